@@ -1,0 +1,83 @@
+import type { Timeframe } from './timeframe.ts'
+
+/**
+ * A document is bytes that were rendered once, with slots for what changes with time alone. A reader
+ * fills the slots from instants that came along, so that an age is true at the moment of sending, and
+ * nothing is parsed or serialised again.
+ */
+export type Document = {
+  readonly key: DocumentKey
+  /** Rises with every rendering of the key, also across engine restarts. */
+  readonly version: number
+  readonly renderedAtMs: number
+  /** UTF-8 JSON text of every part, one behind the other. */
+  readonly bytes: Uint8Array
+  readonly parts: readonly Part[]
+  /** One answer per view key: which parts, in which order, or why there is none. */
+  readonly views: Readonly<Record<string, View>>
+}
+
+/** `<analysis>/<subject>`, such as `pulse/kPEPE`. */
+export type DocumentKey = `${string}/${string}`
+
+export type Part = TextPart | Slot
+
+/** A range of the document's bytes. */
+type TextPart = { readonly kind: 'text'; readonly start: number; readonly end: number }
+
+export type Slot =
+  /** Seconds since the input of that name was last confirmed; every view with this part has it. */
+  | { readonly kind: 'input-age'; readonly input: string }
+  /** The members `data_age_seconds`, `warning`, `warnings` and `quality` of `meta`. */
+  | { readonly kind: 'freshness' }
+  /** Milliseconds that the reader spent on this answer. */
+  | { readonly kind: 'execution-ms' }
+  /** How many coins `/coins` lists at this moment. */
+  | { readonly kind: 'coins-available' }
+  /** `,"requested_coin":…,"unit_multiplier":…` where the caller used another name; else nothing. */
+  | { readonly kind: 'requested-coin' }
+
+export type View = Answer | NoAnswer
+
+export type Answer = {
+  readonly kind: 'answer'
+  /** Indices into `parts`. */
+  readonly parts: readonly number[]
+  readonly inputs: readonly Input[]
+  /** Share of the wished-for inputs that exist, 0 to 100. */
+  readonly coveragePct: number
+  readonly warnings: readonly Warning[]
+}
+
+/** Something that an answer rests on, and the last instant at which its source confirmed it. */
+export type Input = {
+  readonly name: string
+  readonly confirmedAtMs: number
+  /** How often a healthy source confirms it. */
+  readonly cadenceMs: number
+  /** False for an input whose loss leaves the answer useful. */
+  readonly isLoadBearing: boolean
+}
+
+export type Warning =
+  | 'stale_data'
+  | 'partial_data'
+  | 'short_history'
+  | 'model_estimate'
+  | 'low_coverage'
+  | 'thin_book'
+  | 'feed_degraded'
+
+/** Why a view has no answer yet. It is as much a result as an answer, and is never charged for. */
+export type NoAnswer =
+  | {
+      readonly kind: 'insufficient-candles'
+      readonly timeframe: Timeframe
+      readonly have: number
+      readonly need: number
+    }
+  | { readonly kind: 'missing-input'; readonly input: string }
+
+export function documentKey(analysis: string, subject: string): DocumentKey {
+  return `${analysis}/${subject}`
+}

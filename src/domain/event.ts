@@ -1,0 +1,113 @@
+import type { Bar } from './bar.ts'
+import type { Listing } from './listing.ts'
+import type { Timeframe } from './timeframe.ts'
+
+/**
+ * Every event carries both clocks: when it happened at the venue, and when it reached us. Where the
+ * venue sends no time, the receive time stands for both.
+ */
+type Stamped = {
+  readonly timeExchangeMs: number
+  readonly timeReceivedMs: number
+}
+
+/** The venue's complete list of perpetuals; replaces the one before. */
+export type UniverseEvent = Stamped & {
+  readonly kind: 'universe'
+  readonly listings: readonly Listing[]
+}
+
+/** Past bars of one series, ascending, without holes. The last one may still be open. */
+export type HistoryEvent = Stamped & {
+  readonly kind: 'history'
+  readonly coin: string
+  readonly timeframe: Timeframe
+  readonly bars: readonly Bar[]
+}
+
+/** The whole present state of one bar. A later event for the same open time replaces it. */
+export type CandleEvent = Stamped & {
+  readonly kind: 'candle'
+  readonly coin: string
+  readonly timeframe: Timeframe
+  readonly bar: Bar
+}
+
+export type TradeEvent = Stamped & {
+  readonly kind: 'trade'
+  readonly coin: string
+  /** The venue's trade id: the key for telling a replayed trade from a new one. */
+  readonly tradeId: number
+  readonly takerSide: 'buy' | 'sell'
+  readonly price: number
+  readonly sizeBase: number
+}
+
+export type BookLevel = {
+  readonly price: number
+  readonly sizeBase: number
+}
+
+/** The visible book, best level first on both sides; an empty side is an empty array. */
+export type BookEvent = Stamped & {
+  readonly kind: 'book'
+  readonly coin: string
+  readonly bids: readonly BookLevel[]
+  readonly asks: readonly BookLevel[]
+}
+
+export type TopOfBookEvent = Stamped & {
+  readonly kind: 'top-of-book'
+  readonly coin: string
+  readonly bid: BookLevel | null
+  readonly ask: BookLevel | null
+}
+
+/** The venue's derivative figures of one coin. */
+export type ContextEvent = Stamped & {
+  readonly kind: 'context'
+  readonly coin: string
+  readonly markPrice: number
+  readonly oraclePrice: number
+  /** null on a delisted or one-sided market, as are the three below. */
+  readonly midPrice: number | null
+  readonly premium: number | null
+  readonly impactBid: number | null
+  readonly impactAsk: number | null
+  /** Running estimate of the next hourly rate, as a fraction. */
+  readonly fundingRateHourly: number
+  /** One-sided, in the coin's unit. */
+  readonly openInterestBase: number
+  readonly dayNotionalUsd: number
+  readonly prevDayPrice: number
+}
+
+/** The venue's frequent, sparse price refresh: a field that did not change is absent. */
+export type MarkEvent = Stamped & {
+  readonly kind: 'mark'
+  readonly coin: string
+  readonly markPrice?: number
+  readonly midPrice?: number | null
+}
+
+/** In-band word about the feed itself: what follows `down` may have missed something. */
+export type FeedStatusEvent = Stamped & {
+  readonly kind: 'feed-status'
+  readonly feed: 'venue'
+  readonly state: 'up' | 'down'
+  readonly reason: string
+}
+
+export type MarketEvent =
+  | UniverseEvent
+  | HistoryEvent
+  | CandleEvent
+  | TradeEvent
+  | BookEvent
+  | TopOfBookEvent
+  | ContextEvent
+  | MarkEvent
+  | FeedStatusEvent
+
+/** All events of one frame. Streams carry batches, never single ticks. */
+export type Batch = readonly MarketEvent[]

@@ -1,0 +1,45 @@
+/** One perpetual of the venue, as its metadata tells it. `coin` is the venue's spelling, verbatim. */
+export type Listing = {
+  readonly coin: string
+  readonly sizeDecimals: number
+  readonly maxLeverage: number
+  readonly isDelisted: boolean
+}
+
+/** A request's ticker, resolved. */
+export type ResolvedTicker = {
+  readonly coin: string
+  /** Set when the ticker named the unscaled token (`PEPE` for `kPEPE`): tokens per venue unit. */
+  readonly unitMultiplier?: number
+}
+
+const QUOTE_SUFFIX = /-(PERP|USD)$/
+const SCALED_NAME = /^k([A-Z0-9]+)$/
+const SCALED_UNIT_MULTIPLIER = 1000
+
+/**
+ * Finds the venue's spelling for whatever a caller typed: any case, `-PERP` or `-USD` behind it, and
+ * the plain token name of a coin that the venue quotes in thousands. An exact name always wins over
+ * an unscaled one, so a listing of its own is never shadowed.
+ */
+export class TickerIndex {
+  readonly #byUpperName = new Map<string, ResolvedTicker>()
+
+  constructor(coins: Iterable<string>) {
+    const scaled: (readonly [string, ResolvedTicker])[] = []
+    for (const coin of coins) {
+      this.#byUpperName.set(coin.toUpperCase(), { coin })
+      const token = SCALED_NAME.exec(coin)?.[1]
+      if (token !== undefined)
+        scaled.push([token, { coin, unitMultiplier: SCALED_UNIT_MULTIPLIER }])
+    }
+    for (const [token, resolved] of scaled) {
+      if (!this.#byUpperName.has(token)) this.#byUpperName.set(token, resolved)
+    }
+  }
+
+  /** @returns undefined when the venue lists nothing by that name. */
+  resolve(ticker: string): ResolvedTicker | undefined {
+    return this.#byUpperName.get(ticker.toUpperCase().replace(QUOTE_SUFFIX, ''))
+  }
+}

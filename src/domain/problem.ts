@@ -1,0 +1,91 @@
+/**
+ * Every refusal of the service: one row per code. Codes are public and never change their meaning;
+ * the bodies follow RFC 9457 (`application/problem+json`) with the members of the contract.
+ */
+const problems = {
+  invalid_coin: { status: 400, title: 'Unknown coin', retryable: false },
+  invalid_timeframes: { status: 400, title: 'Invalid timeframes', retryable: false },
+  invalid_parameter: { status: 400, title: 'Invalid parameter', retryable: false },
+  insufficient_candles: { status: 400, title: 'Not enough candles yet', retryable: true },
+  malformed_payment: { status: 400, title: 'Malformed payment', retryable: false },
+  not_found: { status: 404, title: 'No such resource', retryable: false },
+  method_not_allowed: { status: 405, title: 'Method not allowed', retryable: false },
+  payment_replayed: { status: 409, title: 'Payment already used', retryable: false },
+  payment_in_flight: { status: 409, title: 'Payment is being processed', retryable: true },
+  header_too_large: { status: 431, title: 'Request header too large', retryable: false },
+  rate_limited: { status: 429, title: 'Too many requests', retryable: true },
+  engine_unavailable: { status: 500, title: 'Analysis engine unavailable', retryable: true },
+  internal_error: { status: 500, title: 'Internal error', retryable: true },
+  maintenance: { status: 503, title: 'Under maintenance', retryable: true },
+  data_stale: { status: 503, title: 'Data older than guaranteed', retryable: true },
+  settlement_unknown: { status: 503, title: 'Settlement outcome unknown', retryable: true },
+  facilitator_unavailable: {
+    status: 503,
+    title: 'Payment facilitator unavailable',
+    retryable: true,
+  },
+  engine_timeout: { status: 504, title: 'Analysis engine timed out', retryable: true },
+} as const
+
+export type ProblemCode = keyof typeof problems
+
+const PROBLEM_MEDIA_TYPE = 'application/problem+json; charset=utf-8'
+
+/** What a refusal says beyond its code. */
+export type ProblemFacts = {
+  /** One sentence: what is wrong and what to do next. */
+  readonly detail: string
+  /** Seconds; also sent as `Retry-After`. */
+  readonly retryAfterSeconds?: number
+  readonly param?: string
+  readonly allowed?: readonly string[]
+  readonly didYouMean?: readonly string[]
+  /** The same signed payment can be sent again. */
+  readonly paymentReusable?: boolean
+  /** null only while the outcome of a settlement is unknown. */
+  readonly charged?: false | null
+  /** Further members for one code, such as `have` and `need`. */
+  readonly more?: Readonly<Record<string, string | number>>
+}
+
+export type Problem = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Composes the response for one refusal. `instance` is the request's path, `requestId` for support. */
+export function problem(
+  code: ProblemCode,
+  facts: ProblemFacts,
+  request: { readonly instance: string; readonly requestId: string },
+): Problem {
+  const { status, title, retryable } = problems[code]
+  const retryAfter = facts.retryAfterSeconds ?? null
+  return {
+    status,
+    headers: {
+      'content-type': PROBLEM_MEDIA_TYPE,
+      'cache-control': 'no-store',
+      ...(retryAfter === null ? {} : { 'retry-after': String(retryAfter) }),
+    },
+    body: JSON.stringify({
+      type: `/docs/errors#${code}`,
+      title,
+      status,
+      detail: facts.detail,
+      instance: request.instance,
+      code,
+      error: `${title}: ${facts.detail}`,
+      retryable,
+      retry_after: retryAfter,
+      charged: facts.charged === undefined ? false : facts.charged,
+      payment_reusable: facts.paymentReusable ?? false,
+      ...(facts.param === undefined ? {} : { param: facts.param }),
+      ...(facts.allowed === undefined ? {} : { allowed: facts.allowed }),
+      ...(facts.didYouMean === undefined ? {} : { did_you_mean: facts.didYouMean }),
+      ...facts.more,
+      request_id: request.requestId,
+    }),
+  }
+}

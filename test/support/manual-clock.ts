@@ -1,0 +1,50 @@
+import type { Clock } from '../../src/domain/clock.ts'
+
+type Timer = { dueMs: number; readonly periodMs: number | null; readonly task: () => void }
+
+/** A clock that stands still until the test moves it. Timers fire in the order in which they are due. */
+export class ManualClock implements Clock {
+  #nowMs: number
+  readonly #timers = new Set<Timer>()
+
+  constructor(startMs = Date.UTC(2026, 0, 1)) {
+    this.#nowMs = startMs
+  }
+
+  nowMs(): number {
+    return this.#nowMs
+  }
+
+  after(delayMs: number, task: () => void): () => void {
+    return this.#start({ dueMs: this.#nowMs + delayMs, periodMs: null, task })
+  }
+
+  every(periodMs: number, task: () => void): () => void {
+    return this.#start({ dueMs: this.#nowMs + periodMs, periodMs, task })
+  }
+
+  /** Moves the clock and runs whatever becomes due on the way. */
+  advance(byMs: number): void {
+    const untilMs = this.#nowMs + byMs
+    for (let next = this.#nextDue(untilMs); next !== undefined; next = this.#nextDue(untilMs)) {
+      this.#nowMs = Math.max(this.#nowMs, next.dueMs)
+      if (next.periodMs === null) this.#timers.delete(next)
+      else next.dueMs += next.periodMs
+      next.task()
+    }
+    this.#nowMs = untilMs
+  }
+
+  #start(timer: Timer): () => void {
+    this.#timers.add(timer)
+    return () => this.#timers.delete(timer)
+  }
+
+  #nextDue(untilMs: number): Timer | undefined {
+    let next: Timer | undefined
+    for (const timer of this.#timers) {
+      if (timer.dueMs <= untilMs && (next === undefined || timer.dueMs < next.dueMs)) next = timer
+    }
+    return next
+  }
+}
