@@ -1,0 +1,71 @@
+import { once } from 'node:events'
+import type { RequestListener, Server } from 'node:http'
+import { createServer } from 'node:http'
+import { firstValueFrom } from 'rxjs'
+import { afterEach, expect, test } from 'vitest'
+import { postJson } from './http-post.ts'
+
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+async function listen(handler: RequestListener): Promise<string> {
+  const server = createServer(handler)
+  servers.push(server)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? `http://127.0.0.1:${address.port}` : ''
+}
+
+test('posts JSON and emits the reply whatever its status', async () => {
+  const url = await listen((request, response) => {
+    let body = ''
+    request.on('data', (chunk) => (body += chunk))
+    request.on('end', () => {
+      response.writeHead(422)
+      response.end(`${request.method} ${request.headers['content-type']} ${body}`)
+    })
+  })
+  expect(await firstValueFrom(postJson(url, { type: 'meta' }))).toEqual({
+    status: 422,
+    body: 'POST application/json {"type":"meta"}',
+  })
+})
+
+test('a body beyond the bound is refused', async () => {
+  const url = await listen((_, response) => {
+    response.end(Buffer.alloc(16 * 1024 * 1024 + 1, 0x20))
+  })
+  await expect(firstValueFrom(postJson(url, {}))).rejects.toMatchObject({
+    code: 'reply_too_large',
+  })
+})
+
+test('a broken exchange is an operating error', async () => {
+  const url = await listen((request) => request.socket.destroy())
+  await expect(firstValueFrom(postJson(url, {}))).rejects.toMatchObject({
+    name: 'OperatingError',
+    code: 'request_failed',
+  })
+})
+
+test('unsubscribing aborts the exchange', async () => {
+  let closed: Promise<unknown> | undefined
+  let arrived = () => {}
+  const received = new Promise<void>((resolve) => {
+    arrived = resolve
+  })
+  const url = await listen((request) => {
+    closed = once(request.socket, 'close')
+    arrived()
+  })
+  const subscription = postJson(url, {}).subscribe()
+  await received
+  subscription.unsubscribe()
+  await expect(closed).resolves.toBeDefined()
+})

@@ -1,0 +1,309 @@
+import { inflateRawSync } from 'node:zlib'
+import type {
+  Batch,
+  BookLevel,
+  CandleEvent,
+  ContextEvent,
+  MarkEvent,
+  MarketEvent,
+  TopOfBookEvent,
+  TradeEvent,
+} from '../../../domain/event.ts'
+import type { Timeframe } from '../../../domain/timeframe.ts'
+import { timeframes } from '../../../domain/timeframe.ts'
+import { decodeBar } from './bars.ts'
+import { decodeContext } from './contexts.ts'
+import type { Universe } from './universe.ts'
+import { isPerpetualName, joinContexts } from './universe.ts'
+import type { DropReason, Rejected, Wire } from './wire.ts'
+import { isWire, price, rejected, size, timeMs } from './wire.ts'
+
+/** What one text frame of the venue says. */
+export type Frame =
+  | { readonly kind: 'events'; readonly events: Batch; readonly drops: readonly DropReason[] }
+  /** The venue accepted a subscription; its data follow. */
+  | { readonly kind: 'acknowledged'; readonly channel: string; readonly coin: string | null }
+  /** The venue refused something that we sent; the socket lives on. */
+  | { readonly kind: 'refused'; readonly text: string }
+  | { readonly kind: 'pong' }
+  | { readonly kind: 'ignored' }
+  | Rejected
+
+/** Older servers say this first. */
+const GREETING = 'Websocket connection established.'
+const IGNORED: Frame = { kind: 'ignored' }
+const PONG: Frame = { kind: 'pong' }
+
+/** The full snapshot of some 1,900 markets has 85 kB. */
+const INFLATED_BYTES_MAX = 4 * 1024 * 1024
+/** The venue sends 20. */
+const LEVELS_PER_SIDE_MAX = 100
+const REFUSAL_LENGTH_MAX = 500
+/** The dex whose perpetuals carry bare names. */
+const MAIN_DEX = ''
+
+/**
+ * Frames in, events out. It never throws: a frame is the other side's, so whatever it holds is data.
+ * It knows the universe because contexts come without names, and because only coins of the universe
+ * may enter: an event always names a listed coin.
+ */
+export class FrameDecoder {
+  #universe: Universe = []
+  #coins: ReadonlySet<string> = new Set()
+
+  setUniverse(universe: Universe): void {
+    this.#universe = universe
+    this.#coins = new Set(universe.flatMap((listing) => (listing === null ? [] : [listing.coin])))
+  }
+
+  decode(text: string, timeReceivedMs: number): Frame {
+    let message: unknown
+    try {
+      message = JSON.parse(text)
+    } catch {
+      return text === GREETING ? IGNORED : rejected('not_json')
+    }
+    if (!isWire(message)) return rejected('bad_shape')
+    const { channel, data } = message
+    switch (channel) {
+      case 'trades':
+        return this.#each(data, timeReceivedMs, decodeTrade)
+      case 'candle':
+        return this.#each(Array.isArray(data) ? data : [data], timeReceivedMs, decodeCandle)
+      case 'l2Book':
+        return this.#each([data], timeReceivedMs, decodeBook)
+      case 'bbo':
+        return this.#each([data], timeReceivedMs, decodeTopOfBook)
+      case 'activeAssetCtx':
+        return this.#each([data], timeReceivedMs, decodeActiveContext)
+      case 'allDexsAssetCtxs':
+        return this.#allContexts(data, timeReceivedMs)
+      case 'fastAssetCtxs':
+        return this.#marks(data, timeReceivedMs)
+      case 'subscriptionResponse':
+        return this.#acknowledgement(data)
+      case 'error':
+        return typeof data === 'string'
+          ? { kind: 'refused', text: data.slice(0, REFUSAL_LENGTH_MAX) }
+          : rejected('bad_shape')
+      case 'pong':
+        return PONG
+      case 'allMids':
+        return IGNORED
+      default:
+        return rejected('unknown_channel')
+    }
+  }
+
+  #each(rows: unknown, timeReceivedMs: number, decodeRow: DecodeRow): Frame {
+    if (!Array.isArray(rows)) return rejected('bad_shape')
+    const events: MarketEvent[] = []
+    const drops: DropReason[] = []
+    for (const row of rows) {
+      if (!isWire(row)) {
+        drops.push('bad_row')
+        continue
+      }
+      // A candle calls its coin `s`.
+      const coin = row.coin ?? row.s
+      if (typeof coin !== 'string' || !this.#coins.has(coin)) {
+        drops.push('unknown_coin')
+        continue
+      }
+      const event = decodeRow(row, coin, timeReceivedMs, drops)
+      if (event !== undefined) events.push(event)
+    }
+    return { kind: 'events', events, drops }
+  }
+
+  #allContexts(data: unknown, timeReceivedMs: number): Frame {
+    if (!isWire(data) || !Array.isArray(data.ctxs)) return rejected('bad_shape')
+    const main: unknown = data.ctxs.find((dex) => Array.isArray(dex) && dex[0] === MAIN_DEX)
+    if (!Array.isArray(main) || !Array.isArray(main[1])) return rejected('bad_shape')
+    const drops: DropReason[] = []
+    const events = joinContexts(main[1], this.#universe, timeReceivedMs, drops)
+    return events === undefined ? rejected('context_length') : { kind: 'events', events, drops }
+  }
+
+  #marks(data: unknown, timeReceivedMs: number): Frame {
+    if (typeof data !== 'string') return rejected('bad_shape')
+    let marks: unknown
+    try {
+      const deflated = Buffer.from(data, 'base64')
+      const json = inflateRawSync(deflated, { maxOutputLength: INFLATED_BYTES_MAX })
+      marks = JSON.parse(json.toString('utf8'))
+    } catch {
+      return rejected('bad_compression')
+    }
+    if (!isWire(marks)) return rejected('bad_shape')
+    const events: MarkEvent[] = []
+    const drops: DropReason[] = []
+    for (const [coin, row] of Object.entries(marks)) {
+      if (this.#coins.has(coin)) {
+        const event = decodeMark(row, coin, timeReceivedMs, drops)
+        if (event !== undefined) events.push(event)
+      } else if (isPerpetualName(coin)) drops.push('unknown_coin')
+    }
+    return { kind: 'events', events, drops }
+  }
+
+  /** The echo is normalised by the venue, so only what we asked by is read from it. */
+  #acknowledgement(data: unknown): Frame {
+    if (!isWire(data) || !isWire(data.subscription)) return rejected('bad_shape')
+    if (data.method !== 'subscribe') return IGNORED
+    const { type: channel, coin = null } = data.subscription
+    if (typeof channel !== 'string') return rejected('bad_shape')
+    if (coin === null) return { kind: 'acknowledged', channel, coin }
+    return typeof coin === 'string' && this.#coins.has(coin)
+      ? { kind: 'acknowledged', channel, coin }
+      : { kind: 'events', events: [], drops: ['unknown_coin'] }
+  }
+}
+
+/** @returns undefined, with the reason in `drops`, for a row that says nothing usable. */
+type DecodeRow = (
+  row: Wire,
+  coin: string,
+  timeReceivedMs: number,
+  drops: DropReason[],
+) => MarketEvent | undefined
+
+function decodeTrade(
+  row: Wire,
+  coin: string,
+  timeReceivedMs: number,
+  drops: DropReason[],
+): TradeEvent | undefined {
+  const timeExchangeMs = timeMs(row.time, timeReceivedMs)
+  if (timeExchangeMs === undefined) return dropped('bad_time', drops)
+  const { tid: tradeId } = row
+  if (typeof tradeId !== 'number' || !Number.isSafeInteger(tradeId) || tradeId < 0)
+    return dropped('bad_trade_id', drops)
+  const tradePrice = price(row.px)
+  if (tradePrice === undefined) return dropped('bad_price', drops)
+  const sizeBase = size(row.sz)
+  if (sizeBase === undefined) return dropped('bad_size', drops)
+  if (row.side !== 'A' && row.side !== 'B') return dropped('bad_side', drops)
+  return {
+    kind: 'trade',
+    coin,
+    timeExchangeMs,
+    timeReceivedMs,
+    tradeId,
+    takerSide: row.side === 'B' ? 'buy' : 'sell',
+    price: tradePrice,
+    sizeBase,
+  }
+}
+
+function decodeCandle(
+  row: Wire,
+  coin: string,
+  timeReceivedMs: number,
+  drops: DropReason[],
+): CandleEvent | undefined {
+  const timeframe = timeframes.find((name: Timeframe) => name === row.i)
+  if (timeframe === undefined) return dropped('unknown_interval', drops)
+  const bar = decodeBar(row, timeframe, timeReceivedMs, drops)
+  if (bar === undefined) return undefined
+  return { kind: 'candle', coin, timeExchangeMs: timeReceivedMs, timeReceivedMs, timeframe, bar }
+}
+
+/** A book with one bad level is a wrong book; the next frame brings all of it again. */
+function decodeBook(
+  row: Wire,
+  coin: string,
+  timeReceivedMs: number,
+  drops: DropReason[],
+): MarketEvent | undefined {
+  const timeExchangeMs = timeMs(row.time, timeReceivedMs)
+  if (timeExchangeMs === undefined) return dropped('bad_time', drops)
+  const { levels } = row
+  const bids = Array.isArray(levels) ? decodeSide(levels[0], (worse, best) => worse < best) : null
+  const asks = Array.isArray(levels) ? decodeSide(levels[1], (worse, best) => worse > best) : null
+  if (bids === null || asks === null || isCrossed(bids[0], asks[0]))
+    return dropped('bad_book', drops)
+  return { kind: 'book', coin, timeExchangeMs, timeReceivedMs, bids, asks }
+}
+
+function decodeTopOfBook(
+  row: Wire,
+  coin: string,
+  timeReceivedMs: number,
+  drops: DropReason[],
+): TopOfBookEvent | undefined {
+  const timeExchangeMs = timeMs(row.time, timeReceivedMs)
+  if (timeExchangeMs === undefined) return dropped('bad_time', drops)
+  const { bbo } = row
+  if (!Array.isArray(bbo) || bbo.length !== 2) return dropped('bad_book', drops)
+  const bid = bbo[0] === null ? null : decodeLevel(bbo[0])
+  const ask = bbo[1] === null ? null : decodeLevel(bbo[1])
+  if (bid === undefined || ask === undefined || isCrossed(bid, ask))
+    return dropped('bad_book', drops)
+  return { kind: 'top-of-book', coin, timeExchangeMs, timeReceivedMs, bid, ask }
+}
+
+function decodeActiveContext(
+  row: Wire,
+  coin: string,
+  timeReceivedMs: number,
+  drops: DropReason[],
+): ContextEvent | undefined {
+  return decodeContext(row.ctx, coin, timeReceivedMs, drops)
+}
+
+function decodeMark(
+  row: unknown,
+  coin: string,
+  timeReceivedMs: number,
+  drops: DropReason[],
+): MarkEvent | undefined {
+  if (!isWire(row)) return dropped('bad_row', drops)
+  const markPrice = price(row.markPx)
+  const midPrice = row.midPx === null ? null : price(row.midPx)
+  if (row.markPx !== undefined && markPrice === undefined) drops.push('bad_price')
+  if (row.midPx !== undefined && midPrice === undefined) drops.push('bad_price')
+  if (markPrice === undefined && midPrice === undefined) return undefined
+  return {
+    kind: 'mark',
+    coin,
+    timeExchangeMs: timeReceivedMs,
+    timeReceivedMs,
+    ...(markPrice === undefined ? {} : { markPrice }),
+    ...(midPrice === undefined ? {} : { midPrice }),
+  }
+}
+
+/** @returns null unless every level is sound and worse than the one before it. */
+function decodeSide(
+  levels: unknown,
+  isWorse: (price: number, best: number) => boolean,
+): readonly BookLevel[] | null {
+  if (!Array.isArray(levels) || levels.length > LEVELS_PER_SIDE_MAX) return null
+  const side: BookLevel[] = []
+  for (const row of levels) {
+    const level = decodeLevel(row)
+    const previous = side.at(-1)
+    if (level === undefined || (previous && !isWorse(level.price, previous.price))) return null
+    side.push(level)
+  }
+  return side
+}
+
+function decodeLevel(row: unknown): BookLevel | undefined {
+  if (!isWire(row)) return undefined
+  const levelPrice = price(row.px)
+  const sizeBase = size(row.sz)
+  return levelPrice === undefined || sizeBase === undefined
+    ? undefined
+    : { price: levelPrice, sizeBase }
+}
+
+function isCrossed(bid: BookLevel | null | undefined, ask: BookLevel | null | undefined): boolean {
+  return bid != null && ask != null && bid.price >= ask.price
+}
+
+function dropped(reason: DropReason, drops: DropReason[]): undefined {
+  drops.push(reason)
+  return undefined
+}

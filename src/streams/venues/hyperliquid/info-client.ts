@@ -1,0 +1,72 @@
+import type { Observable } from 'rxjs'
+import { concat, defer, map, throwError, timeout } from 'rxjs'
+import { OperatingError } from '../../../domain/errors.ts'
+import { admission } from '../../admission.ts'
+import type { HttpReply, Runtime } from '../../runtime.ts'
+import { WeightBudget } from '../../weight-budget.ts'
+import type { OnNotice } from './notice.ts'
+
+type InfoRequest =
+  | { readonly type: 'meta' | 'metaAndAssetCtxs' }
+  | {
+      readonly type: 'candleSnapshot'
+      readonly req: {
+        readonly coin: string
+        readonly interval: string
+        readonly startTime: number
+        readonly endTime: number
+      }
+    }
+
+/** Of every request that we make, before the part that depends on the rows of the reply. */
+const REQUEST_WEIGHT = 20
+/** The whole exchange, however slowly the venue sends. */
+const REPLY_MS_MAX = 30_000
+const OK = 200
+const TOO_MANY_REQUESTS = 429
+
+/** The venue's `/info`, within its weight limit. One request at a time. */
+export class InfoClient {
+  readonly #url: string
+  readonly #runtime: Runtime
+  readonly #onNotice: OnNotice
+  readonly #budget: WeightBudget
+
+  constructor(
+    options: { readonly infoUrl: string; readonly weightPerMinute: number },
+    runtime: Runtime,
+    onNotice: OnNotice,
+  ) {
+    this.#url = options.infoUrl
+    this.#runtime = runtime
+    this.#onNotice = onNotice
+    this.#budget = new WeightBudget(options.weightPerMinute, runtime.scheduler.now())
+  }
+
+  /** Waits for its turn in the budget, then emits the reply's body or fails with an OperatingError. */
+  ask(request: InfoRequest): Observable<string> {
+    const { scheduler, post } = this.#runtime
+    const late = () => new OperatingError('request_timeout', `${request.type} took too long`)
+    return concat(
+      admission((nowMs) => this.#budget.take(REQUEST_WEIGHT, nowMs), scheduler),
+      defer(() => post(this.#url, request)).pipe(
+        timeout({ first: REPLY_MS_MAX, scheduler, with: () => throwError(late) }),
+        map((reply) => this.#bodyOf(reply, request)),
+      ),
+    )
+  }
+
+  /** Pays for what a reply turned out to hold. */
+  debit(weight: number): void {
+    this.#budget.debit(weight, this.#runtime.scheduler.now())
+  }
+
+  #bodyOf({ status, body }: HttpReply, { type }: InfoRequest): string {
+    if (status === OK) return body
+    if (status === TOO_MANY_REQUESTS) {
+      const pauseMs = this.#budget.pause(this.#runtime.scheduler.now(), this.#runtime.random())
+      this.#onNotice({ kind: 'paused', pauseMs })
+    }
+    throw new OperatingError('request_refused', `${type}: HTTP ${status}`)
+  }
+}

@@ -1,0 +1,110 @@
+import type { ContextEvent } from '../../../domain/event.ts'
+import type { Listing } from '../../../domain/listing.ts'
+import { decodeContext } from './contexts.ts'
+import type { DropReason, Rejected, Wire } from './wire.ts'
+import { integerBetween, isWire, rejected } from './wire.ts'
+
+/**
+ * The venue's perpetuals in the venue's order, which contexts are joined by. null holds the place of
+ * a row that could not be read.
+ */
+export type Universe = readonly (Listing | null)[]
+
+export type MetaReply = {
+  readonly kind: 'meta'
+  readonly universe: Universe
+  readonly drops: readonly DropReason[]
+}
+
+export type MetaAndContextsReply = Omit<MetaReply, 'kind'> & {
+  readonly kind: 'meta-and-contexts'
+  readonly contexts: readonly ContextEvent[]
+}
+
+const LISTINGS_MAX = 10_000
+const COIN_LENGTH_MAX = 32
+const SIZE_DECIMALS_MAX = 12
+const LEVERAGE_MAX = 1_000
+
+/** Spot pairs (`@107`, `PURR/USDC`), outcome markets (`#12`) and other venues' perpetuals (`xyz:TSLA`). */
+const FOREIGN_NAME = /[@#/:]/
+
+export function isPerpetualName(name: string): boolean {
+  return !FOREIGN_NAME.test(name)
+}
+
+/** The reply to `meta`. */
+export function decodeMeta(body: string): MetaReply | Rejected {
+  const reply = parse(body)
+  if (!isWire(reply)) return rejected(reply === undefined ? 'not_json' : 'bad_shape')
+  return readMeta(reply)
+}
+
+/** The reply to `metaAndAssetCtxs`. */
+export function decodeMetaAndAssetContexts(
+  body: string,
+  timeReceivedMs: number,
+): MetaAndContextsReply | Rejected {
+  const reply = parse(body)
+  if (reply === undefined) return rejected('not_json')
+  if (!Array.isArray(reply) || !isWire(reply[0]) || !Array.isArray(reply[1]))
+    return rejected('bad_shape')
+  const meta = readMeta(reply[0])
+  if (meta.kind === 'rejected') return meta
+  const drops = [...meta.drops]
+  const contexts = joinContexts(reply[1], meta.universe, timeReceivedMs, drops)
+  if (contexts === undefined) return rejected('context_length')
+  return { kind: 'meta-and-contexts', universe: meta.universe, contexts, drops }
+}
+
+/** @returns undefined when the rows cannot be those of this universe. */
+export function joinContexts(
+  rows: readonly unknown[],
+  universe: Universe,
+  timeReceivedMs: number,
+  drops: DropReason[],
+): readonly ContextEvent[] | undefined {
+  if (rows.length !== universe.length) return undefined
+  const contexts: ContextEvent[] = []
+  for (const [position, listing] of universe.entries()) {
+    if (listing === null) continue
+    const context = decodeContext(rows[position], listing.coin, timeReceivedMs, drops)
+    if (context !== undefined) contexts.push(context)
+  }
+  return contexts
+}
+
+function readMeta({ universe: rows }: Wire): MetaReply | Rejected {
+  if (!Array.isArray(rows) || rows.length === 0 || rows.length > LISTINGS_MAX)
+    return rejected('bad_shape')
+  const drops: DropReason[] = []
+  const seen = new Set<string>()
+  const universe = rows.map((row) => {
+    const listing = readListing(row)
+    if (listing === null || seen.has(listing.coin)) {
+      drops.push('bad_listing')
+      return null
+    }
+    seen.add(listing.coin)
+    return listing
+  })
+  return seen.size === 0 ? rejected('bad_shape') : { kind: 'meta', universe, drops }
+}
+
+function readListing(row: unknown): Listing | null {
+  if (!isWire(row)) return null
+  const { name: coin } = row
+  const sizeDecimals = integerBetween(row.szDecimals, 0, SIZE_DECIMALS_MAX)
+  const maxLeverage = integerBetween(row.maxLeverage, 1, LEVERAGE_MAX)
+  if (typeof coin !== 'string' || coin === '' || coin.length > COIN_LENGTH_MAX) return null
+  if (!isPerpetualName(coin) || sizeDecimals === undefined || maxLeverage === undefined) return null
+  return { coin, sizeDecimals, maxLeverage, isDelisted: row.isDelisted === true }
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,102 @@
+/** Every member name of the venue's JSON that we read. */
+type WireName =
+  | ('channel' | 'data' | 'method' | 'subscription' | 'type')
+  | ('coin' | 'ctx' | 'ctxs' | 'levels' | 'bbo' | 'time')
+  | ('px' | 'sz' | 'side' | 'tid')
+  | ('t' | 's' | 'i' | 'o' | 'h' | 'l' | 'c' | 'v')
+  | ('markPx' | 'midPx' | 'oraclePx' | 'premium' | 'impactPxs' | 'funding')
+  | ('openInterest' | 'dayNtlVlm' | 'prevDayPx')
+  | ('universe' | 'name' | 'szDecimals' | 'maxLeverage' | 'isDelisted')
+
+/** A JSON object from the venue: whatever it holds is unknown until it was checked. */
+export type Wire = { readonly [name in WireName]?: unknown }
+
+export function isWire(value: unknown): value is Wire {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Why a single value was left out of an otherwise good frame. Stable, for metrics. */
+export type DropReason =
+  | 'bad_row'
+  | 'bad_price'
+  | 'bad_size'
+  | 'bad_number'
+  | 'bad_time'
+  | 'bad_side'
+  | 'bad_trade_id'
+  | 'bad_bar'
+  | 'bad_book'
+  | 'bad_listing'
+  | 'unknown_coin'
+  | 'unknown_interval'
+  | 'other_series'
+
+/** Why a whole frame or reply gave nothing. Stable, for metrics. */
+export type RejectReason =
+  | 'not_json'
+  | 'bad_shape'
+  | 'bad_compression'
+  | 'unknown_channel'
+  /** Contexts carry no names: without a universe of their length they belong to nobody. */
+  | 'context_length'
+
+export type Rejected = { readonly kind: 'rejected'; readonly reason: RejectReason }
+
+export function rejected(reason: RejectReason): Rejected {
+  return { kind: 'rejected', reason }
+}
+
+/** Bounds beyond which a figure is a mistake of the sender, not a market. */
+const PRICE_MAX = 1e9
+const AMOUNT_MAX = 1e18
+const DECIMAL_LENGTH_MAX = 40
+const DECIMAL = /^-?\d+(\.\d+)?$/
+
+const TIME_MS_MIN = Date.UTC(2015, 0)
+/** Clocks differ; a time further ahead than this would spoil every series that takes it in. */
+const TIME_AHEAD_MS_MAX = 86_400_000
+
+/** The venue writes decimals as strings, plainly: no exponent, no sign but minus, no blank. */
+function decimal(value: unknown): number | undefined {
+  return typeof value === 'string' && value.length <= DECIMAL_LENGTH_MAX && DECIMAL.test(value)
+    ? Number(value)
+    : undefined
+}
+
+export function price(value: unknown): number | undefined {
+  const number = decimal(value)
+  return number !== undefined && number > 0 && number <= PRICE_MAX ? number : undefined
+}
+
+/** A volume or an interest: it may be nothing. */
+export function amount(value: unknown): number | undefined {
+  const number = decimal(value)
+  return number !== undefined && number >= 0 && number <= AMOUNT_MAX ? number : undefined
+}
+
+/** Of a trade or a book level, where nothing is not a size. */
+export function size(value: unknown): number | undefined {
+  const number = amount(value)
+  return number === 0 ? undefined : number
+}
+
+/** A rate or a premium, as a fraction. */
+export function fraction(value: unknown, limit: number): number | undefined {
+  const number = decimal(value)
+  return number !== undefined && Math.abs(number) <= limit ? number : undefined
+}
+
+export function timeMs(value: unknown, timeReceivedMs: number): number | undefined {
+  return typeof value === 'number' &&
+    Number.isSafeInteger(value) &&
+    value >= TIME_MS_MIN &&
+    value <= timeReceivedMs + TIME_AHEAD_MS_MAX
+    ? value
+    : undefined
+}
+
+export function integerBetween(value: unknown, min: number, max: number): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) && value >= min && value <= max
+    ? value
+    : undefined
+}

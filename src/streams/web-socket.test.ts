@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import type { Observable } from 'rxjs'
+import { NEVER, of } from 'rxjs'
+import { afterEach, expect, test } from 'vitest'
+import type { WebSocket } from 'ws'
+import { WebSocketServer } from 'ws'
+import { connectWebSocket } from './web-socket.ts'
+
+const servers: WebSocketServer[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) {
+    for (const client of server.clients) client.terminate()
+    server.close()
+  }
+})
+
+async function listen(onPeer: (peer: WebSocket) => void): Promise<string> {
+  const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: true })
+  servers.push(server)
+  server.on('connection', onPeer)
+  await once(server, 'listening')
+  const address = server.address()
+  return typeof address === 'object' && address !== null ? `ws://127.0.0.1:${address.port}` : ''
+}
+
+type Heard = { readonly frames: readonly string[]; readonly error: unknown }
+
+function hear(stream: Observable<string>): Promise<Heard> {
+  return new Promise((resolve) => {
+    const frames: string[] = []
+    stream.subscribe({
+      next: (text) => frames.push(text),
+      error: (error) => resolve({ frames, error }),
+      complete: () => resolve({ frames, error: undefined }),
+    })
+  })
+}
+
+test('sends what is outbound, emits text frames in order, and errors when the peer closes', async () => {
+  const url = await listen((peer) => {
+    expect(peer.extensions, 'no compression is offered').toBe('')
+    peer.on('message', (data) => {
+      peer.send(`echo ${String(data)}`)
+      peer.send(Buffer.from([1, 2]), { binary: true })
+      peer.send('last')
+      peer.close(1000)
+    })
+  })
+  const heard = await hear(connectWebSocket(url, of('hello')))
+  expect(heard.frames).toEqual(['echo hello', 'last'])
+  expect(heard.error).toMatchObject({ name: 'OperatingError', code: 'socket_closed' })
+})
+
+test('a frame beyond the bound ends the connection', async () => {
+  const url = await listen((peer) => peer.send('x'.repeat(8 * 1024 * 1024 + 1)))
+  const heard = await hear(connectWebSocket(url, NEVER))
+  expect(heard).toMatchObject({ frames: [], error: { code: 'socket_failed' } })
+})
+
+test('errors when nobody listens', async () => {
+  const heard = await hear(connectWebSocket('ws://127.0.0.1:1', NEVER))
+  expect(heard).toMatchObject({ frames: [], error: { code: 'socket_failed' } })
+})
+
+test('unsubscribing tears the socket down at once, also from a peer that would not answer', async () => {
+  let closed: Promise<unknown> | undefined
+  const url = await listen((peer) => {
+    closed = once(peer, 'close')
+    peer.send('first')
+  })
+  await new Promise<void>((resolve) => {
+    const subscription = connectWebSocket(url, NEVER).subscribe(() => {
+      subscription.unsubscribe()
+      resolve()
+    })
+  })
+  await expect(closed).resolves.toContain(1006)
+})
+
+test('unsubscribing before the connection stands raises nothing', async () => {
+  let errors = 0
+  const url = await listen(() => {})
+  const subscription = connectWebSocket(url, NEVER).subscribe({ error: () => (errors += 1) })
+  subscription.unsubscribe()
+  await hear(connectWebSocket('ws://127.0.0.1:1', NEVER))
+  expect(errors).toBe(0)
+})

@@ -1,0 +1,49 @@
+import { Observable, Subscription } from 'rxjs'
+import { WebSocket } from 'ws'
+import { OperatingError } from '../domain/errors.ts'
+import type { Connect } from './runtime.ts'
+
+/** The largest known frame, all contexts of all venues' markets, has 0.2 MB. */
+const FRAME_BYTES_MAX = 8 * 1024 * 1024
+const HANDSHAKE_MS_MAX = 10_000
+/** We send a few hundred short frames; a peer that does not take them is dead. */
+const UNSENT_BYTES_MAX = 1024 * 1024
+
+/**
+ * The only place that opens a socket. No compression: it costs sixty times what receiving costs, and
+ * no venue here offers it. A socket is torn down rather than closed, because a dead peer would not
+ * answer the closing handshake.
+ */
+export const connectWebSocket: Connect = (url, outbound) =>
+  new Observable<string>((subscriber) => {
+    const sending = new Subscription()
+    const socket = new WebSocket(url, {
+      perMessageDeflate: false,
+      maxPayload: FRAME_BYTES_MAX,
+      handshakeTimeout: HANDSHAKE_MS_MAX,
+    })
+    const fail = (code: string, message: string, cause?: unknown) =>
+      subscriber.error(new OperatingError(code, message, { cause }))
+
+    socket.on('open', () => {
+      sending.add(
+        outbound.subscribe({
+          next: (text) => {
+            if (socket.bufferedAmount > UNSENT_BYTES_MAX) fail('socket_congested', url)
+            else if (socket.readyState === WebSocket.OPEN) socket.send(text)
+          },
+          error: (cause) => subscriber.error(cause),
+        }),
+      )
+    })
+    socket.on('message', (data, isBinary) => {
+      if (!isBinary) subscriber.next(String(data))
+    })
+    socket.on('error', (cause) => fail('socket_failed', `${url}: ${cause.message}`, cause))
+    socket.on('close', (code) => fail('socket_closed', `${url} closed with ${code}`))
+
+    return () => {
+      sending.unsubscribe()
+      socket.terminate()
+    }
+  })

@@ -1,0 +1,90 @@
+import { fc, test } from '@fast-check/vitest'
+import { describe, expect } from 'vitest'
+import { TokenBucket } from './token-bucket.ts'
+import { rowsWeight, WEIGHT_PER_MINUTE_DEFAULT, WeightBudget } from './weight-budget.ts'
+
+const START_MS = Date.UTC(2026, 0, 1)
+const VENUE_LIMIT = 1_200
+
+/** A greedy client: it always has something to ask, and its replies have this many bars. */
+const replies = fc.array(
+  fc.record({
+    rows: fc.integer({ min: 0, max: 5_000 }),
+    tookMs: fc.integer({ min: 0, max: 9_000 }),
+  }),
+  { minLength: 1, maxLength: 300 },
+)
+
+describe('weight budget', () => {
+  test.prop([replies])('no minute ever exceeds the venue limit', (script) => {
+    const budget = new WeightBudget(WEIGHT_PER_MINUTE_DEFAULT, START_MS)
+    const spent: { readonly atMs: number; readonly weight: number }[] = []
+    let nowMs = START_MS
+    for (const { rows, tookMs } of script) {
+      for (let waitMs = budget.take(20, nowMs); waitMs > 0; waitMs = budget.take(20, nowMs))
+        nowMs += waitMs
+      spent.push({ atMs: nowMs, weight: 20 })
+      nowMs += tookMs
+      budget.debit(rowsWeight('candleSnapshot', rows), nowMs)
+      spent.push({ atMs: nowMs, weight: rowsWeight('candleSnapshot', rows) })
+    }
+    for (const { atMs } of spent) {
+      const minute = spent.filter((one) => one.atMs > atMs - 60_000 && one.atMs <= atMs)
+      expect(minute.reduce((sum, { weight }) => sum + weight, 0)).toBeLessThanOrEqual(VENUE_LIMIT)
+    }
+  })
+
+  test('spends its plan: a minute of waiting is worth a minute of weight', () => {
+    const budget = new WeightBudget(WEIGHT_PER_MINUTE_DEFAULT, START_MS)
+    let taken = 0
+    for (let nowMs = START_MS; nowMs < START_MS + 10 * 60_000; nowMs += 100)
+      while (budget.take(20, nowMs) === 0) taken += 20
+    expect(taken).toBeGreaterThan(10 * WEIGHT_PER_MINUTE_DEFAULT)
+  })
+
+  test.prop([fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })])(
+    'after a 429 nothing is taken for 10 to 60 seconds',
+    (chance) => {
+      const budget = new WeightBudget(WEIGHT_PER_MINUTE_DEFAULT, START_MS)
+      const pauseMs = budget.pause(START_MS, chance)
+      expect(pauseMs).toBeGreaterThanOrEqual(10_000)
+      expect(pauseMs).toBeLessThanOrEqual(60_000)
+      expect(budget.take(20, START_MS + pauseMs - 1)).toBeGreaterThan(0)
+      expect(budget.take(20, START_MS + pauseMs)).toBe(0)
+    },
+  )
+
+  test.each([
+    ['candleSnapshot', 59, 0],
+    ['candleSnapshot', 1_000, 16],
+    ['fundingHistory', 500, 25],
+  ] as const)('%s of %i rows costs %i more', (request, rows, weight) => {
+    expect(rowsWeight(request, rows)).toBe(weight)
+  })
+})
+
+describe('token bucket', () => {
+  test.prop([
+    fc.array(fc.record({ stepMs: fc.integer({ min: -500, max: 5_000 }), cost: fc.nat(9) })),
+  ])('the wait that it names is enough and not too long', (steps) => {
+    const bucket = new TokenBucket({ capacity: 10, perMinute: 60 }, START_MS)
+    let nowMs = START_MS
+    for (const { stepMs, cost } of steps) {
+      nowMs += stepMs
+      const waitMs = bucket.take(cost, nowMs)
+      if (waitMs === 0) continue
+      expect(waitMs).toBeLessThanOrEqual(10_000)
+      nowMs += waitMs + 1
+      expect(bucket.take(cost, nowMs)).toBe(0)
+    }
+  })
+
+  test('takes what is there, in whole units', () => {
+    const bucket = new TokenBucket({ capacity: 5, perMinute: 60 }, START_MS)
+    expect(bucket.takeUpTo(3, START_MS)).toBe(3)
+    expect(bucket.takeUpTo(3, START_MS)).toBe(2)
+    expect(bucket.takeUpTo(3, START_MS + 1_500)).toBe(1)
+    bucket.debit(2, START_MS + 1_500)
+    expect(bucket.takeUpTo(3, START_MS + 1_500)).toBe(0)
+  })
+})

@@ -1,0 +1,57 @@
+import { TokenBucket } from './token-bucket.ts'
+
+/** The venue allows 1,200 a minute and address. */
+export const WEIGHT_PER_MINUTE_DEFAULT = 1_000
+
+/**
+ * What can be spent at once, as a share of a minute's plan: 1,000 + 100 + the largest late debit (84,
+ * of 5,000 bars) stay below 1,200 in any minute.
+ */
+const BURST_SHARE = 0.1
+const BURST_WEIGHT_MIN = 100
+
+const PAUSE_MS_MIN = 10_000
+const PAUSE_MS_MAX = 60_000
+
+/** Rows of a reply that cost one further weight. */
+const rowsPerWeight = { candleSnapshot: 60, fundingHistory: 20 } as const
+
+/** What a reply costs on top of its request, known only once it has arrived. */
+export function rowsWeight(request: keyof typeof rowsPerWeight, rows: number): number {
+  return Math.floor(rows / rowsPerWeight[request])
+}
+
+/**
+ * The REST weight that we may spend at a venue. For requests that are made one after the other: the
+ * late debit of several at once could pass the limit.
+ */
+export class WeightBudget {
+  readonly #bucket: TokenBucket
+  #pausedUntilMs = 0
+
+  constructor(perMinute: number, nowMs: number) {
+    const capacity = Math.max(BURST_WEIGHT_MIN, perMinute * BURST_SHARE)
+    this.#bucket = new TokenBucket({ capacity, perMinute }, nowMs)
+  }
+
+  /** @returns 0 when the weight was taken, else the milliseconds after which to ask again. */
+  take(weight: number, nowMs: number): number {
+    if (nowMs < this.#pausedUntilMs) return this.#pausedUntilMs - nowMs
+    return this.#bucket.take(weight, nowMs)
+  }
+
+  debit(weight: number, nowMs: number): void {
+    this.#bucket.debit(weight, nowMs)
+  }
+
+  /**
+   * The venue said 429: nothing is taken for a while.
+   * @param chance uniform in [0, 1), so that several addresses do not return in step
+   * @returns the length of the pause in milliseconds
+   */
+  pause(nowMs: number, chance: number): number {
+    const pauseMs = PAUSE_MS_MIN + chance * (PAUSE_MS_MAX - PAUSE_MS_MIN)
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs)
+    return pauseMs
+  }
+}
