@@ -1,0 +1,83 @@
+import type { PublicClient } from 'viem'
+import { isAddressEqual, parseAbi, parseEventLogs } from 'viem'
+import type { Outcome, SignedPayment } from './facilitator.ts'
+
+/**
+ * How far back the use of a nonce is looked for: 5 hours of 2-second blocks. Providers refuse to search
+ * more than 10,000 blocks at once.
+ */
+const BLOCKS_BACK_MAX = 9_000n
+
+const abi = parseAbi([
+  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
+  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
+  'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
+  'event Transfer(address indexed from, address indexed to, uint256 value)',
+])
+
+/** Reads from the chain what became of a payment's nonce, whoever submitted it. */
+export async function chainOutcome(
+  client: Pick<
+    PublicClient,
+    'readContract' | 'getBlockNumber' | 'getContractEvents' | 'getTransactionReceipt'
+  >,
+  payment: SignedPayment,
+): Promise<Outcome> {
+  const { authorization, requirement } = payment
+  const address = requirement.network.asset
+  const { from: authorizer, nonce } = authorization
+  try {
+    const used = await client.readContract({
+      address,
+      abi,
+      functionName: 'authorizationState',
+      args: [authorizer, nonce],
+    })
+    if (!used) return { kind: 'unused' }
+    // viem remembers the head for a while; the use may be newer than that.
+    const head = await client.getBlockNumber({ cacheTime: 0 })
+    const search = {
+      address,
+      abi,
+      args: { authorizer, nonce },
+      fromBlock: head > BLOCKS_BACK_MAX ? head - BLOCKS_BACK_MAX : 0n,
+      toBlock: head,
+    } as const
+    const [use] = await client.getContractEvents({ ...search, eventName: 'AuthorizationUsed' })
+    if (use !== undefined) {
+      const paid = await isOurTransfer(client, payment, use.transactionHash, use.logIndex)
+      return paid ? { kind: 'settled', transaction: use.transactionHash } : { kind: 'forfeited' }
+    }
+    const [cancel] = await client.getContractEvents({
+      ...search,
+      eventName: 'AuthorizationCanceled',
+    })
+    if (cancel !== undefined) return { kind: 'forfeited' }
+    return { kind: 'unknown', reason: `nonce used more than ${BLOCKS_BACK_MAX} blocks ago` }
+  } catch (cause) {
+    return { kind: 'unknown', reason: cause instanceof Error ? cause.message : String(cause) }
+  }
+}
+
+/**
+ * The same nonce can be signed for another payee, and one transaction can hold many transfers: only the
+ * token's next `Transfer` after its `AuthorizationUsed` belongs to it.
+ */
+async function isOurTransfer(
+  client: Pick<PublicClient, 'getTransactionReceipt'>,
+  { authorization, requirement }: SignedPayment,
+  hash: `0x${string}`,
+  logIndexOfUse: number,
+): Promise<boolean> {
+  const receipt = await client.getTransactionReceipt({ hash })
+  if (receipt.status !== 'success') return false
+  const transfer = parseEventLogs({ abi, eventName: 'Transfer', logs: receipt.logs })
+    .filter(({ address }) => isAddressEqual(address, requirement.network.asset))
+    .find(({ logIndex }) => logIndex > logIndexOfUse)
+  return (
+    transfer !== undefined &&
+    isAddressEqual(transfer.args.from, authorization.from) &&
+    isAddressEqual(transfer.args.to, authorization.to) &&
+    transfer.args.value === authorization.value
+  )
+}

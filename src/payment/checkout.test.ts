@@ -1,0 +1,151 @@
+import { fc, test as property } from '@fast-check/vitest'
+import Fastify from 'fastify'
+import { expect } from 'vitest'
+import { ManualClock } from '../../test/support/manual-clock.ts'
+import type { Facilitator, Outcome, Settlement, Verification } from './facilitator.ts'
+import { PaymentLedger } from './ledger.ts'
+import { base } from './networks.ts'
+import { payments } from './plugin.ts'
+import { encodedPayment, newBuyer, signedPayload } from './testing/buyer.ts'
+
+const payTo = '0x00000000000000000000000000000000000000A1'
+const NOW_MS = Date.UTC(2026, 0, 1)
+const TRANSACTION = `0x${'12'.repeat(32)}`
+
+const header = encodedPayment(
+  await signedPayload(newBuyer(), { amount: 20_000n, payTo, nowMs: NOW_MS }),
+)
+
+/**
+ * What goes wrong around one request. `minedBefore`: a stranger submitted the authorization, or a
+ * transaction that was thought lost is mined at last. `settle` says whether the transfer happened and what was heard. */
+type Trouble = {
+  readonly minedBefore: boolean
+  readonly verify: 'works' | 'unreachable' | 'throws'
+  readonly settle:
+    | 'works'
+    | 'unreachable'
+    | 'rejects'
+    | 'done, reply lost'
+    | 'not done, reply lost'
+    | 'done, throws'
+    | 'done, called rejected'
+  readonly outcome: 'works' | 'unknown' | 'throws'
+  readonly handler: 200 | 404 | 500 | 503
+  readonly copies: 1 | 2
+  readonly crashAfter: boolean
+}
+
+const trouble: fc.Arbitrary<Trouble> = fc.record({
+  minedBefore: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.constant(true)),
+  verify: fc.constantFrom('works', 'works', 'works', 'unreachable', 'throws'),
+  settle: fc.constantFrom(
+    'works',
+    'unreachable',
+    'rejects',
+    'done, reply lost',
+    'not done, reply lost',
+    'done, throws',
+    'done, called rejected',
+  ),
+  outcome: fc.constantFrom('works', 'works', 'unknown', 'throws'),
+  handler: fc.constantFrom(200, 200, 200, 404, 500, 503),
+  copies: fc.constantFrom(1, 2),
+  crashAfter: fc.boolean(),
+})
+
+/** One payment's nonce on a chain, and a facilitator that tells the truth about it when it works. */
+class NonceOnChain implements Facilitator {
+  transfers = 0
+  trouble: Trouble | null = null
+
+  async verify(): Promise<Verification> {
+    if (this.trouble?.verify === 'throws') throw new Error('verify broke')
+    if (this.trouble?.verify === 'unreachable') return { kind: 'unreachable', reason: 'down' }
+    return this.transfers > 0
+      ? { kind: 'invalid', reason: 'invalid_exact_evm_nonce_already_used' }
+      : { kind: 'valid' }
+  }
+
+  async settle(): Promise<Settlement> {
+    const fault = this.trouble?.settle ?? 'works'
+    if (fault === 'unreachable') return { kind: 'unreachable', reason: 'down' }
+    if (fault === 'rejects') return { kind: 'rejected', reason: 'insufficient_funds' }
+    const lost: Settlement = { kind: 'unknown', reason: 'reply lost', transaction: null }
+    if (fault === 'not done, reply lost') return lost
+    if (this.transfers > 0) return { kind: 'rejected', reason: 'nonce_already_used' }
+    this.transfers += 1
+    if (fault === 'done, reply lost') return lost
+    if (fault === 'done, throws') throw new Error('settle broke')
+    if (fault === 'done, called rejected') return { kind: 'rejected', reason: 'nonce_already_used' }
+    return { kind: 'settled', transaction: TRANSACTION }
+  }
+
+  async outcome(): Promise<Outcome> {
+    if (this.trouble?.outcome === 'throws') throw new Error('outcome broke')
+    if (this.trouble?.outcome === 'unknown') return { kind: 'unknown', reason: 'no view' }
+    return this.transfers > 0 ? { kind: 'settled', transaction: TRANSACTION } : { kind: 'unused' }
+  }
+}
+
+property.prop([fc.array(trouble, { maxLength: 6 })], { numRuns: 150 })(
+  'whatever breaks: no answer without money, no second charge, no 402 for money taken, and in the end the answer',
+  async (troubles) => {
+    const chain = new NonceOnChain()
+    const ledger = new PaymentLedger(':memory:')
+    const clock = new ManualClock(NOW_MS)
+    let handled = 0
+    let handlerStatus = 200
+
+    const start = async () => {
+      const app = Fastify()
+      await app.register(payments, {
+        payTo,
+        networks: [base],
+        facilitator: chain,
+        ledger,
+        clock,
+        publicUrl: 'https://api.example.com',
+        limits: { paidCallsPerWalletPerMinute: 1_000, failedPaymentsPerAddressPerMinute: 1_000 },
+      })
+      const config = { x402: { priceUsdcAtomic: 20_000n, description: 'pulse' } }
+      app.get('/pulse/:coin', { config }, (_request, reply) => {
+        handled += 1
+        return reply.code(handlerStatus).send(Buffer.from(`answer ${handled}`))
+      })
+      return app
+    }
+
+    let app = await start()
+    const bought = new Set<string>()
+    const ask = async () => {
+      const response = await app.inject({ url: '/pulse/BTC', headers: { 'x-payment': header } })
+      if (response.statusCode === 200) {
+        expect(chain.transfers, 'an answer was paid for').toBe(1)
+        bought.add(response.body)
+      }
+      if (response.statusCode === 402) {
+        expect(chain.transfers, 'a buyer who has paid is never asked to pay').toBe(0)
+      }
+      return response
+    }
+    for (const next of troubles) {
+      chain.trouble = next
+      if (next.minedBefore) chain.transfers = 1
+      handlerStatus = next.handler
+      await Promise.all(Array.from({ length: next.copies }, ask))
+      if (next.crashAfter) {
+        await app.close()
+        app = await start()
+      }
+    }
+    chain.trouble = null
+    handlerStatus = 200
+    expect((await ask()).statusCode, 'once all works again, the payment buys its answer').toBe(200)
+    expect((await ask()).statusCode).toBe(200)
+    expect(chain.transfers).toBe(1)
+    expect(bought.size, 'every copy of the answer is the same').toBe(1)
+    await app.close()
+    ledger.close()
+  },
+)

@@ -1,0 +1,121 @@
+import { fc, test as property } from '@fast-check/vitest'
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import Fastify from 'fastify'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../test/support/manual-clock.ts'
+import { PaymentLedger } from './ledger.ts'
+import { base } from './networks.ts'
+import type { PaymentOptions } from './plugin.ts'
+import { payments } from './plugin.ts'
+import { quoteLimit } from './quote-limit.ts'
+
+const config = { x402: { priceUsdcAtomic: 20_000n, description: 'pulse' } }
+const ledgers: PaymentLedger[] = []
+
+afterEach(() => {
+  for (const ledger of ledgers.splice(0)) ledger.close()
+})
+
+function options(): PaymentOptions {
+  const ledger = new PaymentLedger(':memory:')
+  ledgers.push(ledger)
+  const unasked = () => Promise.reject(new Error('nothing here gets as far as the facilitator'))
+  return {
+    payTo: '0x00000000000000000000000000000000000000A1',
+    networks: [base],
+    facilitator: { verify: unasked, settle: unasked, outcome: unasked },
+    ledger,
+    clock: new ManualClock(),
+    publicUrl: 'https://api.example.com/',
+  }
+}
+
+function sellingApp(): FastifyInstance {
+  const app = Fastify()
+  void app.register(payments, options())
+  void app.register((paid, _options, done) => {
+    paid.get('/pulse/:coin', { config }, async () => Buffer.from('sold'))
+    paid.get('/any/*', { config }, async () => Buffer.from('sold'))
+    done()
+  })
+  app.get('/free', async () => 'free')
+  return app
+}
+
+describe('a paid route', () => {
+  test('is quoted also where a child of the instance declares it', async () => {
+    const app = sellingApp()
+    expect((await app.inject('/pulse/BTC')).statusCode).toBe(402)
+    expect((await app.inject('/free')).statusCode).toBe(200)
+    await app.close()
+  })
+
+  test('that was added before the plugin stays shut', async () => {
+    const app = Fastify()
+    app.get('/early', { config }, async () => Buffer.from('sold'))
+    await app.register(payments, options())
+    const { statusCode, body } = await app.inject('/early')
+    expect(statusCode).toBe(500)
+    expect(body).not.toContain('sold')
+    await app.close()
+  })
+
+  test('can only be one that reads', async () => {
+    const app = Fastify()
+    await app.register(payments, options())
+    expect(() => app.post('/pulse', { config }, async () => 'sold')).toThrow(/only what is read/)
+    expect(() =>
+      app.route({ method: ['GET', 'POST'], url: '/both', config, handler: async () => 'sold' }),
+    ).toThrow(/only what is read/)
+    await app.close()
+  })
+
+  test('is free of charge to nobody who sends a header that is no payment', async () => {
+    const app = sellingApp()
+    for (const name of ['x-payment', 'payment-signature', 'X-Payment']) {
+      for (const value of ['', ' ', 'null', 'e30=', ',']) {
+        const { statusCode } = await app.inject({ url: '/pulse/BTC', headers: { [name]: value } })
+        expect(statusCode, `${name}: ${value}`).toBe(400)
+      }
+    }
+    await app.close()
+  })
+})
+
+describe('the resource of a quote', () => {
+  let app: FastifyInstance
+  beforeAll(() => {
+    app = sellingApp()
+  })
+  afterAll(() => app.close())
+
+  property.prop([fc.string({ unit: 'grapheme-composite', maxLength: 900 }), fc.string()], {
+    numRuns: 200,
+  })('is always a bounded URL below the public one', async (path, query) => {
+    const url = `/any/${encodeURI(path.replaceAll('.', ''))}?q=${query.replace(/[^ -~]/g, '')}`
+    const { statusCode, body, headers } = await app.inject({ url })
+    expect(statusCode).toBe(402)
+    const v2 = JSON.parse(
+      Buffer.from(String(headers['payment-required']), 'base64').toString('utf8'),
+    )
+    const { resource } = JSON.parse(body).accepts[0]
+    expect(resource).toBe(v2.resource.url)
+    expect(resource).toMatch(/^https:\/\/api\.example\.com\/any\//)
+    expect(resource.length).toBeLessThanOrEqual(700)
+    expect(String(headers['payment-required']).length).toBeLessThan(4_096)
+  })
+})
+
+test('the quote limit is a hook that a host can put before its other checks', async () => {
+  const limit: onRequestHookHandler = quoteLimit(1)
+  const app = Fastify()
+  await app.register(payments, options())
+  app.get('/pulse/:coin', { config, onRequest: [limit] }, async () => Buffer.from('sold'))
+  expect((await app.inject('/pulse/BTC')).statusCode).toBe(402)
+  const { statusCode, headers } = await app.inject('/pulse/BTC')
+  expect(statusCode).toBe(429)
+  expect(headers['ratelimit']).toMatch(/^"ip";r=0;t=\d+$/)
+  const paying = await app.inject({ url: '/pulse/BTC', headers: { 'x-payment': '?' } })
+  expect(paying.statusCode, 'paying calls are not quotes').toBe(400)
+  await app.close()
+})

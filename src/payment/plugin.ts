@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import type {
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifyReply,
+  FastifyRequest,
+  RouteOptions,
+} from 'fastify'
+import type { Address } from 'viem'
+import { getAddress } from 'viem'
+import type { Clock } from '../domain/clock.ts'
+import type { Answer } from './answer.ts'
+import { answerOf, sendAnswer } from './answer.ts'
+import type { PaymentLimits, Sale } from './checkout.ts'
+import { Checkout } from './checkout.ts'
+import type { Facilitator } from './facilitator.ts'
+import type { PaymentLedger } from './ledger.ts'
+import type { PaymentNetwork } from './networks.ts'
+import { hasPayment } from './payload.ts'
+import type { PaymentEvent } from './payment-event.ts'
+import type { PaidRoute, Terms } from './terms.ts'
+import { termsOf } from './terms.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Makes the route a paid one. */
+    x402?: PaidRoute
+  }
+}
+
+export type PaymentOptions = {
+  readonly payTo: Address
+  readonly networks: readonly PaymentNetwork[]
+  readonly facilitator: Facilitator
+  /** Stays the caller's: it is not closed here. */
+  readonly ledger: PaymentLedger
+  readonly clock: Clock
+  /** Where buyers reach the service, such as `https://api.example.com`. */
+  readonly publicUrl: string
+  readonly limits?: Partial<PaymentLimits>
+  readonly onEvent?: (event: PaymentEvent) => void
+}
+
+const limitsByDefault: PaymentLimits = {
+  paidCallsPerWalletPerMinute: 20,
+  failedPaymentsPerAddressPerMinute: 30,
+}
+
+const SWEEP_ROWS_MAX = 256
+const SWEEP_MS = 10_000
+/** Between two slices when there is more to remove. */
+const SWEEP_AGAIN_MS = 50
+
+/**
+ * Sells the answers of routes that declare `config.x402`. Bound to routes, not to URLs: whatever target,
+ * encoding or method led to a paid handler, it runs for a payment or not at all. The host's own checks
+ * belong into earlier hooks; the handler must send its whole body at once.
+ */
+export const payments: FastifyPluginAsync<PaymentOptions> = Object.assign(register, {
+  // As fastify-plugin does: the hooks belong to the instance that registers, not to a child of it.
+  [Symbol.for('skip-override')]: true,
+  [Symbol.for('fastify.display-name')]: 'payments',
+})
+
+async function register(app: FastifyInstance, options: PaymentOptions): Promise<void> {
+  const { networks, ledger, clock, onEvent = () => undefined } = options
+  const payTo = getAddress(options.payTo)
+  const checkout = new Checkout({
+    ...options,
+    publicUrl: options.publicUrl.replace(/\/+$/, ''),
+    limits: { ...limitsByDefault, ...options.limits },
+    emit: onEvent,
+  })
+  const termsByRoute = new Map<PaidRoute, Terms>()
+  const sales = new WeakMap<FastifyRequest, { sale: Sale; headersBefore: ReadonlySet<string> }>()
+
+  app.addHook('onRoute', (route: RouteOptions) => {
+    const paid = route.config?.x402
+    if (paid === undefined) return
+    assert(
+      route.method === 'GET' || route.method === 'HEAD',
+      `${route.url}: only what is read can be sold; a payment is not bound to a body`,
+    )
+    if (!termsByRoute.has(paid)) termsByRoute.set(paid, termsOf(paid, { networks, payTo }))
+    route.preHandler = [...listOf(route.preHandler), admit]
+    if (route.method === 'GET') route.onSend = [...listOf(route.onSend), settleThenSend]
+  })
+
+  // A paid route that was added before this plugin has none of the hooks above: it stays shut.
+  app.addHook('preHandler', async (request) => {
+    if (request.routeOptions.config.x402 !== undefined) termsOfRoute(request)
+  })
+
+  function sweep(): void {
+    const full = ledger.sweep(clock.nowMs(), SWEEP_ROWS_MAX) === SWEEP_ROWS_MAX
+    cancelSweep = clock.after(full ? SWEEP_AGAIN_MS : SWEEP_MS, sweep)
+  }
+  let cancelSweep = clock.after(SWEEP_MS, sweep)
+  app.addHook('onClose', async () => cancelSweep())
+
+  async function admit(request: FastifyRequest, reply: FastifyReply) {
+    const terms = termsOfRoute(request)
+    // An answer without its body is worth nothing, so HEAD shows the quote and takes no payment.
+    if (request.method === 'HEAD' || !hasPayment(request.headers)) {
+      onEvent({ kind: 'quoted', route: request.routeOptions.url ?? null })
+      return sendAnswer(reply, checkout.quote(request, terms))
+    }
+    const admitted = await checkout.admit(request, terms)
+    if (!('claim' in admitted)) return sendAnswer(reply, admitted)
+    const headersBefore = new Set(Object.keys(reply.getHeaders()))
+    sales.set(request, { sale: admitted, headersBefore })
+  }
+
+  async function settleThenSend(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+    const sold = sales.get(request)
+    if (sold === undefined) return payload
+    sales.delete(request)
+    const { sale, headersBefore } = sold
+    const answer = answerOf(reply, payload)
+    if (reply.statusCode >= 300) {
+      checkout.cancel(request, sale, answer)
+      return payload
+    }
+    const final =
+      answer === null || answer.body.length === 0
+        ? checkout.fail(request, sale, new TypeError('a paid answer is a body of bytes'))
+        : await checkout.complete(request, sale, kept(answer))
+    if (final.status >= 300) removeHeadersSince(reply, headersBefore)
+    reply.code(final.status).headers(final.headers)
+    return final.body
+  }
+
+  function termsOfRoute(request: FastifyRequest): Terms {
+    const paid = request.routeOptions.config.x402
+    const terms = paid === undefined ? undefined : termsByRoute.get(paid)
+    assert(terms !== undefined, 'paid routes are added after the payment plugin')
+    return terms
+  }
+}
+
+/** A shared cache would give our answer away. */
+function kept(answer: Answer): Answer {
+  const cacheControl = answer.headers['cache-control']
+  if (cacheControl !== undefined && /\b(private|no-store)\b/.test(cacheControl)) return answer
+  return { ...answer, headers: { ...answer.headers, 'cache-control': 'private, no-cache' } }
+}
+
+/** What the handler said about its answer must not describe the one that is sent in its place. */
+function removeHeadersSince(reply: FastifyReply, before: ReadonlySet<string>): void {
+  for (const name of Object.keys(reply.getHeaders())) {
+    if (!before.has(name)) reply.removeHeader(name)
+  }
+}
+
+function listOf<T>(hooks: T | T[] | undefined): T[] {
+  if (hooks === undefined) return []
+  return Array.isArray(hooks) ? hooks : [hooks]
+}

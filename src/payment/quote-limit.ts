@@ -1,0 +1,31 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { problem } from '../domain/problem.ts'
+import { hasPayment } from './payload.ts'
+import { callerKey, RateLimit } from './rate-limit.ts'
+import { instancePath } from './resource.ts'
+
+const QUOTES_PER_MINUTE = 60
+
+/**
+ * An `onRequest` hook that limits unpaid calls of paid routes by address. It stands apart from the payment
+ * plugin because it comes before the host's other checks, and the plugin after them.
+ */
+export function quoteLimit(quotesPerMinute = QUOTES_PER_MINUTE) {
+  const limit = new RateLimit('ip', quotesPerMinute)
+  return async (request: FastifyRequest, reply: FastifyReply) => {
+    if (request.routeOptions.config.x402 === undefined || hasPayment(request.headers)) return
+    const allowance = await limit.take(callerKey(request.ip))
+    reply.headers(limit.headers(allowance))
+    if (allowance.allowed) return
+    const { status, headers, body } = problem(
+      'rate_limited',
+      {
+        detail: `Too many unpaid calls. Try again in ${allowance.resetSeconds} s.`,
+        retryAfterSeconds: allowance.resetSeconds,
+        paymentReusable: true,
+      },
+      { instance: instancePath(request), requestId: request.id },
+    )
+    return reply.code(status).headers(headers).send(body)
+  }
+}

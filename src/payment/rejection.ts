@@ -1,0 +1,51 @@
+/**
+ * Why a payment is not accepted, in words that let a buyer's program repair it. Goes out as the
+ * `diagnostics` member of a 402. It never holds the signature.
+ */
+export type Rejection = {
+  /** An x402 error code. */
+  readonly reason: string
+  /** What in the payment is wrong, as a path into it; null where it is not one field. */
+  readonly field: string | null
+  readonly expected: string | null
+  readonly received: string | null
+  readonly hint: string
+}
+
+/** What a buyer sent is cut to this length before it is sent back. */
+const RECEIVED_CHARS_MAX = 100
+
+export function rejection(
+  reason: string,
+  hint: string,
+  difference?: { readonly field: string; readonly expected: string; readonly received: string },
+): Rejection {
+  return {
+    reason,
+    field: difference?.field ?? null,
+    expected: difference?.expected ?? null,
+    received: difference?.received.slice(0, RECEIVED_CHARS_MAX) ?? null,
+    hint,
+  }
+}
+
+/** Turns a facilitator's code into a rejection. Codes differ between versions, so only parts are read. */
+export function facilitatorRejection(reason: string): Rejection {
+  const hint =
+    hints.find(([part]) => reason.includes(part))?.[1] ??
+    'Sign a new payment for one of the accepted terms.'
+  return rejection(reason, hint)
+}
+
+/** A facilitator says that the authorization's nonce was used before. */
+export function saysNonceUsed(reason: string): boolean {
+  return /nonce.*used|already.*used|duplicate_settlement/.test(reason)
+}
+
+const hints = [
+  ['insufficient', 'The wallet holds less USDC than the price. Fund it and send a new payment.'],
+  ['nonce', 'The authorization was used or cancelled. Sign a new one with a fresh nonce.'],
+  ['valid_before', 'The authorization has expired. Sign a new one with a later validBefore.'],
+  ['valid_after', 'The authorization is not valid yet. Back-date validAfter by some minutes.'],
+  ['signature', "Sign with the token's EIP-712 domain: name and version stand in `extra`."],
+] as const

@@ -1,0 +1,40 @@
+import type { FastifyRequest } from 'fastify'
+import { RESOURCE_URL_CHARS_MAX } from './terms.ts'
+
+/**
+ * The absolute URL of what is being sold. The base is configured: a Host header or an absolute-form
+ * target is the caller's claim. Only characters of RFC 3986 survive, so it needs no escaping in JSON.
+ */
+export function resourceUrl(request: FastifyRequest, publicUrl: string): string {
+  return (publicUrl + target(request))
+    .replace(/[^\w\-.~:/?#[\]@!$&'()*+,;=%]/g, '')
+    .slice(0, RESOURCE_URL_CHARS_MAX)
+}
+
+/** Path of the request without query, for the `instance` of a problem. */
+export function instancePath(request: FastifyRequest): string {
+  return (target(request).split('?')[0] ?? '/').slice(0, RESOURCE_URL_CHARS_MAX)
+}
+
+/**
+ * What a payment buys, as one text: the same for every spelling of one call (percent-encoding, order of
+ * the query, absolute form), different for any two calls that may be answered differently.
+ */
+export function binding(request: FastifyRequest): string {
+  return JSON.stringify([
+    request.method,
+    request.routeOptions.url,
+    sortedEntries(request.params),
+    sortedEntries(request.query),
+  ])
+}
+
+function target(request: FastifyRequest): string {
+  const path = request.url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+  return path.startsWith('/') ? path : `/${path}`
+}
+
+function sortedEntries(value: unknown): (readonly [string, unknown])[] {
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+}

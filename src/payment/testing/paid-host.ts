@@ -1,0 +1,97 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import Fastify from 'fastify'
+import { PaymentLedger } from '../ledger.ts'
+import { base } from '../networks.ts'
+import type { PaymentEvent } from '../payment-event.ts'
+import type { PaymentOptions } from '../plugin.ts'
+import { payments } from '../plugin.ts'
+import { quoteLimit } from '../quote-limit.ts'
+
+export const PRICE = 20_000n
+export const DEARER_PRICE = 60_000n
+
+/** A small service that sells, and counts how often it did the work. */
+export type PaidHost = {
+  readonly app: FastifyInstance
+  readonly url: string
+  readonly ledger: PaymentLedger
+  readonly events: readonly PaymentEvent[]
+  /** How often a handler ran. */
+  runs(): number
+  close(): Promise<void>
+}
+
+export type PaidHostOptions = Pick<PaymentOptions, 'payTo' | 'facilitator' | 'clock'> & {
+  readonly ledgerPath?: string
+  readonly limits?: PaymentOptions['limits']
+  readonly quotesPerMinute?: number
+  /** Runs inside the handler of `/slow`, before it answers. */
+  readonly atWork?: () => Promise<void>
+}
+
+export async function startPaidHost(options: PaidHostOptions): Promise<PaidHost> {
+  const { payTo, facilitator, clock, ledgerPath = ':memory:', atWork } = options
+  const ledger = new PaymentLedger(ledgerPath)
+  const events: PaymentEvent[] = []
+  let runs = 0
+  const app = Fastify({ forceCloseConnections: true })
+  app.addHook('onRequest', quoteLimit(options.quotesPerMinute ?? 10_000))
+  await app.register(payments, {
+    payTo,
+    networks: [base],
+    facilitator,
+    ledger,
+    clock,
+    publicUrl: 'https://api.example.com',
+    limits: {
+      paidCallsPerWalletPerMinute: 1_000,
+      failedPaymentsPerAddressPerMinute: 1_000,
+      ...options.limits,
+    },
+    onEvent: (event) => events.push(event),
+  })
+
+  const sell = (
+    path: string,
+    handler: (request: FastifyRequest, reply: FastifyReply) => unknown,
+    priceUsdcAtomic = PRICE,
+  ) => {
+    const config = { x402: { priceUsdcAtomic, description: `Sells ${path}` } }
+    app.get(path, { config }, (request, reply) => {
+      runs += 1
+      return handler(request, reply)
+    })
+  }
+  const answer = (request: FastifyRequest, reply: FastifyReply) =>
+    reply
+      .header('content-type', 'application/json; charset=utf-8')
+      .header('etag', `"${runs}"`)
+      .send(Buffer.from(JSON.stringify({ coin: request.params, run: runs })))
+  sell('/pulse/:coin', answer)
+  sell('/bundle/:coin', answer, DEARER_PRICE)
+  sell('/slow/:coin', async (request, reply) => {
+    await atWork?.()
+    return answer(request, reply)
+  })
+  sell('/status/:status', (request, reply) => {
+    const { status } = request.params as { readonly status: string }
+    return reply.code(Number(status)).send(Buffer.from('{"refused":true}'))
+  })
+  sell('/throws', () => {
+    throw new Error('the engine is broken')
+  })
+  sell('/empty', (_request, reply) => reply.send(Buffer.alloc(0)))
+
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  return {
+    app,
+    url,
+    ledger,
+    events,
+    runs: () => runs,
+    close: async () => {
+      await app.close()
+      ledger.close()
+    },
+  }
+}

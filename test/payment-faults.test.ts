@@ -1,0 +1,507 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { x402Facilitator } from '@x402/core/facilitator'
+import { toFacilitatorEvmSigner } from '@x402/evm'
+import { registerExactEvmScheme } from '@x402/evm/exact/facilitator'
+import Fastify from 'fastify'
+import { createWalletClient, http, publicActions } from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { privateKeyToAccount } from 'viem/accounts'
+import { base as baseChain } from 'viem/chains'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { Facilitator, SignedPayment } from '../src/payment/facilitator.ts'
+import { httpFacilitator } from '../src/payment/http-facilitator.ts'
+import { localFacilitator } from '../src/payment/local-facilitator.ts'
+import { base } from '../src/payment/networks.ts'
+import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
+import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import type { PaidHost, PaidHostOptions } from '../src/payment/testing/paid-host.ts'
+import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { ManualClock } from './support/manual-clock.ts'
+
+const FUNDS = 1_000_000n
+const STRANGER = '0x000000000000000000000000000000000000dEaD'
+let chain: EvmChain
+/** Where nothing listens any more. */
+let nowhere: string
+let local: Facilitator
+const opened: { close(): Promise<unknown> }[] = []
+const folders: string[] = []
+
+beforeAll(async () => {
+  const gone = Fastify()
+  nowhere = await gone.listen({ host: '127.0.0.1', port: 0 })
+  await gone.close()
+  chain = await startEvmChain({ clock: systemClock })
+  local = localFacilitator({
+    network: base,
+    rpcUrl: chain.rpcUrl,
+    privateKey: chain.accounts.facilitator.privateKey,
+  })
+})
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((thing) => thing.close()))
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+})
+
+afterAll(() => chain?.close())
+
+async function hosted(options: Partial<PaidHostOptions> = {}): Promise<PaidHost> {
+  const host = await startPaidHost({
+    payTo: chain.accounts.merchant.address,
+    facilitator: local,
+    clock: new ManualClock(systemClock.nowMs()),
+    ...options,
+  })
+  opened.push(host)
+  return host
+}
+
+async function fundedBuyer(funds = FUNDS): Promise<PrivateKeyAccount> {
+  const buyer = newBuyer()
+  await chain.fundUsdc(buyer.address, funds)
+  return buyer
+}
+
+async function paymentOf(buyer: PrivateKeyAccount, choices: Partial<PaymentChoices> = {}) {
+  const payTo = chain.accounts.merchant.address
+  const nowMs = systemClock.nowMs()
+  return encodedPayment(await signedPayload(buyer, { amount: PRICE, payTo, nowMs, ...choices }))
+}
+
+async function buy(host: PaidHost, payment: string, path = '/pulse/BTC') {
+  const response = await fetch(host.url + path, { headers: { 'x-payment': payment } })
+  const { status, headers } = response
+  const text = await response.text()
+  return { status, headers, text, problem: () => JSON.parse(text) }
+}
+
+const balanceOf = (buyer: PrivateKeyAccount) => chain.balanceOf(buyer.address)
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'perpscope-ledger-'))
+  folders.push(path)
+  return path
+}
+
+/** A promise and the function that fulfils it. */
+function signal() {
+  let give: () => void = () => undefined
+  const given = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return { given, give }
+}
+
+const never = new Promise<never>(() => undefined)
+
+/** The SDK's own facilitator behind its HTTP interface, with a switch for each way to fail. */
+async function facilitatorService(
+  account = privateKeyToAccount(chain.accounts.facilitator.privateKey),
+) {
+  const wallet = createWalletClient({
+    account,
+    chain: baseChain,
+    transport: http(chain.rpcUrl),
+    pollingInterval: 50,
+  }).extend(publicActions)
+  const signer = toFacilitatorEvmSigner({
+    address: account.address,
+    getCode: (args) => wallet.getCode(args),
+    readContract: (args) => wallet.readContract(args as Parameters<typeof wallet.readContract>[0]),
+    verifyTypedData: (args) =>
+      wallet.verifyTypedData(args as Parameters<typeof wallet.verifyTypedData>[0]),
+    writeContract: (args) =>
+      wallet.writeContract(args as unknown as Parameters<typeof wallet.writeContract>[0]),
+    sendTransaction: (args) => wallet.sendTransaction(args),
+    waitForTransactionReceipt: (args) => wallet.waitForTransactionReceipt(args),
+  })
+  const facilitator = registerExactEvmScheme(new x402Facilitator(), {
+    signer,
+    networks: 'eip155:8453',
+  })
+  type Call = { paymentPayload: never; paymentRequirements: never }
+  const faults = { settle: 'none' as 'none' | 'cut before' | 'cut after' | 'status 500' }
+  const app = Fastify({ forceCloseConnections: true })
+  app.post<{ Body: Call }>('/verify', ({ body }) =>
+    facilitator.verify(body.paymentPayload, body.paymentRequirements),
+  )
+  app.post<{ Body: Call }>('/settle', async ({ body }, reply) => {
+    const fault = faults.settle
+    if (fault === 'status 500') return reply.code(500).send('upstream trouble')
+    if (fault === 'cut before') return reply.hijack().raw.destroy()
+    const answer = await facilitator.settle(body.paymentPayload, body.paymentRequirements)
+    if (fault === 'cut after') return reply.hijack().raw.destroy()
+    return answer
+  })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  opened.push(app)
+  return { url, faults }
+}
+
+describe('a facilitator over HTTP', () => {
+  test('verifies and settles', async () => {
+    const { url } = await facilitatorService()
+    const host = await hosted({ facilitator: httpFacilitator({ url }) })
+    const buyer = await fundedBuyer()
+    expect((await buy(host, await paymentOf(buyer))).status).toBe(200)
+    expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+  })
+
+  test('refuses a poor wallet with its reason', async () => {
+    const { url } = await facilitatorService()
+    const host = await hosted({ facilitator: httpFacilitator({ url }) })
+    const { status, problem } = await buy(host, await paymentOf(newBuyer()))
+    expect(status).toBe(402)
+    expect(problem().diagnostics.reason).toMatch(/insufficient_balance/)
+  })
+
+  test('that is down costs nothing, and the same payment is accepted once it is back', async () => {
+    const { url } = await facilitatorService()
+    const lost = httpFacilitator({ url: nowhere })
+    const found = httpFacilitator({ url })
+    let down = true
+    const host = await hosted({
+      facilitator: {
+        verify: (payment) => (down ? lost : found).verify(payment),
+        settle: (payment) => found.settle(payment),
+        outcome: (payment) => found.outcome(payment),
+      },
+    })
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    const refused = await buy(host, payment)
+    expect(refused.status).toBe(503)
+    expect(refused.headers.get('retry-after')).not.toBeNull()
+    expect(refused.problem()).toMatchObject({
+      code: 'facilitator_unavailable',
+      charged: false,
+      payment_reusable: true,
+    })
+    down = false
+    expect((await buy(host, payment)).status).toBe(200)
+    expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+  })
+
+  test('that cannot be connected to when it should settle costs nothing either', async () => {
+    const { url } = await facilitatorService()
+    const found = httpFacilitator({ url })
+    const host = await hosted({
+      facilitator: { ...found, settle: httpFacilitator({ url: nowhere }).settle },
+    })
+    const buyer = await fundedBuyer()
+    const { status, problem } = await buy(host, await paymentOf(buyer))
+    expect(status).toBe(503)
+    expect(problem()).toMatchObject({ code: 'facilitator_unavailable', charged: false })
+    expect(host.ledger.counts()).toMatchObject({ settling: 0, unknown: 0, released: 1 })
+    expect(await balanceOf(buyer)).toBe(FUNDS)
+  })
+
+  test.each(['cut before', 'cut after', 'status 500'] as const)(
+    'whose settlement ends with "%s" leaves the outcome open until the payment comes back',
+    async (fault) => {
+      const { url, faults } = await facilitatorService()
+      const host = await hosted({ facilitator: httpFacilitator({ url, rpcUrl: chain.rpcUrl }) })
+      const buyer = await fundedBuyer()
+      const payment = await paymentOf(buyer)
+      faults.settle = fault
+      const open = await buy(host, payment)
+      expect(open.status, 'a 402 would make the buyer pay twice').toBe(503)
+      expect(open.problem()).toMatchObject({
+        code: 'settlement_unknown',
+        charged: null,
+        payment_reusable: true,
+      })
+      expect(host.ledger.counts().unknown).toBe(1)
+      expect((await buy(host, payment, '/pulse/ETH')).status).toBe(409)
+      faults.settle = 'none'
+      const paid = await buy(host, payment)
+      expect(paid.status).toBe(200)
+      expect(paid.headers.get('payment-response')).not.toBeNull()
+      expect(host.runs(), 'the answer is the stored one').toBe(1)
+      expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+    },
+  )
+
+  test('without a view of the chain never turns an open outcome into a 402', async () => {
+    const { url, faults } = await facilitatorService()
+    const host = await hosted({ facilitator: httpFacilitator({ url }) })
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    faults.settle = 'cut after'
+    expect((await buy(host, payment)).status).toBe(503)
+    faults.settle = 'none'
+    const again = await buy(host, payment)
+    expect(again.status).toBe(503)
+    expect(again.problem()).toMatchObject({ code: 'settlement_unknown', charged: null })
+    expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+  })
+})
+
+describe('a local facilitator', () => {
+  test('whose node is down blames itself, not the payment', async () => {
+    const { privateKey } = chain.accounts.facilitator
+    const host = await hosted({
+      facilitator: localFacilitator({ network: base, rpcUrl: nowhere, privateKey }),
+    })
+    const { status, problem } = await buy(host, await paymentOf(await fundedBuyer()))
+    expect(status).toBe(503)
+    expect(problem()).toMatchObject({ code: 'facilitator_unavailable', payment_reusable: true })
+  })
+
+  test('without gas money blames itself, not the payment', async () => {
+    const { privateKey } = chain.accounts.facilitator
+    const broke = localFacilitator({
+      network: base,
+      rpcUrl: chain.rpcUrl,
+      privateKey: `0x${privateKey.slice(2).replace(/./g, '7')}`,
+    })
+    const host = await hosted({ facilitator: broke })
+    const buyer = await fundedBuyer()
+    const { status, problem } = await buy(host, await paymentOf(buyer))
+    expect(status).toBe(503)
+    expect(problem()).toMatchObject({ code: 'facilitator_unavailable', charged: false })
+    expect(await balanceOf(buyer)).toBe(FUNDS)
+  })
+
+  test('does not lose its place in the row of transactions by a refused one', async () => {
+    const host = await hosted()
+    const [poor, rich] = [await fundedBuyer(PRICE), await fundedBuyer()]
+    const drain = signedPaymentOf(await paymentOf(poor))
+    expect(await local.settle(drain)).toMatchObject({ kind: 'settled' })
+    expect(await local.settle(signedPaymentOf(await paymentOf(poor)))).toMatchObject({
+      kind: 'rejected',
+    })
+    expect((await buy(host, await paymentOf(rich))).status).toBe(200)
+  })
+})
+
+describe('a facilitator that hangs', () => {
+  test('at verification is given up after ten seconds', async () => {
+    const clock = new ManualClock(systemClock.nowMs())
+    const asked = signal()
+    const host = await hosted({
+      clock,
+      facilitator: {
+        ...local,
+        verify: () => {
+          asked.give()
+          return never
+        },
+      },
+    })
+    const answer = buy(host, await paymentOf(await fundedBuyer()))
+    await asked.given
+    clock.advance(10_000)
+    expect((await answer).problem()).toMatchObject({ code: 'facilitator_unavailable' })
+    expect(host.runs()).toBe(0)
+  })
+
+  test('at settlement leaves it open, and its late verdict is taken', async () => {
+    const clock = new ManualClock(systemClock.nowMs())
+    const [asked, released, late] = [signal(), signal(), signal()]
+    const host = await hosted({
+      clock,
+      facilitator: {
+        ...local,
+        settle: async (payment) => {
+          asked.give()
+          await released.given
+          const settlement = await local.settle(payment)
+          late.give()
+          return settlement
+        },
+      },
+    })
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    const answer = buy(host, payment)
+    await asked.given
+    clock.advance(10_000)
+    expect((await answer).problem()).toMatchObject({ code: 'settlement_unknown', charged: null })
+    released.give()
+    await late.given
+    expect((await buy(host, payment)).status).toBe(200)
+    expect(host.ledger.counts()).toMatchObject({ settled: 1, unknown: 0 })
+    expect(host.runs()).toBe(1)
+    expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+  })
+})
+
+describe('a handler that hangs', () => {
+  test('lets copies wait for thirty seconds and no longer', async () => {
+    const clock = new ManualClock(systemClock.nowMs())
+    const atWork = signal()
+    const host = await hosted({
+      clock,
+      atWork: () => {
+        atWork.give()
+        return never
+      },
+    })
+    const payment = await paymentOf(await fundedBuyer())
+    void buy(host, payment, '/slow/BTC').catch(() => undefined)
+    await atWork.given
+    const copy = buy(host, payment, '/slow/BTC')
+    let answered = false
+    void copy.finally(() => {
+      answered = true
+    })
+    await expect
+      .poll(() => {
+        if (!answered) clock.advance(5_000)
+        return answered
+      })
+      .toBe(true)
+    expect((await copy).problem()).toMatchObject({ code: 'payment_in_flight', charged: false })
+    clock.advance(60_000)
+    expect((await buy(host, payment, '/pulse/BTC')).status, 'its sale has lapsed').toBe(200)
+  })
+
+  test('and answers after its sale has lapsed is not paid', async () => {
+    const clock = new ManualClock(systemClock.nowMs())
+    const [atWork, finish] = [signal(), signal()]
+    const host = await hosted({
+      clock,
+      atWork: () => {
+        atWork.give()
+        return finish.given
+      },
+    })
+    const buyer = await fundedBuyer()
+    const answer = buy(host, await paymentOf(buyer), '/slow/BTC')
+    await atWork.given
+    clock.advance(60_000)
+    finish.give()
+    expect((await answer).problem()).toMatchObject({ code: 'engine_timeout', charged: false })
+    expect(await balanceOf(buyer)).toBe(FUNDS)
+  })
+})
+
+describe('between verification and settlement', () => {
+  test('a drained wallet ends in 402 and gets no answer', async () => {
+    const buyer = await fundedBuyer(PRICE)
+    const drain = signedPaymentOf(await paymentOf(buyer))
+    const host = await hosted({
+      atWork: async () => {
+        await local.settle(drain)
+      },
+    })
+    const { status, text, headers } = await buy(host, await paymentOf(buyer), '/slow/BTC')
+    expect(status).toBe(402)
+    expect(JSON.parse(text)).toMatchObject({ error: 'payment_invalid' })
+    expect(text).not.toContain('run')
+    expect(headers.get('etag'), 'nothing of the answer is left').toBeNull()
+    expect(host.ledger.counts().released).toBe(1)
+  })
+
+  test('a stranger who submits the authorization first does not cost the buyer the answer', async () => {
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    const host = await hosted({
+      atWork: async () => {
+        await local.settle(signedPaymentOf(payment))
+      },
+    })
+    const answer = await buy(host, payment, '/slow/BTC')
+    expect(answer.status, JSON.stringify(host.events)).toBe(200)
+    expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+  })
+
+  test('a nonce that is used for another payee is no payment', async () => {
+    const buyer = await fundedBuyer()
+    const nonce = `0x${'a7'.repeat(32)}` as const
+    const elsewhere = signedPaymentOf(await paymentOf(buyer, { nonce, payTo: STRANGER }), STRANGER)
+    const host = await hosted({
+      atWork: async () => {
+        await local.settle(elsewhere)
+      },
+    })
+    const { status } = await buy(host, await paymentOf(buyer, { nonce }), '/slow/BTC')
+    expect(status).toBe(402)
+    expect((await buy(host, await paymentOf(buyer, { nonce }))).status).toBe(402)
+  })
+
+  test('a ledger that cannot be written stops the sale before any money moves', async () => {
+    const buyer = await fundedBuyer()
+    let host: PaidHost | undefined
+    host = await hosted({ atWork: async () => host?.ledger.close() })
+    const { status, problem } = await buy(host, await paymentOf(buyer), '/slow/BTC')
+    expect(status).toBe(500)
+    expect(problem()).toMatchObject({ code: 'internal_error', charged: false })
+    expect(await balanceOf(buyer)).toBe(FUNDS)
+  })
+})
+
+describe('a crash during settlement', () => {
+  test.each([
+    { what: 'before the transfer', transferred: false },
+    { what: 'after the transfer', transferred: true },
+  ])('$what loses no answer and charges once', async ({ transferred }) => {
+    const [before, after] = [folder(), folder()]
+    const stuck = signal()
+    const crashing = await hosted({
+      ledgerPath: join(before, 'ledger.db'),
+      facilitator: {
+        ...local,
+        settle: async (payment) => {
+          if (transferred) await local.settle(payment)
+          stuck.give()
+          return never
+        },
+      },
+    })
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    void buy(crashing, payment).catch(() => undefined)
+    await stuck.given
+    // What a killed process leaves: the files as they are at this moment.
+    cpSync(before, after, { recursive: true })
+
+    const restarted = await hosted({ ledgerPath: join(after, 'ledger.db') })
+    expect(restarted.ledger.counts().settling).toBe(1)
+    const copies = await Promise.all([1, 2, 3].map(() => buy(restarted, payment)))
+    for (const { status, text } of copies) {
+      expect(status).toBe(200)
+      expect(JSON.parse(text)).toEqual({ coin: { coin: 'BTC' }, run: 1 })
+    }
+    expect(restarted.runs(), 'the stored answer was sent').toBe(0)
+    expect(restarted.ledger.counts()).toMatchObject({ settled: 1, settling: 0 })
+    expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+  })
+})
+
+/** The payment of a header as the facilitator sees it. */
+function signedPaymentOf(header: string, payTo = chain.accounts.merchant.address): SignedPayment {
+  const { payload } = JSON.parse(Buffer.from(header, 'base64').toString())
+  const { authorization } = payload
+  return {
+    signature: payload.signature,
+    resourceUrl: 'https://api.example.com/',
+    authorization: {
+      ...authorization,
+      value: BigInt(authorization.value),
+      validAfter: BigInt(authorization.validAfter),
+      validBefore: BigInt(authorization.validBefore),
+    },
+    requirement: {
+      network: base,
+      payTo,
+      amount: PRICE,
+      wire: {
+        scheme: 'exact',
+        network: base.network,
+        asset: base.asset,
+        amount: PRICE.toString(),
+        payTo,
+        maxTimeoutSeconds: 120,
+        extra: base.domain,
+      },
+    },
+  }
+}
