@@ -1,0 +1,114 @@
+import type { Document, DocumentKey } from '../domain/document.ts'
+import type { Listing } from '../domain/listing.ts'
+import { TickerIndex } from '../domain/listing.ts'
+import type { EngineMessage, FeedHealth } from './message.ts'
+
+/** Longer than this without a word, and an engine that is still connected counts as hanging. */
+export const ENGINE_SILENCE_MS_MAX = 15_000
+
+/**
+ * `unavailable`: no engine is connected, or it has not spoken since. `silent`: connected, but it has
+ * said nothing for longer than {@link ENGINE_SILENCE_MS_MAX}.
+ */
+export type EngineState = 'available' | 'silent' | 'unavailable'
+
+/** What the gateway may know of the engine. */
+export interface EngineReader {
+  state(nowMs: number): EngineState
+  document(key: DocumentKey): Document | undefined
+  resolve(ticker: string): ReturnType<TickerIndex['resolve']>
+  /** Venue spellings of the coins whose default pulse can be answered, sorted. */
+  coins(): readonly string[]
+  feeds(): readonly FeedHealth[]
+}
+
+/** The gateway's copy of an engine's documents, kept by the messages of a carrier. */
+export class EngineReplica implements EngineReader {
+  readonly #documents = new Map<DocumentKey, Document>()
+  readonly #ready = new Set<string>()
+  readonly #readiness: Readiness
+  #sortedReady: readonly string[] | null = []
+  #tickers = new TickerIndex([])
+  #feeds: readonly FeedHealth[] = []
+  #heardAtMs = Number.NEGATIVE_INFINITY
+  #isConnected = false
+
+  /** `readiness`: the analysis and view whose answer puts a coin on the list. */
+  constructor(readiness: Readiness) {
+    this.#readiness = readiness
+  }
+
+  /** Documents stay: they age visibly, and the engine that comes back replaces them. */
+  disconnected(): void {
+    this.#isConnected = false
+  }
+
+  apply(message: EngineMessage, nowMs: number): void {
+    switch (message.kind) {
+      case 'documents':
+        for (const document of message.documents) this.#store(document)
+        break
+      case 'universe':
+        this.#tickers = new TickerIndex(tradable(message.listings))
+        this.#retain(new Set(tradable(message.listings)))
+        break
+      case 'heartbeat':
+        this.#feeds = message.heartbeat.feeds
+        break
+      default:
+        message satisfies never
+    }
+    this.#isConnected = true
+    this.#heardAtMs = nowMs
+  }
+
+  state(nowMs: number): EngineState {
+    if (!this.#isConnected) return 'unavailable'
+    return nowMs - this.#heardAtMs > ENGINE_SILENCE_MS_MAX ? 'silent' : 'available'
+  }
+
+  document(key: DocumentKey): Document | undefined {
+    return this.#documents.get(key)
+  }
+
+  resolve(ticker: string): ReturnType<TickerIndex['resolve']> {
+    return this.#tickers.resolve(ticker)
+  }
+
+  coins(): readonly string[] {
+    this.#sortedReady ??= [...this.#ready].sort((a, b) => (a < b ? -1 : 1))
+    return this.#sortedReady
+  }
+
+  feeds(): readonly FeedHealth[] {
+    return this.#feeds
+  }
+
+  /** A document that was overtaken on the way never goes back in time. */
+  #store(document: Document): void {
+    const held = this.#documents.get(document.key)
+    if (held !== undefined && held.version >= document.version) return
+    this.#documents.set(document.key, document)
+    const [analysis, coin] = document.key.split('/')
+    if (analysis !== this.#readiness.analysis || coin === undefined) return
+    const isReady = document.views[this.#readiness.view]?.kind === 'answer'
+    if (isReady === this.#ready.has(coin)) return
+    if (isReady) this.#ready.add(coin)
+    else this.#ready.delete(coin)
+    this.#sortedReady = null
+  }
+
+  #retain(coins: ReadonlySet<string>): void {
+    for (const key of this.#documents.keys()) {
+      if (!coins.has(key.slice(key.indexOf('/') + 1))) this.#documents.delete(key)
+    }
+    for (const coin of this.#ready) if (!coins.has(coin)) this.#ready.delete(coin)
+    this.#sortedReady = null
+  }
+}
+
+export type Readiness = { readonly analysis: string; readonly view: string }
+
+function tradable(listings: readonly Listing[]): string[] {
+  return listings.filter((listing) => !listing.isDelisted).map((listing) => listing.coin)
+}

@@ -1,0 +1,118 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../test/support/manual-clock.ts'
+import { EngineReplica } from './engine-replica.ts'
+import type { SpawnEngine } from './engine-supervisor.ts'
+import { EngineSupervisor } from './engine-supervisor.ts'
+import type { EngineMessage } from './message.ts'
+
+const heartbeat: EngineMessage = { kind: 'heartbeat', heartbeat: { startedAtMs: 0, feeds: [] } }
+
+describe('engine supervisor', () => {
+  let clock: ManualClock
+  let replica: EngineReplica
+  let runs: ScriptedRun[]
+  let supervisor: EngineSupervisor
+
+  beforeEach(() => {
+    clock = new ManualClock()
+    replica = new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
+    runs = []
+    const spawn: SpawnEngine = (events) => {
+      const run = { ...events, wasKilled: false, wasStopped: false }
+      runs.push(run)
+      return {
+        kill: () => {
+          run.wasKilled = true
+          events.onExit('killed')
+        },
+        stop: () => {
+          run.wasStopped = true
+          events.onExit('stopped')
+        },
+      }
+    }
+    supervisor = new EngineSupervisor({ spawn, replica, clock, onNotice: () => {} })
+    supervisor.start()
+  })
+
+  const state = () => replica.state(clock.nowMs())
+  const speak = () => runs.at(-1)?.onMessage(heartbeat)
+
+  test('is unavailable until the engine speaks', () => {
+    expect(state()).toBe('unavailable')
+    speak()
+    expect(state()).toBe('available')
+  })
+
+  test('an engine that lives but says nothing is silent after 15 s, not before', () => {
+    speak()
+    clock.advance(15_000)
+    expect(state()).toBe('available')
+    clock.advance(1)
+    expect(state()).toBe('silent')
+    speak()
+    expect(state()).toBe('available')
+  })
+
+  test('an engine that hangs for 30 s is killed and started again', () => {
+    speak()
+    clock.advance(32_000)
+    expect(runs[0]?.wasKilled).toBe(true)
+    expect(runs).toHaveLength(2)
+  })
+
+  test('a dead engine is unavailable at once and comes back after the back-off', () => {
+    speak()
+    runs[0]?.onExit('crashed')
+    expect(state()).toBe('unavailable')
+    clock.advance(249)
+    expect(runs).toHaveLength(1)
+    clock.advance(1)
+    expect(runs).toHaveLength(2)
+    speak()
+    expect(state()).toBe('available')
+  })
+
+  test('an engine that dies again and again is started ever more slowly, up to 10 s', () => {
+    for (const expectedMs of [250, 500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]) {
+      const before = runs.length
+      runs.at(-1)?.onExit('crashed')
+      clock.advance(expectedMs - 1)
+      expect(runs.length, `not before ${expectedMs} ms`).toBe(before)
+      clock.advance(1)
+      expect(runs.length).toBe(before + 1)
+    }
+  })
+
+  test('a minute of health resets the back-off', () => {
+    for (let round = 0; round < 5; round += 1) {
+      runs.at(-1)?.onExit('crashed')
+      clock.advance(10_000)
+    }
+    const before = runs.length
+    for (let second = 0; second < 61; second += 1) {
+      speak()
+      clock.advance(1_000)
+    }
+    runs.at(-1)?.onExit('crashed')
+    clock.advance(250)
+    expect(runs.length).toBe(before + 1)
+  })
+
+  test('the last words of a run that was replaced change nothing', () => {
+    runs[0]?.onExit('crashed')
+    clock.advance(250)
+    runs[0]?.onMessage(heartbeat)
+    expect(state()).toBe('unavailable')
+  })
+
+  test('stop waits for the engine and does not start another', async () => {
+    speak()
+    await supervisor.stop()
+    clock.advance(60_000)
+    expect(runs[0]?.wasStopped).toBe(true)
+    expect(runs).toHaveLength(1)
+  })
+})
+
+type ScriptedRun = Parameters<SpawnEngine>[0] & { wasKilled: boolean; wasStopped: boolean }

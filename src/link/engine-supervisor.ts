@@ -1,0 +1,129 @@
+import type { Clock } from '../domain/clock.ts'
+import type { EngineReplica } from './engine-replica.ts'
+import { ENGINE_SILENCE_MS_MAX } from './engine-replica.ts'
+import type { EngineMessage } from './message.ts'
+
+/** One run of an engine, wherever it lives. */
+export interface EngineRun {
+  /** Ends it at once, without asking. `onExit` follows. */
+  kill(): void
+  /** Asks it to save and end. `onExit` follows. */
+  stop(): void
+}
+
+export type SpawnEngine = (events: {
+  readonly onMessage: (message: EngineMessage) => void
+  readonly onExit: (reason: string) => void
+}) => EngineRun
+
+export type SupervisorNotice =
+  | { readonly kind: 'engine-started'; readonly attempt: number }
+  | { readonly kind: 'engine-exited'; readonly reason: string; readonly restartInMs: number }
+  | { readonly kind: 'engine-killed'; readonly reason: string }
+
+const BACKOFF_MS_MIN = 250
+const BACKOFF_MS_MAX = 10_000
+
+/** An engine that ran this long before it died has earned a quick restart. */
+const HEALTHY_RUN_MS = 60_000
+
+/** A hanging engine is given up after twice the time that callers are made to wait for it. */
+const KILL_AFTER_SILENCE_MS = 2 * ENGINE_SILENCE_MS_MAX
+const WATCH_PERIOD_MS = 1_000
+
+/** A new engine loads its checkpoint before it speaks. */
+const START_GRACE_MS = 60_000
+
+/** Keeps one engine running and the replica fed: an engine that dies is started again with back-off. */
+export class EngineSupervisor {
+  readonly #spawn: SpawnEngine
+  readonly #replica: EngineReplica
+  readonly #clock: Clock
+  readonly #onNotice: (notice: SupervisorNotice) => void
+  #run: EngineRun | null = null
+  #attempt = 0
+  #failures = 0
+  #startedAtMs = 0
+  #heardAtMs = Number.NaN
+  #isStopping = false
+  #whenStopped: (() => void) | null = null
+  #cancelWatch = () => {}
+  #cancelRelaunch = () => {}
+
+  constructor(options: {
+    readonly spawn: SpawnEngine
+    readonly replica: EngineReplica
+    readonly clock: Clock
+    readonly onNotice: (notice: SupervisorNotice) => void
+  }) {
+    this.#spawn = options.spawn
+    this.#replica = options.replica
+    this.#clock = options.clock
+    this.#onNotice = options.onNotice
+  }
+
+  start(): void {
+    this.#cancelWatch = this.#clock.every(WATCH_PERIOD_MS, () => this.#watch())
+    this.#launch()
+  }
+
+  /** Ends the present run at once; the next one starts from the checkpoint. */
+  restart(reason: string): void {
+    this.#onNotice({ kind: 'engine-killed', reason })
+    this.#run?.kill()
+  }
+
+  /** Resolves when the engine has saved its state and ended. */
+  stop(): Promise<void> {
+    this.#isStopping = true
+    this.#cancelWatch()
+    this.#cancelRelaunch()
+    const run = this.#run
+    if (run === null) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#whenStopped = resolve
+      run.stop()
+    })
+  }
+
+  #launch(): void {
+    this.#attempt += 1
+    this.#startedAtMs = this.#clock.nowMs()
+    this.#heardAtMs = Number.NaN
+    this.#onNotice({ kind: 'engine-started', attempt: this.#attempt })
+    const attempt = this.#attempt
+    this.#run = this.#spawn({
+      onMessage: (message) => {
+        if (attempt !== this.#attempt) return
+        this.#heardAtMs = this.#clock.nowMs()
+        this.#replica.apply(message, this.#heardAtMs)
+      },
+      onExit: (reason) => {
+        if (attempt === this.#attempt && this.#run !== null) this.#exited(reason)
+      },
+    })
+  }
+
+  #exited(reason: string): void {
+    this.#run = null
+    this.#replica.disconnected()
+    if (this.#isStopping) {
+      this.#whenStopped?.()
+      return
+    }
+    const ranMs = this.#clock.nowMs() - this.#startedAtMs
+    this.#failures = ranMs >= HEALTHY_RUN_MS ? 1 : this.#failures + 1
+    const restartInMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (this.#failures - 1))
+    this.#onNotice({ kind: 'engine-exited', reason, restartInMs })
+    this.#cancelRelaunch = this.#clock.after(restartInMs, () => this.#launch())
+  }
+
+  #watch(): void {
+    if (this.#run === null) return
+    const nowMs = this.#clock.nowMs()
+    const silentMs = Number.isNaN(this.#heardAtMs)
+      ? nowMs - this.#startedAtMs - START_GRACE_MS
+      : nowMs - this.#heardAtMs
+    if (silentMs > KILL_AFTER_SILENCE_MS) this.restart(`silent for ${silentMs} ms`)
+  }
+}

@@ -1,0 +1,24 @@
+import type { Document } from '../domain/document.ts'
+import type { Listing } from '../domain/listing.ts'
+
+/**
+ * What an engine tells its gateways, over whichever carrier. A gateway that connects late or lost
+ * something gets everything again: documents are state, not events, and only the newest counts.
+ */
+export type EngineMessage =
+  | { readonly kind: 'documents'; readonly documents: readonly Document[] }
+  | { readonly kind: 'universe'; readonly listings: readonly Listing[] }
+  | { readonly kind: 'heartbeat'; readonly heartbeat: Heartbeat }
+
+/** Sent every second, whether or not anything changed: the proof that the engine lives. */
+type Heartbeat = {
+  readonly startedAtMs: number
+  readonly feeds: readonly FeedHealth[]
+}
+
+export type FeedHealth = {
+  readonly feed: string
+  readonly state: 'up' | 'down'
+  readonly sinceMs: number
+  readonly reason: string
+}

@@ -1,0 +1,93 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import { CheckpointDb } from './checkpoint-db.ts'
+
+const NOW_MS = Date.UTC(2026, 0, 1)
+
+const checkpoint: Checkpoint = {
+  version: 7_000_000_000_000_000,
+  listings: [{ coin: 'kPEPE', sizeDecimals: 0, maxLeverage: 10, isDelisted: false }],
+  coins: new Map(
+    Array.from({ length: 150 }, (_, index) => [
+      `C${index}`,
+      Float64Array.of(index, Number.NaN, -0, 1e-308),
+    ]),
+  ),
+}
+
+describe('checkpoint', () => {
+  let folder: string
+  let path: string
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'perpscope-checkpoint-'))
+    path = join(folder, 'deep', 'engine.db')
+  })
+
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  test('comes back bit for bit, NaN and negative zero included', () => {
+    const { db } = CheckpointDb.open(path, NOW_MS)
+    drain(db.save(checkpoint))
+    db.close()
+    expect(reload()).toEqual(checkpoint)
+  })
+
+  test('is absent before the first save', () => {
+    expect(reload()).toBeNull()
+  })
+
+  test('keeps what was written when the writer stops between two slices', () => {
+    const { db } = CheckpointDb.open(path, NOW_MS)
+    db.save(checkpoint).next()
+    db.close()
+    expect(reload()?.coins.size, 'exactly the first slice').toBe(64)
+  })
+
+  test('leaves out a row whose bytes changed on disk', () => {
+    const { db } = CheckpointDb.open(path, NOW_MS)
+    drain(db.save(checkpoint))
+    db.close()
+    const raw = new Database(path)
+    raw.prepare("UPDATE coin SET state = zeroblob(32) WHERE name = 'C1'").run()
+    raw.close()
+    const coins = reload()?.coins
+    expect(coins?.has('C1')).toBe(false)
+    expect(coins?.size).toBe(149)
+  })
+
+  test('sets a damaged file aside and starts anew', () => {
+    CheckpointDb.open(path, NOW_MS).db.close()
+    writeFileSync(path, 'this is not a database, and it is longer than a header'.repeat(100))
+    const { db, setAside } = CheckpointDb.open(path, NOW_MS)
+    expect(setAside).toBe(`${path}.corrupt-${NOW_MS}`)
+    expect(db.load()).toBeNull()
+    db.close()
+    expect(readdirSync(join(folder, 'deep'))).toContain(`engine.db.corrupt-${NOW_MS}`)
+  })
+
+  test('does not read a file of another schema version', () => {
+    const { db } = CheckpointDb.open(path, NOW_MS)
+    drain(db.save(checkpoint))
+    db.close()
+    const raw = new Database(path)
+    raw.pragma('user_version = 99')
+    raw.close()
+    expect(reload()).toBeNull()
+  })
+
+  function reload(): Checkpoint | null {
+    const { db } = CheckpointDb.open(path, NOW_MS)
+    const loaded = db.load()
+    db.close()
+    return loaded
+  }
+})
+
+function drain(slices: Generator<void>): void {
+  for (const _ of slices);
+}
