@@ -1,0 +1,151 @@
+import { Counter, Registry } from 'prom-client'
+import { describe, expect, test } from 'vitest'
+import type { AdminServerOptions } from './admin-server.ts'
+import { buildAdminServer } from './admin-server.ts'
+import { gatewayFixture } from './testing/gateway-fixture.ts'
+
+describe('probes', () => {
+  test('/livez depends on nothing', async () => {
+    const { admin, engine } = fixture()
+    engine.disconnected()
+    expect((await admin.inject('/livez')).statusCode).toBe(200)
+  })
+
+  test('/readyz is 200 once the engine speaks and a coin is ready', async () => {
+    const { admin } = fixture()
+    const response = await admin.inject('/readyz?verbose')
+    expect(response.statusCode).toBe(200)
+    expect(response.json()).toEqual({
+      ready: true,
+      reasons: [],
+      checks: [
+        { check: 'engine_connected', ok: true },
+        { check: 'engine_speaks', ok: true },
+        { check: 'coin_ready', ok: true },
+      ],
+    })
+  })
+
+  test('/readyz says why it is not ready', async () => {
+    const { admin, engine, clock, tell } = fixture()
+    clock.advance(60_000)
+    expect((await admin.inject('/readyz')).json().reasons).toEqual(['engine_speaks'])
+    tell({ kind: 'universe', listings: [] })
+    expect((await admin.inject('/readyz')).json().reasons).toEqual(['coin_ready'])
+    engine.disconnected()
+    const response = await admin.inject('/readyz')
+    expect(response.statusCode).toBe(503)
+    expect(response.json()).toEqual({
+      ready: false,
+      reasons: ['engine_connected', 'engine_speaks', 'coin_ready'],
+    })
+  })
+
+  test('/metrics prints the registry that it was given', async () => {
+    const { admin, metrics } = fixture()
+    new Counter({ name: 'quotes_total', help: 'Quotes.', registers: [metrics] }).inc(3)
+    const response = await admin.inject('/metrics')
+    expect(response.headers['content-type']).toBe(metrics.contentType)
+    expect(response.body).toContain('quotes_total 3')
+  })
+})
+
+describe('maintenance', () => {
+  test('is switched on and off, and the public server follows at once', async () => {
+    const { admin, app, clock } = fixture()
+    clock.advance(1_000)
+    const on = await admin.inject({ method: 'POST', url: '/maintenance', payload: { on: true } })
+    expect(on.json()).toEqual({ on: true, since_iso: '2026-01-01T00:00:01.000Z' })
+    expect((await app.inject('/pulse/BTC')).statusCode).toBe(503)
+    clock.advance(1_000)
+    await admin.inject({ method: 'POST', url: '/maintenance', payload: { on: true } })
+    expect((await admin.inject('/maintenance')).json().since_iso).toBe('2026-01-01T00:00:01.000Z')
+    await admin.inject({ method: 'POST', url: '/maintenance', payload: { on: false } })
+    expect((await app.inject('/pulse/BTC')).statusCode).toBe(200)
+  })
+
+  test.each([{ on: 'true' }, {}, { on: true, more: 1 }, [], null])(
+    'ignores the malformed order %j',
+    async (payload) => {
+      const { admin, maintenance } = fixture()
+      const response = await admin.inject({
+        method: 'POST',
+        url: '/maintenance',
+        headers: { 'content-type': 'application/json' },
+        payload: JSON.stringify(payload),
+      })
+      expect(response.statusCode).toBe(400)
+      expect(response.json().code).toBe('invalid_parameter')
+      expect(maintenance.isOn).toBe(false)
+    },
+  )
+})
+
+describe('engine restart', () => {
+  test('calls what it was given', async () => {
+    let restarts = 0
+    const { admin } = fixture({
+      restartEngine: () => {
+        restarts += 1
+      },
+    })
+    const response = await admin.inject({ method: 'POST', url: '/engine/restart' })
+    expect(response.statusCode).toBe(202)
+    expect(restarts).toBe(1)
+  })
+
+  test('does not exist where the engine is another process', async () => {
+    const { admin } = fixture()
+    expect((await admin.inject({ method: 'POST', url: '/engine/restart' })).statusCode).toBe(404)
+  })
+
+  test('that fails says so without the reason', async () => {
+    const { admin } = fixture({ restartEngine: () => Promise.reject(new Error('secret')) })
+    const response = await admin.inject({ method: 'POST', url: '/engine/restart' })
+    expect(response.statusCode).toBe(500)
+    expect(response.body).not.toContain('secret')
+  })
+})
+
+describe('the door', () => {
+  test.each(['localhost:9402', '127.0.0.1:9402', '127.0.0.1', '[::1]:9402', '127.8.9.1:1'])(
+    'is open to %s',
+    async (host) => {
+      const { admin } = fixture()
+      expect((await admin.inject({ url: '/livez', headers: { host } })).statusCode).toBe(200)
+    },
+  )
+
+  test.each([
+    { host: 'evil.example:9402' },
+    { host: 'localhost.evil.example' },
+    { host: '127.0.0.1.evil.example' },
+    { host: '10.0.0.1:9402' },
+    { host: '127.0.0.1:9402', origin: 'https://evil.example' },
+    { host: '127.0.0.1:9402', origin: 'null' },
+  ])('is closed to %j', async (headers) => {
+    const { admin, maintenance } = fixture()
+    const response = await admin.inject({
+      method: 'POST',
+      url: '/maintenance',
+      headers,
+      payload: { on: true },
+    })
+    expect(response.statusCode).toBe(404)
+    expect(maintenance.isOn).toBe(false)
+  })
+
+  test('is open to a page of its own', async () => {
+    const { admin } = fixture()
+    const headers = { host: 'localhost:9402', origin: 'http://localhost:9402' }
+    expect((await admin.inject({ url: '/livez', headers })).statusCode).toBe(200)
+  })
+})
+
+function fixture(overrides: Partial<AdminServerOptions> = {}) {
+  const gateway = gatewayFixture()
+  const metrics = new Registry()
+  const { clock, engine, maintenance } = gateway
+  const options = { clock, engine, maintenance, metrics, logger: null, restartEngine: null }
+  return { ...gateway, metrics, admin: buildAdminServer({ ...options, ...overrides }) }
+}

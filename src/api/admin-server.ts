@@ -1,0 +1,138 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import Fastify, { LogController } from 'fastify'
+import type { Registry } from 'prom-client'
+import { Type } from 'typebox'
+import type { Clock } from '../domain/clock.ts'
+import type { EngineReader } from '../link/engine-replica.ts'
+import type { MaintenanceSwitch } from './maintenance-switch.ts'
+import { securityHeaders } from './response-headers.ts'
+import { sendProblem } from './send-problem.ts'
+
+export type AdminServerOptions = {
+  readonly engine: EngineReader
+  readonly maintenance: MaintenanceSwitch
+  readonly metrics: Registry
+  readonly clock: Clock
+  readonly logger: FastifyBaseLogger | null
+  /** null where the engine is another process, which this one cannot restart. */
+  readonly restartEngine: (() => void | Promise<void>) | null
+}
+
+const BODY_BYTES_MAX = 1_024
+const REQUEST_TIMEOUT_MS = 5_000
+
+const MaintenanceOrder = Type.Object(
+  { on: Type.Boolean({ description: 'true refuses every paid call with 503.' }) },
+  { additionalProperties: false },
+)
+
+/**
+ * The operator's server, complete but not listening; to be bound to loopback only. Whoever can reach
+ * loopback may use it, but a web page may not: neither by a rebound name nor by a form.
+ */
+export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
+  const { clock, engine, logger, maintenance, metrics, restartEngine } = options
+  const app = Fastify({
+    ...(logger === null ? { logger: false } : { loggerInstance: logger }),
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: BODY_BYTES_MAX,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
+  })
+  app.addHook('onRequest', refuseWebPages)
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    reply.headers(securityHeaders).header('cache-control', 'no-store')
+    done(null, payload)
+  })
+  app.setNotFoundHandler((_request, reply) =>
+    sendProblem(reply, 'not_found', { detail: 'There is nothing at this path.' }),
+  )
+  app.setErrorHandler((error, request, reply) => refuseOrFail(error, request, reply))
+
+  app.get('/livez', (_request, reply) => reply.type('text/plain').send('ok\n'))
+
+  app.get('/readyz', (request, reply) => {
+    const checks = readiness(engine, clock.nowMs())
+    const reasons = checks.filter(({ isOk }) => !isOk).map(({ check }) => check)
+    const isVerbose = Object.hasOwn(request.query as object, 'verbose')
+    return reply.code(reasons.length === 0 ? 200 : 503).send({
+      ready: reasons.length === 0,
+      reasons,
+      ...(isVerbose ? { checks: checks.map(({ check, isOk }) => ({ check, ok: isOk })) } : {}),
+    })
+  })
+
+  app.get('/metrics', async (_request, reply) => {
+    const text = await metrics.metrics()
+    return reply.type(metrics.contentType).send(text)
+  })
+
+  app.get('/maintenance', () => position(maintenance))
+
+  app
+    .withTypeProvider<TypeBoxTypeProvider>()
+    .post('/maintenance', { schema: { body: MaintenanceOrder } }, (request) => {
+      const { on } = request.body
+      if (maintenance.set(on, clock.nowMs())) {
+        request.log.warn({ maintenance: on }, 'maintenance switched')
+      }
+      return position(maintenance)
+    })
+
+  app.post('/engine/restart', async (request, reply) => {
+    if (restartEngine === null) {
+      return sendProblem(reply, 'not_found', { detail: 'The engine is not part of this process.' })
+    }
+    request.log.warn('engine restart ordered')
+    await restartEngine()
+    return reply.code(202).send({ restarting: true })
+  })
+  return app
+}
+
+/** Named after what is wrong when one fails. */
+function readiness(engine: EngineReader, nowMs: number) {
+  const state = engine.state(nowMs)
+  return [
+    { check: 'engine_connected', isOk: state !== 'unavailable' },
+    { check: 'engine_speaks', isOk: state === 'available' },
+    { check: 'coin_ready', isOk: engine.coins().length > 0 },
+  ] as const
+}
+
+function position(maintenance: MaintenanceSwitch) {
+  return { on: maintenance.isOn, since_iso: new Date(maintenance.sinceMs).toISOString() }
+}
+
+const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
+
+/**
+ * A page of another site reaches loopback by a name that it rebinds to 127.0.0.1 (then `Host` is that
+ * name), or by a plain form or script (then `Origin` is that site).
+ */
+function refuseWebPages(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  const { host, origin } = request.headers
+  const isLoopback = host !== undefined && LOOPBACK_HOST.test(host)
+  const isSameOrigin = origin === undefined || origin === `http://${host}`
+  if (isLoopback && isSameOrigin) {
+    done()
+    return
+  }
+  sendProblem(reply, 'not_found', {
+    detail: 'This port answers only to a loopback address, and to no page of another site.',
+  })
+}
+
+function refuseOrFail(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500
+  if (status < 500) {
+    sendProblem(reply, 'invalid_parameter', {
+      detail: error instanceof Error ? error.message : 'The request cannot be read.',
+      param: 'body',
+    })
+    return
+  }
+  request.log.error({ err: error }, 'request failed')
+  sendProblem(reply, 'internal_error', { detail: 'The order failed; the log says why.' })
+}

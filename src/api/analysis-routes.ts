@@ -1,0 +1,363 @@
+import assert from 'node:assert/strict'
+import type {
+  FastifyInstance,
+  FastifyReply,
+  FastifyRequest,
+  HookHandlerDoneFunction,
+  onRequestHookHandler,
+} from 'fastify'
+import type { Clock } from '../domain/clock.ts'
+import type { AnalysisContract } from '../domain/contract.ts'
+import type { Answer, Document, DocumentKey, NoAnswer } from '../domain/document.ts'
+import { documentKey } from '../domain/document.ts'
+import type { EngineReader } from '../link/engine-replica.ts'
+import { hasPayment } from '../payment/payload.ts'
+import type { PaidRoute } from '../payment/terms.ts'
+import type { RequestedCoin } from './fill-document.ts'
+import { fillDocument } from './fill-document.ts'
+import { loadBearingAgeMs } from './freshness.ts'
+import type { MaintenanceSwitch } from './maintenance-switch.ts'
+import { nearestTickers } from './nearest-tickers.ts'
+import type { Refusal } from './send-problem.ts'
+import { refusal, sendProblem } from './send-problem.ts'
+
+export type AnalysisRoutesOptions = {
+  readonly contracts: readonly AnalysisContract[]
+  readonly engine: EngineReader
+  readonly maintenance: MaintenanceSwitch
+  readonly clock: Clock
+  /** Quoted for the literal `{coin}`, which indexers take from the published path templates. */
+  readonly exampleCoin: string
+  /** Adds the hooks that quote and charge; null where answers are free (`--payment open`). */
+  readonly payment: PaymentGate | null
+  /** Limits how often one address may ask for quotes; null for no limit. */
+  readonly quoteLimit: onRequestHookHandler | null
+}
+
+/**
+ * Called with the context of the paid routes, before they are added. Its hooks find what a route sells
+ * in `routeOptions.config.x402`, and see no call that cannot be answered.
+ */
+export type PaymentGate = (app: FastifyInstance) => void | Promise<void>
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set once the parameters of a paid call are understood. */
+    analysisCall: AnalysisCall | null
+  }
+}
+
+/** A paid call whose parameters hold. */
+type AnalysisCall = {
+  readonly coin: string
+  readonly key: DocumentKey
+  readonly view: string
+  readonly requested: RequestedCoin | undefined
+  readonly receivedAtMs: number
+}
+
+const COIN_CHARACTERS_MAX = 64
+/** Raw, as some clients send it; the router decodes the other form to this one. */
+const COIN_PLACEHOLDER = '{coin}'
+
+const MAINTENANCE_RETRY_SECONDS = 3600
+/** An engine is restarted, and a feed reconnected, within seconds. */
+const RETRY_SECONDS = 5
+
+const paidHeaders = {
+  'content-type': 'application/json; charset=utf-8',
+  /** Documents are rendered about once a second. */
+  'cache-control': 'private, max-age=1',
+  vary: 'X-PAYMENT, PAYMENT-SIGNATURE, Accept',
+} as const
+
+/**
+ * `GET /<analysis>/<coin>` for every contract. The order of the checks is the promise that nobody is
+ * quoted for an answer that we cannot give: maintenance, quote limit, parameters, engine, freshness,
+ * and only then the payment's own hooks, which run later in the life of a request.
+ */
+export async function analysisRoutes(
+  app: FastifyInstance,
+  options: AnalysisRoutesOptions,
+): Promise<void> {
+  const { contracts, maintenance, payment, quoteLimit } = options
+  app.decorateRequest('analysisCall', null)
+  await payment?.(app)
+
+  const refuseMaintenance = (
+    _request: FastifyRequest,
+    reply: FastifyReply,
+    done: HookHandlerDoneFunction,
+  ): void => {
+    if (maintenance.isOn) send(reply, underMaintenance())
+    else done()
+  }
+
+  for (const contract of contracts) {
+    const route = {
+      url: `/${contract.id}/:coin`,
+      config: { x402: saleOf(contract) },
+      exposeHeadRoute: false,
+      onRequest: [
+        refuseMaintenance,
+        ...(quoteLimit === null ? [] : [quoteLimit]),
+        refuseUnanswerable(contract, options),
+      ],
+    }
+    const handler = answer(contract, options)
+    app.route({ ...route, method: 'GET', handler })
+    if (payment === null) app.route({ ...route, method: 'HEAD', handler })
+    else {
+      const onRequest = [dropPayment, ...route.onRequest]
+      app.route({ ...route, method: 'HEAD', onRequest, handler: unreachable })
+    }
+  }
+}
+
+/** Checks parameters, engine and freshness, and keeps what it understood for the handler. */
+function refuseUnanswerable(contract: AnalysisContract, options: AnalysisRoutesOptions) {
+  const { clock, engine } = options
+  return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    const nowMs = clock.nowMs()
+    const call = understand(contract, request, nowMs, options)
+    if (call.kind === 'refusal') {
+      send(reply, call)
+      return
+    }
+    const found = find(contract, call, engine, nowMs)
+    if (found.kind === 'refusal') {
+      send(reply, found)
+      return
+    }
+    request.analysisCall = call
+    done()
+  }
+}
+
+/**
+ * Reads the document a second time: between the checks and this moment a payment may have been
+ * verified, and what is charged for must be good at the moment of sending.
+ */
+function answer(contract: AnalysisContract, options: AnalysisRoutesOptions) {
+  const { clock, engine, maintenance } = options
+  return (request: FastifyRequest, reply: FastifyReply): void => {
+    const call = request.analysisCall
+    assert(call !== null, 'no answer without the checks before it')
+    const nowMs = clock.nowMs()
+    const found = maintenance.isOn ? underMaintenance() : find(contract, call, engine, nowMs)
+    if (found.kind === 'refusal') {
+      send(reply, found)
+      return
+    }
+    const { document } = found
+    const bytes = fillDocument(document, found.answer, {
+      nowMs,
+      executionMs: nowMs - call.receivedAtMs,
+      coinsAvailable: engine.coins().length,
+      requested: call.requested,
+    })
+    void reply.headers(paidHeaders).header('etag', entityTag(document, call.view)).send(bytes)
+  }
+}
+
+type Understood = AnalysisCall & { readonly kind: 'call' }
+
+function understand(
+  contract: AnalysisContract,
+  request: FastifyRequest,
+  nowMs: number,
+  options: AnalysisRoutesOptions,
+): Understood | Refusal {
+  const named = nameOf(request, nowMs, options)
+  if (named.kind === 'refusal') return named
+  const view = viewOf(contract, request)
+  if (typeof view !== 'string') return view
+  const { coin, requested } = named
+  return {
+    kind: 'call',
+    coin,
+    key: documentKey(contract.id, coin),
+    view,
+    requested,
+    receivedAtMs: nowMs,
+  }
+}
+
+type Named = Pick<AnalysisCall, 'coin' | 'requested'> & { readonly kind: 'named' }
+
+function nameOf(
+  request: FastifyRequest,
+  nowMs: number,
+  { engine, exampleCoin, payment }: AnalysisRoutesOptions,
+): Named | Refusal {
+  const ticker = (request.params as { readonly coin: string }).coin
+  if (ticker.length > COIN_CHARACTERS_MAX) {
+    return refusal('invalid_coin', {
+      detail: `A ticker has at most ${COIN_CHARACTERS_MAX} characters; /coins lists them all.`,
+      param: 'coin',
+    })
+  }
+  if (ticker === COIN_PLACEHOLDER && payment !== null && !hasPayment(request.headers)) {
+    const coin = engine.resolve(exampleCoin)?.coin ?? engine.coins()[0]
+    if (coin !== undefined) return { kind: 'named', coin, requested: undefined }
+  }
+  const resolved = engine.resolve(ticker)
+  if (resolved !== undefined) {
+    const { coin, unitMultiplier } = resolved
+    const requested =
+      unitMultiplier === undefined ? undefined : { ticker: ticker.toUpperCase(), unitMultiplier }
+    return { kind: 'named', coin, requested }
+  }
+  // Without an engine the list of coins may be old or empty: "unknown" would be a guess.
+  return engineRefusal(engine, nowMs) ?? unknownCoin(ticker, engine)
+}
+
+function unknownCoin(ticker: string, engine: EngineReader): Refusal {
+  const coins = engine.coins()
+  if (coins.length === 0) {
+    return refusal('data_stale', {
+      detail: 'The service is warming up and lists no coin yet.',
+      retryAfterSeconds: RETRY_SECONDS,
+    })
+  }
+  return refusal('invalid_coin', {
+    detail: `No perpetual is listed as ${JSON.stringify(ticker)}; /coins lists them all.`,
+    param: 'coin',
+    didYouMean: nearestTickers(ticker, coins),
+  })
+}
+
+function viewOf(contract: AnalysisContract, request: FastifyRequest): string | Refusal {
+  const { viewParameter } = contract
+  if (viewParameter === null) return contract.defaultView
+  const { name, allowed } = viewParameter
+  const raw = (request.query as Readonly<Record<string, string | string[] | undefined>>)[name]
+  if (raw === undefined) return contract.defaultView
+  const view = typeof raw === 'string' ? viewParameter.viewOf(raw) : undefined
+  if (view !== undefined) return view
+  return refusal(viewParameter.problem, {
+    detail:
+      typeof raw === 'string'
+        ? `${name} is a comma-separated list of ${allowed.join(', ')}.`
+        : `${name} may be given once, as a comma-separated list.`,
+    param: name,
+    allowed,
+  })
+}
+
+type Found = { readonly kind: 'found'; readonly document: Document; readonly answer: Answer }
+
+/** The answer to a call at one instant, or why there is none. */
+function find(
+  contract: AnalysisContract,
+  call: AnalysisCall,
+  engine: EngineReader,
+  nowMs: number,
+): Found | Refusal {
+  const refused = engineRefusal(engine, nowMs)
+  if (refused !== null) return refused
+  const document = engine.document(call.key)
+  const view = document?.views[call.view]
+  if (document === undefined || view === undefined) {
+    return refusal('data_stale', {
+      detail: `${call.coin} is listed, but no ${contract.id} of it has been computed yet.`,
+      retryAfterSeconds: RETRY_SECONDS,
+    })
+  }
+  if (view.kind !== 'answer') return noAnswer(view, call.coin)
+  const ageMs = loadBearingAgeMs(document, view, nowMs)
+  if (ageMs > contract.inputAgeMsMax) {
+    return refusal('data_stale', {
+      detail:
+        `The data behind this answer is ${Math.round(ageMs / 1000)} s old; ` +
+        `at most ${contract.inputAgeMsMax / 1000} s are guaranteed.`,
+      retryAfterSeconds: RETRY_SECONDS,
+    })
+  }
+  return { kind: 'found', document, answer: view }
+}
+
+function noAnswer(view: NoAnswer, coin: string): Refusal {
+  switch (view.kind) {
+    case 'insufficient-candles': {
+      const { timeframe, have, need } = view
+      return refusal('insufficient_candles', {
+        detail: `${coin} has ${have} candles of ${timeframe}; this analysis needs ${need}.`,
+        more: { timeframe, have, need },
+      })
+    }
+    case 'missing-input':
+      return refusal('data_stale', {
+        detail: `The venue has not told the ${view.input} of ${coin} yet.`,
+        retryAfterSeconds: RETRY_SECONDS,
+      })
+    default:
+      return view satisfies never
+  }
+}
+
+function engineRefusal(engine: EngineReader, nowMs: number): Refusal | null {
+  const state = engine.state(nowMs)
+  switch (state) {
+    case 'available':
+      return null
+    case 'silent':
+      return refusal('engine_timeout', {
+        detail: 'The analysis engine has not answered for more than 15 seconds.',
+        retryAfterSeconds: RETRY_SECONDS,
+      })
+    case 'unavailable':
+      return refusal('engine_unavailable', {
+        detail: 'The analysis engine is not running at the moment.',
+        retryAfterSeconds: RETRY_SECONDS,
+      })
+    default:
+      return state satisfies never
+  }
+}
+
+function underMaintenance(): Refusal {
+  return refusal('maintenance', {
+    detail: 'Paid analyses are switched off for maintenance; /health and /coins go on.',
+    retryAfterSeconds: MAINTENANCE_RETRY_SECONDS,
+  })
+}
+
+function send(reply: FastifyReply, { code, facts }: Refusal): void {
+  sendProblem(reply, code, facts)
+}
+
+/** A view key may hold commas, at which careless readers of `If-None-Match` would cut. */
+function entityTag(document: Document, view: string): string {
+  return `"${document.version}-${view.replaceAll(',', '.')}"`
+}
+
+/** What the route tells the payment about itself. */
+function saleOf({ priceUsdcAtomic, summary, viewParameter }: AnalysisContract): PaidRoute {
+  const pathParams = { coin: 'Ticker from /coins, in any case.' }
+  return {
+    priceUsdcAtomic,
+    description: summary,
+    discovery: {
+      pathParams,
+      ...(viewParameter === null
+        ? {}
+        : { queryParams: { [viewParameter.name]: viewParameter.description } }),
+    },
+  }
+}
+
+/** HEAD shows the quote. An answer without its body is worth nothing, so it cannot be bought. */
+function dropPayment(
+  request: FastifyRequest,
+  _reply: FastifyReply,
+  done: HookHandlerDoneFunction,
+): void {
+  delete request.headers['x-payment']
+  delete request.headers['payment-signature']
+  done()
+}
+
+function unreachable(): never {
+  assert.fail('an unpaid HEAD passed the payment gate')
+}

@@ -1,0 +1,52 @@
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { problem } from '../domain/problem.ts'
+import { publicHeaders, securityHeaders } from './response-headers.ts'
+
+/**
+ * Answers what never became a request, on the bare socket: too large a header, not HTTP at all, or a
+ * client that takes too long to say what it wants.
+ */
+export function refuseBrokenRequest(
+  error: Error & { readonly code?: string },
+  socket: Socket,
+  requestId: string,
+): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const { status, headers, body } = brokenRequest(error.code, requestId)
+  const lines = Object.entries({
+    ...securityHeaders,
+    ...publicHeaders,
+    ...headers,
+    'content-length': String(Buffer.byteLength(body)),
+    'x-request-id': requestId,
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  // Destroyed only once the reply is out, or a client that still sends would see a reset instead.
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () =>
+    socket.destroy(),
+  )
+}
+
+function brokenRequest(
+  code: string | undefined,
+  requestId: string,
+): Pick<ReturnType<typeof problem>, 'status' | 'headers' | 'body'> {
+  const request = { instance: '/', requestId }
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return problem(
+      'header_too_large',
+      { detail: 'Request line and headers together exceed the limit; send fewer or shorter ones.' },
+      request,
+    )
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return { status: 408, headers: {}, body: '' }
+  return problem(
+    'invalid_parameter',
+    { detail: 'The request is not valid HTTP/1.1.', param: 'request' },
+    request,
+  )
+}

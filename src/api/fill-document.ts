@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict'
+import type { Answer, Document, Input, Slot } from '../domain/document.ts'
+import { freshness } from './freshness.ts'
+
+/** What the gateway knows at the moment of sending. */
+export type FillFacts = {
+  readonly nowMs: number
+  readonly executionMs: number
+  readonly coinsAvailable: number
+  /** Set when the caller named the unscaled token of a coin that is quoted in thousands. */
+  readonly requested?: RequestedCoin | undefined
+}
+
+export type RequestedCoin = { readonly ticker: string; readonly unitMultiplier: number }
+
+/**
+ * The bytes of one answer: rendered text with its slots filled. Nothing is parsed or serialised, and
+ * copied once: V8 joins strings without copying, and a one-byte string becomes a Buffer in one go.
+ */
+export function fillDocument(document: Document, answer: Answer, facts: FillFacts): Buffer {
+  let text = ''
+  for (const piece of piecesOf(document, answer)) {
+    text += typeof piece === 'string' ? piece : slotText(piece, document, answer, facts)
+  }
+  return Buffer.from(text, 'latin1')
+}
+
+/** Lives as long as the document; a rendering that replaces it brings answers of its own. */
+const piecesByAnswer = new WeakMap<Answer, readonly (string | Slot)[]>()
+
+/**
+ * The parts of an answer, with text as strings of one character per byte: no UTF-8 sequence is read,
+ * so none can be cut or changed.
+ */
+function piecesOf(document: Document, answer: Answer): readonly (string | Slot)[] {
+  const held = piecesByAnswer.get(answer)
+  if (held !== undefined) return held
+  const { buffer, byteOffset, length } = document.bytes
+  const text = Buffer.from(buffer, byteOffset, length).toString('latin1')
+  const pieces = answer.parts.map((index) => {
+    const part = document.parts[index]
+    assert(part !== undefined, `a view of ${document.key} names part ${index}`)
+    return part.kind === 'text' ? text.slice(part.start, part.end) : part
+  })
+  piecesByAnswer.set(answer, pieces)
+  return pieces
+}
+
+function slotText(slot: Slot, document: Document, answer: Answer, facts: FillFacts): string {
+  switch (slot.kind) {
+    case 'input-age': {
+      const input = inputOf(answer, slot.input)
+      if (input === undefined) assert.fail(`a slot of ${document.key} names input ${slot.input}`)
+      return seconds(Math.max(0, facts.nowMs - input.confirmedAtMs))
+    }
+    case 'freshness':
+      return freshnessMembers(document, answer, facts.nowMs)
+    case 'execution-ms':
+      return thousandths(Math.max(0, facts.executionMs))
+    case 'coins-available':
+      return String(facts.coinsAvailable)
+    case 'requested-coin':
+      return facts.requested === undefined ? '' : requestedMembers(facts.requested)
+    default:
+      return slot satisfies never
+  }
+}
+
+/** A loop, because a closure per slot would cost more than the search in a handful of inputs. */
+function inputOf(answer: Answer, name: string): Input | undefined {
+  for (const input of answer.inputs) if (input.name === name) return input
+  return undefined
+}
+
+function freshnessMembers(document: Document, answer: Answer, nowMs: number): string {
+  const { dataAgeMs, grade, warnings } = freshness(document, answer, nowMs)
+  const list = warnings.length === 0 ? '[]' : `["${warnings.join('","')}"]`
+  const stale = grade === 'D' ? ',"warning":"stale_data"' : ''
+  return (
+    `"data_age_seconds":${seconds(dataAgeMs)}${stale},"warnings":${list}` +
+    `,"quality":{"grade":"${grade}","coverage_pct":${thousandths(answer.coveragePct)}` +
+    `,"reasons":${list}}`
+  )
+}
+
+function requestedMembers({ ticker, unitMultiplier }: RequestedCoin): string {
+  const text = JSON.stringify(ticker).replace(/[^\x20-\x7e]/g, unicodeEscape)
+  return `,"requested_coin":${text},"unit_multiplier":${unitMultiplier}`
+}
+
+function unicodeEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+/** Division by 1,000 is the last step, so at most three decimals are printed. */
+function seconds(ms: number): string {
+  return String(Math.round(ms) / 1000)
+}
+
+function thousandths(value: number): string {
+  return String(Math.round(value * 1000) / 1000)
+}

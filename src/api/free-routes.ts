@@ -1,0 +1,84 @@
+import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../domain/clock.ts'
+import type { AnalysisContract } from '../domain/contract.ts'
+import { usdcDecimal } from '../domain/usdc.ts'
+import type { EngineReader } from '../link/engine-replica.ts'
+import type { MaintenanceSwitch } from './maintenance-switch.ts'
+
+export type FreeRoutesOptions = {
+  readonly contracts: readonly AnalysisContract[]
+  readonly engine: EngineReader
+  readonly maintenance: MaintenanceSwitch
+  readonly clock: Clock
+  readonly version: string
+}
+
+const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
+
+/** What every client may ask as often as it likes: index, health and the list of coins. */
+export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): void {
+  const { clock, engine } = options
+  const startedAtMs = clock.nowMs()
+  const indexText = JSON.stringify(index(options))
+
+  app.get('/', (_request, reply) => {
+    void reply.type(JSON_MEDIA_TYPE).header('cache-control', 'public, max-age=300').send(indexText)
+  })
+
+  app.get('/health', (_request, reply) => {
+    void reply
+      .type(JSON_MEDIA_TYPE)
+      .header('cache-control', 'no-store')
+      .send(JSON.stringify(health(options, startedAtMs)))
+  })
+
+  app.get('/coins', (_request, reply) => {
+    const coins = engine.coins()
+    const body = { coins, count: coins.length, timestamp_iso: iso(clock.nowMs()) }
+    void reply
+      .type(JSON_MEDIA_TYPE)
+      .header('cache-control', 'public, max-age=60')
+      .send(JSON.stringify(body))
+  })
+}
+
+/** A silent engine is still there, and its documents age visibly: degraded, not unavailable. */
+function health(options: FreeRoutesOptions, startedAtMs: number) {
+  const { clock, engine, maintenance, version } = options
+  const nowMs = clock.nowMs()
+  const state = engine.state(nowMs)
+  const feeds = engine.feeds()
+  const isOk =
+    state === 'available' && !maintenance.isOn && feeds.every((feed) => feed.state === 'up')
+  return {
+    status: isOk ? 'ok' : 'degraded',
+    engine: state === 'unavailable' ? 'unavailable' : 'available',
+    kill_switch: maintenance.isOn ? 'disabled' : 'enabled',
+    version,
+    feeds: feeds.map(({ feed, state, sinceMs, reason }) => ({
+      feed,
+      state,
+      since_iso: iso(sinceMs),
+      reason,
+    })),
+    uptime_seconds: Math.max(0, Math.floor((nowMs - startedAtMs) / 1000)),
+    since_iso: iso(startedAtMs),
+  }
+}
+
+function index({ contracts, version }: FreeRoutesOptions) {
+  return {
+    service: 'perpscope',
+    version,
+    free: ['/health', '/coins'],
+    paid: contracts.map(({ id, summary, priceUsdcAtomic }) => ({
+      path: `/${id}/{coin}`,
+      summary,
+      price_usdc: usdcDecimal(priceUsdcAtomic),
+    })),
+  }
+}
+
+function iso(timeMs: number): string {
+  return new Date(timeMs).toISOString()
+}

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest'
+import type { Answer, Document, Input, Warning } from '../domain/document.ts'
+import { freshness } from './freshness.ts'
+
+const NOW_MS = Date.UTC(2026, 0, 1)
+const HOUR_MS = 3_600_000
+
+type Case = {
+  readonly title: string
+  readonly loadBearingAgeMs: number
+  readonly otherAgeMs?: number
+  readonly coveragePct?: number
+  readonly warnings?: readonly Warning[]
+  readonly grade: string
+  readonly expected: readonly Warning[]
+}
+
+/** Every input below has a cadence of one minute. */
+const cases: readonly Case[] = [
+  { title: 'all young', loadBearingAgeMs: 119_999, grade: 'A', expected: [] },
+  {
+    title: 'another input late',
+    loadBearingAgeMs: 0,
+    otherAgeMs: 120_000,
+    grade: 'B',
+    expected: ['feed_degraded'],
+  },
+  { title: 'coverage of 90', loadBearingAgeMs: 0, coveragePct: 90, grade: 'B', expected: [] },
+  { title: 'coverage below 90', loadBearingAgeMs: 0, coveragePct: 89, grade: 'C', expected: [] },
+  {
+    title: 'a load-bearing input late',
+    loadBearingAgeMs: 120_000,
+    grade: 'C',
+    expected: ['feed_degraded'],
+  },
+  {
+    title: 'short history',
+    loadBearingAgeMs: 0,
+    warnings: ['short_history'],
+    grade: 'C',
+    expected: ['short_history'],
+  },
+  {
+    title: 'exactly two hours',
+    loadBearingAgeMs: 2 * HOUR_MS,
+    grade: 'C',
+    expected: ['feed_degraded'],
+  },
+  {
+    title: 'beyond two hours',
+    loadBearingAgeMs: 2 * HOUR_MS + 1,
+    warnings: ['model_estimate'],
+    grade: 'D',
+    expected: ['model_estimate', 'stale_data', 'feed_degraded'],
+  },
+  {
+    title: 'another input beyond two hours',
+    loadBearingAgeMs: 0,
+    otherAgeMs: 3 * HOUR_MS,
+    grade: 'B',
+    expected: ['feed_degraded'],
+  },
+  {
+    title: 'a warning that is there already',
+    loadBearingAgeMs: 3 * HOUR_MS,
+    warnings: ['stale_data', 'feed_degraded'],
+    grade: 'D',
+    expected: ['stale_data', 'feed_degraded'],
+  },
+]
+
+describe('freshness', () => {
+  test.each(cases)('$title is a $grade', (given) => {
+    const { otherAgeMs = 0, coveragePct = 100, warnings = [] } = given
+    const answer: Answer = {
+      kind: 'answer',
+      parts: [],
+      inputs: [input(given.loadBearingAgeMs, true), input(otherAgeMs, false)],
+      coveragePct,
+      warnings,
+    }
+    const found = freshness(document, answer, NOW_MS)
+    expect(found.grade).toBe(given.grade)
+    expect(found.warnings).toEqual(given.expected)
+    expect(found.dataAgeMs).toBe(given.loadBearingAgeMs)
+  })
+})
+
+const document: Document = {
+  key: 'pulse/BTC',
+  version: 1,
+  renderedAtMs: NOW_MS,
+  bytes: new Uint8Array(),
+  parts: [],
+  views: {},
+}
+
+function input(ageMs: number, isLoadBearing: boolean): Input {
+  return { name: 'any', confirmedAtMs: NOW_MS - ageMs, cadenceMs: 60_000, isLoadBearing }
+}

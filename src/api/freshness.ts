@@ -1,0 +1,56 @@
+import type { Answer, Document, Warning } from '../domain/document.ts'
+
+/** Beyond this an answer says `stale_data` (specification 2.3). */
+const STALE_MS = 2 * 3600 * 1000
+/** An input that missed one confirmation and is about to miss the next counts as late. */
+const LATE_CADENCES = 2
+const COVERAGE_PCT_GOOD = 90
+
+type Grade = 'A' | 'B' | 'C' | 'D'
+
+/** How far an answer can be trusted at one instant. */
+export type Freshness = {
+  /** Age of the oldest load-bearing input; never negative, whatever the clocks say. */
+  readonly dataAgeMs: number
+  readonly grade: Grade
+  readonly warnings: readonly Warning[]
+}
+
+/** Grades by contract.md 5.0. What that table leaves open, coverage below 90, is a C. */
+export function freshness(document: Document, answer: Answer, nowMs: number): Freshness {
+  let isLoadBearingLate = false
+  let isOtherLate = false
+  for (const { confirmedAtMs, cadenceMs, isLoadBearing } of answer.inputs) {
+    if (nowMs - confirmedAtMs < LATE_CADENCES * cadenceMs) continue
+    if (isLoadBearing) isLoadBearingLate = true
+    else isOtherLate = true
+  }
+  const dataAgeMs = loadBearingAgeMs(document, answer, nowMs)
+  const isStale = dataAgeMs > STALE_MS
+  const isLate = isLoadBearingLate || isOtherLate
+
+  let { warnings } = answer
+  if (isStale) warnings = including(warnings, 'stale_data')
+  if (isLate) warnings = including(warnings, 'feed_degraded')
+
+  let grade: Grade = 'A'
+  if (isStale) grade = 'D'
+  else if (isLoadBearingLate || answer.coveragePct < COVERAGE_PCT_GOOD) grade = 'C'
+  else if (warnings.includes('short_history')) grade = 'C'
+  else if (isOtherLate || answer.coveragePct < 100) grade = 'B'
+  return { dataAgeMs, grade, warnings }
+}
+
+/** An answer without a load-bearing input is as old as its rendering. */
+export function loadBearingAgeMs(document: Document, answer: Answer, nowMs: number): number {
+  let oldestMs = Number.POSITIVE_INFINITY
+  for (const { confirmedAtMs, isLoadBearing } of answer.inputs) {
+    if (isLoadBearing && confirmedAtMs < oldestMs) oldestMs = confirmedAtMs
+  }
+  if (oldestMs === Number.POSITIVE_INFINITY) oldestMs = document.renderedAtMs
+  return Math.max(0, nowMs - oldestMs)
+}
+
+function including(warnings: readonly Warning[], warning: Warning): readonly Warning[] {
+  return warnings.includes(warning) ? warnings : [...warnings, warning]
+}

@@ -1,0 +1,30 @@
+/** Which methods each registered path takes: what tells a wrong method from a wrong path. */
+export class KnownPaths {
+  readonly #methods = new Map<string, Set<string>>()
+  readonly #patterns = new Map<string, RegExp>()
+
+  /** `path` as routes are declared: `:name` stands for one segment, `*` for any rest. */
+  add(path: string, methods: string | readonly string[]): void {
+    const known = this.#methods.get(path) ?? new Set(['OPTIONS'])
+    for (const method of typeof methods === 'string' ? [methods] : methods) known.add(method)
+    this.#methods.set(path, known)
+    this.#patterns.set(path, pattern(path))
+  }
+
+  /** @returns sorted, and empty for an unknown path. */
+  methodsOf(path: string): readonly string[] {
+    const found = new Set<string>()
+    for (const [declared, known] of this.#methods) {
+      if (this.#patterns.get(declared)?.test(path)) for (const method of known) found.add(method)
+    }
+    return [...found].sort()
+  }
+}
+
+function pattern(path: string): RegExp {
+  const segments = path
+    .replace(/[.+?^${}()|[\]\\]/g, '\\$&')
+    .replace(/:[A-Za-z]\w*/g, '[^/]+')
+    .replace(/\*/g, '.*')
+  return new RegExp(`^${segments.replace(/\/$/, '')}/?$`)
+}

@@ -1,0 +1,33 @@
+const SUGGESTIONS_MAX = 3
+/** Two slips of the finger. More, and a short ticker is near to everything. */
+const DISTANCE_MAX = 2
+
+/** Listed coins that the caller may have meant, nearest first. */
+export function nearestTickers(ticker: string, coins: readonly string[]): string[] {
+  const wanted = ticker.toUpperCase()
+  const limit = Math.min(DISTANCE_MAX, wanted.length - 1)
+  return coins
+    .map((coin) => ({ coin, distance: editDistance(wanted, coin.toUpperCase(), limit) }))
+    .filter(({ distance }) => distance <= limit)
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, SUGGESTIONS_MAX)
+    .map(({ coin }) => coin)
+}
+
+/**
+ * Insertions, deletions and replacements between two words (Levenshtein). Words whose lengths alone
+ * put them beyond `limit` are not compared: a long ticker costs nothing.
+ */
+export function editDistance(a: string, b: string, limit: number): number {
+  if (Math.abs(a.length - b.length) > limit) return Number.POSITIVE_INFINITY
+  let row = Array.from({ length: b.length + 1 }, (_, column) => column)
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}

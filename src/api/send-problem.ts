@@ -1,0 +1,34 @@
+import type { FastifyReply } from 'fastify'
+import type { ProblemCode, ProblemFacts } from '../domain/problem.ts'
+import { problem } from '../domain/problem.ts'
+
+/** Why a call is not answered. A value, because it is as regular an outcome as an answer. */
+export type Refusal = {
+  readonly kind: 'refusal'
+  readonly code: ProblemCode
+  readonly facts: ProblemFacts
+}
+
+export function refusal(code: ProblemCode, facts: ProblemFacts): Refusal {
+  return { kind: 'refusal', code, facts }
+}
+
+/** Answers with one problem document and ends the request. */
+export function sendProblem(reply: FastifyReply, code: ProblemCode, facts: ProblemFacts): void {
+  const { request } = reply
+  const { status, headers, body } = problem(code, facts, {
+    instance: requestPath(request.url),
+    requestId: request.id,
+  })
+  void reply.code(status).headers(headers).send(body)
+}
+
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
+
+/** Path of a request target, also of one in absolute form; without the query. */
+export function requestPath(url: string): string {
+  const start = url.startsWith('/') ? 0 : (ORIGIN.exec(url)?.[0].length ?? 0)
+  const end = url.indexOf('?', start)
+  const path = end === -1 ? url.slice(start) : url.slice(start, end)
+  return path === '' ? '/' : path
+}

@@ -1,0 +1,155 @@
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import Fastify, { LogController } from 'fastify'
+import type { AnalysisRoutesOptions } from './analysis-routes.ts'
+import { analysisRoutes } from './analysis-routes.ts'
+import { refuseBrokenRequest } from './broken-request.ts'
+import type { FreeRoutesOptions } from './free-routes.ts'
+import { freeRoutes } from './free-routes.ts'
+import { KnownPaths } from './known-paths.ts'
+import { preflightHeaders, publicHeaders, securityHeaders } from './response-headers.ts'
+import { requestPath, sendProblem } from './send-problem.ts'
+
+export type ServerOptions = AnalysisRoutesOptions &
+  FreeRoutesOptions & {
+    /** null writes nothing at all. */
+    readonly logger: FastifyBaseLogger | null
+    /** One line per request. */
+    readonly accessLog: boolean
+  }
+
+const HEADERS_TIMEOUT_MS = 5_000
+const REQUEST_TIMEOUT_MS = 10_000
+const CONNECTIONS_CHECK_MS = 1_000
+/** Above the 60 s for which proxies keep an idle connection to us, else they race with our close. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000
+/** A payment of a smart wallet or on Solana alone can take several kilobytes. */
+const HEADER_BYTES_MAX = 16_384
+const HEADERS_MAX = 100
+const CONNECTIONS_MAX = 1_000
+
+/** The public server, complete but not listening. */
+export function buildServer(options: ServerOptions): FastifyInstance {
+  const nextRequestId = requestIds(options.clock.nowMs())
+  const app = Fastify({
+    ...(options.logger === null ? { logger: false } : { loggerInstance: options.logger }),
+    logController: new LogController({
+      disableRequestLogging: true,
+      requestIdLogLabel: 'request_id',
+    }),
+    genReqId: nextRequestId,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+      maxHeaderSize: HEADER_BYTES_MAX,
+    },
+    /** While closing, what still arrives on an open connection is answered, and the connection closed. */
+    return503OnClosing: false,
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      // A ticker's length is a parameter check and has its place behind maintenance; the header limit
+      // bounds what the router sees.
+      maxParamLength: HEADER_BYTES_MAX,
+    },
+    clientErrorHandler: (error, socket) => refuseBrokenRequest(error, socket, nextRequestId()),
+    frameworkErrors: (error, request, reply) => {
+      // These arise before routing, so no hook runs for them.
+      setCommonHeaders(request, reply)
+      if (error.code === 'FST_ERR_BAD_URL') refuseMalformedUrl(reply)
+      else refuseUnknownPath(reply)
+    },
+  })
+  app.server.maxHeadersCount = HEADERS_MAX
+  app.server.maxConnections = CONNECTIONS_MAX
+
+  const paths = new KnownPaths()
+  app.addHook('onRoute', ({ url, method }) => paths.add(url, method))
+  app.addHook('onRequest', (request, reply, done) => {
+    // Before everything else, so that no later hook mistakes them for a part of one answer.
+    setCommonHeaders(request, reply)
+    // Here rather than in the not-found handler, which would read a body first.
+    if (request.is404) refuseUnrouted(paths, request, reply)
+    else done()
+  })
+  if (options.accessLog) app.addHook('onResponse', logAccess)
+  app.setNotFoundHandler((request, reply) => refuseUnrouted(paths, request, reply))
+  app.setErrorHandler((error, request, reply) => {
+    request.log.error({ err: error }, 'request failed')
+    sendProblem(reply, 'internal_error', {
+      detail: 'Something went wrong on our side; the request can be repeated.',
+    })
+  })
+
+  freeRoutes(app, options)
+  // Registered, so that the hooks of the payment stay with the routes that they are for.
+  void app.register((paid, _, done) => {
+    analysisRoutes(paid, options).then(() => done(), done)
+  })
+  return app
+}
+
+/** A page of our own, such as the console, sets a looser policy in its handler. */
+const commonHeaders = { ...securityHeaders, ...publicHeaders }
+
+function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers(commonHeaders).header('x-request-id', request.id)
+}
+
+/** No route takes this method and path: a preflight, a wrong method, or a path that does not exist. */
+function refuseUnrouted(paths: KnownPaths, request: FastifyRequest, reply: FastifyReply): void {
+  const methods = paths.methodsOf(requestPath(request.url))
+  if (methods.length === 0) {
+    refuseUnknownPath(reply)
+    return
+  }
+  const allow = methods.join(', ')
+  reply.header('allow', allow)
+  if (request.method === 'OPTIONS') {
+    void reply
+      .code(204)
+      .headers(preflightHeaders)
+      .header('access-control-allow-methods', allow)
+      .send()
+    return
+  }
+  sendProblem(reply, 'method_not_allowed', { detail: `This path takes ${allow}.` })
+}
+
+function refuseUnknownPath(reply: FastifyReply): void {
+  sendProblem(reply, 'not_found', {
+    detail: 'There is nothing at this path; / lists what there is.',
+  })
+}
+
+function refuseMalformedUrl(reply: FastifyReply): void {
+  sendProblem(reply, 'invalid_parameter', {
+    detail: 'The path holds an invalid percent-encoding.',
+    param: 'path',
+  })
+}
+
+/** One line per request. Queries and headers stay out: a payment must never reach a log. */
+function logAccess(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  request.log.info(
+    {
+      method: request.method,
+      path: requestPath(request.url),
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 1000) / 1000,
+      bytes: Number(reply.getHeader('content-length') ?? 0),
+    },
+    'request',
+  )
+  done()
+}
+
+/** Unique within one machine: the instant of the start, then a count. */
+function requestIds(startedAtMs: number): () => string {
+  const prefix = Math.trunc(startedAtMs).toString(36)
+  let count = 0
+  return () => {
+    count += 1
+    return `${prefix}-${count.toString(36)}`
+  }
+}
