@@ -1,9 +1,18 @@
-/** The kill switch. While it is on, everything that costs money is refused before any other check. */
+/** Where the position of the switch outlives the process; writing may throw. */
+export type MaintenanceMemory = { read(): boolean; write(isOn: boolean): void }
+
+/**
+ * The kill switch. While it is on, everything that costs money is refused before any other check. A
+ * service that restarts by itself must not start to sell again on its own.
+ */
 export class MaintenanceSwitch {
-  #isOn = false
+  readonly #memory: MaintenanceMemory | null
+  #isOn: boolean
   #sinceMs: number
 
-  constructor(nowMs: number) {
+  constructor(nowMs: number, memory: MaintenanceMemory | null = null) {
+    this.#memory = memory
+    this.#isOn = memory?.read() ?? false
     this.#sinceMs = nowMs
   }
 
@@ -19,6 +28,7 @@ export class MaintenanceSwitch {
   /** @returns whether that changed anything. */
   set(on: boolean, nowMs: number): boolean {
     if (on === this.#isOn) return false
+    this.#memory?.write(on)
     this.#isOn = on
     this.#sinceMs = nowMs
     return true

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import type { ProblemCode, ProblemFacts } from '../domain/problem.ts'
 import { problem } from '../domain/problem.ts'
+import { hasPayment } from '../payment/payload.ts'
 
 /** Why a call is not answered. A value, because it is as regular an outcome as an answer. */
 export type Refusal = {
@@ -16,10 +17,13 @@ export function refusal(code: ProblemCode, facts: ProblemFacts): Refusal {
 /** Answers with one problem document and ends the request. */
 export function sendProblem(reply: FastifyReply, code: ProblemCode, facts: ProblemFacts): void {
   const { request } = reply
-  const { status, headers, body } = problem(code, facts, {
-    instance: requestPath(request.url),
-    requestId: request.id,
-  })
+  // What is refused here was never claimed, or is released again: a payment that came along is unspent.
+  const paymentReusable = facts.paymentReusable ?? hasPayment(request.headers)
+  const { status, headers, body } = problem(
+    code,
+    { ...facts, paymentReusable },
+    { instance: requestPath(request.url), requestId: request.id },
+  )
   void reply.code(status).headers(headers).send(body)
 }
 

@@ -302,7 +302,7 @@ describe('a paid path', () => {
   test('does not sell the placeholder', async () => {
     const { app } = gatewayFixture({ payment: quotingGate })
     const response = await app.inject({ url: '/pulse/{coin}', headers: { 'x-payment': 'e30=' } })
-    expectProblem(response, 400, 'invalid_coin')
+    expectProblem(response, 400, 'invalid_coin', { paymentReusable: true })
   })
 
   test('quotes a placeholder as the first listed coin where the example is not listed', async () => {
@@ -565,7 +565,12 @@ describe('the access log', () => {
 })
 
 /** The members of contract 3.5 and the headers that every response has. */
-function expectProblem(response: LightMyRequestResponse, status: number, code: string): void {
+function expectProblem(
+  response: LightMyRequestResponse,
+  status: number,
+  code: string,
+  { paymentReusable = false } = {},
+): void {
   expect(response.statusCode, response.body).toBe(status)
   const body = response.json()
   expect(body).toMatchObject({
@@ -578,7 +583,7 @@ function expectProblem(response: LightMyRequestResponse, status: number, code: s
     error: expect.any(String),
     retryable: expect.any(Boolean),
     charged: false,
-    payment_reusable: false,
+    payment_reusable: paymentReusable,
     request_id: response.headers['x-request-id'],
   })
   const { headers } = response

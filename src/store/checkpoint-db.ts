@@ -57,7 +57,9 @@ export class CheckpointDb {
     if (engine === undefined) return null
     const coins = new Map<string, Float64Array>()
     const rows = this.#db
-      .prepare<[], { name: string; state: Buffer; crc: number }>('SELECT name, state, crc FROM coin')
+      .prepare<[], { name: string; state: Buffer; crc: number }>(
+        'SELECT name, state, crc FROM coin',
+      )
       .all()
     for (const { name, state, crc } of rows) {
       if (crc32(state) === crc) coins.set(name, new Float64Array(new Uint8Array(state).buffer))

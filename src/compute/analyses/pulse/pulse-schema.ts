@@ -1,0 +1,138 @@
+import type { TSchema } from 'typebox'
+import { Type } from 'typebox'
+import { metaMembers } from '../../render/answer-meta.ts'
+
+const Label = Type.Union([
+  Type.Literal('bullish'),
+  Type.Literal('bearish'),
+  Type.Literal('neutral'),
+])
+
+const Indicators = Type.Object({
+  rsi_14: Type.Number({ minimum: 0, maximum: 100, description: 'Wilder RSI over 14 bars.' }),
+  rsi_zone: Type.Union(
+    ['overbought', 'bullish', 'neutral', 'bearish', 'oversold'].map((zone) => Type.Literal(zone)),
+    {
+      description:
+        'overbought: 70 and above; bullish: 60 to below 70; neutral: between 40 and 60; bearish: above 30 to 40; oversold: 30 and below.',
+    },
+  ),
+  atr_14: Type.Number({ minimum: 0, description: 'Wilder average true range over 14 bars, USD.' }),
+  atr_pct: Type.Number({ minimum: 0, description: 'atr_14 over close, percent.' }),
+  ema_20: Type.Number({ description: 'USD.' }),
+  ema_50: Type.Number({ description: 'USD.' }),
+  ema_200: Type.Number({ description: 'USD.' }),
+  vwap_20: nullable(
+    Type.Number({
+      description: 'Volume-weighted typical price of 20 bars, USD; null without volume.',
+    }),
+  ),
+  zscore_100: nullable(
+    Type.Number({
+      description:
+        'Close against the mean of 100 closes, the forming bar included, in population standard deviations; null in a flat window.',
+    }),
+  ),
+  bollinger: Type.Object({
+    upper: Type.Number({ description: 'middle plus 2 population standard deviations, USD.' }),
+    middle: Type.Number({ description: 'Simple moving average of 20 closes, USD.' }),
+    lower: Type.Number({ description: 'middle minus 2 population standard deviations, USD.' }),
+    width_pct: Type.Number({ minimum: 0, description: '(upper - lower) / middle, percent.' }),
+    position_pct: nullable(
+      Type.Number({ description: '0.0 = lower band, 1.0 = upper band; null when the bands meet.' }),
+    ),
+  }),
+  trend: Type.Object({
+    direction: Type.Union([Type.Literal(1), Type.Literal(0), Type.Literal(-1)], {
+      description: '1: EMA 20 above EMA 50 and price above EMA 50; -1: both below; else 0.',
+    }),
+    label: Label,
+    ema_stack: Type.Union(
+      ['bull_aligned', 'bear_aligned', 'mixed', 'flat'].map((stack) => Type.Literal(stack)),
+      {
+        description: 'flat: the three EMAs lie within 0.1 % of price; bull_aligned: 20 > 50 > 200.',
+      },
+    ),
+  }),
+})
+
+const TimeframeAnswer = Type.Object({
+  indicators: Indicators,
+  candle_freshness_seconds: Type.Number({
+    minimum: 0,
+    description: 'Seconds since the venue last confirmed this candle series.',
+  }),
+})
+
+const Signals = Type.Object({
+  rsi: Label,
+  trend: Label,
+  bollinger: Label,
+  zscore: Label,
+  vwap: Type.Optional(Label),
+})
+
+export const PulseAnswer = Type.Object({
+  coin: Type.String({ description: "The venue's spelling." }),
+  requested_coin: Type.Optional(
+    Type.String({ description: 'What was asked for, where it names the unscaled token.' }),
+  ),
+  unit_multiplier: Type.Optional(
+    Type.Number({ description: 'Tokens per venue unit: prices are for this many tokens.' }),
+  ),
+  timestamp_iso: Type.String({ format: 'date-time' }),
+  price: Type.Object({ current: Type.Number({ description: 'Mid price, USD.' }) }),
+  timeframes: Type.Object({
+    '15m': Type.Optional(TimeframeAnswer),
+    '1h': Type.Optional(TimeframeAnswer),
+    '4h': Type.Optional(TimeframeAnswer),
+  }),
+  derivatives: Type.Object({
+    funding_rate: Type.Number({
+      description: 'Running hourly rate as a fraction; positive: longs pay.',
+    }),
+    funding_annualized_pct: Type.Number({
+      description: 'funding_rate x (24 / funding_interval_hours) x 365, percent.',
+    }),
+    funding_interval_hours: Type.Literal(1),
+    open_interest: Type.Number({ description: 'One-sided, at the mark price, USD.' }),
+    open_interest_contracts: Type.Number({ description: "One-sided, in the coin's unit." }),
+    impact_bid: nullable(Type.Number({ description: "The venue's impact price for a sale, USD." })),
+    impact_ask: nullable(Type.Number({ description: "The venue's impact price for a buy, USD." })),
+    spread_bps: nullable(Type.Number({ description: 'Best ask against best bid, over mid.' })),
+  }),
+  regime: Type.Object({
+    current: Type.Union(
+      ['RISK_ON', 'RISK_OFF', 'NEUTRAL', 'STRESS', 'UNKNOWN'].map((label) => Type.Literal(label)),
+    ),
+    as_of: Type.Integer({ description: 'Unix seconds.' }),
+  }),
+  confluence: Type.Object({
+    score: Type.Number({ minimum: 0, maximum: 1, description: 'Strength of agreement: abs(net).' }),
+    bias: Label,
+    signals: Signals,
+    bullish_count: Type.Integer({ minimum: 0 }),
+    bearish_count: Type.Integer({ minimum: 0 }),
+    net: Type.Number({
+      minimum: -1,
+      maximum: 1,
+      description: 'Sum of weight x (bullish 1, neutral 0, bearish -1) over the sum of weights.',
+    }),
+    weights: Type.Record(Type.String(), Type.Number()),
+    families: Type.Object({ trend_following: Type.Number(), mean_reversion: Type.Number() }),
+    per_timeframe: Type.Record(Type.String(), Type.Object({ net: Type.Number(), bias: Label })),
+    aligned: Type.Boolean({ description: 'Every requested timeframe has the same bias.' }),
+    validated: Type.Literal(false, {
+      description: 'The score is agreement among indicators, not yet a measured hit rate.',
+    }),
+  }),
+  meta: Type.Object({
+    ...metaMembers,
+    offering: Type.Literal('service_pulse'),
+    coins_available: Type.Integer({ minimum: 0 }),
+  }),
+})
+
+function nullable<Schema extends TSchema>(schema: Schema) {
+  return Type.Union([schema, Type.Null()])
+}

@@ -1,0 +1,144 @@
+import { describe, expect, test } from 'vitest'
+import type { Document } from '../../../domain/document.ts'
+import type { Batch } from '../../../domain/event.ts'
+import { Processor, PUBLISH_PHASES } from '../../processor.ts'
+import { book, context, history, NOW_MS, universe, warmTape, wave } from '../../testing/tape.ts'
+import { pulse } from './pulse.ts'
+
+describe('pulse', () => {
+  test('annualises funding by the identity that its interval states', () => {
+    const { derivatives } = read(warmTape('BTC'))
+    const { funding_rate, funding_interval_hours, funding_annualized_pct } = derivatives
+    expect(funding_rate).toBe(0.0000214)
+    expect(funding_annualized_pct).toBeCloseTo(
+      funding_rate * (24 / funding_interval_hours) * 365 * 100,
+      4,
+    )
+  })
+
+  test('open interest in USD is contracts at the mark price', () => {
+    const { derivatives } = read([
+      ...warmTape('BTC'),
+      [context('BTC', { openInterestBase: 3.5, markPrice: 200 })],
+    ])
+    expect(derivatives.open_interest_contracts).toBe(3.5)
+    expect(derivatives.open_interest).toBe(700)
+  })
+
+  test('spread is best ask against best bid over mid', () => {
+    const { derivatives, price } = read([
+      ...warmTape('BTC'),
+      [book('BTC', { bids: [{ price: 99, sizeBase: 1 }], asks: [{ price: 101, sizeBase: 1 }] })],
+    ])
+    expect(derivatives.spread_bps).toBe(200)
+    expect(price.current).toBe(100)
+  })
+
+  test('a one-sided book has no spread, and the venue mid stands in for the price', () => {
+    const { derivatives, price } = read([...warmTape('BTC'), [book('BTC', { asks: [] })]])
+    expect(derivatives.spread_bps).toBeNull()
+    expect(price.current).toBe(110.05)
+  })
+
+  test('impact prices that the venue does not give are null', () => {
+    const { derivatives } = read([
+      ...warmTape('BTC'),
+      [context('BTC', { impactBid: null, impactAsk: null })],
+    ])
+    expect(derivatives.impact_bid).toBeNull()
+    expect(derivatives.impact_ask).toBeNull()
+  })
+
+  test('names the first timeframe that has too few candles, with have and need', () => {
+    const bars = wave('15m', 600)
+    const { views } = render([[universe(['NEW'])], [context('NEW')], [history('NEW', '15m', bars)]])
+    expect(views['15m']?.kind, '600 quarters are enough for 15m').toBe('answer')
+    expect(views['1h']).toEqual({
+      kind: 'insufficient-candles',
+      timeframe: '1h',
+      have: 150,
+      need: 200,
+    })
+    expect(views['15m,1h,4h']).toMatchObject({ timeframe: '1h' })
+  })
+
+  test('the forming bar moves the answer, and its close is what counts', () => {
+    const quarter = {
+      ...(wave('15m', 1).at(0) as ReturnType<typeof wave>[number]),
+      openTimeMs: NOW_MS,
+    }
+    const at = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
+    const candle = (close: number): Batch => [
+      {
+        kind: 'candle',
+        coin: 'BTC',
+        timeframe: '15m',
+        bar: {
+          ...quarter,
+          close,
+          high: Math.max(quarter.high, close),
+          low: Math.min(quarter.low, close),
+        },
+        ...at,
+      },
+    ]
+    const rsi = (close: number) =>
+      read([...warmTape('BTC'), candle(close)]).timeframes['1h'].indicators.rsi_14
+    expect(rsi(150)).toBeGreaterThan(rsi(110))
+    expect(rsi(80)).toBeLessThan(rsi(110))
+  })
+
+  test('candles keep their age while the feed is down', () => {
+    const later = NOW_MS + 60_000
+    const stamp = { timeExchangeMs: later, timeReceivedMs: later }
+    const { views } = render([
+      ...warmTape('BTC'),
+      [{ kind: 'feed-status', feed: 'venue', state: 'down', reason: 'closed', ...stamp }],
+      [context('BTC', stamp)],
+    ])
+    const answer = views['1h,4h']
+    if (answer?.kind !== 'answer') throw new Error('the default view answers')
+    const confirmed = new Map(answer.inputs.map((input) => [input.name, input.confirmedAtMs]))
+    expect(confirmed.get('candles_1h'), 'nothing vouches for the candles').toBe(NOW_MS)
+    expect(confirmed.get('funding')).toBe(later)
+  })
+})
+
+function render(tape: readonly Batch[]): Document {
+  const processor = new Processor([pulse], '0.0.0')
+  for (const batch of tape) processor.process(batch)
+  for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
+    for (const document of processor.publish(NOW_MS)) return document
+  throw new Error('nothing was rendered')
+}
+
+type Body = {
+  price: { current: number }
+  timeframes: Record<'1h' | '4h', { indicators: { rsi_14: number } }>
+  derivatives: Record<
+    | 'funding_rate'
+    | 'funding_interval_hours'
+    | 'funding_annualized_pct'
+    | 'open_interest'
+    | 'open_interest_contracts',
+    number
+  > &
+    Record<'spread_bps' | 'impact_bid' | 'impact_ask', number | null>
+}
+
+/** The default view; slots that a gateway fills are read as zero. */
+function read(tape: readonly Batch[]): Body {
+  const document = render(tape)
+  const answer = document.views[pulse.contract.defaultView]
+  if (answer?.kind !== 'answer') throw new Error(`no answer: ${JSON.stringify(answer)}`)
+  const text = answer.parts
+    .map((index) => {
+      const part = document.parts[index]
+      if (part?.kind === 'text')
+        return new TextDecoder().decode(document.bytes.subarray(part.start, part.end))
+      if (part?.kind === 'requested-coin') return ''
+      return part?.kind === 'freshness' ? '"data_age_seconds":0' : '0'
+    })
+    .join('')
+  return JSON.parse(text) as Body
+}

@@ -1,0 +1,259 @@
+import type { Input } from '../../../domain/document.ts'
+import type { ContextEvent } from '../../../domain/event.ts'
+import type { Timeframe } from '../../../domain/timeframe.ts'
+import { timeframes } from '../../../domain/timeframe.ts'
+import type { Analysis, Rendering } from '../../analysis.ts'
+import type { PulseIndicators } from '../../indicators/pulse-indicators.ts'
+import { pulseIndicators } from '../../indicators/pulse-indicators.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
+import { answerMeta, iso } from '../../render/answer-meta.ts'
+import type { Fragment } from '../../render/document-builder.ts'
+import { DocumentBuilder } from '../../render/document-builder.ts'
+import { bps, orNull, percent, price, rate, score, usd } from '../../render/significance.ts'
+import type { Votes } from './confluence.ts'
+import { confluenceOf, signalRules, votesOf } from './confluence.ts'
+import { PulseAnswer } from './pulse-schema.ts'
+import { timeframeSubsets, timeframesParameter } from './timeframes-parameter.ts'
+
+/** Closed bars that a timeframe must have before it is sold: the longest window, EMA 200. */
+const BARS_NEEDED = 200
+
+/** How often a healthy venue confirms a coin's figures: its slowest channel, with some room. */
+const CONFIRMATION_CADENCE_MS = 15_000
+const BOOK_CADENCE_MS = 6_000
+
+const FUNDING_INTERVAL_HOURS = 1
+const HOURS_PER_YEAR = 24 * 365
+
+/** Multi-timeframe technical analysis of one coin. */
+export const pulse: Analysis = {
+  contract: {
+    id: 'pulse',
+    offering: 'service_pulse',
+    scope: 'coin',
+    summary: 'Multi-timeframe technical analysis with derivatives and a confluence score',
+    priceUsdcAtomic: 25_000n,
+    document: PulseAnswer,
+    defaultView: '1h,4h',
+    viewParameter: timeframesParameter,
+    // The specification answers old data with a warning, not with a refusal.
+    inputAgeMsMax: Number.POSITIVE_INFINITY,
+  },
+  inputs: ['history', 'candle', 'trade', 'book', 'top-of-book', 'context', 'mark'],
+
+  render(coin, rendering) {
+    const builder = new DocumentBuilder()
+    const context = coin.context
+    if (context === null) {
+      for (const subset of timeframeSubsets)
+        builder.noAnswer(subset.join(','), { kind: 'missing-input', input: 'context' })
+      return builder.build(rendering)
+    }
+    const readings = readTimeframes(coin)
+    const head = builder.text(headText(builder, coin, rendering))
+    const bodies = timeframeBodies(builder, readings)
+    const middle = builder.text(
+      `},"derivatives":${JSON.stringify(derivatives(coin, context))},"regime":${JSON.stringify(
+        regime(rendering),
+      )},"confluence":`,
+    )
+    for (const subset of timeframeSubsets) {
+      const view = subset.join(',')
+      const missing = subset.find((timeframe) => !readings.has(timeframe))
+      if (missing !== undefined) {
+        const have = coin.ladder.barCount(missing)
+        builder.noAnswer(view, {
+          kind: 'insufficient-candles',
+          timeframe: missing,
+          have,
+          need: BARS_NEEDED,
+        })
+        continue
+      }
+      const inputs = inputsOf(coin, context, subset)
+      const tail = `${JSON.stringify(confluence(readings, subset))},"meta":${JSON.stringify(
+        answerMeta(builder, {
+          offering: pulse.contract.offering,
+          rendering,
+          view,
+          inputs,
+          sources: ['venue'],
+          more: { coins_available: builder.slot({ kind: 'coins-available' }) },
+        }),
+      )}}`
+      builder.answer(view, [head, ...joined(builder, subset, bodies), middle, builder.text(tail)], {
+        inputs,
+        coveragePct: 100,
+        warnings: [],
+      })
+    }
+    return builder.build(rendering)
+  },
+}
+
+type Reading = { readonly indicators: PulseIndicators; readonly votes: Votes }
+
+/** The timeframes that can be answered, each valued as if its forming bar closed now. */
+function readTimeframes(coin: CoinMarket): ReadonlyMap<Timeframe, Reading> {
+  const readings = new Map<Timeframe, Reading>()
+  for (const timeframe of timeframes) {
+    if (coin.ladder.barCount(timeframe) < BARS_NEEDED) continue
+    const bar = coin.ladder.peek(timeframe)
+    if (bar === null) continue
+    const indicators = pulseIndicators(coin.ladder.values, bar.close)
+    readings.set(timeframe, { indicators, votes: votesOf(indicators, bar.close) })
+  }
+  return readings
+}
+
+function headText(builder: DocumentBuilder, coin: CoinMarket, rendering: Rendering): string {
+  const head = JSON.stringify({
+    coin: coin.listing.coin,
+    ...builder.memberSlot({ kind: 'requested-coin' }),
+    timestamp_iso: iso(rendering.renderedAtMs),
+    price: { current: price(coin.midPrice) },
+  })
+  return `${head.slice(0, -1)},"timeframes":{`
+}
+
+function timeframeBodies(
+  builder: DocumentBuilder,
+  readings: ReadonlyMap<Timeframe, Reading>,
+): ReadonlyMap<Timeframe, Fragment> {
+  const bodies = new Map<Timeframe, Fragment>()
+  for (const [timeframe, { indicators }] of readings) {
+    const body = JSON.stringify({
+      indicators: shown(indicators),
+      candle_freshness_seconds: builder.slot({ kind: 'input-age', input: `candles_${timeframe}` }),
+    })
+    bodies.set(timeframe, builder.text(`"${timeframe}":${body}`))
+  }
+  return bodies
+}
+
+function joined(
+  builder: DocumentBuilder,
+  subset: readonly Timeframe[],
+  bodies: ReadonlyMap<Timeframe, Fragment>,
+): Fragment[] {
+  return subset.flatMap((timeframe, at) => {
+    const body = bodies.get(timeframe) ?? []
+    return at === 0 ? [body] : [builder.text(','), body]
+  })
+}
+
+function shown(indicators: PulseIndicators) {
+  const { bollinger } = indicators
+  return {
+    rsi_14: orNull(indicators.rsi_14, percent),
+    rsi_zone: indicators.rsi_zone,
+    atr_14: orNull(indicators.atr_14, price),
+    atr_pct: orNull(indicators.atr_pct, percent),
+    ema_20: orNull(indicators.ema_20, price),
+    ema_50: orNull(indicators.ema_50, price),
+    ema_200: orNull(indicators.ema_200, price),
+    vwap_20: orNull(indicators.vwap_20, price),
+    zscore_100: orNull(indicators.zscore_100, percent),
+    bollinger: {
+      upper: orNull(bollinger.upper, price),
+      middle: orNull(bollinger.middle, price),
+      lower: orNull(bollinger.lower, price),
+      width_pct: orNull(bollinger.width_pct, percent),
+      position_pct: orNull(bollinger.position_pct, percent),
+    },
+    trend: indicators.trend,
+  }
+}
+
+function derivatives(coin: CoinMarket, context: ContextEvent) {
+  const quote = coin.quote()
+  const mid = quote?.bid && quote.ask ? (quote.bid.price + quote.ask.price) / 2 : null
+  const spread = mid && quote?.bid && quote.ask ? (quote.ask.price - quote.bid.price) / mid : null
+  // Annualised from the printed rate, so that a reader who checks the identity finds it exact.
+  const fundingRate = rate(context.fundingRateHourly)
+  return {
+    funding_rate: fundingRate,
+    funding_annualized_pct: percent((fundingRate / FUNDING_INTERVAL_HOURS) * HOURS_PER_YEAR * 100),
+    funding_interval_hours: FUNDING_INTERVAL_HOURS,
+    open_interest: usd(context.openInterestBase * context.markPrice),
+    open_interest_contracts: context.openInterestBase,
+    impact_bid: orNull(context.impactBid, price),
+    impact_ask: orNull(context.impactAsk, price),
+    spread_bps: orNull(spread, (value) => bps(value * 10_000)),
+  }
+}
+
+/** The regime needs the whole market and its history; until it is computed it is said to be unknown. */
+function regime(rendering: Rendering) {
+  return { current: 'UNKNOWN', as_of: Math.floor(rendering.renderedAtMs / 1000) }
+}
+
+function confluence(readings: ReadonlyMap<Timeframe, Reading>, subset: readonly Timeframe[]) {
+  const votes = new Map<Timeframe, Votes>()
+  for (const timeframe of subset) votes.set(timeframe, readings.get(timeframe)?.votes ?? {})
+  const result = confluenceOf(votes)
+  return {
+    score: score(result.score),
+    bias: result.bias,
+    signals: result.signals,
+    bullish_count: result.bullishCount,
+    bearish_count: result.bearishCount,
+    net: score(result.net),
+    weights: Object.fromEntries(
+      Object.entries(signalRules).flatMap(([name, rule]) =>
+        name in result.signals ? [[name, rule.weight]] : [],
+      ),
+    ),
+    families: {
+      trend_following: score(result.families.trend_following),
+      mean_reversion: score(result.families.mean_reversion),
+    },
+    per_timeframe: Object.fromEntries(
+      Object.entries(result.perTimeframe).map(([timeframe, { net, bias }]) => [
+        timeframe,
+        { net: score(net), bias },
+      ]),
+    ),
+    aligned: result.isAligned,
+    validated: false,
+  }
+}
+
+function inputsOf(
+  coin: CoinMarket,
+  context: ContextEvent,
+  subset: readonly Timeframe[],
+): readonly Input[] {
+  const quote = coin.quote()
+  const candles = subset.map((timeframe) => ({
+    name: `candles_${timeframe}`,
+    confirmedAtMs: coin.candlesConfirmedAtMs,
+    cadenceMs: CONFIRMATION_CADENCE_MS,
+    isLoadBearing: true,
+  }))
+  return [
+    ...candles,
+    {
+      name: 'mark',
+      confirmedAtMs: coin.priceConfirmedAtMs,
+      cadenceMs: CONFIRMATION_CADENCE_MS,
+      isLoadBearing: true,
+    },
+    {
+      name: 'funding',
+      confirmedAtMs: context.timeReceivedMs,
+      cadenceMs: CONFIRMATION_CADENCE_MS,
+      isLoadBearing: true,
+    },
+    ...(quote === null
+      ? []
+      : [
+          {
+            name: 'book',
+            confirmedAtMs: quote.confirmedAtMs,
+            cadenceMs: BOOK_CADENCE_MS,
+            isLoadBearing: false,
+          },
+        ]),
+  ]
+}

@@ -1,0 +1,22 @@
+import type { ViewParameter } from '../../../domain/contract.ts'
+import type { Timeframe } from '../../../domain/timeframe.ts'
+import { timeframes } from '../../../domain/timeframe.ts'
+
+/** Every non-empty subset in canonical order, which is also the key of its view: `15m,1h`. */
+export const timeframeSubsets: readonly (readonly Timeframe[])[] = Array.from(
+  { length: 2 ** timeframes.length - 1 },
+  (_, index) => timeframes.filter((_timeframe, bit) => ((index + 1) >> bit) & 1),
+)
+
+export const timeframesParameter: ViewParameter = {
+  name: 'timeframes',
+  description: 'Comma-separated list of 15m, 1h and 4h, in any order and case. Default 1h,4h.',
+  allowed: timeframes,
+  example: '1h,4h',
+  problem: 'invalid_timeframes',
+  viewOf: (raw) => {
+    const items = raw.split(',').map((item) => item.trim().toLowerCase())
+    if (!items.every((item) => (timeframes as readonly string[]).includes(item))) return undefined
+    return timeframes.filter((timeframe) => items.includes(timeframe)).join(',')
+  },
+}

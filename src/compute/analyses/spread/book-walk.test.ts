@@ -1,0 +1,129 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test as property } from '@fast-check/vitest'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { BookLevel } from '../../../domain/event.ts'
+import type { BookSide } from './book-walk.ts'
+import { depthUsd, sizeWithinUsd, visibleBps, walk } from './book-walk.ts'
+
+const EXAMPLES = join(
+  import.meta.dirname,
+  '../../../../../shared/data/hl-api-fixtures/hyperliquid-math/WORKED-EXAMPLES.json',
+)
+
+const side: fc.Arbitrary<BookSide> = fc
+  .record({
+    direction: fc.constantFrom<1 | -1>(1, -1),
+    steps: fc.array(
+      fc.record({
+        bps: fc.double({ min: 0.1, max: 30, noNaN: true }),
+        sizeBase: fc.double({ min: 1e-3, max: 1e4, noNaN: true }),
+      }),
+      { minLength: 1, maxLength: 20 },
+    ),
+  })
+  .map(({ direction, steps }) => {
+    let awayBps = 0
+    const levels = steps.map(({ bps, sizeBase }) => {
+      awayBps += bps
+      return { price: 100 * (1 + (direction * awayBps) / 10_000), sizeBase }
+    })
+    return { levels, mid: 100, direction }
+  })
+const notionalUsd = fc.double({ min: 1, max: 1e6, noNaN: true })
+
+describe('walking a book', () => {
+  property.prop([side, notionalUsd])(
+    'agrees with taking it in a thousand small bites',
+    (book, usd) => {
+      const fill = walk(book, usd)
+      fc.pre(fill.method === 'book_walk')
+      expect(fill.slippageBps).toBeCloseTo(naiveSlippageBps(book, usd), 6)
+    },
+  )
+
+  property.prop([side, notionalUsd, fc.double({ min: 1, max: 3, noNaN: true })])(
+    'never gets cheaper with size, also where the model takes over',
+    (book, usd, factor) => {
+      const small = walk(book, usd).slippageBps ?? 0
+      const large = walk(book, usd * factor).slippageBps ?? 0
+      expect(large).toBeGreaterThanOrEqual(small - 1e-9)
+    },
+  )
+
+  property.prop([side, fc.double({ min: 0.1, max: 100, noNaN: true })])(
+    'the largest size within a distance costs that distance, unless the book ends first',
+    (book, withinBps) => {
+      const usd = sizeWithinUsd(book, withinBps)
+      const visibleUsd = depthUsd(book, Number.POSITIVE_INFINITY)
+      expect(usd).toBeLessThanOrEqual(visibleUsd * (1 + 1e-12))
+      if (usd === 0) expect(walk(book, 1e-6).slippageBps ?? 0).toBeGreaterThan(withinBps - 1e-6)
+      else if (usd < visibleUsd * (1 - 1e-9))
+        expect(walk(book, usd).slippageBps ?? 0).toBeCloseTo(withinBps, 5)
+    },
+  )
+
+  property.prop([side])('depth grows with distance up to the last visible level', (book) => {
+    const visibleUsd = depthUsd(book, Number.POSITIVE_INFINITY)
+    expect(depthUsd(book, visibleBps(book) + 1e-9)).toBeCloseTo(visibleUsd, 6)
+    expect(depthUsd(book, 5)).toBeLessThanOrEqual(depthUsd(book, 10))
+  })
+
+  test('says how much of the order the visible book fills, and that the rest is a model', () => {
+    const asks: BookSide = { levels: [level(101, 10)], mid: 100, direction: 1 }
+    const { slippageBps, filledPct, method } = walk(asks, 4_040)
+    expect(slippageBps, 'four times the size, twice the cost').toBeCloseTo(200, 9)
+    expect(filledPct).toBe(25)
+    expect(method).toBe('model')
+  })
+
+  test('an empty side has no price', () => {
+    expect(walk({ levels: [], mid: 100, direction: 1 }, 1_000)).toEqual({
+      slippageBps: null,
+      filledPct: 0,
+      method: 'model',
+    })
+  })
+
+  test.skipIf(!existsSync(EXAMPLES))(
+    'agrees with the worked example of an outside library (needs ../shared/data)',
+    () => {
+      const examples = JSON.parse(readFileSync(EXAMPLES, 'utf8')) as WorkedExample[]
+      const example = examples.find(({ function: name }) => name === 'simulateBookFill')
+      if (example === undefined) throw new Error('the file holds a book fill')
+      const { levels, referencePrice } = example.input
+      const { filledNotional, vwap } = example.expectedValue.data
+      const asks = levels[1].map(({ px, sz }) => level(Number(px), Number(sz)))
+      const mid = Number(referencePrice)
+      const { slippageBps } = walk({ levels: asks, mid, direction: 1 }, Number(filledNotional))
+      expect(mid * (1 + (slippageBps ?? 0) / 10_000)).toBeCloseTo(Number(vwap), 10)
+    },
+  )
+})
+
+type WorkedExample = {
+  readonly function: string
+  readonly input: {
+    readonly levels: readonly [unknown, readonly { px: string; sz: string }[]]
+    readonly referencePrice: string
+  }
+  readonly expectedValue: { readonly data: { filledNotional: string; vwap: string } }
+}
+
+function naiveSlippageBps(book: BookSide, usd: number): number {
+  let left = usd
+  let base = 0
+  for (const { price, sizeBase } of book.levels) {
+    for (let bite = 0; bite < 1_000; bite += 1) {
+      const takenUsd = Math.min(left, (price * sizeBase) / 1_000)
+      left -= takenUsd
+      base += takenUsd / price
+    }
+  }
+  return book.direction * (usd / base / book.mid - 1) * 10_000
+}
+
+function level(price: number, sizeBase: number): BookLevel {
+  return { price, sizeBase }
+}

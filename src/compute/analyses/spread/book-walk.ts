@@ -1,0 +1,83 @@
+import type { BookLevel } from '../../../domain/event.ts'
+
+const BPS = 10_000
+
+/** One side of a book as a taker meets it: best level first. */
+export type BookSide = {
+  readonly levels: readonly BookLevel[]
+  readonly mid: number
+  /** 1 for asks, which a buyer walks up; -1 for bids, which a seller walks down. */
+  readonly direction: 1 | -1
+}
+
+export type Fill = {
+  /** Average price against mid, always a cost; null on an empty side. */
+  readonly slippageBps: number | null
+  /** Share of the wished-for notional that the visible book fills. */
+  readonly filledPct: number
+  readonly method: 'book_walk' | 'model'
+}
+
+/**
+ * Takes `notionalUsd` from the book, level by level. What the visible book cannot fill is estimated by
+ * the square-root law of market impact from what it did fill (Almgren et al. 2005, "Direct Estimation
+ * of Equity Market Impact"), and is marked as a model.
+ */
+export function walk(side: BookSide, notionalUsd: number): Fill {
+  let costUsd = 0
+  let sizeBase = 0
+  for (const level of side.levels) {
+    const takenUsd = Math.min(level.price * level.sizeBase, notionalUsd - costUsd)
+    costUsd += takenUsd
+    sizeBase += takenUsd / level.price
+    if (costUsd >= notionalUsd) break
+  }
+  if (sizeBase === 0) return { slippageBps: null, filledPct: 0, method: 'model' }
+  const visibleBps = slippageBps(side, costUsd / sizeBase)
+  if (costUsd >= notionalUsd)
+    return { slippageBps: visibleBps, filledPct: 100, method: 'book_walk' }
+  return {
+    slippageBps: visibleBps * Math.sqrt(notionalUsd / costUsd),
+    filledPct: (costUsd / notionalUsd) * 100,
+    method: 'model',
+  }
+}
+
+/** Resting notional within a distance of mid, USD. */
+export function depthUsd(side: BookSide, withinBps: number): number {
+  let sum = 0
+  for (const level of side.levels) {
+    if (slippageBps(side, level.price) > withinBps) break
+    sum += level.price * level.sizeBase
+  }
+  return sum
+}
+
+/** Distance from mid of the last level that we are shown: depth beyond it is unknown. */
+export function visibleBps(side: BookSide): number {
+  const last = side.levels.at(-1)
+  return last === undefined ? 0 : slippageBps(side, last.price)
+}
+
+/** The largest notional whose average price stays within a distance of mid, USD. */
+export function sizeWithinUsd(side: BookSide, withinBps: number): number {
+  const limit = side.mid * (1 + (side.direction * withinBps) / BPS)
+  let costUsd = 0
+  let sizeBase = 0
+  for (const level of side.levels) {
+    const levelUsd = level.price * level.sizeBase
+    // Taking x USD at price p keeps the average at the limit while cost + x = limit * (size + x / p).
+    const roomUsd =
+      side.direction * (level.price - limit) <= 0
+        ? Number.POSITIVE_INFINITY
+        : (limit * sizeBase - costUsd) / (1 - limit / level.price)
+    if (roomUsd < levelUsd) return costUsd + Math.max(0, roomUsd)
+    costUsd += levelUsd
+    sizeBase += level.sizeBase
+  }
+  return costUsd
+}
+
+function slippageBps(side: BookSide, price: number): number {
+  return side.direction * (price / side.mid - 1) * BPS
+}

@@ -1,0 +1,169 @@
+import type { Input, Warning } from '../../../domain/document.ts'
+import type { BookEvent, ContextEvent } from '../../../domain/event.ts'
+import type { Analysis } from '../../analysis.ts'
+import { answerMeta, iso } from '../../render/answer-meta.ts'
+import { DocumentBuilder } from '../../render/document-builder.ts'
+import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
+import type { BookSide } from './book-walk.ts'
+import { depthUsd, sizeWithinUsd, visibleBps, walk } from './book-walk.ts'
+import { SpreadAnswer } from './spread-schema.ts'
+
+const BPS = 10_000
+const NOTIONALS_USD = [10_000, 50_000, 100_000, 500_000] as const
+const SCORED_NOTIONAL_USD = 100_000
+
+/** Whole books come every 5.4 s. */
+const BOOK_CADENCE_MS = 6_000
+const CONTEXT_CADENCE_MS = 15_000
+
+/** Upper bounds of slippage for 100,000 USD, in bps, from score 10 down to score 2. */
+const SCORE_BOUNDS_BPS = [1, 2, 4, 6, 10, 15, 25, 50, 100] as const
+
+/** Quoted spread, cost of size on both sides, depth and a liquidity score, from the visible book. */
+export const spread: Analysis = {
+  contract: {
+    id: 'spread',
+    offering: 'service_spread',
+    scope: 'coin',
+    summary: 'Bid-ask spread, slippage by size on both sides, depth and liquidity score',
+    priceUsdcAtomic: 15_000n,
+    document: SpreadAnswer,
+    defaultView: '',
+    viewParameter: null,
+    inputAgeMsMax: 60_000,
+  },
+  inputs: ['book', 'context'],
+
+  render(coin, rendering) {
+    const builder = new DocumentBuilder()
+    const book = coin.book
+    const measured = book === null ? null : measure(book, coin.context)
+    if (book === null || measured === null) {
+      builder.noAnswer('', { kind: 'missing-input', input: 'book' })
+      return builder.build(rendering)
+    }
+    const inputs = inputsOf(book, coin.context)
+    const body = builder.value({
+      coin: coin.listing.coin,
+      ...builder.memberSlot({ kind: 'requested-coin' }),
+      timestamp_iso: iso(rendering.renderedAtMs),
+      mid_price: price(measured.mid),
+      spread: measured.spread,
+      meta: answerMeta(builder, {
+        offering: spread.contract.offering,
+        rendering,
+        view: '',
+        inputs,
+        sources: ['venue'],
+      }),
+    })
+    builder.answer('', [body], { inputs, coveragePct: 100, warnings: measured.warnings })
+    return builder.build(rendering)
+  },
+}
+
+/** null for a one-sided or crossed book: there is no spread to sell. */
+function measure(book: BookEvent, context: ContextEvent | null) {
+  const bestBid = book.bids[0]
+  const bestAsk = book.asks[0]
+  if (bestBid === undefined || bestAsk === undefined || bestAsk.price <= bestBid.price) return null
+  const mid = (bestBid.price + bestAsk.price) / 2
+  const asks: BookSide = { levels: book.asks, mid, direction: 1 }
+  const bids: BookSide = { levels: book.bids, mid, direction: -1 }
+  const slippage = NOTIONALS_USD.map((notionalUsd) => slippageFor(bids, asks, notionalUsd))
+  const worst = (notionalUsd: number) =>
+    slippage.find((entry) => entry.notional_usd === notionalUsd)?.visibleWorstBps ?? null
+  const [bid10Usd, ask10Usd] = [depthUsd(bids, 10), depthUsd(asks, 10)]
+  const liquidityScore = scoreOf(worst(SCORED_NOTIONAL_USD))
+  return {
+    mid,
+    spread: {
+      best_bid: bestBid.price,
+      best_ask: bestAsk.price,
+      bid_ask_bps: bps(((bestAsk.price - bestBid.price) / mid) * BPS),
+      ...impact(context, mid),
+      slippage_10k_bps: orNull(worst(10_000), bps),
+      slippage_50k_bps: orNull(worst(50_000), bps),
+      slippage_100k_bps: orNull(worst(100_000), bps),
+      slippage_500k_bps: orNull(worst(500_000), bps),
+      slippage: slippage.map(({ visibleWorstBps: _, ...entry }) => entry),
+      depth: {
+        bid_5bps_usd: usd(depthUsd(bids, 5)),
+        ask_5bps_usd: usd(depthUsd(asks, 5)),
+        bid_10bps_usd: usd(bid10Usd),
+        ask_10bps_usd: usd(ask10Usd),
+        bid_50bps_usd: usd(depthUsd(bids, 50)),
+        ask_50bps_usd: usd(depthUsd(asks, 50)),
+        bid_visible_bps: bps(visibleBps(bids)),
+        ask_visible_bps: bps(visibleBps(asks)),
+      },
+      imbalance:
+        bid10Usd + ask10Usd === 0 ? 0 : score((bid10Usd - ask10Usd) / (bid10Usd + ask10Usd)),
+      max_size_10bps_usd: usd(Math.min(sizeWithinUsd(bids, 10), sizeWithinUsd(asks, 10))),
+      liquidity_score: liquidityScore,
+      liquidity_label: labelOf(liquidityScore),
+    },
+    warnings: warningsOf(slippage),
+  }
+}
+
+function slippageFor(bids: BookSide, asks: BookSide, notionalUsd: number) {
+  const buy = walk(asks, notionalUsd)
+  const sell = walk(bids, notionalUsd)
+  const isVisible = buy.method === 'book_walk' && sell.method === 'book_walk'
+  return {
+    notional_usd: notionalUsd,
+    buy_bps: orNull(buy.slippageBps, bps),
+    sell_bps: orNull(sell.slippageBps, bps),
+    filled_pct: percent(Math.min(buy.filledPct, sell.filledPct)),
+    method: isVisible ? ('book_walk' as const) : ('model' as const),
+    visibleWorstBps: isVisible ? Math.max(buy.slippageBps ?? 0, sell.slippageBps ?? 0) : null,
+  }
+}
+
+function impact(context: ContextEvent | null, mid: number) {
+  const bid = context?.impactBid ?? null
+  const ask = context?.impactAsk ?? null
+  return {
+    impact_bid: orNull(bid, price),
+    impact_ask: orNull(ask, price),
+    impact_spread_bps: bid === null || ask === null ? null : bps(((ask - bid) / mid) * BPS),
+  }
+}
+
+function scoreOf(slippageBps: number | null): number {
+  if (slippageBps === null) return 1
+  const rank = SCORE_BOUNDS_BPS.findIndex((bound) => slippageBps < bound)
+  return rank === -1 ? 1 : SCORE_BOUNDS_BPS.length + 1 - rank
+}
+
+function labelOf(liquidityScore: number): string {
+  if (liquidityScore >= 8) return 'DEEP'
+  if (liquidityScore >= 6) return 'GOOD'
+  return liquidityScore >= 4 ? 'FAIR' : 'THIN'
+}
+
+function warningsOf(slippage: readonly { notional_usd: number; method: string }[]): Warning[] {
+  const modelled = slippage.filter((entry) => entry.method === 'model')
+  if (modelled.length === 0) return []
+  const isThin = modelled.some((entry) => entry.notional_usd <= SCORED_NOTIONAL_USD)
+  return isThin ? ['model_estimate', 'thin_book'] : ['model_estimate']
+}
+
+function inputsOf(book: BookEvent, context: ContextEvent | null): readonly Input[] {
+  const input = (
+    name: string,
+    confirmedAtMs: number,
+    cadenceMs: number,
+    isLoadBearing: boolean,
+  ) => ({
+    name,
+    confirmedAtMs,
+    cadenceMs,
+    isLoadBearing,
+  })
+  const fromBook = input('book', book.timeReceivedMs, BOOK_CADENCE_MS, true)
+  return context === null
+    ? [fromBook]
+    : [fromBook, input('impact', context.timeReceivedMs, CONTEXT_CADENCE_MS, false)]
+}

@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import type { Bar } from '../../domain/bar.ts'
+import type { Timeframe } from '../../domain/timeframe.ts'
+import { barOpenTimeMs, timeframeMs } from '../../domain/timeframe.ts'
+
+/**
+ * Builds the bars of a longer timeframe from 15m bars, which on this venue reproduces its own 1h and
+ * 4h bars. A bar that we did not see from its first quarter hour on is never given out.
+ */
+export class BarAggregate {
+  readonly #timeframe: Timeframe
+  #openTimeMs = Number.NaN
+  #nextQuarterMs = Number.NaN
+  #open = 0
+  #high = 0
+  #low = 0
+  #close = 0
+  #volumeBase = 0
+
+  constructor(timeframe: Timeframe) {
+    this.#timeframe = timeframe
+  }
+
+  /**
+   * Adds the next closed 15m bar. @returns the longer bar that this one completes, else null.
+   * A bar that does not follow the one before starts over at the next boundary.
+   */
+  add(bar: Bar): Bar | null {
+    const openTimeMs = barOpenTimeMs(bar.openTimeMs, this.#timeframe)
+    if (bar.openTimeMs === openTimeMs) this.#start(bar)
+    else if (bar.openTimeMs === this.#nextQuarterMs) this.#extend(bar)
+    else this.#nextQuarterMs = Number.NaN
+    if (Number.isNaN(this.#nextQuarterMs)) return null
+    const endMs = openTimeMs + timeframeMs[this.#timeframe]
+    return this.#nextQuarterMs === endMs ? this.#complete() : null
+  }
+
+  /** The longer bar as it stands when `open` is its forming quarter, or null when its start is unknown. */
+  merged(open: Bar): Bar | null {
+    if (open.openTimeMs === barOpenTimeMs(open.openTimeMs, this.#timeframe)) return open
+    if (open.openTimeMs !== this.#nextQuarterMs) return null
+    if (this.#volumeBase === 0) return { ...open, openTimeMs: this.#openTimeMs }
+    return {
+      openTimeMs: this.#openTimeMs,
+      open: this.#open,
+      high: Math.max(this.#high, open.high),
+      low: Math.min(this.#low, open.low),
+      close: open.close,
+      volumeBase: this.#volumeBase + open.volumeBase,
+    }
+  }
+
+  save(): number[] {
+    return [
+      this.#openTimeMs,
+      this.#nextQuarterMs,
+      this.#open,
+      this.#high,
+      this.#low,
+      this.#close,
+      this.#volumeBase,
+    ]
+  }
+
+  restore(saved: Float64Array): void {
+    assert.equal(saved.length, AGGREGATE_FIELDS, 'a saved aggregate has seven fields')
+    const [openTimeMs, nextQuarterMs, open, high, low, close, volumeBase] = saved
+    this.#openTimeMs = openTimeMs as number
+    this.#nextQuarterMs = nextQuarterMs as number
+    this.#open = open as number
+    this.#high = high as number
+    this.#low = low as number
+    this.#close = close as number
+    this.#volumeBase = volumeBase as number
+  }
+
+  #start(bar: Bar): void {
+    this.#openTimeMs = bar.openTimeMs
+    this.#nextQuarterMs = bar.openTimeMs + timeframeMs['15m']
+    this.#take(bar)
+  }
+
+  #take(bar: Bar): void {
+    this.#open = bar.open
+    this.#high = bar.high
+    this.#low = bar.low
+    this.#close = bar.close
+    this.#volumeBase = bar.volumeBase
+  }
+
+  #extend(bar: Bar): void {
+    this.#nextQuarterMs += timeframeMs['15m']
+    // A bar opens with its first trade: a quarter in which nobody traded only repeats the last close.
+    if (this.#volumeBase === 0) {
+      this.#take(bar)
+      return
+    }
+    this.#high = Math.max(this.#high, bar.high)
+    this.#low = Math.min(this.#low, bar.low)
+    this.#close = bar.close
+    this.#volumeBase += bar.volumeBase
+  }
+
+  #complete(): Bar {
+    this.#nextQuarterMs = Number.NaN
+    return {
+      openTimeMs: this.#openTimeMs,
+      open: this.#open,
+      high: this.#high,
+      low: this.#low,
+      close: this.#close,
+      volumeBase: this.#volumeBase,
+    }
+  }
+}
+
+export const AGGREGATE_FIELDS = 7

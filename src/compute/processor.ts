@@ -1,0 +1,130 @@
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import type { Document } from '../domain/document.ts'
+import { documentKey } from '../domain/document.ts'
+import type { Batch, FeedStatusEvent } from '../domain/event.ts'
+import type { Listing } from '../domain/listing.ts'
+import type { Analysis, Rendering } from './analysis.ts'
+import { PulsePool } from './indicators/pulse-series.ts'
+import type { HistoryNeed } from './market/candle-ladder.ts'
+import type { CoinMarket } from './market/coin-market.ts'
+import { MarketState } from './market/market-state.ts'
+
+/** Coins that the venue may list over one process life, three candle series each. */
+const COINS_MAX = 1024
+const SERIES_PER_COIN = 3
+
+/** `publish` is called this many times per period and renders another share of the coins each time. */
+export const PUBLISH_PHASES = 4
+export const PUBLISH_PERIOD_MS = 1_000
+
+/**
+ * The synchronous heart: batches in, documents out. It holds no timers, sockets or clocks, so the same
+ * batches published at the same times give the same bytes, live or replayed.
+ */
+export class Processor {
+  readonly #market = new MarketState(new PulsePool(COINS_MAX * SERIES_PER_COIN))
+  readonly #analyses: readonly Analysis[]
+  readonly #engineVersion: string
+  /** Coins to render again, per analysis. */
+  readonly #dirty: readonly Set<string>[]
+  readonly #phaseOf = new Map<string, number>()
+  #version = 0
+  #phase = 0
+
+  constructor(analyses: readonly Analysis[], engineVersion: string) {
+    this.#analyses = analyses
+    this.#engineVersion = engineVersion
+    this.#dirty = analyses.map(() => new Set())
+  }
+
+  get listings(): readonly Listing[] {
+    return this.#market.listings
+  }
+
+  get feed(): FeedStatusEvent | null {
+    return this.#market.feed
+  }
+
+  process(batch: Batch): void {
+    for (const event of batch) {
+      const coin = this.#market.apply(event)
+      if (event.kind === 'universe') this.#admit()
+      else if (coin !== null) this.#markDirty(coin.listing.coin, event.kind)
+    }
+  }
+
+  /** Which past bars must be asked of the venue for a coin. */
+  historyOf(coin: string, nowMs: number): readonly HistoryNeed[] {
+    return this.#market.coin(coin)?.ladder.needs(nowMs) ?? []
+  }
+
+  /** Renders what changed among this call's share of the coins. */
+  *publish(nowMs: number): Generator<Document> {
+    this.#market.advance(nowMs)
+    this.#phase = (this.#phase + 1) % PUBLISH_PHASES
+    const snapshotId = `snp_${nowMs.toString(36)}`
+    for (const [at, analysis] of this.#analyses.entries()) {
+      const dirty = this.#dirty[at] as Set<string>
+      for (const name of dirty) {
+        if (this.#phaseOf.get(name) !== this.#phase) continue
+        dirty.delete(name)
+        const coin = this.#market.coin(name)
+        if (coin !== undefined)
+          yield analysis.render(coin, this.#rendering(analysis, coin, nowMs, snapshotId))
+      }
+    }
+  }
+
+  checkpoint(): Checkpoint {
+    const coins = new Map<string, Float64Array>()
+    for (const coin of this.#market.coins()) coins.set(coin.listing.coin, coin.save())
+    return { version: this.#version, listings: this.#market.listings, coins }
+  }
+
+  restore(checkpoint: Checkpoint, nowMs: number): void {
+    this.process([
+      {
+        kind: 'universe',
+        listings: checkpoint.listings,
+        timeExchangeMs: nowMs,
+        timeReceivedMs: nowMs,
+      },
+    ])
+    for (const [name, saved] of checkpoint.coins) {
+      const coin = this.#market.coin(name)
+      // Another length is another version's layout: that coin warms up from the venue instead.
+      if (coin?.save().length === saved.length) coin.restore(saved)
+    }
+    this.#version = checkpoint.version
+  }
+
+  #rendering(analysis: Analysis, coin: CoinMarket, nowMs: number, snapshotId: string): Rendering {
+    // Time-based, so that versions rise across restarts even where no checkpoint was written.
+    this.#version = Math.max(this.#version + 1, nowMs * VERSIONS_PER_MS)
+    return {
+      key: documentKey(analysis.contract.id, coin.listing.coin),
+      version: this.#version,
+      renderedAtMs: nowMs,
+      validUntilMs: nowMs + PUBLISH_PERIOD_MS,
+      snapshotId,
+      engineVersion: this.#engineVersion,
+    }
+  }
+
+  #admit(): void {
+    for (const coin of this.#market.coins()) {
+      const name = coin.listing.coin
+      if (this.#phaseOf.has(name)) continue
+      this.#phaseOf.set(name, this.#phaseOf.size % PUBLISH_PHASES)
+      for (const dirty of this.#dirty) dirty.add(name)
+    }
+  }
+
+  #markDirty(coin: string, kind: Batch[number]['kind']): void {
+    for (const [at, analysis] of this.#analyses.entries()) {
+      if (analysis.inputs.includes(kind)) this.#dirty[at]?.add(coin)
+    }
+  }
+}
+
+const VERSIONS_PER_MS = 1_000

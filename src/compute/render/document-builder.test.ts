@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import type { Document } from '../../domain/document.ts'
+import { DocumentBuilder } from './document-builder.ts'
+
+const identity = { key: 'demo/BTC', version: 1, renderedAtMs: 0 } as const
+const facts = { inputs: [], coveragePct: 100, warnings: [] }
+
+describe('document builder', () => {
+  test('cuts text where a slot stands for a value', () => {
+    const builder = new DocumentBuilder()
+    const body = builder.value({ a: 1, age: builder.slot({ kind: 'execution-ms' }), z: 'ß€' })
+    builder.answer('', [body], facts)
+    expect(shape(builder.build(identity), '')).toEqual([
+      '{"a":1,"age":',
+      'execution-ms',
+      ',"z":"ß€"}',
+    ])
+  })
+
+  test('a slot of members stands between the members around it', () => {
+    const builder = new DocumentBuilder()
+    const body = builder.value({ a: 1, ...builder.memberSlot({ kind: 'freshness' }), z: 2 })
+    builder.answer('', [body], facts)
+    expect(shape(builder.build(identity), '')).toEqual(['{"a":1,', 'freshness', ',"z":2}'])
+  })
+
+  test('a slot that may stay empty brings its own comma', () => {
+    const builder = new DocumentBuilder()
+    const body = builder.value({ a: 1, ...builder.memberSlot({ kind: 'requested-coin' }), z: 2 })
+    builder.answer('', [body], facts)
+    expect(shape(builder.build(identity), '')).toEqual(['{"a":1', 'requested-coin', ',"z":2}'])
+  })
+
+  test('views share the bytes of a fragment', () => {
+    const builder = new DocumentBuilder()
+    const [head, left, right] = [builder.text('{'), builder.text('"l":1}'), builder.text('"r":2}')]
+    builder.answer('l', [head, left], facts)
+    builder.answer('r', [head, right], facts)
+    const document = builder.build(identity)
+    expect(shape(document, 'l').join('')).toBe('{"l":1}')
+    expect(shape(document, 'r').join('')).toBe('{"r":2}')
+    expect(document.bytes.length).toBe('{"l":1}"r":2}'.length)
+  })
+
+  test('owns exactly its bytes, so that crossing a thread copies no more than the document', () => {
+    const builder = new DocumentBuilder()
+    builder.answer('', [builder.text('{}')], facts)
+    expect(builder.build(identity).bytes.buffer.byteLength).toBe(2)
+  })
+})
+
+function shape(document: Document, view: string): string[] {
+  const answer = document.views[view]
+  if (answer?.kind !== 'answer') throw new Error('no answer')
+  return answer.parts.map((index) => {
+    const part = document.parts[index]
+    if (part?.kind !== 'text') return part?.kind ?? 'nothing'
+    return new TextDecoder().decode(document.bytes.subarray(part.start, part.end))
+  })
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import type {
+  Answer,
+  Document,
+  DocumentKey,
+  NoAnswer,
+  Part,
+  Slot,
+  View,
+} from '../../domain/document.ts'
+
+/** Indices into the document's parts. */
+export type Fragment = readonly number[]
+
+/** Private-use characters cannot occur in what we render, so they can stand for a slot in JSON text. */
+const MARK = '\uE000'
+// Not Buffer.from: its pooled memory would be cloned whole when the document crosses threads.
+const encoder = new TextEncoder()
+const MARKED = /(,?)"\uE000(\d+)\uE000"(:0)?/g
+
+/**
+ * Cuts rendered JSON text at its slots and shares the pieces between the views of a document. Text is
+ * written as objects: {@link slot} stands where a value belongs, {@link memberSlot} where a slot
+ * brings whole members.
+ */
+export class DocumentBuilder {
+  readonly #slots: Slot[] = []
+  readonly #parts: Part[] = []
+  readonly #texts: string[] = []
+  readonly #views: Record<string, View> = {}
+  #length = 0
+
+  /** Stands for the value that the reader fills in. */
+  slot(slot: Slot): number {
+    this.#slots.push(slot)
+    // Typed as the number that will stand here, so that a rendered object still satisfies its schema.
+    return `${MARK}${this.#slots.length - 1}${MARK}` as unknown as number
+  }
+
+  /** Spread into an object where the slot's members belong; never as its only member. */
+  memberSlot(slot: Slot): Readonly<Record<string, never>> {
+    return { [this.slot(slot)]: 0 as never }
+  }
+
+  /** JSON text of a whole value. */
+  value(value: unknown): Fragment {
+    return this.text(JSON.stringify(value))
+  }
+
+  /** JSON text of any piece, braces and commas as they come. */
+  text(text: string): Fragment {
+    const fragment: number[] = []
+    let from = 0
+    for (const match of text.matchAll(MARKED)) {
+      const slot = this.#slots[Number(match[2])]
+      assert(slot !== undefined, 'a mark names a slot of this document')
+      // This slot may be empty, so it brings its own comma.
+      const comma = slot.kind === 'requested-coin' ? '' : (match[1] ?? '')
+      this.#push(fragment, text.slice(from, match.index) + comma)
+      fragment.push(this.#parts.push(slot) - 1)
+      from = match.index + match[0].length
+    }
+    this.#push(fragment, text.slice(from))
+    return fragment
+  }
+
+  answer(
+    view: string,
+    fragments: readonly Fragment[],
+    facts: Omit<Answer, 'kind' | 'parts'>,
+  ): void {
+    this.#views[view] = { kind: 'answer', parts: fragments.flat(), ...facts }
+  }
+
+  noAnswer(view: string, reason: NoAnswer): void {
+    this.#views[view] = reason
+  }
+
+  build(identity: { key: DocumentKey; version: number; renderedAtMs: number }): Document {
+    return {
+      ...identity,
+      bytes: encoder.encode(this.#texts.join('')),
+      parts: this.#parts,
+      views: this.#views,
+    }
+  }
+
+  #push(fragment: number[], text: string): void {
+    if (text === '') return
+    const start = this.#length
+    this.#length += Buffer.byteLength(text)
+    this.#texts.push(text)
+    fragment.push(this.#parts.push({ kind: 'text', start, end: this.#length }) - 1)
+  }
+}

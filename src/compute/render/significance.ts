@@ -1,0 +1,47 @@
+/**
+ * How many digits an answer shows, by what the number means. An answer that carries sixteen digits
+ * claims a precision that no market has, and costs its reader tokens.
+ */
+
+const PRICE_DIGITS = 8
+
+/** A price or a price-like level, USD: eight significant digits. */
+export function price(value: number): number {
+  return Number(value.toPrecision(PRICE_DIGITS))
+}
+
+export function bps(value: number): number {
+  return decimals(value, 2)
+}
+
+/** Percent, and dimensionless indicator values: four decimals. */
+export function percent(value: number): number {
+  return decimals(value, 4)
+}
+
+/** A funding rate as a fraction: eight decimals. */
+export function rate(value: number): number {
+  return decimals(value, 8)
+}
+
+/** A score or share between 0 and 1, or -1 and 1: three decimals. */
+export function score(value: number): number {
+  return decimals(value, 3)
+}
+
+/** A USD amount: cents. */
+export function usd(value: number): number {
+  return decimals(value, 2)
+}
+
+/** Lets a rounding apply to a value that may be unknown. NaN, our mark for unknown, becomes null. */
+export function orNull(value: number | null, round: (value: number) => number): number | null {
+  return value === null || Number.isNaN(value) ? null : round(value)
+}
+
+function decimals(value: number, count: number): number {
+  const scale = 10 ** count
+  const rounded = Math.round(value * scale) / scale
+  // Beyond 2^53 the product has no fraction left to round, and -0 would be printed as 0 anyway.
+  return Number.isFinite(rounded) ? rounded + 0 : value
+}

@@ -1,0 +1,99 @@
+import type { Bar } from '../../domain/bar.ts'
+import type { Batch, BookEvent, ContextEvent, MarketEvent } from '../../domain/event.ts'
+import type { Timeframe } from '../../domain/timeframe.ts'
+import { timeframeMs } from '../../domain/timeframe.ts'
+
+/** An instant on a 4h boundary, so that every timeframe's forming bar has just begun. */
+export const NOW_MS = Date.UTC(2026, 5, 1, 12)
+
+const at = (timeMs: number) => ({ timeExchangeMs: timeMs, timeReceivedMs: timeMs })
+
+/** Bars that end at `NOW_MS`: a slow wave with a drift, so that every indicator has something to say. */
+export function wave(timeframe: Timeframe, count: number, amplitude = 0.05): Bar[] {
+  const stepMs = timeframeMs[timeframe]
+  const priceAt = (index: number) => 100 * (1 + amplitude * Math.sin(index / 17) + index * 1e-4)
+  return Array.from({ length: count }, (_, index) => {
+    const [open, close] = [priceAt(index), priceAt(index + 1)]
+    return {
+      openTimeMs: NOW_MS - (count - index) * stepMs,
+      open,
+      high: Math.max(open, close) * 1.001,
+      low: Math.min(open, close) * 0.999,
+      close,
+      volumeBase: 10 + (index % 7),
+    }
+  })
+}
+
+export function flat(timeframe: Timeframe, count: number): Bar[] {
+  return wave(timeframe, count, 0).map((bar) => ({
+    ...bar,
+    open: 100,
+    high: 100,
+    low: 100,
+    close: 100,
+    volumeBase: 0,
+  }))
+}
+
+/** A coin from nothing to answerable: listing, figures, history of both timeframes, book. */
+export function warmTape(coin: string, bars: typeof wave = wave): Batch[] {
+  return [
+    [
+      universe([coin]),
+      { kind: 'feed-status', feed: 'venue', state: 'up', reason: 'open', ...at(NOW_MS) },
+    ],
+    [context(coin)],
+    [history(coin, '4h', bars('4h', 250)), history(coin, '15m', bars('15m', 1008))],
+    [book(coin)],
+  ]
+}
+
+export function universe(coins: readonly string[], delisted: readonly string[] = []): MarketEvent {
+  const listing = (coin: string, isDelisted: boolean) => ({
+    coin,
+    sizeDecimals: 2,
+    maxLeverage: 3,
+    isDelisted,
+  })
+  return {
+    kind: 'universe',
+    listings: [
+      ...coins.map((coin) => listing(coin, false)),
+      ...delisted.map((coin) => listing(coin, true)),
+    ],
+    ...at(NOW_MS),
+  }
+}
+
+export function history(coin: string, timeframe: Timeframe, bars: readonly Bar[]): MarketEvent {
+  return { kind: 'history', coin, timeframe, bars, ...at(NOW_MS) }
+}
+
+export function context(coin: string, changes: Partial<ContextEvent> = {}): ContextEvent {
+  return {
+    kind: 'context',
+    coin,
+    markPrice: 110,
+    oraclePrice: 110.1,
+    midPrice: 110.05,
+    premium: 0,
+    impactBid: 109.9,
+    impactAsk: 110.2,
+    fundingRateHourly: 0.0000214,
+    openInterestBase: 1234.5,
+    dayNotionalUsd: 5e6,
+    prevDayPrice: 108,
+    ...at(NOW_MS),
+    ...changes,
+  }
+}
+
+export function book(coin: string, changes: Partial<BookEvent> = {}): BookEvent {
+  const side = (sign: 1 | -1) =>
+    Array.from({ length: 20 }, (_, level) => ({
+      price: 110 + sign * (0.01 + level * 0.02),
+      sizeBase: 50 + level * 10,
+    }))
+  return { kind: 'book', coin, bids: side(-1), asks: side(1), ...at(NOW_MS), ...changes }
+}

@@ -1,0 +1,210 @@
+import { readFileSync } from 'node:fs'
+import { InvalidArgumentError, Option } from 'commander'
+
+/**
+ * Every option of every command: flag, environment variable, default, help line. Nothing else in the
+ * project reads the environment; what the commands get is complete and checked.
+ */
+
+const DEFAULT_PORT = 8402
+const DEFAULT_ADMIN_PORT = 9402
+const DATA_DIR = './data'
+const HEX_ADDRESS = /^0x[0-9a-fA-F]{40}$/
+const HEX_KEY = /^0x[0-9a-fA-F]{64}$/
+
+export const shared = {
+  dataDir: () =>
+    option('--data-dir <dir>', 'PERPSCOPE_DATA_DIR', 'where the databases live').default(DATA_DIR),
+  adminPort: () =>
+    option('--admin-port <port>', 'PERPSCOPE_ADMIN_PORT', 'admin interface, loopback only')
+      .default(DEFAULT_ADMIN_PORT)
+      .argParser(port),
+}
+
+export type ServeOptions = {
+  readonly source: string
+  readonly host: string
+  readonly port: number
+  readonly adminPort: number
+  readonly dataDir: string
+  readonly publicUrl?: string
+  readonly payment: 'x402' | 'open'
+  readonly payTo?: `0x${string}`
+  readonly network: 'base' | 'base-sepolia'
+  readonly facilitatorUrl?: string
+  readonly rpcUrl?: string
+  readonly facilitatorKey?: `0x${string}`
+  readonly weightPerMinute: number
+  readonly accessLog: boolean
+  readonly logLevel: string
+}
+
+export const serveOptions: readonly Option[] = [
+  option('--source <source>', 'PERPSCOPE_SOURCE', "'live', or the URL of a simulator").default(
+    'live',
+  ),
+  option('--host <host>', 'PERPSCOPE_HOST', 'address to listen on').default('127.0.0.1'),
+  option('--port <port>', 'PERPSCOPE_PORT', 'public port, 0 for any')
+    .default(DEFAULT_PORT)
+    .argParser(port),
+  shared.adminPort(),
+  shared.dataDir(),
+  option(
+    '--public-url <url>',
+    'PERPSCOPE_PUBLIC_URL',
+    'base of the resource URLs that buyers sign for (default: the listening address)',
+  ).argParser(url),
+  option(
+    '--payment <mode>',
+    'PERPSCOPE_PAYMENT',
+    "'x402', or 'open' for private use without payment",
+  )
+    .choices(['x402', 'open'])
+    .default('x402'),
+  option('--pay-to <address>', 'PERPSCOPE_PAY_TO', 'address that receives the USDC').argParser(
+    address,
+  ),
+  option('--network <network>', 'PERPSCOPE_NETWORK', 'chain that payments settle on')
+    .choices(['base', 'base-sepolia'])
+    .default('base'),
+  option(
+    '--facilitator-url <url>',
+    'PERPSCOPE_FACILITATOR_URL',
+    'x402 facilitator that verifies and settles',
+  ).argParser(url),
+  option(
+    '--rpc-url <url>',
+    'PERPSCOPE_RPC_URL',
+    'chain node; with --facilitator-key the service settles by itself',
+  ).argParser(url),
+  option(
+    '--facilitator-key <key>',
+    'PERPSCOPE_FACILITATOR_KEY',
+    'key that pays the gas; prefer the variable, flags are visible to other users',
+  ).argParser(key),
+  option(
+    '--weight-per-minute <weight>',
+    'PERPSCOPE_WEIGHT_PER_MINUTE',
+    "share of the venue's 1200 REST weight per minute to plan with",
+  )
+    .default(1_000)
+    .argParser(positive),
+  option('--no-access-log', 'PERPSCOPE_NO_ACCESS_LOG', 'no line per request'),
+  option('--log-level <level>', 'PERPSCOPE_LOG_LEVEL', 'what is written to standard error')
+    .choices(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('info'),
+]
+
+export type SimulateOptions = {
+  readonly port: number
+  readonly seed: number
+  readonly speed: number
+  readonly startMs?: number
+  readonly candles?: string
+  readonly recording?: string
+  readonly weightPerMinute: number
+}
+
+export const simulateOptions: readonly Option[] = [
+  option('--port <port>', 'PERPSCOPE_SIMULATOR_PORT', 'port of the venue, 0 for any')
+    .default(0)
+    .argParser(port),
+  option('--seed <seed>', 'PERPSCOPE_SEED', 'market to draw').default(1).argParser(integer),
+  option('--speed <factor>', 'PERPSCOPE_SPEED', 'how fast simulated time runs')
+    .default(1)
+    .argParser(positive),
+  option(
+    '--start-ms <time>',
+    'PERPSCOPE_START_MS',
+    'simulated time at the start, Unix ms (default: now)',
+  ).argParser(integer),
+  option(
+    '--candles <dir>',
+    'PERPSCOPE_CANDLES',
+    'replay recorded candles (hl-candles-2025-07 layout)',
+  ),
+  option(
+    '--recording <dir>',
+    'PERPSCOPE_RECORDING',
+    'replay recorded books and trades (hl-l2-trades-2025-09 layout)',
+  ),
+  option(
+    '--weight-per-minute <weight>',
+    'PERPSCOPE_SIMULATOR_WEIGHT_PER_MINUTE',
+    'REST weight that the simulated venue allows',
+  )
+    .default(1_200)
+    .argParser(positive),
+]
+
+export class ConfigError extends Error {}
+
+/** Package version, reported by `--version` and `/health`. */
+export const version: string = (
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+).version
+
+/** For children: what this process inherited, without our own settings, which they are given as flags. */
+export function inheritedEnv(): Record<string, string> {
+  const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('PERPSCOPE_'))
+  return Object.fromEntries(entries) as Record<string, string>
+}
+
+/** Checks what no single option can. @throws ConfigError naming every problem and its remedy. */
+export function checkServeOptions(options: ServeOptions): void {
+  if (options.payment === 'open') return
+  const problems: string[] = []
+  if (options.payTo === undefined)
+    problems.push('--pay-to (PERPSCOPE_PAY_TO) is missing: the address that receives the USDC')
+  if (options.port === 0 && options.publicUrl === undefined)
+    problems.push('--port 0 needs --public-url: quotes name the URL that is bought')
+  const settlesItself = options.rpcUrl !== undefined && options.facilitatorKey !== undefined
+  if (options.facilitatorUrl === undefined && !settlesItself)
+    problems.push(
+      'nobody settles: give --facilitator-url, or --rpc-url together with --facilitator-key',
+    )
+  if (problems.length > 0)
+    throw new ConfigError(
+      `${problems.join('\n')}\n(or run without payment: --payment open, for private use)`,
+    )
+}
+
+function option(flags: string, variable: string, description: string): Option {
+  return new Option(flags, description).env(variable)
+}
+
+function port(text: string): number {
+  const value = integer(text)
+  if (value < 0 || value > 65_535) throw new InvalidArgumentError('not a port')
+  return value
+}
+
+function integer(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('not an integer')
+  return value
+}
+
+function positive(text: string): number {
+  const value = Number(text)
+  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('not a positive number')
+  return value
+}
+
+function url(text: string): string {
+  if (!URL.canParse(text) || !/^https?:/.test(text))
+    throw new InvalidArgumentError('not an http URL')
+  return text.replace(/\/$/, '')
+}
+
+function address(text: string): string {
+  if (!HEX_ADDRESS.test(text)) throw new InvalidArgumentError('not a 0x address')
+  return text
+}
+
+function key(text: string): string {
+  if (!HEX_KEY.test(text)) throw new InvalidArgumentError('not a 0x private key of 32 bytes')
+  return text
+}

@@ -1,0 +1,58 @@
+#!/usr/bin/env node
+import { Argument, Command } from 'commander'
+import type { ServeOptions, SimulateOptions } from './config.ts'
+import { ConfigError, serveOptions, shared, simulateOptions, version } from './config.ts'
+import { OperatingError } from './domain/errors.ts'
+import { printIndicators } from './roles/indicators.ts'
+import { setMaintenance } from './roles/maintenance.ts'
+import { serve } from './roles/serve.ts'
+import { simulate } from './roles/simulate.ts'
+
+/** sysexits(3): what is wrong is the configuration, and a restart will not help. */
+const EXIT_CONFIG = 78
+
+const write = (text: string) => process.stdout.write(text)
+// A reader such as `head` may leave early; that is no failure.
+process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
+  if (cause.code === 'EPIPE') process.exit()
+  throw cause
+})
+
+const program = new Command('perpscope')
+  .description('Analytics for every perpetual on Hyperliquid, paid per call in USDC over x402.')
+  .version(version)
+
+const serveCommand = program
+  .command('serve')
+  .description('run the service')
+  .action((options: ServeOptions) => serve(options))
+for (const option of serveOptions) serveCommand.addOption(option)
+
+const simulateCommand = program
+  .command('simulate')
+  .description('run the simulated upstreams; the first line on standard output has their URLs')
+  .action((options: SimulateOptions) => simulate(options, write))
+for (const option of simulateOptions) simulateCommand.addOption(option)
+
+program
+  .command('indicators')
+  .description('print the pulse indicators of a candle file, one JSON object a closed bar')
+  .argument('<file>', 'CSV or gzipped CSV with the header t,o,h,l,c,v')
+  .action((file: string) => printIndicators(file, write))
+
+program
+  .command('maintenance')
+  .description('turn the kill switch of a running service')
+  .addArgument(new Argument('<state>').choices(['on', 'off']))
+  .addOption(shared.adminPort())
+  .action(async (state: string, { adminPort }: { adminPort: number }) => {
+    write(`${await setMaintenance(state === 'on', adminPort)}\n`)
+  })
+
+try {
+  await program.parseAsync()
+} catch (cause) {
+  if (!(cause instanceof ConfigError || cause instanceof OperatingError)) throw cause
+  process.stderr.write(`perpscope: ${cause.message}\n`)
+  process.exitCode = cause instanceof ConfigError ? EXIT_CONFIG : 1
+}

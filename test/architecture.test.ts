@@ -1,0 +1,184 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, test } from 'vitest'
+
+const SRC = join(import.meta.dirname, '../src')
+
+/** Who may import whom, and which packages. This table is the architecture; the README quotes it. */
+const layers: Readonly<
+  Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>
+> = {
+  domain: { folders: [], packages: ['typebox'] },
+  compute: { folders: ['domain'], packages: ['typebox', 'node:assert'] },
+  streams: { folders: ['domain'], packages: ['rxjs', 'ws', 'undici', 'node:assert', 'node:zlib'] },
+  store: {
+    folders: ['domain'],
+    packages: ['better-sqlite3', 'node:fs', 'node:path', 'node:zlib'],
+  },
+  link: { folders: ['domain'], packages: [] },
+  payment: {
+    folders: ['domain'],
+    packages: [
+      'fastify',
+      'viem',
+      '@x402/core',
+      '@x402/evm',
+      'better-sqlite3',
+      'rate-limiter-flexible',
+      'node:assert',
+      'node:crypto',
+      'node:fs',
+      'node:http',
+      'node:net',
+      'node:path',
+    ],
+  },
+  api: {
+    folders: ['domain', 'link', 'payment'],
+    packages: [
+      'fastify',
+      '@fastify',
+      'typebox',
+      'prom-client',
+      'node:assert',
+      'node:crypto',
+      'node:http',
+      'node:net',
+    ],
+  },
+  simulator: {
+    folders: ['domain'],
+    packages: [
+      'ws',
+      'viem',
+      'node:assert',
+      'node:child_process',
+      'node:fs',
+      'node:http',
+      'node:module',
+      'node:net',
+      'node:path',
+      'node:readline',
+      'node:stream',
+      'node:url',
+      'node:zlib',
+    ],
+  },
+  roles: { folders: ['*'], packages: ['*'] },
+}
+
+/** Ambient time, chance and configuration. Each has one door, named on the right. */
+const ambient: readonly (readonly [RegExp, string, string])[] = [
+  [/\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bhrtime\b/, 'the clock', 'src/roles/'],
+  [/\bMath\.random\b|\brandomBytes\b|\brandomUUID\b/, 'chance', 'src/roles/'],
+  [/\bset(Timeout|Interval|Immediate)\(|AbortSignal\.timeout\(/, 'a timer', 'src/roles/'],
+  [/\bprocess\.env\b/, 'the environment', 'src/config.ts'],
+]
+
+/** The part of RxJS we use: wiring. Routing, sharing and state belong to named objects. */
+const rxjsNames = new Set(
+  'Observable Subscription SchedulerLike asyncScheduler catchError concat concatMap defer EMPTY exhaustMap filter ignoreElements interval map merge of retry tap throwError timeout timer'.split(
+    ' ',
+  ),
+)
+
+const bannedNames =
+  /(^|\/)(utils?|helpers?|common|shared|misc|lib|services|managers)(\/|\.ts$)|(^|\/)index\.ts$/
+
+/** Code that ships. Tests and their support may do what they need. */
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+  .filter((file) => !file.includes('/testing/'))
+  .map((file) => ({ file, text: readFileSync(join(SRC, file), 'utf8') }))
+
+describe('architecture', () => {
+  test.each(files)('$file respects its layer', ({ file, text }) => {
+    const layer = layers[layerOf(file)]
+    expect(layer, `${file} is in no known layer`).toBeDefined()
+    if (layer === undefined || layer.folders.includes('*')) return
+    for (const specifier of importsOf(text)) {
+      if (specifier.startsWith('.')) {
+        const target = layerOf(relative(SRC, join(SRC, dirname(file), specifier)))
+        if (target !== layerOf(file))
+          expect(layer.folders, `${file} imports ${specifier}`).toContain(target)
+      } else {
+        expect(
+          layer.packages.some((name) => specifier === name || specifier.startsWith(`${name}/`)),
+          `${file} imports ${specifier}`,
+        ).toBe(true)
+      }
+    }
+  })
+
+  test.each(files)(
+    '$file learns time, chance and configuration only from its arguments',
+    ({ file, text }) => {
+      const code = withoutComments(text)
+      for (const [pattern, what, door] of ambient) {
+        if (`src/${file}`.startsWith(door)) continue
+        expect(pattern.test(code), `${file} reaches for ${what}; only ${door} may`).toBe(false)
+      }
+    },
+  )
+
+  test.each(files)('$file uses only the wiring half of RxJS', ({ text }) => {
+    for (const [, names] of text.matchAll(/import (?:type )?\{([^}]*)\} from 'rxjs'/g)) {
+      for (const name of names?.match(/\w+/g) ?? []) {
+        if (name !== 'type') expect(rxjsNames, 'see CONTRIBUTING, "RxJS"').toContain(name)
+      }
+    }
+  })
+
+  test.each(files)('$file is named after what it holds', ({ file }) => {
+    expect(file).not.toMatch(bannedNames)
+  })
+
+  test.each(files)('$file names every module that it loads', ({ file, text }) => {
+    const dynamic = withoutComments(text).match(/\bimport\((?!')/)
+    expect(dynamic, `${file} imports a computed name, which no layer rule can see`).toBeNull()
+  })
+
+  test('nobody imports a composition root', () => {
+    for (const { file, text } of files) {
+      if (layerOf(file) === 'roles') continue
+      for (const specifier of importsOf(text))
+        expect(specifier, `${file} imports ${specifier}`).not.toContain('/roles/')
+    }
+  })
+
+  test('an analysis knows no other analysis, and a venue no other venue', () => {
+    for (const { file, text } of files) {
+      const home = /^(compute\/analyses|streams\/venues)\/([^/]+)\//.exec(file)
+      if (home === null) continue
+      for (const specifier of importsOf(text)) {
+        if (!specifier.startsWith('.')) continue
+        const target = relative(SRC, join(SRC, dirname(file), specifier))
+        if (target.startsWith(`${home[1]}/`))
+          expect(target, `${file} imports ${specifier}`).toContain(`${home[1]}/${home[2]}/`)
+      }
+    }
+  })
+
+  test('every analysis is listed in the registry', () => {
+    const registry = readFileSync(join(SRC, 'compute/analyses/registry.ts'), 'utf8')
+    for (const entry of readdirSync(join(SRC, 'compute/analyses'), { withFileTypes: true })) {
+      if (entry.isDirectory())
+        expect(registry, `the registry forgets ${entry.name}`).toContain(`./${entry.name}/`)
+    }
+  })
+})
+
+function layerOf(file: string): string {
+  return file.includes('/') ? (file.split('/')[0] ?? '') : 'roles'
+}
+
+function importsOf(text: string): string[] {
+  const declared = text.matchAll(/^(?:import|export)\b[^'"`;]*?\bfrom '([^']+)'/gm)
+  const bare = text.matchAll(/^import '([^']+)'/gm)
+  const dynamic = withoutComments(text).matchAll(/\bimport\('([^']+)'\)/g)
+  return [...declared, ...bare, ...dynamic].map((match) => match[1] ?? '')
+}
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/(^|\s)\/\/.*$/gm, '')
+}

@@ -1,0 +1,275 @@
+import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import { registerExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { Compile } from 'typebox/compile'
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { analyses } from '../src/compute/analyses/registry.ts'
+import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
+import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import type { Rig } from './support/service.ts'
+import { runCommand, startRig, until, untilAnswerable } from './support/service.ts'
+
+/**
+ * The built service as it is deployed: a process, an engine thread, a simulated venue and a chain. What
+ * the parts promise is tested beside them; here is what only holds when they work together.
+ */
+describe('the service', () => {
+  let rig: Rig
+
+  beforeAll(async () => {
+    rig = await startRig()
+    await untilAnswerable(rig.url, 'BTC')
+    await untilAnswerable(rig.url, 'kPEPE')
+  })
+
+  afterAll(() => rig?.close())
+
+  const merchantBalance = () => rig.chain.balanceOf(rig.chain.accounts.merchant.address)
+  const buyer = () => privateKeyToAccount(rig.chain.accounts.buyer.privateKey)
+  /** By a wallet of its own: what one wallet may buy a minute is limited. */
+  const pay = async (amount: bigint, changes: Partial<PaymentChoices> = {}) => {
+    const wallet = newBuyer()
+    await rig.chain.fundUsdc(wallet.address, 1_000_000n)
+    const payTo = rig.chain.accounts.merchant.address
+    const choices = { amount, payTo, nowMs: Date.now(), ...changes }
+    return encodedPayment(await signedPayload(wallet, choices))
+  }
+  const client = () => {
+    const payer = new x402Client()
+    registerExactEvmScheme(payer, { signer: buyer() })
+    return payer
+  }
+
+  test.each(
+    analyses.flatMap(({ contract }) => [
+      { id: contract.id, version: 2, contract },
+      { id: contract.id, version: 1, contract },
+    ]),
+  )(
+    'sells /$id to @x402/fetch, protocol version $version, at its price',
+    async ({ version, contract }) => {
+      const before = await merchantBalance()
+      const payingFetch = wrapFetchWithPayment(version === 2 ? fetch : withoutV2Header, client())
+      const response = await payingFetch(`${rig.url}/${contract.id}/btc`)
+      const body: unknown = await response.json()
+      expect(response.status).toBe(200)
+      expect([...Compile(contract.document).Errors(body)]).toEqual([])
+      expect((await merchantBalance()) - before).toBe(contract.priceUsdcAtomic)
+    },
+  )
+
+  test('answers a coin that is quoted in thousands by its token name, and says so', async () => {
+    const payingFetch = wrapFetchWithPayment(fetch, client())
+    const body: unknown = await (
+      await payingFetch(`${rig.url}/pulse/pepe?timeframes=4h,15m`)
+    ).json()
+    expect(body).toMatchObject({ coin: 'kPEPE', requested_coin: 'PEPE', unit_multiplier: 1000 })
+    expect(Object.keys((body as { timeframes: object }).timeframes)).toEqual(['15m', '4h'])
+  })
+
+  test('counts the same coins in /coins and in a pulse', async () => {
+    const payingFetch = wrapFetchWithPayment(fetch, client())
+    const pulse = (await (await payingFetch(`${rig.url}/pulse/BTC`)).json()) as {
+      meta: { coins_available: number }
+    }
+    const { count, coins } = (await (await fetch(`${rig.url}/coins`)).json()) as {
+      count: number
+      coins: string[]
+    }
+    expect(count).toBe(coins.length)
+    expect(
+      Math.abs(pulse.meta.coins_available - count),
+      'the list may grow in between',
+    ).toBeLessThan(40)
+  })
+
+  describe('refuses without a charge', () => {
+    test.each([
+      { what: 'an unknown coin', path: '/pulse/NOPE', status: 400, code: 'invalid_coin' },
+      {
+        what: 'a timeframe that is not sold',
+        path: '/pulse/BTC?timeframes=5m',
+        status: 400,
+        code: 'invalid_timeframes',
+      },
+      { what: 'an unknown path', path: '/pulses/BTC', status: 404, code: 'not_found' },
+    ])('$what', async ({ path, status, code }) => {
+      await unchanged(async () => {
+        const response = await fetch(rig.url + path, {
+          headers: { 'x-payment': await pay(25_000n) },
+        })
+        expect(response.status).toBe(status)
+        expect(response.headers.get('content-type')).toContain('application/problem+json')
+        expect(await response.json()).toMatchObject({ status, code, charged: false })
+      })
+    })
+
+    test('a garbled payment', async () => {
+      await unchanged(async () => {
+        const response = await fetch(`${rig.url}/pulse/BTC`, { headers: { 'x-payment': '%%%' } })
+        expect(response.status).toBe(400)
+        expect(await response.json()).toMatchObject({ code: 'malformed_payment', charged: false })
+      })
+    })
+
+    test('an oversized payment', async () => {
+      await unchanged(async () => {
+        const status = await statusOf({ 'x-payment': 'A'.repeat(14_000) })
+        expect(status).toBe(400)
+        expect(await statusOf({ 'x-payment': 'A'.repeat(40_000) })).toBe(431)
+      })
+    })
+
+    test('an expired payment', async () => {
+      await unchanged(async () => {
+        const expired = await pay(25_000n, {
+          validBeforeSeconds: BigInt(Math.floor(Date.now() / 1000)) - 1n,
+        })
+        const response = await fetch(`${rig.url}/pulse/BTC`, { headers: { 'x-payment': expired } })
+        expect(response.status).toBe(402)
+        expect(await response.json()).toMatchObject({ x402Version: 1 })
+      })
+    })
+
+    test('the price of something cheaper', async () => {
+      await unchanged(async () => {
+        const response = await fetch(`${rig.url}/pulse/BTC`, {
+          headers: { 'payment-signature': await pay(15_000n) },
+        })
+        expect(response.status).toBe(402)
+      })
+    })
+
+    test('HEAD, which shows the quote and nothing else', async () => {
+      await unchanged(async () => {
+        const response = await fetch(`${rig.url}/pulse/BTC`, {
+          method: 'HEAD',
+          headers: { 'payment-signature': await pay(25_000n) },
+        })
+        expect(response.status).toBe(402)
+        expect(response.headers.get('payment-required')).not.toBeNull()
+      })
+    })
+
+    test('an absolute request target, which is a path like any other', async () => {
+      await unchanged(async () => {
+        const reply = await raw(
+          `GET http://elsewhere.example/pulse/BTC HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+        )
+        expect(reply).toMatch(/^HTTP\/1\.1 402 /)
+        expect(reply).not.toContain('indicators')
+      })
+    })
+  })
+
+  test('a payment buys once: again it is replayed for free, on another URL it is refused', async () => {
+    const headers = { 'payment-signature': await pay(25_000n) }
+    const before = await merchantBalance()
+    const first = await fetch(`${rig.url}/pulse/BTC`, { headers })
+    const bought = await first.text()
+    expect(first.status, bought).toBe(200)
+    const again = await fetch(`${rig.url}/pulse/BTC`, { headers })
+    expect(await again.text()).toBe(bought)
+    const elsewhere = await fetch(`${rig.url}/pulse/kPEPE`, { headers })
+    expect(elsewhere.status).toBe(409)
+    expect(await elsewhere.json()).toMatchObject({ code: 'payment_replayed', charged: false })
+    expect((await merchantBalance()) - before).toBe(25_000n)
+  })
+
+  test('an unpaid call with the placeholder of the path template is quoted', async () => {
+    expect((await fetch(`${rig.url}/pulse/{coin}`)).status).toBe(402)
+  })
+
+  test('maintenance stops what costs money and nothing else, from the command line', async () => {
+    const on = await runCommand(['maintenance', 'on', '--admin-port', String(rig.adminPort)])
+    try {
+      expect(on.code).toBe(0)
+      const refused = await fetch(`${rig.url}/pulse/NOPE`)
+      expect(refused.status).toBe(503)
+      expect(refused.headers.get('retry-after')).toBe('3600')
+      expect(await refused.json()).toMatchObject({ code: 'maintenance', retry_after: 3600 })
+      expect(await (await fetch(`${rig.url}/health`)).json()).toMatchObject({
+        status: 'degraded',
+        kill_switch: 'disabled',
+      })
+      expect((await fetch(`${rig.url}/coins`)).status).toBe(200)
+    } finally {
+      const off = await runCommand(['maintenance', 'off', '--admin-port', String(rig.adminPort)])
+      expect(off.code).toBe(0)
+    }
+    expect((await fetch(`${rig.url}/pulse/BTC`)).status).toBe(402)
+  })
+
+  test('maintenance outlives a crash: a service that restarts does not sell again by itself', async () => {
+    await runCommand(['maintenance', 'on', '--admin-port', String(rig.adminPort)])
+    try {
+      await rig.kill()
+      await rig.start()
+      expect((await fetch(`${rig.url}/pulse/BTC`)).status).toBe(503)
+    } finally {
+      await runCommand(['maintenance', 'off', '--admin-port', String(rig.adminPort)])
+    }
+    await untilAnswerable(rig.url, 'BTC')
+    expect((await fetch(`${rig.url}/pulse/BTC`)).status).toBe(402)
+  })
+
+  test('an engine thread that is killed is unavailable, then back from its checkpoint', async () => {
+    const health = async () =>
+      (await (await fetch(`${rig.url}/health`)).json()) as { engine: string; status: string }
+    await unchanged(async () => {
+      const killed = await fetch(`${rig.adminUrl}/engine/restart`, { method: 'POST' })
+      expect(killed.status).toBeLessThan(300)
+      await until(
+        'the engine is unavailable',
+        async () => (await health()).engine === 'unavailable',
+      )
+      const refused = await fetch(`${rig.url}/pulse/BTC`, {
+        headers: { 'x-payment': await pay(25_000n) },
+      })
+      expect(refused.status).toBe(500)
+      expect(await refused.json()).toMatchObject({ code: 'engine_unavailable', charged: false })
+    })
+    await until('the engine is back', async () => (await health()).engine === 'available')
+    await untilAnswerable(rig.url, 'BTC')
+  })
+
+  async function unchanged(scenario: () => Promise<void>): Promise<void> {
+    const before = await merchantBalance()
+    await scenario()
+    expect(await merchantBalance(), 'nothing was charged').toBe(before)
+  }
+
+  /** `fetch` refuses to send what a hostile client would. */
+  function statusOf(headers: Record<string, string>): Promise<number> {
+    return new Promise((resolve, reject) => {
+      httpRequest(`${rig.url}/pulse/BTC`, { headers }, (response) => {
+        response.resume()
+        resolve(response.statusCode ?? 0)
+      })
+        .on('error', reject)
+        .end()
+    })
+  }
+
+  function raw(text: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      let reply = ''
+      const socket = connect(Number(new URL(rig.url).port), '127.0.0.1', () => socket.write(text))
+      socket.on('data', (chunk) => {
+        reply += chunk.toString()
+      })
+      socket.on('end', () => resolve(reply))
+      socket.on('error', reject)
+    })
+  }
+})
+
+/** What a client of the first protocol generation sees. */
+const withoutV2Header: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init)
+  const headers = new Headers(response.headers)
+  headers.delete('payment-required')
+  return new Response(response.body, { status: response.status, headers })
+}
