@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { Bar } from '../../domain/bar.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
 import { barOpenTimeMs, timeframeMs, timeframes } from '../../domain/timeframe.ts'
+import { STATE_LENGTH } from '../indicators/pulse-layout.ts'
 import type { PulsePool, PulseSeries } from '../indicators/pulse-series.ts'
 import { AGGREGATE_FIELDS, BarAggregate } from './bar-aggregate.ts'
 
@@ -129,7 +130,8 @@ export class CandleLadder {
   /** Everything that {@link restore} needs, as numbers. */
   save(): Float64Array {
     const open = this.#open
-    return Float64Array.from([
+    const saved = new Float64Array(HEADER_FIELDS + 2 * AGGREGATE_FIELDS + 3 * STATE_LENGTH)
+    saved.set([
       this.#nextOpenMs,
       this.#lastOpenMs['1h'],
       this.#lastOpenMs['4h'],
@@ -141,8 +143,13 @@ export class CandleLadder {
       open?.volumeBase ?? Number.NaN,
       ...this.#aggregates['1h'].save(),
       ...this.#aggregates['4h'].save(),
-      ...timeframes.flatMap((timeframe) => [...this.#series[timeframe].save()]),
     ])
+    let at = HEADER_FIELDS + 2 * AGGREGATE_FIELDS
+    for (const timeframe of timeframes) {
+      saved.set(this.#series[timeframe].save(), at)
+      at += STATE_LENGTH
+    }
+    return saved
   }
 
   /** A restored ladder is interrupted: time has passed since it was saved. */
@@ -202,10 +209,7 @@ export class CandleLadder {
   }
 
   #reset(): void {
-    for (const timeframe of timeframes) {
-      const series = this.#series[timeframe]
-      series.restore(new Float64Array(series.save().length))
-    }
+    for (const timeframe of timeframes) this.#series[timeframe].reset()
     this.#lastOpenMs['1h'] = Number.NaN
     this.#lastOpenMs['4h'] = Number.NaN
     this.#nextOpenMs = Number.NaN
@@ -269,10 +273,9 @@ export class CandleLadder {
       this.#aggregates[timeframe].restore(saved.subarray(at, at + AGGREGATE_FIELDS))
       at += AGGREGATE_FIELDS
     }
-    const perSeries = (saved.length - at) / timeframes.length
     for (const timeframe of timeframes) {
-      this.#series[timeframe].restore(saved.subarray(at, at + perSeries))
-      at += perSeries
+      this.#series[timeframe].restore(saved.subarray(at, at + STATE_LENGTH))
+      at += STATE_LENGTH
     }
     return { openTimeMs: saved[3] as number, rest: saved.subarray(4, HEADER_FIELDS) }
   }
