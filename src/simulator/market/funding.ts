@@ -1,0 +1,57 @@
+import { drift } from './noise.ts'
+
+export const HOUR_MS = 3_600_000
+const HOURS_A_FUNDING_PERIOD = 8
+const INTEREST_RATE = 0.0001
+const CLAMP = 0.0005
+const HOURLY_CAP = 0.04
+
+/** Premium index of a main-dex perpetual, from impact prices and oracle (venue docs, Funding). */
+export function premiumOf(impactBid: number, impactAsk: number, oracle: number): number {
+  return (Math.max(impactBid - oracle, 0) - Math.max(oracle - impactAsk, 0)) / oracle
+}
+
+/** Hourly rate for an average premium: an eighth of premium plus clamped interest (venue docs). */
+export function hourlyFundingRate(premium: number): number {
+  const interest = Math.min(CLAMP, Math.max(-CLAMP, INTEREST_RATE - premium))
+  const rate = (premium + interest) / HOURS_A_FUNDING_PERIOD
+  return Math.min(HOURLY_CAP, Math.max(-HOURLY_CAP, rate))
+}
+
+/** A premium that explains a settled rate: the inverse where the clamp leaves one. */
+export function premiumForRate(hourlyRate: number, modelled: number): number {
+  const rate = hourlyRate * HOURS_A_FUNDING_PERIOD
+  if (rate > INTEREST_RATE) return rate + CLAMP
+  if (rate < INTEREST_RATE) return rate - CLAMP
+  return Math.min(INTEREST_RATE + CLAMP, Math.max(INTEREST_RATE - CLAMP, modelled))
+}
+
+/** How far a coin's perpetual trades from its oracle. */
+export type Basis = {
+  readonly key: number
+  readonly mean: number
+  readonly amplitude: number
+  /** Half the impact spread as a fraction: a basis inside it makes no premium. */
+  readonly deadZone: number
+}
+
+/** Mid over oracle less one, wandering on scales of minutes, hours and days. */
+export function basisAt(basis: Basis, timeMs: number): number {
+  const wander =
+    0.5 * drift(basis.key, timeMs / (20 * HOUR_MS)) +
+    0.35 * drift(basis.key ^ 0x21, timeMs / (2 * HOUR_MS)) +
+    0.15 * drift(basis.key ^ 0x43, timeMs / (HOUR_MS / 12))
+  return basis.mean + basis.amplitude * wander
+}
+
+/** Average premium from the whole hour to `timeMs`, one sample a minute (the venue takes 12). */
+export function averagePremium(basis: Basis, hourStartMs: number, timeMs: number): number {
+  let sum = 0
+  let samples = 0
+  for (let atMs = hourStartMs; atMs <= timeMs; atMs += HOUR_MS / 60) {
+    const value = basisAt(basis, atMs)
+    sum += Math.sign(value) * Math.max(0, Math.abs(value) - basis.deadZone)
+    samples++
+  }
+  return sum / samples
+}

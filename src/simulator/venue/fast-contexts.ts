@@ -1,0 +1,60 @@
+import { deflateRawSync } from 'node:zlib'
+import type { Market } from '../market/market.ts'
+import { decimalText, priceDecimalsMax } from '../market/precision.ts'
+import { spotNames } from './wire.ts'
+
+type FastContext = { markPx?: string; midPx?: string | null }
+
+/**
+ * The state of `fastAssetCtxs`: a new subscriber gets the whole of it, and every tick what has
+ * changed since the tick before.
+ */
+export class FastContexts {
+  #last = new Map<string, Required<FastContext>>()
+
+  /** Frame with all coins as of the last tick. */
+  snapshot(): string {
+    return frame(this.#last)
+  }
+
+  /** Frame with the changed coins and fields only; undefined when nothing moved. */
+  tick(market: Market, viewMs: number): string | undefined {
+    const before = this.#last
+    this.#last = contextsAt(market, viewMs)
+    const changed = new Map<string, FastContext>()
+    for (const [coin, context] of this.#last) {
+      const known = before.get(coin)
+      const change: FastContext = {}
+      if (context.markPx !== known?.markPx) change.markPx = context.markPx
+      if (context.midPx !== known?.midPx) change.midPx = context.midPx
+      if (Object.keys(change).length > 0) changed.set(coin, change)
+    }
+    return changed.size === 0 ? undefined : frame(changed)
+  }
+}
+
+function contextsAt(market: Market, viewMs: number): Map<string, Required<FastContext>> {
+  const contexts = new Map<string, Required<FastContext>>()
+  for (const { coin, sizeDecimals } of market.universe()) {
+    const context = market.context(coin, viewMs)
+    if (context === undefined) continue
+    const decimals = priceDecimalsMax(sizeDecimals)
+    const { midPrice } = context
+    const fast = {
+      markPx: decimalText(context.markPrice, decimals),
+      midPx: midPrice === null ? null : decimalText(midPrice, decimals),
+    }
+    contexts.set(coin, fast)
+    for (const name of spotNames[coin] ?? []) contexts.set(name, fast)
+  }
+  return contexts
+}
+
+/** Base64 of raw DEFLATE (RFC 1951) of the JSON text. */
+function frame(contexts: ReadonlyMap<string, FastContext>): string {
+  const json = JSON.stringify(Object.fromEntries(contexts))
+  return JSON.stringify({
+    channel: 'fastAssetCtxs',
+    data: deflateRawSync(json).toString('base64'),
+  })
+}

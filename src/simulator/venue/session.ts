@@ -1,0 +1,183 @@
+import type { AddressUse } from './allowance.ts'
+import type { VenueLimits } from './limits.ts'
+import type { Subscription } from './subscription.ts'
+import { isRecord, parseSubscription } from './subscription.ts'
+
+/** The far end of one connection. */
+export interface Peer {
+  send(text: string): void
+  /** Ends the connection without a closing handshake: the client sees 1006. */
+  drop(): void
+  /** Bytes that the client has not taken yet. */
+  queuedBytes(): number
+}
+
+/** What a session asks of its venue. */
+export interface SessionHost {
+  readonly limits: VenueLimits
+  nowMs(): number
+  isListed(coin: string): boolean
+  subscribed(session: Session, key: string, subscription: Subscription): void
+  unsubscribed(session: Session, key: string): void
+  posted(session: Session, id: number, request: unknown): void
+  /** Drops the session a moment later, as the venue does. */
+  dropSoon(session: Session): void
+  closed(session: Session): void
+}
+
+/** A client that lets more than this pile up is dropped. */
+const QUEUED_BYTES_MAX = 32 * 1024 * 1024
+
+/** One websocket connection: the client's frames in, acknowledgements and errors out. */
+export class Session {
+  readonly use: AddressUse
+  readonly #peer: Peer
+  readonly #host: SessionHost
+  readonly #keys = new Set<string>()
+  #isOpen = true
+  #sentAtMs: number
+
+  constructor(peer: Peer, use: AddressUse, host: SessionHost) {
+    this.use = use
+    this.#peer = peer
+    this.#host = host
+    this.#sentAtMs = host.nowMs()
+    use.connections++
+  }
+
+  get keys(): ReadonlySet<string> {
+    return this.#keys
+  }
+
+  get silentSinceMs(): number {
+    return this.#sentAtMs
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
+  send(text: string): void {
+    if (!this.#isOpen) return
+    if (this.#peer.queuedBytes() > QUEUED_BYTES_MAX) {
+      this.drop()
+      return
+    }
+    this.#sentAtMs = this.#host.nowMs()
+    this.#peer.send(text)
+  }
+
+  drop(): void {
+    if (!this.#isOpen) return
+    this.close()
+    this.#peer.drop()
+  }
+
+  /** The connection is gone: gives back what it had in use. */
+  close(): void {
+    if (!this.#isOpen) return
+    this.#isOpen = false
+    this.use.connections--
+    this.use.subscriptions -= this.#keys.size
+    this.#host.closed(this)
+    this.#keys.clear()
+  }
+
+  receive(text: string): void {
+    if (!this.#isOpen) return
+    const error = this.#handled(text)
+    if (error !== undefined) this.send(JSON.stringify({ channel: 'error', data: error }))
+  }
+
+  /** @returns the venue's error text, if the frame deserves one. */
+  #handled(text: string): string | undefined {
+    if (!this.use.messages.take(1, this.#host.nowMs())) {
+      const { messagesPerMinute } = this.#host.limits
+      return `Cannot send more than ${messagesPerMinute} messages per minute.`
+    }
+    const frame = parseJson(text)
+    if (!isRecord(frame)) return unparsable(text)
+    const { method, subscription } = frame
+    switch (method) {
+      case 'ping':
+        this.send('{"channel":"pong"}')
+        return undefined
+      case 'subscribe':
+        return this.#subscribe(subscription, text)
+      case 'unsubscribe':
+        return this.#unsubscribe(subscription, text)
+      case 'post':
+        return this.#post(frame, text)
+      default:
+        return unparsable(text)
+    }
+  }
+
+  #subscribe(value: unknown, text: string): string | undefined {
+    const parsed = parseSubscription(value)
+    if (parsed.kind === 'unparsable') return unparsable(text)
+    if (parsed.kind === 'invalid') {
+      return `Invalid subscription ${JSON.stringify(value)}`
+    }
+    const isFatal =
+      parsed.kind === 'fatal' ||
+      ('coin' in parsed.subscription && !this.#host.isListed(parsed.subscription.coin))
+    if (isFatal) {
+      this.#host.dropSoon(this)
+      return undefined
+    }
+    const { subscription } = parsed
+    const key = JSON.stringify(subscription)
+    if (this.#keys.has(key)) return `Already subscribed: ${JSON.stringify(value)}`
+    const { subscriptionsMax } = this.#host.limits
+    if (this.use.subscriptions >= subscriptionsMax) {
+      return `Cannot track more than ${subscriptionsMax} total subscriptions.`
+    }
+    this.#keys.add(key)
+    this.use.subscriptions++
+    this.#acknowledge('subscribe', key)
+    this.#host.subscribed(this, key, subscription)
+    return undefined
+  }
+
+  #unsubscribe(value: unknown, text: string): string | undefined {
+    const parsed = parseSubscription(value)
+    if (parsed.kind === 'unparsable') return unparsable(text)
+    const key = parsed.kind === 'valid' ? JSON.stringify(parsed.subscription) : ''
+    if (!this.#keys.delete(key)) {
+      return `Already unsubscribed: ${JSON.stringify(value)}`
+    }
+    this.use.subscriptions--
+    this.#host.unsubscribed(this, key)
+    this.#acknowledge('unsubscribe', key)
+    return undefined
+  }
+
+  #post(frame: Readonly<Record<string, unknown>>, text: string): string | undefined {
+    const { id, request } = frame
+    if (typeof id !== 'number' || !Number.isInteger(id)) return unparsable(text)
+    if (this.use.pendingPosts >= this.#host.limits.pendingPostsMax) {
+      return `too many pending post requests id=${id}`
+    }
+    this.#host.posted(this, id, request)
+    return undefined
+  }
+
+  #acknowledge(method: 'subscribe' | 'unsubscribe', subscription: string): void {
+    const data = `{"method":"${method}","subscription":${subscription}}`
+    this.send(`{"channel":"subscriptionResponse","data":${data}}`)
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Not JSON is one more frame that the venue cannot parse; the caller answers it as such.
+    return undefined
+  }
+}
+
+function unparsable(text: string): string {
+  return `Error parsing JSON into valid websocket request: ${text}`
+}

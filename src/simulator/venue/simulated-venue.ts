@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { WebSocket } from 'ws'
+import { WebSocketServer } from 'ws'
+import type { Clock } from '../../domain/clock.ts'
+import { OperatingError } from '../../domain/errors.ts'
+import type { Market, NewListing } from '../market/market.ts'
+import type { VenueCadences, VenueLimits } from './limits.ts'
+import { venueCadences, venueLimits } from './limits.ts'
+import type { HttpAnswer } from './venue.ts'
+import { Venue } from './venue.ts'
+
+export type SimulatedVenue = {
+  /** Ends in `/ws`. */
+  readonly wsUrl: string
+  /** Ends in `/info`. */
+  readonly httpUrl: string
+  /** Added to recorded time to get the venue's; absent where nothing recorded is replayed. */
+  readonly clockShiftMs?: number
+  /** Ends every connection the hard way, as an outage does. */
+  dropConnections(): void
+  /** Appends a coin to the universe; its first bar is the quarter that is open now. */
+  addListing(listing: NewListing): void
+  delist(coin: string): void
+  /** Stops all timers and ends all connections. */
+  close(): Promise<void>
+}
+
+const LOOPBACK = '127.0.0.1'
+const REQUEST_BYTES_MAX = 64 * 1024
+const FRAME_BYTES_MAX = 64 * 1024
+
+/** Serves a market over the venue's websocket and HTTP protocol. `port` 0 takes any free one. */
+export async function startSimulatedVenue(options: {
+  readonly market: Market
+  readonly clock: Clock
+  readonly host?: string
+  readonly port: number
+  readonly limits?: Partial<VenueLimits>
+  readonly cadences?: Partial<VenueCadences>
+}): Promise<SimulatedVenue> {
+  const { market, clock, host = LOOPBACK } = options
+  const server = createServer()
+  const port = await listen(server, host, options.port)
+  const venue = new Venue({
+    market,
+    clock,
+    limits: { ...venueLimits, ...options.limits },
+    cadences: { ...venueCadences, ...options.cadences },
+  })
+  const sockets = serveSockets(server, venue)
+  server.on('request', (request, response) => {
+    serveInfo(request, response, venue)
+  })
+  return {
+    wsUrl: `ws://${host}:${port}/ws`,
+    httpUrl: `http://${host}:${port}/info`,
+    ...(market.clockShiftMs === 0 ? {} : { clockShiftMs: market.clockShiftMs }),
+    dropConnections: () => venue.dropConnections(),
+    addListing: (listing) => venue.addListing(listing),
+    delist: (coin) => venue.delist(coin),
+    close: async () => {
+      venue.close()
+      sockets.close()
+      server.closeAllConnections()
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve())
+      })
+    },
+  }
+}
+
+async function listen(server: Server, host: string, port: number): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (cause) => {
+      reject(
+        new OperatingError('venue_listen_failed', `cannot listen on ${host}:${port}`, { cause }),
+      )
+    })
+    server.listen(port, host, resolve)
+  })
+  const address = server.address()
+  assert(address !== null && typeof address === 'object', 'the server listens on a port')
+  return address.port
+}
+
+function serveSockets(server: Server, venue: Venue): WebSocketServer {
+  const sockets = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: FRAME_BYTES_MAX,
+  })
+  server.on('upgrade', (request, socket, head) => {
+    if (pathOf(request) !== '/ws') {
+      socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n')
+      return
+    }
+    sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      attach(webSocket, request.socket.remoteAddress ?? '', venue)
+    })
+  })
+  return sockets
+}
+
+function attach(webSocket: WebSocket, address: string, venue: Venue): void {
+  const session = venue.connect(address, {
+    send: (text) => webSocket.send(text),
+    drop: () => webSocket.terminate(),
+    queuedBytes: () => webSocket.bufferedAmount,
+  })
+  // A failing socket also closes, and the closing is what the session hears of.
+  webSocket.on('error', () => webSocket.terminate())
+  if (session === undefined) {
+    webSocket.terminate()
+    return
+  }
+  webSocket.on('message', (data, isBinary) => {
+    if (!isBinary) session.receive(data.toString())
+  })
+  webSocket.on('close', () => session.close())
+}
+
+function serveInfo(request: IncomingMessage, response: ServerResponse, venue: Venue): void {
+  const refused = refusedBeforeBody(request)
+  if (refused !== undefined) {
+    answer(response, refused)
+    return
+  }
+  const chunks: Buffer[] = []
+  let bytes = 0
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes <= REQUEST_BYTES_MAX) chunks.push(chunk)
+  })
+  request.on('end', () => {
+    const text = Buffer.concat(chunks).toString('utf8')
+    const isTooLarge = bytes > REQUEST_BYTES_MAX
+    answer(
+      response,
+      isTooLarge
+        ? refusal(413, 'Payload Too Large')
+        : venue.info(request.socket.remoteAddress ?? '', text),
+    )
+  })
+}
+
+function refusedBeforeBody(request: IncomingMessage): HttpAnswer | undefined {
+  if (pathOf(request) !== '/info') return refusal(404, 'Not Found')
+  if (request.method !== 'POST') return refusal(405, 'Method Not Allowed')
+  if (request.headers['content-type']?.startsWith('application/json') === true) return undefined
+  return refusal(415, 'Expected request with `Content-Type: application/json`')
+}
+
+function answer(response: ServerResponse, { status, body, isJson }: HttpAnswer): void {
+  response.writeHead(status, {
+    'content-type': isJson ? 'application/json' : 'text/plain; charset=utf-8',
+  })
+  response.end(body)
+}
+
+function refusal(status: number, body: string): HttpAnswer {
+  return { status, body, isJson: false }
+}
+
+function pathOf(request: IncomingMessage): string {
+  return new URL(request.url ?? '/', 'http://venue').pathname
+}

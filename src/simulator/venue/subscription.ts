@@ -1,0 +1,82 @@
+import type { CandleInterval } from '../market/market.ts'
+import { isCandleInterval } from '../market/market.ts'
+
+/** One public channel as the venue echoes it: normalised, in this order of keys. */
+export type Subscription =
+  | { readonly type: 'trades' | 'bbo' | 'activeAssetCtx'; readonly coin: string }
+  | {
+      readonly type: 'l2Book'
+      readonly coin: string
+      readonly nSigFigs: number | null
+      readonly mantissa: number | null
+      readonly fast: boolean
+    }
+  | { readonly type: 'candle'; readonly coin: string; readonly interval: CandleInterval }
+  | { readonly type: 'allMids' | 'assetCtxs'; readonly dex?: string }
+  | { readonly type: 'allDexsAssetCtxs' | 'fastAssetCtxs' }
+
+export type ParsedSubscription =
+  | { readonly kind: 'valid'; readonly subscription: Subscription }
+  /** The venue answers with the error text of a frame that it cannot parse. */
+  | { readonly kind: 'unparsable' }
+  | { readonly kind: 'invalid' }
+  /** The venue closes the socket without a word. */
+  | { readonly kind: 'fatal' }
+
+const figuresMin = 2
+const figuresMax = 5
+const mantissas: readonly unknown[] = [1, 2, 5]
+
+export function parseSubscription(value: unknown): ParsedSubscription {
+  if (!isRecord(value)) return { kind: 'unparsable' }
+  const { type, coin } = value
+  switch (type) {
+    case 'trades':
+    case 'bbo':
+    case 'activeAssetCtx':
+      return typeof coin === 'string' ? valid({ type, coin }) : { kind: 'unparsable' }
+    case 'l2Book':
+      return typeof coin === 'string' ? parseBook(coin, value) : { kind: 'unparsable' }
+    case 'candle': {
+      const { interval } = value
+      if (typeof coin !== 'string' || typeof interval !== 'string') return { kind: 'unparsable' }
+      if (!isCandleInterval(interval)) return { kind: 'unparsable' }
+      return valid({ type, coin, interval })
+    }
+    case 'allMids':
+    case 'assetCtxs': {
+      const { dex } = value
+      if (dex === undefined || dex === null) return valid({ type })
+      // Only the main dex, whose name is empty, is simulated.
+      if (typeof dex !== 'string') return { kind: 'unparsable' }
+      return dex === '' ? valid({ type, dex }) : { kind: 'invalid' }
+    }
+    case 'allDexsAssetCtxs':
+    case 'fastAssetCtxs':
+      return valid({ type })
+    default:
+      return { kind: 'unparsable' }
+  }
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function parseBook(coin: string, value: Readonly<Record<string, unknown>>): ParsedSubscription {
+  const { nSigFigs = null, mantissa = null, fast = false } = value
+  if (typeof fast !== 'boolean') return { kind: 'unparsable' }
+  if (nSigFigs !== null && typeof nSigFigs !== 'number') return { kind: 'unparsable' }
+  if (mantissa !== null && typeof mantissa !== 'number') return { kind: 'unparsable' }
+  if (nSigFigs !== null && !(nSigFigs >= figuresMin && nSigFigs <= figuresMax)) {
+    return { kind: 'fatal' }
+  }
+  if (mantissa !== null && (nSigFigs !== figuresMax || !mantissas.includes(mantissa))) {
+    return { kind: 'invalid' }
+  }
+  return valid({ type: 'l2Book', coin, nSigFigs, mantissa, fast })
+}
+
+function valid(subscription: Subscription): ParsedSubscription {
+  return { kind: 'valid', subscription }
+}

@@ -1,0 +1,202 @@
+import { marginTables } from '../market/catalog.ts'
+import type {
+  Book,
+  Candle,
+  CandleInterval,
+  Context,
+  FundingRow,
+  Instrument,
+  Level,
+  Market,
+  Trade,
+} from '../market/market.ts'
+import { candleIntervalMs } from '../market/market.ts'
+import { bits, noiseKey } from '../market/noise.ts'
+import { decimalText, priceDecimalsMax } from '../market/precision.ts'
+
+/** Rates, premiums and notionals have ten decimals at most. */
+const FRACTION_DECIMALS = 10
+const USDC_TOKEN = 0
+const IMPLIED_MARGIN_TABLES_BELOW = 50
+const TRADERS = 400
+/** Fills outside an order (a liquidation, a TWAP slice) carry a hash of zeros: one order in this. */
+const ORDERS_A_ZERO_HASH = 60
+const ZERO_HASH = `0x${'0'.repeat(64)}`
+
+const tradeKey = noiseKey(0, 'wire')
+
+export function metaWire(market: Market): object {
+  const universe = market.universe().map((instrument) => ({
+    szDecimals: instrument.sizeDecimals,
+    name: instrument.coin,
+    maxLeverage: instrument.maxLeverage,
+    marginTableId: instrument.marginTableId,
+    ...(instrument.isStrictlyIsolated ? { onlyIsolated: true } : {}),
+    ...(instrument.isDelisted ? { isDelisted: true } : {}),
+    ...(instrument.isStrictlyIsolated ? { marginMode: 'strictIsolated' } : {}),
+  }))
+  return {
+    universe,
+    marginTables: marginTables.map(({ id }) => [id, marginTableWire(id)]),
+    collateralToken: USDC_TOKEN,
+  }
+}
+
+/** @returns undefined for a table that does not exist. */
+export function marginTableWire(id: number): object | undefined {
+  const table = marginTables.find((candidate) => candidate.id === id)
+  const isImplied = Number.isInteger(id) && id > 0 && id < IMPLIED_MARGIN_TABLES_BELOW
+  if (table === undefined && !isImplied) return undefined
+  const tiers = table?.tiers ?? [{ lowerBoundUsd: 0, maxLeverage: id }]
+  return {
+    description: table?.description ?? '',
+    marginTiers: tiers.map(({ lowerBoundUsd, maxLeverage }) => ({
+      lowerBound: decimalText(lowerBoundUsd, 1),
+      maxLeverage,
+    })),
+  }
+}
+
+export function contextWire(context: Context, { sizeDecimals }: Instrument): object {
+  const price = (value: number): string => decimalText(value, priceDecimalsMax(sizeDecimals))
+  const { impact, midPrice, premium } = context
+  return {
+    funding: decimalText(context.fundingRateHourly, FRACTION_DECIMALS),
+    openInterest: decimalText(context.openInterestBase, sizeDecimals),
+    prevDayPx: price(context.prevDayPrice),
+    dayNtlVlm: decimalText(context.dayNotionalUsd, FRACTION_DECIMALS),
+    premium: premium === null ? null : decimalText(premium, FRACTION_DECIMALS),
+    oraclePx: price(context.oraclePrice),
+    markPx: price(context.markPrice),
+    midPx: midPrice === null ? null : price(midPrice),
+    impactPxs: impact === null ? null : [price(impact.bid), price(impact.ask)],
+    dayBaseVlm: decimalText(context.dayVolumeBase, sizeDecimals),
+  }
+}
+
+/** Contexts of the whole universe, by position. */
+export function contextsWire(market: Market, atMs: number): readonly object[] {
+  return market.universe().flatMap((instrument) => {
+    const context = market.context(instrument.coin, atMs)
+    return context === undefined ? [] : [contextWire(context, instrument)]
+  })
+}
+
+export function levelWire(level: Level, sizeDecimals: number): object {
+  return {
+    px: decimalText(level.price, priceDecimalsMax(sizeDecimals)),
+    sz: decimalText(level.sizeBase, sizeDecimals),
+    n: level.orders,
+  }
+}
+
+export function bookWire(
+  book: Book,
+  { coin, sizeDecimals }: Instrument,
+  timeMs: number,
+): { coin: string; time: number; levels: object[][] } {
+  const side = (levels: readonly Level[]): object[] =>
+    levels.map((level) => levelWire(level, sizeDecimals))
+  return { coin, time: timeMs, levels: [side(book.bids), side(book.asks)] }
+}
+
+export function tradeWire(trade: Trade, { coin, sizeDecimals }: Instrument): object {
+  const key = bits(tradeKey, trade.orderKey)
+  const taker = traderAddress(bits(key, 1) % TRADERS)
+  const maker = traderAddress(bits(key ^ trade.id, 2) % TRADERS)
+  return {
+    coin,
+    side: trade.side,
+    px: decimalText(trade.price, priceDecimalsMax(sizeDecimals)),
+    sz: decimalText(trade.sizeBase, sizeDecimals),
+    time: trade.timeMs,
+    hash: trade.orderKey % ORDERS_A_ZERO_HASH === 0 ? ZERO_HASH : `0x${hex(key, 64)}`,
+    tid: trade.id,
+    users: trade.side === 'B' ? [taker, maker] : [maker, taker],
+  }
+}
+
+export function candleWire(
+  candle: Candle,
+  { coin, sizeDecimals }: Instrument,
+  interval: CandleInterval,
+): object {
+  const price = (value: number): string => decimalText(value, priceDecimalsMax(sizeDecimals))
+  return {
+    t: candle.openTimeMs,
+    T: candle.openTimeMs + candleIntervalMs[interval] - 1,
+    s: coin,
+    i: interval,
+    o: price(candle.open),
+    c: price(candle.close),
+    h: price(candle.high),
+    l: price(candle.low),
+    v: decimalText(candle.volumeBase, sizeDecimals),
+    n: candle.trades,
+  }
+}
+
+export function fundingWire(row: FundingRow, coin: string): object {
+  return {
+    coin,
+    fundingRate: decimalText(row.fundingRateHourly, FRACTION_DECIMALS),
+    premium: decimalText(row.premium, FRACTION_DECIMALS),
+    time: row.timeMs,
+  }
+}
+
+/** Mids by name: live perpetuals, and the spot and outcome names that the venue mixes in. */
+export function midsWire(market: Market, atMs: number): Record<string, string> {
+  const mids: Record<string, string> = {}
+  for (const { coin, sizeDecimals, isDelisted } of market.universe()) {
+    const mid = isDelisted ? null : market.context(coin, atMs)?.midPrice
+    if (mid === null || mid === undefined) continue
+    const text = decimalText(mid, priceDecimalsMax(sizeDecimals))
+    mids[coin] = text
+    for (const name of spotNames[coin] ?? []) mids[name] = text
+  }
+  return mids
+}
+
+/** Spot pairs that stand at the price of their perpetual here. */
+export const spotNames: Readonly<Record<string, readonly string[]>> = {
+  PURR: ['PURR/USDC'],
+  HYPE: ['@107'],
+}
+
+export const spotMetaWire = {
+  universe: [
+    { tokens: [1, 0], name: 'PURR/USDC', index: 0, isCanonical: true },
+    { tokens: [150, 0], name: '@107', index: 107, isCanonical: false },
+  ],
+  tokens: [spotToken('USDC', 8, 8, 0), spotToken('PURR', 0, 5, 1), spotToken('HYPE', 2, 8, 150)],
+} as const
+
+function spotToken(
+  name: string,
+  szDecimals: number,
+  weiDecimals: number,
+  index: number,
+): Readonly<Record<string, string | number | boolean | null>> {
+  return {
+    name,
+    szDecimals,
+    weiDecimals,
+    index,
+    tokenId: `0x${hex(noiseKey(index, name), 32)}`,
+    isCanonical: true,
+    evmContract: null,
+    fullName: null,
+    deployerTradingFeeShare: '0.0',
+  }
+}
+
+function traderAddress(trader: number): string {
+  return `0x${hex(bits(tradeKey, trader), 40)}`
+}
+
+function hex(key: number, digits: number): string {
+  let text = ''
+  for (let i = 0; text.length < digits; i++) text += bits(key, i).toString(16).padStart(8, '0')
+  return text.slice(0, digits)
+}
