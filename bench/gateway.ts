@@ -11,7 +11,6 @@ import autocannon from 'autocannon'
 import Table from 'cli-table3'
 import Fastify from 'fastify'
 import pino from 'pino'
-import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { fillDocument } from '../src/api/fill-document.ts'
 import { MaintenanceSwitch } from '../src/api/maintenance-switch.ts'
 import type { ServerOptions } from '../src/api/server.ts'
@@ -19,6 +18,7 @@ import { buildServer } from '../src/api/server.ts'
 import { listing, pulseLike, pulseLikeDocument } from '../src/api/testing/pulse-like.ts'
 import type { Clock } from '../src/domain/clock.ts'
 import { EngineReplica } from '../src/link/engine-replica.ts'
+import { quoteLimit } from '../src/payment/quote-limit.ts'
 
 /**
  * What a read of a prepared document costs, in CPU of the server per request, against servers that
@@ -43,7 +43,7 @@ const BODY_BYTES_MAX = 3_500
 const CONNECTIONS = 32
 const REFERENCE: Candidate = 'fastify'
 
-const fullMode = { rounds: 9, warmUpRequests: 15_000, requests: 10_000 }
+const fullMode = { rounds: 12, warmUpRequests: 30_000, requests: 20_000 }
 const quickMode = { rounds: 1, warmUpRequests: 100, requests: 500 }
 
 type Report =
@@ -156,15 +156,12 @@ function report(servers: readonly Server[]): void {
   const table = new Table({ head })
   for (const { id, cpuMicroseconds } of servers) {
     const { title, bar } = candidate(id)
-    // Paired by round: what disturbed one round disturbed both of its halves.
-    const ratio = median(
-      cpuMicroseconds.map((cost, round) => cost / (reference.cpuMicroseconds[round] ?? Number.NaN)),
-    )
+    const ratio = undisturbed(cpuMicroseconds) / undisturbed(reference.cpuMicroseconds)
     const isMissed = bar !== null && ratio > bar
     if (isMissed) process.exitCode = 1
     table.push([
       title,
-      median(cpuMicroseconds).toFixed(1),
+      undisturbed(cpuMicroseconds).toFixed(1),
       `${Math.min(...cpuMicroseconds).toFixed(1)}..${Math.max(...cpuMicroseconds).toFixed(1)}`,
       ratio.toFixed(2),
       bar === null ? '' : `<= ${bar} ${isMissed ? 'MISSED' : 'met'}`,
@@ -179,11 +176,10 @@ function candidate(id: Candidate): (typeof candidates)[number] {
   return found
 }
 
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = Math.floor(sorted.length / 2)
-  const upper = sorted[middle] ?? Number.NaN
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
+/** Lower quartile: whatever else the machine does only ever adds to a round. */
+function undisturbed(rounds: readonly number[]): number {
+  const sorted = [...rounds].sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 4)] ?? Number.NaN
 }
 
 /** The child's side: one server, until the parent ends it. */
@@ -230,14 +226,11 @@ async function listen(id: Candidate, accessLog: string): Promise<number> {
     case 'open':
       return portOf(await gateway({}).listen(address))
     case 'production': {
-      const limiter = new RateLimiterMemory({ points: 1e9, duration: 60 })
       const destination = pino.destination({ dest: accessLog, sync: false, minLength: 4_096 })
       const app = gateway({
         logger: pino(destination),
         accessLog: true,
-        quoteLimit: async (request) => {
-          await limiter.consume(request.ip)
-        },
+        quoteLimit: quoteLimit(1e9),
       })
       return portOf(await app.listen(address))
     }

@@ -68,7 +68,7 @@ const paidHeaders = {
   'content-type': 'application/json; charset=utf-8',
   /** Documents are rendered about once a second. */
   'cache-control': 'private, max-age=1',
-  vary: 'X-PAYMENT, PAYMENT-SIGNATURE, Accept',
+  vary: 'X-PAYMENT, PAYMENT-SIGNATURE, Accept, Origin',
 } as const
 
 /**

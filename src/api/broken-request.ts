@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { problem } from '../domain/problem.ts'
-import { publicHeaders, securityHeaders } from './response-headers.ts'
+import { crossOriginHeaders, discoveryHeaders, securityHeaders } from './response-headers.ts'
 
 /**
  * Answers what never became a request, on the bare socket: too large a header, not HTTP at all, or a
@@ -19,7 +19,9 @@ export function refuseBrokenRequest(
   const { status, headers, body } = brokenRequest(error.code, requestId)
   const lines = Object.entries({
     ...securityHeaders,
-    ...publicHeaders,
+    ...discoveryHeaders,
+    // Nothing was understood, an origin neither.
+    ...crossOriginHeaders,
     ...headers,
     'content-length': String(Buffer.byteLength(body)),
     'x-request-id': requestId,

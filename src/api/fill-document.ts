@@ -16,24 +16,37 @@ export type RequestedCoin = { readonly ticker: string; readonly unitMultiplier: 
 /**
  * The bytes of one answer: rendered text with its slots filled. Nothing is parsed or serialised, and
  * copied once: V8 joins strings without copying, and a one-byte string becomes a Buffer in one go.
+ * Readers of the same millisecond share the bytes, so nobody may change them.
  */
 export function fillDocument(document: Document, answer: Answer, facts: FillFacts): Buffer {
+  const template = templateOf(document, answer)
+  if (template.filled !== null && isSame(template.facts, facts)) return template.filled
   let text = ''
-  for (const piece of piecesOf(document, answer)) {
+  for (const piece of template.pieces) {
     text += typeof piece === 'string' ? piece : slotText(piece, document, answer, facts)
   }
-  return Buffer.from(text, 'latin1')
+  template.filled = Buffer.from(text, 'latin1')
+  template.facts = facts
+  return template.filled
+}
+
+type Template = {
+  /**
+   * The parts of an answer, with text as strings of one character per byte: no UTF-8 sequence is
+   * read, so none can be cut or changed.
+   */
+  readonly pieces: readonly (string | Slot)[]
+  facts: FillFacts
+  filled: Buffer | null
 }
 
 /** Lives as long as the document; a rendering that replaces it brings answers of its own. */
-const piecesByAnswer = new WeakMap<Answer, readonly (string | Slot)[]>()
+const templates = new WeakMap<Answer, Template>()
 
-/**
- * The parts of an answer, with text as strings of one character per byte: no UTF-8 sequence is read,
- * so none can be cut or changed.
- */
-function piecesOf(document: Document, answer: Answer): readonly (string | Slot)[] {
-  const held = piecesByAnswer.get(answer)
+const noFacts: FillFacts = { nowMs: Number.NaN, executionMs: 0, coinsAvailable: 0 }
+
+function templateOf(document: Document, answer: Answer): Template {
+  const held = templates.get(answer)
   if (held !== undefined) return held
   const { buffer, byteOffset, length } = document.bytes
   const text = Buffer.from(buffer, byteOffset, length).toString('latin1')
@@ -42,8 +55,18 @@ function piecesOf(document: Document, answer: Answer): readonly (string | Slot)[
     assert(part !== undefined, `a view of ${document.key} names part ${index}`)
     return part.kind === 'text' ? text.slice(part.start, part.end) : part
   })
-  piecesByAnswer.set(answer, pieces)
-  return pieces
+  const template = { pieces, facts: noFacts, filled: null }
+  templates.set(answer, template)
+  return template
+}
+
+function isSame(a: FillFacts, b: FillFacts): boolean {
+  return (
+    a.nowMs === b.nowMs &&
+    a.executionMs === b.executionMs &&
+    a.coinsAvailable === b.coinsAvailable &&
+    a.requested?.ticker === b.requested?.ticker
+  )
 }
 
 function slotText(slot: Slot, document: Document, answer: Answer, facts: FillFacts): string {

@@ -22,7 +22,10 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
   const indexText = JSON.stringify(index(options))
 
   app.get('/', (_request, reply) => {
-    void reply.type(JSON_MEDIA_TYPE).header('cache-control', 'public, max-age=300').send(indexText)
+    void reply
+      .type(JSON_MEDIA_TYPE)
+      .headers({ 'cache-control': 'public, max-age=300', vary: 'Origin' })
+      .send(indexText)
   })
 
   app.get('/health', (_request, reply) => {
@@ -37,7 +40,7 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
     const body = { coins, count: coins.length, timestamp_iso: iso(clock.nowMs()) }
     void reply
       .type(JSON_MEDIA_TYPE)
-      .header('cache-control', 'public, max-age=60')
+      .headers({ 'cache-control': 'public, max-age=60', vary: 'Origin' })
       .send(JSON.stringify(body))
   })
 }

@@ -1,23 +1,27 @@
-/** On every response. Written by hand: the usual plugin for this costs more than the whole server. */
+/**
+ * On every response. What a browser does with JSON is decided by these three; the dozen that the usual
+ * plugin sets are for pages, and cost more than the whole server.
+ */
 export const securityHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'cross-origin-opener-policy': 'same-origin',
-  'cross-origin-resource-policy': 'cross-origin',
-  'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
 } as const
 
+/** Where a machine that knows nothing but one URL finds the rest. */
+export const discoveryHeaders = {
+  link: '</openapi.json>; rel="service-desc", </docs>; rel="service-doc", </health>; rel="status"',
+} as const
+
 /**
- * Agents also run in browsers. Without the exposed names such a page cannot read the terms of payment
- * and cannot pay.
+ * For callers that name an origin. Agents also run in browsers, and without the exposed names such a
+ * page cannot read the terms of payment and cannot pay.
  */
-export const publicHeaders = {
+export const crossOriginHeaders = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
     'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, EXTENSION-RESPONSES, ETag, RateLimit, ' +
     'RateLimit-Policy, Retry-After, Server-Timing, Link, X-Request-Id',
-  link: '</openapi.json>; rel="service-desc", </docs>; rel="service-doc", </health>; rel="status"',
 } as const
 
 /** Browsers keep a preflight answer no longer than two hours. */

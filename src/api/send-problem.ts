@@ -24,7 +24,7 @@ export function sendProblem(reply: FastifyReply, code: ProblemCode, facts: Probl
     { ...facts, paymentReusable },
     { instance: requestPath(request.url), requestId: request.id },
   )
-  void reply.code(status).headers(headers).send(body)
+  void reply.code(status).headers(headers).header('x-request-id', request.id).send(body)
 }
 
 const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i

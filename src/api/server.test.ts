@@ -14,7 +14,7 @@ describe('an answer', () => {
     expect(response.headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'private, max-age=1',
-      vary: 'X-PAYMENT, PAYMENT-SIGNATURE, Accept',
+      vary: 'X-PAYMENT, PAYMENT-SIGNATURE, Accept, Origin',
       etag: '"1-1h.4h"',
     })
     expect(response.json()).toMatchObject({
@@ -342,7 +342,7 @@ describe('a paid path', () => {
       },
     })
     await app.inject('/pulse/BTC')
-    expect(seen).toEqual(expect.arrayContaining(['access-control-allow-origin', 'x-request-id']))
+    expect(seen).toEqual(expect.arrayContaining(['content-security-policy', 'link']))
   })
 
   test('keeps its hooks to itself', async () => {
@@ -394,6 +394,21 @@ describe('methods', () => {
       allow: 'GET, HEAD, OPTIONS',
     })
     expect(response.headers['access-control-allow-headers']).toContain('X-PAYMENT')
+  })
+
+  test('a page of another origin may read an answer and the terms of payment', async () => {
+    const { app } = gatewayFixture({ payment: quotingGate })
+    const quote = await app.inject({ url: '/pulse/BTC', headers: { origin: 'https://a.example' } })
+    expect(quote.statusCode).toBe(402)
+    expect(quote.headers).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-expose-headers': expect.stringContaining('PAYMENT-REQUIRED'),
+    })
+    const unasked = await app.inject('/coins')
+    expect(unasked.headers, 'nobody else pays for the bytes').not.toHaveProperty(
+      'access-control-allow-origin',
+    )
+    expect(unasked.headers.vary).toBe('Origin')
   })
 
   test('HEAD on a free path is GET without the body', async () => {
@@ -593,12 +608,7 @@ function expectProblem(
     headers['retry-after'] === undefined ? null : Number(headers['retry-after']),
   )
   expect(headers).toMatchObject({
-    'access-control-allow-origin': '*',
-    'access-control-expose-headers': expect.stringContaining('PAYMENT-REQUIRED'),
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-    'cross-origin-opener-policy': 'same-origin',
-    'cross-origin-resource-policy': 'cross-origin',
-    'referrer-policy': 'no-referrer',
     'x-content-type-options': 'nosniff',
     'x-frame-options': 'DENY',
     link: expect.stringContaining('rel="service-desc"'),

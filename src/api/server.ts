@@ -6,7 +6,12 @@ import { refuseBrokenRequest } from './broken-request.ts'
 import type { FreeRoutesOptions } from './free-routes.ts'
 import { freeRoutes } from './free-routes.ts'
 import { KnownPaths } from './known-paths.ts'
-import { preflightHeaders, publicHeaders, securityHeaders } from './response-headers.ts'
+import {
+  crossOriginHeaders,
+  discoveryHeaders,
+  preflightHeaders,
+  securityHeaders,
+} from './response-headers.ts'
 import { requestPath, sendProblem } from './send-problem.ts'
 
 export type ServerOptions = AnalysisRoutesOptions &
@@ -90,10 +95,11 @@ export function buildServer(options: ServerOptions): FastifyInstance {
 }
 
 /** A page of our own, such as the console, sets a looser policy in its handler. */
-const commonHeaders = { ...securityHeaders, ...publicHeaders }
+const commonHeaders = { ...securityHeaders, ...discoveryHeaders }
 
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers(commonHeaders).header('x-request-id', request.id)
+  reply.headers(commonHeaders)
+  if (request.headers.origin !== undefined) reply.headers(crossOriginHeaders)
 }
 
 /** No route takes this method and path: a preflight, a wrong method, or a path that does not exist. */

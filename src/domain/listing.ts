@@ -40,6 +40,9 @@ export class TickerIndex {
 
   /** @returns undefined when the venue lists nothing by that name. */
   resolve(ticker: string): ResolvedTicker | undefined {
-    return this.#byUpperName.get(ticker.toUpperCase().replace(QUOTE_SUFFIX, ''))
+    return (
+      this.#byUpperName.get(ticker) ??
+      this.#byUpperName.get(ticker.toUpperCase().replace(QUOTE_SUFFIX, ''))
+    )
   }
 }

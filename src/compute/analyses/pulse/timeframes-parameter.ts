@@ -8,6 +8,10 @@ export const timeframeSubsets: readonly (readonly Timeframe[])[] = Array.from(
   (_, index) => timeframes.filter((_timeframe, bit) => ((index + 1) >> bit) & 1),
 )
 
+const canonicalViews: ReadonlySet<string> = new Set(
+  timeframeSubsets.map((subset) => subset.join(',')),
+)
+
 export const timeframesParameter: ViewParameter = {
   name: 'timeframes',
   description: 'Comma-separated list of 15m, 1h and 4h, in any order and case. Default 1h,4h.',
@@ -15,6 +19,7 @@ export const timeframesParameter: ViewParameter = {
   example: '1h,4h',
   problem: 'invalid_timeframes',
   viewOf: (raw) => {
+    if (canonicalViews.has(raw)) return raw
     const items = raw.split(',').map((item) => item.trim().toLowerCase())
     if (!items.every((item) => (timeframes as readonly string[]).includes(item))) return undefined
     return timeframes.filter((timeframe) => items.includes(timeframe)).join(',')
