@@ -70,6 +70,12 @@ describe('a service that is killed while it sells', () => {
     expect(await (await buy(payment)).text()).toBe(bought)
   })
 
+  test('ends cleanly when it is asked to', async () => {
+    expect(await rig.stop()).toBe(0)
+    await rig.start()
+    await untilAnswerable(rig.url, 'BTC')
+  })
+
   /** By a wallet of its own: what one wallet may buy a minute is limited. */
   async function newPayment(): Promise<string> {
     const buyer = newBuyer()

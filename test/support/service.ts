@@ -1,17 +1,20 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { text as textOf } from 'node:stream/consumers'
 import { inheritedEnv } from '../../src/config.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import type { EvmChain } from '../../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../../src/simulator/evm/evm-chain.ts'
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js')
+const DEMO = join(import.meta.dirname, '../../dist/roles/demo.js')
 const POLL_MS = 50
 const READY_MS_MAX = 45_000
 
@@ -117,17 +120,32 @@ export async function untilAnswerable(url: string, coin: string): Promise<void> 
   })
 }
 
+export type Ended = {
+  readonly code: number | null
+  readonly output: string
+  readonly errors: string
+}
+
 /** Runs one of our commands to its end. */
-export async function runCommand(
-  args: readonly string[],
-): Promise<{ code: number | null; output: string }> {
-  const child = run(args, 'pipe')
-  let output = ''
-  child.stdout?.on('data', (chunk: Buffer) => {
-    output += chunk.toString()
+export function runCommand(args: readonly string[]): Promise<Ended> {
+  return runToEnd(MAIN, args)
+}
+
+export function runDemo(args: readonly string[]): Promise<Ended> {
+  return runToEnd(DEMO, args)
+}
+
+async function runToEnd(script: string, args: readonly string[]): Promise<Ended> {
+  const child = spawn(process.execPath, ['--enable-source-maps', script, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: inheritedEnv(),
   })
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-  return { code, output }
+  const [output, errors, [code]] = await Promise.all([
+    textOf(child.stdout),
+    textOf(child.stderr),
+    once(child, 'close') as Promise<[number | null]>,
+  ])
+  return { code, output, errors }
 }
 
 function run(
