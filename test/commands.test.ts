@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { runCommand, runDemo } from './support/service.ts'
 
-const TABLE = join(import.meta.dirname, '../src/compute/indicators/fixtures/indicator-table.csv')
+const TABLE = join(import.meta.dirname, '../src/compute/indicators/fixtures/flat-stretch-table.csv')
 const SHARED = join(import.meta.dirname, '../../shared/data/hl-candles-2025-07/coins/BTC/1h.csv.gz')
 
 describe('perpscope indicators', () => {
