@@ -3,14 +3,13 @@ import type { Document } from '../domain/document.ts'
 import { documentKey } from '../domain/document.ts'
 import type { Batch, FeedStatusEvent } from '../domain/event.ts'
 import type { Listing } from '../domain/listing.ts'
+import { LISTINGS_MAX } from '../domain/listing.ts'
 import type { Analysis, Rendering } from './analysis.ts'
 import { PulsePool } from './indicators/pulse-series.ts'
 import type { HistoryNeed } from './market/candle-ladder.ts'
 import type { CoinMarket } from './market/coin-market.ts'
 import { MarketState } from './market/market-state.ts'
 
-/** Coins that the venue may list over one process life, three candle series each. */
-const COINS_MAX = 1024
 const SERIES_PER_COIN = 3
 
 /** `publish` is called this many times per period and renders another share of the coins each time. */
@@ -22,7 +21,7 @@ export const PUBLISH_PERIOD_MS = 1_000
  * batches published at the same times give the same bytes, live or replayed.
  */
 export class Processor {
-  readonly #market = new MarketState(new PulsePool(COINS_MAX * SERIES_PER_COIN))
+  readonly #market = new MarketState(new PulsePool(LISTINGS_MAX * SERIES_PER_COIN))
   readonly #analyses: readonly Analysis[]
   readonly #engineVersion: string
   /** Coins to render again, per analysis. */
@@ -60,7 +59,7 @@ export class Processor {
 
   /** Renders what changed among this call's share of the coins. */
   *publish(nowMs: number): Generator<Document> {
-    this.#market.advance(nowMs)
+    this.#market.advance()
     this.#phase = (this.#phase + 1) % PUBLISH_PHASES
     const snapshotId = `snp_${nowMs.toString(36)}`
     for (const [at, analysis] of this.#analyses.entries()) {
@@ -90,11 +89,8 @@ export class Processor {
         timeReceivedMs: nowMs,
       },
     ])
-    for (const [name, saved] of checkpoint.coins) {
-      const coin = this.#market.coin(name)
-      // Another length is another version's layout: that coin warms up from the venue instead.
-      if (coin?.save().length === saved.length) coin.restore(saved)
-    }
+    // A coin that another version saved warms up from the venue instead.
+    for (const [name, saved] of checkpoint.coins) this.#market.coin(name)?.restore(saved)
     this.#version = checkpoint.version
   }
 

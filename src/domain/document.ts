@@ -59,14 +59,17 @@ export type Input = {
   readonly isLoadBearing: boolean
 }
 
-export type Warning =
-  | 'stale_data'
-  | 'partial_data'
-  | 'short_history'
-  | 'model_estimate'
-  | 'low_coverage'
-  | 'thin_book'
-  | 'feed_degraded'
+export const warnings = [
+  'stale_data',
+  'partial_data',
+  'short_history',
+  'model_estimate',
+  'low_coverage',
+  'thin_book',
+  'feed_degraded',
+] as const
+
+export type Warning = (typeof warnings)[number]
 
 /** Why a view has no answer yet. It is as much a result as an answer, and is never charged for. */
 export type NoAnswer =

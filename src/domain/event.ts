@@ -17,7 +17,10 @@ export type UniverseEvent = Stamped & {
   readonly listings: readonly Listing[]
 }
 
-/** Past bars of one series, ascending, without holes. The last one may still be open. */
+/**
+ * Past bars of one series, ascending, without holes. The last one may still be open. `timeExchangeMs`
+ * is the instant at which they were asked for: what they say about later is not yet the last word.
+ */
 export type HistoryEvent = Stamped & {
   readonly kind: 'history'
   readonly coin: string
@@ -96,6 +99,8 @@ export type FeedStatusEvent = Stamped & {
   readonly feed: 'venue'
   readonly state: 'up' | 'down'
   readonly reason: string
+  /** With `down`: whose candles and trades came over the connection that was lost. */
+  readonly coins: readonly string[]
 }
 
 export type MarketEvent =

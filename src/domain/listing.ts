@@ -1,3 +1,6 @@
+/** The venue lists some 500 perpetuals on all its dexes. A list beyond this is taken for a fault. */
+export const LISTINGS_MAX = 1_024
+
 /** One perpetual of the venue, as its metadata tells it. `coin` is the venue's spelling, verbatim. */
 export type Listing = {
   readonly coin: string

@@ -1,3 +1,4 @@
+import { backOffMs } from '../domain/back-off.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { EngineReplica } from './engine-replica.ts'
 import { ENGINE_SILENCE_MS_MAX } from './engine-replica.ts'
@@ -21,8 +22,7 @@ export type SupervisorNotice =
   | { readonly kind: 'engine-exited'; readonly reason: string; readonly restartInMs: number }
   | { readonly kind: 'engine-killed'; readonly reason: string }
 
-const BACKOFF_MS_MIN = 250
-const BACKOFF_MS_MAX = 10_000
+const BACK_OFF = { minMs: 250, maxMs: 10_000 }
 
 /** An engine that ran this long before it died has earned a quick restart. */
 const HEALTHY_RUN_MS = 60_000
@@ -32,7 +32,7 @@ const KILL_AFTER_SILENCE_MS = 2 * ENGINE_SILENCE_MS_MAX
 const WATCH_PERIOD_MS = 1_000
 
 /** A new engine loads its checkpoint before it speaks. */
-const START_GRACE_MS = 60_000
+const START_MS_MAX = 60_000
 
 /** Keeps one engine running and the replica fed: an engine that dies is started again with back-off. */
 export class EngineSupervisor {
@@ -113,7 +113,8 @@ export class EngineSupervisor {
     }
     const ranMs = this.#clock.nowMs() - this.#startedAtMs
     this.#failures = ranMs >= HEALTHY_RUN_MS ? 1 : this.#failures + 1
-    const restartInMs = Math.min(BACKOFF_MS_MAX, BACKOFF_MS_MIN * 2 ** (this.#failures - 1))
+    // No jitter: there is one engine, and nobody to stay out of step with.
+    const restartInMs = backOffMs(BACK_OFF, this.#failures, 1)
     this.#onNotice({ kind: 'engine-exited', reason, restartInMs })
     this.#cancelRelaunch = this.#clock.after(restartInMs, () => this.#launch())
   }
@@ -121,9 +122,9 @@ export class EngineSupervisor {
   #watch(): void {
     if (this.#run === null) return
     const nowMs = this.#clock.nowMs()
-    const silentMs = Number.isNaN(this.#heardAtMs)
-      ? nowMs - this.#startedAtMs - START_GRACE_MS
-      : nowMs - this.#heardAtMs
-    if (silentMs > KILL_AFTER_SILENCE_MS) this.restart(`silent for ${silentMs} ms`)
+    const isStarting = Number.isNaN(this.#heardAtMs)
+    const silentMs = nowMs - (isStarting ? this.#startedAtMs : this.#heardAtMs)
+    if (silentMs > (isStarting ? START_MS_MAX : KILL_AFTER_SILENCE_MS))
+      this.restart(`silent for ${silentMs} ms`)
   }
 }

@@ -1,15 +1,13 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { asyncScheduler } from 'rxjs'
 import { analyses } from '../compute/analyses/registry.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../compute/processor.ts'
+import type { Clock } from '../domain/clock.ts'
 import type { EngineMessage, FeedHealth } from '../link/message.ts'
 import { CheckpointDb } from '../store/checkpoint-db.ts'
-import { postJson } from '../streams/http-post.ts'
+import type { Runtime } from '../streams/runtime.ts'
 import { hyperliquidFeed } from '../streams/venues/hyperliquid/feed.ts'
 import type { FeedNotice } from '../streams/venues/hyperliquid/notice.ts'
-import { connectWebSocket } from '../streams/web-socket.ts'
-import { systemClock } from './system-clock.ts'
 
 export type EngineOptions = {
   readonly venue: { readonly wsUrl: string; readonly infoUrl: string }
@@ -29,13 +27,16 @@ const CHECKPOINT_PERIOD_MS = 10_000
 const CHECKPOINT_SLICE_GAP_MS = 20
 const SOCKETS = 4
 
+/** Time, chance and the outside world, as the engine may touch them. */
+export type EngineWorld = { readonly clock: Clock; readonly runtime: Runtime }
+
 /** Wires venue → processor → gateway. What it learns survives it in the checkpoint. */
 export function startEngine(
   options: EngineOptions,
+  { clock, runtime }: EngineWorld,
   send: (message: EngineMessage) => void,
   log: Logger,
 ): RunningEngine {
-  const clock = systemClock
   const startedAtMs = clock.nowMs()
   const { db, setAside } = CheckpointDb.open(join(options.dataDir, 'engine.db'), startedAtMs)
   if (setAside !== null) log.error({ setAside }, 'checkpoint was unreadable and has been set aside')
@@ -56,7 +57,7 @@ export function startEngine(
       historyOf: (coin, nowMs) => processor.historyOf(coin, nowMs),
       onNotice: (notice) => logNotice(log, notice),
     },
-    { scheduler: asyncScheduler, random: Math.random, connect: connectWebSocket, post: postJson },
+    runtime,
   ).subscribe((batch) => {
     processor.process(batch)
     for (const event of batch) {

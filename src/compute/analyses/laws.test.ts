@@ -4,7 +4,16 @@ import { fillDocument } from '../../api/fill-document.ts'
 import type { Document } from '../../domain/document.ts'
 import type { Batch } from '../../domain/event.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../processor.ts'
-import { book, context, flat, NOW_MS, universe, warmTape, wave } from '../testing/tape.ts'
+import {
+  BOUNDARY_MS,
+  book,
+  context,
+  flat,
+  NOW_MS,
+  universe,
+  warmTape,
+  wave,
+} from '../testing/tape.ts'
 import { analyses } from './registry.ts'
 
 /** What holds for every analysis, whatever it measures. */
@@ -31,8 +40,8 @@ describe.each(analyses.map((analysis) => ({ id: analysis.contract.id, analysis }
         if (answer.kind !== 'answer') continue
         answers += 1
         const body: unknown = JSON.parse(filled(document, view))
+        // A number that went wrong is null in JSON, which the schema bars where it has no meaning.
         expect([...schema.Errors(body)], `view ${view}`).toEqual([])
-        expect(unfinished(body), 'no NaN, which JSON would turn into null').toEqual([])
       }
       expect(answers).toBeGreaterThan(0)
     })
@@ -86,7 +95,7 @@ describe.each(analyses.map((analysis) => ({ id: analysis.contract.id, analysis }
 function openBar() {
   const last = wave('15m', 1008).at(-1)
   if (last === undefined) throw new Error('the tape has bars')
-  const bar = { ...last, openTimeMs: NOW_MS, open: last.close }
+  const bar = { ...last, openTimeMs: BOUNDARY_MS, open: last.close }
   const stamp = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
   return { kind: 'candle' as const, coin: 'BTC', timeframe: '15m' as const, bar, ...stamp }
 }
@@ -128,11 +137,4 @@ function filled(document: Document, view: string): string {
     executionMs: 0.1,
     coinsAvailable: 1,
   }).toString('utf8')
-}
-
-/** Paths of values that JSON cannot say. The schemas already bar null where it is not allowed. */
-function unfinished(value: unknown, path = '$'): string[] {
-  if (typeof value === 'number') return Number.isFinite(value) ? [] : [path]
-  if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([key, inner]) => unfinished(inner, `${path}.${key}`))
 }

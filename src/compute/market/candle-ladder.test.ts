@@ -8,6 +8,9 @@ import { quarters, START_MS } from '../testing/bars.ts'
 import { CandleLadder } from './candle-ladder.ts'
 
 const QUARTER_MS = timeframeMs['15m']
+/** Long enough after a bar's end for its last word. */
+const SETTLED_MS = 10_000
+
 const tape = () => quarters({ minLength: 40, maxLength: 120 })
 
 describe('candle ladder', () => {
@@ -17,55 +20,136 @@ describe('candle ladder', () => {
       const cut = 1 + (seed % (bars.length - 1))
       const live = open(bars.slice(0, cut))
       for (const bar of bars.slice(cut)) {
-        for (let part = 0; part < updates; part += 1) live.live({ ...bar, close: bar.open })
-        live.live(bar)
+        for (let part = 0; part < updates; part += 1)
+          live.live({ ...bar, close: bar.open }, bar.openTimeMs + part)
+        live.live(bar, endOf(bar))
       }
-      live.advance(endOf(bars) + 10_000)
+      live.advance(settledAfter(bars))
       expect(readings(live)).toEqual(readings(open(bars)))
     },
   )
 
-  property.prop([tape(), fc.nat(), fc.nat()])(
-    'gives the same state with and without an interruption that history repaired',
-    (bars, seedA, seedB) => {
-      const lost = 1 + (seedA % (bars.length - 2))
-      const back = lost + 1 + (seedB % (bars.length - lost - 1))
-      const ladder = open(bars.slice(0, lost))
-      ladder.interrupt()
-      const nextLive = bars[back]
-      if (nextLive !== undefined) ladder.live(nextLive)
-      const nowMs = START_MS + back * QUARTER_MS + 1_000
-      expect(ladder.needs(nowMs)).toEqual([
-        { timeframe: '15m', fromMs: START_MS + lost * QUARTER_MS },
-      ])
-      ladder.history('15m', bars.slice(lost, back + 1), nowMs)
-      for (const bar of bars.slice(back)) ladder.live(bar)
-      ladder.advance(endOf(bars) + 10_000)
-      expect(readings(ladder)).toEqual(readings(open(bars)))
-    },
-  )
+  property.prop([
+    tape(),
+    fc.array(fc.record({ at: fc.nat(), lasts: fc.nat(6) }), { maxLength: 4 }),
+  ])('ends as the venue has it, whatever connections were lost on the way', (bars, outages) => {
+    const ladder = open(bars.slice(0, 1))
+    const lost = new Set(
+      outages.flatMap(({ at, lasts }) =>
+        Array.from({ length: lasts + 1 }, (_, index) => (at % bars.length) + index),
+      ),
+    )
+    for (const [at, bar] of bars.entries()) {
+      if (at === 0) continue
+      if (lost.has(at)) {
+        // Half of the bar was seen before the connection broke.
+        if (!lost.has(at - 1))
+          ladder.live({ ...bar, close: bar.open, volumeBase: 0 }, bar.openTimeMs)
+        ladder.interrupt(bar.openTimeMs + 60_000)
+        continue
+      }
+      ladder.live(bar, endOf(bar) - 1)
+      repair(ladder, bars, endOf(bar) - 1)
+      ladder.advance(endOf(bar) - 1)
+    }
+    repair(ladder, bars, settledAfter(bars))
+    ladder.advance(settledAfter(bars))
+    expect(readings(ladder)).toEqual(readings(open(bars)))
+  })
 
   property.prop([tape()])('restores bit for bit and goes on identically', (bars) => {
     const half = Math.floor(bars.length / 2)
     const restored = new CandleLadder(new PulsePool(3))
     restored.restore(open(bars.slice(0, half)).save())
-    restored.history('15m', bars.slice(half), endOf(bars) + 10_000)
+    restored.history('15m', bars.slice(half), settledAfter(bars))
     expect(readings(restored)).toEqual(readings(open(bars)))
   })
 
   test('folds nothing across a hole', () => {
     const ladder = open(flatBars(8))
-    ladder.interrupt()
-    ladder.live(flatBar(12))
-    ladder.live(flatBar(13))
+    ladder.interrupt(timeOf(8.5))
+    ladder.live(flatBar(12), timeOf(12))
+    ladder.live(flatBar(13), timeOf(13))
     expect(ladder.barCount('15m')).toBe(8)
     expect(ladder.isContinuous).toBe(false)
   })
 
-  test('closes a bar in which nobody traded by its own clock, flat at the last close', () => {
+  test('a reply with a hole in it is folded up to the hole, and the rest is asked again', () => {
     const ladder = open(flatBars(8))
-    ladder.live({ ...flatBar(8), close: 101, high: 101, volumeBase: 5 })
-    ladder.advance(START_MS + 11 * QUARTER_MS + 4_000)
+    ladder.interrupt(timeOf(8.5))
+    ladder.history('15m', [flatBar(8), flatBar(9), flatBar(12)], timeOf(13) + SETTLED_MS)
+    expect(ladder.barCount('15m')).toBe(10)
+    expect(ladder.needs(timeOf(13))).toEqual([{ timeframe: '15m', fromMs: timeOf(10) }])
+  })
+
+  test('a reply without the bar that was seen traded is not believed', () => {
+    const ladder = open(flatBars(8))
+    ladder.live({ ...flatBar(8), volumeBase: 3 }, timeOf(8.5))
+    ladder.interrupt(timeOf(8.5))
+    ladder.history('15m', [], timeOf(10) + SETTLED_MS)
+    expect(ladder.isContinuous).toBe(false)
+    expect(ladder.barCount('15m')).toBe(8)
+  })
+
+  test('a reply that ends early says that nobody traded since', () => {
+    const ladder = open(flatBars(8))
+    ladder.interrupt(timeOf(8.5))
+    ladder.history('15m', [flatBar(8)], timeOf(12) + SETTLED_MS)
+    expect(ladder.barCount('15m'), 'bars 9, 10 and 11 are flat').toBe(12)
+    expect(ladder.isContinuous).toBe(true)
+  })
+
+  test('a coin without any history yet starts with its first bar', () => {
+    const ladder = new CandleLadder(new PulsePool(3))
+    ladder.history('15m', [], timeOf(0) + 1_000)
+    ladder.live(flatBar(0), timeOf(0.5))
+    expect(ladder.needs(timeOf(0.5)), 'and asks again until there is one').toHaveLength(2)
+    ladder.history('15m', [flatBar(0)], timeOf(0.6))
+    ladder.live(flatBar(1), timeOf(1.2))
+    expect(ladder.barCount('15m')).toBe(1)
+  })
+
+  test('a bar that ended while history was on its way keeps its last word', () => {
+    const ladder = open(flatBars(8))
+    ladder.interrupt(timeOf(8.5))
+    const asPastOf = { ...flatBar(8), close: 101, high: 101, volumeBase: 1 }
+    const final = { ...flatBar(8), close: 104, high: 104, volumeBase: 4 }
+    const askedMs = timeOf(9) - 500
+    ladder.live(final, timeOf(9) - 100)
+    ladder.live(flatBar(9), timeOf(9) + 200)
+    ladder.history('15m', [asPastOf], askedMs)
+    ladder.live(flatBar(10), timeOf(10.1))
+    expect(readings(ladder)).toEqual(
+      readings(withOpen(open([...flatBars(8), final, flatBar(9)]), 10)),
+    )
+  })
+
+  test('what was held from before the question does not overwrite the answer', () => {
+    const ladder = open(flatBars(8))
+    ladder.interrupt(timeOf(8.5))
+    ladder.live({ ...flatBar(9), low: 50, close: 50, volumeBase: 1 }, timeOf(9.1))
+    ladder.interrupt(timeOf(9.2))
+    const complete = [flatBar(8), { ...flatBar(9), high: 130, volumeBase: 7 }]
+    ladder.history('15m', complete, timeOf(10) + SETTLED_MS)
+    expect(readings(ladder)).toEqual(readings(open([...flatBars(8), ...complete])))
+  })
+
+  test('a bar that was closed on the silence of a dead connection is taken back', () => {
+    const ladder = open(flatBars(8))
+    ladder.live({ ...flatBar(8), volumeBase: 1 }, timeOf(8.9))
+    ladder.advance(timeOf(9) + SETTLED_MS)
+    expect(ladder.barCount('15m')).toBe(9)
+    ladder.interrupt(timeOf(9) + 35_000)
+    expect(ladder.needs(timeOf(9) + 36_000)).toEqual([{ timeframe: '15m', fromMs: timeOf(8) }])
+    const complete = [{ ...flatBar(8), close: 107, high: 107, volumeBase: 9 }]
+    ladder.history('15m', complete, timeOf(9) + 40_000)
+    expect(readings(ladder)).toEqual(readings(open([...flatBars(8), ...complete])))
+  })
+
+  test('closes a bar in which nobody traded, flat at the last close', () => {
+    const ladder = open(flatBars(8))
+    ladder.live({ ...flatBar(8), close: 101, high: 101, volumeBase: 5 }, timeOf(8.5))
+    ladder.advance(timeOf(11) + 4_000)
     expect(ladder.barCount('15m')).toBe(11)
     expect(ladder.openBar('15m')).toEqual({
       ...flatBar(11),
@@ -78,20 +162,22 @@ describe('candle ladder', () => {
 
   test('waits three seconds for the last word on a bar', () => {
     const ladder = open(flatBars(8))
-    ladder.live(flatBar(8))
-    ladder.advance(START_MS + 9 * QUARTER_MS + 2_999)
+    ladder.live(flatBar(8), timeOf(8.5))
+    ladder.advance(timeOf(9) + 2_999)
     expect(ladder.barCount('15m')).toBe(8)
-    ladder.advance(START_MS + 9 * QUARTER_MS + 3_000)
+    ladder.advance(timeOf(9) + 3_000)
     expect(ladder.barCount('15m')).toBe(9)
   })
 
-  test('takes the last word on a bar that it had closed already', () => {
+  test('takes the last word on a bar that it had closed already, more than once', () => {
     const bars = flatBars(8)
+    const late = { ...flatBar(8), high: 106, close: 104, volumeBase: 2 }
     const final = { ...flatBar(8), high: 107, close: 105, volumeBase: 3 }
     const ladder = open(bars)
-    ladder.live({ ...final, close: 103, high: 103 })
-    ladder.advance(START_MS + 9 * QUARTER_MS + 5_000)
-    ladder.live(final)
+    ladder.live({ ...final, close: 103, high: 103 }, timeOf(8.9))
+    ladder.advance(timeOf(9) + 5_000)
+    ladder.live(late, timeOf(9) + 5_100)
+    ladder.live(final, timeOf(9) + 5_200)
     expect(readings(ladder)).toEqual(readings(open([...bars, final])))
     expect(ladder.openBar('15m')?.open, 'the flat bar after it starts where it ended').toBe(105)
   })
@@ -99,23 +185,23 @@ describe('candle ladder', () => {
   test('ignores bars from before the last closed one', () => {
     const ladder = open(flatBars(20))
     const before = readings(ladder)
-    ladder.live({ ...flatBar(3), close: 1, low: 1 })
+    ladder.live({ ...flatBar(3), close: 1, low: 1 }, timeOf(20.5))
     expect(readings(ladder)).toEqual(before)
   })
 
   test('asks for both histories when cold and starts 15m on a 4h boundary', () => {
-    const nowMs = START_MS + 7 * QUARTER_MS
-    const needs = new CandleLadder(new PulsePool(3)).needs(nowMs)
+    const needs = new CandleLadder(new PulsePool(3)).needs(timeOf(7))
     expect(needs.map(({ timeframe }) => timeframe)).toEqual(['4h', '15m'])
     for (const { fromMs } of needs) expect(fromMs % timeframeMs['4h']).toBe(0)
   })
 
   test('starts over after a gap too long to bridge', () => {
     const ladder = open(flatBars(300))
-    const later = START_MS + 5_000 * QUARTER_MS
+    const later = timeOf(5_000)
     expect(ladder.needs(later)).toHaveLength(2)
+    expect(ladder.isCold(later)).toBe(true)
     const history = Array.from({ length: 40 }, (_, at) => flatBar(4_960 + at))
-    ladder.history('15m', history, later + 1_000)
+    ladder.history('15m', history, later + SETTLED_MS)
     expect(ladder.barCount('15m')).toBe(40)
   })
 
@@ -125,12 +211,12 @@ describe('candle ladder', () => {
       ...flatBar(0),
       openTimeMs: START_MS + at * timeframeMs['4h'],
     }))
-    const nowMs = START_MS + 30 * timeframeMs['4h'] + 1
-    ladder.history('4h', fours, nowMs)
+    const askedMs = START_MS + 30 * timeframeMs['4h'] + SETTLED_MS
+    ladder.history('4h', fours, askedMs)
     ladder.history(
       '15m',
       Array.from({ length: 160 }, (_, at) => flatBar(30 * 16 - 160 + at)),
-      nowMs,
+      askedMs,
     )
     expect(ladder.barCount('4h')).toBe(30)
     expect(ladder.barCount('1h')).toBe(40)
@@ -139,8 +225,24 @@ describe('candle ladder', () => {
 
 function open(bars: readonly Bar[]): CandleLadder {
   const ladder = new CandleLadder(new PulsePool(3))
-  ladder.history('15m', bars, endOf(bars) + 10_000)
+  ladder.history('15m', bars, settledAfter(bars))
   return ladder
+}
+
+function withOpen(ladder: CandleLadder, at: number): CandleLadder {
+  ladder.live(flatBar(at), timeOf(at))
+  return ladder
+}
+
+/** What the feed does: asks for what is missing, and gets the venue's bars as of now. */
+function repair(ladder: CandleLadder, bars: readonly Bar[], nowMs: number): void {
+  for (const { timeframe, fromMs } of ladder.needs(nowMs)) {
+    if (timeframe !== '15m') continue
+    const known = bars.filter((bar) => bar.openTimeMs >= fromMs && bar.openTimeMs <= nowMs)
+    // A quiet bar at the edge is not there yet.
+    while (known.at(-1)?.volumeBase === 0) known.pop()
+    ladder.history('15m', known, nowMs)
+  }
 }
 
 /** Everything that an answer could show: counts and indicator values of every timeframe. */
@@ -152,8 +254,17 @@ function readings(ladder: CandleLadder): unknown {
   ])
 }
 
-function endOf(bars: readonly Bar[]): number {
-  return (bars.at(-1)?.openTimeMs ?? 0) + QUARTER_MS
+function endOf(bar: Bar): number {
+  return bar.openTimeMs + QUARTER_MS
+}
+
+function settledAfter(bars: readonly Bar[]): number {
+  const last = bars.at(-1)
+  return last === undefined ? START_MS : endOf(last) + SETTLED_MS
+}
+
+function timeOf(quarter: number): number {
+  return START_MS + quarter * QUARTER_MS
 }
 
 function flatBars(count: number): Bar[] {
@@ -162,7 +273,7 @@ function flatBars(count: number): Bar[] {
 
 function flatBar(at: number): Bar {
   return {
-    openTimeMs: START_MS + at * QUARTER_MS,
+    openTimeMs: timeOf(at),
     open: 100,
     high: 100,
     low: 100,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Bar } from '../../domain/bar.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
 import { barOpenTimeMs, timeframeMs, timeframes } from '../../domain/timeframe.ts'
-import { STATE_LENGTH } from '../indicators/pulse-layout.ts'
+import { barSlot, STATE_LENGTH } from '../indicators/pulse-layout.ts'
 import type { PulsePool, PulseSeries } from '../indicators/pulse-series.ts'
 import { AGGREGATE_FIELDS, BarAggregate } from './bar-aggregate.ts'
 
@@ -16,9 +16,19 @@ const BRIDGED_GAP_BARS_MAX = 1000
 /** How long after its end a bar waits for the venue's last word on it. */
 const CLOSING_GRACE_MS = 3_000
 
+/** A dead connection is noticed within this time: what was closed on its silence is taken back. */
+const UNNOTICED_SILENCE_MS = 60_000
+
+/** While history is on its way, at most one bar ends and the next begins. */
+const HELD_BARS_MAX = 2
+
 const QUARTER_MS = timeframeMs['15m']
 
 const derivedTimeframes = ['1h', '4h'] as const
+
+/** `nextOpenMs`, two last open times, and the six numbers of the forming bar. */
+const HEADER_FIELDS = 9
+const SAVED_FIELDS = HEADER_FIELDS + 2 * AGGREGATE_FIELDS + 3 * STATE_LENGTH
 
 export type HistoryNeed = { readonly timeframe: Timeframe; readonly fromMs: number }
 
@@ -34,18 +44,25 @@ export class CandleLadder {
   readonly #lastOpenMs = { '1h': Number.NaN, '4h': Number.NaN }
   /** Open time of the quarter that follows the last closed one; NaN before any history. */
   #nextOpenMs = Number.NaN
+  /** The quarter that opens at `#nextOpenMs`, as far as it is known; null only while that is NaN. */
   #open: Bar | null = null
-  /** A live bar that cannot be placed yet because bars before it are missing. */
-  #ahead: Bar | null = null
+  /** Live bars that cannot be placed yet because bars before them are missing. */
+  #held: { readonly bar: Bar; readonly receivedMs: number }[] = []
   /** True while every change since the last closed bar has been seen. */
   #isContinuous = false
-  /** State before the last close, in case the venue revises that bar once more. */
-  #undo: Float64Array | null = null
+  /** State before the last bar that we closed on our own; the venue may have another last word. */
+  readonly #undo = new Float64Array(SAVED_FIELDS)
+  #canUndo = false
 
   constructor(pool: PulsePool) {
     this.#pool = pool
     this.#series = { '15m': pool.open(), '1h': pool.open(), '4h': pool.open() }
     this.#aggregates = { '1h': new BarAggregate('1h'), '4h': new BarAggregate('4h') }
+  }
+
+  /** How many numbers {@link save} gives. */
+  get savedLength(): number {
+    return SAVED_FIELDS
   }
 
   get isContinuous(): boolean {
@@ -82,11 +99,14 @@ export class CandleLadder {
     return bar
   }
 
+  /** Without history, or with so old a one that the present cannot be joined to it. */
+  isCold(nowMs: number): boolean {
+    return !(nowMs - this.#nextOpenMs <= BRIDGED_GAP_BARS_MAX * QUARTER_MS)
+  }
+
   /** What must be asked of the venue before folding can go on; empty while nothing is missing. */
   needs(nowMs: number): readonly HistoryNeed[] {
-    const formingMs = barOpenTimeMs(nowMs, '15m')
-    const missing = (formingMs - this.#nextOpenMs) / QUARTER_MS
-    if (Number.isNaN(missing) || missing > BRIDGED_GAP_BARS_MAX) {
+    if (this.isCold(nowMs)) {
       const boundaryMs = barOpenTimeMs(nowMs, '4h')
       return [
         { timeframe: '4h', fromMs: boundaryMs - COLD_BARS_4H * timeframeMs['4h'] },
@@ -96,138 +116,135 @@ export class CandleLadder {
     return this.#isContinuous ? [] : [{ timeframe: '15m', fromMs: this.#nextOpenMs }]
   }
 
-  /** Past bars, ascending. 4h history only seeds a ladder that is cold; 1h is always derived. */
-  history(timeframe: Timeframe, bars: readonly Bar[], nowMs: number): void {
-    if (timeframe === '15m') this.#quarterHistory(bars, nowMs)
-    else if (timeframe === '4h') this.#seed4h(bars, nowMs)
+  /**
+   * Past bars, ascending and complete as of `askedAtMs`: a bar that is missing at their end had no
+   * trades. 4h history only seeds a ladder that is cold; 1h is always derived.
+   */
+  history(timeframe: Timeframe, bars: readonly Bar[], askedAtMs: number): void {
+    if (timeframe === '15m') this.#quarterHistory(bars, askedAtMs)
+    else if (timeframe === '4h') this.#seed4h(bars, askedAtMs)
   }
 
   /** The present state of one 15m bar. */
-  live(bar: Bar): void {
+  live(bar: Bar, receivedMs: number): void {
     if (bar.openTimeMs === this.#nextOpenMs) {
+      // It is whole, whatever of it was missed.
       this.#open = bar
       this.#isContinuous = true
+    } else if (!this.#isContinuous) {
+      this.#hold(bar, receivedMs)
     } else if (bar.openTimeMs === this.#nextOpenMs - QUARTER_MS) {
       this.#revise(bar)
-    } else if (bar.openTimeMs > this.#nextOpenMs && this.#isContinuous) {
+    } else if (bar.openTimeMs > this.#nextOpenMs) {
       this.#closeUntil(bar.openTimeMs)
       this.#open = bar
-    } else if (!(bar.openTimeMs < this.#nextOpenMs)) {
-      this.#ahead = bar
     }
   }
 
-  /** Closes what has ended. While nobody trades the venue sends nothing, and the bar is flat. */
-  advance(nowMs: number): void {
-    if (this.#isContinuous) this.#closeUntil(barOpenTimeMs(nowMs - CLOSING_GRACE_MS, '15m'))
+  /**
+   * Closes what has ended by the last instant at which the venue spoke of this coin. While nobody
+   * trades it sends no candles, and the bar is flat.
+   */
+  advance(observedMs: number): void {
+    if (this.#isContinuous) this.#closeUntil(barOpenTimeMs(observedMs - CLOSING_GRACE_MS, '15m'))
   }
 
-  /** The feed was lost: what the forming bar did from here on is unknown until it is sent again. */
-  interrupt(): void {
+  /** The connection was lost: what happened from shortly before on is unknown until it is told again. */
+  interrupt(nowMs: number): void {
+    const isDoubtful = this.#nextOpenMs > nowMs - UNNOTICED_SILENCE_MS
+    if (this.#isContinuous && this.#canUndo && isDoubtful) this.#loadFrom(this.#undo)
+    this.#held = []
+    this.#isContinuous = false
+  }
+
+  /** Back to no bars at all. */
+  reset(): void {
+    for (const timeframe of timeframes) this.#series[timeframe].reset()
+    this.#lastOpenMs['1h'] = Number.NaN
+    this.#lastOpenMs['4h'] = Number.NaN
+    this.#nextOpenMs = Number.NaN
+    this.#open = null
+    this.#held = []
+    this.#canUndo = false
     this.#isContinuous = false
   }
 
   /** Everything that {@link restore} needs, as numbers. */
   save(): Float64Array {
-    const open = this.#open
-    const saved = new Float64Array(HEADER_FIELDS + 2 * AGGREGATE_FIELDS + 3 * STATE_LENGTH)
-    saved.set([
-      this.#nextOpenMs,
-      this.#lastOpenMs['1h'],
-      this.#lastOpenMs['4h'],
-      open?.openTimeMs ?? Number.NaN,
-      open?.open ?? Number.NaN,
-      open?.high ?? Number.NaN,
-      open?.low ?? Number.NaN,
-      open?.close ?? Number.NaN,
-      open?.volumeBase ?? Number.NaN,
-      ...this.#aggregates['1h'].save(),
-      ...this.#aggregates['4h'].save(),
-    ])
-    let at = HEADER_FIELDS + 2 * AGGREGATE_FIELDS
-    for (const timeframe of timeframes) {
-      saved.set(this.#series[timeframe].save(), at)
-      at += STATE_LENGTH
-    }
+    const saved = new Float64Array(SAVED_FIELDS)
+    this.#saveInto(saved)
     return saved
   }
 
   /** A restored ladder is interrupted: time has passed since it was saved. */
   restore(saved: Float64Array): void {
-    const { openTimeMs, rest } = this.#restoreBars(saved)
-    const [open, high, low, close, volumeBase] = rest
-    this.#open = Number.isNaN(openTimeMs)
-      ? null
-      : {
-          openTimeMs,
-          open: open as number,
-          high: high as number,
-          low: low as number,
-          close: close as number,
-          volumeBase: volumeBase as number,
-        }
-    this.#isContinuous = false
+    assert.equal(saved.length, SAVED_FIELDS, 'a saved ladder has a fixed size')
+    this.reset()
+    this.#loadFrom(saved)
   }
 
-  #quarterHistory(bars: readonly Bar[], nowMs: number): void {
+  #quarterHistory(bars: readonly Bar[], askedAtMs: number): void {
     const first = bars[0]
-    if (first === undefined) return
-    if (Number.isNaN(this.#nextOpenMs)) this.#nextOpenMs = first.openTimeMs
-    else if (nowMs - this.#nextOpenMs > BRIDGED_GAP_BARS_MAX * QUARTER_MS) this.#startOver(first)
-    for (const bar of bars) {
-      if (bar.openTimeMs !== this.#nextOpenMs) continue
-      if (bar.openTimeMs + QUARTER_MS <= nowMs) this.#close(bar)
-      else this.#open = bar
+    if (this.isCold(askedAtMs)) {
+      if (first === undefined) return
+      if (!Number.isNaN(this.#nextOpenMs)) this.reset()
+      this.#nextOpenMs = first.openTimeMs
     }
-    if (this.#nextOpenMs + QUARTER_MS <= nowMs - CLOSING_GRACE_MS) return
+    const wasTraded = this.#open !== null && this.#open.volumeBase > 0
+    const begins = bars.some((bar) => bar.openTimeMs === this.#nextOpenMs)
+    // A reply without the bar that we saw being traded is not complete, whatever it says of later.
+    if (!begins && (wasTraded || this.#open === null)) return
+    const settledMs = barOpenTimeMs(askedAtMs - CLOSING_GRACE_MS, '15m')
+    for (const bar of bars) {
+      if (bar.openTimeMs < this.#nextOpenMs) continue
+      if (bar.openTimeMs >= settledMs) {
+        if (bar.openTimeMs === this.#nextOpenMs) this.#open = bar
+        break
+      }
+      // A hole: what lies behind it cannot be joined.
+      if (bar.openTimeMs > this.#nextOpenMs) return
+      this.#close(bar)
+    }
+    this.#closeUntil(settledMs)
+    // What was closed here has had its last word.
+    this.#canUndo = false
     this.#isContinuous = true
-    const ahead = this.#ahead
-    this.#ahead = null
-    if (ahead !== null) this.live(ahead)
+    const held = this.#held
+    this.#held = []
+    for (const { bar, receivedMs } of held) if (receivedMs >= askedAtMs) this.live(bar, receivedMs)
   }
 
-  #seed4h(bars: readonly Bar[], nowMs: number): void {
+  #seed4h(bars: readonly Bar[], askedAtMs: number): void {
     const stepMs = timeframeMs['4h']
-    if (
-      !Number.isNaN(this.#nextOpenMs) &&
-      nowMs - this.#nextOpenMs <= BRIDGED_GAP_BARS_MAX * QUARTER_MS
-    )
-      return
-    this.#reset()
+    if (!this.isCold(askedAtMs)) return
+    const held = this.#held
+    this.reset()
+    this.#held = held
     for (const bar of bars) {
       const last = this.#lastOpenMs['4h']
-      if (bar.openTimeMs + stepMs > nowMs) break
+      if (bar.openTimeMs + stepMs > askedAtMs - CLOSING_GRACE_MS) break
       if (!Number.isNaN(last) && bar.openTimeMs !== last + stepMs) continue
       this.#fold('4h', bar)
       this.#lastOpenMs['4h'] = bar.openTimeMs
     }
   }
 
-  #startOver(first: Bar): void {
-    this.#reset()
-    this.#nextOpenMs = first.openTimeMs
-  }
-
-  #reset(): void {
-    for (const timeframe of timeframes) this.#series[timeframe].reset()
-    this.#lastOpenMs['1h'] = Number.NaN
-    this.#lastOpenMs['4h'] = Number.NaN
-    this.#nextOpenMs = Number.NaN
-    this.#open = null
-    this.#undo = null
-    this.#isContinuous = false
+  #hold(bar: Bar, receivedMs: number): void {
+    const later = this.#held.filter((held) => held.bar.openTimeMs !== bar.openTimeMs)
+    this.#held = [...later, { bar, receivedMs }].slice(-HELD_BARS_MAX)
   }
 
   #closeUntil(openTimeMs: number): void {
     while (this.#nextOpenMs < openTimeMs) {
       assert(this.#open !== null, 'a bar is forming as soon as one has closed')
+      this.#saveInto(this.#undo)
+      this.#canUndo = true
       this.#close(this.#open)
     }
   }
 
   #close(bar: Bar): void {
     assert.equal(bar.openTimeMs, this.#nextOpenMs, 'bars close in order')
-    this.#undo = this.save()
     this.#fold('15m', bar)
     this.#nextOpenMs = bar.openTimeMs + QUARTER_MS
     this.#open = flatAfter(bar)
@@ -242,13 +259,12 @@ export class CandleLadder {
 
   /** The venue's last word on a bar can arrive after we closed it on our own clock. */
   #revise(bar: Bar): void {
-    if (this.#undo === null) return
+    if (!this.#canUndo) return
     const open = this.#open
-    const isContinuous = this.#isContinuous
-    this.#restoreBars(this.#undo)
+    this.#loadFrom(this.#undo)
+    this.#canUndo = true
     this.#close(bar)
     if (open !== null && open.volumeBase > 0) this.#open = open
-    this.#isContinuous = isContinuous
   }
 
   #fold(timeframe: Timeframe, bar: Bar): void {
@@ -258,17 +274,50 @@ export class CandleLadder {
 
   #load(bar: Bar): void {
     const slot = this.#pool.bar
-    slot[0] = bar.high
-    slot[1] = bar.low
-    slot[2] = bar.close
-    slot[3] = bar.volumeBase
+    slot[barSlot.high] = bar.high
+    slot[barSlot.low] = bar.low
+    slot[barSlot.close] = bar.close
+    slot[barSlot.volume] = bar.volumeBase
   }
 
-  #restoreBars(saved: Float64Array): { openTimeMs: number; rest: Float64Array } {
+  #saveInto(saved: Float64Array): void {
+    const open = this.#open
+    saved[0] = this.#nextOpenMs
+    saved[1] = this.#lastOpenMs['1h']
+    saved[2] = this.#lastOpenMs['4h']
+    saved[3] = open?.openTimeMs ?? Number.NaN
+    saved[4] = open?.open ?? Number.NaN
+    saved[5] = open?.high ?? Number.NaN
+    saved[6] = open?.low ?? Number.NaN
+    saved[7] = open?.close ?? Number.NaN
+    saved[8] = open?.volumeBase ?? Number.NaN
     let at = HEADER_FIELDS
-    this.#nextOpenMs = saved[0] as number
-    this.#lastOpenMs['1h'] = saved[1] as number
-    this.#lastOpenMs['4h'] = saved[2] as number
+    for (const timeframe of derivedTimeframes) {
+      saved.set(this.#aggregates[timeframe].save(), at)
+      at += AGGREGATE_FIELDS
+    }
+    for (const timeframe of timeframes) {
+      saved.set(this.#series[timeframe].save(), at)
+      at += STATE_LENGTH
+    }
+  }
+
+  #loadFrom(saved: Float64Array): void {
+    const field = (at: number) => saved[at] as number
+    this.#nextOpenMs = field(0)
+    this.#lastOpenMs['1h'] = field(1)
+    this.#lastOpenMs['4h'] = field(2)
+    this.#open = Number.isNaN(field(3))
+      ? null
+      : {
+          openTimeMs: field(3),
+          open: field(4),
+          high: field(5),
+          low: field(6),
+          close: field(7),
+          volumeBase: field(8),
+        }
+    let at = HEADER_FIELDS
     for (const timeframe of derivedTimeframes) {
       this.#aggregates[timeframe].restore(saved.subarray(at, at + AGGREGATE_FIELDS))
       at += AGGREGATE_FIELDS
@@ -277,11 +326,9 @@ export class CandleLadder {
       this.#series[timeframe].restore(saved.subarray(at, at + STATE_LENGTH))
       at += STATE_LENGTH
     }
-    return { openTimeMs: saved[3] as number, rest: saved.subarray(4, HEADER_FIELDS) }
+    this.#canUndo = false
   }
 }
-
-const HEADER_FIELDS = 9
 
 function flatAfter(bar: Bar): Bar {
   return {

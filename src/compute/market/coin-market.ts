@@ -1,20 +1,25 @@
-import type {
-  BookEvent,
-  BookLevel,
-  ContextEvent,
-  MarketEvent,
-  TopOfBookEvent,
-} from '../../domain/event.ts'
+import assert from 'node:assert/strict'
+import type { BookEvent, ContextEvent, MarketEvent, TopOfBookEvent } from '../../domain/event.ts'
 import type { Listing } from '../../domain/listing.ts'
-import type { PulsePool } from '../indicators/pulse-series.ts'
-import { CandleLadder } from './candle-ladder.ts'
+import type { CandleLadder } from './candle-ladder.ts'
+import type { Quote } from './quote.ts'
+import { midOf, newerQuote } from './quote.ts'
 
-/** Best bid and ask; either is null on a one-sided book. */
-export type Quote = {
-  readonly bid: BookLevel | null
-  readonly ask: BookLevel | null
-  readonly confirmedAtMs: number
-}
+/** How often a healthy venue sends whole books. */
+export const BOOK_CADENCE_MS = 6_000
+
+/** How often a healthy venue confirms a coin's figures: its slowest channel, with some room. */
+export const CONTEXT_CADENCE_MS = 15_000
+
+/** A quote that lags this much behind the coin's own figures is history, not a price. */
+const QUOTE_LAG_MS_MAX = 2 * BOOK_CADENCE_MS
+
+/** Longer without a word about a coin, and its candles may have moved unseen. */
+const UNOBSERVED_MS_MAX = 4 * CONTEXT_CADENCE_MS
+
+/** Raised whenever the meaning of a saved number changes: another layout is not restored. */
+const LAYOUT = 1
+const HEADER_FIELDS = 2
 
 /** What is true about one coin now. Events are immutable, so the newest of a kind is simply kept. */
 export class CoinMarket {
@@ -24,13 +29,15 @@ export class CoinMarket {
   #book: BookEvent | null = null
   #top: TopOfBookEvent | null = null
   #markPrice = Number.NaN
-  #midPrice = Number.NaN
+  #venueMidPrice = Number.NaN
   #priceConfirmedAtMs = Number.NaN
   #candlesConfirmedAtMs = Number.NaN
+  /** The last instant at which anything was heard that would have told of a trade. */
+  #observedAtMs = Number.NaN
 
-  constructor(listing: Listing, pool: PulsePool) {
+  constructor(listing: Listing, ladder: CandleLadder) {
     this.listing = listing
-    this.ladder = new CandleLadder(pool)
+    this.ladder = ladder
   }
 
   get context(): ContextEvent | null {
@@ -43,55 +50,48 @@ export class CoinMarket {
 
   /**
    * The last instant at which the venue vouched for the candles: a candle or a trade, or, while nobody
-   * trades, a live feed that still sends this coin's figures.
+   * trades, a live feed that still sends this coin's figures. NaN before any history.
    */
   get candlesConfirmedAtMs(): number {
     return this.#candlesConfirmedAtMs
   }
 
+  /** Of mark price and the venue's own mid. NaN before any. */
   get priceConfirmedAtMs(): number {
     return this.#priceConfirmedAtMs
   }
 
-  get markPrice(): number {
-    return this.#markPrice
+  /** null when there is none, or none as young as the coin's other figures. */
+  get quote(): Quote | null {
+    const quote = newerQuote(this.#book, this.#top)
+    const isLate =
+      quote !== null && quote.confirmedAtMs < this.#priceConfirmedAtMs - QUOTE_LAG_MS_MAX
+    return isLate ? null : quote
   }
 
-  /** Mid of the newest quote, else the venue's own mid, else the mark (a book may be one-sided). */
+  /** Mid of the quote, else the venue's own mid, else the mark: a book may be one-sided or late. */
   get midPrice(): number {
-    const quote = this.quote()
-    if (quote?.bid && quote.ask) return (quote.bid.price + quote.ask.price) / 2
-    return Number.isNaN(this.#midPrice) ? this.#markPrice : this.#midPrice
-  }
-
-  /** The newer of the two quotes that the venue sends: whole books rarely, best levels on change. */
-  quote(): Quote | null {
-    const book = this.#book
-    const top = this.#top
-    if (book === null && top === null) return null
-    if (book === null || (top !== null && top.timeExchangeMs > book.timeExchangeMs))
-      return top && { bid: top.bid, ask: top.ask, confirmedAtMs: top.timeReceivedMs }
-    return {
-      bid: book.bids[0] ?? null,
-      ask: book.asks[0] ?? null,
-      confirmedAtMs: book.timeReceivedMs,
-    }
+    const mid = midOf(this.quote)
+    if (mid !== null) return mid
+    return Number.isNaN(this.#venueMidPrice) ? this.#markPrice : this.#venueMidPrice
   }
 
   apply(event: Exclude<MarketEvent, { kind: 'universe' | 'feed-status' }>): void {
     switch (event.kind) {
       case 'history':
-        this.ladder.history(event.timeframe, event.bars, event.timeReceivedMs)
+        this.#observe(event.timeReceivedMs)
+        this.ladder.history(event.timeframe, event.bars, event.timeExchangeMs)
         this.#candlesConfirmedAtMs = this.ladder.isContinuous
           ? event.timeReceivedMs
           : this.ladder.closedUntilMs
         break
       case 'candle':
-        if (event.timeframe === '15m') this.ladder.live(event.bar)
-        this.#confirmCandles(event.timeReceivedMs)
+        this.#observe(event.timeReceivedMs)
+        if (event.timeframe === '15m') this.ladder.live(event.bar, event.timeReceivedMs)
+        this.#confirmCandles()
         break
       case 'trade':
-        this.#confirmCandles(event.timeReceivedMs)
+        this.#observe(event.timeReceivedMs)
         break
       case 'book':
         this.#book = event
@@ -111,13 +111,23 @@ export class CoinMarket {
     }
   }
 
-  save(): Float64Array {
-    return Float64Array.from([this.#candlesConfirmedAtMs, ...this.ladder.save()])
+  /** Closes the bars that have ended by what was observed of this coin. */
+  advance(): void {
+    if (!Number.isNaN(this.#observedAtMs)) this.ladder.advance(this.#observedAtMs)
   }
 
-  restore(saved: Float64Array): void {
-    this.#candlesConfirmedAtMs = saved[0] as number
-    this.ladder.restore(saved.subarray(1))
+  save(): Float64Array {
+    return Float64Array.from([LAYOUT, this.#candlesConfirmedAtMs, ...this.ladder.save()])
+  }
+
+  /** @returns false for numbers of another version, which mean something else. */
+  restore(saved: Float64Array): boolean {
+    assert(saved.length >= HEADER_FIELDS, 'a saved coin begins with its layout')
+    if (saved[0] !== LAYOUT || saved.length !== HEADER_FIELDS + this.ladder.savedLength)
+      return false
+    this.#candlesConfirmedAtMs = saved[1] as number
+    this.ladder.restore(saved.subarray(HEADER_FIELDS))
+    return true
   }
 
   #setPrices(
@@ -126,13 +136,20 @@ export class CoinMarket {
     atMs: number,
   ): void {
     if (markPrice !== undefined) this.#markPrice = markPrice
-    if (midPrice !== undefined) this.#midPrice = midPrice ?? Number.NaN
+    if (midPrice !== undefined) this.#venueMidPrice = midPrice ?? Number.NaN
     this.#priceConfirmedAtMs = atMs
-    this.#confirmCandles(atMs)
+    this.#observe(atMs)
+  }
+
+  #observe(atMs: number): void {
+    // A suspended machine wakes up to frames that were sent before it slept.
+    if (atMs - this.#observedAtMs > UNOBSERVED_MS_MAX) this.ladder.interrupt(this.#observedAtMs)
+    this.#observedAtMs = atMs
+    this.#confirmCandles()
   }
 
   /** Only a series without a hole can be confirmed; one that waits for its history keeps its age. */
-  #confirmCandles(atMs: number): void {
-    if (this.ladder.isContinuous) this.#candlesConfirmedAtMs = atMs
+  #confirmCandles(): void {
+    if (this.ladder.isContinuous) this.#candlesConfirmedAtMs = this.#observedAtMs
   }
 }

@@ -1,12 +1,15 @@
 import type { FeedStatusEvent, MarketEvent } from '../../domain/event.ts'
 import type { Listing } from '../../domain/listing.ts'
 import type { PulsePool } from '../indicators/pulse-series.ts'
+import { CandleLadder } from './candle-ladder.ts'
 import { CoinMarket } from './coin-market.ts'
 
 /** Everything that the engine knows of the venue. One writer: the processor. */
 export class MarketState {
   readonly #pool: PulsePool
   readonly #coins = new Map<string, CoinMarket>()
+  /** Of coins that were delisted: the pool has a fixed size, and listings come and go for years. */
+  readonly #spareLadders: CandleLadder[] = []
   #listings: readonly Listing[] = []
   #feed: FeedStatusEvent | null = null
 
@@ -39,7 +42,7 @@ export class MarketState {
     }
     if (event.kind === 'feed-status') {
       this.#feed = event
-      if (event.state === 'down') for (const coin of this.#coins.values()) coin.ladder.interrupt()
+      for (const name of event.coins) this.#coins.get(name)?.ladder.interrupt(event.timeReceivedMs)
       return null
     }
     const coin = this.#coins.get(event.coin)
@@ -47,20 +50,29 @@ export class MarketState {
     return coin ?? null
   }
 
-  advance(nowMs: number): void {
-    for (const coin of this.#coins.values()) coin.ladder.advance(nowMs)
+  advance(): void {
+    for (const coin of this.#coins.values()) coin.advance()
   }
 
   #list(listings: readonly Listing[]): void {
     this.#listings = listings
-    const tradable = new Set<string>()
-    for (const listing of listings) {
-      if (listing.isDelisted) continue
-      tradable.add(listing.coin)
-      const known = this.#coins.get(listing.coin)
-      if (known === undefined) this.#coins.set(listing.coin, new CoinMarket(listing, this.#pool))
-      else known.listing = listing
+    const tradable = new Map(
+      listings.filter(({ isDelisted }) => !isDelisted).map((listing) => [listing.coin, listing]),
+    )
+    for (const [name, coin] of this.#coins) {
+      if (tradable.has(name)) continue
+      coin.ladder.reset()
+      this.#spareLadders.push(coin.ladder)
+      this.#coins.delete(name)
     }
-    for (const name of this.#coins.keys()) if (!tradable.has(name)) this.#coins.delete(name)
+    for (const [name, listing] of tradable) {
+      const known = this.#coins.get(name)
+      if (known !== undefined) known.listing = listing
+      else this.#coins.set(name, new CoinMarket(listing, this.#newLadder()))
+    }
+  }
+
+  #newLadder(): CandleLadder {
+    return this.#spareLadders.pop() ?? new CandleLadder(this.#pool)
   }
 }

@@ -3,19 +3,22 @@ import type { Batch, BookEvent, ContextEvent, MarketEvent } from '../../domain/e
 import type { Timeframe } from '../../domain/timeframe.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
 
-/** An instant on a 4h boundary, so that every timeframe's forming bar has just begun. */
-export const NOW_MS = Date.UTC(2026, 5, 1, 12)
+/** Where every timeframe's forming bar has begun. */
+export const BOUNDARY_MS = Date.UTC(2026, 5, 1, 12)
+
+/** Shortly after it, when the venue has had its last word on the bars before. */
+export const NOW_MS = BOUNDARY_MS + 5_000
 
 const at = (timeMs: number) => ({ timeExchangeMs: timeMs, timeReceivedMs: timeMs })
 
-/** Bars that end at `NOW_MS`: a slow wave with a drift, so that every indicator has something to say. */
+/** Bars that end at the boundary: a slow wave with a drift, so that every indicator has something to say. */
 export function wave(timeframe: Timeframe, count: number, amplitude = 0.05): Bar[] {
   const stepMs = timeframeMs[timeframe]
   const priceAt = (index: number) => 100 * (1 + amplitude * Math.sin(index / 17) + index * 1e-4)
   return Array.from({ length: count }, (_, index) => {
     const [open, close] = [priceAt(index), priceAt(index + 1)]
     return {
-      openTimeMs: NOW_MS - (count - index) * stepMs,
+      openTimeMs: BOUNDARY_MS - (count - index) * stepMs,
       open,
       high: Math.max(open, close) * 1.001,
       low: Math.min(open, close) * 0.999,
@@ -41,7 +44,7 @@ export function warmTape(coin: string, bars: typeof wave = wave): Batch[] {
   return [
     [
       universe([coin]),
-      { kind: 'feed-status', feed: 'venue', state: 'up', reason: 'open', ...at(NOW_MS) },
+      { kind: 'feed-status', feed: 'venue', state: 'up', reason: 'open', coins: [], ...at(NOW_MS) },
     ],
     [context(coin)],
     [history(coin, '4h', bars('4h', 250)), history(coin, '15m', bars('15m', 1008))],

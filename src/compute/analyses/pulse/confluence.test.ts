@@ -3,10 +3,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframes } from '../../../domain/timeframe.ts'
-import type { SignalName, Vote, Votes } from './confluence.ts'
+import type { TrendDirection } from '../../indicators/trend.ts'
+import type { SignalName, Votes } from './confluence.ts'
 import { confluenceOf, signalRules, votesOf } from './confluence.ts'
 
-const vote = fc.constantFrom<Vote>(-1, 0, 1)
+const vote = fc.constantFrom<TrendDirection>(-1, 0, 1)
 const anyVotes: fc.Arbitrary<Votes> = fc.record(
   { rsi: vote, trend: vote, bollinger: vote, zscore: vote, vwap: vote },
   { requiredKeys: ['rsi', 'trend', 'bollinger', 'zscore'] },
@@ -40,7 +41,9 @@ describe('confluence', () => {
     const mirrored = new Map(
       [...votes].map(([timeframe, cast]) => [
         timeframe,
-        Object.fromEntries(Object.entries(cast).map(([name, value]) => [name, -value as Vote])),
+        Object.fromEntries(
+          Object.entries(cast).map(([name, value]) => [name, -value as TrendDirection]),
+        ),
       ]),
     )
     expect(confluenceOf(mirrored).net).toBeCloseTo(-confluenceOf(votes).net, 12)
@@ -56,8 +59,8 @@ describe('confluence', () => {
   )
 
   test('weighs 4h above 1h above 15m, and labels at half', () => {
-    const only = (trend: Vote): Votes => ({ rsi: 0, trend, bollinger: 0, zscore: 0 })
-    const trendOf = (quarter: Vote, hour: Vote, four: Vote) =>
+    const only = (trend: TrendDirection): Votes => ({ rsi: 0, trend, bollinger: 0, zscore: 0 })
+    const trendOf = (quarter: TrendDirection, hour: TrendDirection, four: TrendDirection) =>
       confluenceOf(
         new Map([
           ['15m', only(quarter)],

@@ -1,14 +1,13 @@
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframes } from '../../../domain/timeframe.ts'
 import type { PulseIndicators } from '../../indicators/pulse-indicators.ts'
-
-/** 1 bullish, -1 bearish, 0 neutral. */
-export type Vote = -1 | 0 | 1
+import type { TrendDirection, TrendLabel } from '../../indicators/trend.ts'
+import { trendLabel } from '../../indicators/trend.ts'
 
 export type SignalName = 'rsi' | 'trend' | 'bollinger' | 'zscore' | 'vwap'
 
 /** The votes of one timeframe. `vwap` is missing while nothing was traded in its window. */
-export type Votes = Readonly<Partial<Record<SignalName, Vote>>>
+export type Votes = Readonly<Partial<Record<SignalName, TrendDirection>>>
 
 const ZSCORE_EXTREME = 1.5
 const BAND_EDGE = 0.2
@@ -31,17 +30,15 @@ const timeframeWeights: Readonly<Record<Timeframe, number>> = { '15m': 1, '1h': 
 const SIGNAL_THRESHOLD = 0.5
 const BIAS_THRESHOLD = 0.25
 
-type Label = 'bullish' | 'bearish' | 'neutral'
-
 export type Confluence = {
   readonly score: number
-  readonly bias: Label
-  readonly signals: Readonly<Partial<Record<SignalName, Label>>>
+  readonly bias: TrendLabel
+  readonly signals: Readonly<Partial<Record<SignalName, TrendLabel>>>
   readonly bullishCount: number
   readonly bearishCount: number
   readonly net: number
   readonly families: { readonly trend_following: number; readonly mean_reversion: number }
-  readonly perTimeframe: Readonly<Partial<Record<Timeframe, { net: number; bias: Label }>>>
+  readonly perTimeframe: Readonly<Partial<Record<Timeframe, { net: number; bias: TrendLabel }>>>
   readonly isAligned: boolean
 }
 
@@ -52,7 +49,7 @@ export type Confluence = {
 export function votesOf(indicators: PulseIndicators, close: number): Votes {
   const { rsi_zone, trend, bollinger, zscore_100, vwap_20, atr_14 } = indicators
   const position = bollinger.position_pct
-  const votes: Partial<Record<SignalName, Vote>> = {
+  const votes: Partial<Record<SignalName, TrendDirection>> = {
     rsi: rsi_zone === 'bullish' ? 1 : rsi_zone === 'bearish' ? -1 : 0,
     trend: trend.direction ?? 0,
     bollinger: position === null ? 0 : position < BAND_EDGE ? 1 : position > 1 - BAND_EDGE ? -1 : 0,
@@ -93,7 +90,7 @@ export function confluenceOf(votes: ReadonlyMap<Timeframe, Votes>): Confluence {
     score: Math.abs(net),
     bias: biasOf(net),
     signals: Object.fromEntries(
-      Object.entries(combined).map(([name, vote]) => [name, labelOf(vote)]),
+      Object.entries(combined).map(([name, vote]) => [name, trendLabel(vote)]),
     ),
     bullishCount: cast.filter((vote) => vote === 1).length,
     bearishCount: cast.filter((vote) => vote === -1).length,
@@ -112,7 +109,7 @@ function combinedVote(
   signal: SignalName,
   requested: readonly Timeframe[],
   votes: ReadonlyMap<Timeframe, Votes>,
-): Vote | null {
+): TrendDirection | null {
   let sum = 0
   let weights = 0
   for (const timeframe of requested) {
@@ -139,14 +136,10 @@ function netOf(votes: Votes, family?: 'trend_following' | 'mean_reversion'): num
   return weights === 0 ? 0 : sum / weights
 }
 
-function biasOf(net: number): Label {
+function biasOf(net: number): TrendLabel {
   return net >= BIAS_THRESHOLD ? 'bullish' : net <= -BIAS_THRESHOLD ? 'bearish' : 'neutral'
 }
 
-function labelOf(vote: Vote): Label {
-  return vote === 1 ? 'bullish' : vote === -1 ? 'bearish' : 'neutral'
-}
-
-function voteBeyond(distance: number, threshold: number): Vote {
+function voteBeyond(distance: number, threshold: number): TrendDirection {
   return distance > threshold ? 1 : distance < -threshold ? -1 : 0
 }

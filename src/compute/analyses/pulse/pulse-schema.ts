@@ -1,21 +1,13 @@
-import type { TSchema } from 'typebox'
 import { Type } from 'typebox'
-import { metaMembers } from '../../render/answer-meta.ts'
+import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 
-const Label = Type.Union([
-  Type.Literal('bullish'),
-  Type.Literal('bearish'),
-  Type.Literal('neutral'),
-])
+const Label = oneOf(['bullish', 'bearish', 'neutral'])
 
 const Indicators = Type.Object({
   rsi_14: Type.Number({ minimum: 0, maximum: 100, description: 'Wilder RSI over 14 bars.' }),
-  rsi_zone: Type.Union(
-    ['overbought', 'bullish', 'neutral', 'bearish', 'oversold'].map((zone) => Type.Literal(zone)),
-    {
-      description:
-        'overbought: 70 and above; bullish: 60 to below 70; neutral: between 40 and 60; bearish: above 30 to 40; oversold: 30 and below.',
-    },
+  rsi_zone: oneOf(
+    ['overbought', 'bullish', 'neutral', 'bearish', 'oversold'],
+    'overbought: 70 and above; bullish: 60 to below 70; neutral: between 40 and 60; bearish: above 30 to 40; oversold: 30 and below.',
   ),
   atr_14: Type.Number({ minimum: 0, description: 'Wilder average true range over 14 bars, USD.' }),
   atr_pct: Type.Number({ minimum: 0, description: 'atr_14 over close, percent.' }),
@@ -47,11 +39,9 @@ const Indicators = Type.Object({
       description: '1: EMA 20 above EMA 50 and price above EMA 50; -1: both below; else 0.',
     }),
     label: Label,
-    ema_stack: Type.Union(
-      ['bull_aligned', 'bear_aligned', 'mixed', 'flat'].map((stack) => Type.Literal(stack)),
-      {
-        description: 'flat: the three EMAs lie within 0.1 % of price; bull_aligned: 20 > 50 > 200.',
-      },
+    ema_stack: oneOf(
+      ['bull_aligned', 'bear_aligned', 'mixed', 'flat'],
+      'flat: the three EMAs lie within 0.1 % of price; bull_aligned: 20 > 50 > 200.',
     ),
   }),
 })
@@ -73,14 +63,7 @@ const Signals = Type.Object({
 })
 
 export const PulseAnswer = Type.Object({
-  coin: Type.String({ description: "The venue's spelling." }),
-  requested_coin: Type.Optional(
-    Type.String({ description: 'What was asked for, where it names the unscaled token.' }),
-  ),
-  unit_multiplier: Type.Optional(
-    Type.Number({ description: 'Tokens per venue unit: prices are for this many tokens.' }),
-  ),
-  timestamp_iso: Type.String({ format: 'date-time' }),
+  ...coinMembers,
   price: Type.Object({ current: Type.Number({ description: 'Mid price, USD.' }) }),
   timeframes: Type.Object({
     '15m': Type.Optional(TimeframeAnswer),
@@ -102,9 +85,7 @@ export const PulseAnswer = Type.Object({
     spread_bps: nullable(Type.Number({ description: 'Best ask against best bid, over mid.' })),
   }),
   regime: Type.Object({
-    current: Type.Union(
-      ['RISK_ON', 'RISK_OFF', 'NEUTRAL', 'STRESS', 'UNKNOWN'].map((label) => Type.Literal(label)),
-    ),
+    current: oneOf(['RISK_ON', 'RISK_OFF', 'NEUTRAL', 'STRESS', 'UNKNOWN']),
     as_of: Type.Integer({ description: 'Unix seconds.' }),
   }),
   confluence: Type.Object({
@@ -132,7 +113,3 @@ export const PulseAnswer = Type.Object({
     coins_available: Type.Integer({ minimum: 0 }),
   }),
 })
-
-function nullable<Schema extends TSchema>(schema: Schema) {
-  return Type.Union([schema, Type.Null()])
-}

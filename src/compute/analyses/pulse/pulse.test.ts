@@ -2,7 +2,16 @@ import { describe, expect, test } from 'vitest'
 import type { Document } from '../../../domain/document.ts'
 import type { Batch } from '../../../domain/event.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
-import { book, context, history, NOW_MS, universe, warmTape, wave } from '../../testing/tape.ts'
+import {
+  BOUNDARY_MS,
+  book,
+  context,
+  history,
+  NOW_MS,
+  universe,
+  warmTape,
+  wave,
+} from '../../testing/tape.ts'
 import { pulse } from './pulse.ts'
 
 describe('pulse', () => {
@@ -65,7 +74,7 @@ describe('pulse', () => {
   test('the forming bar moves the answer, and its close is what counts', () => {
     const quarter = {
       ...(wave('15m', 1).at(0) as ReturnType<typeof wave>[number]),
-      openTimeMs: NOW_MS,
+      openTimeMs: BOUNDARY_MS,
     }
     const at = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
     const candle = (close: number): Batch => [
@@ -93,7 +102,16 @@ describe('pulse', () => {
     const stamp = { timeExchangeMs: later, timeReceivedMs: later }
     const { views } = render([
       ...warmTape('BTC'),
-      [{ kind: 'feed-status', feed: 'venue', state: 'down', reason: 'closed', ...stamp }],
+      [
+        {
+          kind: 'feed-status',
+          feed: 'venue',
+          state: 'down',
+          reason: 'closed',
+          coins: ['BTC'],
+          ...stamp,
+        },
+      ],
       [context('BTC', stamp)],
     ])
     const answer = views['1h,4h']

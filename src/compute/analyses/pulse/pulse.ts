@@ -1,12 +1,15 @@
-import type { Input } from '../../../domain/document.ts'
+import type { Input, NoAnswer } from '../../../domain/document.ts'
 import type { ContextEvent } from '../../../domain/event.ts'
+import { isoInstant } from '../../../domain/instant.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframes } from '../../../domain/timeframe.ts'
 import type { Analysis, Rendering } from '../../analysis.ts'
 import type { PulseIndicators } from '../../indicators/pulse-indicators.ts'
 import { pulseIndicators } from '../../indicators/pulse-indicators.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
-import { answerMeta, iso } from '../../render/answer-meta.ts'
+import { bookInput, candlesInput, contextInput, markInput } from '../../market/inputs.ts'
+import { spreadBpsOf } from '../../market/quote.ts'
+import { answerMeta } from '../../render/answer-meta.ts'
 import type { Fragment } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, rate, score, usd } from '../../render/significance.ts'
@@ -17,10 +20,6 @@ import { timeframeSubsets, timeframesParameter } from './timeframes-parameter.ts
 
 /** Closed bars that a timeframe must have before it is sold: the longest window, EMA 200. */
 const BARS_NEEDED = 200
-
-/** How often a healthy venue confirms a coin's figures: its slowest channel, with some room. */
-const CONFIRMATION_CADENCE_MS = 15_000
-const BOOK_CADENCE_MS = 6_000
 
 const FUNDING_INTERVAL_HOURS = 1
 const HOURS_PER_YEAR = 24 * 365
@@ -49,7 +48,7 @@ export const pulse: Analysis = {
         builder.noAnswer(subset.join(','), { kind: 'missing-input', input: 'context' })
       return builder.build(rendering)
     }
-    const readings = readTimeframes(coin)
+    const readings = readTimeframes(coin, rendering.renderedAtMs)
     const head = builder.text(headText(builder, coin, rendering))
     const bodies = timeframeBodies(builder, readings)
     const middle = builder.text(
@@ -61,13 +60,7 @@ export const pulse: Analysis = {
       const view = subset.join(',')
       const missing = subset.find((timeframe) => !readings.has(timeframe))
       if (missing !== undefined) {
-        const have = coin.ladder.barCount(missing)
-        builder.noAnswer(view, {
-          kind: 'insufficient-candles',
-          timeframe: missing,
-          have,
-          need: BARS_NEEDED,
-        })
+        builder.noAnswer(view, whyMissing(coin, missing))
         continue
       }
       const inputs = inputsOf(coin, context, subset)
@@ -91,11 +84,19 @@ export const pulse: Analysis = {
   },
 }
 
+function whyMissing(coin: CoinMarket, timeframe: Timeframe): NoAnswer {
+  const have = coin.ladder.barCount(timeframe)
+  return have < BARS_NEEDED
+    ? { kind: 'insufficient-candles', timeframe, have, need: BARS_NEEDED }
+    : { kind: 'missing-input', input: `candles_${timeframe}` }
+}
+
 type Reading = { readonly indicators: PulseIndicators; readonly votes: Votes }
 
 /** The timeframes that can be answered, each valued as if its forming bar closed now. */
-function readTimeframes(coin: CoinMarket): ReadonlyMap<Timeframe, Reading> {
+function readTimeframes(coin: CoinMarket, nowMs: number): ReadonlyMap<Timeframe, Reading> {
   const readings = new Map<Timeframe, Reading>()
+  if (coin.ladder.isCold(nowMs)) return readings
   for (const timeframe of timeframes) {
     if (coin.ladder.barCount(timeframe) < BARS_NEEDED) continue
     const bar = coin.ladder.peek(timeframe)
@@ -110,7 +111,7 @@ function headText(builder: DocumentBuilder, coin: CoinMarket, rendering: Renderi
   const head = JSON.stringify({
     coin: coin.listing.coin,
     ...builder.memberSlot({ kind: 'requested-coin' }),
-    timestamp_iso: iso(rendering.renderedAtMs),
+    timestamp_iso: isoInstant(rendering.renderedAtMs),
     price: { current: price(coin.midPrice) },
   })
   return `${head.slice(0, -1)},"timeframes":{`
@@ -166,9 +167,6 @@ function shown(indicators: PulseIndicators) {
 }
 
 function derivatives(coin: CoinMarket, context: ContextEvent) {
-  const quote = coin.quote()
-  const mid = quote?.bid && quote.ask ? (quote.bid.price + quote.ask.price) / 2 : null
-  const spread = mid && quote?.bid && quote.ask ? (quote.ask.price - quote.bid.price) / mid : null
   // Annualised from the printed rate, so that a reader who checks the identity finds it exact.
   const fundingRate = rate(context.fundingRateHourly)
   return {
@@ -179,7 +177,7 @@ function derivatives(coin: CoinMarket, context: ContextEvent) {
     open_interest_contracts: context.openInterestBase,
     impact_bid: orNull(context.impactBid, price),
     impact_ask: orNull(context.impactAsk, price),
-    spread_bps: orNull(spread, (value) => bps(value * 10_000)),
+    spread_bps: orNull(spreadBpsOf(coin.quote), bps),
   }
 }
 
@@ -224,36 +222,12 @@ function inputsOf(
   context: ContextEvent,
   subset: readonly Timeframe[],
 ): readonly Input[] {
-  const quote = coin.quote()
-  const candles = subset.map((timeframe) => ({
-    name: `candles_${timeframe}`,
-    confirmedAtMs: coin.candlesConfirmedAtMs,
-    cadenceMs: CONFIRMATION_CADENCE_MS,
-    isLoadBearing: true,
-  }))
+  const { quote } = coin
   return [
-    ...candles,
-    {
-      name: 'mark',
-      confirmedAtMs: coin.priceConfirmedAtMs,
-      cadenceMs: CONFIRMATION_CADENCE_MS,
-      isLoadBearing: true,
-    },
-    {
-      name: 'funding',
-      confirmedAtMs: context.timeReceivedMs,
-      cadenceMs: CONFIRMATION_CADENCE_MS,
-      isLoadBearing: true,
-    },
-    ...(quote === null
-      ? []
-      : [
-          {
-            name: 'book',
-            confirmedAtMs: quote.confirmedAtMs,
-            cadenceMs: BOOK_CADENCE_MS,
-            isLoadBearing: false,
-          },
-        ]),
+    ...subset.map((timeframe) => candlesInput(coin, timeframe)),
+    markInput(coin),
+    contextInput('funding', context),
+    // Where there is a quote it gives the price; where there is none the mark does.
+    ...(quote === null ? [] : [bookInput(quote.confirmedAtMs)]),
   ]
 }

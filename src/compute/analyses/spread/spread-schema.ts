@@ -1,14 +1,10 @@
-import type { TSchema } from 'typebox'
 import { Type } from 'typebox'
-import { metaMembers } from '../../render/answer-meta.ts'
+import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 
 const Usd = Type.Number({ minimum: 0, description: 'Resting notional, USD.' })
 
 export const SpreadAnswer = Type.Object({
-  coin: Type.String({ description: "The venue's spelling." }),
-  requested_coin: Type.Optional(Type.String()),
-  unit_multiplier: Type.Optional(Type.Number()),
-  timestamp_iso: Type.String({ format: 'date-time' }),
+  ...coinMembers,
   mid_price: Type.Number({ description: '(best_bid + best_ask) / 2, USD.' }),
   spread: Type.Object({
     best_bid: Type.Number(),
@@ -31,9 +27,10 @@ export const SpreadAnswer = Type.Object({
           maximum: 100,
           description: 'Share that the visible book fills on its worse side.',
         }),
-        method: Type.Union([Type.Literal('book_walk'), Type.Literal('model')], {
-          description: 'model: square-root extrapolation beyond the visible book.',
-        }),
+        method: oneOf(
+          ['book_walk', 'model'],
+          'model: square-root extrapolation beyond the visible book.',
+        ),
       }),
     ),
     depth: Type.Object({
@@ -56,9 +53,7 @@ export const SpreadAnswer = Type.Object({
       description: 'Largest notional that both sides fill within 10 bps of mid on average.',
     }),
     liquidity_score: Type.Integer({ minimum: 1, maximum: 10 }),
-    liquidity_label: Type.Union(
-      ['DEEP', 'GOOD', 'FAIR', 'THIN'].map((label) => Type.Literal(label)),
-    ),
+    liquidity_label: oneOf(['DEEP', 'GOOD', 'FAIR', 'THIN']),
   }),
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_spread') }),
 })
@@ -70,8 +65,4 @@ function slippage(notionalUsd: number) {
       description: `Average price against mid for ${notionalUsd} USD on the worse side; null when the visible book is too small.`,
     }),
   )
-}
-
-function nullable<Schema extends TSchema>(schema: Schema) {
-  return Type.Union([schema, Type.Null()])
 }

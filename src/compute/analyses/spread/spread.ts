@@ -1,7 +1,10 @@
 import type { Input, Warning } from '../../../domain/document.ts'
 import type { BookEvent, ContextEvent } from '../../../domain/event.ts'
+import { isoInstant } from '../../../domain/instant.ts'
 import type { Analysis } from '../../analysis.ts'
-import { answerMeta, iso } from '../../render/answer-meta.ts'
+import { bookInput, contextInput, optional } from '../../market/inputs.ts'
+import { midOf, spreadBpsOf } from '../../market/quote.ts'
+import { answerMeta } from '../../render/answer-meta.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
 import type { BookSide } from './book-walk.ts'
@@ -11,10 +14,6 @@ import { SpreadAnswer } from './spread-schema.ts'
 const BPS = 10_000
 const NOTIONALS_USD = [10_000, 50_000, 100_000, 500_000] as const
 const SCORED_NOTIONAL_USD = 100_000
-
-/** Whole books come every 5.4 s. */
-const BOOK_CADENCE_MS = 6_000
-const CONTEXT_CADENCE_MS = 15_000
 
 /** Upper bounds of slippage for 100,000 USD, in bps, from score 10 down to score 2. */
 const SCORE_BOUNDS_BPS = [1, 2, 4, 6, 10, 15, 25, 50, 100] as const
@@ -46,7 +45,7 @@ export const spread: Analysis = {
     const body = builder.value({
       coin: coin.listing.coin,
       ...builder.memberSlot({ kind: 'requested-coin' }),
-      timestamp_iso: iso(rendering.renderedAtMs),
+      timestamp_iso: isoInstant(rendering.renderedAtMs),
       mid_price: price(measured.mid),
       spread: measured.spread,
       meta: answerMeta(builder, {
@@ -67,7 +66,9 @@ function measure(book: BookEvent, context: ContextEvent | null) {
   const bestBid = book.bids[0]
   const bestAsk = book.asks[0]
   if (bestBid === undefined || bestAsk === undefined || bestAsk.price <= bestBid.price) return null
-  const mid = (bestBid.price + bestAsk.price) / 2
+  const quote = { bid: bestBid, ask: bestAsk, confirmedAtMs: book.timeReceivedMs }
+  const mid = midOf(quote)
+  if (mid === null) return null
   const asks: BookSide = { levels: book.asks, mid, direction: 1 }
   const bids: BookSide = { levels: book.bids, mid, direction: -1 }
   const slippage = NOTIONALS_USD.map((notionalUsd) => slippageFor(bids, asks, notionalUsd))
@@ -80,7 +81,7 @@ function measure(book: BookEvent, context: ContextEvent | null) {
     spread: {
       best_bid: bestBid.price,
       best_ask: bestAsk.price,
-      bid_ask_bps: bps(((bestAsk.price - bestBid.price) / mid) * BPS),
+      bid_ask_bps: orNull(spreadBpsOf(quote), bps),
       ...impact(context, mid),
       slippage_10k_bps: orNull(worst(10_000), bps),
       slippage_50k_bps: orNull(worst(50_000), bps),
@@ -151,19 +152,6 @@ function warningsOf(slippage: readonly { notional_usd: number; method: string }[
 }
 
 function inputsOf(book: BookEvent, context: ContextEvent | null): readonly Input[] {
-  const input = (
-    name: string,
-    confirmedAtMs: number,
-    cadenceMs: number,
-    isLoadBearing: boolean,
-  ) => ({
-    name,
-    confirmedAtMs,
-    cadenceMs,
-    isLoadBearing,
-  })
-  const fromBook = input('book', book.timeReceivedMs, BOOK_CADENCE_MS, true)
-  return context === null
-    ? [fromBook]
-    : [fromBook, input('impact', context.timeReceivedMs, CONTEXT_CADENCE_MS, false)]
+  const fromBook = bookInput(book.timeReceivedMs)
+  return context === null ? [fromBook] : [fromBook, optional(contextInput('impact', context))]
 }

@@ -1,0 +1,110 @@
+import type { Static } from 'typebox'
+import { describe, expect, test } from 'vitest'
+import type { Document } from '../../../domain/document.ts'
+import type { BookEvent } from '../../../domain/event.ts'
+import { Processor, PUBLISH_PHASES } from '../../processor.ts'
+import { book, context, NOW_MS, universe } from '../../testing/tape.ts'
+import { spread } from './spread.ts'
+import type { SpreadAnswer } from './spread-schema.ts'
+
+describe('spread', () => {
+  test('a worked example by hand', () => {
+    const { mid_price, spread: measured } = read({
+      bids: [level(99, 200), level(98, 1_000)],
+      asks: [level(101, 100), level(103, 1_000)],
+    })
+    expect(mid_price).toBe(100)
+    expect(measured.bid_ask_bps).toBe(200)
+    // Buying 10,000: all of it at 101. Selling 10,000: all of it at 99.
+    expect(measured.slippage_10k_bps).toBe(100)
+    // Buying 50,000: 10,100 at 101, 39,900 at 103: 50,000 / (100 + 387.378...) = 102.59.
+    expect(measured.slippage[1]?.buy_bps).toBeCloseTo(258.95, 1)
+    // Selling 50,000: 19,800 at 99 and 30,200 at 98.
+    expect(measured.slippage[1]?.sell_bps).toBeCloseTo(
+      (100 - 50_000 / (200 + 30_200 / 98)) * 100,
+      1,
+    )
+    expect(measured.depth.bid_50bps_usd, 'nothing lies within half a percent').toBe(0)
+    expect(measured.depth.ask_visible_bps).toBe(300)
+    expect(measured.imbalance).toBe(0)
+  })
+
+  test('imbalance is bid against ask depth within 10 bps', () => {
+    const { spread: measured } = read({
+      bids: [level(99.95, 300)],
+      asks: [level(100.05, 100)],
+    })
+    expect(measured.imbalance).toBeCloseTo((29_985 - 10_005) / (29_985 + 10_005), 3)
+  })
+
+  test.each([
+    { perSide: 2_000, bps: 1.5, score: 9, label: 'DEEP' },
+    { perSide: 2_000, bps: 3, score: 8, label: 'DEEP' },
+    { perSide: 2_000, bps: 7, score: 6, label: 'GOOD' },
+    { perSide: 2_000, bps: 20, score: 4, label: 'FAIR' },
+    { perSide: 2_000, bps: 99, score: 2, label: 'THIN' },
+    { perSide: 2_000, bps: 101, score: 1, label: 'THIN' },
+    { perSide: 1, bps: 0.5, score: 1, label: 'THIN' },
+  ])(
+    '100,000 USD at $bps bps over $perSide units score $score',
+    ({ perSide, bps, score, label }) => {
+      const { spread: measured } = read({
+        bids: [level(100 - bps / 100, perSide)],
+        asks: [level(100 + bps / 100, perSide)],
+      })
+      expect(measured.liquidity_score).toBe(score)
+      expect(measured.liquidity_label).toBe(label)
+    },
+  )
+
+  test('what the visible book cannot fill is null, and its estimate is marked as a model', () => {
+    const document = render({ bids: [level(99.9, 600)], asks: [level(100.1, 600)] })
+    const { spread: measured } = body(document)
+    expect(measured.slippage_50k_bps).toBe(10)
+    expect(measured.slippage_100k_bps).toBeNull()
+    expect(measured.slippage[2]).toMatchObject({ notional_usd: 100_000, method: 'model' })
+    const answer = document.views['']
+    expect(answer?.kind === 'answer' && answer.warnings).toEqual(['model_estimate', 'thin_book'])
+  })
+
+  test("gives the venue's impact prices and their distance", () => {
+    const { spread: measured } = read({
+      bids: [level(99, 10)],
+      asks: [level(101, 10)],
+    })
+    expect(measured.impact_bid).toBe(109.9)
+    expect(measured.impact_spread_bps).toBe(30)
+  })
+
+  test.each([
+    { what: 'one side', bids: [], asks: [level(101, 1)] },
+    { what: 'no side', bids: [], asks: [] },
+    { what: 'crossed prices', bids: [level(102, 1)], asks: [level(101, 1)] },
+  ])('a book with $what has no spread to sell', ({ bids, asks }) => {
+    expect(render({ bids, asks }).views['']).toEqual({ kind: 'missing-input', input: 'book' })
+  })
+})
+
+type Body = Pick<Static<typeof SpreadAnswer>, 'mid_price' | 'spread'>
+
+function render(levels: Pick<BookEvent, 'bids' | 'asks'>): Document {
+  const processor = new Processor([spread], '0.0.0')
+  processor.process([universe(['BTC']), context('BTC'), book('BTC', levels)])
+  for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
+    for (const document of processor.publish(NOW_MS)) return document
+  throw new Error('nothing was rendered')
+}
+
+function read(levels: Pick<BookEvent, 'bids' | 'asks'>): Body {
+  return body(render(levels))
+}
+
+/** The rendered text up to `meta`, whose slots a gateway fills. */
+function body(document: Document): Body {
+  const text = new TextDecoder().decode(document.bytes)
+  return JSON.parse(`${text.slice(0, text.indexOf(',"meta"'))}}`) as Body
+}
+
+function level(price: number, sizeBase: number) {
+  return { price, sizeBase }
+}

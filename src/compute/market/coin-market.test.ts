@@ -1,0 +1,84 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { PulsePool } from '../indicators/pulse-series.ts'
+import { BOUNDARY_MS, book, context, NOW_MS, wave } from '../testing/tape.ts'
+import { CandleLadder } from './candle-ladder.ts'
+import { CoinMarket } from './coin-market.ts'
+
+const listing = { coin: 'BTC', sizeDecimals: 2, maxLeverage: 3, isDelisted: false }
+const QUARTER_MS = 900_000
+
+describe('coin market', () => {
+  let coin: CoinMarket
+
+  beforeEach(() => {
+    coin = newCoin()
+    coin.apply({
+      kind: 'history',
+      coin: 'BTC',
+      timeframe: '15m',
+      bars: wave('15m', 300),
+      ...at(NOW_MS),
+    })
+  })
+
+  test('takes its price from the quote while that is young', () => {
+    coin.apply(context('BTC', { midPrice: 500, ...at(NOW_MS + 10_000) }))
+    coin.apply(book('BTC', at(NOW_MS + 5_000)))
+    expect(coin.midPrice).toBe(110)
+  })
+
+  test('a quote that lags behind the other figures is no price any more', () => {
+    coin.apply(book('BTC', at(NOW_MS)))
+    coin.apply(context('BTC', { midPrice: 500, ...at(NOW_MS + 60_000) }))
+    expect(coin.quote).toBeNull()
+    expect(coin.midPrice).toBe(500)
+  })
+
+  test('takes the mark where nobody quotes a mid', () => {
+    coin.apply(context('BTC', { midPrice: null, markPrice: 77 }))
+    expect(coin.midPrice).toBe(77)
+  })
+
+  test('closes bars by what it heard of the coin, not by the time that passed', () => {
+    coin.apply(context('BTC', at(NOW_MS)))
+    coin.advance()
+    expect(coin.ladder.barCount('15m')).toBe(300)
+    hearUntil(BOUNDARY_MS + QUARTER_MS + 5_000)
+    coin.advance()
+    expect(coin.ladder.barCount('15m')).toBe(301)
+  })
+
+  test('does not fold what it slept through', () => {
+    coin.apply(context('BTC', at(NOW_MS)))
+    coin.apply(context('BTC', at(NOW_MS + 10 * 3_600_000)))
+    coin.advance()
+    expect(coin.ladder.barCount('15m')).toBe(300)
+    expect(coin.ladder.isContinuous).toBe(false)
+    expect(coin.candlesConfirmedAtMs, 'and the candles keep their age').toBe(NOW_MS)
+  })
+
+  test('is not restored from the numbers of another layout', () => {
+    const saved = coin.save()
+    const other = newCoin()
+    expect(other.restore(saved.with(0, 99))).toBe(false)
+    expect(other.restore(saved.subarray(0, saved.length - 1))).toBe(false)
+    expect(other.ladder.barCount('15m')).toBe(0)
+    expect(other.restore(saved)).toBe(true)
+    expect(other.ladder.barCount('15m')).toBe(300)
+  })
+
+  /** A word every ten seconds, as the venue gives it. */
+  function hearUntil(untilMs: number): void {
+    for (let timeMs = NOW_MS; timeMs <= untilMs; timeMs += 10_000)
+      coin.apply(context('BTC', at(timeMs)))
+    coin.apply(context('BTC', at(untilMs)))
+  }
+})
+
+function newCoin(): CoinMarket {
+  return new CoinMarket(listing, new CandleLadder(new PulsePool(3)))
+}
+
+function at(timeMs: number) {
+  return { timeExchangeMs: timeMs, timeReceivedMs: timeMs }
+}

@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'vitest'
+import { PulsePool } from '../indicators/pulse-series.ts'
+import { history, NOW_MS, universe, wave } from '../testing/tape.ts'
+import { MarketState } from './market-state.ts'
+
+describe('market state', () => {
+  test('listings that come and go for ever need no more room than are listed at once', () => {
+    const market = new MarketState(new PulsePool(6))
+    for (let round = 0; round < 50; round += 1) {
+      market.apply(universe([`A${round}`, `B${round}`]))
+      market.apply(history(`A${round}`, '15m', wave('15m', 20)))
+    }
+    expect(market.coin('A49')?.ladder.barCount('15m')).toBe(20)
+    market.apply(universe(['NEW']))
+    expect(market.coin('NEW')?.ladder.barCount('15m'), 'and start empty').toBe(0)
+  })
+
+  test('a lost connection interrupts the coins that came over it, and no other', () => {
+    const market = new MarketState(new PulsePool(6))
+    market.apply(universe(['BTC', 'ETH']))
+    for (const coin of ['BTC', 'ETH']) market.apply(history(coin, '15m', wave('15m', 20)))
+    market.apply({
+      kind: 'feed-status',
+      feed: 'venue',
+      state: 'down',
+      reason: 'closed',
+      coins: ['ETH'],
+      timeExchangeMs: NOW_MS,
+      timeReceivedMs: NOW_MS,
+    })
+    expect(market.coin('BTC')?.ladder.isContinuous).toBe(true)
+    expect(market.coin('ETH')?.ladder.isContinuous).toBe(false)
+  })
+
+  test('news about a coin that is not listed changes nothing', () => {
+    const market = new MarketState(new PulsePool(3))
+    expect(market.apply(history('NOPE', '15m', wave('15m', 20)))).toBeNull()
+  })
+})

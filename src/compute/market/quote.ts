@@ -1,0 +1,35 @@
+import type { BookEvent, BookLevel, TopOfBookEvent } from '../../domain/event.ts'
+
+const BPS = 10_000
+
+/** Best bid and ask; either is null on a one-sided book. */
+export type Quote = {
+  readonly bid: BookLevel | null
+  readonly ask: BookLevel | null
+  readonly confirmedAtMs: number
+}
+
+/** The newer of the two that the venue sends: whole books rarely, best levels on every change. */
+export function newerQuote(book: BookEvent | null, top: TopOfBookEvent | null): Quote | null {
+  if (top !== null && (book === null || top.timeExchangeMs > book.timeExchangeMs))
+    return { bid: top.bid, ask: top.ask, confirmedAtMs: top.timeReceivedMs }
+  if (book === null) return null
+  return {
+    bid: book.bids[0] ?? null,
+    ask: book.asks[0] ?? null,
+    confirmedAtMs: book.timeReceivedMs,
+  }
+}
+
+/** (bid + ask) / 2; null on a one-sided book. */
+export function midOf(quote: Quote | null): number | null {
+  if (quote === null || quote.bid === null || quote.ask === null) return null
+  return (quote.bid.price + quote.ask.price) / 2
+}
+
+/** (ask - bid) / mid; null on a one-sided book. */
+export function spreadBpsOf(quote: Quote | null): number | null {
+  const mid = midOf(quote)
+  if (mid === null || quote === null || quote.bid === null || quote.ask === null) return null
+  return ((quote.ask.price - quote.bid.price) / mid) * BPS
+}
