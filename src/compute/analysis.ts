@@ -8,8 +8,6 @@ export type Rendering = {
   readonly key: DocumentKey
   readonly version: number
   readonly renderedAtMs: number
-  /** The next scheduled rendering, if anything changes until then. */
-  readonly validUntilMs: number
   /** The same for everything that was rendered from one state of the market. */
   readonly snapshotId: string
   readonly engineVersion: string

@@ -101,7 +101,6 @@ export class Processor {
       key: documentKey(analysis.contract.id, coin.listing.coin),
       version: this.#version,
       renderedAtMs: nowMs,
-      validUntilMs: nowMs + PUBLISH_PERIOD_MS,
       snapshotId,
       engineVersion: this.#engineVersion,
     }

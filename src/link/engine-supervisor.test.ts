@@ -99,6 +99,15 @@ describe('engine supervisor', () => {
     expect(runs.length).toBe(before + 1)
   })
 
+  test('restarts by order do not slow each other down', () => {
+    for (let round = 0; round < 6; round += 1) {
+      const before = runs.length
+      supervisor.restart('asked by the operator')
+      clock.advance(250)
+      expect(runs.length).toBe(before + 1)
+    }
+  })
+
   test('the last words of a run that was replaced change nothing', () => {
     runs[0]?.onExit('crashed')
     clock.advance(250)

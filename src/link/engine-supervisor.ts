@@ -67,10 +67,11 @@ export class EngineSupervisor {
     this.#launch()
   }
 
-  /** Ends the present run at once; the next one starts from the checkpoint. */
+  /** Ends the present run at once, by order; the next one starts from the checkpoint. */
   restart(reason: string): void {
-    this.#onNotice({ kind: 'engine-killed', reason })
-    this.#run?.kill()
+    // An order is no failure: what comes next starts without delay for those before it.
+    this.#failures = 0
+    this.#kill(reason)
   }
 
   /** Resolves when the engine has saved its state and ended. */
@@ -119,12 +120,17 @@ export class EngineSupervisor {
     this.#cancelRelaunch = this.#clock.after(restartInMs, () => this.#launch())
   }
 
+  #kill(reason: string): void {
+    this.#onNotice({ kind: 'engine-killed', reason })
+    this.#run?.kill()
+  }
+
   #watch(): void {
     if (this.#run === null) return
     const nowMs = this.#clock.nowMs()
     const isStarting = Number.isNaN(this.#heardAtMs)
     const silentMs = nowMs - (isStarting ? this.#startedAtMs : this.#heardAtMs)
     if (silentMs > (isStarting ? START_MS_MAX : KILL_AFTER_SILENCE_MS))
-      this.restart(`silent for ${silentMs} ms`)
+      this.#kill(`silent for ${silentMs} ms`)
   }
 }

@@ -71,7 +71,8 @@ export class Till {
     if (saysNonceUsed(reason)) {
       const outcome = await this.#outcome(payment)
       if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
-      if (outcome.kind === 'unknown') return { kind: 'unavailable', reason: outcome.reason }
+      // Used, but in no block yet: a 402 would make the buyer sign, and pay, once more.
+      if (outcome.kind !== 'forfeited') return { kind: 'unavailable', reason }
     }
     return { kind: 'refused', rejection: facilitatorRejection(reason) }
   }
@@ -109,10 +110,10 @@ export class Till {
         : open('the authorization has run out and its transaction may still be mined')
     }
     const again = await this.#attempt(key, payment)
-    // Without a view of the chain only a success proves anything about the attempt before.
-    if (again.kind === 'paid' || (again.kind === 'refused' && outcome.kind === 'unused'))
-      return again
-    return again.kind === 'open' ? again : open('the facilitator gave no verdict')
+    if (again.kind === 'paid' || again.kind === 'open') return again
+    // The attempt before may still lie in the mempool, where only its transaction can see the nonce
+    // used: nothing that this attempt was refused for is the last word before the authorization ends.
+    return open('an earlier transaction of this payment may still be mined')
   }
 
   async #attempt(key: PaymentKey, payment: SignedPayment): Promise<Verdict> {
@@ -145,7 +146,8 @@ export class Till {
   async #refusal(payment: SignedPayment, reason: string): Promise<Verdict> {
     const outcome = await this.#outcome(payment)
     if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
-    if (outcome.kind === 'unknown' && saysNonceUsed(reason)) {
+    // A node that simulates on its mempool calls a nonce used before any block has used it.
+    if (saysNonceUsed(reason) && outcome.kind !== 'forfeited') {
       return { kind: 'open', reason, transaction: null }
     }
     return refused(reason)

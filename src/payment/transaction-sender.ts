@@ -66,7 +66,11 @@ export class TransactionSender {
     const hash = keccak256(serializedTransaction)
     onSigned(hash)
     this.#nextNonce = null
-    await this.#client.sendRawTransaction({ serializedTransaction })
+    try {
+      await this.#client.sendRawTransaction({ serializedTransaction })
+    } catch (cause) {
+      if (!isAlreadyKnown(cause)) throw cause
+    }
     this.#nextNonce = nonce + 1
     return hash
   }
@@ -84,6 +88,11 @@ export class TransactionSender {
     this.#tail = turn.catch(() => undefined)
     return turn
   }
+}
+
+/** The node has this very transaction: it was sent. */
+function isAlreadyKnown(cause: unknown): boolean {
+  return cause instanceof Error && /already known|known transaction/i.test(cause.message)
 }
 
 function isNonceTooLow(cause: unknown): boolean {

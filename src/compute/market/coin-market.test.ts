@@ -57,6 +57,17 @@ describe('coin market', () => {
     expect(coin.candlesConfirmedAtMs, 'and the candles keep their age').toBe(NOW_MS)
   })
 
+  test('does not close a bar after a stall of which no connection told', () => {
+    coin.apply(context('BTC', at(BOUNDARY_MS + QUARTER_MS - 12_000)))
+    hearUntil(BOUNDARY_MS + QUARTER_MS - 12_000)
+    coin.apply(context('BTC', at(BOUNDARY_MS + QUARTER_MS + 13_000)))
+    coin.advance()
+    expect(coin.ladder.barCount('15m')).toBe(300)
+    expect(coin.ladder.needs(BOUNDARY_MS + QUARTER_MS + 13_000)).toEqual([
+      { timeframe: '15m', fromMs: BOUNDARY_MS },
+    ])
+  })
+
   test('is not restored from the numbers of another layout', () => {
     const saved = coin.save()
     const other = newCoin()

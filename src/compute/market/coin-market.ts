@@ -15,7 +15,7 @@ export const CONTEXT_CADENCE_MS = 15_000
 const QUOTE_LAG_MS_MAX = 2 * BOOK_CADENCE_MS
 
 /** Longer without a word about a coin, and its candles may have moved unseen. */
-const UNOBSERVED_MS_MAX = 4 * CONTEXT_CADENCE_MS
+const UNOBSERVED_MS_MAX = CONTEXT_CADENCE_MS + 5_000
 
 /** Raised whenever the meaning of a saved number changes: another layout is not restored. */
 const LAYOUT = 1
@@ -142,7 +142,7 @@ export class CoinMarket {
   }
 
   #observe(atMs: number): void {
-    // A suspended machine wakes up to frames that were sent before it slept.
+    // A venue that hung, or a machine that slept: what ended meanwhile may lack its last trades.
     if (atMs - this.#observedAtMs > UNOBSERVED_MS_MAX) this.ladder.interrupt(this.#observedAtMs)
     this.#observedAtMs = atMs
     this.#confirmCandles()

@@ -29,6 +29,5 @@ export function answerMeta(
     answer_id: `ans_${rendering.version.toString(36)}${facts.view && `_${facts.view.replaceAll(',', '_')}`}`,
     snapshot_id: rendering.snapshotId,
     engine_version: rendering.engineVersion,
-    valid_until_iso: isoInstant(rendering.validUntilMs),
   }
 }

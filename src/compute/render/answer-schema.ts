@@ -43,7 +43,6 @@ export const metaMembers = {
   answer_id: Type.String(),
   snapshot_id: Type.String(),
   engine_version: Type.String(),
-  valid_until_iso: Iso,
 }
 
 /** One of a closed list of words. */

@@ -22,6 +22,10 @@ describe('significance', () => {
     for (const round of [price, bps, rate, score]) expect(round(value)).toSatisfy(Number.isFinite)
   })
 
+  property.prop([finite])('a value and its negative show the same digits', (value) => {
+    for (const round of [price, bps, rate, score]) expect(round(-value) + round(value)).toBe(0)
+  })
+
   test('the smallest funding rate of the venue survives', () => {
     expect(rate(0.0000125)).toBe(0.0000125)
   })

@@ -39,9 +39,10 @@ export function orNull(value: number | null, round: (value: number) => number): 
   return value === null || Number.isNaN(value) ? null : round(value)
 }
 
+/** Halves are rounded away from zero, so that a value and its negative show the same digits. */
 function decimals(value: number, count: number): number {
   const scale = 10 ** count
-  const rounded = Math.round(value * scale) / scale
-  // Beyond 2^53 the product has no fraction left to round, and -0 would be printed as 0 anyway.
+  const rounded = (Math.sign(value) * Math.round(Math.abs(value) * scale)) / scale
+  // Beyond 2^53 the product has no fraction left to round, and may not even be finite.
   return Number.isFinite(rounded) ? rounded + 0 : value
 }

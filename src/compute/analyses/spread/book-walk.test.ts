@@ -52,6 +52,17 @@ describe('walking a book', () => {
     },
   )
 
+  property.prop([side, notionalUsd])(
+    'the model is never better than filling the rest at the last visible level',
+    (book, usd) => {
+      const last = book.levels.at(-1)
+      const fill = walk(book, usd)
+      fc.pre(fill.method === 'model' && last !== undefined)
+      const endless = { ...book, levels: [...book.levels, { price: last.price, sizeBase: 1e12 }] }
+      expect(fill.slippageBps).toBeGreaterThanOrEqual((walk(endless, usd).slippageBps ?? 0) - 1e-6)
+    },
+  )
+
   property.prop([side, fc.double({ min: 0.1, max: 100, noNaN: true })])(
     'the largest size within a distance costs that distance, unless the book ends first',
     (book, withinBps) => {

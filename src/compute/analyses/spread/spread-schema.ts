@@ -1,7 +1,11 @@
 import { Type } from 'typebox'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 
-const Usd = Type.Number({ minimum: 0, description: 'Resting notional, USD.' })
+const Usd = Type.Number({
+  minimum: 0,
+  description:
+    'Resting notional, USD; a lower bound where the visible book ends nearer: see bid_visible_bps and ask_visible_bps.',
+})
 
 export const SpreadAnswer = Type.Object({
   ...coinMembers,
@@ -47,6 +51,9 @@ export const SpreadAnswer = Type.Object({
       minimum: -1,
       maximum: 1,
       description: '(bid - ask) / (bid + ask) of the depth within 10 bps.',
+    }),
+    max_size_10bps_is_floor: Type.Boolean({
+      description: 'The visible book ends within 10 bps: more may be had than is shown.',
     }),
     max_size_10bps_usd: Type.Number({
       minimum: 0,

@@ -100,6 +100,8 @@ function measure(book: BookEvent, context: ContextEvent | null) {
       },
       imbalance:
         bid10Usd + ask10Usd === 0 ? 0 : score((bid10Usd - ask10Usd) / (bid10Usd + ask10Usd)),
+      // Where the visible book ends nearer, more may be had than we are shown.
+      max_size_10bps_is_floor: Math.min(visibleBps(bids), visibleBps(asks)) < 10,
       max_size_10bps_usd: usd(Math.min(sizeWithinUsd(bids, 10), sizeWithinUsd(asks, 10))),
       liquidity_score: liquidityScore,
       liquidity_label: labelOf(liquidityScore),
