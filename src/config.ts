@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { InvalidArgumentError, Option } from 'commander'
 
 /**
@@ -11,6 +12,7 @@ const DEFAULT_ADMIN_PORT = 9402
 const DATA_DIR = './data'
 const HEX_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const HEX_KEY = /^0x[0-9a-fA-F]{64}$/
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
 export const shared = {
   dataDir: () =>
@@ -27,15 +29,17 @@ export type ServeOptions = {
   readonly port: number
   readonly adminPort: number
   readonly dataDir: string
+  readonly trustProxy?: number | readonly string[]
   readonly publicUrl?: string
   readonly payment: 'x402' | 'open'
   readonly payTo?: `0x${string}`
   readonly network: 'base' | 'base-sepolia'
   readonly facilitatorUrl?: string
+  readonly facilitatorAuth?: string
   readonly rpcUrl?: string
   readonly facilitatorKey?: `0x${string}`
   readonly weightPerMinute: number
-  readonly accessLog: boolean
+  readonly accessLog: 'on' | 'off'
   readonly logLevel: string
 }
 
@@ -50,9 +54,15 @@ export const serveOptions: readonly Option[] = [
   shared.adminPort(),
   shared.dataDir(),
   option(
+    '--trust-proxy <hops|list>',
+    'PERPSCOPE_TRUST_PROXY',
+    'believe X-Forwarded-For of these proxies: addresses and networks, or their number where nobody ' +
+      'but the proxy can reach the port (default: believe nobody)',
+  ).argParser(proxies),
+  option(
     '--public-url <url>',
     'PERPSCOPE_PUBLIC_URL',
-    'base of the resource URLs that buyers sign for (default: the listening address)',
+    'base of the resource URLs that buyers sign for (default: the listening address, on loopback)',
   ).argParser(url),
   option(
     '--payment <mode>',
@@ -73,6 +83,11 @@ export const serveOptions: readonly Option[] = [
     'x402 facilitator that verifies and settles',
   ).argParser(url),
   option(
+    '--facilitator-auth <value>',
+    'PERPSCOPE_FACILITATOR_AUTH',
+    'Authorization header for the facilitator; prefer the variable, flags are visible to other users',
+  ).argParser(headerValue),
+  option(
     '--rpc-url <url>',
     'PERPSCOPE_RPC_URL',
     'chain node; with --facilitator-key the service settles by itself',
@@ -89,7 +104,9 @@ export const serveOptions: readonly Option[] = [
   )
     .default(1_000)
     .argParser(positive),
-  option('--no-access-log', 'PERPSCOPE_NO_ACCESS_LOG', 'no line per request'),
+  option('--access-log <on|off>', 'PERPSCOPE_ACCESS_LOG', 'one line per request')
+    .choices(['on', 'off'])
+    .default('on'),
   option('--log-level <level>', 'PERPSCOPE_LOG_LEVEL', 'what is written to standard error')
     .choices(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info'),
@@ -160,6 +177,8 @@ export function checkServeOptions(options: ServeOptions): void {
     problems.push('--pay-to (PERPSCOPE_PAY_TO) is missing: the address that receives the USDC')
   if (options.port === 0 && options.publicUrl === undefined)
     problems.push('--port 0 needs --public-url: quotes name the URL that is bought')
+  if (!LOOPBACK.test(options.host) && options.publicUrl === undefined)
+    problems.push(`--host ${options.host} needs --public-url: quotes name the URL that is bought`)
   const settlesItself = options.rpcUrl !== undefined && options.facilitatorKey !== undefined
   if (options.facilitatorUrl === undefined && !settlesItself)
     problems.push(
@@ -197,6 +216,29 @@ function url(text: string): string {
   if (!URL.canParse(text) || !/^https?:/.test(text))
     throw new InvalidArgumentError('not an http URL')
   return text.replace(/\/$/, '')
+}
+
+function proxies(text: string): number | readonly string[] {
+  if (/^\d+$/.test(text)) return integer(text)
+  const list = text.split(',').map((item) => item.trim())
+  if (list.every(isNetwork)) return list
+  throw new InvalidArgumentError(
+    'neither a number nor a list of addresses, networks such as 10.0.0.0/8, or of loopback, ' +
+      'linklocal and uniquelocal',
+  )
+}
+
+function isNetwork(text: string): boolean {
+  if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true
+  const [host = '', prefix = '1', ...rest] = text.split('/')
+  const bitsMax = isIP(host) === 6 ? 128 : 32
+  const isPrefix = /^[1-9]\d*$/.test(prefix) && Number(prefix) <= bitsMax
+  return isIP(host) !== 0 && isPrefix && rest.length === 0
+}
+
+function headerValue(text: string): string {
+  if (!/^[\x21-\x7e][\x20-\x7e]*$/.test(text)) throw new InvalidArgumentError('not a header value')
+  return text
 }
 
 function address(text: string): string {

@@ -52,7 +52,14 @@ program
 try {
   await program.parseAsync()
 } catch (cause) {
-  if (!(cause instanceof ConfigError || cause instanceof OperatingError)) throw cause
-  process.stderr.write(`perpscope: ${cause.message}\n`)
+  if (!isExpected(cause)) throw cause
+  const why = cause.cause instanceof Error ? `: ${cause.cause.message}` : ''
+  process.stderr.write(`perpscope: ${cause.message}${why}\n`)
   process.exitCode = cause instanceof ConfigError ? EXIT_CONFIG : 1
+}
+
+/** The operator's or the machine's, such as a busy port; anything else is a defect and shows its stack. */
+function isExpected(cause: unknown): cause is Error {
+  const isSystemError = cause instanceof Error && 'syscall' in cause
+  return isSystemError || cause instanceof ConfigError || cause instanceof OperatingError
 }

@@ -1,10 +1,14 @@
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import type { AddressInfo, Server } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runCommand, runDemo } from './support/service.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { childrenOf, runCommand, runDemo, until } from './support/service.ts'
 
 const TABLE = join(import.meta.dirname, '../src/compute/indicators/fixtures/flat-stretch-table.csv')
 const SHARED = join(import.meta.dirname, '../../shared/data/hl-candles-2025-07/coins/BTC/1h.csv.gz')
@@ -81,10 +85,75 @@ describe('perpscope serve', () => {
     ['--pay-to', '0x123'],
     ['--payment', 'later'],
     ['--facilitator-url', 'ftp://x'],
+    ['--facilitator-auth', 'Bearer a\nb'],
+    ['--access-log', 'maybe'],
+    ['--trust-proxy', '10.0.0.0/33'],
+    ['--trust-proxy', 'everybody'],
   ])('refuses %s %s', async (flag, value) => {
     const { code, errors } = await runCommand(['serve', flag, value])
     expect(code).not.toBe(0)
     expect(errors).toContain(flag)
+  })
+})
+
+describe('perpscope serve, started on a machine that is not as it should be,', () => {
+  let busy: Server
+  let busyPort: string
+  let dataDir: string
+
+  beforeAll(async () => {
+    busy = createServer()
+    await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve))
+    busyPort = String((busy.address() as AddressInfo).port)
+    dataDir = await mkdtemp(join(tmpdir(), 'perpscope-serve-'))
+  })
+
+  afterAll(async () => {
+    busy.close()
+    await rm(dataDir, { recursive: true })
+  })
+
+  const open = () => ['serve', '--payment', 'open', '--data-dir', dataDir, '--log-level', 'silent']
+  const settling = (rpcUrl: string) => [
+    ...['serve', '--pay-to', `0x${'a'.repeat(40)}`, '--facilitator-key', `0x${'1'.repeat(64)}`],
+    ...['--rpc-url', rpcUrl, '--data-dir', dataDir],
+  ]
+
+  test.each([
+    ['its port', (port: string) => [...open(), '--port', port, '--admin-port', '0']],
+    ['its admin port', (port: string) => [...open(), '--port', '0', '--admin-port', port]],
+    ['the port of a simulator', (port: string) => ['simulate', '--port', port]],
+  ])('says in one line that %s is busy, before the engine starts', async (_what, args) => {
+    const { code, errors } = await runCommand(args(busyPort))
+    expect(code).toBe(1)
+    expect(errors.split('\n')).toEqual([
+      expect.stringMatching(`^perpscope: .*EADDRINUSE.* 127.0.0.1:${busyPort}$`),
+    ])
+    expect(existsSync(join(dataDir, 'engine.db'))).toBe(false)
+  })
+
+  test('goes on without the node that will settle, and says so', async () => {
+    const { errors } = await runCommand([...settling('http://127.0.0.1:1'), '--port', busyPort])
+    expect(errors).toContain('does not answer')
+    expect(errors, 'it got as far as listening').toContain('EADDRINUSE')
+  })
+
+  test('does not settle on another chain than it quotes', async () => {
+    const chain = await startEvmChain({ clock: systemClock })
+    try {
+      const args = [...settling(chain.rpcUrl), '--port', busyPort, '--network', 'base-sepolia']
+      const { code, errors } = await runCommand(args)
+      expect(code).toBe(78)
+      expect(errors).toContain('serves chain 8453; --network base-sepolia is chain 84532')
+    } finally {
+      await chain.close()
+    }
+  })
+
+  test('does not quote an address that no buyer can reach', async () => {
+    const { code, errors } = await runCommand([...settling('http://x'), '--host', '0.0.0.0'])
+    expect(code).toBe(78)
+    expect(errors).toContain('--host 0.0.0.0 needs --public-url')
   })
 })
 
@@ -98,8 +167,11 @@ describe('perpscope maintenance', () => {
 
 describe('npm run demo', () => {
   test('buys every analysis, prints one report and nothing else, and ends', async () => {
-    const { code, output } = await runDemo(['--once', '--json'])
+    const { code, output, errors } = await runDemo(['--once', '--json'])
     expect(code).toBe(0)
+    expect(errors.split('\n'), 'each stage in its own line').toEqual(
+      expect.arrayContaining(['starting a local chain', 'buying pulse', 'buying spread']),
+    )
     expect(output.trim().split('\n')).toHaveLength(1)
     const report = JSON.parse(output) as Record<string, unknown>
     expect(report).toEqual({
@@ -118,6 +190,63 @@ describe('npm run demo', () => {
       elapsed_ms: expect.any(Number),
     })
   })
+
+  test('reports a set-up that fails', async () => {
+    const env = { TMPDIR: join(tmpdir(), 'is-not-there') }
+    const { code, output, errors } = await runDemo(['--json'], { env })
+    expect(code).toBe(1)
+    expect(JSON.parse(output)).toMatchObject({ ok: false, purchases: [], paid_usdc: 0 })
+    expect(errors).toContain('ENOENT')
+  })
+
+  test('reports a purchase that breaks off, and leaves nothing running', async () => {
+    let children: number[] = []
+    const { code, output } = await runDemo(['--json'], {
+      onLine: (line, { pid = 0 }) => {
+        if (line !== 'buying pulse') return
+        const found = childrenOf(pid)
+        children = found.map((child) => child.pid)
+        process.kill(found.find(({ command }) => command.includes(' serve '))?.pid ?? 0, 'SIGKILL')
+      },
+    })
+    expect(code).toBe(1)
+    const report = JSON.parse(output) as { ok: boolean; purchases: { status: number }[] }
+    expect(report.ok).toBe(false)
+    expect(report.purchases).toHaveLength(2)
+    expect(report.purchases).toContainEqual(
+      expect.objectContaining({ path: expect.any(String), status: 0, network: 'none', bytes: 0 }),
+    )
+    expect(children).toHaveLength(3)
+    expect(children.filter(isRunning)).toEqual([])
+  })
+
+  test.each([
+    ['starting the simulated venue', 2],
+    ['starting the service and waiting until BTC can be answered', 3],
+  ])('that is interrupted while "%s" leaves nothing running', async (stage, count) => {
+    let children: number[] = []
+    const { output } = await runDemo(['--once', '--json'], {
+      onLine: (line, child) => {
+        if (line !== stage) return
+        void until(`${count} children run`, async () => {
+          children = childrenOf(child.pid ?? 0).map(({ pid }) => pid)
+          return children.length === count
+        }).finally(() => child.kill('SIGINT'))
+      },
+    })
+    expect(output, 'there is nothing to report').toBe('')
+    expect(children).toHaveLength(count)
+    expect(children.filter(isRunning)).toEqual([])
+  })
 })
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
 
 type Row = { readonly indicators: { readonly rsi_14: number; readonly ema_200: number | null } }

@@ -1,51 +1,56 @@
-import { asyncScheduler } from 'rxjs'
+import { asyncScheduler, interval, map, Observable, timer, VirtualTimeScheduler } from 'rxjs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { analyses } from '../src/compute/analyses/registry.ts'
+import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../src/compute/processor.ts'
 import type { Clock } from '../src/domain/clock.ts'
-import type { MarketEvent } from '../src/domain/event.ts'
-import { timeframeMs } from '../src/domain/timeframe.ts'
-import { seededMarket } from '../src/simulator/market/seeded-market.ts'
+import type { Document } from '../src/domain/document.ts'
+import { OperatingError } from '../src/domain/errors.ts'
+import type { Batch, MarketEvent } from '../src/domain/event.ts'
+import type { Timeframe } from '../src/domain/timeframe.ts'
+import { barOpenTimeMs, timeframeMs } from '../src/domain/timeframe.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import { catalog } from '../src/simulator/market/catalog.ts'
+import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
+import { modelCoins, seededMarket } from '../src/simulator/market/seeded-market.ts'
+import { venueCadences, venueLimits } from '../src/simulator/venue/limits.ts'
 import type { SimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
+import { Venue } from '../src/simulator/venue/venue.ts'
 import { postJson } from '../src/streams/http-post.ts'
+import type { Runtime } from '../src/streams/runtime.ts'
 import { hyperliquidFeed } from '../src/streams/venues/hyperliquid/feed.ts'
 import type { FeedNotice } from '../src/streams/venues/hyperliquid/notice.ts'
+import { WEIGHT_PER_MINUTE_DEFAULT } from '../src/streams/venues/hyperliquid/weight-budget.ts'
 import { connectWebSocket } from '../src/streams/web-socket.ts'
 
-const BARS_4H = 250
-const BARS_15M = 1_000
-
-const clock: Clock = {
-  nowMs: () => Date.now(),
-  after: (delayMs, task) => {
-    const timer = setTimeout(task, delayMs)
-    return () => clearTimeout(timer)
-  },
-  every: (periodMs, task) => {
-    const timer = setInterval(task, periodMs)
-    return () => clearInterval(timer)
-  },
-}
-
-let venue: SimulatedVenue
-let feed: Recording
-
-beforeEach(async () => {
-  venue = await startSimulatedVenue({
-    market: seededMarket({ seed: 7, startMs: clock.nowMs() }),
-    clock,
-    port: 0,
-    limits: { restWeightPerMinute: 120_000 },
-    cadences: { l2BookMs: 500, allDexsAssetCtxsMs: 500 },
-  })
-  feed = new Recording(venue)
-})
-
-afterEach(async () => {
-  feed.stop()
-  await venue.close()
-})
-
 describe('our connector at the simulated venue', () => {
+  let venue: SimulatedVenue
+  let feed: Recording
+
+  beforeEach(async () => {
+    venue = await startSimulatedVenue({
+      market: seededMarket({ seed: 7, startMs: systemClock.nowMs() }),
+      clock: systemClock,
+      port: 0,
+      limits: { restWeightPerMinute: 120_000 },
+      cadences: { l2BookMs: 500, allDexsAssetCtxsMs: 500 },
+    })
+    feed = new Recording(
+      { wsUrl: venue.wsUrl, infoUrl: venue.httpUrl, weightPerMinute: 100_000 },
+      {
+        scheduler: asyncScheduler,
+        random: Math.random,
+        connect: connectWebSocket,
+        post: postJson,
+      },
+    )
+  })
+
+  afterEach(async () => {
+    feed.stop()
+    await venue.close()
+  })
+
   test('delivers every kind of event, and nothing has to be left out', async () => {
     const kinds = [
       ...(['universe', 'context', 'feed-status', 'history'] as const),
@@ -53,7 +58,7 @@ describe('our connector at the simulated venue', () => {
     ]
     await feed.until(() => kinds.every((kind) => feed.of(kind).length > 0))
     expect(feed.events[0]).toMatchObject({ kind: 'universe' })
-    expect(feed.of('feed-status')).toMatchObject([{ state: 'up' }])
+    expect(feed.of('feed-status')).toMatchObject([{ state: 'up', coins: [] }])
     const listed = new Set(feed.of('universe')[0]?.listings.map(({ coin }) => coin))
     for (const event of feed.events) {
       if ('coin' in event) expect(listed).toContain(event.coin)
@@ -69,11 +74,14 @@ describe('our connector at the simulated venue', () => {
     expect(histories.map(({ timeframe }) => timeframe)).toEqual(
       histories.map((_, index) => (index % 2 === 0 ? '4h' : '15m')),
     )
-    for (const { bars, timeframe, coin } of histories) {
-      const wanted = timeframe === '4h' ? BARS_4H : BARS_15M
-      expect(bars.length, `${coin} ${timeframe}`).toBeGreaterThanOrEqual(wanted - 2)
+    for (const { bars, timeframe, coin, timeExchangeMs } of histories) {
+      const firstMs = bars[0]?.openTimeMs ?? Number.NaN
+      expect(firstMs, `${coin} ${timeframe}`).toBe(feed.neededFromMs(coin, timeframe))
+      // The venue tells a moment late, and of the forming bar only once it was traded.
+      const closedMs = barOpenTimeMs(timeExchangeMs - 5_000, timeframe) - timeframeMs[timeframe]
+      expect(bars.at(-1)?.openTimeMs, `${coin} ${timeframe}`).toBeGreaterThanOrEqual(closedMs)
       for (const [index, bar] of bars.entries())
-        expect(bar.openTimeMs).toBe((bars[0]?.openTimeMs ?? 0) + index * timeframeMs[timeframe])
+        expect(bar.openTimeMs).toBe(firstMs + index * timeframeMs[timeframe])
     }
     const dayNotionalUsd = new Map(
       feed.of('context').map((context) => [context.coin, context.dayNotionalUsd]),
@@ -99,66 +107,170 @@ describe('our connector at the simulated venue', () => {
     expect(new Set(ids).size).toBe(ids.length)
     expect(feed.notices.map(({ kind }) => kind)).toEqual(['reconnect', 'reconnect', 'reconnect'])
   })
+})
 
-  test('a coin that is listed while it runs is followed', async () => {
-    await feed.until(() => feed.of('feed-status').length > 0)
+/**
+ * The same venue without its sockets, in virtual time: what takes minutes of waiting is neither slow
+ * nor up to the machine. Nothing has to be stopped: it lives only while its time is moved.
+ */
+describe('our connector and engine at the simulated venue, in virtual time', () => {
+  /** Shortly before a quarter of an hour ends. */
+  const START_MS = Date.UTC(2026, 0, 1, 12, 11)
+  const MINUTE_MS = 60_000
+  const NEW = 'kNEW'
+
+  test('a coin that is listed while it runs is followed, and its bars are folded', () => {
+    const scheduler = new VirtualTimeScheduler()
+    scheduler.frame = START_MS
+    const venue = smallVenue(scheduler)
+    const feed = new Recording(
+      { wsUrl: 'ws://venue', infoUrl: 'http://venue', weightPerMinute: WEIGHT_PER_MINUTE_DEFAULT },
+      runtimeAt(venue, scheduler),
+    )
+    const documents = new Map<string, Document>()
+    interval(PUBLISH_PERIOD_MS / PUBLISH_PHASES, scheduler).subscribe(() => {
+      for (const document of feed.processor.publish(scheduler.now()))
+        documents.set(document.key, document)
+    })
+    const advanceTo = (timeMs: number) => {
+      scheduler.maxFrames = timeMs
+      scheduler.flush()
+      scheduler.frame = timeMs
+    }
+    const needs = () =>
+      feed.coins.filter((coin) => feed.processor.historyOf(coin, scheduler.now()).length > 0)
+
+    advanceTo(START_MS + 2.2 * MINUTE_MS)
+    expect(feed.coins.length).toBeGreaterThan(3)
+    expect(needs(), 'every coin has its history').toEqual([])
     venue.addListing({
-      coin: 'kNEW',
+      coin: NEW,
       sizeDecimals: 0,
       maxLeverage: 3,
       priceUsd: 0.5,
       dayNotionalUsd: 5e8,
     })
-    const kinds = ['context', 'trade', 'candle', 'book', 'history'] as const
-    await feed.until(() => kinds.every((kind) => feed.of(kind).some(({ coin }) => coin === 'kNEW')))
+    advanceTo(START_MS + 3 * MINUTE_MS)
     expect(feed.of('universe').at(-1)?.listings.at(-1)).toEqual({
-      coin: 'kNEW',
+      coin: NEW,
       sizeDecimals: 0,
       maxLeverage: 3,
       isDelisted: false,
     })
+    for (const kind of ['context', 'trade', 'candle', 'book', 'history'] as const)
+      expect(
+        feed.of(kind).some(({ coin }) => coin === NEW),
+        kind,
+      ).toBe(true)
+    expect(feed.coins).toContain(NEW)
+    expect(needs()).toEqual([])
+    expect(documents.get(`pulse/${NEW}`)?.views['15m']).toMatchObject({ have: 0 })
+
+    advanceTo(START_MS + 5 * MINUTE_MS)
+    expect(documents.get(`pulse/${NEW}`)?.views['15m']).toMatchObject({ have: 1 })
+    expect(needs()).toEqual([])
     expect(feed.of('feed-status'), 'and no socket was lost over it').toHaveLength(1)
+    expect(
+      new Set(feed.notices.map((notice) => ('reason' in notice ? notice.reason : notice.kind))),
+      'but for the frames that told of the coin before the universe did',
+    ).toEqual(new Set(['unknown_coin', 'context_length']))
   })
+
+  function smallVenue(scheduler: VirtualTimeScheduler): Venue {
+    const clock: Clock = {
+      nowMs: () => scheduler.now(),
+      after(delayMs, task) {
+        const pending = timer(delayMs, scheduler).subscribe(task)
+        return () => pending.unsubscribe()
+      },
+      every(periodMs, task) {
+        const pending = interval(periodMs, scheduler).subscribe(task)
+        return () => pending.unsubscribe()
+      },
+    }
+    const model = modelCoins(7, START_MS)
+    const market = new CoinMarkets({
+      clockShiftMs: 0,
+      coins: catalog.slice(0, 6).map((row) => model.ofCatalog(row)),
+      newCoin: model.ofListing,
+    })
+    return new Venue({ market, clock, limits: venueLimits, cadences: venueCadences })
+  }
+
+  /** The venue is called where a network would be; requests take a while. */
+  function runtimeAt(venue: Venue, scheduler: VirtualTimeScheduler): Runtime {
+    return {
+      scheduler,
+      random: () => 0.5,
+      connect: (url, outbound) =>
+        new Observable<string>((subscriber) => {
+          const drop = () => subscriber.error(new OperatingError('socket_closed', url))
+          const send = (text: string) => subscriber.next(text)
+          const session = venue.connect('here', { send, drop, queuedBytes: () => 0 })
+          if (session === undefined) {
+            drop()
+            return
+          }
+          subscriber.add(outbound.subscribe((text) => session.receive(text)))
+          return () => session.close()
+        }),
+      post: (_, body) =>
+        timer(50, scheduler).pipe(map(() => venue.info('here', JSON.stringify(body)))),
+    }
+  }
 })
 
-/** Everything that one feed said. */
+/** Everything that one feed said, and an engine that takes it in. */
 class Recording {
   readonly events: MarketEvent[] = []
   readonly notices: FeedNotice[] = []
+  readonly processor = new Processor(analyses, '0.0.0')
   readonly stop: () => void
+  /** By kind, because `until` looks at every batch, and the batches are many. */
+  readonly #byKind = new Map<string, MarketEvent[]>()
+  readonly #neededFromMs = new Map<string, number>()
   #waiting: { readonly isDone: () => boolean; readonly resolve: () => void }[] = []
 
-  constructor({ wsUrl, httpUrl }: SimulatedVenue) {
+  constructor(
+    options: {
+      readonly wsUrl: string
+      readonly infoUrl: string
+      readonly weightPerMinute: number
+    },
+    runtime: Runtime,
+  ) {
     const batches = hyperliquidFeed(
       {
-        wsUrl,
-        infoUrl: httpUrl,
-        weightPerMinute: 100_000,
+        ...options,
         sockets: 3,
-        historyOf: (_, nowMs) => [
-          { timeframe: '15m', fromMs: nowMs - BARS_15M * timeframeMs['15m'] },
-          { timeframe: '4h', fromMs: nowMs - BARS_4H * timeframeMs['4h'] },
-        ],
+        historyOf: (coin, nowMs) => {
+          const needs = this.processor.historyOf(coin, nowMs)
+          for (const { timeframe, fromMs } of needs) {
+            const key = `${coin}/${timeframe}`
+            if (!this.#neededFromMs.has(key)) this.#neededFromMs.set(key, fromMs)
+          }
+          return needs
+        },
         onNotice: (notice) => this.notices.push(notice),
       },
-      {
-        scheduler: asyncScheduler,
-        random: Math.random,
-        connect: connectWebSocket,
-        post: postJson,
-      },
+      runtime,
     )
-    const subscription = batches.subscribe((batch) => {
-      this.events.push(...batch)
-      for (const { resolve } of this.#waiting.filter(({ isDone }) => isDone())) resolve()
-    })
+    const subscription = batches.subscribe((batch) => this.#take(batch))
     this.stop = () => subscription.unsubscribe()
   }
 
+  /** Coins that the engine has listed and that trade. */
+  get coins(): readonly string[] {
+    return this.processor.listings.flatMap(({ coin, isDelisted }) => (isDelisted ? [] : [coin]))
+  }
+
+  /** From when on the engine wanted bars, the first time. */
+  neededFromMs(coin: string, timeframe: Timeframe): number | undefined {
+    return this.#neededFromMs.get(`${coin}/${timeframe}`)
+  }
+
   of<Kind extends MarketEvent['kind']>(kind: Kind): Extract<MarketEvent, { kind: Kind }>[] {
-    return this.events.filter(
-      (event): event is Extract<MarketEvent, { kind: Kind }> => event.kind === kind,
-    )
+    return (this.#byKind.get(kind) ?? []) as Extract<MarketEvent, { kind: Kind }>[]
   }
 
   async until(isDone: () => boolean): Promise<void> {
@@ -167,5 +279,16 @@ class Recording {
       this.#waiting.push({ isDone, resolve })
     })
     this.#waiting = this.#waiting.filter((waiting) => waiting.isDone !== isDone)
+  }
+
+  #take(batch: Batch): void {
+    this.processor.process(batch)
+    for (const event of batch) {
+      this.events.push(event)
+      const same = this.#byKind.get(event.kind)
+      if (same === undefined) this.#byKind.set(event.kind, [event])
+      else same.push(event)
+    }
+    for (const { resolve } of this.#waiting.filter(({ isDone }) => isDone())) resolve()
   }
 }

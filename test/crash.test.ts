@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
@@ -89,9 +90,17 @@ describe('a service that is killed while it sells', () => {
   }
 })
 
+/** Reads a copy: the file itself belongs to the engine alone. A torn copy counts as not yet. */
 async function checkpointedCoins(path: string): Promise<string[]> {
-  const { db } = CheckpointDb.open(path, Date.now())
-  const coins = [...(db.load()?.coins.keys() ?? [])]
-  db.close()
-  return coins
+  const folder = mkdtempSync(join(tmpdir(), 'perpscope-checkpoint-'))
+  try {
+    const copy = join(folder, 'engine.db')
+    for (const suffix of ['', '-wal']) cpSync(path + suffix, copy + suffix)
+    const { db } = CheckpointDb.open(copy, Date.now())
+    const coins = [...(db.load()?.coins.keys() ?? [])]
+    db.close()
+    return coins
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 }

@@ -2,14 +2,14 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { x402Facilitator } from '@x402/core/facilitator'
-import { toFacilitatorEvmSigner } from '@x402/evm'
+import { resetAssetContractCache, toFacilitatorEvmSigner } from '@x402/evm'
 import { registerExactEvmScheme } from '@x402/evm/exact/facilitator'
 import Fastify from 'fastify'
 import { createWalletClient, http, publicActions } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base as baseChain } from 'viem/chains'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Facilitator, SignedPayment } from '../src/payment/facilitator.ts'
 import { httpFacilitator } from '../src/payment/http-facilitator.ts'
 import { localFacilitator } from '../src/payment/local-facilitator.ts'
@@ -144,7 +144,55 @@ async function facilitatorService(
   return { url, faults }
 }
 
+/** The chain's node, reached by a way that breaks down after so many answers. */
+async function dyingNode() {
+  let left = 0
+  let hasDied = false
+  const app = Fastify({ forceCloseConnections: true })
+  app.post('/', async ({ body }, reply) => {
+    if (left === 0) {
+      hasDied = true
+      return reply.hijack().raw.destroy()
+    }
+    left -= 1
+    const headers = { 'content-type': 'application/json' }
+    return (
+      await fetch(chain.rpcUrl, { method: 'POST', headers, body: JSON.stringify(body) })
+    ).json()
+  })
+  opened.push(app)
+  return {
+    url: await app.listen({ host: '127.0.0.1', port: 0 }),
+    dieAfter: (answers: number) => {
+      left = answers
+      hasDied = false
+    },
+    get hasDied() {
+      return hasDied
+    },
+  }
+}
+
 describe('a facilitator over HTTP', () => {
+  test('learns who asks it', async () => {
+    const seen: unknown[] = []
+    const service = Fastify({ forceCloseConnections: true })
+    service.post('/:operation', ({ headers, url }) => {
+      seen.push([url, headers.authorization])
+      return { isValid: false, invalidReason: 'x', success: false, errorReason: 'x' }
+    })
+    opened.push(service)
+    const url = await service.listen({ host: '127.0.0.1', port: 0 })
+    const facilitator = httpFacilitator({ url, authorization: 'Bearer us' })
+    const payment = signedPaymentOf(await paymentOf(newBuyer()))
+    await facilitator.verify(payment)
+    await facilitator.settle(payment)
+    expect(seen).toEqual([
+      ['/verify', 'Bearer us'],
+      ['/settle', 'Bearer us'],
+    ])
+  })
+
   test('verifies and settles', async () => {
     const { url } = await facilitatorService()
     const host = await hosted({ facilitator: httpFacilitator({ url }) })
@@ -252,6 +300,30 @@ describe('a local facilitator', () => {
     const { status, problem } = await buy(host, await paymentOf(await fundedBuyer()))
     expect(status).toBe(503)
     expect(problem()).toMatchObject({ code: 'facilitator_unavailable', payment_reusable: true })
+  })
+
+  test('whose node dies at any moment fails in nobody’s hands but its own', async () => {
+    const unhandled: unknown[] = []
+    const listener = (cause: unknown) => unhandled.push(cause)
+    process.on('unhandledRejection', listener)
+    onTestFinished(() => void process.off('unhandledRejection', listener))
+    const node = await dyingNode()
+    const { privateKey } = chain.accounts.facilitator
+    const facilitator = localFacilitator({ network: base, rpcUrl: node.url, privateKey })
+    const payment = signedPaymentOf(await paymentOf(await fundedBuyer()))
+    const kinds = { verify: new Set<string>(), settle: new Set<string>() }
+    for (const operation of ['verify', 'settle'] as const) {
+      for (let answers = 0; node.hasDied || answers === 0; answers += 1) {
+        // What the SDK remembers of the token would hide its first question.
+        resetAssetContractCache()
+        node.dieAfter(answers)
+        kinds[operation].add((await facilitator[operation](payment)).kind)
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    }
+    expect(unhandled).toEqual([])
+    expect(kinds.verify).toEqual(new Set(['unreachable', 'valid']))
+    expect(kinds.settle).not.toContain('rejected')
   })
 
   test('without gas money blames itself, not the payment', async () => {

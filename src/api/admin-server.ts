@@ -4,6 +4,7 @@ import Fastify, { LogController } from 'fastify'
 import type { Registry } from 'prom-client'
 import { Type } from 'typebox'
 import type { Clock } from '../domain/clock.ts'
+import { isoInstant } from '../domain/instant.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
 import { securityHeaders } from './response-headers.ts'
@@ -102,7 +103,7 @@ function readiness(engine: EngineReader, nowMs: number) {
 }
 
 function position(maintenance: MaintenanceSwitch) {
-  return { on: maintenance.isOn, since_iso: new Date(maintenance.sinceMs).toISOString() }
+  return { on: maintenance.isOn, since_iso: isoInstant(maintenance.sinceMs) }
 }
 
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i

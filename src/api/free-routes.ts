@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
+import { isoInstant } from '../domain/instant.ts'
 import { usdcDecimal } from '../domain/usdc.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
+import type { FeedHealth } from '../link/message.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
 
 export type FreeRoutesOptions = {
@@ -37,7 +39,7 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
 
   app.get('/coins', (_request, reply) => {
     const coins = engine.coins()
-    const body = { coins, count: coins.length, timestamp_iso: iso(clock.nowMs()) }
+    const body = { coins, count: coins.length, timestamp_iso: isoInstant(clock.nowMs()) }
     void reply
       .type(JSON_MEDIA_TYPE)
       .headers({ 'cache-control': 'public, max-age=60', vary: 'Origin' })
@@ -58,15 +60,19 @@ function health(options: FreeRoutesOptions, startedAtMs: number) {
     engine: state === 'unavailable' ? 'unavailable' : 'available',
     kill_switch: maintenance.isOn ? 'disabled' : 'enabled',
     version,
-    feeds: feeds.map(({ feed, state, sinceMs, reason }) => ({
-      feed,
-      state,
-      since_iso: iso(sinceMs),
-      reason,
-    })),
+    feeds: feeds.map((feed) => (state === 'unavailable' ? unheardFeed(feed) : feedStatus(feed))),
     uptime_seconds: Math.max(0, Math.floor((nowMs - startedAtMs) / 1000)),
-    since_iso: iso(startedAtMs),
+    since_iso: isoInstant(startedAtMs),
   }
+}
+
+function feedStatus({ feed, state, sinceMs, reason }: FeedHealth) {
+  return { feed, state, since_iso: isoInstant(sinceMs), reason }
+}
+
+/** Who would tell us about it is gone: what was said last does not hold any more. */
+function unheardFeed({ feed }: FeedHealth) {
+  return { feed, state: 'down', since_iso: null, reason: 'engine unavailable' }
 }
 
 function index({ contracts, version }: FreeRoutesOptions) {
@@ -80,8 +86,4 @@ function index({ contracts, version }: FreeRoutesOptions) {
       price_usdc: usdcDecimal(priceUsdcAtomic),
     })),
   }
-}
-
-function iso(timeMs: number): string {
-  return new Date(timeMs).toISOString()
 }

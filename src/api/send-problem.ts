@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import type { ProblemCode, ProblemFacts } from '../domain/problem.ts'
 import { problem } from '../domain/problem.ts'
 import { hasPayment } from '../payment/payload.ts'
+import { requestPath } from '../payment/resource.ts'
 
 /** Why a call is not answered. A value, because it is as regular an outcome as an answer. */
 export type Refusal = {
@@ -25,14 +26,4 @@ export function sendProblem(reply: FastifyReply, code: ProblemCode, facts: Probl
     { instance: requestPath(request.url), requestId: request.id },
   )
   void reply.code(status).headers(headers).header('x-request-id', request.id).send(body)
-}
-
-const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
-
-/** Path of a request target, also of one in absolute form; without the query. */
-export function requestPath(url: string): string {
-  const start = url.startsWith('/') ? 0 : (ORIGIN.exec(url)?.[0].length ?? 0)
-  const end = url.indexOf('?', start)
-  const path = end === -1 ? url.slice(start) : url.slice(start, end)
-  return path === '' ? '/' : path
 }

@@ -2,6 +2,8 @@ import { connect } from 'node:net'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { ENGINE_SILENCE_MS_MAX } from '../link/engine-replica.ts'
+import { quoteLimit } from '../payment/quote-limit.ts'
+import type { ProxyTrust } from './server.ts'
 import { FEED_UP, gatewayFixture, quotingGate } from './testing/gateway-fixture.ts'
 import { gatedLikeDocument, pulseLikeDocument } from './testing/pulse-like.ts'
 
@@ -425,6 +427,41 @@ describe('methods', () => {
   })
 })
 
+describe('the caller', () => {
+  const proxy = '10.0.0.1'
+  /** Whose allowance a second call uses, that comes by the same connection from somebody else. */
+  const statuses = async (trustProxy: ProxyTrust | undefined, ...forwardedFor: string[]) => {
+    const { app } = gatewayFixture({
+      quoteLimit: quoteLimit(1),
+      payment: quotingGate,
+      ...(trustProxy === undefined ? {} : { trustProxy }),
+    })
+    const seen: number[] = []
+    for (const value of forwardedFor) {
+      const headers = { 'x-forwarded-for': value }
+      const call = { url: '/pulse/BTC', headers, remoteAddress: proxy }
+      seen.push((await app.inject(call)).statusCode)
+    }
+    return seen
+  }
+
+  test('is who connects, whatever a header says', async () => {
+    expect(await statuses(undefined, '1.1.1.1', '2.2.2.2')).toEqual([402, 429])
+  })
+
+  test.each<{ readonly trust: ProxyTrust }>([{ trust: 1 }, { trust: ['10.0.0.0/8'] }])(
+    'is who connected to a trusted proxy: $trust',
+    async ({ trust }) => {
+      expect(await statuses(trust, '1.1.1.1', '2.2.2.2', '2.2.2.2')).toEqual([402, 402, 429])
+      expect(await statuses(trust, '1.1.1.1, 3.3.3.3', '2.2.2.2, 3.3.3.3')).toEqual([402, 429])
+    },
+  )
+
+  test('is who connects, when that is not the proxy that is trusted', async () => {
+    expect(await statuses(['10.0.0.2'], '1.1.1.1', '2.2.2.2')).toEqual([402, 429])
+  })
+})
+
 describe('free paths', () => {
   test('list the coins whose default pulse can be answered', async () => {
     const { app } = gatewayFixture()
@@ -453,6 +490,14 @@ describe('free paths', () => {
       uptime_seconds: 1,
       since_iso: '2026-01-01T00:00:00.000Z',
     })
+  })
+
+  test('do not call a feed up that nobody hears any more', async () => {
+    const { app, engine } = gatewayFixture()
+    engine.disconnected()
+    expect((await app.inject('/health')).json().feeds).toEqual([
+      { feed: 'venue', state: 'down', since_iso: null, reason: 'engine unavailable' },
+    ])
   })
 
   test.each([

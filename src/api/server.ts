@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify, { LogController } from 'fastify'
+import { requestPath } from '../payment/resource.ts'
 import type { AnalysisRoutesOptions } from './analysis-routes.ts'
 import { analysisRoutes } from './analysis-routes.ts'
 import { refuseBrokenRequest } from './broken-request.ts'
@@ -12,15 +13,22 @@ import {
   preflightHeaders,
   securityHeaders,
 } from './response-headers.ts'
-import { requestPath, sendProblem } from './send-problem.ts'
+import { sendProblem } from './send-problem.ts'
 
 export type ServerOptions = AnalysisRoutesOptions &
   FreeRoutesOptions & {
     /** null writes nothing at all. */
     readonly logger: FastifyBaseLogger | null
+    /**
+     * Whose `X-Forwarded-For` names the caller: addresses and networks, or how many proxies stand before
+     * this port. Without it the caller is whoever connects, whatever a header says.
+     */
+    readonly trustProxy?: ProxyTrust
     /** One line per request. */
     readonly accessLog: boolean
   }
+
+export type ProxyTrust = readonly string[] | number
 
 const HEADERS_TIMEOUT_MS = 5_000
 const REQUEST_TIMEOUT_MS = 10_000
@@ -42,6 +50,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       requestIdLogLabel: 'request_id',
     }),
     genReqId: nextRequestId,
+    ...(options.trustProxy === undefined ? {} : { trustProxy: trusted(options.trustProxy) }),
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     http: {
@@ -92,6 +101,11 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     analysisRoutes(paid, options).then(() => done(), done)
   })
   return app
+}
+
+/** Fastify takes no number any more: it cannot tell whether the first hop is the proxy. We are told so. */
+function trusted(proxies: ProxyTrust): string[] | ((address: string, hop: number) => boolean) {
+  return typeof proxies === 'number' ? (_address, hop) => hop < proxies : [...proxies]
 }
 
 /** A page of our own, such as the console, sets a looser policy in its handler. */

@@ -1,4 +1,3 @@
-import type { FacilitatorConfig } from '@x402/core/http'
 import { FacilitatorTimeoutError, HTTPFacilitatorClient } from '@x402/core/http'
 import type { SettleResponse } from '@x402/core/types'
 import { SettleError, VerifyError } from '@x402/core/types'
@@ -11,7 +10,8 @@ export type HttpFacilitatorOptions = {
   readonly url: string
   /** Without it the outcome of a settlement whose reply was lost can only be asked for by settling again. */
   readonly rpcUrl?: string
-  readonly createAuthHeaders?: NonNullable<FacilitatorConfig['createAuthHeaders']>
+  /** Value of the `Authorization` header, such as `Bearer …`. */
+  readonly authorization?: string
 }
 
 /** The SDK's default is 90 s, longer than any buyer waits. */
@@ -20,11 +20,13 @@ const RPC_MS_MAX = 5_000
 
 /** A facilitator service, such as a hosted one, by the protocol's own HTTP interface. */
 export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
-  const { url, rpcUrl, createAuthHeaders } = options
+  const { url, rpcUrl, authorization } = options
   const service = new HTTPFacilitatorClient({
     url,
     timeoutMs: REQUEST_MS_MAX,
-    ...(createAuthHeaders === undefined ? {} : { createAuthHeaders }),
+    ...(authorization === undefined
+      ? {}
+      : { createAuthHeaders: async () => same({ authorization }) }),
   })
   const client =
     rpcUrl === undefined
@@ -56,6 +58,11 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
       return chainOutcome(client, payment)
     },
   }
+}
+
+/** One set of headers for every operation. */
+function same(headers: Record<string, string>) {
+  return { verify: headers, settle: headers, supported: headers }
 }
 
 function invalid(reason = 'unexpected_verify_error'): Verification {

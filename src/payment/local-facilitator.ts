@@ -11,6 +11,7 @@ import {
   encodeFunctionData,
   HttpRequestError,
   http,
+  RpcRequestError,
   TimeoutError,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -38,6 +39,8 @@ const POLLING_MS = 100
 const RPC_MS_MAX = 5_000
 /** Below the bound of the caller, so that it learns the hash of what is pending. */
 const CONFIRMATION_MS_MAX = 8_000
+/** Code of a JSON-RPC error that is the contract's verdict. */
+const EXECUTION_REVERTED = 3
 
 /** What happened beneath the SDK during one call. It reports each of these as a wrong payment. */
 type Trace = {
@@ -45,6 +48,8 @@ type Trace = {
   unanswered: boolean
   /** The chain refused to execute the transfer. */
   reverted: boolean
+  /** The node would not have our transaction, for a reason that leaves no doubt. */
+  turnedAway: boolean
   /** Signed, and perhaps broadcast. */
   transaction: Hex | null
 }
@@ -69,14 +74,33 @@ export function localFacilitator(options: LocalFacilitatorOptions): Facilitator 
 
   /** A mechanism for one call, so that its trace is its own. */
   function traced(): { readonly scheme: ExactEvmScheme; readonly trace: Trace } {
-    const trace: Trace = { unanswered: false, reverted: false, transaction: null }
+    const trace: Trace = {
+      unanswered: false,
+      reverted: false,
+      turnedAway: false,
+      transaction: null,
+    }
     const watched = async <T>(work: Promise<T>): Promise<T> => {
       try {
         return await work
       } catch (cause) {
         if (isUnanswered(cause)) trace.unanswered = true
         if (isRevert(cause)) trace.reverted = true
+        if (isTurnedAway(cause)) trace.turnedAway = true
         throw cause
+      }
+    }
+    /**
+     * Never rejects: the SDK starts one of these beside its other checks and forgets it when they fail,
+     * and a rejection that nobody awaits would end the process. "No code" is what it refuses a payment
+     * for, which `unanswered` then turns into a fault of ours.
+     */
+    const getCode = async (args: { readonly address: Hex }): Promise<Hex | undefined> => {
+      try {
+        return await client.getCode(args)
+      } catch {
+        trace.unanswered = true
+        return undefined
       }
     }
     const send = (to: Hex, data: Hex) =>
@@ -88,7 +112,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): Facilitator 
     const signer = toFacilitatorEvmSigner(
       {
         address: account.address,
-        getCode: (args) => watched(client.getCode(args)),
+        getCode,
         readContract: (args) => watched(client.readContract({ ...args, abi: abiOf(args.abi) })),
         verifyTypedData: (args) =>
           watched(client.verifyTypedData(args as VerifyTypedDataParameters)),
@@ -138,11 +162,12 @@ function settlementOf(answer: SettleResponse, trace: Trace): Settlement {
     return { kind: 'unknown', reason, transaction: answer.transaction }
   }
   if (trace.transaction !== null) {
-    // Mined and reverted, or refused by the node, is definite; a broadcast without a reply is not.
+    // Mined and reverted is definite, and so is what a node turned away. Anything else that it says may
+    // come from behind it, after the transaction was passed on.
     if (answer.transaction !== '') return { kind: 'rejected', reason }
-    return trace.unanswered
-      ? { kind: 'unknown', reason, transaction: trace.transaction }
-      : { kind: 'unreachable', reason: answer.errorMessage ?? reason }
+    return trace.turnedAway
+      ? { kind: 'unreachable', reason: answer.errorMessage ?? reason }
+      : { kind: 'unknown', reason, transaction: trace.transaction }
   }
   if (trace.unanswered) return { kind: 'unreachable', reason }
   // Without a revert the failure is ours, for example no gas money: the buyer did nothing wrong.
@@ -151,8 +176,22 @@ function settlementOf(answer: SettleResponse, trace: Trace): Settlement {
     : { kind: 'unreachable', reason: answer.errorMessage ?? reason }
 }
 
+/** The node gave no answer, or none that says anything about the payment. */
 function isUnanswered(cause: unknown): boolean {
-  return finds(cause, (error) => error instanceof HttpRequestError || error instanceof TimeoutError)
+  return finds(
+    cause,
+    (error) =>
+      error instanceof HttpRequestError ||
+      error instanceof TimeoutError ||
+      (error instanceof RpcRequestError &&
+        error.code !== EXECUTION_REVERTED &&
+        !/revert/i.test(error.message)),
+  )
+}
+
+function isTurnedAway(cause: unknown): boolean {
+  const reasons = /nonce too low|insufficient funds|underpriced|intrinsic gas|invalid sender/i
+  return finds(cause, (error) => error instanceof RpcRequestError && reasons.test(error.message))
 }
 
 function isRevert(cause: unknown): boolean {

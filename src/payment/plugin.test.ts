@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import { PaymentLedger } from './ledger.ts'
 import { base } from './networks.ts'
+import type { PaymentEvent } from './payment-event.ts'
 import type { PaymentOptions } from './plugin.ts'
 import { payments } from './plugin.ts'
 import { quoteLimit } from './quote-limit.ts'
@@ -80,6 +81,26 @@ describe('a paid route', () => {
     }
     await app.close()
   })
+})
+
+test('a sweep that fails is told, and tried again', async () => {
+  const { ledger, ...rest } = options()
+  const events: PaymentEvent[] = []
+  const app = Fastify()
+  const manual = new ManualClock()
+  await app.register(payments, {
+    ...rest,
+    ledger,
+    clock: manual,
+    onEvent: (event) => events.push(event),
+  })
+  ledger.close()
+  for (const tries of [1, 2]) {
+    manual.advance(10_000)
+    expect(events).toHaveLength(tries)
+  }
+  expect(events[0]).toMatchObject({ kind: 'failed', route: null, cause: expect.any(Error) })
+  await app.close()
 })
 
 describe('the resource of a quote', () => {

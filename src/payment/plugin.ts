@@ -92,7 +92,13 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
   })
 
   function sweep(): void {
-    const full = ledger.sweep(clock.nowMs(), SWEEP_ROWS_MAX) === SWEEP_ROWS_MAX
+    let full = false
+    try {
+      full = ledger.sweep(clock.nowMs(), SWEEP_ROWS_MAX) === SWEEP_ROWS_MAX
+    } catch (cause) {
+      // Rows stay longer than they should; sales go on for as long as they can be written.
+      onEvent({ kind: 'failed', route: null, cause })
+    }
     cancelSweep = clock.after(full ? SWEEP_AGAIN_MS : SWEEP_MS, sweep)
   }
   let cancelSweep = clock.after(SWEEP_MS, sweep)

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { problem } from '../domain/problem.ts'
 import { hasPayment } from './payload.ts'
 import { callerKey, RateLimit } from './rate-limit.ts'
-import { instancePath } from './resource.ts'
+import { requestPath } from './resource.ts'
 
 const QUOTES_PER_MINUTE = 60
 
@@ -24,7 +24,7 @@ export function quoteLimit(quotesPerMinute = QUOTES_PER_MINUTE) {
         retryAfterSeconds: allowance.resetSeconds,
         paymentReusable: true,
       },
-      { instance: instancePath(request), requestId: request.id },
+      { instance: requestPath(request.url), requestId: request.id },
     )
     return reply.code(status).headers(headers).send(body)
   }

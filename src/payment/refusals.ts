@@ -3,7 +3,7 @@ import type { ProblemCode, ProblemFacts } from '../domain/problem.ts'
 import { problem } from '../domain/problem.ts'
 import type { Answer } from './answer.ts'
 import type { Allowance, RateLimit } from './rate-limit.ts'
-import { instancePath } from './resource.ts'
+import { requestPath } from './resource.ts'
 
 /** A transaction on Base takes one block of two seconds. */
 const RETRY_SECONDS = 2
@@ -79,7 +79,7 @@ export function outcomeOpen(request: FastifyRequest, transaction: string | null)
 
 function refuse(request: FastifyRequest, code: ProblemCode, facts: ProblemFacts): Answer {
   const { body, ...rest } = problem(code, facts, {
-    instance: instancePath(request),
+    instance: requestPath(request.url),
     requestId: request.id,
   })
   return { ...rest, body: Buffer.from(body) }

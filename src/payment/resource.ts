@@ -6,14 +6,16 @@ import { RESOURCE_URL_CHARS_MAX } from './terms.ts'
  * target is the caller's claim. Only characters of RFC 3986 survive, so it needs no escaping in JSON.
  */
 export function resourceUrl(request: FastifyRequest, publicUrl: string): string {
-  return (publicUrl + target(request))
+  return (publicUrl + originForm(request.url))
     .replace(/[^\w\-.~:/?#[\]@!$&'()*+,;=%]/g, '')
     .slice(0, RESOURCE_URL_CHARS_MAX)
 }
 
-/** Path of the request without query, for the `instance` of a problem. */
-export function instancePath(request: FastifyRequest): string {
-  return (target(request).split('?')[0] ?? '/').slice(0, RESOURCE_URL_CHARS_MAX)
+/** Path of a request target, also of one in absolute form; without the query. */
+export function requestPath(url: string): string {
+  const target = originForm(url)
+  const end = target.indexOf('?')
+  return end === -1 ? target : target.slice(0, end)
 }
 
 /**
@@ -29,8 +31,9 @@ export function binding(request: FastifyRequest): string {
   ])
 }
 
-function target(request: FastifyRequest): string {
-  const path = request.url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
+function originForm(url: string): string {
+  if (url.startsWith('/')) return url
+  const path = url.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
   return path.startsWith('/') ? path : `/${path}`
 }
 

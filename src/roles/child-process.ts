@@ -12,24 +12,15 @@ const RESTART_DELAY_MS = 500
 
 /** One of our own commands as a child. It is ended by its own handle, and never outlives its parent. */
 export type Child = {
-  readonly pid: () => number | undefined
   stop(): Promise<void>
 }
 
-/** Starts a command and resolves with its first line on standard output. */
-export async function startCommand(
+/** Starts a command; `firstLine` is what it says first on standard output. */
+export function startCommand(
   args: readonly string[],
-): Promise<{ readonly child: Child; readonly firstLine: string }> {
-  const child = launch(args, 'pipe')
-  const lines = createInterface({ input: child.stdout ?? process.stdin })
-  const firstLine = await new Promise<string>((resolve, reject) => {
-    lines.once('line', resolve)
-    child.once('exit', (code) =>
-      reject(new OperatingError('child', `perpscope ${args[0]} ended with code ${code}`)),
-    )
-    child.once('error', reject)
-  })
-  return { child: { pid: () => child.pid, stop: () => stop(child) }, firstLine }
+): Child & { readonly firstLine: Promise<string> } {
+  const child = launch(MAIN, args, 'pipe')
+  return { firstLine: firstLineOf(child), stop: () => end(child) }
 }
 
 /** Keeps a command running, as an init system would, until it is stopped. */
@@ -42,7 +33,7 @@ export function superviseCommand(
   let child = start()
 
   function start(): ChildProcess {
-    const started = launch(args, 'ignore', env)
+    const started = launch(MAIN, args, 'ignore', env)
     started.once('exit', (code, signal) => {
       if (isStopping) return
       onExit(code, signal)
@@ -54,34 +45,54 @@ export function superviseCommand(
   }
 
   return {
-    pid: () => child.pid,
     stop: () => {
       isStopping = true
-      return stop(child)
+      return end(child)
     },
   }
 }
 
 /** Standard output is the report's alone, so the logs of children go where ours go. */
-function launch(
+export function launch(
+  script: string,
   args: readonly string[],
   output: 'pipe' | 'ignore',
   env: Readonly<Record<string, string>> = {},
 ): ChildProcess {
-  return spawn(process.execPath, ['--enable-source-maps', MAIN, ...args], {
+  const child = spawn(process.execPath, ['--enable-source-maps', script, ...args], {
     stdio: ['ignore', output, 'inherit'],
     env: { ...inheritedEnv(), ...env },
   })
+  // Also a parent that exits in the middle of something leaves nothing behind.
+  const killAtExit = () => child.kill('SIGKILL')
+  process.once('exit', killAtExit)
+  child.once('exit', () => process.removeListener('exit', killAtExit))
+  return child
 }
 
-async function stop(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
+export function firstLineOf(child: ChildProcess): Promise<string> {
+  const lines = createInterface({ input: child.stdout ?? process.stdin })
+  return new Promise((resolve, reject) => {
+    lines.once('line', resolve)
+    child.once('exit', (code, signal) =>
+      reject(new OperatingError('child', `a child ended with ${signal ?? `code ${code}`}`)),
+    )
+    child.once('error', reject)
+  })
+}
+
+/** Asks first, unless `signal` leaves no choice. */
+export async function end(
+  child: ChildProcess,
+  signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM',
+): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   await new Promise<void>((resolve) => {
     const cancel = systemClock.after(STOP_MS_MAX, () => child.kill('SIGKILL'))
     child.once('exit', () => {
       cancel()
       resolve()
     })
-    child.kill('SIGTERM')
+    child.kill(signal)
   })
 }

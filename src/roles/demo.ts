@@ -29,6 +29,7 @@ const PORT = 8402
 const ADMIN_PORT = 9402
 const POLL_MS = 200
 const READY_MS_MAX = 120_000
+const CLOSE_MS_MAX = 30_000
 
 /** The real venue allows 1,200 a minute; ours may answer at once, so that nobody waits for a demo. */
 const SIMULATED_WEIGHT_PER_MINUTE = 60_000
@@ -51,6 +52,24 @@ type Report = {
   readonly elapsed_ms: number
 }
 
+/** What was bought so far, also when the rest fails. */
+type Bought = {
+  ok: boolean
+  readonly purchases: Purchase[]
+  paidAtomic: bigint
+  receivedAtomic: bigint
+}
+
+type Progress = {
+  /** What begins now. */
+  stage(text: string): void
+  /** How far it is, where that can be shown in place. */
+  detail(text: string): void
+  stop(): void
+}
+
+type Cleanup = () => Promise<void>
+
 type Stage = {
   readonly chain: EvmChain
   readonly url: string
@@ -65,50 +84,77 @@ await run(program.opts<{ once?: true; json?: true }>())
 
 async function run({ once, json }: { once?: true; json?: true }): Promise<void> {
   const startedAtMs = systemClock.nowMs()
-  const progress = ora({ text: 'starting', stream: process.stderr }).start()
-  const cleanups: (() => Promise<void>)[] = []
+  const progress = startProgress()
+  const cleanups: Cleanup[] = []
+  let isInterrupted = false
   const close = async () => {
-    for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+    for (let next = cleanups.pop(); next !== undefined; next = cleanups.pop()) await next()
   }
-  const grace = closeWithGrace({ delay: 30_000 }, close)
+  const grace = closeWithGrace({ delay: CLOSE_MS_MAX }, ({ err }) => {
+    isInterrupted = true
+    progress.stop()
+    if (err) process.stderr.write(`${err.stack ?? err.message}\n`)
+    return close()
+  })
 
-  const stage = await setUp(progress, cleanups)
-  const report = await buyEverything(stage, progress, startedAtMs)
+  const bought: Bought = { ok: false, purchases: [], paidAtomic: 0n, receivedAtomic: 0n }
+  let url = ''
+  try {
+    const stage = await setUp(progress, cleanups)
+    url = stage.url
+    await buyEverything(stage, progress, bought)
+  } catch (cause) {
+    // What breaks while everything is being ended is no news.
+    if (isInterrupted) return
+    complain('the demo failed', cause)
+  }
   progress.stop()
+  const report = reportOf(bought, systemClock.nowMs() - startedAtMs)
   process.stdout.write(json ? `${JSON.stringify(report)}\n` : rendered(report))
-  if (once) {
+  if (once || !report.ok) {
     await close()
     grace.uninstall()
     process.exitCode = report.ok ? 0 : 1
     return
   }
-  process.stderr.write(`\nThe service stays up at ${stage.url} until Ctrl-C. Try:\n`)
-  process.stderr.write(`  curl ${stage.url}/coins\n  curl -i ${stage.url}/pulse/${COIN}\n`)
+  process.stderr.write(`\nThe service stays up at ${url} until Ctrl-C. Try:\n`)
+  process.stderr.write(`  curl ${url}/coins\n  curl -i ${url}/pulse/${COIN}\n`)
 }
 
-async function setUp(
-  progress: { text: string },
-  cleanups: (() => Promise<void>)[],
-): Promise<Stage> {
+/** A spinner on a terminal; elsewhere one line for each stage, on standard error like the logs. */
+function startProgress(): Progress {
+  if (!process.stderr.isTTY) {
+    const stage = (text: string) => void process.stderr.write(`${text}\n`)
+    return { stage, detail: () => undefined, stop: () => undefined }
+  }
+  const spinner = ora({ text: 'starting', stream: process.stderr }).start()
+  const show = (text: string) => {
+    spinner.text = text
+  }
+  return { stage: show, detail: show, stop: () => void spinner.stop() }
+}
+
+async function setUp(progress: Progress, cleanups: Cleanup[]): Promise<Stage> {
   const dataDir = await mkdtemp(join(tmpdir(), 'perpscope-demo-'))
   cleanups.push(() => rm(dataDir, { recursive: true, force: true }))
 
-  progress.text = 'starting a local chain'
+  progress.stage('starting a local chain')
   const chain = await startEvmChain({ clock: systemClock })
   cleanups.push(() => chain.close())
 
-  progress.text = 'starting the simulated venue'
-  const simulator = await startCommand([
+  progress.stage('starting the simulated venue')
+  const simulator = startCommand([
     'simulate',
     ...['--weight-per-minute', String(SIMULATED_WEIGHT_PER_MINUTE)],
   ])
-  cleanups.push(() => simulator.child.stop())
-  const { venue } = JSON.parse(simulator.firstLine) as { venue: { http: string } }
+  cleanups.push(() => simulator.stop())
+  const { venue } = JSON.parse(await simulator.firstLine) as { venue: { http: string } }
 
   const [port, adminPort] = await Promise.all([freePort(PORT), freePort(ADMIN_PORT)])
-  const service = startService(chain, venue.http, { port, adminPort, dataDir }, (how) => {
-    progress.text = `the service ${how}; starting it again`
-  })
+  progress.stage(`starting the service and waiting until ${COIN} can be answered`)
+  const service = startService(chain, venue.http, { port, adminPort, dataDir }, (how) =>
+    progress.stage(`the service ${how}; starting it again`),
+  )
   cleanups.push(() => service.stop())
   const url = `http://127.0.0.1:${port}`
   await whenReady(url, progress)
@@ -138,12 +184,12 @@ function startService(
   )
 }
 
-async function whenReady(url: string, progress: { text: string }): Promise<void> {
+async function whenReady(url: string, progress: Progress): Promise<void> {
   const deadlineMs = systemClock.nowMs() + READY_MS_MAX
   while (systemClock.nowMs() < deadlineMs) {
     const coins = await readyCoins(url)
     if (coins.includes(COIN)) return
-    progress.text = `warming up: ${coins.length} coins can be answered, waiting for ${COIN}`
+    progress.detail(`warming up: ${coins.length} coins can be answered, waiting for ${COIN}`)
     await pause(POLL_MS)
   }
   throw new Error(`${COIN} could not be answered within ${READY_MS_MAX / 1000} s`)
@@ -162,29 +208,21 @@ async function readyCoins(url: string): Promise<readonly string[]> {
 /** Every analysis once, in turn by the second and the first generation of the protocol. */
 async function buyEverything(
   { chain, url }: Stage,
-  progress: { text: string },
-  startedAtMs: number,
-): Promise<Report> {
+  progress: Progress,
+  bought: Bought,
+): Promise<void> {
   const buyer = buyerOf(chain)
   const before = await chain.balanceOf(chain.accounts.merchant.address)
-  const purchases: Purchase[] = []
   let areValid = true
-  let paidAtomic = 0n
   for (const [at, { contract }] of analyses.entries()) {
-    progress.text = `buying ${contract.id}`
+    progress.stage(`buying ${contract.id}`)
     const { purchase, isValid } = await buy(contract, url, at % 2 === 0 ? buyer.v2 : buyer.v1)
-    purchases.push(purchase)
+    bought.purchases.push(purchase)
     areValid &&= isValid
-    if (purchase.status === 200) paidAtomic += contract.priceUsdcAtomic
+    if (purchase.status === 200) bought.paidAtomic += contract.priceUsdcAtomic
   }
-  const received = (await chain.balanceOf(chain.accounts.merchant.address)) - before
-  return {
-    ok: areValid && received === paidAtomic,
-    purchases,
-    paid_usdc: Number(usdcDecimal(paidAtomic)),
-    received_usdc: Number(usdcDecimal(received)),
-    elapsed_ms: systemClock.nowMs() - startedAtMs,
-  }
+  bought.receivedAtomic = (await chain.balanceOf(chain.accounts.merchant.address)) - before
+  bought.ok = areValid && bought.receivedAtomic === bought.paidAtomic
 }
 
 async function buy(
@@ -194,25 +232,50 @@ async function buy(
 ): Promise<{ readonly purchase: Purchase; readonly isValid: boolean }> {
   const path = `/${contract.id}/${COIN}`
   const startedAtMs = performance.now()
-  const response = await payingFetch(url + path)
-  const body = await response.text()
-  const ms = Math.round(performance.now() - startedAtMs)
-  const receipt = response.headers.get('payment-response')
-  const network = receipt
-    ? (JSON.parse(Buffer.from(receipt, 'base64').toString()) as { network: string }).network
-    : 'none'
-  return {
-    purchase: {
-      analysis: contract.id,
-      path,
-      network,
-      price_usdc: Number(usdcDecimal(contract.priceUsdcAtomic)),
+  let answered = { network: 'none', status: 0, bytes: 0 }
+  let isValid = false
+  try {
+    const response = await payingFetch(url + path)
+    const body = await response.text()
+    answered = {
+      network: networkOf(response.headers.get('payment-response')),
       status: response.status,
-      ms,
       bytes: Buffer.byteLength(body),
-    },
-    isValid: response.status === 200 && Compile(contract.document).Check(JSON.parse(body)),
+    }
+    isValid = response.status === 200 && Compile(contract.document).Check(JSON.parse(body))
+  } catch (cause) {
+    complain(path, cause)
   }
+  const purchase = {
+    analysis: contract.id,
+    path,
+    network: answered.network,
+    price_usdc: Number(usdcDecimal(contract.priceUsdcAtomic)),
+    status: answered.status,
+    ms: Math.round(performance.now() - startedAtMs),
+    bytes: answered.bytes,
+  }
+  return { purchase, isValid }
+}
+
+function networkOf(receipt: string | null): string {
+  if (receipt === null) return 'none'
+  return (JSON.parse(Buffer.from(receipt, 'base64').toString()) as { network: string }).network
+}
+
+function reportOf(bought: Bought, elapsedMs: number): Report {
+  const { ok, purchases, paidAtomic, receivedAtomic } = bought
+  return {
+    ok,
+    purchases,
+    paid_usdc: Number(usdcDecimal(paidAtomic)),
+    received_usdc: Number(usdcDecimal(receivedAtomic)),
+    elapsed_ms: elapsedMs,
+  }
+}
+
+function complain(what: string, cause: unknown): void {
+  process.stderr.write(`${what}: ${cause instanceof Error ? cause.message : String(cause)}\n`)
 }
 
 /** The public client as it comes. Without the v2 header it falls back to the v1 body by itself. */

@@ -1,9 +1,8 @@
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import closeWithGrace from 'close-with-grace'
-import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import { Counter, collectDefaultMetrics, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { buildAdminServer } from '../api/admin-server.ts'
 import type { PaymentGate } from '../api/analysis-routes.ts'
 import { MaintenanceSwitch } from '../api/maintenance-switch.ts'
@@ -11,7 +10,7 @@ import { buildServer } from '../api/server.ts'
 import { pulse } from '../compute/analyses/pulse/pulse.ts'
 import { analyses } from '../compute/analyses/registry.ts'
 import type { ServeOptions } from '../config.ts'
-import { checkServeOptions, version } from '../config.ts'
+import { ConfigError, checkServeOptions, version } from '../config.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import type { SpawnEngine, SupervisorNotice } from '../link/engine-supervisor.ts'
 import { EngineSupervisor } from '../link/engine-supervisor.ts'
@@ -20,7 +19,9 @@ import type { Facilitator } from '../payment/facilitator.ts'
 import { httpFacilitator } from '../payment/http-facilitator.ts'
 import { PaymentLedger } from '../payment/ledger.ts'
 import { localFacilitator } from '../payment/local-facilitator.ts'
+import type { PaymentNetwork } from '../payment/networks.ts'
 import { base, baseSepolia } from '../payment/networks.ts'
+import { nodeChainId } from '../payment/node-chain.ts'
 import type { PaymentEvent } from '../payment/payment-event.ts'
 import { payments } from '../payment/plugin.ts'
 import { quoteLimit } from '../payment/quote-limit.ts'
@@ -42,6 +43,9 @@ const LOOPBACK = '127.0.0.1'
 export async function serve(options: ServeOptions): Promise<void> {
   checkServeOptions(options)
   const log = processLogger(options.logLevel)
+  const network = options.network === 'base' ? base : baseSepolia
+  if (options.payment === 'x402' && options.rpcUrl !== undefined)
+    await checkChain(options.rpcUrl, network, log)
   const metrics = new Registry()
   collectDefaultMetrics({ register: metrics })
   const replica = new EngineReplica({
@@ -74,10 +78,11 @@ export async function serve(options: ServeOptions): Promise<void> {
     clock: systemClock,
     version,
     exampleCoin: EXAMPLE_COIN,
-    payment: ledger === null ? null : paymentGate(options, ledger, log, metrics),
+    payment: ledger === null ? null : paymentGate(options, network, ledger, log, metrics),
     quoteLimit: ledger === null ? null : quoteLimit(),
     logger: log,
-    accessLog: options.accessLog,
+    accessLog: options.accessLog === 'on',
+    ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy }),
   })
   const admin = buildAdminServer({
     engine: replica,
@@ -88,16 +93,25 @@ export async function serve(options: ServeOptions): Promise<void> {
     restartEngine: () => supervisor.restart('asked by the operator'),
   })
 
-  closeWithGrace({ delay: DRAIN_MS_MAX, logger: log }, async ({ err }) => {
-    if (err) log.fatal({ err }, 'ending because of a defect')
+  const close = async () => {
     await Promise.all([server.close(), admin.close()])
     await supervisor.stop()
     ledger?.close()
+  }
+  const grace = closeWithGrace({ delay: DRAIN_MS_MAX, logger: log }, ({ err }) => {
+    if (err) log.fatal({ err }, 'ending because of a defect')
+    return close()
   })
 
+  try {
+    await server.listen({ port: options.port, host: options.host })
+    await admin.listen({ port: options.adminPort, host: LOOPBACK })
+  } catch (cause) {
+    grace.uninstall()
+    await close()
+    throw cause
+  }
   supervisor.start()
-  await listen(server, options.port, options.host)
-  await listen(admin, options.adminPort, LOOPBACK)
   if (options.payment === 'open')
     log.warn('--payment open: every answer is given away, to anybody who can reach this port')
   log.info({ source: options.source, payment: options.payment }, `perpscope ${version} is up`)
@@ -109,8 +123,19 @@ function venueOf(source: string): EngineOptions['venue'] {
   return { wsUrl: `${base.replace(/^http/, 'ws')}/ws`, infoUrl: `${base}/info` }
 }
 
-async function listen(server: FastifyInstance, port: number, host: string): Promise<void> {
-  await server.listen({ port, host })
+/** A node of another chain would make every payment fail; one that is down now may be up for the first. */
+async function checkChain(rpcUrl: string, network: PaymentNetwork, log: Logger): Promise<void> {
+  let chainId: number
+  try {
+    chainId = await nodeChainId(rpcUrl)
+  } catch (err) {
+    log.warn({ err }, 'the node at --rpc-url does not answer; payments fail until it does')
+    return
+  }
+  if (chainId !== network.chainId)
+    throw new ConfigError(
+      `the node at --rpc-url serves chain ${chainId}; --network ${network.legacyName} is chain ${network.chainId}`,
+    )
 }
 
 /** The engine in a worker thread. `kill` gives it no chance to say goodbye: that is what it is for. */
@@ -135,6 +160,7 @@ function spawnEngineThread(options: EngineOptions): SpawnEngine {
 
 function paymentGate(
   options: ServeOptions,
+  network: PaymentNetwork,
   ledger: PaymentLedger,
   log: Logger,
   metrics: Registry,
@@ -145,7 +171,15 @@ function paymentGate(
     labelNames: ['kind', 'route'],
     registers: [metrics],
   })
-  const network = options.network === 'base' ? base : baseSepolia
+  new Gauge({
+    name: 'perpscope_payments',
+    help: 'Payments in the ledger. More than a few that stay unknown need a look.',
+    labelNames: ['state'],
+    registers: [metrics],
+    collect() {
+      for (const [state, count] of Object.entries(ledger.counts())) this.set({ state }, count)
+    },
+  })
   const payTo = options.payTo
   if (payTo === undefined) throw new Error('checked: x402 has a payee')
   return async (app) => {
@@ -155,7 +189,7 @@ function paymentGate(
       facilitator: facilitatorOf(options, network),
       ledger,
       clock: systemClock,
-      publicUrl: options.publicUrl ?? `http://${options.host}:${options.port}`,
+      publicUrl: options.publicUrl ?? `http://${hostInUrl(options.host)}:${options.port}`,
       onEvent: (event) => {
         events.inc({ kind: event.kind, route: event.route ?? 'none' })
         logPayment(log, event)
@@ -164,12 +198,20 @@ function paymentGate(
   }
 }
 
-function facilitatorOf(options: ServeOptions, network: typeof base): Facilitator {
-  const { rpcUrl, facilitatorKey, facilitatorUrl } = options
+function hostInUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}
+
+function facilitatorOf(options: ServeOptions, network: PaymentNetwork): Facilitator {
+  const { rpcUrl, facilitatorKey, facilitatorUrl, facilitatorAuth } = options
   if (rpcUrl !== undefined && facilitatorKey !== undefined)
     return localFacilitator({ network, rpcUrl, privateKey: facilitatorKey })
   if (facilitatorUrl === undefined) throw new Error('checked: somebody settles')
-  return httpFacilitator({ url: facilitatorUrl, ...(rpcUrl === undefined ? {} : { rpcUrl }) })
+  return httpFacilitator({
+    url: facilitatorUrl,
+    ...(rpcUrl === undefined ? {} : { rpcUrl }),
+    ...(facilitatorAuth === undefined ? {} : { authorization: facilitatorAuth }),
+  })
 }
 
 function logPayment(log: Logger, { cause, ...event }: PaymentEvent): void {

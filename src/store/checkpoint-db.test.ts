@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -63,8 +63,9 @@ describe('checkpoint', () => {
   test('sets a damaged file aside and starts anew', () => {
     CheckpointDb.open(path, NOW_MS).db.close()
     writeFileSync(path, 'this is not a database, and it is longer than a header'.repeat(100))
-    const { db, setAside } = CheckpointDb.open(path, NOW_MS)
+    const { db, setAside, reason } = CheckpointDb.open(path, NOW_MS)
     expect(setAside).toBe(`${path}.corrupt-${NOW_MS}`)
+    expect(reason).toBe('file is not a database')
     expect(db.load()).toBeNull()
     db.close()
     expect(readdirSync(join(folder, 'deep'))).toContain(`engine.db.corrupt-${NOW_MS}`)
@@ -77,7 +78,43 @@ describe('checkpoint', () => {
     const raw = new Database(path)
     raw.pragma('user_version = 99')
     raw.close()
-    expect(reload()).toBeNull()
+    const { db: fresh, reason } = CheckpointDb.open(path, NOW_MS)
+    expect(reason).toBe('schema version 99')
+    expect(fresh.load()).toBeNull()
+    fresh.close()
+  })
+
+  test('sets a file aside whose pages contradict each other', () => {
+    const { db } = CheckpointDb.open(path, NOW_MS)
+    drain(db.save(checkpoint))
+    db.close()
+    const bytes = readFileSync(path)
+    bytes.fill(0xff, 3 * 4_096, 4 * 4_096)
+    writeFileSync(path, bytes)
+    const { db: fresh, setAside, reason } = CheckpointDb.open(path, NOW_MS)
+    expect(setAside).not.toBeNull()
+    expect(reason).toMatch(/quick_check|malformed/)
+    fresh.close()
+  })
+
+  test('leaves a file alone that another engine holds', () => {
+    const { db } = CheckpointDb.open(path, NOW_MS)
+    drain(db.save(checkpoint))
+    expect(() => CheckpointDb.open(path, NOW_MS)).toThrow(
+      expect.objectContaining({
+        code: 'checkpoint_unusable',
+        cause: expect.objectContaining({ code: 'SQLITE_BUSY' }),
+      }),
+    )
+    db.close()
+    expect(reload()).toEqual(checkpoint)
+    expect(readdirSync(join(folder, 'deep')).filter((name) => name.includes('corrupt'))).toEqual([])
+  })
+
+  test('leaves alone what cannot be opened', () => {
+    mkdirSync(path, { recursive: true })
+    expect(() => CheckpointDb.open(path, NOW_MS)).toThrow(/cannot be used/)
+    expect(readdirSync(join(folder, 'deep'))).toEqual(['engine.db'])
   })
 
   function reload(): Checkpoint | null {

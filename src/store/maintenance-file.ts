@@ -1,5 +1,6 @@
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { OperatingError } from '../domain/errors.ts'
 
 /** The kill switch on disk: maintenance is on as long as the file exists. */
 export class MaintenanceFile {
@@ -9,8 +10,13 @@ export class MaintenanceFile {
     this.#path = path
   }
 
+  /** @throws OperatingError when nobody can tell: a service must not sell because it may not look. */
   read(): boolean {
-    return existsSync(this.#path)
+    try {
+      return statSync(this.#path, { throwIfNoEntry: false }) !== undefined
+    } catch (cause) {
+      throw new OperatingError('maintenance_unreadable', `${this.#path} cannot be read`, { cause })
+    }
   }
 
   /** @throws when the folder cannot be written; then the position has not changed. */

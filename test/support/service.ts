@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text as textOf } from 'node:stream/consumers'
 import { inheritedEnv } from '../../src/config.ts'
-import type { Clock } from '../../src/domain/clock.ts'
+import { end, firstLineOf, launch } from '../../src/roles/child-process.ts'
+import { systemClock } from '../../src/roles/system-clock.ts'
 import type { EvmChain } from '../../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../../src/simulator/evm/evm-chain.ts'
 
@@ -17,19 +18,6 @@ const MAIN = join(import.meta.dirname, '../../dist/main.js')
 const DEMO = join(import.meta.dirname, '../../dist/roles/demo.js')
 const POLL_MS = 50
 const READY_MS_MAX = 45_000
-
-/** System tests work on processes, so they live in real time. */
-const realClock: Clock = {
-  nowMs: () => Date.now(),
-  after(delayMs, task) {
-    const timer = setTimeout(task, delayMs)
-    return () => clearTimeout(timer)
-  },
-  every(periodMs, task) {
-    const timer = setInterval(task, periodMs)
-    return () => clearInterval(timer)
-  },
-}
 
 /** The built service with its venue and its chain, each a process of its own. */
 export type Rig = {
@@ -57,11 +45,11 @@ export async function startRig(): Promise<Rig> {
   try {
     const dataDir = await mkdtemp(join(tmpdir(), 'perpscope-test-'))
     cleanups.push(() => rm(dataDir, { recursive: true, force: true }))
-    const chain = await startEvmChain({ clock: realClock })
+    const chain = await startEvmChain({ clock: systemClock })
     cleanups.push(() => chain.close())
-    const simulator = run(['simulate', '--weight-per-minute', '60000'], 'pipe')
-    cleanups.push(() => end(simulator, 'SIGTERM'))
-    const { venue } = JSON.parse(await firstLine(simulator)) as { venue: { http: string } }
+    const simulator = launch(MAIN, ['simulate', '--weight-per-minute', '60000'], 'pipe')
+    cleanups.push(() => end(simulator))
+    const { venue } = JSON.parse(await firstLineOf(simulator)) as { venue: { http: string } }
     const [port, adminPort] = [await freePort(), await freePort()]
     let service: ChildProcess | null = null
     const rig: Rig = {
@@ -71,7 +59,8 @@ export async function startRig(): Promise<Rig> {
       adminPort,
       dataDir,
       start: async () => {
-        service = run(
+        service = launch(
+          MAIN,
           [
             'serve',
             ...['--source', venue.http, '--port', String(port), '--admin-port', String(adminPort)],
@@ -89,7 +78,7 @@ export async function startRig(): Promise<Rig> {
       },
       stop: async () => {
         if (service === null) return null
-        await end(service, 'SIGTERM')
+        await end(service)
         return service.exitCode
       },
       close,
@@ -105,10 +94,10 @@ export async function startRig(): Promise<Rig> {
 
 /** Resolves when `holds` is true; whatever it throws counts as not yet. */
 export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const deadlineMs = Date.now() + READY_MS_MAX
-  while (Date.now() < deadlineMs) {
+  const deadlineMs = systemClock.nowMs() + READY_MS_MAX
+  while (systemClock.nowMs() < deadlineMs) {
     if (await holds().catch(() => false)) return
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS))
+    await new Promise<void>((resolve) => systemClock.after(POLL_MS, resolve))
   }
   throw new Error(`within ${READY_MS_MAX / 1000} s it did not become true that ${what}`)
 }
@@ -126,53 +115,51 @@ export type Ended = {
   readonly errors: string
 }
 
+/** What a test may do to a command while it runs. */
+export type Meddling = {
+  readonly env?: Readonly<Record<string, string>>
+  /** Called with each line on standard error. */
+  readonly onLine?: (line: string, child: ChildProcess) => void
+}
+
 /** Runs one of our commands to its end. */
 export function runCommand(args: readonly string[]): Promise<Ended> {
   return runToEnd(MAIN, args)
 }
 
-export function runDemo(args: readonly string[]): Promise<Ended> {
-  return runToEnd(DEMO, args)
+export function runDemo(args: readonly string[], meddling: Meddling = {}): Promise<Ended> {
+  return runToEnd(DEMO, args, meddling)
 }
 
-async function runToEnd(script: string, args: readonly string[]): Promise<Ended> {
+/** Processes that `pid` has started, from the system's own list. */
+export function childrenOf(pid: number): { readonly pid: number; readonly command: string }[] {
+  return execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line))
+    .filter((row) => Number(row?.[2]) === pid)
+    .map((row) => ({ pid: Number(row?.[1]), command: row?.[3] ?? '' }))
+    .filter(({ command }) => !command.startsWith('ps '))
+}
+
+async function runToEnd(
+  script: string,
+  args: readonly string[],
+  { env = {}, onLine = () => undefined }: Meddling = {},
+): Promise<Ended> {
   const child = spawn(process.execPath, ['--enable-source-maps', script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: inheritedEnv(),
-  })
-  const [output, errors, [code]] = await Promise.all([
-    textOf(child.stdout),
-    textOf(child.stderr),
-    once(child, 'close') as Promise<[number | null]>,
-  ])
-  return { code, output, errors }
-}
-
-function run(
-  args: readonly string[],
-  output: 'pipe' | 'ignore',
-  env: Readonly<Record<string, string>> = {},
-): ChildProcess {
-  return spawn(process.execPath, ['--enable-source-maps', MAIN, ...args], {
-    stdio: ['ignore', output, 'inherit'],
     env: { ...inheritedEnv(), ...env },
   })
-}
-
-async function firstLine(child: ChildProcess): Promise<string> {
-  if (child.stdout === null) throw new Error('the output of this child is not read')
-  const lines = createInterface({ input: child.stdout })
-  return new Promise((resolve, reject) => {
-    lines.once('line', resolve)
-    child.once('exit', (code) => reject(new Error(`ended with code ${code}`)))
+  const errors: string[] = []
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    errors.push(line)
+    onLine(line, child)
   })
-}
-
-async function end(child: ChildProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  child.kill(signal)
-  await ended
+  const [output, [code]] = await Promise.all([
+    textOf(child.stdout),
+    once(child, 'close') as Promise<[number | null]>,
+  ])
+  return { code, output, errors: errors.join('\n') }
 }
 
 async function freePort(): Promise<number> {

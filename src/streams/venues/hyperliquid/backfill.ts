@@ -2,24 +2,41 @@
 export type BackfillTask = {
   readonly coin: string
   readonly dueMs: number
-  /** Failed attempts so far. */
-  readonly failures: number
+  /** Attempts so far: they failed, or the engine still lacked something after them. */
+  readonly attempts: number
 }
 
 /**
- * The coins whose history is still to be asked, at most one task each. A coin enters when the venue
- * has acknowledged its candles, so that no bar can fall between the history and the live stream, and
- * it leaves when its socket is lost: it will be acknowledged again.
+ * The coins whose history is still to be asked, at most one task each. A coin gets a task when the
+ * venue has acknowledged its candles, so that no bar can fall between the history and the live stream,
+ * and whenever a sweep finds that the engine lacks something. Both end when its socket is lost: it
+ * will be acknowledged again.
  */
 export class Backfill {
+  readonly #acknowledged = new Set<string>()
   readonly #tasks = new Map<string, BackfillTask>()
 
-  add(coin: string, nowMs: number): void {
-    this.#tasks.set(coin, { coin, dueMs: nowMs, failures: 0 })
+  acknowledge(coin: string, nowMs: number): void {
+    this.#acknowledged.add(coin)
+    this.#tasks.set(coin, { coin, dueMs: nowMs, attempts: 0 })
   }
 
   remove(coin: string): void {
+    this.#acknowledged.delete(coin)
     this.#tasks.delete(coin)
+  }
+
+  /** Removes what is not followed any more. */
+  keep(isFollowed: (coin: string) => boolean): void {
+    for (const coin of this.#acknowledged) if (!isFollowed(coin)) this.remove(coin)
+  }
+
+  /** A task for every acknowledged coin that has none and lacks history. */
+  sweep(nowMs: number, isLacking: (coin: string) => boolean): void {
+    for (const coin of this.#acknowledged) {
+      if (!this.#tasks.has(coin) && isLacking(coin))
+        this.#tasks.set(coin, { coin, dueMs: nowMs, attempts: 0 })
+    }
   }
 
   /** The most traded of the coins that are due. It stays until it is `done`. */
@@ -32,13 +49,17 @@ export class Backfill {
     return next
   }
 
-  /** A task that was replaced or removed meanwhile changes nothing, here and below. */
+  /** False for a task that was replaced or removed meanwhile. Such a one changes nothing below. */
+  isCurrent(task: BackfillTask): boolean {
+    return this.#tasks.get(task.coin) === task
+  }
+
   done(task: BackfillTask): void {
-    if (this.#tasks.get(task.coin) === task) this.#tasks.delete(task.coin)
+    if (this.isCurrent(task)) this.#tasks.delete(task.coin)
   }
 
   postpone(task: BackfillTask, dueMs: number): void {
-    if (this.#tasks.get(task.coin) === task)
-      this.#tasks.set(task.coin, { coin: task.coin, dueMs, failures: task.failures + 1 })
+    if (!this.isCurrent(task)) return
+    this.#tasks.set(task.coin, { coin: task.coin, dueMs, attempts: task.attempts + 1 })
   }
 }

@@ -5,6 +5,7 @@ import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
 import type { ContextEvent, MarketEvent } from '../../../domain/event.ts'
 import type { Listing } from '../../../domain/listing.ts'
+import { LISTINGS_MAX } from '../../../domain/listing.ts'
 import { decodeCandleSnapshot } from './bars.ts'
 import { FrameDecoder } from './decode.ts'
 import type { Universe } from './universe.ts'
@@ -317,7 +318,7 @@ describe('a single bad value', () => {
     ['trades', [{ ...trade, px: 1.5 }], 'bad_price'],
     ['trades', [{ ...trade, sz: '0' }], 'bad_size'],
     ['trades', [{ ...trade, time: 1 }], 'bad_time'],
-    ['trades', [{ ...trade, time: RECEIVED_MS + 2 * 86_400_000 }], 'bad_time'],
+    ['trades', [{ ...trade, time: RECEIVED_MS + 60_001 }], 'bad_time'],
     ['trades', [{ ...trade, time: RECEIVED_MS + 0.5 }], 'bad_time'],
     ['trades', [{ ...trade, tid: 2 ** 60 }], 'bad_trade_id'],
     ['trades', [{ ...trade, side: 'C' }], 'bad_side'],
@@ -325,13 +326,16 @@ describe('a single bad value', () => {
     ['trades', [null], 'bad_row'],
     ['candle', { ...bar, i: '1m' }, 'unknown_interval'],
     ['candle', { ...bar, t: RECEIVED_MS + 1 }, 'bad_time'],
+    ['candle', { ...bar, t: RECEIVED_MS + QUARTER_MS }, 'bad_time'],
     ['candle', { ...bar, h: '1.9' }, 'bad_bar'],
     ['candle', { ...bar, v: '-1' }, 'bad_size'],
     ['l2Book', { ...book, levels: [[level('2')], [level('2')]] }, 'bad_book'],
     ['l2Book', { ...book, levels: [[level('2'), level('3')], []] }, 'bad_book'],
     ['l2Book', { ...book, levels: [[level('2', '0')], []] }, 'bad_book'],
     ['l2Book', { ...book, levels: [[]] }, 'bad_book'],
+    ['l2Book', { ...book, time: RECEIVED_MS + 60_001, levels: [[], []] }, 'bad_time'],
     ['bbo', { ...book, bbo: [level('2'), level('1')] }, 'bad_book'],
+    ['bbo', { ...book, time: RECEIVED_MS + 60_001, bbo: [level('1'), null] }, 'bad_time'],
   ] as const)('%s %j is dropped as %s', (channel, data, reason) => {
     expect(decode(frame(channel, data))).toEqual({ kind: 'events', events: [], drops: [reason] })
   })
@@ -347,6 +351,18 @@ describe('a single bad value', () => {
     expect(decode(frame('trades', [{ ...trade, px }]))).toMatchObject(
       isSound ? { events: [{ price: Number(px) }] } : { events: [], drops: ['bad_price'] },
     )
+  })
+
+  test('is no clock that is a minute ahead of ours, nor a bar that ends later', () => {
+    expect(decode(frame('trades', [{ ...trade, time: RECEIVED_MS + 60_000 }]))).toMatchObject({
+      events: [{ timeExchangeMs: RECEIVED_MS + 60_000 }],
+    })
+    const earlyMs = RECEIVED_MS - 60_000
+    const candle = frame('candle', { ...bar, i: '4h', T: RECEIVED_MS + 14_400_000 - 1 })
+    expect(decoderOf(['BTC']).decode(candle, earlyMs)).toMatchObject({
+      events: [{ bar: { openTimeMs: RECEIVED_MS } }],
+      drops: [],
+    })
   })
 
   test('leaves the rest of the frame', () => {
@@ -422,6 +438,22 @@ describe('REST replies', () => {
       ],
       drops: ['bad_listing', 'bad_listing'],
     })
+  })
+
+  test('a universe longer than any that can be is refused as a whole', () => {
+    const meta = (length: number) => ({
+      universe: Array.from({ length }, (_, index) => ({
+        name: `C${index}`,
+        szDecimals: 1,
+        maxLeverage: 3,
+      })),
+    })
+    const refusal = { kind: 'rejected', reason: 'universe_length' }
+    const tooLong = meta(LISTINGS_MAX + 1)
+    expect(decodeMeta(JSON.stringify(tooLong))).toEqual(refusal)
+    expect(decodeMetaAndAssetContexts(JSON.stringify([tooLong, []]), RECEIVED_MS)).toEqual(refusal)
+    const longest = decodeMeta(JSON.stringify(meta(LISTINGS_MAX)))
+    expect(longest).toMatchObject({ kind: 'meta', drops: [] })
   })
 
   test.each(['null', '[]', '{"universe":[]}', '{"universe":[1]}', 'x'])('%s is no meta', (body) => {

@@ -9,6 +9,7 @@ import type { HttpReply, Runtime } from '../../runtime.ts'
 import type { FeedOptions, HistoryRequest } from './feed.ts'
 import { hyperliquidFeed } from './feed.ts'
 import type { FeedNotice } from './notice.ts'
+import { WEIGHT_PER_MINUTE_DEFAULT } from './weight-budget.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const HOUR_MS = 3_600_000
@@ -53,7 +54,7 @@ describe('the start', () => {
   test('says `up` once every socket hears the venue', () => {
     const run = play(new ScriptedVenue({ coins: ['BTC', 'ETH'] }), { sockets: 3 })
     run.advance(5_000)
-    expect(run.of('feed-status')).toMatchObject([{ state: 'up' }])
+    expect(run.of('feed-status')).toMatchObject([{ state: 'up', coins: [] }])
   })
 })
 
@@ -100,7 +101,7 @@ describe('history', () => {
   test('by volume, the longer timeframe first, each as one event', () => {
     const venue = new ScriptedVenue({ coins: ['SMALL', 'BIG'] })
     venue.dayNotionalUsd = (coin) => (coin === 'BIG' ? 2e9 : 1e6)
-    const run = play(venue, { historyOf: cold })
+    const run = play(venue, { needs: cold })
     run.advance(30_000)
     expect(run.of('history')).toMatchObject([
       { coin: 'BIG', timeframe: '4h' },
@@ -111,17 +112,64 @@ describe('history', () => {
     expect(run.of('history').map(({ bars }) => bars.length)).toEqual([250, 1_000, 250, 1_000])
   })
 
-  test.prop([fc.array(fc.integer({ min: 0, max: 20_000 }), { minLength: 4, maxLength: 4 })], {
+  test.prop([fc.array(fc.integer({ min: 0, max: 90_000 }), { minLength: 4, maxLength: 4 })], {
     numRuns: 20,
   })('is asked only after the venue acknowledged the candles of the coin', (delaysMs) => {
     const coins = ['A', 'B', 'C', 'D']
     const venue = new ScriptedVenue({ coins })
     venue.acknowledgeAfterMs = (coin) => delaysMs[coins.indexOf(coin)] ?? 0
-    play(venue, { historyOf: cold }).advance(60_000)
+    play(venue, { needs: cold }).advance(150_000)
     for (const coin of coins) {
       const asked = venue.requests.find(({ body }) => JSON.stringify(body).includes(`"${coin}"`))
       expect(asked?.atMs).toBeGreaterThanOrEqual(venue.acknowledgedMs.get(coin) ?? Infinity)
     }
+  })
+
+  test('carries when it was asked, however long the request waited and the reply took', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B', 'C', 'D'] })
+    venue.replyAfterMs = 700
+    const run = play(venue, { needs: cold, weightPerMinute: 60 })
+    run.advance(600_000)
+    const asked = venue.candleRequests
+    expect(Math.max(...asked.map(({ atMs }) => atMs)) - START_MS).toBeGreaterThan(60_000)
+    expect(run.of('history')).toHaveLength(8)
+    for (const [index, event] of run.of('history').entries()) {
+      expect(event.timeExchangeMs).toBe(asked[index]?.atMs)
+      expect(event.timeReceivedMs).toBe(event.timeExchangeMs + 700)
+      expect(asked[index]?.body).toMatchObject({ req: { endTime: event.timeExchangeMs } })
+    }
+  })
+
+  test('of a coin without bars yet is asked until they come, which is no failure', () => {
+    const venue = new ScriptedVenue({ coins: ['NEW', 'OLD'] })
+    venue.reply = (body) =>
+      JSON.stringify(body).includes('"NEW"') && venue.nowMs < START_MS + 400_000
+        ? { status: 200, body: '[]' }
+        : undefined
+    const run = play(venue, { needs: cold })
+    const attempts = () =>
+      venue.candleRequests.filter(({ body }) => JSON.stringify(body).includes('NEW')).length / 2
+    run.advance(20_000)
+    expect(attempts(), 'soon again').toBeGreaterThan(1)
+    run.advance(370_000)
+    expect(run.lacks('NEW')).toBe(true)
+    expect(attempts(), 'it backs off').toBeLessThan(15)
+    run.advance(320_000)
+    expect(run.lacks('NEW')).toBe(false)
+    expect(run.of('history').filter(({ coin }) => coin === 'OLD')).toHaveLength(2)
+    expect(run.notices).toEqual([])
+  })
+
+  test('that the engine comes to lack later is asked within about a minute', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B'] })
+    const run = play(venue, { needs: cold })
+    run.advance(30_000)
+    run.forget('B')
+    run.advance(61_000)
+    const coins = run.of('history').map(({ coin }) => coin)
+    expect(coins).toEqual(['A', 'A', 'B', 'B', 'B', 'B'])
+    run.advance(300_000)
+    expect(run.of('history'), 'and then no more').toHaveLength(6)
   })
 
   test('a coin that the venue refuses does not hold up the others, and is asked again later', () => {
@@ -131,7 +179,7 @@ describe('history', () => {
       JSON.stringify(body).includes('"BAD"') && refusals-- > 0
         ? { status: 500, body: 'null' }
         : undefined
-    const run = play(venue, { historyOf: cold })
+    const run = play(venue, { needs: cold })
     run.advance(4_000)
     expect(run.of('history').map(({ coin }) => coin)).toEqual(['GOOD', 'GOOD'])
     run.advance(60_000)
@@ -146,23 +194,26 @@ describe('history', () => {
       fc.integer({ min: 1 }),
     ],
     { numRuns: 5 },
-  )('no minute costs the venue limit', (rows, latencyMs, refusalRate, seed) => {
-    const venue = new ScriptedVenue({
-      coins: Array.from({ length: 30 }, (_, index) => `C${index}`),
-      seed,
-    })
-    venue.replyAfterMs = latencyMs
-    venue.reply = () => (venue.random() < refusalRate ? { status: 502, body: '' } : undefined)
-    const run = play(venue, {
-      historyOf: (_, nowMs) => [{ timeframe: '15m', fromMs: nowMs - rows * timeframeMs['15m'] }],
-    })
-    run.advance(100_000)
-    expect(venue.requests.length).toBeGreaterThan(5)
-    for (const { atMs } of venue.charges) {
-      const minute = venue.charges.filter((one) => one.atMs > atMs - 60_000 && one.atMs <= atMs)
-      expect(minute.reduce((sum, { weight }) => sum + weight, 0)).toBeLessThanOrEqual(1_200)
-    }
-  })
+  )(
+    'no minute costs the venue limit, of an engine that never has enough',
+    (rows, latencyMs, refusalRate, seed) => {
+      const venue = new ScriptedVenue({
+        coins: Array.from({ length: 30 }, (_, index) => `C${index}`),
+        seed,
+      })
+      venue.replyAfterMs = latencyMs
+      venue.reply = () => (venue.random() < refusalRate ? { status: 502, body: '' } : undefined)
+      const run = play(venue, {
+        historyOf: (_, nowMs) => [{ timeframe: '15m', fromMs: nowMs - rows * timeframeMs['15m'] }],
+      })
+      run.advance(200_000)
+      expect(venue.requests.length).toBeGreaterThan(5)
+      for (const { atMs } of venue.charges) {
+        const minute = venue.charges.filter((one) => one.atMs > atMs - 60_000 && one.atMs <= atMs)
+        expect(minute.reduce((sum, { weight }) => sum + weight, 0)).toBeLessThanOrEqual(1_200)
+      }
+    },
+  )
 
   test('a 429 pauses every request for 10 to 60 seconds', () => {
     const venue = new ScriptedVenue({ coins: ['A', 'B', 'C'] })
@@ -172,7 +223,7 @@ describe('history', () => {
       isRefused = true
       return { status: 429, body: '' }
     }
-    const run = play(venue, { historyOf: cold })
+    const run = play(venue, { needs: cold })
     run.advance(90_000)
     const [paused] = run.notices.filter((notice) => notice.kind === 'paused')
     const pauseMs = paused?.pauseMs ?? 0
@@ -188,7 +239,7 @@ describe('a lost socket', () => {
     const venue = new ScriptedVenue({ coins: ['BTC', 'ETH'] })
     const run = play(venue, {
       sockets: 2,
-      historyOf: (_, nowMs) => [{ timeframe: '15m', fromMs: nowMs - HOUR_MS }],
+      needs: (_, nowMs) => [{ timeframe: '15m', fromMs: nowMs - HOUR_MS }],
     })
     run.advance(30_000)
     expect(run.of('history')).toHaveLength(2)
@@ -208,6 +259,30 @@ describe('a lost socket', () => {
     expect(run.of('history').map(({ coin }) => coin)).toEqual(['BTC', 'ETH', 'BTC'])
   })
 
+  test('names the coins that came over it, and no others', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B', 'C', 'D', '-OLD', 'F'] })
+    const run = play(venue, {
+      sockets: 2,
+      needs: (_, nowMs) => [{ timeframe: '15m', fromMs: nowMs - HOUR_MS }],
+    })
+    run.advance(30_000)
+    const coinsOf = (socket: number) =>
+      [...(venue.sockets[socket]?.held.values() ?? [])].flatMap(({ type, coin }) =>
+        type === 'candle' ? [coin] : [],
+      )
+    const lost = coinsOf(1)
+    expect(lost.toSorted()).toEqual(['B', 'D', 'F'])
+    venue.sockets[1]?.drop()
+    run.advance(100_000)
+    expect(run.of('feed-status')).toMatchObject([
+      { state: 'up', coins: [] },
+      { state: 'down', coins: lost },
+      { state: 'up', coins: [] },
+    ])
+    const again = run.of('history').slice(5)
+    expect(again.map(({ coin }) => coin)).toEqual(['B', 'D', 'F'])
+  })
+
   test('the feed is up again only when the last lost socket is', () => {
     const venue = new ScriptedVenue({ coins: ['BTC', 'ETH'] })
     const run = play(venue, { sockets: 2 })
@@ -222,17 +297,16 @@ describe('a lost socket', () => {
     const venue = new ScriptedVenue({ coins: ['A', 'B', 'C'] })
     venue.replyAfterMs = 5_000
     const run = play(venue, {
-      historyOf: (_, nowMs) => [{ timeframe: '15m', fromMs: nowMs - HOUR_MS }],
+      needs: (_, nowMs) => [{ timeframe: '15m', fromMs: nowMs - HOUR_MS }],
     })
     run.advance(7_000)
+    expect(venue.candleRequests).toHaveLength(1)
     venue.acknowledgeAfterMs = () => HOUR_MS
     venue.sockets[0]?.drop()
-    run.advance(40_000)
+    run.advance(150_000)
     expect(run.of('feed-status').map(({ state }) => state)).toEqual(['up', 'down', 'up'])
-    expect(
-      run.of('history').map(({ coin }) => coin),
-      'it was on its way',
-    ).toEqual(['A'])
+    expect(run.of('history'), 'what was on its way is from before the loss').toEqual([])
+    expect(venue.candleRequests).toHaveLength(1)
   })
 
   test('the trades that the venue replays are delivered once', () => {
@@ -339,7 +413,7 @@ describe('the universe', () => {
   test('a new coin is subscribed, a delisted one no longer', () => {
     const venue = new ScriptedVenue({ coins: ['BTC', 'ETH'] })
     const run = play(venue, {
-      historyOf: (_, nowMs) => [{ timeframe: '15m', fromMs: nowMs - HOUR_MS }],
+      needs: (_, nowMs) => [{ timeframe: '15m', fromMs: nowMs - HOUR_MS }],
     })
     run.advance(30_000)
     venue.coins = ['BTC', '-ETH', 'NEW']
@@ -357,6 +431,9 @@ describe('the universe', () => {
     venue.trade('NEW')
     run.advance(100)
     expect(run.of('trade').at(-1)).toMatchObject({ coin: 'NEW' })
+    run.forget('ETH')
+    run.advance(130_000)
+    expect(run.of('history'), 'of the delisted one nothing is asked').toHaveLength(3)
   })
 
   test('contexts of another length have it fetched at once', () => {
@@ -428,18 +505,37 @@ type Run = {
   readonly events: MarketEvent[]
   readonly notices: FeedNotice[]
   error: unknown
+  /** The engine has lost what it knew of a coin. */
+  forget(coin: string): void
+  lacks(coin: string): boolean
   of<Kind extends MarketEvent['kind']>(kind: Kind): Extract<MarketEvent, { kind: Kind }>[]
   advance(byMs: number): void
   stop(): void
 }
 
-function play(venue: ScriptedVenue, options: Partial<FeedOptions> = {}): Run {
+/** @param needs what the engine lacks of a coin at first, and again after its connection was lost */
+function play(
+  venue: ScriptedVenue,
+  {
+    needs = () => [],
+    ...options
+  }: Partial<FeedOptions> & { readonly needs?: FeedOptions['historyOf'] } = {},
+): Run {
+  /** Coins whose quarters the engine has folded: all that a real one makes of the events, in short. */
+  const whole = new Set<string>()
+  const fold = (event: MarketEvent) => {
+    if (event.kind === 'history' && event.timeframe === '15m' && event.bars.length > 0)
+      whole.add(event.coin)
+    if (event.kind === 'feed-status') for (const coin of event.coins) whole.delete(coin)
+  }
   const notices: FeedNotice[] = []
   const events: MarketEvent[] = []
   const run: Run = {
     events,
     notices,
     error: undefined,
+    forget: (coin) => whole.delete(coin),
+    lacks: (coin) => !whole.has(coin),
     of: <Kind extends MarketEvent['kind']>(kind: Kind) =>
       events.filter((event): event is Extract<MarketEvent, { kind: Kind }> => event.kind === kind),
     advance: (byMs) => venue.advance(byMs),
@@ -449,9 +545,9 @@ function play(venue: ScriptedVenue, options: Partial<FeedOptions> = {}): Run {
     {
       wsUrl: 'ws://venue',
       infoUrl: 'http://venue/info',
-      weightPerMinute: 1_000,
+      weightPerMinute: WEIGHT_PER_MINUTE_DEFAULT,
       sockets: 1,
-      historyOf: () => [],
+      historyOf: (coin, nowMs) => (whole.has(coin) ? [] : needs(coin, nowMs)),
       onNotice: (notice) => notices.push(notice),
       ...options,
     },
@@ -461,6 +557,7 @@ function play(venue: ScriptedVenue, options: Partial<FeedOptions> = {}): Run {
     next: (batch) => {
       expect(batch.length, 'no batch is empty').toBeGreaterThan(0)
       events.push(...batch)
+      batch.forEach(fold)
     },
     error: (cause) => {
       run.error = cause
@@ -541,7 +638,7 @@ class ScriptedVenue {
     random: this.random,
     connect: (_, outbound) =>
       new Observable<string>((subscriber) => {
-        this.connectionsMs.push(this.#nowMs)
+        this.connectionsMs.push(this.nowMs)
         if (this.isRefusing) {
           subscriber.error(new OperatingError('socket_failed', 'refused'))
           return
@@ -549,7 +646,7 @@ class ScriptedVenue {
         const socket = new ScriptedSocket(subscriber)
         this.sockets.push(socket)
         if (!this.isHanging) {
-          socket.openedMs = this.#nowMs
+          socket.openedMs = this.nowMs
           subscriber.add(outbound.subscribe((text) => this.#hear(socket, text)))
         }
         return () => {
@@ -557,8 +654,8 @@ class ScriptedVenue {
         }
       }),
     post: (_, body) => {
-      this.requests.push({ atMs: this.#nowMs, body })
-      this.charges.push({ atMs: this.#nowMs, weight: 20 })
+      this.requests.push({ atMs: this.nowMs, body })
+      this.charges.push({ atMs: this.nowMs, weight: 20 })
       if (this.isMute) return NEVER
       return timer(this.replyAfterMs, this.#scheduler).pipe(
         map(() => this.reply(body) ?? { status: 200, body: JSON.stringify(this.#answer(body)) }),
@@ -567,7 +664,7 @@ class ScriptedVenue {
   }
 
   advance(byMs: number): void {
-    const untilMs = this.#nowMs + byMs
+    const untilMs = this.nowMs + byMs
     this.#scheduler.maxFrames = untilMs
     this.#scheduler.flush()
     this.#scheduler.frame = untilMs
@@ -596,7 +693,11 @@ class ScriptedVenue {
       .flatMap((one) => (one.type === type ? [one.coin] : []))
   }
 
-  get #nowMs(): number {
+  get candleRequests(): ScriptedVenue['requests'] {
+    return this.requests.filter(({ body }) => JSON.stringify(body).includes('candleSnapshot'))
+  }
+
+  get nowMs(): number {
     return this.#scheduler.now()
   }
 
@@ -611,7 +712,7 @@ class ScriptedVenue {
   }
 
   #hear(socket: ScriptedSocket, text: string): void {
-    socket.heard.push({ atMs: this.#nowMs, text })
+    socket.heard.push({ atMs: this.nowMs, text })
     const { method, subscription } = JSON.parse(text)
     if (method === 'ping') {
       if (this.isPonging) this.#later(LATENCY_MS, () => socket.send({ channel: 'pong' }))
@@ -631,7 +732,7 @@ class ScriptedVenue {
     socket.held.set(key, subscription)
     this.#later(coin === undefined ? LATENCY_MS : this.acknowledgeAfterMs(coin), () => {
       socket.send({ channel: 'subscriptionResponse', data: { method, subscription } })
-      if (type === 'candle') this.acknowledgedMs.set(coin, this.#nowMs)
+      if (type === 'candle') this.acknowledgedMs.set(coin, this.nowMs)
       if (type === 'trades') this.#sendTrades(socket, this.#tradesOf(coin).slice(-30))
     })
   }
@@ -647,7 +748,7 @@ class ScriptedVenue {
 
   #newTrade(coin: string): object {
     this.#tradeId += 1
-    return { coin, side: 'B', px: '100.5', sz: '0.1', time: this.#nowMs, tid: this.#tradeId }
+    return { coin, side: 'B', px: '100.5', sz: '0.1', time: this.nowMs, tid: this.#tradeId }
   }
 
   #sendTrades(socket: ScriptedSocket, trades: readonly object[]): void {
@@ -666,7 +767,7 @@ class ScriptedVenue {
       const [o, h, l, c] = ['100', '101', '99', '100.5']
       rows.push({ t, T: t + stepMs - 1, s: req.coin, i: req.interval, o, h, l, c, v: '5', n: 1 })
     }
-    this.charges.push({ atMs: this.#nowMs, weight: Math.floor(rows.length / 60) })
+    this.charges.push({ atMs: this.nowMs, weight: Math.floor(rows.length / 60) })
     return rows
   }
 

@@ -7,19 +7,22 @@ import {
   defer,
   EMPTY,
   exhaustMap,
+  filter,
+  ignoreElements,
+  interval,
   map,
   merge,
   of,
   retry,
+  tap,
   timer,
 } from 'rxjs'
+import { backOffMs } from '../../../domain/back-off.ts'
 import { OperatingError } from '../../../domain/errors.ts'
 import type { Batch, HistoryEvent, UniverseEvent } from '../../../domain/event.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
-import { backOffMs } from '../../back-off.ts'
 import type { Runtime } from '../../runtime.ts'
-import { rowsWeight } from '../../weight-budget.ts'
 import type { BackfillTask } from './backfill.ts'
 import { Backfill } from './backfill.ts'
 import { decodeCandleSnapshot } from './bars.ts'
@@ -31,6 +34,7 @@ import { socketBatches } from './sockets.ts'
 import type { MetaAndContextsReply, MetaReply } from './universe.ts'
 import { decodeMeta, decodeMetaAndAssetContexts } from './universe.ts'
 import { UniverseRefresh } from './universe-refresh.ts'
+import { candlesWeight } from './weight-budget.ts'
 import type { DropReason, Rejected } from './wire.ts'
 
 /** Bars of one coin from this open time to the present. */
@@ -43,7 +47,10 @@ export type FeedOptions = {
   readonly weightPerMinute: number
   /** Over how many websockets the coins are spread, 1 to 8. */
   readonly sockets: number
-  /** Which past bars the engine still needs of a coin: asked again after every reconnect. */
+  /**
+   * Which past bars the engine still needs of a coin. It must be true as soon as a batch has been
+   * delivered: what remains needed then is asked for again.
+   */
   readonly historyOf: (coin: string, nowMs: number) => readonly HistoryRequest[]
   readonly onNotice?: (notice: FeedNotice) => void
 }
@@ -51,9 +58,10 @@ export type FeedOptions = {
 /** The venue allows ten for one address; the rest is room for overlapping reconnects. */
 const SOCKETS_MAX = 8
 const UNIVERSE_BACK_OFF = { minMs: 1_000, maxMs: 30_000 }
-/** Long, because the weight of a request that fails is gone too. */
+/** Long, because the weight of a request in vain is gone too. */
 const HISTORY_BACK_OFF = { minMs: 5_000, maxMs: 300_000 }
 const REQUEST_PERIOD_MS = 50
+const SWEEP_PERIOD_MS = 60_000
 
 /**
  * The endless event feed of Hyperliquid's own perpetuals. It begins with the universe and all
@@ -81,7 +89,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
     }
     return concat(
       firstUniverse(feed),
-      defer(() => merge(socketBatches(feed, runtime), requestedBatches(feed))),
+      defer(() => merge(socketBatches(feed, runtime), requestedBatches(feed), sweeps(feed))),
     )
   })
 }
@@ -99,8 +107,8 @@ type Feed = Required<FeedOptions> & {
 function firstUniverse(feed: Feed): Observable<Batch> {
   const { info, refresh, roster, runtime } = feed
   const { scheduler, random } = runtime
-  return defer(() => info.ask({ type: 'metaAndAssetCtxs' })).pipe(
-    map((body) => {
+  return defer(() => info.ask(() => ({ type: 'metaAndAssetCtxs' }))).pipe(
+    map(({ body }) => {
       const nowMs = scheduler.now()
       const reply = accepted(decodeMetaAndAssetContexts(body, nowMs), feed)
       refresh.asked(nowMs)
@@ -137,9 +145,9 @@ function nextUniverse(feed: Feed): Observable<Batch> {
   const { info, refresh, runtime } = feed
   return defer(() => {
     refresh.asked(runtime.scheduler.now())
-    return info.ask({ type: 'meta' })
+    return info.ask(() => ({ type: 'meta' }))
   }).pipe(
-    concatMap((body) => {
+    concatMap(({ body }) => {
       const batch = applyUniverse(accepted(decodeMeta(body), feed), feed)
       return batch.length === 0 ? EMPTY : of(batch)
     }),
@@ -151,55 +159,82 @@ function nextUniverse(feed: Feed): Observable<Batch> {
   )
 }
 
+/**
+ * An acknowledgement is one reason to ask for history and not the only one: a reply may have lacked
+ * bars, and the engine may have found a hole of its own. So it is asked, too, what it lacks.
+ */
+function sweeps({ backfill, historyOf, runtime }: Feed): Observable<never> {
+  const { scheduler } = runtime
+  return interval(SWEEP_PERIOD_MS, scheduler).pipe(
+    tap(() => {
+      const nowMs = scheduler.now()
+      backfill.sweep(nowMs, (coin) => historyOf(coin, nowMs).length > 0)
+    }),
+    ignoreElements(),
+  )
+}
+
 /** What the engine lacks of one coin, longest timeframe first: it seeds what 15m then continues. */
 function history(task: BackfillTask, feed: Feed): Observable<Batch> {
   const { backfill, historyOf, runtime } = feed
-  const { scheduler, random } = runtime
-  return defer(() => {
-    const requests = historyOf(task.coin, scheduler.now()).toSorted(
+  const lacking = () => historyOf(task.coin, runtime.scheduler.now())
+  const replies = defer(() => {
+    const requests = lacking().toSorted(
       (one, other) => timeframeMs[other.timeframe] - timeframeMs[one.timeframe],
     )
-    const done = defer(() => {
-      backfill.done(task)
-      return EMPTY
-    })
-    return concat(...requests.map((request) => bars(task.coin, request, feed)), done)
-  }).pipe(
+    return concat(...requests.map((request) => bars(task, request, feed)))
+  })
+  const judgement = defer(() => {
+    // The engine takes a batch in as it is published, so it has everything by now. What it still
+    // lacks the venue did not tell yet: of a new coin, nothing before its first trade.
+    if (lacking().length === 0) backfill.done(task)
+    else postpone(task, feed)
+    return EMPTY
+  })
+  return concat(replies, judgement).pipe(
     catchError((cause: unknown) => {
       noteFailure('candleSnapshot', cause, feed)
-      const delayMs = backOffMs(HISTORY_BACK_OFF, task.failures + 1, random())
-      backfill.postpone(task, scheduler.now() + delayMs)
+      postpone(task, feed)
       return EMPTY
     }),
   )
 }
 
-function bars(coin: string, request: HistoryRequest, feed: Feed): Observable<Batch> {
-  const { info, runtime } = feed
+function postpone(task: BackfillTask, { backfill, runtime }: Feed): void {
+  const delayMs = backOffMs(HISTORY_BACK_OFF, task.attempts + 1, runtime.random())
+  backfill.postpone(task, runtime.scheduler.now() + delayMs)
+}
+
+function bars(task: BackfillTask, request: HistoryRequest, feed: Feed): Observable<Batch> {
+  const { backfill, info, runtime } = feed
+  const { coin } = task
   const { timeframe, fromMs } = request
-  return defer(() => {
-    const endTime = runtime.scheduler.now()
-    const req = { coin, interval: timeframe, startTime: fromMs, endTime }
-    return info.ask({ type: 'candleSnapshot', req })
-  }).pipe(
-    map((body) => {
+  const exchange = info.ask((askedMs) => ({
+    type: 'candleSnapshot',
+    req: { coin, interval: timeframe, startTime: fromMs, endTime: askedMs },
+  }))
+  return defer(() => (backfill.isCurrent(task) ? exchange : EMPTY)).pipe(
+    map(({ body, askedMs }) => {
       const nowMs = runtime.scheduler.now()
       const reply = accepted(decodeCandleSnapshot(body, { coin, ...request }, nowMs), feed)
-      info.debit(rowsWeight('candleSnapshot', reply.rows))
-      const stamp = { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
+      info.debit(candlesWeight(reply.rows))
+      const stamp = { timeExchangeMs: askedMs, timeReceivedMs: nowMs }
       const event: HistoryEvent = { kind: 'history', coin, timeframe, bars: reply.bars, ...stamp }
       return [event]
     }),
+    // Asked over a connection that was lost since, it would hide what was missed after it.
+    filter(() => backfill.isCurrent(task)),
   )
 }
 
 /** @returns the event to publish; nothing when the universe is the one that we have. */
 function applyUniverse(
   { universe }: MetaReply | MetaAndContextsReply,
-  { decoder, roster, runtime }: Feed,
+  { backfill, decoder, roster, runtime }: Feed,
 ): readonly UniverseEvent[] {
   if (!roster.setUniverse(universe)) return []
   decoder.setUniverse(universe)
+  backfill.keep((coin) => roster.follows(coin))
   const nowMs = runtime.scheduler.now()
   const stamp = { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
   return [{ kind: 'universe', listings: roster.listings, ...stamp }]

@@ -3,8 +3,8 @@ import { concat, defer, map, throwError, timeout } from 'rxjs'
 import { OperatingError } from '../../../domain/errors.ts'
 import { admission } from '../../admission.ts'
 import type { HttpReply, Runtime } from '../../runtime.ts'
-import { WeightBudget } from '../../weight-budget.ts'
 import type { OnNotice } from './notice.ts'
+import { WeightBudget } from './weight-budget.ts'
 
 type InfoRequest =
   | { readonly type: 'meta' | 'metaAndAssetCtxs' }
@@ -17,6 +17,9 @@ type InfoRequest =
         readonly endTime: number
       }
     }
+
+/** `askedMs` is when the request left: what the body says of later is not yet the last word. */
+type InfoReply = { readonly body: string; readonly askedMs: number }
 
 /** Of every request that we make, before the part that depends on the rows of the reply. */
 const REQUEST_WEIGHT = 20
@@ -43,16 +46,24 @@ export class InfoClient {
     this.#budget = new WeightBudget(options.weightPerMinute, runtime.scheduler.now())
   }
 
-  /** Waits for its turn in the budget, then emits the reply's body or fails with an OperatingError. */
-  ask(request: InfoRequest): Observable<string> {
+  /**
+   * Waits for its turn in the budget, then emits the reply or fails with an OperatingError.
+   * @param requestAt makes the request once it is its turn, which can be minutes later
+   */
+  ask(requestAt: (askedMs: number) => InfoRequest): Observable<InfoReply> {
     const { scheduler, post } = this.#runtime
-    const late = () => new OperatingError('request_timeout', `${request.type} took too long`)
+    const exchange = defer(() => {
+      const askedMs = scheduler.now()
+      const request = requestAt(askedMs)
+      const late = () => new OperatingError('request_timeout', `${request.type} took too long`)
+      return post(this.#url, request).pipe(
+        timeout({ first: REPLY_MS_MAX, scheduler, with: () => throwError(late) }),
+        map((reply) => ({ body: this.#bodyOf(reply, request), askedMs })),
+      )
+    })
     return concat(
       admission((nowMs) => this.#budget.take(REQUEST_WEIGHT, nowMs), scheduler),
-      defer(() => post(this.#url, request)).pipe(
-        timeout({ first: REPLY_MS_MAX, scheduler, with: () => throwError(late) }),
-        map((reply) => this.#bodyOf(reply, request)),
-      ),
+      exchange,
     )
   }
 

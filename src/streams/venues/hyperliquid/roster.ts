@@ -71,6 +71,10 @@ export class Roster {
     return true
   }
 
+  follows(coin: string): boolean {
+    return this.#followed.has(coin)
+  }
+
   coinsOf(socket: number): readonly string[] {
     return [...this.#followed].filter(([, index]) => index === socket).map(([coin]) => coin)
   }

@@ -15,10 +15,10 @@ import {
   throwError,
   timer,
 } from 'rxjs'
+import { backOffMs } from '../../../domain/back-off.ts'
 import { OperatingError } from '../../../domain/errors.ts'
 import type { Batch, FeedStatusEvent } from '../../../domain/event.ts'
 import { admission } from '../../admission.ts'
-import { backOffMs } from '../../back-off.ts'
 import type { Runtime } from '../../runtime.ts'
 import { TokenBucket } from '../../token-bucket.ts'
 import type { Backfill } from './backfill.ts'
@@ -54,7 +54,7 @@ const CONNECTIONS = { capacity: 10, perMinute: 18 }
 
 /**
  * The sockets of one feed. A lost or silent one is replaced; what may have been missed is said
- * in-band: `down` when any socket is lost, `up` once all of them hear the venue.
+ * in-band: `down` with the coins of a socket that is lost, `up` once all of them hear the venue.
  */
 export function socketBatches(options: SocketsOptions, runtime: Runtime): Observable<Batch> {
   const nowMs = runtime.scheduler.now()
@@ -160,8 +160,9 @@ function understood(frame: Frame, session: Session, shared: Shared): Batch {
       return replays.fresh(frame.events)
     }
     case 'acknowledged':
-      if (frame.channel === 'candle' && frame.coin !== null)
-        backfill.add(frame.coin, runtime.scheduler.now())
+      // The late word on a coin that was delisted meanwhile is not for us.
+      if (frame.channel === 'candle' && frame.coin !== null && roster.follows(frame.coin))
+        backfill.acknowledge(frame.coin, runtime.scheduler.now())
       return []
     case 'pong':
       session.ponged()
@@ -183,7 +184,7 @@ function understood(frame: Frame, session: Session, shared: Shared): Batch {
 /** @returns the word that the feed is whole, with the last socket that was missing. */
 function found(socket: number, { up, sockets, runtime }: Shared): FeedStatusEvent | undefined {
   up.add(socket)
-  return up.size === sockets ? status('up', 'connected', runtime) : undefined
+  return up.size === sockets ? status('up', 'connected', [], runtime) : undefined
 }
 
 function lost(
@@ -192,16 +193,19 @@ function lost(
   cause: unknown,
 ): FeedStatusEvent {
   up.delete(socket)
-  for (const coin of roster.coinsOf(socket)) backfill.remove(coin)
-  return status('down', cause instanceof OperatingError ? cause.code : 'internal_error', runtime)
+  const coins = roster.coinsOf(socket)
+  for (const coin of coins) backfill.remove(coin)
+  const reason = cause instanceof OperatingError ? cause.code : 'internal_error'
+  return status('down', reason, coins, runtime)
 }
 
 function status(
   state: FeedStatusEvent['state'],
   reason: string,
+  coins: readonly string[],
   { scheduler }: Runtime,
 ): FeedStatusEvent {
   const nowMs = scheduler.now()
   const stamp = { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
-  return { kind: 'feed-status', feed: 'venue', state, reason, ...stamp }
+  return { kind: 'feed-status', feed: 'venue', state, reason, coins, ...stamp }
 }

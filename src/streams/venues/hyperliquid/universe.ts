@@ -1,5 +1,6 @@
 import type { ContextEvent } from '../../../domain/event.ts'
 import type { Listing } from '../../../domain/listing.ts'
+import { LISTINGS_MAX } from '../../../domain/listing.ts'
 import { decodeContext } from './contexts.ts'
 import type { DropReason, Rejected, Wire } from './wire.ts'
 import { integerBetween, isWire, rejected } from './wire.ts'
@@ -21,7 +22,6 @@ export type MetaAndContextsReply = Omit<MetaReply, 'kind'> & {
   readonly contexts: readonly ContextEvent[]
 }
 
-const LISTINGS_MAX = 10_000
 const COIN_LENGTH_MAX = 32
 const SIZE_DECIMALS_MAX = 12
 const LEVERAGE_MAX = 1_000
@@ -75,8 +75,8 @@ export function joinContexts(
 }
 
 function readMeta({ universe: rows }: Wire): MetaReply | Rejected {
-  if (!Array.isArray(rows) || rows.length === 0 || rows.length > LISTINGS_MAX)
-    return rejected('bad_shape')
+  if (!Array.isArray(rows) || rows.length === 0) return rejected('bad_shape')
+  if (rows.length > LISTINGS_MAX) return rejected('universe_length')
   const drops: DropReason[] = []
   const seen = new Set<string>()
   const universe = rows.map((row) => {

@@ -37,6 +37,7 @@ export type RejectReason =
   | 'bad_shape'
   | 'bad_compression'
   | 'unknown_channel'
+  | 'universe_length'
   /** Contexts carry no names: without a universe of their length they belong to nobody. */
   | 'context_length'
 
@@ -53,8 +54,11 @@ const DECIMAL_LENGTH_MAX = 40
 const DECIMAL = /^-?\d+(\.\d+)?$/
 
 const TIME_MS_MIN = Date.UTC(2015, 0)
-/** Clocks differ; a time further ahead than this would spoil every series that takes it in. */
-const TIME_AHEAD_MS_MAX = 86_400_000
+/**
+ * Clocks differ; a time further ahead than this would spoil every series that takes it in. It is for
+ * instants that have passed: an event's, a bar's opening. A bar's end (`T`) lies ahead and is not read.
+ */
+const TIME_AHEAD_MS_MAX = 60_000
 
 /** The venue writes decimals as strings, plainly: no exponent, no sign but minus, no blank. */
 function decimal(value: unknown): number | undefined {

@@ -1,6 +1,6 @@
-import { TokenBucket } from './token-bucket.ts'
+import { TokenBucket } from '../../token-bucket.ts'
 
-/** The venue allows 1,200 a minute and address. */
+/** What we plan with; the venue allows 1,200 a minute and address. */
 export const WEIGHT_PER_MINUTE_DEFAULT = 1_000
 
 /**
@@ -13,16 +13,16 @@ const BURST_WEIGHT_MIN = 100
 const PAUSE_MS_MIN = 10_000
 const PAUSE_MS_MAX = 60_000
 
-/** Rows of a reply that cost one further weight. */
-const rowsPerWeight = { candleSnapshot: 60, fundingHistory: 20 } as const
+/** Candles of a reply that cost one further weight. */
+const CANDLES_PER_WEIGHT = 60
 
-/** What a reply costs on top of its request, known only once it has arrived. */
-export function rowsWeight(request: keyof typeof rowsPerWeight, rows: number): number {
-  return Math.floor(rows / rowsPerWeight[request])
+/** What a reply to `candleSnapshot` costs on top of its request, known only once it has arrived. */
+export function candlesWeight(rows: number): number {
+  return Math.floor(rows / CANDLES_PER_WEIGHT)
 }
 
 /**
- * The REST weight that we may spend at a venue. For requests that are made one after the other: the
+ * The REST weight that we may spend at the venue. For requests that are made one after the other: the
  * late debit of several at once could pass the limit.
  */
 export class WeightBudget {

@@ -1,7 +1,6 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
-import { TokenBucket } from './token-bucket.ts'
-import { rowsWeight, WEIGHT_PER_MINUTE_DEFAULT, WeightBudget } from './weight-budget.ts'
+import { candlesWeight, WEIGHT_PER_MINUTE_DEFAULT, WeightBudget } from './weight-budget.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const VENUE_LIMIT = 1_200
@@ -25,8 +24,8 @@ describe('weight budget', () => {
         nowMs += waitMs
       spent.push({ atMs: nowMs, weight: 20 })
       nowMs += tookMs
-      budget.debit(rowsWeight('candleSnapshot', rows), nowMs)
-      spent.push({ atMs: nowMs, weight: rowsWeight('candleSnapshot', rows) })
+      budget.debit(candlesWeight(rows), nowMs)
+      spent.push({ atMs: nowMs, weight: candlesWeight(rows) })
     }
     for (const { atMs } of spent) {
       const minute = spent.filter((one) => one.atMs > atMs - 60_000 && one.atMs <= atMs)
@@ -55,36 +54,11 @@ describe('weight budget', () => {
   )
 
   test.each([
-    ['candleSnapshot', 59, 0],
-    ['candleSnapshot', 1_000, 16],
-    ['fundingHistory', 500, 25],
-  ] as const)('%s of %i rows costs %i more', (request, rows, weight) => {
-    expect(rowsWeight(request, rows)).toBe(weight)
-  })
-})
-
-describe('token bucket', () => {
-  test.prop([
-    fc.array(fc.record({ stepMs: fc.integer({ min: -500, max: 5_000 }), cost: fc.nat(9) })),
-  ])('the wait that it names is enough and not too long', (steps) => {
-    const bucket = new TokenBucket({ capacity: 10, perMinute: 60 }, START_MS)
-    let nowMs = START_MS
-    for (const { stepMs, cost } of steps) {
-      nowMs += stepMs
-      const waitMs = bucket.take(cost, nowMs)
-      if (waitMs === 0) continue
-      expect(waitMs).toBeLessThanOrEqual(10_000)
-      nowMs += waitMs + 1
-      expect(bucket.take(cost, nowMs)).toBe(0)
-    }
-  })
-
-  test('takes what is there, in whole units', () => {
-    const bucket = new TokenBucket({ capacity: 5, perMinute: 60 }, START_MS)
-    expect(bucket.takeUpTo(3, START_MS)).toBe(3)
-    expect(bucket.takeUpTo(3, START_MS)).toBe(2)
-    expect(bucket.takeUpTo(3, START_MS + 1_500)).toBe(1)
-    bucket.debit(2, START_MS + 1_500)
-    expect(bucket.takeUpTo(3, START_MS + 1_500)).toBe(0)
+    [59, 0],
+    [60, 1],
+    [1_000, 16],
+    [5_000, 83],
+  ])('a reply of %i candles costs %i more', (rows, weight) => {
+    expect(candlesWeight(rows)).toBe(weight)
   })
 })

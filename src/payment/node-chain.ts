@@ -1,0 +1,16 @@
+import { BaseError, createPublicClient, http } from 'viem'
+import { OperatingError } from '../domain/errors.ts'
+
+const RPC_MS_MAX = 5_000
+
+/** Which chain a node serves. @throws OperatingError, without the URL, which may hold a key */
+export async function nodeChainId(rpcUrl: string): Promise<number> {
+  const transport = http(rpcUrl, { timeout: RPC_MS_MAX, retryCount: 0 })
+  try {
+    return await createPublicClient({ transport }).getChainId()
+  } catch (cause) {
+    const why =
+      cause instanceof BaseError ? `${cause.shortMessage} ${cause.details}` : String(cause)
+    throw new OperatingError('node_unanswered', why)
+  }
+}
