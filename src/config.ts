@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { InvalidArgumentError, Option } from 'commander'
+import { WEIGHT_PER_MINUTE_DEFAULT } from './streams/venues/hyperliquid/weight-budget.ts'
 
 /**
  * Every option of every command: flag, environment variable, default, help line. Nothing else in the
@@ -102,7 +103,7 @@ export const serveOptions: readonly Option[] = [
     'PERPSCOPE_WEIGHT_PER_MINUTE',
     "share of the venue's 1200 REST weight per minute to plan with",
   )
-    .default(1_000)
+    .default(WEIGHT_PER_MINUTE_DEFAULT)
     .argParser(positive),
   option('--access-log <on|off>', 'PERPSCOPE_ACCESS_LOG', 'one line per request')
     .choices(['on', 'off'])
@@ -133,7 +134,7 @@ export const simulateOptions: readonly Option[] = [
   option(
     '--start-ms <time>',
     'PERPSCOPE_START_MS',
-    'simulated time at the start, Unix ms (default: now)',
+    'simulated time at the start, Unix ms (default: now); with a fixed one and a seed two runs are identical, but a service on the real clock wants the default',
   ).argParser(integer),
   option(
     '--candles <dir>',

@@ -199,6 +199,31 @@ describe('the service', () => {
     expect(metrics).toMatch(/^perpscope_payments\{state="unknown"\} 0$/m)
   })
 
+  test('what was bought is given again while the engine is down, and kept during maintenance', async () => {
+    const headers = { 'payment-signature': await pay(25_000n) }
+    const bought = await (await fetch(`${rig.url}/pulse/BTC`, { headers })).text()
+    await fetch(`${rig.adminUrl}/engine/restart`, { method: 'POST' })
+    await until('the engine is unavailable', async () => {
+      const health = (await (await fetch(`${rig.url}/health`)).json()) as { engine: string }
+      return health.engine === 'unavailable'
+    })
+    expect(await (await fetch(`${rig.url}/pulse/BTC`, { headers })).text()).toBe(bought)
+    await runCommand(['maintenance', 'on', '--admin-port', String(rig.adminPort)])
+    try {
+      const kept = await fetch(`${rig.url}/pulse/BTC`, { headers })
+      expect(kept.status).toBe(503)
+      expect(await kept.json()).toMatchObject({ code: 'maintenance', charged: true })
+      const fresh = { 'payment-signature': await pay(25_000n) }
+      const refused = await fetch(`${rig.url}/pulse/BTC`, { headers: fresh })
+      expect(refused.status).toBe(503)
+      expect(await refused.json()).toMatchObject({ code: 'maintenance', charged: false })
+    } finally {
+      await runCommand(['maintenance', 'off', '--admin-port', String(rig.adminPort)])
+    }
+    expect(await (await fetch(`${rig.url}/pulse/BTC`, { headers })).text()).toBe(bought)
+    await untilAnswerable(rig.url, 'BTC')
+  })
+
   test('an unpaid call with the placeholder of the path template is quoted', async () => {
     expect((await fetch(`${rig.url}/pulse/{coin}`)).status).toBe(402)
   })

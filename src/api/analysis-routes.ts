@@ -60,7 +60,7 @@ const COIN_CHARACTERS_MAX = 64
 /** Raw, as some clients send it; the router decodes the other form to this one. */
 const COIN_PLACEHOLDER = '{coin}'
 
-const MAINTENANCE_RETRY_SECONDS = 3600
+export const MAINTENANCE_RETRY_SECONDS = 3600
 /** An engine is restarted, and a feed reconnected, within seconds. */
 const RETRY_SECONDS = 5
 
@@ -85,11 +85,13 @@ export async function analysisRoutes(
   await payment?.(app)
 
   const refuseMaintenance = (
-    _request: FastifyRequest,
+    request: FastifyRequest,
     reply: FastifyReply,
     done: HookHandlerDoneFunction,
   ): void => {
-    if (maintenance.isOn) send(reply, underMaintenance())
+    // A payment first learns whether it was charged before; a new one is refused right after that.
+    const mayBeKnown = payment !== null && hasPayment(request.headers)
+    if (maintenance.isOn && !mayBeKnown) send(reply, underMaintenance())
     else done()
   }
 
@@ -98,11 +100,9 @@ export async function analysisRoutes(
       url: `/${contract.id}/:coin`,
       config: { x402: saleOf(contract) },
       exposeHeadRoute: false,
-      onRequest: [
-        refuseMaintenance,
-        ...(quoteLimit === null ? [] : [quoteLimit]),
-        refuseUnanswerable(contract, options),
-      ],
+      onRequest: [refuseMaintenance, ...(quoteLimit === null ? [] : [quoteLimit])],
+      // After the payment's look at what was bought before, which needs nothing of ours.
+      preValidation: refuseUnanswerable(contract, options),
     }
     const handler = answer(contract, options)
     app.route({ ...route, method: 'GET', handler })
@@ -116,8 +116,12 @@ export async function analysisRoutes(
 
 /** Checks parameters, engine and freshness, and keeps what it understood for the handler. */
 function refuseUnanswerable(contract: AnalysisContract, options: AnalysisRoutesOptions) {
-  const { clock, engine } = options
+  const { clock, engine, maintenance } = options
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
+    if (maintenance.isOn) {
+      send(reply, underMaintenance())
+      return
+    }
     const nowMs = clock.nowMs()
     const call = understand(contract, request, nowMs, options)
     if (call.kind === 'refusal') {

@@ -12,7 +12,7 @@ export function refuseBrokenRequest(
   socket: Socket,
   requestId: string,
 ): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  if (error.code === 'ECONNRESET' || !socket.writable || isAnswering(socket)) {
     socket.destroy()
     return
   }
@@ -31,6 +31,14 @@ export function refuseBrokenRequest(
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () =>
     socket.destroy(),
   )
+}
+
+/**
+ * A request before the broken one is still at work on this socket. What is written now would be taken
+ * for its answer, and perhaps deny a charge that is about to happen.
+ */
+function isAnswering(socket: Socket & { readonly _httpMessage?: object | null }): boolean {
+  return socket._httpMessage !== undefined && socket._httpMessage !== null
 }
 
 function brokenRequest(

@@ -42,8 +42,8 @@ export type ProblemFacts = {
   readonly didYouMean?: readonly string[]
   /** The same signed payment can be sent again. */
   readonly paymentReusable?: boolean
-  /** null only while the outcome of a settlement is unknown. */
-  readonly charged?: false | null
+  /** false unless told; null only while the outcome of a settlement is unknown. */
+  readonly charged?: boolean | null
   /** Further members for one code, such as `have` and `need`. */
   readonly more?: Readonly<Record<string, string | number>>
 }

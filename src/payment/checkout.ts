@@ -116,6 +116,27 @@ export class Checkout {
     }
   }
 
+  /**
+   * The answer that this very payment bought here before. It needs nothing of the host, so it is given
+   * before any check that only a new sale must pass.
+   */
+  async recall(request: FastifyRequest, terms: Terms): Promise<Answer | null> {
+    let offer: Offer
+    try {
+      const envelope = decodeEnvelope(paymentHeader(request.headers) ?? '')
+      const requirement = requirementFor(envelope, terms.requirements)
+      if ('reason' in requirement) return null
+      offer = this.#offer(request, terms, requirement, decodeExactPayload(envelope.payload))
+    } catch (cause) {
+      // What is wrong with it is told in its turn.
+      if (cause instanceof MalformedPayment) return null
+      throw cause
+    }
+    const before = this.#claims.find(offer.id) ?? this.#row(offer.key)
+    const isSame = before?.payloadHash === offer.payloadHash && before.binding === offer.binding
+    return isSame ? this.#earlier(request, offer) : null
+  }
+
   /** @returns the sale that the handler shall work for, or the answer that ends the request */
   async admit(request: FastifyRequest, terms: Terms): Promise<Sale | Answer> {
     const caller = callerKey(request.ip)

@@ -18,6 +18,7 @@ import type { PaymentLedger } from './ledger.ts'
 import type { PaymentNetwork } from './networks.ts'
 import { hasPayment } from './payload.ts'
 import type { PaymentEvent } from './payment-event.ts'
+import { keptForLater } from './refusals.ts'
 import type { PaidRoute, Terms } from './terms.ts'
 import { termsOf } from './terms.ts'
 
@@ -38,8 +39,12 @@ export type PaymentOptions = {
   /** Where buyers reach the service, such as `https://api.example.com`. */
   readonly publicUrl: string
   readonly limits?: Partial<PaymentLimits>
+  /** While the host refuses everything, answers that were bought before are kept, not given. */
+  readonly closure?: Closure
   readonly onEvent?: (event: PaymentEvent) => void
 }
+
+export type Closure = { isClosed(): boolean; readonly retryAfterSeconds: number }
 
 const limitsByDefault: PaymentLimits = {
   paidCallsPerWalletPerMinute: 20,
@@ -50,6 +55,7 @@ const SWEEP_ROWS_MAX = 256
 const SWEEP_MS = 10_000
 /** Between two slices when there is more to remove. */
 const SWEEP_AGAIN_MS = 50
+const KEPT_AFTER_CLOSURE_MS = 2 * 3_600_000
 
 /**
  * Sells the answers of routes that declare `config.x402`. Bound to routes, not to URLs: whatever target,
@@ -62,8 +68,10 @@ export const payments: FastifyPluginAsync<PaymentOptions> = Object.assign(regist
   [Symbol.for('fastify.display-name')]: 'payments',
 })
 
+const neverClosed: Closure = { isClosed: () => false, retryAfterSeconds: 0 }
+
 async function register(app: FastifyInstance, options: PaymentOptions): Promise<void> {
-  const { networks, ledger, clock, onEvent = () => undefined } = options
+  const { networks, ledger, clock, onEvent = () => undefined, closure = neverClosed } = options
   const payTo = getAddress(options.payTo)
   const checkout = new Checkout({
     ...options,
@@ -82,6 +90,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
       `${route.url}: only what is read can be sold; a payment is not bound to a body`,
     )
     if (!termsByRoute.has(paid)) termsByRoute.set(paid, termsOf(paid, { networks, payTo }))
+    route.preParsing = [...listOf(route.preParsing), recall]
     route.preHandler = [...listOf(route.preHandler), admit]
     if (route.method === 'GET') route.onSend = [...listOf(route.onSend), settleThenSend]
   })
@@ -91,10 +100,15 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     if (request.routeOptions.config.x402 !== undefined) termsOfRoute(request)
   })
 
+  let closedUntilMs = Number.NEGATIVE_INFINITY
   function sweep(): void {
     let full = false
     try {
-      full = ledger.sweep(clock.nowMs(), SWEEP_ROWS_MAX) === SWEEP_ROWS_MAX
+      const nowMs = clock.nowMs()
+      if (closure.isClosed()) closedUntilMs = nowMs
+      // Buyers who were sent away for an hour find their answers when they come back.
+      if (nowMs - closedUntilMs > KEPT_AFTER_CLOSURE_MS)
+        full = ledger.sweep(nowMs, SWEEP_ROWS_MAX) === SWEEP_ROWS_MAX
     } catch (cause) {
       // Rows stay longer than they should; sales go on for as long as they can be written.
       onEvent({ kind: 'failed', route: null, cause })
@@ -103,6 +117,15 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
   }
   let cancelSweep = clock.after(SWEEP_MS, sweep)
   app.addHook('onClose', async () => cancelSweep())
+
+  /** Before the host's `preValidation`: what was bought needs no engine, no coin and no fresh data. */
+  async function recall(request: FastifyRequest, reply: FastifyReply) {
+    if (request.method === 'HEAD' || !hasPayment(request.headers)) return undefined
+    const answer = await checkout.recall(request, termsOfRoute(request))
+    if (answer === null) return undefined
+    const isKept = closure.isClosed() && answer.status === 200
+    return sendAnswer(reply, isKept ? keptForLater(request, closure.retryAfterSeconds) : answer)
+  }
 
   async function admit(request: FastifyRequest, reply: FastifyReply) {
     const terms = termsOfRoute(request)

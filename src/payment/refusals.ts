@@ -51,6 +51,17 @@ export function unavailable(request: FastifyRequest): Answer {
   })
 }
 
+/** The host is closed, but this payment was taken before. */
+export function keptForLater(request: FastifyRequest, retryAfterSeconds: number): Answer {
+  return refuse(request, 'maintenance', {
+    detail:
+      'This payment was charged and its answer is kept. Send the same payment again after the maintenance.',
+    retryAfterSeconds,
+    paymentReusable: true,
+    charged: true,
+  })
+}
+
 export function lapsed(request: FastifyRequest): Answer {
   return refuse(request, 'engine_timeout', {
     detail: 'No answer was ready in time. Nothing was charged: send the same payment again.',

@@ -38,8 +38,11 @@ export function startEngine(
   log: Logger,
 ): RunningEngine {
   const startedAtMs = clock.nowMs()
-  const { db, setAside } = CheckpointDb.open(join(options.dataDir, 'engine.db'), startedAtMs)
-  if (setAside !== null) log.error({ setAside }, 'checkpoint was unreadable and has been set aside')
+  const { db, setAside, reason } = CheckpointDb.open(
+    join(options.dataDir, 'engine.db'),
+    startedAtMs,
+  )
+  if (setAside !== null) log.error({ setAside, reason }, 'checkpoint has been set aside')
 
   const processor = new Processor(analyses, options.version)
   const checkpoint = db.load()

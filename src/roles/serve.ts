@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { buildAdminServer } from '../api/admin-server.ts'
 import type { PaymentGate } from '../api/analysis-routes.ts'
+import { MAINTENANCE_RETRY_SECONDS } from '../api/analysis-routes.ts'
 import { MaintenanceSwitch } from '../api/maintenance-switch.ts'
 import { buildServer } from '../api/server.ts'
 import { pulse } from '../compute/analyses/pulse/pulse.ts'
@@ -78,7 +79,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     clock: systemClock,
     version,
     exampleCoin: EXAMPLE_COIN,
-    payment: ledger === null ? null : paymentGate(options, network, ledger, log, metrics),
+    payment:
+      ledger === null ? null : paymentGate({ options, network, ledger, maintenance, log, metrics }),
     quoteLimit: ledger === null ? null : quoteLimit(),
     logger: log,
     accessLog: options.accessLog === 'on',
@@ -158,13 +160,21 @@ function spawnEngineThread(options: EngineOptions): SpawnEngine {
   }
 }
 
-function paymentGate(
-  options: ServeOptions,
-  network: PaymentNetwork,
-  ledger: PaymentLedger,
-  log: Logger,
-  metrics: Registry,
-): PaymentGate {
+function paymentGate({
+  options,
+  network,
+  ledger,
+  maintenance,
+  log,
+  metrics,
+}: {
+  readonly options: ServeOptions
+  readonly network: PaymentNetwork
+  readonly ledger: PaymentLedger
+  readonly maintenance: MaintenanceSwitch
+  readonly log: Logger
+  readonly metrics: Registry
+}): PaymentGate {
   const events = new Counter({
     name: 'perpscope_payment_events_total',
     help: 'What happened to quotes and payments.',
@@ -190,6 +200,10 @@ function paymentGate(
       ledger,
       clock: systemClock,
       publicUrl: options.publicUrl ?? `http://${hostInUrl(options.host)}:${options.port}`,
+      closure: {
+        isClosed: () => maintenance.isOn,
+        retryAfterSeconds: MAINTENANCE_RETRY_SECONDS,
+      },
       onEvent: (event) => {
         events.inc({ kind: event.kind, route: event.route ?? 'none' })
         logPayment(log, event)

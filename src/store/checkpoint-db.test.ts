@@ -60,6 +60,16 @@ describe('checkpoint', () => {
     expect(coins?.size).toBe(149)
   })
 
+  test('does not read a list of coins whose bytes changed on disk', () => {
+    const { db } = CheckpointDb.open(path, NOW_MS)
+    drain(db.save(checkpoint))
+    db.close()
+    const raw = new Database(path)
+    raw.prepare("UPDATE engine SET listings = '[{'").run()
+    raw.close()
+    expect(reload()).toBeNull()
+  })
+
   test('sets a damaged file aside and starts anew', () => {
     CheckpointDb.open(path, NOW_MS).db.close()
     writeFileSync(path, 'this is not a database, and it is longer than a header'.repeat(100))

@@ -12,7 +12,7 @@ const SCHEMA_VERSION = 1
 /** One transaction: a process that is killed between two statements leaves none of them. */
 const SCHEMA = `
   BEGIN;
-  CREATE TABLE engine (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL, listings TEXT NOT NULL);
+  CREATE TABLE engine (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL, listings TEXT NOT NULL, crc INTEGER NOT NULL);
   CREATE TABLE coin (name TEXT PRIMARY KEY, state BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
   PRAGMA user_version = ${SCHEMA_VERSION};
   COMMIT;
@@ -63,12 +63,14 @@ export class CheckpointDb {
     return { db: new CheckpointDb(fresh), setAside, reason: existing }
   }
 
-  /** null before the first save. Rows whose checksum does not hold are left out. */
+  /** null before the first save. What has a wrong checksum counts as never written. */
   load(): Checkpoint | null {
     const engine = this.#db
-      .prepare<[], { version: number; listings: string }>('SELECT version, listings FROM engine')
+      .prepare<[], { version: number; listings: string; crc: number }>(
+        'SELECT version, listings, crc FROM engine',
+      )
       .get()
-    if (engine === undefined) return null
+    if (engine === undefined || crc32(engine.listings) !== engine.crc) return null
     const coins = new Map<string, Float64Array>()
     const rows = this.#db
       .prepare<[], { name: string; state: Buffer; crc: number }>(
@@ -95,11 +97,10 @@ export class CheckpointDb {
         putCoin.run(name, bytes, crc32(bytes))
       }
     })
+    const listings = JSON.stringify(checkpoint.listings)
     this.#db
-      .prepare(
-        'INSERT INTO engine (id, version, listings) VALUES (1, ?, ?) ON CONFLICT (id) DO UPDATE SET version = excluded.version, listings = excluded.listings',
-      )
-      .run(checkpoint.version, JSON.stringify(checkpoint.listings))
+      .prepare('INSERT OR REPLACE INTO engine (id, version, listings, crc) VALUES (1, ?, ?, ?)')
+      .run(checkpoint.version, listings, crc32(listings))
     const rows = [...checkpoint.coins]
     for (let at = 0; at < rows.length; at += ROWS_PER_SLICE) {
       putCoins(rows.slice(at, at + ROWS_PER_SLICE))

@@ -26,11 +26,15 @@ const COIN_LENGTH_MAX = 32
 const SIZE_DECIMALS_MAX = 12
 const LEVERAGE_MAX = 1_000
 
-/** Spot pairs (`@107`, `PURR/USDC`), outcome markets (`#12`) and other venues' perpetuals (`xyz:TSLA`). */
-const FOREIGN_NAME = /[@#/:]/
+/**
+ * What a perpetual of the main dex is called. Spot pairs (`@107`, `PURR/USDC`), outcome markets (`#12`)
+ * and the perpetuals of other dexes (`xyz:TSLA`) are not, and a name that would have to be escaped
+ * somewhere is no name.
+ */
+const PERPETUAL_NAME = /^[A-Za-z0-9_.*?-]+$/
 
 export function isPerpetualName(name: string): boolean {
-  return !FOREIGN_NAME.test(name)
+  return PERPETUAL_NAME.test(name)
 }
 
 /** The reply to `meta`. */
