@@ -5,7 +5,7 @@ import { x402Facilitator } from '@x402/core/facilitator'
 import { resetAssetContractCache, toFacilitatorEvmSigner } from '@x402/evm'
 import { registerExactEvmScheme } from '@x402/evm/exact/facilitator'
 import Fastify from 'fastify'
-import { createWalletClient, http, publicActions } from 'viem'
+import { createTestClient, createWalletClient, http, publicActions } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base as baseChain } from 'viem/chains'
@@ -171,6 +171,70 @@ async function dyingNode() {
       return hasDied
     },
   }
+}
+
+/** What a node answers in place of the truth. */
+type Lie = {
+  readonly method: string
+  /** Whether the node behind gets the request all the same. */
+  readonly forwarded: boolean
+  /** Null: the connection is cut. */
+  readonly error: { readonly code: number; readonly message: string } | null
+  readonly status?: number
+  /** Ends the lie after this many answers; without it only the test does. */
+  readonly times?: number
+}
+
+const PROVIDER_KEY = 'f00dfeed'
+
+/** The chain's node behind a provider that tells one lie at a time. */
+async function lyingNode() {
+  let lie: Lie | null = null
+  let told = 0
+  const app = Fastify({ forceCloseConnections: true })
+  app.post<{ Body: { id: number; method: string } }>(`/${PROVIDER_KEY}`, async (request, reply) => {
+    const { body } = request
+    const forward = async () => {
+      const headers = { 'content-type': 'application/json' }
+      const init = { method: 'POST', headers, body: JSON.stringify(body) }
+      return (await fetch(chain.rpcUrl, init)).json()
+    }
+    if (lie?.method !== body.method || told === lie.times) return forward()
+    told += 1
+    const { forwarded, error, status = 200 } = lie
+    if (forwarded) await forward()
+    if (error === null) return reply.hijack().raw.destroy()
+    return reply.code(status).send({ jsonrpc: '2.0', id: body.id, error })
+  })
+  opened.push(app)
+  const url = `${await app.listen({ host: '127.0.0.1', port: 0 })}/${PROVIDER_KEY}`
+  const { privateKey } = chain.accounts.facilitator
+  return {
+    url,
+    /** A new one each time: what one remembers of a settlement does not survive a restart. */
+    facilitator: () => localFacilitator({ network: base, rpcUrl: url, privateKey }),
+    tell: (next: Lie | null) => {
+      lie = next
+      told = 0
+    },
+  }
+}
+
+/** Stops the making of blocks until the test calls for one or ends. */
+async function withoutBlocks() {
+  const client = createTestClient({
+    mode: 'anvil',
+    chain: baseChain,
+    transport: http(chain.rpcUrl),
+  })
+  const resume = async () => {
+    await client.setAutomine(true)
+    await client.mine({ blocks: 1 })
+  }
+  await client.setAutomine(false)
+  onTestFinished(resume)
+  const pending = async () => (await client.getTxpoolStatus()).pending
+  return { resume, pending }
 }
 
 describe('a facilitator over HTTP', () => {
@@ -351,6 +415,282 @@ describe('a local facilitator', () => {
     })
     expect((await buy(host, await paymentOf(rich))).status).toBe(200)
   })
+})
+
+describe('a transaction that waits for its block', () => {
+  const waiting = { code: 'settlement_unknown', charged: null, payment_reusable: true }
+
+  test('keeps its payment open, whatever a retry is told', async () => {
+    const clock = new ManualClock(systemClock.nowMs())
+    const host = await hosted({ clock })
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    const blocks = await withoutBlocks()
+    const first = buy(host, payment)
+    await expect.poll(blocks.pending).toBe(1)
+    clock.advance(10_000)
+    expect((await first).problem()).toMatchObject(waiting)
+    const again = await buy(host, payment)
+    expect(again.status, 'a 402 would make the buyer pay twice').toBe(503)
+    expect(again.problem()).toMatchObject(waiting)
+    expect(await blocks.pending()).toBe(1)
+    await blocks.resume()
+    expect((await buy(host, payment)).status).toBe(200)
+    expect(host.runs()).toBe(1)
+    expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+  })
+
+  test('keeps it open when the reply to its broadcast was lost', async () => {
+    const node = await lyingNode()
+    const host = await hosted({ facilitator: node.facilitator() })
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    const blocks = await withoutBlocks()
+    node.tell({ method: 'eth_sendRawTransaction', forwarded: true, error: null })
+    expect((await buy(host, payment)).problem()).toMatchObject(waiting)
+    node.tell(null)
+    expect((await buy(host, payment)).problem()).toMatchObject(waiting)
+    await blocks.resume()
+    expect((await buy(host, payment)).status).toBe(200)
+    expect(host.runs()).toBe(1)
+    expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+  })
+
+  test('keeps it open over a crash', async () => {
+    const node = await lyingNode()
+    const [before, after] = [folder(), folder()]
+    const crashing = await hosted({
+      ledgerPath: join(before, 'ledger.db'),
+      facilitator: node.facilitator(),
+    })
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    const blocks = await withoutBlocks()
+    void buy(crashing, payment).catch(() => undefined)
+    await expect.poll(blocks.pending).toBe(1)
+    cpSync(before, after, { recursive: true })
+
+    const restarted = await hosted({
+      ledgerPath: join(after, 'ledger.db'),
+      facilitator: node.facilitator(),
+    })
+    const again = await buy(restarted, payment)
+    expect(again.status, 'a 402 would make the buyer pay twice').toBe(503)
+    expect(again.problem()).toMatchObject(waiting)
+    await blocks.resume()
+    const paid = await buy(restarted, payment)
+    expect(paid.status).toBe(200)
+    expect(JSON.parse(paid.text), 'the stored answer').toEqual({ coin: { coin: 'BTC' }, run: 1 })
+    expect(restarted.runs()).toBe(0)
+    expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+  })
+
+  test('of somebody else who was faster keeps the payment open too', async () => {
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    const blocks = await withoutBlocks()
+    void local.settle(signedPaymentOf(payment))
+    await expect.poll(blocks.pending).toBe(1)
+    const host = await hosted({ facilitator: (await lyingNode()).facilitator() })
+    const refused = await buy(host, payment)
+    expect(refused.status, 'a 402 would make the buyer pay twice').toBe(503)
+    expect(refused.problem()).toMatchObject(waiting)
+    await blocks.resume()
+    expect((await buy(host, payment)).status).toBe(200)
+    expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+  })
+
+  test('and is seen at verification already is no reason to sign anew', async () => {
+    const reason = 'invalid_exact_evm_nonce_already_used'
+    const verify = async () => ({ kind: 'invalid', reason }) as const
+    const host = await hosted({ facilitator: { ...local, verify } })
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    expect((await buy(host, payment)).problem()).toMatchObject(waiting)
+    await local.settle(signedPaymentOf(payment))
+    expect((await buy(host, payment)).status).toBe(200)
+    expect(host.runs()).toBe(1)
+    expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+  })
+
+  test('and never comes is given up a minute after the authorization ran out', async () => {
+    const clock = new ManualClock(systemClock.nowMs())
+    const node = await lyingNode()
+    const host = await hosted({ clock, facilitator: node.facilitator() })
+    const buyer = await fundedBuyer()
+    const validBeforeSeconds = BigInt(Math.floor(clock.nowMs() / 1_000)) + 120n
+    const payment = await paymentOf(buyer, { validBeforeSeconds })
+    const error = { code: -32_603, message: 'Internal error' }
+    node.tell({ method: 'eth_sendRawTransaction', forwarded: false, error })
+    expect((await buy(host, payment)).problem()).toMatchObject(waiting)
+    node.tell(null)
+    clock.advance(180_000)
+    expect((await buy(host, payment)).problem(), 'a block may be late').toMatchObject(waiting)
+    clock.advance(1_000)
+    const refused = await buy(host, payment)
+    expect(refused.status).toBe(402)
+    expect(JSON.parse(refused.text).diagnostics.reason).toMatch(/valid_before/)
+    expect(host.ledger.counts()).toMatchObject({ released: 1, unknown: 0, settling: 0 })
+    expect(await balanceOf(buyer)).toBe(FUNDS)
+  })
+})
+
+describe('a node that answers a broadcast with an error', () => {
+  const broadcast = 'eth_sendRawTransaction'
+  const errors = [
+    { code: -32_603, message: 'Internal error', status: 200 },
+    { code: -32_000, message: 'request timed out', status: 200 },
+    { code: -32_005, message: 'rate limit exceeded', status: 200 },
+    { code: -32_005, message: 'rate limit exceeded', status: 429 },
+    { code: -32_000, message: 'unknown transaction state', status: 200 },
+    // A provider that sent it once more, after a block had it.
+    { code: -32_000, message: 'nonce too low', status: 200 },
+  ]
+
+  test.each(errors)(
+    '$status $code "$message" may have passed it on',
+    async ({ status, ...error }) => {
+      const node = await lyingNode()
+      const host = await hosted({ facilitator: node.facilitator() })
+      const buyer = await fundedBuyer()
+      const payment = await paymentOf(buyer)
+      node.tell({ method: broadcast, forwarded: true, error, status })
+      const open = await buy(host, payment)
+      expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+      expect(open.status).toBe(503)
+      expect(open.problem()).toMatchObject({
+        code: 'settlement_unknown',
+        charged: null,
+        payment_reusable: true,
+        transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+      })
+      node.tell(null)
+      expect((await buy(host, payment)).status).toBe(200)
+      expect(host.runs()).toBe(1)
+      expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+    },
+  )
+
+  test.each(errors)('$status $code "$message" may not have', async ({ status, ...error }) => {
+    const node = await lyingNode()
+    const host = await hosted({ facilitator: node.facilitator() })
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    node.tell({ method: broadcast, forwarded: false, error, status })
+    expect((await buy(host, payment)).problem()).toMatchObject({ code: 'settlement_unknown' })
+    expect((await buy(host, payment)).problem()).toMatchObject({ code: 'settlement_unknown' })
+    node.tell(null)
+    expect((await buy(host, payment)).status).toBe(200)
+    expect(host.runs()).toBe(1)
+    expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+  })
+
+  test.each(['already known', 'Known transaction', 'AlreadyKnown', 'transaction already imported'])(
+    '"%s" has it',
+    async (message) => {
+      const node = await lyingNode()
+      const host = await hosted({ facilitator: node.facilitator() })
+      const buyer = await fundedBuyer()
+      node.tell({ method: broadcast, forwarded: true, error: { code: -32_000, message } })
+      expect((await buy(host, await paymentOf(buyer))).status).toBe(200)
+      expect((await buy(host, await paymentOf(buyer))).status, 'the next one').toBe(200)
+      expect(await balanceOf(buyer)).toBe(FUNDS - 2n * PRICE)
+    },
+  )
+
+  test('of a nonce that its own transaction has used charges once', async () => {
+    const node = await lyingNode()
+    const host = await hosted({ facilitator: node.facilitator() })
+    const buyer = await fundedBuyer()
+    expect((await buy(host, await paymentOf(buyer))).status, 'draws the next nonce').toBe(200)
+    const error = { code: -32_000, message: 'nonce too low' }
+    node.tell({ method: broadcast, forwarded: true, error, times: 1 })
+    expect((await buy(host, await paymentOf(buyer))).status).toBe(200)
+    expect(await balanceOf(buyer)).toBe(FUNDS - 2n * PRICE)
+  })
+
+  test('that leaves no doubt has charged nothing', async () => {
+    const node = await lyingNode()
+    const host = await hosted({ facilitator: node.facilitator() })
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    const error = { code: -32_000, message: 'insufficient funds for gas * price + value' }
+    node.tell({ method: broadcast, forwarded: false, error })
+    expect((await buy(host, payment)).problem()).toMatchObject({
+      code: 'facilitator_unavailable',
+      charged: false,
+    })
+    expect(host.ledger.counts().released).toBe(1)
+    node.tell(null)
+    expect((await buy(host, payment)).status).toBe(200)
+    expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+  })
+})
+
+describe('a node that cannot simulate', () => {
+  test.each([
+    { method: 'eth_call', code: -32_603, message: 'Internal error' },
+    { method: 'eth_call', code: -32_000, message: 'header not found' },
+    { method: 'eth_call', code: -32_005, message: 'rate limit exceeded' },
+    { method: 'eth_getCode', code: -32_603, message: 'Internal error' },
+    { method: 'eth_estimateGas', code: -32_603, message: 'Internal error' },
+  ])('$method $code "$message" is not held against the buyer', async ({ method, ...error }) => {
+    resetAssetContractCache()
+    const node = await lyingNode()
+    const limits = { paidCallsPerWalletPerMinute: 100, failedPaymentsPerAddressPerMinute: 1 }
+    const host = await hosted({ facilitator: node.facilitator(), limits })
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    node.tell({ method, forwarded: true, error })
+    for (const _ of [1, 2, 3]) {
+      const refused = await buy(host, payment)
+      expect(refused.status).toBe(503)
+      expect(refused.problem()).toMatchObject({
+        code: 'facilitator_unavailable',
+        charged: false,
+        payment_reusable: true,
+      })
+    }
+    node.tell(null)
+    expect((await buy(host, payment)).status, 'none counted as a failed payment').toBe(200)
+    expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
+  })
+
+  test.each([3, -32_000, -32_603])('but tells of a revert with %i is believed', async (code) => {
+    const node = await lyingNode()
+    const host = await hosted({ facilitator: node.facilitator() })
+    const error = { code, message: 'execution reverted: FiatTokenV2: invalid signature' }
+    node.tell({ method: 'eth_call', forwarded: true, error })
+    expect((await buy(host, await paymentOf(await fundedBuyer()))).status).toBe(402)
+  })
+})
+
+test('no reason tells the URL of the node, which may hold a key', async () => {
+  const node = await lyingNode()
+  const { privateKey } = chain.accounts.facilitator
+  const lost = localFacilitator({
+    network: base,
+    rpcUrl: `${nowhere}/${PROVIDER_KEY}`,
+    privateKey,
+  })
+  const payment = signedPaymentOf(await paymentOf(await fundedBuyer()))
+  const told: unknown[] = [
+    await lost.verify(payment),
+    await lost.settle(payment),
+    await lost.outcome(payment),
+  ]
+  const found = node.facilitator()
+  for (const method of ['eth_call', 'eth_getCode', 'eth_estimateGas', 'eth_sendRawTransaction']) {
+    for (const error of [null, { code: -32_005, message: `out of quota: ${node.url}` }]) {
+      resetAssetContractCache()
+      node.tell({ method, forwarded: false, error })
+      told.push(await found.verify(payment), await found.settle(payment))
+      told.push(await found.outcome(payment))
+    }
+  }
+  expect(told).toContainEqual(expect.objectContaining({ kind: 'unreachable' }))
+  expect(told).toContainEqual(expect.objectContaining({ kind: 'unknown' }))
+  expect(JSON.stringify(told)).not.toContain(PROVIDER_KEY)
 })
 
 describe('a facilitator that hangs', () => {

@@ -100,7 +100,8 @@ export async function analysisRoutes(
       url: `/${contract.id}/:coin`,
       config: { x402: saleOf(contract) },
       exposeHeadRoute: false,
-      onRequest: [refuseMaintenance, ...(quoteLimit === null ? [] : [quoteLimit])],
+      // Maintenance is checked below as well; here it only comes before the limit.
+      onRequest: quoteLimit === null ? [] : [refuseMaintenance, quoteLimit],
       // After the payment's look at what was bought before, which needs nothing of ours.
       preValidation: refuseUnanswerable(contract, options),
     }
@@ -160,7 +161,7 @@ function answer(contract: AnalysisContract, options: AnalysisRoutesOptions) {
       coinsAvailable: engine.coins().length,
       requested: call.requested,
     })
-    void reply.headers(paidHeaders).header('etag', entityTag(document, call.view)).send(bytes)
+    void reply.headers(paidHeaders).header('etag', entityTag(document, found.answer, call.view)).send(bytes)
   }
 }
 
@@ -331,9 +332,16 @@ function send(reply: FastifyReply, { code, facts }: Refusal): void {
   sendProblem(reply, code, facts)
 }
 
+/** One per answer, because printing a version of sixteen digits costs as much as two headers. */
+const entityTags = new WeakMap<Answer, string>()
+
 /** A view key may hold commas, at which careless readers of `If-None-Match` would cut. */
-function entityTag(document: Document, view: string): string {
-  return `"${document.version}-${view.replaceAll(',', '.')}"`
+function entityTag({ version }: Document, answer: Answer, view: string): string {
+  const held = entityTags.get(answer)
+  if (held !== undefined) return held
+  const tag = `"${version}-${view.replaceAll(',', '.')}"`
+  entityTags.set(answer, tag)
+  return tag
 }
 
 /** What the route tells the payment about itself. */

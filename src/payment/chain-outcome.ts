@@ -1,6 +1,7 @@
 import type { PublicClient } from 'viem'
 import { isAddressEqual, parseAbi, parseEventLogs } from 'viem'
 import type { Outcome, SignedPayment } from './facilitator.ts'
+import { nodeReason } from './node-error.ts'
 
 /**
  * How far back the use of a nonce is looked for: 5 hours of 2-second blocks. Providers refuse to search
@@ -55,7 +56,7 @@ export async function chainOutcome(
     if (cancel !== undefined) return { kind: 'forfeited' }
     return { kind: 'unknown', reason: `nonce used more than ${BLOCKS_BACK_MAX} blocks ago` }
   } catch (cause) {
-    return { kind: 'unknown', reason: cause instanceof Error ? cause.message : String(cause) }
+    return { kind: 'unknown', reason: nodeReason(cause) }
   }
 }
 

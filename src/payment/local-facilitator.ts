@@ -25,6 +25,7 @@ import type {
 } from './facilitator.ts'
 import { wirePayload } from './facilitator.ts'
 import type { PaymentNetwork } from './networks.ts'
+import { nodeReason, nodeSays } from './node-error.ts'
 import { TransactionSender } from './transaction-sender.ts'
 
 export type LocalFacilitatorOptions = {
@@ -52,6 +53,8 @@ type Trace = {
   turnedAway: boolean
   /** Signed, and perhaps broadcast. */
   transaction: Hex | null
+  /** What went wrong last, in the node's words. The SDK's own message would name the node's URL. */
+  fault: string | null
 }
 
 /** Verifies and settles in this process, against one chain, with the SDK's own EVM mechanism. */
@@ -79,6 +82,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): Facilitator 
       reverted: false,
       turnedAway: false,
       transaction: null,
+      fault: null,
     }
     const watched = async <T>(work: Promise<T>): Promise<T> => {
       try {
@@ -87,6 +91,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): Facilitator 
         if (isUnanswered(cause)) trace.unanswered = true
         if (isRevert(cause)) trace.reverted = true
         if (isTurnedAway(cause)) trace.turnedAway = true
+        trace.fault = nodeReason(cause)
         throw cause
       }
     }
@@ -98,8 +103,9 @@ export function localFacilitator(options: LocalFacilitatorOptions): Facilitator 
     const getCode = async (args: { readonly address: Hex }): Promise<Hex | undefined> => {
       try {
         return await client.getCode(args)
-      } catch {
+      } catch (cause) {
         trace.unanswered = true
+        trace.fault = nodeReason(cause)
         return undefined
       }
     }
@@ -133,9 +139,11 @@ export function localFacilitator(options: LocalFacilitatorOptions): Facilitator 
         const answer = await scheme.verify(wirePayload(payment), payment.requirement.wire)
         if (answer.isValid) return { kind: 'valid' }
         const reason = answer.invalidReason ?? 'unexpected_verify_error'
-        return { kind: trace.unanswered ? 'unreachable' : 'invalid', reason }
+        return trace.unanswered
+          ? { kind: 'unreachable', reason: trace.fault ?? reason }
+          : { kind: 'invalid', reason }
       } catch (cause) {
-        return { kind: 'unreachable', reason: messageOf(cause) }
+        return { kind: 'unreachable', reason: nodeReason(cause) }
       }
     },
 
@@ -146,8 +154,8 @@ export function localFacilitator(options: LocalFacilitatorOptions): Facilitator 
         return settlementOf(answer, trace)
       } catch (cause) {
         return trace.transaction === null
-          ? { kind: 'unreachable', reason: messageOf(cause) }
-          : { kind: 'unknown', reason: messageOf(cause), transaction: trace.transaction }
+          ? { kind: 'unreachable', reason: nodeReason(cause) }
+          : { kind: 'unknown', reason: nodeReason(cause), transaction: trace.transaction }
       }
     },
 
@@ -158,6 +166,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): Facilitator 
 function settlementOf(answer: SettleResponse, trace: Trace): Settlement {
   if (answer.success) return { kind: 'settled', transaction: answer.transaction }
   const reason = answer.errorReason ?? 'unexpected_settle_error'
+  const fault = trace.fault ?? reason
   if (reason === 'settlement_pending') {
     return { kind: 'unknown', reason, transaction: answer.transaction }
   }
@@ -166,14 +175,14 @@ function settlementOf(answer: SettleResponse, trace: Trace): Settlement {
     // come from behind it, after the transaction was passed on.
     if (answer.transaction !== '') return { kind: 'rejected', reason }
     return trace.turnedAway
-      ? { kind: 'unreachable', reason: answer.errorMessage ?? reason }
-      : { kind: 'unknown', reason, transaction: trace.transaction }
+      ? { kind: 'unreachable', reason: fault }
+      : { kind: 'unknown', reason: fault, transaction: trace.transaction }
   }
-  if (trace.unanswered) return { kind: 'unreachable', reason }
+  if (trace.unanswered) return { kind: 'unreachable', reason: fault }
   // Without a revert the failure is ours, for example no gas money: the buyer did nothing wrong.
   return trace.reverted || !reason.endsWith('transaction_failed')
     ? { kind: 'rejected', reason }
-    : { kind: 'unreachable', reason: answer.errorMessage ?? reason }
+    : { kind: 'unreachable', reason: fault }
 }
 
 /** The node gave no answer, or none that says anything about the payment. */
@@ -185,13 +194,16 @@ function isUnanswered(cause: unknown): boolean {
       error instanceof TimeoutError ||
       (error instanceof RpcRequestError &&
         error.code !== EXECUTION_REVERTED &&
-        !/revert/i.test(error.message)),
+        !nodeSays(error, /revert/i)),
   )
 }
 
+/**
+ * "Nonce too low" is not among them: it is also what a provider hears that sends a transaction once more
+ * after the first one was mined.
+ */
 function isTurnedAway(cause: unknown): boolean {
-  const reasons = /nonce too low|insufficient funds|underpriced|intrinsic gas|invalid sender/i
-  return finds(cause, (error) => error instanceof RpcRequestError && reasons.test(error.message))
+  return nodeSays(cause, /insufficient funds|underpriced|intrinsic gas|invalid sender/i)
 }
 
 function isRevert(cause: unknown): boolean {
@@ -205,8 +217,4 @@ function finds(cause: unknown, test: (error: unknown) => boolean): boolean {
 /** The SDK types its ABIs as lists of anything. */
 function abiOf(abi: readonly unknown[]): Abi {
   return abi as Abi
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -19,7 +19,7 @@ export type Verdict =
   | { readonly kind: 'unavailable'; readonly reason: string }
   | { readonly kind: 'open'; readonly reason: string; readonly transaction: string | null }
 
-export type Admission = Exclude<Verdict, { kind: 'open' }> | { readonly kind: 'valid' }
+export type Admission = Verdict | { readonly kind: 'valid' }
 
 export type TillOptions = {
   readonly facilitator: Facilitator
@@ -71,8 +71,8 @@ export class Till {
     if (saysNonceUsed(reason)) {
       const outcome = await this.#outcome(payment)
       if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
-      // Used, but in no block yet: a 402 would make the buyer sign, and pay, once more.
-      if (outcome.kind !== 'forfeited') return { kind: 'unavailable', reason }
+      // Used, perhaps in no block yet: a 402 would make the buyer sign, and pay, once more.
+      if (outcome.kind !== 'forfeited') return { kind: 'open', reason, transaction: null }
     }
     return { kind: 'refused', rejection: facilitatorRejection(reason) }
   }

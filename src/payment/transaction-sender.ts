@@ -8,6 +8,7 @@ import type {
   Transport,
 } from 'viem'
 import { keccak256 } from 'viem'
+import { nodeSays } from './node-error.ts'
 
 /** A transfer with authorization costs about 85,000; nothing that costs much more is signed. */
 const GAS_MAX = 200_000n
@@ -50,7 +51,8 @@ export class TransactionSender {
           onSigned,
         )
       } catch (cause) {
-        // Somebody else sent with this key. The refusal is definite, so one more try is safe.
+        // Somebody else sent with this key. Were it this very transaction, mined before a provider sent
+        // it once more, then the next one would revert: one more try is safe.
         if (remembered === null || !isNonceTooLow(cause)) throw cause
         return this.#broadcast(transaction, await this.#pendingNonce(), onSigned)
       }
@@ -92,9 +94,9 @@ export class TransactionSender {
 
 /** The node has this very transaction: it was sent. */
 function isAlreadyKnown(cause: unknown): boolean {
-  return cause instanceof Error && /already known|known transaction/i.test(cause.message)
+  return nodeSays(cause, /already ?known|already imported|\bknown transaction/i)
 }
 
 function isNonceTooLow(cause: unknown): boolean {
-  return cause instanceof Error && /nonce too low/i.test(cause.message)
+  return nodeSays(cause, /nonce too low/i)
 }
