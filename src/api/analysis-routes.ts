@@ -161,7 +161,10 @@ function answer(contract: AnalysisContract, options: AnalysisRoutesOptions) {
       coinsAvailable: engine.coins().length,
       requested: call.requested,
     })
-    void reply.headers(paidHeaders).header('etag', entityTag(document, found.answer, call.view)).send(bytes)
+    void reply
+      .headers(paidHeaders)
+      .header('etag', entityTag(document, found.answer, call.view))
+      .send(bytes)
   }
 }
 

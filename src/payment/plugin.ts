@@ -44,7 +44,7 @@ export type PaymentOptions = {
   readonly onEvent?: (event: PaymentEvent) => void
 }
 
-export type Closure = { isClosed(): boolean; readonly retryAfterSeconds: number }
+type Closure = { isClosed(): boolean; readonly retryAfterSeconds: number }
 
 const limitsByDefault: PaymentLimits = {
   paidCallsPerWalletPerMinute: 20,
