@@ -33,14 +33,26 @@ export function walk(side: BookSide, notionalUsd: number): Fill {
     if (costUsd >= notionalUsd) break
   }
   if (sizeBase === 0) return { slippageBps: null, filledPct: 0, method: 'model' }
-  const visibleBps = slippageBps(side, costUsd / sizeBase)
-  if (costUsd >= notionalUsd)
-    return { slippageBps: visibleBps, filledPct: 100, method: 'book_walk' }
+  const filledBps = slippageBps(side, costUsd / sizeBase)
+  if (costUsd >= notionalUsd) return { slippageBps: filledBps, filledPct: 100, method: 'book_walk' }
   return {
-    slippageBps: visibleBps * Math.sqrt(notionalUsd / costUsd),
+    slippageBps: Math.max(
+      filledBps * Math.sqrt(notionalUsd / costUsd),
+      leastSlippageBps(side, { costUsd, sizeBase, notionalUsd }),
+    ),
     filledPct: (costUsd / notionalUsd) * 100,
     method: 'model',
   }
+}
+
+/** Whatever lies beyond the visible book is no better than its last level. */
+function leastSlippageBps(
+  side: BookSide,
+  visible: { costUsd: number; sizeBase: number; notionalUsd: number },
+): number {
+  const lastPrice = side.levels.at(-1)?.price ?? side.mid
+  const restBase = (visible.notionalUsd - visible.costUsd) / lastPrice
+  return slippageBps(side, visible.notionalUsd / (visible.sizeBase + restBase))
 }
 
 /** Resting notional within a distance of mid, USD. */
