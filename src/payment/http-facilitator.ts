@@ -5,6 +5,7 @@ import { createPublicClient, http } from 'viem'
 import { chainOutcome } from './chain-outcome.ts'
 import type { Facilitator, Outcome, Settlement, Verification } from './facilitator.ts'
 import { wirePayload } from './facilitator.ts'
+import { nodeReason } from './node-error.ts'
 
 export type HttpFacilitatorOptions = {
   readonly url: string
@@ -41,7 +42,7 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
       } catch (cause) {
         return cause instanceof VerifyError && cause.statusCode < 500
           ? invalid(cause.invalidReason)
-          : { kind: 'unreachable', reason: messageOf(cause) }
+          : { kind: 'unreachable', reason: nodeReason(cause) }
       }
     },
 
@@ -81,7 +82,7 @@ function settlementOf(
 
 /** Only a request that surely was not acted upon is `unreachable`; every doubt is `unknown`. */
 function failureOf(cause: unknown): Settlement {
-  const reason = messageOf(cause)
+  const reason = nodeReason(cause)
   if (cause instanceof SettleError && cause.statusCode < 500) {
     return settlementOf({ success: false, ...pick(cause) })
   }
@@ -113,8 +114,4 @@ function neverConnected(cause: unknown): boolean {
 
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause)
 }

@@ -1,5 +1,6 @@
-import { BaseError, createPublicClient, http } from 'viem'
+import { createPublicClient, http } from 'viem'
 import { OperatingError } from '../domain/errors.ts'
+import { nodeReason } from './node-error.ts'
 
 const RPC_MS_MAX = 5_000
 
@@ -9,8 +10,6 @@ export async function nodeChainId(rpcUrl: string): Promise<number> {
   try {
     return await createPublicClient({ transport }).getChainId()
   } catch (cause) {
-    const why =
-      cause instanceof BaseError ? `${cause.shortMessage} ${cause.details}` : String(cause)
-    throw new OperatingError('node_unanswered', why)
+    throw new OperatingError('node_unanswered', nodeReason(cause))
   }
 }
