@@ -29,8 +29,8 @@ import { systemClock } from '../src/roles/system-clock.ts'
  * all four send the same answer.
  */
 const candidates = [
-  { id: 'fastify', title: 'bare Fastify, the same bytes, headers too', bar: null },
-  { id: 'plain', title: 'bare Fastify, the same body only', bar: null },
+  { id: 'fastify', title: 'bare Fastify, with our headers', bar: null },
+  { id: 'plain', title: 'bare Fastify, prebuilt Buffer', bar: null },
   { id: 'http', title: 'raw node:http, prebuilt Buffer', bar: null },
   { id: 'open', title: 'perpscope, open, no access log', bar: 1.25 },
   { id: 'production', title: 'perpscope, access log and limit', bar: 2.2 },
@@ -45,7 +45,7 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 const CONNECTIONS = 32
 const SERVER_CORE = '0'
 const LOAD_CORE = '1'
-const REFERENCE: Candidate = 'fastify'
+const REFERENCE: Candidate = 'plain'
 
 type Plan = {
   readonly rounds: number
