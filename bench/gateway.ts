@@ -53,7 +53,8 @@ type Plan = {
   readonly requests: number
 }
 
-const fullMode = { generations: 5, rounds: 3, warmUpRequests: 15_000, requests: 10_000 }
+/** Fewer requests before the first measurement, and V8 is still compiling: the bare servers settle sooner. */
+const fullMode = { generations: 7, rounds: 3, warmUpRequests: 40_000, requests: 10_000 }
 const quickMode = { generations: 1, rounds: 1, warmUpRequests: 100, requests: 500 }
 
 type Report =

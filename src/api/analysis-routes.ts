@@ -18,6 +18,7 @@ import { fillDocument } from './fill-document.ts'
 import { loadBearingAgeMs } from './freshness.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
 import { nearestTickers } from './nearest-tickers.ts'
+import { discoveryHeaders } from './response-headers.ts'
 import type { Refusal } from './send-problem.ts'
 import { refusal, sendProblem } from './send-problem.ts'
 
@@ -117,7 +118,7 @@ export async function analysisRoutes(
 
 /** Checks parameters, engine and freshness, and keeps what it understood for the handler. */
 function refuseUnanswerable(contract: AnalysisContract, options: AnalysisRoutesOptions) {
-  const { clock, engine, maintenance } = options
+  const { clock, engine, maintenance, payment } = options
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     if (maintenance.isOn) {
       send(reply, underMaintenance())
@@ -135,6 +136,8 @@ function refuseUnanswerable(contract: AnalysisContract, options: AnalysisRoutesO
       return
     }
     request.analysisCall = call
+    // What follows is a quote.
+    if (payment !== null && !hasPayment(request.headers)) reply.headers(discoveryHeaders)
     done()
   }
 }

@@ -6,6 +6,7 @@ import { usdcDecimal } from '../domain/usdc.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { FeedHealth } from '../link/message.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
+import { discoveryHeaders } from './response-headers.ts'
 
 export type FreeRoutesOptions = {
   readonly contracts: readonly AnalysisContract[]
@@ -26,14 +27,14 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
   app.get('/', (_request, reply) => {
     void reply
       .type(JSON_MEDIA_TYPE)
-      .headers({ 'cache-control': 'public, max-age=300', vary: 'Origin' })
+      .headers({ ...discoveryHeaders, 'cache-control': 'public, max-age=300', vary: 'Origin' })
       .send(indexText)
   })
 
   app.get('/health', (_request, reply) => {
     void reply
       .type(JSON_MEDIA_TYPE)
-      .header('cache-control', 'no-store')
+      .headers({ ...discoveryHeaders, 'cache-control': 'no-store' })
       .send(JSON.stringify(health(options, startedAtMs)))
   })
 
@@ -42,7 +43,7 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
     const body = { coins, count: coins.length, timestamp_iso: isoInstant(clock.nowMs()) }
     void reply
       .type(JSON_MEDIA_TYPE)
-      .headers({ 'cache-control': 'public, max-age=60', vary: 'Origin' })
+      .headers({ ...discoveryHeaders, 'cache-control': 'public, max-age=60', vary: 'Origin' })
       .send(JSON.stringify(body))
   })
 }

@@ -1,14 +1,16 @@
 /**
- * On every response. What a browser does with JSON is decided by these three; the dozen that the usual
+ * On every response. What a browser does with JSON is decided by these two; the dozen that the usual
  * plugin sets are for pages, and cost more than the whole server.
  */
 export const securityHeaders = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
 } as const
 
-/** Where a machine that knows nothing but one URL finds the rest. */
+/**
+ * Where a machine that knows nothing but one URL finds the rest. On everything but an answer: who has
+ * that found us, and a header costs a read as much as all checks before it.
+ */
 export const discoveryHeaders = {
   link: '</openapi.json>; rel="service-desc", </docs>; rel="service-doc", </health>; rel="status"',
 } as const

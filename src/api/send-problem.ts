@@ -3,6 +3,7 @@ import type { ProblemCode, ProblemFacts } from '../domain/problem.ts'
 import { problem } from '../domain/problem.ts'
 import { hasPayment } from '../payment/payload.ts'
 import { requestPath } from '../payment/resource.ts'
+import { discoveryHeaders } from './response-headers.ts'
 
 /** Why a call is not answered. A value, because it is as regular an outcome as an answer. */
 export type Refusal = {
@@ -25,5 +26,8 @@ export function sendProblem(reply: FastifyReply, code: ProblemCode, facts: Probl
     { ...facts, paymentReusable },
     { instance: requestPath(request.url), requestId: request.id },
   )
-  void reply.code(status).headers(headers).header('x-request-id', request.id).send(body)
+  void reply
+    .code(status)
+    .headers({ ...headers, ...discoveryHeaders, 'x-request-id': request.id })
+    .send(body)
 }

@@ -655,7 +655,6 @@ function expectProblem(
   expect(headers).toMatchObject({
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
     'x-content-type-options': 'nosniff',
-    'x-frame-options': 'DENY',
     link: expect.stringContaining('rel="service-desc"'),
   })
   expect(headers).not.toHaveProperty('etag')

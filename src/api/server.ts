@@ -7,12 +7,7 @@ import { refuseBrokenRequest } from './broken-request.ts'
 import type { FreeRoutesOptions } from './free-routes.ts'
 import { freeRoutes } from './free-routes.ts'
 import { KnownPaths } from './known-paths.ts'
-import {
-  crossOriginHeaders,
-  discoveryHeaders,
-  preflightHeaders,
-  securityHeaders,
-} from './response-headers.ts'
+import { crossOriginHeaders, preflightHeaders, securityHeaders } from './response-headers.ts'
 import { sendProblem } from './send-problem.ts'
 
 export type ServerOptions = AnalysisRoutesOptions &
@@ -109,10 +104,8 @@ function trusted(proxies: ProxyTrust): string[] | ((address: string, hop: number
 }
 
 /** A page of our own, such as the console, sets a looser policy in its handler. */
-const commonHeaders = { ...securityHeaders, ...discoveryHeaders }
-
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
-  reply.headers(commonHeaders)
+  reply.headers(securityHeaders)
   if (request.headers.origin !== undefined) reply.headers(crossOriginHeaders)
 }
 
