@@ -103,6 +103,31 @@ export type FeedStatusEvent = Stamped & {
   readonly coins: readonly string[]
 }
 
+/**
+ * Trades between the two instants are lost for good: the venue replayed too few to reach back to the
+ * last known one. Candles are whole again once their history was asked; whatever is summed up from
+ * single trades is not.
+ */
+export type TradeGapEvent = Stamped & {
+  readonly kind: 'trade-gap'
+  readonly coin: string
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+/**
+ * One coin fell silent on a connection that lives, or is heard again. In between nothing but history
+ * vouches for its candles; what else the venue sends of it proves nothing about them.
+ */
+export type SilenceEvent = Stamped & {
+  readonly kind: 'silence'
+  readonly coin: string
+  readonly channel: SilentChannel
+  readonly state: 'silent' | 'heard'
+}
+
+export type SilentChannel = 'book' | 'trades' | 'candle'
+
 export type MarketEvent =
   | UniverseEvent
   | HistoryEvent
@@ -113,6 +138,8 @@ export type MarketEvent =
   | ContextEvent
   | MarkEvent
   | FeedStatusEvent
+  | TradeGapEvent
+  | SilenceEvent
 
 /** All events of one frame. Streams carry batches, never single ticks. */
 export type Batch = readonly MarketEvent[]

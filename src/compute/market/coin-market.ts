@@ -34,6 +34,8 @@ export class CoinMarket {
   #candlesConfirmedAtMs = Number.NaN
   /** The last instant at which anything was heard that would have told of a trade. */
   #observedAtMs = Number.NaN
+  /** One of its channels is silent: its figures go on, and prove nothing about its candles. */
+  #isSilent = false
 
   constructor(listing: Listing, ladder: CandleLadder) {
     this.listing = listing
@@ -106,9 +108,22 @@ export class CoinMarket {
       case 'mark':
         this.#setPrices(event.markPrice, event.midPrice, event.timeReceivedMs)
         break
+      case 'silence':
+        this.#isSilent = event.state === 'silent'
+        this.ladder.interrupt(event.timeReceivedMs)
+        break
+      case 'trade-gap':
+        // Nothing here is summed up from single trades.
+        break
       default:
         event satisfies never
     }
+  }
+
+  /** The connection that its candles and trades came over is lost. */
+  interrupt(atMs: number): void {
+    this.#isSilent = false
+    this.ladder.interrupt(atMs)
   }
 
   /** Closes the bars that have ended by what was observed of this coin. */
@@ -138,7 +153,7 @@ export class CoinMarket {
     if (markPrice !== undefined) this.#markPrice = markPrice
     if (midPrice !== undefined) this.#venueMidPrice = midPrice ?? Number.NaN
     this.#priceConfirmedAtMs = atMs
-    this.#observe(atMs)
+    if (!this.#isSilent) this.#observe(atMs)
   }
 
   #observe(atMs: number): void {

@@ -14,7 +14,7 @@ import { timeframes } from '../../../domain/timeframe.ts'
 import { decodeBar } from './bars.ts'
 import { decodeContext } from './contexts.ts'
 import type { Universe } from './universe.ts'
-import { isPerpetualName, joinContexts } from './universe.ts'
+import { isPerpetualName, joinContexts, MAIN_DEX } from './universe.ts'
 import type { DropReason, Rejected, Wire } from './wire.ts'
 import { isWire, price, rejected, size, timeMs } from './wire.ts'
 
@@ -39,8 +39,6 @@ const INFLATED_BYTES_MAX = 4 * 1024 * 1024
 /** The venue sends 20. */
 const LEVELS_PER_SIDE_MAX = 100
 const REFUSAL_LENGTH_MAX = 500
-/** The dex whose perpetuals carry bare names. */
-const MAIN_DEX = ''
 
 /**
  * Frames in, events out. It never throws: a frame is the other side's, so whatever it holds is data.
@@ -48,12 +46,14 @@ const MAIN_DEX = ''
  * may enter: an event always names a listed coin.
  */
 export class FrameDecoder {
-  #universe: Universe = []
+  /** By dex. */
+  readonly #universes = new Map<string, Universe>()
   #coins: ReadonlySet<string> = new Set()
 
-  setUniverse(universe: Universe): void {
-    this.#universe = universe
-    this.#coins = new Set(universe.flatMap((listing) => (listing === null ? [] : [listing.coin])))
+  setUniverse(universe: Universe, dex = MAIN_DEX): void {
+    this.#universes.set(dex, universe)
+    const listings = [...this.#universes.values()].flat()
+    this.#coins = new Set(listings.flatMap((listing) => (listing === null ? [] : [listing.coin])))
   }
 
   decode(text: string, timeReceivedMs: number): Frame {
@@ -118,11 +118,20 @@ export class FrameDecoder {
 
   #allContexts(data: unknown, timeReceivedMs: number): Frame {
     if (!isWire(data) || !Array.isArray(data.ctxs)) return rejected('bad_shape')
-    const main: unknown = data.ctxs.find((dex) => Array.isArray(dex) && dex[0] === MAIN_DEX)
-    if (!Array.isArray(main) || !Array.isArray(main[1])) return rejected('bad_shape')
     const drops: DropReason[] = []
-    const events = joinContexts(main[1], this.#universe, timeReceivedMs, drops)
-    return events === undefined ? rejected('context_length') : { kind: 'events', events, drops }
+    const events: MarketEvent[] = []
+    for (const [dex, universe] of this.#universes) {
+      const told: unknown = data.ctxs.find((one) => Array.isArray(one) && one[0] === dex)
+      const rows: unknown = Array.isArray(told) ? told[1] : undefined
+      if (dex === MAIN_DEX && !Array.isArray(rows)) return rejected('bad_shape')
+      const contexts = Array.isArray(rows)
+        ? joinContexts(rows, universe, timeReceivedMs, drops)
+        : undefined
+      if (contexts === undefined) drops.push('context_length')
+      else events.push(...contexts)
+    }
+    const isNothing = events.length === 0 && drops.includes('context_length')
+    return isNothing ? rejected('context_length') : { kind: 'events', events, drops }
   }
 
   #marks(data: unknown, timeReceivedMs: number): Frame {

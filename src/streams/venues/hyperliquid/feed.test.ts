@@ -80,7 +80,9 @@ describe('subscriptions', () => {
     const venue = new ScriptedVenue({ coins })
     play(venue, { sockets: 5 }).advance(60_000)
     const frames = venue.sockets.flatMap(({ heard }) => heard)
-    expect(frames.filter(({ text }) => text.includes('"subscribe"'))).toHaveLength(1_000)
+    const subscribed = frames.filter(({ text }) => text.includes('"subscribe"'))
+    expect(subscribed.length, 'ten stay free, to try coins alone').toBeLessThanOrEqual(990)
+    expect(subscribed.length).toBeGreaterThan(980)
     for (const { heard } of venue.sockets) {
       const sent = heard.filter(({ text }) => text.includes('"subscribe"'))
       for (const { atMs } of sent) {
@@ -463,6 +465,124 @@ describe('the universe', () => {
   })
 })
 
+describe('a name that the websocket does not know', () => {
+  const needs = (_: string, nowMs: number) => [
+    { timeframe: '15m', fromMs: nowMs - HOUR_MS } as const,
+  ]
+
+  test('costs only its own coin: whoever was subscribed with it is tried alone and let in again', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B', 'BAD', 'C', 'D'] })
+    venue.poison.add('BAD')
+    const run = play(venue, { sockets: 2, needs })
+    run.advance(60_000)
+    const [quarantined] = run.notices.filter(({ kind }) => kind === 'quarantined')
+    expect(quarantined).toMatchObject({ coins: expect.arrayContaining(['BAD']) })
+    expect(run.notices).toContainEqual({ kind: 'probed', coin: 'BAD', isAccepted: false })
+    for (const type of ['trades', 'candle', 'l2Book'])
+      expect(venue.subscribed(type).toSorted()).toEqual(['A', 'B', 'C', 'D'])
+    expect(new Set(run.of('history').map(({ coin }) => coin))).toEqual(
+      new Set(['A', 'B', 'C', 'D']),
+    )
+    const connections = venue.connectionsMs.length
+    run.advance(600_000)
+    expect(
+      venue.connectionsMs.length - connections,
+      'it is tried more and more rarely',
+    ).toBeLessThan(5)
+    expect(run.of('feed-status').at(-1)).toMatchObject({ state: 'up' })
+  })
+
+  test('is let in once the venue takes it', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'BAD'] })
+    venue.poison.add('BAD')
+    const run = play(venue, { sockets: 2, needs })
+    run.advance(30_000)
+    venue.poison.clear()
+    run.advance(120_000)
+    expect(venue.subscribed('l2Book').toSorted()).toEqual(['A', 'BAD'])
+    expect(run.notices).toContainEqual({ kind: 'probed', coin: 'BAD', isAccepted: true })
+  })
+
+  test('is not suspected of what a storm of closes does', () => {
+    const coins = Array.from({ length: 40 }, (_, index) => `C${index}`)
+    const venue = new ScriptedVenue({ coins })
+    const run = play(venue, { sockets: 3, needs })
+    for (let second = 0; second < 90; second += 1) {
+      for (const socket of venue.sockets) if (!socket.isClosed) socket.drop()
+      run.advance(1_000)
+    }
+    run.advance(180_000)
+    expect(venue.subscribed('l2Book').toSorted()).toEqual(coins.toSorted())
+    expect(mostInAMinute(venue.connectionsMs)).toBeLessThanOrEqual(30)
+  })
+})
+
+describe('a subscription that the venue leaves without an answer', () => {
+  test('is sent again, less and less often', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B'] })
+    venue.isLosing = (subscription) => subscription.coin === 'B' && subscription.type === 'candle'
+    const run = play(venue)
+    run.advance(300_000)
+    const sent = venue.sockets[0]?.heard.filter(({ text }) => /candle.*"B"/.test(text)) ?? []
+    expect(sent.length).toBeGreaterThan(3)
+    expect(sent.length).toBeLessThan(7)
+    venue.isLosing = () => false
+    run.advance(330_000)
+    expect(venue.subscribed('candle').toSorted()).toEqual(['A', 'B'])
+  })
+})
+
+describe('a coin that falls silent while its socket lives', () => {
+  const speak = (venue: ScriptedVenue, run: Run, seconds: number, ...silent: readonly string[]) => {
+    for (let second = 0; second < seconds; second += 5) {
+      for (const coin of venue.coins) if (!silent.includes(coin)) venue.book(coin)
+      run.advance(5_000)
+    }
+  }
+  const needs = (_: string, nowMs: number) => [
+    { timeframe: '15m', fromMs: nowMs - HOUR_MS } as const,
+  ]
+
+  test('is told in-band, subscribed anew, and what it missed is asked', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B', 'C'] })
+    const run = play(venue, { needs })
+    speak(venue, run, 30)
+    const asked = run.of('history').length
+    speak(venue, run, 30, 'B')
+    expect(run.of('silence')).toMatchObject([{ coin: 'B', channel: 'book', state: 'silent' }])
+    const renewed = venue.sockets[0]?.heard.map(({ text }) => text).slice(-6) ?? []
+    expect(renewed.filter((text) => text.includes('"unsubscribe"')).length).toBeGreaterThan(0)
+    run.advance(5_000)
+    expect(run.of('history').slice(asked)).toMatchObject([{ coin: 'B' }])
+    speak(venue, run, 10)
+    expect(run.of('silence').at(-1)).toMatchObject({ coin: 'B', state: 'heard' })
+    expect(
+      run
+        .of('history')
+        .slice(asked)
+        .map(({ coin }) => coin),
+    ).toEqual(['B', 'B'])
+    expect(venue.connectionsMs, 'the others lost nothing').toHaveLength(1)
+  })
+
+  test('has its connection replaced when new subscriptions do not help', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B', 'C'] })
+    const run = play(venue, { needs })
+    speak(venue, run, 30)
+    speak(venue, run, 180, 'B')
+    expect(run.of('feed-status')).toMatchObject([{}, { state: 'down', reason: 'coin_silent' }, {}])
+    expect(venue.connectionsMs).toHaveLength(2)
+  })
+
+  test('is not taken for one when all are silent', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B', 'C'] })
+    const run = play(venue, { needs })
+    speak(venue, run, 30)
+    run.advance(120_000)
+    expect(run.of('silence')).toEqual([])
+  })
+})
+
 describe('a bug is not taken for a failure of the venue', () => {
   const bug = new TypeError('a bug')
   const fail = () => {
@@ -526,6 +646,7 @@ function play(
   const fold = (event: MarketEvent) => {
     if (event.kind === 'history' && event.timeframe === '15m' && event.bars.length > 0)
       whole.add(event.coin)
+    if (event.kind === 'silence') whole.delete(event.coin)
     if (event.kind === 'feed-status') for (const coin of event.coins) whole.delete(coin)
   }
   const notices: FeedNotice[] = []
@@ -612,6 +733,9 @@ class ScriptedVenue {
   isRefusing = false
   isHanging = false
   isPonging = true
+  /** Its metadata lists them, its websocket does not know them. */
+  readonly poison = new Set<string>()
+  isLosing: (subscription: { type: string; coin?: string }) => boolean = () => false
   replyAfterMs = 50
   reply: (body: unknown) => HttpReply | undefined = () => undefined
   acknowledgeAfterMs: (coin: string) => number = () => LATENCY_MS
@@ -681,9 +805,21 @@ class ScriptedVenue {
   trade(coin: string): void {
     const trades = this.#tradesOf(coin)
     trades.push(this.#newTrade(coin))
+    for (const socket of this.#alive()) {
+      const types = [...socket.held.values()].flatMap((one) =>
+        one.coin === coin ? [one.type] : [],
+      )
+      if (types.includes('trades')) this.#sendTrades(socket, trades.slice(-1))
+      if (types.includes('candle')) socket.send({ channel: 'candle', data: this.#candle(coin) })
+    }
+  }
+
+  book(coin: string): void {
+    const side = (px: string) => [{ px, sz: '1', n: 1 }]
+    const data = { coin, time: this.nowMs - 300, levels: [side('99'), side('101')] }
     for (const socket of this.#alive())
-      if ([...socket.held.values()].some((one) => one.type === 'trades' && one.coin === coin))
-        this.#sendTrades(socket, trades.slice(-1))
+      if ([...socket.held.values()].some((one) => one.type === 'l2Book' && one.coin === coin))
+        socket.send({ channel: 'l2Book', data })
   }
 
   /** The coins of a kind of subscription that live sockets hold. */
@@ -724,11 +860,19 @@ class ScriptedVenue {
       return
     }
     const { type, coin } = subscription
-    expect(socket.held.has(key), `${key} was not held`).toBe(false)
+    if (socket.held.has(key)) {
+      socket.send({ channel: 'error', data: `Already subscribed: ${key}` })
+      return
+    }
+    if (coin !== undefined && this.poison.has(coin)) {
+      this.#later(100, () => socket.drop())
+      return
+    }
     if (coin !== undefined && !this.coins.includes(coin)) {
       socket.drop()
       return
     }
+    if (this.isLosing(subscription)) return
     socket.held.set(key, subscription)
     this.#later(coin === undefined ? LATENCY_MS : this.acknowledgeAfterMs(coin), () => {
       socket.send({ channel: 'subscriptionResponse', data: { method, subscription } })
@@ -744,6 +888,13 @@ class ScriptedVenue {
       this.#trades.set(coin, trades)
     }
     return trades
+  }
+
+  #candle(coin: string): object {
+    const stepMs = timeframeMs['15m']
+    const t = Math.floor(this.nowMs / stepMs) * stepMs
+    const [o, h, l, c] = ['100', '101', '99', '100.5']
+    return { t, T: t + stepMs - 1, s: coin, i: '15m', o, h, l, c, v: '5', n: 1 }
   }
 
   #newTrade(coin: string): object {

@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import type { Observable } from 'rxjs'
+import type { MonoTypeOperatorFunction, Observable } from 'rxjs'
 import {
   catchError,
   concat,
@@ -19,23 +19,24 @@ import {
 } from 'rxjs'
 import { backOffMs } from '../../../domain/back-off.ts'
 import { OperatingError } from '../../../domain/errors.ts'
-import type { Batch, HistoryEvent, UniverseEvent } from '../../../domain/event.ts'
+import type { Batch } from '../../../domain/event.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { BackfillTask } from './backfill.ts'
 import { Backfill } from './backfill.ts'
-import { decodeCandleSnapshot } from './bars.ts'
-import { FrameDecoder } from './decode.ts'
+import { decodeDexNames } from './dexes.ts'
 import { InfoClient } from './info-client.ts'
+import type { OnArrival } from './intake.ts'
+import { Intake } from './intake.ts'
 import type { FeedNotice, OnNotice } from './notice.ts'
+import { Quarantine } from './quarantine.ts'
 import { Roster } from './roster.ts'
 import { socketBatches } from './sockets.ts'
-import type { MetaAndContextsReply, MetaReply } from './universe.ts'
-import { decodeMeta, decodeMetaAndAssetContexts } from './universe.ts'
+import { MAIN_DEX } from './universe.ts'
 import { UniverseRefresh } from './universe-refresh.ts'
 import { candlesWeight } from './weight-budget.ts'
-import type { DropReason, Rejected } from './wire.ts'
+import type { Rejected } from './wire.ts'
 
 /** Bars of one coin from this open time to the present. */
 export type HistoryRequest = { readonly timeframe: Timeframe; readonly fromMs: number }
@@ -47,12 +48,16 @@ export type FeedOptions = {
   readonly weightPerMinute: number
   /** Over how many websockets the coins are spread, 1 to 8. */
   readonly sockets: number
+  /** Dexes beside the venue's own whose perpetuals are followed too, or all of them. */
+  readonly dexes?: readonly string[] | 'all'
   /**
    * Which past bars the engine still needs of a coin. It must be true as soon as a batch has been
    * delivered: what remains needed then is asked for again.
    */
   readonly historyOf: (coin: string, nowMs: number) => readonly HistoryRequest[]
   readonly onNotice?: (notice: FeedNotice) => void
+  /** Hears everything that the events depend on, before it is taken in. */
+  readonly onArrival?: OnArrival
 }
 
 /** The venue allows ten for one address; the rest is room for overlapping reconnects. */
@@ -62,6 +67,7 @@ const UNIVERSE_BACK_OFF = { minMs: 1_000, maxMs: 30_000 }
 const HISTORY_BACK_OFF = { minMs: 5_000, maxMs: 300_000 }
 const REQUEST_PERIOD_MS = 50
 const SWEEP_PERIOD_MS = 60_000
+const RANK_PERIOD_MS = 600_000
 
 /**
  * The endless event feed of Hyperliquid's own perpetuals. It begins with the universe and all
@@ -75,53 +81,69 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
     `sockets must be an integer from 1 to ${SOCKETS_MAX}`,
   )
   return defer(() => {
-    const nowMs = runtime.scheduler.now()
-    const onNotice: OnNotice = options.onNotice ?? (() => {})
+    const { onNotice = () => {}, onArrival, dexes = [] } = options
     const feed: Feed = {
       ...options,
       onNotice,
       runtime,
       info: new InfoClient(options, runtime, onNotice),
+      intake: new Intake({ sockets, onNotice, ...(onArrival && { onArrival }) }),
       roster: new Roster(sockets),
-      decoder: new FrameDecoder(),
       backfill: new Backfill(),
-      refresh: new UniverseRefresh(nowMs),
+      refresh: new UniverseRefresh(MAIN_DEX),
+      quarantine: new Quarantine(),
     }
+    const others = dexes === 'all' ? allDexes(feed) : of(dexes)
     return concat(
-      firstUniverse(feed),
-      defer(() => merge(socketBatches(feed, runtime), requestedBatches(feed), sweeps(feed))),
+      firstUniverse(MAIN_DEX, feed),
+      others.pipe(concatMap((names) => concat(...names.map((dex) => firstUniverse(dex, feed))))),
+      defer(() =>
+        merge(socketBatches(feed, runtime), requestedBatches(feed), sweeps(feed), ranking(feed)),
+      ),
     )
   })
 }
 
-type Feed = Required<FeedOptions> & {
+type Feed = FeedOptions & {
+  readonly onNotice: OnNotice
   readonly runtime: Runtime
   readonly info: InfoClient
+  readonly intake: Intake
   readonly roster: Roster
-  readonly decoder: FrameDecoder
   readonly backfill: Backfill
   readonly refresh: UniverseRefresh
+  readonly quarantine: Quarantine
 }
 
 /** Nothing can be subscribed or joined before the universe is known, so this is asked until answered. */
-function firstUniverse(feed: Feed): Observable<Batch> {
-  const { info, refresh, roster, runtime } = feed
-  const { scheduler, random } = runtime
-  return defer(() => info.ask(() => ({ type: 'metaAndAssetCtxs' }))).pipe(
+function firstUniverse(dex: string, feed: Feed): Observable<Batch> {
+  const { info, refresh, runtime } = feed
+  const request = 'metaAndAssetCtxs'
+  return defer(() => info.ask(() => ({ type: request, ...named(dex) }))).pipe(
     map(({ body }) => {
-      const nowMs = scheduler.now()
-      const reply = accepted(decodeMetaAndAssetContexts(body, nowMs), feed)
-      refresh.asked(nowMs)
-      roster.note(reply.contexts)
-      return [...applyUniverse(reply, feed), ...reply.contexts]
+      const batch = universe({ request, dex, body }, feed)
+      refresh.asked(dex, runtime.scheduler.now())
+      return batch
     }),
-    retry({
-      delay: (cause: unknown, failures) => {
-        noteFailure('metaAndAssetCtxs', cause, feed)
-        return timer(backOffMs(UNIVERSE_BACK_OFF, failures, random()), scheduler)
-      },
-    }),
+    untilAnswered(request, feed),
   )
+}
+
+function allDexes(feed: Feed): Observable<readonly string[]> {
+  return defer(() => feed.info.ask(() => ({ type: 'perpDexs' }))).pipe(
+    map(({ body }) => accepted(decodeDexNames(body)).names),
+    untilAnswered('perpDexs', feed),
+  )
+}
+
+function untilAnswered<T>(request: string, feed: Feed): MonoTypeOperatorFunction<T> {
+  const { scheduler, random } = feed.runtime
+  return retry({
+    delay: (cause: unknown, failures) => {
+      noteFailure(request, cause, feed)
+      return timer(backOffMs(UNIVERSE_BACK_OFF, failures, random()), scheduler)
+    },
+  })
 }
 
 /**
@@ -134,25 +156,25 @@ function requestedBatches(feed: Feed): Observable<Batch> {
   return timer(0, REQUEST_PERIOD_MS, scheduler).pipe(
     exhaustMap(() => {
       const nowMs = scheduler.now()
-      if (refresh.isDue(nowMs)) return nextUniverse(feed)
+      const dex = refresh.due(nowMs)
+      if (dex !== undefined) return nextUniverse(dex, feed)
       const task = backfill.next(nowMs, roster.dayNotionalUsd)
       return task === undefined ? EMPTY : history(task, feed)
     }),
   )
 }
 
-function nextUniverse(feed: Feed): Observable<Batch> {
+function nextUniverse(dex: string, feed: Feed): Observable<Batch> {
   const { info, refresh, runtime } = feed
+  const request = 'meta'
   return defer(() => {
-    refresh.asked(runtime.scheduler.now())
-    return info.ask(() => ({ type: 'meta' }))
+    refresh.asked(dex, runtime.scheduler.now())
+    return info.ask(() => ({ type: request, ...named(dex) }))
   }).pipe(
-    concatMap(({ body }) => {
-      const batch = applyUniverse(accepted(decodeMeta(body), feed), feed)
-      return batch.length === 0 ? EMPTY : of(batch)
-    }),
+    map(({ body }) => universe({ request, dex, body }, feed)),
+    filter((batch) => batch.length > 0),
     catchError((cause: unknown) => {
-      noteFailure('meta', cause, feed)
+      noteFailure(request, cause, feed)
       refresh.demand()
       return EMPTY
     }),
@@ -170,6 +192,14 @@ function sweeps({ backfill, historyOf, runtime }: Feed): Observable<never> {
       const nowMs = scheduler.now()
       backfill.sweep(nowMs, (coin) => historyOf(coin, nowMs).length > 0)
     }),
+    ignoreElements(),
+  )
+}
+
+/** Volumes move within hours, and with them the coins that deserve a closer look. */
+function ranking({ roster, runtime }: Feed): Observable<never> {
+  return interval(RANK_PERIOD_MS, runtime.scheduler).pipe(
+    tap(() => roster.rank()),
     ignoreElements(),
   )
 }
@@ -206,7 +236,7 @@ function postpone(task: BackfillTask, { backfill, runtime }: Feed): void {
 }
 
 function bars(task: BackfillTask, request: HistoryRequest, feed: Feed): Observable<Batch> {
-  const { backfill, info, runtime } = feed
+  const { backfill, info, intake, runtime } = feed
   const { coin } = task
   const { timeframe, fromMs } = request
   const exchange = info.ask((askedMs) => ({
@@ -215,38 +245,41 @@ function bars(task: BackfillTask, request: HistoryRequest, feed: Feed): Observab
   }))
   return defer(() => (backfill.isCurrent(task) ? exchange : EMPTY)).pipe(
     map(({ body, askedMs }) => {
-      const nowMs = runtime.scheduler.now()
-      const reply = accepted(decodeCandleSnapshot(body, { coin, ...request }, nowMs), feed)
-      info.debit(candlesWeight(reply.rows))
-      const stamp = { timeExchangeMs: askedMs, timeReceivedMs: nowMs }
-      const event: HistoryEvent = { kind: 'history', coin, timeframe, bars: reply.bars, ...stamp }
-      return [event]
+      const arrival = { coin, timeframe, fromMs, askedMs, body }
+      const { batch, rows } = accepted(intake.history(arrival, runtime.scheduler.now()))
+      info.debit(candlesWeight(rows))
+      return batch
     }),
-    // Asked over a connection that was lost since, it would hide what was missed after it.
-    filter(() => backfill.isCurrent(task)),
+    filter((batch) => batch.length > 0),
   )
 }
 
-/** @returns the event to publish; nothing when the universe is the one that we have. */
-function applyUniverse(
-  { universe }: MetaReply | MetaAndContextsReply,
-  { backfill, decoder, roster, runtime }: Feed,
-): readonly UniverseEvent[] {
-  if (!roster.setUniverse(universe)) return []
-  decoder.setUniverse(universe)
-  backfill.keep((coin) => roster.follows(coin))
-  const nowMs = runtime.scheduler.now()
-  const stamp = { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
-  return [{ kind: 'universe', listings: roster.listings, ...stamp }]
+/** The venue's own dex is the one without a name. */
+function named(dex: string): { readonly dex?: string } {
+  return dex === MAIN_DEX ? {} : { dex }
 }
 
-function accepted<Reply extends { readonly drops: readonly DropReason[] }>(
-  reply: Reply | Rejected,
-  { onNotice }: Feed,
-): Reply {
-  if (!('drops' in reply)) throw new OperatingError('reply_rejected', reply.reason)
-  for (const reason of reply.drops) onNotice({ kind: 'value-dropped', reason })
+/** @returns the events to publish; none when the universe is the one that we have. */
+function universe(
+  arrival: Parameters<Intake['universeReply']>[0],
+  { backfill, intake, quarantine, roster, runtime }: Feed,
+): Batch {
+  const { batch, isNew } = accepted(intake.universeReply(arrival, runtime.scheduler.now()))
+  roster.note(batch)
+  if (!isNew) return batch
+  roster.setUniverse(intake.universe)
+  backfill.keep((coin) => roster.follows(coin))
+  quarantine.keep((coin) => roster.follows(coin))
+  return batch
+}
+
+function accepted<Reply extends object>(reply: Reply | Rejected): Reply {
+  if (isRejected(reply)) throw new OperatingError('reply_rejected', reply.reason)
   return reply
+}
+
+function isRejected(reply: object): reply is Rejected {
+  return 'kind' in reply && reply.kind === 'rejected'
 }
 
 /** Rethrows whatever is no failure of the venue: that is a bug, and no repetition would mend it. */

@@ -7,7 +7,8 @@ import type { OnNotice } from './notice.ts'
 import { WeightBudget } from './weight-budget.ts'
 
 type InfoRequest =
-  | { readonly type: 'meta' | 'metaAndAssetCtxs' }
+  | { readonly type: 'meta' | 'metaAndAssetCtxs'; readonly dex?: string }
+  | { readonly type: 'perpDexs' }
   | {
       readonly type: 'candleSnapshot'
       readonly req: {

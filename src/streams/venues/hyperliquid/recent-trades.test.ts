@@ -1,42 +1,78 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
-import type { Batch, TradeEvent } from '../../../domain/event.ts'
-import { ReplayFilter } from './recent-trades.ts'
+import type { TradeEvent } from '../../../domain/event.ts'
+import { TradeMemory } from './recent-trades.ts'
 
 const MEMORY = 1_024
 
-describe('replayed trades', () => {
+describe('repeated trades', () => {
   test.prop([fc.array(fc.nat(400), { maxLength: 1_000 })])(
     'an id passes once while it is remembered',
     (ids) => {
-      const filter = new ReplayFilter()
-      const passed = ids.flatMap((id) => idsOf(filter.fresh([trade('BTC', id)])))
-      expect(passed).toEqual([...new Set(ids)])
+      const memory = new TradeMemory()
+      const passed = ids.flatMap((id) => memory.admit('BTC', [trade(id)], false).fresh)
+      expect(passed.map(({ tradeId }) => tradeId)).toEqual([...new Set(ids)])
     },
   )
 
   test('the last 1,024 of a coin are remembered, however many there were', () => {
-    const filter = new ReplayFilter()
-    for (let id = 0; id < 10_500; id += 1) filter.fresh([trade('BTC', id)])
-    const latest = Array.from({ length: MEMORY }, (_, index) => trade('BTC', 10_499 - index))
-    expect(filter.fresh(latest)).toEqual([])
-    expect(filter.fresh([trade('BTC', 0)]), 'older ones are forgotten').toHaveLength(1)
+    const memory = new TradeMemory()
+    for (let id = 0; id < 10_500; id += 1) memory.admit('BTC', [trade(id)], false)
+    const latest = Array.from({ length: MEMORY }, (_, index) => trade(10_499 - index))
+    expect(memory.admit('BTC', latest, false)).toMatchObject({ fresh: [], repeated: MEMORY })
+    const { fresh } = memory.admit('BTC', [trade(0)], false)
+    expect(fresh, 'older ones are forgotten').toHaveLength(1)
   })
 
-  test('coins are told apart, and other events pass', () => {
-    const filter = new ReplayFilter()
-    expect(filter.fresh([trade('BTC', 1), trade('ETH', 1), trade('BTC', 1)])).toHaveLength(2)
-    const mark = { kind: 'mark', coin: 'BTC', ...stamp } as const
-    expect(filter.fresh([mark])).toEqual([mark])
+  test('coins are told apart', () => {
+    const memory = new TradeMemory()
+    memory.admit('BTC', [trade(1)], false)
+    expect(memory.admit('ETH', [trade(1)], false).fresh).toHaveLength(1)
   })
 })
 
-const stamp = { timeExchangeMs: 1, timeReceivedMs: 2 }
+describe('a replay after an interruption', () => {
+  const known = [trade(1), trade(2), trade(3)]
 
-function trade(coin: string, tradeId: number): TradeEvent {
-  return { kind: 'trade', coin, tradeId, takerSide: 'buy', price: 1, sizeBase: 1, ...stamp }
-}
+  test('that shows a known trade bridges it, whatever else it brings', () => {
+    const memory = new TradeMemory()
+    memory.admit('BTC', known, true)
+    expect(memory.admit('BTC', [trade(3), trade(4), trade(5)], true)).toEqual({
+      fresh: [trade(4), trade(5)],
+      repeated: 1,
+      gap: null,
+    })
+  })
 
-function idsOf(batch: Batch): readonly number[] {
-  return batch.flatMap((event) => (event.kind === 'trade' ? [event.tradeId] : []))
+  test('that shows none has lost what lies between, in whatever order it comes', () => {
+    const memory = new TradeMemory()
+    memory.admit('BTC', known, true)
+    const { fresh, gap } = memory.admit('BTC', [trade(12), trade(10), trade(11)], true)
+    expect(fresh).toHaveLength(3)
+    expect(gap).toMatchObject({ kind: 'trade-gap', coin: 'BTC', fromMs: 3_000, toMs: 10_000 })
+  })
+
+  test('is no gap when nothing was known before', () => {
+    expect(new TradeMemory().admit('BTC', known, true).gap).toBeNull()
+  })
+
+  test('is told from live trades, which follow one another', () => {
+    const memory = new TradeMemory()
+    memory.admit('BTC', known, true)
+    expect(memory.admit('BTC', [trade(10)], false).gap).toBeNull()
+  })
+})
+
+function trade(tradeId: number): TradeEvent {
+  const timeExchangeMs = tradeId * 1_000
+  const stamp = { timeExchangeMs, timeReceivedMs: timeExchangeMs + 300 }
+  return {
+    kind: 'trade',
+    coin: 'BTC',
+    tradeId,
+    takerSide: 'buy',
+    price: 1,
+    sizeBase: 1,
+    ...stamp,
+  }
 }

@@ -1,4 +1,4 @@
-import type { Batch } from '../../../domain/event.ts'
+import type { TradeEvent, TradeGapEvent } from '../../../domain/event.ts'
 
 /** The venue replays the last 30; a generation holds far more than any replay reaches back. */
 const TRADES_PER_GENERATION = 1_024
@@ -9,32 +9,48 @@ const TRADES_PER_GENERATION = 1_024
  * as a whole, which is cheaper than one by one.
  */
 class RecentTrades {
+  /** Of the newest trade ever admitted; NaN before any. */
+  newestMs = Number.NaN
   #current = new Set<number>()
   #previous: ReadonlySet<number> = new Set()
 
   /** @returns false for a trade that was seen before. */
-  admit(tradeId: number): boolean {
+  admit({ tradeId, timeExchangeMs }: TradeEvent): boolean {
     if (this.#current.has(tradeId) || this.#previous.has(tradeId)) return false
     if (this.#current.size === TRADES_PER_GENERATION) {
       this.#previous = this.#current
       this.#current = new Set()
     }
     this.#current.add(tradeId)
+    if (!(timeExchangeMs <= this.newestMs)) this.newestMs = timeExchangeMs
     return true
   }
 }
 
+/** What one frame of trades turned out to bring. */
+export type AdmittedTrades = {
+  readonly fresh: readonly TradeEvent[]
+  /** Trades that were known, and left out. */
+  readonly repeated: number
+  /** Set when a replay shows nothing that was known: what lay between is lost. */
+  readonly gap: TradeGapEvent | null
+}
+
 /** One memory a coin. The decoder lets only listed coins through, so their number is bounded. */
-export class ReplayFilter {
+export class TradeMemory {
   readonly #byCoin = new Map<string, RecentTrades>()
 
-  /** @returns the batch without the trades that were delivered before. */
-  fresh(batch: Batch): Batch {
-    // A frame holds one kind of event, and most hold no trades.
-    if (batch[0]?.kind !== 'trade') return batch
-    return batch.filter(
-      (event) => event.kind !== 'trade' || this.#of(event.coin).admit(event.tradeId),
-    )
+  /**
+   * @param trades of one coin, in any order
+   * @param isReplay true for the first frame after a subscription: the venue's last 30 trades
+   */
+  admit(coin: string, trades: readonly TradeEvent[], isReplay: boolean): AdmittedTrades {
+    const recent = this.#of(coin)
+    const knownMs = recent.newestMs
+    const fresh = trades.filter((trade) => recent.admit(trade))
+    const repeated = trades.length - fresh.length
+    const gap = isReplay && repeated === 0 ? gapAfter(knownMs, trades) : null
+    return { fresh, repeated, gap }
   }
 
   #of(coin: string): RecentTrades {
@@ -45,4 +61,13 @@ export class ReplayFilter {
     }
     return recent
   }
+}
+
+function gapAfter(knownMs: number, replayed: readonly TradeEvent[]): TradeGapEvent | null {
+  let oldest: TradeEvent | undefined
+  for (const trade of replayed)
+    if (oldest === undefined || trade.timeExchangeMs < oldest.timeExchangeMs) oldest = trade
+  if (oldest === undefined || !(knownMs < oldest.timeExchangeMs)) return null
+  const { coin, timeExchangeMs: toMs, timeReceivedMs } = oldest
+  return { kind: 'trade-gap', coin, fromMs: knownMs, toMs, timeExchangeMs: toMs, timeReceivedMs }
 }

@@ -7,16 +7,28 @@ export type Subscription =
   | { readonly type: 'trades' | 'l2Book' | 'bbo' | 'activeAssetCtx'; readonly coin: string }
   | { readonly type: 'candle'; readonly coin: string; readonly interval: '15m' }
 
+/** We hold one subscription of a kind for a coin, so this tells them apart. */
+export function subscriptionKey(type: string, coin: string | null): string {
+  return coin === null ? type : `${type} ${coin}`
+}
+
 /** The venue's limit for one address. */
 const SUBSCRIPTIONS_MAX = 1_000
 const SUBSCRIPTIONS_GLOBAL = 2
 const SUBSCRIPTIONS_PER_COIN = 3
 const SUBSCRIPTIONS_PER_HOT_COIN = 2
-/** The most traded coins at the start: they also get every quote change and their own contexts. */
+/** The most traded coins: they also get every quote change and their own contexts. */
 const HOT_COINS = 10
+/** A hot coin stays hot while it is among so many: two that are about equal do not take turns. */
+const HOT_COINS_KEPT = 15
+/** Of which as many stay free, for coins that are tried on a socket of their own. */
+const SUBSCRIPTIONS_SPARE = 10
 
 const COINS_MAX = Math.floor(
-  (SUBSCRIPTIONS_MAX - SUBSCRIPTIONS_GLOBAL - HOT_COINS * SUBSCRIPTIONS_PER_HOT_COIN) /
+  (SUBSCRIPTIONS_MAX -
+    SUBSCRIPTIONS_SPARE -
+    SUBSCRIPTIONS_GLOBAL -
+    HOT_COINS * SUBSCRIPTIONS_PER_HOT_COIN) /
     SUBSCRIPTIONS_PER_COIN,
 )
 
@@ -27,9 +39,9 @@ const COINS_MAX = Math.floor(
  */
 export class Roster {
   readonly #sockets: number
-  #universe: Universe = []
   readonly #followed = new Map<string, number>()
-  readonly #hot = new Set<string>()
+  readonly #aside = new Set<string>()
+  #hot: ReadonlySet<string> = new Set()
   readonly #dayNotionalUsd = new Map<string, number>()
   #version = 0
 
@@ -42,11 +54,9 @@ export class Roster {
     return this.#version
   }
 
-  get listings(): readonly Listing[] {
-    return this.#universe.filter((listing) => listing !== null)
-  }
-
-  readonly dayNotionalUsd = (coin: string): number => this.#dayNotionalUsd.get(coin) ?? 0
+  /** Unknown of a coin that was listed just now: it has the least history, so it is asked first. */
+  readonly dayNotionalUsd = (coin: string): number =>
+    this.#dayNotionalUsd.get(coin) ?? Number.POSITIVE_INFINITY
 
   /** Learns the volumes that coins are ranked by. */
   note(batch: Batch): void {
@@ -54,21 +64,32 @@ export class Roster {
       if (event.kind === 'context') this.#dayNotionalUsd.set(event.coin, event.dayNotionalUsd)
   }
 
-  /** @returns false when it is the universe that is already known. */
-  setUniverse(universe: Universe): boolean {
-    if (JSON.stringify(universe) === JSON.stringify(this.#universe)) return false
-    this.#universe = universe
-    this.#version += 1
-    const alive = this.#byVolume(universe.filter((row) => row !== null && !row.isDelisted))
-    const aliveCoins = new Set(alive.map(({ coin }) => coin))
+  setUniverse(universe: Universe): void {
+    const alive = universe.filter((row) => row !== null && !row.isDelisted)
+    const ranked = this.#byVolume(alive)
+    const aliveCoins = new Set(ranked.map(({ coin }) => coin))
     for (const coin of this.#followed.keys()) if (!aliveCoins.has(coin)) this.#followed.delete(coin)
+    for (const coin of this.#aside) if (!aliveCoins.has(coin)) this.#aside.delete(coin)
     const position = new Map(universe.map((listing, index) => [listing?.coin, index]))
-    for (const { coin } of alive) {
+    for (const { coin } of ranked) {
       if (this.#followed.has(coin) || this.#followed.size >= COINS_MAX) continue
       this.#followed.set(coin, (position.get(coin) ?? 0) % this.#sockets)
     }
-    if (this.#hot.size === 0) for (const { coin } of alive.slice(0, HOT_COINS)) this.#hot.add(coin)
-    return true
+    this.#version += 1
+    this.rank()
+  }
+
+  /** Chooses the hot coins by the volumes of now. */
+  rank(): void {
+    const ranked = [...this.#followed.keys()].toSorted(
+      (one, other) => this.#knownUsd(other) - this.#knownUsd(one),
+    )
+    const kept = ranked.slice(0, HOT_COINS_KEPT).filter((coin) => this.#hot.has(coin))
+    const hot = new Set(kept.slice(0, HOT_COINS))
+    for (const coin of ranked) if (hot.size < HOT_COINS) hot.add(coin)
+    if (hot.size === this.#hot.size && [...hot].every((coin) => this.#hot.has(coin))) return
+    this.#hot = hot
+    this.#version += 1
   }
 
   follows(coin: string): boolean {
@@ -76,7 +97,23 @@ export class Roster {
   }
 
   coinsOf(socket: number): readonly string[] {
-    return [...this.#followed].filter(([, index]) => index === socket).map(([coin]) => coin)
+    return [...this.#followed]
+      .filter(([coin, index]) => index === socket && !this.#aside.has(coin))
+      .map(([coin]) => coin)
+  }
+
+  /** Such coins are followed, but subscribed on no socket of ours until they are let in again. */
+  setAside(coins: readonly string[]): void {
+    for (const coin of coins) if (this.#followed.has(coin)) this.#aside.add(coin)
+    this.#version += 1
+  }
+
+  letIn(coin: string): void {
+    if (this.#aside.delete(coin)) this.#version += 1
+  }
+
+  isAside(coin: string): boolean {
+    return this.#aside.has(coin)
   }
 
   /** In the order in which they are to be sent: what covers every coin, then coins by volume. */
@@ -84,10 +121,8 @@ export class Roster {
     const everything: Subscription[] =
       socket === 0 ? [{ type: 'fastAssetCtxs' }, { type: 'allDexsAssetCtxs' }] : []
     return everything.concat(
-      this.coinsOf(socket).flatMap((coin): Subscription[] => [
-        { type: 'candle', coin, interval: '15m' },
-        { type: 'trades', coin },
-        { type: 'l2Book', coin },
+      this.coinsOf(socket).flatMap((coin) => [
+        ...coinSubscriptions(coin),
         ...(this.#hot.has(coin)
           ? [{ type: 'bbo', coin } as const, { type: 'activeAssetCtx', coin } as const]
           : []),
@@ -98,6 +133,19 @@ export class Roster {
   #byVolume(listings: readonly (Listing | null)[]): readonly Listing[] {
     return listings
       .filter((listing) => listing !== null)
-      .toSorted((one, other) => this.dayNotionalUsd(other.coin) - this.dayNotionalUsd(one.coin))
+      .toSorted((one, other) => this.#knownUsd(other.coin) - this.#knownUsd(one.coin))
   }
+
+  #knownUsd(coin: string): number {
+    return this.#dayNotionalUsd.get(coin) ?? 0
+  }
+}
+
+/** What every followed coin needs. */
+export function coinSubscriptions(coin: string): readonly Subscription[] {
+  return [
+    { type: 'candle', coin, interval: '15m' },
+    { type: 'trades', coin },
+    { type: 'l2Book', coin },
+  ]
 }

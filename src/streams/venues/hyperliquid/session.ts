@@ -1,25 +1,40 @@
 import type { Roster, Subscription } from './roster.ts'
+import { subscriptionKey } from './roster.ts'
 
 export const PING_PERIOD_MS = 20_000
 const PONG_MS_MAX = 15_000
 /** The venue's own limit, seen from the other side. */
 const SILENCE_MS_MAX = 60_000
+/** The venue acknowledges at once. A lost subscription is sent again after this, then twice this, ... */
+const ACK_MS_MAX = 10_000
+const ACK_DOUBLINGS_MAX = 5
+/** The venue drops whoever subscribes a name that it does not know, 0.1 to 0.2 s later. */
+const POISON_MS_MAX = 1_500
 
 export const PING = JSON.stringify({ method: 'ping' })
 
-type Change = { readonly method: 'subscribe' | 'unsubscribe'; readonly subscription: string }
+type Sent = {
+  readonly subscription: Subscription
+  sentMs: number
+  attempts: number
+  isAcknowledged: boolean
+}
+
+type Change = { readonly method: 'subscribe' | 'unsubscribe'; readonly key: string }
 
 /** What one socket has said and heard. It is born with the socket and dies with it. */
 export class Session {
   readonly #roster: Roster
   readonly #socket: number
-  /** Subscriptions that were sent, as JSON. */
-  readonly #held = new Set<string>()
+  /** By key. */
+  readonly #sent = new Map<string, Sent>()
+  #wanted: ReadonlyMap<string, Subscription> = new Map()
   #unsent: readonly Change[] = []
   #rosterVersion = -1
   #lastFrameMs: number
   #pingedMs: number | null = null
-  #isUp = false
+  #isHeard = false
+  #isGivenUp = false
 
   constructor(roster: Roster, socket: number, nowMs: number) {
     this.#roster = roster
@@ -27,12 +42,19 @@ export class Session {
     this.#lastFrameMs = nowMs
   }
 
-  /** @returns true for the first frame: the venue answers. */
-  heard(nowMs: number): boolean {
+  /** True once the venue has said anything. */
+  get isHeard(): boolean {
+    return this.#isHeard
+  }
+
+  heard(nowMs: number): void {
     this.#lastFrameMs = nowMs
-    const isFirst = !this.#isUp
-    this.#isUp = true
-    return isFirst
+    this.#isHeard = true
+  }
+
+  /** Replaced at the next look, because a coin stays silent on it. */
+  giveUp(): void {
+    this.#isGivenUp = true
   }
 
   pinged(nowMs: number): void {
@@ -43,8 +65,14 @@ export class Session {
     this.#pingedMs = null
   }
 
+  acknowledged(channel: string, coin: string | null): void {
+    const sent = this.#sent.get(subscriptionKey(channel, coin))
+    if (sent !== undefined) sent.isAcknowledged = true
+  }
+
   /** Why this socket is dead although nobody closed it; undefined while it is not. */
-  fault(nowMs: number): 'feed_silent' | 'pong_missing' | undefined {
+  fault(nowMs: number): 'feed_silent' | 'pong_missing' | 'coin_silent' | undefined {
+    if (this.#isGivenUp) return 'coin_silent'
     if (nowMs - this.#lastFrameMs >= SILENCE_MS_MAX) return 'feed_silent'
     if (this.#pingedMs !== null && nowMs - this.#pingedMs >= PONG_MS_MAX) return 'pong_missing'
     return undefined
@@ -57,30 +85,74 @@ export class Session {
   }
 
   /** The first `count` of those frames, regarded as sent. */
-  takeUnsent(count: number): readonly string[] {
+  takeUnsent(count: number, nowMs: number): readonly string[] {
     const changes = this.#unsent.slice(0, count)
     this.#unsent = this.#unsent.slice(count)
-    return changes.map(({ method, subscription }) => {
-      if (method === 'subscribe') this.#held.add(subscription)
-      else this.#held.delete(subscription)
-      return `{"method":"${method}","subscription":${subscription}}`
+    return changes.flatMap(({ method, key }) => {
+      const subscription = this.#wanted.get(key) ?? this.#sent.get(key)?.subscription
+      if (subscription === undefined) return []
+      if (method === 'unsubscribe') this.#sent.delete(key)
+      else this.#noteSent(key, subscription, nowMs)
+      return [JSON.stringify({ method, subscription })]
     })
+  }
+
+  /** Ends and renews all subscriptions of one coin. */
+  renew(coin: string): void {
+    const keys = [...this.#sent]
+      .filter(([, { subscription }]) => 'coin' in subscription && subscription.coin === coin)
+      .map(([key]) => key)
+    this.#queue([...keys.map(change('unsubscribe')), ...keys.map(change('subscribe'))])
+  }
+
+  /** Subscribes again what the venue has left without an answer. @returns how many. */
+  repeat(nowMs: number): number {
+    const keys = [...this.#sent]
+      .filter(([, sent]) => !sent.isAcknowledged && nowMs - sent.sentMs >= patienceMs(sent))
+      .map(([key]) => key)
+    return this.#queue(keys.map(change('subscribe')))
+  }
+
+  /** Coins whose subscription was just sent, and never answered: one of them may have ended this socket. */
+  suspects(nowMs: number): readonly string[] {
+    const coins = new Set<string>()
+    for (const { subscription, sentMs, isAcknowledged } of this.#sent.values())
+      if (!isAcknowledged && nowMs - sentMs <= POISON_MS_MAX && 'coin' in subscription)
+        coins.add(subscription.coin)
+    return [...coins]
+  }
+
+  #noteSent(key: string, subscription: Subscription, nowMs: number): void {
+    const attempts = (this.#sent.get(key)?.attempts ?? 0) + 1
+    this.#sent.set(key, { subscription, sentMs: nowMs, attempts, isAcknowledged: false })
+  }
+
+  #queue(changes: readonly Change[]): number {
+    const queued = new Set(this.#unsent.map(({ method, key }) => `${method} ${key}`))
+    const fresh = changes.filter(({ method, key }) => !queued.has(`${method} ${key}`))
+    this.#unsent = [...this.#unsent, ...fresh]
+    return fresh.length
   }
 
   #compare(): void {
     this.#rosterVersion = this.#roster.version
-    const wanted = new Set(this.#roster.subscriptions(this.#socket).map(toJson))
+    const wanted = new Map(
+      this.#roster
+        .subscriptions(this.#socket)
+        .map((one) => [subscriptionKey(one.type, 'coin' in one ? one.coin : null), one]),
+    )
+    this.#wanted = wanted
     this.#unsent = [
-      ...[...this.#held].filter((held) => !wanted.has(held)).map(change('unsubscribe')),
-      ...[...wanted].filter((one) => !this.#held.has(one)).map(change('subscribe')),
+      ...[...this.#sent.keys()].filter((key) => !wanted.has(key)).map(change('unsubscribe')),
+      ...[...wanted.keys()].filter((key) => !this.#sent.has(key)).map(change('subscribe')),
     ]
   }
 }
 
-function toJson(subscription: Subscription): string {
-  return JSON.stringify(subscription)
+function patienceMs({ attempts }: Sent): number {
+  return ACK_MS_MAX * 2 ** Math.min(attempts - 1, ACK_DOUBLINGS_MAX)
 }
 
-function change(method: Change['method']): (subscription: string) => Change {
-  return (subscription) => ({ method, subscription })
+function change(method: Change['method']): (key: string) => Change {
+  return (key) => ({ method, key })
 }

@@ -4,8 +4,8 @@ import {
   concat,
   concatMap,
   defer,
+  EMPTY,
   filter,
-  ignoreElements,
   interval,
   map,
   merge,
@@ -17,14 +17,17 @@ import {
 } from 'rxjs'
 import { backOffMs } from '../../../domain/back-off.ts'
 import { OperatingError } from '../../../domain/errors.ts'
-import type { Batch, FeedStatusEvent } from '../../../domain/event.ts'
+import type { Batch } from '../../../domain/event.ts'
 import { admission } from '../../admission.ts'
 import type { Runtime } from '../../runtime.ts'
 import { TokenBucket } from '../../token-bucket.ts'
 import type { Backfill } from './backfill.ts'
-import type { Frame, FrameDecoder } from './decode.ts'
+import type { Silence } from './coin-watch.ts'
+import type { Frame } from './decode.ts'
+import type { Intake } from './intake.ts'
 import type { OnNotice } from './notice.ts'
-import { ReplayFilter } from './recent-trades.ts'
+import { probing } from './probing.ts'
+import type { Quarantine } from './quarantine.ts'
 import type { Roster } from './roster.ts'
 import { PING, PING_PERIOD_MS, Session } from './session.ts'
 import type { UniverseRefresh } from './universe-refresh.ts'
@@ -34,9 +37,10 @@ type SocketsOptions = {
   readonly wsUrl: string
   readonly sockets: number
   readonly roster: Roster
-  readonly decoder: FrameDecoder
+  readonly intake: Intake
   readonly backfill: Backfill
   readonly refresh: UniverseRefresh
+  readonly quarantine: Quarantine
   readonly onNotice: OnNotice
 }
 
@@ -52,30 +56,36 @@ const SEND_FRAMES_MAX = 20
 const MESSAGES = { capacity: 600, perMinute: 1_200 }
 const CONNECTIONS = { capacity: 10, perMinute: 18 }
 
+/** New subscriptions of a silent coin before its whole connection is replaced, once. */
+const RENEWALS_BEFORE_RECONNECT = 2
+
 /**
  * The sockets of one feed. A lost or silent one is replaced; what may have been missed is said
  * in-band: `down` with the coins of a socket that is lost, `up` once all of them hear the venue.
  */
 export function socketBatches(options: SocketsOptions, runtime: Runtime): Observable<Batch> {
   const nowMs = runtime.scheduler.now()
+  const sessions = new Map<number, Session>()
   const shared: Shared = {
     ...options,
     runtime,
     messages: new TokenBucket(MESSAGES, nowMs),
     connections: new TokenBucket(CONNECTIONS, nowMs),
-    up: new Set(),
-    replays: new ReplayFilter(),
+    sessions,
+    isHeard: () => [...sessions.values()].some((session) => session.isHeard),
   }
-  return merge(...Array.from({ length: options.sockets }, (_, socket) => endless(socket, shared)))
+  const sockets = Array.from({ length: options.sockets }, (_, socket) => endless(socket, shared))
+  return merge(...sockets, ticks(shared), probing(shared))
 }
 
-type Shared = SocketsOptions & {
+export type Shared = SocketsOptions & {
   readonly runtime: Runtime
   readonly messages: TokenBucket
   readonly connections: TokenBucket
-  /** Sockets that hear the venue. */
-  readonly up: Set<number>
-  readonly replays: ReplayFilter
+  /** Of the connections that are open now. */
+  readonly sessions: Map<number, Session>
+  /** True while the venue answers on any socket. */
+  readonly isHeard: () => boolean
 }
 
 function endless(socket: number, shared: Shared): Observable<Batch> {
@@ -94,7 +104,7 @@ function endless(socket: number, shared: Shared): Observable<Batch> {
     ).pipe(
       catchError((cause: unknown) =>
         concat(
-          of([lost(socket, shared, cause)]),
+          of(lost(socket, shared, cause)),
           throwError(() => cause),
         ),
       ),
@@ -114,9 +124,10 @@ function endless(socket: number, shared: Shared): Observable<Batch> {
 
 /** From the opening of one socket to the error that ends it. */
 function oneConnection(socket: number, shared: Shared): Observable<Batch> {
-  const { decoder, messages, roster, runtime, wsUrl } = shared
+  const { intake, messages, onNotice, roster, runtime, sessions, wsUrl } = shared
   const { connect, scheduler } = runtime
   const session = new Session(roster, socket, scheduler.now())
+  sessions.set(socket, session)
 
   const pings = timer(0, PING_PERIOD_MS, scheduler).pipe(
     map(() => {
@@ -127,85 +138,105 @@ function oneConnection(socket: number, shared: Shared): Observable<Batch> {
   )
   const subscriptions = timer(0, SEND_PERIOD_MS, scheduler).pipe(
     concatMap(() => {
+      const nowMs = scheduler.now()
       const most = Math.min(SEND_FRAMES_MAX, session.unsentCount)
-      return session.takeUnsent(messages.takeUpTo(most, scheduler.now()))
+      return session.takeUnsent(messages.takeUpTo(most, nowMs), nowMs)
     }),
   )
   const batches = connect(wsUrl, merge(pings, subscriptions)).pipe(
     map((text) => {
       const nowMs = scheduler.now()
-      const batch = understood(decoder.decode(text, nowMs), session, shared)
-      if (!session.heard(nowMs)) return batch
-      const status = found(socket, shared)
-      return status === undefined ? batch : [status, ...batch]
+      session.heard(nowMs)
+      const { frame, batch, recovered } = intake.frame(socket, text, nowMs)
+      roster.note(batch)
+      heed(frame, session, shared)
+      // What they missed has to be asked again, and is not told by any acknowledgement.
+      for (const { coin } of recovered) ask(coin, shared)
+      return batch
     }),
     filter((batch) => batch.length > 0),
   )
   const watch = interval(WATCH_PERIOD_MS, scheduler).pipe(
     tap(() => {
-      const fault = session.fault(scheduler.now())
+      const nowMs = scheduler.now()
+      const fault = session.fault(nowMs)
       if (fault !== undefined) throw new OperatingError(fault, `${wsUrl} is dead`)
+      const count = session.repeat(nowMs)
+      if (count > 0) onNotice({ kind: 'unacknowledged', socket, count })
     }),
-    ignoreElements(),
+    concatMap(() => EMPTY),
   )
   return merge(batches, watch)
 }
 
-function understood(frame: Frame, session: Session, shared: Shared): Batch {
-  const { backfill, onNotice, refresh, replays, roster, runtime } = shared
+/** What a frame says to whoever keeps the connection. */
+function heed(frame: Frame, session: Session, shared: Shared): void {
   switch (frame.kind) {
-    case 'events': {
-      for (const reason of frame.drops) onNotice({ kind: 'value-dropped', reason })
-      roster.note(frame.events)
-      return replays.fresh(frame.events)
-    }
     case 'acknowledged':
-      // The late word on a coin that was delisted meanwhile is not for us.
-      if (frame.channel === 'candle' && frame.coin !== null && roster.follows(frame.coin))
-        backfill.acknowledge(frame.coin, runtime.scheduler.now())
-      return []
+      session.acknowledged(frame.channel, frame.coin)
+      if (frame.channel === 'candle' && frame.coin !== null) ask(frame.coin, shared)
+      return
     case 'pong':
       session.ponged()
-      return []
-    case 'refused':
-      onNotice(frame)
-      return []
+      return
+    case 'events':
+      if (frame.drops.includes('context_length')) shared.refresh.demand()
+      return
     case 'rejected':
-      onNotice({ kind: 'frame-rejected', reason: frame.reason })
-      if (frame.reason === 'context_length') refresh.demand()
-      return []
+      if (frame.reason === 'context_length') shared.refresh.demand()
+      return
+    case 'refused':
     case 'ignored':
-      return []
+      return
     default:
-      return frame satisfies never
+      frame satisfies never
   }
 }
 
-/** @returns the word that the feed is whole, with the last socket that was missing. */
-function found(socket: number, { up, sockets, runtime }: Shared): FeedStatusEvent | undefined {
-  up.add(socket)
-  return up.size === sockets ? status('up', 'connected', [], runtime) : undefined
+/** The late word on a coin that was delisted meanwhile is not for us. */
+function ask(coin: string, { backfill, roster, runtime }: Shared): void {
+  if (roster.follows(coin)) backfill.acknowledge(coin, runtime.scheduler.now())
 }
 
-function lost(
-  socket: number,
-  { backfill, roster, runtime, up }: Shared,
-  cause: unknown,
-): FeedStatusEvent {
-  up.delete(socket)
+/** Every second: whoever fell silent while its socket lives is subscribed anew. */
+function ticks(shared: Shared): Observable<Batch> {
+  const { intake, onNotice, runtime } = shared
+  const { scheduler } = runtime
+  return interval(WATCH_PERIOD_MS, scheduler).pipe(
+    map(() => {
+      const { batch, silent } = intake.tick(scheduler.now())
+      for (const silence of silent) {
+        onNotice({ kind: 'coin-silent', ...silence })
+        renew(silence, shared)
+      }
+      return batch
+    }),
+    filter((batch) => batch.length > 0),
+  )
+}
+
+function renew({ coin, times }: Silence, { roster, sessions }: Shared): void {
+  for (const [socket, session] of sessions) {
+    if (!roster.coinsOf(socket).includes(coin)) continue
+    if (times === RENEWALS_BEFORE_RECONNECT + 1) session.giveUp()
+    else session.renew(coin)
+  }
+}
+
+function lost(socket: number, shared: Shared, cause: unknown): Batch {
+  const { backfill, intake, onNotice, quarantine, refresh, roster, runtime, sessions } = shared
+  const nowMs = runtime.scheduler.now()
+  const session = sessions.get(socket)
+  sessions.delete(socket)
   const coins = roster.coinsOf(socket)
   for (const coin of coins) backfill.remove(coin)
+  const suspects = session?.suspects(nowMs) ?? []
+  if (suspects.length > 0) {
+    quarantine.add(suspects, nowMs)
+    roster.setAside(suspects)
+    refresh.demand()
+    onNotice({ kind: 'quarantined', coins: suspects })
+  }
   const reason = cause instanceof OperatingError ? cause.code : 'internal_error'
-  return status('down', reason, coins, runtime)
-}
-
-function status(
-  state: FeedStatusEvent['state'],
-  reason: string,
-  coins: readonly string[],
-  { scheduler }: Runtime,
-): FeedStatusEvent {
-  const nowMs = scheduler.now()
-  const stamp = { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
-  return { kind: 'feed-status', feed: 'venue', state, reason, coins, ...stamp }
+  return intake.lost({ socket, reason, coins }, nowMs)
 }

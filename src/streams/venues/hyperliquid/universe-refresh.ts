@@ -1,27 +1,37 @@
-const PERIOD_MS = 60_000
+/** A universe costs as much weight as a coin's repair: the main dex lists often, the others rarely. */
+const MAIN_PERIOD_MS = 60_000
+const OTHER_PERIOD_MS = 300_000
 /** A frame that does not fit the universe asks for a new one, but not more often than this. */
 const DEMANDED_PERIOD_MS = 5_000
 
-/** When the universe is to be fetched again. */
+/** When the universe of each dex is to be fetched again. */
 export class UniverseRefresh {
-  #askedMs: number
-  #isDemanded = false
+  readonly #mainDex: string
+  /** When it was asked last. */
+  readonly #askedMs = new Map<string, number>()
+  readonly #demanded = new Set<string>()
 
-  constructor(askedMs: number) {
-    this.#askedMs = askedMs
+  constructor(mainDex: string) {
+    this.#mainDex = mainDex
   }
 
-  isDue(nowMs: number): boolean {
-    return nowMs - this.#askedMs >= (this.#isDemanded ? DEMANDED_PERIOD_MS : PERIOD_MS)
+  /** The dex whose universe is due, if any. One that was never asked is not: the feed begins with it. */
+  due(nowMs: number): string | undefined {
+    for (const [dex, askedMs] of this.#askedMs) {
+      const periodMs = dex === this.#mainDex ? MAIN_PERIOD_MS : OTHER_PERIOD_MS
+      const waitMs = this.#demanded.has(dex) ? DEMANDED_PERIOD_MS : periodMs
+      if (nowMs - askedMs >= waitMs) return dex
+    }
+    return undefined
   }
 
   /** The universe that we hold is out of date, or the last attempt to fetch it failed. */
   demand(): void {
-    this.#isDemanded = true
+    for (const dex of this.#askedMs.keys()) this.#demanded.add(dex)
   }
 
-  asked(nowMs: number): void {
-    this.#askedMs = nowMs
-    this.#isDemanded = false
+  asked(dex: string, nowMs: number): void {
+    this.#askedMs.set(dex, nowMs)
+    this.#demanded.delete(dex)
   }
 }

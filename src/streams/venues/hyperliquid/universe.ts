@@ -6,7 +6,7 @@ import type { DropReason, Rejected, Wire } from './wire.ts'
 import { integerBetween, isWire, rejected } from './wire.ts'
 
 /**
- * The venue's perpetuals in the venue's order, which contexts are joined by. null holds the place of
+ * The perpetuals of one dex in the venue's order, which contexts are joined by. null holds the place of
  * a row that could not be read.
  */
 export type Universe = readonly (Listing | null)[]
@@ -26,34 +26,38 @@ const COIN_LENGTH_MAX = 32
 const SIZE_DECIMALS_MAX = 12
 const LEVERAGE_MAX = 1_000
 
+/** The venue's own dex, whose perpetuals carry bare names; those of others are called `dex:COIN`. */
+export const MAIN_DEX = ''
+
 /**
- * What a perpetual of the main dex is called. Spot pairs (`@107`, `PURR/USDC`), outcome markets (`#12`)
- * and the perpetuals of other dexes (`xyz:TSLA`) are not, and a name that would have to be escaped
- * somewhere is no name.
+ * What a perpetual of the main dex is called. Spot pairs (`@107`, `PURR/USDC`) and outcome markets
+ * (`#12`) are not, and a name that would have to be escaped somewhere is no name.
  */
 const PERPETUAL_NAME = /^[A-Za-z0-9_.*?-]+$/
 
-export function isPerpetualName(name: string): boolean {
-  return PERPETUAL_NAME.test(name)
+export function isPerpetualName(name: string, dex = MAIN_DEX): boolean {
+  if (dex === MAIN_DEX) return PERPETUAL_NAME.test(name)
+  return name.startsWith(`${dex}:`) && PERPETUAL_NAME.test(name.slice(dex.length + 1))
 }
 
 /** The reply to `meta`. */
-export function decodeMeta(body: string): MetaReply | Rejected {
+export function decodeMeta(body: string, dex = MAIN_DEX): MetaReply | Rejected {
   const reply = parse(body)
   if (!isWire(reply)) return rejected(reply === undefined ? 'not_json' : 'bad_shape')
-  return readMeta(reply)
+  return readMeta(reply, dex)
 }
 
 /** The reply to `metaAndAssetCtxs`. */
 export function decodeMetaAndAssetContexts(
   body: string,
   timeReceivedMs: number,
+  dex = MAIN_DEX,
 ): MetaAndContextsReply | Rejected {
   const reply = parse(body)
   if (reply === undefined) return rejected('not_json')
   if (!Array.isArray(reply) || !isWire(reply[0]) || !Array.isArray(reply[1]))
     return rejected('bad_shape')
-  const meta = readMeta(reply[0])
+  const meta = readMeta(reply[0], dex)
   if (meta.kind === 'rejected') return meta
   const drops = [...meta.drops]
   const contexts = joinContexts(reply[1], meta.universe, timeReceivedMs, drops)
@@ -78,13 +82,13 @@ export function joinContexts(
   return contexts
 }
 
-function readMeta({ universe: rows }: Wire): MetaReply | Rejected {
+function readMeta({ universe: rows }: Wire, dex: string): MetaReply | Rejected {
   if (!Array.isArray(rows) || rows.length === 0) return rejected('bad_shape')
   if (rows.length > LISTINGS_MAX) return rejected('universe_length')
   const drops: DropReason[] = []
   const seen = new Set<string>()
   const universe = rows.map((row) => {
-    const listing = readListing(row)
+    const listing = readListing(row, dex)
     if (listing === null || seen.has(listing.coin)) {
       drops.push('bad_listing')
       return null
@@ -95,13 +99,14 @@ function readMeta({ universe: rows }: Wire): MetaReply | Rejected {
   return seen.size === 0 ? rejected('bad_shape') : { kind: 'meta', universe, drops }
 }
 
-function readListing(row: unknown): Listing | null {
+function readListing(row: unknown, dex: string): Listing | null {
   if (!isWire(row)) return null
   const { name: coin } = row
   const sizeDecimals = integerBetween(row.szDecimals, 0, SIZE_DECIMALS_MAX)
   const maxLeverage = integerBetween(row.maxLeverage, 1, LEVERAGE_MAX)
   if (typeof coin !== 'string' || coin === '' || coin.length > COIN_LENGTH_MAX) return null
-  if (!isPerpetualName(coin) || sizeDecimals === undefined || maxLeverage === undefined) return null
+  if (!isPerpetualName(coin, dex) || sizeDecimals === undefined || maxLeverage === undefined)
+    return null
   return { coin, sizeDecimals, maxLeverage, isDelisted: row.isDelisted === true }
 }
 

@@ -30,6 +30,8 @@ export type DropReason =
   | 'unknown_coin'
   | 'unknown_interval'
   | 'other_series'
+  /** The contexts of one dex among several; see the reject reason of that name. */
+  | 'context_length'
 
 /** Why a whole frame or reply gave nothing. Stable, for metrics. */
 export type RejectReason =

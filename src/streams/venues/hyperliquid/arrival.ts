@@ -1,0 +1,34 @@
+import type { Timeframe } from '../../../domain/timeframe.ts'
+
+/**
+ * Everything that the feed's events depend on, in the order in which it happened: the feed is a
+ * function of its arrivals and their times. That is what a recording keeps and a replay repeats.
+ */
+export type Arrival =
+  /** One text frame. */
+  | { readonly kind: 'frame'; readonly socket: number; readonly text: string }
+  /** A connection ended, and with it the subscriptions of these coins. */
+  | {
+      readonly kind: 'lost'
+      readonly socket: number
+      readonly reason: string
+      readonly coins: readonly string[]
+    }
+  /** The reply to `meta` or `metaAndAssetCtxs`, of one dex; '' is the venue's own. */
+  | {
+      readonly kind: 'universe'
+      readonly request: 'meta' | 'metaAndAssetCtxs'
+      readonly dex: string
+      readonly body: string
+    }
+  /** The reply to `candleSnapshot`, asked at `askedMs`. */
+  | {
+      readonly kind: 'history'
+      readonly coin: string
+      readonly timeframe: Timeframe
+      readonly fromMs: number
+      readonly askedMs: number
+      readonly body: string
+    }
+  /** A second passed: silence, too, is something that arrives. */
+  | { readonly kind: 'tick' }

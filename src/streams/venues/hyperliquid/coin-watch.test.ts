@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'vitest'
+import type { MarketEvent } from '../../../domain/event.ts'
+import { CoinWatch } from './coin-watch.ts'
+
+const SECOND_MS = 1_000
+
+describe('silence of one coin', () => {
+  test('is not found while its book comes', () => {
+    const scene = new Scene(['A', 'B', 'C'])
+    scene.play(300, () => ['A', 'B', 'C'])
+    expect(scene.found).toEqual([])
+  })
+
+  test('is found when its book stays away and those of the others do not', () => {
+    const scene = new Scene(['A', 'B', 'C'])
+    scene.play(60, () => ['A', 'B', 'C'])
+    scene.play(25, () => ['A', 'C'])
+    expect(scene.found).toEqual([{ coin: 'B', channel: 'book', times: 1 }])
+    scene.play(40, () => ['A', 'C'])
+    expect(scene.found.at(-1), 'and again, after some patience').toMatchObject({ times: 2 })
+    scene.play(6, () => ['A', 'B', 'C'])
+    expect(scene.recovered).toEqual([{ coin: 'B', channel: 'book', times: 2 }])
+  })
+
+  test('is found when a subscription was acknowledged and no book ever came', () => {
+    const scene = new Scene(['A', 'B', 'C'])
+    scene.play(40, () => ['A', 'C'])
+    expect(scene.found).toMatchObject([{ coin: 'B', channel: 'book' }])
+  })
+
+  test('is not found where all are silent, or the cadence is another', () => {
+    const scene = new Scene(['A', 'B', 'C'])
+    scene.play(60, () => ['A', 'B', 'C'])
+    scene.play(120, () => [])
+    for (let round = 0; round < 5; round += 1) {
+      scene.play(1, () => ['A', 'B', 'C'])
+      scene.play(60, () => [])
+    }
+    expect(scene.found).toEqual([])
+  })
+
+  test('is found when trades come and no candle follows', () => {
+    const scene = new Scene(['A', 'B'])
+    scene.play(
+      60,
+      () => ['A', 'B'],
+      () => [trade('A'), candle('A')],
+    )
+    expect(scene.found).toEqual([])
+    scene.play(
+      15,
+      () => ['A', 'B'],
+      () => [trade('A')],
+    )
+    expect(scene.found).toEqual([{ coin: 'A', channel: 'candle', times: 1 }])
+    scene.play(
+      1,
+      () => ['A', 'B'],
+      () => [candle('A')],
+    )
+    expect(scene.recovered).toMatchObject([{ coin: 'A', channel: 'candle' }])
+  })
+
+  test('is not found when the candle comes just before its trade', () => {
+    const scene = new Scene(['A', 'B'])
+    scene.play(
+      1,
+      () => ['A', 'B'],
+      () => [candle('A'), trade('A')],
+    )
+    scene.play(60, () => ['A', 'B'])
+    expect(scene.found).toEqual([])
+  })
+
+  test('is found when the volume of the day rises and no trade is heard', () => {
+    const scene = new Scene(['A', 'B'])
+    let notional = 1_000
+    scene.play(
+      70,
+      () => ['A', 'B'],
+      (second) => (second % 14 === 0 ? [context('A', notional++)] : []),
+    )
+    expect(scene.found).toEqual([{ coin: 'A', channel: 'trades', times: 1 }])
+  })
+
+  test('is not found when the volume of the day falls, or rises with trades', () => {
+    const scene = new Scene(['A', 'B'])
+    scene.play(
+      100,
+      () => ['A', 'B'],
+      (second) => [
+        context('A', 1_000 - second),
+        context('B', 1_000 + second),
+        ...(second % 2 === 0 ? [trade('B'), candle('B')] : []),
+      ],
+    )
+    expect(scene.found).toEqual([])
+  })
+})
+
+/** Some coins on one socket, second by second. */
+class Scene {
+  readonly found: unknown[] = []
+  readonly recovered: unknown[] = []
+  readonly #watch = new CoinWatch()
+  #nowMs = Date.UTC(2026, 0, 1)
+
+  constructor(coins: readonly string[]) {
+    for (const coin of coins) this.#watch.begin(coin, 0, this.#nowMs)
+  }
+
+  play(
+    seconds: number,
+    books: () => readonly string[],
+    others: (second: number) => readonly MarketEvent[] = () => [],
+  ): void {
+    for (let second = 0; second < seconds; second += 1) {
+      const events = [...(second % 5 === 0 ? books().map(book) : []), ...others(second)]
+      for (const event of events) this.recovered.push(...this.#watch.heard([event], this.#nowMs))
+      this.#nowMs += SECOND_MS
+      this.found.push(...this.#watch.tick(this.#nowMs))
+    }
+  }
+}
+
+const stamp = { timeExchangeMs: 1, timeReceivedMs: 2 }
+
+function book(coin: string): MarketEvent {
+  return { kind: 'book', coin, bids: [], asks: [], ...stamp }
+}
+
+function trade(coin: string): MarketEvent {
+  return { kind: 'trade', coin, tradeId: 1, takerSide: 'buy', price: 1, sizeBase: 1, ...stamp }
+}
+
+function candle(coin: string): MarketEvent {
+  const bar = { openTimeMs: 0, open: 1, high: 1, low: 1, close: 1, volumeBase: 1 }
+  return { kind: 'candle', coin, timeframe: '15m', bar, ...stamp }
+}
+
+function context(coin: string, dayNotionalUsd: number): MarketEvent {
+  return {
+    kind: 'context',
+    coin,
+    dayNotionalUsd,
+    markPrice: 1,
+    oraclePrice: 1,
+    midPrice: 1,
+    premium: 0,
+    impactBid: 1,
+    impactAsk: 1,
+    fundingRateHourly: 0,
+    openInterestBase: 1,
+    prevDayPrice: 1,
+    ...stamp,
+  }
+}

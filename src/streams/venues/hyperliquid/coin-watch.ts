@@ -1,0 +1,167 @@
+import type { Batch, SilentChannel } from '../../../domain/event.ts'
+
+/** Whole books come every 5.4 s, whether or not they changed: three are missing. */
+const BOOK_SILENCE_MS_MAX = 20_000
+const BOOK_LAG_MS_MAX = 10_000
+/** The venue tells a trade and the candle that it changed within one block, either one first. */
+const CANDLE_LEAD_MS_MAX = 2_000
+const CANDLE_LAG_MS_MAX = 10_000
+/** The day's volume may be told a little before the trade itself. */
+const UNEXPLAINED_RISES_MAX = 3
+/** A renewed subscription is given this long, then twice as long, and so on. */
+const PATIENCE_MS_MIN = 30_000
+const PATIENCE_MS_MAX = 600_000
+
+/** One coin's channel that is silent, or was. */
+export type Silence = {
+  readonly coin: string
+  readonly channel: SilentChannel
+  /** How often it was found silent in a row, from 1. */
+  readonly times: number
+}
+
+type Heard = {
+  readonly socket: number
+  readonly begunMs: number
+  /** NaN before any. */
+  bookMs: number
+  candleMs: number
+  /** The first trade since that no candle followed; NaN while there is none. */
+  uncoveredTradeMs: number
+  /** NaN before any. */
+  dayNotionalUsd: number
+  /** Rises of the day's volume since a trade was last heard. */
+  unexplainedRises: number
+  silent: SilentChannel | null
+  times: number
+  /** When the present silence is told again. */
+  dueMs: number
+}
+
+/**
+ * Finds the coin that fell silent on a connection that lives. Quiet coins trade rarely, so silence
+ * alone proves nothing: a book has a fixed cadence, a trade changes a candle, and the volume of the
+ * day does not rise without trades.
+ */
+export class CoinWatch {
+  readonly #coins = new Map<string, Heard>()
+
+  /** The venue has acknowledged the coin's subscriptions on this socket: from here on it is expected. */
+  begin(coin: string, socket: number, nowMs: number): void {
+    const known = this.#coins.get(coin)
+    if (known?.socket === socket) return
+    this.#coins.set(coin, {
+      socket,
+      begunMs: nowMs,
+      bookMs: Number.NaN,
+      candleMs: nowMs,
+      uncoveredTradeMs: Number.NaN,
+      dayNotionalUsd: Number.NaN,
+      unexplainedRises: 0,
+      silent: null,
+      times: 0,
+      dueMs: 0,
+    })
+  }
+
+  /** Its connection is gone, or the coin is. */
+  end(coin: string): void {
+    this.#coins.delete(coin)
+  }
+
+  /**
+   * @param batch the events of one frame that the venue sent just now: no replay of the past
+   * @returns the coins that were silent and are heard again
+   */
+  heard(batch: Batch, nowMs: number): readonly Silence[] {
+    const [first] = batch
+    if (first === undefined) return []
+    switch (first.kind) {
+      case 'book':
+      case 'candle':
+      case 'trade': {
+        const heard = this.#coins.get(first.coin)
+        return heard === undefined ? [] : this.#hear(first.coin, heard, first.kind, nowMs)
+      }
+      case 'context':
+        for (const event of batch) {
+          if (event.kind !== 'context') continue
+          const heard = this.#coins.get(event.coin)
+          if (heard === undefined) continue
+          if (event.dayNotionalUsd > heard.dayNotionalUsd) heard.unexplainedRises += 1
+          heard.dayNotionalUsd = event.dayNotionalUsd
+        }
+        return []
+      default:
+        return []
+    }
+  }
+
+  /** Called every second. @returns the coins that are found silent now. */
+  tick(nowMs: number): readonly Silence[] {
+    const usual = new Map<number, number>()
+    const found: Silence[] = []
+    for (const [coin, heard] of this.#coins) {
+      const { socket } = heard
+      let usualMs = usual.get(socket)
+      if (usualMs === undefined) {
+        usualMs = this.#usualBookMs(socket)
+        usual.set(socket, usualMs)
+      }
+      const channel = silentChannel(heard, usualMs, nowMs)
+      if (channel === null || (heard.silent !== null && nowMs < heard.dueMs)) continue
+      heard.silent = channel
+      heard.times += 1
+      heard.dueMs =
+        nowMs + Math.min(PATIENCE_MS_MAX, PATIENCE_MS_MIN * 2 ** Math.min(heard.times - 1, 10))
+      found.push({ coin, channel, times: heard.times })
+    }
+    return found
+  }
+
+  /** When half of the coins that are heard on a socket had been heard last; NaN without any. */
+  #usualBookMs(socket: number): number {
+    const times = [...this.#coins.values()]
+      .filter((heard) => heard.socket === socket && !Number.isNaN(heard.bookMs))
+      .map(({ bookMs }) => bookMs)
+      .toSorted((one, other) => one - other)
+    return times[Math.floor(times.length / 2)] ?? Number.NaN
+  }
+
+  #hear(
+    coin: string,
+    heard: Heard,
+    kind: 'book' | 'candle' | 'trade',
+    nowMs: number,
+  ): readonly Silence[] {
+    if (kind === 'book') heard.bookMs = nowMs
+    else if (kind === 'candle') {
+      heard.candleMs = nowMs
+      heard.uncoveredTradeMs = Number.NaN
+    } else {
+      heard.unexplainedRises = 0
+      const isCovered = nowMs - heard.candleMs <= CANDLE_LEAD_MS_MAX
+      if (!isCovered && Number.isNaN(heard.uncoveredTradeMs)) heard.uncoveredTradeMs = nowMs
+    }
+    const channel = heard.silent
+    if (channel === null || silentChannel(heard, nowMs, nowMs) !== null) return []
+    heard.silent = null
+    const { times } = heard
+    heard.times = 0
+    return [{ coin, channel, times }]
+  }
+}
+
+function silentChannel(
+  { begunMs, bookMs, uncoveredTradeMs, unexplainedRises }: Heard,
+  usualBookMs: number,
+  nowMs: number,
+): SilentChannel | null {
+  // Where the others are as silent, it is the connection, or the venue's cadence: not this coin.
+  const sinceMs = Number.isNaN(bookMs) ? begunMs : bookMs
+  const isBehind = usualBookMs - sinceMs > BOOK_LAG_MS_MAX
+  if (isBehind && nowMs - sinceMs > BOOK_SILENCE_MS_MAX) return 'book'
+  if (nowMs - uncoveredTradeMs > CANDLE_LAG_MS_MAX) return 'candle'
+  if (unexplainedRises >= UNEXPLAINED_RISES_MAX) return 'trades'
+  return null
+}

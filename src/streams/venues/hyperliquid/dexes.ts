@@ -1,0 +1,21 @@
+import type { Rejected } from './wire.ts'
+import { isWire, rejected } from './wire.ts'
+
+/** The prefix of the names of a dex's perpetuals; it may stand in a URL and in a key. */
+const DEX_NAME = /^[a-z0-9]{1,16}$/
+
+/** The reply to `perpDexs`: the dexes beside the venue's own, which is told as null. */
+export function decodeDexNames(body: string): { readonly names: readonly string[] } | Rejected {
+  let rows: unknown
+  try {
+    rows = JSON.parse(body)
+  } catch {
+    return rejected('not_json')
+  }
+  if (!Array.isArray(rows)) return rejected('bad_shape')
+  const names = rows.flatMap((row: unknown) => {
+    const name = isWire(row) ? row.name : undefined
+    return typeof name === 'string' && DEX_NAME.test(name) ? [name] : []
+  })
+  return { names }
+}

@@ -1,0 +1,271 @@
+import type {
+  Batch,
+  FeedStatusEvent,
+  MarketEvent,
+  SilenceEvent,
+  TradeEvent,
+} from '../../../domain/event.ts'
+import type { Listing } from '../../../domain/listing.ts'
+import type { Arrival } from './arrival.ts'
+import { decodeCandleSnapshot } from './bars.ts'
+import type { Silence } from './coin-watch.ts'
+import { CoinWatch } from './coin-watch.ts'
+import type { Frame } from './decode.ts'
+import { FrameDecoder } from './decode.ts'
+import type { OnNotice } from './notice.ts'
+import { TradeMemory } from './recent-trades.ts'
+import type { Universe } from './universe.ts'
+import { decodeMeta, decodeMetaAndAssetContexts } from './universe.ts'
+import { VenueClock } from './venue-clock.ts'
+import type { DropReason, Rejected } from './wire.ts'
+
+type IntakeOptions = {
+  /** The feed is up once this many sockets, from 0 on, have heard the venue. */
+  readonly sockets: number
+  readonly onNotice?: OnNotice
+  /** Hears everything before it is taken in: the recorder. */
+  readonly onArrival?: OnArrival
+}
+
+export type OnArrival = (arrival: Arrival, nowMs: number) => void
+
+/** What a frame brought: events for the engine, and the frame for whoever keeps the connection. */
+type Heard = {
+  readonly frame: Frame
+  readonly batch: Batch
+  /** Coins that were silent and are heard again: what they missed has to be asked. */
+  readonly recovered: readonly Silence[]
+}
+
+type ArrivalOf<Kind extends Arrival['kind']> = Extract<Arrival, { kind: Kind }>
+
+const NOBODY: readonly Silence[] = []
+
+/**
+ * Arrivals in, events out: the part of the feed that is a plain function of what arrived and when.
+ * It opens nothing, waits for nothing and asks nobody, so a recording of its arrivals gives the same
+ * events again.
+ */
+export class Intake {
+  readonly #sockets: number
+  readonly #onNotice: OnNotice
+  readonly #onArrival: OnArrival | undefined
+  readonly #decoder = new FrameDecoder()
+  readonly #trades = new TradeMemory()
+  readonly #clock = new VenueClock()
+  readonly #watch = new CoinWatch()
+  readonly #universes = new Map<string, Universe>()
+  /** Sockets that hear the venue. */
+  readonly #up = new Set<number>()
+  /** By how much the last frame with a time of its own was held up, per socket. */
+  readonly #delaysMs = new Map<number, number>()
+  /** Coins whose next frame of trades is the replay that follows a subscription. */
+  readonly #replayed = new Set<string>()
+  /** When the connection of a coin was lost last. */
+  readonly #lostMs = new Map<string, number>()
+
+  constructor({ sockets, onNotice = () => {}, onArrival }: IntakeOptions) {
+    this.#sockets = sockets
+    this.#onNotice = onNotice
+    this.#onArrival = onArrival
+  }
+
+  /** Our clock minus the venue's, including the way; null before the first book. */
+  get clockOffsetMs(): number | null {
+    return this.#clock.offsetMs
+  }
+
+  /** The perpetuals of all dexes that were told, the venue's own first. null holds an unread place. */
+  get universe(): Universe {
+    return [...this.#universes.values()].flat()
+  }
+
+  /** Takes in a recorded arrival. What was rejected then is rejected again, and gives nothing. */
+  take(arrival: Arrival, nowMs: number): Batch {
+    switch (arrival.kind) {
+      case 'frame':
+        return this.frame(arrival.socket, arrival.text, nowMs).batch
+      case 'lost':
+        return this.lost(arrival, nowMs)
+      case 'tick':
+        return this.tick(nowMs).batch
+      case 'universe': {
+        const taken = this.universeReply(arrival, nowMs)
+        return 'batch' in taken ? taken.batch : []
+      }
+      case 'history': {
+        const taken = this.history(arrival, nowMs)
+        return 'batch' in taken ? taken.batch : []
+      }
+      default:
+        return arrival satisfies never
+    }
+  }
+
+  frame(socket: number, text: string, nowMs: number): Heard {
+    this.#onArrival?.({ kind: 'frame', socket, text }, nowMs)
+    const frame = this.#decoder.decode(text, nowMs)
+    let batch: Batch = []
+    let recovered = NOBODY
+    if (frame.kind === 'events') {
+      this.#noteDrops(frame.drops)
+      const isReplay = this.#isReplay(frame.events)
+      if (!isReplay) recovered = this.#watch.heard(frame.events, nowMs)
+      batch = this.#stamped(socket, this.#admitted(frame.events, isReplay), nowMs)
+      if (recovered.length > 0) batch = [...silences(recovered, 'heard', nowMs), ...batch]
+    } else if (frame.kind === 'acknowledged') {
+      const { channel, coin } = frame
+      if (coin !== null && channel === 'trades') this.#replayed.add(coin)
+      if (coin !== null && channel === 'l2Book') this.#watch.begin(coin, socket, nowMs)
+    } else if (frame.kind === 'rejected') {
+      this.#onNotice({ kind: 'frame-rejected', reason: frame.reason })
+    } else if (frame.kind === 'refused') {
+      this.#onNotice(frame)
+    }
+    const found = this.#found(socket, nowMs)
+    return { frame, batch: found === null ? batch : [found, ...batch], recovered }
+  }
+
+  /** A connection ended: what came over it may be incomplete from shortly before on. */
+  lost(arrival: Omit<ArrivalOf<'lost'>, 'kind'>, nowMs: number): Batch {
+    const { socket, reason, coins } = arrival
+    this.#onArrival?.({ kind: 'lost', socket, reason, coins }, nowMs)
+    this.#up.delete(socket)
+    this.#delaysMs.delete(socket)
+    for (const coin of coins) {
+      this.#watch.end(coin)
+      this.#lostMs.set(coin, nowMs)
+    }
+    return [status('down', reason, coins, nowMs)]
+  }
+
+  universeReply(
+    arrival: Omit<ArrivalOf<'universe'>, 'kind'>,
+    nowMs: number,
+  ): { readonly batch: Batch; readonly isNew: boolean } | Rejected {
+    const { request, dex, body } = arrival
+    this.#onArrival?.({ kind: 'universe', request, dex, body }, nowMs)
+    const reply =
+      request === 'meta' ? decodeMeta(body, dex) : decodeMetaAndAssetContexts(body, nowMs, dex)
+    if (reply.kind === 'rejected') return reply
+    this.#noteDrops(reply.drops)
+    const contexts = reply.kind === 'meta' ? [] : reply.contexts
+    const isNew = !isSame(reply.universe, this.#universes.get(dex))
+    if (!isNew) return { batch: contexts, isNew }
+    this.#universes.set(dex, reply.universe)
+    this.#decoder.setUniverse(reply.universe, dex)
+    const listings = this.universe.filter((listing): listing is Listing => listing !== null)
+    for (const { coin, isDelisted } of listings) if (isDelisted) this.#watch.end(coin)
+    return { batch: [{ kind: 'universe', listings, ...stamp(nowMs) }, ...contexts], isNew }
+  }
+
+  history(
+    arrival: Omit<ArrivalOf<'history'>, 'kind'>,
+    nowMs: number,
+  ): { readonly batch: Batch; readonly rows: number } | Rejected {
+    const { coin, timeframe, fromMs, askedMs, body } = arrival
+    this.#onArrival?.({ kind: 'history', coin, timeframe, fromMs, askedMs, body }, nowMs)
+    const reply = decodeCandleSnapshot(body, { coin, timeframe, fromMs }, nowMs)
+    if (reply.kind === 'rejected') return reply
+    this.#noteDrops(reply.drops)
+    const times = { timeExchangeMs: askedMs, timeReceivedMs: nowMs }
+    const { bars, rows } = reply
+    // Asked over a connection that was lost since, it would hide what was missed after it.
+    if (askedMs < (this.#lostMs.get(coin) ?? askedMs)) return { batch: [], rows }
+    return { batch: [{ kind: 'history', coin, timeframe, bars, ...times }], rows }
+  }
+
+  /** Called every second. */
+  tick(nowMs: number): { readonly batch: Batch; readonly silent: readonly Silence[] } {
+    this.#onArrival?.({ kind: 'tick' }, nowMs)
+    const jumpMs = this.#clock.tick(nowMs)
+    // What waits to be read was sent before the jump; how long before, the next book will tell.
+    if (jumpMs > 0) for (const socket of this.#up) this.#delaysMs.set(socket, jumpMs)
+    const silent = this.#watch.tick(nowMs)
+    return { batch: silences(silent, 'silent', nowMs), silent }
+  }
+
+  #noteDrops(drops: readonly DropReason[]): void {
+    for (const reason of drops) this.#onNotice({ kind: 'value-dropped', reason })
+  }
+
+  /** @returns the word that the feed is whole, with the last socket that was missing. */
+  #found(socket: number, nowMs: number): FeedStatusEvent | null {
+    if (this.#up.has(socket)) return null
+    this.#up.add(socket)
+    return this.#up.size === this.#sockets ? status('up', 'connected', [], nowMs) : null
+  }
+
+  #isReplay(events: Batch): boolean {
+    const [first] = events
+    return first?.kind === 'trade' && this.#replayed.delete(first.coin)
+  }
+
+  /** Trades that were delivered before are left out; a frame holds one kind of event. */
+  #admitted(events: Batch, isReplay: boolean): Batch {
+    if (events[0]?.kind !== 'trade') return events
+    const byCoin = new Map<string, TradeEvent[]>()
+    for (const event of events) {
+      if (event.kind !== 'trade') continue
+      const trades = byCoin.get(event.coin)
+      if (trades === undefined) byCoin.set(event.coin, [event])
+      else trades.push(event)
+    }
+    const admitted: MarketEvent[] = []
+    for (const [coin, trades] of byCoin) {
+      const { fresh, repeated, gap } = this.#trades.admit(coin, trades, isReplay)
+      if (gap !== null) admitted.push(gap)
+      else if (isReplay && repeated > 0)
+        this.#onNotice({ kind: 'trades-bridged', coin, repeated, fresh: fresh.length })
+      for (const trade of fresh) admitted.push(trade)
+    }
+    return admitted
+  }
+
+  /** A frame without a time of its own was held up as long as the last one that had one. */
+  #stamped(socket: number, events: Batch, nowMs: number): Batch {
+    const [first] = events
+    if (first === undefined) return events
+    if (first.kind === 'book' || first.kind === 'top-of-book')
+      this.#delaysMs.set(socket, this.#clock.delayMs(nowMs - first.timeExchangeMs, nowMs))
+    const delayMs = this.#delaysMs.get(socket) ?? 0
+    if (delayMs === 0) return events
+    const timeReceivedMs = nowMs - delayMs
+    return events.map((event) => ({
+      ...event,
+      timeReceivedMs,
+      timeExchangeMs: Math.min(event.timeExchangeMs, timeReceivedMs),
+    }))
+  }
+}
+
+function isSame(one: Universe, other: Universe | undefined): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+function stamp(nowMs: number) {
+  return { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
+}
+
+function status(
+  state: FeedStatusEvent['state'],
+  reason: string,
+  coins: readonly string[],
+  nowMs: number,
+): FeedStatusEvent {
+  return { kind: 'feed-status', feed: 'venue', state, reason, coins, ...stamp(nowMs) }
+}
+
+function silences(
+  found: readonly Silence[],
+  state: SilenceEvent['state'],
+  nowMs: number,
+): readonly SilenceEvent[] {
+  return found.map(({ coin, channel }) => ({
+    kind: 'silence',
+    coin,
+    channel,
+    state,
+    ...stamp(nowMs),
+  }))
+}

@@ -1,0 +1,93 @@
+import type { Observable } from 'rxjs'
+import {
+  catchError,
+  concat,
+  concatMap,
+  defer,
+  EMPTY,
+  exhaustMap,
+  filter,
+  ignoreElements,
+  interval,
+  merge,
+  of,
+  takeUntil,
+  tap,
+  throwError,
+  timer,
+} from 'rxjs'
+import { OperatingError } from '../../../domain/errors.ts'
+import { admission } from '../../admission.ts'
+import { FrameDecoder } from './decode.ts'
+import { Probe } from './quarantine.ts'
+import { PING, PING_PERIOD_MS } from './session.ts'
+import type { Shared } from './sockets.ts'
+
+const LOOK_PERIOD_MS = 1_000
+const STEP_PERIOD_MS = 100
+
+/** Tries the quarantined coins one by one, on a socket that exists only while there are any. */
+export function probing(shared: Shared): Observable<never> {
+  const { scheduler } = shared.runtime
+  return interval(LOOK_PERIOD_MS, scheduler).pipe(
+    exhaustMap(() =>
+      shared.quarantine.next(scheduler.now()) === undefined ? EMPTY : oneProbing(shared),
+    ),
+  )
+}
+
+/** One connection: until no coin is left to be tried, or the venue drops it. */
+function oneProbing(shared: Shared): Observable<never> {
+  const { connections, messages, onNotice, quarantine, refresh, roster, runtime, wsUrl } = shared
+  const { connect, scheduler } = runtime
+  return defer(() => {
+    const probe = new Probe(quarantine)
+    const decoder = new FrameDecoder()
+    decoder.setUniverse(shared.intake.universe)
+    const conclude = (coin: string, isAccepted: boolean, isEvidence: boolean) => {
+      if (isAccepted) {
+        quarantine.accepted(coin)
+        roster.letIn(coin)
+      } else quarantine.refused(coin, isEvidence, scheduler.now())
+      onNotice({ kind: 'probed', coin, isAccepted })
+    }
+    const steps = timer(0, STEP_PERIOD_MS, scheduler).pipe(
+      concatMap(() => {
+        const nowMs = scheduler.now()
+        const verdict = probe.verdict(nowMs)
+        if (probe.coin !== null && verdict === null) return EMPTY
+        if (verdict !== null) conclude(verdict.coin, verdict.isAccepted, true)
+        const frames = [...probe.end(), ...probe.begin(nowMs)]
+        messages.debit(frames.length, nowMs)
+        return of(...frames)
+      }),
+    )
+    const pings = interval(PING_PERIOD_MS, scheduler).pipe(
+      tap(() => messages.debit(1, scheduler.now())),
+      concatMap(() => of(PING)),
+    )
+    const frames = connect(wsUrl, merge(steps, pings)).pipe(
+      tap((text) => {
+        const frame = decoder.decode(text, scheduler.now())
+        if (frame.kind === 'acknowledged')
+          probe.acknowledged(frame.channel, frame.coin, scheduler.now())
+      }),
+      ignoreElements(),
+    )
+    const idle = interval(LOOK_PERIOD_MS, scheduler).pipe(
+      filter(() => probe.coin === null && quarantine.next(scheduler.now()) === undefined),
+    )
+    return concat(
+      admission((nowMs) => connections.take(1, nowMs), scheduler),
+      frames.pipe(takeUntil(idle)),
+    ).pipe(
+      catchError((cause: unknown) => {
+        if (!(cause instanceof OperatingError)) return throwError(() => cause)
+        // Where the others live on, it was this coin. The venue's list may have changed as well.
+        if (probe.coin !== null) conclude(probe.coin, false, shared.isHeard())
+        refresh.demand()
+        return EMPTY
+      }),
+    )
+  })
+}

@@ -1,0 +1,106 @@
+import { coinSubscriptions } from './roster.ts'
+
+/** The venue drops whoever subscribes an unknown name 0.1 to 0.2 s later; this is well beyond. */
+const SURVIVAL_MS = 500
+const ANSWER_MS_MAX = 10_000
+const RETRY_MS_MIN = 60_000
+const RETRY_MS_MAX = 3_600_000
+/** When the venue was not to be had at all, which says nothing about the coin. */
+const UNTRIED_RETRY_MS = 5_000
+
+type Entry = { dueMs: number; failures: number }
+
+/**
+ * Coins that were being subscribed when the venue dropped the connection. One of them may be a name
+ * that its metadata lists and its websocket does not know; a single such name would end the
+ * subscriptions of all others again and again. So they are tried one by one, on a socket of their own.
+ */
+export class Quarantine {
+  readonly #coins = new Map<string, Entry>()
+
+  add(coins: readonly string[], nowMs: number): void {
+    for (const coin of coins)
+      if (!this.#coins.has(coin)) this.#coins.set(coin, { dueMs: nowMs, failures: 0 })
+  }
+
+  has(coin: string): boolean {
+    return this.#coins.has(coin)
+  }
+
+  /** Forgets what is not followed any more. */
+  keep(isFollowed: (coin: string) => boolean): void {
+    for (const coin of this.#coins.keys()) if (!isFollowed(coin)) this.#coins.delete(coin)
+  }
+
+  /** The next coin to be tried, if one is due. */
+  next(nowMs: number): string | undefined {
+    for (const [coin, { dueMs }] of this.#coins) if (dueMs <= nowMs) return coin
+    return undefined
+  }
+
+  accepted(coin: string): void {
+    this.#coins.delete(coin)
+  }
+
+  /** @param isEvidence false where the venue dropped every connection, and not only this one */
+  refused(coin: string, isEvidence: boolean, nowMs: number): void {
+    const entry = this.#coins.get(coin)
+    if (entry === undefined) return
+    if (!isEvidence) {
+      entry.dueMs = nowMs + UNTRIED_RETRY_MS
+      return
+    }
+    entry.dueMs = nowMs + Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(entry.failures, 10))
+    entry.failures += 1
+  }
+}
+
+/** What the socket for trying coins has said and heard: one coin at a time. */
+export class Probe {
+  readonly #quarantine: Quarantine
+  #trial: { readonly coin: string; readonly sentMs: number; answeredMs: number } | null = null
+
+  constructor(quarantine: Quarantine) {
+    this.#quarantine = quarantine
+  }
+
+  /** The coin that is being tried. */
+  get coin(): string | null {
+    return this.#trial?.coin ?? null
+  }
+
+  acknowledged(channel: string, coin: string | null, nowMs: number): void {
+    // The one that is subscribed last: the others were taken before.
+    if (this.#trial !== null && channel === 'l2Book' && coin === this.#trial.coin)
+      this.#trial.answeredMs = nowMs
+  }
+
+  /** @returns the verdict on the present coin, once there is one. */
+  verdict(nowMs: number): { readonly coin: string; readonly isAccepted: boolean } | null {
+    if (this.#trial === null) return null
+    const { coin, sentMs, answeredMs } = this.#trial
+    if (nowMs - answeredMs >= SURVIVAL_MS) return { coin, isAccepted: true }
+    if (Number.isNaN(answeredMs) && nowMs - sentMs >= ANSWER_MS_MAX)
+      return { coin, isAccepted: false }
+    return null
+  }
+
+  /** Frames that end the trial of a coin. */
+  end(): readonly string[] {
+    const frames = this.#trial === null ? [] : framesOf('unsubscribe', this.#trial.coin)
+    this.#trial = null
+    return frames
+  }
+
+  /** Frames that begin the trial of the next coin; none while none is due. */
+  begin(nowMs: number): readonly string[] {
+    const coin = this.#quarantine.next(nowMs)
+    if (coin === undefined) return []
+    this.#trial = { coin, sentMs: nowMs, answeredMs: Number.NaN }
+    return framesOf('subscribe', coin)
+  }
+}
+
+function framesOf(method: 'subscribe' | 'unsubscribe', coin: string): readonly string[] {
+  return coinSubscriptions(coin).map((subscription) => JSON.stringify({ method, subscription }))
+}

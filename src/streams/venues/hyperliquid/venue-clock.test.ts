@@ -1,0 +1,94 @@
+import { fc, test } from '@fast-check/vitest'
+import { describe, expect } from 'vitest'
+import { VenueClock } from './venue-clock.ts'
+
+const START_MS = Date.UTC(2026, 0, 1)
+const lag = fc.integer({ min: 200, max: 900 })
+
+/** Runs one frame a second through a clock. @returns the delay of every frame */
+function hear(
+  clock: VenueClock,
+  frames: readonly { readonly lagMs: number; readonly nowMs: number }[],
+): readonly number[] {
+  return frames.map(({ lagMs, nowMs }) => {
+    clock.tick(nowMs)
+    return clock.delayMs(lagMs, nowMs)
+  })
+}
+
+function seconds(lagsMs: readonly number[], fromMs = START_MS) {
+  return lagsMs.map((lagMs, second) => ({ lagMs, nowMs: fromMs + second * 1_000 }))
+}
+
+describe('the venue clock', () => {
+  test.prop([fc.array(lag, { minLength: 1, maxLength: 100 }), fc.integer({ min: -1e7, max: 1e7 })])(
+    'takes no usual frame for a late one, however wrong either clock is',
+    (lagsMs, offsetMs) => {
+      const clock = new VenueClock()
+      const delays = hear(clock, seconds(lagsMs.map((lagMs) => lagMs + offsetMs)))
+      expect(Math.max(...delays)).toBe(0)
+      expect(clock.offsetMs).toBe(Math.min(...lagsMs) + offsetMs)
+    },
+  )
+
+  test('a frame that was held up is as old as it was held up', () => {
+    const clock = new VenueClock()
+    const [, , late, after] = hear(clock, seconds([300, 400, 20_300, 350]))
+    expect(late).toBe(20_000)
+    expect(after).toBe(0)
+  })
+
+  test('what waited while the process was paused is late, and what comes after is not', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds(Array.from({ length: 30 }, () => 300)))
+    const resumedMs = START_MS + 90_000
+    expect(clock.tick(resumedMs)).toBe(60_000)
+    expect(clock.delayMs(60_300, resumedMs + 5)).toBe(60_000)
+    expect(clock.delayMs(30_300, resumedMs + 10)).toBe(30_000)
+    const later = hear(
+      clock,
+      seconds(
+        Array.from({ length: 40 }, () => 400),
+        resumedMs + 1_000,
+      ),
+    )
+    expect(Math.max(...later)).toBe(0)
+  })
+
+  test('a clock that was put forward shows everything too old for ten seconds, never too young', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300, 300]))
+    const jumped = seconds(
+      Array.from({ length: 30 }, () => 3_600_300),
+      START_MS + 3_603_000,
+    )
+    const delays = hear(clock, jumped)
+    expect(delays.slice(0, 10).every((delayMs) => delayMs === 3_600_000)).toBe(true)
+    expect(delays.slice(11).every((delayMs) => delayMs === 0)).toBe(true)
+  })
+
+  test('a clock that was put back is followed at once', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300, 300]))
+    const back = seconds(
+      Array.from({ length: 5_000 }, (_, second) => (second === 4_000 ? 9_000 : 300) - 3_600_000),
+      START_MS - 3_597_000,
+    )
+    const delays = hear(clock, back)
+    expect(delays.filter((delayMs) => delayMs > 0)).toEqual([8_700])
+  })
+
+  test('a way that became longer for good is accepted within an hour', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300]))
+    const delays = hear(
+      clock,
+      seconds(
+        Array.from({ length: 3_700 }, () => 5_300),
+        START_MS + 1_000,
+      ),
+    )
+    expect(delays[0]).toBe(5_000)
+    expect(delays.at(-1)).toBe(0)
+  })
+})
