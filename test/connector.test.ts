@@ -1,10 +1,8 @@
-import { asyncScheduler, interval, map, Observable, timer, VirtualTimeScheduler } from 'rxjs'
+import { asyncScheduler, interval } from 'rxjs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { analyses } from '../src/compute/analyses/registry.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../src/compute/processor.ts'
-import type { Clock } from '../src/domain/clock.ts'
 import type { Document } from '../src/domain/document.ts'
-import { OperatingError } from '../src/domain/errors.ts'
 import type { Batch, MarketEvent } from '../src/domain/event.ts'
 import type { Timeframe } from '../src/domain/timeframe.ts'
 import { barOpenTimeMs, timeframeMs } from '../src/domain/timeframe.ts'
@@ -12,16 +10,15 @@ import { systemClock } from '../src/roles/system-clock.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
 import { modelCoins, seededMarket } from '../src/simulator/market/seeded-market.ts'
-import { venueCadences, venueLimits } from '../src/simulator/venue/limits.ts'
 import type { SimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
-import { Venue } from '../src/simulator/venue/venue.ts'
 import { postJson } from '../src/streams/http-post.ts'
 import type { Runtime } from '../src/streams/runtime.ts'
 import { hyperliquidFeed } from '../src/streams/venues/hyperliquid/feed.ts'
 import type { FeedNotice } from '../src/streams/venues/hyperliquid/notice.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../src/streams/venues/hyperliquid/weight-budget.ts'
 import { connectWebSocket } from '../src/streams/web-socket.ts'
+import { VirtualVenue } from './support/virtual-venue.ts'
 
 describe('our connector at the simulated venue', () => {
   let venue: SimulatedVenue
@@ -105,7 +102,13 @@ describe('our connector at the simulated venue', () => {
     )
     const ids = feed.of('trade').map(({ coin, tradeId }) => `${coin}/${tradeId}`)
     expect(new Set(ids).size).toBe(ids.length)
-    expect(feed.notices.map(({ kind }) => kind)).toEqual(['reconnect', 'reconnect', 'reconnect'])
+    const kinds = feed.notices.map(({ kind }) => kind)
+    expect(kinds.filter((kind) => kind === 'reconnect')).toHaveLength(3)
+    // Coins that were just being subscribed when it broke are tried alone before they are let in.
+    const usual = ['reconnect', 'trades-bridged', 'quarantined', 'probed']
+    expect(kinds.filter((kind) => !usual.includes(kind))).toEqual([])
+    expect(kinds, 'the replays reach back to what was known').toContain('trades-bridged')
+    expect(feed.of('trade-gap')).toEqual([])
   })
 })
 
@@ -120,27 +123,21 @@ describe('our connector and engine at the simulated venue, in virtual time', () 
   const NEW = 'kNEW'
 
   test('a coin that is listed while it runs is followed, and its bars are folded', () => {
-    const scheduler = new VirtualTimeScheduler()
-    scheduler.frame = START_MS
-    const venue = smallVenue(scheduler)
+    const virtual = smallVenue()
+    const { scheduler, venue } = virtual
     const feed = new Recording(
       { wsUrl: 'ws://venue', infoUrl: 'http://venue', weightPerMinute: WEIGHT_PER_MINUTE_DEFAULT },
-      runtimeAt(venue, scheduler),
+      virtual.runtime(),
     )
     const documents = new Map<string, Document>()
     interval(PUBLISH_PERIOD_MS / PUBLISH_PHASES, scheduler).subscribe(() => {
       for (const document of feed.processor.publish(scheduler.now()))
         documents.set(document.key, document)
     })
-    const advanceTo = (timeMs: number) => {
-      scheduler.maxFrames = timeMs
-      scheduler.flush()
-      scheduler.frame = timeMs
-    }
     const needs = () =>
       feed.coins.filter((coin) => feed.processor.historyOf(coin, scheduler.now()).length > 0)
 
-    advanceTo(START_MS + 2.2 * MINUTE_MS)
+    virtual.runUntil(START_MS + 2.2 * MINUTE_MS)
     expect(feed.coins.length).toBeGreaterThan(3)
     expect(needs(), 'every coin has its history').toEqual([])
     venue.addListing({
@@ -150,7 +147,7 @@ describe('our connector and engine at the simulated venue, in virtual time', () 
       priceUsd: 0.5,
       dayNotionalUsd: 5e8,
     })
-    advanceTo(START_MS + 3 * MINUTE_MS)
+    virtual.runUntil(START_MS + 3 * MINUTE_MS)
     expect(feed.of('universe').at(-1)?.listings.at(-1)).toEqual({
       coin: NEW,
       sizeDecimals: 0,
@@ -166,7 +163,7 @@ describe('our connector and engine at the simulated venue, in virtual time', () 
     expect(needs()).toEqual([])
     expect(documents.get(`pulse/${NEW}`)?.views['15m']).toMatchObject({ have: 0 })
 
-    advanceTo(START_MS + 5 * MINUTE_MS)
+    virtual.runUntil(START_MS + 5 * MINUTE_MS)
     expect(documents.get(`pulse/${NEW}`)?.views['15m']).toMatchObject({ have: 1 })
     expect(needs()).toEqual([])
     expect(feed.of('feed-status'), 'and no socket was lost over it').toHaveLength(1)
@@ -176,47 +173,14 @@ describe('our connector and engine at the simulated venue, in virtual time', () 
     ).toEqual(new Set(['unknown_coin', 'context_length']))
   })
 
-  function smallVenue(scheduler: VirtualTimeScheduler): Venue {
-    const clock: Clock = {
-      nowMs: () => scheduler.now(),
-      after(delayMs, task) {
-        const pending = timer(delayMs, scheduler).subscribe(task)
-        return () => pending.unsubscribe()
-      },
-      every(periodMs, task) {
-        const pending = interval(periodMs, scheduler).subscribe(task)
-        return () => pending.unsubscribe()
-      },
-    }
+  function smallVenue(): VirtualVenue {
     const model = modelCoins(7, START_MS)
     const market = new CoinMarkets({
       clockShiftMs: 0,
       coins: catalog.slice(0, 6).map((row) => model.ofCatalog(row)),
       newCoin: model.ofListing,
     })
-    return new Venue({ market, clock, limits: venueLimits, cadences: venueCadences })
-  }
-
-  /** The venue is called where a network would be; requests take a while. */
-  function runtimeAt(venue: Venue, scheduler: VirtualTimeScheduler): Runtime {
-    return {
-      scheduler,
-      random: () => 0.5,
-      connect: (url, outbound) =>
-        new Observable<string>((subscriber) => {
-          const drop = () => subscriber.error(new OperatingError('socket_closed', url))
-          const send = (text: string) => subscriber.next(text)
-          const session = venue.connect('here', { send, drop, queuedBytes: () => 0 })
-          if (session === undefined) {
-            drop()
-            return
-          }
-          subscriber.add(outbound.subscribe((text) => session.receive(text)))
-          return () => session.close()
-        }),
-      post: (_, body) =>
-        timer(50, scheduler).pipe(map(() => venue.info('here', JSON.stringify(body)))),
-    }
+    return new VirtualVenue(market, START_MS)
   }
 })
 

@@ -76,7 +76,7 @@ describe('silence of one coin', () => {
     const scene = new Scene(['A', 'B'])
     let notional = 1_000
     scene.play(
-      70,
+      50,
       () => ['A', 'B'],
       (second) => (second % 14 === 0 ? [context('A', notional++)] : []),
     )

@@ -6,8 +6,9 @@ const BOOK_LAG_MS_MAX = 10_000
 /** The venue tells a trade and the candle that it changed within one block, either one first. */
 const CANDLE_LEAD_MS_MAX = 2_000
 const CANDLE_LAG_MS_MAX = 10_000
-/** The day's volume may be told a little before the trade itself. */
+/** The day's volume may be told a little before the trades themselves. */
 const UNEXPLAINED_RISES_MAX = 3
+const UNEXPLAINED_MS_MAX = 30_000
 /** A renewed subscription is given this long, then twice as long, and so on. */
 const PATIENCE_MS_MIN = 30_000
 const PATIENCE_MS_MAX = 600_000
@@ -32,6 +33,8 @@ type Heard = {
   dayNotionalUsd: number
   /** Rises of the day's volume since a trade was last heard. */
   unexplainedRises: number
+  /** When the first of them was told. */
+  unexplainedMs: number
   silent: SilentChannel | null
   times: number
   /** When the present silence is told again. */
@@ -58,6 +61,7 @@ export class CoinWatch {
       uncoveredTradeMs: Number.NaN,
       dayNotionalUsd: Number.NaN,
       unexplainedRises: 0,
+      unexplainedMs: nowMs,
       silent: null,
       times: 0,
       dueMs: 0,
@@ -88,7 +92,10 @@ export class CoinWatch {
           if (event.kind !== 'context') continue
           const heard = this.#coins.get(event.coin)
           if (heard === undefined) continue
-          if (event.dayNotionalUsd > heard.dayNotionalUsd) heard.unexplainedRises += 1
+          if (event.dayNotionalUsd > heard.dayNotionalUsd) {
+            if (heard.unexplainedRises === 0) heard.unexplainedMs = nowMs
+            heard.unexplainedRises += 1
+          }
           heard.dayNotionalUsd = event.dayNotionalUsd
         }
         return []
@@ -153,7 +160,7 @@ export class CoinWatch {
 }
 
 function silentChannel(
-  { begunMs, bookMs, uncoveredTradeMs, unexplainedRises }: Heard,
+  { begunMs, bookMs, uncoveredTradeMs, unexplainedRises, unexplainedMs }: Heard,
   usualBookMs: number,
   nowMs: number,
 ): SilentChannel | null {
@@ -162,6 +169,7 @@ function silentChannel(
   const isBehind = usualBookMs - sinceMs > BOOK_LAG_MS_MAX
   if (isBehind && nowMs - sinceMs > BOOK_SILENCE_MS_MAX) return 'book'
   if (nowMs - uncoveredTradeMs > CANDLE_LAG_MS_MAX) return 'candle'
-  if (unexplainedRises >= UNEXPLAINED_RISES_MAX) return 'trades'
+  const isUnexplained = unexplainedRises >= UNEXPLAINED_RISES_MAX
+  if (isUnexplained && nowMs - unexplainedMs > UNEXPLAINED_MS_MAX) return 'trades'
   return null
 }

@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { MarketEvent } from '../src/domain/event.ts'
+import { catalog } from '../src/simulator/market/catalog.ts'
+import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
+import { recordingMarket } from '../src/simulator/market/recording-market.ts'
+import { modelCoins } from '../src/simulator/market/seeded-market.ts'
+import { hyperliquidFeed } from '../src/streams/venues/hyperliquid/feed.ts'
+import type { FeedNotice } from '../src/streams/venues/hyperliquid/notice.ts'
+import { WEIGHT_PER_MINUTE_DEFAULT } from '../src/streams/venues/hyperliquid/weight-budget.ts'
+import { VirtualVenue } from './support/virtual-venue.ts'
+
+const RECORDING = join(import.meta.dirname, '../../shared/data/hl-l2-trades-2025-09')
+const isPresent = existsSync(RECORDING)
+
+const START_MS = Date.UTC(2026, 0, 1, 12)
+/** The recorder's own outage: its books fell silent at 1757015891504 and began again at 1757015909480. */
+const RECORDED_FROM_MS = 1_757_015_200_000
+const OUTAGE_FROM_MS = 1_757_015_891_504 - RECORDED_FROM_MS
+const OUTAGE_TO_MS = 1_757_015_909_480 - RECORDED_FROM_MS
+
+test.skipIf(!isPresent)(
+  'the recorded outage of 18 s: the replay bridges SOL, and shows that trades of BTC are lost',
+  () => {
+    const model = modelCoins(7, START_MS)
+    const base = new CoinMarkets({
+      clockShiftMs: 0,
+      coins: catalog
+        .filter(([coin]) => coin === 'BTC' || coin === 'SOL')
+        .map((row) => model.ofCatalog(row)),
+      newCoin: model.ofListing,
+    })
+    const market = recordingMarket(RECORDING, base, { startMs: START_MS })
+    const virtual = new VirtualVenue(market, START_MS)
+    const events: MarketEvent[] = []
+    const notices: FeedNotice[] = []
+    hyperliquidFeed(
+      {
+        wsUrl: 'ws://venue',
+        infoUrl: 'http://venue',
+        weightPerMinute: WEIGHT_PER_MINUTE_DEFAULT,
+        sockets: 2,
+        historyOf: () => [],
+        onNotice: (notice) => notices.push(notice),
+      },
+      virtual.runtime(),
+    ).subscribe((batch) => events.push(...batch))
+    const of = <Kind extends MarketEvent['kind']>(kind: Kind) =>
+      events.filter((event): event is Extract<MarketEvent, { kind: Kind }> => event.kind === kind)
+
+    virtual.runUntil(START_MS + OUTAGE_FROM_MS - 1_000)
+    expect(of('feed-status').map(({ state }) => state)).toEqual(['up'])
+    expect(of('trade-gap')).toEqual([])
+    notices.length = 0
+    virtual.runUntil(START_MS + OUTAGE_TO_MS + 30_000)
+
+    expect(of('feed-status').at(-1)).toMatchObject({ state: 'up' })
+    expect(notices.filter(({ kind }) => kind === 'trades-bridged')).toEqual([
+      { kind: 'trades-bridged', coin: 'SOL', repeated: 10, fresh: 20 },
+    ])
+    const [gap, ...others] = of('trade-gap')
+    expect(others).toEqual([])
+    expect(gap?.coin).toBe('BTC')
+    // The recording's last trade before is of 1757015891087, its first after of 1757015893170.
+    expect((gap?.toMs ?? 0) - (gap?.fromMs ?? 0)).toBe(2_083)
+    const ids = of('trade').map(({ coin, tradeId }) => `${coin}/${tradeId}`)
+    expect(new Set(ids).size, 'no trade comes twice').toBe(ids.length)
+  },
+)

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import type { Clock } from '../../src/domain/clock.ts'
+
+/** What is to happen at an instant. Cancelled by taking its task away. */
+export type Happening = {
+  readonly timeMs: number
+  readonly sequence: number
+  /** Runs the task; a machine that sleeps puts it off. null: it belongs to nobody's machine. */
+  readonly host: Host | null
+  task: (() => void) | null
+}
+
+export type Host = { dispatch(happening: Happening): void }
+
+/**
+ * Virtual time: happenings in the order of their instants, and of their planning where these are equal.
+ * Its own time is the true one; machines have clocks of their own that can be wrong.
+ */
+export class Kernel {
+  readonly #heap = new Heap()
+  #nowMs: number
+  #sequence = 0
+
+  constructor(startMs: number) {
+    this.#nowMs = startMs
+  }
+
+  get nowMs(): number {
+    return this.#nowMs
+  }
+
+  /** Happenings that wait, cancelled ones included until their instant. */
+  get waiting(): number {
+    return this.#heap.size
+  }
+
+  /** True time, for whatever is not on a machine of ours. */
+  readonly clock: Clock = clockOf(
+    () => this.#nowMs,
+    (delayMs, task) => {
+      const happening = this.at(this.#nowMs + Math.ceil(delayMs), null, task)
+      return () => {
+        happening.task = null
+      }
+    },
+  )
+
+  at(timeMs: number, host: Host | null, task: () => void): Happening {
+    assert(timeMs >= this.#nowMs, 'nothing can be planned for the past')
+    this.#sequence += 1
+    const happening = { timeMs, sequence: this.#sequence, host, task }
+    this.#heap.push(happening)
+    return happening
+  }
+
+  /** Lets everything happen up to and including an instant. */
+  runUntil(untilMs: number): void {
+    for (let next = this.#heap.first; next !== undefined; next = this.#heap.first) {
+      if (next.timeMs > untilMs) break
+      this.#heap.pop()
+      if (next.task === null) continue
+      this.#nowMs = next.timeMs
+      if (next.host === null) next.task()
+      else next.host.dispatch(next)
+    }
+    this.#nowMs = untilMs
+  }
+}
+
+export function clockOf(nowMs: Clock['nowMs'], after: Clock['after']): Clock {
+  return {
+    nowMs,
+    after,
+    every: (periodMs, task) => {
+      const repeated = () => {
+        stop = after(periodMs, repeated)
+        task()
+      }
+      let stop = after(periodMs, repeated)
+      return () => stop()
+    },
+  }
+}
+
+/** A binary heap, the earliest first. */
+class Heap {
+  readonly #items: Happening[] = []
+
+  get size(): number {
+    return this.#items.length
+  }
+
+  get first(): Happening | undefined {
+    return this.#items[0]
+  }
+
+  push(item: Happening): void {
+    const items = this.#items
+    let at = items.length
+    items.push(item)
+    while (at > 0) {
+      const above = (at - 1) >> 1
+      const parent = items[above] as Happening
+      if (isEarlier(parent, item)) break
+      items[at] = parent
+      at = above
+    }
+    items[at] = item
+  }
+
+  pop(): void {
+    const items = this.#items
+    const last = items.pop()
+    if (last === undefined || items.length === 0) return
+    const { length } = items
+    let at = 0
+    for (;;) {
+      let below = 2 * at + 1
+      if (below >= length) break
+      const right = items[below + 1]
+      if (right !== undefined && isEarlier(right, items[below] as Happening)) below += 1
+      const child = items[below] as Happening
+      if (isEarlier(last, child)) break
+      items[at] = child
+      at = below
+    }
+    items[at] = last
+  }
+}
+
+function isEarlier(one: Happening, other: Happening): boolean {
+  return one.timeMs < other.timeMs || (one.timeMs === other.timeMs && one.sequence < other.sequence)
+}

@@ -1,0 +1,231 @@
+import type { SchedulerAction, SchedulerLike } from 'rxjs'
+import { Subscription } from 'rxjs'
+import type { Clock } from '../../src/domain/clock.ts'
+import type { Chance } from './chance.ts'
+import type { Happening, Host, Kernel } from './kernel.ts'
+import { clockOf } from './kernel.ts'
+
+/** A timer of the platform fires after a whole millisecond at least. */
+const TIMER_MS_MIN = 1
+
+/**
+ * A computer of ours: its clock can be stepped, and it can sleep. What came due meanwhile happens when
+ * it wakes, an overdue interval once; whether timers or arrivals come first then is chance.
+ */
+export class Machine {
+  readonly #kernel: Kernel
+  readonly #chance: Chance
+  #offsetMs = 0
+  #wakesAtMs = Number.NEGATIVE_INFINITY
+  #timers: Due[] = []
+  #arrivals: Due[] = []
+
+  constructor(kernel: Kernel, chance: Chance) {
+    this.#kernel = kernel
+    this.#chance = chance
+  }
+
+  get kernel(): Kernel {
+    return this.#kernel
+  }
+
+  /** Unix time as this machine believes it. */
+  get nowMs(): number {
+    return this.#kernel.nowMs + this.#offsetMs
+  }
+
+  get isAsleep(): boolean {
+    return this.#kernel.nowMs < this.#wakesAtMs
+  }
+
+  stepClock(byMs: number): void {
+    this.#offsetMs += byMs
+  }
+
+  sleep(durationMs: number): void {
+    const wakesAtMs = this.#kernel.nowMs + durationMs
+    if (wakesAtMs <= this.#wakesAtMs) return
+    this.#wakesAtMs = wakesAtMs
+    this.#kernel.at(wakesAtMs, null, () => this.#wake())
+  }
+
+  process(onDeath: (cause: unknown) => void): Process {
+    return new Process(this, onDeath)
+  }
+
+  /** Puts off what comes due while the machine sleeps. */
+  defer(due: Due): void {
+    if (due.isArrival) this.#arrivals.push(due)
+    else this.#timers.push(due)
+  }
+
+  #wake(): void {
+    if (this.isAsleep) return
+    const [timers, arrivals] = [this.#timers, this.#arrivals]
+    this.#timers = []
+    this.#arrivals = []
+    const inOrder = this.#chance.is(0.5) ? [...timers, ...arrivals] : [...arrivals, ...timers]
+    for (const { happening, process } of inOrder) process.perform(happening)
+  }
+}
+
+type Due = {
+  readonly happening: Happening
+  readonly process: Process
+  readonly isArrival: boolean
+}
+
+/** Errors that a library wants thrown later, outside of the call in which they arose. */
+const thrownLater: (() => void)[] = []
+
+/** What runs on a machine. It dies of an exception that nobody caught, and can be killed. */
+export class Process {
+  readonly #machine: Machine
+  readonly #onDeath: (cause: unknown) => void
+  readonly #timerHost: Host
+  readonly #arrivalHost: Host
+  readonly #onEnd = new Set<() => void>()
+  #isAlive = true
+  #timers = 0
+
+  constructor(machine: Machine, onDeath: (cause: unknown) => void) {
+    this.#machine = machine
+    this.#onDeath = onDeath
+    const host = (isArrival: boolean): Host => ({
+      dispatch: (happening) => {
+        if (machine.isAsleep) machine.defer({ happening, process: this, isArrival })
+        else this.perform(happening)
+      },
+    })
+    this.#timerHost = host(false)
+    this.#arrivalHost = host(true)
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive
+  }
+
+  /** Timers that are running. */
+  get timers(): number {
+    return this.#timers
+  }
+
+  readonly clock: Clock = clockOf(
+    () => this.#machine.nowMs,
+    (delayMs, task) => this.startTimer(delayMs, task),
+  )
+
+  readonly scheduler: SchedulerLike = {
+    now: () => this.#machine.nowMs,
+    schedule: <T>(
+      work: (this: SchedulerAction<T>, state?: T) => void,
+      delayMs = 0,
+      state?: T,
+    ): Subscription => new Action(this, work).schedule(state, delayMs),
+  }
+
+  /** @returns a function that stops it. */
+  startTimer(delayMs: number, task: () => void): () => void {
+    const { kernel } = this.#machine
+    const dueMs = kernel.nowMs + Math.max(TIMER_MS_MIN, Math.trunc(delayMs))
+    this.#timers += 1
+    const happening = kernel.at(dueMs, this.#timerHost, () => {
+      this.#timers -= 1
+      task()
+    })
+    return () => {
+      if (happening.task === null) return
+      happening.task = null
+      this.#timers -= 1
+    }
+  }
+
+  /** Something reaches the process from outside at an instant of true time. */
+  arrive(atMs: number, task: () => void): void {
+    this.#machine.kernel.at(atMs, this.#arrivalHost, task)
+  }
+
+  /** `task` runs when the process is gone, however it went. @returns a function that forgets it. */
+  onEnd(task: () => void): () => void {
+    this.#onEnd.add(task)
+    return () => this.#onEnd.delete(task)
+  }
+
+  perform(happening: Happening): void {
+    const { task } = happening
+    if (task === null) return
+    happening.task = null
+    this.run(task)
+  }
+
+  run(task: () => void): void {
+    if (!this.#isAlive) return
+    try {
+      task()
+      for (let late = thrownLater.shift(); late !== undefined; late = thrownLater.shift()) late()
+    } catch (cause) {
+      thrownLater.length = 0
+      this.kill()
+      this.#onDeath(cause)
+    }
+  }
+
+  /** As SIGKILL: nothing of it runs any more. */
+  kill(): void {
+    if (!this.#isAlive) return
+    this.#isAlive = false
+    for (const task of this.#onEnd) task()
+    this.#onEnd.clear()
+  }
+}
+
+/** RxJS's own action, on the timers of a process. */
+class Action<T> extends Subscription implements SchedulerAction<T> {
+  readonly #process: Process
+  readonly #work: (this: SchedulerAction<T>, state?: T) => void
+  #stop: (() => void) | null = null
+
+  constructor(process: Process, work: (this: SchedulerAction<T>, state?: T) => void) {
+    super()
+    this.#process = process
+    this.#work = work
+  }
+
+  schedule(state?: T, delayMs = 0): Subscription {
+    if (this.closed) return this
+    this.#stop?.()
+    this.#stop = this.#process.startTimer(delayMs, () => {
+      this.#stop = null
+      this.#work.call(this, state)
+    })
+    return this
+  }
+
+  override unsubscribe(): void {
+    this.#stop?.()
+    this.#stop = null
+    super.unsubscribe()
+  }
+}
+
+/**
+ * Runs a simulation in which no real timer may exist. RxJS reports an error that nobody handles from a
+ * timer of its own; here it is thrown at once, in the process in which it arose.
+ */
+export function withoutRealTimers<Result>(simulation: () => Result): Result {
+  const { setTimeout: realSetTimeout, setInterval: realSetInterval } = globalThis
+  const forbidden = () => {
+    throw new Error('a real timer was started in a simulation')
+  }
+  const later = (task: () => void, delayMs?: number) => {
+    if (delayMs !== undefined && delayMs > 0) forbidden()
+    thrownLater.push(task)
+  }
+  Object.assign(globalThis, { setTimeout: later, setInterval: forbidden })
+  try {
+    return simulation()
+  } finally {
+    thrownLater.length = 0
+    Object.assign(globalThis, { setTimeout: realSetTimeout, setInterval: realSetInterval })
+  }
+}

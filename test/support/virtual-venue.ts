@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import type { SchedulerLike } from 'rxjs'
+import { concatMap, NEVER, Observable, of, timer } from 'rxjs'
+import { OperatingError } from '../../src/domain/errors.ts'
+import type { Market } from '../../src/simulator/market/market.ts'
+import { venueCadences, venueLimits } from '../../src/simulator/venue/limits.ts'
+import { Venue } from '../../src/simulator/venue/venue.ts'
+import type { Runtime } from '../../src/streams/runtime.ts'
+import { Chance } from '../simulation/chance.ts'
+import { Kernel } from '../simulation/kernel.ts'
+import { Machine } from '../simulation/machine.ts'
+
+const REPLY_MS = 50
+const RECONNECT_MS = 100
+
+/** The simulated venue without its sockets, and a client beside it, in virtual time. */
+export class VirtualVenue {
+  readonly venue: Venue
+  readonly #kernel: Kernel
+  readonly #scheduler: SchedulerLike
+
+  constructor(market: Market, startMs: number) {
+    this.#kernel = new Kernel(startMs)
+    const machine = new Machine(this.#kernel, new Chance(1, 'venue'))
+    const process = machine.process((cause) => assert.fail(String(cause)))
+    this.#scheduler = process.scheduler
+    this.venue = new Venue({
+      market,
+      clock: this.#kernel.clock,
+      limits: venueLimits,
+      cadences: venueCadences,
+    })
+  }
+
+  get nowMs(): number {
+    return this.#kernel.nowMs
+  }
+
+  get scheduler(): SchedulerLike {
+    return this.#scheduler
+  }
+
+  /** Lets everything happen up to and including an instant. */
+  runUntil(timeMs: number): void {
+    this.#kernel.runUntil(timeMs)
+  }
+
+  /** The venue is called where a network would be; requests take a while. */
+  runtime(): Runtime {
+    const { scheduler, venue } = this
+    return {
+      scheduler,
+      random: () => 0.5,
+      connect: (url, outbound) =>
+        new Observable<string>((subscriber) => {
+          const drop = () => subscriber.error(new OperatingError('socket_closed', url))
+          const send = (text: string) => subscriber.next(text)
+          // A venue that is not to be reached lets us wait, as a network does.
+          const attempts = timer(0, RECONNECT_MS, scheduler).subscribe(() => {
+            const session = venue.connect('here', { send, drop, queuedBytes: () => 0 })
+            if (session === undefined) return
+            attempts.unsubscribe()
+            subscriber.add(outbound.subscribe((text) => session.receive(text)))
+            subscriber.add(() => session.close())
+          })
+          return attempts
+        }),
+      post: (_, body) =>
+        timer(REPLY_MS, scheduler).pipe(
+          concatMap(() => {
+            const answer = venue.info('here', JSON.stringify(body))
+            return answer === undefined ? NEVER : of(answer)
+          }),
+        ),
+    }
+  }
+}
