@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { InvalidArgumentError, Option } from 'commander'
+import { DEX_NAME } from './streams/venues/hyperliquid/dexes.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from './streams/venues/hyperliquid/weight-budget.ts'
 
 /**
@@ -24,6 +25,8 @@ export const shared = {
       .argParser(port),
 }
 
+const RECORDING_BYTES_MAX = 1024 ** 3
+
 export type ServeOptions = {
   readonly source: string
   readonly host: string
@@ -40,8 +43,11 @@ export type ServeOptions = {
   readonly rpcUrl?: string
   readonly facilitatorKey?: `0x${string}`
   readonly weightPerMinute: number
+  readonly dexes: readonly string[] | 'all'
   readonly accessLog: 'on' | 'off'
   readonly logLevel: string
+  readonly record?: string
+  readonly recordMaxBytes: number
 }
 
 export const serveOptions: readonly Option[] = [
@@ -105,12 +111,83 @@ export const serveOptions: readonly Option[] = [
   )
     .default(WEIGHT_PER_MINUTE_DEFAULT)
     .argParser(positive),
+  option(
+    '--dexes <names>',
+    'PERPSCOPE_DEXES',
+    "builder-deployed dexes (HIP-3) to follow beside the venue's own, comma-separated, or 'all'; their coins are called dex:COIN",
+  )
+    .default([], 'none')
+    .argParser(dexNames),
   option('--access-log <on|off>', 'PERPSCOPE_ACCESS_LOG', 'one line per request')
     .choices(['on', 'off'])
     .default('on'),
   option('--log-level <level>', 'PERPSCOPE_LOG_LEVEL', 'what is written to standard error')
     .choices(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info'),
+  option(
+    '--record <file>',
+    'PERPSCOPE_RECORD',
+    'append everything that reaches the engine to this file, for perpscope replay',
+  ),
+  option(
+    '--record-max-bytes <bytes>',
+    'PERPSCOPE_RECORD_MAX_BYTES',
+    'size of the file at which recording stops; the service goes on',
+  )
+    .default(RECORDING_BYTES_MAX)
+    .argParser(positive),
+]
+
+export type RecordOptions = Pick<
+  ServeOptions,
+  'source' | 'dataDir' | 'weightPerMinute' | 'dexes' | 'logLevel'
+> & {
+  readonly out: string
+  readonly maxBytes: number
+}
+
+export const recordOptions: readonly Option[] = [
+  option('--out <file>', 'PERPSCOPE_RECORD_OUT', 'file to append to').makeOptionMandatory(),
+  option('--max-bytes <bytes>', 'PERPSCOPE_RECORD_MAX_BYTES', 'size of the file at which to stop')
+    .default(RECORDING_BYTES_MAX)
+    .argParser(positive),
+  ...asWithServe('--source', '--data-dir', '--weight-per-minute', '--dexes'),
+  option('--log-level <level>', 'PERPSCOPE_LOG_LEVEL', 'what is written to standard error')
+    .choices(['debug', 'info', 'warn', 'error', 'silent'])
+    .default('warn'),
+]
+
+export type ReplayOptions = {
+  readonly until?: number
+  readonly coin?: string
+  readonly analysis: string
+  readonly view?: string
+  readonly documents?: string
+  readonly hash?: true
+  readonly json?: true
+}
+
+export const replayOptions: readonly Option[] = [
+  option(
+    '--until <time>',
+    'PERPSCOPE_REPLAY_UNTIL',
+    'stop behind this instant, ISO 8601 such as 2026-01-31T12:00:00.250Z',
+  ).argParser(instantMs),
+  option('--coin <ticker>', 'PERPSCOPE_REPLAY_COIN', 'print its last document, and nothing else'),
+  option('--analysis <id>', 'PERPSCOPE_REPLAY_ANALYSIS', 'of which analysis').default('pulse'),
+  option(
+    '--view <value>',
+    'PERPSCOPE_REPLAY_VIEW',
+    "what a caller asks behind '?', such as 15m,1h for pulse (default: what is sent unasked)",
+  ),
+  option(
+    '--documents <dir>',
+    'PERPSCOPE_REPLAY_DOCUMENTS',
+    'write the last documents of all coins there, a file for each view',
+  ),
+  option('--hash', 'PERPSCOPE_REPLAY_HASH', 'print the SHA-256 of all documents, and nothing else')
+    .conflicts(['coin', 'json']),
+  option('--json', 'PERPSCOPE_REPLAY_JSON', 'print the summary as one JSON object'),
 ]
 
 export type SimulateOptions = {
@@ -120,6 +197,7 @@ export type SimulateOptions = {
   readonly startMs?: number
   readonly candles?: string
   readonly recording?: string
+  readonly faults?: string
   readonly weightPerMinute: number
 }
 
@@ -146,6 +224,7 @@ export const simulateOptions: readonly Option[] = [
     'PERPSCOPE_RECORDING',
     'replay recorded books and trades (hl-l2-trades-2025-09 layout)',
   ),
+  option('--faults <file>', 'PERPSCOPE_FAULTS', 'what goes wrong when (see docs/faults.md)'),
   option(
     '--weight-per-minute <weight>',
     'PERPSCOPE_SIMULATOR_WEIGHT_PER_MINUTE',
@@ -191,6 +270,11 @@ export function checkServeOptions(options: ServeOptions): void {
     )
 }
 
+/** Options that mean the same as with `serve`. */
+function asWithServe(...flags: readonly string[]): readonly Option[] {
+  return serveOptions.filter(({ long }) => long !== undefined && flags.includes(long))
+}
+
 function option(flags: string, variable: string, description: string): Option {
   return new Option(flags, description).env(variable)
 }
@@ -211,6 +295,22 @@ function positive(text: string): number {
   const value = Number(text)
   if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('not a positive number')
   return value
+}
+
+function dexNames(text: string): readonly string[] | 'all' {
+  if (text === 'all') return 'all'
+  const names = [...new Set(text.split(',').map((name) => name.trim()))]
+  if (!names.every((name) => DEX_NAME.test(name)))
+    throw new InvalidArgumentError("not a list of dex names such as 'xyz,flx'")
+  return names
+}
+
+function instantMs(text: string): number {
+  const timeMs = Date.parse(text)
+  // Without a zone it would mean another instant on another machine.
+  if (Number.isNaN(timeMs) || !/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text))
+    throw new InvalidArgumentError('not an instant such as 2026-01-31T12:00:00Z')
+  return timeMs
 }
 
 function url(text: string): string {

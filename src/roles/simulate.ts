@@ -1,9 +1,13 @@
 import closeWithGrace from 'close-with-grace'
 import type { SimulateOptions } from '../config.ts'
+import { seededBuilderDexes } from '../simulator/market/builder-dexes.ts'
 import { candleReplayMarket } from '../simulator/market/candle-replay-market.ts'
 import type { Market } from '../simulator/market/market.ts'
 import { recordingMarket } from '../simulator/market/recording-market.ts'
 import { seededMarket } from '../simulator/market/seeded-market.ts'
+import { Dexes } from '../simulator/venue/dexes.ts'
+import type { ScriptedFault } from '../simulator/venue/fault-script.ts'
+import { checkCoins, readFaultScript, runFaultScript } from '../simulator/venue/fault-script.ts'
 import { startSimulatedVenue } from '../simulator/venue/simulated-venue.ts'
 import { scaledClock, systemClock } from './system-clock.ts'
 
@@ -13,13 +17,26 @@ export async function simulate(
   write: (line: string) => void,
 ): Promise<void> {
   const startMs = options.startMs ?? systemClock.nowMs()
+  const market = marketOf(options, startMs)
+  const builders = seededBuilderDexes({ seed: options.seed, startMs })
+  const dexes = new Dexes(market, builders)
+  const faults = faultsOf(options, (coin) => dexes.instrument(coin) !== undefined)
+  const clock = scaledClock(startMs, options.speed)
   const venue = await startSimulatedVenue({
-    market: marketOf(options, startMs),
-    clock: scaledClock(startMs, options.speed),
+    market,
+    builders,
+    clock,
     port: options.port,
     limits: { restWeightPerMinute: options.weightPerMinute },
   })
-  closeWithGrace(async () => venue.close())
+  const stopFaults = runFaultScript(faults, clock, ({ fault, text }) => {
+    process.stderr.write(`fault ${new Date(clock.nowMs()).toISOString()} ${text}\n`)
+    venue.inject(fault)
+  })
+  closeWithGrace(async () => {
+    stopFaults()
+    await venue.close()
+  })
   write(
     `${JSON.stringify({
       venue: {
@@ -39,4 +56,14 @@ function marketOf({ seed, candles, recording }: SimulateOptions, startMs: number
       ? seededMarket({ seed, startMs })
       : candleReplayMarket(candles, { seed, startMs })
   return recording === undefined ? base : recordingMarket(recording, base, { startMs })
+}
+
+function faultsOf(
+  { faults }: SimulateOptions,
+  isListed: (coin: string) => boolean,
+): readonly ScriptedFault[] {
+  if (faults === undefined) return []
+  const script = readFaultScript(faults)
+  checkCoins(script, faults, isListed)
+  return script
 }

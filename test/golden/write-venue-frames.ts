@@ -30,7 +30,7 @@ const replies = [
     type: 'candleSnapshot',
     req: { coin: 'kPEPE', interval: '15m', startTime: START_MS - 90_000_000 },
   },
-].map((request) => venue.info('recorder', JSON.stringify(request)).body)
+].flatMap((request) => venue.info('recorder', JSON.stringify(request))?.body ?? [])
 
 const client = new ScriptedClient(venue)
 for (const type of ['fastAssetCtxs', 'allDexsAssetCtxs']) client.subscribe({ type })

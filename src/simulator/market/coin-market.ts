@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import type { Basis } from './funding.ts'
+import type { Basis, FundingRule } from './funding.ts'
 import {
   averagePremium,
   basisAt,
   HOUR_MS,
   hourlyFundingRate,
+  mainDexFunding,
   premiumForRate,
-  premiumOf,
 } from './funding.ts'
 import type { BarSource, LotBar } from './lot-bar.ts'
 import {
@@ -52,6 +52,7 @@ export class CoinMarket {
   readonly #key: number
   readonly #liquidity: Liquidity
   readonly #basis: Basis
+  readonly #funding: FundingRule
   readonly #openInterestBase: number
   /** Hourly open-interest swing as a fraction, bounded by what trading can turn over. */
   readonly #openInterestSwing: number
@@ -71,8 +72,10 @@ export class CoinMarket {
     readonly openInterestUsd: number
     /** Infinity for a live coin. */
     readonly delistedAtMs: number
+    /** The main dex's where absent. */
+    readonly funding?: FundingRule
   }) {
-    const { key, dayNotionalUsd, openInterestUsd } = options
+    const { key, dayNotionalUsd, openInterestUsd, funding = mainDexFunding } = options
     assert(dayNotionalUsd > 0 && openInterestUsd > 0, 'a coin has volume and open interest')
     this.#listing = options.instrument
     this.#source = options.source
@@ -85,8 +88,9 @@ export class CoinMarket {
       key: bits(key, 71),
       mean: -0.0002 + 0.0002 * uniform(key, 72),
       amplitude: 0.0006 + 3 * halfSpread * uniform(key, 73),
-      deadZone: 1.5 * halfSpread,
+      deadZone: funding.hasDeadZone ? 1.5 * halfSpread : 0,
     }
+    this.#funding = funding
     this.#delistedAtMs = options.delistedAtMs
   }
 
@@ -211,7 +215,11 @@ export class CoinMarket {
     const modelled = averagePremium(this.#basis, (hour - 1) * HOUR_MS, hour * HOUR_MS - 1)
     const recorded = this.#source.settledFunding(hour)
     if (recorded === undefined) {
-      return { timeMs, fundingRateHourly: hourlyFundingRate(modelled), premium: modelled }
+      return {
+        timeMs,
+        fundingRateHourly: hourlyFundingRate(modelled, this.#funding),
+        premium: modelled,
+      }
     }
     return { timeMs, fundingRateHourly: recorded, premium: premiumForRate(recorded, modelled) }
   }
@@ -224,7 +232,7 @@ export class CoinMarket {
     const minute = Math.floor(atMs / MINUTE_MS)
     if (this.#running?.minute !== minute) {
       const premium = averagePremium(this.#basis, hour * HOUR_MS, atMs)
-      this.#running = { minute, rate: hourlyFundingRate(premium) }
+      this.#running = { minute, rate: hourlyFundingRate(premium, this.#funding) }
     }
     return this.#running.rate
   }
@@ -251,7 +259,7 @@ export class CoinMarket {
       priceDecimals(oraclePrice, sizeDecimals) + 1,
     )
     const impact = { bid: roundTo(bid, decimals), ask: roundTo(ask, decimals) }
-    return { midPrice, impact, premium: premiumOf(impact.bid, impact.ask, oraclePrice) }
+    return { midPrice, impact, premium: this.#funding.premium(impact.bid, impact.ask, oraclePrice) }
   }
 
   #openInterest(atMs: number): number {

@@ -4,17 +4,46 @@ export const HOUR_MS = 3_600_000
 const HOURS_A_FUNDING_PERIOD = 8
 const INTEREST_RATE = 0.0001
 const CLAMP = 0.0005
+const BUILDER_CLAMP = 0.0003
 const HOURLY_CAP = 0.04
+
+/** How a dex makes premium and funding; all of it from the venue's docs, Funding. */
+export type FundingRule = {
+  premium(impactBid: number, impactAsk: number, oracle: number): number
+  /** Whether a basis within the impact prices is no premium. */
+  readonly hasDeadZone: boolean
+  /** The interest that the premium is pulled towards moves it by this at most. */
+  readonly clamp: number
+  readonly multiplier: number
+}
+
+export const mainDexFunding: FundingRule = {
+  premium: premiumOf,
+  hasDeadZone: true,
+  clamp: CLAMP,
+  multiplier: 1,
+}
+
+/** A dex that somebody deployed (HIP-3): another premium, and a multiplier of 0 to 10. */
+export function builderDexFunding(multiplier: number): FundingRule {
+  return { premium: builderPremiumOf, hasDeadZone: false, clamp: BUILDER_CLAMP, multiplier }
+}
 
 /** Premium index of a main-dex perpetual, from impact prices and oracle (venue docs, Funding). */
 export function premiumOf(impactBid: number, impactAsk: number, oracle: number): number {
   return (Math.max(impactBid - oracle, 0) - Math.max(oracle - impactAsk, 0)) / oracle
 }
 
+/** Premium index of a builder's perpetual: how far the middle of the impact prices is off the oracle. */
+export function builderPremiumOf(impactBid: number, impactAsk: number, oracle: number): number {
+  return (0.5 * (impactBid + impactAsk)) / oracle - 1
+}
+
 /** Hourly rate for an average premium: an eighth of premium plus clamped interest (venue docs). */
-export function hourlyFundingRate(premium: number): number {
-  const interest = Math.min(CLAMP, Math.max(-CLAMP, INTEREST_RATE - premium))
-  const rate = (premium + interest) / HOURS_A_FUNDING_PERIOD
+export function hourlyFundingRate(premium: number, rule: FundingRule = mainDexFunding): number {
+  const { clamp, multiplier } = rule
+  const interest = Math.min(clamp, Math.max(-clamp, INTEREST_RATE - premium))
+  const rate = (multiplier * (premium + interest)) / HOURS_A_FUNDING_PERIOD
   return Math.min(HOURLY_CAP, Math.max(-HOURLY_CAP, rate))
 }
 

@@ -2,6 +2,8 @@ import type { CatalogRow } from './catalog.ts'
 import { catalog, maxLeverageOf, strictlyIsolatedCoins } from './catalog.ts'
 import { CoinMarket } from './coin-market.ts'
 import { CoinMarkets } from './coin-markets.ts'
+import type { FundingRule } from './funding.ts'
+import { mainDexFunding } from './funding.ts'
 import { QUARTER_MS, QUARTERS_A_DAY } from './lot-bar.ts'
 import type { Instrument, Market, NewListing } from './market.ts'
 import { MeanRevertingPath } from './mean-reverting-path.ts'
@@ -37,10 +39,11 @@ export function seededMarket(options: { readonly seed: number; readonly startMs:
   })
 }
 
-/** Makes coins that share the factors of one seed and start. */
+/** Makes coins that share the factors of one seed and start, funded by the rule of one dex. */
 export function modelCoins(
   seed: number,
   startMs: number,
+  funding: FundingRule = mainDexFunding,
 ): {
   readonly ofCatalog: (row: CatalogRow) => CoinMarket
   readonly ofListing: (listing: NewListing, atMs: number) => CoinMarket
@@ -107,6 +110,7 @@ export function modelCoins(
         dayNotionalUsd,
         openInterestUsd,
         delistedAtMs: isDelisted ? delistedAtQuarter * QUARTER_MS : Number.POSITIVE_INFINITY,
+        funding,
       })
     },
     ofListing({ coin, sizeDecimals, maxLeverage, priceUsd, dayNotionalUsd }, atMs) {
@@ -133,6 +137,7 @@ export function modelCoins(
         dayNotionalUsd,
         openInterestUsd: dayNotionalUsd,
         delistedAtMs: Number.POSITIVE_INFINITY,
+        funding,
       })
     },
   }

@@ -37,10 +37,26 @@ export class AddressUse {
   connections = 0
   subscriptions = 0
   pendingPosts = 0
+  /** Subscriptions by user. */
+  readonly #users = new Map<string, number>()
 
   constructor(limits: VenueLimits, nowMs: number) {
     this.restWeight = new Allowance(limits.restWeightPerMinute, nowMs)
     this.messages = new Allowance(limits.messagesPerMinute, nowMs)
     this.newConnections = new Allowance(limits.newConnectionsPerMinute, nowMs)
+  }
+
+  /** @returns false when that would be one user too many. */
+  trackUser(user: string, usersMax: number): boolean {
+    const count = this.#users.get(user)
+    if (count === undefined && this.#users.size >= usersMax) return false
+    this.#users.set(user, (count ?? 0) + 1)
+    return true
+  }
+
+  untrackUser(user: string): void {
+    const count = this.#users.get(user) ?? 0
+    if (count > 1) this.#users.set(user, count - 1)
+    else this.#users.delete(user)
   }
 }

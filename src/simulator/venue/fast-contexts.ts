@@ -1,7 +1,7 @@
 import { deflateRawSync } from 'node:zlib'
-import type { Market } from '../market/market.ts'
 import { decimalText, priceDecimalsMax } from '../market/precision.ts'
-import { spotNames } from './wire.ts'
+import type { Dexes } from './dexes.ts'
+import { outsideMids, spotNamesOf } from './spot.ts'
 
 type FastContext = { markPx?: string; midPx?: string | null }
 
@@ -18,9 +18,9 @@ export class FastContexts {
   }
 
   /** Frame with the changed coins and fields only; undefined when nothing moved. */
-  tick(market: Market, viewMs: number): string | undefined {
+  tick(dexes: Dexes, viewMs: number): string | undefined {
     const before = this.#last
-    this.#last = contextsAt(market, viewMs)
+    this.#last = contextsAt(dexes, viewMs)
     const changed = new Map<string, FastContext>()
     for (const [coin, context] of this.#last) {
       const known = before.get(coin)
@@ -33,19 +33,27 @@ export class FastContexts {
   }
 }
 
-function contextsAt(market: Market, viewMs: number): Map<string, Required<FastContext>> {
+/** Perpetuals of every dex, and what the venue mixes in where there is more than the main one. */
+function contextsAt(dexes: Dexes, viewMs: number): Map<string, Required<FastContext>> {
   const contexts = new Map<string, Required<FastContext>>()
-  for (const { coin, sizeDecimals } of market.universe()) {
-    const context = market.context(coin, viewMs)
-    if (context === undefined) continue
-    const decimals = priceDecimalsMax(sizeDecimals)
-    const { midPrice } = context
-    const fast = {
-      markPx: decimalText(context.markPrice, decimals),
-      midPx: midPrice === null ? null : decimalText(midPrice, decimals),
+  for (const { market } of dexes.all) {
+    for (const { coin, sizeDecimals } of market.universe()) {
+      const context = market.context(coin, viewMs)
+      if (context === undefined) continue
+      const decimals = priceDecimalsMax(sizeDecimals)
+      const { midPrice } = context
+      const fast = {
+        markPx: decimalText(context.markPrice, decimals),
+        midPx: midPrice === null ? null : decimalText(midPrice, decimals),
+      }
+      contexts.set(coin, fast)
+      for (const name of spotNamesOf(coin)) contexts.set(name, fast)
     }
-    contexts.set(coin, fast)
-    for (const name of spotNames[coin] ?? []) contexts.set(name, fast)
+  }
+  if (dexes.builders.length > 0) {
+    for (const [name, mid] of Object.entries(outsideMids(viewMs))) {
+      contexts.set(name, { markPx: mid, midPx: mid })
+    }
   }
   return contexts
 }

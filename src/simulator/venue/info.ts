@@ -1,40 +1,40 @@
-import type { Market } from '../market/market.ts'
-import { candleIntervalMs, isCandleInterval } from '../market/market.ts'
-import { coarseBook } from '../market/synthetic-book.ts'
-import { isRecord } from './subscription.ts'
+import { bookAnswer, candleAnswer, fundingAnswer, recentTradesAnswer } from './coin-info.ts'
 import {
-  bookWire,
-  candleWire,
-  contextsWire,
-  fundingWire,
-  marginTableWire,
-  metaWire,
-  midsWire,
-  spotMetaWire,
-  spotNames,
-  tradeWire,
-} from './wire.ts'
+  coinsAtCap,
+  emptyAccountWire,
+  perpDexLimitsWire,
+  perpDexStatusWire,
+  perpDexWire,
+} from './dex-info.ts'
+import type { Dex, Dexes } from './dexes.ts'
+import type { InfoAnswer, View } from './info-answer.ts'
+import { data, MALFORMED, UNKNOWN } from './info-answer.ts'
+import { predictedFundingsWire } from './predicted-fundings.ts'
+import { outsideMids, spotContextsWire, spotMetaWire } from './spot.ts'
+import { isRecord, isUser } from './subscription.ts'
+import { contextsWire, marginTableWire, metaWire, midsWire } from './wire.ts'
 
-export const BOOK_LEVELS = 20
-/** Levels that are joined into a book of fewer significant figures. */
-const RAW_LEVELS_OF_COARSE_BOOK = 400
-const CANDLES_MAX = 5000
-const FUNDING_ROWS_MAX = 500
-const RECENT_TRADES = 10
 const DEFAULT_WEIGHT = 20
 const LIGHT_WEIGHT = 2
-const CANDLES_A_WEIGHT = 60
-const ROWS_A_WEIGHT = 20
 
-const lightTypes: ReadonlySet<string> = new Set(['l2Book', 'allMids', 'exchangeStatus'])
+const lightTypes: ReadonlySet<string> = new Set([
+  'l2Book',
+  'allMids',
+  'exchangeStatus',
+  'clearinghouseState',
+])
 
-/** Answer to one `info` request. `rowWeight` is charged on top of the request's own weight. */
-export type InfoAnswer =
-  | { readonly kind: 'data'; readonly data: unknown; readonly rowWeight: number }
-  /** The body does not have the shape of any request: HTTP 422. */
-  | { readonly kind: 'malformed' }
-  /** Unknown dex or coin: HTTP 500 with the body `null`. */
-  | { readonly kind: 'unknown' }
+/** Requests that may name a dex. */
+const dexTypes: ReadonlySet<unknown> = new Set([
+  'meta',
+  'metaAndAssetCtxs',
+  'allMids',
+  'marginTable',
+  'perpsAtOpenInterestCap',
+  'perpDexLimits',
+  'perpDexStatus',
+  'clearinghouseState',
+])
 
 export function infoWeight(body: unknown): number {
   if (!isRecord(body)) return DEFAULT_WEIGHT
@@ -42,167 +42,77 @@ export function infoWeight(body: unknown): number {
   return typeof type === 'string' && lightTypes.has(type) ? LIGHT_WEIGHT : DEFAULT_WEIGHT
 }
 
-/** @param viewMs What the venue knows: everything up to this instant. */
-export function answerInfo(market: Market, body: unknown, viewMs: number): InfoAnswer {
-  if (!isRecord(body)) return { kind: 'malformed' }
-  const { type, dex, req } = body
-  if (typeof (dex ?? '') !== 'string') return { kind: 'malformed' }
-  if ((dex ?? '') !== '') return { kind: 'unknown' }
+export function answerInfo(dexes: Dexes, body: unknown, view: View): InfoAnswer {
+  if (!isRecord(body)) return MALFORMED
+  const { type, req } = body
+  const { atMs } = view
+  if (dexTypes.has(type)) return answerOfDex(dexes, body, view)
   switch (type) {
-    case 'meta':
-      return data(metaWire(market))
-    case 'metaAndAssetCtxs':
-      return data([metaWire(market), contextsWire(market, viewMs)])
     case 'allPerpMetas':
-      return data([metaWire(market)])
+      return data(dexes.all.map(metaWire))
     case 'perpDexs':
-      return data([null])
-    case 'allMids':
-      return data(midsWire(market, viewMs))
+      return data([null, ...dexes.builders.map((dex) => perpDexWire(dex, atMs))])
     case 'l2Book':
-      return bookAnswer(market, body, viewMs)
+      return bookAnswer(dexes, body, view)
     case 'candleSnapshot':
-      return candleAnswer(market, req, viewMs)
+      return candleAnswer(dexes, req, view)
     case 'fundingHistory':
-      return fundingAnswer(market, body, viewMs)
+      return fundingAnswer(dexes, body, view)
+    case 'predictedFundings':
+      return data(predictedFundingsWire(dexes.main.market, atMs))
     case 'recentTrades':
-      return recentTradesAnswer(market, body, viewMs)
-    case 'marginTable': {
-      const { id } = body
-      if (typeof id !== 'number') return { kind: 'malformed' }
-      const table = marginTableWire(id)
-      return table === undefined ? { kind: 'unknown' } : data(table)
-    }
-    case 'perpsAtOpenInterestCap':
-      return data([])
+      return recentTradesAnswer(dexes, body, view)
     case 'spotMeta':
       return data(spotMetaWire)
-    case 'spotMetaAndAssetCtxs':
-      return data([spotMetaWire, spotContexts(market, viewMs)])
+    case 'spotMetaAndAssetCtxs': {
+      const mids = midsWire(dexes.main.market, atMs)
+      return data([spotMetaWire, spotContextsWire((coin) => mids[coin], atMs)])
+    }
     case 'exchangeStatus':
-      return data({ specialStatuses: null, time: viewMs })
+      return data({ specialStatuses: null, time: view.stampMs })
     default:
-      return { kind: 'malformed' }
+      return MALFORMED
   }
 }
 
-/** The book of a request or subscription, coarse where it asks for significant figures. */
-export function bookData(
-  market: Market,
-  request: {
-    readonly coin: string
-    readonly nSigFigs: number | null
-    readonly mantissa: number | null
-  },
-  levels: number,
-  viewMs: number,
-): object | null {
-  const { coin, nSigFigs, mantissa } = request
-  const instrument = market.instrument(coin)
-  if (instrument === undefined) return null
-  if (nSigFigs === null) return bookWire(market.book(coin, viewMs, levels), instrument, viewMs)
-  const raw = market.book(coin, viewMs, RAW_LEVELS_OF_COARSE_BOOK)
-  const book = coarseBook(raw, nSigFigs, mantissa ?? 1, levels)
-  const bid = book.bids[0]?.price
-  const ask = book.asks[0]?.price
-  const spread = bid === undefined || ask === undefined ? 0 : ask - bid
-  return {
-    ...bookWire(book, instrument, viewMs),
-    spread: String(Number(spread.toPrecision(nSigFigs))),
-  }
-}
-
-function bookAnswer(
-  market: Market,
+function answerOfDex(
+  dexes: Dexes,
   body: Readonly<Record<string, unknown>>,
-  viewMs: number,
+  { atMs, stampMs }: View,
 ): InfoAnswer {
-  const { coin, nSigFigs = null, mantissa = null } = body
-  if (typeof coin !== 'string') return { kind: 'malformed' }
-  if (nSigFigs !== null && typeof nSigFigs !== 'number') return { kind: 'malformed' }
-  if (mantissa !== null && typeof mantissa !== 'number') return { kind: 'malformed' }
-  return data(bookData(market, { coin, nSigFigs, mantissa }, BOOK_LEVELS, viewMs))
-}
-
-function candleAnswer(market: Market, request: unknown, viewMs: number): InfoAnswer {
-  if (!isRecord(request)) return { kind: 'malformed' }
-  const { coin, interval, startTime, endTime } = withoutNulls(request, { endTime: viewMs })
-  if (typeof coin !== 'string' || typeof interval !== 'string') return { kind: 'malformed' }
-  if (typeof startTime !== 'number' || typeof endTime !== 'number') return { kind: 'malformed' }
-  if (!isCandleInterval(interval)) return { kind: 'malformed' }
-  const instrument = market.instrument(coin)
-  if (instrument === undefined) return { kind: 'unknown' }
-  const stepMs = candleIntervalMs[interval]
-  const oldestMs = (Math.floor(viewMs / stepMs) - CANDLES_MAX + 1) * stepMs
-  const range = { fromMs: Math.max(startTime, oldestMs), untilMs: endTime + 1 }
-  const candles = market.candles(coin, interval, range, viewMs)
-  return {
-    kind: 'data',
-    data: candles.map((candle) => candleWire(candle, instrument, interval)),
-    rowWeight: Math.floor(candles.length / CANDLES_A_WEIGHT),
+  const { type, id, user } = body
+  const name = body['dex'] ?? ''
+  if (typeof name !== 'string') return MALFORMED
+  const dex = dexes.named(name)
+  if (dex === undefined) return UNKNOWN
+  switch (type) {
+    case 'meta':
+      return data(metaWire(dex))
+    case 'metaAndAssetCtxs':
+      return data([metaWire(dex), contextsWire(dex.market, atMs)])
+    case 'allMids':
+      return data(allMids(dexes, dex, atMs))
+    case 'marginTable': {
+      if (typeof id !== 'number') return MALFORMED
+      const table = marginTableWire(id)
+      return table === undefined ? UNKNOWN : data(table)
+    }
+    case 'perpsAtOpenInterestCap':
+      return data(coinsAtCap(dex))
+    case 'perpDexLimits':
+      return body['dex'] === undefined ? MALFORMED : data(perpDexLimitsWire(dex, atMs))
+    case 'perpDexStatus':
+      return body['dex'] === undefined ? MALFORMED : data(perpDexStatusWire(dex, atMs))
+    case 'clearinghouseState':
+      return isUser(user) ? data(emptyAccountWire(stampMs)) : MALFORMED
+    default:
+      return MALFORMED
   }
 }
 
-function fundingAnswer(
-  market: Market,
-  body: Readonly<Record<string, unknown>>,
-  viewMs: number,
-): InfoAnswer {
-  const { coin, startTime, endTime } = withoutNulls(body, { endTime: viewMs })
-  if (typeof coin !== 'string') return { kind: 'malformed' }
-  if (typeof startTime !== 'number' || typeof endTime !== 'number') return { kind: 'malformed' }
-  if (market.instrument(coin) === undefined) return { kind: 'unknown' }
-  const range = { fromMs: startTime, untilMs: endTime + 1 }
-  const rows = market.fundingHistory(coin, range, viewMs, FUNDING_ROWS_MAX)
-  return {
-    kind: 'data',
-    data: rows.map((row) => fundingWire(row, coin)),
-    rowWeight: Math.floor(rows.length / ROWS_A_WEIGHT),
-  }
-}
-
-function recentTradesAnswer(
-  market: Market,
-  body: Readonly<Record<string, unknown>>,
-  viewMs: number,
-): InfoAnswer {
-  const { coin } = body
-  if (typeof coin !== 'string') return { kind: 'malformed' }
-  const instrument = market.instrument(coin)
-  if (instrument === undefined) return { kind: 'unknown' }
-  const trades = market.lastTrades(coin, viewMs, RECENT_TRADES).toReversed()
-  return data(trades.map((trade) => tradeWire(trade, instrument)))
-}
-
-/** Spot pairs at the price of their perpetual; nothing trades there. */
-function spotContexts(market: Market, viewMs: number): readonly object[] {
-  const mids = midsWire(market, viewMs)
-  return Object.values(spotNames)
-    .flat()
-    .map((coin) => {
-      const px = mids[coin] ?? '1.0'
-      return {
-        prevDayPx: px,
-        dayNtlVlm: '0.0',
-        markPx: px,
-        midPx: px,
-        circulatingSupply: '0.0',
-        coin,
-        totalSupply: '0.0',
-        dayBaseVlm: '0.0',
-      }
-    })
-}
-
-/** An optional field may be absent or null: both mean the default. */
-function withoutNulls(
-  body: Readonly<Record<string, unknown>>,
-  defaults: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
-  const given = Object.entries(body).filter(([, value]) => value !== null)
-  return { ...defaults, ...Object.fromEntries(given) }
-}
-
-function data(value: unknown): InfoAnswer {
-  return { kind: 'data', data: value, rowWeight: 0 }
+/** Mids of one dex; with those of the main one the venue mixes spot pairs and outcome markets. */
+export function allMids(dexes: Dexes, dex: Dex, atMs: number): Readonly<Record<string, string>> {
+  const mids = midsWire(dex.market, atMs)
+  const isMixed = dex === dexes.main && dexes.builders.length > 0
+  return isMixed ? { ...mids, ...outsideMids(atMs) } : mids
 }

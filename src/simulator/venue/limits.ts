@@ -3,6 +3,8 @@ export type VenueLimits = {
   readonly connectionsMax: number
   readonly newConnectionsPerMinute: number
   readonly subscriptionsMax: number
+  /** Different users whose channels are subscribed. */
+  readonly usersMax: number
   readonly messagesPerMinute: number
   readonly pendingPostsMax: number
   readonly restWeightPerMinute: number
@@ -14,6 +16,7 @@ export const venueLimits: VenueLimits = {
   connectionsMax: 10,
   newConnectionsPerMinute: 30,
   subscriptionsMax: 1000,
+  usersMax: 10,
   messagesPerMinute: 2000,
   pendingPostsMax: 100,
   restWeightPerMinute: 1200,

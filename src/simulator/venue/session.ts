@@ -1,6 +1,7 @@
 import type { AddressUse } from './allowance.ts'
+import { LateFrames } from './late-frames.ts'
 import type { VenueLimits } from './limits.ts'
-import type { Subscription } from './subscription.ts'
+import type { ParsedSubscription, Subscription } from './subscription.ts'
 import { isRecord, parseSubscription } from './subscription.ts'
 
 /** The far end of one connection. */
@@ -15,8 +16,11 @@ export interface Peer {
 /** What a session asks of its venue. */
 export interface SessionHost {
   readonly limits: VenueLimits
+  /** How much later than sent a frame arrives. */
+  readonly frameDelayMs: number
   nowMs(): number
   isListed(coin: string): boolean
+  isDex(name: string): boolean
   subscribed(session: Session, key: string, subscription: Subscription): void
   unsubscribed(session: Session, key: string): void
   posted(session: Session, id: number, request: unknown): void
@@ -33,8 +37,12 @@ export class Session {
   readonly use: AddressUse
   readonly #peer: Peer
   readonly #host: SessionHost
-  readonly #keys = new Set<string>()
+  /** By the normalised text. */
+  readonly #subscriptions = new Map<string, Subscription>()
+  readonly #late = new LateFrames()
   #isOpen = true
+  /** Faults that let nothing pass in either direction. */
+  #cutOffs = 0
   #sentAtMs: number
 
   constructor(peer: Peer, use: AddressUse, host: SessionHost) {
@@ -45,8 +53,8 @@ export class Session {
     use.connections++
   }
 
-  get keys(): ReadonlySet<string> {
-    return this.#keys
+  get keys(): Iterable<string> {
+    return this.#subscriptions.keys()
   }
 
   get silentSinceMs(): number {
@@ -57,14 +65,41 @@ export class Session {
     return this.#isOpen
   }
 
+  get isCutOff(): boolean {
+    return this.#cutOffs > 0
+  }
+
+  /** From now on nothing passes in either direction, and the client does not learn of it … */
+  cutOff(): void {
+    this.#cutOffs++
+  }
+
+  /** … until the last of the faults that cut it off is over: then the connection is reset. */
+  endCutOff(): void {
+    this.#cutOffs--
+    if (this.#cutOffs === 0) this.drop()
+  }
+
   send(text: string): void {
     if (!this.#isOpen) return
-    if (this.#peer.queuedBytes() > QUEUED_BYTES_MAX) {
+    if (this.#peer.queuedBytes() + this.#late.bytes > QUEUED_BYTES_MAX) {
       this.drop()
       return
     }
-    this.#sentAtMs = this.#host.nowMs()
-    this.#peer.send(text)
+    const nowMs = this.#host.nowMs()
+    this.#sentAtMs = nowMs
+    if (this.isCutOff) return
+    if (this.#host.frameDelayMs > 0 || !this.#late.isEmpty) this.#late.add(text, nowMs)
+    else this.#peer.send(text)
+  }
+
+  /** Hands over the late frames whose time has come. */
+  sendLate(): void {
+    if (this.#late.isEmpty) return
+    const sentAtMs = this.#host.nowMs() - this.#host.frameDelayMs
+    for (const text of this.#late.through(sentAtMs)) {
+      if (this.#isOpen && !this.isCutOff) this.#peer.send(text)
+    }
   }
 
   drop(): void {
@@ -78,13 +113,13 @@ export class Session {
     if (!this.#isOpen) return
     this.#isOpen = false
     this.use.connections--
-    this.use.subscriptions -= this.#keys.size
+    for (const subscription of this.#subscriptions.values()) this.#giveBack(subscription)
     this.#host.closed(this)
-    this.#keys.clear()
+    this.#subscriptions.clear()
   }
 
   receive(text: string): void {
-    if (!this.#isOpen) return
+    if (!this.#isOpen || this.isCutOff) return
     const error = this.#handled(text)
     if (error !== undefined) this.send(JSON.stringify({ channel: 'error', data: error }))
   }
@@ -116,7 +151,7 @@ export class Session {
   #subscribe(value: unknown, text: string): string | undefined {
     const parsed = parseSubscription(value)
     if (parsed.kind === 'unparsable') return unparsable(text)
-    if (parsed.kind === 'invalid') {
+    if (parsed.kind === 'invalid' || !this.#isDexKnown(parsed)) {
       return `Invalid subscription ${JSON.stringify(value)}`
     }
     const isFatal =
@@ -128,26 +163,34 @@ export class Session {
     }
     const { subscription } = parsed
     const key = JSON.stringify(subscription)
-    if (this.#keys.has(key)) return `Already subscribed: ${JSON.stringify(value)}`
-    const { subscriptionsMax } = this.#host.limits
+    if (this.#subscriptions.has(key)) return `Already subscribed: ${JSON.stringify(value)}`
+    const { subscriptionsMax, usersMax } = this.#host.limits
     if (this.use.subscriptions >= subscriptionsMax) {
-      return `Cannot track more than ${subscriptionsMax} total subscriptions.`
+      return `Cannot subscribe to more than ${subscriptionsMax} channels.`
     }
-    this.#keys.add(key)
+    if ('user' in subscription && !this.use.trackUser(subscription.user, usersMax)) {
+      return `Cannot track more than ${usersMax} total users.`
+    }
+    this.#subscriptions.set(key, subscription)
     this.use.subscriptions++
     this.#acknowledge('subscribe', key)
     this.#host.subscribed(this, key, subscription)
     return undefined
   }
 
+  #isDexKnown(parsed: ParsedSubscription): boolean {
+    if (parsed.kind !== 'valid' || !('dex' in parsed.subscription)) return true
+    return this.#host.isDex(parsed.subscription.dex ?? '')
+  }
+
   #unsubscribe(value: unknown, text: string): string | undefined {
     const parsed = parseSubscription(value)
     if (parsed.kind === 'unparsable') return unparsable(text)
     const key = parsed.kind === 'valid' ? JSON.stringify(parsed.subscription) : ''
-    if (!this.#keys.delete(key)) {
-      return `Already unsubscribed: ${JSON.stringify(value)}`
-    }
-    this.use.subscriptions--
+    const held = this.#subscriptions.get(key)
+    if (held === undefined) return `Already unsubscribed: ${JSON.stringify(value)}`
+    this.#subscriptions.delete(key)
+    this.#giveBack(held)
     this.#host.unsubscribed(this, key)
     this.#acknowledge('unsubscribe', key)
     return undefined
@@ -161,6 +204,11 @@ export class Session {
     }
     this.#host.posted(this, id, request)
     return undefined
+  }
+
+  #giveBack(subscription: Subscription): void {
+    this.use.subscriptions--
+    if ('user' in subscription) this.use.untrackUser(subscription.user)
   }
 
   #acknowledge(method: 'subscribe' | 'unsubscribe', subscription: string): void {

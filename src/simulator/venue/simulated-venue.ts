@@ -5,10 +5,13 @@ import type { WebSocket } from 'ws'
 import { WebSocketServer } from 'ws'
 import type { Clock } from '../../domain/clock.ts'
 import { OperatingError } from '../../domain/errors.ts'
+import type { BuilderDex } from '../market/builder-dexes.ts'
 import type { Market, NewListing } from '../market/market.ts'
+import type { Fault } from './fault.ts'
+import type { HttpAnswer } from './info-endpoint.ts'
+import { plainAnswer } from './info-endpoint.ts'
 import type { VenueCadences, VenueLimits } from './limits.ts'
 import { venueCadences, venueLimits } from './limits.ts'
-import type { HttpAnswer } from './venue.ts'
 import { Venue } from './venue.ts'
 
 export type SimulatedVenue = {
@@ -23,6 +26,8 @@ export type SimulatedVenue = {
   /** Appends a coin to the universe; its first bar is the quarter that is open now. */
   addListing(listing: NewListing): void
   delist(coin: string): void
+  /** Begins a fault, or does what it does once. */
+  inject(fault: Fault): void
   /** Stops all timers and ends all connections. */
   close(): Promise<void>
 }
@@ -34,17 +39,20 @@ const FRAME_BYTES_MAX = 64 * 1024
 /** Serves a market over the venue's websocket and HTTP protocol. `port` 0 takes any free one. */
 export async function startSimulatedVenue(options: {
   readonly market: Market
+  /** Dexes beside the main one; none where absent. */
+  readonly builders?: readonly BuilderDex[]
   readonly clock: Clock
   readonly host?: string
   readonly port: number
   readonly limits?: Partial<VenueLimits>
   readonly cadences?: Partial<VenueCadences>
 }): Promise<SimulatedVenue> {
-  const { market, clock, host = LOOPBACK } = options
+  const { market, builders = [], clock, host = LOOPBACK } = options
   const server = createServer()
   const port = await listen(server, host, options.port)
   const venue = new Venue({
     market,
+    builders,
     clock,
     limits: { ...venueLimits, ...options.limits },
     cadences: { ...venueCadences, ...options.cadences },
@@ -60,6 +68,7 @@ export async function startSimulatedVenue(options: {
     dropConnections: () => venue.dropConnections(),
     addListing: (listing) => venue.addListing(listing),
     delist: (coin) => venue.delist(coin),
+    inject: (fault) => venue.inject(fault),
     close: async () => {
       venue.close()
       sockets.close()
@@ -139,28 +148,27 @@ function serveInfo(request: IncomingMessage, response: ServerResponse, venue: Ve
     answer(
       response,
       isTooLarge
-        ? refusal(413, 'Payload Too Large')
+        ? plainAnswer(413, 'Payload Too Large')
         : venue.info(request.socket.remoteAddress ?? '', text),
     )
   })
 }
 
 function refusedBeforeBody(request: IncomingMessage): HttpAnswer | undefined {
-  if (pathOf(request) !== '/info') return refusal(404, 'Not Found')
-  if (request.method !== 'POST') return refusal(405, 'Method Not Allowed')
+  if (pathOf(request) !== '/info') return plainAnswer(404, 'Not Found')
+  if (request.method !== 'POST') return plainAnswer(405, 'Method Not Allowed')
   if (request.headers['content-type']?.startsWith('application/json') === true) return undefined
-  return refusal(415, 'Expected request with `Content-Type: application/json`')
+  return plainAnswer(415, 'Expected request with `Content-Type: application/json`')
 }
 
-function answer(response: ServerResponse, { status, body, isJson }: HttpAnswer): void {
+/** Without an answer the request stays open until the client gives up. */
+function answer(response: ServerResponse, given: HttpAnswer | undefined): void {
+  if (given === undefined) return
+  const { status, body, isJson } = given
   response.writeHead(status, {
     'content-type': isJson ? 'application/json' : 'text/plain; charset=utf-8',
   })
   response.end(body)
-}
-
-function refusal(status: number, body: string): HttpAnswer {
-  return { status, body, isJson: false }
 }
 
 function pathOf(request: IncomingMessage): string {

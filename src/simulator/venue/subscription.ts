@@ -14,6 +14,14 @@ export type Subscription =
   | { readonly type: 'candle'; readonly coin: string; readonly interval: CandleInterval }
   | { readonly type: 'allMids' | 'assetCtxs'; readonly dex?: string }
   | { readonly type: 'allDexsAssetCtxs' | 'fastAssetCtxs' }
+  | { readonly type: 'userFills'; readonly user: string; readonly aggregateByTime: boolean }
+  | {
+      readonly type: 'userFundings' | 'userNonFundingLedgerUpdates' | 'userEvents' | 'orderUpdates'
+      readonly user: string
+    }
+
+/** What one user does. Nobody trades here yet, so these channels begin empty and stay silent. */
+export type UserSubscription = Extract<Subscription, { readonly user: string }>
 
 export type ParsedSubscription =
   | { readonly kind: 'valid'; readonly subscription: Subscription }
@@ -26,6 +34,7 @@ export type ParsedSubscription =
 const figuresMin = 2
 const figuresMax = 5
 const mantissas: readonly unknown[] = [1, 2, 5]
+const USER = /^0x[0-9a-fA-F]{40}$/
 
 export function parseSubscription(value: unknown): ParsedSubscription {
   if (!isRecord(value)) return { kind: 'unparsable' }
@@ -47,13 +56,23 @@ export function parseSubscription(value: unknown): ParsedSubscription {
     case 'assetCtxs': {
       const { dex } = value
       if (dex === undefined || dex === null) return valid({ type })
-      // Only the main dex, whose name is empty, is simulated.
-      if (typeof dex !== 'string') return { kind: 'unparsable' }
-      return dex === '' ? valid({ type, dex }) : { kind: 'invalid' }
+      return typeof dex === 'string' ? valid({ type, dex }) : { kind: 'unparsable' }
     }
     case 'allDexsAssetCtxs':
     case 'fastAssetCtxs':
       return valid({ type })
+    case 'userFills': {
+      const { user, aggregateByTime = false } = value
+      if (!isUser(user) || typeof aggregateByTime !== 'boolean') return { kind: 'unparsable' }
+      return valid({ type, user, aggregateByTime })
+    }
+    case 'userFundings':
+    case 'userNonFundingLedgerUpdates':
+    case 'userEvents':
+    case 'orderUpdates': {
+      const { user } = value
+      return isUser(user) ? valid({ type, user }) : { kind: 'unparsable' }
+    }
     default:
       return { kind: 'unparsable' }
   }
@@ -61,6 +80,10 @@ export function parseSubscription(value: unknown): ParsedSubscription {
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function isUser(value: unknown): value is string {
+  return typeof value === 'string' && USER.test(value)
 }
 
 function parseBook(coin: string, value: Readonly<Record<string, unknown>>): ParsedSubscription {

@@ -167,7 +167,7 @@ describe('the simulated venue over its websocket', () => {
       const body = JSON.stringify({ type: 'candleSnapshot', req: request })
       const fresh = new ScriptedClient(venue, `reader ${i}`)
       expect(fresh.isConnected).toBe(true)
-      expect(JSON.parse(venue.info(`reader ${i}`, body).body)).toEqual([candles.at(-1)])
+      expect(JSON.parse(venue.info(`reader ${i}`, body)?.body ?? '')).toEqual([candles.at(-1)])
       compared++
     }
     expect(compared).toBeGreaterThan(5)
@@ -294,7 +294,7 @@ describe('the caps of an address', () => {
     b.subscribe({ type: 'candle', coin: 'ETH', interval: '15m' })
     b.subscribe({ type: 'candle', coin: 'SOL', interval: '15m' })
     expect(b.data('subscriptionResponse')).toHaveLength(1)
-    expect(b.data('error')).toEqual(['Cannot track more than 2 total subscriptions.'])
+    expect(b.data('error')).toEqual(['Cannot subscribe to more than 2 channels.'])
   })
 
   test('ignores messages beyond those of a minute', () => {

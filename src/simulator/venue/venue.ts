@@ -1,70 +1,92 @@
 import type { Clock } from '../../domain/clock.ts'
-import type { Instrument, Market, NewListing, Trade } from '../market/market.ts'
+import type { BuilderDex } from '../market/builder-dexes.ts'
+import type { Market, NewListing, Trade } from '../market/market.ts'
 import { drift, noiseKey, uniform } from '../market/noise.ts'
-import { AddressUse } from './allowance.ts'
+import { ActiveFaults } from './active-faults.ts'
+import { Addresses } from './addresses.ts'
+import { Dexes } from './dexes.ts'
 import { FastContexts } from './fast-contexts.ts'
-import { answerInfo, BOOK_LEVELS, bookData, infoWeight } from './info.ts'
+import type { Fault, LastingFault } from './fault.ts'
+import {
+  bboFrame,
+  bestPrices,
+  bookFrame,
+  candleFrame,
+  firstUserFrame,
+  stateFrame,
+  tradesFrame,
+} from './frames.ts'
+import type { View } from './info-answer.ts'
+import type { HttpAnswer } from './info-endpoint.ts'
+import { InfoEndpoint } from './info-endpoint.ts'
 import type { VenueCadences, VenueLimits } from './limits.ts'
 import type { Peer, SessionHost } from './session.ts'
 import { Session } from './session.ts'
 import type { Subscription } from './subscription.ts'
-import { isRecord } from './subscription.ts'
-import { candleWire, contextsWire, contextWire, levelWire, midsWire, tradeWire } from './wire.ts'
 
-const FAST_BOOK_LEVELS = 5
 const REPLAYED_TRADES = 30
 /** A book's first frame comes this long after the acknowledgement. */
 const FIRST_BOOK_MS_MIN = 100
 const FIRST_BOOK_MS_SPAN = 200
-const DROP_AFTER_MS = 100
+/** An unknown coin ends the connection after so long. */
+const DROP_AFTER_MS_MIN = 90
+const DROP_AFTER_MS_SPAN = 65
+/** A refused connection lives this long at most. */
+const REFUSED_MS_MAX = 1000
 const SILENCE_CHECK_MS = 1000
 /** What the venue tells is this old: it wanders between the two over seconds. */
 const AGE_MS_MIN = 200
 const AGE_MS_MAX = 900
 const AGE_WANDER_MS = 5000
-const ADDRESSES_MAX = 256
-
-const MALFORMED = 'Failed to deserialize the JSON body into the target type'
 
 const venueKey = noiseKey(0, 'venue')
+const dropKey = noiseKey(0, 'drop')
 
 type Topic = {
+  readonly key: string
   readonly subscription: Subscription
   readonly sessions: Set<Session>
   /** Best prices as sent last: repeated ones are not sent. */
   sentBbo: string | undefined
 }
 
-export type HttpAnswer = {
-  readonly status: number
-  readonly body: string
-  readonly isJson: boolean
-}
-
 /** The venue's protocol without its sockets: sessions and requests in, frames and replies out. */
 export class Venue implements SessionHost {
   readonly limits: VenueLimits
-  readonly #market: Market
+  readonly #dexes: Dexes
   readonly #clock: Clock
   readonly #cadences: VenueCadences
   readonly #topics = new Map<string, Topic>()
   readonly #sessions = new Set<Session>()
-  readonly #addresses = new Map<string, AddressUse>()
+  readonly #addresses: Addresses
+  readonly #endpoint: InfoEndpoint
   readonly #fastContexts = new FastContexts()
   readonly #stops = new Set<() => void>()
+  readonly #faults = new ActiveFaults()
   /** Trades up to here have been sent. */
   #blockViewMs: number
   #subscribedCount = 0
+  #dropCount = 0
+  /** Draws of chance that faults have used. */
+  #faultDraws = 0
 
   constructor(options: {
     readonly market: Market
+    /** Dexes beside the main one; none where absent. */
+    readonly builders?: readonly BuilderDex[]
     readonly clock: Clock
     readonly limits: VenueLimits
     readonly cadences: VenueCadences
   }) {
-    this.#market = options.market
+    this.#dexes = new Dexes(options.market, options.builders ?? [])
     this.#clock = options.clock
     this.limits = options.limits
+    this.#addresses = new Addresses(options.limits)
+    this.#endpoint = new InfoEndpoint({
+      dexes: this.#dexes,
+      faults: this.#faults,
+      view: () => this.#view(),
+    })
     this.#cadences = options.cadences
     this.#blockViewMs = this.#viewMs()
     const { clock, cadences } = options
@@ -87,53 +109,71 @@ export class Venue implements SessionHost {
     return this.#clock.nowMs()
   }
 
+  get frameDelayMs(): number {
+    return this.#faults.delayMs
+  }
+
   isListed(coin: string): boolean {
-    return this.#market.instrument(coin) !== undefined
+    return this.#dexes.instrument(coin) !== undefined
+  }
+
+  isDex(name: string): boolean {
+    return this.#dexes.named(name) !== undefined
   }
 
   /** @returns undefined when the address may not connect now, or the recording is in its outage. */
   connect(address: string, peer: Peer): Session | undefined {
-    const use = this.#use(address)
-    if (this.#market.isOutage(this.#viewMs())) return undefined
+    const use = this.#addresses.use(address, this.nowMs())
+    if (this.#dexes.main.market.isOutage(this.#viewMs())) return undefined
     if (use.connections >= this.limits.connectionsMax) return undefined
     if (!use.newConnections.take(1, this.nowMs())) return undefined
     const session = new Session(peer, use, this)
     this.#sessions.add(session)
+    this.#refuse(session)
     return session
   }
 
-  /** Answers the body of one `POST /info`. */
-  info(address: string, text: string): HttpAnswer {
-    let body: unknown
-    try {
-      body = JSON.parse(text)
-    } catch {
-      return plain(400, 'Failed to parse the request body as JSON')
-    }
-    const answer = this.#answer(this.#use(address), body)
-    if (answer === undefined) return plain(429, 'Too Many Requests')
-    switch (answer.kind) {
-      case 'data':
-        return { status: 200, body: JSON.stringify(answer.data), isJson: true }
-      case 'unknown':
-        return { status: 500, body: 'null', isJson: true }
-      case 'malformed':
-        return plain(422, MALFORMED)
+  /** Begins a fault, or does what it does once. */
+  inject(fault: Fault): void {
+    switch (fault.kind) {
+      case 'drop-connections':
+        this.dropConnections()
+        break
+      case 'list':
+        this.addListing(fault.listing)
+        break
+      case 'delist':
+        this.delist(fault.coin)
+        break
+      default:
+        this.#begin(fault)
     }
   }
 
+  /** Answers the body of one `POST /info`; undefined while requests hang. */
+  info(address: string, text: string): HttpAnswer | undefined {
+    const nowMs = this.nowMs()
+    return this.#endpoint.http(this.#addresses.use(address, nowMs), text, nowMs)
+  }
+
   subscribed(session: Session, key: string, subscription: Subscription): void {
-    const topic = this.#topics.get(key) ?? { subscription, sessions: new Set(), sentBbo: undefined }
+    const topic = this.#topics.get(key) ?? {
+      key,
+      subscription,
+      sessions: new Set(),
+      sentBbo: undefined,
+    }
     this.#topics.set(key, topic)
     topic.sessions.add(session)
     if (subscription.type !== 'l2Book') {
-      this.#sendFirst(session, topic)
+      if (!this.#isStalled(topic)) this.#sendFirst(session, topic)
       return
     }
     const delayMs =
       FIRST_BOOK_MS_MIN + FIRST_BOOK_MS_SPAN * uniform(venueKey, this.#subscribedCount++)
     this.#later(delayMs, () => {
-      if (topic.sessions.has(session)) session.send(this.#bookFrame(subscription, this.#viewMs()))
+      if (!topic.sessions.has(session) || this.#isStalled(topic)) return
+      this.#push(session, topic, bookFrame(this.#dexes, subscription, this.#view()))
     })
   }
 
@@ -147,17 +187,19 @@ export class Venue implements SessionHost {
     session.use.pendingPosts++
     this.#later(this.#cadences.postReplyMs, () => {
       session.use.pendingPosts--
-      const response = this.#postResponse(session.use, request)
+      const response = this.#endpoint.post(session.use, request, this.nowMs())
       session.send(JSON.stringify({ channel: 'post', data: { id, response } }))
     })
   }
 
   dropSoon(session: Session): void {
-    this.#later(DROP_AFTER_MS, () => session.drop())
+    const share = uniform(dropKey, this.#dropCount++)
+    this.#later(DROP_AFTER_MS_MIN + DROP_AFTER_MS_SPAN * share, () => session.drop())
   }
 
   closed(session: Session): void {
     this.#sessions.delete(session)
+    this.#faults.forget(session)
     for (const key of session.keys) this.unsubscribed(session, key)
   }
 
@@ -166,16 +208,66 @@ export class Venue implements SessionHost {
   }
 
   addListing(listing: NewListing): void {
-    this.#market.addListing(listing, this.nowMs())
+    this.#dexes.marketOf(listing.coin).addListing(listing, this.nowMs())
   }
 
   delist(coin: string): void {
-    this.#market.delist(coin, this.nowMs())
+    this.#dexes.marketOf(coin).delist(coin, this.nowMs())
   }
 
   close(): void {
     for (const stop of this.#stops) stop()
     this.dropConnections()
+  }
+
+  #begin(fault: LastingFault): void {
+    const endFault = this.#faults.begin(fault)
+    const cutOff = fault.kind === 'half-open' ? [...this.#sessions] : []
+    for (const session of cutOff) session.cutOff()
+    if (fault.kind === 'refuse-connections') {
+      for (const session of this.#sessions) this.#refuse(session)
+    }
+    this.#later(fault.durationMs, () => {
+      endFault()
+      for (const session of cutOff) session.endCutOff()
+      this.#sendLate()
+    })
+  }
+
+  /** While connections are refused, this one ends within a second. */
+  #refuse(session: Session): void {
+    const key = this.#faults.keyOf('refuse-connections')
+    if (key === undefined) return
+    this.#later(REFUSED_MS_MAX * uniform(key, this.#faultDraws++), () => {
+      if (this.#faults.keyOf('refuse-connections') !== undefined) session.drop()
+    })
+  }
+
+  #sendLate(): void {
+    for (const session of this.#sessions) session.sendLate()
+  }
+
+  /** One frame with data to one subscriber, as far as the faults of this moment let it pass. */
+  #push(session: Session, topic: Topic, text: string): void {
+    for (const frame of this.#faults.passing(text, session, topic.key)) session.send(frame)
+  }
+
+  #broadcast(topic: Topic, text: string | undefined): void {
+    if (text === undefined) return
+    for (const session of [...topic.sessions]) this.#push(session, topic, text)
+  }
+
+  #isStalled({ subscription }: Topic): boolean {
+    switch (subscription.type) {
+      case 'trades':
+      case 'bbo':
+      case 'l2Book':
+      case 'candle':
+      case 'activeAssetCtx':
+        return this.#faults.isStalled(subscription.coin, subscription.type)
+      default:
+        return false
+    }
   }
 
   /** Once, unless the venue closes before. */
@@ -194,35 +286,15 @@ export class Venue implements SessionHost {
     return Math.floor(nowMs - AGE_MS_MIN - (AGE_MS_MAX - AGE_MS_MIN) * share)
   }
 
-  #use(address: string): AddressUse {
-    const known = this.#addresses.get(address)
-    if (known !== undefined) return known
-    const idle = [...this.#addresses].find(([, { connections }]) => connections === 0)
-    if (this.#addresses.size >= ADDRESSES_MAX && idle !== undefined) {
-      this.#addresses.delete(idle[0])
-    }
-    const use = new AddressUse(this.limits, this.nowMs())
-    this.#addresses.set(address, use)
-    return use
+  /** The same instant as the venue's clock stamps it. */
+  #stampMs(viewMs: number): number {
+    return viewMs + this.#faults.skewMs
   }
 
-  /** @returns undefined when the address has used up its weight. */
-  #answer(use: AddressUse, body: unknown): ReturnType<typeof answerInfo> | undefined {
-    if (!use.restWeight.take(infoWeight(body), this.nowMs())) return undefined
-    const answer = answerInfo(this.#market, body, this.#viewMs())
-    if (answer.kind === 'data') use.restWeight.charge(answer.rowWeight)
-    return answer
-  }
-
-  #postResponse(use: AddressUse, request: unknown): object {
-    const { type, payload } = isRecord(request) ? request : {}
-    if (type !== 'info' || !isRecord(payload)) return { type: 'error', payload: MALFORMED }
-    const answer = this.#answer(use, payload)
-    if (answer === undefined) return { type: 'error', payload: '429 Too Many Requests' }
-    if (answer.kind === 'malformed') return { type: 'error', payload: MALFORMED }
-    const { type: infoType } = payload
-    const data = answer.kind === 'data' ? answer.data : null
-    return { type: 'info', payload: { type: infoType, data } }
+  #view(): View {
+    const atMs = this.#viewMs()
+    const isFlatBarLate = this.#faults.keyOf('late-flat-bars') !== undefined
+    return { atMs, stampMs: this.#stampMs(atMs), isFlatBarLate }
   }
 
   /** What a channel says right after its acknowledgement, where it says anything. */
@@ -233,51 +305,65 @@ export class Venue implements SessionHost {
       case 'trades': {
         const { coin } = subscription
         // As of the last block: the next one goes on from there, without a hole or a repeat.
-        const trades = this.#market.lastTrades(coin, this.#blockViewMs, REPLAYED_TRADES)
-        if (trades.length > 0) session.send(this.#tradesFrame(coin, trades))
+        const market = this.#dexes.marketOf(coin)
+        const trades = market.lastTrades(coin, this.#blockViewMs, REPLAYED_TRADES)
+        if (trades.length > 0) this.#push(session, topic, tradesFrame(this.#dexes, coin, trades))
         return
       }
       case 'bbo': {
-        topic.sentBbo ??= this.#bboFrame(subscription.coin, this.#blockViewMs)?.text
-        if (topic.sentBbo !== undefined) session.send(this.#bboAt(topic.sentBbo, viewMs))
+        topic.sentBbo ??= bestPrices(this.#dexes, subscription.coin, this.#blockViewMs)
+        if (topic.sentBbo !== undefined)
+          this.#push(session, topic, bboFrame(topic.sentBbo, this.#stampMs(viewMs)))
         return
       }
       case 'fastAssetCtxs':
-        if (topic.sessions.size === 1) this.#fastContexts.tick(this.#market, viewMs)
-        session.send(this.#fastContexts.snapshot())
+        if (topic.sessions.size === 1) this.#fastContexts.tick(this.#dexes, viewMs)
+        this.#push(session, topic, this.#fastContexts.snapshot())
         return
       case 'l2Book':
       case 'candle':
         return
+      case 'userFills':
+      case 'userFundings':
+      case 'userNonFundingLedgerUpdates':
+      case 'userEvents':
+      case 'orderUpdates': {
+        const text = firstUserFrame(subscription)
+        if (text !== undefined) this.#push(session, topic, text)
+        return
+      }
       default: {
-        const text = this.#stateFrame(subscription, viewMs)
-        if (text !== undefined) session.send(text)
+        const text = stateFrame(this.#dexes, subscription, viewMs)
+        if (text !== undefined) this.#push(session, topic, text)
       }
     }
   }
 
   #sendBlock(): void {
+    this.#sendLate()
     const viewMs = this.#viewMs()
-    if (this.#market.isOutage(viewMs)) this.dropConnections()
+    if (this.#dexes.main.market.isOutage(viewMs)) this.dropConnections()
     const afterMs = this.#blockViewMs
     this.#blockViewMs = viewMs
     const byCoin = new Map<string, readonly Trade[]>()
     const tradesOf = (coin: string): readonly Trade[] => {
-      const trades = byCoin.get(coin) ?? this.#market.trades(coin, afterMs, viewMs)
+      const trades = byCoin.get(coin) ?? this.#dexes.marketOf(coin).trades(coin, afterMs, viewMs)
       byCoin.set(coin, trades)
       return trades
     }
     for (const topic of this.#topics.values()) {
       const { subscription } = topic
+      if (this.#isStalled(topic)) continue
       switch (subscription.type) {
         case 'trades': {
           const trades = tradesOf(subscription.coin)
-          if (trades.length > 0) broadcast(topic, this.#tradesFrame(subscription.coin, trades))
+          if (trades.length > 0)
+            this.#broadcast(topic, tradesFrame(this.#dexes, subscription.coin, trades))
           break
         }
         case 'candle':
           if (tradesOf(subscription.coin).length > 0) {
-            broadcast(topic, this.#candleFrame(subscription, viewMs))
+            this.#broadcast(topic, candleFrame(this.#dexes, subscription, viewMs))
           }
           break
         case 'bbo':
@@ -288,19 +374,20 @@ export class Venue implements SessionHost {
   }
 
   #sendBbo(topic: Topic, coin: string, viewMs: number): void {
-    const frame = this.#bboFrame(coin, viewMs)
-    if (frame === undefined || frame.text === topic.sentBbo) return
-    topic.sentBbo = frame.text
-    broadcast(topic, this.#bboAt(frame.text, viewMs))
+    const prices = bestPrices(this.#dexes, coin, viewMs)
+    if (prices === undefined || prices === topic.sentBbo) return
+    topic.sentBbo = prices
+    this.#broadcast(topic, bboFrame(prices, this.#stampMs(viewMs)))
   }
 
   /** Every coin on one clock, unchanged books too. */
   #sendBooks(isFast: boolean): void {
-    const viewMs = this.#viewMs()
+    const view = this.#view()
     for (const topic of this.#topics.values()) {
       const { subscription } = topic
-      if (subscription.type === 'l2Book' && subscription.fast === isFast) {
-        broadcast(topic, this.#bookFrame(subscription, viewMs))
+      if (subscription.type !== 'l2Book' || subscription.fast !== isFast) continue
+      if (!this.#isStalled(topic)) {
+        this.#broadcast(topic, bookFrame(this.#dexes, subscription, view))
       }
     }
   }
@@ -308,103 +395,22 @@ export class Venue implements SessionHost {
   #sendType(type: 'activeAssetCtx' | 'allDexsAssetCtxs' | 'assetCtxs' | 'allMids'): void {
     const viewMs = this.#viewMs()
     for (const topic of this.#topics.values()) {
-      if (topic.subscription.type !== type) continue
-      const text = this.#stateFrame(topic.subscription, viewMs)
-      if (text !== undefined) broadcast(topic, text)
+      if (topic.subscription.type !== type || this.#isStalled(topic)) continue
+      this.#broadcast(topic, stateFrame(this.#dexes, topic.subscription, viewMs))
     }
   }
 
   #sendFastContexts(): void {
     const topic = this.#topics.get('{"type":"fastAssetCtxs"}')
     if (topic === undefined) return
-    const text = this.#fastContexts.tick(this.#market, this.#viewMs())
-    if (text !== undefined) broadcast(topic, text)
+    this.#broadcast(topic, this.#fastContexts.tick(this.#dexes, this.#viewMs()))
   }
 
   #dropSilent(): void {
     const sinceMs = this.nowMs() - this.limits.silenceMs
-    for (const session of [...this.#sessions]) if (session.silentSinceMs <= sinceMs) session.drop()
-  }
-
-  #stateFrame(subscription: Subscription, viewMs: number): string | undefined {
-    switch (subscription.type) {
-      case 'activeAssetCtx': {
-        const { coin } = subscription
-        const context = this.#market.context(coin, viewMs)
-        if (context === undefined) return undefined
-        const ctx = contextWire(context, this.#listed(coin))
-        return frame('activeAssetCtx', { coin, ctx })
-      }
-      case 'allDexsAssetCtxs':
-        return frame('allDexsAssetCtxs', { ctxs: [['', contextsWire(this.#market, viewMs)]] })
-      case 'assetCtxs':
-        return frame('assetCtxs', { dex: '', ctxs: contextsWire(this.#market, viewMs) })
-      case 'allMids': {
-        const { dex } = subscription
-        const mids = midsWire(this.#market, viewMs)
-        return frame('allMids', dex === undefined ? { mids } : { mids, dex })
-      }
-      default:
-        return undefined
+    for (const session of [...this.#sessions]) {
+      // The end of a connection that is cut off would not reach the client either.
+      if (session.silentSinceMs <= sinceMs && !session.isCutOff) session.drop()
     }
   }
-
-  #tradesFrame(coin: string, trades: readonly Trade[]): string {
-    const instrument = this.#listed(coin)
-    return frame(
-      'trades',
-      trades.map((trade) => tradeWire(trade, instrument)),
-    )
-  }
-
-  #candleFrame(
-    { coin, interval }: Extract<Subscription, { type: 'candle' }>,
-    viewMs: number,
-  ): string | undefined {
-    const candle = this.#market.openCandle(coin, interval, viewMs)
-    if (candle === undefined) return undefined
-    return frame('candle', candleWire(candle, this.#listed(coin), interval))
-  }
-
-  #bookFrame(subscription: Extract<Subscription, { type: 'l2Book' }>, viewMs: number): string {
-    const { fast } = subscription
-    const levels = fast ? FAST_BOOK_LEVELS : BOOK_LEVELS
-    const book = bookData(this.#market, subscription, levels, viewMs)
-    return frame('l2Book', fast ? { ...book, fast: true } : book)
-  }
-
-  /** Best prices without their time, which alone is no change; undefined for an empty book. */
-  #bboFrame(coin: string, viewMs: number): { readonly text: string } | undefined {
-    const { sizeDecimals } = this.#listed(coin)
-    const { bids, asks } = this.#market.book(coin, viewMs, 1)
-    const bid = bids[0]
-    const ask = asks[0]
-    if (bid === undefined && ask === undefined) return undefined
-    const bbo = [bid, ask].map((level) =>
-      level === undefined ? null : levelWire(level, sizeDecimals),
-    )
-    return { text: `"coin":${JSON.stringify(coin)},"bbo":${JSON.stringify(bbo)}` }
-  }
-
-  #bboAt(text: string, viewMs: number): string {
-    return `{"channel":"bbo","data":{"time":${viewMs},${text}}}`
-  }
-
-  #listed(coin: string): Instrument {
-    const instrument = this.#market.instrument(coin)
-    if (instrument === undefined) throw new Error(`${coin} was subscribed but is not listed`)
-    return instrument
-  }
-}
-
-function broadcast(topic: Topic, text: string | undefined): void {
-  if (text !== undefined) for (const session of [...topic.sessions]) session.send(text)
-}
-
-function frame(channel: string, data: unknown): string {
-  return JSON.stringify({ channel, data })
-}
-
-function plain(status: number, body: string): HttpAnswer {
-  return { status, body, isJson: false }
 }

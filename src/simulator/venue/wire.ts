@@ -13,6 +13,9 @@ import type {
 import { candleIntervalMs } from '../market/market.ts'
 import { bits, noiseKey } from '../market/noise.ts'
 import { decimalText, priceDecimalsMax } from '../market/precision.ts'
+import type { Dex } from './dexes.ts'
+import { hexText } from './hex.ts'
+import { spotNamesOf } from './spot.ts'
 
 /** Rates, premiums and notionals have ten decimals at most. */
 const FRACTION_DECIMALS = 10
@@ -25,20 +28,30 @@ const ZERO_HASH = `0x${'0'.repeat(64)}`
 
 const tradeKey = noiseKey(0, 'wire')
 
-export function metaWire(market: Market): object {
-  const universe = market.universe().map((instrument) => ({
+export function metaWire({ market, builder }: Dex): object {
+  const since = builder?.growthModeSince
+  const isIsolated = builder?.isCrossAllowed === false
+  const instruments = market.universe()
+  const universe = instruments.map((instrument) => ({
     szDecimals: instrument.sizeDecimals,
     name: instrument.coin,
     maxLeverage: instrument.maxLeverage,
     marginTableId: instrument.marginTableId,
-    ...(instrument.isStrictlyIsolated ? { onlyIsolated: true } : {}),
+    ...(instrument.isStrictlyIsolated || isIsolated ? { onlyIsolated: true } : {}),
     ...(instrument.isDelisted ? { isDelisted: true } : {}),
     ...(instrument.isStrictlyIsolated ? { marginMode: 'strictIsolated' } : {}),
+    ...(isIsolated ? { marginMode: 'noCross' } : {}),
+    ...(since === undefined ? {} : { growthMode: 'enabled', lastGrowthModeChangeTime: since }),
   }))
+  // A builder's dex has the tables that its coins use.
+  const tables = marginTables.filter(
+    ({ id }) =>
+      builder === undefined || instruments.some(({ marginTableId }) => marginTableId === id),
+  )
   return {
     universe,
-    marginTables: marginTables.map(({ id }) => [id, marginTableWire(id)]),
-    collateralToken: USDC_TOKEN,
+    marginTables: tables.map(({ id }) => [id, marginTableWire(id)]),
+    collateralToken: builder?.collateralToken ?? USDC_TOKEN,
   }
 }
 
@@ -110,7 +123,7 @@ export function tradeWire(trade: Trade, { coin, sizeDecimals }: Instrument): obj
     px: decimalText(trade.price, priceDecimalsMax(sizeDecimals)),
     sz: decimalText(trade.sizeBase, sizeDecimals),
     time: trade.timeMs,
-    hash: trade.orderKey % ORDERS_A_ZERO_HASH === 0 ? ZERO_HASH : `0x${hex(key, 64)}`,
+    hash: trade.orderKey % ORDERS_A_ZERO_HASH === 0 ? ZERO_HASH : `0x${hexText(key, 64)}`,
     tid: trade.id,
     users: trade.side === 'B' ? [taker, maker] : [maker, taker],
   }
@@ -145,7 +158,7 @@ export function fundingWire(row: FundingRow, coin: string): object {
   }
 }
 
-/** Mids by name: live perpetuals, and the spot and outcome names that the venue mixes in. */
+/** Mids by name: live perpetuals, and the spot pairs that stand at their price. */
 export function midsWire(market: Market, atMs: number): Record<string, string> {
   const mids: Record<string, string> = {}
   for (const { coin, sizeDecimals, isDelisted } of market.universe()) {
@@ -153,50 +166,11 @@ export function midsWire(market: Market, atMs: number): Record<string, string> {
     if (mid === null || mid === undefined) continue
     const text = decimalText(mid, priceDecimalsMax(sizeDecimals))
     mids[coin] = text
-    for (const name of spotNames[coin] ?? []) mids[name] = text
+    for (const name of spotNamesOf(coin)) mids[name] = text
   }
   return mids
 }
 
-/** Spot pairs that stand at the price of their perpetual here. */
-export const spotNames: Readonly<Record<string, readonly string[]>> = {
-  PURR: ['PURR/USDC'],
-  HYPE: ['@107'],
-}
-
-export const spotMetaWire = {
-  universe: [
-    { tokens: [1, 0], name: 'PURR/USDC', index: 0, isCanonical: true },
-    { tokens: [150, 0], name: '@107', index: 107, isCanonical: false },
-  ],
-  tokens: [spotToken('USDC', 8, 8, 0), spotToken('PURR', 0, 5, 1), spotToken('HYPE', 2, 8, 150)],
-} as const
-
-function spotToken(
-  name: string,
-  szDecimals: number,
-  weiDecimals: number,
-  index: number,
-): Readonly<Record<string, string | number | boolean | null>> {
-  return {
-    name,
-    szDecimals,
-    weiDecimals,
-    index,
-    tokenId: `0x${hex(noiseKey(index, name), 32)}`,
-    isCanonical: true,
-    evmContract: null,
-    fullName: null,
-    deployerTradingFeeShare: '0.0',
-  }
-}
-
 function traderAddress(trader: number): string {
-  return `0x${hex(bits(tradeKey, trader), 40)}`
-}
-
-function hex(key: number, digits: number): string {
-  let text = ''
-  for (let i = 0; text.length < digits; i++) text += bits(key, i).toString(16).padStart(8, '0')
-  return text.slice(0, digits)
+  return `0x${hexText(bits(tradeKey, trader), 40)}`
 }

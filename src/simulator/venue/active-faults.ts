@@ -1,0 +1,81 @@
+import { noiseKey } from '../market/noise.ts'
+import type { CoinChannel, LastingFault } from './fault.ts'
+import type { Receiver } from './frame-fault.ts'
+import { FrameFault } from './frame-fault.ts'
+
+type Active = {
+  readonly fault: LastingFault
+  /** Chance of its own. */
+  readonly key: number
+  readonly frames: FrameFault | undefined
+}
+
+/** The faults that last at this moment, and what they come to together. */
+export class ActiveFaults {
+  #active: readonly Active[] = []
+  #begun = 0
+
+  /** @returns what ends it. */
+  begin(fault: LastingFault): () => void {
+    const key = noiseKey(this.#begun++, fault.kind)
+    const frames = 'share' in fault ? new FrameFault(fault.kind, fault.share, key) : undefined
+    const begun: Active = { fault, key, frames }
+    this.#active = [...this.#active, begun]
+    return () => {
+      this.#active = this.#active.filter((active) => active !== begun)
+      frames?.end()
+    }
+  }
+
+  /** Key of the newest fault of a kind; undefined while there is none. */
+  keyOf(kind: LastingFault['kind']): number | undefined {
+    return this.#active.findLast(({ fault }) => fault.kind === kind)?.key
+  }
+
+  /** How much later than sent a frame arrives. */
+  get delayMs(): number {
+    return this.#sum((fault) => (fault.kind === 'delay-frames' ? fault.delayMs : 0))
+  }
+
+  /** What the venue's clock shows beyond the time. */
+  get skewMs(): number {
+    return this.#sum((fault) => (fault.kind === 'clock-skew' ? fault.offsetMs : 0))
+  }
+
+  /** The worst of the outages of HTTP: no answer at all, then a broken one. */
+  get restOutage(): '500' | 'hang' | 'garbage' | undefined {
+    const outages = this.#active.flatMap(({ fault }) =>
+      fault.kind === 'rest-outage' ? [fault.how] : [],
+    )
+    return (['hang', '500', 'garbage'] as const).find((how) => outages.includes(how))
+  }
+
+  isStalled(coin: string, channel: CoinChannel): boolean {
+    return this.#active.some(
+      ({ fault }) =>
+        fault.kind === 'stall' &&
+        fault.coin === coin &&
+        (fault.channels === undefined || fault.channels.includes(channel)),
+    )
+  }
+
+  /** What passes now of a frame with data, after all faults, the oldest first. */
+  passing(text: string, receiver: Receiver, subscription: string): readonly string[] {
+    let passing: readonly string[] = [text]
+    for (const { frames } of this.#active) {
+      if (frames === undefined) continue
+      passing = passing.flatMap((frame) => frames.passes(frame, receiver, subscription))
+    }
+    return passing
+  }
+
+  forget(receiver: Receiver): void {
+    for (const { frames } of this.#active) frames?.forget(receiver)
+  }
+
+  #sum(of: (fault: LastingFault) => number): number {
+    let sum = 0
+    for (const { fault } of this.#active) sum += of(fault)
+    return sum
+  }
+}

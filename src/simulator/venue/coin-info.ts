@@ -1,0 +1,119 @@
+import type { Candle, CandleInterval, Instrument, Market } from '../market/market.ts'
+import { candleIntervalMs, isCandleInterval } from '../market/market.ts'
+import { noiseKey, uniform } from '../market/noise.ts'
+import { coarseBook } from '../market/synthetic-book.ts'
+import type { Dexes } from './dexes.ts'
+import type { InfoAnswer, View } from './info-answer.ts'
+import { data, MALFORMED, UNKNOWN, withoutNulls } from './info-answer.ts'
+import { isRecord } from './subscription.ts'
+import { bookWire, candleWire, fundingWire, tradeWire } from './wire.ts'
+
+type Body = Readonly<Record<string, unknown>>
+
+export const BOOK_LEVELS = 20
+/** Levels that are joined into a book of fewer significant figures. */
+const RAW_LEVELS_OF_COARSE_BOOK = 400
+const CANDLES_MAX = 5000
+const FUNDING_ROWS_MAX = 500
+const RECENT_TRADES = 10
+const CANDLES_A_WEIGHT = 60
+const ROWS_A_WEIGHT = 20
+/** A bar without trades appears up to so much after its close; how much is not published. */
+const FLAT_BAR_LATE_MS_MAX = 60_000
+
+/** The book of a request or subscription, coarse where it asks for significant figures. */
+export function bookData(
+  market: Market,
+  request: {
+    readonly coin: string
+    readonly nSigFigs: number | null
+    readonly mantissa: number | null
+  },
+  levels: number,
+  { atMs, stampMs }: Pick<View, 'atMs' | 'stampMs'>,
+): object | null {
+  const { coin, nSigFigs, mantissa } = request
+  const instrument = market.instrument(coin)
+  if (instrument === undefined) return null
+  if (nSigFigs === null) return bookWire(market.book(coin, atMs, levels), instrument, stampMs)
+  const raw = market.book(coin, atMs, RAW_LEVELS_OF_COARSE_BOOK)
+  const book = coarseBook(raw, nSigFigs, mantissa ?? 1, levels)
+  const bid = book.bids[0]?.price
+  const ask = book.asks[0]?.price
+  const spread = bid === undefined || ask === undefined ? 0 : ask - bid
+  return {
+    ...bookWire(book, instrument, stampMs),
+    spread: String(Number(spread.toPrecision(nSigFigs))),
+  }
+}
+
+export function bookAnswer(dexes: Dexes, body: Body, view: View): InfoAnswer {
+  const { coin, nSigFigs = null, mantissa = null } = body
+  if (typeof coin !== 'string') return MALFORMED
+  if (nSigFigs !== null && typeof nSigFigs !== 'number') return MALFORMED
+  if (mantissa !== null && typeof mantissa !== 'number') return MALFORMED
+  return data(bookData(dexes.marketOf(coin), { coin, nSigFigs, mantissa }, BOOK_LEVELS, view))
+}
+
+export function candleAnswer(dexes: Dexes, request: unknown, view: View): InfoAnswer {
+  if (!isRecord(request)) return MALFORMED
+  const { atMs } = view
+  const { coin, interval, startTime, endTime } = withoutNulls(request, { endTime: atMs })
+  if (typeof coin !== 'string' || typeof interval !== 'string') return MALFORMED
+  if (typeof startTime !== 'number' || typeof endTime !== 'number') return MALFORMED
+  if (!isCandleInterval(interval)) return MALFORMED
+  const instrument = dexes.instrument(coin)
+  if (instrument === undefined) return UNKNOWN
+  const stepMs = candleIntervalMs[interval]
+  const oldestMs = (Math.floor(atMs / stepMs) - CANDLES_MAX + 1) * stepMs
+  const range = { fromMs: Math.max(startTime, oldestMs), untilMs: endTime + 1 }
+  const market = dexes.marketOf(coin)
+  const known = market.candles(coin, interval, range, atMs)
+  const told = known.filter(isToldAt(market, instrument, interval, view))
+  const rows = told.map((candle) => candleWire(candle, instrument, interval))
+  return data(rows, Math.floor(rows.length / CANDLES_A_WEIGHT))
+}
+
+/** A bar without trades is missing for a while after its close. */
+function isToldAt(
+  market: Market,
+  { coin }: Instrument,
+  interval: CandleInterval,
+  { atMs, isFlatBarLate }: View,
+): (candle: Candle) => boolean {
+  const newest = isFlatBarLate ? market.lastTrades(coin, atMs, 1)[0] : undefined
+  const stepMs = candleIntervalMs[interval]
+  const key = noiseKey(0, 'flat bars', coin)
+  return ({ openTimeMs, trades }) => {
+    if (trades > 0) return true
+    if (newest !== undefined && openTimeMs > newest.timeMs) return false
+    const closedForMs = atMs - (openTimeMs + stepMs)
+    if (closedForMs >= FLAT_BAR_LATE_MS_MAX) return true
+    return closedForMs >= FLAT_BAR_LATE_MS_MAX * uniform(key, openTimeMs / stepMs)
+  }
+}
+
+export function fundingAnswer(dexes: Dexes, body: Body, { atMs }: View): InfoAnswer {
+  const { coin, startTime, endTime } = withoutNulls(body, { endTime: atMs })
+  if (typeof coin !== 'string') return MALFORMED
+  if (typeof startTime !== 'number' || typeof endTime !== 'number') return MALFORMED
+  if (dexes.instrument(coin) === undefined) return UNKNOWN
+  const range = { fromMs: startTime, untilMs: endTime + 1 }
+  const rows = dexes.marketOf(coin).fundingHistory(coin, range, atMs, FUNDING_ROWS_MAX)
+  return data(
+    rows.map((row) => fundingWire(row, coin)),
+    Math.floor(rows.length / ROWS_A_WEIGHT),
+  )
+}
+
+export function recentTradesAnswer(dexes: Dexes, body: Body, { atMs }: View): InfoAnswer {
+  const { coin } = body
+  if (typeof coin !== 'string') return MALFORMED
+  const instrument = dexes.instrument(coin)
+  if (instrument === undefined) return UNKNOWN
+  const newest = dexes.marketOf(coin).lastTrades(coin, atMs, RECENT_TRADES).toReversed()
+  return data(
+    newest.map((trade) => tradeWire(trade, instrument)),
+    Math.floor(newest.length / ROWS_A_WEIGHT),
+  )
+}

@@ -1,0 +1,45 @@
+import type { BuilderDex } from '../market/builder-dexes.ts'
+import type { Instrument, Market } from '../market/market.ts'
+
+/** One perpetual exchange of the venue. */
+export type Dex = {
+  /** Empty for the main dex. */
+  readonly name: string
+  readonly market: Market
+  /** Absent for the main dex. */
+  readonly builder?: BuilderDex
+}
+
+/** The venue's main dex and those of builders, found by name or by the full name of a coin. */
+export class Dexes {
+  readonly main: Dex
+  readonly builders: readonly BuilderDex[]
+  /** In the venue's order, the main dex first. */
+  readonly all: readonly Dex[]
+  readonly #byName: ReadonlyMap<string, Dex>
+
+  constructor(main: Market, builders: readonly BuilderDex[]) {
+    this.main = { name: '', market: main }
+    this.builders = builders
+    this.all = [
+      this.main,
+      ...builders.map((builder) => ({ name: builder.name, market: builder.market, builder })),
+    ]
+    this.#byName = new Map(this.all.map((dex) => [dex.name, dex]))
+  }
+
+  named(name: string): Dex | undefined {
+    return this.#byName.get(name)
+  }
+
+  /** Where a coin is traded, or would be: a name with an unknown dex is nowhere listed. */
+  marketOf(coin: string): Market {
+    const end = coin.indexOf(':')
+    const dex = end === -1 ? undefined : this.#byName.get(coin.slice(0, end))
+    return (dex ?? this.main).market
+  }
+
+  instrument(coin: string): Instrument | undefined {
+    return this.marketOf(coin).instrument(coin)
+  }
+}

@@ -1,0 +1,205 @@
+import { readFileSync } from 'node:fs'
+import type { Clock } from '../../domain/clock.ts'
+import { OperatingError } from '../../domain/errors.ts'
+import type { Fault } from './fault.ts'
+import { coinChannels } from './fault.ts'
+import { JsonMembers } from './json-members.ts'
+import type { TextObject } from './json-objects.ts'
+import { jsonObjects } from './json-objects.ts'
+
+/** One entry of a script: what happens when, and how often. */
+export type ScriptedFault = {
+  /** After the start, by the venue's clock. */
+  readonly atMs: number
+  /** Again and again after that; once where absent. */
+  readonly everyMs?: number
+  readonly fault: Fault
+  /** The entry as one line of JSON, as its author wrote it. */
+  readonly text: string
+  readonly line: number
+}
+
+const DAY_MS = 86_400_000
+const SIZE_DECIMALS_MAX = 5
+const LEVERAGE_MAX = 50
+const PRICE_USD_MAX = 1e6
+const DAY_NOTIONAL_USD_MIN = 1000
+const DAY_NOTIONAL_USD_MAX = 1e11
+const COIN = /^([a-z0-9]{1,6}:)?[A-Za-z0-9_.*?-]{1,24}$/
+
+/**
+ * Reads a script of faults, by time: JSON lines or one JSON array, see `docs/faults.md`.
+ * @throws OperatingError naming file, line and what is allowed there
+ */
+export function readFaultScript(path: string): readonly ScriptedFault[] {
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new OperatingError('no_faults', `cannot read the faults in ${path}`, { cause })
+  }
+  return parseFaultScript(text, path)
+}
+
+/** @throws OperatingError naming file, line and what is allowed there */
+export function parseFaultScript(text: string, path: string): readonly ScriptedFault[] {
+  const objects = jsonObjects(text, (line, problem) => badFault(path, line, problem))
+  if (objects.length === 0) throw badFault(path, 1, 'there is no fault in this file')
+  const script = objects.map((object) => scriptedFault(object, path))
+  return script.toSorted((one, other) => one.atMs - other.atMs)
+}
+
+/**
+ * Checks the coins of a script against the universe that it begins with.
+ * @throws OperatingError naming file, line and coin
+ */
+export function checkCoins(
+  script: readonly ScriptedFault[],
+  path: string,
+  isListed: (coin: string) => boolean,
+): void {
+  const listed = new Set<string>()
+  const isKnown = (coin: string): boolean => listed.has(coin) || isListed(coin)
+  for (const { fault, line } of script) {
+    if (fault.kind === 'list') {
+      const { coin } = fault.listing
+      if (isKnown(coin)) throw badFault(path, line, `${coin} is listed already`)
+      listed.add(coin)
+    } else if ('coin' in fault && !isKnown(fault.coin)) {
+      throw badFault(path, line, `${fault.coin} is not listed then; names are case-sensitive`)
+    }
+  }
+}
+
+/** Runs a script from now on. @returns what stops it. */
+export function runFaultScript(
+  script: readonly ScriptedFault[],
+  clock: Clock,
+  inject: (scripted: ScriptedFault) => void,
+): () => void {
+  const stops = script.map((scripted) => {
+    let stopRepeating = (): void => {}
+    const stopWaiting = clock.after(scripted.atMs, () => {
+      inject(scripted)
+      const { everyMs } = scripted
+      if (everyMs !== undefined) stopRepeating = clock.every(everyMs, () => inject(scripted))
+    })
+    return () => {
+      stopWaiting()
+      stopRepeating()
+    }
+  })
+  return () => {
+    for (const stop of stops) stop()
+  }
+}
+
+function scriptedFault({ value, line }: TextObject, path: string): ScriptedFault {
+  const bad = (problem: string): OperatingError => badFault(path, line, problem)
+  const entry = new JsonMembers(value, bad)
+  const atMs = entry.number('at_ms', { min: 0, max: DAY_MS })
+  const fault = faultOf(entry)
+  const shortestMs = 'durationMs' in fault ? Math.max(100, fault.durationMs) : 100
+  const everyMs = entry.has('every_ms')
+    ? entry.number('every_ms', { min: shortestMs, max: DAY_MS })
+    : undefined
+  if (everyMs !== undefined && (fault.kind === 'list' || fault.kind === 'delist')) {
+    throw bad(`every_ms makes no sense with ${fault.kind}`)
+  }
+  entry.checkNoOthers()
+  const text = JSON.stringify(value)
+  return { atMs, ...(everyMs === undefined ? {} : { everyMs }), fault, text, line }
+}
+
+const kinds = [
+  'drop-connections',
+  'refuse-connections',
+  'half-open',
+  'stall',
+  'drop-frames',
+  'duplicate-frames',
+  'reorder-frames',
+  'garble-frames',
+  'delay-frames',
+  'rest-429',
+  'rest-outage',
+  'late-flat-bars',
+  'list',
+  'delist',
+  'clock-skew',
+] as const satisfies readonly Fault['kind'][]
+
+function faultOf(entry: JsonMembers): Fault {
+  const kind = entry.oneOf('kind', kinds)
+  const durationMs = (): number => entry.number('duration_ms', { min: 1, max: DAY_MS })
+  switch (kind) {
+    case 'drop-connections':
+      return { kind }
+    case 'refuse-connections':
+    case 'half-open':
+    case 'rest-429':
+    case 'late-flat-bars':
+      return { kind, durationMs: durationMs() }
+    case 'stall': {
+      const stall = { kind, coin: coinOf(entry), durationMs: durationMs() }
+      return entry.has('channels')
+        ? { ...stall, channels: entry.listOf('channels', coinChannels) }
+        : stall
+    }
+    case 'drop-frames':
+    case 'duplicate-frames':
+    case 'reorder-frames':
+    case 'garble-frames':
+      return {
+        kind,
+        share: entry.number('share', { min: 0, max: 1 }),
+        durationMs: durationMs(),
+      }
+    case 'delay-frames':
+      return {
+        kind,
+        delayMs: entry.number('delay_ms', { min: 1, max: DAY_MS }),
+        durationMs: durationMs(),
+      }
+    case 'rest-outage':
+      return {
+        kind,
+        how: entry.oneOf('how', ['500', 'hang', 'garbage']),
+        durationMs: durationMs(),
+      }
+    case 'list': {
+      const listing = entry.members('listing')
+      const fault: Fault = {
+        kind,
+        listing: {
+          coin: coinOf(listing),
+          sizeDecimals: listing.integer('size_decimals', { min: 0, max: SIZE_DECIMALS_MAX }),
+          maxLeverage: listing.integer('max_leverage', { min: 1, max: LEVERAGE_MAX }),
+          priceUsd: listing.number('price_usd', { min: 1e-6, max: PRICE_USD_MAX }),
+          dayNotionalUsd: listing.number('day_notional_usd', {
+            min: DAY_NOTIONAL_USD_MIN,
+            max: DAY_NOTIONAL_USD_MAX,
+          }),
+        },
+      }
+      listing.checkNoOthers()
+      return fault
+    }
+    case 'delist':
+      return { kind, coin: coinOf(entry) }
+    case 'clock-skew':
+      return {
+        kind,
+        offsetMs: entry.number('offset_ms', { min: -DAY_MS, max: DAY_MS }),
+        durationMs: durationMs(),
+      }
+  }
+}
+
+function coinOf(members: JsonMembers): string {
+  return members.text('coin', COIN, 'the name of a coin, such as "SOL" or "xyz:TSLA"')
+}
+
+function badFault(path: string, line: number, problem: string): OperatingError {
+  return new OperatingError('bad_fault', `${path}:${line}: ${problem}`)
+}

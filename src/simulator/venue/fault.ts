@@ -1,0 +1,74 @@
+import type { NewListing } from '../market/market.ts'
+
+/** Channels that speak of one coin. */
+export const coinChannels = ['trades', 'bbo', 'l2Book', 'candle', 'activeAssetCtx'] as const
+
+export type CoinChannel = (typeof coinChannels)[number]
+
+/**
+ * Something that goes wrong at the venue or on the way to it, from now on for `durationMs`. Faults that
+ * overlap compose, and one that is over leaves no trace. What is left to chance is drawn from a fixed
+ * key, so that the same faults at the same instants of the same conversation do the same.
+ */
+export type Fault =
+  /** Every open connection ends with 1006, once. */
+  | { readonly kind: 'drop-connections' }
+  /** The 1006 storm: every connection, open or new, ends within a second. */
+  | { readonly kind: 'refuse-connections'; readonly durationMs: number }
+  /**
+   * Connections that are open now stay open, but nothing passes in either direction, no pong and no
+   * close; what is said meanwhile is lost. At the end they are reset, which the client sees as 1006. New
+   * connections work.
+   */
+  | { readonly kind: 'half-open'; readonly durationMs: number }
+  /**
+   * One coin falls silent on its own channels, or on some of them: the socket lives, subscriptions are
+   * acknowledged, channels of all coins go on. What the channels would have said is lost.
+   */
+  | {
+      readonly kind: 'stall'
+      readonly coin: string
+      readonly durationMs: number
+      /** All of them where absent. */
+      readonly channels?: readonly CoinChannel[]
+    }
+  /** A share of the frames with data is lost, comes twice, after the next one of its subscription, or broken. */
+  | {
+      readonly kind: 'drop-frames' | 'duplicate-frames' | 'reorder-frames' | 'garble-frames'
+      /** 0 to 1. */
+      readonly share: number
+      readonly durationMs: number
+    }
+  /**
+   * Every frame, pongs too, arrives this much later, in order and with the venue's next block. At the end
+   * what is still under way arrives at once.
+   */
+  | { readonly kind: 'delay-frames'; readonly delayMs: number; readonly durationMs: number }
+  /** Every request is over the limit, posts over the websocket too. */
+  | { readonly kind: 'rest-429'; readonly durationMs: number }
+  /**
+   * No request over HTTP is answered well: with HTTP 500, never, or with HTTP 200 and a body that is
+   * broken or not JSON at all. A request that hangs is never answered, not even when the fault is over.
+   */
+  | {
+      readonly kind: 'rest-outage'
+      readonly durationMs: number
+      readonly how: '500' | 'hang' | 'garbage'
+    }
+  /** `candleSnapshot` ends with the newest bar that was traded: bars without trades after it come later. */
+  | { readonly kind: 'late-flat-bars'; readonly durationMs: number }
+  /** A coin is appended to the universe; its first bar is the quarter that is open now. */
+  | { readonly kind: 'list'; readonly listing: NewListing }
+  /** A coin stays in the universe, but no longer trades. */
+  | { readonly kind: 'delist'; readonly coin: string }
+  /**
+   * The venue's own clock is off: the times of books, best prices and `exchangeStatus`, which it stamps
+   * as it sends. Trades, bars and funding rows keep the time that they were recorded with.
+   */
+  | { readonly kind: 'clock-skew'; readonly offsetMs: number; readonly durationMs: number }
+
+/** A fault that is over some time after it began. */
+export type LastingFault = Extract<Fault, { readonly durationMs: number }>
+
+/** A fault of the frames that carry data. */
+export type FrameFaultKind = 'drop-frames' | 'duplicate-frames' | 'reorder-frames' | 'garble-frames'

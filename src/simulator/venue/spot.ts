@@ -1,0 +1,112 @@
+import { drift, noiseKey } from '../market/noise.ts'
+import { roundPrice } from '../market/precision.ts'
+import { hexText } from './hex.ts'
+
+const HOUR_MS = 3_600_000
+const PRICE_SIZE_DECIMALS = 0
+const OUTCOME_DECIMALS = 4
+
+type Token = readonly [name: string, sizeDecimals: number, weiDecimals: number, index: number]
+
+/** A spot pair stands at the price of a perpetual, or wanders around one of its own. */
+type Pair = {
+  readonly name: string
+  readonly index: number
+  readonly base: number
+  readonly quote: number
+  readonly perpetual?: string
+  readonly priceUsd?: number
+}
+
+const tokens: readonly Token[] = [
+  ['USDC', 8, 8, 0],
+  ['PURR', 0, 5, 1],
+  ['HFUN', 2, 8, 2],
+  ['LICK', 0, 5, 3],
+  ['HYPE', 2, 8, 150],
+  ['USDE', 2, 8, 235],
+  ['USDH', 2, 8, 360],
+]
+
+const pairs: readonly Pair[] = [
+  { name: 'PURR/USDC', index: 0, base: 1, quote: 0, perpetual: 'PURR' },
+  { name: '@1', index: 1, base: 2, quote: 0, priceUsd: 13.69 },
+  { name: '@2', index: 2, base: 3, quote: 0, priceUsd: 0.0512 },
+  { name: '@107', index: 107, base: 150, quote: 0, perpetual: 'HYPE' },
+  { name: '@230', index: 230, base: 360, quote: 0, priceUsd: 1 },
+]
+
+/** Markets of yes and no, between 0 and 1. */
+const outcomes = ['#0', '#1', '#10', '#11', '#40'] as const
+
+export const spotMetaWire = {
+  universe: pairs.map(({ name, index, base, quote }) => ({
+    tokens: [base, quote],
+    name,
+    index,
+    isCanonical: !name.startsWith('@'),
+  })),
+  tokens: tokens.map(tokenWire),
+} as const
+
+/** Names of the spot pairs that stand at the price of a perpetual. */
+export function spotNamesOf(perpetual: string): readonly string[] {
+  return namesByPerpetual.get(perpetual) ?? []
+}
+
+const namesByPerpetual: ReadonlyMap<string, readonly string[]> = new Map(
+  pairs.flatMap(({ name, perpetual }) => (perpetual === undefined ? [] : [[perpetual, [name]]])),
+)
+
+/** Mids of the spot pairs and outcome markets that follow no perpetual. */
+export function outsideMids(atMs: number): Readonly<Record<string, string>> {
+  const mids: Record<string, string> = {}
+  for (const { name, priceUsd } of pairs) {
+    if (priceUsd !== undefined) mids[name] = String(wandering(name, priceUsd, atMs))
+  }
+  for (const name of outcomes) {
+    const share = 0.5 + 0.45 * drift(noiseKey(0, name), atMs / HOUR_MS)
+    mids[name] = share.toFixed(OUTCOME_DECIMALS)
+  }
+  return mids
+}
+
+/** Contexts of all pairs, in the order of `spotMeta`; nothing trades there. */
+export function spotContextsWire(
+  midOf: (perpetual: string) => string | undefined,
+  atMs: number,
+): readonly object[] {
+  const outside = outsideMids(atMs)
+  return pairs.map(({ name, perpetual }) => {
+    const px = (perpetual === undefined ? outside[name] : midOf(perpetual)) ?? '1.0'
+    return {
+      prevDayPx: px,
+      dayNtlVlm: '0.0',
+      markPx: px,
+      midPx: px,
+      circulatingSupply: '0.0',
+      coin: name,
+      totalSupply: '0.0',
+      dayBaseVlm: '0.0',
+    }
+  })
+}
+
+function wandering(name: string, priceUsd: number, atMs: number): number {
+  const moved = priceUsd * (1 + 0.02 * drift(noiseKey(0, name), atMs / HOUR_MS))
+  return roundPrice(moved, PRICE_SIZE_DECIMALS)
+}
+
+function tokenWire([name, szDecimals, weiDecimals, index]: Token): object {
+  return {
+    name,
+    szDecimals,
+    weiDecimals,
+    index,
+    tokenId: `0x${hexText(noiseKey(index, name), 32)}`,
+    isCanonical: true,
+    evmContract: null,
+    fullName: null,
+    deployerTradingFeeShare: '0.0',
+  }
+}
