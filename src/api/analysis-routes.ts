@@ -277,6 +277,13 @@ function find(
   }
   if (view.kind !== 'answer') return noAnswer(view, call.coin)
   const ageMs = loadBearingAgeMs(document, view, nowMs)
+  if (ageMs === Number.POSITIVE_INFINITY) {
+    return refusal('data_stale', {
+      detail:
+        'The clock of this service was put back, so the age of its data is unknown for a while.',
+      retryAfterSeconds: RETRY_SECONDS,
+    })
+  }
   if (ageMs > contract.inputAgeMsMax) {
     return refusal('data_stale', {
       detail:

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer, Document, Input, Warning } from '../domain/document.ts'
-import { freshness } from './freshness.ts'
+import { freshness, loadBearingAgeMs } from './freshness.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 const HOUR_MS = 3_600_000
@@ -84,7 +84,20 @@ describe('freshness', () => {
     expect(found.warnings).toEqual(given.expected)
     expect(found.dataAgeMs).toBe(given.loadBearingAgeMs)
   })
+
+  test('small corrections of the clock make nothing younger than now', () => {
+    expect(loadBearingAgeMs(document, confirmed(-4_000), NOW_MS)).toBe(0)
+  })
+
+  test('after the clock was put back the age of what was confirmed before is unknown', () => {
+    expect(loadBearingAgeMs(document, confirmed(-6_000), NOW_MS)).toBe(Number.POSITIVE_INFINITY)
+  })
 })
+
+function confirmed(ageMs: number): Answer {
+  const inputs = [input(0, true), input(ageMs, true)]
+  return { kind: 'answer', parts: [], inputs, coveragePct: 100, warnings: [] }
+}
 
 const document: Document = {
   key: 'pulse/BTC',

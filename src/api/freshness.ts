@@ -5,6 +5,8 @@ const STALE_MS = 2 * 3600 * 1000
 /** An input that missed one confirmation and is about to miss the next counts as late. */
 const LATE_CADENCES = 2
 const COVERAGE_PCT_GOOD = 90
+/** Clocks are corrected by less than this all the time. */
+const CLOCK_BACK_MS_MAX = 5_000
 
 type Grade = 'A' | 'B' | 'C' | 'D'
 
@@ -41,13 +43,20 @@ export function freshness(document: Document, answer: Answer, nowMs: number): Fr
   return { dataAgeMs, grade, warnings }
 }
 
-/** An answer without a load-bearing input is as old as its rendering. */
+/**
+ * An answer without a load-bearing input is as old as its rendering. One that was confirmed in the
+ * future is of unknown age: our clock was put back since, and counts from an instant that is gone.
+ */
 export function loadBearingAgeMs(document: Document, answer: Answer, nowMs: number): number {
   let oldestMs = Number.POSITIVE_INFINITY
+  let newestMs = Number.NEGATIVE_INFINITY
   for (const { confirmedAtMs, isLoadBearing } of answer.inputs) {
-    if (isLoadBearing && confirmedAtMs < oldestMs) oldestMs = confirmedAtMs
+    if (!isLoadBearing) continue
+    if (confirmedAtMs < oldestMs) oldestMs = confirmedAtMs
+    if (confirmedAtMs > newestMs) newestMs = confirmedAtMs
   }
   if (oldestMs === Number.POSITIVE_INFINITY) oldestMs = document.renderedAtMs
+  if (newestMs - nowMs > CLOCK_BACK_MS_MAX) return Number.POSITIVE_INFINITY
   return Math.max(0, nowMs - oldestMs)
 }
 

@@ -74,7 +74,7 @@ describe('an answer', () => {
   test('warns of stale data and goes on where no freshness is guaranteed', async () => {
     const { app, clock, tell } = gatewayFixture()
     clock.advance(7_200_001)
-    tell({ kind: 'heartbeat', heartbeat: { startedAtMs: 0, feeds: [FEED_UP] } })
+    tell({ kind: 'heartbeat', heartbeat: { startedAtMs: 0, feeds: [FEED_UP], counts: {} } })
     const { meta } = (await app.inject('/pulse/BTC')).json()
     expect(meta).toMatchObject({
       warning: 'stale_data',
@@ -94,7 +94,10 @@ describe('a refusal', () => {
     readonly more?: Readonly<Record<string, unknown>>
   }
 
-  const speaks = { kind: 'heartbeat', heartbeat: { startedAtMs: 0, feeds: [] } } as const
+  const speaks = {
+    kind: 'heartbeat',
+    heartbeat: { startedAtMs: 0, feeds: [], counts: {} },
+  } as const
   const timeframesFault = { param: 'timeframes', allowed: ['15m', '1h', '4h'] }
   const refusals: readonly Case[] = [
     {
@@ -144,6 +147,20 @@ describe('a refusal', () => {
       given: ({ clock, tell }) => {
         clock.advance(60_001)
         tell(speaks)
+      },
+    },
+    {
+      url: '/pulse/BTC',
+      status: 503,
+      code: 'data_stale',
+      more: { detail: expect.stringContaining('clock') },
+      given: ({ clock, tell }) => {
+        const version = 1_000
+        const confirmedAtMs = clock.nowMs() + 3_600_000
+        tell({
+          kind: 'documents',
+          documents: [pulseLikeDocument({ coin: 'BTC', confirmedAtMs, version })],
+        })
       },
     },
     {
@@ -517,7 +534,7 @@ describe('free paths', () => {
       ({ tell }: Fixture) =>
         tell({
           kind: 'heartbeat',
-          heartbeat: { startedAtMs: 0, feeds: [{ ...FEED_UP, state: 'down' }] },
+          heartbeat: { startedAtMs: 0, feeds: [{ ...FEED_UP, state: 'down' }], counts: {} },
         }),
     ],
   ] as const)('stay at 200 when %s', async (_title, expected, given) => {

@@ -93,11 +93,14 @@ export type MarkEvent = Stamped & {
   readonly midPrice?: number | null
 }
 
-/** In-band word about the feed itself: what follows `down` may have missed something. */
+/**
+ * In-band word about the feed itself: what follows `down` may have missed something. `degraded` hears
+ * everything, but the venue's clock and ours are too far apart for ages to be trusted.
+ */
 export type FeedStatusEvent = Stamped & {
   readonly kind: 'feed-status'
   readonly feed: 'venue'
-  readonly state: 'up' | 'down'
+  readonly state: 'up' | 'degraded' | 'down'
   readonly reason: string
   /** With `down`: whose candles and trades came over the connection that was lost. */
   readonly coins: readonly string[]

@@ -20,6 +20,8 @@ export interface EngineReader {
   /** Venue spellings of the coins whose default pulse can be answered, sorted. */
   coins(): readonly string[]
   feeds(): readonly FeedHealth[]
+  /** What the engine has counted since it started. */
+  counts(): Readonly<Record<string, number>>
 }
 
 /** The gateway's copy of an engine's documents, kept by the messages of a carrier. */
@@ -30,6 +32,7 @@ export class EngineReplica implements EngineReader {
   #sortedReady: readonly string[] | null = []
   #tickers = new TickerIndex([])
   #feeds: readonly FeedHealth[] = []
+  #counts: Readonly<Record<string, number>> = {}
   #heardAtMs = Number.NEGATIVE_INFINITY
   #isConnected = false
 
@@ -54,6 +57,7 @@ export class EngineReplica implements EngineReader {
         break
       case 'heartbeat':
         this.#feeds = message.heartbeat.feeds
+        this.#counts = message.heartbeat.counts
         break
       default:
         message satisfies never
@@ -82,6 +86,10 @@ export class EngineReplica implements EngineReader {
 
   feeds(): readonly FeedHealth[] {
     return this.#feeds
+  }
+
+  counts(): Readonly<Record<string, number>> {
+    return this.#counts
   }
 
   /** A document that was overtaken on the way never goes back in time. */

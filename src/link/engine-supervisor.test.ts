@@ -5,7 +5,10 @@ import type { SpawnEngine } from './engine-supervisor.ts'
 import { EngineSupervisor } from './engine-supervisor.ts'
 import type { EngineMessage } from './message.ts'
 
-const heartbeat: EngineMessage = { kind: 'heartbeat', heartbeat: { startedAtMs: 0, feeds: [] } }
+const heartbeat: EngineMessage = {
+  kind: 'heartbeat',
+  heartbeat: { startedAtMs: 0, feeds: [], counts: {} },
+}
 
 describe('engine supervisor', () => {
   let clock: ManualClock

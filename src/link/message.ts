@@ -14,11 +14,13 @@ export type EngineMessage =
 type Heartbeat = {
   readonly startedAtMs: number
   readonly feeds: readonly FeedHealth[]
+  /** What the engine has counted since it started, by name. */
+  readonly counts: Readonly<Record<string, number>>
 }
 
 export type FeedHealth = {
   readonly feed: string
-  readonly state: 'up' | 'down'
+  readonly state: 'up' | 'degraded' | 'down'
   readonly sinceMs: number
   readonly reason: string
 }

@@ -7,14 +7,20 @@ import type { EngineMessage, FeedHealth } from '../link/message.ts'
 import { CheckpointDb } from '../store/checkpoint-db.ts'
 import type { Runtime } from '../streams/runtime.ts'
 import { hyperliquidFeed } from '../streams/venues/hyperliquid/feed.ts'
-import type { FeedNotice } from '../streams/venues/hyperliquid/notice.ts'
+import { NoticeBook } from './notice-book.ts'
+import type { RecordingOptions } from './recorder.ts'
+import type { Recorder } from './recording.ts'
 
 export type EngineOptions = {
   readonly venue: { readonly wsUrl: string; readonly infoUrl: string }
   readonly weightPerMinute: number
+  /** Dexes beside the venue's own that are followed, or all. */
+  readonly dexes: readonly string[] | 'all'
   readonly dataDir: string
   readonly version: string
   readonly logLevel: string
+  /** Where everything that happens is recorded; for whoever starts the engine. */
+  readonly recording?: RecordingOptions | undefined
 }
 
 export type RunningEngine = {
@@ -28,12 +34,17 @@ const CHECKPOINT_SLICE_GAP_MS = 20
 const SOCKETS = 4
 
 /** Time, chance and the outside world, as the engine may touch them. */
-export type EngineWorld = { readonly clock: Clock; readonly runtime: Runtime }
+export type EngineWorld = {
+  readonly clock: Clock
+  readonly runtime: Runtime
+  /** Hears everything that the documents depend on. */
+  readonly recorder?: Recorder | undefined
+}
 
 /** Wires venue → processor → gateway. What it learns survives it in the checkpoint. */
 export function startEngine(
   options: EngineOptions,
-  { clock, runtime }: EngineWorld,
+  { clock, runtime, recorder }: EngineWorld,
   send: (message: EngineMessage) => void,
   log: Logger,
 ): RunningEngine {
@@ -46,19 +57,23 @@ export function startEngine(
 
   const processor = new Processor(analyses, options.version)
   const checkpoint = db.load()
+  recorder?.started({ version: options.version, sockets: SOCKETS, checkpoint }, startedAtMs)
   if (checkpoint !== null) {
     processor.restore(checkpoint, startedAtMs)
     send({ kind: 'universe', listings: processor.listings })
     log.info({ coins: checkpoint.coins.size }, 'restored from checkpoint')
   }
 
+  const notices = new NoticeBook(log)
   const feed = hyperliquidFeed(
     {
       ...options.venue,
       weightPerMinute: options.weightPerMinute,
       sockets: SOCKETS,
       historyOf: (coin, nowMs) => processor.historyOf(coin, nowMs),
-      onNotice: (notice) => logNotice(log, notice),
+      dexes: options.dexes,
+      onNotice: (notice) => notices.take(notice, clock.nowMs()),
+      ...(recorder && { onArrival: recorder.arrived }),
     },
     runtime,
   ).subscribe((batch) => {
@@ -71,13 +86,19 @@ export function startEngine(
   })
 
   const stopPublishing = clock.every(PUBLISH_PERIOD_MS / PUBLISH_PHASES, () => {
-    const documents = [...processor.publish(clock.nowMs())]
+    const nowMs = clock.nowMs()
+    const documents = [...processor.publish(nowMs)]
+    recorder?.published(documents, nowMs)
     if (documents.length > 0) send({ kind: 'documents', documents })
   })
   const beat = () =>
     send({
       kind: 'heartbeat',
-      heartbeat: { startedAtMs, feeds: feedHealth(processor, startedAtMs) },
+      heartbeat: {
+        startedAtMs,
+        feeds: feedHealth(processor, startedAtMs),
+        counts: notices.counts,
+      },
     })
   beat()
   const stopHeartbeat = clock.every(HEARTBEAT_PERIOD_MS, beat)
@@ -106,12 +127,6 @@ export function startEngine(
       db.close()
     },
   }
-}
-
-/** What changes the service is a warning; single values that the decoder left out are detail. */
-function logNotice(log: Logger, notice: FeedNotice): void {
-  const isDetail = notice.kind === 'value-dropped' || notice.kind === 'frame-rejected'
-  log[isDetail ? 'debug' : 'warn'](notice, 'feed')
 }
 
 function feedHealth(processor: Processor, startedAtMs: number): readonly FeedHealth[] {

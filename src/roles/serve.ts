@@ -29,12 +29,9 @@ import { quoteLimit } from '../payment/quote-limit.ts'
 import { MaintenanceFile } from '../store/maintenance-file.ts'
 import type { EngineOptions } from './engine.ts'
 import { processLogger } from './logger.ts'
+import { openRecorder } from './recorder.ts'
 import { systemClock } from './system-clock.ts'
-
-const LIVE_VENUE = {
-  wsUrl: 'wss://api.hyperliquid.xyz/ws',
-  infoUrl: 'https://api.hyperliquid.xyz/info',
-}
+import { venueOf } from './venue-source.ts'
 
 const EXAMPLE_COIN = 'BTC'
 const DRAIN_MS_MAX = 15_000
@@ -44,6 +41,12 @@ const LOOPBACK = '127.0.0.1'
 export async function serve(options: ServeOptions): Promise<void> {
   checkServeOptions(options)
   const log = processLogger(options.logLevel)
+  const recording =
+    options.record === undefined
+      ? undefined
+      : { path: options.record, bytesMax: options.recordMaxBytes }
+  // The engine goes on without a file that fails; one that never worked is worth a word now.
+  if (recording !== undefined) await (await openRecorder(recording, () => {})).log.close()
   const network = options.network === 'base' ? base : baseSepolia
   if (options.payment === 'x402' && options.rpcUrl !== undefined)
     await checkChain(options.rpcUrl, network, log)
@@ -57,14 +60,17 @@ export async function serve(options: ServeOptions): Promise<void> {
     spawn: spawnEngineThread({
       venue: venueOf(options.source),
       weightPerMinute: options.weightPerMinute,
+      dexes: options.dexes,
       dataDir: options.dataDir,
       version,
       logLevel: options.logLevel,
+      recording,
     }),
     replica,
     clock: systemClock,
     onNotice: (notice) => logNotice(log, notice),
   })
+  countEngine(replica, metrics)
   const maintenance = new MaintenanceSwitch(
     systemClock.nowMs(),
     new MaintenanceFile(join(options.dataDir, 'maintenance')),
@@ -119,12 +125,6 @@ export async function serve(options: ServeOptions): Promise<void> {
   log.info({ source: options.source, payment: options.payment }, `perpscope ${version} is up`)
 }
 
-function venueOf(source: string): EngineOptions['venue'] {
-  if (source === 'live') return LIVE_VENUE
-  const base = source.replace(/\/(info\/?)?$/, '')
-  return { wsUrl: `${base.replace(/^http/, 'ws')}/ws`, infoUrl: `${base}/info` }
-}
-
 /** A node of another chain would make every payment fail; one that is down now may be up for the first. */
 async function checkChain(rpcUrl: string, network: PaymentNetwork, log: Logger): Promise<void> {
   let chainId: number
@@ -158,6 +158,24 @@ function spawnEngineThread(options: EngineOptions): SpawnEngine {
       stop: () => worker.postMessage('stop'),
     }
   }
+}
+
+/** What the engine counts, as counters of ours: its own begin anew with every start. */
+function countEngine(engine: EngineReplica, metrics: Registry): void {
+  const seen = new Map<string, number>()
+  new Counter({
+    name: 'perpscope_feed_notices_total',
+    help: 'What the feed had to say, by kind and reason.',
+    labelNames: ['notice'],
+    registers: [metrics],
+    collect() {
+      for (const [notice, count] of Object.entries(engine.counts())) {
+        const before = seen.get(notice) ?? 0
+        this.inc({ notice }, count >= before ? count - before : count)
+        seen.set(notice, count)
+      }
+    },
+  })
 }
 
 function paymentGate({

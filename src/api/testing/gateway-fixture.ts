@@ -53,7 +53,7 @@ export function gatewayFixture(overrides: Partial<ServerOptions> = {}): GatewayF
       gatedLikeDocument(coin, nowMs),
     ]),
   })
-  tell({ kind: 'heartbeat', heartbeat: { startedAtMs: nowMs, feeds: [FEED_UP] } })
+  tell({ kind: 'heartbeat', heartbeat: { startedAtMs: nowMs, feeds: [FEED_UP], counts: {} } })
   return { app, clock, engine, maintenance, tell }
 }
 

@@ -78,6 +78,29 @@ describe('coin market', () => {
     expect(other.ladder.barCount('15m')).toBe(300)
   })
 
+  test('is restored with its last figures, as old as they are', () => {
+    coin.apply(context('BTC', at(NOW_MS + 1_000)))
+    coin.apply(book('BTC', at(NOW_MS + 2_000)))
+    const other = newCoin()
+    expect(other.restore(coin.save())).toBe(true)
+    expect(other.context).toEqual(coin.context)
+    expect(other.book).toEqual(coin.book)
+    expect(other.quote).toEqual(coin.quote)
+    expect(other.midPrice).toBe(coin.midPrice)
+    expect(other.priceConfirmedAtMs).toBe(NOW_MS + 1_000)
+  })
+
+  test('closes nothing on its figures alone while one of its channels is silent', () => {
+    const silence = { kind: 'silence', coin: 'BTC', channel: 'candle' } as const
+    coin.apply({ ...silence, state: 'silent', ...at(NOW_MS + 5_000) })
+    hearUntil(BOUNDARY_MS + QUARTER_MS + 30_000)
+    coin.advance()
+    expect(coin.ladder.barCount('15m')).toBe(300)
+    expect(coin.candlesConfirmedAtMs, 'and the candles keep their age').toBe(NOW_MS)
+    coin.apply({ ...silence, state: 'heard', ...at(BOUNDARY_MS + QUARTER_MS + 31_000) })
+    expect(coin.ladder.needs(BOUNDARY_MS + QUARTER_MS + 31_000)).not.toEqual([])
+  })
+
   /** A word every ten seconds, as the venue gives it. */
   function hearUntil(untilMs: number): void {
     for (let timeMs = NOW_MS; timeMs <= untilMs; timeMs += 10_000)

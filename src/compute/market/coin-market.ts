@@ -4,6 +4,7 @@ import type { Listing } from '../../domain/listing.ts'
 import type { CandleLadder } from './candle-ladder.ts'
 import type { Quote } from './quote.ts'
 import { midOf, newerQuote } from './quote.ts'
+import { figuresFromNumbers, figuresToNumbers } from './saved-figures.ts'
 
 /** How often a healthy venue sends whole books. */
 export const BOOK_CADENCE_MS = 6_000
@@ -18,8 +19,8 @@ const QUOTE_LAG_MS_MAX = 2 * BOOK_CADENCE_MS
 const UNOBSERVED_MS_MAX = CONTEXT_CADENCE_MS + 5_000
 
 /** Raised whenever the meaning of a saved number changes: another layout is not restored. */
-const LAYOUT = 1
-const HEADER_FIELDS = 2
+const LAYOUT = 2
+const HEADER_FIELDS = 5
 
 /** What is true about one coin now. Events are immutable, so the newest of a kind is simply kept. */
 export class CoinMarket {
@@ -132,16 +133,35 @@ export class CoinMarket {
   }
 
   save(): Float64Array {
-    return Float64Array.from([LAYOUT, this.#candlesConfirmedAtMs, ...this.ladder.save()])
+    return Float64Array.from([
+      LAYOUT,
+      this.#candlesConfirmedAtMs,
+      this.#priceConfirmedAtMs,
+      this.#markPrice,
+      this.#venueMidPrice,
+      ...this.ladder.save(),
+      ...figuresToNumbers({ context: this.#context, book: this.#book, top: this.#top }),
+    ])
   }
 
-  /** @returns false for numbers of another version, which mean something else. */
+  /**
+   * What was last told is told again, as old as it is.
+   * @returns false for numbers of another version, which mean something else
+   */
   restore(saved: Float64Array): boolean {
     assert(saved.length >= HEADER_FIELDS, 'a saved coin begins with its layout')
-    if (saved[0] !== LAYOUT || saved.length !== HEADER_FIELDS + this.ladder.savedLength)
-      return false
+    const ladderEnd = HEADER_FIELDS + this.ladder.savedLength
+    if (saved[0] !== LAYOUT || saved.length < ladderEnd) return false
+    const figures = figuresFromNumbers(this.listing.coin, saved.subarray(ladderEnd))
+    if (figures === null) return false
     this.#candlesConfirmedAtMs = saved[1] as number
-    this.ladder.restore(saved.subarray(HEADER_FIELDS))
+    this.#priceConfirmedAtMs = saved[2] as number
+    this.#markPrice = saved[3] as number
+    this.#venueMidPrice = saved[4] as number
+    this.#context = figures.context
+    this.#book = figures.book
+    this.#top = figures.top
+    this.ladder.restore(saved.subarray(HEADER_FIELDS, ladderEnd))
     return true
   }
 

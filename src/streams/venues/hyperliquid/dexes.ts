@@ -2,7 +2,7 @@ import type { Rejected } from './wire.ts'
 import { isWire, rejected } from './wire.ts'
 
 /** The prefix of the names of a dex's perpetuals; it may stand in a URL and in a key. */
-const DEX_NAME = /^[a-z0-9]{1,16}$/
+export const DEX_NAME = /^[a-z0-9]{1,16}$/
 
 /** The reply to `perpDexs`: the dexes beside the venue's own, which is told as null. */
 export function decodeDexNames(body: string): { readonly names: readonly string[] } | Rejected {

@@ -41,6 +41,9 @@ type ArrivalOf<Kind extends Arrival['kind']> = Extract<Arrival, { kind: Kind }>
 
 const NOBODY: readonly Silence[] = []
 
+/** Further apart, and one of the two clocks is wrong; what the way takes is included. */
+const CLOCK_OFFSET_MS_MAX = 5_000
+
 /**
  * Arrivals in, events out: the part of the feed that is a plain function of what arrived and when.
  * It opens nothing, waits for nothing and asks nobody, so a recording of its arrivals gives the same
@@ -57,6 +60,7 @@ export class Intake {
   readonly #universes = new Map<string, Universe>()
   /** Sockets that hear the venue. */
   readonly #up = new Set<number>()
+  #isClockOff = false
   /** By how much the last frame with a time of its own was held up, per socket. */
   readonly #delaysMs = new Map<number, number>()
   /** Coins whose next frame of trades is the replay that follows a subscription. */
@@ -182,7 +186,24 @@ export class Intake {
     // What waits to be read was sent before the jump; how long before, the next book will tell.
     if (jumpMs > 0) for (const socket of this.#up) this.#delaysMs.set(socket, jumpMs)
     const silent = this.#watch.tick(nowMs)
-    return { batch: silences(silent, 'silent', nowMs), silent }
+    const events: MarketEvent[] = [...silences(silent, 'silent', nowMs)]
+    const isClockOff = Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_MAX
+    if (isClockOff !== this.#isClockOff) {
+      this.#isClockOff = isClockOff
+      if (this.#isWhole) events.push(this.#whole(nowMs))
+    }
+    return { batch: events, silent }
+  }
+
+  /** Every socket hears the venue. */
+  get #isWhole(): boolean {
+    return this.#up.size === this.#sockets
+  }
+
+  #whole(nowMs: number): FeedStatusEvent {
+    return this.#isClockOff
+      ? status('degraded', 'clock_offset', [], nowMs)
+      : status('up', 'connected', [], nowMs)
   }
 
   #noteDrops(drops: readonly DropReason[]): void {
@@ -193,7 +214,7 @@ export class Intake {
   #found(socket: number, nowMs: number): FeedStatusEvent | null {
     if (this.#up.has(socket)) return null
     this.#up.add(socket)
-    return this.#up.size === this.#sockets ? status('up', 'connected', [], nowMs) : null
+    return this.#isWhole ? this.#whole(nowMs) : null
   }
 
   #isReplay(events: Batch): boolean {

@@ -1,0 +1,37 @@
+import pino from 'pino'
+import { expect, test } from 'vitest'
+import { NoticeBook } from './notice-book.ts'
+
+const rubbish = { kind: 'frame-rejected', reason: 'not_json' } as const
+
+function scene() {
+  const lines: { readonly times: number; readonly reason?: string }[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line)) })
+  return { book: new NoticeBook(log), lines }
+}
+
+test('every notice is counted, and a kind that goes on is logged once a minute', () => {
+  const { book, lines } = scene()
+  for (let second = 0; second < 150; second += 1) book.take(rubbish, second * 1_000)
+  expect(book.counts).toEqual({ 'frame-rejected:not_json': 150 })
+  expect(lines.map(({ times }) => times)).toEqual([1, 60, 60])
+})
+
+test('another reason is another kind', () => {
+  const { book, lines } = scene()
+  book.take(rubbish, 0)
+  book.take({ kind: 'frame-rejected', reason: 'bad_shape' }, 1)
+  book.take({ kind: 'paused', pauseMs: 20_000 }, 2)
+  expect(lines).toHaveLength(3)
+  expect(book.counts).toEqual({
+    'frame-rejected:not_json': 1,
+    'frame-rejected:bad_shape': 1,
+    paused: 1,
+  })
+})
+
+test('free text of the other side makes no names', () => {
+  const { book } = scene()
+  for (let at = 0; at < 100; at += 1) book.take({ kind: 'refused', text: `no ${at}` }, at)
+  expect(book.counts).toEqual({ refused: 100 })
+})

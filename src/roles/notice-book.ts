@@ -1,0 +1,62 @@
+import type { Logger } from 'pino'
+import type { FeedNotice } from '../streams/venues/hyperliquid/notice.ts'
+
+/** A kind that goes on and on is logged again after so long, with how often it came meanwhile. */
+const LOG_PERIOD_MS = 60_000
+
+type Entry = { count: number; loggedCount: number; loggedMs: number }
+
+/**
+ * Counts what the feed has to say, by kind and reason, and logs each of these once and then at most
+ * every minute: a venue that sends rubbish must not fill the disk.
+ */
+export class NoticeBook {
+  readonly #log: Logger
+  readonly #entries = new Map<string, Entry>()
+
+  constructor(log: Logger) {
+    this.#log = log
+  }
+
+  /** Since the start, by `kind` or `kind:reason`. */
+  get counts(): Readonly<Record<string, number>> {
+    return Object.fromEntries([...this.#entries].map(([name, { count }]) => [name, count]))
+  }
+
+  take(notice: FeedNotice, nowMs: number): void {
+    const name = nameOf(notice)
+    let entry = this.#entries.get(name)
+    if (entry === undefined) {
+      entry = { count: 0, loggedCount: 0, loggedMs: Number.NEGATIVE_INFINITY }
+      this.#entries.set(name, entry)
+    }
+    entry.count += 1
+    // A clock that was put back must not silence it.
+    if (Math.abs(nowMs - entry.loggedMs) < LOG_PERIOD_MS) return
+    const times = entry.count - entry.loggedCount
+    entry.loggedCount = entry.count
+    entry.loggedMs = nowMs
+    this.#log[isDetail(notice) ? 'debug' : 'warn']({ ...notice, times }, 'feed')
+  }
+}
+
+/** Reasons that come from the venue or from a library are free text: they do not make names. */
+function nameOf(notice: FeedNotice): string {
+  switch (notice.kind) {
+    case 'value-dropped':
+    case 'frame-rejected':
+    case 'reconnect':
+      return `${notice.kind}:${notice.reason}`
+    case 'request-failed':
+      return `${notice.kind}:${notice.request}`
+    case 'coin-silent':
+      return `${notice.kind}:${notice.channel}`
+    default:
+      return notice.kind
+  }
+}
+
+/** What the feed heals or leaves out by itself, without any effect on an answer. */
+function isDetail({ kind }: FeedNotice): boolean {
+  return kind === 'value-dropped' || kind === 'frame-rejected' || kind === 'trades-bridged'
+}
