@@ -1,0 +1,104 @@
+import { crc32 } from 'node:zlib'
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import type { Document } from '../domain/document.ts'
+import type { Listing } from '../domain/listing.ts'
+import type { Arrival } from '../streams/venues/hyperliquid/arrival.ts'
+import type { OnArrival } from '../streams/venues/hyperliquid/intake.ts'
+
+/**
+ * What a recording holds, in the order in which it happened: what an engine knew when it started,
+ * whatever reached it, and when it published. That is all its documents depend on. A change of what
+ * stands here, or in {@link Arrival}, is a new version of the log's format.
+ */
+export type Recorded = { readonly atMs: number; readonly entry: RecordedEntry }
+
+type RecordedEntry =
+  | RecordedStart
+  | Arrival
+  /** The engine published, and these are the checksums of its documents: {@link documentCrc}. */
+  | { readonly kind: 'publish'; readonly documents: readonly number[] }
+
+/** An engine started. What follows is its own, until the next one starts. */
+export type RecordedStart = {
+  readonly kind: 'start'
+  /** Of perpscope; it stands in every document. */
+  readonly version: string
+  /** How many make the feed whole. */
+  readonly sockets: number
+  readonly checkpoint: RecordedCheckpoint | null
+}
+
+type RecordedCheckpoint = {
+  readonly version: number
+  readonly listings: readonly Listing[]
+  /** Each coin and the bytes of its numbers in base64: JSON has neither NaN nor negative zero. */
+  readonly coins: readonly (readonly [string, string])[]
+}
+
+/** What an engine tells of itself while it is recorded. */
+export type Recorder = {
+  started(facts: StartFacts, nowMs: number): void
+  readonly arrived: OnArrival
+  published(documents: readonly Document[], nowMs: number): void
+}
+
+export type StartFacts = {
+  readonly version: string
+  readonly sockets: number
+  readonly checkpoint: Checkpoint | null
+}
+
+export function recorderOf(append: (recorded: Recorded) => void): Recorder {
+  return {
+    started: ({ version, sockets, checkpoint }, atMs) =>
+      append({
+        atMs,
+        entry: {
+          kind: 'start',
+          version,
+          sockets,
+          checkpoint: checkpoint === null ? null : recordedCheckpoint(checkpoint),
+        },
+      }),
+    arrived: (entry, atMs) => append({ atMs, entry }),
+    published: (documents, atMs) =>
+      append({
+        atMs,
+        entry: { kind: 'publish', documents: documents.map((document) => documentCrc(document)) },
+      }),
+  }
+}
+
+export function restoredCheckpoint({ version, listings, coins }: RecordedCheckpoint): Checkpoint {
+  return {
+    version,
+    listings,
+    coins: new Map(
+      coins.map(([coin, text]) => [
+        coin,
+        new Float64Array(new Uint8Array(Buffer.from(text, 'base64')).buffer),
+      ]),
+    ),
+  }
+}
+
+/** Of the bytes, and of everything that a reader makes answers of them by. */
+export function documentCrc(document: Document, facts = documentFacts(document)): number {
+  return crc32(document.bytes, crc32(facts))
+}
+
+/** What a document says beside its bytes. */
+export function documentFacts({ key, version, renderedAtMs, parts, views }: Document): string {
+  return JSON.stringify([key, version, renderedAtMs, parts, views])
+}
+
+function recordedCheckpoint({ version, listings, coins }: Checkpoint): RecordedCheckpoint {
+  return {
+    version,
+    listings,
+    coins: Array.from(coins, ([coin, { buffer, byteOffset, byteLength }]) => [
+      coin,
+      Buffer.from(buffer, byteOffset, byteLength).toString('base64'),
+    ]),
+  }
+}
