@@ -65,7 +65,7 @@ export function decodeBar(
   drops: DropReason[],
 ): Bar | undefined {
   const openTimeMs = timeMs(row.t, timeReceivedMs)
-  if (openTimeMs === undefined || openTimeMs % timeframeMs[timeframe] !== 0) {
+  if (openTimeMs === undefined) {
     drops.push('bad_time')
     return undefined
   }
@@ -77,16 +77,22 @@ export function decodeBar(
     drops.push('bad_price')
     return undefined
   }
-  if (low > Math.min(open, close) || high < Math.max(open, close)) {
-    drops.push('bad_bar')
-    return undefined
-  }
   const volumeBase = amount(row.v)
   if (volumeBase === undefined) {
     drops.push('bad_size')
     return undefined
   }
-  return { openTimeMs, open, high, low, close, volumeBase }
+  const bar = barOf({ openTimeMs, open, high, low, close, volumeBase }, timeframe)
+  if (typeof bar !== 'string') return bar
+  drops.push(bar)
+  return undefined
+}
+
+/** @returns the bar, or why its figures cannot be those of one. */
+export function barOf(bar: Bar, timeframe: Timeframe): Bar | DropReason {
+  const { openTimeMs, open, high, low, close } = bar
+  if (openTimeMs % timeframeMs[timeframe] !== 0) return 'bad_time'
+  return low > Math.min(open, close) || high < Math.max(open, close) ? 'bad_bar' : bar
 }
 
 function appendFlat(

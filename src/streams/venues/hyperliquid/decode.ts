@@ -13,6 +13,7 @@ import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframes } from '../../../domain/timeframe.ts'
 import { decodeBar } from './bars.ts'
 import { decodeContext } from './contexts.ts'
+import { readQuickly } from './quick-frames.ts'
 import type { Universe } from './universe.ts'
 import { isPerpetualName, joinContexts, MAIN_DEX } from './universe.ts'
 import type { DropReason, Rejected, Wire } from './wire.ts'
@@ -33,6 +34,7 @@ export type Frame =
 const GREETING = 'Websocket connection established.'
 const IGNORED: Frame = { kind: 'ignored' }
 const PONG: Frame = { kind: 'pong' }
+const NO_DROPS: readonly DropReason[] = []
 
 /** The full snapshot of some 1,900 markets has 85 kB. */
 const INFLATED_BYTES_MAX = 4 * 1024 * 1024
@@ -57,6 +59,14 @@ export class FrameDecoder {
   }
 
   decode(text: string, timeReceivedMs: number): Frame {
+    const events = readQuickly(text, this.#coins, timeReceivedMs)
+    return events === null
+      ? this.decodeSlowly(text, timeReceivedMs)
+      : { kind: 'events', events, drops: NO_DROPS }
+  }
+
+  /** The long way, for whatever comes. */
+  decodeSlowly(text: string, timeReceivedMs: number): Frame {
     let message: unknown
     try {
       message = JSON.parse(text)

@@ -50,8 +50,8 @@ export function rejected(reason: RejectReason): Rejected {
 }
 
 /** Bounds beyond which a figure is a mistake of the sender, not a market. */
-const PRICE_MAX = 1e9
-const AMOUNT_MAX = 1e18
+export const PRICE_MAX = 1e9
+export const AMOUNT_MAX = 1e18
 const DECIMAL_LENGTH_MAX = 40
 const DECIMAL = /^-?\d+(\.\d+)?$/
 

@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { fc, test } from '@fast-check/vitest'
+import { describe, expect } from 'vitest'
+import { FrameDecoder } from './decode.ts'
+import { readQuickly } from './quick-frames.ts'
+import { decodeMetaAndAssetContexts } from './universe.ts'
+
+const NOW_MS = Date.UTC(2026, 0, 1, 12) + 20_000
+const CHANNELS = ['trades', 'candle', 'l2Book']
+
+const [metaReply = ''] = lines('replies.jsonl.gz')
+const meta = decodeMetaAndAssetContexts(metaReply, NOW_MS)
+if (meta.kind === 'rejected') throw new Error(`the universe was rejected: ${meta.reason}`)
+const coins = new Set(meta.universe.flatMap((listing) => (listing === null ? [] : [listing.coin])))
+const decoder = new FrameDecoder()
+decoder.setUniverse(meta.universe)
+const frames = lines('frames.jsonl.gz').filter((text) =>
+  CHANNELS.some((channel) => text.startsWith(`{"channel":"${channel}"`)),
+)
+
+/** Characters that mean something in JSON or in a number, and some that never occur. */
+const characters = [...'{}[]",:.-+eE0123456789 \\\t\u0000ABtnull\u00e9\u{1f600}']
+
+describe('the quick way to read a frame', () => {
+  test('takes every usual frame, of all three channels', () => {
+    const taken = frames.filter((text) => readQuickly(text, coins, NOW_MS) !== null)
+    expect(taken).toHaveLength(frames.length)
+    expect(frames.length).toBeGreaterThan(50)
+  })
+
+  test('says what the long way says', () => {
+    for (const text of frames)
+      expect(readQuickly(text, coins, NOW_MS)).toEqual(eventsOf(decoder.decodeSlowly(text, NOW_MS)))
+  })
+
+  test.prop(
+    [
+      fc.constantFrom(...frames),
+      fc.array(
+        fc.record({
+          at: fc.double({ min: 0, max: 1, noNaN: true }),
+          remove: fc.nat(3),
+          insert: fc.string({ unit: fc.constantFrom(...characters), maxLength: 4 }),
+        }),
+        { minLength: 1, maxLength: 3 },
+      ),
+    ],
+    { numRuns: 3_000 },
+  )('of a mutated frame it says nothing, or what the long way says', (frame, edits) => {
+    let text = frame
+    for (const { at, remove, insert } of edits) {
+      const from = Math.floor(at * text.length)
+      text = text.slice(0, from) + insert + text.slice(from + remove)
+    }
+    const quick = readQuickly(text, coins, NOW_MS)
+    if (quick === null) return
+    const slow = decoder.decodeSlowly(text, NOW_MS)
+    expect(slow).toEqual({ kind: 'events', events: quick, drops: [] })
+  })
+
+  test.prop([fc.constantFrom(...frames), fc.double({ min: 0, max: 1, noNaN: true })])(
+    'says nothing of a truncated frame',
+    (frame, share) => {
+      const text = frame.slice(0, Math.floor(share * (frame.length - 1)))
+      expect(readQuickly(text, coins, NOW_MS)).toBeNull()
+    },
+  )
+
+  test.prop(
+    [
+      fc.oneof(
+        fc.stringMatching(/^\d{1,9}(\.\d{1,9})?$/),
+        fc.double({ min: 1e-6, max: 1e9, noNaN: true }).map((value) => value.toFixed(8)),
+        fc.stringMatching(/^-?\d{0,18}\.?\d{0,18}$/),
+      ),
+    ],
+    { numRuns: 5_000 },
+  )('reads a decimal as the nearest double, or not at all', (decimal) => {
+    const text = bookWith(decimal)
+    const quick = readQuickly(text, coins, NOW_MS)
+    const slow = eventsOf(decoder.decodeSlowly(text, NOW_MS))
+    if (quick !== null) expect(quick).toEqual(slow)
+    else expect(/^\d{1,7}(\.\d{1,8})?$/.test(decimal) && Number(decimal) > 0).toBe(false)
+  })
+
+  test.each([
+    ['in another order', '{"time":@,"levels":[[{"sz":"1","n":1,"px":"2"}],[]],"coin":"BTC"}', true],
+    ['with a member that is new', '{"coin":"BTC","time":@,"levels":[[],[]],"new":["a",1]}', true],
+    ['given twice', '{"coin":"ETH","coin":"BTC","time":@,"levels":[[],[]]}', true],
+    ['with a blank', '{"coin": "BTC","time":@,"levels":[[],[]]}', false],
+    ['with an escape', '{"coin":"\\u0042TC","time":@,"levels":[[],[]]}', false],
+    ['of a coin that is not listed', '{"coin":"NOPE","time":@,"levels":[[],[]]}', false],
+    ['of the far future', '{"coin":"BTC","time":9999999999999,"levels":[[],[]]}', false],
+    ['with a crossed book', '{"coin":"BTC","time":@,"levels":[[L],[L]]}', false],
+  ])('a frame %s', (_, data, isTaken) => {
+    const level = '{"px":"2","sz":"1","n":1}'
+    const text = `{"channel":"l2Book","data":${data.replace('@', String(NOW_MS)).replaceAll('L]', `${level}]`)}}`
+    const quick = readQuickly(text, coins, NOW_MS)
+    expect(quick !== null).toBe(isTaken)
+    if (quick !== null) expect(quick).toEqual(eventsOf(decoder.decodeSlowly(text, NOW_MS)))
+  })
+})
+
+function bookWith(price: string): string {
+  return `{"channel":"l2Book","data":{"coin":"BTC","time":${NOW_MS},"levels":[[{"px":"${price}","sz":"1","n":1}],[]]}}`
+}
+
+function eventsOf(frame: ReturnType<FrameDecoder['decode']>): unknown {
+  return frame.kind === 'events' ? frame.events : frame
+}
+
+function lines(file: string): string[] {
+  const bytes = readFileSync(join(import.meta.dirname, 'fixtures', file))
+  return gunzipSync(bytes).toString('utf8').trimEnd().split('\n')
+}
