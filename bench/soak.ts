@@ -1,0 +1,328 @@
+import assert from 'node:assert/strict'
+import type { ChildProcess } from 'node:child_process'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { IntervalHistogram } from 'node:perf_hooks'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import Table from 'cli-table3'
+import pino from 'pino'
+import { asyncScheduler, tap } from 'rxjs'
+import type { Document } from '../src/domain/document.ts'
+import type { EngineMessage } from '../src/link/message.ts'
+import { startEngine } from '../src/roles/engine.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import { catalog } from '../src/simulator/market/catalog.ts'
+import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
+import { noiseKey, uniform } from '../src/simulator/market/noise.ts'
+import { modelCoins } from '../src/simulator/market/seeded-market.ts'
+import type { Fault } from '../src/simulator/venue/fault.ts'
+import { venueCadences, venueLimits } from '../src/simulator/venue/limits.ts'
+import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
+import { postJson } from '../src/streams/http-post.ts'
+import { connectWebSocket } from '../src/streams/web-socket.ts'
+
+/**
+ * The engine for half an hour at ten times the venue's rate, with a fault every ten seconds. The
+ * simulator is a process of its own, so is the engine, and this one, which only waits, is the idle
+ * control: what its event loop is late by, the machine is to blame for.
+ *
+ * `tsx bench/soak.ts` runs 30 minutes and exits with 1 when a bar is missed; `--minutes N` shorter;
+ * `--quick` a quarter of a minute, without judging.
+ */
+const BARS = { heapMibPerMinute: 0.1, delayP999Ms: 20 }
+const RATE = 10
+/** The venue's own rate of trade and candle frames is some 300 a second; the model's, with this, 3,000. */
+const NOTIONAL_TIMES = 20_000
+const BLOCK_MS = 25
+const FAULT_PERIOD_MS = 10_000
+/** The last ones are over and repaired when the run is judged. */
+const FAULT_FREE_MS = 150_000
+const SAMPLE_PERIOD_MS = 60_000
+/** The heap is judged after so much of the run. */
+const SETTLING_SHARE = 1 / 3
+const SEED = 11
+const MIB = 2 ** 20
+
+type Sample = {
+  readonly kind: 'sample'
+  readonly atMs: number
+  readonly heapMib: number
+  readonly rssMib: number
+  readonly delayP999Ms: number
+  readonly frames: number
+  readonly documents: number
+  readonly publishP99Ms: number
+  /** Coins whose pulse was not confirmed for longer than a fault lasts. */
+  readonly late: readonly string[]
+  readonly counts: Readonly<Record<string, number>>
+}
+
+type Report = { readonly kind: 'venue'; readonly wsUrl: string; readonly infoUrl: string } | Sample
+
+const [mode, ...rest] = process.argv.slice(2)
+if (mode === 'run-venue') await runVenue(Number(rest[0]))
+else if (mode === 'run-engine') await runEngine(rest[0] ?? '', rest[1] ?? '')
+else await soak(mode === '--quick' ? 0.25 : mode === '--minutes' ? Number(rest[0]) : 30)
+
+async function soak(minutes: number): Promise<void> {
+  const untilMs = systemClock.nowMs() + minutes * 60_000
+  const children: ChildProcess[] = []
+  try {
+    const venue = fork(import.meta.filename, ['run-venue', String(untilMs)])
+    children.push(venue)
+    const [urls] = (await once(venue, 'message')) as [Extract<Report, { kind: 'venue' }>]
+    const engine = fork(import.meta.filename, ['run-engine', urls.wsUrl, urls.infoUrl], {
+      execArgv: [...process.execArgv, '--expose-gc'],
+    })
+    children.push(engine)
+    const samples: Sample[] = []
+    const idle = monitorEventLoopDelay({ resolution: 1 })
+    idle.enable()
+    engine.on('message', (report: Report) => {
+      if (report.kind !== 'sample') return
+      samples.push(report)
+      const { heapMib, delayP999Ms, late, documents } = report
+      process.stderr.write(
+        `${samples.length} min: heap ${heapMib.toFixed(1)} MiB, delay p99.9 ${delayP999Ms.toFixed(1)} ms ` +
+          `(idle ${ms(idle).toFixed(1)}), ${documents} documents, late: ${late.join() || 'none'}\n`,
+      )
+    })
+    const died = Promise.race(
+      children.map(async (child) => {
+        const [code, signal] = await once(child, 'exit')
+        throw new Error(`a child ended: ${String(code ?? signal)}`)
+      }),
+    )
+    await Promise.race([wait(minutes * 60_000), died])
+    engine.send('sample')
+    const [last] = (await Promise.race([once(engine, 'message'), died])) as [Sample]
+    report({ samples: [...samples, last], minutes, idleMs: ms(idle) })
+    died.catch(() => undefined)
+  } finally {
+    for (const child of children) child.kill()
+  }
+}
+
+function report(run: {
+  readonly samples: readonly Sample[]
+  readonly minutes: number
+  readonly idleMs: number
+}): void {
+  const { samples, minutes, idleMs } = run
+  const last = samples.at(-1)
+  assert(last !== undefined, 'there is at least one sample')
+  const judged = samples.slice(Math.floor(samples.length * SETTLING_SHARE), -1)
+  const slope = slopePerMinute(judged)
+  const delayMs = Math.max(...judged.map(({ delayP999Ms }) => delayP999Ms), 0)
+  const rows: (readonly [string, string, string, boolean])[] = [
+    [
+      'heap after forced collection',
+      `${slope >= 0 ? '+' : ''}${slope.toFixed(3)} MiB a minute`,
+      `< ${BARS.heapMibPerMinute}`,
+      slope < BARS.heapMibPerMinute,
+    ],
+    [
+      'event-loop delay, p99.9 of the worst minute',
+      `${delayMs.toFixed(1)} ms (idle control ${idleMs.toFixed(1)} ms)`,
+      `idle + ${BARS.delayP999Ms} ms`,
+      delayMs <= idleMs + BARS.delayP999Ms,
+    ],
+    ['stalled coins at the end', last.late.join(' ') || 'none', 'none', last.late.length === 0],
+  ]
+  const table = new Table({
+    head: ['what', 'measured', 'bar', ''],
+    style: { head: [], border: [] },
+  })
+  for (const [what, measured, bar, isMet] of rows)
+    table.push([what, measured, bar, minutes < 1 ? 'not judged' : isMet ? 'met' : 'MISSED'])
+  console.log(table.toString())
+  console.log(
+    `${minutes} minutes, ${last.frames} frames (${Math.round(last.frames / minutes / 60)} a second), ` +
+      `frame to published document p99 ${last.publishP99Ms} ms, ` +
+      `heap ${last.heapMib.toFixed(1)} MiB, rss ${last.rssMib.toFixed(0)} MiB`,
+  )
+  console.log(`what the feed had to say: ${JSON.stringify(last.counts)}`)
+  if (minutes >= 1 && rows.some(([, , , isMet]) => !isMet)) process.exitCode = 1
+}
+
+/** Least squares over the samples. */
+function slopePerMinute(samples: readonly Sample[]): number {
+  const meanMs = mean(samples.map(({ atMs }) => atMs))
+  const meanMib = mean(samples.map(({ heapMib }) => heapMib))
+  let above = 0
+  let below = 0
+  for (const { atMs, heapMib } of samples) {
+    const minutes = (atMs - meanMs) / 60_000
+    above += minutes * (heapMib - meanMib)
+    below += minutes * minutes
+  }
+  return below === 0 ? 0 : above / below
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length)
+}
+
+function ms(histogram: IntervalHistogram): number {
+  return histogram.percentile(99.9) / 1e6
+}
+
+function wait(delayMs: number): Promise<void> {
+  return new Promise((resolve) => {
+    systemClock.after(delayMs, resolve)
+  })
+}
+
+function tell(report: Report): void {
+  process.send?.(report)
+}
+
+/** The venue, its trading multiplied and its cadences divided, and its faults. */
+async function runVenue(untilMs: number): Promise<void> {
+  const startMs = systemClock.nowMs()
+  const model = modelCoins(SEED, startMs)
+  const market = new CoinMarkets({
+    clockShiftMs: 0,
+    coins: catalog.map(([coin, decimals, table, price, notional, ...others]) =>
+      model.ofCatalog([coin, decimals, table, price, notional * NOTIONAL_TIMES, ...others]),
+    ),
+    newCoin: model.ofListing,
+  })
+  const cadences = Object.fromEntries(
+    Object.entries(venueCadences).map(([name, periodMs]) => [name, periodMs / RATE]),
+  )
+  const venue = await startSimulatedVenue({
+    market,
+    clock: systemClock,
+    port: 0,
+    limits: { ...venueLimits, restWeightPerMinute: 12_000 },
+    cadences: { ...cadences, blockMs: BLOCK_MS },
+  })
+  const key = noiseKey(SEED, 'soak')
+  let drawn = 0
+  const chance = () => uniform(key, drawn++)
+  systemClock.every(FAULT_PERIOD_MS, () => {
+    if (systemClock.nowMs() < untilMs - FAULT_FREE_MS) venue.inject(faultBy(chance))
+  })
+  process.on('disconnect', () => process.exit())
+  tell({ kind: 'venue', wsUrl: venue.wsUrl, infoUrl: venue.httpUrl })
+}
+
+function faultBy(chance: () => number): Fault {
+  const durationMs = 1_000 + Math.floor(chance() * 7_000)
+  const share = 0.02 + 0.2 * chance()
+  const coin = catalog[Math.floor(chance() * 20)]?.[0] ?? 'BTC'
+  const faults: readonly Fault[] = [
+    { kind: 'drop-connections' },
+    { kind: 'refuse-connections', durationMs },
+    { kind: 'half-open', durationMs },
+    { kind: 'stall', coin, durationMs: 4 * durationMs },
+    { kind: 'drop-frames', share, durationMs },
+    { kind: 'duplicate-frames', share, durationMs },
+    { kind: 'reorder-frames', share, durationMs },
+    { kind: 'garble-frames', share, durationMs },
+    { kind: 'delay-frames', delayMs: durationMs, durationMs },
+    { kind: 'rest-429', durationMs },
+    { kind: 'rest-outage', durationMs, how: '500' },
+    { kind: 'late-flat-bars', durationMs },
+  ]
+  const fault = faults[Math.floor(chance() * faults.length)]
+  assert(fault !== undefined, 'chance is below one')
+  return fault
+}
+
+const LATE_MS = 60_000
+const LATENCIES_MAX = 100_000
+
+async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'perpscope-soak-'))
+  process.on('exit', () => rmSync(dataDir, { recursive: true }))
+  process.on('disconnect', () => process.exit())
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  const documents = new Map<string, Document>()
+  let published = 0
+  let frames = 0
+  let counts: Readonly<Record<string, number>> = {}
+  let latenciesMs: number[] = []
+  const take = (message: EngineMessage) => {
+    if (message.kind === 'heartbeat') counts = message.heartbeat.counts
+    if (message.kind !== 'documents') return
+    published += message.documents.length
+    for (const document of message.documents) {
+      documents.set(document.key, document)
+      const newestMs = Math.max(...inputsOf(document).map(({ confirmedAtMs }) => confirmedAtMs))
+      if (latenciesMs.length < LATENCIES_MAX && newestMs > 0)
+        latenciesMs.push(document.renderedAtMs - newestMs)
+    }
+  }
+  startEngine(
+    {
+      venue: { wsUrl, infoUrl },
+      weightPerMinute: 10_000,
+      dexes: [],
+      dataDir,
+      version: '0.0.0',
+      logLevel: 'silent',
+    },
+    {
+      clock: systemClock,
+      runtime: {
+        scheduler: asyncScheduler,
+        random: Math.random,
+        connect: (url, outbound) =>
+          connectWebSocket(url, outbound).pipe(
+            tap(() => {
+              frames += 1
+            }),
+          ),
+        post: postJson,
+      },
+    },
+    take,
+    pino({ level: 'silent' }),
+  )
+  const sample = () => {
+    const delayP999Ms = ms(delay)
+    // A forced collection holds the loop up, which is not what is measured.
+    delay.disable()
+    assert(globalThis.gc !== undefined, 'started with --expose-gc')
+    globalThis.gc()
+    const { heapUsed, rss } = process.memoryUsage()
+    const nowMs = systemClock.nowMs()
+    const late = [...documents.values()].filter(
+      (document) =>
+        document.key.startsWith('pulse/') &&
+        inputsOf(document).some(({ confirmedAtMs }) => nowMs - confirmedAtMs > LATE_MS),
+    )
+    const sorted = latenciesMs.toSorted((one, other) => one - other)
+    tell({
+      kind: 'sample',
+      atMs: nowMs,
+      heapMib: heapUsed / MIB,
+      rssMib: rss / MIB,
+      delayP999Ms,
+      frames,
+      documents: published,
+      publishP99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN,
+      late: late.map(({ key }) => key.slice(key.indexOf('/') + 1)),
+      counts,
+    })
+    latenciesMs = []
+    setImmediate(() => {
+      delay.reset()
+      delay.enable()
+    })
+  }
+  systemClock.every(SAMPLE_PERIOD_MS, sample)
+  process.on('message', sample)
+}
+
+function inputsOf(document: Document) {
+  return Object.values(document.views).flatMap((view) =>
+    view.kind === 'answer' ? view.inputs : [],
+  )
+}
