@@ -104,7 +104,13 @@ describe('a fault of the simulated venue', () => {
       client.subscribe({ type: 'trades', coin: 'NOPE' })
       clock.advance(89_000)
       expect(client.texts).toHaveLength(before)
-      expect(client.isDropped, 'not even the end of a silent connection').toBe(false)
+      expect(client.isDropped).toBe(false)
+    })
+
+    test('hides from the client that the venue has ended a silent connection', () => {
+      inject({ kind: 'half-open', durationMs: 90_000 })
+      clock.advance(89_000)
+      expect(client.isDropped).toBe(false)
     })
 
     test('lets new connections work', () => {

@@ -87,22 +87,46 @@ describe('the simulated venue over POST /info', () => {
     expect(found.at(-1)?.T).toBeGreaterThan(startMs)
   })
 
-  test('an open bar without a trade is absent; closed it is a flat row', () => {
-    const { universe } = ask<Meta>({ type: 'meta' })
-    const coin = universe.findLast(({ isDelisted }) => !isDelisted)?.name
-    let openWasAbsent = false
-    for (let minute = 0; minute < 40; minute++) {
-      const range = { startTime: clock.nowMs() - 10 * MINUTE_MS, endTime: clock.nowMs() }
-      const found = candles({ coin, interval: '1m', ...range })
-      const last = found.at(-1)
-      if ((last?.T ?? 0) < clock.nowMs() - 1000) openWasAbsent = true
-      else expect(last?.n).toBeGreaterThan(0)
-      for (const [i, { t }] of found.entries()) {
-        if (i > 0) expect(t).toBe((found[i - 1]?.t ?? 0) + MINUTE_MS)
-      }
-      clock.advance(MINUTE_MS)
+  describe('a bar without trades', () => {
+    /** A coin that does not trade every minute. */
+    const coin = 'ARK'
+    const bars = (): CandleWire[] => {
+      const range = { startTime: clock.nowMs() - 60 * MINUTE_MS, endTime: clock.nowMs() }
+      return candles({ coin, interval: '1m', ...range })
     }
-    expect(openWasAbsent).toBe(true)
+    const lacking = (found: readonly CandleWire[], untilMs: number): number[] => {
+      const known = new Set(found.map(({ t }) => t))
+      const missing: number[] = []
+      for (let t = found[0]?.t ?? untilMs; t + MINUTE_MS <= untilMs; t += MINUTE_MS)
+        if (!known.has(t)) missing.push(t)
+      return missing
+    }
+
+    test('is absent while it is open', () => {
+      let absent = 0
+      for (let minute = 0; minute < 40; minute++) {
+        const open = bars().find(({ T }) => T > clock.nowMs())
+        if (open === undefined) absent++
+        else expect(open.n).toBeGreaterThan(0)
+        clock.advance(MINUTE_MS)
+      }
+      expect(absent).toBeGreaterThan(5)
+    })
+
+    test('is absent for up to a minute after its close, and then a flat row', () => {
+      let late = 0
+      for (let i = 0; i < 160; i++) {
+        const found = bars()
+        const missing = lacking(found, clock.nowMs() - 1000)
+        if (missing.length > 0) late++
+        for (const t of missing) expect(clock.nowMs() - (t + MINUTE_MS)).toBeLessThan(61_000)
+        clock.advance(15_000)
+      }
+      expect(late).toBeGreaterThan(3)
+      const whole = bars().filter(({ T }) => T < clock.nowMs() - 61_000)
+      expect(whole.some(({ n }) => n === 0)).toBe(true)
+      expect(lacking(whole, whole.at(-1)?.t ?? 0)).toEqual([])
+    })
   })
 
   test('only the newest 5,000 candles exist', () => {
@@ -140,6 +164,71 @@ describe('the simulated venue over POST /info', () => {
     expect(Number(spread)).toBe(Number(asks[0]?.px) - Number(bids[0]?.px))
   })
 
+  test('predicted fundings are those of live coins here and on two others, null where they lack one', () => {
+    type Prediction = { fundingRate: string; nextFundingTime: number } | null
+    const rows = ask<[string, [string, Prediction][]][]>({ type: 'predictedFundings' })
+    const [{ universe }, contexts] = ask<[Meta, { funding: string }[]]>({
+      type: 'metaAndAssetCtxs',
+    })
+    const live = universe.filter(({ isDelisted }) => !isDelisted).map(({ name }) => name)
+    expect(rows.map(([coin]) => coin)).toEqual(live.toSorted())
+    const others: Prediction[] = []
+    for (const [coin, venues] of rows) {
+      expect(venues.map(([name]) => name)).toEqual(['BinPerp', 'HlPerp', 'BybitPerp'])
+      const [binance, here, bybit] = venues.map(([, prediction]) => prediction)
+      others.push(binance ?? null, bybit ?? null)
+      const { funding } = contexts[universe.findIndex(({ name }) => name === coin)] ?? {}
+      expect(here?.fundingRate).toBe(funding)
+      expect(here?.nextFundingTime, 'the hour that is settled already').toBe(
+        Math.floor(startMs / HOUR_MS) * HOUR_MS,
+      )
+    }
+    const known = others.filter((prediction) => prediction !== null)
+    expect(known.length).toBeGreaterThan(live.length)
+    expect(known.length).toBeLessThan(2 * live.length)
+    for (const { nextFundingTime } of known) expect(nextFundingTime).toBeGreaterThan(startMs)
+  })
+
+  test('recent trades are the newest ten, newest first', () => {
+    const trades = ask<{ time: number; tid: number }[]>({ type: 'recentTrades', coin: 'BTC' })
+    expect(trades).toHaveLength(10)
+    for (const [i, { time }] of trades.entries())
+      if (i > 0) expect(time).toBeLessThanOrEqual(trades[i - 1]?.time ?? 0)
+    const client = new ScriptedClient(venue)
+    client.subscribe({ type: 'trades', coin: 'BTC' })
+    const replay = client.data('trades')[0] as { tid: number }[]
+    expect(replay.slice(-10).toReversed()).toEqual(trades)
+  })
+
+  test('coins at their cap of open interest are live ones', () => {
+    const { universe } = ask<Meta>({ type: 'meta' })
+    const capped = ask<string[]>({ type: 'perpsAtOpenInterestCap' })
+    expect(capped.length).toBeGreaterThan(0)
+    const live = universe.filter(({ isDelisted }) => !isDelisted).map(({ name }) => name)
+    expect(live).toEqual(expect.arrayContaining(capped))
+  })
+
+  test('spot contexts join their universe by position', () => {
+    type SpotMeta = { universe: { name: string; tokens: [number, number] }[]; tokens: object[] }
+    const [meta, contexts] = ask<[SpotMeta, { coin: string; markPx: string }[]]>({
+      type: 'spotMetaAndAssetCtxs',
+    })
+    expect(meta).toEqual(ask({ type: 'spotMeta' }))
+    expect(contexts.map(({ coin }) => coin)).toEqual(meta.universe.map(({ name }) => name))
+    const mids = ask<Record<string, string>>({ type: 'allMids' })
+    const { HYPE } = mids
+    expect(contexts.find(({ coin }) => coin === '@107')?.markPx).toBe(HYPE)
+  })
+
+  test('an address that was never here has an empty account', () => {
+    const user = `0x${'ab'.repeat(20)}`
+    expect(ask({ type: 'clearinghouseState', user })).toMatchObject({
+      marginSummary: { accountValue: '0.0' },
+      assetPositions: [],
+    })
+    expect(venue.info('here', '{"type":"clearinghouseState","user":"0x1"}')?.status).toBe(422)
+  })
+
   test.each([
     ['an unknown type', '{"type":"dance"}', 422],
     ['a body that is no object', '[]', 422],
@@ -151,6 +240,12 @@ describe('the simulated venue over POST /info', () => {
     ],
     ['an unknown dex', '{"type":"meta","dex":"nope"}', 500],
     ['funding of an unknown coin', '{"type":"fundingHistory","coin":"NOPE","startTime":0}', 500],
+    ['a candle of an unknown coin', candlesOf('NOPE'), 500],
+    ['a candle in the wrong case', candlesOf('btc'), 500],
+    ['trades of an unknown coin', '{"type":"recentTrades","coin":"NOPE"}', 500],
+    ['a margin table that does not exist', '{"type":"marginTable","id":999}', 500],
+    ['several coins', '{"type":"l2Book","coin":["BTC","ETH"]}', 422],
+    ['limits of no dex', '{"type":"perpDexLimits"}', 422],
     ['the book of an unknown coin', '{"type":"l2Book","coin":"NOPE"}', 200],
     ['bad JSON', '{', 400],
   ])('answers %s (%s) with %i', (_, body, status) => {
@@ -168,9 +263,34 @@ describe('the simulated venue over POST /info', () => {
     expect(spend({ type: 'perpDexs' })).toBe(60)
     clock.advance(MINUTE_MS)
     expect(spend({ type: 'exchangeStatus' })).toBe(600)
-    expect(venue.info('spender', '{"type":"exchangeStatus"}')?.status).toBe(429)
+    expect(venue.info('spender', '{"type":"exchangeStatus"}')).toEqual({
+      status: 429,
+      body: 'Too Many Requests',
+      isJson: false,
+    })
     expect(venue.info('somebody else', '{"type":"exchangeStatus"}')?.status).toBe(200)
   })
+
+  test('posts over the websocket use the same weight', () => {
+    const client = new ScriptedClient(venue, 'spender')
+    while (venue.info('spender', '{"type":"exchangeStatus"}')?.status === 200);
+    const request = { type: 'info', payload: { type: 'meta' } }
+    client.send({ method: 'post', id: 1, request })
+    clock.advance(100)
+    expect(client.data('post')).toEqual([
+      { id: 1, response: { type: 'error', payload: '429 Too Many Requests' } },
+    ])
+  })
+
+  test.each(['l2Book', 'allMids', 'exchangeStatus', 'clearinghouseState'])(
+    '%s weighs 2',
+    (type) => {
+      const body = JSON.stringify({ type, coin: 'NOPE', user: `0x${'1'.repeat(40)}`, dex: 'nope' })
+      let answered = 0
+      while (venue.info('spender', body)?.status !== 429) answered++
+      expect(answered).toBe(600)
+    },
+  )
 
   test('candles weigh one more for every 60 bars', () => {
     const req = { coin: 'BTC', interval: '1m', startTime: 0, endTime: startMs }
@@ -279,6 +399,10 @@ describe('the simulated venue over POST /info', () => {
     },
   )
 })
+
+function candlesOf(coin: string): string {
+  return JSON.stringify({ type: 'candleSnapshot', req: { coin, interval: '15m', startTime: 0 } })
+}
 
 /** All shapes that a value has, by path: array positions and map keys are left out. */
 function shapes(value: unknown, path = '', found = new Set<string>()): string[] {

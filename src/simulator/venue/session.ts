@@ -89,7 +89,7 @@ export class Session {
     const nowMs = this.#host.nowMs()
     this.#sentAtMs = nowMs
     if (this.isCutOff) return
-    if (this.#host.frameDelayMs > 0 || !this.#late.isEmpty) this.#late.add(text, nowMs)
+    if (this.#host.frameDelayMs > 0) this.#late.add(text, nowMs)
     else this.#peer.send(text)
   }
 

@@ -61,6 +61,69 @@ describe('the simulated venue on its sockets', () => {
     await response.text()
   })
 
+  test('no header tells of limits, and no reply is compressed', async () => {
+    const read = async (): Promise<{ status: number; names: string[] }> => {
+      const headers = { ...jsonHeaders, 'accept-encoding': 'gzip, br' }
+      const body = '{"type":"perpDexs"}'
+      const response = await fetch(venue.httpUrl, { method: 'POST', headers, body })
+      await response.text()
+      return { status: response.status, names: [...response.headers.keys()] }
+    }
+    const replies = await Promise.all(Array.from({ length: 61 }, read))
+    const statuses = replies.map(({ status }) => status)
+    expect(statuses.toSorted()).toEqual([...Array(60).fill(200), 429])
+    for (const { names } of replies) {
+      expect(names).not.toContain('content-encoding')
+      expect(names.filter((name) => /limit|retry/.test(name))).toEqual([])
+    }
+  })
+
+  test('a request that hangs stays open until the client gives up; then others are answered', async () => {
+    const body = '{"type":"exchangeStatus"}'
+    const ask = (signal: AbortSignal | null = null): Promise<Response> =>
+      fetch(venue.httpUrl, { method: 'POST', headers: jsonHeaders, body, signal })
+    venue.inject({ kind: 'rest-outage', how: 'hang', durationMs: 5000 })
+    const patience = new AbortController()
+    const hanging = ask(patience.signal)
+    const socket = await open()
+    const first = await Promise.race([
+      hanging.then(() => 'answered'),
+      settle(socket).then(() => 'pong'),
+    ])
+    expect(first).toBe('pong')
+    socket.terminate()
+    patience.abort()
+    await expect(hanging).rejects.toThrow()
+    clock.advance(5000)
+    expect((await ask()).status).toBe(200)
+  })
+
+  test('a half-open connection is silent, and reset at the end', async () => {
+    const socket = await open()
+    await settle(socket)
+    let messages = 0
+    socket.on('message', () => messages++)
+    venue.inject({ kind: 'half-open', durationMs: 20_000 })
+    socket.send('{"method":"ping"}')
+    const other = await open()
+    await settle(other)
+    expect(messages).toBe(0)
+    const closed = once(socket, 'close')
+    clock.advance(20_000)
+    expect((await closed)[0]).toBe(1006)
+    expect(messages).toBe(0)
+    await settle(other)
+    other.terminate()
+  })
+
+  test('a refused connection is opened and ends with 1006 within a second', async () => {
+    venue.inject({ kind: 'refuse-connections', durationMs: 20_000 })
+    const socket = await open()
+    const closed = once(socket, 'close')
+    clock.advance(1000)
+    expect((await closed)[0]).toBe(1006)
+  })
+
   test('speaks on its websocket, uncompressed', async () => {
     const socket = await open()
     expect(socket.extensions).toBe('')

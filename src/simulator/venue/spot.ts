@@ -1,5 +1,5 @@
 import { drift, noiseKey } from '../market/noise.ts'
-import { roundPrice } from '../market/precision.ts'
+import { decimalText, priceDecimalsMax, roundPrice } from '../market/precision.ts'
 import { hexText } from './hex.ts'
 
 const HOUR_MS = 3_600_000
@@ -62,11 +62,11 @@ const namesByPerpetual: ReadonlyMap<string, readonly string[]> = new Map(
 export function outsideMids(atMs: number): Readonly<Record<string, string>> {
   const mids: Record<string, string> = {}
   for (const { name, priceUsd } of pairs) {
-    if (priceUsd !== undefined) mids[name] = String(wandering(name, priceUsd, atMs))
+    if (priceUsd !== undefined) mids[name] = wandering(name, priceUsd, atMs)
   }
   for (const name of outcomes) {
     const share = 0.5 + 0.45 * drift(noiseKey(0, name), atMs / HOUR_MS)
-    mids[name] = share.toFixed(OUTCOME_DECIMALS)
+    mids[name] = decimalText(share, OUTCOME_DECIMALS)
   }
   return mids
 }
@@ -92,9 +92,10 @@ export function spotContextsWire(
   })
 }
 
-function wandering(name: string, priceUsd: number, atMs: number): number {
+function wandering(name: string, priceUsd: number, atMs: number): string {
   const moved = priceUsd * (1 + 0.02 * drift(noiseKey(0, name), atMs / HOUR_MS))
-  return roundPrice(moved, PRICE_SIZE_DECIMALS)
+  const price = roundPrice(moved, PRICE_SIZE_DECIMALS)
+  return decimalText(price, priceDecimalsMax(PRICE_SIZE_DECIMALS))
 }
 
 function tokenWire([name, szDecimals, weiDecimals, index]: Token): object {

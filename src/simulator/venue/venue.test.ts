@@ -2,8 +2,10 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
+import { catalog } from '../market/catalog.ts'
+import { CoinMarkets } from '../market/coin-markets.ts'
 import { recordingMarket } from '../market/recording-market.ts'
-import { seededMarket } from '../market/seeded-market.ts'
+import { modelCoins, seededMarket } from '../market/seeded-market.ts'
 import type { VenueLimits } from './limits.ts'
 import { venueCadences, venueLimits } from './limits.ts'
 import { inflated, ScriptedClient } from './testing/scripted-client.ts'
@@ -78,10 +80,11 @@ describe('the simulated venue over its websocket', () => {
     ['an unknown coin', { type: 'trades', coin: 'NOPE' }],
     ['the wrong case', { type: 'l2Book', coin: 'KPEPE' }],
     ['six significant figures', { type: 'l2Book', coin: 'BTC', nSigFigs: 6 }],
-  ])('closes the socket without a word for %s', (_, subscription) => {
+  ])('closes the socket without a word for %s, 90 to 155 ms later', (_, subscription) => {
     client.subscribe(subscription)
+    clock.advance(89)
     expect(client.isDropped).toBe(false)
-    clock.advance(160)
+    clock.advance(67)
     expect(client.isDropped).toBe(true)
     expect(client.texts).toEqual([])
   })
@@ -99,6 +102,34 @@ describe('the simulated venue over its websocket', () => {
       { channel: 'error', data: `Error parsing JSON into valid websocket request: ${text}` },
     ])
     expect(client.isConnected).toBe(true)
+  })
+
+  test.each([
+    ['a mantissa without five figures', { type: 'l2Book', coin: 'BTC', nSigFigs: 4, mantissa: 2 }],
+    ['a mantissa that does not exist', { type: 'l2Book', coin: 'BTC', nSigFigs: 5, mantissa: 3 }],
+    ['an unknown dex', { type: 'assetCtxs', dex: 'nope' }],
+  ])('calls %s an invalid subscription', (_, subscription) => {
+    client.subscribe(subscription)
+    clock.advance(1000)
+    expect(client.frames).toEqual([
+      { channel: 'error', data: `Invalid subscription ${JSON.stringify(subscription)}` },
+    ])
+    expect(client.isConnected).toBe(true)
+  })
+
+  test("a user's channels begin with an empty snapshot, and say that they are one", () => {
+    const user = `0x${'ab'.repeat(20)}`
+    client.subscribe({ type: 'userFills', user })
+    client.subscribe({ type: 'userFundings', user })
+    client.subscribe({ type: 'orderUpdates', user })
+    const subscription = { type: 'userFills', user, aggregateByTime: false }
+    expect(client.frames.slice(0, 2)).toEqual([
+      { channel: 'subscriptionResponse', data: { method: 'subscribe', subscription } },
+      { channel: 'userFills', data: { isSnapshot: true, user, fills: [] } },
+    ])
+    expect(client.data('userFundings')).toEqual([{ isSnapshot: true, user, fundings: [] }])
+    clock.advance(10_000)
+    expect(client.channels.slice(4)).toEqual(['subscriptionResponse'])
   })
 
   test('names double and missing subscriptions', () => {
@@ -262,6 +293,95 @@ describe('the simulated venue over its websocket', () => {
     expect(client.isDropped).toBe(true)
     clock.advance(120_000)
     expect(client.texts).toHaveLength(frames)
+  })
+})
+
+describe('the caps of an address, as the venue has them,', () => {
+  /** One coin is enough, and quick. */
+  const open = (): { venue: Venue; clock: ManualClock } => {
+    const clock = new ManualClock(startMs)
+    const model = modelCoins(5, startMs)
+    const market = new CoinMarkets({
+      clockShiftMs: 0,
+      coins: catalog.map(model.ofCatalog),
+      newCoin: model.ofListing,
+    })
+    return {
+      venue: new Venue({ market, clock, limits: venueLimits, cadences: venueCadences }),
+      clock,
+    }
+  }
+
+  test('keep no 11th connection', () => {
+    const { venue } = open()
+    const clients = Array.from({ length: 11 }, () => new ScriptedClient(venue))
+    expect(clients.map(({ isConnected }) => isConnected)).toEqual([...Array(10).fill(true), false])
+  })
+
+  test('keep no 31st new connection of a minute', () => {
+    const { venue, clock } = open()
+    const isKept = (): boolean => {
+      const { isConnected } = new ScriptedClient(venue)
+      venue.dropConnections()
+      return isConnected
+    }
+    expect(Array.from({ length: 31 }, isKept)).toEqual([...Array(30).fill(true), false])
+    clock.advance(60_000)
+    expect(isKept()).toBe(true)
+  })
+
+  test('refuse the 1,001st subscription by its text, across connections', () => {
+    const { venue } = open()
+    const [one, other] = [new ScriptedClient(venue), new ScriptedClient(venue)]
+    const coins = catalog.map(([coin]) => coin)
+    const subscriptions = ['trades', 'bbo', 'activeAssetCtx', 'l2Book', 'candle'].flatMap((type) =>
+      coins.map((coin) => ({ type, coin, interval: '15m' })),
+    )
+    for (const [i, subscription] of subscriptions.slice(0, 1001).entries())
+      (i % 2 === 0 ? one : other).subscribe(subscription)
+    const answers = [one, other].flatMap((client) => client.data('subscriptionResponse'))
+    expect(answers).toHaveLength(1000)
+    expect([...one.data('error'), ...other.data('error')]).toEqual([
+      'Cannot subscribe to more than 1000 channels.',
+    ])
+    expect(one.isConnected).toBe(true)
+  })
+
+  test('refuse the 2,001st message of a minute by its text', () => {
+    const { venue, clock } = open()
+    const client = new ScriptedClient(venue)
+    for (let i = 0; i < 2001; i++) client.send({ method: 'ping' })
+    expect(client.texts.slice(0, 2000).every((text) => text === '{"channel":"pong"}')).toBe(true)
+    expect(client.data('error')).toEqual(['Cannot send more than 2000 messages per minute.'])
+    expect(client.isConnected).toBe(true)
+    clock.advance(1000)
+    client.send({ method: 'ping' })
+    expect(client.channels.at(-1)).toBe('pong')
+  })
+
+  test('refuse the 101st post in flight by its id', () => {
+    const { venue, clock } = open()
+    const client = new ScriptedClient(venue)
+    const request = { type: 'info', payload: { type: 'l2Book', coin: 'NOPE' } }
+    for (let id = 1; id <= 101; id++) client.send({ method: 'post', id, request })
+    expect(client.data('error')).toEqual(['too many pending post requests id=101'])
+    clock.advance(100)
+    expect(client.data('post')).toHaveLength(100)
+    client.send({ method: 'post', id: 102, request })
+    clock.advance(100)
+    expect(client.data('post')).toHaveLength(101)
+  })
+
+  test('refuse the 11th user by its text, until one is given back', () => {
+    const { venue } = open()
+    const client = new ScriptedClient(venue)
+    const user = (i: number): string => `0x${i.toString(16).padStart(40, '0')}`
+    for (let i = 0; i < 11; i++) client.subscribe({ type: 'userFills', user: user(i) })
+    client.subscribe({ type: 'userEvents', user: user(0) })
+    expect(client.data('error')).toEqual(['Cannot track more than 10 total users.'])
+    client.send({ method: 'unsubscribe', subscription: { type: 'userFills', user: user(9) } })
+    client.subscribe({ type: 'userFills', user: user(10) })
+    expect(client.data('error')).toHaveLength(1)
   })
 })
 
