@@ -82,6 +82,48 @@ describe('candle ladder', () => {
     expect(ladder.needs(timeOf(13))).toEqual([{ timeframe: '15m', fromMs: timeOf(10) }])
   })
 
+  describe('compared with the venue', () => {
+    const asked = (index: number) => timeOf(index) + SETTLED_MS
+    const traded = { ...flatBar(8), high: 105, close: 104, volumeBase: 4 }
+
+    function afterAFlatBar(): CandleLadder {
+      const ladder = open(flatBars(8))
+      ladder.live(flatBar(8), timeOf(8.5))
+      ladder.advance(asked(9))
+      return ladder
+    }
+
+    test('asks for the bars that it closed', () => {
+      expect(afterAFlatBar().audit()).toEqual({ timeframe: '15m', fromMs: timeOf(1) })
+    })
+
+    test('mends the bar that it closed last, when the last word on it was lost', () => {
+      const ladder = afterAFlatBar()
+      ladder.history('15m', [flatBar(7), traded], asked(9.2))
+      ladder.live(flatBar(9), timeOf(9.3))
+      expect(readings(ladder)).toEqual(readings(withOpen(open([...flatBars(8), traded]), 9)))
+    })
+
+    test('starts over when an older bar was otherwise', () => {
+      const ladder = afterAFlatBar()
+      ladder.live(flatBar(9), timeOf(9.5))
+      ladder.advance(asked(10))
+      ladder.history('15m', [traded], asked(10.2))
+      expect(ladder.barCount('15m')).toBe(0)
+      expect(ladder.needs(asked(10.2))).toHaveLength(2)
+    })
+
+    test('changes nothing where both agree, and keeps what came since the question', () => {
+      const ladder = afterAFlatBar()
+      const live = { ...flatBar(9), high: 103, close: 103, volumeBase: 2 }
+      ladder.live(live, timeOf(9.3))
+      const before = readings(ladder)
+      ladder.history('15m', [flatBar(7), flatBar(8), flatBar(9)], timeOf(9.2))
+      expect(readings(ladder)).toEqual(before)
+      expect(ladder.openBar('15m')).toEqual(live)
+    })
+  })
+
   test('a reply without the bar that was seen traded is not believed', () => {
     const ladder = open(flatBars(8))
     ladder.live({ ...flatBar(8), volumeBase: 3 }, timeOf(8.5))

@@ -22,6 +22,12 @@ const UNNOTICED_SILENCE_MS = 60_000
 /** While history is on its way, at most one bar ends and the next begins. */
 const HELD_BARS_MAX = 2
 
+/** What a cold start folds at once, with room: nobody waits longer to take closed bars away. */
+const CLOSED_BARS_MAX = 2048
+
+/** Closed quarters that are kept to be compared with the venue's own account of them. */
+const AUDITED_BARS_MAX = 8
+
 const QUARTER_MS = timeframeMs['15m']
 
 const derivedTimeframes = ['1h', '4h'] as const
@@ -31,6 +37,13 @@ const HEADER_FIELDS = 9
 const SAVED_FIELDS = HEADER_FIELDS + 2 * AGGREGATE_FIELDS + 3 * STATE_LENGTH
 
 export type HistoryNeed = { readonly timeframe: Timeframe; readonly fromMs: number }
+
+/** Bars as they were folded; one that was taken back and folded again is there again. */
+type ClosedBars = {
+  readonly bars: readonly { readonly timeframe: Timeframe; readonly bar: Bar }[]
+  /** How many more there were that nobody took in time. */
+  readonly dropped: number
+}
 
 /**
  * The candles of one coin on all timeframes. 15m bars come from the venue; 1h and 4h are built from
@@ -53,6 +66,10 @@ export class CandleLadder {
   /** State before the last bar that we closed on our own; the venue may have another last word. */
   readonly #undo = new Float64Array(SAVED_FIELDS)
   #canUndo = false
+  /** The last closed quarters, oldest first, as they were folded. */
+  #recent: readonly Bar[] = []
+  #closed: { readonly timeframe: Timeframe; readonly bar: Bar }[] = []
+  #closedDropped = 0
 
   constructor(pool: PulsePool) {
     this.#pool = pool
@@ -82,6 +99,14 @@ export class CandleLadder {
   /** Closed bars folded so far. */
   barCount(timeframe: Timeframe): number {
     return this.#series[timeframe].barCount
+  }
+
+  /** Bars that were folded since the last call, in that order. */
+  takeClosed(): ClosedBars {
+    const taken = { bars: this.#closed, dropped: this.#closedDropped }
+    this.#closed = []
+    this.#closedDropped = 0
+    return taken
   }
 
   /** The forming bar of a timeframe, or null while its beginning is unknown. */
@@ -114,6 +139,17 @@ export class CandleLadder {
       ]
     }
     return this.#isContinuous ? [] : [{ timeframe: '15m', fromMs: this.#nextOpenMs }]
+  }
+
+  /**
+   * What to ask for so that {@link history} can compare: a frame that was lost without a trace, as
+   * the venue's last word on a bar can be, shows nowhere else. null while nothing was closed.
+   */
+  audit(): HistoryNeed | null {
+    const [first] = this.#recent
+    return first === undefined || !this.#isContinuous
+      ? null
+      : { timeframe: '15m', fromMs: first.openTimeMs }
   }
 
   /**
@@ -167,6 +203,9 @@ export class CandleLadder {
     this.#held = []
     this.#canUndo = false
     this.#isContinuous = false
+    this.#recent = []
+    this.#closed = []
+    this.#closedDropped = 0
   }
 
   /** Everything that {@link restore} needs, as numbers. */
@@ -190,6 +229,13 @@ export class CandleLadder {
       if (!Number.isNaN(this.#nextOpenMs)) this.reset()
       this.#nextOpenMs = first.openTimeMs
     }
+    if (!this.#isConfirmedBy(bars)) {
+      // What was folded on a wrong bar cannot be taken back: it is asked for from the beginning.
+      this.reset()
+      return
+    }
+    // Everything is known, and what came since the question is newer than the answer.
+    if (this.#isContinuous) return
     const wasTraded = this.#open !== null && this.#open.volumeBase > 0
     const begins = bars.some((bar) => bar.openTimeMs === this.#nextOpenMs)
     // A reply without the bar that we saw being traded is not complete, whatever it says of later.
@@ -212,6 +258,18 @@ export class CandleLadder {
     const held = this.#held
     this.#held = []
     for (const { bar, receivedMs } of held) if (receivedMs >= askedAtMs) this.live(bar, receivedMs)
+  }
+
+  /** False when the venue gives a bar otherwise than it was folded, and it was not the last one. */
+  #isConfirmedBy(bars: readonly Bar[]): boolean {
+    for (const bar of bars) {
+      const folded = this.#recent.find(({ openTimeMs }) => openTimeMs === bar.openTimeMs)
+      if (folded === undefined || isSameBar(folded, bar)) continue
+      const isLast = bar.openTimeMs === this.#nextOpenMs - QUARTER_MS
+      if (!isLast || !this.#canUndo) return false
+      this.#revise(bar)
+    }
+    return true
   }
 
   #seed4h(bars: readonly Bar[], askedAtMs: number): void {
@@ -248,6 +306,7 @@ export class CandleLadder {
     this.#fold('15m', bar)
     this.#nextOpenMs = bar.openTimeMs + QUARTER_MS
     this.#open = flatAfter(bar)
+    this.#recent = [...this.#recent, bar].slice(-AUDITED_BARS_MAX)
     for (const timeframe of derivedTimeframes) {
       const longer = this.#aggregates[timeframe].add(bar)
       const last = this.#lastOpenMs[timeframe]
@@ -270,6 +329,10 @@ export class CandleLadder {
   #fold(timeframe: Timeframe, bar: Bar): void {
     this.#load(bar)
     this.#series[timeframe].fold()
+    this.#closed.push({ timeframe, bar })
+    if (this.#closed.length <= CLOSED_BARS_MAX) return
+    this.#closed.shift()
+    this.#closedDropped += 1
   }
 
   #load(bar: Bar): void {
@@ -327,7 +390,18 @@ export class CandleLadder {
       at += STATE_LENGTH
     }
     this.#canUndo = false
+    this.#recent = this.#recent.filter((bar) => bar.openTimeMs < this.#nextOpenMs)
   }
+}
+
+function isSameBar(one: Bar, other: Bar): boolean {
+  return (
+    one.open === other.open &&
+    one.high === other.high &&
+    one.low === other.low &&
+    one.close === other.close &&
+    one.volumeBase === other.volumeBase
+  )
 }
 
 function flatAfter(bar: Bar): Bar {

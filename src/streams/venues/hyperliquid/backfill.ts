@@ -16,6 +16,11 @@ export class Backfill {
   readonly #acknowledged = new Set<string>()
   readonly #tasks = new Map<string, BackfillTask>()
 
+  /** In the order of their acknowledgement. */
+  get acknowledged(): readonly string[] {
+    return [...this.#acknowledged]
+  }
+
   acknowledge(coin: string, nowMs: number): void {
     this.#acknowledged.add(coin)
     this.#tasks.set(coin, { coin, dueMs: nowMs, attempts: 0 })

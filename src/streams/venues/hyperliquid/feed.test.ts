@@ -217,6 +217,20 @@ describe('history', () => {
     },
   )
 
+  test('of bars that were closed is compared once in half an hour, when nothing is missing', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B'] })
+    const fromMs = START_MS - HOUR_MS
+    const run = play(venue, { needs: cold, auditOf: () => ({ timeframe: '15m', fromMs }) })
+    run.advance(20_000)
+    const asked = venue.candleRequests.length
+    run.advance(2 * HOUR_MS)
+    const audits = venue.candleRequests.slice(asked)
+    expect(audits.length).toBeGreaterThanOrEqual(7)
+    expect(audits.length).toBeLessThanOrEqual(9)
+    expect(audits[0]?.body).toMatchObject({ req: { startTime: fromMs } })
+    expect(new Set(audits.map(({ body }) => JSON.stringify(body).slice(0, 50))).size).toBe(2)
+  })
+
   test('a 429 pauses every request for 10 to 60 seconds', () => {
     const venue = new ScriptedVenue({ coins: ['A', 'B', 'C'] })
     let isRefused = false

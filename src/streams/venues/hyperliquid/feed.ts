@@ -23,6 +23,7 @@ import type { Batch } from '../../../domain/event.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
 import type { Runtime } from '../../runtime.ts'
+import { AuditRotation } from './audit-rotation.ts'
 import type { BackfillTask } from './backfill.ts'
 import { Backfill } from './backfill.ts'
 import { decodeDexNames } from './dexes.ts'
@@ -55,6 +56,8 @@ export type FeedOptions = {
    * delivered: what remains needed then is asked for again.
    */
   readonly historyOf: (coin: string, nowMs: number) => readonly HistoryRequest[]
+  /** Which closed bars of a coin the engine wants compared with the venue's own account. */
+  readonly auditOf?: (coin: string) => HistoryRequest | null
   readonly onNotice?: (notice: FeedNotice) => void
   /** Hears everything that the events depend on, before it is taken in. */
   readonly onArrival?: OnArrival
@@ -90,6 +93,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       intake: new Intake({ sockets, onNotice, ...(onArrival && { onArrival }) }),
       roster: new Roster(sockets),
       backfill: new Backfill(),
+      audits: new AuditRotation(runtime.scheduler.now()),
       refresh: new UniverseRefresh(MAIN_DEX),
       quarantine: new Quarantine(),
     }
@@ -111,6 +115,7 @@ type Feed = FeedOptions & {
   readonly intake: Intake
   readonly roster: Roster
   readonly backfill: Backfill
+  readonly audits: AuditRotation
   readonly refresh: UniverseRefresh
   readonly quarantine: Quarantine
 }
@@ -159,7 +164,21 @@ function requestedBatches(feed: Feed): Observable<Batch> {
       const dex = refresh.due(nowMs)
       if (dex !== undefined) return nextUniverse(dex, feed)
       const task = backfill.next(nowMs, roster.dayNotionalUsd)
-      return task === undefined ? EMPTY : history(task, feed)
+      return task === undefined ? audit(feed) : history(task, feed)
+    }),
+  )
+}
+
+/** While nothing is missing: one coin's closed bars, to be compared with what was folded of them. */
+function audit(feed: Feed): Observable<Batch> {
+  const { audits, auditOf, backfill, runtime } = feed
+  const coin = audits.next(backfill.acknowledged, runtime.scheduler.now())
+  const request = coin === undefined ? null : (auditOf?.(coin) ?? null)
+  if (coin === undefined || request === null) return EMPTY
+  return bars(coin, request, feed).pipe(
+    catchError((cause: unknown) => {
+      noteFailure('candleSnapshot', cause, feed)
+      return EMPTY
     }),
   )
 }
@@ -212,7 +231,11 @@ function history(task: BackfillTask, feed: Feed): Observable<Batch> {
     const requests = lacking().toSorted(
       (one, other) => timeframeMs[other.timeframe] - timeframeMs[one.timeframe],
     )
-    return concat(...requests.map((request) => bars(task, request, feed)))
+    return concat(
+      ...requests.map((request) =>
+        defer(() => (backfill.isCurrent(task) ? bars(task.coin, request, feed) : EMPTY)),
+      ),
+    )
   })
   const judgement = defer(() => {
     // The engine takes a batch in as it is published, so it has everything by now. What it still
@@ -235,15 +258,14 @@ function postpone(task: BackfillTask, { backfill, runtime }: Feed): void {
   backfill.postpone(task, runtime.scheduler.now() + delayMs)
 }
 
-function bars(task: BackfillTask, request: HistoryRequest, feed: Feed): Observable<Batch> {
-  const { backfill, info, intake, runtime } = feed
-  const { coin } = task
+function bars(coin: string, request: HistoryRequest, feed: Feed): Observable<Batch> {
+  const { info, intake, runtime } = feed
   const { timeframe, fromMs } = request
   const exchange = info.ask((askedMs) => ({
     type: 'candleSnapshot',
     req: { coin, interval: timeframe, startTime: fromMs, endTime: askedMs },
   }))
-  return defer(() => (backfill.isCurrent(task) ? exchange : EMPTY)).pipe(
+  return exchange.pipe(
     map(({ body, askedMs }) => {
       const arrival = { coin, timeframe, fromMs, askedMs, body }
       const { batch, rows } = accepted(intake.history(arrival, runtime.scheduler.now()))
