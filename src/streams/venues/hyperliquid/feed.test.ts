@@ -217,16 +217,16 @@ describe('history', () => {
     },
   )
 
-  test('of bars that were closed is compared once in half an hour, when nothing is missing', () => {
+  test('of bars that were closed is compared, one coin every ten seconds, when nothing is missing', () => {
     const venue = new ScriptedVenue({ coins: ['A', 'B'] })
     const fromMs = START_MS - HOUR_MS
     const run = play(venue, { needs: cold, auditOf: () => ({ timeframe: '15m', fromMs }) })
     run.advance(20_000)
     const asked = venue.candleRequests.length
-    run.advance(2 * HOUR_MS)
+    run.advance(100_000)
     const audits = venue.candleRequests.slice(asked)
-    expect(audits.length).toBeGreaterThanOrEqual(7)
-    expect(audits.length).toBeLessThanOrEqual(9)
+    expect(audits.length).toBeGreaterThanOrEqual(9)
+    expect(audits.length).toBeLessThanOrEqual(11)
     expect(audits[0]?.body).toMatchObject({ req: { startTime: fromMs } })
     expect(new Set(audits.map(({ body }) => JSON.stringify(body).slice(0, 50))).size).toBe(2)
   })
@@ -351,7 +351,7 @@ describe('a lost socket', () => {
         const delays = run.notices.flatMap((notice) =>
           notice.kind === 'reconnect' && notice.socket === socket ? [notice.delayMs] : [],
         )
-        expect(delays.length).toBeGreaterThan(10)
+        expect(delays.length).toBeGreaterThan(5)
         for (const [index, delayMs] of delays.entries()) {
           expect(delayMs).toBeGreaterThanOrEqual(1_000)
           expect(delayMs).toBeLessThanOrEqual(Math.min(30_000, 1_000 * 2 ** index))
