@@ -185,8 +185,11 @@ export const replayOptions: readonly Option[] = [
     'PERPSCOPE_REPLAY_DOCUMENTS',
     'write the last documents of all coins there, a file for each view',
   ),
-  option('--hash', 'PERPSCOPE_REPLAY_HASH', 'print the SHA-256 of all documents, and nothing else')
-    .conflicts(['coin', 'json']),
+  option(
+    '--hash',
+    'PERPSCOPE_REPLAY_HASH',
+    'print the SHA-256 of all documents, and nothing else',
+  ).conflicts(['coin', 'json']),
   option('--json', 'PERPSCOPE_REPLAY_JSON', 'print the summary as one JSON object'),
 ]
 

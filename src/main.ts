@@ -1,10 +1,20 @@
 #!/usr/bin/env node
 import { Argument, Command } from 'commander'
-import type { ServeOptions, SimulateOptions } from './config.ts'
-import { ConfigError, serveOptions, shared, simulateOptions, version } from './config.ts'
+import type { RecordOptions, ReplayOptions, ServeOptions, SimulateOptions } from './config.ts'
+import {
+  ConfigError,
+  recordOptions,
+  replayOptions,
+  serveOptions,
+  shared,
+  simulateOptions,
+  version,
+} from './config.ts'
 import { OperatingError } from './domain/errors.ts'
 import { printIndicators } from './roles/indicators.ts'
 import { setMaintenance } from './roles/maintenance.ts'
+import { record } from './roles/record.ts'
+import { replay } from './roles/replay.ts'
 import { serve } from './roles/serve.ts'
 import { simulate } from './roles/simulate.ts'
 
@@ -12,6 +22,7 @@ import { simulate } from './roles/simulate.ts'
 const EXIT_CONFIG = 78
 
 const write = (text: string) => process.stdout.write(text)
+const tell = (text: string) => process.stderr.write(text)
 // A reader such as `head` may leave early; that is no failure.
 process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
   if (cause.code === 'EPIPE') process.exit()
@@ -33,6 +44,21 @@ const simulateCommand = program
   .description('run the simulated upstreams; the first line on standard output has their URLs')
   .action((options: SimulateOptions) => simulate(options, write))
 for (const option of simulateOptions) simulateCommand.addOption(option)
+
+const recordCommand = program
+  .command('record')
+  .description(
+    'run an engine without a gateway and record everything that reaches it, until Ctrl-C',
+  )
+  .action((options: RecordOptions) => record(options, write))
+for (const option of recordOptions) recordCommand.addOption(option)
+
+const replayCommand = program
+  .command('replay')
+  .description('run a recording through the engine again, and compare what comes out')
+  .argument('<file>', 'what perpscope record, or serve --record, has written')
+  .action((file: string, options: ReplayOptions) => replay(file, options, { write, tell }))
+for (const option of replayOptions) replayCommand.addOption(option)
 
 program
   .command('indicators')

@@ -1,35 +1,47 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { asyncScheduler } from 'rxjs'
+import type { Logger } from 'pino'
 import type { EngineMessage } from '../link/message.ts'
-import { postJson } from '../streams/http-post.ts'
-import { connectWebSocket } from '../streams/web-socket.ts'
 import type { EngineOptions } from './engine.ts'
 import { startEngine } from './engine.ts'
 import { engineLogger } from './logger.ts'
+import type { FileRecorder, RecordingOptions } from './recorder.ts'
+import { openRecorder } from './recorder.ts'
 import { systemClock } from './system-clock.ts'
+import { systemRuntime } from './system-runtime.ts'
 
 /** Entry of the engine's worker thread. The gateway's thread supervises it. */
 const port = parentPort
 if (port === null) throw new Error('engine-thread runs as a worker only')
 
 const options = workerData as EngineOptions
+const log = engineLogger(options.logLevel)
+const recorded = options.recording && (await openIfUsable(options.recording, log))
 const engine = startEngine(
   options,
-  {
-    clock: systemClock,
-    runtime: {
-      scheduler: asyncScheduler,
-      random: Math.random,
-      connect: connectWebSocket,
-      post: postJson,
-    },
-  },
+  { clock: systemClock, runtime: systemRuntime, recorder: recorded?.recorder },
   (message: EngineMessage) => port.postMessage(message),
-  engineLogger(options.logLevel),
+  log,
 )
 
 port.on('message', (command: unknown) => {
   if (command !== 'stop') return
   engine.stop()
+  // What is still on its way to the disk keeps the thread until it is there.
+  void recorded?.log.close()
   port.close()
 })
+
+/** The engine is there to serve: it goes on without a recording, and says so. */
+async function openIfUsable(
+  recording: RecordingOptions,
+  log: Logger,
+): Promise<FileRecorder | undefined> {
+  const goOnWithout = (cause: unknown) =>
+    log.error({ err: cause }, 'not recorded any more; the engine goes on')
+  try {
+    return await openRecorder(recording, goOnWithout)
+  } catch (cause) {
+    goOnWithout(cause)
+    return undefined
+  }
+}

@@ -42,7 +42,7 @@ export type Recorder = {
   published(documents: readonly Document[], nowMs: number): void
 }
 
-export type StartFacts = {
+type StartFacts = {
   readonly version: string
   readonly sockets: number
   readonly checkpoint: Checkpoint | null

@@ -4,6 +4,7 @@ import { pulse } from '../compute/analyses/pulse/pulse.ts'
 import { analyses } from '../compute/analyses/registry.ts'
 import { Processor } from '../compute/processor.ts'
 import type { Answer, Document, DocumentKey } from '../domain/document.ts'
+import { documentKey } from '../domain/document.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import type { Arrival } from '../streams/venues/hyperliquid/arrival.ts'
 import { Intake } from '../streams/venues/hyperliquid/intake.ts'
@@ -98,6 +99,16 @@ export class Rerun {
   /** Something is missing here. It matters to the entries that follow, up to the next start. */
   lose(): void {
     this.#isLossBefore = true
+  }
+
+  /** The last ones of every coin that was listed at the end. */
+  *documents(): Generator<Document> {
+    for (const { coin } of this.#run?.processor.listings ?? []) {
+      for (const { contract } of analyses) {
+        const document = this.replica.document(documentKey(contract.id, coin))
+        if (document !== undefined) yield document
+      }
+    }
   }
 
   /** @returns the bytes that a reader would have been sent with the last publish. */

@@ -11,8 +11,7 @@ import {
 
 export type FrameLogPiece =
   /** The values of one block, which its writer appended in this order. */
-  | { readonly kind: 'values'; readonly values: readonly unknown[] }
-  | FrameLogLoss
+  { readonly kind: 'values'; readonly values: readonly unknown[] } | FrameLogLoss
 
 /** Blocks are missing here, or were destroyed. `bytes` of the file are of no use, 0 where they are gone. */
 export type FrameLogLoss = {
@@ -96,11 +95,7 @@ function nextBlock(file: OpenFile, fromByte: number): Block | null {
   const stepBytes = SEARCHED_BYTES - BLOCK_MARK.length + 1
   for (let windowAtByte = fromByte; windowAtByte < file.bytes; windowAtByte += stepBytes) {
     const window = readAt(file, windowAtByte, SEARCHED_BYTES)
-    for (
-      let at = window.indexOf(BLOCK_MARK);
-      at !== -1;
-      at = window.indexOf(BLOCK_MARK, at + 1)
-    ) {
+    for (let at = window.indexOf(BLOCK_MARK); at !== -1; at = window.indexOf(BLOCK_MARK, at + 1)) {
       const block = readBlock(file, windowAtByte + at)
       if (block !== null) return block
     }

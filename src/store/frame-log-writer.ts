@@ -58,12 +58,7 @@ export class FrameLogWriter {
   #fileBytes: number
   #isOver = false
 
-  private constructor(
-    path: string,
-    file: FileHandle,
-    fileBytes: number,
-    options: FrameLogOptions,
-  ) {
+  private constructor(path: string, file: FileHandle, fileBytes: number, options: FrameLogOptions) {
     this.#path = path
     this.#file = file
     this.#fileBytes = fileBytes

@@ -27,7 +27,7 @@ const FILE_HEADER_PATTERN = new RegExp(`^${TITLE} (\\d{1,9})\\n`)
 export const BLOCK_MARK = Buffer.from([0x89, 0x50, 0x53, 0x42, 0x0d, 0x0a, 0x1a, 0x0a])
 export const BLOCK_HEADER_BYTES = 24
 /** What is read is believed up to here; a writer's queue is smaller. */
-export const BLOCK_BYTES_MAX = 256 * 1024 * 1024
+const BLOCK_BYTES_MAX = 256 * 1024 * 1024
 
 const FIELD = { sequence: 8, textBytes: 12, payloadBytes: 16, crc: 20 } as const
 

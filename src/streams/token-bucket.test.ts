@@ -28,4 +28,11 @@ describe('token bucket', () => {
     bucket.debit(2, START_MS + 1_500)
     expect(bucket.takeUpTo(3, START_MS + 1_500)).toBe(0)
   })
+
+  test('reserves in order: who comes later waits longer', () => {
+    const bucket = new TokenBucket({ capacity: 2, perMinute: 60 }, START_MS)
+    const waits = Array.from({ length: 5 }, () => bucket.reserve(1, START_MS))
+    expect(waits).toEqual([0, 0, 1_000, 2_000, 3_000])
+    expect(bucket.reserve(1, START_MS + 10_000)).toBe(0)
+  })
 })

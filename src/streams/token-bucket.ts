@@ -25,6 +25,16 @@ export class TokenBucket {
     return Math.max(1, Math.ceil((cost - this.#balance) / this.#perMs))
   }
 
+  /**
+   * Takes a cost for as soon as it can be afforded; who reserves first is served first.
+   * @returns the milliseconds until then
+   */
+  reserve(cost: number, nowMs: number): number {
+    this.#refill(nowMs)
+    this.#balance -= cost
+    return this.#balance >= 0 ? 0 : Math.ceil(-this.#balance / this.#perMs)
+  }
+
   /** Takes what is there, up to `most`, in whole units. */
   takeUpTo(most: number, nowMs: number): number {
     this.#refill(nowMs)

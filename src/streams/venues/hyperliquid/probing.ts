@@ -17,7 +17,7 @@ import {
   timer,
 } from 'rxjs'
 import { OperatingError } from '../../../domain/errors.ts'
-import { admission } from '../../admission.ts'
+import { turn } from '../../admission.ts'
 import { FrameDecoder } from './decode.ts'
 import { Probe } from './quarantine.ts'
 import { PING, PING_PERIOD_MS } from './session.ts'
@@ -78,7 +78,7 @@ function oneProbing(shared: Shared): Observable<never> {
       filter(() => probe.coin === null && quarantine.next(scheduler.now()) === undefined),
     )
     return concat(
-      admission((nowMs) => connections.take(1, nowMs), scheduler),
+      turn((nowMs) => connections.reserve(1, nowMs), scheduler),
       frames.pipe(takeUntil(idle)),
     ).pipe(
       catchError((cause: unknown) => {

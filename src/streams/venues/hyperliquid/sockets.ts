@@ -18,7 +18,7 @@ import {
 import { backOffMs } from '../../../domain/back-off.ts'
 import { OperatingError } from '../../../domain/errors.ts'
 import type { Batch } from '../../../domain/event.ts'
-import { admission } from '../../admission.ts'
+import { turn } from '../../admission.ts'
 import type { Runtime } from '../../runtime.ts'
 import { TokenBucket } from '../../token-bucket.ts'
 import type { Backfill } from './backfill.ts'
@@ -102,7 +102,7 @@ function endless(socket: number, shared: Shared): Observable<Batch> {
       return oneConnection(socket, shared)
     })
     return concat(
-      admission((nowMs) => connections.take(1, nowMs), scheduler),
+      turn((nowMs) => connections.reserve(1, nowMs), scheduler),
       connection,
     ).pipe(
       catchError((cause: unknown) =>

@@ -1,0 +1,374 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { fillDocument } from '../src/api/fill-document.ts'
+import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
+import type { Recorded } from '../src/roles/recording.ts'
+import { documentCrc } from '../src/roles/recording.ts'
+import type { RerunReport } from '../src/roles/rerun.ts'
+import { Rerun } from '../src/roles/rerun.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import { BLOCK_MARK } from '../src/store/frame-log.ts'
+import type { FrameLogPiece } from '../src/store/frame-log-reader.ts'
+import { readFrameLog } from '../src/store/frame-log-reader.ts'
+import { FrameLogWriter } from '../src/store/frame-log-writer.ts'
+import { RecordedEngine } from './support/recorded-engine.ts'
+import { runCommand, until } from './support/service.ts'
+
+const MAIN = join(import.meta.dirname, '../dist/main.js')
+/** Two minutes before bars of every length end. */
+const START_MS = Date.UTC(2026, 0, 1, 11, 58)
+const LATE_MS = 8_000
+
+/**
+ * Two engines in virtual time, the second from the checkpoint of the first. Connections are killed just
+ * before the bars end, and once more while the histories that are asked then are on their way.
+ */
+describe('a recorded engine', () => {
+  let folder: string
+  let path: string
+  let live: RecordedEngine
+  let rerun: Rerun
+  let report: RerunReport
+  let endedMs = 0
+  let restartedMs = 0
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'perpscope-recording-'))
+    path = join(folder, 'log')
+    live = await RecordedEngine.open(folder, path, START_MS)
+    live.start()
+    await live.run(117)
+    live.venue.dropConnections()
+    live.replyDelayMs = LATE_MS
+    await live.run(4)
+    live.venue.dropConnections()
+    await live.run(20)
+    live.replyDelayMs = 0
+    await live.run(59)
+    live.stop()
+    await live.run(10)
+    restartedMs = live.nowMs
+    live.start()
+    await live.run(90)
+    live.stop()
+    endedMs = live.nowMs
+    await live.close()
+    rerun = rerunOf(pieces())
+    report = rerun.report()
+  }, 120_000)
+
+  afterAll(() => rmSync(folder, { recursive: true }))
+
+  const pieces = () => [...readFrameLog(path)]
+  const entries = () => pieces().flatMap(recordedOf)
+
+  test('gives the same documents when it is run again, and again', () => {
+    expect(report).toMatchObject({
+      runs: 2,
+      version: '1.2.3',
+      documents: live.documents.length,
+      publishesCompared: report.publishes,
+      divergence: null,
+      incompleteSinceMs: null,
+      fromMs: START_MS,
+      toMs: endedMs,
+      spanMs: 290_000,
+    })
+    expect(live.documents.length).toBeGreaterThan(4_000)
+    expect(rerunOf(pieces()).report()).toEqual(report)
+  })
+
+  test('was recorded with what makes it hard', () => {
+    const all = entries()
+    const starts = all.flatMap(({ entry }) => (entry.kind === 'start' ? [entry] : []))
+    expect(starts[0]?.checkpoint).toBeNull()
+    expect(starts[1]?.checkpoint?.coins.length).toBeGreaterThan(10)
+    const lostMs = new Map<string, number>()
+    let late = 0
+    for (const { atMs, entry } of all) {
+      if (entry.kind === 'lost') for (const coin of entry.coins) lostMs.set(coin, atMs)
+      if (entry.kind === 'history' && entry.askedMs < (lostMs.get(entry.coin) ?? 0)) late += 1
+    }
+    expect(lostMs.size, 'connections were lost').toBeGreaterThan(10)
+    expect(late, 'histories came after the end of the connection').toBeGreaterThan(0)
+  })
+
+  test('wrote the checksums of what it published', () => {
+    const recorded = entries().flatMap(({ entry }) =>
+      entry.kind === 'publish' ? entry.documents : [],
+    )
+    expect(recorded).toEqual(live.documents.map((document) => documentCrc(document)))
+  })
+
+  test('ends with the answers that its reader would have got', () => {
+    const facts = { nowMs: endedMs, executionMs: 0, coinsAvailable: live.replica.coins().length }
+    expect(rerun.replica.coins()).toEqual(live.replica.coins())
+    let answers = 0
+    for (const document of rerun.documents()) {
+      const held = live.replica.document(document.key)
+      for (const [view, found] of Object.entries(document.views)) {
+        const before = held?.views[view]
+        expect(before?.kind).toBe(found.kind)
+        if (held === undefined || found.kind !== 'answer' || before?.kind !== 'answer') continue
+        expect(rerun.filled(document, found).equals(fillDocument(held, before, facts))).toBe(true)
+        answers += 1
+      }
+    }
+    expect(answers).toBeGreaterThan(100)
+  })
+
+  test('is found to differ from the document on that one changed frame makes another', () => {
+    const all = entries()
+    const at = all.findIndex(
+      ({ atMs, entry }) =>
+        atMs > START_MS + 60_000 &&
+        entry.kind === 'frame' &&
+        entry.text.includes('"channel":"l2Book"') &&
+        entry.text.includes('"coin":"BTC"'),
+    )
+    const { atMs, entry } = all[at] ?? {}
+    if (atMs === undefined || entry?.kind !== 'frame') throw new Error('no book of BTC')
+    // The size of the best bid.
+    const text = entry.text.replace(/"sz":"[^"]*"/, '"sz":"123456"')
+    const { divergence } = reportOf(all.with(at, { atMs, entry: { ...entry, text } }))
+    expect(divergence?.key).toMatch(/^(pulse|spread)\/BTC$/)
+    expect(divergence?.atMs).toBeGreaterThanOrEqual(atMs)
+    expect(divergence?.atMs).toBeLessThanOrEqual(atMs + 1_000)
+  })
+
+  test('is found to differ where an entry is missing that nobody noticed', () => {
+    const all = entries()
+    const at = all.findIndex(
+      ({ atMs, entry }) => atMs > START_MS + 60_000 && entry.kind === 'publish',
+    )
+    expect(reportOf(all.toSpliced(at, 1)).divergence?.atMs).toBeGreaterThan(START_MS + 60_000)
+  })
+
+  test('that was damaged is compared up to there, and again from the next start on', () => {
+    const damaged = join(folder, 'damaged')
+    const bytes = readFileSync(path)
+    const at = bytes.indexOf(BLOCK_MARK, Math.floor(bytes.length / 3)) + 100
+    bytes[at] = (bytes[at] ?? 0) ^ 1
+    writeFileSync(damaged, bytes)
+    const cut = rerunOf([...readFrameLog(damaged)]).report()
+    expect(cut).toMatchObject({ runs: 2, divergence: null })
+    expect(cut.incompleteSinceMs).toBeGreaterThan(START_MS)
+    expect(cut.incompleteSinceMs).toBeLessThan(restartedMs)
+    const wholeMs = (cut.incompleteSinceMs ?? 0) - START_MS + endedMs - restartedMs
+    expect(Math.abs(cut.publishesCompared - wholeMs / 250)).toBeLessThan(4)
+    expect(cut.publishesCompared).toBeLessThan(report.publishesCompared)
+  })
+
+  test('whose start is gone begins with the next one', () => {
+    const damaged = join(folder, 'headless')
+    const bytes = readFileSync(path)
+    const at = bytes.indexOf(BLOCK_MARK) + 50
+    bytes[at] = (bytes[at] ?? 0) ^ 1
+    writeFileSync(damaged, bytes)
+    const headless = rerunOf([...readFrameLog(damaged)]).report()
+    expect(headless).toMatchObject({
+      runs: 1,
+      fromMs: restartedMs,
+      incompleteSinceMs: null,
+      divergence: null,
+    })
+    expect(headless.entriesSkipped).toBeGreaterThan(1_000)
+  })
+})
+
+describe('perpscope record and replay', () => {
+  let folder: string
+  let simulator: ReturnType<typeof launch>
+  let source: string
+  let path: string
+  let recorded: string
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'perpscope-record-'))
+    path = join(folder, 'log')
+    simulator = launch(MAIN, ['simulate', '--weight-per-minute', '60000'], 'pipe')
+    source = (JSON.parse(await firstLineOf(simulator)) as { venue: { http: string } }).venue.http
+    const recording = launch(MAIN, ['record', '--out', path, ...engine('record')], 'pipe')
+    const said = firstLineOf(recording)
+    await untilGrown(path, 2_000_000)
+    await end(recording)
+    recorded = await said
+    expect(recording.exitCode).toBe(0)
+  })
+
+  afterAll(async () => {
+    await end(simulator)
+    rmSync(folder, { recursive: true })
+  })
+
+  const engine = (name: string) => [
+    ...['--source', source, '--data-dir', join(folder, `${name}-data`)],
+    ...['--weight-per-minute', '50000', '--log-level', 'silent'],
+  ]
+
+  test('what an engine was told from a real socket gives again what it published', async () => {
+    expect(recorded).toMatch(/log: \d+ frames, \d+\.\d MB, \d+ coins ready/)
+    const { code, output, errors } = await runCommand(['replay', path, '--json'])
+    expect(errors).toBe('')
+    expect(code).toBe(0)
+    const summary = JSON.parse(output) as Summary
+    expect(summary).toMatchObject({
+      ok: true,
+      runs: 1,
+      first_difference: null,
+      incomplete_since: null,
+      losses: [],
+    })
+    expect(summary.publishes_compared).toBe(summary.publishes)
+    expect(summary.documents).toBeGreaterThan(100)
+    const hashed = await runCommand(['replay', path, '--hash'])
+    expect(hashed.output).toBe(`${summary.sha256}\n`)
+  })
+
+  test('prints one document on standard output, and the summary elsewhere', async () => {
+    const args = ['replay', path, '--coin', 'btc-perp', '--analysis', 'spread']
+    const { code, output, errors } = await runCommand(args)
+    expect(code).toBe(0)
+    expect(JSON.parse(output)).toMatchObject({ coin: 'BTC', meta: { offering: 'service_spread' } })
+    expect(errors).toMatch(/^verdict +equal to what was published/m)
+  })
+
+  test('writes every view of every document', async () => {
+    const target = join(folder, 'documents')
+    const { code } = await runCommand(['replay', path, '--documents', target])
+    expect(code).toBe(0)
+    expect(existsSync(join(target, 'spread/BTC.json'))).toBe(true)
+    const pulse = JSON.parse(readFileSync(join(target, 'pulse/BTC.15m,4h.json'), 'utf8')) as {
+      timeframes: object
+    }
+    expect(Object.keys(pulse.timeframes)).toEqual(['15m', '4h'])
+  })
+
+  test('stops at the instant that is asked', async () => {
+    const whole = JSON.parse((await runCommand(['replay', path, '--json'])).output) as Summary
+    const untilMs = Math.floor((Date.parse(whole.from) + Date.parse(whole.to)) / 2)
+    const args = ['replay', path, '--json', '--until', new Date(untilMs).toISOString()]
+    const half = JSON.parse((await runCommand(args)).output) as Summary
+    expect(half.entries).toBeLessThan(whole.entries)
+    expect(Date.parse(half.to)).toBeLessThanOrEqual(untilMs)
+    expect(half.ok).toBe(true)
+  })
+
+  test('fails, and names the document, where another one was published', async () => {
+    const changed = join(folder, 'changed')
+    const onStopped = () => undefined
+    const writer = await FrameLogWriter.open(changed, {
+      bytesMax: 1e9,
+      clock: systemClock,
+      onStopped,
+    })
+    for (const { atMs, entry } of [...readFrameLog(path)].flatMap(recordedOf)) {
+      const documents = entry.kind === 'publish' ? entry.documents.map((crc) => crc ^ 1) : []
+      writer.append({ atMs, entry: entry.kind === 'publish' ? { ...entry, documents } : entry })
+    }
+    await writer.close()
+    const { code, errors } = await runCommand(['replay', changed, '--json'])
+    expect(code).toBe(1)
+    expect(errors).toMatch(/not what was published: first difference at \d{4}-.*: (pulse|spread)\//)
+  })
+
+  test('ends by itself when the file is as large as it may be', async () => {
+    const full = join(folder, 'full')
+    const args = ['record', '--out', full, '--max-bytes', '300000', ...engine('full')]
+    const { code, errors } = await runCommand(args)
+    expect(code).toBe(0)
+    expect(errors).toContain(`the recording ${full} ends: it has its 300000 bytes`)
+    expect(statSync(full).size).toBeLessThanOrEqual(300_000)
+  })
+
+  test('a service that was killed and started again is recorded in one file', async () => {
+    const log = join(folder, 'service')
+    const args = ['serve', '--payment', 'open', '--port', '0', '--admin-port', '0']
+    const start = () => launch(MAIN, [...args, '--record', log, ...engine('serve')], 'ignore')
+    const first = start()
+    await untilGrown(log, 1_000_000)
+    await end(first, 'SIGKILL')
+    const killedBytes = statSync(log).size
+    const second = start()
+    await untilGrown(log, killedBytes + 1_000_000)
+    await end(second)
+    expect(second.exitCode).toBe(0)
+    const { code, output } = await runCommand(['replay', log, '--json'])
+    expect(code).toBe(0)
+    const summary = JSON.parse(output) as Summary
+    expect(summary).toMatchObject({ ok: true, runs: 2, incomplete_since: null })
+    expect(summary.publishes_compared).toBe(summary.publishes)
+    for (const { at_end } of summary.losses) expect(at_end).toBe(false)
+  })
+
+  test('a service does not start with a file that is no recording', async () => {
+    const diary = join(folder, 'diary')
+    writeFileSync(diary, 'Dear diary')
+    const args = ['serve', '--payment', 'open', '--port', '0', '--admin-port', '0']
+    const { code, errors } = await runCommand([...args, '--record', diary, ...engine('diary')])
+    expect(code).toBe(1)
+    expect(errors).toContain('is not a recording')
+    expect(readFileSync(diary, 'utf8')).toBe('Dear diary')
+  })
+
+  test.each([
+    ['an empty file', '', [], 1, 'is empty'],
+    ['a newer format', 'perpscope recording 7\n', [], 1, 'format 7'],
+    ['nothing but a title', 'perpscope recording 1\n', [], 1, 'holds no start'],
+    ['an unknown analysis', '', ['--coin', 'BTC', '--analysis', 'x'], 78, '--analysis x'],
+    ['an unknown view', '', ['--coin', 'BTC', '--view', '3h'], 78, '--view 3h'],
+    ['an instant without a zone', '', ['--until', '2026-01-01T00:00:00'], 1, '--until'],
+    ['two answers at once', '', ['--hash', '--json'], 1, '--hash'],
+  ])('%s is refused with a reason', async (_what, text, args, exitCode, why) => {
+    const file = join(folder, 'refused')
+    writeFileSync(file, text)
+    const { code, output, errors } = await runCommand(['replay', file, ...args])
+    expect(code).toBe(exitCode)
+    expect(output).toBe('')
+    expect(errors).toContain(why)
+  })
+
+  test('a coin that nobody listed has no document', async () => {
+    const { code, output, errors } = await runCommand(['replay', path, '--coin', 'NOSUCH'])
+    expect(code).toBe(1)
+    expect(output).toBe('')
+    expect(errors).toContain('no coin is called NOSUCH')
+  })
+})
+
+type Summary = {
+  readonly ok: boolean
+  readonly from: string
+  readonly to: string
+  readonly entries: number
+  readonly documents: number
+  readonly publishes: number
+  readonly publishes_compared: number
+  readonly sha256: string
+  readonly losses: readonly { readonly at_end: boolean }[]
+}
+
+async function untilGrown(path: string, bytes: number): Promise<void> {
+  await until(`${path} has ${bytes} bytes`, async () => statSync(path).size >= bytes)
+}
+
+function reportOf(entries: readonly Recorded[]): RerunReport {
+  const rerun = new Rerun()
+  for (const recorded of entries) rerun.take(recorded)
+  return rerun.report()
+}
+
+function rerunOf(pieces: readonly FrameLogPiece[]): Rerun {
+  const rerun = new Rerun()
+  for (const piece of pieces) {
+    if (piece.kind === 'loss') rerun.lose()
+    else for (const recorded of recordedOf(piece)) rerun.take(recorded)
+  }
+  return rerun
+}
+
+function recordedOf(piece: FrameLogPiece): readonly Recorded[] {
+  return piece.kind === 'values' ? (piece.values as readonly Recorded[]) : []
+}
