@@ -1,0 +1,429 @@
+/**
+ * History on disk: a month of 326 coins in blocks (ours) and in rows (the usual way), and how long the
+ * engine's thread is held by each slice of work: `node_modules/.bin/tsx bench/store.ts`. `--quick` is
+ * small and enforces only that what was written is read back.
+ */
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import Database from 'better-sqlite3'
+import Table from 'cli-table3'
+import type { Bar } from '../src/domain/bar.ts'
+import type { FundingRow, HistoryBatch, MarketSample } from '../src/domain/history.ts'
+import { timeframeMs, timeframes } from '../src/domain/timeframe.ts'
+import type { HistorySlice } from '../src/store/history-store.ts'
+import { HistoryStore } from '../src/store/history-store.ts'
+
+const isQuick = process.argv.includes('--quick')
+const COINS = isQuick ? 6 : 326
+const DAYS = isQuick ? 3 : 30
+/** Of the service at work on the full file. */
+const STEADY_MINUTES = isQuick ? 30 : 480
+const SLICE_MS_MAX = 5
+const READ_COINS = isQuick ? 6 : 60
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+const START_MS = Date.UTC(2026, 0, 1)
+const END_MS = START_MS + DAYS * DAY_MS
+const DENSE_MS = 2 * DAY_MS
+
+/** A candidate: it keeps what it is given and gives all of a coin back. */
+type Keeper = {
+  /** `isAll`: at once, also what would better wait for more of its kind. */
+  write(batch: HistoryBatch, nowMs: number, isAll: boolean): void
+  remove(nowMs: number): void
+  read(coin: string): HistoryBatch
+  close(): void
+}
+
+type Measured = {
+  readonly bytes: number
+  readonly steadyMs: number
+  /** What reached the operating system in the steady hours; null where it does not tell. */
+  readonly steadyBytes: number | null
+  readonly readMs: number
+  readonly minute: Stopwatch
+}
+
+type Stopwatch = ReturnType<typeof stopwatch>
+
+const coins = Array.from({ length: COINS }, (_, at) => `C${at}`)
+const folder = mkdtempSync(join(tmpdir(), 'perpscope-bench-'))
+const failures: string[] = []
+const slices: Record<HistorySlice, Stopwatch> = {
+  merged: stopwatch(),
+  copied: stopwatch(),
+  removed: stopwatch(),
+  checked: stopwatch(),
+}
+const opening = stopwatch()
+/** Work without disk or allocation: what it needs at worst, the machine took. */
+const yard = new Uint8Array(1e6)
+const yardstick = stopwatch()
+
+try {
+  report(measured(join(folder, 'blocks.db'), blocks), measured(join(folder, 'rows.db'), rows))
+} finally {
+  rmSync(folder, { recursive: true })
+}
+for (const failure of failures) console.log(`failed: ${failure}`)
+if (failures.length > 0) process.exitCode = 1
+
+function measured(path: string, open: (path: string) => Keeper): Measured {
+  let keeper = open(path)
+  // Day by day, as it comes in life: what is too old goes while the new comes.
+  for (let fromMs = START_MS; fromMs < END_MS; fromMs += DAY_MS) {
+    for (const coin of coins) keeper.write(dayOf(coin, fromMs), fromMs + DAY_MS, true)
+    keeper.remove(fromMs + DAY_MS)
+  }
+  keeper.close()
+  const bytes = statSync(path).size
+  keeper = open(path)
+  const reading = stopwatch()
+  for (const coin of coins.slice(0, READ_COINS)) {
+    let found = emptyBatch()
+    reading.run(() => {
+      found = keeper.read(coin)
+    })
+    const wanted = sumOf(monthOf(coin))
+    if (sumOf(found) !== wanted) failures.push(`${path} gives ${coin} not as it was written`)
+  }
+  const minute = stopwatch()
+  const beforeBytes = bytesWritten()
+  for (let at = 0; at < STEADY_MINUTES; at += 1) {
+    const nowMs = END_MS + at * MINUTE_MS
+    const batch = minuteOf(nowMs)
+    minute.run(() => {
+      keeper.write(batch, nowMs, false)
+      if (nowMs % HOUR_MS === 0) keeper.remove(nowMs)
+    })
+    yardstick.run(() => crc32(yard))
+  }
+  const steadyBytes = beforeBytes === null ? null : (bytesWritten() ?? 0) - beforeBytes
+  keeper.close()
+  return {
+    bytes,
+    steadyMs: minute.totalMs,
+    steadyBytes,
+    readMs: reading.totalMs / READ_COINS,
+    minute,
+  }
+}
+
+function blocks(path: string): Keeper {
+  const onNotice = (notice: object) => failures.push(JSON.stringify(notice))
+  let store = new HistoryStore({ path, onNotice }, END_MS)
+  if (statSync(path).size > 1e6) {
+    store.close(END_MS)
+    opening.run(() => {
+      store = new HistoryStore({ path, onNotice }, END_MS)
+    })
+    // What the filling took is not what the service does.
+    for (const watch of Object.values(slices)) watch.ms.length = 0
+  }
+  return {
+    write(batch, nowMs, isAll) {
+      store.add(batch)
+      steps(store.write(nowMs, isAll))
+      // The check of the whole file, as it goes on beside the work.
+      steps(store.tidy(nowMs))
+    },
+    remove: () => undefined,
+    read: (coin) => ({
+      bars: timeframes.flatMap((timeframe) =>
+        store.bars(coin, timeframe, START_MS).map((bar) => ({ coin, timeframe, bar })),
+      ),
+      samples: store.samples(coin, START_MS, END_MS),
+      fundings: store.fundings(coin, START_MS),
+      droppedRows: 0,
+    }),
+    close() {
+      store.close(END_MS)
+      const { droppedRows } = store.health
+      if (droppedRows > 0) failures.push(`${droppedRows} rows were dropped`)
+    },
+  }
+}
+
+/** Every slice by itself, as the engine runs them. */
+function steps(work: Generator<HistorySlice>): void {
+  for (;;) {
+    const startMs = performance.now()
+    const { done, value } = work.next()
+    if (done) return
+    slices[value].ms.push(performance.now() - startMs)
+  }
+}
+
+/** The usual way: a record a row, its key series and time, with a column for a checksum. */
+function rows(path: string): Keeper {
+  const db = new Database(path)
+  db.pragma('locking_mode = EXCLUSIVE')
+  db.pragma('journal_mode = WAL')
+  db.pragma('synchronous = NORMAL')
+  db.exec(`
+    CREATE TABLE IF NOT EXISTS bar (coin INTEGER, timeframe INTEGER, time INTEGER, o REAL, h REAL, l REAL, c REAL, v REAL, crc INTEGER, PRIMARY KEY (coin, timeframe, time)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS sample (coin INTEGER, time INTEGER, mark REAL, oracle REAL, oi REAL, day REAL, funding REAL, premium REAL, spread REAL, impact REAL, crc INTEGER, PRIMARY KEY (coin, time)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS funding (coin INTEGER, time INTEGER, rate REAL, premium REAL, settled INTEGER, crc INTEGER, PRIMARY KEY (coin, time)) WITHOUT ROWID;
+  `)
+  const putBar = db.prepare('INSERT OR REPLACE INTO bar VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const putSample = db.prepare(
+    'INSERT OR REPLACE INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  )
+  const putFunding = db.prepare('INSERT OR REPLACE INTO funding VALUES (?, ?, ?, ?, ?, ?)')
+  const idOf = (coin: string) => Number(coin.slice(1))
+  const barsOf = db
+    .prepare<[number, number], number[]>(
+      'SELECT time, o, h, l, c, v FROM bar WHERE coin = ? AND timeframe = ? ORDER BY time',
+    )
+    .raw()
+  const samplesOf = db
+    .prepare<[number], number[]>('SELECT * FROM sample WHERE coin = ? ORDER BY time')
+    .raw()
+  const fundingsOf = db
+    .prepare<[number], number[]>('SELECT * FROM funding WHERE coin = ? ORDER BY time')
+    .raw()
+  const thin = db.prepare(
+    `DELETE FROM sample WHERE coin = ? AND time < ? AND time % ${timeframeMs['15m']} <> 0`,
+  )
+  return {
+    write: db.transaction(({ bars, samples, fundings }: HistoryBatch) => {
+      for (const { coin, timeframe, bar } of bars) {
+        const { openTimeMs, open, high, low, close, volumeBase } = bar
+        const series = timeframes.indexOf(timeframe)
+        putBar.run(idOf(coin), series, openTimeMs, open, high, low, close, volumeBase, 4e9)
+      }
+      for (const sample of samples) putSample.run(idOf(sample.coin), ...numbersOf(sample), 4e9)
+      for (const { coin, timeMs, rateHourly, premium } of fundings)
+        putFunding.run(idOf(coin), timeMs, rateHourly, premium, 1, 4e9)
+    }),
+    remove: db.transaction((nowMs: number) => {
+      for (const coin of coins) thin.run(idOf(coin), nowMs - DENSE_MS)
+    }),
+    read: (coin) => ({
+      bars: timeframes.flatMap((timeframe, series) =>
+        barsOf.all(idOf(coin), series).map(([openTimeMs, open, high, low, close, volumeBase]) => ({
+          coin,
+          timeframe,
+          bar: { openTimeMs, open, high, low, close, volumeBase } as Bar,
+        })),
+      ),
+      samples: samplesOf.all(idOf(coin)).map((row) => sampleFrom(coin, row)),
+      fundings: fundingsOf.all(idOf(coin)).map(([, timeMs, rateHourly, premium]) => {
+        return { coin, timeMs, rateHourly, premium, isSettled: true } as FundingRow
+      }),
+      droppedRows: 0,
+    }),
+    close: () => db.close(),
+  }
+}
+
+function report(ours: Measured, usual: Measured): void {
+  const total = coins.reduce((sum, coin) => sum + sumOf(monthOf(coin)), 0)
+  const month = monthOf('C0')
+  const rowCount = COINS * (month.bars.length + month.samples.length + month.fundings.length)
+  console.log(`${COINS} coins, ${DAYS} days, ${rowCount} rows, checksum ${total.toExponential(9)}`)
+  const layouts = new Table({
+    style: { head: [], border: [], compact: true },
+    head: [
+      'layout',
+      'file MB',
+      'bytes a row',
+      'ms a minute',
+      'MB written an hour',
+      'read ms a coin',
+    ],
+  })
+  for (const [name, { bytes, steadyMs, steadyBytes, readMs }] of [
+    ['blocks', ours],
+    ['rows', usual],
+  ] as const) {
+    layouts.push([
+      name,
+      (bytes / 1e6).toFixed(1),
+      (bytes / rowCount).toFixed(0),
+      (steadyMs / STEADY_MINUTES).toFixed(1),
+      steadyBytes === null ? '?' : ((steadyBytes / STEADY_MINUTES) * 60e-6).toFixed(1),
+      readMs.toFixed(2),
+    ])
+  }
+  console.log(layouts.toString())
+
+  const held = new Table({
+    style: { head: [], border: [], compact: true },
+    head: ['ms at a stretch', 'count', 'p50', 'p99', 'p99.9', 'max'],
+  })
+  for (const [name, watch] of [
+    ['open the full file', opening],
+    ['write 16 blocks', slices.merged],
+    ['remove old blocks of 16 coins', slices.removed],
+    ['check a table, or 64 blocks', slices.checked],
+    ['copy 1 MB of log, waits for the disk', slices.copied],
+    ['rows: a minute at once', usual.minute],
+    [`the machine itself: a sum of ${yard.length / 1e6} MB`, yardstick],
+  ] as const) {
+    held.push([
+      name,
+      watch.ms.length,
+      ...[0.5, 0.99, 0.999, 1].map((share) => quantile(watch.ms, share).toFixed(2)),
+    ])
+  }
+  console.log(held.toString())
+
+  goal('rows over blocks, bytes of the file', usual.bytes / ours.bytes, 1)
+  goal('rows over blocks, time to read', usual.readMs / ours.readMs, 2)
+  if (ours.steadyBytes !== null && usual.steadyBytes !== null)
+    goal('rows over blocks, bytes written', usual.steadyBytes / ours.steadyBytes, 2)
+  for (const name of ['merged', 'removed', 'checked'] as const)
+    goal(
+      `${SLICE_MS_MAX} ms over p99.9: ${name}`,
+      SLICE_MS_MAX / quantile(slices[name].ms, 0.999),
+      1,
+    )
+}
+
+function goal(what: string, reached: number, least: number): void {
+  const isReached = reached >= least
+  const word = isReached ? 'pass' : isQuick ? 'not measured' : 'FAIL'
+  console.log(`${word}  ${what}: ${reached.toFixed(2)} (goal ${least})`)
+  if (!isReached && !isQuick) failures.push(what)
+}
+
+function stopwatch() {
+  const ms: number[] = []
+  return {
+    ms,
+    get totalMs() {
+      return ms.reduce((sum, each) => sum + each, 0)
+    },
+    run(task: () => unknown) {
+      const startMs = performance.now()
+      task()
+      ms.push(performance.now() - startMs)
+    },
+  }
+}
+
+function quantile(ms: readonly number[], share: number): number {
+  const sorted = ms.toSorted((one, other) => one - other)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+}
+
+/** What this process handed to write calls so far, where the system counts that. */
+function bytesWritten(): number | null {
+  try {
+    return Number(/^wchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
+  } catch {
+    return null
+  }
+}
+
+/** Everything that is kept of a coin at the end of the month. */
+function monthOf(coin: string): HistoryBatch {
+  return batchOf(coin, START_MS, END_MS)
+}
+
+function dayOf(coin: string, fromMs: number): HistoryBatch {
+  return batchOf(coin, fromMs, fromMs + DAY_MS)
+}
+
+/** Samples a minute apart only where they are still kept at the end. */
+function batchOf(coin: string, fromMs: number, untilMs: number): HistoryBatch {
+  const denseFromMs = Math.min(untilMs, Math.max(fromMs, END_MS - DENSE_MS))
+  const sampleTimes = [
+    ...times(fromMs, denseFromMs, timeframeMs['15m']),
+    ...times(denseFromMs, untilMs, MINUTE_MS),
+  ]
+  return {
+    bars: timeframes.flatMap((timeframe) =>
+      times(fromMs, untilMs, timeframeMs[timeframe]).map((openTimeMs) => ({
+        coin,
+        timeframe,
+        bar: barAt(coin, openTimeMs),
+      })),
+    ),
+    samples: sampleTimes.map((timeMs) => sampleAt(coin, timeMs)),
+    fundings: times(fromMs, untilMs, HOUR_MS).map((timeMs) => fundingAt(coin, timeMs)),
+    droppedRows: 0,
+  }
+}
+
+/** What one minute of the service brings: a sample of every coin, bars and funding when they are due. */
+function minuteOf(timeMs: number): HistoryBatch {
+  const closed = timeframes.filter((timeframe) => timeMs % timeframeMs[timeframe] === 0)
+  return {
+    bars: closed.flatMap((timeframe) =>
+      coins.map((coin) => {
+        return { coin, timeframe, bar: barAt(coin, timeMs - timeframeMs[timeframe]) }
+      }),
+    ),
+    samples: coins.map((coin) => sampleAt(coin, timeMs)),
+    fundings: timeMs % HOUR_MS === 0 ? coins.map((coin) => fundingAt(coin, timeMs)) : [],
+    droppedRows: 0,
+  }
+}
+
+function emptyBatch(): HistoryBatch {
+  return { bars: [], samples: [], fundings: [], droppedRows: 0 }
+}
+
+function times(fromMs: number, untilMs: number, stepMs: number): number[] {
+  const firstMs = Math.ceil(fromMs / stepMs) * stepMs
+  const count = Math.max(0, Math.ceil((untilMs - firstMs) / stepMs))
+  return Array.from({ length: count }, (_, at) => firstMs + at * stepMs)
+}
+
+/** A number with all its digits, as most are. */
+function noise(coin: string, timeMs: number): number {
+  return 1 + Math.sin((timeMs / MINUTE_MS) * 977 + Number(coin.slice(1)) * 7_919) / 50
+}
+
+function barAt(coin: string, openTimeMs: number): Bar {
+  const open = 100 * noise(coin, openTimeMs)
+  const close = 100 * noise(coin, openTimeMs + MINUTE_MS)
+  const [high, low] = [Math.max(open, close) * 1.001, Math.min(open, close) * 0.999]
+  const volumeBase = 1_000 * noise(coin, openTimeMs + 2 * MINUTE_MS)
+  return { openTimeMs, open, high, low, close, volumeBase }
+}
+
+function sampleAt(coin: string, timeMs: number): MarketSample {
+  const value = (at: number) => noise(coin, timeMs + at * MINUTE_MS)
+  return sampleFrom(coin, [
+    0,
+    timeMs,
+    ...[100 * value(0), 100.03 * value(0), 1e5 * value(1), 1e7 * value(2)],
+    ...[1.25e-5 * value(3), 1e-4 * value(4), value(5), 3 * value(6)],
+  ])
+}
+
+/** From coin and time on in the order of the table. */
+function sampleFrom(coin: string, [, timeMs, ...values]: readonly number[]): MarketSample {
+  const [markPrice, oraclePrice, openInterestBase, dayNotionalUsd, ...others] = values
+  const [fundingRateHourly, premium, spreadBps, impactSpreadBps] = others
+  return {
+    ...{ coin, timeMs, markPrice, oraclePrice, openInterestBase, dayNotionalUsd },
+    ...{ fundingRateHourly, premium, spreadBps, impactSpreadBps },
+  } as MarketSample
+}
+
+function fundingAt(coin: string, timeMs: number): FundingRow {
+  const rateHourly = 1.25e-5 * noise(coin, timeMs)
+  return { coin, timeMs, rateHourly, premium: rateHourly * 8, isSettled: true }
+}
+
+function numbersOf({ coin: _, ...numbers }: MarketSample): number[] {
+  return Object.values(numbers).map(Number)
+}
+
+/** In the order in which rows are read, so that sums are equal to the last bit. */
+function sumOf({ bars, samples, fundings }: HistoryBatch): number {
+  let sum = 0
+  for (const { bar } of bars) for (const value of Object.values(bar)) sum += value % 1e6
+  for (const sample of samples) for (const value of numbersOf(sample)) sum += value % 1e6
+  for (const { timeMs, rateHourly, premium } of fundings)
+    sum += (timeMs % 1e6) + rateHourly + (premium ?? 0)
+  return sum
+}

@@ -1,0 +1,129 @@
+import type { ContextEvent, MarketEvent } from '../../domain/event.ts'
+import type { FundingRow, MarketSample } from '../../domain/history.ts'
+import { FUNDING_STEP_MS, SAMPLE_STEP_MS } from '../../domain/history.ts'
+import { LISTINGS_MAX } from '../../domain/listing.ts'
+import type { CoinMarket } from './coin-market.ts'
+import { BOOK_CADENCE_MS, CONTEXT_CADENCE_MS } from './coin-market.ts'
+import { EventGrid } from './event-grid.ts'
+import type { MarketState } from './market-state.ts'
+import { spreadBpsOf } from './quote.ts'
+
+const BPS = 10_000
+
+/**
+ * The estimate of a settlement is read this long before the hour: as long as it is not known to the second
+ * how far the clocks are apart, the first estimate of the next hour must not pass for the last of this.
+ */
+const FUNDING_LEAD_MS = 10_000
+
+/** Minutes that wait for being taken; whoever takes them comes every few seconds. */
+const MINUTES_HELD_MAX = 8
+const SAMPLES_MAX = MINUTES_HELD_MAX * LISTINGS_MAX
+const FUNDINGS_MAX = 2 * LISTINGS_MAX
+
+type Samples = {
+  readonly samples: readonly MarketSample[]
+  readonly fundings: readonly FundingRow[]
+  /** How many more there were that nobody took in time. */
+  readonly dropped: number
+}
+
+/**
+ * Reads every coin's figures at each whole minute of the venue's time, and its funding shortly before each
+ * hour. What was not heard within its cadence is left out: a hole in a history is honest, a repeated
+ * old value is not.
+ */
+export class MarketSampler {
+  readonly #minutes = new EventGrid(SAMPLE_STEP_MS)
+  readonly #settlements = new EventGrid(FUNDING_STEP_MS, FUNDING_LEAD_MS)
+  #samples: MarketSample[] = []
+  #fundings: FundingRow[] = []
+  #dropped = 0
+
+  /** To be called with the first event of a batch before any of it is applied to the market. */
+  observe(event: MarketEvent, market: MarketState): void {
+    // After a subscription the venue repeats trades of long ago.
+    if (event.kind === 'trade') return
+    const minuteMs = this.#minutes.passed(event.timeExchangeMs)
+    if (!Number.isNaN(minuteMs)) {
+      for (const coin of market.coins()) {
+        const sample = sampleOf(coin, minuteMs)
+        if (sample !== null) this.#samples.push(sample)
+      }
+      this.#dropped += cut(this.#samples, SAMPLES_MAX)
+    }
+    const readAtMs = this.#settlements.passed(event.timeExchangeMs)
+    if (!Number.isNaN(readAtMs)) {
+      for (const coin of market.coins()) {
+        const estimate = estimateOf(coin, readAtMs)
+        if (estimate !== null) this.#fundings.push(estimate)
+      }
+      this.#dropped += cut(this.#fundings, FUNDINGS_MAX)
+    }
+  }
+
+  /** What was read since the last call, in that order. */
+  take(): Samples {
+    const taken = { samples: this.#samples, fundings: this.#fundings, dropped: this.#dropped }
+    this.#samples = []
+    this.#fundings = []
+    this.#dropped = 0
+    return taken
+  }
+}
+
+function sampleOf(coin: CoinMarket, timeMs: number): MarketSample | null {
+  const context = freshContext(coin, timeMs)
+  if (context === null) return null
+  const { markPrice, oraclePrice, openInterestBase, dayNotionalUsd } = context
+  const { quote } = coin
+  // A quote tells when it was heard by our clock alone.
+  const ourTimeMs = timeMs + (context.timeReceivedMs - context.timeExchangeMs)
+  const isFresh = quote !== null && isWithin(BOOK_CADENCE_MS, quote.confirmedAtMs, ourTimeMs)
+  return {
+    coin: coin.listing.coin,
+    timeMs,
+    markPrice,
+    oraclePrice,
+    openInterestBase,
+    dayNotionalUsd,
+    fundingRateHourly: context.fundingRateHourly,
+    premium: context.premium,
+    spreadBps: isFresh ? spreadBpsOf(quote) : null,
+    impactSpreadBps: impactSpreadBpsOf(context),
+  }
+}
+
+/** The venue's own record comes from its history of funding; until then this is what is known. */
+function estimateOf(coin: CoinMarket, timeMs: number): FundingRow | null {
+  const context = freshContext(coin, timeMs)
+  if (context === null) return null
+  return {
+    coin: coin.listing.coin,
+    timeMs: timeMs + FUNDING_LEAD_MS,
+    rateHourly: context.fundingRateHourly,
+    premium: null,
+    isSettled: false,
+  }
+}
+
+function freshContext({ context }: CoinMarket, timeMs: number): ContextEvent | null {
+  if (context === null) return null
+  return isWithin(CONTEXT_CADENCE_MS, context.timeExchangeMs, timeMs) ? context : null
+}
+
+/** What was heard after the instant is none of its own either: the clock was put back in between. */
+function isWithin(cadenceMs: number, heardMs: number, timeMs: number): boolean {
+  return heardMs <= timeMs && timeMs - heardMs <= cadenceMs
+}
+
+/** (impact ask - impact bid) / mid, all of one moment. */
+function impactSpreadBpsOf({ impactBid, impactAsk, midPrice }: ContextEvent): number | null {
+  if (impactBid === null || impactAsk === null || midPrice === null) return null
+  return ((impactAsk - impactBid) / midPrice) * BPS
+}
+
+/** Shortens a list to its last rows. @returns how many it lost. */
+function cut(rows: unknown[], rowsMax: number): number {
+  return rows.splice(0, Math.max(0, rows.length - rowsMax)).length
+}

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest'
+import { Processor } from './processor.ts'
+import { BOUNDARY_MS, context, NOW_MS, warmTape } from './testing/tape.ts'
+
+const MINUTE_MS = 60_000
+
+describe('processor', () => {
+  test('hands on the bars of its history and the samples of its minutes, once', () => {
+    const processor = new Processor([], '0.0.0')
+    for (const batch of warmTape('BTC')) processor.process(batch)
+    const minuteMs = BOUNDARY_MS + MINUTE_MS
+    processor.process([confirmed(minuteMs - 2_000)])
+    processor.process([confirmed(minuteMs + 1_000)])
+    const { bars, samples, fundings, droppedRows } = processor.takeHistory()
+    const countOf = (of: string) => bars.filter(({ timeframe }) => timeframe === of).length
+    expect([countOf('15m'), countOf('1h'), countOf('4h')]).toEqual([1_008, 252, 250])
+    expect(new Set(bars.map(({ coin }) => coin))).toEqual(new Set(['BTC']))
+    expect(samples.map(({ coin, timeMs }) => [coin, timeMs])).toEqual([['BTC', minuteMs]])
+    expect(fundings).toEqual([])
+    expect(droppedRows).toBe(0)
+    expect(processor.takeHistory()).toEqual({ bars: [], samples: [], fundings: [], droppedRows: 0 })
+  })
+
+  test('reads its samples before it hears what is later than they are', () => {
+    const processor = new Processor([], '0.0.0')
+    for (const batch of warmTape('BTC')) processor.process(batch)
+    const minuteMs = BOUNDARY_MS + MINUTE_MS
+    processor.process([{ ...confirmed(minuteMs - 2_000), markPrice: 1 }])
+    processor.process([{ ...confirmed(minuteMs), markPrice: 2 }])
+    expect(processor.takeHistory().samples).toEqual([expect.objectContaining({ markPrice: 1 })])
+  })
+
+  test('tells nothing twice after it was restored', () => {
+    const before = new Processor([], '0.0.0')
+    for (const batch of warmTape('BTC')) before.process(batch)
+    const after = new Processor([], '0.0.0')
+    after.restore(before.checkpoint(NOW_MS), NOW_MS)
+    expect(after.takeHistory().bars).toEqual([])
+  })
+})
+
+function confirmed(timeMs: number) {
+  return context('BTC', { timeExchangeMs: timeMs, timeReceivedMs: timeMs })
+}

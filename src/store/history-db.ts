@@ -1,0 +1,241 @@
+import type Database from 'better-sqlite3'
+import type { BlockKind } from './history-block.ts'
+import {
+  BLOCK_BYTES,
+  BLOCK_NUMBERS,
+  blockCrc,
+  blockKey,
+  blockKinds,
+  blockNumber,
+  blockOfKey,
+  COIN_IDS_MAX,
+  emptyBlock,
+  firstKey,
+  KEY_MAX,
+  overlay,
+} from './history-block.ts'
+import { coinCrc, historyMigrations, shardNames, shardOf } from './history-schema.ts'
+import type { OpenedFile } from './sqlite-file.ts'
+import { checkTable, openSqliteFile } from './sqlite-file.ts'
+
+/** Far more than is kept: a file that grows beyond it is a defect, not history. 1 GB. */
+const PAGES_MAX = 262_144
+
+/** Blocks whose checksum one slice of the check reads. */
+const CHECKED_BLOCKS_PER_SLICE = 64
+
+/** Coins whose old blocks one slice removes. */
+const COINS_PER_SLICE = 16
+
+const KINDS: readonly BlockKind[] = Object.values(blockKinds)
+
+/** New rows for one block, NaN but for them. */
+export type Patch = {
+  readonly coin: string
+  readonly kind: BlockKind
+  readonly number: number
+  readonly rows: Float64Array
+}
+
+type StoredBlock = {
+  readonly number: number
+  readonly block: Float64Array
+}
+
+type BlockRow = { readonly key: number; readonly body: Buffer; readonly crc: number }
+
+/** Every block is put together here on its way to the file, one at a time. */
+const merged = emptyBlock()
+const mergedBytes = bytesOf(merged)
+
+type Shard = {
+  readonly name: string
+  readonly get: Database.Statement<[number], BlockRow>
+  readonly range: Database.Statement<[number, number], BlockRow>
+  readonly after: Database.Statement<[number], BlockRow>
+  readonly countOutside: Database.Statement<[number], number>
+  readonly put: Database.Statement<[number, Buffer, number]>
+  readonly remove: Database.Statement<[number, number]>
+}
+
+/**
+ * Blocks of history on disk. Every method may throw what SQLite throws; a transaction that failed has
+ * changed nothing.
+ */
+export class HistoryDb {
+  readonly #db: Database.Database
+  readonly #shards: readonly Shard[]
+  readonly #coinIds = new Map<string, number>()
+  #lastCoinId = 0
+  /** Keys of blocks that are not what was written. */
+  readonly #damaged = new Set<number>()
+  #damagedOtherwise = 0
+
+  private constructor(db: Database.Database, pagesMax: number) {
+    this.#db = db
+    db.pragma(`max_page_count = ${pagesMax}`)
+    // Copying the log into the file waits for the disk, so it is a step of its own.
+    db.pragma('wal_autocheckpoint = 0')
+    checkTable(db, 'coin')
+    this.#shards = shardNames.map((name) => prepareShard(db, name))
+    const coins = db.prepare<[], { id: number; name: string; crc: number }>('SELECT * FROM coin')
+    for (const { id, name, crc } of coins.all()) {
+      if (id <= COIN_IDS_MAX) this.#lastCoinId = Math.max(this.#lastCoinId, id)
+      if (crc === coinCrc(id, name)) this.#coinIds.set(name, id)
+      else this.#damagedOtherwise += 1
+    }
+  }
+
+  /** @throws OperatingError when a file that may be whole cannot be used: busy, full, forbidden. */
+  static open(path: string, nowMs: number, pagesMax = PAGES_MAX): OpenedFile<HistoryDb> {
+    return openSqliteFile(
+      path,
+      {
+        name: 'history',
+        migrations: historyMigrations,
+        isCheckedWhole: false,
+        use: (db) => new HistoryDb(db, pagesMax),
+      },
+      nowMs,
+    )
+  }
+
+  /** Blocks, and names of coins, that were found not to be what was written. They count as never written. */
+  get damaged(): number {
+    return this.#damaged.size + this.#damagedOtherwise
+  }
+
+  /** Blocks of a series from one number to another, ascending; damaged ones are left out. */
+  read(coin: string, kind: BlockKind, fromNumber: number, toNumber: number): StoredBlock[] {
+    const id = this.#coinIds.get(coin)
+    if (id === undefined) return []
+    const [from, to] = [blockKey(id, kind, fromNumber), blockKey(id, kind, toNumber)]
+    const found: StoredBlock[] = []
+    for (const row of this.#shard(id).range.all(from, to)) {
+      if (!this.#isWhole(row)) continue
+      const block = new Float64Array(BLOCK_NUMBERS)
+      bytesOf(block).set(row.body)
+      found.push({ number: row.key - blockKey(id, kind, 0), block })
+    }
+    return found
+  }
+
+  /** Puts new rows over what is there: all of them or none. */
+  merge(patches: readonly Patch[]): void {
+    const added = new Map<string, number>()
+    this.#db.transaction(() => {
+      for (const patch of patches) {
+        const id = this.#idOf(patch.coin, added)
+        const { get, put } = this.#shard(id)
+        const key = blockKey(id, patch.kind, patch.number)
+        const row = get.get(key)
+        if (row !== undefined && this.#isWhole(row)) mergedBytes.set(row.body)
+        else merged.fill(Number.NaN)
+        overlay(merged, patch.kind, patch.rows)
+        put.run(key, mergedBytes, blockCrc(key, mergedBytes))
+      }
+    })()
+    for (const [coin, id] of added) {
+      this.#coinIds.set(coin, id)
+      this.#lastCoinId = id
+    }
+  }
+
+  /** Removes, in slices, the blocks that ended before what is kept of their kind at `nowMs`. */
+  *retain(nowMs: number): Generator<void> {
+    const removeOld = this.#db.transaction((fromId: number, toId: number) => {
+      for (let id = fromId; id <= toId; id += 1) {
+        for (const kind of KINDS) {
+          const first = Math.max(0, blockNumber(kind, nowMs - kind.keptMs))
+          this.#shard(id).remove.run(blockKey(id, kind, 0), blockKey(id, kind, first))
+        }
+      }
+    })
+    for (let id = 1; id <= this.#lastCoinId; id += COINS_PER_SLICE) {
+      removeOld(id, Math.min(id + COINS_PER_SLICE - 1, this.#lastCoinId))
+      yield
+    }
+  }
+
+  /**
+   * Reads everything once, in slices: the structure of every table, then the checksum of every block.
+   * @throws what {@link isDamage} knows, for a structure
+   */
+  *verify(): Generator<void> {
+    for (const [at, shard] of this.#shards.entries()) {
+      checkTable(this.#db, shard.name)
+      this.#damagedOtherwise += shard.countOutside.get(KEY_MAX) ?? 0
+      yield
+      let rows: readonly BlockRow[] = []
+      let lastKey = 0
+      do {
+        rows = shard.after.all(lastKey)
+        lastKey = rows.at(-1)?.key ?? lastKey
+        for (const row of rows)
+          if (!this.#isWhole(row) || !isPlaced(row.key, at)) this.#damaged.add(row.key)
+        yield
+      } while (rows.length === CHECKED_BLOCKS_PER_SLICE)
+    }
+  }
+
+  /** Copies the log into the file. Waits for the disk. */
+  checkpoint(): void {
+    this.#db.pragma('wal_checkpoint(PASSIVE)')
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  /** False, and remembered, for other bytes than were written under this key. */
+  #isWhole({ key, body, crc }: BlockRow): boolean {
+    if (body.byteLength === BLOCK_BYTES && blockCrc(key, body) === crc) return true
+    this.#damaged.add(key)
+    return false
+  }
+
+  #shard(coinId: number): Shard {
+    return this.#shards[shardOf(coinId)] as Shard
+  }
+
+  #idOf(coin: string, added: Map<string, number>): number {
+    const known = this.#coinIds.get(coin) ?? added.get(coin)
+    if (known !== undefined) return known
+    const id = this.#lastCoinId + added.size + 1
+    added.set(coin, id)
+    this.#db
+      .prepare('INSERT INTO coin (id, name, crc) VALUES (?, ?, ?)')
+      .run(id, coin, coinCrc(id, coin))
+    // Whatever a damaged coin has left under this id belongs to nobody.
+    this.#shard(id).remove.run(firstKey(id), firstKey(id + 1))
+    return id
+  }
+}
+
+function prepareShard(db: Database.Database, name: string): Shard {
+  const select = `SELECT key, body, crc FROM ${name}`
+  return {
+    name,
+    get: db.prepare(`${select} WHERE key = ?`),
+    range: db.prepare(`${select} WHERE key BETWEEN ? AND ? ORDER BY key`),
+    after: db.prepare(
+      `${select} WHERE key > ? AND key <= ${KEY_MAX} ORDER BY key LIMIT ${CHECKED_BLOCKS_PER_SLICE}`,
+    ),
+    countOutside: db
+      .prepare<[number], number>(`SELECT count(*) FROM ${name} WHERE key <= 0 OR key > ?`)
+      .pluck(),
+    put: db.prepare(
+      `INSERT INTO ${name} (key, body, crc) VALUES (?, ?, ?) ON CONFLICT (key) DO UPDATE SET body = excluded.body, crc = excluded.crc`,
+    ),
+    remove: db.prepare(`DELETE FROM ${name} WHERE key >= ? AND key < ?`),
+  }
+}
+
+function bytesOf(block: Float64Array): Buffer {
+  return Buffer.from(block.buffer, block.byteOffset, block.byteLength)
+}
+
+function isPlaced(key: number, shard: number): boolean {
+  const place = blockOfKey(key)
+  return place !== null && shardOf(place.coinId) === shard
+}

@@ -1,0 +1,279 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { timeframes } from '../domain/timeframe.ts'
+import type { HistoryNotice } from './history-store.ts'
+import { HistoryStore } from './history-store.ts'
+import {
+  barAt,
+  barBatch,
+  barsFrom,
+  batchOf,
+  fundingAt,
+  START_MS,
+  sampleAt,
+} from './testing/history-rows.ts'
+
+const MINUTE_MS = 60_000
+const QUARTER_MS = 15 * MINUTE_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+const NOW_MS = START_MS + DAY_MS
+
+describe('history store', () => {
+  let folder: string
+  let path: string
+  let notices: HistoryNotice[]
+  let store: HistoryStore
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'perpscope-history-'))
+    path = join(folder, 'deep', 'history.db')
+    notices = []
+    store = open()
+  })
+
+  afterEach(() => {
+    store.close(NOW_MS)
+    rmSync(folder, { recursive: true })
+  })
+
+  test.each(timeframes)(
+    'gives %s bars back, ascending, from the one that was asked for',
+    (timeframe) => {
+      const bars = barsFrom(START_MS, timeframe, 250)
+      store.add(barBatch('BTC', timeframe, bars.toReversed()))
+      reopen()
+      expect(store.bars('BTC', timeframe, 0)).toEqual(bars)
+      expect(store.bars('BTC', timeframe, bars[200]?.openTimeMs ?? 0)).toEqual(bars.slice(200))
+      expect(store.bars('ETH', timeframe, 0), 'of another coin').toEqual([])
+    },
+  )
+
+  test('keeps timeframes and coins apart', () => {
+    store.add(barBatch('BTC', '15m', [barAt(START_MS, 1)]))
+    store.add(barBatch('BTC', '1h', [barAt(START_MS, 2)]))
+    store.add(barBatch('kPEPE', '15m', [barAt(START_MS, 3)]))
+    reopen()
+    expect(store.bars('BTC', '15m', 0)).toEqual([barAt(START_MS, 1)])
+    expect(store.bars('BTC', '1h', 0)).toEqual([barAt(START_MS, 2)])
+    expect(store.bars('kPEPE', '15m', 0)).toEqual([barAt(START_MS, 3)])
+  })
+
+  test('replaces a bar by a later word on it, and no other bar', () => {
+    store.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 3)))
+    write()
+    const revised = barAt(START_MS + QUARTER_MS, 50)
+    store.add(barBatch('BTC', '15m', [revised]))
+    reopen()
+    const [first, , third] = barsFrom(START_MS, '15m', 3)
+    expect(store.bars('BTC', '15m', 0)).toEqual([first, revised, third])
+  })
+
+  test('reads what was not written yet together with what was', () => {
+    store.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 100)))
+    write()
+    store.add(barBatch('BTC', '15m', barsFrom(START_MS + 100 * QUARTER_MS, '15m', 100)))
+    expect(store.bars('BTC', '15m', 0)).toEqual(barsFrom(START_MS, '15m', 200))
+  })
+
+  test('gives samples a minute apart where they are young, a quarter of an hour where they are old', () => {
+    const youngFromMs = START_MS + 10 * DAY_MS
+    const times = [
+      ...Array.from({ length: 120 }, (_, at) => START_MS + at * MINUTE_MS),
+      ...Array.from({ length: 120 }, (_, at) => youngFromMs + at * MINUTE_MS),
+    ]
+    const samples = times.map((timeMs) => sampleAt('BTC', timeMs))
+    store.add(batchOf({ samples }))
+    store.add(barBatch('BTC', '15m', [barAt(youngFromMs)]))
+    write()
+    tidy()
+    const isKept = ({ timeMs }: { timeMs: number }) =>
+      timeMs >= youngFromMs || timeMs % QUARTER_MS === 0
+    expect(store.samples('BTC', 0, Number.POSITIVE_INFINITY)).toEqual(samples.filter(isKept))
+    const [fromMs, toMs] = [START_MS + HOUR_MS, youngFromMs + MINUTE_MS]
+    expect(store.samples('BTC', fromMs, toMs).map(({ timeMs }) => timeMs)).toEqual([
+      ...[0, 15, 30, 45].map((minute) => START_MS + HOUR_MS + minute * MINUTE_MS),
+      youngFromMs,
+      youngFromMs + MINUTE_MS,
+    ])
+  })
+
+  test('keeps what is not known of a sample as null, and a rate of nothing as nothing', () => {
+    const sample = {
+      ...sampleAt('BTC', START_MS),
+      spreadBps: null,
+      fundingRateHourly: 0,
+      premium: 0,
+    }
+    store.add(batchOf({ samples: [sample] }))
+    reopen()
+    expect(store.samples('BTC', START_MS, START_MS)).toEqual([sample])
+  })
+
+  test('puts what the venue settled in the place of an estimate, and never the reverse', () => {
+    store.add(batchOf({ fundings: [0, 1, 2].map((hour) => fundingAt('BTC', hour, false)) }))
+    write()
+    store.addFundings([fundingAt('BTC', 1, true)])
+    write()
+    store.add(batchOf({ fundings: [fundingAt('BTC', 1, false), fundingAt('BTC', 3, false)] }))
+    const expected = [
+      fundingAt('BTC', 0, false),
+      fundingAt('BTC', 1, true),
+      fundingAt('BTC', 2, false),
+      fundingAt('BTC', 3, false),
+    ]
+    expect(store.fundings('BTC', 0), 'read beside the file').toEqual(expected)
+    reopen()
+    expect(store.fundings('BTC', 0), 'read from the file').toEqual(expected)
+    expect(store.fundings('BTC', START_MS + 2 * HOUR_MS)).toEqual(expected.slice(2))
+  })
+
+  test('writes five minutes of samples together, and everything at the end', () => {
+    const minute = (at: number) =>
+      store.add(batchOf({ samples: [sampleAt('BTC', START_MS + (at + 1) * MINUTE_MS)] }))
+    const writtenAfter = [0, 1, 2, 3, 4, 5, 6].map((at) => {
+      minute(at)
+      return write()
+    })
+    expect(writtenAfter.map((slices) => slices > 0)).toEqual([
+      ...[true, false, false, false, false, true, false],
+    ])
+    reopen()
+    expect(store.samples('BTC', 0, Number.POSITIVE_INFINITY)).toHaveLength(7)
+  })
+
+  test('removes what is too old, by the time of the bars and not by that of the clock', () => {
+    store.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 96)))
+    write()
+    tidy(START_MS + 900 * DAY_MS)
+    expect(store.bars('BTC', '15m', 0), 'while no newer bar is there').toHaveLength(96)
+    store.add(barBatch('ETH', '15m', barsFrom(START_MS + 33 * DAY_MS, '15m', 1)))
+    write()
+    tidy()
+    expect(store.bars('BTC', '15m', 0)).toEqual([])
+    expect(store.bars('ETH', '15m', 0)).toHaveLength(1)
+  })
+
+  test('keeps every kind of row for as long as analyses ask for it', () => {
+    const nowMs = START_MS + 100 * DAY_MS
+    const oldest = { '15m': 30 * DAY_MS, '1h': 38 * DAY_MS, '4h': 42 * DAY_MS }
+    for (const timeframe of timeframes)
+      store.add(barBatch('BTC', timeframe, [barAt(nowMs - oldest[timeframe])]))
+    const day = sampleAt('BTC', nowMs - DAY_MS - MINUTE_MS)
+    const month = sampleAt('BTC', nowMs - 30 * DAY_MS)
+    const funding = fundingAt('BTC', 100 * 24 - 720, true)
+    store.add(batchOf({ samples: [month, day], fundings: [funding] }))
+    store.add(barBatch('ETH', '15m', [barAt(nowMs)]))
+    write()
+    tidy()
+    for (const timeframe of timeframes) expect(store.bars('BTC', timeframe, 0)).toHaveLength(1)
+    expect(store.samples('BTC', 0, nowMs)).toEqual([month, day])
+    expect(store.fundings('BTC', 0)).toEqual([funding])
+  })
+
+  test('leaves out and counts a row whose time is not on the grid', () => {
+    store.add(barBatch('BTC', '15m', [barAt(START_MS + 1), barAt(-QUARTER_MS), barAt(START_MS)]))
+    expect(store.bars('BTC', '15m', 0)).toEqual([barAt(START_MS)])
+    expect(store.health).toMatchObject({ state: 'ok', droppedRows: 2 })
+  })
+
+  test('says how many rows were lost on the way to it', () => {
+    store.add(batchOf({ droppedRows: 7 }))
+    expect(store.health.droppedRows).toBe(7)
+  })
+
+  test('degrades when the disk is full, goes on from memory, and recovers when there is room', () => {
+    store.close(NOW_MS)
+    store = open({ pagesMax: 110 })
+    const coins = Array.from({ length: 30 }, (_, at) => `C${at}`)
+    for (const coin of coins) store.add(barBatch(coin, '15m', barsFrom(START_MS, '15m', 96)))
+    write()
+    expect(store.health).toMatchObject({ state: 'ok', sinceMs: NOW_MS })
+    for (const coin of coins)
+      store.add(barBatch(coin, '15m', barsFrom(START_MS + 33 * DAY_MS, '15m', 96)))
+    write(NOW_MS + 5)
+    expect(store.health).toEqual({
+      state: 'degraded',
+      reason: 'SQLITE_FULL: database or disk is full',
+      sinceMs: NOW_MS + 5,
+      droppedRows: 0,
+      damagedBlocks: 0,
+    })
+    const recent = START_MS + 33 * DAY_MS
+    for (const coin of coins)
+      expect(store.bars(coin, '15m', recent)).toEqual(barsFrom(recent, '15m', 96))
+    // Old blocks give their room back.
+    tidy(NOW_MS + 6)
+    write(NOW_MS + 7)
+    expect(store.health).toMatchObject({ state: 'ok', reason: null, sinceMs: NOW_MS + 7 })
+    expect(notices.map(({ kind }) => kind)).toEqual(['degraded', 'recovered'])
+    reopen()
+    for (const coin of coins)
+      expect(store.bars(coin, '15m', 0)).toEqual(barsFrom(recent, '15m', 96))
+  })
+
+  test('loses the oldest rows, counted, when the disk stays full for too long', () => {
+    store.close(NOW_MS)
+    store = open({ pagesMax: 80 })
+    const coins = Array.from({ length: 200 }, (_, at) => `C${at}`)
+    for (let day = 0; day < 50; day += 1) {
+      for (const coin of coins) store.add(barBatch(coin, '15m', [barAt(START_MS + day * DAY_MS)]))
+      write()
+    }
+    const { state, droppedRows } = store.health
+    expect(state).toBe('degraded')
+    const kept = coins.flatMap((coin) => store.bars(coin, '15m', 0)).length
+    expect(droppedRows).toBeGreaterThan(0)
+    expect(kept + droppedRows).toBe(50 * 200)
+    expect(store.bars('C199', '15m', START_MS + 49 * DAY_MS), 'the newest').toHaveLength(1)
+  })
+
+  test('goes on without a file that cannot be used, and takes it when it can be', () => {
+    const busy = join(folder, 'busy', 'history.db')
+    const holder = new HistoryStore({ path: busy, onNotice: () => undefined }, NOW_MS)
+    store.close(NOW_MS)
+    store = open({ path: busy })
+    store.add(barBatch('BTC', '15m', [barAt(START_MS)]))
+    write()
+    expect(store.health).toMatchObject({ state: 'degraded', sinceMs: NOW_MS })
+    expect(store.health.reason).toMatch(/history\.db cannot be used: database is locked/)
+    expect(store.bars('BTC', '15m', 0)).toHaveLength(1)
+    holder.close(NOW_MS)
+    write(NOW_MS + 59_000)
+    expect(store.health.state, 'not at once').toBe('degraded')
+    write(NOW_MS + 60_000)
+    expect(store.health.state).toBe('ok')
+    expect(store.bars('BTC', '15m', 0)).toHaveLength(1)
+  })
+
+  test('does not throw where no file can be', () => {
+    mkdirSync(join(folder, 'taken', 'history.db'), { recursive: true })
+    store.close(NOW_MS)
+    store = open({ path: join(folder, 'taken', 'history.db') })
+    expect(store.health.state).toBe('degraded')
+    expect(readdirSync(join(folder, 'taken'))).toEqual(['history.db'])
+  })
+
+  function open(options: { path?: string; pagesMax?: number } = {}): HistoryStore {
+    return new HistoryStore(
+      { path, onNotice: (notice) => notices.push(notice), ...options },
+      NOW_MS,
+    )
+  }
+
+  function reopen(): void {
+    store.close(NOW_MS)
+    store = open()
+  }
+
+  /** @returns in how many slices. */
+  function write(nowMs = NOW_MS): number {
+    return [...store.write(nowMs)].length
+  }
+
+  function tidy(nowMs = NOW_MS): void {
+    for (const _ of store.tidy(nowMs));
+  }
+})

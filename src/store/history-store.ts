@@ -1,0 +1,300 @@
+import Database from 'better-sqlite3'
+import type { Bar } from '../domain/bar.ts'
+import { OperatingError } from '../domain/errors.ts'
+import type { FundingRow, HistoryBatch, MarketSample, StoreHealth } from '../domain/history.ts'
+import type { Timeframe } from '../domain/timeframe.ts'
+import type { BlockKind } from './history-block.ts'
+import {
+  BLOCK_NUMBER_MAX,
+  blockKinds,
+  blockNumber,
+  emptyBlock,
+  overlay,
+  rowsOf,
+} from './history-block.ts'
+import type { Patch } from './history-db.ts'
+import { HistoryDb } from './history-db.ts'
+import { barKinds, HistoryQueue } from './history-queue.ts'
+import { barOf, fundingOf, sampleOf } from './history-row.ts'
+import { isDamage, setSqliteFileAside } from './sqlite-file.ts'
+
+/** Blocks in one transaction: about a millisecond. */
+const BLOCKS_PER_SLICE = 16
+
+/** Blocks written before the log is copied into the file: 1 MB, so that the copying stays short. */
+const LOGGED_BLOCKS_MAX = 256
+
+/** Slices of the check that one call of `tidy` does; all of it takes some ten calls. */
+const CHECK_SLICES_PER_TURN = 100
+
+/** A file that could not be opened is tried again after so long: a busy one makes the attempt wait. */
+const REOPEN_MS = 60_000
+
+const HOUR_MS = 3_600_000
+
+/** What a slice of work did. `copied` is the one that waits for the disk. */
+export type HistorySlice = 'merged' | 'copied' | 'removed' | 'checked'
+
+export type HistoryNotice =
+  /** The file could not be read any more, and was moved; history begins anew. */
+  | { readonly kind: 'set-aside'; readonly path: string; readonly reason: string }
+  /** So many blocks, since the start, are not what was written. They count as never written. */
+  | { readonly kind: 'damaged'; readonly blocks: number }
+  | { readonly kind: 'degraded'; readonly reason: string }
+  | { readonly kind: 'recovered'; readonly droppedRows: number }
+
+export type HistoryOptions = {
+  readonly path: string
+  readonly onNotice: (notice: HistoryNotice) => void
+  /** Size of the file at most. */
+  readonly pagesMax?: number
+}
+
+/**
+ * Closed bars, market samples and funding, on disk and readable again at once. A disk that is full,
+ * broken or gone stops nothing: what cannot be written waits in memory, and {@link health} says so.
+ * What was written survives a killed process; a power cut may take the last seconds.
+ */
+export class HistoryStore {
+  readonly #options: HistoryOptions
+  readonly #queue = new HistoryQueue()
+  #db: HistoryDb | null = null
+  #nowMs: number
+  /** Why nothing is written for the time being. */
+  #reason: string | null = null
+  #sinceMs: number
+  #reopenAtMs = Number.NEGATIVE_INFINITY
+  #check: Generator<void> | null = null
+  /** Of files that were set aside. */
+  #damagedBefore = 0
+  #damagedKnown = 0
+  #loggedBlocks = 0
+  #retainedHourMs = Number.NaN
+
+  constructor(options: HistoryOptions, nowMs: number) {
+    this.#options = options
+    this.#nowMs = nowMs
+    this.#sinceMs = nowMs
+    this.#open()
+  }
+
+  get health(): StoreHealth {
+    return {
+      state: this.#reason === null ? 'ok' : 'degraded',
+      reason: this.#reason,
+      sinceMs: this.#sinceMs,
+      droppedRows: this.#queue.droppedRows,
+      damagedBlocks: this.#damagedKnown,
+    }
+  }
+
+  /** Takes rows. They can be read from now on, and are on disk after a whole {@link write}. */
+  add(batch: HistoryBatch): void {
+    this.#queue.add(batch)
+  }
+
+  /** Takes the venue's own records of funding, which replace estimates. */
+  addFundings(fundings: readonly FundingRow[]): void {
+    this.#queue.add({ bars: [], samples: [], fundings, droppedRows: 0 })
+  }
+
+  /**
+   * Writes what is due, in slices; the caller decides what happens between two of them. Trouble with the
+   * disk ends it early, and the next call tries again.
+   * @param isAll also the samples that would wait for some more of their minutes
+   */
+  *write(nowMs: number, isAll = false): Generator<HistorySlice> {
+    this.#nowMs = nowMs
+    if (this.#db === null && nowMs >= this.#reopenAtMs) this.#open()
+    const due = this.#queue.due(isAll || this.#reason !== null)
+    for (let at = 0; at < due.length; at += BLOCKS_PER_SLICE) {
+      const patches = due.slice(at, at + BLOCKS_PER_SLICE)
+      if (!this.#attempt((db) => this.#merge(db, patches))) return
+      yield 'merged'
+      yield* this.#copyLongLog()
+    }
+    if (this.#db !== null && this.#reason !== null) this.#recovered()
+  }
+
+  /**
+   * Removes, once an hour, what is too old, and checks, a part with every call, what was in the file at
+   * the start. In slices.
+   */
+  *tidy(nowMs: number): Generator<HistorySlice> {
+    this.#nowMs = nowMs
+    yield* this.#retain()
+    for (let slice = 0; slice < CHECK_SLICES_PER_TURN && this.#check !== null; slice += 1) {
+      const check = this.#check
+      this.#attempt(() => {
+        if (check.next().done) this.#check = null
+      })
+      yield 'checked'
+    }
+  }
+
+  /** Ascending. Bars that are missing or damaged are left out. */
+  bars(coin: string, timeframe: Timeframe, fromMs: number): Bar[] {
+    return this.#rows(coin, barKinds[timeframe], fromMs, Number.POSITIVE_INFINITY, barOf)
+  }
+
+  /** Ascending, both ends included: one a minute for the last two days, one a quarter before. */
+  samples(coin: string, fromMs: number, toMs: number): MarketSample[] {
+    const read = (kind: BlockKind) =>
+      this.#rows(coin, kind, fromMs, toMs, (timeMs, row) => sampleOf(coin, timeMs, row))
+    const dense = read(blockKinds.samples)
+    const known = new Set(dense.map(({ timeMs }) => timeMs))
+    const sparse = read(blockKinds.sparseSamples).filter(({ timeMs }) => !known.has(timeMs))
+    return [...sparse, ...dense].sort((one, other) => one.timeMs - other.timeMs)
+  }
+
+  /** Ascending, at whole hours: what the venue settled where that is known, else its last estimate. */
+  fundings(coin: string, fromMs: number): FundingRow[] {
+    return this.#rows(coin, blockKinds.fundings, fromMs, Number.POSITIVE_INFINITY, (timeMs, row) =>
+      fundingOf(coin, timeMs, row),
+    )
+  }
+
+  /** Writes what is left, if it can, and lets go of the file. */
+  close(nowMs: number): void {
+    for (const _ of this.write(nowMs, true));
+    this.#db?.close()
+    this.#db = null
+  }
+
+  #open(): void {
+    this.#reopenAtMs = this.#nowMs + REOPEN_MS
+    const { path, pagesMax, onNotice } = this.#options
+    try {
+      const { db, setAside, reason } = HistoryDb.open(path, this.#nowMs, pagesMax)
+      this.#db = db
+      this.#check = db.verify()
+      this.#loggedBlocks = 0
+      if (setAside !== null && reason !== null)
+        onNotice({ kind: 'set-aside', path: setAside, reason })
+      this.#noteDamage()
+    } catch (cause) {
+      if (!(cause instanceof OperatingError)) throw cause
+      this.#degraded(reasonOf(cause))
+    }
+  }
+
+  /** Does something with the file. @returns false when the disk, or what is on it, does not allow it. */
+  #attempt(task: (db: HistoryDb) => void): boolean {
+    if (this.#db === null) return false
+    try {
+      task(this.#db)
+      this.#noteDamage()
+      return true
+    } catch (cause) {
+      if (isDamage(cause)) this.#beginAnew(cause.message)
+      else if (cause instanceof Database.SqliteError) this.#degraded(reasonOf(cause))
+      else throw cause
+      return false
+    }
+  }
+
+  /** What waits in memory is written to the new file. */
+  #beginAnew(reason: string): void {
+    const { path, onNotice } = this.#options
+    this.#damagedBefore += this.#db?.damaged ?? 0
+    this.#db?.close()
+    this.#db = null
+    this.#check = null
+    try {
+      onNotice({ kind: 'set-aside', path: setSqliteFileAside(path, this.#nowMs), reason })
+      this.#open()
+    } catch (cause) {
+      if (!(cause instanceof Error && 'syscall' in cause)) throw cause
+      this.#degraded(`${reason}, and it cannot be moved: ${cause.message}`)
+    }
+  }
+
+  #merge(db: HistoryDb, patches: readonly Patch[]): void {
+    db.merge(patches)
+    this.#queue.remove(patches)
+    this.#loggedBlocks += patches.length
+  }
+
+  *#copyLongLog(): Generator<HistorySlice> {
+    if (this.#loggedBlocks < LOGGED_BLOCKS_MAX) return
+    this.#attempt((db) => {
+      db.checkpoint()
+      this.#loggedBlocks = 0
+    })
+    yield 'copied'
+  }
+
+  /** By the venue's time, which is the bars': a clock of ours that jumps must not delete anything. */
+  *#retain(): Generator<HistorySlice> {
+    const newestMs = this.#queue.newestBarEndMs
+    const hourMs = Math.floor(newestMs / HOUR_MS) * HOUR_MS
+    if (this.#db === null || Number.isNaN(hourMs) || hourMs === this.#retainedHourMs) return
+    const removal = this.#db.retain(newestMs)
+    let isDone = false
+    while (!isDone) {
+      const isPossible = this.#attempt(() => {
+        isDone = removal.next().done === true
+        this.#loggedBlocks += BLOCKS_PER_SLICE
+      })
+      if (!isPossible) return
+      yield 'removed'
+      yield* this.#copyLongLog()
+    }
+    this.#retainedHourMs = hourMs
+  }
+
+  #rows<Row>(
+    coin: string,
+    kind: BlockKind,
+    fromMs: number,
+    toMs: number,
+    rowOf: (timeMs: number, row: Float64Array) => Row,
+  ): Row[] {
+    const blocks = new Map<number, Float64Array>()
+    const first = Math.max(0, blockNumber(kind, fromMs))
+    const last = Math.min(BLOCK_NUMBER_MAX, blockNumber(kind, toMs))
+    this.#attempt((db) => {
+      for (const { number, block } of db.read(coin, kind, first, last)) blocks.set(number, block)
+    })
+    for (const patch of this.#queue.waiting(coin, kind)) {
+      if (patch.number < first || patch.number > last) continue
+      const block = blocks.get(patch.number) ?? emptyBlock()
+      overlay(block, kind, patch.rows)
+      blocks.set(patch.number, block)
+    }
+    const rows: Row[] = []
+    for (const [number, block] of [...blocks].sort(([one], [other]) => one - other)) {
+      for (const [timeMs, row] of rowsOf(block, kind, number)) {
+        if (timeMs >= fromMs && timeMs <= toMs) rows.push(rowOf(timeMs, row))
+      }
+    }
+    return rows
+  }
+
+  #noteDamage(): void {
+    const blocks = this.#damagedBefore + (this.#db?.damaged ?? 0)
+    if (blocks === this.#damagedKnown) return
+    this.#damagedKnown = blocks
+    this.#options.onNotice({ kind: 'damaged', blocks })
+  }
+
+  #degraded(reason: string): void {
+    if (this.#reason === null) {
+      this.#sinceMs = this.#nowMs
+      this.#options.onNotice({ kind: 'degraded', reason })
+    }
+    this.#reason = reason
+  }
+
+  #recovered(): void {
+    this.#reason = null
+    this.#sinceMs = this.#nowMs
+    this.#options.onNotice({ kind: 'recovered', droppedRows: this.#queue.droppedRows })
+  }
+}
+
+function reasonOf(error: Error): string {
+  const { cause } = error
+  const why = cause instanceof Error ? `${error.message}: ${cause.message}` : error.message
+  return error instanceof Database.SqliteError ? `${error.code}: ${why}` : why
+}

@@ -1,0 +1,161 @@
+import { mkdirSync, renameSync } from 'node:fs'
+import { dirname } from 'node:path'
+import Database from 'better-sqlite3'
+import { OperatingError } from '../domain/errors.ts'
+
+/** A predecessor that is just exiting may still hold the lock. */
+const LOCK_WAIT_MS_MAX = 500
+
+const DAMAGED = 'file_damaged'
+
+/** How one kind of file is opened, and what makes it this kind. */
+export type FileKind<Opened> = {
+  /** For errors: `<name>_unusable`. */
+  readonly name: string
+  /**
+   * Step n brings a file from schema version n to n + 1, from an empty one on. A step that was
+   * released is never changed.
+   */
+  readonly migrations: readonly ((db: Database.Database) => void)[]
+  /** Whether to read every page before trusting the file, which takes a second per 100 MB cold. */
+  readonly isCheckedWhole: boolean
+  readonly use: (db: Database.Database) => Opened
+}
+
+export type OpenedFile<Opened> = {
+  readonly db: Opened
+  /** Where a damaged file, or one of another schema, was moved; null where there was none. */
+  readonly setAside: string | null
+  /** Why it was moved. */
+  readonly reason: string | null
+}
+
+/**
+ * Opens a database that only this process may use: the lock is exclusive, so that two do not overwrite
+ * each other. What is of no use to anybody is moved out of the way, and a new file begun.
+ * @throws OperatingError when a file that may be whole cannot be used: busy, full, forbidden.
+ */
+export function openSqliteFile<Opened>(
+  path: string,
+  kind: FileKind<Opened>,
+  nowMs: number,
+): OpenedFile<Opened> {
+  try {
+    mkdirSync(dirname(path), { recursive: true })
+    const found = openChecked(path, kind)
+    if ('db' in found) return { ...found, setAside: null, reason: null }
+    const setAside = setSqliteFileAside(path, nowMs)
+    const fresh = openChecked(path, kind)
+    if ('db' in fresh) return { ...fresh, setAside, reason: found.reason }
+    throw new OperatingError(`${kind.name}_unusable`, `a new ${path} is unusable: ${fresh.reason}`)
+  } catch (cause) {
+    if (cause instanceof OperatingError) throw cause
+    throw new OperatingError(`${kind.name}_unusable`, `the ${kind.name} ${path} cannot be used`, {
+      cause,
+    })
+  }
+}
+
+/** Moves a closed file away, with what belongs to it. @returns its new path. */
+export function setSqliteFileAside(path: string, nowMs: number): string {
+  const target = `${path}.corrupt-${nowMs}`
+  for (const suffix of ['', '-wal', '-shm']) {
+    try {
+      renameSync(path + suffix, target + suffix)
+    } catch (cause) {
+      if (!isMissing(cause)) throw cause
+    }
+  }
+  return target
+}
+
+/** Checks the structure of one table. @throws what {@link isDamage} knows. */
+export function checkTable(db: Database.Database, table: string): void {
+  const verdict = db.pragma(`quick_check(${table})`, { simple: true })
+  if (verdict !== 'ok') throw new OperatingError(DAMAGED, `quick_check: ${String(verdict)}`)
+}
+
+/** Whether the bytes of a file contradict each other. */
+export function isDamage(cause: unknown): cause is Error {
+  if (cause instanceof OperatingError) return cause.code === DAMAGED
+  return hasCode(cause, /^SQLITE_(CORRUPT|NOTADB)/)
+}
+
+function hasCode(cause: unknown, code: RegExp): cause is Error {
+  return cause instanceof Database.SqliteError && code.test(cause.code)
+}
+
+/** @returns what was opened, or why what the file holds is of no use to anybody. */
+function openChecked<Opened>(
+  path: string,
+  { migrations, isCheckedWhole, use }: FileKind<Opened>,
+): { readonly db: Opened } | { readonly reason: string } {
+  let db: Database.Database | undefined
+  try {
+    db = new Database(path, { timeout: LOCK_WAIT_MS_MAX })
+    db.pragma('locking_mode = EXCLUSIVE')
+    db.pragma('journal_mode = WAL')
+    // A killed process loses nothing under NORMAL; a power cut loses the last seconds, not the file.
+    db.pragma('synchronous = NORMAL')
+    const reason = fault(db, migrations, isCheckedWhole)
+    if (reason === null) return { db: use(db) }
+    db.close()
+    return { reason }
+  } catch (cause) {
+    db?.close()
+    // Nothing that is asked of it here can be an error of ours: an intact file understands it.
+    if (isDamage(cause) || hasCode(cause, /^SQLITE_ERROR$/)) return { reason: cause.message }
+    throw cause
+  }
+}
+
+/** Brings the schema up to date. @returns what is wrong with the file, or null. */
+function fault(
+  db: Database.Database,
+  migrations: FileKind<unknown>['migrations'],
+  isCheckedWhole: boolean,
+): string | null {
+  const version = schemaVersion(db)
+  if (version < 0 || version > migrations.length) return `schema version ${version}`
+  const expected = expectedSchemas(migrations)
+  if (schemaOf(db) !== expected[version]) return `not the schema of version ${version}`
+  for (const [step, migrate] of migrations.entries()) {
+    if (step < version) continue
+    db.transaction(() => {
+      migrate(db)
+      db.pragma(`user_version = ${step + 1}`)
+    })()
+  }
+  if (!isCheckedWhole) return null
+  const verdict = db.pragma('quick_check', { simple: true })
+  return verdict === 'ok' ? null : `quick_check: ${String(verdict)}`
+}
+
+export function schemaVersion(db: Database.Database): number {
+  return Number(db.pragma('user_version', { simple: true }))
+}
+
+/** The schema's own text after each step: what the file says of itself is checked against it. */
+function expectedSchemas(migrations: FileKind<unknown>['migrations']): readonly string[] {
+  const db = new Database(':memory:')
+  const schemas = [schemaOf(db)]
+  for (const migrate of migrations) {
+    migrate(db)
+    schemas.push(schemaOf(db))
+  }
+  db.close()
+  return schemas
+}
+
+function schemaOf(db: Database.Database): string {
+  const rows = db
+    .prepare<[], { type: string; name: string; sql: string | null }>(
+      'SELECT type, name, sql FROM sqlite_schema ORDER BY type, name',
+    )
+    .all()
+  return rows.map(({ type, name, sql }) => `${type} ${name} ${sql}`).join('\n')
+}
+
+function isMissing(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
+}

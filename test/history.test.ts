@@ -1,0 +1,197 @@
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Processor } from '../src/compute/processor.ts'
+import type { Bar } from '../src/domain/bar.ts'
+import type { Clock } from '../src/domain/clock.ts'
+import { timeframeMs, timeframes } from '../src/domain/timeframe.ts'
+import type { RunningEngine } from '../src/roles/engine.ts'
+import { startEngine } from '../src/roles/engine.ts'
+import { catalog } from '../src/simulator/market/catalog.ts'
+import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
+import type { Market } from '../src/simulator/market/market.ts'
+import { modelCoins } from '../src/simulator/market/seeded-market.ts'
+import { CheckpointDb } from '../src/store/checkpoint-db.ts'
+import type { HistoryNotice } from '../src/store/history-store.ts'
+import { HistoryStore } from '../src/store/history-store.ts'
+import { VirtualVenue } from './support/virtual-venue.ts'
+
+const MINUTE_MS = 60_000
+const QUARTER_MS = 15 * MINUTE_MS
+/** Opens a bar of every timeframe, and settles funding. */
+const BOUNDARY_MS = Date.UTC(2026, 0, 1, 12)
+/** The engine writes every ten seconds: then at 5 s after every boundary, when bars have just closed. */
+const START_MS = BOUNDARY_MS - 5 * MINUTE_MS + 5_000
+const END_MS = BOUNDARY_MS + 17 * MINUTE_MS
+/** ZEC's funding is not at the floor then. */
+const COINS = ['BTC', 'ETH', 'kPEPE', 'ZEC']
+const FILES = ['engine.db', 'engine.db-wal', 'history.db', 'history.db-wal']
+
+/** An engine that runs past a boundary of all timeframes, in virtual time, on a venue where nothing goes wrong. */
+describe('the history of an engine', () => {
+  let folder: string
+  let market: Market
+  let store: HistoryStore
+  const notices: HistoryNotice[] = []
+  /** Copies of the files as a SIGKILL at that instant would leave them. */
+  const copies: string[] = []
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'perpscope-engine-history-'))
+    const model = modelCoins(7, START_MS)
+    market = new CoinMarkets({
+      clockShiftMs: 0,
+      coins: catalog.filter(([coin]) => COINS.includes(coin)).map((row) => model.ofCatalog(row)),
+      newCoin: model.ofListing,
+    })
+    const virtual = new VirtualVenue(market, START_MS)
+    const dataDir = join(folder, 'engine')
+    const engine = start(virtual, dataDir)
+    for (let atMs = BOUNDARY_MS + 4_900; atMs < BOUNDARY_MS + 5_300; atMs += 10) {
+      virtual.runUntil(atMs)
+      copies.push(copyOf(dataDir, join(folder, `copy-${atMs}`)))
+    }
+    virtual.runUntil(END_MS)
+    expect(engine.storeHealth()).toEqual({
+      state: 'ok',
+      reason: null,
+      sinceMs: START_MS,
+      droppedRows: 0,
+      damagedBlocks: 0,
+    })
+    engine.stop()
+    store = open(dataDir)
+  })
+
+  afterAll(() => {
+    store?.close(END_MS)
+    rmSync(folder, { recursive: true })
+  })
+
+  test('has every closed bar as the venue has it', () => {
+    for (const coin of COINS) {
+      for (const timeframe of timeframes) {
+        const bars = store.bars(coin, timeframe, 0)
+        const stepMs = timeframeMs[timeframe]
+        const lastMs = Math.floor(END_MS / stepMs) * stepMs - stepMs
+        expect(bars.at(-1)?.openTimeMs, `${coin} ${timeframe}`).toBe(lastMs)
+        const fromMs = bars[0]?.openTimeMs ?? Number.NaN
+        const truth = market.candles(coin, timeframe, { fromMs, untilMs: lastMs + 1 }, END_MS)
+        expect(bars.map(rounded), `${coin} ${timeframe}`).toEqual(truth.map(rounded))
+      }
+    }
+  })
+
+  test('has a sample of every minute, none of it older than it may be', () => {
+    for (const coin of COINS) {
+      const samples = store.samples(coin, 0, END_MS)
+      const firstMs = samples[0]?.timeMs ?? Number.NaN
+      expect(firstMs).toBeLessThanOrEqual(BOUNDARY_MS - 3 * MINUTE_MS)
+      expect(samples.map(({ timeMs }) => timeMs)).toEqual(
+        Array.from({ length: samples.length }, (_, at) => firstMs + at * MINUTE_MS),
+      )
+      expect(samples.at(-1)?.timeMs).toBe(END_MS)
+      for (const sample of samples) {
+        const heard = Array.from({ length: 151 }, (_, at) =>
+          market.context(coin, sample.timeMs - at * 100),
+        )
+        const marks = heard.map((context) => context?.markPrice ?? Number.NaN)
+        expect(sample.markPrice).toBeGreaterThanOrEqual(Math.min(...marks))
+        expect(sample.markPrice).toBeLessThanOrEqual(Math.max(...marks))
+        expect(sample.spreadBps).toBeGreaterThan(0)
+      }
+    }
+  })
+
+  test('has funding that is the last estimate, close to what was settled', () => {
+    for (const coin of COINS) {
+      const estimates = store.fundings(coin, 0)
+      expect(estimates.map(({ timeMs, isSettled }) => [timeMs, isSettled])).toEqual([
+        [BOUNDARY_MS, false],
+      ])
+      const range = { fromMs: BOUNDARY_MS, untilMs: END_MS }
+      const settled = market.fundingHistory(coin, range, END_MS, 1)[0]?.fundingRateHourly
+      expect(estimates[0]?.rateHourly).toBeCloseTo(settled ?? Number.NaN, 9)
+    }
+    expect(store.fundings('ZEC', 0)[0]?.rateHourly).toBeLessThan(0)
+  })
+
+  test('lacks no bar that a checkpoint knows, whenever the engine was killed', () => {
+    let knowing = 0
+    for (const copy of copies) {
+      const { db } = CheckpointDb.open(join(copy, 'engine.db'), END_MS)
+      const checkpoint = db.load()
+      db.close()
+      expect(checkpoint, 'the copy was made long after the first one').not.toBeNull()
+      if (checkpoint === null) continue
+      const processor = new Processor([], '0.0.0')
+      processor.restore(checkpoint, BOUNDARY_MS + 5_000)
+      const history = open(copy)
+      for (const coin of COINS) {
+        const need = processor.historyOf(coin, BOUNDARY_MS + 5_000)[0]?.fromMs ?? Number.NaN
+        if (need === BOUNDARY_MS) knowing += 1
+        const last = history.bars(coin, '15m', 0).at(-1)?.openTimeMs ?? Number.NaN
+        expect(last + QUARTER_MS, `${copy} ${coin}`).toBeGreaterThanOrEqual(need)
+      }
+      history.close(END_MS)
+    }
+    expect(knowing, 'some checkpoints know the last bar, others do not').toBeGreaterThan(0)
+    expect(knowing).toBeLessThan(copies.length * COINS.length)
+    expect(notices).toEqual([])
+  })
+
+  function open(dataDir: string): HistoryStore {
+    const path = join(dataDir, 'history.db')
+    return new HistoryStore({ path, onNotice: (notice) => notices.push(notice) }, END_MS)
+  }
+})
+
+/** A volume that is a sum differs in its last digit with the order of the addends. */
+function rounded({ openTimeMs, open, high, low, close, volumeBase }: Bar): Bar {
+  return { openTimeMs, open, high, low, close, volumeBase: Number(volumeBase.toPrecision(12)) }
+}
+
+function start(virtual: VirtualVenue, dataDir: string): RunningEngine {
+  return startEngine(
+    {
+      venue: { wsUrl: 'ws://venue', infoUrl: 'http://venue' },
+      weightPerMinute: 1_000,
+      dexes: [],
+      dataDir,
+      version: '0.0.0',
+      logLevel: 'silent',
+    },
+    { clock: clockOf(virtual), runtime: virtual.runtime() },
+    () => undefined,
+    pino({ level: 'silent' }),
+  )
+}
+
+function clockOf({ scheduler }: VirtualVenue): Clock {
+  const after: Clock['after'] = (delayMs, task) => {
+    const waiting = scheduler.schedule(task, delayMs)
+    return () => waiting.unsubscribe()
+  }
+  return {
+    nowMs: () => scheduler.now(),
+    after,
+    every: (periodMs, task) => {
+      const again = () => {
+        cancel = after(periodMs, again)
+        task()
+      }
+      let cancel = after(periodMs, again)
+      return () => cancel()
+    },
+  }
+}
+
+function copyOf(dataDir: string, copy: string): string {
+  mkdirSync(copy)
+  for (const file of FILES) {
+    if (existsSync(join(dataDir, file))) copyFileSync(join(dataDir, file), join(copy, file))
+  }
+  return copy
+}
