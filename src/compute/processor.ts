@@ -2,12 +2,14 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Document } from '../domain/document.ts'
 import { documentKey } from '../domain/document.ts'
 import type { Batch, FeedStatusEvent } from '../domain/event.ts'
+import type { ClosedBar, HistoryBatch } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
 import { LISTINGS_MAX } from '../domain/listing.ts'
 import type { Analysis, Rendering } from './analysis.ts'
 import { PulsePool } from './indicators/pulse-series.ts'
 import type { HistoryNeed } from './market/candle-ladder.ts'
 import type { CoinMarket } from './market/coin-market.ts'
+import { MarketSampler } from './market/market-sampler.ts'
 import { MarketState } from './market/market-state.ts'
 
 const SERIES_PER_COIN = 3
@@ -22,6 +24,7 @@ export const PUBLISH_PERIOD_MS = 1_000
  */
 export class Processor {
   readonly #market = new MarketState(new PulsePool(LISTINGS_MAX * SERIES_PER_COIN))
+  readonly #sampler = new MarketSampler()
   readonly #analyses: readonly Analysis[]
   readonly #engineVersion: string
   /** Coins to render again, per analysis. */
@@ -45,6 +48,8 @@ export class Processor {
   }
 
   process(batch: Batch): void {
+    const [first] = batch
+    if (first !== undefined) this.#sampler.observe(first, this.#market)
     for (const event of batch) {
       const coin = this.#market.apply(event)
       if (event.kind === 'universe') this.#admit()
@@ -55,6 +60,11 @@ export class Processor {
   /** Which past bars must be asked of the venue for a coin. */
   historyOf(coin: string, nowMs: number): readonly HistoryNeed[] {
     return this.#market.coin(coin)?.ladder.needs(nowMs) ?? []
+  }
+
+  /** Which closed bars of a coin are to be compared with the venue's own account of them. */
+  auditOf(coin: string): HistoryNeed | null {
+    return this.#market.coin(coin)?.ladder.audit() ?? null
   }
 
   /** Renders what changed among this call's share of the coins. */
@@ -74,9 +84,23 @@ export class Processor {
     }
   }
 
-  checkpoint(): Checkpoint {
+  /** What became history since the last call. A checkpoint of now knows no bar that is not in it. */
+  takeHistory(): HistoryBatch {
+    const { samples, fundings, dropped } = this.#sampler.take()
+    const bars: ClosedBar[] = []
+    let droppedRows = dropped
+    for (const { listing, ladder } of this.#market.coins()) {
+      const closed = ladder.takeClosed()
+      for (const { timeframe, bar } of closed.bars)
+        bars.push({ coin: listing.coin, timeframe, bar })
+      droppedRows += closed.dropped
+    }
+    return { bars, samples, fundings, droppedRows }
+  }
+
+  checkpoint(nowMs: number): Checkpoint {
     const coins = new Map<string, Float64Array>()
-    for (const coin of this.#market.coins()) coins.set(coin.listing.coin, coin.save())
+    for (const coin of this.#market.coins()) coins.set(coin.listing.coin, coin.save(nowMs))
     return { version: this.#version, listings: this.#market.listings, coins }
   }
 
@@ -90,8 +114,8 @@ export class Processor {
       },
     ])
     // A coin that another version saved warms up from the venue instead.
-    for (const [name, saved] of checkpoint.coins) this.#market.coin(name)?.restore(saved)
-    this.#version = checkpoint.version
+    for (const [name, saved] of checkpoint.coins) this.#market.coin(name)?.restore(saved, nowMs)
+    this.#version = checkpoint.version + UNSAVED_VERSIONS
   }
 
   #rendering(analysis: Analysis, coin: CoinMarket, nowMs: number, snapshotId: string): Rendering {
@@ -123,3 +147,5 @@ export class Processor {
 }
 
 const VERSIONS_PER_MS = 1_000
+/** More than are given between two checkpoints, of which the last one may not have been written. */
+const UNSAVED_VERSIONS = 60_000 * VERSIONS_PER_MS

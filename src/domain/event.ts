@@ -3,8 +3,9 @@ import type { Listing } from './listing.ts'
 import type { Timeframe } from './timeframe.ts'
 
 /**
- * Every event carries both clocks: when it happened at the venue, and when it reached us. Where the
- * venue sends no time, the receive time stands for both.
+ * Every event carries both clocks: when it happened, by the venue's, and when it reached us, by ours;
+ * for one that was held up, when it would have. Where the venue sends no time, the second stands for the
+ * first, set to the venue's clock where the two are apart, and 0 while that is not known.
  */
 type Stamped = {
   readonly timeExchangeMs: number
@@ -18,8 +19,8 @@ export type UniverseEvent = Stamped & {
 }
 
 /**
- * Past bars of one series, ascending, without holes. The last one may still be open. `timeExchangeMs`
- * is the instant at which they were asked for: what they say about later is not yet the last word.
+ * Past bars of one series, ascending, without holes. The last one may still be open. Both times are the
+ * instant at which they were asked for: what they say about later is not yet the last word.
  */
 export type HistoryEvent = Stamped & {
   readonly kind: 'history'

@@ -46,6 +46,13 @@ export class EngineReplica implements EngineReader {
     this.#isConnected = false
   }
 
+  /** Nothing that was told before counts any more. */
+  forget(): void {
+    this.#documents.clear()
+    this.#ready.clear()
+    this.#sortedReady = null
+  }
+
   apply(message: EngineMessage, nowMs: number): void {
     switch (message.kind) {
       case 'documents':

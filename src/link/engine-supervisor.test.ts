@@ -111,6 +111,15 @@ describe('engine supervisor', () => {
     }
   })
 
+  test('when the clock is put back nothing counts that was told before, and a new run begins', () => {
+    speak()
+    clock.advance(5_000)
+    clock.putBack(600_000)
+    clock.advance(1_500)
+    expect(runs).toHaveLength(2)
+    expect(runs[0]?.wasKilled).toBe(true)
+  })
+
   test('the last words of a run that was replaced change nothing', () => {
     runs[0]?.onExit('crashed')
     clock.advance(250)

@@ -31,6 +31,9 @@ const HEALTHY_RUN_MS = 60_000
 const KILL_AFTER_SILENCE_MS = 2 * ENGINE_SILENCE_MS_MAX
 const WATCH_PERIOD_MS = 1_000
 
+/** Clocks are corrected by less than this all the time. */
+const CLOCK_BACK_MS_MAX = 1_000
+
 /** A new engine loads its checkpoint before it speaks. */
 const START_MS_MAX = 60_000
 
@@ -45,6 +48,7 @@ export class EngineSupervisor {
   #failures = 0
   #startedAtMs = 0
   #heardAtMs = Number.NaN
+  #watchedAtMs = Number.NEGATIVE_INFINITY
   #isStopping = false
   #whenStopped: (() => void) | null = null
   #cancelWatch = () => {}
@@ -126,8 +130,16 @@ export class EngineSupervisor {
   }
 
   #watch(): void {
-    if (this.#run === null) return
     const nowMs = this.#clock.nowMs()
+    const backMs = this.#watchedAtMs - nowMs
+    this.#watchedAtMs = nowMs
+    if (backMs > CLOCK_BACK_MS_MAX) {
+      // Every age and every deadline counts from an instant that lies in the future now.
+      this.#replica.forget()
+      this.restart(`the clock was put back by ${backMs} ms`)
+      return
+    }
+    if (this.#run === null) return
     const isStarting = Number.isNaN(this.#heardAtMs)
     const silentMs = nowMs - (isStarting ? this.#startedAtMs : this.#heardAtMs)
     if (silentMs > (isStarting ? START_MS_MAX : KILL_AFTER_SILENCE_MS))

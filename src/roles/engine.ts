@@ -3,8 +3,11 @@ import type { Logger } from 'pino'
 import { analyses } from '../compute/analyses/registry.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../compute/processor.ts'
 import type { Clock } from '../domain/clock.ts'
+import type { StoreHealth } from '../domain/history.ts'
 import type { EngineMessage, FeedHealth } from '../link/message.ts'
 import { CheckpointDb } from '../store/checkpoint-db.ts'
+import type { HistoryNotice } from '../store/history-store.ts'
+import { HistoryStore } from '../store/history-store.ts'
 import type { Runtime } from '../streams/runtime.ts'
 import { hyperliquidFeed } from '../streams/venues/hyperliquid/feed.ts'
 import { NoticeBook } from './notice-book.ts'
@@ -24,6 +27,8 @@ export type EngineOptions = {
 }
 
 export type RunningEngine = {
+  /** How the history on disk is. */
+  storeHealth(): StoreHealth
   /** Saves a last checkpoint and lets go of everything. */
   stop(): void
 }
@@ -54,6 +59,13 @@ export function startEngine(
     startedAtMs,
   )
   if (setAside !== null) log.error({ setAside, reason }, 'checkpoint has been set aside')
+  const history = new HistoryStore(
+    {
+      path: join(options.dataDir, 'history.db'),
+      onNotice: (notice) => logHistory(log, notice),
+    },
+    startedAtMs,
+  )
 
   const processor = new Processor(analyses, options.version)
   const checkpoint = db.load()
@@ -71,6 +83,7 @@ export function startEngine(
       weightPerMinute: options.weightPerMinute,
       sockets: SOCKETS,
       historyOf: (coin, nowMs) => processor.historyOf(coin, nowMs),
+      auditOf: (coin) => processor.auditOf(coin),
       dexes: options.dexes,
       onNotice: (notice) => notices.take(notice, clock.nowMs()),
       ...(recorder && { onArrival: recorder.arrived }),
@@ -103,9 +116,9 @@ export function startEngine(
   beat()
   const stopHeartbeat = clock.every(HEARTBEAT_PERIOD_MS, beat)
 
-  let slices: Generator<void> | null = null
+  let slices: Generator<unknown> | null = null
   const writeSlice = () => {
-    slices ??= db.save(processor.checkpoint())
+    slices ??= writes(processor, history, db, clock.nowMs())
     try {
       if (slices.next().done) slices = null
       else cancelSlice = clock.after(CHECKPOINT_SLICE_GAP_MS, writeSlice)
@@ -115,18 +128,44 @@ export function startEngine(
     }
   }
   let cancelSlice = () => {}
+  // At once, so that the versions of this run are above those of any before, however short that was.
+  writeSlice()
   const stopCheckpoints = clock.every(CHECKPOINT_PERIOD_MS, () => {
     if (slices === null) writeSlice()
   })
 
   return {
+    storeHealth: () => history.health,
     stop() {
       for (const stop of [stopPublishing, stopHeartbeat, stopCheckpoints, cancelSlice]) stop()
       feed.unsubscribe()
-      for (const _ of db.save(processor.checkpoint()));
+      history.add(processor.takeHistory())
+      history.close(clock.nowMs())
+      for (const _ of db.save(processor.checkpoint(clock.nowMs())));
       db.close()
     },
   }
+}
+
+/**
+ * History first: a bar that a checkpoint knows is not asked for again, so a checkpoint on disk must not
+ * know of one that history lacks.
+ */
+function* writes(
+  processor: Processor,
+  history: HistoryStore,
+  db: CheckpointDb,
+  nowMs: number,
+): Generator<unknown> {
+  history.add(processor.takeHistory())
+  const checkpoint = processor.checkpoint(nowMs)
+  yield* history.write(nowMs)
+  yield* db.save(checkpoint)
+  yield* history.tidy(nowMs)
+}
+
+function logHistory(log: Logger, notice: HistoryNotice): void {
+  log[notice.kind === 'recovered' ? 'info' : 'error'](notice, 'history')
 }
 
 function feedHealth(processor: Processor, startedAtMs: number): readonly FeedHealth[] {

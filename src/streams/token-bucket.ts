@@ -8,10 +8,14 @@ export class TokenBucket {
   #balance: number
   #atMs: number
 
-  constructor(limit: { readonly capacity: number; readonly perMinute: number }, nowMs: number) {
+  /** @param limit `initial` is there at once, for whoever cannot know what was used before; else `capacity` */
+  constructor(
+    limit: { readonly capacity: number; readonly perMinute: number; readonly initial?: number },
+    nowMs: number,
+  ) {
     this.#capacity = limit.capacity
     this.#perMs = limit.perMinute / 60_000
-    this.#balance = limit.capacity
+    this.#balance = limit.initial ?? limit.capacity
     this.#atMs = nowMs
   }
 

@@ -68,7 +68,7 @@ describe.each(analyses.map((analysis) => ({ id: analysis.contract.id, analysis }
       const first = new Processor(analyses, '0.0.0')
       for (const batch of tape) first.process(batch)
       const restored = new Processor(analyses, '0.0.0')
-      restored.restore(first.checkpoint(), NOW_MS)
+      restored.restore(first.checkpoint(NOW_MS), NOW_MS)
       // What the venue tells again within a second of connecting.
       restored.process([context('BTC'), book('BTC'), openBar()])
       first.process([openBar()])

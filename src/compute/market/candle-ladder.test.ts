@@ -2,6 +2,7 @@ import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Bar } from '../../domain/bar.ts'
+import type { Timeframe } from '../../domain/timeframe.ts'
 import { timeframeMs, timeframes } from '../../domain/timeframe.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { quarters, START_MS } from '../testing/bars.ts'
@@ -34,6 +35,7 @@ describe('candle ladder', () => {
     fc.array(fc.record({ at: fc.nat(), lasts: fc.nat(6) }), { maxLength: 4 }),
   ])('ends as the venue has it, whatever connections were lost on the way', (bars, outages) => {
     const ladder = open(bars.slice(0, 1))
+    const told = new Map<string, Bar>()
     const lost = new Set(
       outages.flatMap(({ at, lasts }) =>
         Array.from({ length: lasts + 1 }, (_, index) => (at % bars.length) + index),
@@ -51,10 +53,15 @@ describe('candle ladder', () => {
       ladder.live(bar, endOf(bar) - 1)
       repair(ladder, bars, endOf(bar) - 1)
       ladder.advance(endOf(bar) - 1)
+      takeClosed(ladder, told)
     }
     repair(ladder, bars, settledAfter(bars))
     ladder.advance(settledAfter(bars))
     expect(readings(ladder)).toEqual(readings(open(bars)))
+    takeClosed(ladder, told)
+    const uninterrupted = new Map<string, Bar>()
+    takeClosed(open(bars), uninterrupted)
+    expect(told, 'and so does what it told of closed bars').toEqual(uninterrupted)
   })
 
   property.prop([tape()])('restores bit for bit and goes on identically', (bars) => {
@@ -166,6 +173,16 @@ describe('candle ladder', () => {
     )
   })
 
+  test('a reply from just after a boundary tells of both bars, the one that ended and the one that began', () => {
+    const ladder = open(flatBars(8))
+    ladder.interrupt(timeOf(8.5))
+    const begun = { ...flatBar(9), high: 103, close: 103, volumeBase: 2 }
+    ladder.live(begun, timeOf(9) + 500)
+    ladder.history('15m', [flatBar(8), begun], timeOf(9) + 1_000)
+    expect(ladder.openBar('15m')).toEqual(begun)
+    expect(ladder.barCount('15m')).toBe(9)
+  })
+
   test('what was held from before the question does not overwrite the answer', () => {
     const ladder = open(flatBars(8))
     ladder.interrupt(timeOf(8.5))
@@ -247,6 +264,48 @@ describe('candle ladder', () => {
     expect(ladder.barCount('15m')).toBe(40)
   })
 
+  test('tells of every bar that it folds, once, on all timeframes', () => {
+    const ladder = open(flatBars(16))
+    const { bars, dropped } = ladder.takeClosed()
+    const timesOf = (of: Timeframe) =>
+      bars.filter(({ timeframe }) => timeframe === of).map(({ bar }) => bar.openTimeMs)
+    expect(timesOf('15m')).toEqual(flatBars(16).map(({ openTimeMs }) => openTimeMs))
+    expect(timesOf('1h')).toEqual([0, 4, 8, 12].map(timeOf))
+    expect(timesOf('4h')).toEqual([timeOf(0)])
+    expect(dropped).toBe(0)
+    expect(ladder.takeClosed().bars).toEqual([])
+  })
+
+  test('tells of a bar again when a later word on it arrives', () => {
+    const ladder = open(flatBars(8))
+    ladder.takeClosed()
+    const final = { ...flatBar(8), high: 107, close: 105, volumeBase: 3 }
+    ladder.live({ ...final, volumeBase: 1 }, timeOf(8.9))
+    ladder.advance(timeOf(9) + 5_000)
+    ladder.live(final, timeOf(9) + 5_100)
+    expect(ladder.takeClosed().bars.map(({ bar }) => bar.volumeBase)).toEqual([1, 3])
+  })
+
+  test('keeps the newest of the closed bars that nobody takes, and counts the others', () => {
+    const ladder = open(flatBars(2_100))
+    const { bars, dropped } = ladder.takeClosed()
+    expect(bars).toHaveLength(2_048)
+    expect(bars.length + dropped).toBe(2_100 + 525 + 131)
+    expect(bars.at(-1)?.bar.openTimeMs).toBe(timeOf(2_096))
+  })
+
+  test('tells the next coin nothing of the one before', () => {
+    const ladder = open(flatBars(8))
+    ladder.reset()
+    expect(ladder.takeClosed()).toEqual({ bars: [], dropped: 0 })
+  })
+
+  test('does not tell again what it was restored from', () => {
+    const ladder = new CandleLadder(new PulsePool(3))
+    ladder.restore(open(flatBars(8)).save())
+    expect(ladder.takeClosed().bars).toEqual([])
+  })
+
   test('continues 4h history with bars derived from 15m, none twice', () => {
     const ladder = new CandleLadder(new PulsePool(3))
     const fours = Array.from({ length: 30 }, (_, at) => ({
@@ -285,6 +344,12 @@ function repair(ladder: CandleLadder, bars: readonly Bar[], nowMs: number): void
     while (known.at(-1)?.volumeBase === 0) known.pop()
     ladder.history('15m', known, nowMs)
   }
+}
+
+/** By timeframe and open time, as a history keeps them: a later word replaces an earlier one. */
+function takeClosed(ladder: CandleLadder, told: Map<string, Bar>): void {
+  for (const { timeframe, bar } of ladder.takeClosed().bars)
+    told.set(`${timeframe} ${bar.openTimeMs}`, bar)
 }
 
 /** Everything that an answer could show: counts and indicator values of every timeframe. */

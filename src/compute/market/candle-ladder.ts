@@ -34,7 +34,10 @@ const derivedTimeframes = ['1h', '4h'] as const
 
 /** `nextOpenMs`, two last open times, and the six numbers of the forming bar. */
 const HEADER_FIELDS = 9
-const SAVED_FIELDS = HEADER_FIELDS + 2 * AGGREGATE_FIELDS + 3 * STATE_LENGTH
+const BAR_FIELDS = 6
+const OPEN_BAR_AT = 3
+const SAVED_FIELDS =
+  HEADER_FIELDS + AUDITED_BARS_MAX * BAR_FIELDS + 2 * AGGREGATE_FIELDS + 3 * STATE_LENGTH
 
 export type HistoryNeed = { readonly timeframe: Timeframe; readonly fromMs: number }
 
@@ -241,11 +244,14 @@ export class CandleLadder {
     // A reply without the bar that we saw being traded is not complete, whatever it says of later.
     if (!begins && (wasTraded || this.#open === null)) return
     const settledMs = barOpenTimeMs(askedAtMs - CLOSING_GRACE_MS, '15m')
+    /** Within the grace after a boundary the bar behind it has begun as well. */
+    const begun: Bar[] = []
     for (const bar of bars) {
       if (bar.openTimeMs < this.#nextOpenMs) continue
       if (bar.openTimeMs >= settledMs) {
         if (bar.openTimeMs === this.#nextOpenMs) this.#open = bar
-        break
+        else begun.push(bar)
+        continue
       }
       // A hole: what lies behind it cannot be joined.
       if (bar.openTimeMs > this.#nextOpenMs) return
@@ -255,6 +261,7 @@ export class CandleLadder {
     // What was closed here has had its last word.
     this.#canUndo = false
     this.#isContinuous = true
+    for (const bar of begun) this.live(bar, askedAtMs)
     const held = this.#held
     this.#held = []
     for (const { bar, receivedMs } of held) if (receivedMs >= askedAtMs) this.live(bar, receivedMs)
@@ -344,17 +351,15 @@ export class CandleLadder {
   }
 
   #saveInto(saved: Float64Array): void {
-    const open = this.#open
     saved[0] = this.#nextOpenMs
     saved[1] = this.#lastOpenMs['1h']
     saved[2] = this.#lastOpenMs['4h']
-    saved[3] = open?.openTimeMs ?? Number.NaN
-    saved[4] = open?.open ?? Number.NaN
-    saved[5] = open?.high ?? Number.NaN
-    saved[6] = open?.low ?? Number.NaN
-    saved[7] = open?.close ?? Number.NaN
-    saved[8] = open?.volumeBase ?? Number.NaN
+    saveBar(this.#open, saved, OPEN_BAR_AT)
     let at = HEADER_FIELDS
+    for (let slot = 0; slot < AUDITED_BARS_MAX; slot += 1) {
+      saveBar(this.#recent[slot] ?? null, saved, at)
+      at += BAR_FIELDS
+    }
     for (const timeframe of derivedTimeframes) {
       saved.set(this.#aggregates[timeframe].save(), at)
       at += AGGREGATE_FIELDS
@@ -370,17 +375,15 @@ export class CandleLadder {
     this.#nextOpenMs = field(0)
     this.#lastOpenMs['1h'] = field(1)
     this.#lastOpenMs['4h'] = field(2)
-    this.#open = Number.isNaN(field(3))
-      ? null
-      : {
-          openTimeMs: field(3),
-          open: field(4),
-          high: field(5),
-          low: field(6),
-          close: field(7),
-          volumeBase: field(8),
-        }
+    this.#open = savedBar(saved, OPEN_BAR_AT)
     let at = HEADER_FIELDS
+    const recent: Bar[] = []
+    for (let slot = 0; slot < AUDITED_BARS_MAX; slot += 1) {
+      const bar = savedBar(saved, at)
+      if (bar !== null) recent.push(bar)
+      at += BAR_FIELDS
+    }
+    this.#recent = recent
     for (const timeframe of derivedTimeframes) {
       this.#aggregates[timeframe].restore(saved.subarray(at, at + AGGREGATE_FIELDS))
       at += AGGREGATE_FIELDS
@@ -390,7 +393,29 @@ export class CandleLadder {
       at += STATE_LENGTH
     }
     this.#canUndo = false
-    this.#recent = this.#recent.filter((bar) => bar.openTimeMs < this.#nextOpenMs)
+  }
+}
+
+/** NaN stands for no bar. */
+function saveBar(bar: Bar | null, saved: Float64Array, at: number): void {
+  saved[at] = bar?.openTimeMs ?? Number.NaN
+  saved[at + 1] = bar?.open ?? Number.NaN
+  saved[at + 2] = bar?.high ?? Number.NaN
+  saved[at + 3] = bar?.low ?? Number.NaN
+  saved[at + 4] = bar?.close ?? Number.NaN
+  saved[at + 5] = bar?.volumeBase ?? Number.NaN
+}
+
+function savedBar(saved: Float64Array, at: number): Bar | null {
+  const field = (index: number) => saved[at + index] as number
+  if (Number.isNaN(field(0))) return null
+  return {
+    openTimeMs: field(0),
+    open: field(1),
+    high: field(2),
+    low: field(3),
+    close: field(4),
+    volumeBase: field(5),
   }
 }
 

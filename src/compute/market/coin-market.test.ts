@@ -69,12 +69,12 @@ describe('coin market', () => {
   })
 
   test('is not restored from the numbers of another layout', () => {
-    const saved = coin.save()
+    const saved = coin.save(NOW_MS)
     const other = newCoin()
-    expect(other.restore(saved.with(0, 99))).toBe(false)
-    expect(other.restore(saved.subarray(0, saved.length - 1))).toBe(false)
+    expect(other.restore(saved.with(0, 99), NOW_MS)).toBe(false)
+    expect(other.restore(saved.subarray(0, saved.length - 1), NOW_MS)).toBe(false)
     expect(other.ladder.barCount('15m')).toBe(0)
-    expect(other.restore(saved)).toBe(true)
+    expect(other.restore(saved, NOW_MS)).toBe(true)
     expect(other.ladder.barCount('15m')).toBe(300)
   })
 
@@ -82,12 +82,21 @@ describe('coin market', () => {
     coin.apply(context('BTC', at(NOW_MS + 1_000)))
     coin.apply(book('BTC', at(NOW_MS + 2_000)))
     const other = newCoin()
-    expect(other.restore(coin.save())).toBe(true)
+    expect(other.restore(coin.save(NOW_MS), NOW_MS)).toBe(true)
     expect(other.context).toEqual(coin.context)
     expect(other.book).toEqual(coin.book)
     expect(other.quote).toEqual(coin.quote)
     expect(other.midPrice).toBe(coin.midPrice)
     expect(other.priceConfirmedAtMs).toBe(NOW_MS + 1_000)
+  })
+
+  test('tells nothing of what it knew when nobody knows how old that is', () => {
+    coin.apply(context('BTC', at(NOW_MS + 1_000)))
+    const other = newCoin()
+    expect(other.restore(coin.save(NOW_MS), NOW_MS - 60_000)).toBe(true)
+    expect(other.context).toBeNull()
+    expect(other.candlesConfirmedAtMs, 'of closed bars alone').toBe(BOUNDARY_MS)
+    expect(other.ladder.barCount('15m'), 'bars are as old as they are').toBe(300)
   })
 
   test('closes nothing on its figures alone while one of its channels is silent', () => {

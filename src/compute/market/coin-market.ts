@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict'
-import type { BookEvent, ContextEvent, MarketEvent, TopOfBookEvent } from '../../domain/event.ts'
+import type {
+  BookEvent,
+  ContextEvent,
+  MarkEvent,
+  MarketEvent,
+  TopOfBookEvent,
+} from '../../domain/event.ts'
 import type { Listing } from '../../domain/listing.ts'
 import type { CandleLadder } from './candle-ladder.ts'
 import type { Quote } from './quote.ts'
@@ -20,7 +26,9 @@ const UNOBSERVED_MS_MAX = CONTEXT_CADENCE_MS + 5_000
 
 /** Raised whenever the meaning of a saved number changes: another layout is not restored. */
 const LAYOUT = 2
-const HEADER_FIELDS = 5
+const HEADER_FIELDS = 6
+/** Clocks are corrected by less than this all the time. */
+const CLOCK_BACK_MS_MAX = 1_000
 
 /** What is true about one coin now. Events are immutable, so the newest of a kind is simply kept. */
 export class CoinMarket {
@@ -33,8 +41,10 @@ export class CoinMarket {
   #venueMidPrice = Number.NaN
   #priceConfirmedAtMs = Number.NaN
   #candlesConfirmedAtMs = Number.NaN
-  /** The last instant at which anything was heard that would have told of a trade. */
+  /** The last instant at which anything was heard that would have told of a trade, by our clock ... */
   #observedAtMs = Number.NaN
+  /** ... and by the venue's, which bars begin and end by. */
+  #observedVenueMs = Number.NaN
   /** One of its channels is silent: its figures go on, and prove nothing about its candles. */
   #isSilent = false
 
@@ -82,19 +92,19 @@ export class CoinMarket {
   apply(event: Exclude<MarketEvent, { kind: 'universe' | 'feed-status' }>): void {
     switch (event.kind) {
       case 'history':
-        this.#observe(event.timeReceivedMs)
+        this.#observe(event)
         this.ladder.history(event.timeframe, event.bars, event.timeExchangeMs)
         this.#candlesConfirmedAtMs = this.ladder.isContinuous
           ? event.timeReceivedMs
           : this.ladder.closedUntilMs
         break
       case 'candle':
-        this.#observe(event.timeReceivedMs)
-        if (event.timeframe === '15m') this.ladder.live(event.bar, event.timeReceivedMs)
+        this.#observe(event)
+        if (event.timeframe === '15m') this.ladder.live(event.bar, event.timeExchangeMs)
         this.#confirmCandles()
         break
       case 'trade':
-        this.#observe(event.timeReceivedMs)
+        this.#observe(event)
         break
       case 'book':
         this.#book = event
@@ -104,14 +114,14 @@ export class CoinMarket {
         break
       case 'context':
         this.#context = event
-        this.#setPrices(event.markPrice, event.midPrice, event.timeReceivedMs)
+        this.#setPrices(event)
         break
       case 'mark':
-        this.#setPrices(event.markPrice, event.midPrice, event.timeReceivedMs)
+        this.#setPrices(event)
         break
       case 'silence':
         this.#isSilent = event.state === 'silent'
-        this.ladder.interrupt(event.timeReceivedMs)
+        this.ladder.interrupt(event.timeExchangeMs)
         break
       case 'trade-gap':
         // Nothing here is summed up from single trades.
@@ -121,20 +131,21 @@ export class CoinMarket {
     }
   }
 
-  /** The connection that its candles and trades came over is lost. */
-  interrupt(atMs: number): void {
+  /** The connection that its candles and trades came over is lost, at this instant by the venue's clock. */
+  interrupt(atVenueMs: number): void {
     this.#isSilent = false
-    this.ladder.interrupt(atMs)
+    this.ladder.interrupt(atVenueMs)
   }
 
   /** Closes the bars that have ended by what was observed of this coin. */
   advance(): void {
-    if (!Number.isNaN(this.#observedAtMs)) this.ladder.advance(this.#observedAtMs)
+    if (!Number.isNaN(this.#observedVenueMs)) this.ladder.advance(this.#observedVenueMs)
   }
 
-  save(): Float64Array {
+  save(nowMs: number): Float64Array {
     return Float64Array.from([
       LAYOUT,
+      nowMs,
       this.#candlesConfirmedAtMs,
       this.#priceConfirmedAtMs,
       this.#markPrice,
@@ -145,41 +156,45 @@ export class CoinMarket {
   }
 
   /**
-   * What was last told is told again, as old as it is.
+   * What was last told is told again, as old as it is; but not where the clock was put back since it was
+   * saved, because nobody knows how old that is.
    * @returns false for numbers of another version, which mean something else
    */
-  restore(saved: Float64Array): boolean {
+  restore(saved: Float64Array, nowMs: number): boolean {
     assert(saved.length >= HEADER_FIELDS, 'a saved coin begins with its layout')
     const ladderEnd = HEADER_FIELDS + this.ladder.savedLength
     if (saved[0] !== LAYOUT || saved.length < ladderEnd) return false
     const figures = figuresFromNumbers(this.listing.coin, saved.subarray(ladderEnd))
     if (figures === null) return false
-    this.#candlesConfirmedAtMs = saved[1] as number
-    this.#priceConfirmedAtMs = saved[2] as number
-    this.#markPrice = saved[3] as number
-    this.#venueMidPrice = saved[4] as number
+    this.ladder.restore(saved.subarray(HEADER_FIELDS, ladderEnd))
+    if ((saved[1] as number) > nowMs + CLOCK_BACK_MS_MAX) {
+      this.#candlesConfirmedAtMs = this.ladder.closedUntilMs
+      return true
+    }
+    this.#candlesConfirmedAtMs = saved[2] as number
+    this.#priceConfirmedAtMs = saved[3] as number
+    this.#markPrice = saved[4] as number
+    this.#venueMidPrice = saved[5] as number
     this.#context = figures.context
     this.#book = figures.book
     this.#top = figures.top
-    this.ladder.restore(saved.subarray(HEADER_FIELDS, ladderEnd))
     return true
   }
 
-  #setPrices(
-    markPrice: number | undefined,
-    midPrice: number | null | undefined,
-    atMs: number,
-  ): void {
+  #setPrices(event: ContextEvent | MarkEvent): void {
+    const { markPrice, midPrice, timeReceivedMs } = event
     if (markPrice !== undefined) this.#markPrice = markPrice
     if (midPrice !== undefined) this.#venueMidPrice = midPrice ?? Number.NaN
-    this.#priceConfirmedAtMs = atMs
-    if (!this.#isSilent) this.#observe(atMs)
+    this.#priceConfirmedAtMs = later(this.#priceConfirmedAtMs, timeReceivedMs)
+    if (!this.#isSilent) this.#observe(event)
   }
 
-  #observe(atMs: number): void {
+  #observe({ timeReceivedMs, timeExchangeMs }: MarketEvent): void {
     // A venue that hung, or a machine that slept: what ended meanwhile may lack its last trades.
-    if (atMs - this.#observedAtMs > UNOBSERVED_MS_MAX) this.ladder.interrupt(this.#observedAtMs)
-    this.#observedAtMs = atMs
+    if (timeReceivedMs - this.#observedAtMs > UNOBSERVED_MS_MAX)
+      this.ladder.interrupt(this.#observedVenueMs)
+    this.#observedAtMs = later(this.#observedAtMs, timeReceivedMs)
+    this.#observedVenueMs = later(this.#observedVenueMs, timeExchangeMs)
     this.#confirmCandles()
   }
 
@@ -187,4 +202,9 @@ export class CoinMarket {
   #confirmCandles(): void {
     if (this.ladder.isContinuous) this.#candlesConfirmedAtMs = this.#observedAtMs
   }
+}
+
+/** The later of the two, the first of which may be NaN. */
+function later(one: number, other: number): number {
+  return Number.isNaN(one) ? other : Math.max(one, other)
 }

@@ -42,7 +42,7 @@ export class MarketState {
     }
     if (event.kind === 'feed-status') {
       this.#feed = event
-      for (const name of event.coins) this.#coins.get(name)?.interrupt(event.timeReceivedMs)
+      for (const name of event.coins) this.#coins.get(name)?.interrupt(event.timeExchangeMs)
       return null
     }
     const coin = this.#coins.get(event.coin)

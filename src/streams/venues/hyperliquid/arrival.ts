@@ -7,6 +7,8 @@ import type { Timeframe } from '../../../domain/timeframe.ts'
 export type Arrival =
   /** One text frame. */
   | { readonly kind: 'frame'; readonly socket: number; readonly text: string }
+  /** We asked the venue whether it is there; its pong comes as a frame. */
+  | { readonly kind: 'ping'; readonly socket: number }
   /** A connection ended, and with it the subscriptions of these coins. */
   | {
       readonly kind: 'lost'

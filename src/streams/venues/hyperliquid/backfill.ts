@@ -26,6 +26,11 @@ export class Backfill {
     this.#tasks.set(coin, { coin, dueMs: nowMs, attempts: 0 })
   }
 
+  /** What it missed has to be asked, though no acknowledgement will tell. */
+  renew(coin: string, nowMs: number): void {
+    if (this.#acknowledged.has(coin)) this.acknowledge(coin, nowMs)
+  }
+
   remove(coin: string): void {
     this.#acknowledged.delete(coin)
     this.#tasks.delete(coin)

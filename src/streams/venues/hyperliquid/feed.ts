@@ -156,13 +156,15 @@ function untilAnswered<T>(request: string, feed: Feed): MonoTypeOperatorFunction
  * is due, else the history of the most traded coin that waits for it.
  */
 function requestedBatches(feed: Feed): Observable<Batch> {
-  const { backfill, refresh, roster, runtime } = feed
+  const { backfill, intake, refresh, roster, runtime } = feed
   const { scheduler } = runtime
   return timer(0, REQUEST_PERIOD_MS, scheduler).pipe(
     exhaustMap(() => {
       const nowMs = scheduler.now()
       const dex = refresh.due(nowMs)
       if (dex !== undefined) return nextUniverse(dex, feed)
+      // What is history and what is not yet over, only the venue's clock can tell; its first book does.
+      if (intake.clockOffsetMs === null) return EMPTY
       const task = backfill.next(nowMs, roster.dayNotionalUsd)
       return task === undefined ? audit(feed) : history(task, feed)
     }),
@@ -263,7 +265,8 @@ function bars(coin: string, request: HistoryRequest, feed: Feed): Observable<Bat
   const { timeframe, fromMs } = request
   const exchange = info.ask((askedMs) => ({
     type: 'candleSnapshot',
-    req: { coin, interval: timeframe, startTime: fromMs, endTime: askedMs },
+    // By the venue's clock: what it holds of later than this is not asked, and not taken for missing.
+    req: { coin, interval: timeframe, startTime: fromMs, endTime: intake.venueMs(askedMs) },
   }))
   return exchange.pipe(
     map(({ body, askedMs }) => {

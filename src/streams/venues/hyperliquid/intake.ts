@@ -1,5 +1,6 @@
 import type {
   Batch,
+  ContextEvent,
   FeedStatusEvent,
   MarketEvent,
   SilenceEvent,
@@ -43,6 +44,8 @@ const NOBODY: readonly Silence[] = []
 
 /** Further apart, and one of the two clocks is wrong; what the way takes is included. */
 const CLOCK_OFFSET_MS_MAX = 5_000
+/** Below this an instant of ours is as good as one of the venue's. */
+const CLOCK_OFFSET_MS_USUAL = 2_000
 
 /**
  * Arrivals in, events out: the part of the feed that is a plain function of what arrived and when.
@@ -93,6 +96,9 @@ export class Intake {
         return this.lost(arrival, nowMs)
       case 'tick':
         return this.tick(nowMs).batch
+      case 'ping':
+        this.ping(arrival.socket, nowMs)
+        return []
       case 'universe': {
         const taken = this.universeReply(arrival, nowMs)
         return 'batch' in taken ? taken.batch : []
@@ -116,11 +122,14 @@ export class Intake {
       const isReplay = this.#isReplay(frame.events)
       if (!isReplay) recovered = this.#watch.heard(frame.events, nowMs)
       batch = this.#stamped(socket, this.#admitted(frame.events, isReplay), nowMs)
-      if (recovered.length > 0) batch = [...silences(recovered, 'heard', nowMs), ...batch]
+      if (recovered.length > 0)
+        batch = [...silences(recovered, 'heard', this.#stamp(nowMs)), ...batch]
     } else if (frame.kind === 'acknowledged') {
       const { channel, coin } = frame
       if (coin !== null && channel === 'trades') this.#replayed.add(coin)
       if (coin !== null && channel === 'l2Book') this.#watch.begin(coin, socket, nowMs)
+    } else if (frame.kind === 'pong') {
+      this.#clock.ponged(socket, nowMs)
     } else if (frame.kind === 'rejected') {
       this.#onNotice({ kind: 'frame-rejected', reason: frame.reason })
     } else if (frame.kind === 'refused') {
@@ -130,17 +139,28 @@ export class Intake {
     return { frame, batch: found === null ? batch : [found, ...batch], recovered }
   }
 
+  ping(socket: number, nowMs: number): void {
+    this.#onArrival?.({ kind: 'ping', socket }, nowMs)
+    this.#clock.pinged(socket, nowMs)
+  }
+
+  /** An instant of ours by the venue's clock, as well as it is known. */
+  venueMs(nowMs: number): number {
+    return Math.floor(this.#clock.venueMs(nowMs))
+  }
+
   /** A connection ended: what came over it may be incomplete from shortly before on. */
   lost(arrival: Omit<ArrivalOf<'lost'>, 'kind'>, nowMs: number): Batch {
     const { socket, reason, coins } = arrival
     this.#onArrival?.({ kind: 'lost', socket, reason, coins }, nowMs)
     this.#up.delete(socket)
     this.#delaysMs.delete(socket)
+    this.#clock.lost(socket)
     for (const coin of coins) {
       this.#watch.end(coin)
       this.#lostMs.set(coin, nowMs)
     }
-    return [status('down', reason, coins, nowMs)]
+    return [status('down', reason, coins, this.#stamp(nowMs))]
   }
 
   universeReply(
@@ -153,14 +173,14 @@ export class Intake {
       request === 'meta' ? decodeMeta(body, dex) : decodeMetaAndAssetContexts(body, nowMs, dex)
     if (reply.kind === 'rejected') return reply
     this.#noteDrops(reply.drops)
-    const contexts = reply.kind === 'meta' ? [] : reply.contexts
+    const contexts = reply.kind === 'meta' ? [] : this.#untimed(reply.contexts)
     const isNew = !isSame(reply.universe, this.#universes.get(dex))
     if (!isNew) return { batch: contexts, isNew }
     this.#universes.set(dex, reply.universe)
     this.#decoder.setUniverse(reply.universe, dex)
     const listings = this.universe.filter((listing): listing is Listing => listing !== null)
     for (const { coin, isDelisted } of listings) if (isDelisted) this.#watch.end(coin)
-    return { batch: [{ kind: 'universe', listings, ...stamp(nowMs) }, ...contexts], isNew }
+    return { batch: [{ kind: 'universe', listings, ...this.#stamp(nowMs) }, ...contexts], isNew }
   }
 
   history(
@@ -172,7 +192,8 @@ export class Intake {
     const reply = decodeCandleSnapshot(body, { coin, timeframe, fromMs }, nowMs)
     if (reply.kind === 'rejected') return reply
     this.#noteDrops(reply.drops)
-    const times = { timeExchangeMs: askedMs, timeReceivedMs: nowMs }
+    // What it says is as of the question, however long the answer took.
+    const times = this.#stamp(askedMs)
     const { bars, rows } = reply
     // Asked over a connection that was lost since, it would hide what was missed after it.
     if (askedMs < (this.#lostMs.get(coin) ?? askedMs)) return { batch: [], rows }
@@ -186,7 +207,7 @@ export class Intake {
     // What waits to be read was sent before the jump; how long before, the next book will tell.
     if (jumpMs > 0) for (const socket of this.#up) this.#delaysMs.set(socket, jumpMs)
     const silent = this.#watch.tick(nowMs)
-    const events: MarketEvent[] = [...silences(silent, 'silent', nowMs)]
+    const events: MarketEvent[] = [...silences(silent, 'silent', this.#stamp(nowMs))]
     const isClockOff = Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_MAX
     if (isClockOff !== this.#isClockOff) {
       this.#isClockOff = isClockOff
@@ -202,8 +223,8 @@ export class Intake {
 
   #whole(nowMs: number): FeedStatusEvent {
     return this.#isClockOff
-      ? status('degraded', 'clock_offset', [], nowMs)
-      : status('up', 'connected', [], nowMs)
+      ? status('degraded', 'clock_offset', [], this.#stamp(nowMs))
+      : status('up', 'connected', [], this.#stamp(nowMs))
   }
 
   #noteDrops(drops: readonly DropReason[]): void {
@@ -248,45 +269,60 @@ export class Intake {
     const [first] = events
     if (first === undefined) return events
     if (first.kind === 'book' || first.kind === 'top-of-book')
-      this.#delaysMs.set(socket, this.#clock.delayMs(nowMs - first.timeExchangeMs, nowMs))
+      this.#delaysMs.set(socket, this.#clock.delayMs(socket, nowMs - first.timeExchangeMs, nowMs))
     const delayMs = this.#delaysMs.get(socket) ?? 0
-    if (delayMs === 0) return events
+    const isAhead = Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_USUAL
+    if (delayMs === 0 && !isAhead) return events
     const timeReceivedMs = nowMs - delayMs
+    const latestMs = this.venueMs(timeReceivedMs)
     return events.map((event) => ({
       ...event,
       timeReceivedMs,
-      timeExchangeMs: Math.min(event.timeExchangeMs, timeReceivedMs),
+      timeExchangeMs: isTimed(event) ? event.timeExchangeMs : latestMs,
     }))
   }
+
+  /** Before the venue's clock is known nobody can say what instant of it these are of. */
+  #untimed(contexts: readonly ContextEvent[]): readonly ContextEvent[] {
+    if (this.#clock.offsetMs !== null) return contexts
+    return contexts.map((context) => ({ ...context, timeExchangeMs: 0 }))
+  }
+
+  #stamp(nowMs: number): Stamp {
+    return { timeExchangeMs: this.venueMs(nowMs), timeReceivedMs: nowMs }
+  }
+}
+
+type Stamp = { readonly timeExchangeMs: number; readonly timeReceivedMs: number }
+
+/** The venue has told the instant itself. */
+function isTimed({ kind }: MarketEvent): boolean {
+  return kind === 'book' || kind === 'top-of-book' || kind === 'trade'
 }
 
 function isSame(one: Universe, other: Universe | undefined): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-function stamp(nowMs: number) {
-  return { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
-}
-
 function status(
   state: FeedStatusEvent['state'],
   reason: string,
   coins: readonly string[],
-  nowMs: number,
+  stamp: Stamp,
 ): FeedStatusEvent {
-  return { kind: 'feed-status', feed: 'venue', state, reason, coins, ...stamp(nowMs) }
+  return { kind: 'feed-status', feed: 'venue', state, reason, coins, ...stamp }
 }
 
 function silences(
   found: readonly Silence[],
   state: SilenceEvent['state'],
-  nowMs: number,
+  stamp: Stamp,
 ): readonly SilenceEvent[] {
   return found.map(({ coin, channel }) => ({
     kind: 'silence',
     coin,
     channel,
     state,
-    ...stamp(nowMs),
+    ...stamp,
   }))
 }

@@ -127,15 +127,17 @@ function endless(socket: number, shared: Shared): Observable<Batch> {
 
 /** From the opening of one socket to the error that ends it. */
 function oneConnection(socket: number, shared: Shared): Observable<Batch> {
-  const { intake, messages, onNotice, roster, runtime, sessions, wsUrl } = shared
+  const { backfill, intake, messages, onNotice, roster, runtime, sessions, wsUrl } = shared
   const { connect, scheduler } = runtime
   const session = new Session(roster, socket, scheduler.now())
   sessions.set(socket, session)
 
   const pings = timer(0, PING_PERIOD_MS, scheduler).pipe(
     map(() => {
-      session.pinged(scheduler.now())
-      messages.debit(1, scheduler.now())
+      const nowMs = scheduler.now()
+      session.pinged(nowMs)
+      intake.ping(socket, nowMs)
+      messages.debit(1, nowMs)
       return PING
     }),
   )
@@ -153,8 +155,7 @@ function oneConnection(socket: number, shared: Shared): Observable<Batch> {
       const { frame, batch, recovered } = intake.frame(socket, text, nowMs)
       roster.note(batch)
       heed(frame, session, shared)
-      // What they missed has to be asked again, and is not told by any acknowledgement.
-      for (const { coin } of recovered) ask(coin, shared)
+      for (const { coin } of recovered) backfill.renew(coin, nowMs)
       return batch
     }),
     filter((batch) => batch.length > 0),

@@ -12,7 +12,7 @@ function hear(
 ): readonly number[] {
   return frames.map(({ lagMs, nowMs }) => {
     clock.tick(nowMs)
-    return clock.delayMs(lagMs, nowMs)
+    return clock.delayMs(0, lagMs, nowMs)
   })
 }
 
@@ -43,8 +43,8 @@ describe('the venue clock', () => {
     hear(clock, seconds(Array.from({ length: 30 }, () => 300)))
     const resumedMs = START_MS + 90_000
     expect(clock.tick(resumedMs)).toBe(60_000)
-    expect(clock.delayMs(60_300, resumedMs + 5)).toBe(60_000)
-    expect(clock.delayMs(30_300, resumedMs + 10)).toBe(30_000)
+    expect(clock.delayMs(0, 60_300, resumedMs + 5)).toBe(60_000)
+    expect(clock.delayMs(0, 30_300, resumedMs + 10)).toBe(30_000)
     const later = hear(
       clock,
       seconds(
@@ -76,6 +76,48 @@ describe('the venue clock', () => {
     )
     const delays = hear(clock, back)
     expect(delays.filter((delayMs) => delayMs > 0)).toEqual([8_700])
+  })
+
+  test('between two prompt pongs nothing is held up: a longer lag is a clock, and followed at once', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300, 300]))
+    const skewed = seconds(
+      Array.from({ length: 40 }, () => 12_300),
+      START_MS + 3_000,
+    )
+    const delays = skewed.flatMap((frame, second) => {
+      if (second % 20 === 0) clock.pinged(0, frame.nowMs - 50)
+      if (second % 20 === 0) clock.ponged(0, frame.nowMs)
+      return hear(clock, [frame])
+    })
+    expect(delays[19]).toBe(12_000)
+    expect(delays.slice(20)).toEqual(Array.from({ length: 20 }, () => 0))
+  })
+
+  test('a pong that is late itself proves nothing', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300, 300]))
+    for (const atMs of [3_000, 23_000, 43_000]) {
+      clock.pinged(0, START_MS + atMs)
+      clock.ponged(0, START_MS + atMs + 5_000)
+      expect(clock.delayMs(0, 5_300, START_MS + atMs + 6_000)).toBe(5_000)
+    }
+  })
+
+  test('an instant of ours is told by the clock of the venue, also right after a jump', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300, 300]))
+    expect(clock.venueMs(START_MS + 3_000)).toBe(START_MS + 2_700)
+    clock.tick(START_MS + 603_000)
+    expect(clock.venueMs(START_MS + 603_000)).toBe(START_MS + 2_700)
+    hear(
+      clock,
+      seconds(
+        Array.from({ length: 15 }, () => 600_300),
+        START_MS + 604_000,
+      ),
+    )
+    expect(clock.venueMs(START_MS + 620_000)).toBe(START_MS + 19_700)
   })
 
   test('a way that became longer for good is accepted within an hour', () => {

@@ -2,23 +2,36 @@
 const WINDOW_MS = 30 * 60_000
 /** What the venue tells is 0.2 to 0.9 s old; only what is later than that was held up. */
 const USUAL_SPREAD_MS = 1_000
+/** A pong that comes so soon was not held up, nor was anything before it. */
+const PROMPT_PONG_MS_MAX = 1_000
 /** A second that took longer than this, or went back, was a jump of the clock or a pause of ours. */
 const JUMP_MS = 2_000
 const TICK_MS = 1_000
 /** What was held up by a pause has been read by then; what lags afterwards, the clock accounts for. */
 const SETTLING_MS = 10_000
 
+type Way = {
+  pingedMs: number | null
+  /** The last pong was prompt. */
+  isPrompt: boolean
+  /** Since that pong. */
+  smallestLagMs: number
+}
+
 /**
  * How far the venue's instants lie behind ours. A frame that was held up, by the network or by a pause
  * of this process, must not count as young because it was read late; a clock that is off by a constant
- * must not make everything old. The two are told apart by what the lag was before.
+ * must not make everything old. The two are told apart by what the lag was before, and by pongs: what
+ * came between two prompt ones was not held up, so a lag that is longer then is a clock's.
  */
 export class VenueClock {
+  readonly #ways = new Map<number, Way>()
   #tickedAtMs = Number.NaN
   #windowStartMs = Number.NaN
   #smallestLagMs = Number.POSITIVE_INFINITY
   #previousSmallestLagMs = Number.POSITIVE_INFINITY
-  #forgetAtMs = Number.POSITIVE_INFINITY
+  #jumpMs = 0
+  #settledAtMs = Number.NEGATIVE_INFINITY
 
   /** Our clock minus the venue's, and the shortest way between; null before any lag was seen. */
   get offsetMs(): number | null {
@@ -26,14 +39,42 @@ export class VenueClock {
     return Number.isFinite(offsetMs) ? offsetMs : null
   }
 
+  /** An instant of ours by the venue's clock. */
+  venueMs(nowMs: number): number {
+    const unsettledMs = nowMs < this.#settledAtMs ? Math.max(0, this.#jumpMs) : 0
+    return nowMs - unsettledMs - (this.offsetMs ?? 0)
+  }
+
   /**
    * @param lagMs receive time minus the venue's time of one frame
    * @returns for how long the frame was held up on the way; 0 for a usual one
    */
-  delayMs(lagMs: number, nowMs: number): number {
+  delayMs(socket: number, lagMs: number, nowMs: number): number {
+    const way = this.#way(socket)
+    way.smallestLagMs = Math.min(way.smallestLagMs, lagMs)
     this.#learn(lagMs, nowMs)
     const lateMs = lagMs - (this.offsetMs ?? lagMs)
     return lateMs > USUAL_SPREAD_MS ? lateMs : 0
+  }
+
+  pinged(socket: number, nowMs: number): void {
+    this.#way(socket).pingedMs ??= nowMs
+  }
+
+  ponged(socket: number, nowMs: number): void {
+    const way = this.#way(socket)
+    const { pingedMs, isPrompt, smallestLagMs } = way
+    way.pingedMs = null
+    way.isPrompt = pingedMs !== null && nowMs - pingedMs <= PROMPT_PONG_MS_MAX
+    way.smallestLagMs = Number.POSITIVE_INFINITY
+    if (!isPrompt || !way.isPrompt || !Number.isFinite(smallestLagMs)) return
+    if (smallestLagMs - (this.offsetMs ?? smallestLagMs) > USUAL_SPREAD_MS)
+      this.#startOver(smallestLagMs, nowMs)
+  }
+
+  /** The connection is gone. */
+  lost(socket: number): void {
+    this.#ways.delete(socket)
   }
 
   /** Called every second. @returns by how much our clock went further than that second. */
@@ -41,23 +82,39 @@ export class VenueClock {
     const jumpMs = nowMs - this.#tickedAtMs - TICK_MS
     this.#tickedAtMs = nowMs
     if (!(Math.abs(jumpMs) > JUMP_MS)) return 0
-    this.#forgetAtMs = nowMs + SETTLING_MS
+    this.#jumpMs = jumpMs
+    this.#settledAtMs = nowMs + SETTLING_MS
+    this.#ways.clear()
     // Of a clock that was put back, all that is known lies in the future.
     this.#windowStartMs = Math.min(this.#windowStartMs, nowMs)
     return jumpMs
   }
 
   #learn(lagMs: number, nowMs: number): void {
-    if (nowMs >= this.#forgetAtMs) {
-      this.#forgetAtMs = Number.POSITIVE_INFINITY
-      this.#previousSmallestLagMs = Number.POSITIVE_INFINITY
-      this.#smallestLagMs = Number.POSITIVE_INFINITY
-      this.#windowStartMs = nowMs
+    const hasSettled = this.#jumpMs !== 0 && nowMs >= this.#settledAtMs
+    if (hasSettled) {
+      this.#jumpMs = 0
+      this.#startOver(lagMs, nowMs)
     } else if (!(nowMs - this.#windowStartMs < WINDOW_MS)) {
       this.#previousSmallestLagMs = this.#smallestLagMs
       this.#smallestLagMs = Number.POSITIVE_INFINITY
       this.#windowStartMs = nowMs
     }
     this.#smallestLagMs = Math.min(this.#smallestLagMs, lagMs)
+  }
+
+  #startOver(lagMs: number, nowMs: number): void {
+    this.#previousSmallestLagMs = Number.POSITIVE_INFINITY
+    this.#smallestLagMs = lagMs
+    this.#windowStartMs = nowMs
+  }
+
+  #way(socket: number): Way {
+    let way = this.#ways.get(socket)
+    if (way === undefined) {
+      way = { pingedMs: null, isPrompt: false, smallestLagMs: Number.POSITIVE_INFINITY }
+      this.#ways.set(socket, way)
+    }
+    return way
   }
 }

@@ -4,11 +4,14 @@ import { TokenBucket } from '../../token-bucket.ts'
 export const WEIGHT_PER_MINUTE_DEFAULT = 1_000
 
 /**
- * What can be spent at once, as a share of a minute's plan: 1,000 + 100 + the largest late debit (84,
- * of 5,000 bars) stay below 1,200 in any minute.
+ * What can be spent at once, as a share of a minute's plan: 1,000 + 60 + the largest late debit (84, of
+ * 5,000 bars) leave room below 1,200 in any minute for two engines that begin anew.
  */
-const BURST_SHARE = 0.1
-const BURST_WEIGHT_MIN = 100
+const BURST_SHARE = 0.06
+const BURST_WEIGHT_MIN = 60
+
+/** One request: an engine that is started anew does not know what the one before has used. */
+const INITIAL_WEIGHT = 20
 
 const PAUSE_MS_MIN = 10_000
 const PAUSE_MS_MAX = 60_000
@@ -31,7 +34,7 @@ export class WeightBudget {
 
   constructor(perMinute: number, nowMs: number) {
     const capacity = Math.max(BURST_WEIGHT_MIN, perMinute * BURST_SHARE)
-    this.#bucket = new TokenBucket({ capacity, perMinute }, nowMs)
+    this.#bucket = new TokenBucket({ capacity, perMinute, initial: INITIAL_WEIGHT }, nowMs)
   }
 
   /** @returns 0 when the weight was taken, else the milliseconds after which to ask again. */
