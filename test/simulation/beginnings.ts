@@ -1,0 +1,46 @@
+import { timeframeMs } from '../../src/domain/timeframe.ts'
+import { isRecord } from '../../src/simulator/venue/subscription.ts'
+import type { Beginning } from './candle-truth.ts'
+
+/** A request for fewer bars than this is for a hole, not for a beginning. */
+const COLD_QUARTERS_MIN = 500
+
+/** From which bars on one engine counts, learnt from what it asks: it decides what averages are. */
+export class Beginnings {
+  readonly #asked4h = new Map<string, { readonly fromMs: number; readonly askedMs: number }>()
+  readonly #of = new Map<string, Beginning[]>()
+
+  /** Possible ones of a coin, the latest last. */
+  readonly of = (coin: string): readonly Beginning[] => this.#of.get(coin) ?? []
+
+  /** Whether another engine counts from the same bars. */
+  isSame(coin: string, other: Beginnings): boolean {
+    const bars = (of: Beginnings) =>
+      of.of(coin).map(({ quarterMs, fourHoursMs }) => [quarterMs, fourHoursMs])
+    return JSON.stringify(bars(this)) === JSON.stringify(bars(other))
+  }
+
+  /** @param body of a request to the venue's `/info` */
+  asked(body: unknown): void {
+    if (!isRecord(body) || body['type'] !== 'candleSnapshot' || !isRecord(body['req'])) return
+    const { coin, interval, startTime: fromMs, endTime: askedMs } = body['req']
+    if (typeof coin !== 'string' || typeof fromMs !== 'number' || typeof askedMs !== 'number')
+      return
+    if (interval === '4h') this.#asked4h.set(coin, { fromMs, askedMs })
+    const asked4h = this.#asked4h.get(coin)
+    const isCold = askedMs - fromMs >= COLD_QUARTERS_MIN * timeframeMs['15m']
+    if (interval === '15m' && isCold && asked4h !== undefined)
+      this.#add(coin, {
+        quarterMs: fromMs,
+        fourHoursMs: asked4h.fromMs,
+        askedMs: asked4h.askedMs,
+      })
+  }
+
+  #add(coin: string, beginning: Beginning): void {
+    const known = this.#of.get(coin) ?? []
+    const isKnown = ({ quarterMs, fourHoursMs }: Beginning) =>
+      quarterMs === beginning.quarterMs && fourHoursMs === beginning.fourHoursMs
+    if (!known.some(isKnown)) this.#of.set(coin, [...known, beginning])
+  }
+}

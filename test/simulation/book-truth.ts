@@ -1,0 +1,87 @@
+import { bps, price, usd } from '../../src/compute/render/significance.ts'
+import type { Book, Context, Level } from '../../src/simulator/market/market.ts'
+import type { Body, SpreadBody } from './reading.ts'
+
+const BPS = 10_000
+
+/** Whether the figures of an answer about the spread are those of this book. */
+export function isSpreadOf({ mid_price, spread }: Body, { bids, asks }: Book): boolean {
+  const [bid, ask] = [bids[0], asks[0]]
+  if (bid === undefined || ask === undefined || spread === undefined) return false
+  const mid = (bid.price + ask.price) / 2
+  return (
+    spread.best_bid === bid.price &&
+    spread.best_ask === ask.price &&
+    mid_price === price(mid) &&
+    spread.bid_ask_bps === bps(((ask.price - bid.price) / mid) * BPS) &&
+    [5, 10, 50].every(
+      (within) =>
+        isClose(spread.depth[`bid_${within}bps_usd`], usd(depthUsd(bids, mid, within))) &&
+        isClose(spread.depth[`ask_${within}bps_usd`], usd(depthUsd(asks, mid, within))),
+    ) &&
+    spread.slippage.every((row) => isSlippageOf(row, bids, asks, mid))
+  )
+}
+
+/** Whether price and spread of a pulse are those of this book. */
+export function isQuoteOf({ price: shown, derivatives }: Body, { bids, asks }: Book): boolean {
+  const [bid, ask] = [bids[0]?.price, asks[0]?.price]
+  if (bid === undefined || ask === undefined) return false
+  const mid = (bid + ask) / 2
+  return (
+    shown?.current === price(mid) && derivatives?.['spread_bps'] === bps(((ask - bid) / mid) * BPS)
+  )
+}
+
+/** Whether the derivative figures of a pulse are those of this context. */
+export function isContextOf({ derivatives }: Body, context: Context): boolean {
+  const { openInterestBase, markPrice, impact, fundingRateHourly } = context
+  return (
+    derivatives !== undefined &&
+    derivatives['open_interest_contracts'] === openInterestBase &&
+    isClose(derivatives['open_interest'], usd(openInterestBase * markPrice)) &&
+    Math.abs((derivatives['funding_rate'] ?? Number.NaN) - fundingRateHourly) < 1e-8 &&
+    derivatives['impact_bid'] === (impact === null ? null : price(impact.bid)) &&
+    derivatives['impact_ask'] === (impact === null ? null : price(impact.ask))
+  )
+}
+
+function isSlippageOf(
+  row: SpreadBody['slippage'][number],
+  bids: readonly Level[],
+  asks: readonly Level[],
+  mid: number,
+): boolean {
+  const buy = averagePrice(asks, row.notional_usd)
+  const sell = averagePrice(bids, row.notional_usd)
+  if (buy === null || sell === null) return row.method === 'model'
+  return isNear(row.buy_bps, (buy / mid - 1) * BPS) && isNear(row.sell_bps, (1 - sell / mid) * BPS)
+}
+
+/** null where the visible side cannot fill the notional. */
+function averagePrice(side: readonly Level[], notionalUsd: number): number | null {
+  let usdLeft = notionalUsd
+  let base = 0
+  for (const level of side) {
+    const takenUsd = Math.min(usdLeft, level.price * level.sizeBase)
+    usdLeft -= takenUsd
+    base += takenUsd / level.price
+    if (usdLeft <= 0) return notionalUsd / base
+  }
+  return null
+}
+
+function depthUsd(side: readonly Level[], mid: number, withinBps: number): number {
+  return side
+    .filter((level) => Math.abs(level.price / mid - 1) * BPS <= withinBps)
+    .reduce((sum, level) => sum + level.price * level.sizeBase, 0)
+}
+
+/** A cent apart: the same sum, added in another order. */
+function isClose(shown: number | null | undefined, value: number): boolean {
+  return typeof shown === 'number' && Math.abs(shown - value) <= 0.011 + Math.abs(value) * 1e-9
+}
+
+function isNear(shownBps: number | null, valueBps: number): boolean {
+  return shownBps !== null && Math.abs(shownBps - valueBps) <= 0.011
+}

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict'
+import type { PulseIndicators } from '../../src/compute/indicators/pulse-indicators.ts'
+import { pulseIndicators } from '../../src/compute/indicators/pulse-indicators.ts'
+import { barSlot } from '../../src/compute/indicators/pulse-layout.ts'
+import type { PulseSeries } from '../../src/compute/indicators/pulse-series.ts'
+import { PulsePool } from '../../src/compute/indicators/pulse-series.ts'
+import type { Bar } from '../../src/domain/bar.ts'
+import type { Timeframe } from '../../src/domain/timeframe.ts'
+import { barOpenTimeMs, timeframeMs } from '../../src/domain/timeframe.ts'
+import type { Market } from '../../src/simulator/market/market.ts'
+import { lotsOf, sizeOf } from '../../src/simulator/market/precision.ts'
+
+/** How far back the states of a forming bar are kept: the longest that an answer may be out of date. */
+const REMEMBERED_MS = 10 * 60_000
+/** Series until the present bar and the one before: an answer may not have closed the last one yet. */
+const SERIES_KEPT_MAX = 2
+
+const QUARTER_MS = timeframeMs['15m']
+
+/** From which bars on an engine counts: averages remember where they began. */
+export type Beginning = {
+  readonly quarterMs: number
+  readonly fourHoursMs: number
+  /** Bars of four hours that had closed by then were asked for; later ones were derived. */
+  readonly askedMs: number
+}
+
+/** What was true of the forming quarter from one instant until another. */
+export type QuarterState = {
+  readonly fromMs: number
+  /** Infinity for the present one. */
+  untilMs: number
+  readonly bar: Bar
+}
+
+/** The candles of one coin as the venue knows them, and the indicators that follow from them. */
+export class CandleTruth {
+  readonly #market: Market
+  readonly #coin: string
+  readonly #sizeDecimals: number
+  #states: QuarterState[] = []
+  #toldMs = Number.NaN
+  readonly #series = new Map<string, Closed[]>()
+  readonly #longer = new Map<string, Bar | null>()
+
+  constructor(market: Market, coin: string) {
+    const instrument = market.instrument(coin)
+    assert(instrument !== undefined, `${coin} is listed`)
+    this.#market = market
+    this.#coin = coin
+    this.#sizeDecimals = instrument.sizeDecimals
+  }
+
+  /** Every state of the forming quarter in the last minutes, the oldest first. */
+  states(nowMs: number): readonly QuarterState[] {
+    if (Number.isNaN(this.#toldMs)) this.#begin(nowMs - REMEMBERED_MS)
+    const trades = this.#market.trades(this.#coin, this.#toldMs, nowMs)
+    let at = 0
+    for (;;) {
+      const last = this.#states.at(-1)
+      assert(last !== undefined, 'there is always a forming quarter')
+      const boundaryMs = last.bar.openTimeMs + QUARTER_MS
+      const trade = trades[at]
+      if (boundaryMs <= (trade?.timeMs ?? nowMs)) {
+        this.#add(boundaryMs, flatAfter(last.bar))
+        continue
+      }
+      if (trade === undefined) break
+      let { bar } = last
+      for (; trades[at]?.timeMs === trade.timeMs; at += 1)
+        bar = this.#traded(bar, trades[at] ?? trade)
+      this.#add(trade.timeMs, bar)
+    }
+    this.#toldMs = Math.max(this.#toldMs, nowMs)
+    const oldest = this.#states.findIndex(({ untilMs }) => untilMs > nowMs - REMEMBERED_MS)
+    if (oldest > 0) this.#states.splice(0, oldest)
+    return this.#states
+  }
+
+  /** The indicators as they were with that forming quarter; null where the bars do not reach back. */
+  indicators(timeframe: Timeframe, { bar }: QuarterState, from: Beginning): PulseIndicators | null {
+    const openMs = barOpenTimeMs(bar.openTimeMs, timeframe)
+    const forming = timeframe === '15m' ? bar : this.#merged(timeframe, openMs, bar)
+    const closed = this.#closed(timeframe, openMs, from)
+    return closed.barCount === 0 ? null : closed.valued(forming)
+  }
+
+  #begin(fromMs: number): void {
+    const openMs = barOpenTimeMs(fromMs, '15m')
+    const open = this.#market.openCandle(this.#coin, '15m', fromMs)
+    const range = { fromMs: openMs - QUARTER_MS, untilMs: openMs }
+    const before = this.#market.candles(this.#coin, '15m', range, openMs)[0]
+    const price =
+      before?.close ??
+      this.#market.trades(this.#coin, openMs - 1, openMs + QUARTER_MS)[0]?.price ??
+      0
+    this.#states = [
+      {
+        fromMs,
+        untilMs: Number.POSITIVE_INFINITY,
+        bar: open ?? flatAfter({ ...flatBar(price), openTimeMs: openMs - QUARTER_MS }),
+      },
+    ]
+    this.#toldMs = fromMs
+  }
+
+  #add(fromMs: number, bar: Bar): void {
+    const last = this.#states.at(-1)
+    if (last !== undefined) last.untilMs = fromMs
+    this.#states.push({ fromMs, untilMs: Number.POSITIVE_INFINITY, bar })
+  }
+
+  #traded(
+    bar: Bar,
+    { price, sizeBase }: { readonly price: number; readonly sizeBase: number },
+  ): Bar {
+    const decimals = this.#sizeDecimals
+    const lots = lotsOf(bar.volumeBase, decimals) + lotsOf(sizeBase, decimals)
+    const volumeBase = sizeOf(lots, decimals)
+    if (bar.volumeBase === 0)
+      return {
+        openTimeMs: bar.openTimeMs,
+        open: price,
+        high: price,
+        low: price,
+        close: price,
+        volumeBase,
+      }
+    return {
+      ...bar,
+      high: Math.max(bar.high, price),
+      low: Math.min(bar.low, price),
+      close: price,
+      volumeBase,
+    }
+  }
+
+  /** The longer bar with that forming quarter at its end. */
+  #merged(timeframe: Timeframe, openMs: number, forming: Bar): Bar {
+    const key = `${timeframe} ${forming.openTimeMs}`
+    let closed = this.#longer.get(key)
+    if (closed === undefined) {
+      closed = mergedQuarters(this.#quarters(openMs, forming.openTimeMs))
+      this.#longer.set(key, closed)
+    }
+    return mergedQuarters(closed === null ? [forming] : [closed, forming]) ?? forming
+  }
+
+  /** Closed quarters between two instants. */
+  #quarters(fromMs: number, untilMs: number): readonly Bar[] {
+    if (fromMs >= untilMs) return []
+    return this.#market.candles(this.#coin, '15m', { fromMs, untilMs }, untilMs)
+  }
+
+  #closed(timeframe: Timeframe, untilMs: number, from: Beginning): Closed {
+    const key = `${timeframe} ${from.quarterMs} ${from.fourHoursMs}`
+    const kept = this.#series.get(key) ?? []
+    this.#series.set(key, kept)
+    const known = kept.find((series) => series.untilMs === untilMs)
+    if (known !== undefined) return known
+    const closed = new Closed(untilMs, this.#bars(timeframe, untilMs, from))
+    kept.push(closed)
+    if (kept.length > SERIES_KEPT_MAX) kept.shift()
+    return closed
+  }
+
+  #bars(timeframe: Timeframe, untilMs: number, from: Beginning): readonly Bar[] {
+    if (timeframe === '15m') return this.#quarters(from.quarterMs, untilMs)
+    const stepMs = timeframeMs[timeframe]
+    if (timeframe === '1h')
+      return longerBars(
+        this.#quarters(barOpenTimeMs(from.quarterMs + stepMs - 1, '1h'), untilMs),
+        '1h',
+      )
+    const askedMs = Math.min(untilMs, barOpenTimeMs(from.askedMs, '4h'))
+    const range = { fromMs: from.fourHoursMs, untilMs: askedMs }
+    const asked = this.#market.candles(this.#coin, '4h', range, askedMs)
+    return [...asked, ...longerBars(this.#quarters(askedMs, untilMs), '4h')]
+  }
+}
+
+/** Indicators of one series of closed bars. */
+class Closed {
+  readonly untilMs: number
+  readonly #pool = new PulsePool(1)
+  readonly #series: PulseSeries
+
+  constructor(untilMs: number, bars: readonly Bar[]) {
+    this.untilMs = untilMs
+    this.#series = this.#pool.open()
+    for (const bar of bars) {
+      this.#load(bar)
+      this.#series.fold()
+    }
+  }
+
+  get barCount(): number {
+    return this.#series.barCount
+  }
+
+  valued(forming: Bar): PulseIndicators {
+    this.#load(forming)
+    this.#series.peek()
+    return pulseIndicators(this.#pool.values, forming.close)
+  }
+
+  #load({ high, low, close, volumeBase }: Bar): void {
+    const slot = this.#pool.bar
+    slot[barSlot.high] = high
+    slot[barSlot.low] = low
+    slot[barSlot.close] = close
+    slot[barSlot.volume] = volumeBase
+  }
+}
+
+function longerBars(quarters: readonly Bar[], timeframe: Timeframe): readonly Bar[] {
+  const groups = new Map<number, Bar[]>()
+  for (const quarter of quarters) {
+    const openMs = barOpenTimeMs(quarter.openTimeMs, timeframe)
+    const group = groups.get(openMs) ?? []
+    group.push(quarter)
+    groups.set(openMs, group)
+  }
+  return [...groups.values()].map((group) => mergedQuarters(group)).filter((bar) => bar !== null)
+}
+
+/** The venue opens a bar with its first trade: a quarter without one gives nothing to a longer bar. */
+function mergedQuarters(quarters: readonly Bar[]): Bar | null {
+  const first = quarters[0]
+  const last = quarters.at(-1)
+  if (first === undefined || last === undefined) return null
+  const traded = quarters.filter(({ volumeBase }) => volumeBase > 0)
+  const [opening] = traded
+  if (opening === undefined) return { ...last, openTimeMs: first.openTimeMs }
+  return {
+    openTimeMs: first.openTimeMs,
+    open: opening.open,
+    high: Math.max(...traded.map(({ high }) => high)),
+    low: Math.min(...traded.map(({ low }) => low)),
+    close: last.close,
+    volumeBase: traded.reduce((sum, { volumeBase }) => sum + volumeBase, 0),
+  }
+}
+
+function flatAfter({ openTimeMs, close }: Bar): Bar {
+  return { ...flatBar(close), openTimeMs: openTimeMs + QUARTER_MS }
+}
+
+function flatBar(price: number): Bar {
+  return { openTimeMs: 0, open: price, high: price, low: price, close: price, volumeBase: 0 }
+}

@@ -1,0 +1,81 @@
+import type { CoinChannel } from '../../src/simulator/venue/fault.ts'
+import { coinChannels } from '../../src/simulator/venue/fault.ts'
+import type { FaultKind, PlannedFault } from './fault-script.ts'
+import { endMs, isSilent } from './fault-script.ts'
+import { DELAY_NOTICED_MS, noticedWithinMs } from './promises.ts'
+
+/** What was lost or bent in one moment may show until the next frame of its channel. */
+const ECHO_MS = 15_000
+
+/** What has gone wrong so far: the possible causes of what a checker finds. */
+export class FaultLog {
+  readonly #begun: PlannedFault[] = []
+  readonly counts: { [Kind in FaultKind]?: number } = {}
+
+  begin(planned: PlannedFault): void {
+    this.#begun.push(planned)
+    const { kind } = planned.fault
+    this.counts[kind] = (this.counts[kind] ?? 0) + 1
+  }
+
+  /** Whether something about a coin may have been lost or bent unnoticed in some part of a time. */
+  wasSilent(fromMs: number, toMs: number, coin: string): boolean {
+    return this.#between(fromMs, toMs).some(
+      ({ fault }) => isSilent(fault) && !('coin' in fault && fault.coin !== coin),
+    )
+  }
+
+  /**
+   * By when a stream of this coin that fell silent without a word has to be noticed; null where none
+   * did. What is silent longer hides what would be noticed sooner.
+   */
+  silenceMs(fromMs: number, toMs: number, coin: string): number | null {
+    const channels = new Set<CoinChannel>()
+    let isConnection = false
+    for (const { fault } of this.#between(fromMs, toMs)) {
+      if (fault.kind === 'half-open') isConnection = true
+      if (fault.kind !== 'stall' || fault.coin !== coin) continue
+      for (const channel of fault.channels ?? coinChannels) channels.add(channel)
+    }
+    const limits = [
+      ...(isConnection ? [noticedWithinMs.connection] : []),
+      ...(channels.has('l2Book') ? [noticedWithinMs.book] : []),
+      ...(channels.has('candle') && !channels.has('trades') ? [noticedWithinMs.candles] : []),
+      ...(channels.has('candle') && channels.has('trades') && !channels.has('l2Book')
+        ? [noticedWithinMs.candlesAndTrades]
+        : []),
+    ]
+    return limits.length === 0 ? null : Math.max(...limits)
+  }
+
+  /**
+   * By how much frames may be late, or be taken for late, before anything can have told of it; 0 where
+   * that has not changed of late.
+   */
+  unnoticedDelayMs(nowMs: number): number {
+    let delayMs = 0
+    for (const planned of this.#begun) {
+      const { fault, atMs } = planned
+      if (fault.kind !== 'delay-frames') continue
+      const sinceEndMs = nowMs - endMs(planned)
+      const isNew = sinceEndMs < 0 && nowMs - atMs <= fault.delayMs + DELAY_NOTICED_MS
+      const isOver = sinceEndMs >= 0 && sinceEndMs <= DELAY_NOTICED_MS
+      if (isNew || isOver) delayMs += fault.delayMs + DELAY_NOTICED_MS
+    }
+    return delayMs
+  }
+
+  /** Kinds that were at work, on this coin where they name one, in some part of a time. */
+  kindsBetween(fromMs: number, toMs: number, coin?: string): readonly FaultKind[] {
+    const kinds = this.#between(fromMs, toMs).flatMap(({ fault }) =>
+      coin !== undefined && 'coin' in fault && fault.coin !== coin ? [] : [fault.kind],
+    )
+    return [...new Set(kinds)].toSorted()
+  }
+
+  #between(fromMs: number, toMs: number): readonly PlannedFault[] {
+    return this.#begun.filter(
+      (planned) => planned.atMs <= toMs && endMs(planned) + ECHO_MS >= fromMs,
+    )
+  }
+}

@@ -1,0 +1,66 @@
+import type { FaultKind } from './fault-script.ts'
+
+export const checkers = [
+  'determinism',
+  'restored',
+  'replica',
+  'sanity',
+  'numbers',
+  'ages',
+  'health',
+  'limits',
+  'bounds',
+  'crash',
+] as const
+
+export type Checker = (typeof checkers)[number]
+
+/** A broken promise, with all that is needed to look into it. */
+export type Violation = {
+  readonly checker: Checker
+  readonly atMs: number
+  readonly coin: string | null
+  readonly what: string
+  readonly detail: string
+  /** Kinds of faults that were at work. */
+  readonly during: readonly FaultKind[]
+}
+
+/** Something wrong that nothing promised against; counted, because less of it is better. */
+export type Excused = { readonly count: number; readonly longestMs: number }
+
+/** Of one kind of violation so many are kept whole; the others are only counted. */
+const KEPT_PER_KIND = 3
+
+/** What the checkers of one run found. */
+export class Findings {
+  /** The first few of every kind. */
+  readonly violations: Violation[] = []
+  /** All of them, by `checker: what`. */
+  readonly counts: Record<string, number> = {}
+  readonly excused: Record<string, Excused> = {}
+  readonly #onViolation: (violation: Violation) => void
+
+  constructor(onViolation: (violation: Violation) => void) {
+    this.#onViolation = onViolation
+  }
+
+  violation(violation: Violation): void {
+    const kind = kindOf(violation)
+    const count = (this.counts[kind] ?? 0) + 1
+    this.counts[kind] = count
+    if (count > KEPT_PER_KIND) return
+    this.violations.push(violation)
+    this.#onViolation(violation)
+  }
+
+  /** @param ms how long it has been so, or by how much it is wrong */
+  excuse(kind: string, ms: number): void {
+    const { count, longestMs } = this.excused[kind] ?? { count: 0, longestMs: 0 }
+    this.excused[kind] = { count: count + 1, longestMs: Math.max(longestMs, ms) }
+  }
+}
+
+export function kindOf({ checker, what }: Violation): string {
+  return `${checker}: ${what}`
+}

@@ -1,0 +1,104 @@
+import { analyses } from '../../src/compute/analyses/registry.ts'
+import type { Usage } from './network.ts'
+import type { ObservedMarket } from './observed-market.ts'
+import { read } from './reading.ts'
+import type { Service } from './service.ts'
+
+export type Ailment = {
+  readonly coin: string | null
+  /** The same words for the same trouble of any coin. */
+  readonly ailment: string
+  readonly detail: string
+}
+
+const ALL_TIMEFRAMES = '15m,1h,4h'
+/** What is true of a market rather than of our data. */
+const MARKET_WARNINGS: ReadonlySet<string> = new Set(['model_estimate', 'thin_book'])
+const COIN_CHANNELS = ['candle', 'trades', 'l2Book'] as const
+const GLOBAL_CHANNELS = ['fastAssetCtxs', 'allDexsAssetCtxs'] as const
+
+/** What is not as it should be while nothing goes wrong outside; empty for a service that is well. */
+export function ailments(
+  service: Service,
+  usage: Usage,
+  market: ObservedMarket,
+): readonly Ailment[] {
+  const tradable = market.tradable()
+  return [
+    ...engineAilments(service),
+    ...tradable.flatMap((coin) => answerAilments(service, market, coin)),
+    ...goneAilments(service, market),
+    ...subscriptionAilments(usage, tradable),
+  ]
+}
+
+function engineAilments({ replica, nowMs }: Service): readonly Ailment[] {
+  const state = replica.state(nowMs)
+  if (state !== 'available') return [{ coin: null, ailment: `engine ${state}`, detail: '' }]
+  return replica
+    .feeds()
+    .filter((feed) => feed.state !== 'up')
+    .map((feed) => ({ coin: null, ailment: 'feed down', detail: JSON.stringify(feed) }))
+}
+
+function answerAilments(
+  service: Service,
+  market: ObservedMarket,
+  coin: string,
+): readonly Ailment[] {
+  return analyses.flatMap(({ contract }): readonly Ailment[] => {
+    const { id, viewParameter } = contract
+    const view = viewParameter === null ? '' : ALL_TIMEFRAMES
+    const reading = read(service, { contract }, coin, view)
+    if (reading.kind === 'refused') {
+      const { reason, noAnswer } = reading
+      // A coin that was listed today has no history to be measured by.
+      if (noAnswer?.kind === 'insufficient-candles' && market.isNew(coin)) return []
+      return [{ coin, ailment: `${id} ${reason}`, detail: JSON.stringify(noAnswer ?? {}) }]
+    }
+    if (reading.kind === 'unreadable')
+      return [{ coin, ailment: `${id} unreadable`, detail: reading.text }]
+    const { warnings, quality } = reading.body.meta
+    const ill = warnings.filter((warning) => !MARKET_WARNINGS.has(warning))
+    if (ill.length === 0 && quality.grade === 'A') return []
+    const detail = JSON.stringify(reading.body.meta)
+    return [{ coin, ailment: `${id} of grade ${quality.grade} ${ill.join(' ')}`, detail }]
+  })
+}
+
+function goneAilments({ replica }: Service, market: ObservedMarket): readonly Ailment[] {
+  return market
+    .universe()
+    .filter(({ coin, isDelisted }) => isDelisted && replica.resolve(coin)?.coin === coin)
+    .map(({ coin }) => ({ coin, ailment: 'delisted and still offered', detail: '' }))
+}
+
+function subscriptionAilments(
+  { sessions }: Usage,
+  tradable: readonly string[],
+): readonly Ailment[] {
+  const counts = new Map<string, number>()
+  for (const { keys } of sessions) {
+    for (const key of keys) {
+      const { type, coin = '' } = JSON.parse(key) as { type: string; coin?: string }
+      counts.set(`${type}/${coin}`, (counts.get(`${type}/${coin}`) ?? 0) + 1)
+    }
+  }
+  const wanted = [
+    ...GLOBAL_CHANNELS.map((channel) => ({ channel, coin: '' })),
+    ...tradable.flatMap((coin) => COIN_CHANNELS.map((channel) => ({ channel, coin }))),
+  ]
+  const missing = wanted.filter(({ channel, coin }) => counts.get(`${channel}/${coin}`) !== 1)
+  const live = new Set(['', ...tradable])
+  const forgotten = [...counts.keys()].filter(
+    (name) => !live.has(name.slice(name.indexOf('/') + 1)),
+  )
+  return [
+    ...missing.map(({ channel, coin }) => ({
+      coin,
+      ailment: `${channel} not subscribed once`,
+      detail: `${counts.get(`${channel}/${coin}`) ?? 0} times`,
+    })),
+    ...forgotten.map((name) => ({ coin: null, ailment: 'a forgotten subscription', detail: name })),
+  ]
+}

@@ -1,0 +1,37 @@
+import type { SimulationOptions, SimulationResult } from './simulation.ts'
+import { simulate } from './simulation.ts'
+
+/** A few seeds are run twice: whatever they draw, they have to draw it again. */
+const REPEATED_SEEDS = 10
+
+/** One seed with all that is asked of it. Plain data: it crosses from one process to another. */
+export type Outcome = { readonly result: SimulationResult; readonly runMs: number }
+
+export function outcomeOf(options: SimulationOptions, nowMs: () => number): Outcome {
+  const startedMs = nowMs()
+  const first = simulate(options)
+  const runMs = nowMs() - startedMs
+  const result = options.seed % REPEATED_SEEDS === 0 ? repeated(first, options) : first
+  return { result, runMs }
+}
+
+/** Runs a seed once more. Other bytes are a violation of their own. */
+export function repeated(first: SimulationResult, options: SimulationOptions): SimulationResult {
+  const second = simulate(options)
+  if (second.digest === first.digest) return first
+  return {
+    ...first,
+    counts: { ...first.counts, 'determinism: the same seed gave other bytes': 1 },
+    violations: [
+      ...first.violations,
+      {
+        checker: 'determinism',
+        atMs: 0,
+        coin: null,
+        what: 'the same seed gave other bytes',
+        detail: `${first.digest} and ${second.digest}`,
+        during: [],
+      },
+    ],
+  }
+}

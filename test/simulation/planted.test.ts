@@ -1,0 +1,193 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import Database from 'better-sqlite3'
+import { describe, expect, test } from 'vitest'
+import type { Document } from '../../src/domain/document.ts'
+import type { EngineMessage } from '../../src/link/message.ts'
+import { kindOf } from './findings.ts'
+import { repeated } from './outcome.ts'
+import { CHECKPOINT_BYTES_MAX } from './promises.ts'
+import type { Defect, SimulationOptions } from './simulation.ts'
+import { simulate } from './simulation.ts'
+
+/** Without faults, so that whatever is found was planted. */
+const CALM = { seed: 5, minutes: 1, faults: 0, kinds: [] } as const
+/** With a twin. */
+const CALM_TWINS = { ...CALM, seed: 8 }
+
+describe('a planted defect is found:', () => {
+  test('nothing, where nothing was planted', () => {
+    expect(found({}, CALM_TWINS)).toEqual([])
+  })
+
+  test('an engine that does not say the same twice', () => {
+    let runs = 0
+    const defect: Defect = {
+      onStart: () => {
+        runs += 1
+      },
+      carried: (message) => message,
+      onSaid: (message) => {
+        if (message.kind === 'heartbeat') Object.assign(message.heartbeat, { startedAtMs: runs })
+      },
+    }
+    const options = { ...CALM, defect }
+    const kinds = repeated(simulate(options), options).violations.map(kindOf)
+    expect(kinds).toEqual(['determinism: the same seed gave other bytes'])
+  })
+
+  test('a checkpoint that came back with other numbers', () => {
+    const kinds = found({ onLaunch: onSecond(tamperWithCheckpoint) }, crashing(CALM_TWINS))
+    expect(kinds).toContain('restored: a restored engine says other than an uninterrupted one')
+    expect(kinds).toContain('numbers: candles never were so')
+  })
+
+  test('documents that do not reach their readers', () => {
+    let messages = 0
+    const carried = (message: EngineMessage) => {
+      messages += 1
+      return message.kind === 'documents' && messages % 7 === 0 ? null : message
+    }
+    expect(found({ carried })).toContain('replica: readers do not get what the engine said last')
+  })
+
+  test('a price of less than nothing', () => {
+    const carried = onDocuments('spread', (text) =>
+      text.replace(/"mid_price":\d(?=\d)/, '"mid_price":-'),
+    )
+    expect(found({ carried })).toContain('sanity: an answer that cannot be: spread')
+  })
+
+  test('a crossed book', () => {
+    const carried = onDocuments('spread', (text) =>
+      text
+        .replaceAll('"best_bid"', '"best_xxx"')
+        .replaceAll('"best_ask"', '"best_bid"')
+        .replaceAll('"best_xxx"', '"best_ask"'),
+    )
+    expect(found({ carried })).toContain('sanity: an answer that cannot be: spread')
+  })
+
+  test('a candle that is off by its last digit', () => {
+    const onFrame = (text: string) =>
+      text.startsWith('{"channel":"candle"')
+        ? text.replace(
+            /("c":"[\d.]*)(\d)(\.0)?"/,
+            (_, head, digit, zero = '') => `${head}${digit === '1' ? 2 : 1}${zero}"`,
+          )
+        : text
+    expect(found({ onFrame })).toContain('numbers: candles never were so')
+  })
+
+  test('a book with another size', () => {
+    const onFrame = (text: string) =>
+      text.startsWith('{"channel":"l2Book"') ? text.replaceAll('"sz":"', '"sz":"1') : text
+    expect(found({ onFrame })).toContain('numbers: book never were so')
+  })
+
+  test('figures of derivatives that the venue did not tell', () => {
+    const onFrame = (text: string) =>
+      text.includes('"openInterest"')
+        ? text.replaceAll('"openInterest":"', '"openInterest":"1')
+        : text
+    expect(found({ onFrame })).toContain('numbers: context never were so')
+  })
+
+  test('frames that come late and count as new', () => {
+    const late: string[] = []
+    const onFrame = (text: string) => {
+      if (!text.startsWith('{"channel":"candle"')) return text
+      late.push(text)
+      return late.length > 80 ? (late.shift() ?? text) : null
+    }
+    expect(found({ onFrame })).toContain(
+      'ages: candles younger by their own word, near nothing in particular',
+    )
+  })
+
+  test('a coin that stays silent', () => {
+    const onFrame = (text: string) => (text.includes('"coin":"XRP"') ? null : text)
+    const kinds = found({ onFrame })
+    expect(kinds.some((kind) => kind.startsWith('health: not warm in time: spread'))).toBe(true)
+  })
+
+  test('more connections than the venue grants', () => {
+    const onStart: Defect['onStart'] = (venue) => {
+      const peer = { send: () => {}, drop: () => {}, queuedBytes: () => 0 }
+      for (let more = 0; more < 8; more += 1) venue.connect('service', peer)
+    }
+    expect(found({ onStart })).toContain('limits: the venue complained')
+  })
+
+  test('a checkpoint that grows without end', () => {
+    const onLaunch = onSecond((dir) =>
+      writeFileSync(join(dir, 'engine.db-wal'), new Uint8Array(CHECKPOINT_BYTES_MAX)),
+    )
+    expect(found({ onLaunch }, crashing(CALM))).toContain('bounds: checkpoint bytes')
+  })
+
+  test('an exception that nobody catches', () => {
+    let messages = 0
+    const onSaid = () => {
+      messages += 1
+      if (messages === 100) throw new Error('planted')
+    }
+    expect(found({ onSaid })).toContain("crash: service's engine died: planted")
+  })
+})
+
+/** @returns the kinds of violations. */
+function found(defect: Defect, options: SimulationOptions = CALM): readonly string[] {
+  return Object.keys(simulate({ ...options, defect }).counts)
+}
+
+/** The engine dies once, and is started again. */
+function crashing(options: SimulationOptions): SimulationOptions {
+  return { ...options, faults: 1, kinds: ['engine-crash'] }
+}
+
+function onSecond(task: (dir: string) => void): (dir: string) => void {
+  let launches = 0
+  return (dir) => {
+    launches += 1
+    if (launches === 2) task(dir)
+  }
+}
+
+/** Of the numbers of a saved coin, about these are the indicators of its candles. */
+const SERIES_FROM = 80
+const SERIES_UNTIL = 500
+
+/** Other averages than those of the bars that were seen, under a checksum that is right. */
+function tamperWithCheckpoint(dir: string): void {
+  const db = new Database(join(dir, 'engine.db'))
+  const rows = db.prepare<[], { name: string; state: Buffer }>('SELECT name, state FROM coin').all()
+  for (const { name, state } of rows) {
+    const numbers = new Float64Array(new Uint8Array(state).buffer)
+    // Averages and closes; counts and instants are whole numbers.
+    for (let at = SERIES_FROM; at < SERIES_UNTIL; at += 1) {
+      const number = numbers[at] ?? 0
+      if (!Number.isInteger(number)) numbers[at] = number * 1.01
+    }
+    const bytes = Buffer.from(numbers.buffer)
+    db.prepare('UPDATE coin SET state = ?, crc = ? WHERE name = ?').run(bytes, crc32(bytes), name)
+  }
+  db.close()
+}
+
+/** Changes the text of documents, which must keep its length. */
+function onDocuments(
+  analysis: string,
+  change: (text: string) => string,
+): (message: EngineMessage) => EngineMessage {
+  const changed = (document: Document): Document => {
+    if (!document.key.startsWith(`${analysis}/`)) return document
+    const text = Buffer.from(document.bytes).toString('latin1')
+    return { ...document, bytes: Buffer.from(change(text), 'latin1') }
+  }
+  return (message) =>
+    message.kind === 'documents'
+      ? { ...message, documents: message.documents.map(changed) }
+      : message
+}

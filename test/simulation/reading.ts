@@ -1,0 +1,121 @@
+import { fillDocument } from '../../src/api/fill-document.ts'
+import { loadBearingAgeMs } from '../../src/api/freshness.ts'
+import type { Analysis } from '../../src/compute/analysis.ts'
+import type { Document, NoAnswer } from '../../src/domain/document.ts'
+import { documentKey } from '../../src/domain/document.ts'
+import type { Service } from './service.ts'
+
+/** What a caller of one analysis gets at one instant. */
+export type Reading = Answered | Refused | Unreadable
+
+export type Answered = {
+  readonly kind: 'answered'
+  readonly analysis: string
+  readonly coin: string
+  readonly view: string
+  readonly trueMs: number
+  /** What our own clock shows. */
+  readonly localMs: number
+  readonly document: Document
+  readonly text: string
+  readonly body: Body
+}
+
+export type Refused = {
+  readonly kind: 'refused'
+  readonly reason: string
+  /** Set where the document says that there is no answer. */
+  readonly noAnswer?: NoAnswer
+}
+
+/** Not even JSON. */
+export type Unreadable = {
+  readonly kind: 'unreadable'
+  readonly analysis: string
+  readonly coin: string
+  readonly text: string
+}
+
+/** The members of an answer that the simulation reads; the schema is checked apart. */
+export type Body = {
+  readonly coin: string
+  readonly price?: { readonly current: number }
+  readonly timeframes?: Readonly<
+    Record<string, { readonly indicators: object; readonly candle_freshness_seconds: number }>
+  >
+  readonly derivatives?: Readonly<Record<string, number | null>>
+  readonly mid_price?: number
+  readonly spread?: SpreadBody
+  readonly meta: {
+    readonly data_age_seconds: number
+    readonly warnings: readonly string[]
+    readonly quality: { readonly grade: string }
+    readonly as_of: Readonly<Record<string, string>>
+  }
+}
+
+export type SpreadBody = {
+  readonly best_bid: number
+  readonly best_ask: number
+  readonly bid_ask_bps: number
+  readonly depth: Readonly<Record<string, number>>
+  readonly slippage: readonly {
+    readonly notional_usd: number
+    readonly buy_bps: number | null
+    readonly sell_bps: number | null
+    readonly method: string
+  }[]
+}
+
+/** As the gateway's route does it, in the same order and by the same code, without HTTP. */
+export function read(
+  { replica, machine, nowMs }: Service,
+  { contract }: Pick<Analysis, 'contract'>,
+  ticker: string,
+  view: string,
+): Reading {
+  const state = replica.state(nowMs)
+  if (state !== 'available') return { kind: 'refused', reason: state }
+  const coin = replica.resolve(ticker)?.coin
+  if (coin === undefined) return { kind: 'refused', reason: 'unknown coin' }
+  const document = replica.document(documentKey(contract.id, coin))
+  const answer = document?.views[view]
+  if (document === undefined || answer === undefined)
+    return { kind: 'refused', reason: 'no document' }
+  if (answer.kind !== 'answer') return { kind: 'refused', reason: answer.kind, noAnswer: answer }
+  const ageMs = loadBearingAgeMs(document, answer, nowMs)
+  if (ageMs === Number.POSITIVE_INFINITY) return { kind: 'refused', reason: 'of unknown age' }
+  if (ageMs > contract.inputAgeMsMax) return { kind: 'refused', reason: 'stale' }
+  const text = fillDocument(document, answer, {
+    nowMs,
+    executionMs: 0.1,
+    coinsAvailable: replica.coins().length,
+  }).toString('utf8')
+  const body = parsed(text)
+  if (body === null) return { kind: 'unreadable', analysis: contract.id, coin, text }
+  return {
+    kind: 'answered',
+    analysis: contract.id,
+    coin,
+    view,
+    trueMs: machine.kernel.nowMs,
+    localMs: nowMs,
+    document,
+    text,
+    body,
+  }
+}
+
+function parsed(text: string): Body | null {
+  try {
+    return JSON.parse(text) as Body
+  } catch {
+    return null
+  }
+}
+
+/** How old an input is by the answer's own word; never negative, as a reader would compute it. */
+export function statedAgeMs({ localMs, body }: Answered, input: string): number | undefined {
+  const asOf = body.meta.as_of[input]
+  return asOf === undefined ? undefined : Math.max(0, localMs - Date.parse(asOf))
+}

@@ -1,0 +1,91 @@
+import type { EngineMessage } from '../../src/link/message.ts'
+import type { FaultLog } from './fault-log.ts'
+import type { FaultKind } from './fault-script.ts'
+import type { Findings } from './findings.ts'
+import type { Answered } from './reading.ts'
+import type { Service } from './service.ts'
+
+/** What an engine says reaches readers within this time while their machine is awake. */
+const CARRIED_MS = 100
+/** A fault that hides something from an engine is found by it within this time. */
+const REVISED_MS = 90_000
+/** Faults that hide nothing. */
+const harmless: ReadonlySet<FaultKind> = new Set([
+  'duplicate-frames',
+  'late-flat-bars',
+  'list',
+  'delist',
+  'rest-429',
+])
+
+type Said = { readonly version: number; readonly atMs: number; readonly launch: number }
+
+/** Readers get what the engine said last, and never again what it said before that. */
+export class ReplicaChecker {
+  readonly #findings: Findings
+  readonly #log: FaultLog
+  readonly #said = new Map<string, Said>()
+  readonly #versions = new Map<string, number>()
+  readonly #confirmedMs = new Map<string, number>()
+  /** Stretches of local time that a clock which was put back went through twice. */
+  readonly #twice: { readonly fromMs: number; readonly untilMs: number }[] = []
+
+  #putBackAtMs = Number.NEGATIVE_INFINITY
+
+  constructor(findings: Findings, log: FaultLog) {
+    this.#findings = findings
+    this.#log = log
+  }
+
+  said(message: EngineMessage, { machine, launches }: Service): void {
+    if (message.kind !== 'documents') return
+    const atMs = machine.kernel.nowMs
+    for (const { key, version } of message.documents)
+      this.#said.set(key, { version, atMs, launch: launches })
+  }
+
+  read({ document, view, body, coin, trueMs }: Answered, { launches }: Service): void {
+    const { key, version } = document
+    const said = this.#said.get(key)
+    const isDue = said !== undefined && said.launch === launches && trueMs - said.atMs > CARRIED_MS
+    if (isDue && version !== said.version) {
+      const detail = `${key}: version ${version} instead of ${said.version}`
+      this.#violation(trueMs, coin, 'readers do not get what the engine said last', detail)
+    }
+    const before = this.#versions.get(key)
+    this.#versions.set(key, version)
+    if (before !== undefined && version < before) {
+      // Versions count by the clock, and who puts it back begins again.
+      if (trueMs - this.#putBackAtMs <= REVISED_MS)
+        this.#findings.excuse('a version went back with our clock', trueMs - this.#putBackAtMs)
+      else this.#violation(trueMs, coin, 'a version went back', `${key}: ${before} to ${version}`)
+    }
+    for (const [input, instant] of Object.entries(body.meta.as_of))
+      this.#confirmed(`${key} ${view} ${input}`, Date.parse(instant), trueMs, coin)
+  }
+
+  /** @param toMs what our clock shows now */
+  clockPutBack(toMs: number, byMs: number, atMs: number): void {
+    this.#putBackAtMs = atMs
+    this.#twice.push({ fromMs: toMs, untilMs: toMs + byMs })
+  }
+
+  #confirmed(key: string, confirmedMs: number, atMs: number, coin: string): void {
+    const before = this.#confirmedMs.get(key)
+    this.#confirmedMs.set(key, confirmedMs)
+    if (before === undefined || confirmedMs >= before) return
+    if (this.#twice.some(({ fromMs, untilMs }) => before > fromMs && before <= untilMs)) return
+    const backMs = before - confirmedMs
+    const input = key.slice(key.lastIndexOf(' ') + 1).replace(/_.*/, '')
+    const during = this.#log.kindsBetween(atMs - REVISED_MS, atMs, coin)
+    // Whoever learns that it knows less than it thought has to say so.
+    if (during.some((kind) => !harmless.has(kind)))
+      this.#findings.excuse(`as_of went back, after a fault: ${input}`, backMs)
+    else this.#violation(atMs, coin, `as_of went back: ${input}`, `${key}: by ${backMs} ms`)
+  }
+
+  #violation(atMs: number, coin: string, what: string, detail: string): void {
+    const during = this.#log.kindsBetween(atMs - 60_000, atMs, coin)
+    this.#findings.violation({ checker: 'replica', atMs, coin, what, detail, during })
+  }
+}

@@ -1,0 +1,122 @@
+import type { FaultKind } from './fault-script.ts'
+import { faultKinds } from './fault-script.ts'
+import type { Excused, Violation } from './findings.ts'
+import { kindOf } from './findings.ts'
+import type { Outcome } from './outcome.ts'
+
+const DETAIL_LENGTH_MAX = 500
+const FAULTS_NAMED_MAX = 6
+
+/** What many seeds came to. */
+export class Report {
+  readonly #command: (seed: number) => string
+  readonly #faults = new Map<FaultKind, number>()
+  readonly #violations = new Map<string, { count: number; seeds: number[]; first: Violation }>()
+  readonly #excused = new Map<string, Excused>()
+  readonly #peaks = new Map<string, number>()
+  #seeds = 0
+  #failed = 0
+  #answers = 0
+  #virtualMs = 0
+  #runMs = 0
+  #healedMs = 0
+  #warmUpMs = 0
+
+  /** @param command the one that runs a seed again */
+  constructor(command: (seed: number) => string) {
+    this.#command = command
+  }
+
+  get failed(): number {
+    return this.#failed
+  }
+
+  get seeds(): number {
+    return this.#seeds
+  }
+
+  add({ result, runMs }: Outcome): void {
+    this.#seeds += 1
+    if (result.violations.length > 0) this.#failed += 1
+    this.#answers += result.answers
+    this.#virtualMs += result.virtualMs
+    this.#runMs += runMs
+    this.#healedMs = Math.max(this.#healedMs, result.healedMs ?? 0)
+    this.#warmUpMs = Math.max(this.#warmUpMs, result.warmUpMs)
+    for (const kind of faultKinds)
+      this.#faults.set(kind, (this.#faults.get(kind) ?? 0) + (result.faults[kind] ?? 0))
+    for (const [name, peak] of Object.entries(result.peaks))
+      this.#peaks.set(name, Math.max(this.#peaks.get(name) ?? 0, peak))
+    for (const [kind, { count, longestMs }] of Object.entries(result.excused)) {
+      const known = this.#excused.get(kind)
+      this.#excused.set(kind, {
+        count: (known?.count ?? 0) + count,
+        longestMs: Math.max(known?.longestMs ?? 0, longestMs),
+      })
+    }
+    for (const first of result.violations) {
+      const kind = kindOf(first)
+      const known = this.#violations.get(kind)
+      if (known === undefined)
+        this.#violations.set(kind, {
+          count: result.counts[kind] ?? 1,
+          seeds: [result.seed],
+          first,
+        })
+      else if (known.seeds.at(-1) !== result.seed) {
+        known.count += result.counts[kind] ?? 1
+        known.seeds.push(result.seed)
+      }
+    }
+  }
+
+  lines(): readonly string[] {
+    return [
+      `${this.#seeds} seeds, ${this.#failed} with violations; ${hours(this.#virtualMs)} h of virtual time ` +
+        `in ${seconds(this.#runMs)} s of one core, ${(this.#virtualMs / this.#runMs).toFixed(0)} times as fast; ` +
+        `${this.#answers} answers checked`,
+      `warm after ${seconds(this.#warmUpMs)} s at most, well again ${seconds(this.#healedMs)} s after the last fault at most`,
+      '',
+      'faults by kind',
+      ...[...this.#faults].map(([kind, count]) => `${String(count).padStart(8)}  ${kind}`),
+      '',
+      'most used',
+      ...[...this.#peaks].map(([name, peak]) => `${String(peak).padStart(8)}  ${name}`),
+      '',
+      'wrong or too young, but promised no better',
+      ...[...this.#excused]
+        .toSorted(([one], [other]) => (one < other ? -1 : 1))
+        .map(
+          ([kind, { count, longestMs }]) =>
+            `${String(count).padStart(8)}  ${kind}, ${seconds(longestMs)} s at most`,
+        ),
+      '',
+      this.#violations.size === 0 ? 'no violations' : 'violations',
+      ...[...this.#violations]
+        .toSorted(([one], [other]) => (one < other ? -1 : 1))
+        .flatMap(([kind, { count, seeds, first }]) => [
+          `${String(count).padStart(8)}  ${kind} (${seeds.length} seeds: ${seeds.slice(0, 8).join(' ')})`,
+          `          ${this.#command(seeds[0] ?? 0)}`,
+          ...violationLines(first).map((line) => `          ${line}`),
+        ]),
+    ]
+  }
+}
+
+/** Enough to look for it: when, which coin, what instead of what, and what was going wrong. */
+export function violationLines({ atMs, coin, detail, during }: Violation): readonly string[] {
+  const faults = during.slice(0, FAULTS_NAMED_MAX).join(' ')
+  return [
+    `at ${new Date(atMs).toISOString()}${coin === null ? '' : `, ${coin}`}` +
+      `${during.length === 0 ? '' : `, near ${faults}${during.length > FAULTS_NAMED_MAX ? ' …' : ''}`}`,
+    ...detail.slice(0, DETAIL_LENGTH_MAX).split('\n'),
+  ]
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(1)
+}
+
+function hours(ms: number): string {
+  return (ms / 3_600_000).toFixed(1)
+}

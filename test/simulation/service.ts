@@ -1,0 +1,174 @@
+import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { EngineReplica } from '../../src/link/engine-replica.ts'
+import type { EngineRun } from '../../src/link/engine-supervisor.ts'
+import { EngineSupervisor } from '../../src/link/engine-supervisor.ts'
+import type { EngineMessage } from '../../src/link/message.ts'
+import { startEngine } from '../../src/roles/engine.ts'
+import type { Chance } from './chance.ts'
+import type { Machine, Process } from './machine.ts'
+import type { Network } from './network.ts'
+
+const WS_URL = 'ws://venue/ws'
+const INFO_URL = 'http://venue/info'
+const WEIGHT_PER_MINUTE = 1_000
+/** A thread starts, loads its code and opens its file. */
+const LAUNCH_MS_MIN = 100
+const LAUNCH_MS_SPAN = 200
+/** Between two threads of one process. */
+const MESSAGE_MS = 1
+const CHECKPOINT_FILES = ['engine.db', 'engine.db-wal']
+
+export type ServiceOptions = {
+  readonly machine: Machine
+  readonly network: Network
+  readonly chance: Chance
+  /** Also its address on the network. */
+  readonly name: string
+  /** A directory of its own; every engine works in another one below it. */
+  readonly dir: string
+  readonly log: Logger
+  readonly onSaid: (message: EngineMessage) => void
+  /** What of it reaches the gateway; null for nothing. A test may bend it. */
+  readonly carried?: (message: EngineMessage) => EngineMessage | null
+  /** Called before an engine starts in a directory. */
+  readonly onLaunch?: (dir: string) => void
+  /** An exception that nobody caught ended the engine or the gateway. */
+  readonly onDeath: (process: string, cause: unknown) => void
+  readonly onNotice: (text: string) => void
+}
+
+/** One instance of ours: gateway and engine on one machine, without HTTP and without payment. */
+export class Service {
+  readonly replica = new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
+  readonly #options: ServiceOptions
+  readonly #gateway: Process
+  #engine: Process | null = null
+  #engineDir: string | null = null
+  #exited: ((reason: string) => void) | null = null
+  #launches = 0
+
+  constructor(options: ServiceOptions) {
+    this.#options = options
+    this.#gateway = options.machine.process((cause) => options.onDeath('gateway', cause))
+    const supervisor = new EngineSupervisor({
+      replica: this.replica,
+      clock: this.#gateway.clock,
+      spawn: (events) => this.#spawn(events),
+      onNotice: (notice) => options.onNotice(JSON.stringify(notice)),
+    })
+    this.#gateway.run(() => supervisor.start())
+  }
+
+  get machine(): Machine {
+    return this.#options.machine
+  }
+
+  get nowMs(): number {
+    return this.machine.nowMs
+  }
+
+  get launches(): number {
+    return this.#launches
+  }
+
+  get isEngineRunning(): boolean {
+    return this.#engine?.isAlive === true
+  }
+
+  /** Timers of the running engine. */
+  get engineTimers(): number {
+    return this.#engine?.timers ?? 0
+  }
+
+  get checkpointBytes(): number {
+    return this.#checkpointFiles().reduce((sum, file) => sum + statSync(file).size, 0)
+  }
+
+  /** As SIGKILL: whatever was in its memory is gone, and its file stays as it is. */
+  crashEngine(): void {
+    if (this.#engine === null) return
+    this.#engine.kill()
+    this.#exited?.('crashed')
+  }
+
+  close(): void {
+    this.#gateway.kill()
+    this.#engine?.kill()
+  }
+
+  #spawn({ onMessage, onExit }: Parameters<SpawnEngine>[0]): EngineRun {
+    const { machine, network, chance, name, log, onSaid, carried, onDeath } = this.#options
+    const engine: Process = machine.process((cause) => {
+      onDeath('engine', cause)
+      exited('uncaught exception')
+    })
+    const exited = (reason: string) => {
+      if (this.#engine !== engine) return
+      this.#engine = null
+      this.#exited = null
+      this.#gateway.arrive(machine.kernel.nowMs + MESSAGE_MS, () => onExit(reason))
+    }
+    this.#engine = engine
+    this.#exited = exited
+    engine.startTimer(LAUNCH_MS_MIN + chance.between(0, LAUNCH_MS_SPAN), () => {
+      startEngine(
+        {
+          venue: { wsUrl: WS_URL, infoUrl: INFO_URL },
+          weightPerMinute: WEIGHT_PER_MINUTE,
+          dexes: [],
+          dataDir: this.#nextDir(),
+          version: '0.0.0',
+          logLevel: 'silent',
+        },
+        {
+          clock: engine.clock,
+          runtime: {
+            scheduler: engine.scheduler,
+            random: chance.next,
+            connect: network.connectOf(engine, name),
+            post: network.postOf(engine, name),
+          },
+        },
+        (said) => {
+          onSaid(said)
+          const message = carried ? carried(said) : said
+          if (message === null) return
+          this.#gateway.arrive(machine.kernel.nowMs + MESSAGE_MS, () => {
+            if (this.#engine === engine) onMessage(message)
+          })
+        },
+        log,
+      )
+    })
+    const end = (reason: string) => {
+      engine.kill()
+      exited(reason)
+    }
+    return { kill: () => end('killed'), stop: () => end('stopped') }
+  }
+
+  /**
+   * SQLite's lock is the process's, which here outlives the engine. So the next one gets a copy of the
+   * files as they are at this moment, which is what a killed process leaves.
+   */
+  #nextDir(): string {
+    this.#launches += 1
+    const dir = join(this.#options.dir, `engine-${this.#launches}`)
+    mkdirSync(dir, { recursive: true })
+    for (const file of this.#checkpointFiles())
+      copyFileSync(file, join(dir, file.slice(file.lastIndexOf('/') + 1)))
+    this.#engineDir = dir
+    this.#options.onLaunch?.(dir)
+    return dir
+  }
+
+  #checkpointFiles(): readonly string[] {
+    const dir = this.#engineDir
+    if (dir === null) return []
+    return CHECKPOINT_FILES.map((file) => join(dir, file)).filter((file) => existsSync(file))
+  }
+}
+
+type SpawnEngine = ConstructorParameters<typeof EngineSupervisor>[0]['spawn']

@@ -1,0 +1,470 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import { pino } from 'pino'
+import { analyses } from '../../src/compute/analyses/registry.ts'
+import { timeframeMs, timeframes } from '../../src/domain/timeframe.ts'
+import type { EngineMessage } from '../../src/link/message.ts'
+import type { VenueCadences } from '../../src/simulator/venue/limits.ts'
+import { venueCadences, venueLimits } from '../../src/simulator/venue/limits.ts'
+import { Venue } from '../../src/simulator/venue/venue.ts'
+import { Beginnings } from './beginnings.ts'
+import { Chance } from './chance.ts'
+import { FaultLog } from './fault-log.ts'
+import type { FaultKind, PlannedFault } from './fault-script.ts'
+import { endMs, faultScript } from './fault-script.ts'
+import type { Excused, Violation } from './findings.ts'
+import { Findings } from './findings.ts'
+import type { Ailment } from './health.ts'
+import { ailments } from './health.ts'
+import { Kernel } from './kernel.ts'
+import type { Peaks } from './limits-checker.ts'
+import { LimitsChecker } from './limits-checker.ts'
+import { Machine, withoutRealTimers } from './machine.ts'
+import type { NetworkTap } from './network.ts'
+import { Network } from './network.ts'
+import { ObservedMarket } from './observed-market.ts'
+import { AUDIT_MS, HEAL_MS, WARM_UP_MS } from './promises.ts'
+import { read } from './reading.ts'
+import { ReplicaChecker } from './replica-checker.ts'
+import { SanityChecker } from './sanity-checker.ts'
+import { Service } from './service.ts'
+import { TruthChecker } from './truth-checker.ts'
+import { TwinChecker } from './twin-checker.ts'
+
+export type SimulationOptions = {
+  readonly seed: number
+  /** For so long faults begin, after the warm-up. */
+  readonly minutes: number
+  readonly faults: number
+  /** Which kinds of faults; drawn where absent. */
+  readonly kinds?: readonly FaultKind[]
+  /** Called with what happens, and its true instant. */
+  readonly onStory?: (atMs: number, text: string) => void
+  readonly defect?: Defect
+}
+
+/** What a test breaks on purpose, to see it found. */
+export type Defect = {
+  readonly onFrame?: NetworkTap['onFrame']
+  readonly carried?: (message: EngineMessage) => EngineMessage | null
+  readonly onSaid?: (message: EngineMessage) => void
+  readonly onLaunch?: (dir: string) => void
+  readonly onStart?: (venue: Venue) => void
+}
+
+/** Plain data: it crosses from one process to another. */
+export type SimulationResult = {
+  readonly seed: number
+  /** The first few of every kind; `counts` has all of them. */
+  readonly violations: readonly Violation[]
+  readonly counts: Readonly<Record<string, number>>
+  readonly excused: Readonly<Record<string, Excused>>
+  readonly faults: { readonly [Kind in FaultKind]?: number }
+  readonly peaks: Peaks
+  readonly answers: number
+  readonly refusals: Readonly<Record<string, number>>
+  readonly launches: number
+  /** Of everything that the engine said, in order. */
+  readonly digest: string
+  readonly warmUpMs: number
+  /** From the end of the last fault until everything was well; null where it never was. */
+  readonly healedMs: number | null
+  readonly virtualMs: number
+}
+
+/** Slower than the venue's where that saves most, so that a second of true time holds minutes. */
+const CADENCES: VenueCadences = {
+  ...venueCadences,
+  blockMs: 500,
+  activeAssetCtxMs: 5_000,
+  fastAssetCtxsMs: 5_000,
+}
+const SERVICE = 'service'
+/** Hears the same venue and is never interrupted on its own side. */
+const TWIN = 'twin'
+/** Every so many seeds have one. */
+const TWIN_SEEDS = 4
+const TWIN_AGREEMENT_MS = 60_000
+
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+const FIRST_DAY_MS = Date.UTC(2026, 5, 1)
+const DAYS = 300
+/** Typical length of the warm-up: as a rule a bar's end is put into what follows. */
+const WARM_UP_GUESS_MS = 80_000
+const READ_GAP_MS_MIN = 50
+const READ_GAP_MS_MAX = 450
+/** How often it is looked whether everything is well, and how long it has to stay so. */
+const LOOK_MS = 5_000
+/** How often the story says what readers got. */
+const SUMMARY_MS = 10_000
+const WELL_MS = 10_000
+
+const pulseViews = ['1h,4h', '15m,1h,4h', '15m', '1h', '4h']
+const ALL_TIMEFRAMES = '15m,1h,4h'
+
+/** One seed: a market, a service, what goes wrong, and who looks. Nothing here waits for real time. */
+export function simulate(options: SimulationOptions): SimulationResult {
+  const dir = mkdtempSync(join(tmpdir(), 'perpscope-simulation-'))
+  try {
+    return withoutRealTimers(() => new Simulation(options, dir).run())
+  } finally {
+    rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+class Simulation {
+  readonly #options: SimulationOptions
+  readonly #startMs: number
+  readonly #kernel: Kernel
+  readonly #market: ObservedMarket
+  readonly #venue: Venue
+  readonly #network: Network
+  readonly #service: Service
+  readonly #twin: Service | null
+  readonly #log = new FaultLog()
+  readonly #findings: Findings
+  readonly #truth: TruthChecker
+  readonly #replica: ReplicaChecker
+  readonly #sanity: SanityChecker
+  readonly #limits: LimitsChecker
+  readonly #beginnings = new Beginnings()
+  readonly #twinBeginnings = new Beginnings()
+  readonly #readers: Chance
+  readonly #digest = createHash('sha1')
+  readonly #refusals: Record<string, number> = {}
+  #answers = 0
+  #told: Readonly<Record<string, number>> = {}
+
+  constructor(options: SimulationOptions, dir: string) {
+    const { seed, minutes, defect = {} } = options
+    this.#options = options
+    this.#startMs = startOf(new Chance(seed, 'start'), minutes * MINUTE_MS)
+    this.#kernel = new Kernel(this.#startMs)
+    this.#readers = new Chance(seed, 'readers')
+    this.#findings = new Findings(({ checker, what, detail }) =>
+      this.#tell(`VIOLATION ${checker}: ${what}. ${detail}`),
+    )
+    this.#market = new ObservedMarket(seed, this.#startMs)
+    this.#venue = new Venue({
+      market: this.#market,
+      clock: this.#kernel.clock,
+      limits: venueLimits,
+      cadences: CADENCES,
+    })
+    this.#truth = new TruthChecker({
+      market: this.#market,
+      log: this.#log,
+      findings: this.#findings,
+      beginningsOf: this.#beginnings.of,
+    })
+    this.#replica = new ReplicaChecker(this.#findings, this.#log)
+    this.#sanity = new SanityChecker(this.#findings, this.#log)
+    this.#limits = new LimitsChecker(this.#findings, this.#log)
+    this.#network = new Network({
+      kernel: this.#kernel,
+      venue: this.#venue,
+      chance: new Chance(seed, 'network'),
+      tap: this.#tap(defect),
+    })
+    this.#service = this.#newService(SERVICE, dir, {
+      log: this.#logger(),
+      onSaid: (message) => {
+        defect.onSaid?.(message)
+        this.#digestOf(message)
+        this.#replica.said(message, this.#service)
+      },
+      ...(defect.carried ? { carried: defect.carried } : {}),
+      ...(defect.onLaunch ? { onLaunch: defect.onLaunch } : {}),
+    })
+    this.#twin =
+      seed % TWIN_SEEDS === 0
+        ? this.#newService(TWIN, dir, { log: silent, onSaid: () => {} })
+        : null
+    defect.onStart?.(this.#venue)
+  }
+
+  run(): SimulationResult {
+    this.#kernel.clock.every(SECOND_MS, () =>
+      this.#limits.check(this.#network.usageOf(SERVICE), this.#service),
+    )
+    this.#kernel.clock.every(SUMMARY_MS, () => this.#summarise())
+    this.#readOn()
+    const warmUpMs = this.#warmUp()
+    const calmMs = this.#disturb()
+    this.#kernel.runUntil(calmMs)
+    this.#tell('nothing goes wrong any more')
+    const healedMs = this.#heal(calmMs)
+    this.#audit(calmMs)
+    this.#compareTwins()
+    this.#truth.finish(this.#kernel.nowMs)
+    const virtualMs = this.#kernel.nowMs - this.#startMs
+    this.#service.close()
+    this.#twin?.close()
+    this.#venue.close()
+    return {
+      seed: this.#options.seed,
+      violations: this.#findings.violations,
+      counts: this.#findings.counts,
+      excused: this.#findings.excused,
+      faults: this.#log.counts,
+      peaks: this.#limits.peaks,
+      answers: this.#answers,
+      refusals: this.#refusals,
+      launches: this.#service.launches,
+      digest: this.#digest.digest('hex'),
+      warmUpMs,
+      healedMs,
+      virtualMs,
+    }
+  }
+
+  /** Until every coin is answered well. */
+  #warmUp(): number {
+    const untilMs = this.#startMs + WARM_UP_MS
+    let ill = this.#ailments()
+    while (ill.length > 0 && this.#kernel.nowMs < untilMs) {
+      this.#kernel.runUntil(this.#kernel.nowMs + LOOK_MS)
+      ill = this.#ailments()
+    }
+    this.#report('not warm in time', ill)
+    const warmUpMs = this.#kernel.nowMs - this.#startMs
+    this.#tell(`warm after ${warmUpMs / SECOND_MS} s`)
+    return warmUpMs
+  }
+
+  /** @returns when the last fault is over. */
+  #disturb(): number {
+    const { seed, minutes, faults, kinds } = this.#options
+    const fromMs = this.#kernel.nowMs
+    const untilMs = fromMs + minutes * MINUTE_MS
+    const script = faultScript(new Chance(seed, 'faults'), {
+      fromMs,
+      untilMs,
+      faults,
+      coins: this.#market.tradable(),
+      ...(kinds === undefined ? {} : { kinds }),
+    })
+    for (const planned of script) this.#kernel.at(planned.atMs, null, () => this.#begin(planned))
+    return script.reduce((lastMs, planned) => Math.max(lastMs, endMs(planned)), untilMs)
+  }
+
+  #begin(planned: PlannedFault): void {
+    const { fault } = planned
+    this.#tell(`FAULT ${JSON.stringify(fault)}`)
+    this.#log.begin(planned)
+    switch (fault.kind) {
+      case 'engine-crash':
+        this.#service.crashEngine()
+        break
+      case 'clock-step':
+        this.#stepClock(fault.byMs)
+        this.#kernel.clock.after(fault.durationMs, () => this.#stepClock(-fault.byMs))
+        break
+      case 'sleep':
+        this.#service.machine.sleep(fault.durationMs)
+        break
+      case 'delist':
+        this.#truth.forget(fault.coin)
+        this.#venue.inject(fault)
+        break
+      default:
+        this.#venue.inject(fault)
+    }
+  }
+
+  #stepClock(byMs: number): void {
+    const { machine } = this.#service
+    machine.stepClock(byMs)
+    if (byMs < 0) this.#replica.clockPutBack(machine.nowMs, -byMs, this.#kernel.nowMs)
+  }
+
+  /** @returns how long it took; null if it did not. */
+  #heal(calmMs: number): number | null {
+    let wellSinceMs = Number.NaN
+    for (;;) {
+      const { nowMs } = this.#kernel
+      const ill = this.#ailments()
+      if (ill.length > 0) wellSinceMs = Number.NaN
+      else if (Number.isNaN(wellSinceMs)) wellSinceMs = nowMs
+      if (nowMs - wellSinceMs >= WELL_MS) {
+        this.#tell(`well ${(wellSinceMs - calmMs) / SECOND_MS} s after the last fault`)
+        return wellSinceMs - calmMs
+      }
+      if (nowMs >= calmMs + HEAL_MS) {
+        this.#report('not well in time', ill)
+        return null
+      }
+      this.#kernel.runUntil(nowMs + LOOK_MS)
+    }
+  }
+
+  /** What was lost without a trace is found, too, and put right. */
+  #audit(calmMs: number): void {
+    const untilMs = calmMs + AUDIT_MS + MINUTE_MS
+    this.#readAll()
+    while (this.#truth.wrongNow.length > 0 && this.#kernel.nowMs < untilMs) {
+      this.#kernel.runUntil(this.#kernel.nowMs + LOOK_MS)
+      this.#readAll()
+    }
+  }
+
+  #compareTwins(): void {
+    if (this.#twin === null) return
+    const comparable = this.#market
+      .tradable()
+      .filter((coin) => this.#beginnings.isSame(coin, this.#twinBeginnings))
+    const twins = new TwinChecker(this.#service, this.#twin, comparable)
+    const untilMs = this.#kernel.nowMs + TWIN_AGREEMENT_MS
+    for (twins.compare(); !twins.isDone && this.#kernel.nowMs < untilMs; twins.compare())
+      this.#kernel.runUntil(this.#kernel.nowMs + SECOND_MS)
+    twins.report(this.#findings, this.#log)
+  }
+
+  /** For the story: what readers got since the last time. */
+  #summarise(): void {
+    const got = { answers: this.#answers, ...this.#refusals }
+    const news = Object.entries(got).flatMap(([what, count]) => {
+      const fresh = count - (this.#told[what] ?? 0)
+      return fresh === 0 ? [] : [`${fresh} ${what}`]
+    })
+    this.#told = got
+    this.#tell(`readers got ${news.join(', ') || 'nothing'}`)
+  }
+
+  #ailments(): readonly Ailment[] {
+    return ailments(this.#service, this.#network.usageOf(SERVICE), this.#market)
+  }
+
+  #report(what: string, ill: readonly Ailment[]): void {
+    const atMs = this.#kernel.nowMs
+    for (const { coin, ailment, detail } of ill)
+      this.#findings.violation({
+        checker: 'health',
+        atMs,
+        coin,
+        what: `${what}: ${ailment}`,
+        detail,
+        during: this.#log.kindsBetween(atMs - HEAL_MS, atMs, coin ?? undefined),
+      })
+  }
+
+  /** Readers come at random instants, and ask in their own spelling. */
+  #readOn(): void {
+    const chance = this.#readers
+    this.#kernel.clock.after(chance.integer(READ_GAP_MS_MIN, READ_GAP_MS_MAX), () => {
+      this.#readOn()
+      const analysis = chance.pick(analyses)
+      const coin = chance.pick(this.#market.tradable())
+      const ticker = chance.is(0.5) ? coin : coin.toLowerCase()
+      const view = analysis.contract.viewParameter === null ? '' : chance.pick(pulseViews)
+      if (!this.#service.machine.isAsleep) this.#read(analysis, ticker, view)
+    })
+  }
+
+  #readAll(): void {
+    for (const coin of this.#market.tradable())
+      for (const analysis of analyses)
+        this.#read(analysis, coin, analysis.contract.viewParameter === null ? '' : ALL_TIMEFRAMES)
+  }
+
+  #read(analysis: (typeof analyses)[number], ticker: string, view: string): void {
+    const reading = read(this.#service, analysis, ticker, view)
+    if (reading.kind === 'unreadable') {
+      this.#sanity.unreadable(reading, this.#kernel.nowMs)
+      return
+    }
+    if (reading.kind === 'refused') {
+      this.#refusals[reading.reason] = (this.#refusals[reading.reason] ?? 0) + 1
+      return
+    }
+    this.#answers += 1
+    this.#replica.read(reading, this.#service)
+    this.#sanity.check(reading)
+    this.#truth.check(reading)
+  }
+
+  #newService(
+    name: string,
+    dir: string,
+    own: Pick<ConstructorParameters<typeof Service>[0], 'log' | 'onSaid' | 'carried' | 'onLaunch'>,
+  ): Service {
+    const { seed } = this.#options
+    return new Service({
+      machine: new Machine(this.#kernel, new Chance(seed, `${name} machine`)),
+      network: this.#network,
+      chance: new Chance(seed, `${name} process`),
+      name,
+      dir: join(dir, name),
+      onDeath: (process, cause) => this.#died(`${name}'s ${process}`, cause),
+      onNotice: (text) => this.#tell(`${name}: ${text}`),
+      ...own,
+    })
+  }
+
+  #died(process: string, cause: unknown): void {
+    const atMs = this.#kernel.nowMs
+    const error = cause instanceof Error ? cause : new Error(String(cause))
+    this.#findings.violation({
+      checker: 'crash',
+      atMs,
+      coin: null,
+      what: `${process} died: ${error.message.split('\n')[0]}`,
+      detail: error.stack ?? error.message,
+      during: this.#log.kindsBetween(atMs - MINUTE_MS, atMs),
+    })
+  }
+
+  #tap(defect: Defect): NetworkTap {
+    return {
+      onFrame: (text, address) => {
+        if (text.startsWith('{"channel":"error"')) this.#limits.complaint(this.#kernel.nowMs, text)
+        return defect.onFrame && address === SERVICE ? defect.onFrame(text, address) : text
+      },
+      onRefused: (address) => this.#limits.complaint(this.#kernel.nowMs, `${address}: refused`),
+      onRequest: (body, address) => {
+        this.#tell(`${address} asks ${JSON.stringify(body)}`)
+        const beginnings = address === SERVICE ? this.#beginnings : this.#twinBeginnings
+        beginnings.asked(body)
+      },
+      onTooMany: (body) =>
+        this.#limits.complaint(this.#kernel.nowMs, `429 for ${JSON.stringify(body)}`),
+    }
+  }
+
+  #digestOf(message: EngineMessage): void {
+    if (message.kind !== 'documents') {
+      this.#digest.update(JSON.stringify(message))
+      return
+    }
+    for (const { key, version, bytes } of message.documents)
+      this.#digest.update(`${key} ${version} `).update(bytes)
+  }
+
+  #logger(): Logger {
+    if (this.#options.onStory === undefined) return silent
+    return pino(
+      { level: 'debug', base: null, timestamp: false },
+      { write: (line: string) => this.#tell(`engine: ${line.trim()}`) },
+    )
+  }
+
+  #tell(text: string): void {
+    this.#options.onStory?.(this.#kernel.nowMs, text)
+  }
+}
+
+const silent = pino({ level: 'silent' })
+
+/** Shortly before the end of a bar of any timeframe, so that it falls into the run. */
+function startOf(chance: Chance, durationMs: number): number {
+  const stepMs = timeframeMs[chance.pick(timeframes)]
+  const dayMs = FIRST_DAY_MS + chance.integer(0, DAYS) * DAY_MS
+  const boundaryMs = dayMs + chance.integer(1, DAY_MS / stepMs) * stepMs
+  // Now and then it falls into the warm-up.
+  return boundaryMs - chance.integer(0, WARM_UP_GUESS_MS + durationMs)
+}

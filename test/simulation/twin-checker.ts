@@ -1,0 +1,78 @@
+import { analyses } from '../../src/compute/analyses/registry.ts'
+import type { FaultLog } from './fault-log.ts'
+import type { Findings } from './findings.ts'
+import type { Answered } from './reading.ts'
+import { read } from './reading.ts'
+import type { Service } from './service.ts'
+
+/**
+ * An engine that crashed and was restored says the same as one that was never interrupted. Both hear
+ * the same venue, a little apart; so each coin has to agree once, not at every instant.
+ */
+export class TwinChecker {
+  readonly #service: Service
+  readonly #twin: Service
+  /** Coins that have not agreed yet, and the latest difference. */
+  readonly #open = new Map<string, string>()
+
+  constructor(service: Service, twin: Service, coins: readonly string[]) {
+    this.#service = service
+    this.#twin = twin
+    for (const coin of coins) this.#open.set(coin, 'never compared')
+  }
+
+  get isDone(): boolean {
+    return this.#open.size === 0
+  }
+
+  compare(): void {
+    for (const coin of this.#open.keys()) {
+      const difference = this.#difference(coin)
+      if (difference === null) this.#open.delete(coin)
+      else this.#open.set(coin, difference)
+    }
+  }
+
+  report(findings: Findings, log: FaultLog): void {
+    const atMs = this.#service.machine.kernel.nowMs
+    for (const [coin, detail] of this.#open) {
+      if (log.wasSilent(0, atMs, coin)) {
+        findings.excuse('restored and uninterrupted differ, by frames lost or bent', 0)
+        continue
+      }
+      findings.violation({
+        checker: 'restored',
+        atMs,
+        coin,
+        what: 'a restored engine says other than an uninterrupted one',
+        detail,
+        during: [],
+      })
+    }
+  }
+
+  #difference(coin: string): string | null {
+    for (const analysis of analyses) {
+      const view = analysis.contract.viewParameter === null ? '' : '15m,1h,4h'
+      const one = read(this.#service, analysis, coin, view)
+      const other = read(this.#twin, analysis, coin, view)
+      if (one.kind !== 'answered' || other.kind !== 'answered') {
+        if (one.kind === other.kind) continue
+        return `${analysis.contract.id}: ${one.kind} and ${other.kind}`
+      }
+      const [said, expected] = [figures(one), figures(other)]
+      if (said !== expected) return `${said} instead of ${expected}`
+    }
+    return null
+  }
+}
+
+/** What an answer says about the market, without the instants and names of its rendering. */
+function figures({ body }: Answered): string {
+  const { meta: _, ...about } = body
+  return JSON.stringify(about, (name, value: unknown) =>
+    name === 'timestamp_iso' || name === 'candle_freshness_seconds' || name === 'as_of'
+      ? undefined
+      : value,
+  )
+}
