@@ -13,7 +13,7 @@ type Stamped = {
 }
 
 /** The venue's complete list of perpetuals; replaces the one before. */
-export type UniverseEvent = Stamped & {
+type UniverseEvent = Stamped & {
   readonly kind: 'universe'
   readonly listings: readonly Listing[]
 }
@@ -22,7 +22,7 @@ export type UniverseEvent = Stamped & {
  * Past bars of one series, ascending, without holes. The last one may still be open. Both times are the
  * instant at which they were asked for: what they say about later is not yet the last word.
  */
-export type HistoryEvent = Stamped & {
+type HistoryEvent = Stamped & {
   readonly kind: 'history'
   readonly coin: string
   readonly timeframe: Timeframe

@@ -121,6 +121,24 @@ describe('checkpoint', () => {
     expect(readdirSync(join(folder, 'deep')).filter((name) => name.includes('corrupt'))).toEqual([])
   })
 
+  test('can be looked at without being opened', () => {
+    expect(CheckpointDb.inspect(path)).toEqual({ state: 'absent' })
+    const { db } = CheckpointDb.open(path, NOW_MS)
+    drain(db.save(checkpoint))
+    expect(CheckpointDb.inspect(path)).toMatchObject({ state: 'in use' })
+    db.close()
+    expect(CheckpointDb.inspect(path)).toMatchObject({
+      state: 'readable',
+      version: 1,
+      found: { coins: 150 },
+    })
+    writeFileSync(path, 'this is not a database, and it is longer than a header'.repeat(100))
+    expect(CheckpointDb.inspect(path)).toMatchObject({
+      state: 'unusable',
+      reason: 'file is not a database',
+    })
+  })
+
   test('leaves alone what cannot be opened', () => {
     mkdirSync(path, { recursive: true })
     expect(() => CheckpointDb.open(path, NOW_MS)).toThrow(/cannot be used/)

@@ -2,13 +2,15 @@ import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Listing } from '../domain/listing.ts'
-import type { FileKind, OpenedFile } from './sqlite-file.ts'
-import { openSqliteFile } from './sqlite-file.ts'
+import type { FileInspection, OpenedFile } from './sqlite-file.ts'
+import { checkTable, inspectSqliteFile, openSqliteFile } from './sqlite-file.ts'
 
 const SCHEMA = `
   CREATE TABLE engine (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL, listings TEXT NOT NULL, crc INTEGER NOT NULL);
   CREATE TABLE coin (name TEXT PRIMARY KEY, state BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 `
+
+const migrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 
 /** Rows written between two turns of the event loop: about a millisecond of work. */
 const ROWS_PER_SLICE = 64
@@ -26,13 +28,17 @@ export class CheckpointDb {
 
   /** @throws OperatingError when a file that may be whole cannot be used: busy, full, forbidden. */
   static open(path: string, nowMs: number): OpenedFile<CheckpointDb> {
-    const kind: FileKind<CheckpointDb> = {
-      name: 'checkpoint',
-      migrations: [(db) => db.exec(SCHEMA)],
-      isCheckedWhole: true,
-      use: (db) => new CheckpointDb(db),
-    }
+    const use = (db: Database.Database) => new CheckpointDb(db)
+    const kind = { name: 'checkpoint', migrations, isCheckedWhole: true, use }
     return openSqliteFile(path, kind, nowMs)
+  }
+
+  /** For whoever only looks: the coins that a restart would know. */
+  static inspect(path: string): FileInspection<{ readonly coins: number }> {
+    return inspectSqliteFile(path, migrations, (db) => {
+      checkTable(db, 'coin')
+      return { coins: new CheckpointDb(db).load()?.coins.size ?? 0 }
+    })
   }
 
   /** null before the first save. What has a wrong checksum counts as never written. */

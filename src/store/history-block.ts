@@ -61,7 +61,7 @@ export const COIN_IDS_MAX = 2 ** 16 - 1
 
 export const KEY_MAX = (COIN_IDS_MAX + 1) * CODES * NUMBERS - 1
 
-export function blockSpanMs({ stepMs, fields }: BlockKind): number {
+function blockSpanMs({ stepMs, fields }: BlockKind): number {
   return stepMs * (BLOCK_NUMBERS / fields)
 }
 

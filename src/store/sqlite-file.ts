@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync } from 'node:fs'
+import { mkdirSync, renameSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
@@ -53,6 +53,55 @@ export function openSqliteFile<Opened>(
     throw new OperatingError(`${kind.name}_unusable`, `the ${kind.name} ${path} cannot be used`, {
       cause,
     })
+  }
+}
+
+/** What somebody who only looks can say of a file. */
+export type FileInspection<Found> =
+  | { readonly state: 'absent' }
+  /** A running service holds it, and nobody else may look. */
+  | { readonly state: 'in use'; readonly bytes: number }
+  /** Damaged, of another schema, or not to be read; a service would begin anew, or not start. */
+  | { readonly state: 'unusable'; readonly bytes: number; readonly reason: string }
+  | {
+      readonly state: 'readable'
+      readonly bytes: number
+      readonly version: number
+      /** When it was written last. */
+      readonly writtenMs: number
+      readonly found: Found
+    }
+
+/**
+ * Looks into a file without changing it and without waiting for whoever has it. `look` may throw what
+ * {@link isDamage} knows.
+ */
+export function inspectSqliteFile<Found>(
+  path: string,
+  migrations: FileKind<unknown>['migrations'],
+  look: (db: Database.Database) => Found,
+): FileInspection<Found> {
+  const parts = [path, `${path}-wal`].flatMap((part) => {
+    const stat = statSync(part, { throwIfNoEntry: false })
+    return stat === undefined ? [] : [stat]
+  })
+  if (parts.length === 0) return { state: 'absent' }
+  const bytes = parts.reduce((sum, { size }) => sum + size, 0)
+  let db: Database.Database | undefined
+  try {
+    db = new Database(path, { readonly: true, fileMustExist: true, timeout: 0 })
+    const version = schemaVersion(db)
+    const reason = schemaFault(db, version, migrations)
+    if (reason !== null) return { state: 'unusable', bytes, reason }
+    const writtenMs = Math.max(...parts.map(({ mtimeMs }) => mtimeMs))
+    return { state: 'readable', bytes, version, writtenMs, found: look(db) }
+  } catch (cause) {
+    if (hasCode(cause, /^SQLITE_BUSY/)) return { state: 'in use', bytes }
+    if (isDamage(cause) || cause instanceof Database.SqliteError)
+      return { state: 'unusable', bytes, reason: cause.message }
+    throw cause
+  } finally {
+    db?.close()
   }
 }
 
@@ -116,9 +165,8 @@ function fault(
   isCheckedWhole: boolean,
 ): string | null {
   const version = schemaVersion(db)
-  if (version < 0 || version > migrations.length) return `schema version ${version}`
-  const expected = expectedSchemas(migrations)
-  if (schemaOf(db) !== expected[version]) return `not the schema of version ${version}`
+  const reason = schemaFault(db, version, migrations)
+  if (reason !== null) return reason
   for (const [step, migrate] of migrations.entries()) {
     if (step < version) continue
     db.transaction(() => {
@@ -131,8 +179,18 @@ function fault(
   return verdict === 'ok' ? null : `quick_check: ${String(verdict)}`
 }
 
-export function schemaVersion(db: Database.Database): number {
+function schemaVersion(db: Database.Database): number {
   return Number(db.pragma('user_version', { simple: true }))
+}
+
+function schemaFault(
+  db: Database.Database,
+  version: number,
+  migrations: FileKind<unknown>['migrations'],
+): string | null {
+  if (version < 0 || version > migrations.length) return `schema version ${version}`
+  const isAsWritten = schemaOf(db) === expectedSchemas(migrations)[version]
+  return isAsWritten ? null : `not the schema of version ${version}`
 }
 
 /** The schema's own text after each step: what the file says of itself is checked against it. */

@@ -1,6 +1,6 @@
 import type { FaultKind } from './fault-script.ts'
 
-export const checkers = [
+const checkers = [
   'determinism',
   'restored',
   'replica',
@@ -13,7 +13,7 @@ export const checkers = [
   'crash',
 ] as const
 
-export type Checker = (typeof checkers)[number]
+type Checker = (typeof checkers)[number]
 
 /** A broken promise, with all that is needed to look into it. */
 export type Violation = {

@@ -3,8 +3,11 @@
  * what is 0.2 to 0.9 s old, in blocks of half a second, over a way of up to 66 ms.
  */
 
-/** By so much an answer may claim to be younger than what it tells. */
-export const AGE_TOLERANCE_MS = 2_000
+/**
+ * By so much an answer may claim to be younger than what it tells: the above, and a second by which a
+ * frame has to be late before it counts as held up.
+ */
+export const AGE_TOLERANCE_MS = 3_000
 
 /** A bar is held open for the venue's last word on it, and rendered within a second after that. */
 export const CLOSING_MS = 5_000

@@ -21,7 +21,7 @@ export type Answered = {
   readonly body: Body
 }
 
-export type Refused = {
+type Refused = {
   readonly kind: 'refused'
   readonly reason: string
   /** Set where the document says that there is no answer. */

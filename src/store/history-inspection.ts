@@ -1,0 +1,53 @@
+import { BLOCK_BYTES, BLOCK_NUMBERS, blockCrc, blockOfKey, rowsOf } from './history-block.ts'
+import { historyMigrations, shardNames, shardOf } from './history-schema.ts'
+import type { FileInspection } from './sqlite-file.ts'
+import { checkTable, inspectSqliteFile } from './sqlite-file.ts'
+
+export type HistoryContents = {
+  readonly coins: number
+  readonly rows: number
+  readonly damagedBlocks: number
+  /** null where there are no rows. */
+  readonly oldestMs: number | null
+  readonly newestMs: number | null
+}
+
+/** Reads a whole history without changing it: half a second for 200 MB. */
+export function inspectHistory(path: string): FileInspection<HistoryContents> {
+  return inspectSqliteFile(path, historyMigrations, (db) => {
+    checkTable(db, 'coin')
+    let [rows, damagedBlocks] = [0, 0]
+    let [oldestMs, newestMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+    const block = new Float64Array(BLOCK_NUMBERS)
+    const bytes = Buffer.from(block.buffer)
+    for (const [shard, name] of shardNames.entries()) {
+      checkTable(db, name)
+      const stored = db.prepare<[], { key: number; body: Buffer; crc: number }>(
+        `SELECT key, body, crc FROM ${name}`,
+      )
+      for (const { key, body, crc } of stored.iterate()) {
+        const place = blockOfKey(key)
+        const isWhole = body.byteLength === BLOCK_BYTES && blockCrc(key, body) === crc
+        if (place === null || shardOf(place.coinId) !== shard || !isWhole) {
+          damagedBlocks += 1
+          continue
+        }
+        bytes.set(body)
+        for (const [timeMs] of rowsOf(block, place.kind, place.number)) {
+          rows += 1
+          oldestMs = Math.min(oldestMs, timeMs)
+          newestMs = Math.max(newestMs, timeMs)
+        }
+      }
+    }
+    const coins = db.prepare<[], number>('SELECT count(*) FROM coin').pluck().get() ?? 0
+    const isEmpty = rows === 0
+    return {
+      coins,
+      rows,
+      damagedBlocks,
+      oldestMs: isEmpty ? null : oldestMs,
+      newestMs: isEmpty ? null : newestMs,
+    }
+  })
+}
