@@ -193,6 +193,14 @@ export const replayOptions: readonly Option[] = [
   option('--json', 'PERPSCOPE_REPLAY_JSON', 'print the summary as one JSON object'),
 ]
 
+export type DoctorOptions = ServeOptions & { readonly json?: true }
+
+/** All of `serve`, so that what is checked is what would run. */
+export const doctorOptions: readonly Option[] = [
+  ...serveOptions,
+  new Option('--json', 'print one JSON report'),
+]
+
 export type SimulateOptions = {
   readonly port: number
   readonly seed: number
@@ -250,6 +258,11 @@ export const version: string = (
 export function inheritedEnv(): Record<string, string> {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('PERPSCOPE_'))
   return Object.fromEntries(entries) as Record<string, string>
+}
+
+/** Whether the operator wants colours there: https://no-color.org. */
+export function mayColor(stream: { readonly isTTY?: boolean }): boolean {
+  return stream.isTTY === true && (process.env['NO_COLOR'] ?? '') === ''
 }
 
 /** Checks what no single option can. @throws ConfigError naming every problem and its remedy. */

@@ -1,8 +1,16 @@
 #!/usr/bin/env node
 import { Argument, Command } from 'commander'
-import type { RecordOptions, ReplayOptions, ServeOptions, SimulateOptions } from './config.ts'
+import type {
+  DoctorOptions,
+  RecordOptions,
+  ReplayOptions,
+  ServeOptions,
+  SimulateOptions,
+} from './config.ts'
 import {
   ConfigError,
+  doctorOptions,
+  mayColor,
   recordOptions,
   replayOptions,
   serveOptions,
@@ -11,6 +19,7 @@ import {
   version,
 } from './config.ts'
 import { OperatingError } from './domain/errors.ts'
+import { doctor } from './roles/doctor.ts'
 import { printIndicators } from './roles/indicators.ts'
 import { setMaintenance } from './roles/maintenance.ts'
 import { record } from './roles/record.ts'
@@ -74,6 +83,17 @@ program
   .action(async (state: string, { adminPort }: { adminPort: number }) => {
     write(`${await setMaintenance(state === 'on', adminPort)}\n`)
   })
+
+const doctorCommand = program
+  .command('doctor')
+  .description('check what serve needs with the same options, one line each; 1 if anything fails')
+  .action(async (options: DoctorOptions) => {
+    const { stdout } = process
+    const columns = stdout.isTTY ? stdout.columns : null
+    const isWell = await doctor(options, { columns, hasColor: mayColor(stdout) }, write)
+    if (!isWell) process.exitCode = 1
+  })
+for (const option of doctorOptions) doctorCommand.addOption(option)
 
 try {
   await program.parseAsync()

@@ -5,7 +5,7 @@ import type { Timeframe } from './timeframe.ts'
 /**
  * Every event carries both clocks: when it happened, by the venue's, and when it reached us, by ours;
  * for one that was held up, when it would have. Where the venue sends no time, the second stands for the
- * first, set to the venue's clock where the two are apart, and 0 while that is not known.
+ * first, set to the venue's clock where the two are apart, as soon as that is known.
  */
 type Stamped = {
   readonly timeExchangeMs: number

@@ -22,6 +22,8 @@ export type EngineOptions = {
   readonly dataDir: string
   readonly version: string
   readonly logLevel: string
+  /** The one before ended a moment ago. */
+  readonly isRestart?: boolean
   /** Where everything that happens is recorded; for whoever starts the engine. */
   readonly recording?: RecordingOptions | undefined
 }
@@ -82,6 +84,7 @@ export function startEngine(
       ...options.venue,
       weightPerMinute: options.weightPerMinute,
       sockets: SOCKETS,
+      isRestart: options.isRestart ?? false,
       historyOf: (coin, nowMs) => processor.historyOf(coin, nowMs),
       auditOf: (coin) => processor.auditOf(coin),
       dexes: options.dexes,

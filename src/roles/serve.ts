@@ -142,9 +142,11 @@ async function checkChain(rpcUrl: string, network: PaymentNetwork, log: Logger):
 
 /** The engine in a worker thread. `kill` gives it no chance to say goodbye: that is what it is for. */
 function spawnEngineThread(options: EngineOptions): SpawnEngine {
+  let launches = 0
   return ({ onMessage, onExit }) => {
+    launches += 1
     const worker = new Worker(new URL('./engine-thread.js', import.meta.url), {
-      workerData: options,
+      workerData: { ...options, isRestart: launches > 1 } satisfies EngineOptions,
       name: 'engine',
     })
     worker.on('message', (message: EngineMessage) => onMessage(message))

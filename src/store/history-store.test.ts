@@ -214,6 +214,17 @@ describe('history store', () => {
       expect(store.bars(coin, '15m', 0)).toEqual(barsFrom(recent, '15m', 96))
   })
 
+  test('does not call itself recovered while samples wait that a full disk refused', () => {
+    store.close(NOW_MS)
+    store = open({ pagesMax: 80 })
+    const coins = Array.from({ length: 60 }, (_, at) => `C${at}`)
+    store.add(batchOf({ samples: coins.map((coin) => sampleAt(coin, START_MS)) }))
+    write()
+    expect(store.health.state).toBe('degraded')
+    write()
+    expect(store.health.state).toBe('degraded')
+  })
+
   test('loses the oldest rows, counted, when the disk stays full for too long', () => {
     store.close(NOW_MS)
     store = open({ pagesMax: 80 })

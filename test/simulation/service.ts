@@ -121,6 +121,7 @@ export class Service {
           dataDir: this.#nextDir(),
           version: '0.0.0',
           logLevel: 'silent',
+          isRestart: this.#launches > 1,
         },
         {
           clock: engine.clock,

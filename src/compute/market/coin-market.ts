@@ -93,6 +93,7 @@ export class CoinMarket {
     switch (event.kind) {
       case 'history':
         this.#observe(event)
+        this.#observedVenueMs = event.timeExchangeMs
         this.ladder.history(event.timeframe, event.bars, event.timeExchangeMs)
         this.#candlesConfirmedAtMs = this.ladder.isContinuous
           ? event.timeReceivedMs
@@ -100,6 +101,8 @@ export class CoinMarket {
         break
       case 'candle':
         this.#observe(event)
+        // Not the later of the two: what came before any book was not told by the venue's clock.
+        this.#observedVenueMs = event.timeExchangeMs
         if (event.timeframe === '15m') this.ladder.live(event.bar, event.timeExchangeMs)
         this.#confirmCandles()
         break

@@ -49,6 +49,8 @@ export type FeedOptions = {
   readonly weightPerMinute: number
   /** Over how many websockets the coins are spread, 1 to 8. */
   readonly sockets: number
+  /** Another feed on this address ended a moment ago, and may have used up what the venue grants. */
+  readonly isRestart?: boolean
   /** Dexes beside the venue's own whose perpetuals are followed too, or all of them. */
   readonly dexes?: readonly string[] | 'all'
   /**

@@ -1,6 +1,5 @@
 import type {
   Batch,
-  ContextEvent,
   FeedStatusEvent,
   MarketEvent,
   SilenceEvent,
@@ -173,7 +172,7 @@ export class Intake {
       request === 'meta' ? decodeMeta(body, dex) : decodeMetaAndAssetContexts(body, nowMs, dex)
     if (reply.kind === 'rejected') return reply
     this.#noteDrops(reply.drops)
-    const contexts = reply.kind === 'meta' ? [] : this.#untimed(reply.contexts)
+    const contexts = reply.kind === 'meta' ? [] : reply.contexts
     const isNew = !isSame(reply.universe, this.#universes.get(dex))
     if (!isNew) return { batch: contexts, isNew }
     this.#universes.set(dex, reply.universe)
@@ -280,12 +279,6 @@ export class Intake {
       timeReceivedMs,
       timeExchangeMs: isTimed(event) ? event.timeExchangeMs : latestMs,
     }))
-  }
-
-  /** Before the venue's clock is known nobody can say what instant of it these are of. */
-  #untimed(contexts: readonly ContextEvent[]): readonly ContextEvent[] {
-    if (this.#clock.offsetMs !== null) return contexts
-    return contexts.map((context) => ({ ...context, timeExchangeMs: 0 }))
   }
 
   #stamp(nowMs: number): Stamp {

@@ -42,6 +42,7 @@ type SocketsOptions = {
   readonly refresh: UniverseRefresh
   readonly quarantine: Quarantine
   readonly onNotice: OnNotice
+  readonly isRestart?: boolean
 }
 
 const BACK_OFF = { minMs: 1_000, maxMs: 30_000 }
@@ -52,12 +53,11 @@ const WATCH_PERIOD_MS = 1_000
 /** The venue took 20 frames every 100 ms without complaint. */
 const SEND_PERIOD_MS = 100
 const SEND_FRAMES_MAX = 20
-/**
- * The venue's limits for one address are 2,000 messages and 30 new connections a minute. An engine that
- * is started anew does not know what the one before has used: there is room for two such starts.
- */
+/** The venue's limits for one address are 2,000 messages and 30 new connections a minute. */
 const MESSAGES = { capacity: 600, perMinute: 1_200 }
 const CONNECTIONS = { capacity: 8, perMinute: 10 }
+/** An engine that is started anew does not know what the one before has used, a moment ago. */
+const CONNECTIONS_AFTER_RESTART = 1
 
 /** New subscriptions of a silent coin before its whole connection is replaced, once. */
 const RENEWALS_BEFORE_RECONNECT = 2
@@ -73,7 +73,12 @@ export function socketBatches(options: SocketsOptions, runtime: Runtime): Observ
     ...options,
     runtime,
     messages: new TokenBucket(MESSAGES, nowMs),
-    connections: new TokenBucket(CONNECTIONS, nowMs),
+    connections: new TokenBucket(
+      options.isRestart === true
+        ? { ...CONNECTIONS, initial: CONNECTIONS_AFTER_RESTART }
+        : CONNECTIONS,
+      nowMs,
+    ),
     sessions,
     isHeard: () => [...sessions.values()].some((session) => session.isHeard),
   }

@@ -1,0 +1,44 @@
+import type { DoctorOptions } from '../config.ts'
+import {
+  checkCheckpoint,
+  checkDataDir,
+  checkHistory,
+  checkSetAside,
+  isInUse,
+} from './doctor/files.ts'
+import type { Terminal } from './doctor/report.ts'
+import { rendered } from './doctor/report.ts'
+import { checkService } from './doctor/service.ts'
+import { checkSettings } from './doctor/settings.ts'
+import { checkVenue } from './doctor/venue.ts'
+import { systemClock } from './system-clock.ts'
+import { venueOf } from './venue-source.ts'
+
+/**
+ * `perpscope doctor`: what `serve` needs with the same options, one line a check. It changes nothing and
+ * takes nothing from a service that runs. @returns whether nothing failed
+ */
+export async function doctor(
+  options: DoctorOptions,
+  terminal: Terminal,
+  write: (text: string) => void,
+): Promise<boolean> {
+  const { dataDir, adminPort, source, weightPerMinute } = options
+  const setAside = checkSetAside(dataDir)
+  const findings = [
+    checkSettings(options),
+    checkDataDir(dataDir),
+    await checkService(adminPort, isInUse(dataDir)),
+    checkCheckpoint(dataDir, systemClock.nowMs()),
+    checkHistory(dataDir),
+    ...(setAside === null ? [] : [setAside]),
+    ...(await checkVenue(venueOf(source), systemClock, weightPerMinute)),
+  ]
+  const isWell = findings.every(({ status }) => status !== 'fail')
+  write(
+    options.json
+      ? `${JSON.stringify({ ok: isWell, checks: findings })}\n`
+      : rendered(findings, terminal),
+  )
+  return isWell
+}

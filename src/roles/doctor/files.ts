@@ -1,0 +1,133 @@
+import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { isoInstant } from '../../domain/instant.ts'
+import { CheckpointDb } from '../../store/checkpoint-db.ts'
+import { inspectHistory } from '../../store/history-inspection.ts'
+import type { FileInspection } from '../../store/sqlite-file.ts'
+import type { Finding } from './finding.ts'
+import { fail, ok, reasonOf, warn } from './finding.ts'
+
+/** A full history has 210 MB; beside it lie a checkpoint, the ledger and logs that wait to be copied. */
+const FREE_BYTES_MIN = 512e6
+const FREE_BYTES_GOOD = 2e9
+
+const DISK_ADVICE =
+  'see whether the disk is failing (dmesg, smartctl), and whether a backup is whole'
+
+export function checkDataDir(dataDir: string): Finding {
+  const check = 'data directory'
+  const path = resolve(dataDir)
+  const existing = nearestExisting(path)
+  const fix = 'make a folder there that this user may write to, or give another --data-dir'
+  try {
+    if (!statSync(existing).isDirectory()) return fail(check, `${existing} is no folder`, fix)
+    accessSync(existing, constants.W_OK | constants.X_OK)
+  } catch (cause) {
+    return fail(check, `${existing} cannot be written: ${reasonOf(cause)}`, fix)
+  }
+  const { bavail, bsize } = statfsSync(existing)
+  const freeBytes = bavail * bsize
+  const found = `${path}${existing === path ? '' : ' (serve will make it)'}, ${size(freeBytes)} free`
+  const more = 'make room: without it nothing more is remembered, and no payment is taken'
+  if (freeBytes < FREE_BYTES_MIN) return fail(check, found, more)
+  if (freeBytes < FREE_BYTES_GOOD) return warn(check, found, more)
+  return ok(check, found)
+}
+
+/** null where nothing was ever set aside. */
+export function checkSetAside(dataDir: string): Finding | null {
+  if (!existsSync(dataDir) || !statSync(dataDir).isDirectory()) return null
+  const names = readdirSync(dataDir).filter((name) => /\.corrupt-\d+$/.test(name))
+  if (names.length === 0) return null
+  const bytes = names.reduce((sum, name) => sum + statSync(join(dataDir, name)).size, 0)
+  return warn(
+    'files set aside',
+    `${names.join(', ')}: ${size(bytes)} that were damaged or of another version`,
+    `${DISK_ADVICE}; delete them when nobody needs them`,
+  )
+}
+
+export function checkCheckpoint(dataDir: string, nowMs: number): Finding {
+  const check = 'checkpoint'
+  const inspect = () => CheckpointDb.inspect(join(dataDir, 'engine.db'))
+  return fileFinding(check, inspect, (file) =>
+    ok(
+      check,
+      `schema ${file.version}, ${size(file.bytes)}, ${file.found.coins} coins, whole, written ${ago(nowMs - file.writtenMs)}`,
+    ),
+  )
+}
+
+export function checkHistory(dataDir: string): Finding {
+  const check = 'history'
+  const inspect = () => inspectHistory(join(dataDir, 'history.db'))
+  return fileFinding(check, inspect, ({ version, bytes, found: contents }) => {
+    const { coins, rows, oldestMs, newestMs, damagedBlocks } = contents
+    const span =
+      oldestMs === null || newestMs === null
+        ? ''
+        : ` from ${isoInstant(oldestMs)} to ${isoInstant(newestMs)}`
+    const found = `schema ${version}, ${size(bytes)}, ${coins} coins, ${rows} rows${span}`
+    if (damagedBlocks === 0) return ok(check, `${found}, whole`)
+    return warn(
+      check,
+      `${found}; ${damagedBlocks} blocks are damaged and count as never written`,
+      DISK_ADVICE,
+    )
+  })
+}
+
+/** Whether a running service has the files. What cannot be told counts as no. */
+export function isInUse(dataDir: string): boolean {
+  try {
+    return CheckpointDb.inspect(join(dataDir, 'engine.db')).state === 'in use'
+  } catch {
+    return false
+  }
+}
+
+function fileFinding<Found>(
+  check: string,
+  inspect: () => FileInspection<Found>,
+  readable: (file: Extract<FileInspection<Found>, { state: 'readable' }>) => Finding,
+): Finding {
+  let inspection: FileInspection<Found>
+  try {
+    inspection = inspect()
+  } catch (cause) {
+    return fail(check, `cannot be read: ${reasonOf(cause)}`, 'see who may read the data directory')
+  }
+  switch (inspection.state) {
+    case 'absent':
+      return ok(check, 'none yet; serve will begin one')
+    case 'in use':
+      return ok(
+        check,
+        `${size(inspection.bytes)}, in use by a running service, which checks it itself`,
+      )
+    case 'unusable':
+      return fail(
+        check,
+        `${size(inspection.bytes)}, cannot be used: ${inspection.reason}`,
+        `serve will set it aside and begin a new one; if you have a copy, put it back before. ${DISK_ADVICE}`,
+      )
+    case 'readable':
+      return readable(inspection)
+    default:
+      return inspection satisfies never
+  }
+}
+
+function nearestExisting(path: string): string {
+  return existsSync(path) ? path : nearestExisting(dirname(path))
+}
+
+function size(bytes: number): string {
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
+}
+
+function ago(ms: number): string {
+  const minutes = Math.round(ms / 60_000)
+  if (minutes < 2) return `${Math.round(ms / 1_000)} s ago`
+  return minutes < 120 ? `${minutes} min ago` : `${Math.round(minutes / 60)} h ago`
+}

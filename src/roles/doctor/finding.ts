@@ -1,0 +1,28 @@
+/** What one check of `perpscope doctor` found: `fail` keeps the service from its work. */
+export type Finding = {
+  readonly check: string
+  readonly status: 'ok' | 'warn' | 'fail'
+  readonly found: string
+  /** What to do about it; null where nothing is to be done. */
+  readonly advice: string | null
+}
+
+export function ok(check: string, found: string): Finding {
+  return { check, status: 'ok', found, advice: null }
+}
+
+export function warn(check: string, found: string, advice: string): Finding {
+  return { check, status: 'warn', found, advice }
+}
+
+export function fail(check: string, found: string, advice: string): Finding {
+  return { check, status: 'fail', found, advice }
+}
+
+/** What went wrong, from the outermost error to the innermost; nothing is said twice. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const words = error.message === '' && 'code' in error ? String(error.code) : error.message
+  const inner = error.cause instanceof Error ? reasonOf(error.cause) : ''
+  return words.includes(inner) ? words : `${words}: ${inner}`
+}

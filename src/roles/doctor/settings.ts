@@ -1,0 +1,43 @@
+import type { ServeOptions } from '../../config.ts'
+import { ConfigError, checkServeOptions } from '../../config.ts'
+import type { Finding } from './finding.ts'
+import { fail, ok } from './finding.ts'
+
+const CHECK = 'configuration'
+
+/** What `serve` would do with the same options and environment. Keys and what may hold one are not shown. */
+export function checkSettings(options: ServeOptions): Finding {
+  try {
+    checkServeOptions(options)
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause
+    const problems = cause.message.split('\n').join('; ')
+    return fail(CHECK, `serve would not start: ${problems}`, 'give the same options as to serve')
+  }
+  const { source, host, port, adminPort, weightPerMinute } = options
+  return ok(
+    CHECK,
+    [
+      `source ${source}`,
+      `public ${host}:${port}`,
+      `admin 127.0.0.1:${adminPort}`,
+      `weight ${weightPerMinute} a minute`,
+      options.payment === 'open' ? 'payment open, every answer is free' : payment(options),
+    ].join(', '),
+  )
+}
+
+function payment(options: ServeOptions): string {
+  const { network, payTo, facilitatorUrl, facilitatorAuth, rpcUrl, facilitatorKey } = options
+  const parts = [`payment x402 on ${network} to ${payTo}`]
+  if (facilitatorUrl !== undefined) parts.push(`facilitator ${originOf(facilitatorUrl)}`)
+  if (facilitatorAuth !== undefined) parts.push('its authorization set')
+  if (rpcUrl !== undefined) parts.push(`node ${originOf(rpcUrl)}`)
+  if (facilitatorKey !== undefined) parts.push('key set')
+  return parts.join(', ')
+}
+
+/** A path or a query may hold a provider's key. */
+function originOf(url: string): string {
+  return new URL(url).origin
+}

@@ -1,0 +1,181 @@
+import { of } from 'rxjs'
+import { request } from 'undici'
+import type { Clock } from '../../domain/clock.ts'
+import { OperatingError } from '../../domain/errors.ts'
+import { connectWebSocket } from '../../streams/web-socket.ts'
+import type { EngineOptions } from '../engine.ts'
+import type { Finding } from './finding.ts'
+import { fail, ok, reasonOf, warn } from './finding.ts'
+
+const ANSWER_MS_MAX = 10_000
+const CLOCK_ASKS = 5
+/** What the venue tells is up to a second old itself. */
+const OFFSET_MS_GOOD = 1_000
+/** Beyond it the feed calls itself degraded. */
+const OFFSET_MS_MAX = 5_000
+/** Of the venue, for one address. */
+const WEIGHT_PER_MINUTE_MAX = 1_200
+/** What the history of one coin costs at a cold start: 1,008 and 250 bars. */
+const COLD_WEIGHT_PER_COIN = 60
+const TOO_MANY_REQUESTS = 429
+const REACH_ADVICE = 'see whether this machine reaches it (DNS, firewall, proxy), and --source'
+
+type Reply = { readonly status: number; readonly body: unknown; readonly date: string | null }
+
+/** Everything that the venue must do for us, asked with some 40 weight. */
+export async function checkVenue(
+  { wsUrl, infoUrl }: EngineOptions['venue'],
+  clock: Clock,
+  weightPerMinute: number,
+): Promise<readonly Finding[]> {
+  const rest = await checkRest(infoUrl, clock)
+  const clockFinding =
+    rest.finding.status === 'fail'
+      ? fail('clock', 'cannot be compared: the venue does not answer', REACH_ADVICE)
+      : await checkClock(infoUrl, clock)
+  const socket = await checkSocket(wsUrl, rest.coins[0] ?? 'BTC', clock)
+  return [rest.finding, socket, clockFinding, checkWeight(weightPerMinute, rest.coins.length)]
+}
+
+async function checkRest(
+  infoUrl: string,
+  clock: Clock,
+): Promise<{ readonly finding: Finding; readonly coins: readonly string[] }> {
+  const check = 'venue, requests'
+  const startedAtMs = clock.nowMs()
+  try {
+    const { status, body } = await ask(infoUrl, { type: 'meta' })
+    if (status === TOO_MANY_REQUESTS) {
+      const advice =
+        'wait a minute; if it stays, something else on this address asks the venue, too'
+      return { finding: fail(check, `${infoUrl} refuses: too many requests`, advice), coins: [] }
+    }
+    const coins = status === 200 ? coinsOf(body) : []
+    if (coins.length === 0) {
+      const found = `${infoUrl} answers ${status}, and no list of perpetuals`
+      return {
+        finding: fail(check, found, 'see whether --source is the venue, and whether it is up'),
+        coins,
+      }
+    }
+    const tookMs = clock.nowMs() - startedAtMs
+    const found = `${infoUrl} lists ${coins.length} perpetuals that trade, in ${tookMs} ms`
+    return { finding: ok(check, found), coins }
+  } catch (cause) {
+    return { finding: fail(check, `${infoUrl}: ${reasonOf(cause)}`, REACH_ADVICE), coins: [] }
+  }
+}
+
+/** Names of those that trade. */
+function coinsOf(meta: unknown): string[] {
+  const universe = isObject(meta) && Array.isArray(meta['universe']) ? meta['universe'] : []
+  return universe.flatMap((row: unknown) =>
+    isObject(row) && typeof row['name'] === 'string' && row['isDelisted'] !== true
+      ? [row['name']]
+      : [],
+  )
+}
+
+async function checkClock(infoUrl: string, clock: Clock): Promise<Finding> {
+  const check = 'clock'
+  const offsetsMs: number[] = []
+  try {
+    for (let at = 0; at < CLOCK_ASKS; at += 1) {
+      const sentMs = clock.nowMs()
+      const reply = await ask(infoUrl, { type: 'exchangeStatus' })
+      const halfwayMs = (sentMs + clock.nowMs()) / 2
+      const venueMs = timeOf(reply)
+      if (venueMs !== null) offsetsMs.push(halfwayMs - venueMs)
+    }
+  } catch (cause) {
+    return fail(check, `${infoUrl}: ${reasonOf(cause)}`, REACH_ADVICE)
+  }
+  const offsetMs = offsetsMs.toSorted((one, other) => one - other)[offsetsMs.length >> 1]
+  if (offsetMs === undefined)
+    return warn(check, 'the venue tells no time to compare with', 'see that NTP keeps this clock')
+  const direction = offsetMs < 0 ? 'behind' : 'ahead of'
+  const found = `${Math.abs(Math.round(offsetMs))} ms ${direction} the venue's`
+  const advice = 'set this clock by NTP (timedatectl, chronyc tracking)'
+  if (Math.abs(offsetMs) > OFFSET_MS_MAX)
+    return fail(check, `${found}; the feed counts as degraded, and ages are not believed`, advice)
+  return Math.abs(offsetMs) > OFFSET_MS_GOOD ? warn(check, found, advice) : ok(check, found)
+}
+
+/** The venue's own word, else the date of the reply, which is of the middle of its second on average. */
+function timeOf({ body, date }: Reply): number | null {
+  if (isObject(body) && typeof body['time'] === 'number') return body['time']
+  const dateMs = date === null ? Number.NaN : Date.parse(date)
+  return Number.isNaN(dateMs) ? null : dateMs + 500
+}
+
+async function checkSocket(wsUrl: string, coin: string, clock: Clock): Promise<Finding> {
+  const check = 'venue, websocket'
+  const startedAtMs = clock.nowMs()
+  try {
+    await acknowledged(wsUrl, { type: 'trades', coin }, clock)
+    return ok(check, `${wsUrl} takes subscriptions, in ${clock.nowMs() - startedAtMs} ms`)
+  } catch (cause) {
+    // Most errors of a socket name it.
+    const reason = reasonOf(cause)
+    return fail(check, reason.includes(wsUrl) ? reason : `${wsUrl}: ${reason}`, REACH_ADVICE)
+  }
+}
+
+function acknowledged(wsUrl: string, subscription: object, clock: Clock): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (finish: () => void) => {
+      cancel()
+      frames.unsubscribe()
+      finish()
+    }
+    const cancel = clock.after(ANSWER_MS_MAX, () =>
+      end(() => reject(new OperatingError('timeout', 'no subscription was acknowledged'))),
+    )
+    const order = JSON.stringify({ method: 'subscribe', subscription })
+    const frames = connectWebSocket(wsUrl, of(order)).subscribe({
+      next: (text) => {
+        const frame: unknown = JSON.parse(text)
+        if (isObject(frame) && frame['channel'] === 'subscriptionResponse') end(resolve)
+      },
+      error: (cause) => end(() => reject(cause)),
+    })
+  })
+}
+
+function checkWeight(weightPerMinute: number, coins: number): Finding {
+  const check = 'weight'
+  const minutes = Math.ceil((coins * COLD_WEIGHT_PER_COIN) / weightPerMinute)
+  const plan = `plans with ${weightPerMinute} of the venue's ${WEIGHT_PER_MINUTE_MAX} a minute`
+  const found = coins === 0 ? plan : `${plan}; a cold start of ${coins} coins takes ${minutes} min`
+  if (weightPerMinute <= WEIGHT_PER_MINUTE_MAX) return ok(check, found)
+  return warn(check, found, 'the real venue refuses more: give a smaller --weight-per-minute')
+}
+
+async function ask(infoUrl: string, body: object): Promise<Reply> {
+  const reply = await request(infoUrl, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    headersTimeout: ANSWER_MS_MAX,
+    bodyTimeout: ANSWER_MS_MAX,
+  })
+  const text = await reply.body.text()
+  const { date } = reply.headers
+  return {
+    status: reply.statusCode,
+    body: parsed(text),
+    date: typeof date === 'string' ? date : null,
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}

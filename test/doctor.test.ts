@@ -1,0 +1,348 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import type { Server } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { DoctorOptions } from '../src/config.ts'
+import type { Finding } from '../src/roles/doctor/finding.ts'
+import { doctor } from '../src/roles/doctor.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import { seededMarket } from '../src/simulator/market/seeded-market.ts'
+import type { SimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
+import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
+import { CheckpointDb } from '../src/store/checkpoint-db.ts'
+import { HistoryStore } from '../src/store/history-store.ts'
+import { barBatch, barsFrom, START_MS } from '../src/store/testing/history-rows.ts'
+import { runCommand } from './support/service.ts'
+
+const PLAIN = { columns: null, hasColor: false }
+const VENUE_CHECKS = ['venue, requests', 'venue, websocket', 'clock']
+
+/** A full disk, and a folder that only somebody else may write, cannot be had by a test that may be root. */
+describe('perpscope doctor', () => {
+  let venue: SimulatedVenue
+  let folder: string
+  let dataDir: string
+  const servers: Server[] = []
+
+  beforeAll(async () => {
+    venue = await startVenue()
+  })
+
+  afterAll(() => venue.close())
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'perpscope-doctor-'))
+    dataDir = join(folder, 'data')
+    fill(dataDir)
+  })
+
+  afterEach(() => {
+    for (const server of servers.splice(0)) server.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  test('finds nothing where everything is as it should be', async () => {
+    const { isWell, findings } = await examined()
+    expect(findings.filter(({ status }) => status !== 'ok')).toEqual([])
+    expect(isWell).toBe(true)
+    expect(findings.map(({ check }) => check)).toEqual([
+      ...['configuration', 'data directory', 'service', 'checkpoint', 'history'],
+      ...['venue, requests', 'venue, websocket', 'clock', 'weight'],
+    ])
+    expect(found(findings, 'checkpoint')).toMatch(
+      /^schema 1, .* MB, 1 coins, whole, written \d+ s ago$/,
+    )
+    expect(found(findings, 'history')).toMatch(
+      /^schema 2, .* MB, 1 coins, 100 rows from 2026-01-01T00:00:00\.000Z to 2026-01-02T00:45:00\.000Z, whole$/,
+    )
+    expect(found(findings, 'weight')).toMatch(/1000 of the venue's 1200 .* \d+ coins takes 11 min/)
+  })
+
+  test('takes a data directory that is not there yet for one that serve will make', async () => {
+    const absent = join(folder, 'not', 'yet')
+    const { isWell, findings } = await examined({ dataDir: absent })
+    expect(isWell).toBe(true)
+    expect(found(findings, 'data directory')).toContain('serve will make it')
+    expect(found(findings, 'history')).toBe('none yet; serve will begin one')
+    expect(readdirSync(folder), 'and makes nothing').toEqual(['data'])
+  })
+
+  test('does not take a file for a data directory', async () => {
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    const { isWell, findings } = await examined({ dataDir: file })
+    expect(isWell).toBe(false)
+    expect(statusOf(findings, 'data directory')).toBe('fail')
+    expect(found(findings, 'data directory')).toBe(`${file} is no folder`)
+  })
+
+  test('finds a venue that does not answer, and still looks at the rest', async () => {
+    const { isWell, findings } = await examined({ source: 'http://127.0.0.1:1' })
+    expect(isWell).toBe(false)
+    for (const check of VENUE_CHECKS) expect(statusOf(findings, check), check).toBe('fail')
+    expect(found(findings, 'venue, websocket')).toContain('ECONNREFUSED')
+    for (const check of ['data directory', 'checkpoint', 'history'])
+      expect(statusOf(findings, check), check).toBe('ok')
+  })
+
+  test('finds an address that is not the venue', async () => {
+    const { findings } = await examined({ source: await answering('{"hello":"world"}') })
+    expect(found(findings, 'venue, requests')).toMatch(/answers 200, and no list of perpetuals$/)
+    expect(statusOf(findings, 'venue, requests')).toBe('fail')
+  })
+
+  test('finds a venue that refuses because of too many requests', async () => {
+    const refusing = await startVenue()
+    try {
+      refusing.inject({ kind: 'rest-429', durationMs: 60_000 })
+      const { findings } = await examined({ source: sourceOf(refusing) })
+      expect(found(findings, 'venue, requests')).toMatch(/refuses: too many requests$/)
+      expect(statusOf(findings, 'venue, websocket'), 'which is another way').toBe('ok')
+    } finally {
+      await refusing.close()
+    }
+  })
+
+  test.each([
+    // What it tells is 0.2 to 0.9 s old itself.
+    [300, 'ok', /^\d+ ms (ahead of|behind) the venue's$/],
+    [2_500, 'warn', /^(1[5-9]|2[0-4])\d\d ms behind the venue's$/],
+    [-9_000, 'fail', /^9\d{3} ms ahead of the venue's; the feed counts as degraded/],
+  ])(
+    'judges a clock that the venue is off by %i ms from as %s',
+    async (offsetMs, status, words) => {
+      const skewed = await startVenue()
+      try {
+        skewed.inject({ kind: 'clock-skew', offsetMs, durationMs: 60_000 })
+        const { findings } = await examined({ source: sourceOf(skewed) })
+        expect(statusOf(findings, 'clock')).toBe(status)
+        expect(found(findings, 'clock')).toMatch(words)
+      } finally {
+        await skewed.close()
+      }
+    },
+  )
+
+  test('finds a history file that is none, says what will happen, and leaves it alone', async () => {
+    const path = join(dataDir, 'history.db')
+    const rubbish = Buffer.from('this is no database, and it is longer than a header'.repeat(100))
+    writeFileSync(path, rubbish)
+    const { isWell, findings } = await examined()
+    expect(isWell).toBe(false)
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        check: 'history',
+        status: 'fail',
+        found: '0.0 MB, cannot be used: file is not a database',
+        advice: expect.stringContaining('serve will set it aside'),
+      }),
+    )
+    expect(readFileSync(path).equals(rubbish)).toBe(true)
+    expect(statusOf(findings, 'checkpoint')).toBe('ok')
+  })
+
+  test('finds blocks of history that are damaged', async () => {
+    const raw = new Database(join(dataDir, 'history.db'))
+    raw.prepare('UPDATE block_01 SET crc = crc + 1 WHERE key % 2 = 0').run()
+    raw.close()
+    const { isWell, findings } = await examined()
+    expect(isWell, 'it runs on').toBe(true)
+    expect(statusOf(findings, 'history')).toBe('warn')
+    expect(found(findings, 'history')).toMatch(/; 1 blocks are damaged and count as never written$/)
+  })
+
+  test('finds a checkpoint of a version that is not ours', async () => {
+    const raw = new Database(join(dataDir, 'engine.db'))
+    raw.pragma('user_version = 99')
+    raw.close()
+    const { findings } = await examined()
+    expect(found(findings, 'checkpoint')).toMatch(/cannot be used: schema version 99$/)
+  })
+
+  test('reminds of files that were set aside', async () => {
+    writeFileSync(join(dataDir, 'history.db.corrupt-1767225600000'), 'x'.repeat(2e6))
+    const { isWell, findings } = await examined()
+    expect(isWell).toBe(true)
+    expect(found(findings, 'files set aside')).toBe(
+      'history.db.corrupt-1767225600000: 2.0 MB that were damaged or of another version',
+    )
+  })
+
+  test('does not touch the files of a service that runs', async () => {
+    const { db } = CheckpointDb.open(join(dataDir, 'engine.db'), START_MS)
+    const store = historyAt(dataDir)
+    const { isWell, findings } = await examined({
+      adminPort: await serving({ ready: true, reasons: [] }),
+    })
+    expect(isWell).toBe(true)
+    for (const check of ['checkpoint', 'history'])
+      expect(found(findings, check)).toContain('in use by a running service')
+    expect(found(findings, 'service')).toMatch(/^runs, ready/)
+    store.add(barBatch('ETH', '15m', barsFrom(START_MS, '15m', 1)))
+    for (const _ of store.write(START_MS));
+    expect(store.health.state).toBe('ok')
+    store.close(START_MS)
+    db.close()
+  })
+
+  test('tells why a service that runs is not ready', async () => {
+    const adminPort = await serving({ ready: false, reasons: ['coin_ready'] })
+    const { isWell, findings } = await examined({ adminPort })
+    expect(isWell).toBe(true)
+    expect(statusOf(findings, 'service')).toBe('warn')
+    expect(found(findings, 'service')).toContain('not ready: coin_ready')
+  })
+
+  test('tells of a service that holds its files and does not answer', async () => {
+    const { db } = CheckpointDb.open(join(dataDir, 'engine.db'), START_MS)
+    const { findings } = await examined()
+    expect(statusOf(findings, 'service')).toBe('warn')
+    expect(found(findings, 'service')).toContain('nothing answers on admin port 1')
+    db.close()
+  })
+
+  test('names every problem that would keep serve from starting', async () => {
+    const { isWell, findings } = await examined({ payment: 'x402' })
+    expect(isWell).toBe(false)
+    expect(found(findings, 'configuration')).toContain('PERPSCOPE_PAY_TO')
+    expect(found(findings, 'configuration')).toContain('nobody settles')
+  })
+
+  test('shows no key, and no address that may hold one', async () => {
+    const key = `0x${'5'.repeat(64)}` as const
+    const { findings } = await examined({
+      payment: 'x402',
+      payTo: `0x${'a'.repeat(40)}`,
+      rpcUrl: 'https://node.example/v2/providerkey',
+      facilitatorUrl: 'https://facilitator.example/?k=querykey',
+      facilitatorAuth: 'Bearer authkey',
+      facilitatorKey: key,
+    })
+    const text = JSON.stringify(findings)
+    expect(text).toContain('https://node.example, key set')
+    for (const secret of ['providerkey', 'querykey', 'authkey', key])
+      expect(text).not.toContain(secret)
+  })
+
+  test('warns of a plan that the venue would refuse', async () => {
+    const { findings } = await examined({ weightPerMinute: 5_000 })
+    expect(statusOf(findings, 'weight')).toBe('warn')
+  })
+
+  test('writes one line a check, a table on a terminal, and colours only where they are wanted', async () => {
+    const esc = String.fromCharCode(27)
+    const plain = await written({}, PLAIN)
+    expect(plain.split('\n').map((line) => line.split('\t')[0])).toEqual([
+      ...Array.from({ length: 9 }, () => 'ok'),
+      'all is well',
+      '',
+    ])
+    expect(plain).not.toContain(esc)
+    const table = await written({}, { columns: 100, hasColor: false })
+    expect(table).toContain('┌')
+    expect(table).not.toContain(esc)
+    expect(Math.max(...table.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100)
+    expect(await written({}, { columns: 100, hasColor: true })).toContain(`${esc}[32mok`)
+  })
+
+  test('ends with 0 where nothing fails, else with 1, and prints one JSON report', async () => {
+    const args = (source: string) => [
+      ...['doctor', '--json', '--payment', 'open', '--admin-port', '1'],
+      ...['--data-dir', dataDir, '--source', source],
+    ]
+    const well = await runCommand(args(sourceOf(venue)))
+    expect(well.errors).toBe('')
+    expect(JSON.parse(well.output)).toMatchObject({ ok: true, checks: expect.any(Array) })
+    expect(well.code).toBe(0)
+    const ill = await runCommand(args('http://127.0.0.1:1'))
+    expect(JSON.parse(ill.output)).toMatchObject({ ok: false })
+    expect(ill.code).toBe(1)
+  })
+
+  async function examined(changes: Partial<DoctorOptions> = {}) {
+    const text = await written({ ...changes, json: true }, PLAIN)
+    const report = JSON.parse(text) as { ok: boolean; checks: Finding[] }
+    return { isWell: report.ok, findings: report.checks }
+  }
+
+  async function written(
+    changes: Partial<DoctorOptions>,
+    terminal: Parameters<typeof doctor>[1],
+  ): Promise<string> {
+    let text = ''
+    const options: DoctorOptions = {
+      source: sourceOf(venue),
+      host: '127.0.0.1',
+      port: 8402,
+      adminPort: 1,
+      dataDir,
+      payment: 'open',
+      network: 'base',
+      weightPerMinute: 1_000,
+      dexes: [],
+      accessLog: 'off',
+      logLevel: 'silent',
+      recordMaxBytes: 1,
+      ...changes,
+    }
+    const isWell = await doctor(options, terminal, (part) => {
+      text += part
+    })
+    if (options.json) expect(JSON.parse(text)).toMatchObject({ ok: isWell })
+    return text
+  }
+
+  /** A server that says the same to everybody. @returns its URL. */
+  async function answering(body: string): Promise<string> {
+    const server = createServer((_request, response) => {
+      response.setHeader('content-type', 'application/json').end(body)
+    })
+    servers.push(server)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  }
+
+  async function serving(readiness: object): Promise<number> {
+    return Number(new URL(await answering(JSON.stringify(readiness))).port)
+  }
+})
+
+function startVenue(): Promise<SimulatedVenue> {
+  return startSimulatedVenue({
+    market: seededMarket({ seed: 7, startMs: systemClock.nowMs() }),
+    clock: systemClock,
+    port: 0,
+  })
+}
+
+function sourceOf({ httpUrl }: SimulatedVenue): string {
+  return httpUrl.replace(/\/info$/, '')
+}
+
+function fill(dataDir: string): void {
+  mkdirSync(dataDir)
+  const { db } = CheckpointDb.open(join(dataDir, 'engine.db'), START_MS)
+  const coins = new Map([['BTC', Float64Array.of(1, 2, 3)]])
+  for (const _ of db.save({ version: 1, listings: [], coins }));
+  db.close()
+  const store = historyAt(dataDir)
+  store.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 100)))
+  store.close(START_MS)
+}
+
+function historyAt(dataDir: string): HistoryStore {
+  const path = join(dataDir, 'history.db')
+  return new HistoryStore({ path, onNotice: () => undefined }, START_MS)
+}
+
+function statusOf(findings: readonly Finding[], name: string): string | undefined {
+  return findings.find(({ check }) => check === name)?.status
+}
+
+function found(findings: readonly Finding[], name: string): string | undefined {
+  return findings.find(({ check }) => check === name)?.found
+}
