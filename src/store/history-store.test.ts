@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { timeframes } from '../domain/timeframe.ts'
 import type { HistoryNotice } from './history-store.ts'
@@ -154,6 +155,31 @@ describe('history store', () => {
     tidy()
     expect(store.bars('BTC', '15m', 0)).toEqual([])
     expect(store.bars('ETH', '15m', 0)).toHaveLength(1)
+  })
+
+  test('looks for what is too old once an hour', () => {
+    const removals = () => [...store.tidy(NOW_MS)].filter((slice) => slice === 'removed').length
+    const bars = barsFrom(START_MS, '15m', 9)
+    expect(removals(), 'before any bar').toBe(0)
+    store.add(barBatch('BTC', '15m', bars.slice(0, 1)))
+    write()
+    expect([removals(), removals()]).toEqual([1, 0])
+    store.add(barBatch('BTC', '15m', bars.slice(1)))
+    write()
+    expect([removals(), removals()]).toEqual([1, 0])
+  })
+
+  test('gives a coin nothing of another one whose name was lost', () => {
+    store.add(barBatch('BTC', '15m', [barAt(START_MS)]))
+    write()
+    store.close(NOW_MS)
+    const raw = new Database(path)
+    raw.prepare('DELETE FROM coin').run()
+    raw.close()
+    store = open()
+    store.add(barBatch('ETH', '15m', [barAt(START_MS + QUARTER_MS)]))
+    write()
+    expect(store.bars('ETH', '15m', 0)).toEqual([barAt(START_MS + QUARTER_MS)])
   })
 
   test('keeps every kind of row for as long as analyses ask for it', () => {

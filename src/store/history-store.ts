@@ -230,13 +230,15 @@ export class HistoryStore {
     const hourMs = Math.floor(newestMs / HOUR_MS) * HOUR_MS
     if (this.#db === null || Number.isNaN(hourMs) || hourMs === this.#retainedHourMs) return
     const removal = this.#db.retain(newestMs)
-    let isDone = false
-    while (!isDone) {
+    for (;;) {
+      let isDone = false
       const isPossible = this.#attempt(() => {
         isDone = removal.next().done === true
-        this.#loggedBlocks += BLOCKS_PER_SLICE
       })
       if (!isPossible) return
+      if (isDone) break
+      // About as many pages as if they were written.
+      this.#loggedBlocks += BLOCKS_PER_SLICE
       yield 'removed'
       yield* this.#copyLongLog()
     }

@@ -264,7 +264,8 @@ export class CandleLadder {
     for (const bar of begun) this.live(bar, askedAtMs)
     const held = this.#held
     this.#held = []
-    for (const { bar, receivedMs } of held) if (receivedMs >= askedAtMs) this.live(bar, receivedMs)
+    for (const { bar, receivedMs } of held)
+      if (receivedMs >= askedAtMs || bar.openTimeMs > this.#nextOpenMs) this.live(bar, receivedMs)
   }
 
   /** False when the venue gives a bar otherwise than it was folded, and it was not the last one. */

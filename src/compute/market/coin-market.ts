@@ -7,6 +7,7 @@ import type {
   TopOfBookEvent,
 } from '../../domain/event.ts'
 import type { Listing } from '../../domain/listing.ts'
+import { timeframeMs } from '../../domain/timeframe.ts'
 import type { CandleLadder } from './candle-ladder.ts'
 import type { Quote } from './quote.ts'
 import { midOf, newerQuote } from './quote.ts'
@@ -107,7 +108,7 @@ export class CoinMarket {
         this.#confirmCandles()
         break
       case 'trade':
-        this.#observe(event)
+        // Its candle comes with it, and vouches for both; a trade whose candle does not come for none.
         break
       case 'book':
         this.#book = event
@@ -124,7 +125,7 @@ export class CoinMarket {
         break
       case 'silence':
         this.#isSilent = event.state === 'silent'
-        this.ladder.interrupt(event.timeExchangeMs)
+        this.#interrupt(event.timeExchangeMs)
         break
       case 'trade-gap':
         // Nothing here is summed up from single trades.
@@ -137,7 +138,7 @@ export class CoinMarket {
   /** The connection that its candles and trades came over is lost, at this instant by the venue's clock. */
   interrupt(atVenueMs: number): void {
     this.#isSilent = false
-    this.ladder.interrupt(atVenueMs)
+    this.#interrupt(atVenueMs)
   }
 
   /** Closes the bars that have ended by what was observed of this coin. */
@@ -195,10 +196,17 @@ export class CoinMarket {
   #observe({ timeReceivedMs, timeExchangeMs }: MarketEvent): void {
     // A venue that hung, or a machine that slept: what ended meanwhile may lack its last trades.
     if (timeReceivedMs - this.#observedAtMs > UNOBSERVED_MS_MAX)
-      this.ladder.interrupt(this.#observedVenueMs)
+      this.#interrupt(this.#observedVenueMs)
     this.#observedAtMs = later(this.#observedAtMs, timeReceivedMs)
     this.#observedVenueMs = later(this.#observedVenueMs, timeExchangeMs)
     this.#confirmCandles()
+  }
+
+  /** A bar may be taken back: then no more is confirmed than its end. */
+  #interrupt(atVenueMs: number): void {
+    this.ladder.interrupt(atVenueMs)
+    const openEndMs = this.ladder.closedUntilMs + timeframeMs['15m']
+    if (openEndMs < this.#candlesConfirmedAtMs) this.#candlesConfirmedAtMs = openEndMs
   }
 
   /** Only a series without a hole can be confirmed; one that waits for its history keeps its age. */

@@ -1,6 +1,7 @@
 import type { Clock } from '../../domain/clock.ts'
 import type { BuilderDex } from '../market/builder-dexes.ts'
 import type { Market, NewListing, Trade } from '../market/market.ts'
+import { candleIntervalMs } from '../market/market.ts'
 import { drift, noiseKey, uniform } from '../market/noise.ts'
 import { ActiveFaults } from './active-faults.ts'
 import { Addresses } from './addresses.ts'
@@ -362,15 +363,31 @@ export class Venue implements SessionHost {
           break
         }
         case 'candle':
-          if (tradesOf(subscription.coin).length > 0) {
-            this.#broadcast(topic, candleFrame(this.#dexes, subscription, viewMs))
-          }
+          this.#sendCandles(topic, subscription, tradesOf(subscription.coin), viewMs)
           break
         case 'bbo':
           this.#sendBbo(topic, subscription.coin, viewMs)
           break
       }
     }
+  }
+
+  /** A block that spans the end of a bar tells of both bars that were traded in it. */
+  #sendCandles(
+    topic: Topic,
+    subscription: Extract<Subscription, { type: 'candle' }>,
+    trades: readonly Trade[],
+    viewMs: number,
+  ): void {
+    const stepMs = candleIntervalMs[subscription.interval]
+    const openTimeMs = Math.floor(viewMs / stepMs) * stepMs
+    const [first] = trades
+    const last = trades.at(-1)
+    if (first === undefined || last === undefined) return
+    if (first.timeMs < openTimeMs)
+      this.#broadcast(topic, candleFrame(this.#dexes, subscription, openTimeMs - 1))
+    if (last.timeMs >= openTimeMs)
+      this.#broadcast(topic, candleFrame(this.#dexes, subscription, viewMs))
   }
 
   #sendBbo(topic: Topic, coin: string, viewMs: number): void {

@@ -179,7 +179,7 @@ function audit(feed: Feed): Observable<Batch> {
   const coin = audits.next(backfill.acknowledged, runtime.scheduler.now())
   const request = coin === undefined ? null : (auditOf?.(coin) ?? null)
   if (coin === undefined || request === null) return EMPTY
-  return bars(coin, request, feed).pipe(
+  return bars(coin, request, feed, () => backfill.acknowledged.includes(coin)).pipe(
     catchError((cause: unknown) => {
       noteFailure('candleSnapshot', cause, feed)
       return EMPTY
@@ -237,7 +237,11 @@ function history(task: BackfillTask, feed: Feed): Observable<Batch> {
     )
     return concat(
       ...requests.map((request) =>
-        defer(() => (backfill.isCurrent(task) ? bars(task.coin, request, feed) : EMPTY)),
+        defer(() =>
+          backfill.isCurrent(task)
+            ? bars(task.coin, request, feed, () => backfill.isCurrent(task))
+            : EMPTY,
+        ),
       ),
     )
   })
@@ -262,7 +266,13 @@ function postpone(task: BackfillTask, { backfill, runtime }: Feed): void {
   backfill.postpone(task, runtime.scheduler.now() + delayMs)
 }
 
-function bars(coin: string, request: HistoryRequest, feed: Feed): Observable<Batch> {
+/** @param isWanted false once the connection was lost over which what follows the bars would have come */
+function bars(
+  coin: string,
+  request: HistoryRequest,
+  feed: Feed,
+  isWanted: () => boolean,
+): Observable<Batch> {
   const { info, intake, runtime } = feed
   const { timeframe, fromMs } = request
   const exchange = info.ask((askedMs) => ({
@@ -272,10 +282,11 @@ function bars(coin: string, request: HistoryRequest, feed: Feed): Observable<Bat
   }))
   return exchange.pipe(
     map(({ body, askedMs }) => {
+      // Paid for, whether or not it is still of use.
+      info.debit(candlesWeight(body.split('"t":').length - 1))
+      if (!isWanted()) return []
       const arrival = { coin, timeframe, fromMs, askedMs, body }
-      const { batch, rows } = accepted(intake.history(arrival, runtime.scheduler.now()))
-      info.debit(candlesWeight(rows))
-      return batch
+      return accepted(intake.history(arrival, runtime.scheduler.now())).batch
     }),
     filter((batch) => batch.length > 0),
   )

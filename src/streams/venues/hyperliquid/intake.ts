@@ -185,7 +185,7 @@ export class Intake {
   history(
     arrival: Omit<ArrivalOf<'history'>, 'kind'>,
     nowMs: number,
-  ): { readonly batch: Batch; readonly rows: number } | Rejected {
+  ): { readonly batch: Batch } | Rejected {
     const { coin, timeframe, fromMs, askedMs, body } = arrival
     this.#onArrival?.({ kind: 'history', coin, timeframe, fromMs, askedMs, body }, nowMs)
     const reply = decodeCandleSnapshot(body, { coin, timeframe, fromMs }, nowMs)
@@ -193,10 +193,10 @@ export class Intake {
     this.#noteDrops(reply.drops)
     // What it says is as of the question, however long the answer took.
     const times = this.#stamp(askedMs)
-    const { bars, rows } = reply
+    const { bars } = reply
     // Asked over a connection that was lost since, it would hide what was missed after it.
-    if (askedMs < (this.#lostMs.get(coin) ?? askedMs)) return { batch: [], rows }
-    return { batch: [{ kind: 'history', coin, timeframe, bars, ...times }], rows }
+    if (askedMs < (this.#lostMs.get(coin) ?? askedMs)) return { batch: [] }
+    return { batch: [{ kind: 'history', coin, timeframe, bars, ...times }] }
   }
 
   /** Called every second. */
@@ -267,8 +267,10 @@ export class Intake {
   #stamped(socket: number, events: Batch, nowMs: number): Batch {
     const [first] = events
     if (first === undefined) return events
-    if (first.kind === 'book' || first.kind === 'top-of-book')
-      this.#delaysMs.set(socket, this.#clock.delayMs(socket, nowMs - first.timeExchangeMs, nowMs))
+    if (first.kind === 'book' || first.kind === 'top-of-book') {
+      const toldMs = this.#clock.delayMs(socket, nowMs - first.timeExchangeMs, nowMs)
+      if (toldMs !== null) this.#delaysMs.set(socket, toldMs)
+    }
     const delayMs = this.#delaysMs.get(socket) ?? 0
     const isAhead = Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_USUAL
     if (delayMs === 0 && !isAhead) return events

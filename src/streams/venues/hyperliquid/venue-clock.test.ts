@@ -12,7 +12,7 @@ function hear(
 ): readonly number[] {
   return frames.map(({ lagMs, nowMs }) => {
     clock.tick(nowMs)
-    return clock.delayMs(0, lagMs, nowMs)
+    return clock.delayMs(0, lagMs, nowMs) ?? Number.NaN
   })
 }
 
@@ -118,6 +118,13 @@ describe('the venue clock', () => {
       ),
     )
     expect(clock.venueMs(START_MS + 620_000)).toBe(START_MS + 19_700)
+  })
+
+  test('one broken figure makes nothing old', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300]))
+    expect(clock.delayMs(0, 1e11, START_MS + 2_000)).toBeNull()
+    expect(clock.delayMs(0, 300, START_MS + 2_100)).toBe(0)
   })
 
   test('a way that became longer for good is accepted within an hour', () => {

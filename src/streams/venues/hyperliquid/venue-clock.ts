@@ -2,6 +2,9 @@
 const WINDOW_MS = 30 * 60_000
 /** What the venue tells is 0.2 to 0.9 s old; only what is later than that was held up. */
 const USUAL_SPREAD_MS = 1_000
+/** A lag that differs by more is a broken figure, unless it is told again and again. */
+const PLAUSIBLE_LAG_MS = 120_000
+const IMPLAUSIBLE_IN_A_ROW_MAX = 50
 /** A pong that comes so soon was not held up, nor was anything before it. */
 const PROMPT_PONG_MS_MAX = 1_000
 /** A second that took longer than this, or went back, was a jump of the clock or a pause of ours. */
@@ -30,6 +33,7 @@ export class VenueClock {
   #windowStartMs = Number.NaN
   #smallestLagMs = Number.POSITIVE_INFINITY
   #previousSmallestLagMs = Number.POSITIVE_INFINITY
+  #implausible = 0
   #jumpMs = 0
   #settledAtMs = Number.NEGATIVE_INFINITY
 
@@ -47,9 +51,13 @@ export class VenueClock {
 
   /**
    * @param lagMs receive time minus the venue's time of one frame
-   * @returns for how long the frame was held up on the way; 0 for a usual one
+   * @returns for how long the frame was held up on the way; 0 for a usual one, null where that cannot be
    */
-  delayMs(socket: number, lagMs: number, nowMs: number): number {
+  delayMs(socket: number, lagMs: number, nowMs: number): number | null {
+    const isSettling = this.#jumpMs !== 0
+    const isPlausible = Math.abs(lagMs - (this.offsetMs ?? lagMs)) <= PLAUSIBLE_LAG_MS
+    this.#implausible = isPlausible ? 0 : this.#implausible + 1
+    if (!isPlausible && !isSettling && this.#implausible <= IMPLAUSIBLE_IN_A_ROW_MAX) return null
     const way = this.#way(socket)
     way.smallestLagMs = Math.min(way.smallestLagMs, lagMs)
     this.#learn(lagMs, nowMs)
