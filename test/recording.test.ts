@@ -92,7 +92,7 @@ describe('a recorded engine', () => {
       if (entry.kind === 'history' && entry.askedMs < (lostMs.get(entry.coin) ?? 0)) late += 1
     }
     expect(lostMs.size, 'connections were lost').toBeGreaterThan(10)
-    expect(late, 'histories came after the end of the connection').toBeGreaterThan(0)
+    expect(late, 'what was asked over a lost connection was not taken in').toBe(0)
   })
 
   test('wrote the checksums of what it published', () => {

@@ -67,8 +67,6 @@ export class Intake {
   readonly #delaysMs = new Map<number, number>()
   /** Coins whose next frame of trades is the replay that follows a subscription. */
   readonly #replayed = new Set<string>()
-  /** When the connection of a coin was lost last. */
-  readonly #lostMs = new Map<string, number>()
 
   constructor({ sockets, onNotice = () => {}, onArrival }: IntakeOptions) {
     this.#sockets = sockets
@@ -155,10 +153,7 @@ export class Intake {
     this.#up.delete(socket)
     this.#delaysMs.delete(socket)
     this.#clock.lost(socket)
-    for (const coin of coins) {
-      this.#watch.end(coin)
-      this.#lostMs.set(coin, nowMs)
-    }
+    for (const coin of coins) this.#watch.end(coin)
     return [status('down', reason, coins, this.#stamp(nowMs))]
   }
 
@@ -194,8 +189,6 @@ export class Intake {
     // What it says is as of the question, however long the answer took.
     const times = this.#stamp(askedMs)
     const { bars } = reply
-    // Asked over a connection that was lost since, it would hide what was missed after it.
-    if (askedMs < (this.#lostMs.get(coin) ?? askedMs)) return { batch: [] }
     return { batch: [{ kind: 'history', coin, timeframe, bars, ...times }] }
   }
 
