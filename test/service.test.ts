@@ -178,6 +178,8 @@ describe('the service', () => {
   })
 
   test('a payment buys once: again it is replayed for free, on another URL it is refused', async () => {
+    // A test before may have started the engine anew.
+    await untilAnswerable(rig.url, 'kPEPE')
     const headers = { 'payment-signature': await pay(25_000n) }
     const before = await merchantBalance()
     const first = await fetch(`${rig.url}/pulse/BTC`, { headers })
