@@ -15,6 +15,7 @@ const layers: Readonly<
     folders: ['domain'],
     packages: ['better-sqlite3', 'node:fs', 'node:path', 'node:zlib'],
   },
+  workers: { folders: ['domain', 'compute'], packages: [] },
   link: { folders: ['domain'], packages: [] },
   payment: {
     folders: ['domain'],

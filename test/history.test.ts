@@ -9,6 +9,7 @@ import type { Clock } from '../src/domain/clock.ts'
 import { timeframeMs, timeframes } from '../src/domain/timeframe.ts'
 import type { RunningEngine } from '../src/roles/engine.ts'
 import { startEngine } from '../src/roles/engine.ts'
+import { ownThreadRenderer } from '../src/roles/market-renderer.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
 import type { Market } from '../src/simulator/market/market.ts'
@@ -126,7 +127,7 @@ describe('the history of an engine', () => {
       db.close()
       expect(checkpoint, 'the copy was made long after the first one').not.toBeNull()
       if (checkpoint === null) continue
-      const processor = new Processor([], '0.0.0')
+      const processor = new Processor({ coin: [], market: [] }, '0.0.0')
       processor.restore(checkpoint, BOUNDARY_MS + 5_000)
       const history = open(copy)
       for (const coin of COINS) {
@@ -163,7 +164,7 @@ function start(virtual: VirtualVenue, dataDir: string): RunningEngine {
       version: '0.0.0',
       logLevel: 'silent',
     },
-    { clock: clockOf(virtual), runtime: virtual.runtime() },
+    { clock: clockOf(virtual), runtime: virtual.runtime(), renderer: ownThreadRenderer },
     () => undefined,
     pino({ level: 'silent' }),
   )

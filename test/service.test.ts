@@ -5,7 +5,8 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { Compile } from 'typebox/compile'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { analyses } from '../src/compute/analyses/registry.ts'
+import { contracts } from '../src/compute/analyses/registry.ts'
+import { pathOf } from '../src/domain/contract.ts'
 import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { Rig } from './support/service.ts'
@@ -46,7 +47,7 @@ describe('the service', () => {
   }
 
   test.each(
-    analyses.flatMap(({ contract }) => [
+    contracts.flatMap((contract) => [
       { id: contract.id, version: 2, contract },
       { id: contract.id, version: 1, contract },
     ]),
@@ -55,7 +56,7 @@ describe('the service', () => {
     async ({ version, contract }) => {
       const before = await merchantBalance()
       const payingFetch = wrapFetchWithPayment(version === 2 ? fetch : withoutV2Header, client())
-      const response = await payingFetch(`${rig.url}/${contract.id}/btc`)
+      const response = await payingFetch(rig.url + pathOf(contract, 'btc'))
       const body: unknown = await response.json()
       expect(response.status).toBe(200)
       expect([...Compile(contract.document).Errors(body)]).toEqual([])

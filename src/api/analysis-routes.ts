@@ -8,8 +8,8 @@ import type {
 } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
+import { keyOf, pathOf } from '../domain/contract.ts'
 import type { Answer, Document, DocumentKey, NoAnswer } from '../domain/document.ts'
-import { documentKey } from '../domain/document.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import { hasPayment } from '../payment/payload.ts'
 import type { PaidRoute } from '../payment/terms.ts'
@@ -50,6 +50,7 @@ declare module 'fastify' {
 
 /** A paid call whose parameters hold. */
 type AnalysisCall = {
+  /** As the venue spells it; '' where the answer is about the whole market. */
   readonly coin: string
   readonly key: DocumentKey
   readonly view: string
@@ -73,7 +74,7 @@ const paidHeaders = {
 } as const
 
 /**
- * `GET /<analysis>/<coin>` for every contract. The order of the checks is the promise that nobody is
+ * `GET /<analysis>/<coin>`, or `GET /<analysis>` for the whole market, for every contract. The order of the checks is the promise that nobody is
  * quoted for an answer that we cannot give: maintenance, quote limit, parameters, engine, freshness,
  * and only then the payment's own hooks, which run later in the life of a request.
  */
@@ -98,7 +99,7 @@ export async function analysisRoutes(
 
   for (const contract of contracts) {
     const route = {
-      url: `/${contract.id}/:coin`,
+      url: pathOf(contract, ':coin'),
       config: { x402: saleOf(contract) },
       exposeHeadRoute: false,
       // Maintenance is checked below as well; here it only comes before the limit.
@@ -179,7 +180,7 @@ function understand(
   nowMs: number,
   options: AnalysisRoutesOptions,
 ): Understood | Refusal {
-  const named = nameOf(request, nowMs, options)
+  const named = contract.scope === 'market' ? unnamed : nameOf(request, nowMs, options)
   if (named.kind === 'refusal') return named
   const view = viewOf(contract, request)
   if (typeof view !== 'string') return view
@@ -187,7 +188,7 @@ function understand(
   return {
     kind: 'call',
     coin,
-    key: documentKey(contract.id, coin),
+    key: keyOf(contract, coin),
     view,
     requested,
     receivedAtMs: nowMs,
@@ -195,6 +196,8 @@ function understand(
 }
 
 type Named = Pick<AnalysisCall, 'coin' | 'requested'> & { readonly kind: 'named' }
+
+const unnamed: Named = { kind: 'named', coin: '', requested: undefined }
 
 function nameOf(
   request: FastifyRequest,
@@ -271,11 +274,14 @@ function find(
   const view = document?.views[call.view]
   if (document === undefined || view === undefined) {
     return refusal('data_stale', {
-      detail: `${call.coin} is listed, but no ${contract.id} of it has been computed yet.`,
+      detail:
+        contract.scope === 'coin'
+          ? `${call.coin} is listed, but no ${contract.id} of it has been computed yet.`
+          : `No ${contract.id} has been computed yet.`,
       retryAfterSeconds: RETRY_SECONDS,
     })
   }
-  if (view.kind !== 'answer') return noAnswer(view, call.coin)
+  if (view.kind !== 'answer') return noAnswer(view, call.coin || 'the market')
   const ageMs = loadBearingAgeMs(document, view, nowMs)
   if (ageMs === Number.POSITIVE_INFINITY) {
     return refusal('data_stale', {
@@ -358,8 +364,9 @@ function entityTag({ version }: Document, answer: Answer, view: string): string 
 }
 
 /** What the route tells the payment about itself. */
-function saleOf({ priceUsdcAtomic, summary, viewParameter }: AnalysisContract): PaidRoute {
-  const pathParams = { coin: 'Ticker from /coins, in any case.' }
+function saleOf({ scope, priceUsdcAtomic, summary, viewParameter }: AnalysisContract): PaidRoute {
+  const pathParams: Readonly<Record<string, string>> =
+    scope === 'coin' ? { coin: 'Ticker from /coins, in any case.' } : {}
   return {
     priceUsdcAtomic,
     description: summary,

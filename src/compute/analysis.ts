@@ -2,6 +2,7 @@ import type { AnalysisContract } from '../domain/contract.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
 import type { MarketEvent } from '../domain/event.ts'
 import type { CoinMarket } from './market/coin-market.ts'
+import type { MarketState } from './market/market-state.ts'
 
 /** Identity of one rendering. */
 export type Rendering = {
@@ -14,11 +15,30 @@ export type Rendering = {
 }
 
 /**
- * One product: what it promises, which events change it, and how its document is rendered. `render`
- * never fails: where the market cannot support an answer, the document says why.
+ * One product about one coin: what it promises, which events change it, and how its document is rendered.
+ * `render` never fails: where the market cannot support an answer, the document says why.
  */
-export type Analysis = {
-  readonly contract: AnalysisContract
+export type CoinAnalysis = {
+  readonly contract: AnalysisContract & { readonly scope: 'coin' }
   readonly inputs: readonly MarketEvent['kind'][]
-  render(coin: CoinMarket, rendering: Rendering): Document
+  render(coin: CoinMarket, rendering: Rendering, market: MarketState): Document
+}
+
+/**
+ * One product about all coins. `gather` reads the market, quickly; `render` is a pure function of what was
+ * gathered, which a worker does, so that the engine goes on meanwhile. What is gathered crosses a thread:
+ * plain objects and typed arrays.
+ */
+export type MarketAnalysis<Gathered> = {
+  readonly contract: AnalysisContract & { readonly scope: 'market' }
+  readonly periodMs: number
+  gather(market: MarketState, nowMs: number): Gathered
+  render(gathered: Gathered, rendering: Rendering): Document
+}
+
+/** What a worker makes a document of. `gathered` is what the analysis of that id gathered. */
+export type MarketJob = {
+  readonly analysis: string
+  readonly gathered: unknown
+  readonly rendering: Rendering
 }

@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000
 
 describe('processor', () => {
   test('hands on the bars of its history and the samples of its minutes, once', () => {
-    const processor = new Processor([], '0.0.0')
+    const processor = new Processor({ coin: [], market: [] }, '0.0.0')
     for (const batch of warmTape('BTC')) processor.process(batch)
     const minuteMs = BOUNDARY_MS + MINUTE_MS
     processor.process([confirmed(minuteMs - 2_000)])
@@ -22,7 +22,7 @@ describe('processor', () => {
   })
 
   test('reads its samples before it hears what is later than they are', () => {
-    const processor = new Processor([], '0.0.0')
+    const processor = new Processor({ coin: [], market: [] }, '0.0.0')
     for (const batch of warmTape('BTC')) processor.process(batch)
     const minuteMs = BOUNDARY_MS + MINUTE_MS
     processor.process([{ ...confirmed(minuteMs - 2_000), markPrice: 1 }])
@@ -31,9 +31,9 @@ describe('processor', () => {
   })
 
   test('tells nothing twice after it was restored', () => {
-    const before = new Processor([], '0.0.0')
+    const before = new Processor({ coin: [], market: [] }, '0.0.0')
     for (const batch of warmTape('BTC')) before.process(batch)
-    const after = new Processor([], '0.0.0')
+    const after = new Processor({ coin: [], market: [] }, '0.0.0')
     after.restore(before.checkpoint(NOW_MS), NOW_MS)
     expect(after.takeHistory().bars).toEqual([])
   })

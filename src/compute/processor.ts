@@ -1,14 +1,14 @@
+import assert from 'node:assert/strict'
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import type { Document } from '../domain/document.ts'
-import { documentKey } from '../domain/document.ts'
+import type { Document, DocumentKey } from '../domain/document.ts'
+import { documentKey, WHOLE_MARKET } from '../domain/document.ts'
 import type { Batch, FeedStatusEvent } from '../domain/event.ts'
 import type { ClosedBar, HistoryBatch } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
 import { LISTINGS_MAX } from '../domain/listing.ts'
-import type { Analysis, Rendering } from './analysis.ts'
+import type { CoinAnalysis, MarketAnalysis, MarketJob, Rendering } from './analysis.ts'
 import { PulsePool } from './indicators/pulse-series.ts'
 import type { HistoryNeed } from './market/candle-ladder.ts'
-import type { CoinMarket } from './market/coin-market.ts'
 import { MarketSampler } from './market/market-sampler.ts'
 import { MarketState } from './market/market-state.ts'
 
@@ -18,6 +18,12 @@ const SERIES_PER_COIN = 3
 export const PUBLISH_PHASES = 4
 export const PUBLISH_PERIOD_MS = 1_000
 
+/** The products that a processor makes. */
+export type Analyses = {
+  readonly coin: readonly CoinAnalysis[]
+  readonly market: readonly MarketAnalysis<unknown>[]
+}
+
 /**
  * The synchronous heart: batches in, documents out. It holds no timers, sockets or clocks, so the same
  * batches published at the same times give the same bytes, live or replayed.
@@ -25,7 +31,8 @@ export const PUBLISH_PERIOD_MS = 1_000
 export class Processor {
   readonly #market = new MarketState(new PulsePool(LISTINGS_MAX * SERIES_PER_COIN))
   readonly #sampler = new MarketSampler()
-  readonly #analyses: readonly Analysis[]
+  readonly #analyses: readonly CoinAnalysis[]
+  readonly #marketAnalyses: readonly MarketAnalysis<unknown>[]
   readonly #engineVersion: string
   /** Coins to render again, per analysis. */
   readonly #dirty: readonly Set<string>[]
@@ -33,10 +40,11 @@ export class Processor {
   #version = 0
   #phase = 0
 
-  constructor(analyses: readonly Analysis[], engineVersion: string) {
-    this.#analyses = analyses
+  constructor({ coin, market }: Analyses, engineVersion: string) {
+    this.#analyses = coin
+    this.#marketAnalyses = market
     this.#engineVersion = engineVersion
-    this.#dirty = analyses.map(() => new Set())
+    this.#dirty = coin.map(() => new Set())
   }
 
   get listings(): readonly Listing[] {
@@ -71,7 +79,6 @@ export class Processor {
   *publish(nowMs: number): Generator<Document> {
     this.#market.advance()
     this.#phase = (this.#phase + 1) % PUBLISH_PHASES
-    const snapshotId = `snp_${nowMs.toString(36)}`
     for (const [at, analysis] of this.#analyses.entries()) {
       const dirty = this.#dirty[at] as Set<string>
       for (const name of dirty) {
@@ -79,8 +86,24 @@ export class Processor {
         dirty.delete(name)
         const coin = this.#market.coin(name)
         if (coin !== undefined)
-          yield analysis.render(coin, this.#rendering(analysis, coin, nowMs, snapshotId))
+          yield analysis.render(
+            coin,
+            this.#rendering(documentKey(analysis.contract.id, name), nowMs),
+            this.#market,
+          )
       }
+    }
+  }
+
+  /** What a document about all coins is made of, as of now; to be made by a worker. */
+  gather(id: string, nowMs: number): MarketJob {
+    const analysis = this.#marketAnalyses.find(({ contract }) => contract.id === id)
+    assert(analysis !== undefined, `${id} is an analysis of the whole market`)
+    this.#market.advance()
+    return {
+      analysis: id,
+      gathered: analysis.gather(this.#market, nowMs),
+      rendering: this.#rendering(documentKey(id, WHOLE_MARKET), nowMs),
     }
   }
 
@@ -101,6 +124,7 @@ export class Processor {
   checkpoint(nowMs: number): Checkpoint {
     const coins = new Map<string, Float64Array>()
     for (const coin of this.#market.coins()) coins.set(coin.listing.coin, coin.save(nowMs))
+    coins.set(WHOLE_MARKET, this.#market.save())
     return { version: this.#version, listings: this.#market.listings, coins }
   }
 
@@ -115,17 +139,19 @@ export class Processor {
     ])
     // A coin that another version saved warms up from the venue instead.
     for (const [name, saved] of checkpoint.coins) this.#market.coin(name)?.restore(saved, nowMs)
+    const savedMarket = checkpoint.coins.get(WHOLE_MARKET)
+    if (savedMarket !== undefined) this.#market.restore(savedMarket)
     this.#version = checkpoint.version + UNSAVED_VERSIONS
   }
 
-  #rendering(analysis: Analysis, coin: CoinMarket, nowMs: number, snapshotId: string): Rendering {
+  #rendering(key: DocumentKey, nowMs: number): Rendering {
     // Time-based, so that versions rise across restarts even where no checkpoint was written.
     this.#version = Math.max(this.#version + 1, nowMs * VERSIONS_PER_MS)
     return {
-      key: documentKey(analysis.contract.id, coin.listing.coin),
+      key,
       version: this.#version,
       renderedAtMs: nowMs,
-      snapshotId,
+      snapshotId: `snp_${nowMs.toString(36)}`,
       engineVersion: this.#engineVersion,
     }
   }

@@ -1,4 +1,6 @@
 import type { TSchema } from 'typebox'
+import type { DocumentKey } from './document.ts'
+import { documentKey, WHOLE_MARKET } from './document.ts'
 
 /** What a caller may add behind `?`, and how it selects one of a document's views. */
 export type ViewParameter = {
@@ -20,8 +22,8 @@ export type AnalysisContract = {
   readonly id: string
   /** `meta.offering`. */
   readonly offering: string
-  /** What the path names behind the id: one document per coin. */
-  readonly scope: 'coin'
+  /** What the path names behind the id: one document per coin, or nothing: one for the whole market. */
+  readonly scope: 'coin' | 'market'
   readonly summary: string
   readonly priceUsdcAtomic: bigint
   readonly document: TSchema
@@ -29,4 +31,20 @@ export type AnalysisContract = {
   readonly viewParameter: ViewParameter | null
   /** A load-bearing input older than this refuses the answer with 503. Infinity: warn, never refuse. */
   readonly inputAgeMsMax: number
+}
+
+/** Where an analysis is asked for; one of the whole market has no coin in its path. */
+export function pathOf(
+  { id, scope }: Pick<AnalysisContract, 'id' | 'scope'>,
+  coin: string,
+): string {
+  return scope === 'coin' ? `/${id}/${coin}` : `/${id}`
+}
+
+/** The document that answers for a coin, or for all of them. */
+export function keyOf(
+  { id, scope }: Pick<AnalysisContract, 'id' | 'scope'>,
+  coin: string,
+): DocumentKey {
+  return documentKey(id, scope === 'coin' ? coin : WHOLE_MARKET)
 }

@@ -17,7 +17,7 @@ export type Document = {
   readonly views: Readonly<Record<string, View>>
 }
 
-/** `<analysis>/<subject>`, such as `pulse/kPEPE`. */
+/** `<analysis>/<subject>`, such as `pulse/kPEPE`; the subject is {@link WHOLE_MARKET} for some. */
 export type DocumentKey = `${string}/${string}`
 
 export type Part = TextPart | Slot
@@ -80,6 +80,9 @@ export type NoAnswer =
       readonly need: number
     }
   | { readonly kind: 'missing-input'; readonly input: string }
+
+/** The subject of a document that is about all coins. No coin is called so. */
+export const WHOLE_MARKET = '*'
 
 export function documentKey(analysis: string, subject: string): DocumentKey {
   return `${analysis}/${subject}`

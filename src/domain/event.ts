@@ -1,4 +1,5 @@
 import type { Bar } from './bar.ts'
+import type { FundingRow, MarketSample } from './history.ts'
 import type { Listing } from './listing.ts'
 import type { Timeframe } from './timeframe.ts'
 
@@ -132,6 +133,54 @@ export type SilenceEvent = Stamped & {
 
 export type SilentChannel = 'book' | 'trades' | 'candle'
 
+/**
+ * Hours of funding that are over: the venue's own record, or what our history on disk remembers of it.
+ * Ascending; both times are the instant at which they were asked for or read.
+ */
+export type FundingHistoryEvent = Stamped & {
+  readonly kind: 'funding-history'
+  readonly coin: string
+  readonly rows: readonly FundingRow[]
+}
+
+/** What our history on disk remembers of a coin, told once when the engine starts. Ascending. */
+export type SampleHistoryEvent = Stamped & {
+  readonly kind: 'sample-history'
+  readonly coin: string
+  readonly samples: readonly MarketSample[]
+}
+
+/** What the venue says about the next funding of one coin, its own and that of other exchanges. */
+export type VenueFundingsEvent = Stamped & {
+  readonly kind: 'venue-fundings'
+  readonly coin: string
+  readonly fundings: readonly VenueFunding[]
+}
+
+export type VenueFunding = {
+  /** The venue's word for the exchange, such as `BinPerp`. */
+  readonly venue: string
+  /** As a fraction, for one interval of that exchange. */
+  readonly rate: number
+  readonly intervalHours: number
+  readonly nextFundingMs: number
+}
+
+/** What one account holds of one coin by the venue's own books; replaces what it held before. */
+export type AccountPositionEvent = Stamped & {
+  readonly kind: 'account-position'
+  readonly coin: string
+  /** Address of the account, lower case. */
+  readonly account: string
+  /** Positive for a long, negative for a short, 0 when the account holds none any more. */
+  readonly sizeBase: number
+  readonly entryPrice: number
+  /** As set by the account, times. */
+  readonly leverage: number
+  /** The venue's own figure; null where it has none, as for a position that its account covers whole. */
+  readonly liquidationPrice: number | null
+}
+
 export type MarketEvent =
   | UniverseEvent
   | HistoryEvent
@@ -144,6 +193,13 @@ export type MarketEvent =
   | FeedStatusEvent
   | TradeGapEvent
   | SilenceEvent
+  | FundingHistoryEvent
+  | SampleHistoryEvent
+  | VenueFundingsEvent
+  | AccountPositionEvent
+
+/** News about one coin. */
+export type CoinEvent = Exclude<MarketEvent, { kind: 'universe' | 'feed-status' }>
 
 /** All events of one frame. Streams carry batches, never single ticks. */
 export type Batch = readonly MarketEvent[]

@@ -1,4 +1,5 @@
 import type { Document, DocumentKey } from '../domain/document.ts'
+import { WHOLE_MARKET } from '../domain/document.ts'
 import type { Listing } from '../domain/listing.ts'
 import { TickerIndex } from '../domain/listing.ts'
 import type { EngineMessage, FeedHealth } from './message.ts'
@@ -115,7 +116,8 @@ export class EngineReplica implements EngineReader {
 
   #retain(coins: ReadonlySet<string>): void {
     for (const key of this.#documents.keys()) {
-      if (!coins.has(key.slice(key.indexOf('/') + 1))) this.#documents.delete(key)
+      const subject = key.slice(key.indexOf('/') + 1)
+      if (subject !== WHOLE_MARKET && !coins.has(subject)) this.#documents.delete(key)
     }
     for (const coin of this.#ready) if (!coins.has(coin)) this.#ready.delete(coin)
     this.#sortedReady = null

@@ -10,8 +10,9 @@ import { Command } from 'commander'
 import ora from 'ora'
 import { Compile } from 'typebox/compile'
 import { privateKeyToAccount } from 'viem/accounts'
-import { analyses } from '../compute/analyses/registry.ts'
+import { contracts } from '../compute/analyses/registry.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
+import { pathOf } from '../domain/contract.ts'
 import { usdcDecimal } from '../domain/usdc.ts'
 import type { EvmChain } from '../simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../simulator/evm/evm-chain.ts'
@@ -214,7 +215,7 @@ async function buyEverything(
   const buyer = buyerOf(chain)
   const before = await chain.balanceOf(chain.accounts.merchant.address)
   let areValid = true
-  for (const [at, { contract }] of analyses.entries()) {
+  for (const [at, contract] of contracts.entries()) {
     progress.stage(`buying ${contract.id}`)
     const { purchase, isValid } = await buy(contract, url, at % 2 === 0 ? buyer.v2 : buyer.v1)
     bought.purchases.push(purchase)
@@ -230,7 +231,7 @@ async function buy(
   url: string,
   payingFetch: typeof fetch,
 ): Promise<{ readonly purchase: Purchase; readonly isValid: boolean }> {
-  const path = `/${contract.id}/${COIN}`
+  const path = pathOf(contract, COIN)
   const startedAtMs = performance.now()
   let answered = { network: 'none', status: 0, bytes: 0 }
   let isValid = false

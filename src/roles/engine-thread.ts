@@ -4,6 +4,7 @@ import type { EngineMessage } from '../link/message.ts'
 import type { EngineOptions } from './engine.ts'
 import { startEngine } from './engine.ts'
 import { engineLogger } from './logger.ts'
+import { threadRenderer } from './market-renderer.ts'
 import type { FileRecorder, RecordingOptions } from './recorder.ts'
 import { openRecorder } from './recorder.ts'
 import { systemClock } from './system-clock.ts'
@@ -18,7 +19,12 @@ const log = engineLogger(options.logLevel)
 const recorded = options.recording && (await openIfUsable(options.recording, log))
 const engine = startEngine(
   options,
-  { clock: systemClock, runtime: systemRuntime, recorder: recorded?.recorder },
+  {
+    clock: systemClock,
+    runtime: systemRuntime,
+    renderer: threadRenderer(),
+    recorder: recorded?.recorder,
+  },
   (message: EngineMessage) => port.postMessage(message),
   log,
 )

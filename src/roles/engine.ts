@@ -10,6 +10,8 @@ import type { HistoryNotice } from '../store/history-store.ts'
 import { HistoryStore } from '../store/history-store.ts'
 import type { Runtime } from '../streams/runtime.ts'
 import { hyperliquidFeed } from '../streams/venues/hyperliquid/feed.ts'
+import { MarketDocuments } from './market-documents.ts'
+import type { MarketRenderer } from './market-renderer.ts'
 import { NoticeBook } from './notice-book.ts'
 import type { RecordingOptions } from './recorder.ts'
 import type { Recorder } from './recording.ts'
@@ -44,6 +46,8 @@ const SOCKETS = 4
 export type EngineWorld = {
   readonly clock: Clock
   readonly runtime: Runtime
+  /** Closed with the engine. */
+  readonly renderer: MarketRenderer
   /** Hears everything that the documents depend on. */
   readonly recorder?: Recorder | undefined
 }
@@ -51,7 +55,7 @@ export type EngineWorld = {
 /** Wires venue → processor → gateway. What it learns survives it in the checkpoint. */
 export function startEngine(
   options: EngineOptions,
-  { clock, runtime, recorder }: EngineWorld,
+  { clock, runtime, renderer, recorder }: EngineWorld,
   send: (message: EngineMessage) => void,
   log: Logger,
 ): RunningEngine {
@@ -101,11 +105,20 @@ export function startEngine(
     }
   })
 
+  const marketDocuments = new MarketDocuments({
+    processor,
+    renderer,
+    recorder,
+    nowMs: () => clock.nowMs(),
+    publish: (document) => send({ kind: 'documents', documents: [document] }),
+    log,
+  })
   const stopPublishing = clock.every(PUBLISH_PERIOD_MS / PUBLISH_PHASES, () => {
     const nowMs = clock.nowMs()
     const documents = [...processor.publish(nowMs)]
     recorder?.published(documents, nowMs)
     if (documents.length > 0) send({ kind: 'documents', documents })
+    marketDocuments.tick()
   })
   const beat = () =>
     send({
@@ -141,6 +154,8 @@ export function startEngine(
     storeHealth: () => history.health,
     stop() {
       for (const stop of [stopPublishing, stopHeartbeat, stopCheckpoints, cancelSlice]) stop()
+      marketDocuments.stop()
+      renderer.close()
       feed.unsubscribe()
       history.add(processor.takeHistory())
       history.close(clock.nowMs())

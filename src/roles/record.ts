@@ -9,6 +9,7 @@ import type { FrameLogProgress } from '../store/frame-log-writer.ts'
 import type { RunningEngine } from './engine.ts'
 import { startEngine } from './engine.ts'
 import { engineLogger } from './logger.ts'
+import { ownThreadRenderer } from './market-renderer.ts'
 import { openRecorder } from './recorder.ts'
 import type { Recorder } from './recording.ts'
 import { systemClock } from './system-clock.ts'
@@ -45,7 +46,12 @@ export async function record(options: RecordOptions, write: (line: string) => vo
   try {
     engine = startEngine(
       { venue: venueOf(source), version, logLevel, ...same },
-      { clock: systemClock, runtime: systemRuntime, recorder: counting },
+      {
+        clock: systemClock,
+        runtime: systemRuntime,
+        renderer: ownThreadRenderer,
+        recorder: counting,
+      },
       (message) => replica.apply(message, systemClock.nowMs()),
       engineLogger(logLevel),
     )

@@ -17,6 +17,10 @@ type RecordedEntry =
   | Arrival
   /** The engine published, and these are the checksums of its documents: {@link documentCrc}. */
   | { readonly kind: 'publish'; readonly documents: readonly number[] }
+  /** The engine read the market for a document about all coins ... */
+  | { readonly kind: 'gather'; readonly analysis: string }
+  /** ... and that document came back and was published. */
+  | { readonly kind: 'rendered'; readonly analysis: string; readonly document: number }
 
 /** An engine started. What follows is its own, until the next one starts. */
 export type RecordedStart = {
@@ -40,6 +44,8 @@ export type Recorder = {
   started(facts: StartFacts, nowMs: number): void
   readonly arrived: OnArrival
   published(documents: readonly Document[], nowMs: number): void
+  gathered(analysis: string, nowMs: number): void
+  rendered(analysis: string, document: Document, nowMs: number): void
 }
 
 type StartFacts = {
@@ -66,6 +72,9 @@ export function recorderOf(append: (recorded: Recorded) => void): Recorder {
         atMs,
         entry: { kind: 'publish', documents: documents.map((document) => documentCrc(document)) },
       }),
+    gathered: (analysis, atMs) => append({ atMs, entry: { kind: 'gather', analysis } }),
+    rendered: (analysis, document, atMs) =>
+      append({ atMs, entry: { kind: 'rendered', analysis, document: documentCrc(document) } }),
   }
 }
 

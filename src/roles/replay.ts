@@ -1,12 +1,12 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import ora from 'ora'
-import { analyses } from '../compute/analyses/registry.ts'
+import { contracts } from '../compute/analyses/registry.ts'
 import type { ReplayOptions } from '../config.ts'
 import { ConfigError, version } from '../config.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
+import { keyOf } from '../domain/contract.ts'
 import type { Document, NoAnswer } from '../domain/document.ts'
-import { documentKey } from '../domain/document.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { isoInstant } from '../domain/instant.ts'
 import type { FrameLogLoss } from '../store/frame-log-reader.ts'
@@ -114,10 +114,10 @@ type Asked = {
 /** @throws ConfigError for what no recording could answer. */
 function askedOf({ coin, analysis, view }: ReplayOptions): Asked | null {
   if (coin === undefined) return null
-  const contract = analyses.find((one) => one.contract.id === analysis)?.contract
+  const contract = contracts.find(({ id }) => id === analysis)
   if (contract === undefined)
     throw new ConfigError(
-      `--analysis ${analysis} is none of ${analyses.map((one) => one.contract.id).join(', ')}`,
+      `--analysis ${analysis} is none of ${contracts.map(({ id }) => id).join(', ')}`,
     )
   const key = view === undefined ? contract.defaultView : contract.viewParameter?.viewOf(view)
   if (key === undefined) throw new ConfigError(`--view ${view} is no view of ${analysis}`)
@@ -127,7 +127,7 @@ function askedOf({ coin, analysis, view }: ReplayOptions): Asked | null {
 function documentOf(rerun: Rerun, { ticker, contract, view }: Asked): string {
   const coin = rerun.replica.resolve(ticker)?.coin
   if (coin === undefined) throw new OperatingError('no_document', `no coin is called ${ticker}`)
-  const key = documentKey(contract.id, coin)
+  const key = keyOf(contract, coin)
   const document = rerun.replica.document(key)
   const found = document?.views[view]
   if (document === undefined || found === undefined)

@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto'
 import { fillDocument } from '../api/fill-document.ts'
 import { pulse } from '../compute/analyses/pulse/pulse.ts'
-import { analyses } from '../compute/analyses/registry.ts'
+import { analyses, contracts } from '../compute/analyses/registry.ts'
+import type { MarketJob } from '../compute/analysis.ts'
 import { Processor } from '../compute/processor.ts'
 import type { Answer, Document, DocumentKey } from '../domain/document.ts'
-import { documentKey } from '../domain/document.ts'
+import { documentKey, WHOLE_MARKET } from '../domain/document.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import type { Arrival } from '../streams/venues/hyperliquid/arrival.ts'
 import { Intake } from '../streams/venues/hyperliquid/intake.ts'
+import renderMarket from '../workers/market-worker.ts'
 import type { Recorded, RecordedStart } from './recording.ts'
 import { documentCrc, documentFacts, restoredCheckpoint } from './recording.ts'
 
@@ -47,6 +49,8 @@ export type Divergence = {
 type Run = {
   readonly intake: Intake
   readonly processor: Processor
+  /** Documents about all coins that were gathered for and did not come back yet. */
+  readonly jobs: Map<string, MarketJob>
   readonly fromMs: number
   toMs: number
   /** False once something is missing: what comes out from then on proves nothing. */
@@ -92,8 +96,23 @@ export class Rerun {
     if (this.#isLossBefore) this.#noteIncomplete(run)
     this.#fromMs ??= atMs
     run.toMs = atMs
-    if (entry.kind === 'publish') this.#publish(run, entry.documents, atMs)
-    else if (entry.kind !== 'start') this.#arrive(run, entry, atMs)
+    switch (entry.kind) {
+      case 'start':
+        break
+      case 'publish':
+        this.#publish(run, [...run.processor.publish(atMs)], entry.documents, atMs)
+        break
+      case 'gather':
+        run.jobs.set(entry.analysis, run.processor.gather(entry.analysis, atMs))
+        break
+      case 'rendered': {
+        const job = run.jobs.get(entry.analysis)
+        if (job !== undefined) this.#publish(run, [renderMarket(job)], [entry.document], atMs)
+        break
+      }
+      default:
+        this.#arrive(run, entry, atMs)
+    }
   }
 
   /** Something is missing here. It matters to the entries that follow, up to the next start. */
@@ -103,9 +122,10 @@ export class Rerun {
 
   /** The last ones of every coin that was listed at the end. */
   *documents(): Generator<Document> {
-    for (const { coin } of this.#run?.processor.listings ?? []) {
-      for (const { contract } of analyses) {
-        const document = this.replica.document(documentKey(contract.id, coin))
+    const coins = this.#run?.processor.listings.map(({ coin }) => coin) ?? []
+    for (const subject of [...coins, WHOLE_MARKET]) {
+      for (const { id } of contracts) {
+        const document = this.replica.document(documentKey(id, subject))
         if (document !== undefined) yield document
       }
     }
@@ -152,6 +172,7 @@ export class Rerun {
     this.#run = {
       intake: new Intake({ sockets }),
       processor,
+      jobs: new Map(),
       fromMs: atMs,
       toMs: atMs,
       isWhole: true,
@@ -168,8 +189,12 @@ export class Rerun {
     }
   }
 
-  #publish(run: Run, recorded: readonly number[], atMs: number): void {
-    const documents = [...run.processor.publish(atMs)]
+  #publish(
+    run: Run,
+    documents: readonly Document[],
+    recorded: readonly number[],
+    atMs: number,
+  ): void {
     const crcs = documents.map((document) => {
       const facts = documentFacts(document)
       this.#hash.update(facts).update(document.bytes)

@@ -9,7 +9,7 @@ import { MAINTENANCE_RETRY_SECONDS } from '../api/analysis-routes.ts'
 import { MaintenanceSwitch } from '../api/maintenance-switch.ts'
 import { buildServer } from '../api/server.ts'
 import { pulse } from '../compute/analyses/pulse/pulse.ts'
-import { analyses } from '../compute/analyses/registry.ts'
+import { contracts } from '../compute/analyses/registry.ts'
 import type { ServeOptions } from '../config.ts'
 import { ConfigError, checkServeOptions, version } from '../config.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
@@ -79,7 +79,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     options.payment === 'open' ? null : new PaymentLedger(join(options.dataDir, 'ledger.db'))
 
   const server = buildServer({
-    contracts: analyses.map((analysis) => analysis.contract),
+    contracts,
     engine: replica,
     maintenance,
     clock: systemClock,

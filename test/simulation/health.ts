@@ -1,4 +1,4 @@
-import { analyses } from '../../src/compute/analyses/registry.ts'
+import { contracts } from '../../src/compute/analyses/registry.ts'
 import type { Usage } from './network.ts'
 import type { ObservedMarket } from './observed-market.ts'
 import { read } from './reading.ts'
@@ -46,10 +46,10 @@ function answerAilments(
   market: ObservedMarket,
   coin: string,
 ): readonly Ailment[] {
-  return analyses.flatMap(({ contract }): readonly Ailment[] => {
+  return contracts.flatMap((contract): readonly Ailment[] => {
     const { id, viewParameter } = contract
     const view = viewParameter === null ? '' : ALL_TIMEFRAMES
-    const reading = read(service, { contract }, coin, view)
+    const reading = read(service, contract, coin, view)
     if (reading.kind === 'refused') {
       const { reason, noAnswer } = reading
       // A coin that was listed today has no history to be measured by.

@@ -1,8 +1,8 @@
 import { fillDocument } from '../../src/api/fill-document.ts'
 import { loadBearingAgeMs } from '../../src/api/freshness.ts'
-import type { Analysis } from '../../src/compute/analysis.ts'
+import type { AnalysisContract } from '../../src/domain/contract.ts'
+import { keyOf } from '../../src/domain/contract.ts'
 import type { Document, NoAnswer } from '../../src/domain/document.ts'
-import { documentKey } from '../../src/domain/document.ts'
 import type { Service } from './service.ts'
 
 /** What a caller of one analysis gets at one instant. */
@@ -70,7 +70,7 @@ export type SpreadBody = {
 /** As the gateway's route does it, in the same order and by the same code, without HTTP. */
 export function read(
   { replica, machine, nowMs }: Service,
-  { contract }: Pick<Analysis, 'contract'>,
+  contract: AnalysisContract,
   ticker: string,
   view: string,
 ): Reading {
@@ -78,7 +78,7 @@ export function read(
   if (state !== 'available') return { kind: 'refused', reason: state }
   const coin = replica.resolve(ticker)?.coin
   if (coin === undefined) return { kind: 'refused', reason: 'unknown coin' }
-  const document = replica.document(documentKey(contract.id, coin))
+  const document = replica.document(keyOf(contract, coin))
   const answer = document?.views[view]
   if (document === undefined || answer === undefined)
     return { kind: 'refused', reason: 'no document' }

@@ -1,5 +1,5 @@
 import { Compile } from 'typebox/compile'
-import { analyses } from '../../src/compute/analyses/registry.ts'
+import { contracts } from '../../src/compute/analyses/registry.ts'
 import type { FaultLog } from './fault-log.ts'
 import type { Findings } from './findings.ts'
 import type { Answered, Body, Unreadable } from './reading.ts'
@@ -43,9 +43,7 @@ export class SanityChecker {
   }
 }
 
-const schemas = new Map(
-  analyses.map(({ contract }) => [contract.id, Compile(contract.document)] as const),
-)
+const schemas = new Map(contracts.map(({ id, document }) => [id, Compile(document)] as const))
 
 /** Names of figures that are prices, and so above nothing. */
 const PRICES =

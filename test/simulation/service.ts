@@ -6,6 +6,7 @@ import type { EngineRun } from '../../src/link/engine-supervisor.ts'
 import { EngineSupervisor } from '../../src/link/engine-supervisor.ts'
 import type { EngineMessage } from '../../src/link/message.ts'
 import { startEngine } from '../../src/roles/engine.ts'
+import { ownThreadRenderer } from '../../src/roles/market-renderer.ts'
 import type { Chance } from './chance.ts'
 import type { Machine, Process } from './machine.ts'
 import type { Network } from './network.ts'
@@ -125,6 +126,7 @@ export class Service {
         },
         {
           clock: engine.clock,
+          renderer: ownThreadRenderer,
           runtime: {
             scheduler: engine.scheduler,
             random: chance.next,

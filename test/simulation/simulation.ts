@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { pino } from 'pino'
-import { analyses } from '../../src/compute/analyses/registry.ts'
+import { contracts } from '../../src/compute/analyses/registry.ts'
 import { timeframeMs, timeframes } from '../../src/domain/timeframe.ts'
 import type { EngineMessage } from '../../src/link/message.ts'
 import type { VenueCadences } from '../../src/simulator/venue/limits.ts'
@@ -358,21 +358,21 @@ class Simulation {
     const chance = this.#readers
     this.#kernel.clock.after(chance.integer(READ_GAP_MS_MIN, READ_GAP_MS_MAX), () => {
       this.#readOn()
-      const analysis = chance.pick(analyses)
+      const analysis = chance.pick(contracts)
       const coin = chance.pick(this.#market.tradable())
       const ticker = chance.is(0.5) ? coin : coin.toLowerCase()
-      const view = analysis.contract.viewParameter === null ? '' : chance.pick(pulseViews)
+      const view = analysis.viewParameter === null ? '' : chance.pick(pulseViews)
       if (!this.#service.machine.isAsleep) this.#read(analysis, ticker, view)
     })
   }
 
   #readAll(): void {
     for (const coin of this.#market.tradable())
-      for (const analysis of analyses)
-        this.#read(analysis, coin, analysis.contract.viewParameter === null ? '' : ALL_TIMEFRAMES)
+      for (const analysis of contracts)
+        this.#read(analysis, coin, analysis.viewParameter === null ? '' : ALL_TIMEFRAMES)
   }
 
-  #read(analysis: (typeof analyses)[number], ticker: string, view: string): void {
+  #read(analysis: (typeof contracts)[number], ticker: string, view: string): void {
     const reading = read(this.#service, analysis, ticker, view)
     if (reading.kind === 'unreadable') {
       this.#sanity.unreadable(reading, this.#kernel.nowMs)

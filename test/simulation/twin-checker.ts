@@ -1,4 +1,4 @@
-import { analyses } from '../../src/compute/analyses/registry.ts'
+import { contracts } from '../../src/compute/analyses/registry.ts'
 import type { FaultLog } from './fault-log.ts'
 import type { Findings } from './findings.ts'
 import type { Answered } from './reading.ts'
@@ -52,13 +52,13 @@ export class TwinChecker {
   }
 
   #difference(coin: string): string | null {
-    for (const analysis of analyses) {
-      const view = analysis.contract.viewParameter === null ? '' : '15m,1h,4h'
+    for (const analysis of contracts) {
+      const view = analysis.viewParameter === null ? '' : '15m,1h,4h'
       const one = read(this.#service, analysis, coin, view)
       const other = read(this.#twin, analysis, coin, view)
       if (one.kind !== 'answered' || other.kind !== 'answered') {
         if (one.kind === other.kind) continue
-        return `${analysis.contract.id}: ${one.kind} and ${other.kind}`
+        return `${analysis.id}: ${one.kind} and ${other.kind}`
       }
       const [said, expected] = [figures(one), figures(other)]
       if (said !== expected) return `${said} instead of ${expected}`

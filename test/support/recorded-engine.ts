@@ -5,6 +5,7 @@ import type { Document } from '../../src/domain/document.ts'
 import { EngineReplica } from '../../src/link/engine-replica.ts'
 import type { RunningEngine } from '../../src/roles/engine.ts'
 import { startEngine } from '../../src/roles/engine.ts'
+import { ownThreadRenderer } from '../../src/roles/market-renderer.ts'
 import { recorderOf } from '../../src/roles/recording.ts'
 import { catalog } from '../../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../../src/simulator/market/coin-markets.ts'
@@ -97,6 +98,7 @@ export class RecordedEngine {
         },
         {
           clock,
+          renderer: ownThreadRenderer,
           runtime: {
             scheduler,
             random: new Chance(SEED, 'engine').next,

@@ -17,7 +17,7 @@ import {
 import { analyses } from './registry.ts'
 
 /** What holds for every analysis, whatever it measures. */
-describe.each(analyses.map((analysis) => ({ id: analysis.contract.id, analysis })))(
+describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analysis })))(
   '$id',
   ({ id, analysis }) => {
     const { contract } = analysis

@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict'
 import type {
   BookEvent,
+  CoinEvent,
   ContextEvent,
   MarkEvent,
   MarketEvent,
   TopOfBookEvent,
 } from '../../domain/event.ts'
+import type { MarketSample } from '../../domain/history.ts'
 import type { Listing } from '../../domain/listing.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
 import type { CandleLadder } from './candle-ladder.ts'
+import type { CoinTracker } from './coin-tracker.ts'
+import { coinTrackers } from './coin-trackers.ts'
 import type { Quote } from './quote.ts'
 import { midOf, newerQuote } from './quote.ts'
 import { figuresFromNumbers, figuresToNumbers } from './saved-figures.ts'
+import { joinSections, splitSections } from './saved-sections.ts'
 
 /** How often a healthy venue sends whole books. */
 export const BOOK_CADENCE_MS = 6_000
@@ -26,7 +31,7 @@ const QUOTE_LAG_MS_MAX = 2 * BOOK_CADENCE_MS
 const UNOBSERVED_MS_MAX = CONTEXT_CADENCE_MS + 5_000
 
 /** Raised whenever the meaning of a saved number changes: another layout is not restored. */
-const LAYOUT = 2
+const LAYOUT = 3
 const HEADER_FIELDS = 6
 /** Clocks are corrected by less than this all the time. */
 const CLOCK_BACK_MS_MAX = 1_000
@@ -34,6 +39,8 @@ const CLOCK_BACK_MS_MAX = 1_000
 /** What is true about one coin now. Events are immutable, so the newest of a kind is simply kept. */
 export class CoinMarket {
   readonly ladder: CandleLadder
+  readonly trackers = coinTrackers()
+  readonly #trackers: readonly CoinTracker[] = Object.values(this.trackers)
   listing: Listing
   #context: ContextEvent | null = null
   #book: BookEvent | null = null
@@ -90,7 +97,75 @@ export class CoinMarket {
     return Number.isNaN(this.#venueMidPrice) ? this.#markPrice : this.#venueMidPrice
   }
 
-  apply(event: Exclude<MarketEvent, { kind: 'universe' | 'feed-status' }>): void {
+  apply(event: CoinEvent): void {
+    this.#take(event)
+    for (const tracker of this.#trackers) tracker.apply(event, this)
+  }
+
+  /** A whole minute's figures of this coin. */
+  sample(sample: MarketSample): void {
+    for (const tracker of this.#trackers) tracker.sample(sample)
+  }
+
+  /** The connection that its candles and trades came over is lost, at this instant by the venue's clock. */
+  interrupt(atVenueMs: number): void {
+    this.#isSilent = false
+    this.#interrupt(atVenueMs)
+  }
+
+  /** Closes the bars that have ended by what was observed of this coin. */
+  advance(): void {
+    if (!Number.isNaN(this.#observedVenueMs)) this.ladder.advance(this.#observedVenueMs)
+  }
+
+  save(nowMs: number): Float64Array {
+    return Float64Array.from([
+      LAYOUT,
+      nowMs,
+      this.#candlesConfirmedAtMs,
+      this.#priceConfirmedAtMs,
+      this.#markPrice,
+      this.#venueMidPrice,
+      ...this.ladder.save(),
+      ...joinSections([
+        figuresToNumbers({ context: this.#context, book: this.#book, top: this.#top }),
+        ...this.#trackers.map((tracker) => tracker.save()),
+      ]),
+    ])
+  }
+
+  /**
+   * What was last told is told again, as old as it is; but not where the clock was put back since it was
+   * saved, because nobody knows how old that is.
+   * @returns false for numbers of another version, which mean something else
+   */
+  restore(saved: Float64Array, nowMs: number): boolean {
+    assert(saved.length >= HEADER_FIELDS, 'a saved coin begins with its layout')
+    const ladderEnd = HEADER_FIELDS + this.ladder.savedLength
+    if (saved[0] !== LAYOUT || saved.length < ladderEnd) return false
+    const [savedFigures, ...savedTrackers] = splitSections(saved.subarray(ladderEnd)) ?? []
+    const figures = savedFigures && figuresFromNumbers(this.listing.coin, savedFigures)
+    if (!figures) return false
+    this.ladder.restore(saved.subarray(HEADER_FIELDS, ladderEnd))
+    for (const [at, tracker] of this.#trackers.entries()) {
+      const numbers = savedTrackers[at]
+      if (numbers !== undefined) tracker.restore(numbers)
+    }
+    if ((saved[1] as number) > nowMs + CLOCK_BACK_MS_MAX) {
+      this.#candlesConfirmedAtMs = this.ladder.closedUntilMs
+      return true
+    }
+    this.#candlesConfirmedAtMs = saved[2] as number
+    this.#priceConfirmedAtMs = saved[3] as number
+    this.#markPrice = saved[4] as number
+    this.#venueMidPrice = saved[5] as number
+    this.#context = figures.context
+    this.#book = figures.book
+    this.#top = figures.top
+    return true
+  }
+
+  #take(event: CoinEvent): void {
     switch (event.kind) {
       case 'history':
         this.#observe(event)
@@ -128,61 +203,15 @@ export class CoinMarket {
         this.#interrupt(event.timeExchangeMs)
         break
       case 'trade-gap':
-        // Nothing here is summed up from single trades.
+      case 'funding-history':
+      case 'sample-history':
+      case 'venue-fundings':
+      case 'account-position':
+        // For the trackers alone.
         break
       default:
         event satisfies never
     }
-  }
-
-  /** The connection that its candles and trades came over is lost, at this instant by the venue's clock. */
-  interrupt(atVenueMs: number): void {
-    this.#isSilent = false
-    this.#interrupt(atVenueMs)
-  }
-
-  /** Closes the bars that have ended by what was observed of this coin. */
-  advance(): void {
-    if (!Number.isNaN(this.#observedVenueMs)) this.ladder.advance(this.#observedVenueMs)
-  }
-
-  save(nowMs: number): Float64Array {
-    return Float64Array.from([
-      LAYOUT,
-      nowMs,
-      this.#candlesConfirmedAtMs,
-      this.#priceConfirmedAtMs,
-      this.#markPrice,
-      this.#venueMidPrice,
-      ...this.ladder.save(),
-      ...figuresToNumbers({ context: this.#context, book: this.#book, top: this.#top }),
-    ])
-  }
-
-  /**
-   * What was last told is told again, as old as it is; but not where the clock was put back since it was
-   * saved, because nobody knows how old that is.
-   * @returns false for numbers of another version, which mean something else
-   */
-  restore(saved: Float64Array, nowMs: number): boolean {
-    assert(saved.length >= HEADER_FIELDS, 'a saved coin begins with its layout')
-    const ladderEnd = HEADER_FIELDS + this.ladder.savedLength
-    if (saved[0] !== LAYOUT || saved.length < ladderEnd) return false
-    const figures = figuresFromNumbers(this.listing.coin, saved.subarray(ladderEnd))
-    if (figures === null) return false
-    this.ladder.restore(saved.subarray(HEADER_FIELDS, ladderEnd))
-    if ((saved[1] as number) > nowMs + CLOCK_BACK_MS_MAX) {
-      this.#candlesConfirmedAtMs = this.ladder.closedUntilMs
-      return true
-    }
-    this.#candlesConfirmedAtMs = saved[2] as number
-    this.#priceConfirmedAtMs = saved[3] as number
-    this.#markPrice = saved[4] as number
-    this.#venueMidPrice = saved[5] as number
-    this.#context = figures.context
-    this.#book = figures.book
-    this.#top = figures.top
-    return true
   }
 
   #setPrices(event: ContextEvent | MarkEvent): void {

@@ -48,7 +48,9 @@ export class MarketSampler {
     if (!Number.isNaN(minuteMs)) {
       for (const coin of market.coins()) {
         const sample = sampleOf(coin, minuteMs)
-        if (sample !== null) this.#samples.push(sample)
+        if (sample === null) continue
+        this.#samples.push(sample)
+        coin.sample(sample)
       }
       this.#dropped += cut(this.#samples, SAMPLES_MAX)
     }

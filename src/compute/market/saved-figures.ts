@@ -1,4 +1,5 @@
 import type { BookEvent, BookLevel, ContextEvent, TopOfBookEvent } from '../../domain/event.ts'
+import { joinSections, splitSections } from './saved-sections.ts'
 
 /** What the venue told last of one coin, beside its candles. */
 export type Figures = {
@@ -13,28 +14,14 @@ const CONTEXT_FIELDS = 12
 const TOP_FIELDS = 6
 const BOOK_HEADER_FIELDS = 4
 
-/**
- * As numbers, for the checkpoint: each of the three behind the count of its fields, 0 for none. NaN
- * stands for null.
- */
-export function figuresToNumbers({ context, book, top }: Figures): number[] {
-  return [contextToNumbers(context), bookToNumbers(book), topToNumbers(top)].flatMap((fields) => [
-    fields.length,
-    ...fields,
-  ])
+/** As numbers, for the checkpoint: three sections, empty for none. NaN stands for null. */
+export function figuresToNumbers({ context, book, top }: Figures): Float64Array {
+  return joinSections([contextToNumbers(context), bookToNumbers(book), topToNumbers(top)])
 }
 
 /** @returns null for numbers that {@link figuresToNumbers} did not give. */
 export function figuresFromNumbers(coin: string, numbers: Float64Array): Figures | null {
-  const parts: Float64Array[] = []
-  let at = 0
-  while (at < numbers.length) {
-    const length = numbers[at] as number
-    if (!(length >= 0) || at + 1 + length > numbers.length) return null
-    parts.push(numbers.subarray(at + 1, at + 1 + length))
-    at += 1 + length
-  }
-  const [context, book, top, ...others] = parts
+  const [context, book, top, ...others] = splitSections(numbers) ?? []
   if (context === undefined || book === undefined || top === undefined || others.length > 0)
     return null
   const isWhole =

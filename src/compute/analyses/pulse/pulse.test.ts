@@ -123,7 +123,7 @@ describe('pulse', () => {
 })
 
 function render(tape: readonly Batch[]): Document {
-  const processor = new Processor([pulse], '0.0.0')
+  const processor = new Processor({ coin: [pulse], market: [] }, '0.0.0')
   for (const batch of tape) processor.process(batch)
   for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
     for (const document of processor.publish(NOW_MS)) return document

@@ -3,7 +3,7 @@ import type { ContextEvent } from '../../../domain/event.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframes } from '../../../domain/timeframe.ts'
-import type { Analysis, Rendering } from '../../analysis.ts'
+import type { CoinAnalysis, Rendering } from '../../analysis.ts'
 import type { PulseIndicators } from '../../indicators/pulse-indicators.ts'
 import { pulseIndicators } from '../../indicators/pulse-indicators.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
@@ -25,7 +25,7 @@ const FUNDING_INTERVAL_HOURS = 1
 const HOURS_PER_YEAR = 24 * 365
 
 /** Multi-timeframe technical analysis of one coin. */
-export const pulse: Analysis = {
+export const pulse: CoinAnalysis = {
   contract: {
     id: 'pulse',
     offering: 'service_pulse',

@@ -88,7 +88,7 @@ describe('spread', () => {
 type Body = Pick<Static<typeof SpreadAnswer>, 'mid_price' | 'spread'>
 
 function render(levels: Pick<BookEvent, 'bids' | 'asks'>): Document {
-  const processor = new Processor([spread], '0.0.0')
+  const processor = new Processor({ coin: [spread], market: [] }, '0.0.0')
   processor.process([universe(['BTC']), context('BTC'), book('BTC', levels)])
   for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
     for (const document of processor.publish(NOW_MS)) return document

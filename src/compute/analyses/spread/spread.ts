@@ -1,7 +1,7 @@
 import type { Input, Warning } from '../../../domain/document.ts'
 import type { BookEvent, ContextEvent } from '../../../domain/event.ts'
 import { isoInstant } from '../../../domain/instant.ts'
-import type { Analysis } from '../../analysis.ts'
+import type { CoinAnalysis } from '../../analysis.ts'
 import { bookInput, contextInput, optional } from '../../market/inputs.ts'
 import { midOf, spreadBpsOf } from '../../market/quote.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
@@ -19,7 +19,7 @@ const SCORED_NOTIONAL_USD = 100_000
 const SCORE_BOUNDS_BPS = [1, 2, 4, 6, 10, 15, 25, 50, 100] as const
 
 /** Quoted spread, cost of size on both sides, depth and a liquidity score, from the visible book. */
-export const spread: Analysis = {
+export const spread: CoinAnalysis = {
   contract: {
     id: 'spread',
     offering: 'service_spread',

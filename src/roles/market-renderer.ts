@@ -1,0 +1,38 @@
+import { Piscina } from 'piscina'
+import type { MarketJob } from '../compute/analysis.ts'
+import type { Document } from '../domain/document.ts'
+import renderMarket from '../workers/market-worker.ts'
+
+/** Makes documents about all coins while the engine goes on. */
+export type MarketRenderer = {
+  /** Calls exactly one of the two: a worker dies, or takes too long, and then the next one is started. */
+  render(job: MarketJob, onDone: (document: Document) => void, onFailed: OnFailed): void
+  close(): void
+}
+
+type OnFailed = (cause: unknown) => void
+
+/** A job takes some milliseconds; a worker that is still busy then never ends. */
+const JOB_MS_MAX = 30_000
+
+/** A worker thread of its own. */
+export function threadRenderer(): MarketRenderer {
+  const pool = new Piscina<MarketJob, Document>({
+    filename: new URL('../workers/market-worker.js', import.meta.url).href,
+    minThreads: 1,
+    maxThreads: 1,
+    idleTimeout: Number.POSITIVE_INFINITY,
+  })
+  return {
+    render: (job, onDone, onFailed) => {
+      pool.run(job, { signal: AbortSignal.timeout(JOB_MS_MAX) }).then(onDone, onFailed)
+    },
+    close: () => void pool.destroy(),
+  }
+}
+
+/** In this thread, at once: for whoever has time, or must not depend on when a worker is done. */
+export const ownThreadRenderer: MarketRenderer = {
+  render: (job, onDone) => onDone(renderMarket(job)),
+  close: () => {},
+}
