@@ -1,7 +1,7 @@
 import { Piscina } from 'piscina'
 import type { MarketJob } from '../compute/analysis.ts'
 import type { Document } from '../domain/document.ts'
-import renderMarket from '../workers/market-worker.ts'
+import { renderMarket } from '../workers/market-worker.ts'
 
 /** Makes documents about all coins while the engine goes on. */
 export type MarketRenderer = {
@@ -25,7 +25,9 @@ export function threadRenderer(): MarketRenderer {
   })
   return {
     render: (job, onDone, onFailed) => {
-      pool.run(job, { signal: AbortSignal.timeout(JOB_MS_MAX) }).then(onDone, onFailed)
+      pool
+        .run(job, { name: 'renderMarket', signal: AbortSignal.timeout(JOB_MS_MAX) })
+        .then(onDone, onFailed)
     },
     close: () => void pool.destroy(),
   }

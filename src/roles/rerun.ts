@@ -9,7 +9,7 @@ import { documentKey, WHOLE_MARKET } from '../domain/document.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import type { Arrival } from '../streams/venues/hyperliquid/arrival.ts'
 import { Intake } from '../streams/venues/hyperliquid/intake.ts'
-import renderMarket from '../workers/market-worker.ts'
+import { renderMarket } from '../workers/market-worker.ts'
 import type { Recorded, RecordedStart } from './recording.ts'
 import { documentCrc, documentFacts, restoredCheckpoint } from './recording.ts'
 
