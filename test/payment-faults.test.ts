@@ -5,7 +5,8 @@ import { x402Facilitator } from '@x402/core/facilitator'
 import { resetAssetContractCache, toFacilitatorEvmSigner } from '@x402/evm'
 import { registerExactEvmScheme } from '@x402/evm/exact/facilitator'
 import Fastify from 'fastify'
-import { createTestClient, createWalletClient, http, publicActions } from 'viem'
+import type { Hex } from 'viem'
+import { createPublicClient, createTestClient, createWalletClient, http, publicActions } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base as baseChain } from 'viem/chains'
@@ -79,6 +80,12 @@ async function buy(host: PaidHost, payment: string, path = '/pulse/BTC') {
   const { status, headers } = response
   const text = await response.text()
   return { status, headers, text, problem: () => JSON.parse(text) }
+}
+
+/** Waits until the chain has taken a transaction. */
+async function mined(hash: unknown): Promise<void> {
+  const client = createPublicClient({ transport: http(chain.rpcUrl), pollingInterval: 50 })
+  await client.waitForTransactionReceipt({ hash: hash as Hex })
 }
 
 const balanceOf = (buyer: PrivateKeyAccount) => chain.balanceOf(buyer.address)
@@ -555,7 +562,6 @@ describe('a node that answers a broadcast with an error', () => {
       const buyer = await fundedBuyer()
       const payment = await paymentOf(buyer)
       node.tell({ method: broadcast, forwarded: true, error, status })
-      // On a busy machine this answer comes before the chain has taken what was passed on; the end tells.
       const open = await buy(host, payment)
       expect(open.status).toBe(503)
       expect(open.problem()).toMatchObject({
@@ -564,6 +570,9 @@ describe('a node that answers a broadcast with an error', () => {
         payment_reusable: true,
         transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
       })
+      // On a busy machine the answer comes before the chain has taken what was passed on.
+      await mined(open.problem().transaction)
+      expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
       node.tell(null)
       expect((await buy(host, payment)).status).toBe(200)
       expect(host.runs()).toBe(1)

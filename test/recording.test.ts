@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillDocument } from '../src/api/fill-document.ts'
+import { PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../src/compute/processor.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
 import type { Recorded } from '../src/roles/recording.ts'
 import { documentCrc } from '../src/roles/recording.ts'
@@ -19,6 +20,7 @@ import { runCommand, until } from './support/service.ts'
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 /** Two minutes before bars of every length end. */
 const START_MS = Date.UTC(2026, 0, 1, 11, 58)
+const PUBLISH_GAP_MS = PUBLISH_PERIOD_MS / PUBLISH_PHASES
 const LATE_MS = 8_000
 
 /**
@@ -157,7 +159,7 @@ describe('a recorded engine', () => {
     expect(cut.incompleteSinceMs).toBeGreaterThan(START_MS)
     expect(cut.incompleteSinceMs).toBeLessThan(restartedMs)
     const wholeMs = (cut.incompleteSinceMs ?? 0) - START_MS + endedMs - restartedMs
-    expect(Math.abs(cut.publishesCompared - wholeMs / 250)).toBeLessThan(4)
+    expect(Math.abs(cut.publishesCompared - wholeMs / PUBLISH_GAP_MS)).toBeLessThan(4)
     expect(cut.publishesCompared).toBeLessThan(report.publishesCompared)
   })
 

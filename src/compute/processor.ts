@@ -15,7 +15,7 @@ import { MarketState } from './market/market-state.ts'
 const SERIES_PER_COIN = 3
 
 /** `publish` is called this many times per period and renders another share of the coins each time. */
-export const PUBLISH_PHASES = 4
+export const PUBLISH_PHASES = 20
 export const PUBLISH_PERIOD_MS = 1_000
 
 /** The products that a processor makes. */

@@ -4,8 +4,8 @@ import {
   concat,
   concatMap,
   defer,
-  EMPTY,
   filter,
+  ignoreElements,
   interval,
   map,
   merge,
@@ -173,7 +173,7 @@ function oneConnection(socket: number, shared: Shared): Observable<Batch> {
       const count = session.repeat(nowMs)
       if (count > 0) onNotice({ kind: 'unacknowledged', socket, count })
     }),
-    concatMap(() => EMPTY),
+    ignoreElements(),
   )
   return merge(batches, watch)
 }
