@@ -13,7 +13,7 @@ import { asyncScheduler, tap } from 'rxjs'
 import type { Document } from '../src/domain/document.ts'
 import type { EngineMessage } from '../src/link/message.ts'
 import { startEngine } from '../src/roles/engine.ts'
-import { ownThreadRenderer } from '../src/roles/market-renderer.ts'
+import { threadRenderer } from '../src/roles/market-renderer.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
@@ -271,7 +271,7 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
     },
     {
       clock: systemClock,
-      renderer: ownThreadRenderer,
+      renderer: threadRenderer(),
       runtime: {
         scheduler: asyncScheduler,
         random: Math.random,

@@ -1,3 +1,4 @@
+import { extname, join } from 'node:path'
 import { Piscina } from 'piscina'
 import type { MarketJob } from '../compute/analysis.ts'
 import type { Document } from '../domain/document.ts'
@@ -18,7 +19,7 @@ const JOB_MS_MAX = 30_000
 /** A worker thread of its own. */
 export function threadRenderer(): MarketRenderer {
   const pool = new Piscina<MarketJob, Document>({
-    filename: new URL('../workers/market-worker.js', import.meta.url).href,
+    filename: join(import.meta.dirname, `../workers/market-worker${extname(import.meta.filename)}`),
     minThreads: 1,
     maxThreads: 1,
     idleTimeout: Number.POSITIVE_INFINITY,

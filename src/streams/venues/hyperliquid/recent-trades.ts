@@ -3,23 +3,57 @@ import type { TradeEvent, TradeGapEvent } from '../../../domain/event.ts'
 /** The venue replays the last 30; a generation holds far more than any replay reaches back. */
 const TRADES_PER_GENERATION = 1_024
 
+/** A hash table of trade ids that never grows: half of it is used at most. */
+class Generation {
+  readonly #slots = new Float64Array(2 * TRADES_PER_GENERATION).fill(Number.NaN)
+  #size = 0
+
+  get isFull(): boolean {
+    return this.#size === TRADES_PER_GENERATION
+  }
+
+  has(tradeId: number): boolean {
+    return this.#slots[this.#slotOf(tradeId)] === tradeId
+  }
+
+  add(tradeId: number): void {
+    this.#slots[this.#slotOf(tradeId)] = tradeId
+    this.#size += 1
+  }
+
+  clear(): void {
+    this.#slots.fill(Number.NaN)
+    this.#size = 0
+  }
+
+  /** Where it stands, or the empty slot where it would. Ids of one block follow each other closely. */
+  #slotOf(tradeId: number): number {
+    const slots = this.#slots
+    let at = tradeId % slots.length
+    while (slots[at] !== tradeId && !Number.isNaN(slots[at])) at = (at + 1) % slots.length
+    return at
+  }
+}
+
 /**
  * Remembers the latest trades of one coin by id, so that what the venue replays after a subscription
  * is told from what is new. Between 1,024 and 2,048 are remembered: the older generation is forgotten
- * as a whole, which is cheaper than one by one.
+ * as a whole, which is cheaper than one by one. All of its memory is there from the first trade on.
  */
 class RecentTrades {
   /** Of the newest trade ever admitted; NaN before any. */
   newestMs = Number.NaN
-  #current = new Set<number>()
-  #previous: ReadonlySet<number> = new Set()
+  #current = new Generation()
+  #previous = new Generation()
 
   /** @returns false for a trade that was seen before. */
   admit({ tradeId, timeExchangeMs }: TradeEvent): boolean {
     if (this.#current.has(tradeId) || this.#previous.has(tradeId)) return false
-    if (this.#current.size === TRADES_PER_GENERATION) {
+    if (this.#current.isFull) {
+      const forgotten = this.#previous
       this.#previous = this.#current
-      this.#current = new Set()
+      this.#current = forgotten
+      forgotten.clear()
     }
     this.#current.add(tradeId)
     if (!(timeExchangeMs <= this.newestMs)) this.newestMs = timeExchangeMs
