@@ -203,6 +203,8 @@ function runEngine(port: number): void {
         wsUrl: `ws://127.0.0.1:${port}/ws`,
         infoUrl: 'http://127.0.0.1/info',
         weightPerMinute: 1e9,
+        // They are ranked, as ever; nobody is here to be asked.
+        accountWeightPerMinute: 0,
         sockets: 1,
         historyOf: () => [],
         // Every message is heard of, also the one that gives no event.

@@ -11,9 +11,12 @@ import Database from 'better-sqlite3'
 import Table from 'cli-table3'
 import type { Bar } from '../src/domain/bar.ts'
 import type { FundingRow, HistoryBatch, MarketSample } from '../src/domain/history.ts'
+import { memorySeries } from '../src/domain/history.ts'
 import { timeframeMs, timeframes } from '../src/domain/timeframe.ts'
+import { memoryOf } from '../src/store/history-memory.ts'
 import type { HistorySlice } from '../src/store/history-store.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
+import { syncInBackground } from '../src/store/wal-copy.ts'
 
 const isQuick = process.argv.includes('--quick')
 const COINS = isQuick ? 6 : 326
@@ -32,8 +35,11 @@ const DENSE_MS = 2 * DAY_MS
 
 /** A candidate: it keeps what it is given and gives all of a coin back. */
 type Keeper = {
-  /** `isAll`: at once, also what would better wait for more of its kind. */
-  write(batch: HistoryBatch, nowMs: number, isAll: boolean): void
+  /**
+   * `isAll`: at once, also what would better wait for more of its kind.
+   * @returns the milliseconds for which it held the thread
+   */
+  write(batch: HistoryBatch, nowMs: number, isAll: boolean): Promise<number>
   remove(nowMs: number): void
   read(coin: string): HistoryBatch
   close(): void
@@ -58,25 +64,30 @@ const slices: Record<HistorySlice, Stopwatch> = {
   copied: stopwatch(),
   removed: stopwatch(),
   checked: stopwatch(),
+  waiting: stopwatch(),
 }
+const recalling = stopwatch()
 const opening = stopwatch()
 /** Work without disk or allocation: what it needs at worst, the machine took. */
 const yard = new Uint8Array(1e6)
 const yardstick = stopwatch()
 
 try {
-  report(measured(join(folder, 'blocks.db'), blocks), measured(join(folder, 'rows.db'), rows))
+  report(
+    await measured(join(folder, 'blocks.db'), blocks),
+    await measured(join(folder, 'rows.db'), rows),
+  )
 } finally {
   rmSync(folder, { recursive: true })
 }
 for (const failure of failures) console.log(`failed: ${failure}`)
 if (failures.length > 0) process.exitCode = 1
 
-function measured(path: string, open: (path: string) => Keeper): Measured {
+async function measured(path: string, open: (path: string) => Keeper): Promise<Measured> {
   let keeper = open(path)
   // Day by day, as it comes in life: what is too old goes while the new comes.
   for (let fromMs = START_MS; fromMs < END_MS; fromMs += DAY_MS) {
-    for (const coin of coins) keeper.write(dayOf(coin, fromMs), fromMs + DAY_MS, true)
+    for (const coin of coins) await keeper.write(dayOf(coin, fromMs), fromMs + DAY_MS, true)
     keeper.remove(fromMs + DAY_MS)
   }
   keeper.close()
@@ -96,10 +107,10 @@ function measured(path: string, open: (path: string) => Keeper): Measured {
   for (let at = 0; at < STEADY_MINUTES; at += 1) {
     const nowMs = END_MS + at * MINUTE_MS
     const batch = minuteOf(nowMs)
-    minute.run(() => {
-      keeper.write(batch, nowMs, false)
-      if (nowMs % HOUR_MS === 0) keeper.remove(nowMs)
-    })
+    const heldMs = await keeper.write(batch, nowMs, false)
+    const startMs = performance.now()
+    if (nowMs % HOUR_MS === 0) keeper.remove(nowMs)
+    minute.ms.push(heldMs + performance.now() - startMs)
     yardstick.run(() => crc32(yard))
   }
   const steadyBytes = beforeBytes === null ? null : (bytesWritten() ?? 0) - beforeBytes
@@ -119,17 +130,21 @@ function blocks(path: string): Keeper {
   if (statSync(path).size > 1e6) {
     store.close(END_MS)
     opening.run(() => {
-      store = new HistoryStore({ path, onNotice }, END_MS)
+      store = new HistoryStore({ path, onNotice, sync: syncInBackground }, END_MS)
     })
+    for (const coin of coins)
+      for (const series of memorySeries) recalling.run(() => memoryOf(store, coin, series, END_MS))
     // What the filling took is not what the service does.
-    for (const watch of Object.values(slices)) watch.ms.length = 0
+    for (const { ms, cpuMs } of Object.values(slices)) {
+      ms.length = 0
+      cpuMs.length = 0
+    }
   }
   return {
-    write(batch, nowMs, isAll) {
+    async write(batch, nowMs, isAll) {
       store.add(batch)
-      steps(store.write(nowMs, isAll))
       // The check of the whole file, as it goes on beside the work.
-      steps(store.tidy(nowMs))
+      return (await steps(store.write(nowMs, isAll))) + (await steps(store.tidy(nowMs)))
     },
     remove: () => undefined,
     read: (coin) => ({
@@ -148,13 +163,18 @@ function blocks(path: string): Keeper {
   }
 }
 
-/** Every slice by itself, as the engine runs them. */
-function steps(work: Generator<HistorySlice>): void {
+/** Every slice by itself, as the engine runs them. @returns the milliseconds of all of them */
+async function steps(work: Generator<HistorySlice>): Promise<number> {
+  let heldMs = 0
   for (;;) {
-    const startMs = performance.now()
+    const [startMs, startCpuMs] = [performance.now(), cpuMs()]
     const { done, value } = work.next()
-    if (done) return
-    slices[value].ms.push(performance.now() - startMs)
+    const sliceMs = performance.now() - startMs
+    heldMs += sliceMs
+    if (done) return heldMs
+    slices[value].ms.push(sliceMs)
+    slices[value].cpuMs.push(cpuMs() - startCpuMs)
+    if (value === 'waiting') await new Promise((resolve) => setTimeout(resolve, 1))
   }
 }
 
@@ -189,17 +209,22 @@ function rows(path: string): Keeper {
   const thin = db.prepare(
     `DELETE FROM sample WHERE coin = ? AND time < ? AND time % ${timeframeMs['15m']} <> 0`,
   )
+  const write = db.transaction(({ bars, samples, fundings }: HistoryBatch) => {
+    for (const { coin, timeframe, bar } of bars) {
+      const { openTimeMs, open, high, low, close, volumeBase } = bar
+      const series = timeframes.indexOf(timeframe)
+      putBar.run(idOf(coin), series, openTimeMs, open, high, low, close, volumeBase, 4e9)
+    }
+    for (const sample of samples) putSample.run(idOf(sample.coin), ...numbersOf(sample), 4e9)
+    for (const { coin, timeMs, rateHourly, premium } of fundings)
+      putFunding.run(idOf(coin), timeMs, rateHourly, premium, 1, 4e9)
+  })
   return {
-    write: db.transaction(({ bars, samples, fundings }: HistoryBatch) => {
-      for (const { coin, timeframe, bar } of bars) {
-        const { openTimeMs, open, high, low, close, volumeBase } = bar
-        const series = timeframes.indexOf(timeframe)
-        putBar.run(idOf(coin), series, openTimeMs, open, high, low, close, volumeBase, 4e9)
-      }
-      for (const sample of samples) putSample.run(idOf(sample.coin), ...numbersOf(sample), 4e9)
-      for (const { coin, timeMs, rateHourly, premium } of fundings)
-        putFunding.run(idOf(coin), timeMs, rateHourly, premium, 1, 4e9)
-    }),
+    async write(batch) {
+      const startMs = performance.now()
+      write(batch)
+      return performance.now() - startMs
+    },
     remove: db.transaction((nowMs: number) => {
       for (const coin of coins) thin.run(idOf(coin), nowMs - DENSE_MS)
     }),
@@ -254,14 +279,16 @@ function report(ours: Measured, usual: Measured): void {
 
   const held = new Table({
     style: { head: [], border: [], compact: true },
-    head: ['ms at a stretch', 'count', 'p50', 'p99', 'p99.9', 'max'],
+    head: ['ms at a stretch', 'count', 'p50', 'p99', 'p99.9', 'max', 'CPU p99', 'CPU p99.9'],
   })
   for (const [name, watch] of [
     ['open the full file', opening],
     ['write 16 blocks', slices.merged],
     ['remove old blocks of 16 coins', slices.removed],
     ['check a table, or 64 blocks', slices.checked],
-    ['copy 1 MB of log, waits for the disk', slices.copied],
+    ['copy 1 MB of log', slices.copied],
+    ['ask whether the disk is ready', slices.waiting],
+    ['recall one series of a coin', recalling],
     ['rows: a minute at once', usual.minute],
     [`the machine itself: a sum of ${yard.length / 1e6} MB`, yardstick],
   ] as const) {
@@ -269,6 +296,7 @@ function report(ours: Measured, usual: Measured): void {
       name,
       watch.ms.length,
       ...[0.5, 0.99, 0.999, 1].map((share) => quantile(watch.ms, share).toFixed(2)),
+      ...[0.99, 0.999].map((share) => quantile(watch.cpuMs, share).toFixed(2)),
     ])
   }
   console.log(held.toString())
@@ -277,12 +305,9 @@ function report(ours: Measured, usual: Measured): void {
   goal('rows over blocks, time to read', usual.readMs / ours.readMs, 2)
   if (ours.steadyBytes !== null && usual.steadyBytes !== null)
     goal('rows over blocks, bytes written', usual.steadyBytes / ours.steadyBytes, 2)
-  for (const name of ['merged', 'removed', 'checked'] as const)
-    goal(
-      `${SLICE_MS_MAX} ms over p99.9: ${name}`,
-      SLICE_MS_MAX / quantile(slices[name].ms, 0.999),
-      1,
-    )
+  // No slice waits for the disk, so CPU is what it takes; the rest is what others took of the machine.
+  for (const [name, { cpuMs }] of Object.entries({ ...slices, recalling }))
+    goal(`${SLICE_MS_MAX} ms of CPU over p99.9: ${name}`, SLICE_MS_MAX / quantile(cpuMs, 0.999), 1)
 }
 
 function goal(what: string, reached: number, least: number): void {
@@ -296,15 +321,23 @@ function stopwatch() {
   const ms: number[] = []
   return {
     ms,
+    cpuMs: [] as number[],
     get totalMs() {
       return ms.reduce((sum, each) => sum + each, 0)
     },
     run(task: () => unknown) {
-      const startMs = performance.now()
+      const [startMs, startCpuMs] = [performance.now(), cpuMs()]
       task()
       ms.push(performance.now() - startMs)
+      this.cpuMs.push(cpuMs() - startCpuMs)
     },
   }
+}
+
+/** Of all threads of this process: what other processes take of the machine is not in it. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
 }
 
 function quantile(ms: readonly number[], share: number): number {

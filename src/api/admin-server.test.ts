@@ -1,5 +1,6 @@
 import { Counter, Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
+import type { StoreHealth } from '../domain/history.ts'
 import type { AdminServerOptions } from './admin-server.ts'
 import { buildAdminServer } from './admin-server.ts'
 import { gatewayFixture } from './testing/gateway-fixture.ts'
@@ -47,6 +48,41 @@ describe('probes', () => {
     const response = await admin.inject('/metrics')
     expect(response.headers['content-type']).toBe(metrics.contentType)
     expect(response.body).toContain('quotes_total 3')
+  })
+})
+
+describe('the history on disk', () => {
+  const store: StoreHealth = {
+    state: 'degraded',
+    reason: 'SQLITE_FULL: database or disk is full',
+    sinceMs: 0,
+    droppedRows: 7,
+    damagedBlocks: 2,
+  }
+  const heartbeat = { startedAtMs: 0, feeds: [], store, counts: {} }
+
+  test('is told at /store, with the reason', async () => {
+    const { admin, tell } = fixture()
+    tell({ kind: 'heartbeat', heartbeat })
+    expect((await admin.inject('/store')).json()).toEqual({
+      store: {
+        state: 'degraded',
+        reason: 'SQLITE_FULL: database or disk is full',
+        since_iso: '1970-01-01T00:00:00.000Z',
+        dropped_rows: 7,
+        damaged_blocks: 2,
+      },
+    })
+  })
+
+  test('is measured', async () => {
+    const { admin, tell } = fixture()
+    expect((await admin.inject('/metrics')).body).toContain('perpscope_store_ok 1')
+    tell({ kind: 'heartbeat', heartbeat })
+    const { body } = await admin.inject('/metrics')
+    expect(body).toContain('perpscope_store_ok 0')
+    expect(body).toContain('perpscope_store_dropped_rows 7')
+    expect(body).toContain('perpscope_store_damaged_blocks 2')
   })
 })
 

@@ -2,8 +2,10 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify, { LogController } from 'fastify'
 import type { Registry } from 'prom-client'
+import { Gauge } from 'prom-client'
 import { Type } from 'typebox'
 import type { Clock } from '../domain/clock.ts'
+import type { StoreHealth } from '../domain/history.ts'
 import { isoInstant } from '../domain/instant.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
@@ -34,6 +36,7 @@ const MaintenanceOrder = Type.Object(
  */
 export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
   const { clock, engine, logger, maintenance, metrics, restartEngine } = options
+  measureStore(engine, metrics)
   const app = Fastify({
     ...(logger === null ? { logger: false } : { loggerInstance: logger }),
     logController: new LogController({ disableRequestLogging: true }),
@@ -69,6 +72,8 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
     return reply.type(metrics.contentType).send(text)
   })
 
+  app.get('/store', () => storeReport(engine))
+
   app.get('/maintenance', () => position(maintenance))
 
   app
@@ -90,6 +95,52 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
     return reply.code(202).send({ restarting: true })
   })
   return app
+}
+
+/** null before the engine said anything of it, and while there is none. */
+function storeReport(engine: EngineReader) {
+  const store = engine.store()
+  if (store === null) return { store: null }
+  const { state, reason, sinceMs, droppedRows, damagedBlocks } = store
+  return {
+    store: {
+      state,
+      reason,
+      since_iso: isoInstant(sinceMs),
+      dropped_rows: droppedRows,
+      damaged_blocks: damagedBlocks,
+    },
+  }
+}
+
+/** As the engine said last; it counts anew with every start. */
+function measureStore(engine: EngineReader, metrics: Registry): void {
+  const gauge = (name: string, help: string, read: (store: StoreHealth) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [metrics],
+      collect() {
+        const store = engine.store()
+        if (store === null) this.reset()
+        else this.set(read(store))
+      },
+    })
+  gauge(
+    'perpscope_store_ok',
+    'Whether the history reaches the disk: 1, or 0 while rows wait in memory.',
+    ({ state }) => (state === 'ok' ? 1 : 0),
+  )
+  gauge(
+    'perpscope_store_dropped_rows',
+    'Rows of history that never reached the disk, since the engine started.',
+    ({ droppedRows }) => droppedRows,
+  )
+  gauge(
+    'perpscope_store_damaged_blocks',
+    'Blocks of history that were found damaged, since the engine started.',
+    ({ damagedBlocks }) => damagedBlocks,
+  )
 }
 
 /** Named after what is wrong when one fails. */

@@ -8,14 +8,14 @@ import type {
 } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
-import { keyOf, pathOf } from '../domain/contract.ts'
+import { keyOf, pathOf, viewKeyOf } from '../domain/contract.ts'
 import type { Answer, Document, DocumentKey, NoAnswer } from '../domain/document.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import { hasPayment } from '../payment/payload.ts'
 import type { PaidRoute } from '../payment/terms.ts'
 import type { RequestedCoin } from './fill-document.ts'
 import { fillDocument } from './fill-document.ts'
-import { loadBearingAgeMs } from './freshness.ts'
+import { loadBearingAgeMs, overdue } from './freshness.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
 import { nearestTickers } from './nearest-tickers.ts'
 import { discoveryHeaders } from './response-headers.ts'
@@ -242,18 +242,17 @@ function unknownCoin(ticker: string, engine: EngineReader): Refusal {
 }
 
 function viewOf(contract: AnalysisContract, request: FastifyRequest): string | Refusal {
-  const { viewParameter } = contract
-  if (viewParameter === null) return contract.defaultView
-  const { name, allowed } = viewParameter
-  const raw = (request.query as Readonly<Record<string, string | string[] | undefined>>)[name]
-  if (raw === undefined) return contract.defaultView
-  const view = typeof raw === 'string' ? viewParameter.viewOf(raw) : undefined
-  if (view !== undefined) return view
-  return refusal(viewParameter.problem, {
-    detail:
-      typeof raw === 'string'
-        ? `${name} is a comma-separated list of ${allowed.join(', ')}.`
-        : `${name} may be given once, as a comma-separated list.`,
+  const query = request.query as Readonly<Record<string, string | string[] | undefined>>
+  const view = viewKeyOf(contract, (name) => {
+    const raw = query[name]
+    return Array.isArray(raw) ? null : raw
+  })
+  if (typeof view === 'string') return view
+  const { name, rule, problem, allowed } = view
+  return refusal(problem, {
+    detail: Array.isArray(query[name])
+      ? `${name} may be given once: it ${rule}.`
+      : `${name} ${rule}.`,
     param: name,
     allowed,
   })
@@ -282,19 +281,19 @@ function find(
     })
   }
   if (view.kind !== 'answer') return noAnswer(view, call.coin || 'the market')
-  const ageMs = loadBearingAgeMs(document, view, nowMs)
-  if (ageMs === Number.POSITIVE_INFINITY) {
+  if (loadBearingAgeMs(document, view, nowMs) === Number.POSITIVE_INFINITY) {
     return refusal('data_stale', {
       detail:
         'The clock of this service was put back, so the age of its data is unknown for a while.',
       retryAfterSeconds: RETRY_SECONDS,
     })
   }
-  if (ageMs > contract.inputAgeMsMax) {
+  const late = overdue(document, view, contract.inputAgeMsMax, nowMs)
+  if (late !== null) {
     return refusal('data_stale', {
       detail:
-        `The data behind this answer is ${Math.round(ageMs / 1000)} s old; ` +
-        `at most ${contract.inputAgeMsMax / 1000} s are guaranteed.`,
+        `The data behind this answer is ${Math.round(late.ageMs / 1000)} s old; ` +
+        `at most ${late.ageMsMax / 1000} s are guaranteed.`,
       retryAfterSeconds: RETRY_SECONDS,
     })
   }
@@ -315,6 +314,14 @@ function noAnswer(view: NoAnswer, coin: string): Refusal {
         detail: `The venue has not told the ${view.input} of ${coin} yet.`,
         retryAfterSeconds: RETRY_SECONDS,
       })
+    case 'low-coverage': {
+      const { have, need } = view
+      return refusal('data_stale', {
+        detail: `Only ${have} coins are known well enough; this analysis needs ${need}.`,
+        retryAfterSeconds: RETRY_SECONDS,
+        more: { have, need },
+      })
+    }
     default:
       return view satisfies never
   }
@@ -364,7 +371,7 @@ function entityTag({ version }: Document, answer: Answer, view: string): string 
 }
 
 /** What the route tells the payment about itself. */
-function saleOf({ scope, priceUsdcAtomic, summary, viewParameter }: AnalysisContract): PaidRoute {
+function saleOf({ scope, priceUsdcAtomic, summary, viewParameters }: AnalysisContract): PaidRoute {
   const pathParams: Readonly<Record<string, string>> =
     scope === 'coin' ? { coin: 'Ticker from /coins, in any case.' } : {}
   return {
@@ -372,9 +379,11 @@ function saleOf({ scope, priceUsdcAtomic, summary, viewParameter }: AnalysisCont
     description: summary,
     discovery: {
       pathParams,
-      ...(viewParameter === null
-        ? {}
-        : { queryParams: { [viewParameter.name]: viewParameter.description } }),
+      ...(viewParameters.length > 0 && {
+        queryParams: Object.fromEntries(
+          viewParameters.map(({ name, description }) => [name, description]),
+        ),
+      }),
     },
   }
 }

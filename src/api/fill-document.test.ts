@@ -77,6 +77,22 @@ describe('fillDocument', () => {
     })
   })
 
+  test('writes the parts of a run where the run stands, each age by its own instant', () => {
+    const { bytes, parts } = layOut([
+      '[',
+      { kind: 'age', confirmedAtMs: NOW_MS - 1_500 },
+      ',',
+      { kind: 'age', confirmedAtMs: NOW_MS + 10 },
+      ']',
+    ])
+    const run = { kind: 'run', from: 1, to: 4 } as const
+    const document: Document = { ...jsonOf([], ''), bytes, parts: [...parts, run] }
+    const answer = { kind: 'answer', inputs: [], coveragePct: 100, warnings: [] } as const
+    const facts = { nowMs: NOW_MS, executionMs: 0, coinsAvailable: 0 }
+    const whole = fillDocument(document, { ...answer, parts: [0, 5, 4] }, facts)
+    expect(whole.toString(), 'an age is never negative').toBe('[1.5,0]')
+  })
+
   test('fails loudly on a slot whose input the view lacks, instead of inventing an age', () => {
     const { bytes, parts } = layOut([{ kind: 'input-age', input: 'absent' }])
     const document = { ...jsonOf([], ''), bytes, parts }

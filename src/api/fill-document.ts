@@ -50,11 +50,15 @@ function templateOf(document: Document, answer: Answer): Template {
   if (held !== undefined) return held
   const { buffer, byteOffset, length } = document.bytes
   const text = Buffer.from(buffer, byteOffset, length).toString('latin1')
-  const pieces = answer.parts.map((index) => {
+  const pieceAt = (index: number): string | Slot | (string | Slot)[] => {
     const part = document.parts[index]
     assert(part !== undefined, `a view of ${document.key} names part ${index}`)
-    return part.kind === 'text' ? text.slice(part.start, part.end) : part
-  })
+    if (part.kind === 'text') return text.slice(part.start, part.end)
+    if (part.kind !== 'run') return part
+    const { from, to } = part
+    return Array.from({ length: to - from }, (_, at) => pieceAt(from + at)).flat()
+  }
+  const pieces = answer.parts.flatMap(pieceAt)
   const template = { pieces, facts: noFacts, filled: null }
   templates.set(answer, template)
   return template
@@ -76,6 +80,8 @@ function slotText(slot: Slot, document: Document, answer: Answer, facts: FillFac
       if (input === undefined) assert.fail(`a slot of ${document.key} names input ${slot.input}`)
       return seconds(Math.max(0, facts.nowMs - input.confirmedAtMs))
     }
+    case 'age':
+      return seconds(Math.max(0, facts.nowMs - slot.confirmedAtMs))
     case 'freshness':
       return freshnessMembers(document, answer, facts.nowMs)
     case 'execution-ms':

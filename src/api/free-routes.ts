@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
+import type { StoreHealth } from '../domain/history.ts'
 import { isoInstant } from '../domain/instant.ts'
 import { usdcDecimal } from '../domain/usdc.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
@@ -62,6 +63,7 @@ function health(options: FreeRoutesOptions, startedAtMs: number) {
     kill_switch: maintenance.isOn ? 'disabled' : 'enabled',
     version,
     feeds: feeds.map((feed) => (state === 'unavailable' ? unheardFeed(feed) : feedStatus(feed))),
+    store: state === 'unavailable' ? null : storeStatus(engine.store()),
     uptime_seconds: Math.max(0, Math.floor((nowMs - startedAtMs) / 1000)),
     since_iso: isoInstant(startedAtMs),
   }
@@ -69,6 +71,18 @@ function health(options: FreeRoutesOptions, startedAtMs: number) {
 
 function feedStatus({ feed, state, sinceMs, reason }: FeedHealth) {
   return { feed, state, since_iso: isoInstant(sinceMs), reason }
+}
+
+/** Why it is degraded may name files of this machine: that the operator's port tells. */
+function storeStatus(store: StoreHealth | null) {
+  if (store === null) return null
+  const { state, sinceMs, droppedRows, damagedBlocks } = store
+  return {
+    state,
+    since_iso: isoInstant(sinceMs),
+    dropped_rows: droppedRows,
+    damaged_blocks: damagedBlocks,
+  }
 }
 
 /** Who would tell us about it is gone: what was said last does not hold any more. */

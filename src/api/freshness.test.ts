@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer, Document, Input, Warning } from '../domain/document.ts'
-import { freshness, loadBearingAgeMs } from './freshness.ts'
+import { freshness, loadBearingAgeMs, overdue } from './freshness.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 const HOUR_MS = 3_600_000
@@ -91,6 +91,39 @@ describe('freshness', () => {
 
   test('after the clock was put back the age of what was confirmed before is unknown', () => {
     expect(loadBearingAgeMs(document, confirmed(-6_000), NOW_MS)).toBe(Number.POSITIVE_INFINITY)
+  })
+})
+
+describe('what is overdue', () => {
+  const answerOf = (inputs: readonly Input[]): Answer => ({
+    kind: 'answer',
+    parts: [],
+    inputs,
+    coveragePct: 100,
+    warnings: [],
+  })
+  const strict = (ageMs: number): Input => ({ ...input(ageMs, true), ageMsMax: 60_000 })
+
+  test('an input may be as old as the contract allows, and no older', () => {
+    expect(overdue(document, answerOf([input(300_000, true)]), 300_000, NOW_MS)).toBeNull()
+    expect(overdue(document, answerOf([input(300_001, true)]), 300_000, NOW_MS)).toEqual({
+      ageMs: 300_001,
+      ageMsMax: 300_000,
+    })
+  })
+
+  test('an input with a limit of its own bars the answer although others may be older', () => {
+    const inputs = [input(299_000, true), strict(60_000)]
+    expect(overdue(document, answerOf(inputs), 300_000, NOW_MS)).toBeNull()
+    const late = [input(299_000, true), strict(60_001)]
+    expect(overdue(document, answerOf(late), 300_000, NOW_MS)).toEqual({
+      ageMs: 60_001,
+      ageMsMax: 60_000,
+    })
+  })
+
+  test('an input that is not load-bearing bars nothing without a limit of its own', () => {
+    expect(overdue(document, answerOf([input(1e9, false)]), 300_000, NOW_MS)).toBeNull()
   })
 })
 

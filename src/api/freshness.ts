@@ -60,6 +60,25 @@ export function loadBearingAgeMs(document: Document, answer: Answer, nowMs: numb
   return Math.max(0, nowMs - oldestMs)
 }
 
+/** How old something behind an answer is, and how old it may be. */
+export type Overdue = { readonly ageMs: number; readonly ageMsMax: number }
+
+/** What bars an answer, by the contract's limit and by those of single inputs; null for nothing. */
+export function overdue(
+  document: Document,
+  answer: Answer,
+  ageMsMax: number,
+  nowMs: number,
+): Overdue | null {
+  const ageMs = loadBearingAgeMs(document, answer, nowMs)
+  if (ageMs > ageMsMax) return { ageMs, ageMsMax }
+  for (const { confirmedAtMs, ageMsMax: limitMs } of answer.inputs) {
+    if (limitMs !== undefined && nowMs - confirmedAtMs > limitMs)
+      return { ageMs: nowMs - confirmedAtMs, ageMsMax: limitMs }
+  }
+  return null
+}
+
 function including(warnings: readonly Warning[], warning: Warning): readonly Warning[] {
   return warnings.includes(warning) ? warnings : [...warnings, warning]
 }

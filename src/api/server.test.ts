@@ -1,10 +1,11 @@
 import { connect } from 'node:net'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import type { StoreHealth } from '../domain/history.ts'
 import { ENGINE_SILENCE_MS_MAX } from '../link/engine-replica.ts'
 import { quoteLimit } from '../payment/quote-limit.ts'
 import type { ProxyTrust } from './server.ts'
-import { FEED_UP, gatewayFixture, quotingGate } from './testing/gateway-fixture.ts'
+import { FEED_UP, gatewayFixture, quotingGate, STORE_OK } from './testing/gateway-fixture.ts'
 import { gatedLikeDocument, pulseLikeDocument } from './testing/pulse-like.ts'
 
 describe('an answer', () => {
@@ -74,7 +75,10 @@ describe('an answer', () => {
   test('warns of stale data and goes on where no freshness is guaranteed', async () => {
     const { app, clock, tell } = gatewayFixture()
     clock.advance(7_200_001)
-    tell({ kind: 'heartbeat', heartbeat: { startedAtMs: 0, feeds: [FEED_UP], counts: {} } })
+    tell({
+      kind: 'heartbeat',
+      heartbeat: { startedAtMs: 0, feeds: [FEED_UP], store: STORE_OK, counts: {} },
+    })
     const { meta } = (await app.inject('/pulse/BTC')).json()
     expect(meta).toMatchObject({
       warning: 'stale_data',
@@ -96,7 +100,7 @@ describe('a refusal', () => {
 
   const speaks = {
     kind: 'heartbeat',
-    heartbeat: { startedAtMs: 0, feeds: [], counts: {} },
+    heartbeat: { startedAtMs: 0, feeds: [], store: STORE_OK, counts: {} },
   } as const
   const timeframesFault = { param: 'timeframes', allowed: ['15m', '1h', '4h'] }
   const refusals: readonly Case[] = [
@@ -170,6 +174,20 @@ describe('a refusal', () => {
       given: ({ clock, tell }) => {
         const view = { kind: 'missing-input', input: 'open interest' } as const
         tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
+      },
+    },
+    {
+      url: '/liquidations/ETH',
+      status: 503,
+      code: 'data_stale',
+      more: { detail: expect.stringContaining('at most 10 s'), retry_after: 5 },
+      given: ({ clock, tell }) => {
+        const nowMs = clock.nowMs()
+        const late = { name: 'mark', confirmedAtMs: nowMs - 10_001, cadenceMs: 5_000 }
+        const inputs = [{ ...late, isLoadBearing: true, ageMsMax: 10_000 }]
+        const facts = { inputs, coveragePct: 100, warnings: [] }
+        const view = { kind: 'answer', parts: [0, 1, 2], ...facts } as const
+        tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', nowMs, view)] })
       },
     },
     {
@@ -504,9 +522,35 @@ describe('free paths', () => {
       feeds: [
         { feed: 'venue', state: 'up', since_iso: '1970-01-01T00:00:00.000Z', reason: 'connected' },
       ],
+      store: {
+        state: 'ok',
+        since_iso: '1970-01-01T00:00:00.000Z',
+        dropped_rows: 0,
+        damaged_blocks: 0,
+      },
       uptime_seconds: 1,
       since_iso: '2026-01-01T00:00:00.000Z',
     })
+  })
+
+  test('tell that history does not reach the disk, and not which file it is', async () => {
+    const { app, engine, tell } = gatewayFixture()
+    const store: StoreHealth = {
+      state: 'degraded',
+      reason: 'the history /var/lib/x cannot be used',
+      sinceMs: 0,
+      droppedRows: 7,
+      damagedBlocks: 2,
+    }
+    tell({ kind: 'heartbeat', heartbeat: { startedAtMs: 0, feeds: [FEED_UP], store, counts: {} } })
+    const health = await app.inject('/health')
+    expect(health.json()).toMatchObject({
+      status: 'ok',
+      store: { state: 'degraded', dropped_rows: 7, damaged_blocks: 2 },
+    })
+    expect(health.body).not.toContain('/var/lib')
+    engine.disconnected()
+    expect((await app.inject('/health')).json().store).toBeNull()
   })
 
   test('do not call a feed up that nobody hears any more', async () => {
@@ -534,7 +578,12 @@ describe('free paths', () => {
       ({ tell }: Fixture) =>
         tell({
           kind: 'heartbeat',
-          heartbeat: { startedAtMs: 0, feeds: [{ ...FEED_UP, state: 'down' }], counts: {} },
+          heartbeat: {
+            startedAtMs: 0,
+            feeds: [{ ...FEED_UP, state: 'down' }],
+            store: STORE_OK,
+            counts: {},
+          },
         }),
     ],
   ] as const)('stay at 200 when %s', async (_title, expected, given) => {

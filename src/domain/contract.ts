@@ -2,16 +2,24 @@ import type { TSchema } from 'typebox'
 import type { DocumentKey } from './document.ts'
 import { documentKey, WHOLE_MARKET } from './document.ts'
 
-/** What a caller may add behind `?`, and how it selects one of a document's views. */
+/** What a caller may add behind `?`. All of them together select one of a document's views. */
 export type ViewParameter = {
   readonly name: string
   readonly description: string
+  /** What may be given, for whoever gave something else ... */
   readonly allowed: readonly string[]
+  /** ... and as the end of a sentence that begins with the name: `is one of full, compact`. */
+  readonly rule: string
   readonly example: string
-  /** Code of the problem that a value outside `allowed` is answered with. */
-  readonly problem: 'invalid_timeframes'
-  /** Key of the view for a raw value; undefined for an invalid one. An absent value is `defaultView`. */
-  readonly viewOf: (raw: string) => string | undefined
+  /** Code of the problem that another value is answered with. */
+  readonly problem: 'invalid_timeframes' | 'invalid_parameter'
+  /** What an absent value stands for. */
+  readonly defaultValue: string
+  /**
+   * The value as view keys spell it; undefined for an invalid one. `before` has the values of the
+   * parameters that stand before this one.
+   */
+  readonly valueOf: (raw: string, before: readonly string[]) => string | undefined
 }
 
 /**
@@ -28,8 +36,12 @@ export type AnalysisContract = {
   readonly priceUsdcAtomic: bigint
   readonly document: TSchema
   readonly defaultView: string
-  readonly viewParameter: ViewParameter | null
-  /** A load-bearing input older than this refuses the answer with 503. Infinity: warn, never refuse. */
+  /** In the order in which their values make up the key of a view; `defaultView` where there are none. */
+  readonly viewParameters: readonly ViewParameter[]
+  /**
+   * A load-bearing input older than this refuses the answer with 503. Infinity: warn, never refuse. An
+   * input of a document may have a stricter limit of its own.
+   */
   readonly inputAgeMsMax: number
 }
 
@@ -47,4 +59,25 @@ export function keyOf(
   coin: string,
 ): DocumentKey {
   return documentKey(id, scope === 'coin' ? coin : WHOLE_MARKET)
+}
+
+/**
+ * Key of the view that was asked for.
+ * @param rawOf the raw value of a parameter: undefined for none, null where it was given twice
+ * @returns the parameter whose value does not hold, where there is one
+ */
+export function viewKeyOf(
+  { viewParameters, defaultView }: Pick<AnalysisContract, 'viewParameters' | 'defaultView'>,
+  rawOf: (name: string) => string | null | undefined,
+): string | ViewParameter {
+  if (viewParameters.length === 0) return defaultView
+  const values: string[] = []
+  for (const parameter of viewParameters) {
+    const raw = rawOf(parameter.name)
+    const value =
+      raw === null ? undefined : parameter.valueOf(raw ?? parameter.defaultValue, values)
+    if (value === undefined) return parameter
+    values.push(value)
+  }
+  return values.join(',')
 }

@@ -20,14 +20,19 @@ export type Document = {
 /** `<analysis>/<subject>`, such as `pulse/kPEPE`; the subject is {@link WHOLE_MARKET} for some. */
 export type DocumentKey = `${string}/${string}`
 
-export type Part = TextPart | Slot
+export type Part = TextPart | RunPart | Slot
 
 /** A range of the document's bytes. */
 type TextPart = { readonly kind: 'text'; readonly start: number; readonly end: number }
 
+/** The parts `from` up to, not including, `to`; none of them is a run. One index for many rows. */
+type RunPart = { readonly kind: 'run'; readonly from: number; readonly to: number }
+
 export type Slot =
   /** Seconds since the input of that name was last confirmed; every view with this part has it. */
   | { readonly kind: 'input-age'; readonly input: string }
+  /** Seconds since an instant of its own, where a view has more of them than inputs. */
+  | { readonly kind: 'age'; readonly confirmedAtMs: number }
   /** The members `data_age_seconds`, `warning`, `warnings` and `quality` of `meta`. */
   | { readonly kind: 'freshness' }
   /** Milliseconds that the reader spent on this answer. */
@@ -57,6 +62,8 @@ export type Input = {
   readonly cadenceMs: number
   /** False for an input whose loss leaves the answer useful. */
   readonly isLoadBearing: boolean
+  /** Refuses the answer when this input is older, where the contract's own limit allows more. */
+  readonly ageMsMax?: number
 }
 
 export const warnings = [
@@ -80,6 +87,8 @@ export type NoAnswer =
       readonly need: number
     }
   | { readonly kind: 'missing-input'; readonly input: string }
+  /** Of an answer about many: too few of them are known well enough. */
+  | { readonly kind: 'low-coverage'; readonly have: number; readonly need: number }
 
 /** The subject of a document that is about all coins. No coin is called so. */
 export const WHOLE_MARKET = '*'

@@ -46,6 +46,9 @@ export type TradeEvent = Stamped & {
   readonly takerSide: 'buy' | 'sell'
   readonly price: number
   readonly sizeBase: number
+  /** Addresses of both accounts, lower case; neither is there where the venue does not tell both. */
+  readonly buyer?: string
+  readonly seller?: string
 }
 
 export type BookLevel = {
@@ -137,14 +140,28 @@ export type SilentChannel = 'book' | 'trades' | 'candle'
  * Hours of funding that are over: the venue's own record, or what our history on disk remembers of it.
  * Ascending; both times are the instant at which they were asked for or read.
  */
-export type FundingHistoryEvent = Stamped & {
+type FundingHistoryEvent = Stamped & {
   readonly kind: 'funding-history'
   readonly coin: string
   readonly rows: readonly FundingRow[]
+  /** Of our own history, which has them. */
+  readonly isRemembered?: true
+}
+
+/**
+ * Closed 1h bars, from the venue or from our history on disk, which may have holes. Candles do not take
+ * them in: they derive their own. Ascending; both times are the instant at which they were asked or read.
+ */
+export type HourlyHistoryEvent = Stamped & {
+  readonly kind: 'hourly-history'
+  readonly coin: string
+  readonly bars: readonly Bar[]
+  /** Of our own history, which has them. */
+  readonly isRemembered?: true
 }
 
 /** What our history on disk remembers of a coin, told once when the engine starts. Ascending. */
-export type SampleHistoryEvent = Stamped & {
+type SampleHistoryEvent = Stamped & {
   readonly kind: 'sample-history'
   readonly coin: string
   readonly samples: readonly MarketSample[]
@@ -194,6 +211,7 @@ export type MarketEvent =
   | TradeGapEvent
   | SilenceEvent
   | FundingHistoryEvent
+  | HourlyHistoryEvent
   | SampleHistoryEvent
   | VenueFundingsEvent
   | AccountPositionEvent

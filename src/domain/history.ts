@@ -55,6 +55,30 @@ export type FundingRow = {
   readonly isSettled: boolean
 }
 
+/** What history remembers of one coin in one way, told to an engine that starts. Ascending, never empty. */
+export type Memory =
+  | {
+      readonly series: 'fundings'
+      readonly coin: string
+      readonly rows: readonly FundingRow[]
+    }
+  /** A quarter apart, a month of them; a minute apart, of the last day, which come behind those. */
+  | {
+      readonly series: 'quarters' | 'minutes'
+      readonly coin: string
+      readonly rows: readonly MarketSample[]
+    }
+  /** Closed 1h bars. */
+  | { readonly series: 'hours'; readonly coin: string; readonly rows: readonly Bar[] }
+
+/** In the order in which they are told. */
+export const memorySeries = [
+  'fundings',
+  'hours',
+  'quarters',
+  'minutes',
+] as const satisfies Memory['series'][]
+
 /** Rows in the order in which they became known: a later one replaces an earlier one of the same time. */
 export type HistoryBatch = {
   readonly bars: readonly ClosedBar[]

@@ -6,7 +6,20 @@ export type Listing = {
   readonly coin: string
   readonly sizeDecimals: number
   readonly maxLeverage: number
+  /** Ascending; the first begins at 0 and allows `maxLeverage`. Never empty. */
+  readonly marginTiers: readonly MarginTier[]
   readonly isDelisted: boolean
+}
+
+/** From this notional of a position on, no more leverage than that is allowed. */
+export type MarginTier = {
+  readonly lowerBoundUsd: number
+  readonly maxLeverage: number
+}
+
+/** What holds where the venue lists no table: one tier without bounds. */
+export function singleMarginTier(maxLeverage: number): readonly MarginTier[] {
+  return [{ lowerBoundUsd: 0, maxLeverage }]
 }
 
 /** A request's ticker, resolved. */

@@ -70,5 +70,5 @@ function document(key: Document['key'], version = 1, answers = true): Document {
 }
 
 function listing(coin: string, isDelisted: boolean): Listing {
-  return { coin, sizeDecimals: 2, maxLeverage: 3, isDelisted }
+  return { coin, sizeDecimals: 2, maxLeverage: 3, marginTiers: [], isDelisted }
 }

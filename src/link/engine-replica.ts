@@ -1,5 +1,6 @@
 import type { Document, DocumentKey } from '../domain/document.ts'
 import { WHOLE_MARKET } from '../domain/document.ts'
+import type { StoreHealth } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
 import { TickerIndex } from '../domain/listing.ts'
 import type { EngineMessage, FeedHealth } from './message.ts'
@@ -21,6 +22,8 @@ export interface EngineReader {
   /** Venue spellings of the coins whose default pulse can be answered, sorted. */
   coins(): readonly string[]
   feeds(): readonly FeedHealth[]
+  /** null before the engine said anything. */
+  store(): StoreHealth | null
   /** What the engine has counted since it started. */
   counts(): Readonly<Record<string, number>>
 }
@@ -33,6 +36,7 @@ export class EngineReplica implements EngineReader {
   #sortedReady: readonly string[] | null = []
   #tickers = new TickerIndex([])
   #feeds: readonly FeedHealth[] = []
+  #storeHealth: StoreHealth | null = null
   #counts: Readonly<Record<string, number>> = {}
   #heardAtMs = Number.NEGATIVE_INFINITY
   #isConnected = false
@@ -65,6 +69,7 @@ export class EngineReplica implements EngineReader {
         break
       case 'heartbeat':
         this.#feeds = message.heartbeat.feeds
+        this.#storeHealth = message.heartbeat.store
         this.#counts = message.heartbeat.counts
         break
       default:
@@ -94,6 +99,10 @@ export class EngineReplica implements EngineReader {
 
   feeds(): readonly FeedHealth[] {
     return this.#feeds
+  }
+
+  store(): StoreHealth | null {
+    return this.#storeHealth
   }
 
   counts(): Readonly<Record<string, number>> {

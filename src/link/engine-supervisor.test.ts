@@ -1,23 +1,46 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import { EngineReplica } from './engine-replica.ts'
-import type { SpawnEngine } from './engine-supervisor.ts'
+import type { SpawnEngine, SupervisorNotice } from './engine-supervisor.ts'
 import { EngineSupervisor } from './engine-supervisor.ts'
 import type { EngineMessage } from './message.ts'
 
 const heartbeat: EngineMessage = {
   kind: 'heartbeat',
-  heartbeat: { startedAtMs: 0, feeds: [], counts: {} },
+  heartbeat: {
+    startedAtMs: 0,
+    feeds: [],
+    store: { state: 'ok', reason: null, sinceMs: 0, droppedRows: 0, damagedBlocks: 0 },
+    counts: {},
+  },
+}
+
+const documents: EngineMessage = {
+  kind: 'documents',
+  documents: [
+    {
+      key: 'pulse/BTC',
+      version: 1,
+      renderedAtMs: 0,
+      bytes: new Uint8Array(),
+      parts: [],
+      views: {
+        '1h,4h': { kind: 'answer', parts: [], inputs: [], coveragePct: 100, warnings: [] },
+      },
+    },
+  ],
 }
 
 describe('engine supervisor', () => {
-  let clock: ManualClock
+  let clock: SteppedClock
+  let notices: SupervisorNotice[]
   let replica: EngineReplica
   let runs: ScriptedRun[]
   let supervisor: EngineSupervisor
 
   beforeEach(() => {
-    clock = new ManualClock()
+    clock = new SteppedClock()
+    notices = []
     replica = new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
     runs = []
     const spawn: SpawnEngine = (events) => {
@@ -34,12 +57,17 @@ describe('engine supervisor', () => {
         },
       }
     }
-    supervisor = new EngineSupervisor({ spawn, replica, clock, onNotice: () => {} })
+    supervisor = new EngineSupervisor({
+      spawn,
+      replica,
+      clock,
+      onNotice: (notice) => notices.push(notice),
+    })
     supervisor.start()
   })
 
   const state = () => replica.state(clock.nowMs())
-  const speak = () => runs.at(-1)?.onMessage(heartbeat)
+  const speak = (message: EngineMessage = heartbeat) => runs.at(-1)?.onMessage(message)
 
   test('is unavailable until the engine speaks', () => {
     expect(state()).toBe('unavailable')
@@ -111,13 +139,64 @@ describe('engine supervisor', () => {
     }
   })
 
-  test('when the clock is put back nothing counts that was told before, and a new run begins', () => {
+  /** Seconds of an engine that speaks. */
+  const run = (seconds: number) => {
+    for (let second = 0; second < seconds; second += 1) {
+      speak()
+      clock.advance(1_000)
+    }
+  }
+  const told = (kind: SupervisorNotice['kind']) => notices.filter((notice) => notice.kind === kind)
+
+  test('a step of the wall clock is told once, and moves nothing for a minute', () => {
+    run(5)
+    clock.step(600_000)
+    run(59)
+    expect(told('clock-stepped')).toEqual([{ kind: 'clock-stepped', offMs: 600_000 }])
+    expect(state()).toBe('available')
+    expect(runs).toHaveLength(1)
+  })
+
+  test.each([600_000, -600_000])(
+    'a step of %i ms that lasts is followed: nothing counts that was told before, a new run begins',
+    (byMs) => {
+      run(5)
+      speak(documents)
+      expect(replica.coins()).toEqual(['BTC'])
+      clock.step(byMs)
+      const beforeMs = clock.nowMs()
+      run(62)
+      expect(clock.nowMs()).toBe(beforeMs + byMs + 62_000)
+      expect(told('clock-followed')).toEqual([{ kind: 'clock-followed', byMs }])
+      expect(replica.coins()).toEqual([])
+      expect(runs[0]?.wasKilled).toBe(true)
+      expect(runs.map(({ isClockNew }) => isClockNew)).toEqual([false, true])
+    },
+  )
+
+  test('a step that is put right is not followed', () => {
+    run(5)
+    clock.step(600_000)
+    run(50)
+    clock.step(-600_000)
+    run(200)
+    expect(told('clock-followed')).toEqual([])
+    expect(runs).toHaveLength(1)
+  })
+
+  test('what the clock makes up for by itself needs no new run', () => {
+    run(5)
+    clock.step(2_900)
+    run(200)
+    expect(told('clock-stepped')).toHaveLength(1)
+    expect(runs).toHaveLength(1)
+  })
+
+  test('the last words of a run that was killed are not heard', () => {
     speak()
-    clock.advance(5_000)
-    clock.putBack(600_000)
-    clock.advance(1_500)
-    expect(runs).toHaveLength(2)
-    expect(runs[0]?.wasKilled).toBe(true)
+    supervisor.restart('asked by the operator')
+    runs[0]?.onMessage(heartbeat)
+    expect(state()).toBe('unavailable')
   })
 
   test('the last words of a run that was replaced change nothing', () => {
@@ -137,3 +216,21 @@ describe('engine supervisor', () => {
 })
 
 type ScriptedRun = Parameters<SpawnEngine>[0] & { wasKilled: boolean; wasStopped: boolean }
+
+/** Steady, beside a wall clock that somebody steps. */
+class SteppedClock extends ManualClock {
+  #offMs = 0
+
+  step(byMs: number): void {
+    this.#offMs += byMs
+  }
+
+  offMs(): number {
+    return this.#offMs
+  }
+
+  followAtOnce(): void {
+    this.putBack(-this.#offMs)
+    this.#offMs = 0
+  }
+}

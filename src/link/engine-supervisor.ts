@@ -1,5 +1,5 @@
 import { backOffMs } from '../domain/back-off.ts'
-import type { Clock } from '../domain/clock.ts'
+import type { SteadyClock } from '../domain/steady-clock.ts'
 import type { EngineReplica } from './engine-replica.ts'
 import { ENGINE_SILENCE_MS_MAX } from './engine-replica.ts'
 import type { EngineMessage } from './message.ts'
@@ -12,15 +12,21 @@ export interface EngineRun {
   stop(): void
 }
 
-export type SpawnEngine = (events: {
+export type SpawnEngine = (start: {
   readonly onMessage: (message: EngineMessage) => void
   readonly onExit: (reason: string) => void
+  /** Our clock was moved a moment ago: what was saved before it is of unknown age. */
+  readonly isClockNew: boolean
 }) => EngineRun
 
 export type SupervisorNotice =
   | { readonly kind: 'engine-started'; readonly attempt: number }
   | { readonly kind: 'engine-exited'; readonly reason: string; readonly restartInMs: number }
   | { readonly kind: 'engine-killed'; readonly reason: string }
+  /** The wall clock was stepped, and is off ours by so much. */
+  | { readonly kind: 'clock-stepped'; readonly offMs: number }
+  /** It stayed there, and now ours shows the same. */
+  | { readonly kind: 'clock-followed'; readonly byMs: number }
 
 const BACK_OFF = { minMs: 250, maxMs: 10_000 }
 
@@ -31,8 +37,14 @@ const HEALTHY_RUN_MS = 60_000
 const KILL_AFTER_SILENCE_MS = 2 * ENGINE_SILENCE_MS_MAX
 const WATCH_PERIOD_MS = 1_000
 
-/** Clocks are corrected by less than this all the time. */
-const CLOCK_BACK_MS_MAX = 1_000
+/** Wall clocks are corrected by less than this all the time. */
+const STEP_MS_MIN = 1_000
+/** Less than this our clock makes up for by itself, within ten minutes. */
+const FOLLOWED_MS_MIN = 3_000
+/** So long a step may turn out to be a mistake that is put right. */
+const STEP_LASTS_MS = 60_000
+/** An engine that ran for so long after that has saved its state by the new time. */
+const CLOCK_NEW_MS = 60_000
 
 /** A new engine loads its checkpoint before it speaks. */
 const START_MS_MAX = 60_000
@@ -41,14 +53,18 @@ const START_MS_MAX = 60_000
 export class EngineSupervisor {
   readonly #spawn: SpawnEngine
   readonly #replica: EngineReplica
-  readonly #clock: Clock
+  readonly #clock: WatchedClock
   readonly #onNotice: (notice: SupervisorNotice) => void
   #run: EngineRun | null = null
   #attempt = 0
   #failures = 0
   #startedAtMs = 0
   #heardAtMs = Number.NaN
-  #watchedAtMs = Number.NEGATIVE_INFINITY
+  /** What comes from a run that was ended is not heard any more. */
+  #isKilled = false
+  #offMs = 0
+  #offSinceMs = Number.NaN
+  #followedAtMs = Number.NEGATIVE_INFINITY
   #isStopping = false
   #whenStopped: (() => void) | null = null
   #cancelWatch = () => {}
@@ -57,7 +73,7 @@ export class EngineSupervisor {
   constructor(options: {
     readonly spawn: SpawnEngine
     readonly replica: EngineReplica
-    readonly clock: Clock
+    readonly clock: WatchedClock
     readonly onNotice: (notice: SupervisorNotice) => void
   }) {
     this.#spawn = options.spawn
@@ -95,17 +111,19 @@ export class EngineSupervisor {
     this.#attempt += 1
     this.#startedAtMs = this.#clock.nowMs()
     this.#heardAtMs = Number.NaN
+    this.#isKilled = false
     this.#onNotice({ kind: 'engine-started', attempt: this.#attempt })
     const attempt = this.#attempt
     this.#run = this.#spawn({
       onMessage: (message) => {
-        if (attempt !== this.#attempt) return
+        if (attempt !== this.#attempt || this.#isKilled) return
         this.#heardAtMs = this.#clock.nowMs()
         this.#replica.apply(message, this.#heardAtMs)
       },
       onExit: (reason) => {
         if (attempt === this.#attempt && this.#run !== null) this.#exited(reason)
       },
+      isClockNew: this.#startedAtMs - this.#followedAtMs < CLOCK_NEW_MS,
     })
   }
 
@@ -125,24 +143,41 @@ export class EngineSupervisor {
   }
 
   #kill(reason: string): void {
+    if (this.#run === null || this.#isKilled) return
     this.#onNotice({ kind: 'engine-killed', reason })
-    this.#run?.kill()
+    this.#isKilled = true
+    this.#replica.disconnected()
+    this.#run.kill()
   }
 
   #watch(): void {
-    const nowMs = this.#clock.nowMs()
-    const backMs = this.#watchedAtMs - nowMs
-    this.#watchedAtMs = nowMs
-    if (backMs > CLOCK_BACK_MS_MAX) {
-      // Every age and every deadline counts from an instant that lies in the future now.
-      this.#replica.forget()
-      this.restart(`the clock was put back by ${backMs} ms`)
-      return
-    }
+    this.#watchWallClock()
     if (this.#run === null) return
+    const nowMs = this.#clock.nowMs()
     const isStarting = Number.isNaN(this.#heardAtMs)
     const silentMs = nowMs - (isStarting ? this.#startedAtMs : this.#heardAtMs)
     if (silentMs > (isStarting ? START_MS_MAX : KILL_AFTER_SILENCE_MS))
       this.#kill(`silent for ${silentMs} ms`)
   }
+
+  /** A step moves no age. One that stays is followed, by both threads at once. */
+  #watchWallClock(): void {
+    const nowMs = this.#clock.nowMs()
+    const offMs = Math.round(this.#clock.offMs())
+    if (Math.abs(offMs - this.#offMs) > STEP_MS_MIN) {
+      this.#offSinceMs = nowMs
+      this.#onNotice({ kind: 'clock-stepped', offMs })
+    }
+    this.#offMs = offMs
+    if (Math.abs(offMs) < FOLLOWED_MS_MIN || nowMs - this.#offSinceMs < STEP_LASTS_MS) return
+    this.#clock.followAtOnce()
+    this.#followedAtMs = this.#clock.nowMs()
+    this.#offMs = 0
+    this.#onNotice({ kind: 'clock-followed', byMs: offMs })
+    // Every age and every deadline counts from an instant of the clock that is gone.
+    this.#replica.forget()
+    this.restart(`the clock was put ${offMs < 0 ? 'back' : 'forward'} by ${Math.abs(offMs)} ms`)
+  }
 }
+
+type WatchedClock = Pick<SteadyClock, 'nowMs' | 'after' | 'every' | 'offMs' | 'followAtOnce'>

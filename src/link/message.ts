@@ -1,4 +1,5 @@
 import type { Document } from '../domain/document.ts'
+import type { StoreHealth } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
 
 /**
@@ -14,6 +15,8 @@ export type EngineMessage =
 type Heartbeat = {
   readonly startedAtMs: number
   readonly feeds: readonly FeedHealth[]
+  /** How the history on disk is. */
+  readonly store: StoreHealth
   /** What the engine has counted since it started, by name. */
   readonly counts: Readonly<Record<string, number>>
 }

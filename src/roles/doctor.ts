@@ -8,7 +8,7 @@ import {
 } from './doctor/files.ts'
 import type { Terminal } from './doctor/report.ts'
 import { rendered } from './doctor/report.ts'
-import { checkService } from './doctor/service.ts'
+import { checkService, checkStore } from './doctor/service.ts'
 import { checkSettings } from './doctor/settings.ts'
 import { checkVenue } from './doctor/venue.ts'
 import { systemClock } from './system-clock.ts'
@@ -25,12 +25,14 @@ export async function doctor(
 ): Promise<boolean> {
   const { dataDir, adminPort, source, weightPerMinute } = options
   const setAside = checkSetAside(dataDir)
+  const store = await checkStore(adminPort)
   const findings = [
     checkSettings(options),
     checkDataDir(dataDir),
     await checkService(adminPort, isInUse(dataDir)),
     checkCheckpoint(dataDir, systemClock.nowMs()),
     checkHistory(dataDir),
+    ...(store === null ? [] : [store]),
     ...(setAside === null ? [] : [setAside]),
     ...(await checkVenue(venueOf(source), systemClock, weightPerMinute)),
   ]

@@ -1,27 +1,36 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Logger } from 'pino'
+import type { ClockAnchor } from '../domain/steady-clock.ts'
 import type { EngineMessage } from '../link/message.ts'
+import { syncInBackground } from '../store/wal-copy.ts'
 import type { EngineOptions } from './engine.ts'
 import { startEngine } from './engine.ts'
 import { engineLogger } from './logger.ts'
 import { threadRenderer } from './market-renderer.ts'
 import type { FileRecorder, RecordingOptions } from './recorder.ts'
 import { openRecorder } from './recorder.ts'
-import { systemClock } from './system-clock.ts'
+import { steadySystemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
+
+export type EngineThreadOptions = EngineOptions & {
+  /** Of the gateway's clock: both threads show the same time. */
+  readonly clockAnchor: ClockAnchor
+}
 
 /** Entry of the engine's worker thread. The gateway's thread supervises it. */
 const port = parentPort
 if (port === null) throw new Error('engine-thread runs as a worker only')
 
-const options = workerData as EngineOptions
+const { clockAnchor, ...options } = workerData as EngineThreadOptions
+const clock = steadySystemClock(clockAnchor)
 const log = engineLogger(options.logLevel)
 const recorded = options.recording && (await openIfUsable(options.recording, log))
 const engine = startEngine(
   options,
   {
-    clock: systemClock,
-    runtime: systemRuntime,
+    clock,
+    runtime: systemRuntime(clock),
+    fileSync: syncInBackground,
     renderer: threadRenderer(),
     recorder: recorded?.recorder,
   },

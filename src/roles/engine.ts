@@ -1,13 +1,20 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { analyses } from '../compute/analyses/registry.ts'
+import { undated } from '../compute/market/coin-market.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../compute/processor.ts'
+import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Clock } from '../domain/clock.ts'
+import { WHOLE_MARKET } from '../domain/document.ts'
+import type { MarketEvent } from '../domain/event.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import type { EngineMessage, FeedHealth } from '../link/message.ts'
-import { CheckpointDb } from '../store/checkpoint-db.ts'
+import type { CheckpointRow } from '../store/checkpoint-db.ts'
+import { CheckpointDb, ROWS_PER_SLICE } from '../store/checkpoint-db.ts'
+import { memoryOf } from '../store/history-memory.ts'
 import type { HistoryNotice } from '../store/history-store.ts'
 import { HistoryStore } from '../store/history-store.ts'
+import type { FileSync } from '../store/wal-copy.ts'
 import type { Runtime } from '../streams/runtime.ts'
 import { hyperliquidFeed } from '../streams/venues/hyperliquid/feed.ts'
 import { MarketDocuments } from './market-documents.ts'
@@ -26,6 +33,8 @@ export type EngineOptions = {
   readonly logLevel: string
   /** The one before ended a moment ago. */
   readonly isRestart?: boolean
+  /** Our clock was moved since: nobody knows how old what was saved is. */
+  readonly isClockNew?: boolean
   /** Where everything that happens is recorded; for whoever starts the engine. */
   readonly recording?: RecordingOptions | undefined
 }
@@ -46,6 +55,8 @@ const SOCKETS = 4
 export type EngineWorld = {
   readonly clock: Clock
   readonly runtime: Runtime
+  /** How to wait for the disk; without it, the engine waits. */
+  readonly fileSync?: FileSync
   /** Closed with the engine. */
   readonly renderer: MarketRenderer
   /** Hears everything that the documents depend on. */
@@ -55,7 +66,7 @@ export type EngineWorld = {
 /** Wires venue → processor → gateway. What it learns survives it in the checkpoint. */
 export function startEngine(
   options: EngineOptions,
-  { clock, runtime, renderer, recorder }: EngineWorld,
+  { clock, runtime, fileSync, renderer, recorder }: EngineWorld,
   send: (message: EngineMessage) => void,
   log: Logger,
 ): RunningEngine {
@@ -63,18 +74,22 @@ export function startEngine(
   const { db, setAside, reason } = CheckpointDb.open(
     join(options.dataDir, 'engine.db'),
     startedAtMs,
+    fileSync,
   )
   if (setAside !== null) log.error({ setAside, reason }, 'checkpoint has been set aside')
   const history = new HistoryStore(
     {
       path: join(options.dataDir, 'history.db'),
       onNotice: (notice) => logHistory(log, notice),
+      ...(fileSync && { sync: fileSync }),
     },
     startedAtMs,
   )
 
   const processor = new Processor(analyses, options.version)
-  const checkpoint = db.load()
+  const saved = db.load()
+  const checkpoint =
+    saved !== null && options.isClockNew === true ? undatedCheckpoint(saved) : saved
   recorder?.started({ version: options.version, sockets: SOCKETS, checkpoint }, startedAtMs)
   if (checkpoint !== null) {
     processor.restore(checkpoint, startedAtMs)
@@ -91,6 +106,8 @@ export function startEngine(
       isRestart: options.isRestart ?? false,
       historyOf: (coin, nowMs) => processor.historyOf(coin, nowMs),
       auditOf: (coin) => processor.auditOf(coin),
+      hourlyOf: (coin, nowMs) => processor.hourlyFromMs(coin, nowMs),
+      recall: (coin, series, nowMs) => memoryOf(history, coin, series, nowMs),
       dexes: options.dexes,
       onNotice: (notice) => notices.take(notice, clock.nowMs()),
       ...(recorder && { onArrival: recorder.arrived }),
@@ -102,6 +119,7 @@ export function startEngine(
       if (event.kind === 'universe') send({ kind: 'universe', listings: event.listings })
       if (event.kind === 'feed-status')
         log.warn({ state: event.state, reason: event.reason }, 'feed')
+      remember(event, history)
     }
   })
 
@@ -126,6 +144,7 @@ export function startEngine(
       heartbeat: {
         startedAtMs,
         feeds: feedHealth(processor, startedAtMs),
+        store: history.health,
         counts: notices.counts,
       },
     })
@@ -134,7 +153,7 @@ export function startEngine(
 
   let slices: Generator<unknown> | null = null
   const writeSlice = () => {
-    slices ??= writes(processor, history, db, clock.nowMs())
+    slices ??= writes(processor, history, db, clock)
     try {
       if (slices.next().done) slices = null
       else cancelSlice = clock.after(CHECKPOINT_SLICE_GAP_MS, writeSlice)
@@ -159,27 +178,50 @@ export function startEngine(
       feed.unsubscribe()
       history.add(processor.takeHistory())
       history.close(clock.nowMs())
-      for (const _ of db.save(processor.checkpoint(clock.nowMs())));
-      db.close()
+      db.close(processor.checkpoint(clock.nowMs()))
     },
   }
 }
 
 /**
  * History first: a bar that a checkpoint knows is not asked for again, so a checkpoint on disk must not
- * know of one that history lacks.
+ * know of one that history lacks. So rows are built together with the history of the same instant, and
+ * wait for it to be written; some at a time, so that nothing holds the engine.
  */
 function* writes(
   processor: Processor,
   history: HistoryStore,
   db: CheckpointDb,
-  nowMs: number,
+  clock: Clock,
 ): Generator<unknown> {
-  history.add(processor.takeHistory())
-  const checkpoint = processor.checkpoint(nowMs)
-  yield* history.write(nowMs)
-  yield* db.save(checkpoint)
-  yield* history.tidy(nowMs)
+  yield* db.begin(processor)
+  const names = processor.savedNames()
+  for (let at = 0; at < names.length; at += ROWS_PER_SLICE) {
+    const nowMs = clock.nowMs()
+    history.add(processor.takeHistory())
+    const rows = names.slice(at, at + ROWS_PER_SLICE).flatMap((name): CheckpointRow[] => {
+      const saved = processor.saved(name, nowMs)
+      return saved === null ? [] : [[name, saved]]
+    })
+    yield* history.write(nowMs)
+    db.put(rows)
+    yield
+  }
+  yield* db.end()
+  yield* history.tidy(clock.nowMs())
+}
+
+/** What the venue tells of the past is kept; what our own history told, it has. */
+function remember(event: MarketEvent, history: HistoryStore): void {
+  if (event.kind === 'funding-history' && !event.isRemembered) history.addFundings(event.rows)
+  if (event.kind === 'hourly-history' && !event.isRemembered)
+    history.addBars(event.coin, '1h', event.bars)
+}
+
+function undatedCheckpoint(checkpoint: Checkpoint): Checkpoint {
+  const coins = new Map(checkpoint.coins)
+  for (const [coin, saved] of coins) if (coin !== WHOLE_MARKET) coins.set(coin, undated(saved))
+  return { ...checkpoint, coins }
 }
 
 function logHistory(log: Logger, notice: HistoryNotice): void {

@@ -6,13 +6,14 @@ import { version } from '../config.ts'
 import type { OperatingError } from '../domain/errors.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import type { FrameLogProgress } from '../store/frame-log-writer.ts'
+import { syncInBackground } from '../store/wal-copy.ts'
 import type { RunningEngine } from './engine.ts'
 import { startEngine } from './engine.ts'
 import { engineLogger } from './logger.ts'
 import { ownThreadRenderer } from './market-renderer.ts'
 import { openRecorder } from './recorder.ts'
 import type { Recorder } from './recording.ts'
-import { systemClock } from './system-clock.ts'
+import { steadySystemClock, systemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
 import { venueOf } from './venue-source.ts'
 
@@ -42,17 +43,19 @@ export async function record(options: RecordOptions, write: (line: string) => vo
     },
   }
 
+  const clock = steadySystemClock()
   let engine: RunningEngine
   try {
     engine = startEngine(
       { venue: venueOf(source), version, logLevel, ...same },
       {
-        clock: systemClock,
-        runtime: systemRuntime,
+        clock,
+        runtime: systemRuntime(clock),
+        fileSync: syncInBackground,
         renderer: ownThreadRenderer,
         recorder: counting,
       },
-      (message) => replica.apply(message, systemClock.nowMs()),
+      (message) => replica.apply(message, clock.nowMs()),
       engineLogger(logLevel),
     )
   } catch (cause) {

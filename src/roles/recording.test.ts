@@ -14,7 +14,18 @@ describe('the recorded start', () => {
   test.prop([coins])('gives the checkpoint back bit for bit, through JSON', (saved) => {
     const checkpoint: Checkpoint = {
       version: 7_000_000_000_000_000,
-      listings: [{ coin: 'kPEPE', sizeDecimals: 0, maxLeverage: 10, isDelisted: false }],
+      listings: [
+        {
+          coin: 'kPEPE',
+          sizeDecimals: 0,
+          maxLeverage: 10,
+          marginTiers: [
+            { lowerBoundUsd: 0, maxLeverage: 10 },
+            { lowerBoundUsd: 20_000_000, maxLeverage: 5 },
+          ],
+          isDelisted: false,
+        },
+      ],
       coins: new Map(saved.map(([coin, state]) => [coin, Float64Array.from(state)])),
     }
     const { entry } = recordedStart(checkpoint)

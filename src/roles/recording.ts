@@ -4,6 +4,8 @@ import type { Document } from '../domain/document.ts'
 import type { Listing } from '../domain/listing.ts'
 import type { Arrival } from '../streams/venues/hyperliquid/arrival.ts'
 import type { OnArrival } from '../streams/venues/hyperliquid/intake.ts'
+import type { RecordedMemory } from './recorded-memory.ts'
+import { recordedMemory, restoredMemory } from './recorded-memory.ts'
 
 /**
  * What a recording holds, in the order in which it happened: what an engine knew when it started,
@@ -14,13 +16,15 @@ export type Recorded = { readonly atMs: number; readonly entry: RecordedEntry }
 
 type RecordedEntry =
   | RecordedStart
-  | Arrival
+  | RecordedArrival
   /** The engine published, and these are the checksums of its documents: {@link documentCrc}. */
   | { readonly kind: 'publish'; readonly documents: readonly number[] }
   /** The engine read the market for a document about all coins ... */
   | { readonly kind: 'gather'; readonly analysis: string }
   /** ... and that document came back and was published. */
   | { readonly kind: 'rendered'; readonly analysis: string; readonly document: number }
+
+export type RecordedArrival = Exclude<Arrival, { kind: 'remembered' }> | RecordedMemory
 
 /** An engine started. What follows is its own, until the next one starts. */
 export type RecordedStart = {
@@ -66,7 +70,10 @@ export function recorderOf(append: (recorded: Recorded) => void): Recorder {
           checkpoint: checkpoint === null ? null : recordedCheckpoint(checkpoint),
         },
       }),
-    arrived: (entry, atMs) => append({ atMs, entry }),
+    arrived: (arrival, atMs) => {
+      const isMemory = arrival.kind === 'remembered'
+      append({ atMs, entry: isMemory ? recordedMemory(arrival.memory) : arrival })
+    },
     published: (documents, atMs) =>
       append({
         atMs,
@@ -76,6 +83,11 @@ export function recorderOf(append: (recorded: Recorded) => void): Recorder {
     rendered: (analysis, document, atMs) =>
       append({ atMs, entry: { kind: 'rendered', analysis, document: documentCrc(document) } }),
   }
+}
+
+export function restoredArrival(recorded: RecordedArrival): Arrival {
+  if (recorded.kind !== 'remembered') return recorded
+  return { kind: 'remembered', memory: restoredMemory(recorded) }
 }
 
 export function restoredCheckpoint({ version, listings, coins }: RecordedCheckpoint): Checkpoint {

@@ -5,7 +5,7 @@ import { contracts } from '../compute/analyses/registry.ts'
 import type { ReplayOptions } from '../config.ts'
 import { ConfigError, version } from '../config.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
-import { keyOf } from '../domain/contract.ts'
+import { keyOf, viewKeyOf } from '../domain/contract.ts'
 import type { Document, NoAnswer } from '../domain/document.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { isoInstant } from '../domain/instant.ts'
@@ -119,9 +119,18 @@ function askedOf({ coin, analysis, view }: ReplayOptions): Asked | null {
     throw new ConfigError(
       `--analysis ${analysis} is none of ${contracts.map(({ id }) => id).join(', ')}`,
     )
-  const key = view === undefined ? contract.defaultView : contract.viewParameter?.viewOf(view)
-  if (key === undefined) throw new ConfigError(`--view ${view} is no view of ${analysis}`)
+  if (view !== undefined && contract.viewParameters.length === 0)
+    throw new ConfigError(`${analysis} has one view only: leave out --view`)
+  const key = viewKeyOf(contract, rawValues(contract, view))
+  if (typeof key !== 'string')
+    throw new ConfigError(`--view ${view} is no view of ${analysis}: ${key.name} ${key.rule}`)
   return { ticker: coin, contract, view: key }
+}
+
+/** The value of the only parameter, or a query string of several: `view=compact&top_n=10`. */
+function rawValues({ viewParameters }: AnalysisContract, view: string | undefined) {
+  const query = new URLSearchParams(view)
+  return (name: string) => (viewParameters.length === 1 ? view : (query.get(name) ?? undefined))
 }
 
 function documentOf(rerun: Rerun, { ticker, contract, view }: Asked): string {
@@ -143,6 +152,8 @@ function reasonOf(reason: NoAnswer): string {
       return `${reason.have} of ${reason.need} candles of ${reason.timeframe}`
     case 'missing-input':
       return `the ${reason.input} was missing`
+    case 'low-coverage':
+      return `${reason.have} of ${reason.need} coins`
     default:
       return reason satisfies never
   }

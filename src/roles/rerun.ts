@@ -7,11 +7,10 @@ import { Processor } from '../compute/processor.ts'
 import type { Answer, Document, DocumentKey } from '../domain/document.ts'
 import { documentKey, WHOLE_MARKET } from '../domain/document.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
-import type { Arrival } from '../streams/venues/hyperliquid/arrival.ts'
 import { Intake } from '../streams/venues/hyperliquid/intake.ts'
 import { renderMarket } from '../workers/market-worker.ts'
-import type { Recorded, RecordedStart } from './recording.ts'
-import { documentCrc, documentFacts, restoredCheckpoint } from './recording.ts'
+import type { Recorded, RecordedArrival, RecordedStart } from './recording.ts'
+import { documentCrc, documentFacts, restoredArrival, restoredCheckpoint } from './recording.ts'
 
 /** What a recording gave when it was run again. */
 export type RerunReport = {
@@ -179,9 +178,9 @@ export class Rerun {
     }
   }
 
-  #arrive({ intake, processor }: Run, arrival: Arrival, atMs: number): void {
+  #arrive({ intake, processor }: Run, arrival: RecordedArrival, atMs: number): void {
     if (arrival.kind === 'frame') this.#frames += 1
-    const batch = intake.take(arrival, atMs)
+    const batch = intake.take(restoredArrival(arrival), atMs)
     processor.process(batch)
     for (const event of batch) {
       if (event.kind === 'universe')

@@ -12,6 +12,7 @@ import { pulse } from '../compute/analyses/pulse/pulse.ts'
 import { contracts } from '../compute/analyses/registry.ts'
 import type { ServeOptions } from '../config.ts'
 import { ConfigError, checkServeOptions, version } from '../config.ts'
+import type { SteadyClock } from '../domain/steady-clock.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import type { SpawnEngine, SupervisorNotice } from '../link/engine-supervisor.ts'
 import { EngineSupervisor } from '../link/engine-supervisor.ts'
@@ -28,9 +29,10 @@ import { payments } from '../payment/plugin.ts'
 import { quoteLimit } from '../payment/quote-limit.ts'
 import { MaintenanceFile } from '../store/maintenance-file.ts'
 import type { EngineOptions } from './engine.ts'
+import type { EngineThreadOptions } from './engine-thread.ts'
 import { processLogger } from './logger.ts'
 import { openRecorder } from './recorder.ts'
-import { systemClock } from './system-clock.ts'
+import { steadySystemClock, systemClock } from './system-clock.ts'
 import { venueOf } from './venue-source.ts'
 
 const EXAMPLE_COIN = 'BTC'
@@ -56,18 +58,22 @@ export async function serve(options: ServeOptions): Promise<void> {
     analysis: pulse.contract.id,
     view: pulse.contract.defaultView,
   })
+  const clock = steadySystemClock()
   const supervisor = new EngineSupervisor({
-    spawn: spawnEngineThread({
-      venue: venueOf(options.source),
-      weightPerMinute: options.weightPerMinute,
-      dexes: options.dexes,
-      dataDir: options.dataDir,
-      version,
-      logLevel: options.logLevel,
-      recording,
-    }),
+    spawn: spawnEngineThread(
+      {
+        venue: venueOf(options.source),
+        weightPerMinute: options.weightPerMinute,
+        dexes: options.dexes,
+        dataDir: options.dataDir,
+        version,
+        logLevel: options.logLevel,
+        recording,
+      },
+      clock,
+    ),
     replica,
-    clock: systemClock,
+    clock,
     onNotice: (notice) => logNotice(log, notice),
   })
   countEngine(replica, metrics)
@@ -82,7 +88,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     contracts,
     engine: replica,
     maintenance,
-    clock: systemClock,
+    clock,
     version,
     exampleCoin: EXAMPLE_COIN,
     payment:
@@ -96,7 +102,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     engine: replica,
     maintenance,
     metrics,
-    clock: systemClock,
+    clock,
     logger: log,
     restartEngine: () => supervisor.restart('asked by the operator'),
   })
@@ -141,12 +147,17 @@ async function checkChain(rpcUrl: string, network: PaymentNetwork, log: Logger):
 }
 
 /** The engine in a worker thread. `kill` gives it no chance to say goodbye: that is what it is for. */
-function spawnEngineThread(options: EngineOptions): SpawnEngine {
+function spawnEngineThread(options: EngineOptions, clock: SteadyClock): SpawnEngine {
   let launches = 0
-  return ({ onMessage, onExit }) => {
+  return ({ onMessage, onExit, isClockNew }) => {
     launches += 1
     const worker = new Worker(new URL('./engine-thread.js', import.meta.url), {
-      workerData: { ...options, isRestart: launches > 1 } satisfies EngineOptions,
+      workerData: {
+        ...options,
+        isRestart: launches > 1,
+        isClockNew,
+        clockAnchor: clock.anchor(),
+      } satisfies EngineThreadOptions,
       name: 'engine',
     })
     worker.on('message', (message: EngineMessage) => onMessage(message))

@@ -19,7 +19,7 @@ export async function simulate(
   const startMs = options.startMs ?? systemClock.nowMs()
   const market = marketOf(options, startMs)
   const builders = seededBuilderDexes({ seed: options.seed, startMs })
-  const dexes = new Dexes(market, builders)
+  const dexes = new Dexes(market, builders, startMs)
   const faults = faultsOf(options, (coin) => dexes.instrument(coin) !== undefined)
   const clock = scaledClock(startMs, options.speed)
   const venue = await startSimulatedVenue({

@@ -1,6 +1,9 @@
+import { uptime } from 'node:os'
 import type { Clock } from '../domain/clock.ts'
+import type { ClockAnchor } from '../domain/steady-clock.ts'
+import { SteadyClock } from '../domain/steady-clock.ts'
 
-/** The one real clock. */
+/** The machine's clock on the wall, for what others judge by theirs: payments, above all. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   after(delayMs, task) {
@@ -11,6 +14,19 @@ export const systemClock: Clock = {
     const timer = setInterval(task, periodMs)
     return () => clearInterval(timer)
   },
+}
+
+/**
+ * For whatever has an age or a deadline. Threads of one process share it by its anchor: the monotonic
+ * clock is the same for all of them.
+ */
+export function steadySystemClock(anchor?: ClockAnchor): SteadyClock {
+  const sources = {
+    wallMs: () => Date.now(),
+    monotonicMs: () => Number(process.hrtime.bigint()) / 1e6,
+    uptimeMs: () => uptime() * 1_000,
+  }
+  return new SteadyClock(sources, systemClock, anchor)
 }
 
 /** A clock that shows `startMs` now and runs `speed` times as fast as the real one. */

@@ -4,13 +4,24 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import { CheckpointDb } from './checkpoint-db.ts'
+import { CheckpointDb, ROWS_PER_SLICE } from './checkpoint-db.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 
 const checkpoint: Checkpoint = {
   version: 7_000_000_000_000_000,
-  listings: [{ coin: 'kPEPE', sizeDecimals: 0, maxLeverage: 10, isDelisted: false }],
+  listings: [
+    {
+      coin: 'kPEPE',
+      sizeDecimals: 0,
+      maxLeverage: 10,
+      marginTiers: [
+        { lowerBoundUsd: 0, maxLeverage: 10 },
+        { lowerBoundUsd: 20_000_000, maxLeverage: 5 },
+      ],
+      isDelisted: false,
+    },
+  ],
   coins: new Map(
     Array.from({ length: 150 }, (_, index) => [
       `C${index}`,
@@ -45,7 +56,7 @@ describe('checkpoint', () => {
     const { db } = CheckpointDb.open(path, NOW_MS)
     db.save(checkpoint).next()
     db.close()
-    expect(reload()?.coins.size, 'exactly the first slice').toBe(64)
+    expect(reload()?.coins.size, 'exactly the first slice').toBe(ROWS_PER_SLICE)
   })
 
   test('leaves out a row whose bytes changed on disk', () => {
@@ -153,6 +164,6 @@ describe('checkpoint', () => {
   }
 })
 
-function drain(slices: Generator<void>): void {
+function drain(slices: Generator<unknown>): void {
   for (const _ of slices);
 }

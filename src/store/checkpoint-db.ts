@@ -2,8 +2,11 @@ import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Listing } from '../domain/listing.ts'
+import { singleMarginTier } from '../domain/listing.ts'
 import type { FileInspection, OpenedFile } from './sqlite-file.ts'
 import { checkTable, inspectSqliteFile, openSqliteFile } from './sqlite-file.ts'
+import type { FileSync } from './wal-copy.ts'
+import { syncAtOnce, WalCopy } from './wal-copy.ts'
 
 const SCHEMA = `
   CREATE TABLE engine (id INTEGER PRIMARY KEY CHECK (id = 1), version INTEGER NOT NULL, listings TEXT NOT NULL, crc INTEGER NOT NULL);
@@ -12,8 +15,14 @@ const SCHEMA = `
 
 const migrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 
-/** Rows written between two turns of the event loop: about a millisecond of work. */
-const ROWS_PER_SLICE = 64
+/** Rows that are built and written between two turns of the event loop: about a millisecond of work. */
+export const ROWS_PER_SLICE = 8
+
+/** Pages written before the log is copied into the file: 4 MB, so that the copying stays short. */
+const LOGGED_PAGES_MAX = 1_000
+const PAGE_BYTES = 4_096
+
+export type CheckpointRow = readonly [name: string, state: Float64Array]
 
 /**
  * The engine's memory on disk. One file, one engine: the lock is exclusive, so that two of them do not
@@ -21,14 +30,17 @@ const ROWS_PER_SLICE = 64
  */
 export class CheckpointDb {
   readonly #db: Database.Database
+  readonly #copy: WalCopy
+  #loggedPages = 0
 
-  private constructor(db: Database.Database) {
+  private constructor(db: Database.Database, path: string, sync: FileSync) {
     this.#db = db
+    this.#copy = new WalCopy(db, path, sync)
   }
 
   /** @throws OperatingError when a file that may be whole cannot be used: busy, full, forbidden. */
-  static open(path: string, nowMs: number): OpenedFile<CheckpointDb> {
-    const use = (db: Database.Database) => new CheckpointDb(db)
+  static open(path: string, nowMs: number, sync = syncAtOnce): OpenedFile<CheckpointDb> {
+    const use = (db: Database.Database) => new CheckpointDb(db, path, sync)
     const kind = { name: 'checkpoint', migrations, isCheckedWhole: true, use }
     return openSqliteFile(path, kind, nowMs)
   }
@@ -37,7 +49,7 @@ export class CheckpointDb {
   static inspect(path: string): FileInspection<{ readonly coins: number }> {
     return inspectSqliteFile(path, migrations, (db) => {
       checkTable(db, 'coin')
-      return { coins: new CheckpointDb(db).load()?.coins.size ?? 0 }
+      return { coins: new CheckpointDb(db, path, syncAtOnce).load()?.coins.size ?? 0 }
     })
   }
 
@@ -58,35 +70,63 @@ export class CheckpointDb {
     for (const { name, state, crc } of rows) {
       if (crc32(state) === crc) coins.set(name, new Float64Array(new Uint8Array(state).buffer))
     }
-    return { version: engine.version, listings: JSON.parse(engine.listings) as Listing[], coins }
+    return { version: engine.version, listings: listingsFrom(engine.listings), coins }
   }
 
-  /**
-   * Writes a checkpoint in slices. The caller decides what happens between two of them; each is one
-   * transaction, so whatever was written is whole.
-   */
-  *save(checkpoint: Checkpoint): Generator<void> {
+  /** Begins a checkpoint, the rows of which follow with {@link put}, and {@link end}. In slices. */
+  *begin({ version, listings }: Pick<Checkpoint, 'version' | 'listings'>): Generator<unknown> {
+    if (this.#copy.isUnfinished) yield* this.#copy.run()
+    const text = JSON.stringify(listings)
+    this.#db
+      .prepare('INSERT OR REPLACE INTO engine (id, version, listings, crc) VALUES (1, ?, ?, ?)')
+      .run(version, text, crc32(text))
+  }
+
+  /** All of them or none. */
+  put(rows: readonly CheckpointRow[]): void {
     const putCoin = this.#db.prepare<[string, Buffer, number]>(
       'INSERT INTO coin (name, state, crc) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET state = excluded.state, crc = excluded.crc',
     )
-    const putCoins = this.#db.transaction((rows: readonly (readonly [string, Float64Array])[]) => {
+    this.#db.transaction(() => {
       for (const [name, state] of rows) {
         const bytes = Buffer.from(state.buffer, state.byteOffset, state.byteLength)
         putCoin.run(name, bytes, crc32(bytes))
+        this.#loggedPages += 1 + Math.ceil(bytes.length / PAGE_BYTES)
       }
-    })
-    const listings = JSON.stringify(checkpoint.listings)
-    this.#db
-      .prepare('INSERT OR REPLACE INTO engine (id, version, listings, crc) VALUES (1, ?, ?, ?)')
-      .run(checkpoint.version, listings, crc32(listings))
-    const rows = [...checkpoint.coins]
-    for (let at = 0; at < rows.length; at += ROWS_PER_SLICE) {
-      putCoins(rows.slice(at, at + ROWS_PER_SLICE))
-      yield
-    }
+    })()
   }
 
-  close(): void {
-    this.#db.close()
+  /** Ends a checkpoint: copies a long log into the file, in slices. Nothing may be put in between. */
+  *end(): Generator<unknown> {
+    if (this.#loggedPages < LOGGED_PAGES_MAX) return
+    yield* this.#copy.run()
+    this.#loggedPages = 0
   }
+
+  /** A whole checkpoint, in slices: whatever was written when one of them ends is whole. */
+  *save(checkpoint: Checkpoint): Generator<unknown> {
+    yield* this.begin(checkpoint)
+    const rows = [...checkpoint.coins]
+    for (let at = 0; at < rows.length; at += ROWS_PER_SLICE) {
+      this.put(rows.slice(at, at + ROWS_PER_SLICE))
+      yield
+    }
+    yield* this.end()
+  }
+
+  /** Saves a last checkpoint, and waits for the disk. */
+  close(last: Checkpoint | null = null): void {
+    this.#copy.hurry()
+    if (last !== null) for (const _ of this.save(last));
+    this.#copy.close()
+  }
+}
+
+/** An earlier version saved no margin tiers; the venue's list brings them within seconds. */
+function listingsFrom(text: string): readonly Listing[] {
+  const saved = JSON.parse(text) as (Omit<Listing, 'marginTiers'> & Partial<Listing>)[]
+  return saved.map((listing) => ({
+    ...listing,
+    marginTiers: listing.marginTiers ?? singleMarginTier(listing.maxLeverage),
+  }))
 }

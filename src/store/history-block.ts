@@ -129,17 +129,16 @@ export function rowCount(block: Float64Array, { fields }: BlockKind): number {
   return rows
 }
 
-/** Time and numbers of every row of a block, ascending. */
-export function* rowsOf(
+/** Tells time and place of every row of a block, ascending. */
+export function eachRow(
   block: Float64Array,
   kind: BlockKind,
   number: number,
-): Generator<readonly [timeMs: number, row: Float64Array]> {
+  take: (timeMs: number, at: number) => void,
+): void {
   const startMs = number * blockSpanMs(kind)
-  for (let at = 0; at < BLOCK_NUMBERS; at += kind.fields) {
-    if (Number.isNaN(block[at])) continue
-    yield [startMs + (at / kind.fields) * kind.stepMs, block.subarray(at, at + kind.fields)]
-  }
+  for (let at = 0; at < BLOCK_NUMBERS; at += kind.fields)
+    if (!Number.isNaN(block[at])) take(startMs + (at / kind.fields) * kind.stepMs, at)
 }
 
 function firstSlot(kind: BlockKind, timeMs: number): number {

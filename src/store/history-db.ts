@@ -17,6 +17,8 @@ import {
 import { coinCrc, historyMigrations, shardNames, shardOf } from './history-schema.ts'
 import type { OpenedFile } from './sqlite-file.ts'
 import { checkTable, openSqliteFile } from './sqlite-file.ts'
+import type { CopyStep, FileSync } from './wal-copy.ts'
+import { syncAtOnce, WalCopy } from './wal-copy.ts'
 
 /** Far more than is kept: a file that grows beyond it is a defect, not history. 1 GB. */
 const PAGES_MAX = 262_144
@@ -64,6 +66,7 @@ type Shard = {
  */
 export class HistoryDb {
   readonly #db: Database.Database
+  readonly #copy: WalCopy
   readonly #shards: readonly Shard[]
   readonly #coinIds = new Map<string, number>()
   #lastCoinId = 0
@@ -71,11 +74,10 @@ export class HistoryDb {
   readonly #damaged = new Set<number>()
   #damagedOtherwise = 0
 
-  private constructor(db: Database.Database, pagesMax: number) {
+  private constructor(db: Database.Database, copy: WalCopy, pagesMax: number) {
     this.#db = db
+    this.#copy = copy
     db.pragma(`max_page_count = ${pagesMax}`)
-    // Copying the log into the file waits for the disk, so it is a step of its own.
-    db.pragma('wal_autocheckpoint = 0')
     checkTable(db, 'coin')
     this.#shards = shardNames.map((name) => prepareShard(db, name))
     const coins = db.prepare<[], { id: number; name: string; crc: number }>('SELECT * FROM coin')
@@ -87,14 +89,18 @@ export class HistoryDb {
   }
 
   /** @throws OperatingError when a file that may be whole cannot be used: busy, full, forbidden. */
-  static open(path: string, nowMs: number, pagesMax = PAGES_MAX): OpenedFile<HistoryDb> {
+  static open(
+    path: string,
+    nowMs: number,
+    { pagesMax = PAGES_MAX, sync = syncAtOnce }: { pagesMax?: number; sync?: FileSync } = {},
+  ): OpenedFile<HistoryDb> {
     return openSqliteFile(
       path,
       {
         name: 'history',
         migrations: historyMigrations,
         isCheckedWhole: false,
-        use: (db) => new HistoryDb(db, pagesMax),
+        use: (db) => new HistoryDb(db, new WalCopy(db, path, sync), pagesMax),
       },
       nowMs,
     )
@@ -178,13 +184,24 @@ export class HistoryDb {
     }
   }
 
-  /** Copies the log into the file. Waits for the disk. */
-  checkpoint(): void {
-    this.#db.pragma('wal_checkpoint(PASSIVE)')
+  /** The log is being copied, and nothing may be written until that is done. */
+  get isCopying(): boolean {
+    return this.#copy.isUnfinished
   }
 
+  /** Copies the log into the file, in slices; goes on where it was left. */
+  copy(): Generator<CopyStep> {
+    return this.#copy.run()
+  }
+
+  /** Nobody comes back for further slices: every one waits for the disk from now on. */
+  hurry(): void {
+    this.#copy.hurry()
+  }
+
+  /** Waits for the disk. */
   close(): void {
-    this.#db.close()
+    this.#copy.close()
   }
 
   /** False, and remembered, for other bytes than were written under this key. */

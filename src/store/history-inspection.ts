@@ -1,4 +1,4 @@
-import { BLOCK_BYTES, BLOCK_NUMBERS, blockCrc, blockOfKey, rowsOf } from './history-block.ts'
+import { BLOCK_BYTES, BLOCK_NUMBERS, blockCrc, blockOfKey, eachRow } from './history-block.ts'
 import { historyMigrations, shardNames, shardOf } from './history-schema.ts'
 import type { FileInspection } from './sqlite-file.ts'
 import { checkTable, inspectSqliteFile } from './sqlite-file.ts'
@@ -33,11 +33,11 @@ export function inspectHistory(path: string): FileInspection<HistoryContents> {
           continue
         }
         bytes.set(body)
-        for (const [timeMs] of rowsOf(block, place.kind, place.number)) {
+        eachRow(block, place.kind, place.number, (timeMs) => {
           rows += 1
           oldestMs = Math.min(oldestMs, timeMs)
           newestMs = Math.max(newestMs, timeMs)
-        }
+        })
       }
     }
     const coins = db.prepare<[], number>('SELECT count(*) FROM coin').pluck().get() ?? 0

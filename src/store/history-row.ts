@@ -1,15 +1,24 @@
 import type { Bar } from '../domain/bar.ts'
 import type { FundingRow, MarketSample } from '../domain/history.ts'
 
-/** Rows of history as the numbers of a block and back. The first number is never NaN; null is NaN. */
+/**
+ * Rows of history as the numbers of a block, and back from a place among them. The first number is never
+ * NaN; null is NaN.
+ */
 
 export function barRow({ open, high, low, close, volumeBase }: Bar): readonly number[] {
   return [open, high, low, close, volumeBase]
 }
 
-export function barOf(openTimeMs: number, row: Float64Array): Bar {
-  const [open, high, low, close, volumeBase] = row
-  return { openTimeMs, open, high, low, close, volumeBase } as Bar
+export function barOf(openTimeMs: number, numbers: Float64Array, at: number): Bar {
+  return {
+    openTimeMs,
+    open: numbers[at] as number,
+    high: numbers[at + 1] as number,
+    low: numbers[at + 2] as number,
+    close: numbers[at + 3] as number,
+    volumeBase: numbers[at + 4] as number,
+  }
 }
 
 export function sampleRow(sample: MarketSample): readonly number[] {
@@ -25,19 +34,23 @@ export function sampleRow(sample: MarketSample): readonly number[] {
   ]
 }
 
-export function sampleOf(coin: string, timeMs: number, row: Float64Array): MarketSample {
-  const field = (at: number) => row[at] as number
+export function sampleOf(
+  coin: string,
+  timeMs: number,
+  numbers: Float64Array,
+  at: number,
+): MarketSample {
   return {
     coin,
     timeMs,
-    markPrice: field(0),
-    oraclePrice: field(1),
-    openInterestBase: field(2),
-    dayNotionalUsd: field(3),
-    fundingRateHourly: field(4),
-    premium: orNull(field(5)),
-    spreadBps: orNull(field(6)),
-    impactSpreadBps: orNull(field(7)),
+    markPrice: numbers[at] as number,
+    oraclePrice: numbers[at + 1] as number,
+    openInterestBase: numbers[at + 2] as number,
+    dayNotionalUsd: numbers[at + 3] as number,
+    fundingRateHourly: numbers[at + 4] as number,
+    premium: orNull(numbers[at + 5] as number),
+    spreadBps: orNull(numbers[at + 6] as number),
+    impactSpreadBps: orNull(numbers[at + 7] as number),
   }
 }
 
@@ -45,14 +58,18 @@ export function fundingRow(funding: FundingRow): readonly number[] {
   return [funding.rateHourly, orNaN(funding.premium), funding.isSettled ? 1 : 0]
 }
 
-export function fundingOf(coin: string, timeMs: number, row: Float64Array): FundingRow {
-  const [rateHourly, premium, settled] = row
+export function fundingOf(
+  coin: string,
+  timeMs: number,
+  numbers: Float64Array,
+  at: number,
+): FundingRow {
   return {
     coin,
     timeMs,
-    rateHourly: rateHourly as number,
-    premium: orNull(premium as number),
-    isSettled: settled === 1,
+    rateHourly: numbers[at] as number,
+    premium: orNull(numbers[at + 1] as number),
+    isSettled: numbers[at + 2] === 1,
   }
 }
 

@@ -8,15 +8,17 @@ import {
   BLOCK_NUMBER_MAX,
   blockKinds,
   blockNumber,
+  eachRow,
   emptyBlock,
   overlay,
-  rowsOf,
 } from './history-block.ts'
 import type { Patch } from './history-db.ts'
 import { HistoryDb } from './history-db.ts'
 import { barKinds, HistoryQueue } from './history-queue.ts'
 import { barOf, fundingOf, sampleOf } from './history-row.ts'
 import { isDamage, setSqliteFileAside } from './sqlite-file.ts'
+import type { CopyStep, FileSync } from './wal-copy.ts'
+import { syncAtOnce } from './wal-copy.ts'
 
 /** Blocks in one transaction: about a millisecond. */
 const BLOCKS_PER_SLICE = 16
@@ -32,8 +34,8 @@ const REOPEN_MS = 60_000
 
 const HOUR_MS = 3_600_000
 
-/** What a slice of work did. `copied` is the one that waits for the disk. */
-export type HistorySlice = 'merged' | 'copied' | 'removed' | 'checked'
+/** What a slice of work did. */
+export type HistorySlice = 'merged' | 'removed' | 'checked' | CopyStep
 
 export type HistoryNotice =
   /** The file could not be read any more, and was moved; history begins anew. */
@@ -48,6 +50,8 @@ export type HistoryOptions = {
   readonly onNotice: (notice: HistoryNotice) => void
   /** Size of the file at most. */
   readonly pagesMax?: number
+  /** How to wait for the disk; without it, whoever calls waits. */
+  readonly sync?: FileSync
 }
 
 /**
@@ -58,6 +62,7 @@ export type HistoryOptions = {
 export class HistoryStore {
   readonly #options: HistoryOptions
   readonly #queue = new HistoryQueue()
+  #sync: FileSync
   #db: HistoryDb | null = null
   #nowMs: number
   /** Why nothing is written for the time being. */
@@ -73,6 +78,7 @@ export class HistoryStore {
 
   constructor(options: HistoryOptions, nowMs: number) {
     this.#options = options
+    this.#sync = options.sync ?? syncAtOnce
     this.#nowMs = nowMs
     this.#sinceMs = nowMs
     this.#open()
@@ -98,6 +104,12 @@ export class HistoryStore {
     this.#queue.add({ bars: [], samples: [], fundings, droppedRows: 0 })
   }
 
+  /** Takes closed bars as the venue has them. */
+  addBars(coin: string, timeframe: Timeframe, bars: readonly Bar[]): void {
+    const closed = bars.map((bar) => ({ coin, timeframe, bar }))
+    this.#queue.add({ bars: closed, samples: [], fundings: [], droppedRows: 0 })
+  }
+
   /**
    * Writes what is due, in slices; the caller decides what happens between two of them. Trouble with the
    * disk ends it early, and the next call tries again.
@@ -106,12 +118,13 @@ export class HistoryStore {
   *write(nowMs: number, isAll = false): Generator<HistorySlice> {
     this.#nowMs = nowMs
     if (this.#db === null && nowMs >= this.#reopenAtMs) this.#open()
+    if (!(yield* this.#copied())) return
     const due = this.#queue.due(isAll || this.#reason !== null)
     for (let at = 0; at < due.length; at += BLOCKS_PER_SLICE) {
       const patches = due.slice(at, at + BLOCKS_PER_SLICE)
       if (!this.#attempt((db) => this.#merge(db, patches))) return
       yield 'merged'
-      yield* this.#copyLongLog()
+      if (!(yield* this.#copied())) return
     }
     if (this.#db !== null && this.#reason !== null) this.#recovered()
   }
@@ -139,23 +152,29 @@ export class HistoryStore {
 
   /** Ascending, both ends included: one a minute for the last two days, one a quarter before. */
   samples(coin: string, fromMs: number, toMs: number): MarketSample[] {
-    const read = (kind: BlockKind) =>
-      this.#rows(coin, kind, fromMs, toMs, (timeMs, row) => sampleOf(coin, timeMs, row))
-    const dense = read(blockKinds.samples)
+    const dense = this.#samples(blockKinds.samples, coin, fromMs, toMs)
     const known = new Set(dense.map(({ timeMs }) => timeMs))
-    const sparse = read(blockKinds.sparseSamples).filter(({ timeMs }) => !known.has(timeMs))
+    const sparse = this.sparseSamples(coin, fromMs, toMs).filter(({ timeMs }) => !known.has(timeMs))
     return [...sparse, ...dense].sort((one, other) => one.timeMs - other.timeMs)
+  }
+
+  /** Ascending, both ends included: one a quarter. */
+  sparseSamples(coin: string, fromMs: number, toMs: number): MarketSample[] {
+    return this.#samples(blockKinds.sparseSamples, coin, fromMs, toMs)
   }
 
   /** Ascending, at whole hours: what the venue settled where that is known, else its last estimate. */
   fundings(coin: string, fromMs: number): FundingRow[] {
-    return this.#rows(coin, blockKinds.fundings, fromMs, Number.POSITIVE_INFINITY, (timeMs, row) =>
-      fundingOf(coin, timeMs, row),
+    return this.#rows(
+      ...([coin, blockKinds.fundings, fromMs, Number.POSITIVE_INFINITY] as const),
+      (timeMs, numbers, at) => fundingOf(coin, timeMs, numbers, at),
     )
   }
 
   /** Writes what is left, if it can, and lets go of the file. */
   close(nowMs: number): void {
+    this.#sync = syncAtOnce
+    this.#db?.hurry()
     for (const _ of this.write(nowMs, true));
     this.#db?.close()
     this.#db = null
@@ -165,7 +184,10 @@ export class HistoryStore {
     this.#reopenAtMs = this.#nowMs + REOPEN_MS
     const { path, pagesMax, onNotice } = this.#options
     try {
-      const { db, setAside, reason } = HistoryDb.open(path, this.#nowMs, pagesMax)
+      const { db, setAside, reason } = HistoryDb.open(path, this.#nowMs, {
+        ...(pagesMax === undefined ? {} : { pagesMax }),
+        sync: this.#sync,
+      })
       this.#db = db
       this.#check = db.verify()
       this.#loggedBlocks = 0
@@ -187,7 +209,8 @@ export class HistoryStore {
       return true
     } catch (cause) {
       if (isDamage(cause)) this.#beginAnew(cause.message)
-      else if (cause instanceof Database.SqliteError) this.#degraded(reasonOf(cause))
+      else if (cause instanceof Database.SqliteError || cause instanceof OperatingError)
+        this.#degraded(reasonOf(cause))
       else throw cause
       return false
     }
@@ -215,13 +238,18 @@ export class HistoryStore {
     this.#loggedBlocks += patches.length
   }
 
-  *#copyLongLog(): Generator<HistorySlice> {
-    if (this.#loggedBlocks < LOGGED_BLOCKS_MAX) return
-    this.#attempt((db) => {
-      db.checkpoint()
-      this.#loggedBlocks = 0
-    })
-    yield 'copied'
+  /** Copies a long log into the file. @returns whether one may write now */
+  *#copied(): Generator<HistorySlice, boolean> {
+    while (this.#db !== null && (this.#db.isCopying || this.#loggedBlocks >= LOGGED_BLOCKS_MAX)) {
+      let slice: CopyStep | null = null
+      const isPossible = this.#attempt((db) => {
+        slice = db.copy().next().value ?? null
+      })
+      if (!isPossible) return false
+      if (slice === null) this.#loggedBlocks = 0
+      else yield slice
+    }
+    return true
   }
 
   /** By the venue's time, which is the bars': a clock of ours that jumps must not delete anything. */
@@ -229,6 +257,7 @@ export class HistoryStore {
     const newestMs = this.#queue.newestBarEndMs
     const hourMs = Math.floor(newestMs / HOUR_MS) * HOUR_MS
     if (this.#db === null || Number.isNaN(hourMs) || hourMs === this.#retainedHourMs) return
+    if (!(yield* this.#copied())) return
     const removal = this.#db.retain(newestMs)
     for (;;) {
       let isDone = false
@@ -240,9 +269,15 @@ export class HistoryStore {
       // About as many pages as if they were written.
       this.#loggedBlocks += BLOCKS_PER_SLICE
       yield 'removed'
-      yield* this.#copyLongLog()
+      if (!(yield* this.#copied())) return
     }
     this.#retainedHourMs = hourMs
+  }
+
+  #samples(kind: BlockKind, coin: string, fromMs: number, toMs: number): MarketSample[] {
+    return this.#rows(coin, kind, fromMs, toMs, (timeMs, numbers, at) =>
+      sampleOf(coin, timeMs, numbers, at),
+    )
   }
 
   #rows<Row>(
@@ -250,7 +285,7 @@ export class HistoryStore {
     kind: BlockKind,
     fromMs: number,
     toMs: number,
-    rowOf: (timeMs: number, row: Float64Array) => Row,
+    rowOf: (timeMs: number, numbers: Float64Array, at: number) => Row,
   ): Row[] {
     const blocks = new Map<number, Float64Array>()
     const first = Math.max(0, blockNumber(kind, fromMs))
@@ -266,9 +301,9 @@ export class HistoryStore {
     }
     const rows: Row[] = []
     for (const [number, block] of [...blocks].sort(([one], [other]) => one - other)) {
-      for (const [timeMs, row] of rowsOf(block, kind, number)) {
-        if (timeMs >= fromMs && timeMs <= toMs) rows.push(rowOf(timeMs, row))
-      }
+      eachRow(block, kind, number, (timeMs, at) => {
+        if (timeMs >= fromMs && timeMs <= toMs) rows.push(rowOf(timeMs, block, at))
+      })
     }
     return rows
   }

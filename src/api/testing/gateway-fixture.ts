@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import type { Document } from '../../domain/document.ts'
+import type { StoreHealth } from '../../domain/history.ts'
 import { EngineReplica } from '../../link/engine-replica.ts'
 import type { EngineMessage, FeedHealth } from '../../link/message.ts'
 import type { PaymentGate } from '../analysis-routes.ts'
@@ -24,6 +25,14 @@ export type GatewayFixture = {
 }
 
 export const FEED_UP: FeedHealth = { feed: 'venue', state: 'up', sinceMs: 0, reason: 'connected' }
+
+export const STORE_OK: StoreHealth = {
+  state: 'ok',
+  reason: null,
+  sinceMs: 0,
+  droppedRows: 0,
+  damagedBlocks: 0,
+}
 
 /** A gateway whose engine has just told everything: BTC and kPEPE are ready, NEWCOIN is not. */
 export function gatewayFixture(overrides: Partial<ServerOptions> = {}): GatewayFixture {
@@ -53,7 +62,10 @@ export function gatewayFixture(overrides: Partial<ServerOptions> = {}): GatewayF
       gatedLikeDocument(coin, nowMs),
     ]),
   })
-  tell({ kind: 'heartbeat', heartbeat: { startedAtMs: nowMs, feeds: [FEED_UP], counts: {} } })
+  tell({
+    kind: 'heartbeat',
+    heartbeat: { startedAtMs: nowMs, feeds: [FEED_UP], store: STORE_OK, counts: {} },
+  })
   return { app, clock, engine, maintenance, tell }
 }
 

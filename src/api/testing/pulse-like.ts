@@ -15,7 +15,7 @@ export const pulseLike: AnalysisContract = {
   priceUsdcAtomic: 25_000n,
   document: Type.Object({}),
   defaultView: '1h,4h',
-  viewParameter: timeframesParameter,
+  viewParameters: [timeframesParameter],
   inputAgeMsMax: Number.POSITIVE_INFINITY,
 }
 
@@ -26,12 +26,12 @@ export const gatedLike: AnalysisContract = {
   offering: 'service_liquidations',
   priceUsdcAtomic: 30_000n,
   defaultView: 'all',
-  viewParameter: null,
+  viewParameters: [],
   inputAgeMsMax: 60_000,
 }
 
 export function listing(coin: string): Listing {
-  return { coin, sizeDecimals: 3, maxLeverage: 50, isDelisted: false }
+  return { coin, sizeDecimals: 3, maxLeverage: 50, marginTiers: [], isDelisted: false }
 }
 
 /** Lays text and slots one behind the other. */

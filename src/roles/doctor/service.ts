@@ -27,18 +27,60 @@ export async function checkService(adminPort: number, hasFiles: boolean): Promis
   )
 }
 
+/** What the service says of the history that it writes; null where none runs, or it does not say. */
+export async function checkStore(adminPort: number): Promise<Finding | null> {
+  const check = 'history at work'
+  const answer = await answerAt(adminPort, '/store')
+  const store = isStoreReport(answer) ? answer.store : null
+  if (store === null) return null
+  const { state, reason, since_iso, dropped_rows, damaged_blocks } = store
+  const losses = `${dropped_rows} rows lost, ${damaged_blocks} blocks damaged since the start`
+  if (state !== 'ok')
+    return warn(
+      check,
+      `nothing reaches the disk since ${since_iso}: ${reason}; ${losses}`,
+      'make room, or see who holds the file: what waits in memory is written once that is possible',
+    )
+  if (dropped_rows === 0 && damaged_blocks === 0) return ok(check, `reaches the disk; ${losses}`)
+  return warn(check, `reaches the disk; ${losses}`, 'its log says when, and why')
+}
+
 /** null where nobody answers, or somebody else. */
 async function readinessAt(adminPort: number): Promise<Readiness | null> {
+  const answer = await answerAt(adminPort, '/readyz')
+  return isReadiness(answer) ? answer : null
+}
+
+async function answerAt(adminPort: number, path: string): Promise<unknown> {
   try {
-    const { body } = await request(`http://127.0.0.1:${adminPort}/readyz`, {
+    const { body } = await request(`http://127.0.0.1:${adminPort}${path}`, {
       headersTimeout: ANSWER_MS_MAX,
       bodyTimeout: ANSWER_MS_MAX,
     })
-    const answer: unknown = await body.json()
-    return isReadiness(answer) ? answer : null
+    return await body.json()
   } catch {
     return null
   }
+}
+
+type StoreReport = {
+  readonly store: {
+    readonly state: string
+    readonly reason: string | null
+    readonly since_iso: string
+    readonly dropped_rows: number
+    readonly damaged_blocks: number
+  } | null
+}
+
+/** Who has such a member is our own service, and of this version or a later one. */
+function isStoreReport(answer: unknown): answer is StoreReport {
+  return (
+    typeof answer === 'object' &&
+    answer !== null &&
+    'store' in answer &&
+    typeof answer.store === 'object'
+  )
 }
 
 function isReadiness(answer: unknown): answer is Readiness {

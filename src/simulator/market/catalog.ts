@@ -12,7 +12,7 @@ export type CatalogRow = readonly [
   isDelisted?: true,
 ]
 
-type MarginTier = { readonly lowerBoundUsd: number; readonly maxLeverage: number }
+export type MarginTier = { readonly lowerBoundUsd: number; readonly maxLeverage: number }
 
 export type MarginTable = {
   readonly id: number

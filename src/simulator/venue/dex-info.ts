@@ -67,24 +67,6 @@ export function coinsAtCap({ market }: Dex): readonly string[] {
     .filter((coin) => uniform(noiseKey(0, 'cap', coin), 0) * COINS_A_CAPPED < 1)
 }
 
-/** The account of somebody who has never been here. */
-export function emptyAccountWire(stampMs: number): object {
-  const nothing = {
-    accountValue: '0.0',
-    totalNtlPos: '0.0',
-    totalRawUsd: '0.0',
-    totalMarginUsed: '0.0',
-  }
-  return {
-    marginSummary: nothing,
-    crossMarginSummary: nothing,
-    crossMaintenanceMarginUsed: '0.0',
-    withdrawable: '0.0',
-    assetPositions: [],
-    time: stampMs,
-  }
-}
-
 function capsOf(
   { market }: BuilderDex,
   atMs: number,

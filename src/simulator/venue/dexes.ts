@@ -1,3 +1,4 @@
+import { Accounts } from '../market/accounts.ts'
 import type { BuilderDex } from '../market/builder-dexes.ts'
 import type { Instrument, Market } from '../market/market.ts'
 
@@ -16,10 +17,14 @@ export class Dexes {
   readonly builders: readonly BuilderDex[]
   /** In the venue's order, the main dex first. */
   readonly all: readonly Dex[]
+  /** Who holds what on the main dex. Nobody holds anything on the others. */
+  readonly accounts: Accounts
   readonly #byName: ReadonlyMap<string, Dex>
 
-  constructor(main: Market, builders: readonly BuilderDex[]) {
+  /** @param startMs from when on positions change */
+  constructor(main: Market, builders: readonly BuilderDex[], startMs: number) {
     this.main = { name: '', market: main }
+    this.accounts = new Accounts(main, startMs)
     this.builders = builders
     this.all = [
       this.main,

@@ -20,6 +20,15 @@ type ContextWire = { midPx?: unknown; premium?: unknown; impactPxs?: unknown }
 type CandleWire = { t: number; T: number; n: number }
 type FundingWire = { time: number }
 type CoarseBook = { levels: { px: string }[][]; spread: string }
+type AccountWire = {
+  readonly marginSummary: Record<'accountValue' | 'totalRawUsd' | 'totalNtlPos', string>
+  readonly crossMarginSummary: { readonly accountValue: string }
+  readonly assetPositions: readonly {
+    readonly position: Record<'szi' | 'positionValue' | 'marginUsed', string> & {
+      readonly leverage: { readonly type: string; readonly rawUsd?: string }
+    }
+  }[]
+}
 type Exchange = { request: { type: string; req?: object }; response: unknown }
 
 describe('the simulated venue over POST /info', () => {
@@ -218,6 +227,51 @@ describe('the simulated venue over POST /info', () => {
     const mids = ask<Record<string, string>>({ type: 'allMids' })
     const { HYPE } = mids
     expect(contexts.find(({ coin }) => coin === '@107')?.markPx).toBe(HYPE)
+  })
+
+  test('who is named by a trade may have an account, whose figures agree with each other', () => {
+    const trades = ask<{ users: string[] }[]>({ type: 'recentTrades', coin: 'BTC' })
+    const accounts = trades
+      .flatMap(({ users }) => users)
+      .map((user) => ask<AccountWire>({ type: 'clearinghouseState', user }))
+      .filter(({ assetPositions }) => assetPositions.length > 0)
+    expect(accounts.length).toBeGreaterThan(0)
+    for (const { assetPositions, marginSummary, crossMarginSummary } of accounts) {
+      const rows = assetPositions.map(({ position }) => position)
+      const worthUsd = rows.reduce(
+        (sum, { szi, positionValue }) => sum + Math.sign(Number(szi)) * Number(positionValue),
+        0,
+      )
+      const { accountValue, totalRawUsd, totalNtlPos } = marginSummary
+      expect(Number(accountValue)).toBeCloseTo(Number(totalRawUsd) + worthUsd, 2)
+      expect(Number(totalNtlPos)).toBeCloseTo(
+        rows.reduce((sum, { positionValue }) => sum + Number(positionValue), 0),
+        2,
+      )
+      // What is bound by isolated positions belongs to nothing else.
+      const isolatedUsd = rows
+        .filter(({ leverage }) => leverage.type === 'isolated')
+        .reduce((sum, { marginUsed }) => sum + Number(marginUsed), 0)
+      expect(Number(accountValue) - Number(crossMarginSummary.accountValue)).toBeCloseTo(
+        isolatedUsd,
+        2,
+      )
+      for (const { szi, positionValue, marginUsed, leverage } of rows)
+        if (leverage.type === 'isolated')
+          expect(Number(marginUsed)).toBeCloseTo(
+            Math.sign(Number(szi)) * Number(positionValue) + Number(leverage.rawUsd),
+            4,
+          )
+    }
+  })
+
+  test('an account is found in whatever case its address is written', () => {
+    const [trade] = ask<{ users: string[] }[]>({ type: 'recentTrades', coin: 'BTC' })
+    const user = trade?.users[0] ?? ''
+    const shouted = `0x${user.slice(2).toUpperCase()}`
+    expect(ask({ type: 'clearinghouseState', user: shouted })).toEqual(
+      ask({ type: 'clearinghouseState', user }),
+    )
   })
 
   test('an address that was never here has an empty account', () => {

@@ -1,21 +1,21 @@
+import type { Account } from '../market/accounts.ts'
+import { accountWire } from './account-wire.ts'
 import { bookAnswer, candleAnswer, fundingAnswer, recentTradesAnswer } from './coin-info.ts'
-import {
-  coinsAtCap,
-  emptyAccountWire,
-  perpDexLimitsWire,
-  perpDexStatusWire,
-  perpDexWire,
-} from './dex-info.ts'
+import { coinsAtCap, perpDexLimitsWire, perpDexStatusWire, perpDexWire } from './dex-info.ts'
 import type { Dex, Dexes } from './dexes.ts'
 import type { InfoAnswer, View } from './info-answer.ts'
 import { data, MALFORMED, UNKNOWN } from './info-answer.ts'
 import { predictedFundingsWire } from './predicted-fundings.ts'
 import { outsideMids, spotContextsWire, spotMetaWire } from './spot.ts'
 import { isRecord, isUser } from './subscription.ts'
+import { traderAt } from './traders.ts'
 import { contextsWire, marginTableWire, metaWire, midsWire } from './wire.ts'
 
 const DEFAULT_WEIGHT = 20
 const LIGHT_WEIGHT = 2
+
+/** Somebody who has never been here. */
+const NOBODY: Account = { positions: [], crossValueUsd: 0, crossMaintenanceUsd: 0 }
 
 const lightTypes: ReadonlySet<string> = new Set([
   'l2Book',
@@ -78,8 +78,9 @@ export function answerInfo(dexes: Dexes, body: unknown, view: View): InfoAnswer 
 function answerOfDex(
   dexes: Dexes,
   body: Readonly<Record<string, unknown>>,
-  { atMs, stampMs }: View,
+  view: View,
 ): InfoAnswer {
+  const { atMs } = view
   const { type, id, user } = body
   const name = body['dex'] ?? ''
   if (typeof name !== 'string') return MALFORMED
@@ -104,10 +105,21 @@ function answerOfDex(
     case 'perpDexStatus':
       return body['dex'] === undefined ? MALFORMED : data(perpDexStatusWire(dex, atMs))
     case 'clearinghouseState':
-      return isUser(user) ? data(emptyAccountWire(stampMs)) : MALFORMED
+      return isUser(user) ? data(accountAnswer(dexes, dex, user, view)) : MALFORMED
     default:
       return MALFORMED
   }
+}
+
+function accountAnswer(
+  { accounts, main }: Dexes,
+  dex: Dex,
+  user: string,
+  { atMs, stampMs }: View,
+): object {
+  const trader = dex === main ? traderAt(user) : undefined
+  const account = trader === undefined ? NOBODY : accounts.account(trader, atMs)
+  return accountWire(account, stampMs)
 }
 
 /** Mids of one dex; with those of the main one the venue mixes spot pairs and outcome markets. */

@@ -35,6 +35,8 @@ const DROP_AFTER_MS_SPAN = 65
 /** A refused connection lives this long at most. */
 const REFUSED_MS_MAX = 1000
 const SILENCE_CHECK_MS = 1000
+/** One coin each time: all of them have had their turn within the hour. */
+const ACCOUNTS_ADVANCE_MS = 10_000
 /** What the venue tells is this old: it wanders between the two over seconds. */
 const AGE_MS_MIN = 200
 const AGE_MS_MAX = 900
@@ -79,8 +81,8 @@ export class Venue implements SessionHost {
     readonly limits: VenueLimits
     readonly cadences: VenueCadences
   }) {
-    this.#dexes = new Dexes(options.market, options.builders ?? [])
     this.#clock = options.clock
+    this.#dexes = new Dexes(options.market, options.builders ?? [], this.#viewMs())
     this.limits = options.limits
     this.#addresses = new Addresses(options.limits)
     this.#endpoint = new InfoEndpoint({
@@ -101,6 +103,7 @@ export class Venue implements SessionHost {
       clock.every(cadences.allDexsAssetCtxsMs, () => this.#sendType('assetCtxs')),
       clock.every(cadences.allMidsMs, () => this.#sendType('allMids')),
       clock.every(SILENCE_CHECK_MS, () => this.#dropSilent()),
+      clock.every(ACCOUNTS_ADVANCE_MS, () => this.#dexes.accounts.advance(this.#viewMs())),
     ]) {
       this.#stops.add(stop)
     }

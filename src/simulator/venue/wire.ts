@@ -16,12 +16,12 @@ import { decimalText, priceDecimalsMax } from '../market/precision.ts'
 import type { Dex } from './dexes.ts'
 import { hexText } from './hex.ts'
 import { spotNamesOf } from './spot.ts'
+import { traderAddress } from './traders.ts'
 
 /** Rates, premiums and notionals have ten decimals at most. */
 const FRACTION_DECIMALS = 10
 const USDC_TOKEN = 0
 const IMPLIED_MARGIN_TABLES_BELOW = 50
-const TRADERS = 400
 /** Fills outside an order (a liquidation, a TWAP slice) carry a hash of zeros: one order in this. */
 const ORDERS_A_ZERO_HASH = 60
 const ZERO_HASH = `0x${'0'.repeat(64)}`
@@ -115,8 +115,8 @@ export function bookWire(
 
 export function tradeWire(trade: Trade, { coin, sizeDecimals }: Instrument): object {
   const key = bits(tradeKey, trade.orderKey)
-  const taker = traderAddress(bits(key, 1) % TRADERS)
-  const maker = traderAddress(bits(key ^ trade.id, 2) % TRADERS)
+  const taker = traderAddress(coin, bits(key, 1))
+  const maker = traderAddress(coin, bits(key ^ trade.id, 2))
   return {
     coin,
     side: trade.side,
@@ -169,8 +169,4 @@ export function midsWire(market: Market, atMs: number): Record<string, string> {
     for (const name of spotNamesOf(coin)) mids[name] = text
   }
   return mids
-}
-
-function traderAddress(trader: number): string {
-  return `0x${hexText(bits(tradeKey, trader), 40)}`
 }

@@ -1,3 +1,4 @@
+import type { Memory } from '../../../domain/history.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 
 /**
@@ -29,6 +30,33 @@ export type Arrival =
       readonly coin: string
       readonly timeframe: Timeframe
       readonly fromMs: number
+      readonly askedMs: number
+      readonly body: string
+    }
+  /** The reply to `candleSnapshot` of 1h bars, for whoever needs a month of them. */
+  | {
+      readonly kind: 'hours'
+      readonly coin: string
+      readonly fromMs: number
+      readonly askedMs: number
+      readonly body: string
+    }
+  /** The reply to `fundingHistory`. */
+  | {
+      readonly kind: 'fundings'
+      readonly coin: string
+      readonly fromMs: number
+      readonly askedMs: number
+      readonly body: string
+    }
+  /** The reply to `predictedFundings`. */
+  | { readonly kind: 'predictions'; readonly askedMs: number; readonly body: string }
+  /** What our own history has of a coin, read when the feed began. */
+  | { readonly kind: 'remembered'; readonly memory: Memory }
+  /** The reply to `clearinghouseState` of one account, its address in lower case. */
+  | {
+      readonly kind: 'account'
+      readonly account: string
       readonly askedMs: number
       readonly body: string
     }

@@ -10,14 +10,13 @@ type BarsReply = {
   readonly kind: 'bars'
   /** Ascending, without holes. */
   readonly bars: readonly Bar[]
-  /** As many as the venue charges for. */
-  readonly rows: number
   readonly drops: readonly DropReason[]
 }
 
 /**
  * The reply to `candleSnapshot`. The venue may still lack a bar in which nobody traded, so a hole is
  * closed with a flat bar at the close before it; the venue's own row says the same once it appears.
+ * A row that cannot be read is no such hole: it was traded, and nobody knows how.
  */
 export function decodeCandleSnapshot(
   body: string,
@@ -35,16 +34,9 @@ export function decodeCandleSnapshot(
   const drops: DropReason[] = []
   const bars: Bar[] = []
   for (const row of rows) {
-    if (!isWire(row)) {
-      drops.push('bad_row')
-      continue
-    }
-    if (row.s !== coin || row.i !== timeframe) {
-      drops.push('other_series')
-      continue
-    }
+    if (!isWire(row) || row.s !== coin || row.i !== timeframe) return rejected('bad_rows')
     const bar = decodeBar(row, timeframe, timeReceivedMs, drops)
-    if (bar === undefined) continue
+    if (bar === undefined) return rejected('bad_rows')
     const previous = bars.at(-1)
     // Nothing before what was asked for, so that the number of bars is bounded by the request.
     if (bar.openTimeMs <= fromMs - stepMs || (previous && bar.openTimeMs <= previous.openTimeMs)) {
@@ -54,7 +46,7 @@ export function decodeCandleSnapshot(
     if (previous) appendFlat(bars, previous, bar.openTimeMs, stepMs)
     bars.push(bar)
   }
-  return { kind: 'bars', bars, rows: rows.length, drops }
+  return { kind: 'bars', bars, drops }
 }
 
 /** @returns undefined, with the reason in `drops`, for a bar that cannot be. */

@@ -39,6 +39,23 @@ describe('silence of one coin', () => {
     expect(scene.found).toEqual([])
   })
 
+  test('is found at once when what was read late shows that its book stayed away', () => {
+    const watch = new CoinWatch()
+    for (const coin of ['A', 'B', 'C']) watch.begin(coin, 0, 0)
+    const awakeMs = 60_000
+    watch.heard([book('B')], awakeMs, 50_000)
+    for (const coin of ['A', 'C']) watch.heard([book(coin)], awakeMs, 1_000)
+    expect(watch.tick(awakeMs + 1)).toEqual([{ coin: 'B', channel: 'book', times: 1 }])
+  })
+
+  test('is not found where everything is late', () => {
+    const watch = new CoinWatch()
+    const coins = ['A', 'B', 'C']
+    for (const coin of coins) watch.begin(coin, 0, 0)
+    for (const coin of coins) watch.heard([book(coin)], 60_000, 30_000)
+    expect(watch.tick(61_000)).toEqual([])
+  })
+
   test('is found when trades come and no candle follows', () => {
     const scene = new Scene(['A', 'B'])
     scene.play(

@@ -75,9 +75,10 @@ export class CoinWatch {
 
   /**
    * @param batch the events of one frame that the venue sent just now: no replay of the past
+   * @param delayMs for how long the frame was held up: a book that was read late is no young one
    * @returns the coins that were silent and are heard again
    */
-  heard(batch: Batch, nowMs: number): readonly Silence[] {
+  heard(batch: Batch, nowMs: number, delayMs = 0): readonly Silence[] {
     const [first] = batch
     if (first === undefined) return []
     switch (first.kind) {
@@ -85,7 +86,9 @@ export class CoinWatch {
       case 'candle':
       case 'trade': {
         const heard = this.#coins.get(first.coin)
-        return heard === undefined ? [] : this.#hear(first.coin, heard, first.kind, nowMs)
+        if (heard === undefined) return []
+        if (first.kind === 'book') heard.bookMs = nowMs - delayMs
+        return this.#hear(first.coin, heard, first.kind, nowMs)
       }
       case 'context':
         for (const event of batch) {
@@ -141,11 +144,10 @@ export class CoinWatch {
     kind: 'book' | 'candle' | 'trade',
     nowMs: number,
   ): readonly Silence[] {
-    if (kind === 'book') heard.bookMs = nowMs
-    else if (kind === 'candle') {
+    if (kind === 'candle') {
       heard.candleMs = nowMs
       heard.uncoveredTradeMs = Number.NaN
-    } else {
+    } else if (kind === 'trade') {
       heard.unexplainedRises = 0
       const isCovered = nowMs - heard.candleMs <= CANDLE_LEAD_MS_MAX
       if (!isCovered && Number.isNaN(heard.uncoveredTradeMs)) heard.uncoveredTradeMs = nowMs

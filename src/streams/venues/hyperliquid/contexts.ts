@@ -3,8 +3,8 @@ import type { DropReason } from './wire.ts'
 import { amount, fraction, isWire, price } from './wire.ts'
 
 /** The venue caps funding at 4 % an hour. */
-const FUNDING_MAX = 1
-const PREMIUM_MAX = 100
+export const FUNDING_MAX = 1
+export const PREMIUM_MAX = 100
 
 /**
  * One row of the venue's contexts. It carries no time: the receive time stands for both.

@@ -115,7 +115,13 @@ function frame(channel: string, data: unknown): string {
 }
 
 function listing(coin: string): Listing {
-  return { coin, sizeDecimals: 2, maxLeverage: 10, isDelisted: false }
+  return {
+    coin,
+    sizeDecimals: 2,
+    maxLeverage: 10,
+    marginTiers: [{ lowerBoundUsd: 0, maxLeverage: 10 }],
+    isDelisted: false,
+  }
 }
 
 function decoderOf(coins: readonly string[]): FrameDecoder {
@@ -393,12 +399,11 @@ describe('REST replies', () => {
         { openTimeMs: RECEIVED_MS - 2 * QUARTER_MS, close: 10, volumeBase: 0 },
         { close: 12, volumeBase: 1 },
       ],
-      rows: 2,
       drops: [],
     })
   })
 
-  test('repeated, older and foreign rows are dropped', () => {
+  test('repeated and older rows are dropped', () => {
     const reply = decodeCandleSnapshot(
       rows([-2, '10'], [-2, '11'], [-3, '9'], [-1, '12']),
       series,
@@ -408,8 +413,18 @@ describe('REST replies', () => {
       bars: [{ close: 10 }, { close: 12 }],
       drops: ['bad_time', 'bad_time'],
     })
+  })
+
+  test('a series with a row that cannot be read is none: what was traded in it is no flat bar', () => {
+    for (const price of ['', '-1', 'x']) {
+      const body = rows([-3, '10'], [-2, price], [-1, '12'])
+      expect(decodeCandleSnapshot(body, series, RECEIVED_MS)).toEqual({
+        kind: 'rejected',
+        reason: 'bad_rows',
+      })
+    }
     const foreign = decodeCandleSnapshot(rows([-2, '10']), { ...series, coin: 'ETH' }, RECEIVED_MS)
-    expect(foreign).toMatchObject({ bars: [], drops: ['other_series'] })
+    expect(foreign).toEqual({ kind: 'rejected', reason: 'bad_rows' })
   })
 
   test('nothing before the request can enlarge the answer', () => {
@@ -431,12 +446,45 @@ describe('REST replies', () => {
     expect(decodeMeta(JSON.stringify({ universe }))).toEqual({
       kind: 'meta',
       universe: [
-        { coin: 'BTC', sizeDecimals: 5, maxLeverage: 40, isDelisted: false },
+        expect.objectContaining({ coin: 'BTC', sizeDecimals: 5, maxLeverage: 40 }),
         null,
-        { coin: 'OLD', sizeDecimals: 1, maxLeverage: 3, isDelisted: true },
+        expect.objectContaining({ coin: 'OLD', sizeDecimals: 1, isDelisted: true }),
         null,
       ],
       drops: ['bad_listing', 'bad_listing'],
+    })
+  })
+
+  test('a listing has the margin tiers of the table that it names, else a single one', () => {
+    const tiers = (...rows: [string, number][]) => ({
+      marginTiers: rows.map(([lowerBound, maxLeverage]) => ({ lowerBound, maxLeverage })),
+    })
+    const reply = decodeMeta(
+      JSON.stringify({
+        universe: [
+          { name: 'BTC', szDecimals: 5, maxLeverage: 40, marginTableId: 56 },
+          { name: 'ATOM', szDecimals: 2, maxLeverage: 5, marginTableId: 5 },
+          { name: 'ODD', szDecimals: 2, maxLeverage: 5, marginTableId: 56 },
+          { name: 'NONE', szDecimals: 2, maxLeverage: 10, marginTableId: 57 },
+        ],
+        marginTables: [
+          [56, tiers(['0.0', 40], ['150000000.0', 20])],
+          [57, tiers(['0.0', 10], ['5.0', 20])],
+        ],
+      }),
+    )
+    const found = reply.kind === 'meta' ? reply.universe.map((row) => row?.marginTiers) : []
+    expect(found).toEqual([
+      [
+        { lowerBoundUsd: 0, maxLeverage: 40 },
+        { lowerBoundUsd: 150_000_000, maxLeverage: 20 },
+      ],
+      [{ lowerBoundUsd: 0, maxLeverage: 5 }],
+      [{ lowerBoundUsd: 0, maxLeverage: 5 }],
+      [{ lowerBoundUsd: 0, maxLeverage: 10 }],
+    ])
+    expect(reply, 'leverage rises with size in none of them').toMatchObject({
+      drops: ['bad_margin_table'],
     })
   })
 

@@ -17,7 +17,7 @@ import { readQuickly } from './quick-frames.ts'
 import type { Universe } from './universe.ts'
 import { isPerpetualName, joinContexts, MAIN_DEX } from './universe.ts'
 import type { DropReason, Rejected, Wire } from './wire.ts'
-import { isWire, price, rejected, size, timeMs } from './wire.ts'
+import { address, isWire, price, rejected, size, timeMs } from './wire.ts'
 
 /** What one text frame of the venue says. */
 export type Frame =
@@ -203,6 +203,9 @@ function decodeTrade(
   const sizeBase = size(row.sz)
   if (sizeBase === undefined) return dropped('bad_size', drops)
   if (row.side !== 'A' && row.side !== 'B') return dropped('bad_side', drops)
+  const users: readonly unknown[] = Array.isArray(row.users) ? row.users : []
+  const buyer = address(users[0])
+  const seller = address(users[1])
   return {
     kind: 'trade',
     coin,
@@ -212,6 +215,8 @@ function decodeTrade(
     takerSide: row.side === 'B' ? 'buy' : 'sell',
     price: tradePrice,
     sizeBase,
+    // A trade counts whoever made it.
+    ...(buyer === undefined || seller === undefined ? {} : { buyer, seller }),
   }
 }
 

@@ -4,6 +4,7 @@ import { map, NEVER, Observable, timer, VirtualTimeScheduler } from 'rxjs'
 import { describe, expect } from 'vitest'
 import { OperatingError } from '../../../domain/errors.ts'
 import type { MarketEvent } from '../../../domain/event.ts'
+import { memorySeries } from '../../../domain/history.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
 import type { HttpReply, Runtime } from '../../runtime.ts'
 import type { FeedOptions, HistoryRequest } from './feed.ts'
@@ -250,6 +251,142 @@ describe('history', () => {
   })
 })
 
+describe('what can wait', () => {
+  const MONTH_MS = 720 * HOUR_MS
+  const cold = (_: string, nowMs: number): readonly HistoryRequest[] => [
+    { timeframe: '15m', fromMs: nowMs - 1_000 * timeframeMs['15m'] },
+  ]
+  const coins = Array.from({ length: 12 }, (_, index) => `C${index}`)
+  const asked = (venue: ScriptedVenue, type: string) =>
+    venue.requests.filter(({ body }) => (body as { type: string }).type === type)
+
+  test('is asked when every coin is warm, and does not make that later', () => {
+    const venue = new ScriptedVenue({ coins })
+    const run = play(venue, { needs: cold })
+    run.advance(300_000)
+    expect(run.of('history')).toHaveLength(12)
+    const warmMs = venue.candleRequests.at(-1)?.atMs ?? Number.NaN
+    expect(asked(venue, 'predictedFundings')[0]?.atMs).toBeGreaterThan(warmMs)
+    expect(asked(venue, 'fundingHistory')[0]?.atMs).toBeGreaterThan(warmMs)
+  })
+
+  test('is a month of settled funding of every coin, page by page, the most traded first', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B'] })
+    const run = play(venue)
+    run.advance(60_000)
+    expect(asked(venue, 'fundingHistory')).toHaveLength(4)
+    expect(run.of('funding-history').map(({ coin, rows }) => [coin, rows.length])).toEqual([
+      ['A', 500],
+      ['A', 221],
+      ['B', 500],
+      ['B', 221],
+    ])
+    const [first, second] = run.of('funding-history')
+    expect(first?.timeReceivedMs).toBe(asked(venue, 'fundingHistory')[0]?.atMs)
+    expect(first?.rows[0]?.timeMs).toBe(START_MS - MONTH_MS)
+    expect(second?.rows.at(-1)).toMatchObject({ timeMs: START_MS, isSettled: true })
+  })
+
+  test('is, every hour, the hour that was settled, of one coin after the other', () => {
+    const venue = new ScriptedVenue({ coins })
+    const run = play(venue)
+    run.advance(HOUR_MS + 59_000)
+    const before = run.of('funding-history').length
+    run.advance(180_000)
+    const hourly = run.of('funding-history').slice(before)
+    expect(hourly.map(({ rows }) => rows.map(({ timeMs }) => timeMs))).toEqual(
+      coins.map(() => [START_MS + HOUR_MS]),
+    )
+    expect(new Set(hourly.map(({ coin }) => coin))).toEqual(new Set(coins))
+    const times = hourly.map(({ timeReceivedMs }) => timeReceivedMs)
+    expect(times[0]).toBeGreaterThanOrEqual(START_MS + HOUR_MS + 60_000)
+    for (const [at, timeMs] of times.slice(1).entries())
+      expect(timeMs - (times[at] ?? 0)).toBeGreaterThanOrEqual(9_900)
+  })
+
+  test('is what every coin pays next, every five minutes', () => {
+    const run = play(new ScriptedVenue({ coins: ['A', 'B'] }))
+    run.advance(1_000_000)
+    const told = run.of('venue-fundings')
+    expect(told.map(({ coin }) => coin)).toEqual(['A', 'B', 'A', 'B', 'A', 'B', 'A', 'B'])
+    for (const { fundings, timeExchangeMs } of told)
+      expect(fundings[0]?.nextFundingMs).toBe((Math.floor(timeExchangeMs / HOUR_MS) + 1) * HOUR_MS)
+  })
+
+  test('is a month of closed hours where the engine lacks them', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B'] })
+    const known = new Set<string>()
+    const run = play(venue, {
+      hourlyOf: (coin, nowMs) => {
+        if (run.of('hourly-history').some((event) => event.coin === coin)) known.add(coin)
+        return known.has(coin) ? null : nowMs - MONTH_MS
+      },
+    })
+    run.advance(60_000)
+    const told = run.of('hourly-history')
+    expect(told.map(({ coin }) => coin)).toEqual(['A', 'B'])
+    expect(told[0]?.bars.at(-1)?.openTimeMs, 'the open one is none').toBe(START_MS - HOUR_MS)
+    expect(told[0]?.bars.length).toBe(719)
+    expect(run.of('history')).toEqual([])
+  })
+
+  test('that the venue refuses is not asked again soon, and holds up nothing else', () => {
+    const venue = new ScriptedVenue({ coins: ['BAD', 'GOOD'] })
+    venue.reply = (body) =>
+      JSON.stringify(body).includes('"fundingHistory","coin":"BAD"')
+        ? { status: 500, body: 'null' }
+        : undefined
+    const run = play(venue)
+    run.advance(50_000)
+    const coinsAsked = () =>
+      asked(venue, 'fundingHistory').map(({ body }) => (body as { coin: string }).coin)
+    expect(coinsAsked()).toEqual(['BAD', 'GOOD', 'GOOD'])
+    run.advance(900_000)
+    expect(coinsAsked().filter((coin) => coin === 'BAD').length).toBeLessThan(8)
+    const good = run.of('funding-history').filter(({ coin }) => coin === 'GOOD')
+    expect(good.map(({ rows }) => rows.length)).toEqual([500, 221])
+  })
+
+  test('is not asked where our own history has it, which is told first', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B', '-OLD'] })
+    const read: string[] = []
+    const rows = Array.from({ length: 720 }, (_, at) => ({
+      coin: 'A',
+      timeMs: START_MS - MONTH_MS + at * HOUR_MS,
+      rateHourly: 0.0000125,
+      premium: null,
+      isSettled: true,
+    }))
+    const run = play(venue, {
+      recall: (coin, series) => {
+        read.push(`${coin} ${series}`)
+        return coin === 'A' && series === 'fundings' ? { series, coin, rows } : null
+      },
+    })
+    run.advance(60_000)
+    expect(read).toEqual(['A', 'B'].flatMap((coin) => memorySeries.map((one) => `${coin} ${one}`)))
+    expect(run.of('funding-history')).toMatchObject([
+      { coin: 'A', isRemembered: true, rows },
+      { coin: 'B' },
+      { coin: 'B' },
+    ])
+    expect(run.of('funding-history')[1]).not.toHaveProperty('isRemembered')
+  })
+
+  test('costs no minute more than the venue allows', () => {
+    const venue = new ScriptedVenue({
+      coins: Array.from({ length: 40 }, (_, index) => `C${index}`),
+    })
+    const run = play(venue, { needs: cold, hourlyOf: (_, nowMs) => nowMs - MONTH_MS })
+    run.advance(600_000)
+    expect(asked(venue, 'fundingHistory').length).toBeGreaterThan(60)
+    for (const { atMs } of venue.charges) {
+      const minute = venue.charges.filter((one) => one.atMs > atMs - 60_000 && one.atMs <= atMs)
+      expect(minute.reduce((sum, { weight }) => sum + weight, 0)).toBeLessThanOrEqual(1_200)
+    }
+  })
+})
+
 describe('a lost socket', () => {
   test('is told in-band, replaced, resubscribed, and its history asked again', () => {
     const venue = new ScriptedVenue({ coins: ['BTC', 'ETH'] })
@@ -475,7 +612,8 @@ describe('the universe', () => {
       venue.send({ channel: 'allDexsAssetCtxs', data: { ctxs: [['', []]] } })
       run.advance(100)
     }
-    expect(venue.requests.length).toBeLessThan(15)
+    const universes = venue.requests.filter(({ body }) => JSON.stringify(body).includes('meta'))
+    expect(universes.length).toBeLessThan(15)
   })
 })
 
@@ -928,7 +1066,9 @@ class ScriptedVenue {
     const { type, req } = JSON.parse(JSON.stringify(body))
     if (type === 'meta') return this.#meta()
     if (type === 'metaAndAssetCtxs') return [this.#meta(), this.#contexts()]
-    const stepMs = timeframeMs[req.interval === '4h' ? '4h' : '15m']
+    if (type === 'predictedFundings') return this.#predictions()
+    if (type === 'fundingHistory') return this.#fundings(JSON.parse(JSON.stringify(body)))
+    const stepMs = timeframeMs[req.interval as keyof typeof timeframeMs]
     const rows: object[] = []
     const firstMs = Math.ceil(req.startTime / stepMs) * stepMs
     for (let t = firstMs; t < req.endTime && rows.length < 5_000; t += stepMs) {
@@ -936,6 +1076,23 @@ class ScriptedVenue {
       rows.push({ t, T: t + stepMs - 1, s: req.coin, i: req.interval, o, h, l, c, v: '5', n: 1 })
     }
     this.charges.push({ atMs: this.nowMs, weight: Math.floor(rows.length / 60) })
+    return rows
+  }
+
+  #predictions(): object {
+    const nextFundingTime = Math.floor(this.nowMs / HOUR_MS) * HOUR_MS
+    return this.coins.map((coin) => [
+      coin,
+      [['HlPerp', { fundingRate: '0.0000125', nextFundingTime, fundingIntervalHours: 1 }]],
+    ])
+  }
+
+  #fundings({ coin, startTime }: { readonly coin: string; readonly startTime: number }): object {
+    const rows: object[] = []
+    const firstMs = Math.ceil(startTime / HOUR_MS) * HOUR_MS
+    for (let time = firstMs; time < this.nowMs && rows.length < 500; time += HOUR_MS)
+      rows.push({ coin, fundingRate: '0.0000125', premium: '0.0001', time: time + 50 })
+    this.charges.push({ atMs: this.nowMs, weight: Math.floor(rows.length / 20) })
     return rows
   }
 

@@ -20,9 +20,14 @@ import {
 import { backOffMs } from '../../../domain/back-off.ts'
 import { OperatingError } from '../../../domain/errors.ts'
 import type { Batch } from '../../../domain/event.ts'
+import type { Memory } from '../../../domain/history.ts'
+import { memorySeries } from '../../../domain/history.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
 import type { Runtime } from '../../runtime.ts'
+import { AccountRanking } from './account-ranking.ts'
+import { AccountRotation } from './account-rotation.ts'
+import { heldUsd } from './account-state.ts'
 import { AuditRotation } from './audit-rotation.ts'
 import type { BackfillTask } from './backfill.ts'
 import { Backfill } from './backfill.ts'
@@ -33,10 +38,12 @@ import { Intake } from './intake.ts'
 import type { FeedNotice, OnNotice } from './notice.ts'
 import { Quarantine } from './quarantine.ts'
 import { Roster } from './roster.ts'
+import type { SlowTask } from './slow-work.ts'
+import { SlowWork } from './slow-work.ts'
 import { socketBatches } from './sockets.ts'
 import { MAIN_DEX } from './universe.ts'
 import { UniverseRefresh } from './universe-refresh.ts'
-import { candlesWeight } from './weight-budget.ts'
+import { ACCOUNT_WEIGHT, ACCOUNTS_SHARE, candlesWeight, fundingsWeight } from './weight-budget.ts'
 import type { Rejected } from './wire.ts'
 
 /** Bars of one coin from this open time to the present. */
@@ -47,6 +54,8 @@ export type FeedOptions = {
   readonly infoUrl: string
   /** What we allow ourselves of the venue's REST weight. */
   readonly weightPerMinute: number
+  /** How much of it is for the positions of accounts; 6 % where absent, 0 for none. */
+  readonly accountWeightPerMinute?: number
   /** Over how many websockets the coins are spread, 1 to 8. */
   readonly sockets: number
   /** Another feed on this address ended a moment ago, and may have used up what the venue grants. */
@@ -60,6 +69,10 @@ export type FeedOptions = {
   readonly historyOf: (coin: string, nowMs: number) => readonly HistoryRequest[]
   /** Which closed bars of a coin the engine wants compared with the venue's own account. */
   readonly auditOf?: (coin: string) => HistoryRequest | null
+  /** From which open time on the engine lacks closed 1h bars of a coin; null for none. */
+  readonly hourlyOf?: (coin: string, nowMs: number) => number | null
+  /** Reads what our own history has of a coin; null for nothing. Asked once, when the feed begins. */
+  readonly recall?: (coin: string, series: Memory['series'], nowMs: number) => Memory | null
   readonly onNotice?: (notice: FeedNotice) => void
   /** Hears everything that the events depend on, before it is taken in. */
   readonly onArrival?: OnArrival
@@ -73,6 +86,11 @@ const HISTORY_BACK_OFF = { minMs: 5_000, maxMs: 300_000 }
 const REQUEST_PERIOD_MS = 50
 const SWEEP_PERIOD_MS = 60_000
 const RANK_PERIOD_MS = 600_000
+/**
+ * Between two readings of our own history: each takes some milliseconds of the engine, and a recorder has to
+ * follow, 0.4 MB a coin. A thousand readings are over in half a minute.
+ */
+const RECALL_PERIOD_MS = 20
 
 /**
  * The endless event feed of Hyperliquid's own perpetuals. It begins with the universe and all
@@ -86,7 +104,9 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
     `sockets must be an integer from 1 to ${SOCKETS_MAX}`,
   )
   return defer(() => {
-    const { onNotice = () => {}, onArrival, dexes = [] } = options
+    const { onNotice = () => {}, onArrival, dexes = [], weightPerMinute } = options
+    const { accountWeightPerMinute = ACCOUNTS_SHARE * weightPerMinute } = options
+    const nowMs = runtime.scheduler.now()
     const feed: Feed = {
       ...options,
       onNotice,
@@ -95,7 +115,10 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       intake: new Intake({ sockets, onNotice, ...(onArrival && { onArrival }) }),
       roster: new Roster(sockets),
       backfill: new Backfill(),
-      audits: new AuditRotation(runtime.scheduler.now()),
+      audits: new AuditRotation(nowMs),
+      traders: new AccountRanking(nowMs),
+      accounts: new AccountRotation(accountWeightPerMinute, nowMs),
+      slow: new SlowWork(),
       refresh: new UniverseRefresh(MAIN_DEX),
       quarantine: new Quarantine(),
     }
@@ -104,7 +127,13 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       firstUniverse(MAIN_DEX, feed),
       others.pipe(concatMap((names) => concat(...names.map((dex) => firstUniverse(dex, feed))))),
       defer(() =>
-        merge(socketBatches(feed, runtime), requestedBatches(feed), sweeps(feed), ranking(feed)),
+        merge(
+          socketBatches(feed, runtime).pipe(tap((batch) => noteTrades(batch, feed))),
+          requestedBatches(feed),
+          memories(feed),
+          sweeps(feed),
+          ranking(feed),
+        ),
       ),
     )
   })
@@ -118,6 +147,9 @@ type Feed = FeedOptions & {
   readonly roster: Roster
   readonly backfill: Backfill
   readonly audits: AuditRotation
+  readonly traders: AccountRanking
+  readonly accounts: AccountRotation
+  readonly slow: SlowWork
   readonly refresh: UniverseRefresh
   readonly quarantine: Quarantine
 }
@@ -155,10 +187,10 @@ function untilAnswered<T>(request: string, feed: Feed): MonoTypeOperatorFunction
 
 /**
  * Everything asked over REST after the start, one request after the other: the universe whenever it
- * is due, else the history of the most traded coin that waits for it.
+ * is due, else the history of the most traded coin that waits for it, else what is not urgent.
  */
 function requestedBatches(feed: Feed): Observable<Batch> {
-  const { backfill, intake, refresh, roster, runtime } = feed
+  const { backfill, intake, refresh, roster, runtime, slow } = feed
   const { scheduler } = runtime
   return timer(0, REQUEST_PERIOD_MS, scheduler).pipe(
     exhaustMap(() => {
@@ -168,23 +200,143 @@ function requestedBatches(feed: Feed): Observable<Batch> {
       // What is history and what is not yet over, only the venue's clock can tell; its first book does.
       if (intake.clockOffsetMs === null) return EMPTY
       const task = backfill.next(nowMs, roster.dayNotionalUsd)
-      return task === undefined ? audit(feed) : history(task, feed)
+      if (task !== undefined) {
+        slow.wait(nowMs)
+        return history(task, feed)
+      }
+      return audit(feed) ?? account(feed) ?? slowRequest(feed)
     }),
   )
 }
 
 /** While nothing is missing: one coin's closed bars, to be compared with what was folded of them. */
-function audit(feed: Feed): Observable<Batch> {
+function audit(feed: Feed): Observable<Batch> | null {
   const { audits, auditOf, backfill, runtime } = feed
   const coin = audits.next(backfill.acknowledged, runtime.scheduler.now())
   const request = coin === undefined ? null : (auditOf?.(coin) ?? null)
-  if (coin === undefined || request === null) return EMPTY
+  if (coin === undefined || request === null) return null
   return bars(coin, request, feed, () => backfill.acknowledged.includes(coin)).pipe(
     catchError((cause: unknown) => {
       noteFailure('candleSnapshot', cause, feed)
       return EMPTY
     }),
   )
+}
+
+/** Our own history of every coin that trades, the most traded first. */
+function memories({ intake, recall, roster, runtime, slow }: Feed): Observable<Batch> {
+  const { scheduler } = runtime
+  const read = (coin: string, series: Memory['series']): Batch => {
+    const nowMs = scheduler.now()
+    const memory = recall?.(coin, series, nowMs) ?? null
+    if (memory === null) return []
+    if (memory.series === 'fundings') slow.told.remembered(coin, memory.rows)
+    return intake.remembered(memory, nowMs)
+  }
+  const readings = (recall === undefined ? [] : roster.followed).flatMap((coin) =>
+    memorySeries.map((series) =>
+      timer(RECALL_PERIOD_MS, scheduler).pipe(map(() => read(coin, series))),
+    ),
+  )
+  const ended = defer(() => {
+    slow.recalled()
+    return EMPTY
+  })
+  return concat(...readings, ended).pipe(filter((batch) => batch.length > 0))
+}
+
+/** What every coin needs and none needs soon. */
+function slowRequest(feed: Feed): Observable<Batch> {
+  const { backfill, hourlyOf = () => null, intake, roster, runtime, slow } = feed
+  const { scheduler } = runtime
+  const view = () => {
+    const nowMs = scheduler.now()
+    return { nowMs, venueMs: intake.venueMs(nowMs), hourlyOf }
+  }
+  const { dayNotionalUsd } = roster
+  const task = slow.next({ ...view(), coins: backfill.acknowledged, dayNotionalUsd })
+  if (task === undefined) return EMPTY
+  // The engine takes a batch in as it is published, so by then it tells what it still lacks.
+  const judgement = defer(() => {
+    slow.answered(task, view(), runtime.random())
+    return EMPTY
+  })
+  return concat(slowReply(task, feed), judgement).pipe(
+    catchError((cause: unknown) => {
+      noteFailure(task.request, cause, feed)
+      slow.failed(task, scheduler.now(), runtime.random())
+      return EMPTY
+    }),
+    filter((batch) => batch.length > 0),
+  )
+}
+
+function slowReply(task: SlowTask, feed: Feed): Observable<Batch> {
+  const { info, intake, runtime, slow } = feed
+  const nowMs = () => runtime.scheduler.now()
+  switch (task.request) {
+    case 'predictedFundings':
+      return info
+        .ask(() => ({ type: task.request }))
+        .pipe(map((reply) => accepted(intake.predictions(reply, nowMs())).batch))
+    case 'fundingHistory': {
+      const { coin, fromMs } = task
+      return info
+        .ask(() => ({ type: task.request, coin, startTime: fromMs }))
+        .pipe(
+          map((reply) => {
+            info.debit(fundingsWeight(reply.body.split('"time":').length - 1))
+            const { batch, rows } = accepted(intake.fundings({ coin, fromMs, ...reply }, nowMs()))
+            slow.told.answered(coin, fromMs, rows)
+            return batch
+          }),
+        )
+    }
+    case 'candleSnapshot': {
+      const { coin, fromMs } = task
+      return info
+        .ask((askedMs) => candlesRequest(coin, '1h', fromMs, intake.venueMs(askedMs)))
+        .pipe(
+          map((reply) => {
+            info.debit(candlesWeight(reply.body.split('"t":').length - 1))
+            return accepted(intake.hours({ coin, fromMs, ...reply }, nowMs())).batch
+          }),
+        )
+    }
+    default:
+      return task satisfies never
+  }
+}
+
+function noteTrades(batch: Batch, { runtime, traders }: Feed): void {
+  const nowMs = runtime.scheduler.now()
+  for (const event of batch) if (event.kind === 'trade') traders.note(event, nowMs)
+}
+
+/** While nothing is missing: what the account that is due holds; null while none is. */
+function account(feed: Feed): Observable<Batch> | null {
+  const { accounts, info, intake, runtime, traders } = feed
+  const { scheduler, random } = runtime
+  const user = accounts.next((count) => traders.top(count), scheduler.now())
+  if (user === undefined) return null
+  const request = 'clearinghouseState'
+  return info
+    .ask(() => ({ type: request, user }), ACCOUNT_WEIGHT)
+    .pipe(
+      map(({ body, askedMs }) => {
+        const nowMs = scheduler.now()
+        const arrival = { account: user, askedMs, body }
+        const { batch, positions } = accepted(intake.account(arrival, nowMs))
+        accounts.answered(user, heldUsd(positions), nowMs)
+        return batch
+      }),
+      filter((batch) => batch.length > 0),
+      catchError((cause: unknown) => {
+        accounts.failed(scheduler.now(), random())
+        noteFailure(request, cause, feed)
+        return EMPTY
+      }),
+    )
 }
 
 function nextUniverse(dex: string, feed: Feed): Observable<Batch> {
@@ -275,11 +427,9 @@ function bars(
 ): Observable<Batch> {
   const { info, intake, runtime } = feed
   const { timeframe, fromMs } = request
-  const exchange = info.ask((askedMs) => ({
-    type: 'candleSnapshot',
-    // By the venue's clock: what it holds of later than this is not asked, and not taken for missing.
-    req: { coin, interval: timeframe, startTime: fromMs, endTime: intake.venueMs(askedMs) },
-  }))
+  const exchange = info.ask((askedMs) =>
+    candlesRequest(coin, timeframe, fromMs, intake.venueMs(askedMs)),
+  )
   return exchange.pipe(
     map(({ body, askedMs }) => {
       // Paid for, whether or not it is still of use.
@@ -292,6 +442,11 @@ function bars(
   )
 }
 
+/** Until then by the venue's clock: what it holds of later is not asked, and not taken for missing. */
+function candlesRequest(coin: string, interval: Timeframe, startTime: number, endTime: number) {
+  return { type: 'candleSnapshot', req: { coin, interval, startTime, endTime } } as const
+}
+
 /** The venue's own dex is the one without a name. */
 function named(dex: string): { readonly dex?: string } {
   return dex === MAIN_DEX ? {} : { dex }
@@ -300,7 +455,7 @@ function named(dex: string): { readonly dex?: string } {
 /** @returns the events to publish; none when the universe is the one that we have. */
 function universe(
   arrival: Parameters<Intake['universeReply']>[0],
-  { backfill, intake, quarantine, roster, runtime }: Feed,
+  { backfill, intake, quarantine, roster, runtime, slow }: Feed,
 ): Batch {
   const { batch, isNew } = accepted(intake.universeReply(arrival, runtime.scheduler.now()))
   roster.note(batch)
@@ -308,6 +463,7 @@ function universe(
   roster.setUniverse(intake.universe)
   backfill.keep((coin) => roster.follows(coin))
   quarantine.keep((coin) => roster.follows(coin))
+  slow.keep((coin) => roster.follows(coin))
   return batch
 }
 

@@ -8,7 +8,9 @@ import { WeightBudget } from './weight-budget.ts'
 
 type InfoRequest =
   | { readonly type: 'meta' | 'metaAndAssetCtxs'; readonly dex?: string }
-  | { readonly type: 'perpDexs' }
+  | { readonly type: 'perpDexs' | 'predictedFundings' }
+  | { readonly type: 'fundingHistory'; readonly coin: string; readonly startTime: number }
+  | { readonly type: 'clearinghouseState'; readonly user: string }
   | {
       readonly type: 'candleSnapshot'
       readonly req: {
@@ -22,7 +24,7 @@ type InfoRequest =
 /** `askedMs` is when the request left: what the body says of later is not yet the last word. */
 type InfoReply = { readonly body: string; readonly askedMs: number }
 
-/** Of every request that we make, before the part that depends on the rows of the reply. */
+/** Of most requests that we make, before the part that depends on the rows of the reply. */
 const REQUEST_WEIGHT = 20
 /** The whole exchange, however slowly the venue sends. */
 const REPLY_MS_MAX = 30_000
@@ -51,7 +53,7 @@ export class InfoClient {
    * Waits for its turn in the budget, then emits the reply or fails with an OperatingError.
    * @param requestAt makes the request once it is its turn, which can be minutes later
    */
-  ask(requestAt: (askedMs: number) => InfoRequest): Observable<InfoReply> {
+  ask(requestAt: (askedMs: number) => InfoRequest, weight = REQUEST_WEIGHT): Observable<InfoReply> {
     const { scheduler, post } = this.#runtime
     const exchange = defer(() => {
       const askedMs = scheduler.now()
@@ -63,7 +65,7 @@ export class InfoClient {
       )
     })
     return concat(
-      admission((nowMs) => this.#budget.take(REQUEST_WEIGHT, nowMs), scheduler),
+      admission((nowMs) => this.#budget.take(weight, nowMs), scheduler),
       exchange,
     )
   }

@@ -5,13 +5,19 @@ import type {
   SilenceEvent,
   TradeEvent,
 } from '../../../domain/event.ts'
+import type { FundingRow, Memory } from '../../../domain/history.ts'
 import type { Listing } from '../../../domain/listing.ts'
+import { timeframeMs } from '../../../domain/timeframe.ts'
+import { AccountBook } from './account-book.ts'
+import type { Position } from './account-state.ts'
+import { decodeAccountState } from './account-state.ts'
 import type { Arrival } from './arrival.ts'
 import { decodeCandleSnapshot } from './bars.ts'
 import type { Silence } from './coin-watch.ts'
 import { CoinWatch } from './coin-watch.ts'
 import type { Frame } from './decode.ts'
 import { FrameDecoder } from './decode.ts'
+import { decodeFundingHistory, decodePredictedFundings } from './fundings.ts'
 import type { OnNotice } from './notice.ts'
 import { TradeMemory } from './recent-trades.ts'
 import type { Universe } from './universe.ts'
@@ -43,8 +49,17 @@ const NOBODY: readonly Silence[] = []
 
 /** Further apart, and one of the two clocks is wrong; what the way takes is included. */
 const CLOCK_OFFSET_MS_MAX = 5_000
+/** A frame of trades that happened longer ago is the replay that follows a subscription. */
+const NEWS_AGE_MS_MAX = 3_000
+/** So many frames of the future, and our clock is behind ... */
+const UNTIMELY_MAX = 20
+/** ... by no more than this, or they mean nothing. */
+const CLOCK_BEHIND_MS_MAX = 24 * 3_600_000
 /** Below this an instant of ours is as good as one of the venue's. */
 const CLOCK_OFFSET_MS_USUAL = 2_000
+
+/** How long after its end the venue may still change a bar. */
+const CLOSED_AFTER_MS = 3_000
 
 /**
  * Arrivals in, events out: the part of the feed that is a plain function of what arrived and when.
@@ -59,10 +74,13 @@ export class Intake {
   readonly #trades = new TradeMemory()
   readonly #clock = new VenueClock()
   readonly #watch = new CoinWatch()
+  readonly #accounts = new AccountBook()
   readonly #universes = new Map<string, Universe>()
   /** Sockets that hear the venue. */
   readonly #up = new Set<number>()
   #isClockOff = false
+  /** Frames that told of the future, as our clock has it. */
+  #untimely = 0
   /** By how much the last frame with a time of its own was held up, per socket. */
   readonly #delaysMs = new Map<number, number>()
   /** Coins whose next frame of trades is the replay that follows a subscription. */
@@ -104,6 +122,24 @@ export class Intake {
         const taken = this.history(arrival, nowMs)
         return 'batch' in taken ? taken.batch : []
       }
+      case 'hours': {
+        const taken = this.hours(arrival, nowMs)
+        return 'batch' in taken ? taken.batch : []
+      }
+      case 'fundings': {
+        const taken = this.fundings(arrival, nowMs)
+        return 'batch' in taken ? taken.batch : []
+      }
+      case 'predictions': {
+        const taken = this.predictions(arrival, nowMs)
+        return 'batch' in taken ? taken.batch : []
+      }
+      case 'account': {
+        const taken = this.account(arrival, nowMs)
+        return 'batch' in taken ? taken.batch : []
+      }
+      case 'remembered':
+        return this.remembered(arrival.memory, nowMs)
       default:
         return arrival satisfies never
     }
@@ -111,14 +147,16 @@ export class Intake {
 
   frame(socket: number, text: string, nowMs: number): Heard {
     this.#onArrival?.({ kind: 'frame', socket, text }, nowMs)
-    const frame = this.#decoder.decode(text, nowMs)
+    const frame = this.#decoder.decode(text, this.#latestMs(nowMs))
     let batch: Batch = []
     let recovered = NOBODY
     if (frame.kind === 'events') {
       this.#noteDrops(frame.drops)
+      if (frame.drops.includes('bad_time')) this.#untimely += 1
       const isReplay = this.#isReplay(frame.events)
-      if (!isReplay) recovered = this.#watch.heard(frame.events, nowMs)
       batch = this.#stamped(socket, this.#admitted(frame.events, isReplay), nowMs)
+      if (!isReplay || this.#isNews(frame.events, nowMs))
+        recovered = this.#watch.heard(frame.events, nowMs, this.#delaysMs.get(socket))
       if (recovered.length > 0)
         batch = [...silences(recovered, 'heard', this.#stamp(nowMs)), ...batch]
     } else if (frame.kind === 'acknowledged') {
@@ -183,7 +221,7 @@ export class Intake {
   ): { readonly batch: Batch } | Rejected {
     const { coin, timeframe, fromMs, askedMs, body } = arrival
     this.#onArrival?.({ kind: 'history', coin, timeframe, fromMs, askedMs, body }, nowMs)
-    const reply = decodeCandleSnapshot(body, { coin, timeframe, fromMs }, nowMs)
+    const reply = decodeCandleSnapshot(body, { coin, timeframe, fromMs }, this.#latestMs(nowMs))
     if (reply.kind === 'rejected') return reply
     this.#noteDrops(reply.drops)
     // What it says is as of the question, however long the answer took.
@@ -192,12 +230,91 @@ export class Intake {
     return { batch: [{ kind: 'history', coin, timeframe, bars, ...times }] }
   }
 
+  /** 1h bars that were closed when they were asked. */
+  hours(
+    arrival: Omit<ArrivalOf<'hours'>, 'kind'>,
+    nowMs: number,
+  ): { readonly batch: Batch } | Rejected {
+    const { coin, fromMs, askedMs, body } = arrival
+    this.#onArrival?.({ kind: 'hours', coin, fromMs, askedMs, body }, nowMs)
+    const latestMs = this.#latestMs(nowMs)
+    const reply = decodeCandleSnapshot(body, { coin, timeframe: '1h', fromMs }, latestMs)
+    if (reply.kind === 'rejected') return reply
+    this.#noteDrops(reply.drops)
+    const times = this.#stamp(askedMs)
+    const closedMs = times.timeExchangeMs - CLOSED_AFTER_MS - timeframeMs['1h']
+    const bars = reply.bars.filter(({ openTimeMs }) => openTimeMs <= closedMs)
+    return { batch: bars.length === 0 ? [] : [{ kind: 'hourly-history', coin, bars, ...times }] }
+  }
+
+  fundings(
+    arrival: Omit<ArrivalOf<'fundings'>, 'kind'>,
+    nowMs: number,
+  ): { readonly batch: Batch; readonly rows: readonly FundingRow[] } | Rejected {
+    const { coin, fromMs, askedMs, body } = arrival
+    this.#onArrival?.({ kind: 'fundings', coin, fromMs, askedMs, body }, nowMs)
+    const reply = decodeFundingHistory(body, { coin, fromMs }, nowMs)
+    if (reply.kind === 'rejected') return reply
+    this.#noteDrops(reply.drops)
+    const { rows } = reply
+    const event = { kind: 'funding-history', coin, rows, ...this.#stamp(askedMs) } as const
+    return { batch: rows.length === 0 ? [] : [event], rows }
+  }
+
+  predictions(
+    arrival: Omit<ArrivalOf<'predictions'>, 'kind'>,
+    nowMs: number,
+  ): { readonly batch: Batch } | Rejected {
+    const { askedMs, body } = arrival
+    this.#onArrival?.({ kind: 'predictions', askedMs, body }, nowMs)
+    const listed = new Set(this.universe.map((listing) => listing?.coin))
+    const times = this.#stamp(askedMs)
+    const isListed = (coin: string) => listed.has(coin)
+    const reply = decodePredictedFundings(body, isListed, times.timeExchangeMs)
+    if (reply.kind === 'rejected') return reply
+    this.#noteDrops(reply.drops)
+    return { batch: reply.coins.map((row) => ({ kind: 'venue-fundings', ...row, ...times })) }
+  }
+
+  /** What one account holds, and what it holds no more. */
+  account(
+    arrival: Omit<ArrivalOf<'account'>, 'kind'>,
+    nowMs: number,
+  ): { readonly batch: Batch; readonly positions: readonly Position[] } | Rejected {
+    const { account, askedMs, body } = arrival
+    this.#onArrival?.({ kind: 'account', account, askedMs, body }, nowMs)
+    const listed = new Set(this.universe.flatMap((listing) => listing?.coin ?? []))
+    const reply = decodeAccountState(body, listed)
+    if (reply.kind === 'rejected') return reply
+    this.#noteDrops(reply.drops)
+    const batch = this.#accounts.take(account, reply, this.#stamp(askedMs))
+    return { batch, positions: reply.positions }
+  }
+
+  remembered(memory: Memory, nowMs: number): Batch {
+    this.#onArrival?.({ kind: 'remembered', memory }, nowMs)
+    const { coin } = memory
+    const times = this.#stamp(nowMs)
+    const isRemembered = true
+    switch (memory.series) {
+      case 'fundings':
+        return [{ kind: 'funding-history', coin, rows: memory.rows, isRemembered, ...times }]
+      case 'hours':
+        return [{ kind: 'hourly-history', coin, bars: memory.rows, isRemembered, ...times }]
+      case 'quarters':
+      case 'minutes':
+        return [{ kind: 'sample-history', coin, samples: memory.rows, ...times }]
+      default:
+        return memory satisfies never
+    }
+  }
+
   /** Called every second. */
   tick(nowMs: number): { readonly batch: Batch; readonly silent: readonly Silence[] } {
     this.#onArrival?.({ kind: 'tick' }, nowMs)
-    const jumpMs = this.#clock.tick(nowMs)
-    // What waits to be read was sent before the jump; how long before, the next book will tell.
-    if (jumpMs > 0) for (const socket of this.#up) this.#delaysMs.set(socket, jumpMs)
+    const pauseMs = this.#clock.tick(nowMs)
+    // What waits to be read was sent during the pause; when, the next book will tell.
+    if (pauseMs > 0) for (const socket of this.#up) this.#delaysMs.set(socket, pauseMs)
     const silent = this.#watch.tick(nowMs)
     const events: MarketEvent[] = [...silences(silent, 'silent', this.#stamp(nowMs))]
     const isClockOff = Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_MAX
@@ -219,6 +336,17 @@ export class Intake {
       : status('up', 'connected', [], this.#stamp(nowMs))
   }
 
+  /**
+   * By our clock or the venue's, whichever is ahead: what is told of later than that cannot be. Where
+   * the venue insists on it before its clock is known, it is ours that is behind.
+   */
+  #latestMs(nowMs: number): number {
+    const { offsetMs } = this.#clock
+    if (offsetMs === null)
+      return this.#untimely < UNTIMELY_MAX ? nowMs : nowMs + CLOCK_BEHIND_MS_MAX
+    return offsetMs < -CLOCK_OFFSET_MS_USUAL ? this.venueMs(nowMs) : nowMs
+  }
+
   #noteDrops(drops: readonly DropReason[]): void {
     for (const reason of drops) this.#onNotice({ kind: 'value-dropped', reason })
   }
@@ -233,6 +361,12 @@ export class Intake {
   #isReplay(events: Batch): boolean {
     const [first] = events
     return first?.kind === 'trade' && this.#replayed.delete(first.coin)
+  }
+
+  /** Where the replay itself was lost, the first frame of trades is of the present. */
+  #isNews(trades: Batch, nowMs: number): boolean {
+    const oldestMs = Math.min(...trades.map(({ timeExchangeMs }) => timeExchangeMs))
+    return this.venueMs(nowMs) - oldestMs <= NEWS_AGE_MS_MAX
   }
 
   /** Trades that were delivered before are left out; a frame holds one kind of event. */
@@ -266,7 +400,7 @@ export class Intake {
     }
     const delayMs = this.#delaysMs.get(socket) ?? 0
     const isAhead = Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_USUAL
-    if (delayMs === 0 && !isAhead) return events
+    if (delayMs === 0 && !isAhead && first.timeReceivedMs === nowMs) return events
     const timeReceivedMs = nowMs - delayMs
     const latestMs = this.venueMs(timeReceivedMs)
     return events.map((event) => ({

@@ -103,6 +103,44 @@ describe('the quick way to read a frame', () => {
   })
 })
 
+describe('the accounts of a trade', () => {
+  const buyer = `0x${'0123456789'.repeat(4)}`
+  const seller = `0x${'abcdef'.repeat(6)}abcd`
+
+  test('both ways name them, in lower case', () => {
+    const text = tradeWith(JSON.stringify([buyer, seller]))
+    expect(readQuickly(text, coins, NOW_MS)).toMatchObject([{ buyer, seller }])
+    expect(eventsOf(decoder.decodeSlowly(text, NOW_MS))).toMatchObject([{ buyer, seller }])
+    const shouted = tradeWith(JSON.stringify([buyer, seller.toUpperCase().replace('0X', '0x')]))
+    expect(eventsOf(decoder.decode(shouted, NOW_MS))).toMatchObject([{ buyer, seller }])
+  })
+
+  test.each([
+    ['absent', undefined],
+    ['null', 'null'],
+    ['empty', '[]'],
+    ['one alone', JSON.stringify([buyer])],
+    ['too short', JSON.stringify([buyer, '0x1'])],
+    ['too long', JSON.stringify([buyer, `${seller}0`])],
+    ['no hexadecimal', JSON.stringify([buyer, `0x${'g'.repeat(40)}`])],
+    ['without 0x', JSON.stringify([buyer, `00${'a'.repeat(40)}`])],
+    ['numbers', '[1,2]'],
+    ['nested', JSON.stringify([[buyer, seller]])],
+    ['no array', JSON.stringify(buyer)],
+  ])('a trade counts without them: %s', (_, users) => {
+    const frame = decoder.decode(tradeWith(users), NOW_MS)
+    expect(frame).toMatchObject({ events: [{ kind: 'trade', sizeBase: 3 }], drops: [] })
+    const [trade] = frame.kind === 'events' ? frame.events : []
+    expect(trade).not.toHaveProperty('buyer')
+    expect(trade).not.toHaveProperty('seller')
+  })
+})
+
+function tradeWith(users: string | undefined): string {
+  const rest = users === undefined ? '' : `,"users":${users}`
+  return `{"channel":"trades","data":[{"coin":"BTC","side":"B","px":"2","sz":"3","time":${NOW_MS},"tid":1${rest}}]}`
+}
+
 function bookWith(price: string): string {
   return `{"channel":"l2Book","data":{"coin":"BTC","time":${NOW_MS},"levels":[[{"px":"${price}","sz":"1","n":1}],[]]}}`
 }

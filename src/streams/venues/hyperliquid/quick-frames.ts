@@ -39,12 +39,18 @@ const RIGHT_BRACKET = 0x5d
 const LEFT_BRACE = 0x7b
 const RIGHT_BRACE = 0x7d
 const SPACE = 0x20
+const SMALL_A = 0x61
+const SMALL_F = 0x66
 
 /** Digits that a double holds exactly: of more, only `Number` knows the nearest. */
 const EXACT_DIGITS = 15
 const POWERS_OF_TEN = Array.from({ length: EXACT_DIGITS + 1 }, (_, exponent) => 10 ** exponent)
 const LEVELS_PER_SIDE_MAX = 100
+/** `0x` and forty digits. */
+const ADDRESS_LENGTH = 42
 const DEPTH_MAX = 4
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
 
 function readTrades(
   reader: Reader,
@@ -72,6 +78,8 @@ function readTrade(
   let sizeBase = Number.NaN
   let timeExchangeMs = Number.NaN
   let tradeId = Number.NaN
+  let buyer = ''
+  let seller = ''
   do {
     switch (reader.name()) {
       case 'coin':
@@ -92,6 +100,13 @@ function readTrade(
       case 'tid':
         tradeId = reader.integer()
         break
+      case 'users':
+        if (!reader.skip(LEFT_BRACKET)) return null
+        buyer = reader.address()
+        if (!reader.skip(COMMA)) return null
+        seller = reader.address()
+        if (!reader.skip(RIGHT_BRACKET)) return null
+        break
       case '':
         return null
       default:
@@ -107,7 +122,7 @@ function readTrade(
     tradeId >= 0 &&
     timeMs(timeExchangeMs, timeReceivedMs) !== undefined
   if (!isWhole) return null
-  return {
+  const trade: Writable<TradeEvent> = {
     kind: 'trade',
     coin,
     timeExchangeMs,
@@ -117,6 +132,12 @@ function readTrade(
     price,
     sizeBase,
   }
+  // Not spread: that makes the whole frame six times as dear.
+  if (buyer !== '') {
+    trade.buyer = buyer
+    trade.seller = seller
+  }
+  return trade
 }
 
 function readCandle(
@@ -257,6 +278,15 @@ function readSide(reader: Reader, direction: 1 | -1): readonly BookLevel[] | nul
   return reader.skip(RIGHT_BRACKET) ? side : null
 }
 
+function isLowerHex(text: string, from: number, to: number): boolean {
+  for (let at = from; at < to; at += 1) {
+    const code = text.charCodeAt(at)
+    const isDigit = code >= ZERO && code <= NINE
+    if (!isDigit && !(code >= SMALL_A && code <= SMALL_F)) return false
+  }
+  return true
+}
+
 function isPrice(value: number): boolean {
   return value > 0 && value <= PRICE_MAX
 }
@@ -310,6 +340,20 @@ class Reader {
   string(): string {
     const from = this.#at + 1
     return this.#skipString() ? this.#text.slice(from, this.#at - 1) : ''
+  }
+
+  /** A string that holds an address, in lower case. */
+  address(): string {
+    const text = this.#text
+    const from = this.#at + 1
+    const to = from + ADDRESS_LENGTH
+    const isFramed = this.skip(QUOTE) && text.charCodeAt(to) === QUOTE
+    if (!isFramed || !text.startsWith('0x', from) || !isLowerHex(text, from + 2, to)) {
+      this.#lose()
+      return ''
+    }
+    this.#at = to + 1
+    return text.slice(from, to)
   }
 
   /** A string that holds a plain decimal, at most as long as a double is exact. */

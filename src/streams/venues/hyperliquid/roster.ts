@@ -92,6 +92,11 @@ export class Roster {
     this.#version += 1
   }
 
+  /** The most traded first, as they were when they came. */
+  get followed(): readonly string[] {
+    return [...this.#followed.keys()]
+  }
+
   follows(coin: string): boolean {
     return this.#followed.has(coin)
   }

@@ -1,9 +1,9 @@
 import type { ContextEvent } from '../../../domain/event.ts'
-import type { Listing } from '../../../domain/listing.ts'
-import { LISTINGS_MAX } from '../../../domain/listing.ts'
+import type { Listing, MarginTier } from '../../../domain/listing.ts'
+import { LISTINGS_MAX, singleMarginTier } from '../../../domain/listing.ts'
 import { decodeContext } from './contexts.ts'
 import type { DropReason, Rejected, Wire } from './wire.ts'
-import { integerBetween, isWire, rejected } from './wire.ts'
+import { amount, integerBetween, isWire, rejected } from './wire.ts'
 
 /**
  * The perpetuals of one dex in the venue's order, which contexts are joined by. null holds the place of
@@ -25,6 +25,8 @@ export type MetaAndContextsReply = Omit<MetaReply, 'kind'> & {
 const COIN_LENGTH_MAX = 32
 const SIZE_DECIMALS_MAX = 12
 const LEVERAGE_MAX = 1_000
+const MARGIN_TABLES_MAX = 1_024
+const MARGIN_TIERS_MAX = 16
 
 /** The venue's own dex, whose perpetuals carry bare names; those of others are called `dex:COIN`. */
 export const MAIN_DEX = ''
@@ -82,13 +84,14 @@ export function joinContexts(
   return contexts
 }
 
-function readMeta({ universe: rows }: Wire, dex: string): MetaReply | Rejected {
+function readMeta({ universe: rows, marginTables }: Wire, dex: string): MetaReply | Rejected {
   if (!Array.isArray(rows) || rows.length === 0) return rejected('bad_shape')
   if (rows.length > LISTINGS_MAX) return rejected('universe_length')
   const drops: DropReason[] = []
+  const tables = readMarginTables(marginTables, drops)
   const seen = new Set<string>()
   const universe = rows.map((row) => {
-    const listing = readListing(row, dex)
+    const listing = readListing(row, dex, tables)
     if (listing === null || seen.has(listing.coin)) {
       drops.push('bad_listing')
       return null
@@ -99,7 +102,7 @@ function readMeta({ universe: rows }: Wire, dex: string): MetaReply | Rejected {
   return seen.size === 0 ? rejected('bad_shape') : { kind: 'meta', universe, drops }
 }
 
-function readListing(row: unknown, dex: string): Listing | null {
+function readListing(row: unknown, dex: string, tables: MarginTables): Listing | null {
   if (!isWire(row)) return null
   const { name: coin } = row
   const sizeDecimals = integerBetween(row.szDecimals, 0, SIZE_DECIMALS_MAX)
@@ -107,7 +110,45 @@ function readListing(row: unknown, dex: string): Listing | null {
   if (typeof coin !== 'string' || coin === '' || coin.length > COIN_LENGTH_MAX) return null
   if (!isPerpetualName(coin, dex) || sizeDecimals === undefined || maxLeverage === undefined)
     return null
-  return { coin, sizeDecimals, maxLeverage, isDelisted: row.isDelisted === true }
+  const table = tables.get(row.marginTableId)
+  // A table that allows another leverage than the row does is not this coin's.
+  const marginTiers =
+    table?.[0]?.maxLeverage === maxLeverage ? table : singleMarginTier(maxLeverage)
+  return { coin, sizeDecimals, maxLeverage, marginTiers, isDelisted: row.isDelisted === true }
+}
+
+/** By the id that rows name them by. Tables with a single tier are implied and stand nowhere. */
+type MarginTables = ReadonlyMap<unknown, readonly MarginTier[]>
+
+function readMarginTables(rows: unknown, drops: DropReason[]): MarginTables {
+  const tables = new Map<unknown, readonly MarginTier[]>()
+  if (!Array.isArray(rows)) return tables
+  for (const row of rows.slice(0, MARGIN_TABLES_MAX)) {
+    const tiers = Array.isArray(row) && isWire(row[1]) ? readMarginTiers(row[1]) : null
+    if (tiers === null) drops.push('bad_margin_table')
+    else tables.set(row[0], tiers)
+  }
+  return tables
+}
+
+/** null unless lower bounds rise from 0 and leverage falls. */
+function readMarginTiers({ marginTiers: rows }: Wire): readonly MarginTier[] | null {
+  if (!Array.isArray(rows) || rows.length === 0 || rows.length > MARGIN_TIERS_MAX) return null
+  const tiers: MarginTier[] = []
+  for (const row of rows) {
+    if (!isWire(row)) return null
+    const lowerBoundUsd = amount(row.lowerBound)
+    const maxLeverage = integerBetween(row.maxLeverage, 1, LEVERAGE_MAX)
+    if (lowerBoundUsd === undefined || maxLeverage === undefined) return null
+    const before = tiers.at(-1)
+    const isNext =
+      before === undefined
+        ? lowerBoundUsd === 0
+        : lowerBoundUsd > before.lowerBoundUsd && maxLeverage < before.maxLeverage
+    if (!isNext) return null
+    tiers.push({ lowerBoundUsd, maxLeverage })
+  }
+  return tiers
 }
 
 function parse(body: string): unknown {

@@ -55,26 +55,16 @@ describe('the venue clock', () => {
     expect(Math.max(...later)).toBe(0)
   })
 
-  test('a clock that was put forward shows everything too old for ten seconds, never too young', () => {
+  test('a clock of the venue that was put forward is followed at once', () => {
     const clock = new VenueClock()
     hear(clock, seconds([300, 300, 300]))
-    const jumped = seconds(
-      Array.from({ length: 30 }, () => 3_600_300),
-      START_MS + 3_603_000,
+    const delays = hear(
+      clock,
+      seconds(
+        Array.from({ length: 1_500 }, (_, second) => (second === 1_000 ? 9_000 : 300) - 60_000),
+        START_MS + 3_000,
+      ),
     )
-    const delays = hear(clock, jumped)
-    expect(delays.slice(0, 10).every((delayMs) => delayMs === 3_600_000)).toBe(true)
-    expect(delays.slice(11).every((delayMs) => delayMs === 0)).toBe(true)
-  })
-
-  test('a clock that was put back is followed at once', () => {
-    const clock = new VenueClock()
-    hear(clock, seconds([300, 300, 300]))
-    const back = seconds(
-      Array.from({ length: 5_000 }, (_, second) => (second === 4_000 ? 9_000 : 300) - 3_600_000),
-      START_MS - 3_597_000,
-    )
-    const delays = hear(clock, back)
     expect(delays.filter((delayMs) => delayMs > 0)).toEqual([8_700])
   })
 
@@ -104,20 +94,13 @@ describe('the venue clock', () => {
     }
   })
 
-  test('an instant of ours is told by the clock of the venue, also right after a jump', () => {
+  test('an instant of ours is told by the clock of the venue, also right after a pause', () => {
     const clock = new VenueClock()
     hear(clock, seconds([300, 300, 300]))
     expect(clock.venueMs(START_MS + 3_000)).toBe(START_MS + 2_700)
     clock.tick(START_MS + 603_000)
-    expect(clock.venueMs(START_MS + 603_000)).toBe(START_MS + 2_700)
-    hear(
-      clock,
-      seconds(
-        Array.from({ length: 15 }, () => 600_300),
-        START_MS + 604_000,
-      ),
-    )
-    expect(clock.venueMs(START_MS + 620_000)).toBe(START_MS + 19_700)
+    expect(clock.delayMs(0, 600_300, START_MS + 603_005)).toBe(600_000)
+    expect(clock.venueMs(START_MS + 603_010)).toBe(START_MS + 602_710)
   })
 
   test('one broken figure makes nothing old', () => {

@@ -7,10 +7,10 @@ const PLAUSIBLE_LAG_MS = 120_000
 const IMPLAUSIBLE_IN_A_ROW_MAX = 50
 /** A pong that comes so soon was not held up, nor was anything before it. */
 const PROMPT_PONG_MS_MAX = 1_000
-/** A second that took longer than this, or went back, was a jump of the clock or a pause of ours. */
-const JUMP_MS = 2_000
+/** A second that took longer than this was a pause of ours: our clock runs evenly. */
+const PAUSE_MS = 2_000
 const TICK_MS = 1_000
-/** What was held up by a pause has been read by then; what lags afterwards, the clock accounts for. */
+/** What was held up by a pause has been read by then. */
 const SETTLING_MS = 10_000
 
 type Way = {
@@ -34,7 +34,6 @@ export class VenueClock {
   #smallestLagMs = Number.POSITIVE_INFINITY
   #previousSmallestLagMs = Number.POSITIVE_INFINITY
   #implausible = 0
-  #jumpMs = 0
   #settledAtMs = Number.NEGATIVE_INFINITY
 
   /** Our clock minus the venue's, and the shortest way between; null before any lag was seen. */
@@ -45,8 +44,7 @@ export class VenueClock {
 
   /** An instant of ours by the venue's clock. */
   venueMs(nowMs: number): number {
-    const unsettledMs = nowMs < this.#settledAtMs ? Math.max(0, this.#jumpMs) : 0
-    return nowMs - unsettledMs - (this.offsetMs ?? 0)
+    return nowMs - (this.offsetMs ?? 0)
   }
 
   /**
@@ -54,7 +52,7 @@ export class VenueClock {
    * @returns for how long the frame was held up on the way; 0 for a usual one, null where that cannot be
    */
   delayMs(socket: number, lagMs: number, nowMs: number): number | null {
-    const isSettling = this.#jumpMs !== 0
+    const isSettling = nowMs < this.#settledAtMs
     const isPlausible = Math.abs(lagMs - (this.offsetMs ?? lagMs)) <= PLAUSIBLE_LAG_MS
     this.#implausible = isPlausible ? 0 : this.#implausible + 1
     if (!isPlausible && !isSettling && this.#implausible <= IMPLAUSIBLE_IN_A_ROW_MAX) return null
@@ -85,25 +83,18 @@ export class VenueClock {
     this.#ways.delete(socket)
   }
 
-  /** Called every second. @returns by how much our clock went further than that second. */
+  /** Called every second. @returns for how long we were paused since the last time, or 0. */
   tick(nowMs: number): number {
-    const jumpMs = nowMs - this.#tickedAtMs - TICK_MS
+    const pauseMs = nowMs - this.#tickedAtMs - TICK_MS
     this.#tickedAtMs = nowMs
-    if (!(Math.abs(jumpMs) > JUMP_MS)) return 0
-    this.#jumpMs = jumpMs
+    if (!(pauseMs > PAUSE_MS)) return 0
     this.#settledAtMs = nowMs + SETTLING_MS
     this.#ways.clear()
-    // Of a clock that was put back, all that is known lies in the future.
-    this.#windowStartMs = Math.min(this.#windowStartMs, nowMs)
-    return jumpMs
+    return pauseMs
   }
 
   #learn(lagMs: number, nowMs: number): void {
-    const hasSettled = this.#jumpMs !== 0 && nowMs >= this.#settledAtMs
-    if (hasSettled) {
-      this.#jumpMs = 0
-      this.#startOver(lagMs, nowMs)
-    } else if (!(nowMs - this.#windowStartMs < WINDOW_MS)) {
+    if (!(nowMs - this.#windowStartMs < WINDOW_MS)) {
       this.#previousSmallestLagMs = this.#smallestLagMs
       this.#smallestLagMs = Number.POSITIVE_INFINITY
       this.#windowStartMs = nowMs

@@ -16,12 +16,23 @@ const INITIAL_WEIGHT = 20
 const PAUSE_MS_MIN = 10_000
 const PAUSE_MS_MAX = 60_000
 
+/** What one account's positions cost, whatever it holds; every other request of ours costs more. */
+export const ACCOUNT_WEIGHT = 2
+/** Of what we plan with, for the positions of accounts: 60 of 1,000 a minute, 300 accounts in ten. */
+export const ACCOUNTS_SHARE = 0.06
+
 /** Candles of a reply that cost one further weight. */
 const CANDLES_PER_WEIGHT = 60
+const FUNDINGS_PER_WEIGHT = 20
 
 /** What a reply to `candleSnapshot` costs on top of its request, known only once it has arrived. */
 export function candlesWeight(rows: number): number {
   return Math.floor(rows / CANDLES_PER_WEIGHT)
+}
+
+/** The same of `fundingHistory`. */
+export function fundingsWeight(rows: number): number {
+  return Math.floor(rows / FUNDINGS_PER_WEIGHT)
 }
 
 /**

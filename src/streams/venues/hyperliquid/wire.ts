@@ -2,11 +2,14 @@
 type WireName =
   | ('channel' | 'data' | 'method' | 'subscription' | 'type')
   | ('coin' | 'ctx' | 'ctxs' | 'levels' | 'bbo' | 'time')
-  | ('px' | 'sz' | 'side' | 'tid')
+  | ('px' | 'sz' | 'side' | 'tid' | 'users')
   | ('t' | 's' | 'i' | 'o' | 'h' | 'l' | 'c' | 'v')
   | ('markPx' | 'midPx' | 'oraclePx' | 'premium' | 'impactPxs' | 'funding')
+  | ('fundingRate' | 'nextFundingTime' | 'fundingIntervalHours')
   | ('openInterest' | 'dayNtlVlm' | 'prevDayPx')
   | ('universe' | 'name' | 'szDecimals' | 'maxLeverage' | 'isDelisted')
+  | ('marginTables' | 'marginTableId' | 'marginTiers' | 'lowerBound')
+  | ('assetPositions' | 'position' | 'szi' | 'entryPx' | 'leverage' | 'value' | 'liquidationPx')
 
 /** A JSON object from the venue: whatever it holds is unknown until it was checked. */
 export type Wire = { readonly [name in WireName]?: unknown }
@@ -27,6 +30,7 @@ export type DropReason =
   | 'bad_bar'
   | 'bad_book'
   | 'bad_listing'
+  | 'bad_margin_table'
   | 'unknown_coin'
   | 'unknown_interval'
   | 'other_series'
@@ -37,6 +41,8 @@ export type DropReason =
 export type RejectReason =
   | 'not_json'
   | 'bad_shape'
+  /** Of a series, which is worth nothing with a row left out. */
+  | 'bad_rows'
   | 'bad_compression'
   | 'unknown_channel'
   | 'universe_length'
@@ -63,7 +69,7 @@ const TIME_MS_MIN = Date.UTC(2015, 0)
 const TIME_AHEAD_MS_MAX = 60_000
 
 /** The venue writes decimals as strings, plainly: no exponent, no sign but minus, no blank. */
-function decimal(value: unknown): number | undefined {
+export function decimal(value: unknown): number | undefined {
   return typeof value === 'string' && value.length <= DECIMAL_LENGTH_MAX && DECIMAL.test(value)
     ? Number(value)
     : undefined
@@ -90,6 +96,13 @@ export function size(value: unknown): number | undefined {
 export function fraction(value: unknown, limit: number): number | undefined {
   const number = decimal(value)
   return number !== undefined && Math.abs(number) <= limit ? number : undefined
+}
+
+const ADDRESS = /^0x[0-9a-f]{40}$/i
+
+/** Of an account, in lower case: the venue and its clients write it either way. */
+export function address(value: unknown): string | undefined {
+  return typeof value === 'string' && ADDRESS.test(value) ? value.toLowerCase() : undefined
 }
 
 export function timeMs(value: unknown, timeReceivedMs: number): number | undefined {

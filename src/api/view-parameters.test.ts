@@ -1,0 +1,107 @@
+import { Type } from 'typebox'
+import { describe, expect, test } from 'vitest'
+import { topNParameter, viewParameter } from '../compute/analyses/screener/screener-parameters.ts'
+import type { AnalysisContract } from '../domain/contract.ts'
+import type { Document, View } from '../domain/document.ts'
+import { documentKey, WHOLE_MARKET } from '../domain/document.ts'
+import { gatewayFixture, quotingGate } from './testing/gateway-fixture.ts'
+import { layOut } from './testing/pulse-like.ts'
+
+const scanLike: AnalysisContract = {
+  id: 'screener',
+  offering: 'service_screener',
+  scope: 'market',
+  summary: 'Scan of all coins',
+  priceUsdcAtomic: 60_000n,
+  document: Type.Object({}),
+  defaultView: 'full,50',
+  viewParameters: [viewParameter, topNParameter],
+  inputAgeMsMax: 60_000,
+}
+
+describe('several parameters', () => {
+  test.each([
+    ['/screener', 'full,50'],
+    ['/screener?view=full&top_n=50', 'full,50'],
+    ['/screener?view=Compact&top_n=2', 'compact,2'],
+    ['/screener?lookback=9', 'full,50'],
+  ])('%s selects one view together', async (url, view) => {
+    const response = await gateway().inject(url)
+    expect(response.statusCode).toBe(200)
+    expect(response.json()).toEqual({ view })
+  })
+
+  test.each([
+    ['/screener?view=long', 'view', ['full', 'compact'], 'view is one of full, compact.'],
+    [
+      '/screener?top_n=150',
+      'top_n',
+      ['1..100 with view=full', '1..200 with view=compact'],
+      'top_n is a whole number from 1 to 100, with view=compact to 200.',
+    ],
+    [
+      '/screener?view=full&view=full',
+      'view',
+      ['full', 'compact'],
+      'view may be given once: it is one of full, compact.',
+    ],
+  ])('%s is refused before any quote', async (url, param, allowed, detail) => {
+    const response = await gateway().inject(url)
+    expect(response.statusCode).toBe(400)
+    const body = { code: 'invalid_parameter', param, allowed, detail, charged: false }
+    expect(response.json()).toMatchObject(body)
+  })
+
+  test('a quote names every parameter', async () => {
+    const asked: unknown[] = []
+    const { app } = gatewayFixture({
+      contracts: [scanLike],
+      payment: (paid) => {
+        paid.addHook('onRoute', ({ config }) => {
+          asked.push(config?.x402?.discovery?.queryParams)
+        })
+        return quotingGate(paid)
+      },
+    })
+    await app.ready()
+    expect(asked[0]).toEqual({
+      view: viewParameter.description,
+      top_n: topNParameter.description,
+    })
+  })
+
+  test('too little of the market is known: 503, with how much there is', async () => {
+    const response = await gateway({ kind: 'low-coverage', have: 3, need: 5 }).inject('/screener')
+    expect(response.statusCode).toBe(503)
+    expect(response.json()).toMatchObject({
+      code: 'data_stale',
+      detail: 'Only 3 coins are known well enough; this analysis needs 5.',
+      have: 3,
+      need: 5,
+      retry_after: 5,
+    })
+  })
+})
+
+/** Its answers name their view. */
+function gateway(only?: View) {
+  const { app, clock, tell } = gatewayFixture({ contracts: [scanLike] })
+  const confirmedAtMs = clock.nowMs()
+  const names = ['full,50', 'compact,2']
+  const { bytes, parts } = layOut(names.map((view) => JSON.stringify({ view })))
+  const inputs = [{ name: 'mark', confirmedAtMs, cadenceMs: 5_000, isLoadBearing: true }]
+  const answers = names.map((view, at): [string, View] => [
+    view,
+    only ?? { kind: 'answer', parts: [at], inputs, coveragePct: 100, warnings: [] },
+  ])
+  const document: Document = {
+    key: documentKey('screener', WHOLE_MARKET),
+    version: 1,
+    renderedAtMs: confirmedAtMs,
+    bytes,
+    parts,
+    views: Object.fromEntries(answers),
+  }
+  tell({ kind: 'documents', documents: [document] })
+  return app
+}

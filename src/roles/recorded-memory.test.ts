@@ -1,0 +1,51 @@
+import { fc, test } from '@fast-check/vitest'
+import { expect } from 'vitest'
+import type { Memory } from '../domain/history.ts'
+import { recordedMemory, restoredMemory } from './recorded-memory.ts'
+
+const timeMs = fc.integer({ min: 0, max: 4e12 })
+const number = fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant(-0))
+const optional = fc.option(number)
+const coin = fc.string()
+
+const fundings = fc.record({
+  coin,
+  series: fc.constant('fundings' as const),
+  rows: fc.array(
+    fc.record({ timeMs, rateHourly: number, premium: optional, isSettled: fc.boolean() }),
+  ),
+})
+const hours = fc.record({
+  coin,
+  series: fc.constant('hours' as const),
+  rows: fc.array(
+    fc.record({
+      openTimeMs: timeMs,
+      ...{ open: number, high: number, low: number, close: number, volumeBase: number },
+    }),
+  ),
+})
+const samples = fc.record({
+  coin,
+  series: fc.constantFrom('quarters' as const, 'minutes' as const),
+  rows: fc.array(
+    fc.record({
+      timeMs,
+      ...{ markPrice: number, oraclePrice: number, openInterestBase: number },
+      ...{ dayNotionalUsd: number, fundingRateHourly: number },
+      ...{ premium: optional, spreadBps: optional, impactSpreadBps: optional },
+    }),
+  ),
+})
+
+test.prop([fc.oneof(fundings, hours, samples)])(
+  'a memory comes back bit for bit, through JSON',
+  (drawn) => {
+    const rows = drawn.rows.map((row) =>
+      drawn.series === 'hours' ? row : { coin: drawn.coin, ...row },
+    )
+    const memory = { ...drawn, rows } as unknown as Memory
+    const text = JSON.stringify(recordedMemory(memory))
+    expect(restoredMemory(JSON.parse(text))).toEqual(memory)
+  },
+)

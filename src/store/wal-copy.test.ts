@@ -1,0 +1,139 @@
+import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { FileSync } from './wal-copy.ts'
+import { syncAtOnce, WalCopy } from './wal-copy.ts'
+
+describe('copying a log', () => {
+  let folder: string
+  let path: string
+  let db: Database.Database
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'perpscope-wal-'))
+    path = join(folder, 'file.db')
+    db = new Database(path)
+    db.pragma('locking_mode = EXCLUSIVE')
+    db.pragma('journal_mode = WAL')
+    db.pragma('synchronous = OFF')
+    db.pragma('wal_autocheckpoint = 0')
+    db.exec('CREATE TABLE row (value INTEGER)')
+  })
+
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  test('empties the log, and the file has everything', () => {
+    const copy = new WalCopy(db, path, syncAtOnce)
+    put(1, 2, 3)
+    expect([...copy.run()]).toEqual(['copied', 'copied'])
+    expect(statSync(`${path}-wal`).size).toBe(0)
+    const alone = join(folder, 'alone.db')
+    copyFileSync(path, alone)
+    expect(valuesOf(new Database(alone))).toEqual([1, 2, 3])
+    put(4)
+    copy.close()
+    expect(valuesOf(new Database(path))).toEqual([1, 2, 3, 4])
+  })
+
+  test('brings the log to the disk first, then the file, then the emptied log', () => {
+    const disk = new Disk()
+    const copy = new WalCopy(db, path, disk.sync)
+    put(1)
+    const logBytes = () => statSync(`${path}-wal`).size
+    const fileBytes = () => statSync(path).size
+    const [loggedBytes, beforeBytes] = [logBytes(), fileBytes()]
+    const slices = copy.run()
+    expect(slices.next().value).toBe('waiting')
+    expect(slices.next().value, 'as long as it takes').toBe('waiting')
+    expect([logBytes(), fileBytes()]).toEqual([loggedBytes, beforeBytes])
+    disk.finish()
+    expect(slices.next().value).toBe('copied')
+    expect(logBytes(), 'kept until the file is on the disk').toBe(loggedBytes)
+    expect(fileBytes()).toBeGreaterThan(beforeBytes)
+    expect(slices.next().value).toBe('waiting')
+    disk.finish()
+    expect(slices.next().value).toBe('copied')
+    expect(logBytes()).toBe(0)
+    expect(slices.next().value).toBe('waiting')
+    expect(copy.isUnfinished).toBe(true)
+    disk.finish()
+    expect(slices.next().done).toBe(true)
+    expect(copy.isUnfinished).toBe(false)
+    const [log, file, again] = disk.descriptors
+    expect(again).toBe(log)
+    expect(file).not.toBe(log)
+    copy.close()
+  })
+
+  test('goes on where it was left', () => {
+    const disk = new Disk()
+    const copy = new WalCopy(db, path, disk.sync)
+    put(1)
+    expect(copy.run().next().value).toBe('waiting')
+    disk.finish()
+    expect(copy.run().next().value).toBe('copied')
+    expect(disk.descriptors).toHaveLength(1)
+    copy.close()
+  })
+
+  test('fails with the disk, stays unfinished, and begins anew', () => {
+    const disk = new Disk()
+    const copy = new WalCopy(db, path, disk.sync)
+    put(1)
+    copy.run().next()
+    disk.finish(new Error('EIO'))
+    expect(() => copy.run().next()).toThrow(
+      expect.objectContaining({ code: 'file_not_synced', cause: new Error('EIO') }),
+    )
+    expect(copy.isUnfinished).toBe(true)
+    copy.hurry()
+    expect([...copy.run()]).toEqual(['copied', 'copied'])
+    expect(copy.isUnfinished).toBe(false)
+    copy.close()
+    expect(valuesOf(new Database(path))).toEqual([1])
+  })
+
+  test('keeps the lock of the database', () => {
+    const copy = new WalCopy(db, path, syncAtOnce)
+    put(1)
+    expect([...copy.run()]).toHaveLength(2)
+    const other = new Database(path, { timeout: 0 })
+    expect(() => other.prepare('SELECT * FROM row').all()).toThrow(/locked/)
+    other.close()
+    copy.close()
+  })
+
+  test('closes without having copied, and loses nothing', () => {
+    const copy = new WalCopy(db, path, syncAtOnce)
+    put(1, 2)
+    copy.close()
+    expect(valuesOf(new Database(path))).toEqual([1, 2])
+  })
+
+  function put(...values: number[]): void {
+    for (const value of values) db.prepare('INSERT INTO row VALUES (?)').run(value)
+  }
+})
+
+function valuesOf(db: Database.Database): unknown[] {
+  const values = db.prepare('SELECT value FROM row ORDER BY value').pluck().all()
+  db.close()
+  return values
+}
+
+/** A disk that is ready when the test says so. */
+class Disk {
+  readonly descriptors: number[] = []
+  #done: ((error: Error | null) => void) | null = null
+
+  readonly sync: FileSync = (descriptor, done) => {
+    this.descriptors.push(descriptor)
+    this.#done = done
+  }
+
+  finish(error: Error | null = null): void {
+    this.#done?.(error)
+  }
+}

@@ -1,0 +1,118 @@
+import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
+import type Database from 'better-sqlite3'
+import { OperatingError } from '../domain/errors.ts'
+
+/** Brings what was written to an open file onto the disk, and calls when it is there, or why it is not. */
+export type FileSync = (descriptor: number, done: (error: Error | null) => void) => void
+
+/** Waits for the disk. */
+export const syncAtOnce: FileSync = (descriptor, done) => {
+  try {
+    fdatasyncSync(descriptor)
+    done(null)
+  } catch (cause) {
+    done(cause as Error)
+  }
+}
+
+/** Another thread waits for the disk. */
+export const syncInBackground: FileSync = (descriptor, done) => fdatasync(descriptor, done)
+
+/** `waiting`: nothing was done, the disk is not ready yet. */
+export type CopyStep = 'copied' | 'waiting'
+
+/**
+ * Copies the log of a database (WAL) into its file without holding the caller while the disk works. SQLite
+ * itself is told not to wait (`synchronous = OFF`), so the order that keeps the file whole over a power cut
+ * is kept here: the log is on the disk before the file is touched, the file before the log is emptied, and
+ * the emptied log before anything is added to it. For the last reason nothing may be written meanwhile.
+ */
+export class WalCopy {
+  readonly #db: Database.Database
+  readonly #path: string
+  #sync: FileSync
+  /** Open as long as the database: closing them would drop the locks that SQLite holds on the same file. */
+  #file: number | null = null
+  #log: number | null = null
+  #steps: Generator<CopyStep> | null = null
+  #isUnfinished = false
+
+  constructor(db: Database.Database, path: string, sync: FileSync) {
+    this.#db = db
+    this.#path = path
+    this.#sync = sync
+  }
+
+  /** Begun and not ended well: it has to be run to its end before anything is written. */
+  get isUnfinished(): boolean {
+    return this.#isUnfinished
+  }
+
+  /** Nobody will come back for the next slice: from now on whoever calls waits for the disk. */
+  hurry(): void {
+    this.#sync = syncAtOnce
+    this.#steps = null
+  }
+
+  /**
+   * In slices; goes on where it was left, and begins anew after a failure.
+   * @throws what SQLite throws, and OperatingError for the disk
+   */
+  *run(): Generator<CopyStep> {
+    this.#isUnfinished = true
+    for (let step = this.#step(); step !== null; step = this.#step()) yield step
+    this.#isUnfinished = false
+  }
+
+  #step(): CopyStep | null {
+    this.#steps ??= this.#begin()
+    try {
+      const step = this.#steps.next()
+      if (!step.done) return step.value
+      this.#steps = null
+      return null
+    } catch (cause) {
+      this.#steps = null
+      throw cause
+    }
+  }
+
+  /** Closes the database as well. Waits for the disk. */
+  close(): void {
+    const descriptors = [this.#log, this.#file].filter((descriptor) => descriptor !== null)
+    // A disk that refuses was told of before; here nothing more can be done about it.
+    for (const descriptor of descriptors) syncAtOnce(descriptor, () => {})
+    // What is still in the log SQLite copies when it closes, and then it must wait.
+    this.#db.pragma('synchronous = FULL')
+    this.#db.close()
+    for (const descriptor of descriptors) closeSync(descriptor)
+  }
+
+  /** Everything in it may be done twice. */
+  *#begin(): Generator<CopyStep> {
+    this.#file ??= openSync(this.#path, 'r+')
+    this.#log ??= openSync(`${this.#path}-wal`, 'r+')
+    yield* this.#synced(this.#log)
+    this.#db.pragma('wal_checkpoint(PASSIVE)')
+    yield 'copied'
+    yield* this.#synced(this.#file)
+    this.#db.pragma('wal_checkpoint(TRUNCATE)')
+    yield 'copied'
+    yield* this.#synced(this.#log)
+  }
+
+  *#synced(descriptor: number): Generator<CopyStep> {
+    let result: { readonly error: Error | null } | null = null
+    const ended = (error: Error | null) => {
+      result = { error }
+    }
+    this.#sync(descriptor, ended)
+    const outcome = () => result
+    while (outcome() === null) yield 'waiting'
+    const cause = outcome()?.error ?? null
+    if (cause !== null)
+      throw new OperatingError('file_not_synced', `${this.#path} does not reach the disk`, {
+        cause,
+      })
+  }
+}

@@ -1,0 +1,89 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { Intake } from './intake.ts'
+
+const START_MS = Date.UTC(2026, 0, 1)
+
+describe('a clock that is minutes behind', () => {
+  const BEHIND_MS = 300_000
+
+  /** A book a second for so long, told 400 ms after it was so. */
+  function hearBooks(seconds: number) {
+    const intake = new Intake({ sockets: 1 })
+    const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
+    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    const heard = Array.from({ length: seconds }, (_, second) => {
+      const nowMs = START_MS + second * 1_000
+      const level = (px: string) => [{ px, sz: '1', n: 1 }]
+      const time = nowMs + BEHIND_MS - 400
+      const data = { coin: 'BTC', time, levels: [level('99'), level('101')] }
+      const { batch } = intake.frame(0, JSON.stringify({ channel: 'l2Book', data }), nowMs)
+      const said = intake.tick(nowMs).batch
+      return [...batch, ...said]
+    })
+    return heard
+  }
+
+  test('is believed at first, and then the venue is', () => {
+    const heard = hearBooks(30)
+    expect(heard.slice(0, 20).flat()).not.toContainEqual(expect.objectContaining({ kind: 'book' }))
+    for (const [second, events] of heard.entries()) {
+      if (second < 20) continue
+      const nowMs = START_MS + second * 1_000
+      expect(events).toContainEqual(
+        expect.objectContaining({
+          kind: 'book',
+          timeExchangeMs: nowMs + BEHIND_MS - 400,
+          timeReceivedMs: nowMs,
+        }),
+      )
+    }
+  })
+
+  test('is told', () => {
+    expect(hearBooks(30).flat()).toContainEqual(
+      expect.objectContaining({ kind: 'feed-status', state: 'degraded', reason: 'clock_offset' }),
+    )
+  })
+})
+
+describe('the first frame of trades after a subscription', () => {
+  let intake: Intake
+
+  beforeEach(() => {
+    intake = new Intake({ sockets: 1 })
+    const universe = [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }]
+    const body = JSON.stringify({ universe, marginTables: [] })
+    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    for (const type of ['trades', 'candle', 'l2Book']) acknowledge(type)
+  })
+
+  test('is a replay of the past, which no candle follows', () => {
+    trade(START_MS + 20_000, START_MS - 60_000)
+    expect(silentAfter(START_MS + 31_000)).toEqual([])
+  })
+
+  test('is news where the replay was lost: a candle has to follow it', () => {
+    trade(START_MS + 20_000, START_MS + 19_500)
+    expect(silentAfter(START_MS + 31_000)).toMatchObject([{ coin: 'BTC', channel: 'candle' }])
+  })
+
+  function acknowledge(type: string): void {
+    const subscription = { type, coin: 'BTC', ...(type === 'candle' ? { interval: '15m' } : {}) }
+    hear('subscriptionResponse', { method: 'subscribe', subscription }, START_MS)
+  }
+
+  function trade(nowMs: number, timeMs: number): void {
+    const hash = `0x${'0'.repeat(64)}`
+    const users = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
+    const told = { coin: 'BTC', side: 'B', px: '100', sz: '1', time: timeMs, hash, tid: 1, users }
+    hear('trades', [told], nowMs)
+  }
+
+  function hear(channel: string, data: unknown, nowMs: number): void {
+    intake.frame(0, JSON.stringify({ channel, data }), nowMs)
+  }
+
+  function silentAfter(nowMs: number) {
+    return intake.tick(nowMs).silent
+  }
+})
