@@ -9,6 +9,7 @@ import { LISTINGS_MAX } from '../domain/listing.ts'
 import type { CoinAnalysis, MarketAnalysis, MarketJob, Rendering } from './analysis.ts'
 import { PulsePool } from './indicators/pulse-series.ts'
 import type { HistoryNeed } from './market/candle-ladder.ts'
+import type { CoinTrackers } from './market/coin-trackers.ts'
 import { MarketSampler } from './market/market-sampler.ts'
 import { MarketState } from './market/market-state.ts'
 
@@ -22,6 +23,10 @@ export const PUBLISH_PERIOD_MS = 1_000
 export type Analyses = {
   readonly coin: readonly CoinAnalysis[]
   readonly market: readonly MarketAnalysis<unknown>[]
+}
+
+type TrackersWithNeed = Partial<CoinTrackers> & {
+  readonly hourly?: { needFromMs(nowMs: number): number | null }
 }
 
 /**
@@ -75,6 +80,12 @@ export class Processor {
     return this.#market.coin(coin)?.ladder.audit() ?? null
   }
 
+  /** From which open time on closed 1h bars of a coin are lacking; null for none. */
+  hourlyFromMs(coin: string, nowMs: number): number | null {
+    const trackers: TrackersWithNeed | undefined = this.#market.coin(coin)?.trackers
+    return trackers?.hourly?.needFromMs(nowMs) ?? null
+  }
+
   /** Renders what changed among this call's share of the coins. */
   *publish(nowMs: number): Generator<Document> {
     this.#market.advance()
@@ -121,11 +132,29 @@ export class Processor {
     return { bars, samples, fundings, droppedRows }
   }
 
+  /** Of a whole checkpoint at once. What its rows know is in {@link takeHistory} of the same instant. */
   checkpoint(nowMs: number): Checkpoint {
     const coins = new Map<string, Float64Array>()
-    for (const coin of this.#market.coins()) coins.set(coin.listing.coin, coin.save(nowMs))
-    coins.set(WHOLE_MARKET, this.#market.save())
+    for (const name of this.savedNames()) {
+      const saved = this.saved(name, nowMs)
+      if (saved !== null) coins.set(name, saved)
+    }
     return { version: this.#version, listings: this.#market.listings, coins }
+  }
+
+  get version(): number {
+    return this.#version
+  }
+
+  /** What a checkpoint has a row of. */
+  savedNames(): readonly string[] {
+    return [...Array.from(this.#market.coins(), ({ listing }) => listing.coin), WHOLE_MARKET]
+  }
+
+  /** One row of a checkpoint; null where the coin was delisted meanwhile. */
+  saved(name: string, nowMs: number): Float64Array | null {
+    if (name === WHOLE_MARKET) return this.#market.save()
+    return this.#market.coin(name)?.save(nowMs) ?? null
   }
 
   restore(checkpoint: Checkpoint, nowMs: number): void {

@@ -5,6 +5,8 @@ type Timer = { dueMs: number; readonly periodMs: number | null; readonly task: (
 /** A clock that stands still until the test moves it. Timers fire in the order in which they are due. */
 export class ManualClock implements Clock {
   #nowMs: number
+  /** Where an advance that is under way ends. */
+  #untilMs = 0
   readonly #timers = new Set<Timer>()
 
   constructor(startMs = Date.UTC(2026, 0, 1)) {
@@ -26,19 +28,20 @@ export class ManualClock implements Clock {
   /** Somebody corrects it. Timers wait as long as they would have. */
   putBack(byMs: number): void {
     this.#nowMs -= byMs
+    this.#untilMs -= byMs
     for (const timer of this.#timers) timer.dueMs -= byMs
   }
 
   /** Moves the clock and runs whatever becomes due on the way. */
   advance(byMs: number): void {
-    const untilMs = this.#nowMs + byMs
-    for (let next = this.#nextDue(untilMs); next !== undefined; next = this.#nextDue(untilMs)) {
+    this.#untilMs = this.#nowMs + byMs
+    for (let next = this.#nextDue(); next !== undefined; next = this.#nextDue()) {
       this.#nowMs = Math.max(this.#nowMs, next.dueMs)
       if (next.periodMs === null) this.#timers.delete(next)
       else next.dueMs += next.periodMs
       next.task()
     }
-    this.#nowMs = untilMs
+    this.#nowMs = this.#untilMs
   }
 
   #start(timer: Timer): () => void {
@@ -46,10 +49,11 @@ export class ManualClock implements Clock {
     return () => this.#timers.delete(timer)
   }
 
-  #nextDue(untilMs: number): Timer | undefined {
+  #nextDue(): Timer | undefined {
     let next: Timer | undefined
     for (const timer of this.#timers) {
-      if (timer.dueMs <= untilMs && (next === undefined || timer.dueMs < next.dueMs)) next = timer
+      if (timer.dueMs <= this.#untilMs && (next === undefined || timer.dueMs < next.dueMs))
+        next = timer
     }
     return next
   }

@@ -1,20 +1,35 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { fc, test as property } from '@fast-check/vitest'
 import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
 import { fillDocument } from '../../api/fill-document.ts'
+import type { AnalysisContract } from '../../domain/contract.ts'
 import type { Document } from '../../domain/document.ts'
-import type { Batch } from '../../domain/event.ts'
+import type { Batch, MarketEvent } from '../../domain/event.ts'
+import type { HistoryBatch } from '../../domain/history.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../processor.ts'
+import { metaMembers } from '../render/answer-schema.ts'
+import type { NumericField } from '../testing/schema-fields.ts'
+import { numericFields } from '../testing/schema-fields.ts'
+import { Session } from '../testing/session.ts'
 import {
   BOUNDARY_MS,
   book,
   context,
   flat,
+  fundingHistory,
   NOW_MS,
   universe,
   warmTape,
   wave,
 } from '../testing/tape.ts'
-import { analyses } from './registry.ts'
+import { analyses, contracts } from './registry.ts'
+
+const MINUTE_MS = 60_000
+const SEED = 7
+/** After every session below. */
+const END_MS = NOW_MS + 20 * MINUTE_MS
 
 /** What holds for every analysis, whatever it measures. */
 describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analysis })))(
@@ -69,10 +84,50 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
       for (const batch of tape) first.process(batch)
       const restored = new Processor(analyses, '0.0.0')
       restored.restore(first.checkpoint(NOW_MS), NOW_MS)
-      // What the venue tells again within a second of connecting.
-      restored.process([context('BTC'), book('BTC'), openBar()])
+      // What our history remembers, and what the venue tells again within a second of connecting.
+      restored.process([fundingHistory('BTC'), context('BTC'), book('BTC'), openBar()])
       first.process([openBar()])
       expect(answerOf(publishAll(restored, id))).toEqual(answerOf(publishAll(first, id)))
+    })
+
+    test('every answer of a session is published by its schema, and every number in it finite', () => {
+      const document = documentOf(id, sessionOf(20 * MINUTE_MS), END_MS)
+      const schema = Compile(contract.document)
+      const answers = Object.entries(document.views).filter(([, { kind }]) => kind === 'answer')
+      expect(answers.length).toBeGreaterThan(0)
+      for (const [view] of answers) {
+        const body: unknown = JSON.parse(filled(document, view, END_MS))
+        expect([...schema.Errors(body)], `view ${view}`).toEqual([])
+        expect(notFinite(body)).toEqual([])
+      }
+    })
+
+    property.prop([fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 20 })], { numRuns: 5 })(
+      'a session gives the same bytes however the frames of a minute were cut',
+      (cuts) => {
+        const tape = sessionOf(3 * MINUTE_MS)
+        expect(documentOf(id, reframed(tape, cuts), END_MS)).toEqual(documentOf(id, tape, END_MS))
+      },
+    )
+
+    test('an engine that was restored in the middle of a session goes on to say the same', () => {
+      const session = new Session('BTC', NOW_MS, SEED)
+      const first = new Processor(analyses, '0.0.0')
+      for (const batch of [...session.warm(), ...session.run(3 * MINUTE_MS)]) first.process(batch)
+      const history = first.takeHistory()
+      const restored = new Processor(analyses, '0.0.0')
+      restored.restore(first.checkpoint(session.nowMs), session.nowMs)
+      for (const event of remembered(history, session.nowMs)) restored.process([event])
+      // A restart takes longer than the quotes before it are good for.
+      session.pause(8_000)
+      for (const batch of session.run(5 * MINUTE_MS)) {
+        first.process(batch)
+        restored.process(batch)
+      }
+      const nowMs = session.nowMs
+      expect(answerOf(publishAll(restored, id, nowMs), nowMs)).toEqual(
+        answerOf(publishAll(first, id, nowMs), nowMs),
+      )
     })
 
     test('a delisted coin is not rendered', () => {
@@ -92,6 +147,213 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
   },
 )
 
+/** What holds for every answer about the whole market. */
+describe.each(analyses.market.map((analysis) => ({ id: analysis.contract.id, analysis })))(
+  '$id',
+  ({ id, analysis }) => {
+    const { contract } = analysis
+
+    test('every answer of a session is published by its schema, and every number in it finite', () => {
+      const document = marketDocumentOf(id, sessionOf(20 * MINUTE_MS), END_MS)
+      const schema = Compile(contract.document)
+      expect(Object.keys(document.views)).toContain(contract.defaultView)
+      for (const [view, { kind }] of Object.entries(document.views)) {
+        if (kind !== 'answer') continue
+        const body: unknown = JSON.parse(filled(document, view, END_MS))
+        expect([...schema.Errors(body)], `view ${view}`).toEqual([])
+        expect(notFinite(body)).toEqual([])
+      }
+    })
+
+    test('a market of which nothing is known has a reason in every view, and no answer', () => {
+      const { views } = marketDocumentOf(id, [[universe(['BTC'])]], NOW_MS)
+      expect(Object.keys(views)).toContain(contract.defaultView)
+      for (const view of Object.values(views)) expect(view.kind).not.toBe('answer')
+    })
+
+    test('what is gathered gives the same bytes on the other side of a thread', () => {
+      const processor = processorOf(sessionOf(3 * MINUTE_MS))
+      const { gathered, rendering } = processor.gather(id, END_MS)
+      expect(analysis.render(structuredClone(gathered), rendering)).toEqual(
+        analysis.render(gathered, rendering),
+      )
+    })
+
+    property.prop([fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 20 })], { numRuns: 5 })(
+      'a session gives the same bytes however the frames of a minute were cut',
+      (cuts) => {
+        const tape = sessionOf(3 * MINUTE_MS)
+        expect(marketDocumentOf(id, reframed(tape, cuts), END_MS)).toEqual(
+          marketDocumentOf(id, tape, END_MS),
+        )
+      },
+    )
+  },
+)
+
+/** What is promised about the words of every answer. */
+describe.each(contracts.map((contract) => ({ id: contract.id, fields: fieldsOf(contract) })))(
+  'the schema of $id',
+  ({ id, fields }) => {
+    test('describes every number and says its unit', () => {
+      const silent = fields.filter(
+        ({ name, description, isBounded }) =>
+          description === '' ||
+          !(isBounded || UNIT_SUFFIX.test(name) || UNIT_WORDS.test(description)),
+      )
+      expect(silent.map(({ path }) => path)).toEqual([])
+    })
+
+    test.each([
+      { unit: 'basis points', words: /in basis points/, name: /_bps/ },
+      { unit: 'percent', words: /, percent\b/, name: /_pct/ },
+      { unit: 'seconds', words: /^Seconds/, name: /_seconds/ },
+      { unit: 'hours', words: /, hours\b/, name: /(^|_)hours/ },
+      { unit: 'milliseconds', words: /, ms\b/, name: /_ms/ },
+    ])('names what is in $unit so', ({ words, name }) => {
+      const unnamed = fields.filter(
+        (field) =>
+          words.test(field.description) &&
+          !name.test(field.name) &&
+          !namedByContract.has(field.name),
+      )
+      expect(unnamed.map(({ path }) => path)).toEqual([])
+    })
+
+    test('carries where its numbers come from', () => {
+      const meta = Object.keys(metaMembers)
+      const contract = contracts.find((one) => one.id === id)
+      const schema = contract?.document as unknown as PublishedAnswer
+      expect(Object.keys(schema.properties.meta.properties)).toEqual(
+        expect.arrayContaining([...meta, 'offering']),
+      )
+    })
+  },
+)
+
+test('an engine stays as large as it is, however much it hears', () => {
+  const session = new Session('BTC', NOW_MS, SEED)
+  const processor = processorOf(session.warm())
+  let events = 0
+  const hear = (eventsMax: number) => {
+    while (events < eventsMax) {
+      for (const batch of session.run(30 * MINUTE_MS)) {
+        events += batch.length
+        processor.process(batch)
+      }
+      for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
+        for (const _ of processor.publish(session.nowMs));
+      for (const { contract } of analyses.market) processor.gather(contract.id, session.nowMs)
+      processor.takeHistory()
+    }
+    return { heapBytes: heapBytes(), savedNumbers: savedNumbers(processor, session.nowMs) }
+  }
+  // A day and an hour, after which what is kept for a day is full.
+  const before = hear(400_000)
+  const after = hear(1_000_000)
+  expect(after.savedNumbers).toBeLessThanOrEqual(before.savedNumbers * 1.05)
+  // Four bytes an event would show.
+  expect(after.heapBytes - before.heapBytes).toBeLessThan(2.4e6)
+}, 120_000)
+
+type PublishedAnswer = {
+  readonly properties: { readonly meta: { readonly properties: Readonly<Record<string, unknown>> } }
+}
+
+/** What the specification or the contract calls otherwise, with the unit in the description alone. */
+const namedByContract = new Set([
+  'delta_1h',
+  'delta_4h',
+  'delta_24h',
+  'price_change_1h',
+  'price_change_4h',
+  'price_change_24h',
+])
+
+const UNIT_SUFFIX =
+  /_(bps|usd|seconds|hours|ms|pct|iso|multiplier)(_\d+[hdm])?$|^(n|score|net)$|_(n|score|count|scanned|total|available)$/
+const UNIT_WORDS =
+  /\b(USD|basis points|percent|Unix seconds|seconds|hours|minutes|fraction|times|number of|ratio|share|weight|coin's unit|deviations|contracts|0 to 1|-1 to 1|0 to 100|\d+ to \d+)\b/i
+
+function fieldsOf({ document }: AnalysisContract): readonly NumericField[] {
+  return numericFields(document)
+}
+
+/** Of everything that is reachable, after what is not was collected. */
+function heapBytes(): number {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as () => void
+  collect()
+  collect()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
+
+function savedNumbers(processor: Processor, nowMs: number): number {
+  let numbers = 0
+  for (const saved of processor.checkpoint(nowMs).coins.values()) numbers += saved.length
+  return numbers
+}
+
+/** Paths of numbers that no JSON text can say, and of words that were meant as one. */
+function notFinite(value: unknown, path = ''): string[] {
+  if (typeof value === 'number') return Number.isFinite(value) ? [] : [path]
+  if (typeof value === 'string')
+    return /^(NaN|-?Infinity|undefined|null)$/.test(value) ? [path] : []
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, member]) => notFinite(member, `${path}.${name}`))
+}
+
+function sessionOf(ms: number): readonly Batch[] {
+  const session = new Session('BTC', NOW_MS, SEED)
+  return [...session.warm(), ...session.run(ms)]
+}
+
+/** The events of each minute in batches of the given sizes: what is sampled at a minute is heard before it. */
+function reframed(tape: readonly Batch[], sizes: readonly number[]): readonly Batch[] {
+  const minutes = new Map<number, MarketEvent[]>()
+  for (const event of tape.flat()) {
+    const minute = Math.floor(event.timeExchangeMs / MINUTE_MS)
+    const events = minutes.get(minute)
+    if (events === undefined) minutes.set(minute, [event])
+    else events.push(event)
+  }
+  return [...minutes.values()].flatMap((events) => {
+    const batches: Batch[] = []
+    for (let at = 0; at < events.length; ) {
+      const size = sizes[batches.length % sizes.length] ?? 1
+      batches.push(events.slice(at, at + size))
+      at += size
+    }
+    return batches
+  })
+}
+
+/** What our history on disk tells an engine that starts. */
+function remembered({ samples, bars, fundings }: HistoryBatch, nowMs: number): MarketEvent[] {
+  const stamp = { coin: 'BTC', timeExchangeMs: nowMs, timeReceivedMs: nowMs }
+  const hours = bars.flatMap(({ timeframe, bar }) => (timeframe === '1h' ? [bar] : []))
+  return [
+    fundingHistory('BTC'),
+    { kind: 'sample-history', samples, ...stamp },
+    { kind: 'funding-history', rows: fundings, isRemembered: true, ...stamp },
+    { kind: 'hourly-history', bars: hours, isRemembered: true, ...stamp },
+  ]
+}
+
+function processorOf(tape: readonly Batch[]): Processor {
+  const processor = new Processor(analyses, '0.0.0')
+  for (const batch of tape) processor.process(batch)
+  return processor
+}
+
+function marketDocumentOf(id: string, tape: readonly Batch[], nowMs: number): Document {
+  const analysis = analyses.market.find(({ contract }) => contract.id === id)
+  if (analysis === undefined) throw new Error(`no analysis ${id}`)
+  const { gathered, rendering } = processorOf(tape).gather(id, nowMs)
+  return analysis.render(gathered, rendering)
+}
+
 function openBar() {
   const last = wave('15m', 1008).at(-1)
   if (last === undefined) throw new Error('the tape has bars')
@@ -100,10 +362,8 @@ function openBar() {
   return { kind: 'candle' as const, coin: 'BTC', timeframe: '15m' as const, bar, ...stamp }
 }
 
-function documentOf(id: string, tape: readonly Batch[]): Document {
-  const processor = new Processor(analyses, '0.0.0')
-  for (const batch of tape) processor.process(batch)
-  return publishAll(processor, id)
+function documentOf(id: string, tape: readonly Batch[], nowMs = NOW_MS): Document {
+  return publishAll(processorOf(tape), id, nowMs)
 }
 
 function publishAll(processor: Processor, id: string, nowMs = NOW_MS): Document {
@@ -121,19 +381,19 @@ function publishedKeys(processor: Processor): string[] {
 }
 
 /** What an agent reads, without the identity of the rendering. */
-function answerOf(document: Document): unknown {
+function answerOf(document: Document, nowMs = NOW_MS): unknown {
   return Object.entries(document.views).map(([view, { kind }]) => {
     if (kind !== 'answer') return [view, kind]
-    const { meta: _, ...body } = JSON.parse(filled(document, view)) as { meta: unknown }
+    const { meta: _, ...body } = JSON.parse(filled(document, view, nowMs)) as { meta: unknown }
     return [view, body]
   })
 }
 
-function filled(document: Document, view: string): string {
+function filled(document: Document, view: string, nowMs = NOW_MS): string {
   const answer = document.views[view]
   if (answer?.kind !== 'answer') throw new Error(`no answer in view ${view}`)
   return fillDocument(document, answer, {
-    nowMs: NOW_MS + 1_000,
+    nowMs: nowMs + 1_000,
     executionMs: 0.1,
     coinsAvailable: 1,
   }).toString('utf8')

@@ -1,12 +1,17 @@
 import type { AnalysisContract } from '../../domain/contract.ts'
 import type { Analyses } from '../processor.ts'
+import { correlation } from './correlation/correlation.ts'
+import { funding } from './funding/funding.ts'
+import { liquidations } from './liquidations/liquidations.ts'
+import { oi } from './oi/oi.ts'
 import { pulse } from './pulse/pulse.ts'
+import { screener } from './screener/screener.ts'
 import { spread } from './spread/spread.ts'
 
 /** Every product of the service: one document a coin, and one for the whole market. */
 export const analyses: Analyses = {
-  coin: [pulse, spread],
-  market: [],
+  coin: [pulse, spread, liquidations, funding, oi],
+  market: [screener, correlation],
 }
 
 export const contracts: readonly AnalysisContract[] = [...analyses.coin, ...analyses.market].map(

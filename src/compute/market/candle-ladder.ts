@@ -73,6 +73,8 @@ export class CandleLadder {
   #recent: readonly Bar[] = []
   #closed: { readonly timeframe: Timeframe; readonly bar: Bar }[] = []
   #closedDropped = 0
+  /** Told of every bar as it is folded; set by the coin whose ladder this is. */
+  onClosed: (timeframe: Timeframe, bar: Bar) => void = () => {}
 
   constructor(pool: PulsePool) {
     this.#pool = pool
@@ -338,6 +340,7 @@ export class CandleLadder {
     this.#load(bar)
     this.#series[timeframe].fold()
     this.#closed.push({ timeframe, bar })
+    this.onClosed(timeframe, bar)
     if (this.#closed.length <= CLOSED_BARS_MAX) return
     this.#closed.shift()
     this.#closedDropped += 1

@@ -2,9 +2,15 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { BOUNDARY_MS, book, context, NOW_MS, wave } from '../testing/tape.ts'
 import { CandleLadder } from './candle-ladder.ts'
-import { CoinMarket } from './coin-market.ts'
+import { CoinMarket, undated } from './coin-market.ts'
 
-const listing = { coin: 'BTC', sizeDecimals: 2, maxLeverage: 3, isDelisted: false }
+const listing = {
+  coin: 'BTC',
+  sizeDecimals: 2,
+  maxLeverage: 3,
+  marginTiers: [{ lowerBoundUsd: 0, maxLeverage: 3 }],
+  isDelisted: false,
+}
 const QUARTER_MS = 900_000
 
 describe('coin market', () => {
@@ -95,9 +101,42 @@ describe('coin market', () => {
     const other = newCoin()
     expect(other.restore(coin.save(NOW_MS), NOW_MS - 60_000)).toBe(true)
     expect(other.context).toBeNull()
-    expect(other.candlesConfirmedAtMs, 'of closed bars alone').toBe(BOUNDARY_MS)
+    expect(other.candlesConfirmedAtMs, 'too old to be answered').toBe(0)
     expect(other.ladder.barCount('15m'), 'bars are as old as they are').toBe(300)
   })
+
+  test('what was heard after a question was asked is no older for the answer', () => {
+    coin.apply(context('BTC', at(NOW_MS + 2_000)))
+    const bars = wave('15m', 300)
+    coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...at(NOW_MS + 1_000) })
+    expect(coin.candlesConfirmedAtMs).toBe(NOW_MS + 2_000)
+  })
+
+  test('is undated where nobody knows how old it is', () => {
+    const other = newCoin()
+    expect(other.restore(undated(coin.save(NOW_MS)), NOW_MS + 60_000)).toBe(true)
+    expect(other.candlesConfirmedAtMs).toBe(0)
+    expect(other.ladder.barCount('15m')).toBe(300)
+  })
+
+  test.each([-135_000, 135_000])(
+    'a bar that is taken back is no younger by a clock that is %i ms ahead of the venue',
+    (aheadMs) => {
+      const ours = (venueMs: number) => ({
+        timeExchangeMs: venueMs,
+        timeReceivedMs: venueMs + aheadMs,
+      })
+      const bars = wave('15m', 300)
+      coin = newCoin()
+      coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...ours(NOW_MS) })
+      const endMs = BOUNDARY_MS + QUARTER_MS
+      for (let venueMs = NOW_MS; venueMs <= endMs + 20_000; venueMs += 10_000)
+        coin.apply(context('BTC', ours(venueMs)))
+      coin.advance()
+      coin.interrupt(endMs + 20_000)
+      expect(coin.candlesConfirmedAtMs).toBe(endMs + Math.min(0, aheadMs))
+    },
+  )
 
   test('closes nothing on its figures alone while one of its channels is silent', () => {
     const silence = { kind: 'silence', coin: 'BTC', channel: 'candle' } as const

@@ -33,8 +33,11 @@ const UNOBSERVED_MS_MAX = CONTEXT_CADENCE_MS + 5_000
 /** Raised whenever the meaning of a saved number changes: another layout is not restored. */
 const LAYOUT = 3
 const HEADER_FIELDS = 6
+const SAVED_AT = 1
 /** Clocks are corrected by less than this all the time. */
 const CLOCK_BACK_MS_MAX = 1_000
+/** Of candles that nobody knows the age of: too long ago to be answered. */
+const LONG_AGO_MS = 0
 
 /** What is true about one coin now. Events are immutable, so the newest of a kind is simply kept. */
 export class CoinMarket {
@@ -59,6 +62,9 @@ export class CoinMarket {
   constructor(listing: Listing, ladder: CandleLadder) {
     this.listing = listing
     this.ladder = ladder
+    ladder.onClosed = (timeframe, bar) => {
+      for (const tracker of this.#trackers) tracker.closed?.(timeframe, bar)
+    }
   }
 
   get context(): ContextEvent | null {
@@ -145,14 +151,12 @@ export class CoinMarket {
     if (saved[0] !== LAYOUT || saved.length < ladderEnd) return false
     const [savedFigures, ...savedTrackers] = splitSections(saved.subarray(ladderEnd)) ?? []
     const figures = savedFigures && figuresFromNumbers(this.listing.coin, savedFigures)
-    if (!figures) return false
+    if (!figures || savedTrackers.length !== this.#trackers.length) return false
     this.ladder.restore(saved.subarray(HEADER_FIELDS, ladderEnd))
-    for (const [at, tracker] of this.#trackers.entries()) {
-      const numbers = savedTrackers[at]
-      if (numbers !== undefined) tracker.restore(numbers)
-    }
-    if ((saved[1] as number) > nowMs + CLOCK_BACK_MS_MAX) {
-      this.#candlesConfirmedAtMs = this.ladder.closedUntilMs
+    for (const [at, tracker] of this.#trackers.entries())
+      tracker.restore(savedTrackers[at] as Float64Array)
+    if ((saved[SAVED_AT] as number) > nowMs + CLOCK_BACK_MS_MAX) {
+      this.#candlesConfirmedAtMs = LONG_AGO_MS
       return true
     }
     this.#candlesConfirmedAtMs = saved[2] as number
@@ -167,14 +171,18 @@ export class CoinMarket {
 
   #take(event: CoinEvent): void {
     switch (event.kind) {
-      case 'history':
+      case 'history': {
         this.#observe(event)
         this.#observedVenueMs = event.timeExchangeMs
+        const wasContinuous = this.ladder.isContinuous
         this.ladder.history(event.timeframe, event.bars, event.timeExchangeMs)
+        // What was heard since the question was asked is no older for the answer.
+        if (wasContinuous && this.ladder.isContinuous) break
         this.#candlesConfirmedAtMs = this.ladder.isContinuous
           ? event.timeReceivedMs
-          : this.ladder.closedUntilMs
+          : oursOf(this.ladder.closedUntilMs, event.timeReceivedMs - event.timeExchangeMs)
         break
+      }
       case 'candle':
         this.#observe(event)
         // Not the later of the two: what came before any book was not told by the venue's clock.
@@ -204,6 +212,7 @@ export class CoinMarket {
         break
       case 'trade-gap':
       case 'funding-history':
+      case 'hourly-history':
       case 'sample-history':
       case 'venue-fundings':
       case 'account-position':
@@ -234,7 +243,8 @@ export class CoinMarket {
   /** A bar may be taken back: then no more is confirmed than its end. */
   #interrupt(atVenueMs: number): void {
     this.ladder.interrupt(atVenueMs)
-    const openEndMs = this.ladder.closedUntilMs + timeframeMs['15m']
+    const venueEndMs = this.ladder.closedUntilMs + timeframeMs['15m']
+    const openEndMs = oursOf(venueEndMs, this.#observedAtMs - this.#observedVenueMs)
     if (openEndMs < this.#candlesConfirmedAtMs) this.#candlesConfirmedAtMs = openEndMs
   }
 
@@ -242,6 +252,19 @@ export class CoinMarket {
   #confirmCandles(): void {
     if (this.ladder.isContinuous) this.#candlesConfirmedAtMs = this.#observedAtMs
   }
+}
+
+/** A saved coin of which nobody knows how old it is. */
+export function undated(saved: Float64Array): Float64Array {
+  return saved.with(SAVED_AT, Number.POSITIVE_INFINITY)
+}
+
+/**
+ * The end of a bar by our clock. Where the two clocks disagree, the older of what either says: nobody
+ * knows whether the clock that stamps the venue's frames is the one that its bars go by.
+ */
+function oursOf(venueMs: number, offsetMs: number): number {
+  return venueMs + Math.min(0, offsetMs)
 }
 
 /** The later of the two, the first of which may be NaN. */

@@ -1,5 +1,7 @@
+import type { Bar } from '../../domain/bar.ts'
 import type { CoinEvent } from '../../domain/event.ts'
 import type { MarketSample } from '../../domain/history.ts'
+import type { Timeframe } from '../../domain/timeframe.ts'
 import type { CoinMarket } from './coin-market.ts'
 
 /**
@@ -9,6 +11,8 @@ import type { CoinMarket } from './coin-market.ts'
 export interface CoinTracker {
   /** After the coin itself took the event in. */
   apply(event: CoinEvent, coin: CoinMarket): void
+  /** A bar of the candles ended. One that was taken back comes again when it has ended. */
+  closed?(timeframe: Timeframe, bar: Bar): void
   /** A whole minute's figures; the same that history keeps. */
   sample(sample: MarketSample): void
   /** Numbers that {@link restore} continues from; none where history brings everything back. */

@@ -1,8 +1,11 @@
+import { CorrelationTracker } from '../correlation/correlation-tracker.ts'
 import type { MarketTracker } from './market-tracker.ts'
+import { RegimeTracker } from './regime.ts'
 
 /** Everything that is tracked of the whole market. Their order is the order in a checkpoint. */
 export function marketTrackers() {
-  return {} satisfies Record<string, MarketTracker>
+  return {
+    regime: new RegimeTracker(),
+    correlation: new CorrelationTracker(),
+  } satisfies Record<string, MarketTracker>
 }
-
-export type MarketTrackers = ReturnType<typeof marketTrackers>

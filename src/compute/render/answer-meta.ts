@@ -13,6 +13,8 @@ export function answerMeta(
     readonly view: string
     readonly inputs: readonly Input[]
     readonly sources: readonly string[]
+    /** Where a schedule of its own says when the next answer is due. */
+    readonly nextUpdateMs?: number
     /** Members that this analysis adds. */
     readonly more?: Readonly<Record<string, unknown>>
   },
@@ -29,5 +31,17 @@ export function answerMeta(
     answer_id: `ans_${rendering.version.toString(36)}${facts.view && `_${facts.view.replaceAll(',', '_')}`}`,
     snapshot_id: rendering.snapshotId,
     engine_version: rendering.engineVersion,
+    valid_until_iso: isoInstant(facts.nextUpdateMs ?? nextUpdateMs(inputs, rendering.renderedAtMs)),
   }
+}
+
+/**
+ * When a newer answer is due: as soon as the next of what it rests on is due to be confirmed again. It
+ * is no slot, because it does not move with time: once it has passed, an update is overdue.
+ */
+function nextUpdateMs(inputs: readonly Input[], renderedAtMs: number): number {
+  const dueMs = inputs
+    .filter(({ isLoadBearing }) => isLoadBearing)
+    .map(({ confirmedAtMs, cadenceMs }) => confirmedAtMs + cadenceMs)
+  return dueMs.length === 0 ? renderedAtMs : Math.min(...dueMs)
 }

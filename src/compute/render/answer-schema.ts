@@ -30,19 +30,32 @@ export const metaMembers = {
   warning: Type.Optional(
     Type.Literal('stale_data', { description: 'Present when data_age_seconds exceeds 7200.' }),
   ),
-  warnings: Type.Array(WarningName),
+  warnings: Type.Array(WarningName, { description: 'Everything that limits this answer.' }),
   quality: Type.Object({
-    grade: oneOf(['A', 'B', 'C', 'D'] as const),
-    coverage_pct: Type.Number({ minimum: 0, maximum: 100 }),
-    reasons: Type.Array(WarningName),
+    grade: oneOf(
+      ['A', 'B', 'C', 'D'] as const,
+      'A: every input younger than twice its cadence. B: an input that the answer can do without is late, or coverage below 100. C: any other input is late, coverage below 90, or a history shorter than its window. D: stale_data.',
+    ),
+    coverage_pct: Type.Number({
+      minimum: 0,
+      maximum: 100,
+      description: 'Share of the inputs wished for that exist, percent.',
+    }),
+    reasons: Type.Array(WarningName, { description: 'The same as warnings.' }),
   }),
   as_of: Type.Record(Type.String(), Iso, {
     description: 'Per input: when its source last confirmed it.',
   }),
-  sources: Type.Array(Type.String()),
-  answer_id: Type.String(),
-  snapshot_id: Type.String(),
-  engine_version: Type.String(),
+  sources: Type.Array(Type.String(), { description: 'Where the inputs come from.' }),
+  answer_id: Type.String({ description: 'Of this rendering and view alone.' }),
+  snapshot_id: Type.String({
+    description: 'Shared by all answers that were rendered from one state of the market.',
+  }),
+  engine_version: Type.String({ description: 'Of the software that computed it.' }),
+  valid_until_iso: Type.String({
+    format: 'date-time',
+    description: 'When a newer answer is due, UTC. In the past: its update is overdue.',
+  }),
 }
 
 /** One of a closed list of words. */

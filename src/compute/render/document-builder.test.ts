@@ -42,6 +42,20 @@ describe('document builder', () => {
     expect(document.bytes.length).toBe('{"l":1}"r":2}'.length)
   })
 
+  test('a run stands for the fragments between its two, however many there are', () => {
+    const builder = new DocumentBuilder()
+    const rows = ['a', 'b', 'c'].map((name) =>
+      builder.text(`,{"${name}":${builder.slot({ kind: 'age', confirmedAtMs: 1 })}}`),
+    )
+    const [first, second] = rows
+    if (first === undefined || second === undefined) throw new Error('there are three rows')
+    const run = builder.run(first, second)
+    expect(run).toHaveLength(1)
+    builder.answer('two', [builder.text('['), run, builder.text(']')], facts)
+    const { parts } = builder.build(identity)
+    expect(parts[run[0] ?? -1]).toEqual({ kind: 'run', from: 0, to: first.length + second.length })
+  })
+
   test('owns exactly its bytes, so that crossing a thread copies no more than the document', () => {
     const builder = new DocumentBuilder()
     builder.answer('', [builder.text('{}')], facts)

@@ -64,6 +64,14 @@ export class DocumentBuilder {
     return fragment
   }
 
+  /** Fragments that were written one right after the other, as one index that views can share. */
+  run(first: Fragment, last: Fragment): Fragment {
+    const from = first[0]
+    const end = last.at(-1)
+    assert(from !== undefined && end !== undefined && from <= end, 'a run goes forward')
+    return [this.#parts.push({ kind: 'run', from, to: end + 1 }) - 1]
+  }
+
   answer(
     view: string,
     fragments: readonly Fragment[],

@@ -1,5 +1,6 @@
 import type { Bar } from '../../domain/bar.ts'
 import type { Batch, BookEvent, ContextEvent, MarketEvent } from '../../domain/event.ts'
+import { FUNDING_STEP_MS } from '../../domain/history.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
 
@@ -39,7 +40,7 @@ export function flat(timeframe: Timeframe, count: number): Bar[] {
   }))
 }
 
-/** A coin from nothing to answerable: listing, figures, history of both timeframes, book. */
+/** A coin from nothing to answerable: listing, figures, history of both timeframes, book, funding. */
 export function warmTape(coin: string, bars: typeof wave = wave): Batch[] {
   return [
     [
@@ -48,7 +49,7 @@ export function warmTape(coin: string, bars: typeof wave = wave): Batch[] {
     ],
     [context(coin)],
     [history(coin, '4h', bars('4h', 250)), history(coin, '15m', bars('15m', 1008))],
-    [book(coin)],
+    [book(coin), fundingHistory(coin)],
   ]
 }
 
@@ -57,6 +58,7 @@ export function universe(coins: readonly string[], delisted: readonly string[] =
     coin,
     sizeDecimals: 2,
     maxLeverage: 3,
+    marginTiers: [{ lowerBoundUsd: 0, maxLeverage: 3 }],
     isDelisted,
   })
   return {
@@ -71,6 +73,18 @@ export function universe(coins: readonly string[], delisted: readonly string[] =
 
 export function history(coin: string, timeframe: Timeframe, bars: readonly Bar[]): MarketEvent {
   return { kind: 'history', coin, timeframe, bars, ...at(NOW_MS) }
+}
+
+/** A month of settled hours, the last at the boundary: a slow wave around what a balanced market pays. */
+export function fundingHistory(coin: string): MarketEvent {
+  const rows = Array.from({ length: 720 }, (_, index) => ({
+    coin,
+    timeMs: BOUNDARY_MS - (719 - index) * FUNDING_STEP_MS,
+    rateHourly: 0.0000125 + 0.00002 * Math.sin(index / 11),
+    premium: 0.0001 * Math.sin(index / 11),
+    isSettled: true,
+  }))
+  return { kind: 'funding-history', coin, rows, ...at(NOW_MS) }
 }
 
 export function context(coin: string, changes: Partial<ContextEvent> = {}): ContextEvent {

@@ -1,4 +1,6 @@
 import { Type } from 'typebox'
+import { families } from '../../confluence/confluence.ts'
+import { driverNames, regimeLabels } from '../../market/regime-rule.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 
 const Label = oneOf(['bullish', 'bearish', 'neutral'])
@@ -60,7 +62,13 @@ const Signals = Type.Object({
   bollinger: Label,
   zscore: Label,
   vwap: Type.Optional(Label),
+  funding: Type.Optional(Label),
+  oi: Type.Optional(Label),
 })
+
+const FamilyNet = nullable(
+  Type.Number({ minimum: -1, maximum: 1, description: 'null: none of its signals is present.' }),
+)
 
 export const PulseAnswer = Type.Object({
   ...coinMembers,
@@ -77,7 +85,7 @@ export const PulseAnswer = Type.Object({
     funding_annualized_pct: Type.Number({
       description: 'funding_rate x (24 / funding_interval_hours) x 365, percent.',
     }),
-    funding_interval_hours: Type.Literal(1),
+    funding_interval_hours: Type.Literal(1, { description: 'Between two payments, hours.' }),
     open_interest: Type.Number({ description: 'One-sided, at the mark price, USD.' }),
     open_interest_contracts: Type.Number({ description: "One-sided, in the coin's unit." }),
     impact_bid: nullable(Type.Number({ description: "The venue's impact price for a sale, USD." })),
@@ -85,24 +93,63 @@ export const PulseAnswer = Type.Object({
     spread_bps: nullable(Type.Number({ description: 'Best ask against best bid, over mid.' })),
   }),
   regime: Type.Object({
-    current: oneOf(['RISK_ON', 'RISK_OFF', 'NEUTRAL', 'STRESS', 'UNKNOWN']),
-    as_of: Type.Integer({ description: 'Unix seconds.' }),
+    current: oneOf(regimeLabels, 'UNKNOWN: too little of the market is known.'),
+    as_of: Type.Integer({ description: 'Of the last evaluation, Unix seconds.' }),
+    score: nullable(
+      Type.Number({
+        minimum: -1,
+        maximum: 1,
+        description: 'Sum of the contributions: 1 risk on, -1 risk off.',
+      }),
+    ),
+    previous: nullable(oneOf(regimeLabels)),
+    since: nullable(Type.Integer({ description: 'When the present label began, Unix seconds.' })),
+    drivers: Type.Array(
+      Type.Object({
+        name: oneOf(driverNames),
+        value: Type.Number({ minimum: -1, maximum: 1, description: '1 risk on, -1 risk off.' }),
+        contribution: Type.Number({ description: 'Its weight times value.' }),
+      }),
+    ),
+    rule_version: Type.String(),
   }),
   confluence: Type.Object({
     score: Type.Number({ minimum: 0, maximum: 1, description: 'Strength of agreement: abs(net).' }),
     bias: Label,
     signals: Signals,
-    bullish_count: Type.Integer({ minimum: 0 }),
-    bearish_count: Type.Integer({ minimum: 0 }),
+    bullish_count: Type.Integer({ minimum: 0, description: 'Number of bullish signals.' }),
+    bearish_count: Type.Integer({ minimum: 0, description: 'Number of bearish signals.' }),
     net: Type.Number({
       minimum: -1,
       maximum: 1,
       description: 'Sum of weight x (bullish 1, neutral 0, bearish -1) over the sum of weights.',
     }),
-    weights: Type.Record(Type.String(), Type.Number()),
-    families: Type.Object({ trend_following: Type.Number(), mean_reversion: Type.Number() }),
-    per_timeframe: Type.Record(Type.String(), Type.Object({ net: Type.Number(), bias: Label })),
+    weights: Type.Record(Type.String(), Type.Number(), {
+      description: 'Weight of each signal in net.',
+    }),
+    vote_share: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description: 'Unweighted mean of bullish 1, neutral 0.5, bearish 0.',
+    }),
+    families: Type.Object({
+      trend_following: FamilyNet,
+      mean_reversion: FamilyNet,
+      contrarian: FamilyNet,
+      flow: FamilyNet,
+    }),
+    per_timeframe: Type.Record(
+      Type.String(),
+      Type.Object({
+        net: Type.Number({ description: 'As net, of this timeframe alone, -1 to 1.' }),
+        bias: Label,
+      }),
+    ),
     aligned: Type.Boolean({ description: 'Every requested timeframe has the same bias.' }),
+    conflicts: Type.Array(Type.Tuple([oneOf(families), oneOf(families)]), {
+      description: 'Families that point in opposite directions.',
+    }),
+    calibration: Type.Null({ description: 'Hit rate of past answers; null until measured.' }),
     validated: Type.Literal(false, {
       description: 'The score is agreement among indicators, not yet a measured hit rate.',
     }),
@@ -110,6 +157,9 @@ export const PulseAnswer = Type.Object({
   meta: Type.Object({
     ...metaMembers,
     offering: Type.Literal('service_pulse'),
-    coins_available: Type.Integer({ minimum: 0 }),
+    coins_available: Type.Integer({
+      minimum: 0,
+      description: 'Number of coins that /coins lists at this moment.',
+    }),
   }),
 })

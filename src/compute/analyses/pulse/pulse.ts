@@ -4,22 +4,30 @@ import { isoInstant } from '../../../domain/instant.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframes } from '../../../domain/timeframe.ts'
 import type { CoinAnalysis, Rendering } from '../../analysis.ts'
+import { confluenceOf, signalRules } from '../../confluence/confluence.ts'
+import type { DerivativeVotes, Votes } from '../../confluence/votes.ts'
+import { derivativeVotesOf, votesOf } from '../../confluence/votes.ts'
 import type { PulseIndicators } from '../../indicators/pulse-indicators.ts'
 import { pulseIndicators } from '../../indicators/pulse-indicators.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
+import { fundingTilt } from '../../market/funding-tilt.ts'
 import { bookInput, candlesInput, contextInput, markInput } from '../../market/inputs.ts'
+import { positioningOf } from '../../market/positioning.ts'
 import { spreadBpsOf } from '../../market/quote.ts'
+import type { Regime } from '../../market/regime-rule.ts'
+import {
+  compositeOf,
+  driverNames,
+  driverRules,
+  REGIME_RULE_VERSION,
+} from '../../market/regime-rule.ts'
+import { BARS_NEEDED, isWarm } from '../../market/warm.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import type { Fragment } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, rate, score, usd } from '../../render/significance.ts'
-import type { Votes } from './confluence.ts'
-import { confluenceOf, signalRules, votesOf } from './confluence.ts'
 import { PulseAnswer } from './pulse-schema.ts'
 import { timeframeSubsets, timeframesParameter } from './timeframes-parameter.ts'
-
-/** Closed bars that a timeframe must have before it is sold: the longest window, EMA 200. */
-const BARS_NEEDED = 200
 
 const FUNDING_INTERVAL_HOURS = 1
 const HOURS_PER_YEAR = 24 * 365
@@ -34,13 +42,13 @@ export const pulse: CoinAnalysis = {
     priceUsdcAtomic: 25_000n,
     document: PulseAnswer,
     defaultView: '1h,4h',
-    viewParameter: timeframesParameter,
+    viewParameters: [timeframesParameter],
     // The specification answers old data with a warning, not with a refusal.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
   },
   inputs: ['history', 'candle', 'trade', 'book', 'top-of-book', 'context', 'mark'],
 
-  render(coin, rendering) {
+  render(coin, rendering, market) {
     const builder = new DocumentBuilder()
     const context = coin.context
     if (context === null) {
@@ -53,8 +61,12 @@ export const pulse: CoinAnalysis = {
     const bodies = timeframeBodies(builder, readings)
     const middle = builder.text(
       `},"derivatives":${JSON.stringify(derivatives(coin, context))},"regime":${JSON.stringify(
-        regime(rendering),
+        shownRegime(market.trackers.regime.current(rendering.renderedAtMs), rendering),
       )},"confluence":`,
+    )
+    const derivativeVotes = derivativeVotesOf(
+      { context, tilt: fundingTilt(coin), positioning: positioningOf(coin) },
+      rendering.renderedAtMs,
     )
     for (const subset of timeframeSubsets) {
       const view = subset.join(',')
@@ -64,7 +76,9 @@ export const pulse: CoinAnalysis = {
         continue
       }
       const inputs = inputsOf(coin, context, subset)
-      const tail = `${JSON.stringify(confluence(readings, subset))},"meta":${JSON.stringify(
+      const tail = `${JSON.stringify(
+        confluence(readings, subset, derivativeVotes),
+      )},"meta":${JSON.stringify(
         answerMeta(builder, {
           offering: pulse.contract.offering,
           rendering,
@@ -96,9 +110,8 @@ type Reading = { readonly indicators: PulseIndicators; readonly votes: Votes }
 /** The timeframes that can be answered, each valued as if its forming bar closed now. */
 function readTimeframes(coin: CoinMarket, nowMs: number): ReadonlyMap<Timeframe, Reading> {
   const readings = new Map<Timeframe, Reading>()
-  if (coin.ladder.isCold(nowMs)) return readings
   for (const timeframe of timeframes) {
-    if (coin.ladder.barCount(timeframe) < BARS_NEEDED) continue
+    if (!isWarm(coin, timeframe, nowMs)) continue
     const bar = coin.ladder.peek(timeframe)
     if (bar === null) continue
     const indicators = pulseIndicators(coin.ladder.values, bar.close)
@@ -181,15 +194,35 @@ function derivatives(coin: CoinMarket, context: ContextEvent) {
   }
 }
 
-/** The regime needs the whole market and its history; until it is computed it is said to be unknown. */
-function regime(rendering: Rendering) {
-  return { current: 'UNKNOWN', as_of: Math.floor(rendering.renderedAtMs / 1000) }
+/** Before the first evaluation nothing is known, as of now. */
+function shownRegime(regime: Regime | null, { renderedAtMs }: Rendering) {
+  const drivers = regime?.drivers ?? null
+  return {
+    current: regime?.label ?? 'UNKNOWN',
+    as_of: Math.floor((regime?.asOfMs ?? renderedAtMs) / 1000),
+    score: drivers === null ? null : score(compositeOf(drivers)),
+    previous: regime?.previous ?? null,
+    since: regime === null ? null : Math.floor(regime.sinceMs / 1000),
+    drivers:
+      drivers === null
+        ? []
+        : driverNames.map((name) => ({
+            name,
+            value: score(drivers[name]),
+            contribution: score(driverRules[name].weight * drivers[name]),
+          })),
+    rule_version: REGIME_RULE_VERSION,
+  }
 }
 
-function confluence(readings: ReadonlyMap<Timeframe, Reading>, subset: readonly Timeframe[]) {
+function confluence(
+  readings: ReadonlyMap<Timeframe, Reading>,
+  subset: readonly Timeframe[],
+  derivativeVotes: DerivativeVotes,
+) {
   const votes = new Map<Timeframe, Votes>()
   for (const timeframe of subset) votes.set(timeframe, readings.get(timeframe)?.votes ?? {})
-  const result = confluenceOf(votes)
+  const result = confluenceOf(votes, derivativeVotes)
   return {
     score: score(result.score),
     bias: result.bias,
@@ -202,10 +235,10 @@ function confluence(readings: ReadonlyMap<Timeframe, Reading>, subset: readonly 
         name in result.signals ? [[name, rule.weight]] : [],
       ),
     ),
-    families: {
-      trend_following: score(result.families.trend_following),
-      mean_reversion: score(result.families.mean_reversion),
-    },
+    vote_share: score(result.voteShare),
+    families: Object.fromEntries(
+      Object.entries(result.families).map(([family, net]) => [family, orNull(net, score)]),
+    ),
     per_timeframe: Object.fromEntries(
       Object.entries(result.perTimeframe).map(([timeframe, { net, bias }]) => [
         timeframe,
@@ -213,6 +246,9 @@ function confluence(readings: ReadonlyMap<Timeframe, Reading>, subset: readonly 
       ]),
     ),
     aligned: result.isAligned,
+    conflicts: result.conflicts,
+    // Until past answers were compared with what followed.
+    calibration: null,
     validated: false,
   }
 }

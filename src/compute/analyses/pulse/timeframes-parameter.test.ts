@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { timeframeSubsets, timeframesParameter } from './timeframes-parameter.ts'
 
-const { viewOf } = timeframesParameter
+const viewOf = (raw: string) => timeframesParameter.valueOf(raw, [])
 
 describe('timeframes parameter', () => {
   test('has seven subsets', () => {

@@ -16,9 +16,11 @@ export const timeframesParameter: ViewParameter = {
   name: 'timeframes',
   description: 'Comma-separated list of 15m, 1h and 4h, in any order and case. Default 1h,4h.',
   allowed: timeframes,
+  rule: `is a comma-separated list of ${timeframes.join(', ')}`,
   example: '1h,4h',
   problem: 'invalid_timeframes',
-  viewOf: (raw) => {
+  defaultValue: '1h,4h',
+  valueOf: (raw) => {
     if (canonicalViews.has(raw)) return raw
     const items = raw.split(',').map((item) => item.trim().toLowerCase())
     if (!items.every((item) => (timeframes as readonly string[]).includes(item))) return undefined

@@ -1,11 +1,15 @@
 import type { Static } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import type { Document } from '../../../domain/document.ts'
-import type { BookEvent } from '../../../domain/event.ts'
+import type { BookEvent, MarketEvent } from '../../../domain/event.ts'
+import type { MarketSample } from '../../../domain/history.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
+import { percent, score } from '../../render/significance.ts'
 import { book, context, NOW_MS, universe } from '../../testing/tape.ts'
 import { spread } from './spread.ts'
 import type { SpreadAnswer } from './spread-schema.ts'
+
+const MINUTE_MS = 60_000
 
 describe('spread', () => {
   test('a worked example by hand', () => {
@@ -67,6 +71,57 @@ describe('spread', () => {
     expect(answer?.kind === 'answer' && answer.warnings).toEqual(['model_estimate', 'thin_book'])
   })
 
+  test('says what takers paid, and how far estimates of it were off', () => {
+    const tape = Array.from({ length: 20 }, (_, at) => {
+      const timeMs = NOW_MS - (20 - at) * 20_000
+      return [bookAt(timeMs), trade(timeMs + 500, 101, 20), bookAt(timeMs + 10_500)]
+    })
+    const { spread: measured } = body(renderOf([...tape.flat(), bookAt(NOW_MS)]))
+    // Twice the distance of 101 from 100; what the maker kept after ten seconds at the same mid is as much.
+    expect(measured.trade_costs).toEqual({
+      effective_spread_bps: 200,
+      n: 20,
+      notional_usd: 20 * 2_020,
+      realized_spread_10s_bps: 200,
+      realized_n: 20,
+      window_seconds: 425,
+    })
+    expect(measured.calibration).toEqual({
+      n: 20,
+      median_abs_error_bps: 0,
+      p90_abs_error_bps: 0,
+      median_error_bps: 0,
+      as_of: new Date(NOW_MS - 19_500).toISOString(),
+      notional_usd_min: 1_000,
+      model_n: 0,
+      model_scale: 1,
+    })
+  })
+
+  test('before anybody has traded says so with null and zero', () => {
+    const { spread: measured } = read({ bids: [level(99, 200)], asks: [level(101, 100)] })
+    expect(measured.trade_costs).toMatchObject({ effective_spread_bps: null, n: 0 })
+    expect(measured.calibration).toMatchObject({ median_abs_error_bps: null, n: 0, as_of: null })
+    expect(measured.vs_24h).toEqual({
+      median_bid_ask_bps: null,
+      percentile: null,
+      n: 0,
+      window_hours: 0,
+    })
+  })
+
+  test('ranks the quoted spread among the minutes of the last day that history remembers', () => {
+    const spreadsBps = Array.from({ length: 120 }, (_, at) => 150 + at)
+    const samples = spreadsBps.map((spreadBps, at) => sample(minuteBefore(120 - at), spreadBps))
+    // 50 minutes below the 200 of now, one equal.
+    expect(body(renderOf([remembered(samples), bookAt(NOW_MS)])).spread.vs_24h).toEqual({
+      median_bid_ask_bps: 209.5,
+      percentile: percent((50.5 / 120) * 100),
+      n: 120,
+      window_hours: score(121 / 60),
+    })
+  })
+
   test("gives the venue's impact prices and their distance", () => {
     const { spread: measured } = read({
       bids: [level(99, 10)],
@@ -88,8 +143,12 @@ describe('spread', () => {
 type Body = Pick<Static<typeof SpreadAnswer>, 'mid_price' | 'spread'>
 
 function render(levels: Pick<BookEvent, 'bids' | 'asks'>): Document {
+  return renderOf([book('BTC', levels)])
+}
+
+function renderOf(events: readonly MarketEvent[]): Document {
   const processor = new Processor({ coin: [spread], market: [] }, '0.0.0')
-  processor.process([universe(['BTC']), context('BTC'), book('BTC', levels)])
+  processor.process([universe(['BTC']), context('BTC'), ...events])
   for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
     for (const document of processor.publish(NOW_MS)) return document
   throw new Error('nothing was rendered')
@@ -103,6 +162,44 @@ function read(levels: Pick<BookEvent, 'bids' | 'asks'>): Body {
 function body(document: Document): Body {
   const text = new TextDecoder().decode(document.bytes)
   return JSON.parse(`${text.slice(0, text.indexOf(',"meta"'))}}`) as Body
+}
+
+function bookAt(timeMs: number): BookEvent {
+  return book('BTC', {
+    bids: [level(99, 1_000)],
+    asks: [level(101, 1_000)],
+    timeExchangeMs: timeMs,
+    timeReceivedMs: timeMs,
+  })
+}
+
+function trade(timeMs: number, price: number, sizeBase: number): MarketEvent {
+  const stamp = { timeExchangeMs: timeMs, timeReceivedMs: timeMs }
+  return { kind: 'trade', coin: 'BTC', tradeId: 1, takerSide: 'buy', price, sizeBase, ...stamp }
+}
+
+function minuteBefore(minutes: number): number {
+  return (Math.floor(NOW_MS / MINUTE_MS) - minutes) * MINUTE_MS
+}
+
+function sample(timeMs: number, spreadBps: number): MarketSample {
+  return {
+    coin: 'BTC',
+    timeMs,
+    markPrice: 100,
+    oraclePrice: 100,
+    openInterestBase: 1,
+    dayNotionalUsd: 1,
+    fundingRateHourly: 0,
+    premium: null,
+    spreadBps,
+    impactSpreadBps: null,
+  }
+}
+
+function remembered(samples: readonly MarketSample[]): MarketEvent {
+  const stamp = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
+  return { kind: 'sample-history', coin: 'BTC', samples, ...stamp }
 }
 
 function level(price: number, sizeBase: number) {

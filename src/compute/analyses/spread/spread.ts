@@ -2,13 +2,17 @@ import type { Input, Warning } from '../../../domain/document.ts'
 import type { BookEvent, ContextEvent } from '../../../domain/event.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { CoinAnalysis } from '../../analysis.ts'
+import type { BookSide } from '../../market/book-walk.ts'
+import { depthUsd, sizeWithinUsd, visibleBps, walk } from '../../market/book-walk.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
 import { bookInput, contextInput, optional } from '../../market/inputs.ts'
 import { midOf, spreadBpsOf } from '../../market/quote.ts'
+import type { SpreadComparison } from '../../market/spread-history.ts'
+import type { SlippageCalibration, TakerCosts } from '../../market/trade-costs.ts'
+import { CALIBRATED_USD_MIN } from '../../market/trade-costs.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
-import type { BookSide } from './book-walk.ts'
-import { depthUsd, sizeWithinUsd, visibleBps, walk } from './book-walk.ts'
 import { SpreadAnswer } from './spread-schema.ts'
 
 const BPS = 10_000
@@ -18,17 +22,21 @@ const SCORED_NOTIONAL_USD = 100_000
 /** Upper bounds of slippage for 100,000 USD, in bps, from score 10 down to score 2. */
 const SCORE_BOUNDS_BPS = [1, 2, 4, 6, 10, 15, 25, 50, 100] as const
 
-/** Quoted spread, cost of size on both sides, depth and a liquidity score, from the visible book. */
+/**
+ * Quoted spread, cost of size on both sides, depth and a liquidity score, from the visible book; what
+ * takers paid lately, and how far such estimates were off.
+ */
 export const spread: CoinAnalysis = {
   contract: {
     id: 'spread',
     offering: 'service_spread',
     scope: 'coin',
-    summary: 'Bid-ask spread, slippage by size on both sides, depth and liquidity score',
+    summary:
+      'Bid-ask spread, slippage by size on both sides, depth, liquidity score and what takers paid',
     priceUsdcAtomic: 15_000n,
     document: SpreadAnswer,
     defaultView: '',
-    viewParameter: null,
+    viewParameters: [],
     inputAgeMsMax: 60_000,
   },
   inputs: ['book', 'context'],
@@ -36,7 +44,7 @@ export const spread: CoinAnalysis = {
   render(coin, rendering) {
     const builder = new DocumentBuilder()
     const book = coin.book
-    const measured = book === null ? null : measure(book, coin.context)
+    const measured = book === null ? null : measure(book, coin)
     if (book === null || measured === null) {
       builder.noAnswer('', { kind: 'missing-input', input: 'book' })
       return builder.build(rendering)
@@ -62,16 +70,19 @@ export const spread: CoinAnalysis = {
 }
 
 /** null for a one-sided or crossed book: there is no spread to sell. */
-function measure(book: BookEvent, context: ContextEvent | null) {
+function measure(book: BookEvent, { context, trackers }: CoinMarket) {
   const bestBid = book.bids[0]
   const bestAsk = book.asks[0]
   if (bestBid === undefined || bestAsk === undefined || bestAsk.price <= bestBid.price) return null
   const quote = { bid: bestBid, ask: bestAsk, confirmedAtMs: book.timeReceivedMs }
-  const mid = midOf(quote)
-  if (mid === null) return null
+  const [mid, spreadBps] = [midOf(quote), spreadBpsOf(quote)]
+  if (mid === null || spreadBps === null) return null
+  const calibration = trackers.tradeCosts.calibration()
   const asks: BookSide = { levels: book.asks, mid, direction: 1 }
   const bids: BookSide = { levels: book.bids, mid, direction: -1 }
-  const slippage = NOTIONALS_USD.map((notionalUsd) => slippageFor(bids, asks, notionalUsd))
+  const slippage = NOTIONALS_USD.map((notionalUsd) =>
+    slippageFor(bids, asks, notionalUsd, calibration.modelScale),
+  )
   const worst = (notionalUsd: number) =>
     slippage.find((entry) => entry.notional_usd === notionalUsd)?.visibleWorstBps ?? null
   const [bid10Usd, ask10Usd] = [depthUsd(bids, 10), depthUsd(asks, 10)]
@@ -81,7 +92,7 @@ function measure(book: BookEvent, context: ContextEvent | null) {
     spread: {
       best_bid: bestBid.price,
       best_ask: bestAsk.price,
-      bid_ask_bps: orNull(spreadBpsOf(quote), bps),
+      bid_ask_bps: bps(spreadBps),
       ...impact(context, mid),
       slippage_10k_bps: orNull(worst(10_000), bps),
       slippage_50k_bps: orNull(worst(50_000), bps),
@@ -105,14 +116,51 @@ function measure(book: BookEvent, context: ContextEvent | null) {
       max_size_10bps_usd: usd(Math.min(sizeWithinUsd(bids, 10), sizeWithinUsd(asks, 10))),
       liquidity_score: liquidityScore,
       liquidity_label: labelOf(liquidityScore),
+      trade_costs: tradeCosts(trackers.tradeCosts.costs()),
+      vs_24h: versusDay(trackers.spreads.compare(spreadBps, book.timeExchangeMs)),
+      calibration: calibrated(calibration),
     },
+    // That history is short says vs_24h by its own n: nothing else rests on it.
     warnings: warningsOf(slippage),
   }
 }
 
-function slippageFor(bids: BookSide, asks: BookSide, notionalUsd: number) {
-  const buy = walk(asks, notionalUsd)
-  const sell = walk(bids, notionalUsd)
+function tradeCosts(costs: TakerCosts) {
+  return {
+    effective_spread_bps: orNull(costs.effectiveBps, bps),
+    n: costs.n,
+    notional_usd: usd(costs.notionalUsd),
+    realized_spread_10s_bps: orNull(costs.realizedBps, bps),
+    realized_n: costs.realizedN,
+    window_seconds: Math.round(costs.windowSeconds),
+  }
+}
+
+function versusDay({ medianBps, percentile, n, windowMinutes }: SpreadComparison) {
+  return {
+    median_bid_ask_bps: orNull(medianBps, bps),
+    percentile: orNull(percentile, percent),
+    n,
+    window_hours: score(windowMinutes / 60),
+  }
+}
+
+function calibrated(calibration: SlippageCalibration) {
+  return {
+    n: calibration.n,
+    median_abs_error_bps: orNull(calibration.medianAbsErrorBps, bps),
+    p90_abs_error_bps: orNull(calibration.p90AbsErrorBps, bps),
+    median_error_bps: orNull(calibration.medianErrorBps, bps),
+    as_of: calibration.asOfMs === null ? null : isoInstant(calibration.asOfMs),
+    notional_usd_min: CALIBRATED_USD_MIN,
+    model_n: calibration.modelN,
+    model_scale: score(calibration.modelScale),
+  }
+}
+
+function slippageFor(bids: BookSide, asks: BookSide, notionalUsd: number, modelScale: number) {
+  const buy = walk(asks, notionalUsd, modelScale)
+  const sell = walk(bids, notionalUsd, modelScale)
   const isVisible = buy.method === 'book_walk' && sell.method === 'book_walk'
   return {
     notional_usd: notionalUsd,

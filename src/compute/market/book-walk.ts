@@ -1,4 +1,4 @@
-import type { BookLevel } from '../../../domain/event.ts'
+import type { BookLevel } from '../../domain/event.ts'
 
 const BPS = 10_000
 
@@ -22,22 +22,27 @@ export type Fill = {
  * Takes `notionalUsd` from the book, level by level. What the visible book cannot fill is estimated by
  * the square-root law of market impact from what it did fill (Almgren et al. 2005, "Direct Estimation
  * of Equity Market Impact"), and is marked as a model.
+ *
+ * @param modelScale what the model is multiplied with, by what trades after it showed; never below what
+ * the last visible level costs
  */
-export function walk(side: BookSide, notionalUsd: number): Fill {
-  let costUsd = 0
+export function walk(side: BookSide, notionalUsd: number, modelScale = 1): Fill {
+  // What is left is counted down, because a sum that is counted up can miss its goal by rounding.
+  let leftUsd = notionalUsd
   let sizeBase = 0
   for (const level of side.levels) {
-    const takenUsd = Math.min(level.price * level.sizeBase, notionalUsd - costUsd)
-    costUsd += takenUsd
+    const takenUsd = Math.min(level.price * level.sizeBase, leftUsd)
+    leftUsd -= takenUsd
     sizeBase += takenUsd / level.price
-    if (costUsd >= notionalUsd) break
+    if (leftUsd === 0) break
   }
   if (sizeBase === 0) return { slippageBps: null, filledPct: 0, method: 'model' }
+  const costUsd = notionalUsd - leftUsd
   const filledBps = slippageBps(side, costUsd / sizeBase)
-  if (costUsd >= notionalUsd) return { slippageBps: filledBps, filledPct: 100, method: 'book_walk' }
+  if (leftUsd === 0) return { slippageBps: filledBps, filledPct: 100, method: 'book_walk' }
   return {
     slippageBps: Math.max(
-      filledBps * Math.sqrt(notionalUsd / costUsd),
+      modelScale * filledBps * Math.sqrt(notionalUsd / costUsd),
       leastSlippageBps(side, { costUsd, sizeBase, notionalUsd }),
     ),
     filledPct: (costUsd / notionalUsd) * 100,

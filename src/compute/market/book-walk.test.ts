@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { BookLevel } from '../../../domain/event.ts'
+import type { BookLevel } from '../../domain/event.ts'
 import type { BookSide } from './book-walk.ts'
 import { depthUsd, sizeWithinUsd, visibleBps, walk } from './book-walk.ts'
 
 const EXAMPLES = join(
   import.meta.dirname,
-  '../../../../../shared/data/hl-api-fixtures/hyperliquid-math/WORKED-EXAMPLES.json',
+  '../../../../shared/data/hl-api-fixtures/hyperliquid-math/WORKED-EXAMPLES.json',
 )
 
 const side: fc.Arbitrary<BookSide> = fc
@@ -43,6 +43,14 @@ describe('walking a book', () => {
     },
   )
 
+  property.prop([side, fc.double({ min: 0.01, max: 0.999999, noNaN: true })], { numRuns: 1_000 })(
+    'is no model as long as the visible book fills it, down into the last level',
+    (book, share) => {
+      const fill = walk(book, share * depthUsd(book, Number.POSITIVE_INFINITY))
+      expect(fill).toMatchObject({ method: 'book_walk', filledPct: 100 })
+    },
+  )
+
   property.prop([side, notionalUsd, fc.double({ min: 1, max: 3, noNaN: true })])(
     'never gets cheaper with size, also where the model takes over',
     (book, usd, factor) => {
@@ -62,6 +70,13 @@ describe('walking a book', () => {
       expect(fill.slippageBps).toBeGreaterThanOrEqual((walk(endless, usd).slippageBps ?? 0) - 1e-9)
     },
   )
+
+  test('a model that trades proved too cheap is scaled, one proved too dear not below the last level', () => {
+    const asks: BookSide = { levels: [level(101, 10)], mid: 100, direction: 1 }
+    expect(walk(asks, 4_040, 1.5).slippageBps).toBeCloseTo(300, 9)
+    expect(walk(asks, 4_040, 0.1).slippageBps).toBeCloseTo(100, 9)
+    expect(walk(asks, 1_010, 1.5).slippageBps, 'what is visible is no model').toBeCloseTo(100, 9)
+  })
 
   property.prop([side, fc.double({ min: 0.1, max: 100, noNaN: true })])(
     'the largest size within a distance costs that distance, unless the book ends first',

@@ -1,0 +1,347 @@
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base'
+import { Compile } from 'typebox/compile'
+import { describe, expect, test } from 'vitest'
+import type { NaiveCloses } from '../../../../test/golden/naive-correlation.ts'
+import { naiveCloses, naivePair } from '../../../../test/golden/naive-correlation.ts'
+import { fillDocument } from '../../../api/fill-document.ts'
+import type { Document } from '../../../domain/document.ts'
+import type { Batch, MarketEvent } from '../../../domain/event.ts'
+import { HOUR_MS, WINDOW_HOURS } from '../../correlation/correlation-window.ts'
+import { plainKernel, simdKernel } from '../../correlation/product-kernel.ts'
+import type { CoinScript } from '../../correlation/testing/market-log.ts'
+import {
+  closedBy,
+  hourlyBars,
+  hourlyHistory,
+  LAST_HOUR,
+} from '../../correlation/testing/market-log.ts'
+import { Processor } from '../../processor.ts'
+import { context, history, universe, wave } from '../../testing/tape.ts'
+import { correlation } from './correlation.ts'
+import type { GatheredReturns } from './gathered.ts'
+import { measure } from './measure.ts'
+import { sectorOf, sectors } from './sectors.ts'
+
+const NOW_MS = closedBy(LAST_HOUR)
+const names = ['ETH', 'SOL', 'ARB', 'OP', 'AAVE', 'kPEPE', 'DOGE', 'LINK', 'NEW']
+const BTC: CoinScript = { coin: 'BTC', follows: 0.9, hours: 900 }
+const market: readonly CoinScript[] = [
+  BTC,
+  ...names.map((coin, at) => ({
+    coin,
+    follows: 0.9 - 0.15 * at,
+    hours: coin === 'NEW' ? 300 : 900,
+  })),
+]
+
+/** `/correlation` as an agent reads it. */
+type Body = {
+  coins_analyzed: number
+  window: { hours: number; candles: number; first_iso: string; last_iso: string }
+  avg_correlation: number
+  regime: string
+  correlations: Record<string, number>
+  stats: Record<
+    string,
+    { n: number; stderr: number; ci_low: number; ci_high: number; beta: number }
+  >
+  matrix: { coins: string[]; values: (number | null)[][] }
+  sector_averages: Record<string, number | null>
+  change: { avg_24h_ago: number | null; avg_7d_ago: number | null; delta_24h: number | null }
+  short_window: { avg_correlation: number | null; regime: string }
+  most_correlated: { coin: string; r: number }[]
+  least_correlated: { coin: string; r: number }[]
+  meta: {
+    warnings: string[]
+    quality: { coverage_pct: number; grade: string }
+    data_age_seconds: number
+    as_of: Record<string, string>
+    cross_check: { served: string; pairs: number; disagreeing: number }
+  }
+}
+
+describe('/correlation', () => {
+  test('every number is what the raw log gives, to the digits shown', () => {
+    const log = logOf(market)
+    const { body } = answer(log)
+    const closes = naiveCloses(log)
+    const pairOf = (coin: string, endHour = LAST_HOUR, hours = WINDOW_HOURS) =>
+      naivePair(of(closes, coin), of(closes, 'BTC'), { lastMs: endHour * HOUR_MS, hours })
+    expect(Object.keys(body.correlations)).toEqual(names)
+    expect(body.coins_analyzed).toBe(names.length)
+    for (const coin of names) {
+      const { n, r, beta, stderr, low, high } = pairOf(coin)
+      expect(body.stats[coin]?.n).toBe(n)
+      expect(Math.abs((body.stats[coin]?.stderr ?? 0) - stderr)).toBeLessThan(0.500001e-4)
+      for (const [shown, exact] of [
+        [body.correlations[coin], r],
+        [body.stats[coin]?.ci_low, low],
+        [body.stats[coin]?.ci_high, high],
+        [body.stats[coin]?.beta, beta],
+      ])
+        expect(Math.abs((shown ?? Number.NaN) - (exact ?? 0))).toBeLessThan(0.500001e-3)
+    }
+    const average = (endHour: number, hours = WINDOW_HOURS) =>
+      mean(names.map((coin) => pairOf(coin, endHour, hours).r))
+    const known = (shown: number | null) => shown ?? Number.NaN
+    expectShown(body.avg_correlation, average(LAST_HOUR))
+    expectShown(known(body.change.avg_24h_ago), average(LAST_HOUR - 24))
+    expectShown(known(body.change.avg_7d_ago), average(LAST_HOUR - 168))
+    expectShown(known(body.change.delta_24h), average(LAST_HOUR) - average(LAST_HOUR - 24))
+    expectShown(known(body.short_window.avg_correlation), average(LAST_HOUR, 24))
+    for (const sector of sectors) {
+      const members = names.filter((coin) => sectorOf(coin) === sector)
+      const shown = body.sector_averages[sector]
+      if (members.length < 2) expect(shown).toBeNull()
+      else expectShown(shown ?? Number.NaN, mean(members.map((coin) => pairOf(coin).r)))
+    }
+    for (const [a, coinA] of body.matrix.coins.entries())
+      for (const [b, coinB] of body.matrix.coins.entries()) {
+        const window = { lastMs: LAST_HOUR * HOUR_MS, hours: WINDOW_HOURS }
+        const { r } = naivePair(of(closes, coinA), of(closes, coinB), window)
+        expectShown(body.matrix.values[a]?.[b] ?? Number.NaN, a === b ? 1 : r)
+      }
+  })
+
+  test('satisfies the published schema', () => {
+    const schema = Compile(correlation.contract.document)
+    expect([...schema.Errors(answer(logOf(market)).body)]).toEqual([])
+    expect([...schema.Errors(answer(logOf(market.slice(0, 2))).body)]).toEqual([])
+  })
+
+  test('the window is that of the candles used', () => {
+    const { body } = answer(logOf(market))
+    expect(body.window).toEqual({
+      hours: 720,
+      candles: 721,
+      interval: '1h',
+      first_iso: new Date((LAST_HOUR - 720) * HOUR_MS).toISOString(),
+      last_iso: new Date(LAST_HOUR * HOUR_MS).toISOString(),
+    })
+    expect(body.meta.warnings).toEqual([])
+    expect(body.meta.quality).toMatchObject({ grade: 'A', coverage_pct: 100 })
+  })
+
+  test('a short history is called short', () => {
+    const { body } = answer(logOf(market.map((script) => ({ ...script, hours: 150 }))))
+    expect(body.window).toMatchObject({ hours: 149, candles: 150 })
+    expect(body.stats['ETH']?.n).toBe(149)
+    expect(body.meta.warnings).toEqual(['short_history'])
+    expect(body.regime).not.toBe('UNKNOWN')
+    expect(body.change.avg_7d_ago).toBeNull()
+  })
+
+  test('under 100 candles there is no regime', () => {
+    const { body } = answer(logOf(market.map((script) => ({ ...script, hours: 99 }))))
+    expect(body.window.candles).toBe(99)
+    expect(body.regime).toBe('UNKNOWN')
+    expect(body.short_window.regime).not.toBe('UNKNOWN')
+  })
+
+  test('under 8 coins there is no regime', () => {
+    const { body } = answer(logOf(market.slice(0, 8)))
+    expect(body.coins_analyzed).toBe(7)
+    expect(body.regime).toBe('UNKNOWN')
+    expect(body.short_window.regime).toBe('UNKNOWN')
+  })
+
+  test('a gap of BTC is in no pair, and is told', () => {
+    const gap = LAST_HOUR - 100
+    const { body } = answer(
+      logOf([{ ...BTC, isMissing: (hour) => hour === gap }, ...market.slice(1)]),
+    )
+    expect(body.window).toMatchObject({ hours: 720, candles: 720 })
+    expect(body.stats['ETH']?.n).toBe(718)
+    expect(body.meta.warnings).toEqual(['partial_data'])
+  })
+
+  test('a coin that does not move is left out, and counts as known', () => {
+    const log = logOf([...market, { coin: 'FLAT', follows: 0, hours: 900 }]).map((batch) =>
+      batch.map((event) =>
+        event.kind === 'hourly-history' && event.coin === 'FLAT'
+          ? { ...event, bars: event.bars.map((bar) => ({ ...bar, close: 5 })) }
+          : event,
+      ),
+    )
+    const { body } = answer(log)
+    expect(Object.keys(body.correlations)).toEqual(names)
+    expect(body.coins_analyzed).toBe(names.length)
+    expect(body.meta.quality.coverage_pct).toBe(100)
+  })
+
+  test('a coin with less than a day in common with BTC is left out, and lowers the coverage', () => {
+    const { body } = answer(logOf([...market, { coin: 'FRESH', follows: 0.9, hours: 24 }]))
+    expect(Object.keys(body.correlations)).toEqual(names)
+    expect(body.meta.quality.coverage_pct).toBe(90)
+  })
+
+  test('most and least correlated are the ends of the ranking', () => {
+    const { body } = answer(logOf(market))
+    const ranked = Object.entries(body.correlations).toSorted(([, one], [, other]) => other - one)
+    expect(body.most_correlated.map(({ coin }) => coin)).toEqual(
+      ranked.slice(0, 3).map(([coin]) => coin),
+    )
+    expect(body.least_correlated.map(({ coin }) => coin)).toEqual(
+      ranked
+        .slice(-3)
+        .reverse()
+        .map(([coin]) => coin),
+    )
+  })
+
+  test('the matrix has BTC and the fifteen with the largest open interest', () => {
+    const scripts = [BTC, ...Array.from({ length: 20 }, (_, at) => script(`C${at}`, 0.5))]
+    const { body } = answer(logOf(scripts))
+    const largest = Array.from({ length: 15 }, (_, at) => `C${19 - at}`)
+    expect(body.matrix.coins).toEqual(['BTC', ...largest])
+    expect(body.meta.as_of).toHaveProperty('open_interest')
+  })
+
+  test('candles that tell the hours give the same answer as their history', () => {
+    const quarters = (coin: string) => history(coin, '15m', wave('15m', 1008, 0.05))
+    const { body } = answer([
+      [universe(['BTC', 'ETH'])],
+      [quarters('BTC'), quarters('ETH')],
+      [context('BTC'), context('ETH')],
+    ])
+    expect(body.window).toMatchObject({ hours: 251, candles: 252 })
+    expect(body.correlations).toEqual({ ETH: 1 })
+    expect(body.stats['ETH']).toEqual({ n: 251, stderr: 0, ci_low: 1, ci_high: 1, beta: 1 })
+  })
+
+  test('rolling sums that are off are not served', () => {
+    const gathered = gatheredFrom(logOf(market))
+    const rolled = gathered.rolled.slice()
+    const eth = gathered.coins.indexOf('ETH')
+    const right = rolled[eth] as number
+    rolled[eth] = right + 2e-9
+    const wrong = measure({ ...gathered, rolled }, plainKernel())
+    if ('candlesNeeded' in wrong) throw new Error('the market is known')
+    expect(wrong.check).toEqual({ pairs: 45, disagreeing: 1 })
+    expect(Math.abs((wrong.correlated[0]?.r ?? Number.NaN) - right)).toBeLessThan(1e-12)
+    const { body } = answerOf({ ...gathered, rolled })
+    expect(body.meta.cross_check).toMatchObject({ served: 'from_scratch', disagreeing: 1 })
+  })
+
+  test('what was not summed yet comes from scratch', () => {
+    const gathered = gatheredFrom(logOf(market))
+    const unsummed = { ...gathered, rolled: gathered.rolled.map(() => Number.NaN) }
+    const { meta: _, ...expected } = answerOf(gathered).body
+    const { meta, ...body } = answerOf(unsummed).body
+    expect(body).toEqual(expected)
+    expect(meta.cross_check).toMatchObject({ served: 'rolling_sums', pairs: 0 })
+  })
+
+  test('is the same without WebAssembly', () => {
+    const gathered = gatheredFrom(logOf(market))
+    expect(measure(gathered, plainKernel())).toEqual(
+      measure(gathered, simdKernel() ?? plainKernel()),
+    )
+  })
+
+  test('what was gathered crosses a thread, the returns without a copy', () => {
+    const gathered = gatheredFrom(logOf(market))
+    const crossed = structuredClone(gathered)
+    expect(answerOf(crossed).text).toBe(answerOf(gathered).text)
+    gathered.returns.values[0] = 0.125
+    expect(crossed.returns.values[0]).toBe(0.125)
+  })
+
+  test('is the same however its events were framed', () => {
+    const log = logOf(market)
+    expect(answer([log.flat()]).body).toEqual(answer(log).body)
+  })
+
+  test('is as old as the coins that all but a tenth are younger than', () => {
+    const gathered = gatheredFrom(logOf(market))
+    const candlesConfirmedAtMs = gathered.candlesConfirmedAtMs.map((_, row) => NOW_MS - 1_000 * row)
+    const { body } = answerOf({ ...gathered, candlesConfirmedAtMs })
+    expect(body.meta.data_age_seconds).toBe(9)
+  })
+
+  test.each([
+    { what: 'nothing is known', log: [[universe(['BTC', 'ETH'])]], kind: 'insufficient-candles' },
+    { what: 'there is no BTC', log: logOf(market.slice(1)), kind: 'insufficient-candles' },
+    { what: 'there is BTC alone', log: logOf([BTC]), kind: 'missing-input' },
+    {
+      what: 'BTC has less than a day',
+      log: logOf(market.map((each) => ({ ...each, hours: 20 }))),
+      kind: 'insufficient-candles',
+    },
+  ])('has a reason, and no answer, when $what', ({ log, kind }) => {
+    expect(render(gatheredFrom(log)).views['']?.kind).toBe(kind)
+  })
+
+  test('with 200 coins stays below 20,000 tokens', () => {
+    const coins = Array.from({ length: 199 }, (_, at) => script(`kCOIN${at}`, Math.sin(at)))
+    const { text, body } = answer(logOf([BTC, ...coins]))
+    expect(body.coins_analyzed).toBe(199)
+    const tokens = countTokens(text)
+    console.log(`/correlation of 200 coins: ${tokens} tokens, ${text.length} bytes`)
+    expect(tokens).toBeLessThan(20_000)
+  })
+})
+
+function script(coin: string, follows: number): CoinScript {
+  return { coin, follows, hours: 900 }
+}
+
+/** What the venue said of these coins; open interest rises from one to the next. */
+function logOf(scripts: readonly CoinScript[]): Batch[] {
+  const events: MarketEvent[] = scripts.flatMap((each, at) => [
+    { ...context(each.coin, { openInterestBase: 1 + at }), ...stamp() },
+    hourlyHistory(each.coin, hourlyBars(each), NOW_MS),
+  ])
+  return [
+    [{ ...universe(scripts.map(({ coin }) => coin)), ...stamp() }],
+    ...events.map((event) => [event]),
+  ]
+}
+
+function stamp() {
+  return { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
+}
+
+function answer(log: readonly Batch[]) {
+  return answerOf(gatheredFrom(log))
+}
+
+/** After as many turns as the sums of these coins take. */
+function gatheredFrom(log: readonly Batch[]): GatheredReturns {
+  const processor = new Processor({ coin: [], market: [correlation] }, '0.0.0')
+  for (const batch of log) processor.process(batch)
+  for (let turn = 0; turn < 120; turn += 1) for (const _ of processor.publish(NOW_MS));
+  return processor.gather('correlation', NOW_MS).gathered as GatheredReturns
+}
+
+function render(gathered: GatheredReturns): Document {
+  return correlation.render(gathered, {
+    key: 'correlation/*',
+    version: 1,
+    renderedAtMs: NOW_MS,
+    snapshotId: 'snp_1',
+    engineVersion: '0.0.0',
+  })
+}
+
+function answerOf(gathered: GatheredReturns): { text: string; body: Body } {
+  const document = render(gathered)
+  const view = document.views['']
+  if (view?.kind !== 'answer') throw new Error(`no answer: ${JSON.stringify(view)}`)
+  const facts = { nowMs: NOW_MS, executionMs: 0.1, coinsAvailable: 1 }
+  const text = fillDocument(document, view, facts).toString('utf8')
+  return { text, body: JSON.parse(text) as Body }
+}
+
+function of(closes: ReadonlyMap<string, NaiveCloses>, coin: string): NaiveCloses {
+  return closes.get(coin) ?? new Map()
+}
+
+/** Rounded to three decimals. */
+function expectShown(shown: number, exact: number): void {
+  expect(Math.abs(shown - exact)).toBeLessThan(0.500001e-3)
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length
+}

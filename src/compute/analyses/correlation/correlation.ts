@@ -1,0 +1,205 @@
+import type { Input } from '../../../domain/document.ts'
+import { isoInstant } from '../../../domain/instant.ts'
+import type { MarketAnalysis } from '../../analysis.ts'
+import { HOUR_MS, SHORT_WINDOW_HOURS, WINDOW_HOURS } from '../../correlation/correlation-window.ts'
+import type { ProductKernel } from '../../correlation/product-kernel.ts'
+import { plainKernel, simdKernel } from '../../correlation/product-kernel.ts'
+import { CONTEXT_CADENCE_MS } from '../../market/coin-market.ts'
+import { answerMeta } from '../../render/answer-meta.ts'
+import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { DocumentBuilder } from '../../render/document-builder.ts'
+import { orNull, percent, score } from '../../render/significance.ts'
+import { CorrelationAnswer } from './correlation-schema.ts'
+import { fisherInterval, standardError } from './fisher-interval.ts'
+import type { GatheredReturns } from './gathered.ts'
+import { gatherReturns } from './gathered.ts'
+import type { Average, Correlated, Lacking, Measured } from './measure.ts'
+import { measure } from './measure.ts'
+import { regimeOf } from './regime.ts'
+import { sectorOf, sectors } from './sectors.ts'
+
+const PERIOD_MS = 10_000
+const SECTOR_COINS_MIN = 2
+const EXTREMES = 3
+
+/** The market counts as confirmed when all but this share of its coins are. */
+const LATE_SHARE = 0.1
+
+/** How much the coins move together with BTC, and with one another, over thirty days of hours. */
+export const correlation: MarketAnalysis<GatheredReturns> = {
+  contract: {
+    id: 'correlation',
+    offering: 'service_correlation',
+    scope: 'market',
+    summary:
+      'Correlation of all coins with BTC and of the largest with one another, with intervals, sectors and regime',
+    priceUsdcAtomic: 50_000n,
+    document: CorrelationAnswer,
+    defaultView: '',
+    viewParameters: [],
+    inputAgeMsMax: Number.POSITIVE_INFINITY,
+  },
+  periodMs: PERIOD_MS,
+
+  gather: gatherReturns,
+
+  render(gathered, rendering) {
+    const builder = new DocumentBuilder()
+    const measured = measure(gathered, threadKernel())
+    if ('candlesNeeded' in measured) {
+      builder.noAnswer('', reasonFor(measured))
+      return builder.build(rendering)
+    }
+    const inputs = inputsOf(gathered, measured)
+    const body = builder.value({
+      timestamp_iso: isoInstant(rendering.renderedAtMs),
+      ...bodyOf(measured),
+      meta: answerMeta(builder, {
+        offering: correlation.contract.offering,
+        rendering,
+        view: '',
+        inputs,
+        sources: ['venue'],
+        more: { cross_check: crossCheck(gathered, measured) },
+      }),
+    })
+    const { hours, candles } = measured.window
+    const members = { have: measured.coinsKnown, need: gathered.coinsTotal - 1 }
+    builder.answer('', [body], {
+      inputs,
+      coveragePct: coveragePct(members),
+      warnings: completenessWarnings({
+        history: { have: hours, need: WINDOW_HOURS },
+        records: { have: candles, need: hours + 1 },
+        members,
+      }),
+    })
+    return builder.build(rendering)
+  },
+}
+
+/** Made once a thread: it holds memory that grows to what a market needs. */
+let kernel: ProductKernel | undefined
+
+function threadKernel(): ProductKernel {
+  kernel ??= simdKernel() ?? plainKernel()
+  return kernel
+}
+
+function reasonFor({ candles, candlesNeeded }: Lacking) {
+  return candles < candlesNeeded
+    ? {
+        kind: 'insufficient-candles' as const,
+        timeframe: '1h' as const,
+        have: candles,
+        need: candlesNeeded,
+      }
+    : { kind: 'missing-input' as const, input: 'candles_1h' }
+}
+
+function bodyOf(measured: Measured) {
+  const { correlated, window, matrix, short } = measured
+  const average = score(measured.average)
+  return {
+    coins_analyzed: correlated.length,
+    window: {
+      hours: window.hours,
+      candles: window.candles,
+      interval: '1h',
+      first_iso: isoInstant(window.firstHour * HOUR_MS),
+      last_iso: isoInstant(window.lastHour * HOUR_MS),
+    },
+    method: 'pearson_log_returns',
+    avg_correlation: average,
+    regime: regimeOf(average, correlated.length, window.candles),
+    correlations: Object.fromEntries(correlated.map(({ coin, r }) => [coin, score(r)])),
+    stats: Object.fromEntries(correlated.map((each) => [each.coin, statisticsOf(each)])),
+    matrix: {
+      coins: matrix.coins,
+      values: matrix.values.map((row) => row.map((r) => orNull(r, score))),
+    },
+    sector_averages: sectorAverages(correlated),
+    change: {
+      avg_24h_ago: shown(measured.dayAgo),
+      avg_7d_ago: shown(measured.weekAgo),
+      delta_24h:
+        measured.dayAgo === null ? null : score(measured.average - measured.dayAgo.average),
+    },
+    short_window: {
+      hours: SHORT_WINDOW_HOURS,
+      avg_correlation: shown(short),
+      regime: regimeOf(shown(short), short?.coins ?? 0, Number.POSITIVE_INFINITY),
+    },
+    ...extremes(correlated),
+  }
+}
+
+function statisticsOf({ r, n, beta }: Correlated) {
+  const interval = fisherInterval(r, n)
+  return {
+    n,
+    stderr: orNull(standardError(r, n), percent),
+    ci_low: orNull(interval?.low ?? null, score),
+    ci_high: orNull(interval?.high ?? null, score),
+    beta: score(beta),
+  }
+}
+
+function sectorAverages(correlated: readonly Correlated[]) {
+  return Object.fromEntries(
+    sectors.map((sector) => {
+      const members = correlated.filter(({ coin }) => sectorOf(coin) === sector)
+      const sum = members.reduce((total, { r }) => total + r, 0)
+      return [sector, members.length < SECTOR_COINS_MIN ? null : score(sum / members.length)]
+    }),
+  )
+}
+
+function extremes(correlated: readonly Correlated[]) {
+  const ranked = correlated.toSorted((one, other) => other.r - one.r)
+  const row = ({ coin, r }: Correlated) => ({ coin, r: score(r) })
+  return {
+    most_correlated: ranked.slice(0, EXTREMES).map(row),
+    least_correlated: ranked.toReversed().slice(0, EXTREMES).map(row),
+  }
+}
+
+function shown(average: Average | null): number | null {
+  return average === null ? null : score(average.average)
+}
+
+function crossCheck({ disagreements }: GatheredReturns, { check }: Measured) {
+  return {
+    served: check.disagreeing === 0 ? 'rolling_sums' : 'from_scratch',
+    pairs: check.pairs,
+    disagreeing: check.disagreeing,
+    disagreements_since_start: disagreements,
+  }
+}
+
+function inputsOf(gathered: GatheredReturns, { correlated, matrix }: Measured): Input[] {
+  const { candlesConfirmedAtMs, contextReceivedAtMs, coins } = gathered
+  const others = correlated
+    .map(({ row }) => candlesConfirmedAtMs[row] as number)
+    .toSorted((one, other) => one - other)
+  const leaderAtMs = candlesConfirmedAtMs[coins.indexOf(matrix.coins[0] as string)] as number
+  const inputs: Input[] = [
+    {
+      name: 'candles_1h',
+      confirmedAtMs: Math.min(leaderAtMs, others[Math.floor(LATE_SHARE * others.length)] as number),
+      cadenceMs: CONTEXT_CADENCE_MS,
+      isLoadBearing: true,
+    },
+  ]
+  const ranked = matrix.coins.map((coin) => contextReceivedAtMs[coins.indexOf(coin)] as number)
+  const interestAtMs = Math.min(...ranked)
+  // It only chooses the coins of the matrix.
+  if (!Number.isNaN(interestAtMs))
+    inputs.push({
+      name: 'open_interest',
+      confirmedAtMs: interestAtMs,
+      cadenceMs: CONTEXT_CADENCE_MS,
+      isLoadBearing: false,
+    })
+  return inputs
+}

@@ -1,0 +1,35 @@
+import type { CorrelationState } from '../../correlation/correlation-tracker.ts'
+import { HOUR_MS } from '../../correlation/correlation-window.ts'
+import type { MarketState } from '../../market/market-state.ts'
+
+/** What is known of the market at one moment; by row of the table of returns. NaN: unknown. */
+export type GatheredReturns = CorrelationState & {
+  /** Coins that trade. */
+  readonly coinsTotal: number
+  readonly openInterestUsd: Float64Array
+  /** When the venue last vouched for a coin's candles. */
+  readonly candlesConfirmedAtMs: Float64Array
+  readonly contextReceivedAtMs: Float64Array
+}
+
+/** Copies no returns: they are shared, and stay as they are. */
+export function gatherReturns(market: MarketState): GatheredReturns {
+  const state = market.trackers.correlation.state()
+  const byRow = () => new Float64Array(state.coins.length).fill(Number.NaN)
+  const [openInterestUsd, candlesConfirmedAtMs, contextReceivedAtMs] = [byRow(), byRow(), byRow()]
+  let coinsTotal = 0
+  for (const _ of market.coins()) coinsTotal += 1
+  for (const [row, name] of state.coins.entries()) {
+    const coin = market.coin(name)
+    if (coin === undefined) continue
+    const { context, trackers } = coin
+    // History vouches for closed hours before the candles themselves are known.
+    candlesConfirmedAtMs[row] = Number.isNaN(coin.candlesConfirmedAtMs)
+      ? (trackers.hourly.newestHour + 1) * HOUR_MS
+      : coin.candlesConfirmedAtMs
+    if (context === null) continue
+    openInterestUsd[row] = context.openInterestBase * context.markPrice
+    contextReceivedAtMs[row] = context.timeReceivedMs
+  }
+  return { ...state, coinsTotal, openInterestUsd, candlesConfirmedAtMs, contextReceivedAtMs }
+}

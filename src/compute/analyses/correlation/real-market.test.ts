@@ -1,0 +1,78 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { naiveCloses, naivePair } from '../../../../test/golden/naive-correlation.ts'
+import type { Bar } from '../../../domain/bar.ts'
+import type { Batch } from '../../../domain/event.ts'
+import { COMMON_RETURNS_MIN, HOUR_MS, WINDOW_HOURS } from '../../correlation/correlation-window.ts'
+import { simdKernel } from '../../correlation/product-kernel.ts'
+import { hourlyHistory } from '../../correlation/testing/market-log.ts'
+import { Processor } from '../../processor.ts'
+import { universe } from '../../testing/tape.ts'
+import { correlation } from './correlation.ts'
+import type { GatheredReturns } from './gathered.ts'
+import { measure } from './measure.ts'
+
+const path = join(
+  import.meta.dirname,
+  '../../../../../shared/data/hl-candles-2025-07/universe/1h.csv.gz',
+)
+const isAbsent = !existsSync(path)
+
+describe('172 real coins, 400 hours of each (needs ../shared/data)', () => {
+  test.skipIf(isAbsent)('all pairs equal the naive computation from the log', () => {
+    const { log, endMs } = realLog()
+    const gathered = gatheredFrom(log, endMs)
+    const kernel = simdKernel()
+    if (kernel === null) throw new Error('no SIMD on this machine')
+    const measured = measure(gathered, kernel)
+    if ('candlesNeeded' in measured) throw new Error('BTC is there')
+    const closes = naiveCloses(log)
+    const window = { lastMs: gathered.endHour * HOUR_MS, hours: WINDOW_HOURS }
+    const reference = closes.get('BTC') ?? new Map()
+    expect(measured.correlated.length).toBeGreaterThan(150)
+    for (const { coin, n, r, beta } of measured.correlated) {
+      const exact = naivePair(closes.get(coin) ?? new Map(), reference, window)
+      expect(n).toBe(exact.n)
+      expect(Math.abs(r - exact.r)).toBeLessThan(1e-9)
+      expect(Math.abs(beta - exact.beta)).toBeLessThan(1e-9)
+    }
+    const left = new Set(gathered.coins)
+    for (const { coin } of measured.correlated) left.delete(coin)
+    left.delete('BTC')
+    // Delisted before the window, or without a movement in it.
+    for (const coin of left) {
+      const exact = naivePair(closes.get(coin) ?? new Map(), reference, window)
+      expect(exact.n < COMMON_RETURNS_MIN || !(Math.abs(exact.r) <= 1)).toBe(true)
+    }
+    expect(measured.check).toMatchObject({ disagreeing: 0 })
+    expect(measured.check.pairs).toBeGreaterThan((150 * 149) / 2)
+    expect(measured.window).toMatchObject({ hours: 399, candles: 400 })
+  })
+})
+
+function realLog(): { log: Batch[]; endMs: number } {
+  const barsByCoin = new Map<string, Bar[]>()
+  const [, ...lines] = gunzipSync(readFileSync(path)).toString('utf8').trim().split('\n')
+  let endMs = 0
+  for (const line of lines) {
+    const [coin = '', ...cells] = line.split(',')
+    const [openTimeMs, open, high, low, close, volumeBase] = cells.map(Number)
+    const bar = { openTimeMs, open, high, low, close, volumeBase } as Bar
+    barsByCoin.set(coin, [...(barsByCoin.get(coin) ?? []), bar])
+    endMs = Math.max(endMs, bar.openTimeMs + HOUR_MS + 5_000)
+  }
+  const told = [...barsByCoin].map(([coin, bars]) => [hourlyHistory(coin, bars, endMs)])
+  return { log: [[universe([...barsByCoin.keys()])], ...told], endMs }
+}
+
+function gatheredFrom(log: readonly Batch[], endMs: number): GatheredReturns {
+  const processor = new Processor({ coin: [], market: [correlation] }, '0.0.0')
+  for (const batch of log)
+    processor.process(
+      batch.map((event) => ({ ...event, timeExchangeMs: endMs, timeReceivedMs: endMs })),
+    )
+  for (let turn = 0; turn < 120; turn += 1) for (const _ of processor.publish(endMs));
+  return processor.gather('correlation', endMs).gathered as GatheredReturns
+}

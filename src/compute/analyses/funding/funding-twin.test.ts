@@ -1,0 +1,38 @@
+import { describe, expect, test } from 'vitest'
+import { naiveFunding } from '../../../../test/golden/naive-funding.ts'
+import { Chance } from '../../../../test/simulation/chance.ts'
+import { answerDifferences } from '../../../../test/support/answer-differences.ts'
+import { figuresLog, loggedCoins } from '../../../../test/support/figures-log.ts'
+import { Processor } from '../../processor.ts'
+import { publishedBodies } from '../../testing/published-bodies.ts'
+import { funding } from './funding.ts'
+
+const START_MS = Date.UTC(2026, 5, 1, 9, 42)
+const HOURS = 4
+const MOMENTS = 25
+
+describe('funding beside its twin', () => {
+  test('both say the same of the simulated market at random moments', () => {
+    const chance = new Chance(1, 'funding')
+    const log = figuresLog(START_MS, HOURS, chance)
+    const processor = new Processor({ coin: [funding], market: [] }, '0.0.0')
+    const moments = new Set(Array.from({ length: MOMENTS }, () => chance.integer(5, log.length)))
+    let compared = 0
+    for (const [at, event] of log.entries()) {
+      processor.process([event])
+      if (!moments.has(at + 1)) continue
+      const heard = log.slice(0, at + 1)
+      const bodies = publishedBodies(processor, event.timeReceivedMs)
+      for (const coin of loggedCoins) {
+        const body = bodies.get(`funding/${coin}`)
+        if (body === undefined) continue
+        expect(
+          answerDifferences(body, naiveFunding(heard, coin)),
+          `${coin}, ${at + 1} events`,
+        ).toEqual([])
+        compared += 1
+      }
+    }
+    expect(compared).toBeGreaterThan(MOMENTS)
+  }, 60_000)
+})

@@ -1,0 +1,314 @@
+import { test as property } from '@fast-check/vitest'
+import fc from 'fast-check'
+import type { Static } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { describe, expect, test } from 'vitest'
+import { fillDocument } from '../../../api/fill-document.ts'
+import type { Document } from '../../../domain/document.ts'
+import type { MarketEvent } from '../../../domain/event.ts'
+import type { FundingRow } from '../../../domain/history.ts'
+import { Processor, PUBLISH_PHASES } from '../../processor.ts'
+import { renderCoin } from '../../testing/render-coin.ts'
+import { hasSharedFundings, sharedFundings } from '../../testing/shared-fundings.ts'
+import { BOUNDARY_MS, context, NOW_MS, universe } from '../../testing/tape.ts'
+import { funding } from './funding.ts'
+import { FundingAnswer } from './funding-schema.ts'
+
+const HOUR_MS = 3_600_000
+const now = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
+const rateOf = fc.double({ min: -0.04, max: 0.04, noNaN: true })
+
+describe('funding', () => {
+  test('a worked example by hand', () => {
+    // A rate of 2e-5 for 720 hours but the last four, which had 6e-5; 9e-5 is running.
+    const rates = Array.from({ length: 720 }, (_, hour) => (hour < 716 ? 2e-5 : 6e-5))
+    const { funding: told } = read([history(rates), context('BTC', { fundingRateHourly: 9e-5 })])
+    expect(told).toMatchObject({
+      current_rate: 0.00009,
+      interval_hours: 1,
+      // 0.00009 x 24 x 365 x 100.
+      annualized_pct: 78.84,
+      predicted_rate: 0.00009,
+      next_funding_iso: new Date(BOUNDARY_MS + HOUR_MS).toISOString(),
+      lookback_hours: 24,
+      records: 24,
+      // (20 x 2e-5 + 4 x 6e-5) / 24 = 6.4e-4 / 24.
+      average_rate: 0.00002667,
+      median_rate: 0.00002,
+      max_rate: 0.00006,
+      min_rate: 0.00002,
+      // 4e-5 x sqrt(1/6 x 5/6).
+      stdev_rate: 0.00001491,
+      average_annualized_pct: 23.3629,
+      cumulative_pct: 0.064,
+      positive_pct: 100,
+      percentile: 100,
+      percentile_window_hours: 720,
+      trend: 'RISING',
+      bias: 'LONG_PAYING',
+      crowding: 'EXTREME',
+      flips: 0,
+      streak_sign: 'POSITIVE',
+      streak_hours: 720,
+    })
+    // Mean 2e-5 + 4e-5/180, deviation 4e-5 x sqrt(1/180 x 179/180).
+    const deviation = 4e-5 * Math.sqrt((1 / 180) * (179 / 180))
+    expect(told.zscore).toBeCloseTo((9e-5 - 2e-5 - 4e-5 / 180) / deviation, 4)
+    expect(told.windows['7d']).toMatchObject({ hours: 168, records: 168, cumulative_pct: 0.352 })
+    expect(told.windows['30d']).toMatchObject({ hours: 720, records: 720, cumulative_pct: 1.456 })
+    expect(told.history).toHaveLength(24)
+    expect(told.history.at(-1)).toEqual({
+      timestamp_iso: new Date(BOUNDARY_MS).toISOString(),
+      rate: 0.00006,
+      premium: 0.0005,
+      settled: true,
+    })
+  })
+
+  property.prop([
+    fc.array(fc.option(rateOf, { freq: 9 }), { minLength: 1, maxLength: 40 }),
+    rateOf,
+  ])('what it prints can be computed from what it prints', (rates, fundingRateHourly) => {
+    const events = [history([...rates, 1e-6]), context('BTC', { fundingRateHourly })]
+    const { funding: told } = read(events)
+    expect(told.annualized_pct).toBeCloseTo(told.current_rate * 24 * 365 * 100, 4)
+    expect(told.average_annualized_pct).toBeCloseTo(told.average_rate * 24 * 365 * 100, 4)
+    const printed = told.history.map(({ rate }) => rate)
+    expect(told.records).toBe(printed.length)
+    const sum = printed.reduce((total, rate) => total + rate, 0)
+    expect(told.cumulative_pct).toBeCloseTo(sum * 100, 3)
+    expect(told.average_rate).toBeCloseTo(sum / printed.length, 7)
+    expect(told.max_rate).toBe(Math.max(...printed))
+    expect(told.min_rate).toBe(Math.min(...printed))
+    expect(told.positive_pct).toBeGreaterThanOrEqual(0)
+    expect(told.windows['30d'].records).toBeGreaterThanOrEqual(told.records)
+  })
+
+  property.prop([fc.array(fc.option(rateOf, { freq: 3 }), { maxLength: 30 }), rateOf])(
+    'whatever the history, the answer satisfies its schema',
+    (rates, fundingRateHourly) => {
+      const document = render([history([...rates, -1e-6]), context('BTC', { fundingRateHourly })])
+      expect(schemaErrors(document)).toEqual([])
+    },
+  )
+
+  // The 20 hours before: 1e-5 above and below 0. Of all 24 the deviation is then about 0.93e-5.
+  const before = Array.from({ length: 20 }, (_, hour) => (hour % 2 === 0 ? 1e-5 : -1e-5))
+
+  test.each([
+    [0.45e-5, 'FLAT'],
+    [0.48e-5, 'RISING'],
+    [-0.45e-5, 'FLAT'],
+    [-0.48e-5, 'FALLING'],
+  ])('four hours of %d after twenty around 0 are %s', (rate, trend) => {
+    const last = new Array<number>(4).fill(rate)
+    const deviation = Math.sqrt((20e-10 + 4 * rate ** 2) / 24 - (rate / 6) ** 2)
+    expect(Math.abs(rate) > 0.5 * deviation, 'the example is one').toBe(trend !== 'FLAT')
+    expect(read([history([...before, ...last]), context('BTC')]).funding.trend).toBe(trend)
+  })
+
+  test('equal hours have no trend', () => {
+    const { funding: told } = read([history(new Array(24).fill(0.1 / 3)), context('BTC')])
+    expect(told).toMatchObject({ trend: 'FLAT', stdev_rate: 0 })
+  })
+
+  test('with the last hours alone nobody knows a trend', () => {
+    expect(read([history([1e-5, 2e-5]), context('BTC')]).funding.trend).toBe('UNKNOWN')
+  })
+
+  test('other exchanges are brought to one interval, and the widest pair is named', () => {
+    const { venues, venue_spread } = read([
+      history([1e-5]),
+      context('BTC', { fundingRateHourly: 2e-5 }),
+      venueFundings([
+        { venue: 'BinPerp', rate: 0.0001, intervalHours: 8, nextFundingMs: NOW_MS + 1 },
+        { venue: 'BybitPerp', rate: -0.0001, intervalHours: 4, nextFundingMs: NOW_MS + 1 },
+        // Our own, in other words.
+        { venue: 'HlPerp', rate: 0.9, intervalHours: 1, nextFundingMs: NOW_MS + 1 },
+        // Charged already: its next rate is another.
+        { venue: 'LatePerp', rate: 0.9, intervalHours: 1, nextFundingMs: NOW_MS },
+      ]),
+    ])
+    expect(venues).toEqual([
+      {
+        venue: 'BinPerp',
+        rate: 0.0001,
+        interval_hours: 8,
+        hourly_rate: 0.0000125,
+        annualized_pct: 10.95,
+        next_funding_iso: new Date(NOW_MS + 1).toISOString(),
+        as_of: new Date(NOW_MS).toISOString(),
+      },
+      expect.objectContaining({
+        venue: 'BybitPerp',
+        hourly_rate: -0.000025,
+        annualized_pct: -21.9,
+      }),
+    ])
+    expect(venue_spread).toEqual({
+      long_on: 'BybitPerp',
+      short_on: 'HlPerp',
+      // 2e-5 against -2.5e-5 an hour.
+      gross_annualized_pct: 39.42,
+    })
+  })
+
+  test.each([
+    { what: 'never told', told: [] },
+    {
+      what: 'told more than an hour ago',
+      told: [
+        {
+          ...venueFundings([
+            { venue: 'BinPerp', rate: 1, intervalHours: 8, nextFundingMs: NOW_MS + HOUR_MS },
+          ]),
+          timeExchangeMs: NOW_MS - HOUR_MS - 1,
+        },
+      ],
+    },
+  ])('rates of elsewhere that were $what are no comparison', ({ told }) => {
+    const { venues, venue_spread } = read([history([1e-5]), context('BTC'), ...told])
+    expect(venues).toEqual([])
+    expect(venue_spread).toBeNull()
+  })
+
+  test('the premium and where it leads come from the impact prices', () => {
+    const figures = { oraclePrice: 100, impactBid: 100.2, impactAsk: 100.3 }
+    const { funding: told } = read([history([1e-5]), context('BTC', figures)])
+    expect(told.premium_bps).toBe(20)
+    // (0.002 - 0.0005) / 8.
+    expect(told.implied_rate).toBe(0.0001875)
+  })
+
+  test("a builder's coin has another premium, and no rate that it leads to", () => {
+    const figures = { oraclePrice: 100, impactBid: 99.9, impactAsk: 100.3 }
+    const { funding: told } = read(
+      [history([1e-5], 'xyz:GOLD'), context('xyz:GOLD', figures)],
+      'xyz:GOLD',
+    )
+    expect(told.premium_bps).toBe(10)
+    expect(told.implied_rate).toBeNull()
+  })
+
+  test('without impact prices neither is known', () => {
+    const { funding: told } = read([history([1e-5]), context('BTC', { impactBid: null })])
+    expect([told.premium_bps, told.implied_rate]).toEqual([null, null])
+  })
+
+  test.each([
+    { what: 'figures', events: [history([1e-5])], input: 'funding' },
+    { what: 'any hour', events: [context('BTC')], input: 'funding_history' },
+    {
+      what: 'an hour of the last day',
+      events: [history([1e-5, ...new Array<null>(24).fill(null)]), context('BTC')],
+      input: 'funding_history',
+    },
+  ])('without $what there is nothing to sell', ({ events, input }) => {
+    expect(render(events).views['']).toEqual({ kind: 'missing-input', input })
+  })
+
+  test.each([
+    { what: 'a whole month', rates: new Array(720).fill(1e-5), warnings: [], coveragePct: 100 },
+    {
+      what: 'a hole of an hour in the last day',
+      rates: new Array(720).fill(1e-5).with(710, null),
+      warnings: ['partial_data'],
+      coveragePct: 2300 / 24,
+    },
+    {
+      what: 'a listing of a week ago',
+      rates: new Array(168).fill(1e-5),
+      warnings: ['short_history'],
+      coveragePct: 100,
+    },
+  ])('$what is warned of as $warnings', ({ rates, warnings, coveragePct }) => {
+    const answer = render([history(rates), context('BTC')]).views['']
+    expect(answer).toMatchObject({ kind: 'answer', warnings, coveragePct })
+  })
+
+  test('names what it rests on: its own figure bears the answer, the others are beside it', () => {
+    const answer = render([
+      history([1e-5]),
+      context('BTC'),
+      venueFundings([{ venue: 'BinPerp', rate: 1, intervalHours: 8, nextFundingMs: NOW_MS + 1 }]),
+    ]).views['']
+    expect(answer?.kind === 'answer' && answer.inputs).toMatchObject([
+      { name: 'funding', isLoadBearing: true, confirmedAtMs: NOW_MS },
+      { name: 'funding_history', isLoadBearing: false, confirmedAtMs: BOUNDARY_MS },
+      { name: 'venue_fundings', isLoadBearing: false, confirmedAtMs: NOW_MS },
+    ])
+  })
+
+  test('a coin that is delisted is not rendered', () => {
+    const processor = new Processor({ coin: [funding], market: [] }, '0.0.0')
+    processor.process([universe([], ['BTC']), history([1e-5]), context('BTC')])
+    expect(publishAll(processor)).toEqual([])
+  })
+
+  test.runIf(hasSharedFundings).each(['BTC', 'kPEPE', 'RLB', 'PUMP'])(
+    'a recorded month of %s satisfies the schema hour by hour (needs ../shared/data)',
+    (coin) => {
+      const recorded = sharedFundings(coin).slice(-760)
+      const processor = new Processor({ coin: [funding], market: [] }, '0.0.0')
+      processor.process([universe([coin])])
+      let answers = 0
+      for (const row of recorded.slice(0, -1)) {
+        const at = { timeExchangeMs: row.timeMs + 60_000, timeReceivedMs: row.timeMs + 60_000 }
+        processor.process([
+          { kind: 'funding-history', coin, rows: [row], ...at },
+          context(coin, { fundingRateHourly: row.rateHourly, ...at }),
+        ])
+        if ((row.timeMs / HOUR_MS) % 40 !== 0) continue
+        for (const document of publishAll(processor, at.timeReceivedMs)) {
+          expect(schemaErrors(document)).toEqual([])
+          answers += 1
+        }
+      }
+      expect(answers).toBeGreaterThan(5)
+    },
+  )
+})
+
+type Body = Static<typeof FundingAnswer>
+
+/** Hourly rates up to the boundary, the last one at it; null for a missing hour. */
+function history(rates: readonly (number | null)[], coin = 'BTC'): MarketEvent {
+  const rows = rates.flatMap((rateHourly, index): FundingRow[] => {
+    const timeMs = BOUNDARY_MS - (rates.length - 1 - index) * HOUR_MS
+    return rateHourly === null
+      ? []
+      : [{ coin, timeMs, rateHourly, premium: 0.0005, isSettled: true }]
+  })
+  return { kind: 'funding-history', coin, rows, ...now }
+}
+
+function venueFundings(
+  fundings: (MarketEvent & { kind: 'venue-fundings' })['fundings'],
+): MarketEvent & { kind: 'venue-fundings' } {
+  return { kind: 'venue-fundings', coin: 'BTC', fundings, ...now }
+}
+
+function publishAll(processor: Processor, nowMs = NOW_MS): Document[] {
+  return Array.from({ length: PUBLISH_PHASES }, () => [...processor.publish(nowMs)]).flat()
+}
+
+function render(events: readonly MarketEvent[], coin = 'BTC'): Document {
+  return renderCoin(funding, coin, events)
+}
+
+function read(events: readonly MarketEvent[], coin = 'BTC'): Body {
+  return filled(render(events, coin))
+}
+
+function filled(document: Document): Body {
+  const answer = document.views['']
+  if (answer?.kind !== 'answer') throw new Error(`no answer but ${answer?.kind}`)
+  const times = { nowMs: document.renderedAtMs, executionMs: 0.1, coinsAvailable: 1 }
+  return JSON.parse(fillDocument(document, answer, times).toString('utf8')) as Body
+}
+
+const schema = Compile(FundingAnswer)
+
+function schemaErrors(document: Document): unknown[] {
+  return [...schema.Errors(filled(document))]
+}

@@ -1,0 +1,214 @@
+import type { Input } from '../../../domain/document.ts'
+import type { ContextEvent } from '../../../domain/event.ts'
+import type { FundingRow } from '../../../domain/history.ts'
+import { FUNDING_STEP_MS } from '../../../domain/history.ts'
+import { isoInstant } from '../../../domain/instant.ts'
+import type { CoinAnalysis } from '../../analysis.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
+import type { FundingWindows } from '../../market/funding-series.ts'
+import { DAY_HOURS, MONTH_HOURS, WEEK_HOURS } from '../../market/funding-series.ts'
+import type { FundingTilt } from '../../market/funding-tilt.ts'
+import { annualizedPctOf, FUNDING_INTERVAL_HOURS, fundingTilt } from '../../market/funding-tilt.ts'
+import { contextInput } from '../../market/inputs.ts'
+import { dexKindOf, impliedRateHourly, premiumOf } from '../../market/premium.ts'
+import type { SeriesStatistics } from '../../market/series-statistics.ts'
+import { answerMeta } from '../../render/answer-meta.ts'
+import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { DocumentBuilder } from '../../render/document-builder.ts'
+import { bps, orNull, percent, rate } from '../../render/significance.ts'
+import { FundingAnswer } from './funding-schema.ts'
+import { fundingTrendOf } from './funding-trend.ts'
+import type { VenueRate } from './venue-rates.ts'
+import { otherVenueRates, widestSpread } from './venue-rates.ts'
+
+const BPS = 10_000
+/** Other exchanges are asked for all coins at once, every few minutes. */
+const VENUE_FUNDINGS_CADENCE_MS = 300_000
+
+/** What longs pay shorts: the running rate against its own history and against other exchanges. */
+export const funding: CoinAnalysis = {
+  contract: {
+    id: 'funding',
+    offering: 'service_funding',
+    scope: 'coin',
+    summary:
+      'Funding rate with its history, percentile, trend and crowding, beside other exchanges',
+    priceUsdcAtomic: 10_000n,
+    document: FundingAnswer,
+    defaultView: '',
+    viewParameters: [],
+    inputAgeMsMax: 300_000,
+  },
+  inputs: ['context', 'funding-history', 'venue-fundings'],
+
+  render(coin, rendering) {
+    const builder = new DocumentBuilder()
+    const measured = measure(coin)
+    if (typeof measured === 'string') {
+      builder.noAnswer('', { kind: 'missing-input', input: measured })
+      return builder.build(rendering)
+    }
+    const { context, windows, venueRates } = measured
+    const records = { have: windows.day.count, need: DAY_HOURS }
+    const inputs = inputsOf(measured)
+    const body = builder.value({
+      coin: coin.listing.coin,
+      ...builder.memberSlot({ kind: 'requested-coin' }),
+      timestamp_iso: isoInstant(rendering.renderedAtMs),
+      funding: {
+        ...current(coin, context),
+        ...lastDay(measured),
+        windows: {
+          '7d': { hours: WEEK_HOURS, ...shown(windows.week) },
+          '30d': { hours: MONTH_HOURS, ...shown(windows.month) },
+        },
+        history: measured.records.map(shownRecord),
+      },
+      venues: venueRates.map(shownVenue),
+      venue_spread: venueSpread(venueRates, context),
+      meta: answerMeta(builder, {
+        offering: funding.contract.offering,
+        rendering,
+        view: '',
+        inputs,
+        sources: ['venue'],
+      }),
+    })
+    builder.answer('', [body], {
+      inputs,
+      coveragePct: coveragePct(records),
+      warnings: completenessWarnings({
+        records,
+        history: { have: windows.monthSpanHours, need: MONTH_HOURS },
+      }),
+    })
+    return builder.build(rendering)
+  },
+}
+
+type Hour = Omit<FundingRow, 'coin'>
+
+type Measured = {
+  readonly context: ContextEvent
+  readonly tilt: FundingTilt
+  readonly windows: FundingWindows
+  /** Of the last day, oldest first; at least one. */
+  readonly records: readonly Hour[]
+  readonly venueRates: readonly VenueRate[]
+}
+
+/** @returns the name of the input without which there is nothing to sell */
+function measure(coin: CoinMarket): Measured | string {
+  const { context, trackers } = coin
+  const tilt = fundingTilt(coin)
+  if (context === null || tilt === null) return 'funding'
+  const atMs = context.timeExchangeMs
+  const records = trackers.funding.records(atMs, DAY_HOURS)
+  if (records.length === 0) return 'funding_history'
+  return {
+    context,
+    tilt,
+    windows: trackers.funding.windows(atMs),
+    records,
+    venueRates: otherVenueRates(trackers.funding.venueFundings, atMs),
+  }
+}
+
+/** What stands now. Whatever is annualised is of the printed rate, so that a reader finds it exact. */
+function current(coin: CoinMarket, context: ContextEvent) {
+  const currentRate = rate(context.fundingRateHourly)
+  const dexKind = dexKindOf(coin.listing.coin)
+  const premium = premiumOf(context, dexKind)
+  const nextHour = Math.floor(context.timeExchangeMs / FUNDING_STEP_MS) + 1
+  return {
+    current_rate: currentRate,
+    interval_hours: FUNDING_INTERVAL_HOURS,
+    annualized_pct: percent(annualizedPctOf(currentRate, FUNDING_INTERVAL_HOURS)),
+    // On this venue one figure is both: the running estimate of what the next hour is charged.
+    predicted_rate: currentRate,
+    implied_rate:
+      premium === null || dexKind === 'builder' ? null : rate(impliedRateHourly(premium)),
+    premium_bps: premium === null ? null : bps(premium * BPS),
+    next_funding_iso: isoInstant(nextHour * FUNDING_STEP_MS),
+  }
+}
+
+function lastDay({ tilt, windows, records }: Measured) {
+  return {
+    lookback_hours: DAY_HOURS,
+    ...shown(windows.day),
+    percentile: orNull(tilt.percentile, percent),
+    percentile_window_hours: windows.monthSpanHours,
+    zscore: orNull(tilt.zscore, percent),
+    trend: fundingTrendOf(records, windows),
+    bias: tilt.bias,
+    crowding: tilt.crowding,
+    streak_sign: windows.streak.sign,
+    streak_hours: windows.streak.hours,
+  }
+}
+
+function shown(of: SeriesStatistics) {
+  const averageRate = rate(of.mean)
+  return {
+    records: of.count,
+    average_rate: averageRate,
+    median_rate: rate(of.median),
+    max_rate: rate(of.max),
+    min_rate: rate(of.min),
+    stdev_rate: rate(of.deviation),
+    average_annualized_pct: percent(annualizedPctOf(averageRate, FUNDING_INTERVAL_HOURS)),
+    cumulative_pct: percent(of.sum * 100),
+    positive_pct: percent(of.positivePct),
+    flips: of.flips,
+  }
+}
+
+function shownRecord({ timeMs, rateHourly, premium, isSettled }: Hour) {
+  return {
+    timestamp_iso: isoInstant(timeMs),
+    rate: rate(rateHourly),
+    premium: orNull(premium, rate),
+    settled: isSettled,
+  }
+}
+
+function shownVenue({ venue, rate: raw, intervalHours, nextFundingMs, toldAtMs }: VenueRate) {
+  const intervalRate = rate(raw)
+  return {
+    venue,
+    rate: intervalRate,
+    interval_hours: intervalHours,
+    hourly_rate: rate(raw / intervalHours),
+    annualized_pct: percent(annualizedPctOf(intervalRate, intervalHours)),
+    next_funding_iso: isoInstant(nextFundingMs),
+    as_of: isoInstant(toldAtMs),
+  }
+}
+
+function venueSpread(venueRates: readonly VenueRate[], { fundingRateHourly }: ContextEvent) {
+  const widest = widestSpread(venueRates, fundingRateHourly)
+  return (
+    widest && {
+      long_on: widest.longOn,
+      short_on: widest.shortOn,
+      gross_annualized_pct: percent(annualizedPctOf(widest.rateHourly, FUNDING_INTERVAL_HOURS)),
+    }
+  )
+}
+
+function inputsOf({ context, records, venueRates }: Measured): readonly Input[] {
+  const lastRecordMs = records.at(-1)?.timeMs
+  const venuesToldAtMs = venueRates[0]?.toldAtMs
+  return [
+    contextInput('funding', context),
+    ...besides('funding_history', lastRecordMs, FUNDING_STEP_MS),
+    ...besides('venue_fundings', venuesToldAtMs, VENUE_FUNDINGS_CADENCE_MS),
+  ]
+}
+
+/** An input whose loss leaves the answer useful; none where it is not there. */
+function besides(name: string, confirmedAtMs: number | undefined, cadenceMs: number): Input[] {
+  if (confirmedAtMs === undefined) return []
+  return [{ name, confirmedAtMs, cadenceMs, isLoadBearing: false }]
+}

@@ -1,0 +1,266 @@
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
+import type { Static } from 'typebox'
+import { describe, expect, test } from 'vitest'
+import { fillDocument } from '../../../api/fill-document.ts'
+import type { Document } from '../../../domain/document.ts'
+import type { MarketEvent } from '../../../domain/event.ts'
+import { singleMarginTier } from '../../../domain/listing.ts'
+import { cascadeLevel, cascadeLevelOf, cascadeWeights } from '../../liquidation/cascade.ts'
+import { coinOf } from '../../liquidation/testing/coin.ts'
+import { Processor, PUBLISH_PHASES } from '../../processor.ts'
+import { context, history, NOW_MS, universe, warmTape, wave } from '../../testing/tape.ts'
+import { longShortRatio } from './funding-ratio.ts'
+import { liquidations } from './liquidations.ts'
+import type { LiquidationsAnswer } from './liquidations-schema.ts'
+
+type Body = Static<typeof LiquidationsAnswer>
+
+/** Seconds after the tape's end. */
+const at = (seconds: number) => ({
+  timeExchangeMs: NOW_MS + seconds * 1_000,
+  timeReceivedMs: NOW_MS + seconds * 1_000,
+})
+
+describe('liquidations', () => {
+  test('has exactly one zone a tier and side, longs largest first, shorts smallest first', () => {
+    const { zones } = answer(40, [...busy()])
+    for (const side of [zones.longs, zones.shorts])
+      expect(side.map(({ leverage }) => leverage).toSorted()).toEqual([
+        '10x',
+        '25x',
+        '3x',
+        '50x',
+        '5x',
+      ])
+    const sizes = (side: Body['zones']['longs']) => side.map((zone) => zone.estimated_notional)
+    expect(sizes(zones.longs)).toEqual(sizes(zones.longs).toSorted((a, b) => b - a))
+    expect(sizes(zones.shorts)).toEqual(sizes(zones.shorts).toSorted((a, b) => a - b))
+  })
+
+  test('a worked example by hand: one coin of 3x, everything opened at 100', () => {
+    const given = { markPrice: 100, midPrice: 100, openInterestBase: 1_000 }
+    const flatAtHundred = wave('15m', 300, 0).map((bar) => ({
+      ...bar,
+      ...{ open: 100, high: 100.5, low: 99.5, close: 100 },
+    }))
+    const found = answer(3, [context('BTC', given), history('BTC', '15m', flatAtHundred)])
+    // Long: 100 (1 - 1/3) / (1 - 1/6) = 80; short: 100 (1 + 1/3) / (1 + 1/6) = 114.286.
+    const long = found.zones.longs[0]
+    const short = found.zones.shorts.at(-1)
+    expect(long).toMatchObject({ leverage: '3x', share_pct: 100, permitted: true })
+    expect((long?.price ?? 0) / 80).toBeCloseTo(1, 2)
+    expect((short?.price ?? 0) / 114.286).toBeCloseTo(1, 2)
+    expect((long?.estimated_notional ?? 0) / 80_000).toBeCloseTo(1, 2)
+    expect(found.summary.open_interest_usd).toBe(100_000)
+    expect(found.total_at_risk_usd).toEqual({ within_1pct: 0, within_2pct: 0, within_5pct: 0 })
+    expect(found.cascade_risk.nearest_cluster.side).toBe('short')
+    expect(found.coverage).toMatchObject({ observed_pct: 0, flow_pct: 0, prior_pct: 100 })
+    const tenfold = found.zones.longs.find(({ leverage }) => leverage === '10x')
+    // Not permitted: priced by r = 1/20.
+    expect(tenfold).toMatchObject({ permitted: false, estimated_notional: 0, share_pct: 0 })
+    expect(tenfold?.price).toBeCloseTo(100 * (0.9 / 0.95), 4)
+  })
+
+  test('shares, clusters and totals add up', () => {
+    const { zones, clusters, summary, coverage } = answer(40, [...busy()])
+    const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
+    for (const [name, usd] of [
+      ['longs', summary.longs_usd],
+      ['shorts', summary.shorts_usd],
+    ] as const) {
+      expect(sum(zones[name].map((zone) => zone.share_pct))).toBeCloseTo(100, 1)
+      const [inZones, inClusters] = [zones[name], clusters[name]].map((rows) =>
+        sum(rows.map((row) => row.estimated_notional)),
+      )
+      expect(Math.abs((inZones ?? 0) - usd), 'in whole dollars').toBeLessThanOrEqual(5)
+      expect(Math.abs((inClusters ?? 0) - usd)).toBeLessThanOrEqual(20)
+      const distances = clusters[name].map((cluster) => cluster.distance_pct)
+      expect(distances).toEqual(distances.toSorted((a, b) => a - b))
+      expect(clusters[name].length).toBeLessThanOrEqual(20)
+    }
+    expect(coverage.observed_pct + coverage.flow_pct + coverage.prior_pct).toBeCloseTo(100, 1)
+    expect(coverage.observed_pct).toBeGreaterThan(0)
+    expect(coverage.flow_pct).toBeGreaterThan(0)
+  })
+
+  test('the score is what its published components and weights give, and the level is its', () => {
+    const { cascade_risk: risk } = answer(40, [...busy()])
+    const { proximity, size, leverage_skew, volatility } = risk.components
+    const score =
+      cascadeWeights.proximity * proximity +
+      cascadeWeights.size * size +
+      cascadeWeights.leverageSkew * leverage_skew +
+      cascadeWeights.volatility * volatility
+    expect(Math.abs(risk.score - score)).toBeLessThanOrEqual(0.001 + 1e-9)
+    expect(risk.level).toBe(cascadeLevel(risk.score))
+  })
+
+  test('true positions of accounts stand in the map as such', () => {
+    const { zones, summary } = answer(40, [...busy()])
+    const observed = zones.longs.find(({ leverage }) => leverage === '25x')
+    expect(observed?.observed_notional).toBeGreaterThan(0)
+    expect(observed?.observed_notional).toBeLessThanOrEqual(observed?.estimated_notional ?? 0)
+    expect(summary.observed_usd).toBeGreaterThan(0)
+  })
+
+  test('its assumptions name the shares and margin of this coin', () => {
+    expect(answer(20, [...busy()]).assumptions).toMatchObject({
+      leverage_shares: { '3x': 0.15, '5x': 0.25, '10x': 0.6, '25x': 0, '50x': 0 },
+      maintenance_margin: 0.025,
+      max_leverage: 20,
+    })
+  })
+
+  test.each([
+    [0.0000214, 1.092],
+    [0.0000125, 1],
+    [1, Math.exp(0.5)],
+    [-1, Math.exp(-0.5)],
+  ])('at a funding rate of %d longs are %d of shorts', (rate, ratio) => {
+    expect(longShortRatio(rate)).toBeCloseTo(ratio, 3)
+  })
+
+  test('is refused when the mark is older than a minute or open interest older than five', () => {
+    const { inputs } = view(40, [...busy()])
+    const limits = Object.fromEntries(
+      inputs.map(({ name, isLoadBearing, ageMsMax }) => [
+        name,
+        isLoadBearing ? (ageMsMax ?? liquidations.contract.inputAgeMsMax) : null,
+      ]),
+    )
+    expect(limits).toEqual({ mark: 60_000, open_interest: 300_000, candles_1h: null })
+  })
+
+  test('says how little was seen', () => {
+    const { warnings, coveragePct } = view(40, [])
+    expect(warnings).toEqual(['model_estimate', 'low_coverage'])
+    expect(coveragePct).toBe(0)
+  })
+
+  test('without hourly candles there is no volatility, and no answer', () => {
+    const document = render([universe(['BTC']), context('BTC')])
+    expect(document.views['']).toEqual({ kind: 'missing-input', input: 'candles_1h' })
+  })
+
+  test('the screener finds the same level', () => {
+    const coin = coinOf(40)
+    for (const batch of warmTape('X'))
+      for (const event of batch) {
+        if (event.kind !== 'universe' && event.kind !== 'feed-status') coin.apply(event)
+      }
+    const document = liquidations.render(
+      coin,
+      {
+        key: 'liquidations/X',
+        version: 1,
+        renderedAtMs: NOW_MS,
+        snapshotId: 's',
+        engineVersion: '0',
+      },
+      undefined as never,
+    )
+    expect(cascadeLevelOf(coin)).toBe(bodyOf(document).cascade_risk.level)
+  })
+
+  test('an engine that was restored answers before it hears anything', () => {
+    const first = new Processor({ coin: [liquidations], market: [] }, '0.0.0')
+    first.process([...warm(40), ...busy()])
+    const nowMs = NOW_MS + 5_600_000
+    const second = new Processor({ coin: [liquidations], market: [] }, '0.0.0')
+    second.restore(first.checkpoint(nowMs), nowMs)
+    const found = bodyOf(published(second))
+    const before = bodyOf(published(first))
+    expect(found.zones.longs).toHaveLength(5)
+    expect(found.summary.open_interest_usd).toBe(before.summary.open_interest_usd)
+    expect(found.coverage.observed_pct, 'known accounts are asked for again').toBe(0)
+    expect(found.coverage.flow_pct).toBeGreaterThan(before.coverage.flow_pct)
+  })
+
+  test('fits into what an agent can read', () => {
+    const document = render([...warm(50), ...busy()])
+    const text = bytesOf(document)
+    const { clusters: _, ...compact } = JSON.parse(text) as Body
+    expect(encode(text).length).toBeLessThan(2_500)
+    expect(encode(JSON.stringify(compact)).length, 'without the clusters').toBeLessThan(1_200)
+  })
+})
+
+/** A while in which positions open on both sides at many prices, and two accounts are known. */
+function* busy(): Generator<MarketEvent> {
+  for (let round = 0; round < 400; round += 1) {
+    const markPrice = 110 * (1 + 0.06 * Math.sin(round / 40))
+    const openInterestBase = 1_234.5 + 300 * Math.sin(round / 9)
+    yield {
+      kind: 'trade',
+      coin: 'BTC',
+      tradeId: round,
+      takerSide: round % 3 === 0 ? 'sell' : 'buy',
+      price: markPrice,
+      sizeBase: 5,
+      ...at(round * 14 + 1),
+    }
+    const midPrice = markPrice * 1.0001
+    yield context('BTC', { markPrice, midPrice, openInterestBase, ...at(round * 14 + 2) })
+  }
+  for (const [account, sizeBase, liquidationPrice] of [
+    ['0xa', 120, 90],
+    ['0xb', -80, 140],
+  ] as const)
+    yield {
+      kind: 'account-position',
+      coin: 'BTC',
+      account,
+      sizeBase,
+      entryPrice: 110,
+      leverage: 20,
+      liquidationPrice,
+      ...at(5_600),
+    }
+}
+
+function warm(maxLeverage: number): MarketEvent[] {
+  const [[listed, ...others] = [], ...batches] = warmTape('BTC')
+  if (listed?.kind !== 'universe') throw new Error('the tape begins with the universe')
+  const marginTiers = singleMarginTier(maxLeverage)
+  const listings = listed.listings.map((listing) => ({ ...listing, maxLeverage, marginTiers }))
+  return [{ ...listed, listings }, ...others, ...batches.flat()]
+}
+
+function answer(maxLeverage: number, events: readonly MarketEvent[]): Body {
+  return bodyOf(render([...warmUnless(events, maxLeverage), ...events]))
+}
+
+/** Events that bring candles of their own need only the listing. */
+function warmUnless(events: readonly MarketEvent[], maxLeverage: number): readonly MarketEvent[] {
+  const tape = warm(maxLeverage)
+  return events.some(({ kind }) => kind === 'history') ? tape.slice(0, 2) : tape
+}
+
+function view(maxLeverage: number, events: readonly MarketEvent[]) {
+  const found = render([...warm(maxLeverage), ...events]).views['']
+  if (found?.kind !== 'answer') throw new Error('there is an answer')
+  return found
+}
+
+function render(events: readonly MarketEvent[]): Document {
+  const processor = new Processor({ coin: [liquidations], market: [] }, '0.0.0')
+  processor.process(events)
+  return published(processor)
+}
+
+function published(processor: Processor): Document {
+  for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
+    for (const document of processor.publish(NOW_MS + 5_600_000)) return document
+  throw new Error('nothing was rendered')
+}
+
+function bodyOf(document: Document): Body {
+  return JSON.parse(bytesOf(document)) as Body
+}
+
+function bytesOf(document: Document): string {
+  const found = document.views['']
+  if (found?.kind !== 'answer') throw new Error('there is an answer')
+  const facts = { nowMs: NOW_MS + 5_600_000, executionMs: 0.1, coinsAvailable: 1 }
+  return fillDocument(document, found, facts).toString('utf8')
+}

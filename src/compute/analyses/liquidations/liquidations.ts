@@ -1,0 +1,194 @@
+import type { Input, Warning } from '../../../domain/document.ts'
+import { isoInstant } from '../../../domain/instant.ts'
+import type { Listing } from '../../../domain/listing.ts'
+import type { CoinAnalysis } from '../../analysis.ts'
+import { cascadeRisk, hourlyAtrPct } from '../../liquidation/cascade.ts'
+import { Exposure } from '../../liquidation/exposure.ts'
+import type { Cluster, Heatmap, SideMap, Zone } from '../../liquidation/heatmap.ts'
+import { distancePct, heatmapOf } from '../../liquidation/heatmap.ts'
+import type { LeverageTier } from '../../liquidation/leverage-ladder.ts'
+import { HALF_LIFE_MS } from '../../liquidation/liquidation-flow.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
+import { candlesInput, contextInput, markInput, optional } from '../../market/inputs.ts'
+import { answerMeta } from '../../render/answer-meta.ts'
+import { DocumentBuilder } from '../../render/document-builder.ts'
+import { bps, percent, price, score } from '../../render/significance.ts'
+import { longShortRatio } from './funding-ratio.ts'
+import { LiquidationsAnswer } from './liquidations-schema.ts'
+
+const MARK_AGE_MS_MAX = 60_000
+const OPEN_INTEREST_AGE_MS_MAX = 300_000
+const COVERAGE_PCT_LOW = 50
+const HOUR_MS = 3_600_000
+
+/** Where positions would be liquidated, how much of them, and how likely one drags the next along. */
+export const liquidations: CoinAnalysis = {
+  contract: {
+    id: 'liquidations',
+    offering: 'service_liquidations',
+    scope: 'coin',
+    summary: 'Estimated liquidation heatmap by leverage tier with cascade risk',
+    priceUsdcAtomic: 30_000n,
+    document: LiquidationsAnswer,
+    defaultView: '',
+    viewParameters: [],
+    inputAgeMsMax: OPEN_INTEREST_AGE_MS_MAX,
+  },
+  inputs: ['context', 'mark', 'history', 'account-position'],
+
+  render(coin, rendering) {
+    const builder = new DocumentBuilder()
+    const { context } = coin
+    const tracker = coin.trackers.liquidations
+    const exposure = Exposure.of(coin)
+    const atrPct = hourlyAtrPct(coin)
+    if (context === null || exposure === null || atrPct === null) {
+      const input = context === null || exposure === null ? 'open_interest' : 'candles_1h'
+      builder.noAnswer('', { kind: 'missing-input', input })
+      return builder.build(rendering)
+    }
+    const current = coin.midPrice
+    const map = heatmapOf(exposure, current)
+    const coverage = coverageOf(exposure)
+    const inputs = inputsOf(coin, contextInput('open_interest', context))
+    const body = builder.value({
+      coin: coin.listing.coin,
+      ...builder.memberSlot({ kind: 'requested-coin' }),
+      timestamp_iso: isoInstant(rendering.renderedAtMs),
+      price: price(current),
+      mark_price: price(exposure.markPrice),
+      zones: {
+        longs: zonesOf(map.long, current).reverse(),
+        shorts: zonesOf(map.short, current),
+      },
+      clusters: {
+        longs: map.long.clusters.map(clusterMembers),
+        shorts: map.short.clusters.map(clusterMembers),
+      },
+      cascade_risk: cascadeMembers(map, exposure, atrPct),
+      total_at_risk_usd: {
+        within_1pct: atRisk(map, 0),
+        within_2pct: atRisk(map, 1),
+        within_5pct: atRisk(map, 2),
+      },
+      long_short_ratio: score(longShortRatio(context.fundingRateHourly)),
+      summary: summaryOf(map, exposure),
+      coverage: {
+        observed_pct: bps(coverage.observedPct),
+        flow_pct: bps(coverage.flowPct),
+        prior_pct: bps(coverage.priorPct),
+        flow_since_iso: isoInstant(tracker.firstReadAtMs),
+        is_approximate: tracker.isApproximate,
+      },
+      assumptions: assumptionsOf(coin.listing, exposure.ladder),
+      meta: answerMeta(builder, {
+        offering: liquidations.contract.offering,
+        rendering,
+        view: '',
+        inputs,
+        sources: ['venue'],
+      }),
+    })
+    const coveragePct = Math.min(100, coverage.observedPct + coverage.flowPct)
+    const warnings: Warning[] = ['model_estimate']
+    if (coveragePct < COVERAGE_PCT_LOW) warnings.push('low_coverage')
+    builder.answer('', [body], { inputs, coveragePct, warnings })
+    return builder.build(rendering)
+  },
+}
+
+/** The smallest first. */
+function zonesOf({ zones, notionalUsd }: SideMap, current: number) {
+  return zones
+    .toSorted((one, other) => one.notionalUsd - other.notionalUsd)
+    .map((zone: Zone) => ({
+      price: price(zone.price),
+      leverage: `${zone.leverage}x`,
+      estimated_notional: dollars(zone.notionalUsd),
+      observed_notional: dollars(zone.observedUsd),
+      distance_pct: bps(distancePct(zone.price, current)),
+      share_pct: notionalUsd > 0 ? bps((zone.notionalUsd / notionalUsd) * 100) : 0,
+      permitted: zone.isPermitted,
+    }))
+}
+
+function clusterMembers(cluster: Cluster) {
+  return {
+    price: price(cluster.price),
+    distance_pct: bps(cluster.distancePct),
+    estimated_notional: dollars(cluster.notionalUsd),
+    observed_notional: dollars(cluster.observedUsd),
+  }
+}
+
+function cascadeMembers(map: Heatmap, exposure: Exposure, atrPct: number) {
+  const risk = cascadeRisk(map, openInterestUsd(exposure), atrPct)
+  const { components } = risk
+  const { side, ...nearest } = map.nearestCluster
+  return {
+    score: risk.score,
+    level: risk.level,
+    components: {
+      proximity: score(components.proximity),
+      size: score(components.size),
+      leverage_skew: score(components.leverageSkew),
+      volatility: score(components.volatility),
+    },
+    nearest_cluster: {
+      side,
+      price: price(nearest.price),
+      distance_pct: percent(nearest.distancePct),
+    },
+  }
+}
+
+function atRisk({ long, short }: Heatmap, at: number): number {
+  return dollars((long.withinUsd[at] ?? 0) + (short.withinUsd[at] ?? 0))
+}
+
+function summaryOf({ long, short }: Heatmap, exposure: Exposure) {
+  return {
+    open_interest_usd: dollars(openInterestUsd(exposure)),
+    longs_usd: dollars(long.notionalUsd),
+    shorts_usd: dollars(short.notionalUsd),
+    observed_usd: dollars(long.observedUsd + short.observedUsd),
+  }
+}
+
+function openInterestUsd({ openInterestBase, markPrice }: Exposure): number {
+  return openInterestBase * markPrice
+}
+
+/** Of open interest, mean of both sides. */
+function coverageOf({ totals: { long, short }, openInterestBase }: Exposure) {
+  const pct = (base: number) => (openInterestBase > 0 ? (base / openInterestBase) * 50 : 0)
+  return {
+    observedPct: pct(long.observedBase + short.observedBase),
+    flowPct: pct(long.flowBase + short.flowBase),
+    priorPct: pct(long.priorBase + short.priorBase),
+  }
+}
+
+function assumptionsOf({ maxLeverage, marginTiers }: Listing, ladder: readonly LeverageTier[]) {
+  const shares = ladder.map(({ leverage, share }: LeverageTier) => [`${leverage}x`, score(share)])
+  return {
+    entry_model: 'open_interest_flow' as const,
+    leverage_shares: Object.fromEntries(shares) as Record<string, number>,
+    maintenance_margin: percent(1 / (2 * (marginTiers[0]?.maxLeverage ?? maxLeverage))),
+    max_leverage: maxLeverage,
+    half_life_hours: HALF_LIFE_MS / HOUR_MS,
+  }
+}
+
+function inputsOf(coin: CoinMarket, openInterest: Input): readonly Input[] {
+  return [
+    { ...markInput(coin), ageMsMax: MARK_AGE_MS_MAX },
+    openInterest,
+    optional(candlesInput(coin, '1h')),
+  ]
+}
+
+/** A notional is an estimate: whole dollars. */
+function dollars(value: number): number {
+  return Math.round(value)
+}

@@ -1,0 +1,173 @@
+import type { ContextEvent } from '../../../domain/event.ts'
+import { isoInstant } from '../../../domain/instant.ts'
+import type { CoinAnalysis } from '../../analysis.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
+import { contextInput } from '../../market/inputs.ts'
+import type { InterestChange, InterestWindow } from '../../market/interest-series.ts'
+import { INTEREST_WINDOW_HOURS } from '../../market/interest-series.ts'
+import type { Positioning } from '../../market/positioning.ts'
+import { positioningOf } from '../../market/positioning.ts'
+import { percentileOf, zScoreOf } from '../../market/series-statistics.ts'
+import { answerMeta } from '../../render/answer-meta.ts'
+import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { DocumentBuilder } from '../../render/document-builder.ts'
+import { orNull, percent, price, usd } from '../../render/significance.ts'
+import { interestShare } from './interest-share.ts'
+import { OpenInterestAnswer } from './oi-schema.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+/** Fewer hourly readings give no rank and no z-score. */
+const RANKED_READINGS_MIN = 20
+const HISTORY_HOURS = 24
+
+/** Open interest in contracts and USD, its changes and rank, and what it says together with the price. */
+export const oi: CoinAnalysis = {
+  contract: {
+    id: 'oi',
+    offering: 'service_oi',
+    scope: 'coin',
+    summary: 'Open interest with changes, percentile, positioning and divergence from price',
+    priceUsdcAtomic: 15_000n,
+    document: OpenInterestAnswer,
+    defaultView: '',
+    viewParameters: [],
+    inputAgeMsMax: 300_000,
+  },
+  inputs: ['context', 'sample-history'],
+
+  render(coin, rendering, market) {
+    const builder = new DocumentBuilder()
+    const { context } = coin
+    const positioning = positioningOf(coin)
+    if (context === null || positioning === null) {
+      builder.noAnswer('', { kind: 'missing-input', input: 'open_interest' })
+      return builder.build(rendering)
+    }
+    const changes = changesOf(coin, context)
+    const window = coin.trackers.interest.window(context.timeExchangeMs)
+    const completeness = completenessOf(changes, window)
+    const inputs = [contextInput('open_interest', context), contextInput('mark', context)]
+    const body = builder.value({
+      coin: coin.listing.coin,
+      ...builder.memberSlot({ kind: 'requested-coin' }),
+      timestamp_iso: isoInstant(rendering.renderedAtMs),
+      price: price(context.markPrice),
+      oi: {
+        current: context.openInterestBase,
+        notional_usd: usd(context.openInterestBase * context.markPrice),
+        ...shownChanges(changes),
+        ...ranked(window, context.openInterestBase),
+        ...shownPositioning(positioning),
+        oi_to_volume_24h: toVolume(context),
+        share_pct: orNull(interestShare(coin, market), (share) => percent(share * 100)),
+        history: history(coin, context),
+      },
+      meta: answerMeta(builder, {
+        offering: oi.contract.offering,
+        rendering,
+        view: '',
+        inputs,
+        sources: ['venue'],
+      }),
+    })
+    builder.answer('', [body], {
+      inputs,
+      coveragePct: coveragePct(completeness.records),
+      warnings: completenessWarnings(completeness),
+    })
+    return builder.build(rendering)
+  },
+}
+
+type Changes = Readonly<Record<'5m' | '1h' | '4h' | '24h' | '7d', InterestChange | null>>
+
+function changesOf(coin: CoinMarket, context: ContextEvent): Changes {
+  const change = (windowMs: number) => coin.trackers.interest.change(context, windowMs)
+  return {
+    '5m': change(5 * MINUTE_MS),
+    '1h': change(HOUR_MS),
+    '4h': change(4 * HOUR_MS),
+    '24h': change(24 * HOUR_MS),
+    '7d': change(7 * 24 * HOUR_MS),
+  }
+}
+
+/** Names of the contract have no unit; those that it does not have say that they are percent. */
+function shownChanges(changes: Changes) {
+  const of = (window: keyof Changes, read: (change: InterestChange) => number) => {
+    const change = changes[window]
+    return change === null ? null : percent(read(change))
+  }
+  const interest = (window: keyof Changes) => of(window, ({ interestPct }) => interestPct)
+  const notional = (window: keyof Changes) => of(window, ({ notionalPct }) => notionalPct)
+  const ofPrice = (window: keyof Changes) => of(window, ({ pricePct }) => pricePct)
+  const seconds = (window: keyof Changes) => of(window, (change) => change.seconds)
+  return {
+    delta_5m_pct: interest('5m'),
+    delta_1h: interest('1h'),
+    delta_4h: interest('4h'),
+    delta_24h: interest('24h'),
+    delta_7d_pct: interest('7d'),
+    notional_delta_5m_pct: notional('5m'),
+    notional_delta_1h_pct: notional('1h'),
+    notional_delta_4h_pct: notional('4h'),
+    notional_delta_24h_pct: notional('24h'),
+    notional_delta_7d_pct: notional('7d'),
+    price_change_5m_pct: ofPrice('5m'),
+    price_change_1h: ofPrice('1h'),
+    price_change_4h: ofPrice('4h'),
+    price_change_24h: ofPrice('24h'),
+    price_change_7d_pct: ofPrice('7d'),
+    delta_windows_seconds: {
+      delta_5m: seconds('5m'),
+      delta_1h: seconds('1h'),
+      delta_4h: seconds('4h'),
+      delta_24h: seconds('24h'),
+      delta_7d: seconds('7d'),
+    },
+  }
+}
+
+function ranked({ contracts, spanHours }: InterestWindow, current: number) {
+  const isRanked = contracts.count >= RANKED_READINGS_MIN
+  return {
+    percentile: isRanked ? percent(percentileOf(contracts.ascending, current)) : null,
+    percentile_window_hours: spanHours,
+    percentile_readings: contracts.count,
+    zscore: isRanked ? orNull(zScoreOf(contracts, current), percent) : null,
+    window_high: isRanked ? Math.max(contracts.max, current) : null,
+    window_low: isRanked ? Math.min(contracts.min, current) : null,
+  }
+}
+
+function shownPositioning(of: Positioning) {
+  return {
+    trend: of.trend,
+    trend_threshold_pct: percent(of.trendThresholdPct),
+    trend_threshold_basis: of.isOwnThreshold ? 'own_moves' : 'fixed',
+    price_oi_divergence: of.divergence,
+    positioning: of.positioning,
+  }
+}
+
+function toVolume({ openInterestBase, markPrice, dayNotionalUsd }: ContextEvent): number | null {
+  return dayNotionalUsd > 0 ? percent((openInterestBase * markPrice) / dayNotionalUsd) : null
+}
+
+function history(coin: CoinMarket, context: ContextEvent) {
+  return coin.trackers.interest
+    .hourly(context.timeExchangeMs, HISTORY_HOURS)
+    .map(({ timeMs, contracts }) => ({ timestamp_iso: isoInstant(timeMs), current: contracts }))
+}
+
+/** How much of what is asked for first is known: the three changes of a day, and the rank. */
+function completenessOf(changes: Changes, { contracts, spanHours }: InterestWindow) {
+  const asked = [changes['1h'], changes['4h'], changes['24h']]
+  const known = asked.filter((change) => change !== null).length
+  const isRanked = contracts.count >= RANKED_READINGS_MIN
+  return {
+    records: { have: known + (isRanked ? 1 : 0), need: asked.length + 1 },
+    history: { have: spanHours, need: INTEREST_WINDOW_HOURS },
+  }
+}

@@ -1,0 +1,159 @@
+import { derivativeVotesOf } from '../../confluence/votes.ts'
+import { pulseValue } from '../../indicators/pulse-layout.ts'
+import type { CascadeLevel } from '../../liquidation/cascade.ts'
+import { cascadeLevels } from '../../liquidation/cascade.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
+import { fundingBiases, fundingTilt } from '../../market/funding-tilt.ts'
+import type { MarketState } from '../../market/market-state.ts'
+import { interestTrends, positioningOf } from '../../market/positioning.ts'
+import type { Regime } from '../../market/regime-rule.ts'
+import { BARS_NEEDED, isWarm } from '../../market/warm.ts'
+import { cascadeLevelsOf } from './recent-cascades.ts'
+
+/** A coin of which the venue was silent for longer is not ranked beside the others. */
+export const COIN_AGE_MS_MAX = 300_000
+
+export const skipReasons = ['insufficient_candles', 'stale_data', 'delisted'] as const
+type SkipReason = (typeof skipReasons)[number]
+
+const numberNames = [
+  'price',
+  'prevDayPrice',
+  /** Closes of the forming bars. */
+  'close1h',
+  'close4h',
+  'volatilityPercentile',
+  /** Hours that it is a percentile of. */
+  'volatilityHours',
+  /** Index into `fundingBiases`. */
+  'fundingBias',
+  'fundingZscore',
+  'fundingRateHourly',
+  /** -1, 0 or 1. */
+  'fundingVote',
+  'interestVote',
+  /** Index into `interestTrends`. */
+  'interestTrend',
+  'openInterestUsd',
+  'dayNotionalUsd',
+  /** Index into `cascadeLevels`. */
+  'cascadeLevel',
+  'candlesConfirmedAtMs',
+  'priceConfirmedAtMs',
+  'contextReceivedAtMs',
+] as const
+
+type Numbers<Value> = Readonly<Record<(typeof numberNames)[number], Value>>
+
+/** Numbers of `pulseValue`. */
+export const VALUES_PER_COIN = Object.keys(pulseValue).length
+
+export type Skipped = { readonly coin: string; readonly reason: SkipReason }
+
+/** What is known of the market at one instant: a row a scanned coin in every column. NaN: unknown. */
+export type ScreenerColumns = {
+  /** In the venue's order. */
+  readonly coins: readonly string[]
+  readonly numbers: Numbers<Float64Array>
+  /** The indicators of one coin behind those of the other. */
+  readonly values1h: Float64Array
+  readonly values4h: Float64Array
+  readonly skipped: readonly Skipped[]
+  /** Coins that trade; what is delisted is none of them. */
+  readonly coinsTotal: number
+  readonly regime: Regime | null
+}
+
+/** Reads every coin once; what follows from it is for whoever has the time. */
+export function screenerColumns(market: MarketState, nowMs: number): ScreenerColumns {
+  const scanned: CoinMarket[] = []
+  const skipped: Skipped[] = []
+  for (const coin of market.coins()) {
+    const reason = skipReasonOf(coin, nowMs)
+    if (reason === null) scanned.push(coin)
+    else skipped.push({ coin: coin.listing.coin, reason })
+  }
+  const cascades = cascadeLevelsOf(scanned, nowMs)
+  const coinsTotal = scanned.length + skipped.length
+  for (const { coin, isDelisted } of market.listings)
+    if (isDelisted) skipped.push({ coin, reason: 'delisted' })
+  const numbers = Object.fromEntries(
+    numberNames.map((name) => [name, new Float64Array(scanned.length)]),
+  ) as Numbers<Float64Array>
+  const values1h = new Float64Array(scanned.length * VALUES_PER_COIN)
+  const values4h = new Float64Array(scanned.length * VALUES_PER_COIN)
+  for (const [row, coin] of scanned.entries()) {
+    const closes = {
+      close1h: peekInto(coin, '1h', values1h, row),
+      close4h: peekInto(coin, '4h', values4h, row),
+    }
+    const atr1h = values1h[row * VALUES_PER_COIN + pulseValue.atr14] as number
+    const atrPct = (atr1h / closes.close1h) * 100
+    const cascade = cascades.get(coin) ?? null
+    const found = { ...closes, ...numbersOf(coin, { atrPct, cascade }, nowMs) }
+    for (const name of numberNames) numbers[name][row] = found[name]
+  }
+  return {
+    coins: scanned.map(({ listing }) => listing.coin),
+    numbers,
+    values1h,
+    values4h,
+    skipped,
+    coinsTotal,
+    regime: market.trackers.regime.current(nowMs),
+  }
+}
+
+/** null for a coin whose default pulse can be answered now, and whose own month is known. */
+function skipReasonOf(coin: CoinMarket, nowMs: number): SkipReason | null {
+  const { context, ladder, trackers } = coin
+  if (Math.min(ladder.barCount('1h'), ladder.barCount('4h')) < BARS_NEEDED)
+    return 'insufficient_candles'
+  const isLate = (confirmedAtMs: number) => !(nowMs - confirmedAtMs <= COIN_AGE_MS_MAX)
+  if (context === null || isLate(coin.candlesConfirmedAtMs) || isLate(coin.priceConfirmedAtMs))
+    return 'stale_data'
+  if (!isWarm(coin, '1h', nowMs) || !isWarm(coin, '4h', nowMs)) return 'stale_data'
+  return trackers.volatility.percentile(0) === null ? 'insufficient_candles' : null
+}
+
+/** @returns the close of the forming bar. */
+function peekInto(
+  { ladder }: CoinMarket,
+  timeframe: '1h' | '4h',
+  values: Float64Array,
+  row: number,
+): number {
+  const close = ladder.peek(timeframe)?.close ?? Number.NaN
+  values.set(ladder.values, row * VALUES_PER_COIN)
+  return close
+}
+
+function numbersOf(
+  coin: CoinMarket,
+  { atrPct, cascade }: { readonly atrPct: number; readonly cascade: CascadeLevel | null },
+  nowMs: number,
+): Omit<Numbers<number>, 'close1h' | 'close4h'> {
+  const { context, trackers } = coin
+  const tilt = fundingTilt(coin)
+  const positioning = positioningOf(coin)
+  const votes = derivativeVotesOf({ context, tilt, positioning }, nowMs)
+  const unknown = Number.NaN
+  return {
+    price: coin.midPrice,
+    prevDayPrice: context?.prevDayPrice ?? unknown,
+    volatilityPercentile: trackers.volatility.percentile(atrPct) ?? unknown,
+    volatilityHours: trackers.volatility.hours,
+    fundingBias: tilt === null ? unknown : fundingBiases.indexOf(tilt.bias),
+    fundingZscore: tilt?.zscore ?? unknown,
+    fundingRateHourly: tilt?.rateHourly ?? unknown,
+    fundingVote: votes.funding ?? unknown,
+    interestVote: votes.oi ?? unknown,
+    interestTrend: interestTrends.indexOf(positioning?.trend ?? 'UNKNOWN'),
+    openInterestUsd: context === null ? unknown : context.openInterestBase * context.markPrice,
+    dayNotionalUsd: context?.dayNotionalUsd ?? unknown,
+    cascadeLevel: cascade === null ? unknown : cascadeLevels.indexOf(cascade),
+    candlesConfirmedAtMs: coin.candlesConfirmedAtMs,
+    priceConfirmedAtMs: coin.priceConfirmedAtMs,
+    contextReceivedAtMs: context?.timeReceivedMs ?? unknown,
+  }
+}

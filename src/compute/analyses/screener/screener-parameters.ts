@@ -1,0 +1,41 @@
+import type { ViewParameter } from '../../../domain/contract.ts'
+
+export const screenerViews = ['full', 'compact'] as const
+export type ScreenerView = (typeof screenerViews)[number]
+
+/** Rows that a view can be asked for: a whole answer stays below 20,000 tokens in either. */
+export const rowsMax: Readonly<Record<ScreenerView, number>> = { full: 100, compact: 200 }
+
+const ROWS_DEFAULT = 50
+
+export const viewParameter: ViewParameter = {
+  name: 'view',
+  description: 'full (default), or compact: 8 fields a coin instead of 19.',
+  allowed: screenerViews,
+  rule: `is one of ${screenerViews.join(', ')}`,
+  example: 'compact',
+  problem: 'invalid_parameter',
+  defaultValue: 'full',
+  valueOf: (raw) => screenerViews.find((view) => view === raw.toLowerCase()),
+}
+
+export const topNParameter: ViewParameter = {
+  name: 'top_n',
+  description: `How many coins, the strongest signals first: 1 to ${rowsMax.full}, with view=compact to ${rowsMax.compact}. Default ${ROWS_DEFAULT}.`,
+  allowed: screenerViews.map((view) => `1..${rowsMax[view]} with view=${view}`),
+  rule: `is a whole number from 1 to ${rowsMax.full}, with view=compact to ${rowsMax.compact}`,
+  example: '20',
+  problem: 'invalid_parameter',
+  defaultValue: String(ROWS_DEFAULT),
+  valueOf: (raw, [view]) => {
+    const limit = rowsMax[view as ScreenerView]
+    return /^[1-9]\d*$/.test(raw) && Number(raw) <= limit ? raw : undefined
+  },
+}
+
+/** Key of a view, as the parameters make it. */
+export function screenerViewKey(view: ScreenerView, rows: number): string {
+  return `${view},${rows}`
+}
+
+export const defaultScreenerView = screenerViewKey('full', ROWS_DEFAULT)

@@ -1,0 +1,152 @@
+import { confluenceOf } from '../../confluence/confluence.ts'
+import type { DerivativeVotes, Votes } from '../../confluence/votes.ts'
+import { votesOf } from '../../confluence/votes.ts'
+import type { PulseIndicators } from '../../indicators/pulse-indicators.ts'
+import { pulseIndicators } from '../../indicators/pulse-indicators.ts'
+import type { RsiZone } from '../../indicators/rsi-zone.ts'
+import type { TrendDirection, TrendLabel } from '../../indicators/trend.ts'
+import type { CascadeLevel } from '../../liquidation/cascade.ts'
+import { cascadeLevels } from '../../liquidation/cascade.ts'
+import type { FundingBias } from '../../market/funding-tilt.ts'
+import {
+  annualizedPctOf,
+  FUNDING_INTERVAL_HOURS,
+  fundingBiases,
+} from '../../market/funding-tilt.ts'
+import type { InterestTrend } from '../../market/positioning.ts'
+import { interestTrends } from '../../market/positioning.ts'
+import type { VolatilityRegime } from '../../market/volatility-regime.ts'
+import { volatilityRegimeOf } from '../../market/volatility-regime.ts'
+import { rate, score } from '../../render/significance.ts'
+import type { ScreenerColumns } from './screener-columns.ts'
+import { VALUES_PER_COIN } from './screener-columns.ts'
+
+/** Shares of the signal strength; they add up to 1. */
+const strengthWeights = { net: 0.6, rsi: 0.15, zscore: 0.15, alignment: 0.1 } as const
+const ZSCORE_SCALE = 3
+
+/** One scanned coin. Numbers are unrounded but for `signalStrength`, by which the list is sorted. */
+export type Ranked = {
+  readonly coin: string
+  readonly price: number
+  readonly change24hPct: number | null
+  readonly signalStrength: number
+  readonly bias: TrendLabel
+  readonly confluenceScore: number
+  readonly rsi: number
+  readonly rsiZone: RsiZone
+  readonly trend: TrendLabel
+  readonly isAboveEma50: boolean
+  readonly volatilityPercentile: number
+  readonly volatilityRegime: VolatilityRegime
+  readonly fundingBias: FundingBias
+  readonly fundingZscore: number
+  readonly fundingVote: TrendDirection | undefined
+  readonly fundingAnnualizedPct: number
+  readonly interestTrend: InterestTrend
+  readonly openInterestUsd: number
+  readonly dayNotionalUsd: number
+  readonly cascadeLevel: CascadeLevel | null
+  /** When the older of candles and price was last confirmed. */
+  readonly confirmedAtMs: number
+}
+
+/** All scanned coins, the strongest signal first; of equal ones the name decides. */
+export function rankedCoins(columns: ScreenerColumns): readonly Ranked[] {
+  return columns.coins
+    .map((coin, row) => rankedCoin(columns, coin, row))
+    .sort(
+      (one, other) => other.signalStrength - one.signalStrength || (one.coin < other.coin ? -1 : 1),
+    )
+}
+
+function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked {
+  const at = (name: keyof ScreenerColumns['numbers']) => columns.numbers[name][row] as number
+  const hour = indicatorsAt(columns.values1h, row, at('close1h'))
+  const four = indicatorsAt(columns.values4h, row, at('close4h'))
+  const votes1h = votesOf(hour, at('close1h'))
+  const derivatives = derivativeVotesAt(at('fundingVote'), at('interestVote'))
+  const confluence = confluenceOf(new Map([['1h', votes1h]]), derivatives)
+  const rsi = hour.rsi_14 ?? Number.NaN
+  return {
+    coin,
+    price: at('price'),
+    change24hPct: changePct(at('price'), at('prevDayPrice')),
+    signalStrength: score(
+      signalStrength({
+        net: confluence.net,
+        rsi,
+        zscore: hour.zscore_100,
+        isAligned: isAligned(votes1h, votesOf(four, at('close4h'))),
+      }),
+    ),
+    bias: confluence.bias,
+    confluenceScore: confluence.score,
+    rsi,
+    rsiZone: hour.rsi_zone ?? 'neutral',
+    trend: four.trend.label ?? 'neutral',
+    isAboveEma50: four.ema_50 !== null && at('close4h') > four.ema_50,
+    volatilityPercentile: at('volatilityPercentile'),
+    volatilityRegime: volatilityRegimeOf(at('volatilityPercentile')),
+    fundingBias: fundingBiases[at('fundingBias')] ?? 'NEUTRAL',
+    fundingZscore: at('fundingZscore'),
+    fundingVote: derivatives.funding,
+    // Of the rate as it is printed elsewhere, so that the same coin shows the same number there.
+    fundingAnnualizedPct: annualizedPctOf(rate(at('fundingRateHourly')), FUNDING_INTERVAL_HOURS),
+    interestTrend: interestTrends[at('interestTrend')] ?? 'UNKNOWN',
+    openInterestUsd: at('openInterestUsd'),
+    dayNotionalUsd: at('dayNotionalUsd'),
+    cascadeLevel: cascadeLevels[at('cascadeLevel')] ?? null,
+    confirmedAtMs: Math.min(at('candlesConfirmedAtMs'), at('priceConfirmedAtMs')),
+  }
+}
+
+/**
+ * How much a coin stands out, 0 to 1: agreement of the signals on 1h, distance of RSI from its middle,
+ * distance of the close from its mean, and whether 1h and 4h point the same way.
+ */
+function signalStrength(of: {
+  readonly net: number
+  readonly rsi: number
+  /** null in a flat window: no distance at all. */
+  readonly zscore: number | null
+  readonly isAligned: boolean
+}): number {
+  const { net, rsi, alignment, zscore } = strengthWeights
+  return (
+    net * Math.abs(of.net) +
+    rsi * Math.min(Math.abs(of.rsi - 50) / 50, 1) +
+    zscore * Math.min(Math.abs(of.zscore ?? 0) / ZSCORE_SCALE, 1) +
+    alignment * (of.isAligned ? 1 : 0)
+  )
+}
+
+/** Whether the candles of 1h and of 4h have the same bias, and have one. */
+function isAligned(hour: Votes, four: Votes): boolean {
+  const { perTimeframe } = confluenceOf(
+    new Map([
+      ['1h', hour],
+      ['4h', four],
+    ]),
+  )
+  const bias = perTimeframe['1h']?.bias
+  return bias !== 'neutral' && bias === perTimeframe['4h']?.bias
+}
+
+function indicatorsAt(values: Float64Array, row: number, close: number): PulseIndicators {
+  const from = row * VALUES_PER_COIN
+  return pulseIndicators(values.subarray(from, from + VALUES_PER_COIN), close)
+}
+
+/** NaN stands for a vote that is absent. */
+function derivativeVotesAt(funding: number, oi: number): DerivativeVotes {
+  return {
+    ...(!Number.isNaN(funding) && { funding: funding as TrendDirection }),
+    ...(!Number.isNaN(oi) && { oi: oi as TrendDirection }),
+  }
+}
+
+/** null for a coin that has no day behind it. */
+function changePct(price: number, before: number): number | null {
+  return before > 0 ? (price / before - 1) * 100 : null
+}

@@ -1,0 +1,264 @@
+import type { Input } from '../../../domain/document.ts'
+import { isoInstant } from '../../../domain/instant.ts'
+import type { MarketAnalysis, Rendering } from '../../analysis.ts'
+import { CONTEXT_CADENCE_MS } from '../../market/coin-market.ts'
+import { compositeOf } from '../../market/regime-rule.ts'
+import { statisticsOf } from '../../market/series-statistics.ts'
+import { volatilityRegimeOf } from '../../market/volatility-regime.ts'
+import { VOLATILITY_WINDOW_HOURS } from '../../market/volatility-series.ts'
+import { answerMeta } from '../../render/answer-meta.ts'
+import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import type { Fragment } from '../../render/document-builder.ts'
+import { DocumentBuilder } from '../../render/document-builder.ts'
+import { orNull, percent, price, score } from '../../render/significance.ts'
+import type { ScreenerColumns, Skipped } from './screener-columns.ts'
+import { COIN_AGE_MS_MAX, screenerColumns } from './screener-columns.ts'
+import type { ScreenerView } from './screener-parameters.ts'
+import {
+  defaultScreenerView,
+  rowsMax,
+  screenerViewKey,
+  screenerViews,
+  topNParameter,
+  viewParameter,
+} from './screener-parameters.ts'
+import type { Ranked } from './screener-rank.ts'
+import { rankedCoins } from './screener-rank.ts'
+import { ScreenerAnswer } from './screener-schema.ts'
+
+const PERIOD_MS = 5_000
+
+/** Below this share of the coins that trade there is no market to speak of. */
+const COVERAGE_NEEDED = 0.5
+const SKIPPED_SHOWN_MAX = 40
+
+const TOP_DIRECTIONS = 5
+const TOP_OTHERS = 3
+
+/** Stands in `answer_id` where a view puts its own name: all else of `meta` is the same in every view. */
+const VIEW_MARK = '{view}'
+
+/** Every coin that trades, ranked by how much its signals stand out. */
+export const screener: MarketAnalysis<ScreenerColumns> = {
+  contract: {
+    id: 'screener',
+    offering: 'service_screener',
+    scope: 'market',
+    summary:
+      'Scan of all coins for the strongest signals, with trend, volatility, funding and regime',
+    priceUsdcAtomic: 60_000n,
+    document: ScreenerAnswer,
+    defaultView: defaultScreenerView,
+    viewParameters: [viewParameter, topNParameter],
+    // An older coin is skipped, so what is older than this comes from an engine that gathers no more.
+    inputAgeMsMax: COIN_AGE_MS_MAX + 60_000,
+  },
+  periodMs: PERIOD_MS,
+
+  gather: screenerColumns,
+
+  render(columns, rendering) {
+    const builder = new DocumentBuilder()
+    const scanned = columns.coins.length
+    const need = Math.max(1, Math.ceil(COVERAGE_NEEDED * columns.coinsTotal))
+    if (scanned < need) {
+      for (const view of screenerViews)
+        for (let rows = 1; rows <= rowsMax[view]; rows += 1)
+          builder.noAnswer(screenerViewKey(view, rows), {
+            kind: 'low-coverage',
+            have: scanned,
+            need,
+          })
+      return builder.build(rendering)
+    }
+    renderViews(builder, columns, rendering)
+    return builder.build(rendering)
+  },
+}
+
+function renderViews(
+  builder: DocumentBuilder,
+  columns: ScreenerColumns,
+  rendering: Rendering,
+): void {
+  const ranked = rankedCoins(columns)
+  const inputs = inputsOf(columns)
+  const facts = {
+    inputs,
+    coveragePct: coveragePct({ have: ranked.length, need: columns.coinsTotal }),
+    warnings: completenessWarnings({
+      history: { have: medianHours(columns), need: VOLATILITY_WINDOW_HOURS },
+      members: { have: ranked.length, need: columns.coinsTotal },
+    }),
+  }
+  const head = builder.text(`${opened(summaryOf(columns, ranked, rendering))},"coins":[`)
+  const [untilView = '', fromView = ''] = tailText(
+    builder,
+    { ranked, skipped: columns.skipped, inputs },
+    rendering,
+  ).split(VIEW_MARK)
+  const tail = builder.text(`],${untilView}`)
+  const end = builder.text(fromView)
+  for (const view of screenerViews) {
+    const runs = rowRuns(builder, view, ranked)
+    for (let rows = 1; rows <= rowsMax[view]; rows += 1) {
+      const run = runs[Math.min(rows, runs.length) - 1] ?? []
+      const name = builder.text(`${view}_${rows}`)
+      builder.answer(screenerViewKey(view, rows), [head, run, tail, name, end], facts)
+    }
+  }
+}
+
+/** The first row alone, the first two, and so on: views share the rows, and hold one index for theirs. */
+function rowRuns(
+  builder: DocumentBuilder,
+  view: ScreenerView,
+  ranked: readonly Ranked[],
+): readonly Fragment[] {
+  const rows = ranked.slice(0, rowsMax[view]).map((coin, at) => {
+    const row = view === 'full' ? fullRow(builder, coin) : compactRow(coin)
+    return builder.text(`${at === 0 ? '' : ','}${JSON.stringify(row)}`)
+  })
+  const [first = []] = rows
+  return rows.map((row) => builder.run(first, row))
+}
+
+function compactRow(coin: Ranked) {
+  return {
+    coin: coin.coin,
+    price: price(coin.price),
+    change_24h_pct: orNull(coin.change24hPct, percent),
+    signal_strength: coin.signalStrength,
+    confluence_bias: coin.bias,
+    trend: coin.trend,
+    vol_regime: coin.volatilityRegime,
+    funding_bias: coin.fundingBias,
+  }
+}
+
+function fullRow(builder: DocumentBuilder, coin: Ranked) {
+  return {
+    coin: coin.coin,
+    price: price(coin.price),
+    change_24h_pct: orNull(coin.change24hPct, percent),
+    signal_strength: coin.signalStrength,
+    confluence_bias: coin.bias,
+    confluence_score: score(coin.confluenceScore),
+    rsi_14: percent(coin.rsi),
+    rsi_zone: coin.rsiZone,
+    trend: coin.trend,
+    vol_regime: coin.volatilityRegime,
+    funding_bias: coin.fundingBias,
+    funding_annualized_pct: percent(coin.fundingAnnualizedPct),
+    oi_trend: coin.interestTrend,
+    // Without cents, which would cost an answer hundreds of tokens.
+    oi_notional_usd: Math.round(coin.openInterestUsd),
+    volume_24h_usd: Math.round(coin.dayNotionalUsd),
+    cascade_level: coin.cascadeLevel,
+    // No exchange is watched yet.
+    cex_dex_spread_bps: null,
+    cex_dex_direction: null,
+    data_age_seconds: builder.slot({ kind: 'age', confirmedAtMs: coin.confirmedAtMs }),
+  }
+}
+
+/** What stands before the rows. */
+function summaryOf(
+  { coinsTotal, regime, numbers }: ScreenerColumns,
+  ranked: readonly Ranked[],
+  { renderedAtMs }: Rendering,
+) {
+  const count = (bias: Ranked['bias']) => ranked.filter((coin) => coin.bias === bias).length
+  const above = ranked.filter(({ isAboveEma50 }) => isAboveEma50).length
+  const funding = ranked.map(({ fundingAnnualizedPct }) => fundingAnnualizedPct)
+  return {
+    timestamp_iso: isoInstant(renderedAtMs),
+    coins_scanned: ranked.length,
+    coins_total: coinsTotal,
+    market: {
+      regime: regime?.label ?? 'UNKNOWN',
+      regime_score: regime?.drivers ? score(compositeOf(regime.drivers)) : null,
+      breadth_pct: percent((100 * above) / ranked.length),
+      bullish_count: count('bullish'),
+      bearish_count: count('bearish'),
+      neutral_count: count('neutral'),
+      median_funding_annualized_pct: percent(statisticsOf(Float64Array.from(funding)).median),
+      vol_regime: volatilityRegimeOf(statisticsOf(numbers.volatilityPercentile).median),
+      vol_window_hours: Math.floor(statisticsOf(numbers.volatilityHours).median),
+      // Comes with /arb.
+      stress_level: null,
+    },
+  }
+}
+
+/** What stands behind the rows, without its opening brace. */
+function tailText(
+  builder: DocumentBuilder,
+  of: {
+    readonly ranked: readonly Ranked[]
+    readonly skipped: readonly Skipped[]
+    readonly inputs: readonly Input[]
+  },
+  rendering: Rendering,
+): string {
+  return JSON.stringify({
+    top: topOf(of.ranked),
+    skipped: of.skipped.slice(0, SKIPPED_SHOWN_MAX),
+    skipped_count: of.skipped.length,
+    meta: answerMeta(builder, {
+      offering: screener.contract.offering,
+      rendering,
+      view: VIEW_MARK,
+      inputs: of.inputs,
+      sources: ['venue'],
+      nextUpdateMs: rendering.renderedAtMs + PERIOD_MS,
+    }),
+  }).slice(1)
+}
+
+/** Crowded is who pays so much that the funding signal votes against it. */
+function topOf(ranked: readonly Ranked[]) {
+  const by = (bias: Ranked['bias']) => ranked.filter((coin) => coin.bias === bias)
+  const crowded = (fundingVote: 1 | -1) =>
+    ranked
+      .filter((coin) => coin.fundingVote === fundingVote)
+      .sort((one, other) => Math.abs(other.fundingZscore) - Math.abs(one.fundingZscore))
+  const volatile = ranked
+    .filter(({ volatilityRegime }) => volatilityRegime === 'HIGH' || volatilityRegime === 'EXTREME')
+    .sort((one, other) => other.volatilityPercentile - one.volatilityPercentile)
+  return {
+    bullish: names(by('bullish'), TOP_DIRECTIONS),
+    bearish: names(by('bearish'), TOP_DIRECTIONS),
+    crowded_long: names(crowded(-1), TOP_OTHERS),
+    crowded_short: names(crowded(1), TOP_OTHERS),
+    volatile: names(volatile, TOP_OTHERS),
+  }
+}
+
+function names(coins: readonly Ranked[], count: number): readonly string[] {
+  return coins.slice(0, count).map(({ coin }) => coin)
+}
+
+/** Of each kind the oldest that any row rests on. */
+function inputsOf({ numbers }: ScreenerColumns): readonly Input[] {
+  const input = (name: string, instants: Float64Array, isLoadBearing: boolean): Input => ({
+    name,
+    confirmedAtMs: Math.min(...instants),
+    cadenceMs: CONTEXT_CADENCE_MS,
+    isLoadBearing,
+  })
+  return [
+    input('candles_1h', numbers.candlesConfirmedAtMs, true),
+    input('mark', numbers.priceConfirmedAtMs, true),
+    input('funding', numbers.contextReceivedAtMs, false),
+  ]
+}
+
+function medianHours({ numbers }: ScreenerColumns): number {
+  return statisticsOf(numbers.volatilityHours).median
+}
+
+/** JSON text of an object, without its closing brace. */
+function opened(value: object): string {
+  return JSON.stringify(value).slice(0, -1)
+}

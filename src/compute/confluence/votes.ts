@@ -1,0 +1,95 @@
+import type { ContextEvent } from '../../domain/event.ts'
+import type { PulseIndicators } from '../indicators/pulse-indicators.ts'
+import type { TrendDirection } from '../indicators/trend.ts'
+import type { FundingTilt } from '../market/funding-tilt.ts'
+import type { Positioning, PositioningLabel } from '../market/positioning.ts'
+
+/** What the candles of one timeframe say. */
+export type CandleSignal = 'rsi' | 'trend' | 'bollinger' | 'zscore' | 'vwap'
+
+/** What is true of a coin whatever the timeframe. */
+export type DerivativeSignal = 'funding' | 'oi'
+
+/** The votes of one timeframe. `vwap` is missing while nothing was traded in its window. */
+export type Votes = Readonly<Partial<Record<CandleSignal, TrendDirection>>>
+
+/** Missing: its input is late, or too young to be judged. */
+export type DerivativeVotes = Readonly<Partial<Record<DerivativeSignal, TrendDirection>>>
+
+const ZSCORE_EXTREME = 1.5
+const BAND_EDGE = 0.2
+const VWAP_DISTANCE_ATR = 0.25
+/** Older figures of the derivative no longer vote: as old as `/liquidations` lets open interest be. */
+const DERIVATIVE_AGE_MS_MAX = 300_000
+/** Shorts that pay are rare; longs that pay are the venue's ordinary state, so they must be extreme. */
+const FUNDING_ZSCORE_SHORTS = 1
+const FUNDING_ZSCORE_LONGS = 2
+
+/**
+ * The vote of every signal on one timeframe. RSI beyond its bullish or bearish zone abstains: an
+ * exhausted trend is not a stronger one.
+ */
+export function votesOf(indicators: PulseIndicators, close: number): Votes {
+  const { rsi_zone, trend, bollinger, zscore_100, vwap_20, atr_14 } = indicators
+  const position = bollinger.position_pct
+  const votes: Partial<Record<CandleSignal, TrendDirection>> = {
+    rsi: rsi_zone === 'bullish' ? 1 : rsi_zone === 'bearish' ? -1 : 0,
+    trend: trend.direction ?? 0,
+    bollinger: position === null ? 0 : position < BAND_EDGE ? 1 : position > 1 - BAND_EDGE ? -1 : 0,
+    zscore:
+      zscore_100 === null
+        ? 0
+        : zscore_100 <= -ZSCORE_EXTREME
+          ? 1
+          : zscore_100 >= ZSCORE_EXTREME
+            ? -1
+            : 0,
+  }
+  if (vwap_20 !== null && atr_14 !== null)
+    votes.vwap = voteBeyond(close - vwap_20, VWAP_DISTANCE_ATR * atr_14)
+  return votes
+}
+
+/**
+ * Of funding and open interest, each where the venue told it within {@link DERIVATIVE_AGE_MS_MAX} and
+ * enough of its past is known to judge it by.
+ */
+export function derivativeVotesOf(
+  {
+    context,
+    tilt,
+    positioning,
+  }: {
+    readonly context: ContextEvent | null
+    readonly tilt: FundingTilt | null
+    readonly positioning: Positioning | null
+  },
+  nowMs: number,
+): DerivativeVotes {
+  if (context === null || nowMs - context.timeReceivedMs > DERIVATIVE_AGE_MS_MAX) return {}
+  const funding = tilt === null ? null : fundingVote(tilt)
+  const oi = positioning === null ? null : interestVote(positioning.positioning)
+  return { ...(funding !== null && { funding }), ...(oi !== null && { oi }) }
+}
+
+/** Contrarian: whoever pays an unusual price to stay in is crowded. null without a z-score. */
+export function fundingVote({
+  bias,
+  zscore,
+}: Pick<FundingTilt, 'bias' | 'zscore'>): TrendDirection | null {
+  if (zscore === null) return null
+  if (bias === 'SHORT_PAYING' && Math.abs(zscore) >= FUNDING_ZSCORE_SHORTS) return 1
+  if (bias === 'LONG_PAYING' && zscore >= FUNDING_ZSCORE_LONGS) return -1
+  return 0
+}
+
+/** New positions count, closed ones do not. null while the change of 4 h is unknown. */
+export function interestVote(positioning: PositioningLabel): TrendDirection | null {
+  if (positioning === 'UNKNOWN') return null
+  if (positioning === 'LONG_BUILDUP') return 1
+  return positioning === 'SHORT_BUILDUP' ? -1 : 0
+}
+
+function voteBeyond(distance: number, threshold: number): TrendDirection {
+  return distance > threshold ? 1 : distance < -threshold ? -1 : 0
+}

@@ -1,0 +1,64 @@
+import type { AccountPositionEvent } from '../../domain/event.ts'
+import type { Side } from './leverage-ladder.ts'
+
+/** Of one coin; the ones that were told longest ago make room. */
+const ACCOUNTS_MAX = 256
+/** Every account is asked for again well within this time; one that is not may have closed. */
+const POSITION_AGE_MS_MAX = 30 * 60_000
+
+export type ObservedPosition = {
+  readonly side: Side
+  readonly sizeBase: number
+  readonly leverage: number
+  /** null for a position that no price liquidates: it is known, and nowhere on the map. */
+  readonly liquidationPrice: number | null
+  readonly timeMs: number
+}
+
+/** What single accounts are known to hold of one coin. Not saved: it is asked for again within minutes. */
+export class ObservedPositions {
+  /** By account, the longest known first. */
+  readonly #positions = new Map<string, ObservedPosition>()
+
+  get size(): number {
+    return this.#positions.size
+  }
+
+  values(): IterableIterator<ObservedPosition> {
+    return this.#positions.values()
+  }
+
+  apply(event: AccountPositionEvent): void {
+    const { account, sizeBase, leverage, liquidationPrice, timeExchangeMs } = event
+    this.#positions.delete(account)
+    if (!Number.isFinite(sizeBase) || sizeBase === 0) return
+    this.#positions.set(account, {
+      side: sizeBase > 0 ? 'long' : 'short',
+      sizeBase: Math.abs(sizeBase),
+      leverage,
+      liquidationPrice,
+      timeMs: timeExchangeMs,
+    })
+    if (this.#positions.size <= ACCOUNTS_MAX) return
+    for (const oldest of this.#positions.keys()) {
+      this.#positions.delete(oldest)
+      break
+    }
+  }
+
+  /** Forgets what this mark price liquidates. */
+  mark(price: number): void {
+    for (const [account, { side, liquidationPrice }] of this.#positions) {
+      if (liquidationPrice === null) continue
+      const isGone = side === 'long' ? price <= liquidationPrice : price >= liquidationPrice
+      if (isGone) this.#positions.delete(account)
+    }
+  }
+
+  /** Forgets what was told too long ago. */
+  expire(nowMs: number): void {
+    for (const [account, { timeMs }] of this.#positions) {
+      if (nowMs - timeMs > POSITION_AGE_MS_MAX) this.#positions.delete(account)
+    }
+  }
+}

@@ -1,0 +1,147 @@
+import { test as property } from '@fast-check/vitest'
+import fc from 'fast-check'
+import { describe, expect } from 'vitest'
+import { naiveLiquidations } from '../../../test/golden/naive-liquidations.ts'
+import type { CoinEvent } from '../../domain/event.ts'
+import type { Listing } from '../../domain/listing.ts'
+import { maxLeverageOf } from '../../simulator/market/catalog.ts'
+import type { Market } from '../../simulator/market/market.ts'
+import { seededMarket } from '../../simulator/market/seeded-market.ts'
+import { PulsePool } from '../indicators/pulse-series.ts'
+import { CandleLadder } from '../market/candle-ladder.ts'
+import { CoinMarket } from '../market/coin-market.ts'
+import { Exposure } from './exposure.ts'
+import { heatmapOf } from './heatmap.ts'
+
+const START_MS = Date.UTC(2026, 4, 11, 7, 3, 21)
+const MINUTE_MS = 60_000
+const QUARTER_MS = 15 * MINUTE_MS
+const READING_MS = 14_000
+/** More than a bar, so that candles have to tell what happened. */
+const GAP_MS = 50 * MINUTE_MS
+const BARS = 300
+/** The list of every opening is slow by intent, and machines that test are busy. */
+const SLOW_MS_MAX = 60_000
+
+const market = seededMarket({ seed: 5, startMs: START_MS })
+
+describe('the liquidation map of the simulated market', () => {
+  property.prop(
+    [
+      fc.constantFrom('BTC', 'ETH', 'XRP', 'kPEPE', 'DYDX', 'BANANA'),
+      fc.integer({ min: 5 * MINUTE_MS, max: 60 * MINUTE_MS }),
+      fc.integer({ min: 5 * MINUTE_MS, max: 40 * MINUTE_MS }),
+    ],
+    { numRuns: 6 },
+  )(
+    'is the one that a list of every opening gives, at any moment, also behind a gap',
+    (name, untilGapMs, afterGapMs) => {
+      const listing = listingOf(market, name)
+      const log = logOf(market, name, untilGapMs, afterGapMs)
+      const coin = new CoinMarket(listing, new CandleLadder(new PulsePool(3)))
+      for (const event of log) coin.apply(event)
+      const exposure = Exposure.of(coin)
+      if (exposure === null) throw new Error('the log has readings')
+      const map = heatmapOf(exposure, coin.midPrice)
+      const naive = naiveLiquidations(log, listing.maxLeverage, coin.midPrice)
+      for (const side of ['long', 'short'] as const) {
+        const [found, expected] = [map[side], naive[side]]
+        expect(found.notionalUsd / expected.usd).toBeCloseTo(1, 7)
+        for (const [at, { leverage, price, usd }] of expected.zones.entries()) {
+          expect(found.zones[at]?.leverage).toBe(leverage)
+          expect((found.zones[at]?.price ?? 0) / price).toBeCloseTo(1, 9)
+          expect((found.zones[at]?.notionalUsd ?? 0) / found.notionalUsd).toBeCloseTo(
+            usd / expected.usd,
+            7,
+          )
+        }
+        for (const [at, usd] of expected.withinUsd.entries())
+          expect((found.withinUsd[at] ?? 0) / expected.usd).toBeCloseTo(usd / expected.usd, 7)
+        expect(found.clusters.length).toBe(expected.clusters.length)
+        for (const [at, { price, usd }] of expected.clusters.entries()) {
+          expect((found.clusters[at]?.price ?? 0) / price).toBeCloseTo(1, 7)
+          expect((found.clusters[at]?.notionalUsd ?? 0) / expected.usd).toBeCloseTo(
+            usd / expected.usd,
+            7,
+          )
+        }
+        const flowShare = exposure.totals[side].flowBase / exposure.openInterestBase
+        expect(flowShare).toBeCloseTo(expected.flowShare, 7)
+        expect(flowShare, 'there is something to compare').toBeGreaterThan(0)
+      }
+      expect(coin.trackers.liquidations.isApproximate).toBe(true)
+      expect(coin.trackers.liquidations.save().length, 'numbers in a checkpoint').toBeLessThan(
+        2_000,
+      )
+    },
+    SLOW_MS_MAX,
+  )
+})
+
+/** Everything that an engine hears of a coin: a cold start, a while, a gap, and another while. */
+function logOf(of: Market, coin: string, untilGapMs: number, afterGapMs: number): CoinEvent[] {
+  const gapEndMs = START_MS + untilGapMs + GAP_MS
+  return [
+    contextAt(of, coin, START_MS),
+    historyAt(of, coin, START_MS + 2_000),
+    ...heard(of, coin, START_MS, START_MS + untilGapMs),
+    contextAt(of, coin, gapEndMs),
+    historyAt(of, coin, gapEndMs + 1_000),
+    ...heard(of, coin, gapEndMs, gapEndMs + afterGapMs),
+  ]
+}
+
+function* heard(of: Market, coin: string, fromMs: number, untilMs: number): Generator<CoinEvent> {
+  for (let atMs = fromMs + READING_MS; atMs <= untilMs; atMs += READING_MS) {
+    const middleMs = atMs - READING_MS / 2
+    yield* tradesIn(of, coin, atMs - READING_MS, middleMs)
+    const { markPrice = 0 } = of.context(coin, middleMs) ?? {}
+    yield { kind: 'mark', coin, markPrice, ...at(middleMs) }
+    yield* tradesIn(of, coin, middleMs, atMs)
+    yield contextAt(of, coin, atMs)
+  }
+}
+
+function tradesIn(of: Market, coin: string, afterMs: number, throughMs: number): CoinEvent[] {
+  return of.trades(coin, afterMs, throughMs).map(({ id, timeMs, side, price, sizeBase }) => ({
+    kind: 'trade',
+    coin,
+    tradeId: id,
+    takerSide: side === 'B' ? 'buy' : 'sell',
+    price,
+    sizeBase,
+    ...at(timeMs),
+  }))
+}
+
+function contextAt(of: Market, coin: string, atMs: number): CoinEvent {
+  const told = of.context(coin, atMs)
+  if (told === undefined) throw new Error(`the market lists ${coin}`)
+  const { impact, ...figures } = told
+  const [impactBid, impactAsk] = [impact?.bid ?? null, impact?.ask ?? null]
+  return { kind: 'context', coin, ...figures, impactBid, impactAsk, ...at(atMs) }
+}
+
+function historyAt(of: Market, coin: string, atMs: number): CoinEvent {
+  const range = { fromMs: atMs - BARS * QUARTER_MS, untilMs: atMs + 1 }
+  const bars = of.candles(coin, '15m', range, atMs)
+  return { kind: 'history', coin, timeframe: '15m', bars, ...at(atMs) }
+}
+
+function listingOf(of: Market, name: string): Listing {
+  const { coin, sizeDecimals, marginTableId, isDelisted } = of.instrument(name) ?? {}
+  if (coin === undefined || marginTableId === undefined) throw new Error(`no ${name}`)
+  const maxLeverage = maxLeverageOf(marginTableId)
+  const marginTiers = [{ lowerBoundUsd: 0, maxLeverage }]
+  return {
+    coin,
+    sizeDecimals: sizeDecimals ?? 0,
+    maxLeverage,
+    marginTiers,
+    isDelisted: isDelisted === true,
+  }
+}
+
+function at(timeMs: number) {
+  return { timeExchangeMs: timeMs, timeReceivedMs: timeMs }
+}

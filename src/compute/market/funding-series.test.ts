@@ -1,0 +1,189 @@
+import { test as property } from '@fast-check/vitest'
+import fc from 'fast-check'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { naiveStatistics } from '../../../test/golden/naive-statistics.ts'
+import type { FundingRow, MarketSample } from '../../domain/history.ts'
+import { PulsePool } from '../indicators/pulse-series.ts'
+import { fundedCoins, hasSharedFundings, sharedFundings } from '../testing/shared-fundings.ts'
+import { BOUNDARY_MS, context, NOW_MS, universe } from '../testing/tape.ts'
+import type { CoinMarket } from './coin-market.ts'
+import { FundingSeries } from './funding-series.ts'
+import { MarketState } from './market-state.ts'
+
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const at = (timeMs: number) => ({ timeExchangeMs: timeMs, timeReceivedMs: timeMs })
+
+describe('funding series', () => {
+  let coin: CoinMarket
+  let series: FundingSeries
+
+  beforeEach(() => {
+    const market = new MarketState(new PulsePool(3))
+    market.apply(universe(['BTC']))
+    coin = market.coin('BTC') as CoinMarket
+    series = coin.trackers.funding
+  })
+
+  test('counts the hours that are over, the one that just ended included', () => {
+    tell(row(-23, 1e-6), row(-24, 7), row(0, 3e-6), row(1, 9))
+    const { day } = series.windows(BOUNDARY_MS)
+    expect(day).toMatchObject({ count: 2, sum: 4e-6 })
+    expect(series.windows(BOUNDARY_MS - 1).day, 'a moment earlier').toMatchObject({
+      count: 2,
+      sum: 7 + 1e-6,
+    })
+    expect(series.windows(BOUNDARY_MS + HOUR_MS).day, 'an hour later').toMatchObject({ count: 2 })
+  })
+
+  test('lets the running rate a minute before the hour stand for it until the record comes', () => {
+    coin.sample(sample(-2 * MINUTE_MS, 1e-6))
+    coin.sample(sample(-MINUTE_MS, 2e-6))
+    expect(series.records(BOUNDARY_MS - 1, 24), 'the hour is not over').toEqual([])
+    coin.sample(sample(0, 9e-6))
+    expect(series.records(NOW_MS, 24)).toEqual([
+      { timeMs: BOUNDARY_MS, rateHourly: 2e-6, premium: null, isSettled: false },
+    ])
+    tell({ ...row(0, 3e-6), premium: 4e-4 })
+    expect(series.records(NOW_MS, 24)).toEqual([
+      { timeMs: BOUNDARY_MS, rateHourly: 3e-6, premium: 4e-4, isSettled: true },
+    ])
+  })
+
+  test('lets no estimate replace the record of the venue', () => {
+    tell(row(0, 3e-6))
+    tell({ ...row(0, 5e-6), isSettled: false })
+    coin.sample(sample(-MINUTE_MS, 6e-6))
+    expect(series.records(NOW_MS, 1)).toMatchObject([{ rateHourly: 3e-6, isSettled: true }])
+  })
+
+  test('leaves out what is missing, and tells it oldest first', () => {
+    tell(row(0, 1e-6), row(-2, 3e-6), row(-3, 4e-6))
+    expect(series.records(NOW_MS, 3).map(({ timeMs }) => (timeMs - BOUNDARY_MS) / HOUR_MS)).toEqual(
+      [-2, 0],
+    )
+  })
+
+  test.each([
+    { rates: [1, 2, 3], sign: 'POSITIVE', hours: 3 },
+    { rates: [1, -2, 3], sign: 'POSITIVE', hours: 1 },
+    { rates: [3, -1, -2], sign: 'NEGATIVE', hours: 2 },
+    { rates: [3, 0, 0], sign: 'ZERO', hours: 2 },
+    { rates: [1, null, 3], sign: 'POSITIVE', hours: 1 },
+    // The newest record is an hour old.
+    { rates: [1, 2, null], sign: 'POSITIVE', hours: 2 },
+    { rates: [null, null, null], sign: 'ZERO', hours: 0 },
+  ])('of $rates the streak is $sign for $hours hours', ({ rates, sign, hours }) => {
+    rates.forEach((rate, index) => {
+      if (rate !== null) tell(row(index - 2, rate))
+    })
+    expect(series.windows(NOW_MS).streak).toEqual({ sign, hours })
+  })
+
+  test('a streak ends with the month', () => {
+    tell(...Array.from({ length: 740 }, (_, hour) => row(hour - 739, 1e-6)))
+    expect(series.windows(NOW_MS)).toMatchObject({
+      streak: { hours: 720 },
+      monthSpanHours: 720,
+      month: { count: 720 },
+    })
+  })
+
+  test('says from when on it knows anything', () => {
+    expect(series.windows(NOW_MS).monthSpanHours).toBe(0)
+    tell(row(-99, 1))
+    expect(series.windows(NOW_MS).monthSpanHours).toBe(100)
+  })
+
+  test('computes its windows once an hour, and again when a record comes', () => {
+    tell(row(-1, 1))
+    const windows = series.windows(NOW_MS)
+    expect(series.windows(NOW_MS + 10_000)).toBe(windows)
+    tell(row(0, 2))
+    expect(series.windows(NOW_MS)).not.toBe(windows)
+    const again = series.windows(NOW_MS)
+    expect(series.windows(NOW_MS + HOUR_MS)).not.toBe(again)
+  })
+
+  property.prop([
+    fc.array(
+      fc.record({ hour: fc.integer({ min: -730, max: 1 }), rate: fc.integer({ min: -9, max: 9 }) }),
+      { maxLength: 900, size: 'max' },
+    ),
+    fc.infiniteStream(fc.nat()),
+  ])('is the same whatever the order and the parts in which records came', (told, keys) => {
+    const rows = [...new Map(told.map(({ hour, rate }) => [hour, row(hour, rate * 1e-6)])).values()]
+    const shuffled = rows
+      .map((one) => [keys.next().value, one] as const)
+      .sort(([one], [other]) => one - other)
+      .map(([, one]) => one)
+    const [whole, parts] = [new FundingSeries(), new FundingSeries()]
+    whole.apply({ kind: 'funding-history', coin: 'BTC', rows, ...at(NOW_MS) })
+    for (const one of shuffled)
+      parts.apply({ kind: 'funding-history', coin: 'BTC', rows: [one], ...at(NOW_MS) })
+    expect(parts.windows(NOW_MS)).toEqual(whole.windows(NOW_MS))
+    expect(parts.records(NOW_MS, 24)).toEqual(whole.records(NOW_MS, 24))
+  })
+
+  test.runIf(hasSharedFundings).each(fundedCoins)(
+    'has the month of %s that was recorded, at any hour of it (needs ../shared/data)',
+    (name) => {
+      const recorded = sharedFundings(name)
+      const told = new FundingSeries()
+      told.apply({ kind: 'funding-history', coin: name, rows: recorded, ...at(NOW_MS) })
+      const lastMs = recorded.at(-1)?.timeMs ?? Number.NaN
+      for (const [hours, window] of [
+        [24, 'day'],
+        [168, 'week'],
+        [720, 'month'],
+      ] as const) {
+        const expected = naiveStatistics(
+          recorded
+            .filter(({ timeMs }) => timeMs > lastMs - hours * HOUR_MS)
+            .map(({ rateHourly }) => rateHourly),
+        )
+        const { ascending: _, ...found } = told.windows(lastMs + MINUTE_MS)[window]
+        for (const [key, value] of Object.entries(expected))
+          expect(found[key as keyof typeof found], `${window} ${key}`).toBeCloseTo(value, 12)
+      }
+    },
+  )
+
+  test('the rates of elsewhere are those that were told last', () => {
+    expect(series.venueFundings).toBeNull()
+    const told = { kind: 'venue-fundings', coin: 'BTC', fundings: [], ...at(NOW_MS) } as const
+    coin.apply(told)
+    coin.apply(context('BTC'))
+    expect(series.venueFundings).toBe(told)
+  })
+
+  test('leaves nothing to save, and begins anew from what another version saved', () => {
+    expect(series.save()).toHaveLength(0)
+    expect(series.restore(series.save())).toBe(true)
+    expect(series.restore(Float64Array.of(1))).toBe(false)
+  })
+
+  function tell(...rows: FundingRow[]): void {
+    coin.apply({ kind: 'funding-history', coin: 'BTC', rows, ...at(NOW_MS) })
+  }
+})
+
+function row(hour: number, rateHourly: number): FundingRow {
+  const timeMs = BOUNDARY_MS + hour * HOUR_MS
+  return { coin: 'BTC', timeMs, rateHourly, premium: null, isSettled: true }
+}
+
+function sample(offMs: number, fundingRateHourly: number): MarketSample {
+  return {
+    coin: 'BTC',
+    timeMs: BOUNDARY_MS + offMs,
+    markPrice: 110,
+    oraclePrice: 110,
+    openInterestBase: 5,
+    dayNotionalUsd: 1,
+    fundingRateHourly,
+    premium: null,
+    spreadBps: null,
+    impactSpreadBps: null,
+  }
+}

@@ -1,0 +1,137 @@
+import type { CoinEvent, VenueFundingsEvent } from '../../domain/event.ts'
+import type { FundingRow, MarketSample } from '../../domain/history.ts'
+import { FUNDING_STEP_MS, SAMPLE_STEP_MS } from '../../domain/history.ts'
+import type { CoinTracker } from './coin-tracker.ts'
+import type { SeriesStatistics } from './series-statistics.ts'
+import { statisticsOf } from './series-statistics.ts'
+import { StepRing } from './step-ring.ts'
+
+export const DAY_HOURS = 24
+export const WEEK_HOURS = 7 * DAY_HOURS
+export const MONTH_HOURS = 30 * DAY_HOURS
+/** The month, and what was recorded since of an hour that is not over by the venue's clock. */
+const HOURS_KEPT = MONTH_HOURS + DAY_HOURS
+
+const [RATE, PREMIUM, SETTLED] = [0, 1, 2]
+const NOTHING_SAVED = new Float64Array()
+
+export const fundingSigns = ['POSITIVE', 'NEGATIVE', 'ZERO'] as const
+
+/** Hours that follow one another with rates of one sign, up to the newest record of a day; 0 for none. */
+type FundingStreak = {
+  readonly sign: (typeof fundingSigns)[number]
+  readonly hours: number
+}
+
+/** Statistics of the hours that were over at one instant. */
+export type FundingWindows = {
+  /** Number of the last of them, counted from the Unix epoch. */
+  readonly lastHour: number
+  readonly day: SeriesStatistics
+  readonly week: SeriesStatistics
+  readonly month: SeriesStatistics
+  /** From the first record of the month to the last hour, both included. */
+  readonly monthSpanHours: number
+  readonly streak: FundingStreak
+}
+
+/**
+ * What longs paid shorts in every hour of the last month. The running rate a minute before an hour
+ * stands for it until the venue's own record comes, which no estimate replaces.
+ */
+export class FundingSeries implements CoinTracker {
+  readonly #hours = new StepRing(FUNDING_STEP_MS, HOURS_KEPT, 3)
+  #windows: FundingWindows | null = null
+  #venueFundings: VenueFundingsEvent | null = null
+
+  /** The newest word on the next funding here and on other exchanges. */
+  get venueFundings(): VenueFundingsEvent | null {
+    return this.#venueFundings
+  }
+
+  apply(event: CoinEvent): void {
+    if (event.kind === 'funding-history') for (const row of event.rows) this.#record(row)
+    else if (event.kind === 'venue-fundings') this.#venueFundings = event
+  }
+
+  sample({ coin, timeMs, fundingRateHourly }: MarketSample): void {
+    const hourMs = timeMs + SAMPLE_STEP_MS
+    if (hourMs % FUNDING_STEP_MS !== 0) return
+    const estimate = { rateHourly: fundingRateHourly, premium: null, isSettled: false }
+    this.#record({ coin, timeMs: hourMs, ...estimate })
+  }
+
+  /** As of an instant by the venue's clock. Computed once an hour, and again when a record comes. */
+  windows(atMs: number): FundingWindows {
+    const lastHour = this.#hours.stepOf(atMs)
+    if (this.#windows?.lastHour !== lastHour) this.#windows = this.#windowsTo(lastHour)
+    return this.#windows
+  }
+
+  /** Records of the last hours that were over at an instant, oldest first; missing ones are left out. */
+  records(atMs: number, hours: number): Omit<FundingRow, 'coin'>[] {
+    const lastHour = this.#hours.stepOf(atMs)
+    const records: Omit<FundingRow, 'coin'>[] = []
+    for (let hour = lastHour - hours + 1; hour <= lastHour; hour += 1) {
+      if (!this.#hours.has(hour)) continue
+      const premium = this.#hours.at(hour, PREMIUM)
+      records.push({
+        timeMs: hour * FUNDING_STEP_MS,
+        rateHourly: this.#hours.at(hour, RATE),
+        premium: Number.isNaN(premium) ? null : premium,
+        isSettled: this.#isSettled(hour),
+      })
+    }
+    return records
+  }
+
+  /** The venue and our history on disk tell all of it again. */
+  save(): Float64Array {
+    return NOTHING_SAVED
+  }
+
+  restore(saved: Float64Array): boolean {
+    return saved.length === 0
+  }
+
+  #record({ timeMs, rateHourly, premium, isSettled }: FundingRow): void {
+    const hour = this.#hours.stepOf(timeMs)
+    if (this.#isSettled(hour) && !isSettled) return
+    this.#hours.set(hour, [rateHourly, premium ?? Number.NaN, isSettled ? 1 : 0])
+    this.#windows = null
+  }
+
+  #isSettled(hour: number): boolean {
+    return this.#hours.at(hour, SETTLED) === 1
+  }
+
+  #windowsTo(lastHour: number): FundingWindows {
+    const lastHours = (hours: number) =>
+      statisticsOf(this.#hours.values(RATE, lastHour - hours + 1, lastHour))
+    return {
+      lastHour,
+      day: lastHours(DAY_HOURS),
+      week: lastHours(WEEK_HOURS),
+      month: lastHours(MONTH_HOURS),
+      monthSpanHours: this.#spanHours(lastHour),
+      streak: this.#streak(lastHour),
+    }
+  }
+
+  #spanHours(lastHour: number): number {
+    for (let hours = MONTH_HOURS; hours > 0; hours -= 1)
+      if (this.#hours.has(lastHour - hours + 1)) return hours
+    return 0
+  }
+
+  #streak(lastHour: number): FundingStreak {
+    let newest = lastHour
+    while (newest > lastHour - DAY_HOURS && !this.#hours.has(newest)) newest -= 1
+    const sign = Math.sign(this.#hours.at(newest, RATE))
+    let hours = 0
+    while (hours < MONTH_HOURS && Math.sign(this.#hours.at(newest - hours, RATE)) === sign)
+      hours += 1
+    if (sign > 0) return { sign: 'POSITIVE', hours }
+    return { sign: sign < 0 ? 'NEGATIVE' : 'ZERO', hours }
+  }
+}

@@ -1,0 +1,136 @@
+import type { CoinEvent, ContextEvent } from '../../domain/event.ts'
+import type { MarketSample } from '../../domain/history.ts'
+import { SAMPLE_STEP_MS } from '../../domain/history.ts'
+import type { CoinTracker } from './coin-tracker.ts'
+import type { SeriesStatistics } from './series-statistics.ts'
+import { statisticsOf } from './series-statistics.ts'
+import { StepRing } from './step-ring.ts'
+
+const MINUTE_MS = SAMPLE_STEP_MS
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** A change over a window is that to a reading which is off by a tenth of the window at most. */
+const READING_OFF_SHARE = 0.1
+const READING_OFF_MS_MAX = HOUR_MS
+
+/** Minutes reach back a day, hours a month, and both a reading's tolerance further. */
+const MINUTES_KEPT = (DAY_MS + READING_OFF_MS_MAX) / MINUTE_MS + 2
+export const INTEREST_WINDOW_HOURS = 720
+const HOURS_KEPT = INTEREST_WINDOW_HOURS + 24
+/** Over which the coin's own moves are measured. */
+const MOVE_HOURS = 4
+
+const [INTEREST, MARK] = [0, 1]
+const NOTHING_SAVED = new Float64Array()
+
+/** Change from a reading of the past to the present figures. */
+export type InterestChange = {
+  /** The real distance between the two. */
+  readonly seconds: number
+  /** Of contracts, so that a move of the price changes nothing. */
+  readonly interestPct: number
+  /** Of the mark price. */
+  readonly pricePct: number
+  /** Of contracts times mark. */
+  readonly notionalPct: number
+}
+
+/** The whole hours of the last 30 days, as of one of them. */
+export type InterestWindow = {
+  readonly lastHour: number
+  readonly contracts: SeriesStatistics
+  /** From the first reading to the last hour. */
+  readonly spanHours: number
+  /** Percent changes of contracts from each hour to the fourth after it. */
+  readonly moves: SeriesStatistics
+}
+
+/** Open interest and mark of one coin: every minute of a day, every whole hour of a month. */
+export class InterestSeries implements CoinTracker {
+  readonly #minutes = new StepRing(MINUTE_MS, MINUTES_KEPT, 2)
+  readonly #hours = new StepRing(HOUR_MS, HOURS_KEPT, 2)
+  #window: InterestWindow | null = null
+
+  apply(event: CoinEvent): void {
+    if (event.kind === 'sample-history') for (const sample of event.samples) this.sample(sample)
+  }
+
+  sample({ timeMs, openInterestBase, markPrice }: MarketSample): void {
+    const row = [openInterestBase, markPrice]
+    this.#minutes.set(this.#minutes.stepOf(timeMs), row)
+    if (timeMs % HOUR_MS !== 0) return
+    this.#hours.set(this.#hours.stepOf(timeMs), row)
+    this.#window = null
+  }
+
+  /**
+   * Change over a window up to the figures of `context`.
+   * @returns null when there is no reading near enough to the window's beginning, or nothing was open
+   */
+  change(context: ContextEvent, windowMs: number): InterestChange | null {
+    const fromMs = context.timeExchangeMs - windowMs
+    const offMsMax = Math.min(READING_OFF_SHARE * windowMs, READING_OFF_MS_MAX)
+    const ring = windowMs > DAY_MS ? this.#hours : this.#minutes
+    const step = ring.nearest(fromMs, offMsMax)
+    const interest = ring.at(step, INTEREST)
+    if (!(interest > 0)) return null
+    const interestRatio = context.openInterestBase / interest
+    const priceRatio = context.markPrice / ring.at(step, MARK)
+    return {
+      seconds: (context.timeExchangeMs - step * ring.stepMs) / 1_000,
+      interestPct: (interestRatio - 1) * 100,
+      pricePct: (priceRatio - 1) * 100,
+      notionalPct: (interestRatio * priceRatio - 1) * 100,
+    }
+  }
+
+  /** As of an instant by the venue's clock. Computed once an hour, and again when a whole hour comes. */
+  window(atMs: number): InterestWindow {
+    const lastHour = this.#hours.stepOf(atMs)
+    if (this.#window?.lastHour !== lastHour) this.#window = this.#windowTo(lastHour)
+    return this.#window
+  }
+
+  /** Contracts at the last whole hours, oldest first; missing ones are left out. */
+  hourly(atMs: number, hours: number): { readonly timeMs: number; readonly contracts: number }[] {
+    const lastHour = this.#hours.stepOf(atMs)
+    const readings: { timeMs: number; contracts: number }[] = []
+    for (let hour = lastHour - hours + 1; hour <= lastHour; hour += 1) {
+      if (this.#hours.has(hour))
+        readings.push({ timeMs: hour * HOUR_MS, contracts: this.#hours.at(hour, INTEREST) })
+    }
+    return readings
+  }
+
+  /** Our history on disk tells all of it again. */
+  save(): Float64Array {
+    return NOTHING_SAVED
+  }
+
+  restore(saved: Float64Array): boolean {
+    return saved.length === 0
+  }
+
+  #windowTo(lastHour: number): InterestWindow {
+    const firstHour = lastHour - INTEREST_WINDOW_HOURS + 1
+    let spanHours = INTEREST_WINDOW_HOURS
+    while (spanHours > 0 && !this.#hours.has(lastHour - spanHours + 1)) spanHours -= 1
+    return {
+      lastHour,
+      contracts: statisticsOf(this.#hours.values(INTEREST, firstHour, lastHour)),
+      spanHours,
+      moves: statisticsOf(this.#movesPct(firstHour, lastHour)),
+    }
+  }
+
+  #movesPct(firstHour: number, lastHour: number): Float64Array {
+    const moves: number[] = []
+    for (let hour = firstHour + MOVE_HOURS; hour <= lastHour; hour += 1) {
+      const before = this.#hours.at(hour - MOVE_HOURS, INTEREST)
+      if (before > 0 && this.#hours.has(hour))
+        moves.push((this.#hours.at(hour, INTEREST) / before - 1) * 100)
+    }
+    return Float64Array.from(moves)
+  }
+}

@@ -1,0 +1,104 @@
+import type { CoinMarket } from './coin-market.ts'
+import type { InterestChange } from './interest-series.ts'
+
+const HOUR_MS = 3_600_000
+
+export const interestTrends = ['RISING', 'FALLING', 'FLAT', 'UNKNOWN'] as const
+export type InterestTrend = (typeof interestTrends)[number]
+
+export const divergences = ['BULLISH_DIV', 'BEARISH_DIV', 'NONE', 'UNKNOWN'] as const
+type Divergence = (typeof divergences)[number]
+
+export const positionings = [
+  'LONG_BUILDUP',
+  'SHORT_BUILDUP',
+  'LONG_UNWIND',
+  'SHORT_COVERING',
+  'NEUTRAL',
+  'UNKNOWN',
+] as const
+export type PositioningLabel = (typeof positionings)[number]
+
+/** Moves that say something about positions, percent over 4 h (contract 5.8). */
+const POSITIONING_PRICE_PCT = 0.5
+const POSITIONING_INTEREST_PCT = 1
+const DIVERGENCE_PRICE_PCT = 1
+const DIVERGENCE_INTEREST_PCT = 2
+
+const TREND_PCT = 3
+/** Twice the coin's own deviation: the fixed 3 % where that is 1.5 %. */
+const TREND_DEVIATIONS = 2
+const TREND_PCT_MIN = 0.5
+const TREND_PCT_MAX = 20
+/** A week of hourly readings. */
+const MOVES_MIN = 168
+
+/** What open interest and price of the last four hours say together. */
+export type Positioning = {
+  readonly positioning: PositioningLabel
+  readonly divergence: Divergence
+  readonly trend: InterestTrend
+  /** Beyond which a change of 4 h is a trend, percent. */
+  readonly trendThresholdPct: number
+  /** Whether the threshold is the coin's own, of its moves in the last 30 days. */
+  readonly isOwnThreshold: boolean
+  /** Of contracts, over what is nearest to 4 h; null when no such reading exists. */
+  readonly delta4hPct: number | null
+  readonly priceChange4hPct: number | null
+}
+
+/** @returns null before the venue told anything; how old it is, is for the caller to ask the context. */
+export function positioningOf({ context, trackers }: CoinMarket): Positioning | null {
+  if (context === null) return null
+  const { moves } = trackers.interest.window(context.timeExchangeMs)
+  const isOwnThreshold = moves.count >= MOVES_MIN
+  const ownPct = Math.min(
+    TREND_PCT_MAX,
+    Math.max(TREND_PCT_MIN, TREND_DEVIATIONS * moves.deviation),
+  )
+  const trendThresholdPct = isOwnThreshold ? ownPct : TREND_PCT
+  const change = trackers.interest.change(context, 4 * HOUR_MS)
+  return {
+    ...labelsOf(change, trendThresholdPct),
+    trendThresholdPct,
+    isOwnThreshold,
+    delta4hPct: change?.interestPct ?? null,
+    priceChange4hPct: change?.pricePct ?? null,
+  }
+}
+
+function labelsOf(change: InterestChange | null, trendThresholdPct: number) {
+  if (change === null)
+    return { positioning: 'UNKNOWN', divergence: 'UNKNOWN', trend: 'UNKNOWN' } as const
+  return {
+    positioning: positioningLabelOf(change),
+    divergence: divergenceOf(change),
+    trend: trendOf(change.interestPct, trendThresholdPct),
+  }
+}
+
+function positioningLabelOf({ interestPct, pricePct }: InterestChange): PositioningLabel {
+  const price = signBeyond(pricePct, POSITIONING_PRICE_PCT)
+  const interest = signBeyond(interestPct, POSITIONING_INTEREST_PCT)
+  if (price === 0 || interest === 0) return 'NEUTRAL'
+  if (interest > 0) return price > 0 ? 'LONG_BUILDUP' : 'SHORT_BUILDUP'
+  return price > 0 ? 'SHORT_COVERING' : 'LONG_UNWIND'
+}
+
+/** Positions are closed while the price moves: sellers tire, or a rally lives on covering alone. */
+function divergenceOf({ interestPct, pricePct }: InterestChange): Divergence {
+  if (interestPct > -DIVERGENCE_INTEREST_PCT) return 'NONE'
+  const price = signBeyond(pricePct, DIVERGENCE_PRICE_PCT)
+  if (price === 0) return 'NONE'
+  return price < 0 ? 'BULLISH_DIV' : 'BEARISH_DIV'
+}
+
+function trendOf(interestPct: number, thresholdPct: number): InterestTrend {
+  if (Math.abs(interestPct) <= thresholdPct) return 'FLAT'
+  return interestPct > 0 ? 'RISING' : 'FALLING'
+}
+
+/** 0 within the threshold. */
+function signBeyond(value: number, threshold: number): number {
+  return Math.abs(value) >= threshold ? Math.sign(value) : 0
+}

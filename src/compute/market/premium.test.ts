@@ -1,0 +1,130 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test as property } from '@fast-check/vitest'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import * as simulated from '../../simulator/market/funding.ts'
+import { context } from '../testing/tape.ts'
+import { dexKindOf, impliedRateHourly, premiumOf } from './premium.ts'
+
+const FRAME = join(
+  import.meta.dirname,
+  '../../../../shared/data/hl-api-fixtures/nautilus/ws_all_dexs_asset_ctxs.json',
+)
+/** The venue prints ten decimals. */
+const PRINTED = 0.5e-10 * 1.001
+
+const price = fc.double({ min: 0.01, max: 1e5, noNaN: true })
+const prices = fc.record({ impactBid: price, impactAsk: price, oraclePrice: price })
+
+describe('premium', () => {
+  test.runIf(existsSync(FRAME)).each([
+    { dexKind: 'main', rows: 179 },
+    { dexKind: 'builder', rows: 155 },
+  ] as const)(
+    'is what the venue told of all $rows live coins of a real frame, $dexKind dex (needs ../shared/data)',
+    ({ dexKind, rows }) => {
+      const live = recordedContexts(dexKind === 'builder').filter(({ premium }) => premium !== null)
+      expect(live).toHaveLength(rows)
+      for (const recorded of live) {
+        const premium = premiumOf(contextOf(recorded), dexKind)
+        expect(Math.abs((premium ?? Number.NaN) - Number(recorded.premium))).toBeLessThan(PRINTED)
+      }
+    },
+  )
+
+  test.runIf(existsSync(FRAME))(
+    'leads to rates in the order of the rates that the venue told (needs ../shared/data)',
+    () => {
+      const live = recordedContexts(false).filter(({ premium }) => premium !== null)
+      const pairs = live.map((recorded) => ({
+        told: Number(recorded.funding),
+        implied: impliedRateHourly(premiumOf(contextOf(recorded), 'main') ?? Number.NaN),
+      }))
+      // Of one instant against the average of the hour: not the same, but rarely the other way round.
+      let [agree, differ] = [0, 0]
+      for (const [at, one] of pairs.entries())
+        for (const other of pairs.slice(at + 1)) {
+          const order = Math.sign(one.told - other.told) * Math.sign(one.implied - other.implied)
+          if (order > 0) agree += 1
+          if (order < 0) differ += 1
+        }
+      expect(agree / (agree + differ)).toBeGreaterThan(0.75)
+    },
+  )
+
+  property.prop([prices])('is that of the simulated venue, of both kinds', (figures) => {
+    const { impactBid, impactAsk, oraclePrice } = figures
+    const of = context('BTC', figures)
+    expect(premiumOf(of, 'main')).toBe(simulated.premiumOf(impactBid, impactAsk, oraclePrice))
+    expect(premiumOf(of, 'builder')).toBe(
+      simulated.builderPremiumOf(impactBid, impactAsk, oraclePrice),
+    )
+  })
+
+  test('is 0 on the main dex while the oracle lies between the impact prices', () => {
+    const inside = context('BTC', { impactBid: 99, oraclePrice: 100, impactAsk: 103 })
+    expect(premiumOf(inside, 'main')).toBe(0)
+    expect(premiumOf(inside, 'builder')).toBeCloseTo(0.01, 15)
+  })
+
+  test.each([{ impactBid: null }, { impactAsk: null }])('is not known with %o', (changes) => {
+    for (const dexKind of ['main', 'builder'] as const)
+      expect(premiumOf(context('BTC', changes), dexKind)).toBeNull()
+  })
+
+  test.each([
+    ['BTC', 'main'],
+    ['kPEPE', 'main'],
+    ['xyz:GOLD', 'builder'],
+  ])('%s is of the %s dex', (coin, dexKind) => {
+    expect(dexKindOf(coin)).toBe(dexKind)
+  })
+})
+
+describe('implied rate', () => {
+  test.each([
+    // Within 0.05 % of the interest the premium is clamped away: the floor.
+    [0, 0.0000125],
+    [0.0006, 0.0000125],
+    [-0.0004, 0.0000125],
+    // Beyond it, an eighth of what is left: 0.002 - 0.0005, and -0.002 + 0.0005.
+    [0.002, 0.0001875],
+    [-0.002, -0.0001875],
+    // 4 % an hour is the most.
+    [1, 0.04],
+    [-1, -0.04],
+  ])('of a premium of %d is %d', (premium, rate) => {
+    expect(impliedRateHourly(premium)).toBeCloseTo(rate, 15)
+  })
+
+  property.prop([fc.double({ min: -2, max: 2, noNaN: true })])(
+    'is that of the simulated venue',
+    (premium) => {
+      expect(impliedRateHourly(premium)).toBe(simulated.hourlyFundingRate(premium))
+    },
+  )
+})
+
+type RecordedContext = {
+  readonly premium: string | null
+  readonly oraclePx: string
+  readonly impactPxs: readonly [string, string] | null
+  readonly funding: string
+}
+
+function recordedContexts(isBuilder: boolean): RecordedContext[] {
+  const { data } = JSON.parse(readFileSync(FRAME, 'utf8')) as {
+    data: { ctxs: [string, RecordedContext[]][] }
+  }
+  return data.ctxs.filter(([dex]) => (dex !== '') === isBuilder).flatMap(([, contexts]) => contexts)
+}
+
+function contextOf({ oraclePx, impactPxs }: RecordedContext) {
+  const [bid, ask] = impactPxs ?? []
+  return context('BTC', {
+    oraclePrice: Number(oraclePx),
+    impactBid: Number(bid),
+    impactAsk: Number(ask),
+  })
+}

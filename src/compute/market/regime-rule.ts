@@ -1,0 +1,151 @@
+import type { EmaStack, TrendDirection } from '../indicators/trend.ts'
+
+/** RISK_ON, RISK_OFF and NEUTRAL come from the composite; STRESS and UNKNOWN override it. */
+export const regimeLabels = ['RISK_ON', 'RISK_OFF', 'NEUTRAL', 'STRESS', 'UNKNOWN'] as const
+type RegimeLabel = (typeof regimeLabels)[number]
+
+/** Raised with every change of a weight, a limit or a measure below. */
+export const REGIME_RULE_VERSION = '1'
+
+export const REGIME_STEP_MS = 300_000
+/** After so long without an evaluation nothing of before is continued. */
+export const REGIME_GAP_MS_MAX = 2 * 3_600_000
+
+export const driverRules = {
+  btc_trend_4h: { weight: 0.4 },
+  breadth: { weight: 0.3 },
+  momentum_7d: { weight: 0.15 },
+  btc_volatility: { weight: 0.15 },
+} as const
+
+export type DriverName = keyof typeof driverRules
+export const driverNames = Object.keys(driverRules) as readonly DriverName[]
+
+const ENTER = 0.25
+const LEAVE = 0.1
+const EVALUATIONS_NEEDED = 2
+
+const MOMENTUM_SCALE = 0.1
+const STRESS_VOLATILITY_PERCENTILE = 95
+const STRESS_CHANGE_24H_PCT = -5
+const STRESS_ARB_SCORE = 0.75
+
+/** What one evaluation knows of the market. */
+export type RegimeInputs = {
+  /** BTC on 4h, as `/pulse/BTC` shows them. */
+  readonly btcStack: EmaStack
+  readonly btcDirection: TrendDirection
+  /** Share of coins whose 4h close is above their EMA 50, 0 to 1. */
+  readonly aboveEma50Share: number
+  /** Median over the coins of price now / price 7 days ago - 1. */
+  readonly medianReturn7d: number
+  /** Percentile of BTC's ATR % on 1h among its own 30 days, 0 to 100. */
+  readonly btcVolatilityPercentile: number
+  readonly btcChange24hPct: number
+  /** Of `/arb`, 0 to 1. Absent: not measured. */
+  readonly arbStressScore?: number | undefined
+  /** `/depeg` says WARNING or CRITICAL. Absent: not measured. */
+  readonly isPegBroken?: boolean | undefined
+}
+
+/** Each driver between -1 (risk off) and 1 (risk on). */
+export type Drivers = Readonly<Record<DriverName, number>>
+
+export type Regime = {
+  readonly label: RegimeLabel
+  /** The label before this one; null when this is the first. */
+  readonly previous: RegimeLabel | null
+  /** When the label began. */
+  readonly sinceMs: number
+  /** The instant of the last evaluation, on a grid of the venue's time. */
+  readonly asOfMs: number
+  /** Of the last evaluation; null when its inputs were missing. */
+  readonly drivers: Drivers | null
+  /** Evaluations in a row, up to now, with a composite at or beyond +0.25, ... */
+  readonly onCount: number
+  /** ... with one at or beyond -0.25, ... */
+  readonly offCount: number
+  /** ... and without any reason for STRESS. */
+  readonly calmCount: number
+}
+
+export function driversOf(inputs: RegimeInputs): Drivers {
+  return {
+    btc_trend_4h: trendScore(inputs.btcStack, inputs.btcDirection),
+    breadth: 2 * inputs.aboveEma50Share - 1,
+    momentum_7d: Math.tanh(inputs.medianReturn7d / MOMENTUM_SCALE),
+    btc_volatility: 1 - (2 * inputs.btcVolatilityPercentile) / 100,
+  }
+}
+
+/** Weighted sum of the drivers, -1 to 1. */
+export function compositeOf(drivers: Drivers): number {
+  return driverNames.reduce((sum, name) => sum + driverRules[name].weight * drivers[name], 0)
+}
+
+/**
+ * One evaluation. RISK_ON and RISK_OFF are entered after two evaluations in a row and left as soon as the
+ * composite falls below a lower limit, so that a market at the limit does not flicker. STRESS is entered
+ * at once and left after two calm evaluations; UNKNOWN is entered and left at once.
+ * @param inputs null when too little of the market is known
+ */
+export function nextRegime(
+  before: Regime | null,
+  inputs: RegimeInputs | null,
+  asOfMs: number,
+): Regime {
+  const drivers = inputs === null ? null : driversOf(inputs)
+  const composite = drivers === null ? Number.NaN : compositeOf(drivers)
+  const isCalm = inputs !== null && !isStressed(inputs)
+  const elapsedMs = before === null ? Number.NaN : asOfMs - before.asOfMs
+  const isInRow = elapsedMs > 0 && elapsedMs <= REGIME_STEP_MS
+  const count = (was: number | undefined, holds: boolean) =>
+    holds ? (isInRow ? (was ?? 0) : 0) + 1 : 0
+  const counts = {
+    onCount: count(before?.onCount, composite >= ENTER),
+    offCount: count(before?.offCount, composite <= -ENTER),
+    calmCount: count(before?.calmCount, isCalm),
+  }
+  const isForgotten = !(Math.abs(elapsedMs) <= REGIME_GAP_MS_MAX)
+  const from = before === null || isForgotten ? 'UNKNOWN' : before.label
+  const label = inputs === null ? 'UNKNOWN' : labelOf(from, composite, isCalm, counts)
+  const isSame = before !== null && before.label === label
+  return {
+    label,
+    previous: isSame ? before.previous : (before?.label ?? null),
+    sinceMs: isSame ? before.sinceMs : asOfMs,
+    asOfMs,
+    drivers,
+    ...counts,
+  }
+}
+
+function labelOf(
+  from: RegimeLabel,
+  composite: number,
+  isCalm: boolean,
+  counts: Pick<Regime, 'onCount' | 'offCount' | 'calmCount'>,
+): RegimeLabel {
+  if (!isCalm) return 'STRESS'
+  if (from === 'STRESS' && counts.calmCount < EVALUATIONS_NEEDED) return 'STRESS'
+  if (counts.onCount >= EVALUATIONS_NEEDED) return 'RISK_ON'
+  if (counts.offCount >= EVALUATIONS_NEEDED) return 'RISK_OFF'
+  if (from === 'RISK_ON' && composite >= LEAVE) return 'RISK_ON'
+  if (from === 'RISK_OFF' && composite <= -LEAVE) return 'RISK_OFF'
+  return 'NEUTRAL'
+}
+
+/** The three averages in order count whole; where they are mixed, the direction counts half. */
+function trendScore(stack: EmaStack, direction: TrendDirection): number {
+  if (stack === 'bull_aligned') return 1
+  if (stack === 'bear_aligned') return -1
+  return stack === 'flat' ? 0 : direction / 2
+}
+
+function isStressed(inputs: RegimeInputs): boolean {
+  const { btcVolatilityPercentile, btcChange24hPct, arbStressScore = 0 } = inputs
+  const isFalling =
+    btcVolatilityPercentile >= STRESS_VOLATILITY_PERCENTILE &&
+    btcChange24hPct <= STRESS_CHANGE_24H_PCT
+  return isFalling || arbStressScore >= STRESS_ARB_SCORE || inputs.isPegBroken === true
+}

@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest'
+import type { NaiveCoin } from '../../../test/golden/naive-regime.ts'
+import { naiveComposite, naiveDrivers } from '../../../test/golden/naive-regime.ts'
+import { naiveHours } from '../../../test/golden/naive-volatility.ts'
+import type { Bar } from '../../domain/bar.ts'
+import type { Timeframe } from '../../domain/timeframe.ts'
+import { PulsePool } from '../indicators/pulse-series.ts'
+import { BOUNDARY_MS, context, history, NOW_MS, universe, wave } from '../testing/tape.ts'
+import { MarketState } from './market-state.ts'
+import { compositeOf, driverNames } from './regime-rule.ts'
+
+const MINUTE_MS = 60_000
+const STEP_MS = 5 * MINUTE_MS
+const COINS = ['BTC', 'ETH', 'SOL', 'kPEPE', 'HYPE']
+
+describe('regime of the market', () => {
+  test.each([1, -1])('evaluates what the bars of all coins say (drift %i)', (sign) => {
+    const market = marketOf(COINS, sign)
+    pass(market, NOW_MS, BOUNDARY_MS + STEP_MS + 1_000)
+    const regime = market.trackers.regime.current(BOUNDARY_MS + STEP_MS)
+    const drivers = naiveDrivers(
+      new Map(COINS.map((coin, at) => [coin, naiveCoin(at, sign)])),
+      BOUNDARY_MS + STEP_MS,
+    )
+    expect(regime).toMatchObject({ label: 'NEUTRAL', asOfMs: BOUNDARY_MS + STEP_MS })
+    for (const name of driverNames)
+      expect(regime?.drivers?.[name], name).toBeCloseTo(drivers[name] ?? Number.NaN, 9)
+    const composite = compositeOf(regime?.drivers ?? expect.fail('there are drivers'))
+    expect(composite).toBeCloseTo(naiveComposite(drivers), 9)
+    expect(Math.abs(composite)).toBeGreaterThan(0.25)
+    pass(market, BOUNDARY_MS + STEP_MS + 1_000, BOUNDARY_MS + 2 * STEP_MS + 1_000)
+    expect(market.trackers.regime.current(BOUNDARY_MS)?.label, 'twice in a row').toBe(
+      sign > 0 ? 'RISK_ON' : 'RISK_OFF',
+    )
+  })
+
+  test('is evaluated at whole five minutes of the venue, and not between them', () => {
+    const market = marketOf(COINS)
+    pass(market, NOW_MS, BOUNDARY_MS + STEP_MS - 1)
+    expect(market.trackers.regime.current(NOW_MS)).toBeNull()
+    pass(market, BOUNDARY_MS + STEP_MS, BOUNDARY_MS + STEP_MS + 1)
+    const first = market.trackers.regime.current(NOW_MS)
+    expect(first?.asOfMs).toBe(BOUNDARY_MS + STEP_MS)
+    pass(market, BOUNDARY_MS + STEP_MS + 2, BOUNDARY_MS + 2 * STEP_MS - 1)
+    expect(market.trackers.regime.current(NOW_MS)).toBe(first)
+  })
+
+  test.each([
+    { known: 6, of: 10, label: 'NEUTRAL' },
+    { known: 5, of: 9, label: 'UNKNOWN' },
+  ])('with $known of $of coins known is $label', ({ known, of, label }) => {
+    const names = Array.from({ length: of }, (_, at) => COINS[at] ?? `C${at}`)
+    const market = marketOf(names.slice(0, known), 1, names.slice(known))
+    pass(market, NOW_MS, BOUNDARY_MS + STEP_MS)
+    expect(market.trackers.regime.current(NOW_MS)?.label).toBe(label)
+  })
+
+  test('is UNKNOWN without BTC', () => {
+    const market = marketOf(COINS.slice(1))
+    pass(market, NOW_MS, BOUNDARY_MS + STEP_MS)
+    expect(market.trackers.regime.current(NOW_MS)).toMatchObject({
+      label: 'UNKNOWN',
+      drivers: null,
+    })
+  })
+
+  test('a delisted coin is none that has to be known', () => {
+    const market = marketOf(COINS.slice(0, 3), 1, COINS.slice(3))
+    market.apply(universe(COINS.slice(0, 3), COINS.slice(3)))
+    pass(market, NOW_MS, BOUNDARY_MS + STEP_MS)
+    expect(market.trackers.regime.current(NOW_MS)?.label).toBe('NEUTRAL')
+  })
+
+  test('is UNKNOWN once the candles of the coins are older than two hours', () => {
+    const market = marketOf(COINS)
+    pass(market, NOW_MS, BOUNDARY_MS + STEP_MS)
+    const lateMs = NOW_MS + 120 * MINUTE_MS
+    const stamp = (timeMs: number) => ({ timeExchangeMs: timeMs, timeReceivedMs: timeMs })
+    // The feed is lost, and only a coin that is listed since is heard.
+    for (const timeMs of [lateMs - 1, lateMs + STEP_MS + 1]) {
+      market.apply({ ...universe([...COINS, 'NEW']), ...stamp(timeMs) })
+      market.apply(context('NEW', stamp(timeMs)))
+      market.advance()
+    }
+    expect(market.trackers.regime.current(lateMs)).toMatchObject({
+      label: 'UNKNOWN',
+      previous: 'NEUTRAL',
+    })
+  })
+
+  test('that was not evaluated for two hours is UNKNOWN to whoever asks', () => {
+    const market = marketOf(COINS)
+    pass(market, NOW_MS, BOUNDARY_MS + STEP_MS)
+    const asOfMs = BOUNDARY_MS + STEP_MS
+    const at = (ms: number) => market.trackers.regime.current(ms)
+    expect(at(asOfMs + 120 * MINUTE_MS)?.label).toBe('NEUTRAL')
+    expect(at(asOfMs + 120 * MINUTE_MS + 1)).toMatchObject({
+      label: 'UNKNOWN',
+      previous: 'NEUTRAL',
+      sinceMs: asOfMs + 120 * MINUTE_MS,
+      asOfMs,
+      drivers: null,
+    })
+  })
+
+  test('is the same after a restart, and goes on from there', () => {
+    const market = marketOf(COINS)
+    pass(market, NOW_MS, BOUNDARY_MS + STEP_MS)
+    const restarted = marketOf(COINS)
+    restarted.restore(market.save())
+    const midMs = BOUNDARY_MS + STEP_MS
+    expect(restarted.trackers.regime.current(midMs)).toEqual(market.trackers.regime.current(midMs))
+    for (const either of [market, restarted]) pass(either, midMs, midMs + STEP_MS)
+    const [one, other] = [market, restarted].map(({ trackers }) => trackers.regime.current(midMs))
+    expect(one?.label).toBe('RISK_ON')
+    expect(other).toEqual(one)
+  })
+})
+
+/** Bars of the coin of that rank, up to 100: all drift the same way, each with a swing of its own. */
+function barsOf(rank: number, sign: number) {
+  return (timeframe: Timeframe, count: number): Bar[] =>
+    wave(timeframe, count).map((bar, index) => {
+      const priceAt = (before: number) =>
+        100 - 0.04 * sign * before - 0.2 * (rank + 1) * Math.sin(before / 17)
+      const [open, close] = [priceAt(count - index), priceAt(count - index - 1)]
+      const high = Math.max(open, close) + 0.1
+      return { ...bar, open, close, high, low: Math.min(open, close) - 0.1 }
+    })
+}
+
+function marketOf(
+  known: readonly string[],
+  sign = 1,
+  unknown: readonly string[] = [],
+): MarketState {
+  const market = new MarketState(new PulsePool(60))
+  market.apply(universe([...known, ...unknown]))
+  for (const [rank, coin] of known.entries()) {
+    const bars = barsOf(rank, sign)
+    market.apply(context(coin))
+    market.apply(history(coin, '4h', bars('4h', 250)))
+    market.apply(history(coin, '15m', bars('15m', 1_008)))
+  }
+  market.advance()
+  return market
+}
+
+/** Both instants are heard of, and nothing between them. */
+function pass(market: MarketState, fromMs: number, toMs: number): void {
+  for (const timeMs of [fromMs, toMs]) {
+    for (const { listing } of market.coins())
+      market.apply(context(listing.coin, { timeExchangeMs: timeMs, timeReceivedMs: timeMs }))
+    market.advance()
+  }
+}
+
+/** What {@link marketOf} was told, with the bars that are forming: nobody has traded in them. */
+function naiveCoin(rank: number, sign: number): NaiveCoin {
+  const bars = barsOf(rank, sign)
+  const quarters = bars('15m', 1_008)
+  const close = quarters.at(-1)?.close ?? Number.NaN
+  const flat = { open: close, high: close, low: close, close, volumeBase: 0 }
+  const forming = { openTimeMs: BOUNDARY_MS, ...flat }
+  return { fours: [...bars('4h', 250), forming], hours: [...naiveHours(quarters), forming] }
+}

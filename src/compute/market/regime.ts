@@ -1,0 +1,113 @@
+import type { MarketEvent } from '../../domain/event.ts'
+import { pulseIndicators } from '../indicators/pulse-indicators.ts'
+import { pulseValue } from '../indicators/pulse-layout.ts'
+import type { CoinMarket } from './coin-market.ts'
+import { EventGrid } from './event-grid.ts'
+import type { MarketState } from './market-state.ts'
+import type { MarketTracker } from './market-tracker.ts'
+import type { Regime, RegimeInputs } from './regime-rule.ts'
+import { nextRegime, REGIME_GAP_MS_MAX, REGIME_STEP_MS } from './regime-rule.ts'
+import { regimeFromNumbers, regimeToNumbers } from './saved-regime.ts'
+import { statisticsOf } from './series-statistics.ts'
+import { isWarm } from './warm.ts'
+
+/** The coin that the whole market follows. */
+const LEADER = 'BTC'
+const INPUT_AGE_MS_MAX = 2 * 3_600_000
+const COINS_SHARE_MIN = 0.6
+const MOMENTUM_MS = 7 * 24 * 3_600_000
+const EMA_50_BARS = 50
+
+/** Evaluates the regime of the market every five minutes of the venue's time, by `regime-rule.ts`. */
+export class RegimeTracker implements MarketTracker {
+  readonly #grid = new EventGrid(REGIME_STEP_MS)
+  #regime: Regime | null = null
+  /** The latest instant that was heard of anything, by our clock. */
+  #heardMs = Number.NaN
+
+  /** The regime as of the last evaluation, UNKNOWN when that is too long ago; null before any. */
+  current(nowMs: number): Regime | null {
+    const regime = this.#regime
+    if (regime === null || regime.label === 'UNKNOWN') return regime
+    const endMs = regime.asOfMs + REGIME_GAP_MS_MAX
+    if (nowMs <= endMs) return regime
+    return { ...regime, label: 'UNKNOWN', previous: regime.label, sinceMs: endMs, drivers: null }
+  }
+
+  apply({ kind, timeReceivedMs }: MarketEvent): void {
+    // After a subscription the venue repeats trades of long ago.
+    if (kind !== 'trade') this.#heardMs = timeReceivedMs
+  }
+
+  advance(market: MarketState, venueMs: number): void {
+    const instantMs = this.#grid.passed(venueMs)
+    if (Number.isNaN(instantMs)) return
+    this.#regime = nextRegime(
+      this.#regime,
+      regimeInputs(market, { venueMs: instantMs, heardMs: this.#heardMs }),
+      instantMs,
+    )
+  }
+
+  save(): Float64Array {
+    return regimeToNumbers(this.#regime)
+  }
+
+  restore(saved: Float64Array): boolean {
+    const regime = regimeFromNumbers(saved)
+    if (regime === undefined) return false
+    this.#regime = regime
+    return true
+  }
+}
+
+/**
+ * What one evaluation knows: null when BTC, or more than 40 % of the coins that trade, cannot be judged by
+ * candles that were confirmed within two hours.
+ * @param at the same instant by the venue's clock and, as far as anything was heard, by ours
+ */
+function regimeInputs(
+  market: MarketState,
+  at: { readonly venueMs: number; readonly heardMs: number },
+): RegimeInputs | null {
+  const leader = leaderInputs(market.coin(LEADER), at.heardMs)
+  if (leader === null) return null
+  let [coins, judged, above] = [0, 0, 0]
+  const returns: number[] = []
+  for (const coin of market.coins()) {
+    coins += 1
+    if (!isFresh(coin, at.heardMs) || coin.ladder.barCount('4h') < EMA_50_BARS) continue
+    const bar = coin.ladder.peek('4h')
+    if (bar === null) continue
+    judged += 1
+    if (bar.close > (coin.ladder.values[pulseValue.ema50] as number)) above += 1
+    const past = coin.trackers.volatility.priceAt(at.venueMs - MOMENTUM_MS)
+    if (past > 0) returns.push(bar.close / past - 1)
+  }
+  if (Math.min(judged, returns.length) < COINS_SHARE_MIN * coins) return null
+  const medianReturn7d = statisticsOf(Float64Array.from(returns)).median
+  return { ...leader, aboveEma50Share: above / judged, medianReturn7d }
+}
+
+function leaderInputs(coin: CoinMarket | undefined, heardMs: number) {
+  if (coin === undefined || !isFresh(coin, heardMs)) return null
+  const { context, ladder, trackers } = coin
+  if (context === null || heardMs - context.timeReceivedMs > INPUT_AGE_MS_MAX) return null
+  if (!isWarm(coin, '4h', heardMs) || !isWarm(coin, '1h', heardMs)) return null
+  const hour = ladder.peek('1h')
+  const atrPct = hour === null ? null : pulseIndicators(ladder.values, hour.close).atr_pct
+  const percentile = atrPct === null ? null : trackers.volatility.percentile(atrPct)
+  const four = ladder.peek('4h')
+  const trend = four === null ? null : pulseIndicators(ladder.values, four.close).trend
+  if (percentile === null || trend?.ema_stack == null || trend.direction === null) return null
+  return {
+    btcStack: trend.ema_stack,
+    btcDirection: trend.direction,
+    btcVolatilityPercentile: percentile,
+    btcChange24hPct: (context.markPrice / context.prevDayPrice - 1) * 100,
+  }
+}
+
+function isFresh(coin: CoinMarket, heardMs: number): boolean {
+  return heardMs - coin.candlesConfirmedAtMs <= INPUT_AGE_MS_MAX
+}

@@ -1,0 +1,61 @@
+import { test as property } from '@fast-check/vitest'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { StepRing } from './step-ring.ts'
+
+const STEP_MS = 1_000
+const LENGTH = 10
+
+describe('step ring', () => {
+  property.prop([fc.array(fc.record({ step: fc.nat(40), value: fc.double({ noNaN: true }) }))])(
+    'holds the last word on each of the newest steps, in whatever order they came',
+    (rows) => {
+      const ring = new StepRing(STEP_MS, LENGTH, 1)
+      const known = new Map<number, number>()
+      let newest = -1
+      for (const { step, value } of rows) {
+        ring.set(step, [value])
+        if (step > newest - LENGTH) known.set(step, value)
+        newest = Math.max(newest, step)
+      }
+      for (let step = newest - LENGTH + 1; step <= newest; step += 1) {
+        expect(ring.has(step)).toBe(known.has(step))
+        expect(ring.at(step, 0)).toBe(known.get(step) ?? Number.NaN)
+      }
+      const window = [...known].filter(([step]) => step > newest - LENGTH)
+      const ascending = window.sort(([one], [other]) => one - other).map(([, value]) => value)
+      expect([...ring.values(0, newest - LENGTH + 1, newest)]).toEqual(ascending)
+    },
+  )
+
+  property.prop([
+    fc.uniqueArray(fc.integer({ min: 100, max: 109 })),
+    fc.integer({ min: 98_000, max: 112_000 }),
+    fc.nat(6_000),
+  ])('finds the nearest row, the earlier of two as near', (steps, timeMs, offMsMax) => {
+    const ring = new StepRing(STEP_MS, LENGTH, 1)
+    for (const step of steps) ring.set(step, [step])
+    const off = (step: number) => Math.abs(step * STEP_MS - timeMs)
+    const nearest = steps
+      .filter((step) => off(step) <= offMsMax)
+      .sort((one, other) => off(one) - off(other) || one - other)[0]
+    expect(ring.nearest(timeMs, offMsMax)).toBe(nearest ?? Number.NaN)
+  })
+
+  test('of two as near it takes the earlier', () => {
+    const ring = new StepRing(STEP_MS, LENGTH, 1)
+    for (const step of [100, 101]) ring.set(step, [0])
+    expect(ring.nearest(100_500, 500)).toBe(100)
+    expect(ring.nearest(100_501, 500)).toBe(101)
+  })
+
+  test('has no row at a step that is none', () => {
+    const ring = new StepRing(STEP_MS, LENGTH, 1)
+    ring.set(-1, [5])
+    for (const step of [-1, Number.NaN, 0.5]) {
+      expect(ring.has(step)).toBe(false)
+      expect(ring.at(step, 0)).toBeNaN()
+    }
+    expect(ring.nearest(Number.NaN, 1_000)).toBeNaN()
+  })
+})

@@ -1,0 +1,73 @@
+const EMPTY = -1
+
+/**
+ * Rows of numbers at whole multiples of a step, the newest `length` of them. A row has its place by its
+ * time alone, so that rows may come in any order, twice, or not at all: a hole stays a hole.
+ */
+export class StepRing {
+  readonly stepMs: number
+  readonly #length: number
+  readonly #steps: Int32Array
+  readonly #fields: readonly Float64Array[]
+  #newestStep = EMPTY
+
+  constructor(stepMs: number, length: number, fields: number) {
+    this.stepMs = stepMs
+    this.#length = length
+    this.#steps = new Int32Array(length).fill(EMPTY)
+    this.#fields = Array.from({ length: fields }, () => new Float64Array(length))
+  }
+
+  /** The number of the step that an instant lies in. */
+  stepOf(timeMs: number): number {
+    return Math.floor(timeMs / this.stepMs)
+  }
+
+  has(step: number): boolean {
+    return step >= 0 && this.#steps[step % this.#length] === step
+  }
+
+  /** @returns NaN where there is no such row. */
+  at(step: number, field: number): number {
+    return this.has(step) ? (this.#fields[field]?.[step % this.#length] as number) : Number.NaN
+  }
+
+  /** Replaces the row of that step. What is older than the ring reaches back is left out. */
+  set(step: number, row: readonly number[]): void {
+    if (step < 0 || step <= this.#newestStep - this.#length) return
+    this.#newestStep = Math.max(this.#newestStep, step)
+    const slot = step % this.#length
+    this.#steps[slot] = step
+    for (const [field, values] of this.#fields.entries()) values[slot] = row[field] as number
+  }
+
+  /** Step of the row nearest to an instant, the earlier of two as near; NaN for none within `offMsMax`. */
+  nearest(timeMs: number, offMsMax: number): number {
+    let before = this.stepOf(timeMs)
+    let after = before + 1
+    for (;;) {
+      const beforeOffMs = timeMs - before * this.stepMs
+      const afterOffMs = after * this.stepMs - timeMs
+      if (!(Math.min(beforeOffMs, afterOffMs) <= offMsMax)) return Number.NaN
+      if (beforeOffMs <= afterOffMs) {
+        if (this.has(before)) return before
+        before -= 1
+      } else {
+        if (this.has(after)) return after
+        after += 1
+      }
+    }
+  }
+
+  /** Values of one field from one step to another, both included, oldest first. */
+  values(field: number, fromStep: number, toStep: number): Float64Array {
+    const values = new Float64Array(Math.max(0, toStep - fromStep + 1))
+    let count = 0
+    for (let step = fromStep; step <= toStep; step += 1) {
+      if (!this.has(step)) continue
+      values[count] = this.at(step, field)
+      count += 1
+    }
+    return values.subarray(0, count)
+  }
+}

@@ -1,0 +1,218 @@
+import type { Bar } from '../../domain/bar.ts'
+import type { CoinEvent } from '../../domain/event.ts'
+import { timeframeMs } from '../../domain/timeframe.ts'
+import type { CoinMarket } from './coin-market.ts'
+import type { CoinTracker } from './coin-tracker.ts'
+import { percentileOf } from './series-statistics.ts'
+import { StepRing } from './step-ring.ts'
+
+const HOUR_MS = timeframeMs['1h']
+const QUARTER_MS = timeframeMs['15m']
+const QUARTERS_PER_HOUR = 4
+
+export const VOLATILITY_WINDOW_HOURS = 720
+/** A week: below it a rank says more about the week than about the coin. */
+export const VOLATILITY_HOURS_MIN = 168
+/** Wilder's average forgets its start by 1/14 an hour; what is left of it then is below a thousandth. */
+const WARM_UP_HOURS = 100
+const ATR_HOURS = 14
+/** Of the hours that are forming, and that a venue's clock may be ahead. */
+const HOURS_KEPT = VOLATILITY_WINDOW_HOURS + WARM_UP_HOURS + 3
+/** The hour that is forming and the one before, whose last quarter may get a later word. */
+const QUARTERS_KEPT = 2 * QUARTERS_PER_HOUR
+
+const [HIGH, LOW, CLOSE] = [0, 1, 2]
+const VOLUME = 3
+const SAVED_FIELDS = 5
+const PRICE_OFF_MS_MAX = 6 * HOUR_MS
+const EMPTY = new Float64Array()
+
+type Quarter = Omit<Bar, 'open'>
+
+/**
+ * How far a coin ranges in an hour, against its own last 30 days: the ATR 14 of every closed hour as
+ * percent of its close. The hours come from the 15m bars, as everywhere, and from hourly history; what is
+ * older than a restart comes back with that history. Bounded: hours and quarters have fixed rings.
+ */
+export class VolatilitySeries implements CoinTracker {
+  readonly #hours = new StepRing(HOUR_MS, HOURS_KEPT, 3)
+  #quarters = new StepRing(QUARTER_MS, QUARTERS_KEPT, 4)
+  #newestQuarter = -1
+  /** From here on a quarter that is not there is one without a trade. */
+  #knownFromQuarter = Number.POSITIVE_INFINITY
+  /** The last hour that is over and known; NaN before any. */
+  #lastHour = Number.NaN
+  /** A closed hour is known otherwise than it was measured. */
+  #isChanged = false
+  /** ATR % of the window's hours, ascending. */
+  #ascending: Float64Array = EMPTY
+
+  /** Hours that {@link percentile} ranks among. */
+  get hours(): number {
+    return this.#ascending.length
+  }
+
+  /** Rank of an ATR % among the coin's own hours, 0 to 100; null for fewer than 168 of them. */
+  percentile(atrPct: number): number | null {
+    if (this.hours < VOLATILITY_HOURS_MIN || Number.isNaN(atrPct)) return null
+    return percentileOf(this.#ascending, atrPct)
+  }
+
+  /** The last price before an instant, by the venue's clock; NaN when none is known within six hours. */
+  priceAt(timeMs: number): number {
+    const openTimeMs = (this.#hours.stepOf(timeMs) - 1) * HOUR_MS
+    const hour = this.#hours.nearest(openTimeMs, PRICE_OFF_MS_MAX)
+    return Number.isNaN(hour) ? Number.NaN : this.#hours.at(hour, CLOSE)
+  }
+
+  apply(event: CoinEvent, coin: CoinMarket): void {
+    if (event.kind === 'hourly-history') for (const bar of event.bars) this.#takeHour(bar)
+    else if (event.kind === 'history' && event.timeframe === '15m') this.#takeHistory(event.bars)
+    else if (event.kind === 'candle' && event.timeframe === '15m') this.#takeQuarter(event.bar)
+    else if (event.kind !== 'context') return
+    this.#close(coin)
+  }
+
+  sample(): void {}
+
+  /** The last quarters, of an hour that no history has yet. */
+  save(): Float64Array {
+    return Float64Array.from(
+      this.#keptQuarters().flatMap((bar) => [
+        bar.openTimeMs,
+        bar.high,
+        bar.low,
+        bar.close,
+        bar.volumeBase,
+      ]),
+    )
+  }
+
+  restore(saved: Float64Array): boolean {
+    if (saved.length % SAVED_FIELDS !== 0) return false
+    for (let at = 0; at < saved.length; at += SAVED_FIELDS) {
+      const [openTimeMs, high, low, close, volumeBase] = saved.subarray(at, at + SAVED_FIELDS)
+      this.#takeQuarter({ openTimeMs, high, low, close, volumeBase } as Quarter)
+    }
+    return true
+  }
+
+  #takeHour({ openTimeMs, high, low, close }: Bar): void {
+    this.#setHour(this.#hours.stepOf(openTimeMs), [high, low, close])
+  }
+
+  /**
+   * What was missed may be older than the quarters that are kept, so they begin anew: what came before the
+   * history, the history, and what came live since it was asked for.
+   */
+  #takeHistory(bars: readonly Bar[]): void {
+    const [first, last] = [bars[0], bars.at(-1)]
+    if (first === undefined || last === undefined) return
+    const kept = this.#keptQuarters()
+    this.#quarters = new StepRing(QUARTER_MS, QUARTERS_KEPT, 4)
+    this.#newestQuarter = -1
+    this.#knownFromQuarter = Number.POSITIVE_INFINITY
+    for (const bar of kept) if (bar.openTimeMs < first.openTimeMs) this.#takeQuarter(bar)
+    for (const bar of bars) this.#takeQuarter(bar)
+    for (const bar of kept) {
+      const isNewer =
+        bar.openTimeMs > last.openTimeMs ||
+        (bar.openTimeMs === last.openTimeMs && bar.volumeBase > last.volumeBase)
+      if (isNewer) this.#takeQuarter(bar)
+    }
+  }
+
+  #keptQuarters(): readonly Quarter[] {
+    const kept: Quarter[] = []
+    for (let back = QUARTERS_KEPT - 1; back >= 0; back -= 1) {
+      const quarter = this.#newestQuarter - back
+      if (!this.#quarters.has(quarter)) continue
+      const field = (at: number) => this.#quarters.at(quarter, at)
+      kept.push({
+        openTimeMs: quarter * QUARTER_MS,
+        high: field(HIGH),
+        low: field(LOW),
+        close: field(CLOSE),
+        volumeBase: field(VOLUME),
+      })
+    }
+    return kept
+  }
+
+  /** The present state of one quarter; its hour is put together anew. */
+  #takeQuarter({ openTimeMs, high, low, close, volumeBase }: Quarter): void {
+    const quarter = this.#quarters.stepOf(openTimeMs)
+    if (quarter <= this.#newestQuarter - QUARTERS_KEPT) return
+    this.#newestQuarter = Math.max(this.#newestQuarter, quarter)
+    this.#quarters.set(quarter, [high, low, close, volumeBase])
+    this.#knownFromQuarter = Math.min(this.#knownFromQuarter, quarter)
+    const hour = this.#hours.stepOf(openTimeMs)
+    const firstQuarter = hour * QUARTERS_PER_HOUR
+    const isWhole =
+      firstQuarter >= this.#knownFromQuarter && firstQuarter > this.#newestQuarter - QUARTERS_KEPT
+    if (isWhole) this.#setHour(hour, this.#joined(hour))
+  }
+
+  /** One without a trade only repeats the close before it, which a range counts anyway. */
+  #joined(hour: number): readonly number[] {
+    const first = hour * QUARTERS_PER_HOUR
+    const known = [first, first + 1, first + 2, first + 3].filter((at) => this.#quarters.has(at))
+    return [
+      Math.max(...known.map((quarter) => this.#quarters.at(quarter, HIGH))),
+      Math.min(...known.map((quarter) => this.#quarters.at(quarter, LOW))),
+      this.#quarters.at(known.at(-1) ?? Number.NaN, CLOSE),
+    ]
+  }
+
+  #setHour(hour: number, row: readonly number[]): void {
+    const isSame = row.every((value, field) => this.#hours.at(hour, field) === value)
+    if (isSame) return
+    this.#hours.set(hour, row)
+    if (!(hour > this.#lastHour)) this.#isChanged = true
+  }
+
+  /** Measures anew when an hour is over, or one that was over has changed. */
+  #close({ ladder }: CoinMarket): void {
+    const lastHour = Math.floor(ladder.closedUntilMs / HOUR_MS) - 1
+    if (Number.isNaN(lastHour)) return
+    if (lastHour === this.#lastHour && !this.#isChanged) return
+    if (ladder.isContinuous) this.#fillFlat(lastHour)
+    this.#lastHour = lastHour
+    this.#isChanged = false
+    this.#ascending = this.#measure().toSorted()
+  }
+
+  /** Nobody traded in an hour that the ladder closed without a word about it. */
+  #fillFlat(lastHour: number): void {
+    if (Number.isNaN(this.#lastHour)) return
+    for (let hour = this.#lastHour + 1; hour <= lastHour; hour += 1) {
+      const close = this.#hours.at(hour - 1, CLOSE)
+      if (!this.#hours.has(hour) && !Number.isNaN(close))
+        this.#hours.set(hour, [close, close, close])
+    }
+  }
+
+  /** ATR % of the closed hours of the window that have one, oldest first. */
+  #measure(): Float64Array {
+    const values = new Float64Array(VOLATILITY_WINDOW_HOURS)
+    let [count, ranges, atr, previousClose] = [0, 0, 0, Number.NaN]
+    const firstHour = this.#lastHour - VOLATILITY_WINDOW_HOURS + 1
+    for (let hour = firstHour - WARM_UP_HOURS; hour <= this.#lastHour; hour += 1) {
+      if (!this.#hours.has(hour)) continue
+      const [high, low] = [this.#hours.at(hour, HIGH), this.#hours.at(hour, LOW)]
+      const close = this.#hours.at(hour, CLOSE)
+      if (!Number.isNaN(previousClose)) {
+        const range = Math.max(high, previousClose) - Math.min(low, previousClose)
+        ranges += 1
+        const weight = Math.min(ranges, ATR_HOURS)
+        atr += (range - atr) / weight
+        if (ranges >= ATR_HOURS && hour >= firstHour && close > 0) {
+          values[count] = (atr / close) * 100
+          count += 1
+        }
+      }
+      previousClose = close
+    }
+    return values.subarray(0, count)
+  }
+}

@@ -1,0 +1,175 @@
+import type { MarketEvent } from '../../src/domain/event.ts'
+import { naiveSamples } from './naive-samples.ts'
+import { naivePercentile, naiveStatistics, naiveZScore } from './naive-statistics.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+type Row = { readonly timeMs: number; rate: number; premium: number | null; settled: boolean }
+
+/**
+ * What `/funding/{coin}` has to say, numbers not rounded, computed from the raw log of events alone and
+ * as slowly as it reads. Written from contract.md 5.7. null where there is nothing to sell.
+ */
+export function naiveFunding(log: readonly MarketEvent[], coin: string): object | null {
+  const context = log.findLast((event) => event.kind === 'context' && event.coin === coin)
+  if (context?.kind !== 'context') return null
+  const hourMs = Math.floor(context.timeExchangeMs / HOUR_MS) * HOUR_MS
+  const rows = rowsOf(log, coin).filter(({ timeMs }) => timeMs <= hourMs)
+  const lastHours = (hours: number) =>
+    rows.filter(({ timeMs }) => timeMs > hourMs - hours * HOUR_MS)
+  const day = lastHours(24)
+  if (day.length === 0) return null
+  const current = context.fundingRateHourly
+  const month = lastHours(720).map(({ rate }) => rate)
+  const z = month.length < 168 ? null : naiveZScore(month, current)
+  const venues = venuesOf(log, coin, context.timeExchangeMs)
+  return {
+    coin,
+    funding: {
+      current_rate: current,
+      interval_hours: 1,
+      annualized_pct: current * 24 * 365 * 100,
+      predicted_rate: current,
+      ...premiumOf(context, coin),
+      next_funding_iso: new Date(hourMs + HOUR_MS).toISOString(),
+      lookback_hours: 24,
+      ...statisticsOf(day),
+      percentile: month.length < 168 ? null : naivePercentile(month, current),
+      percentile_window_hours:
+        (hourMs - Math.min(...lastHours(720).map(({ timeMs }) => timeMs))) / HOUR_MS + 1,
+      zscore: z,
+      trend: trendOf(day, hourMs),
+      bias: current > 0.00001875 ? 'LONG_PAYING' : current < 0 ? 'SHORT_PAYING' : 'NEUTRAL',
+      crowding:
+        z === null
+          ? 'UNKNOWN'
+          : ['LOW', 'MODERATE', 'HIGH', 'EXTREME'][Math.min(3, Math.floor(Math.abs(z)))],
+      ...streakOf(lastHours(720)),
+      windows: {
+        '7d': { hours: 168, ...statisticsOf(lastHours(168)) },
+        '30d': { hours: 720, ...statisticsOf(lastHours(720)) },
+      },
+      history: day.map(({ timeMs, ...row }) => ({
+        timestamp_iso: new Date(timeMs).toISOString(),
+        ...row,
+      })),
+    },
+    venues: venues.map(({ venue, rate, intervalHours, nextFundingMs, toldMs }) => ({
+      venue,
+      rate,
+      interval_hours: intervalHours,
+      hourly_rate: rate / intervalHours,
+      annualized_pct: rate * (24 / intervalHours) * 365 * 100,
+      next_funding_iso: new Date(nextFundingMs).toISOString(),
+      as_of: new Date(toldMs).toISOString(),
+    })),
+    venue_spread: spreadOf(venues, current),
+  }
+}
+
+/** One an hour: the venue's record, else what was estimated last. */
+function rowsOf(log: readonly MarketEvent[], coin: string): Row[] {
+  const told = log.flatMap((event) =>
+    event.kind === 'funding-history' && event.coin === coin ? event.rows : [],
+  )
+  const estimates = naiveSamples(log, coin)
+    .filter(({ timeMs }) => (timeMs + MINUTE_MS) % HOUR_MS === 0)
+    // What was remembered of samples was no estimate of ours.
+    .filter(({ timeMs }) => timeMs > (log[1]?.timeExchangeMs ?? 0))
+    .map(({ timeMs, rateHourly }) => ({ timeMs: timeMs + MINUTE_MS, rateHourly }))
+  const hours = new Set([...told, ...estimates].map(({ timeMs }) => timeMs))
+  return [...hours]
+    .sort((one, other) => one - other)
+    .map((timeMs) => {
+      const settled = told.findLast((row) => row.timeMs === timeMs && row.isSettled)
+      if (settled !== undefined)
+        return { timeMs, rate: settled.rateHourly, premium: settled.premium, settled: true }
+      const estimate =
+        estimates.findLast((row) => row.timeMs === timeMs) ??
+        told.findLast((row) => row.timeMs === timeMs)
+      return { timeMs, rate: estimate?.rateHourly ?? Number.NaN, premium: null, settled: false }
+    })
+}
+
+function statisticsOf(rows: readonly Row[]) {
+  const of = naiveStatistics(rows.map(({ rate }) => rate))
+  return {
+    records: of.count,
+    average_rate: of.mean,
+    median_rate: of.median,
+    max_rate: of.max,
+    min_rate: of.min,
+    stdev_rate: of.deviation,
+    average_annualized_pct: of.mean * 24 * 365 * 100,
+    cumulative_pct: of.sum * 100,
+    positive_pct: of.positivePct,
+    flips: of.flips,
+  }
+}
+
+function trendOf(day: readonly Row[], hourMs: number): string {
+  const recent = day.filter(({ timeMs }) => timeMs > hourMs - 4 * HOUR_MS)
+  const before = day.filter(({ timeMs }) => timeMs <= hourMs - 4 * HOUR_MS)
+  if (recent.length === 0 || before.length === 0) return 'UNKNOWN'
+  const mean = (rows: readonly Row[]) => naiveStatistics(rows.map(({ rate }) => rate)).mean
+  const bound = 0.5 * naiveStatistics(day.map(({ rate }) => rate)).deviation
+  const rise = mean(recent) - mean(before)
+  // Beyond what is left of a difference of equal numbers.
+  if (Math.abs(rise) <= Math.max(bound, 1e-15)) return 'FLAT'
+  return rise > 0 ? 'RISING' : 'FALLING'
+}
+
+function streakOf(rows: readonly Row[]) {
+  const newest = rows.at(-1)
+  if (newest === undefined) throw new Error('there is a record')
+  let hours = 0
+  for (const row of [...rows].reverse()) {
+    const isNext = row.timeMs === newest.timeMs - hours * HOUR_MS
+    if (!isNext || Math.sign(row.rate) !== Math.sign(newest.rate)) break
+    hours += 1
+  }
+  const sign = newest.rate > 0 ? 'POSITIVE' : newest.rate < 0 ? 'NEGATIVE' : 'ZERO'
+  return { streak_sign: sign, streak_hours: hours }
+}
+
+/** Venue docs, Funding: the two premium formulas, and an eighth of premium plus clamped interest. */
+function premiumOf(context: MarketEvent & { kind: 'context' }, coin: string) {
+  const { impactBid, impactAsk, oraclePrice } = context
+  if (impactBid === null || impactAsk === null) return { implied_rate: null, premium_bps: null }
+  if (coin.split(':').length === 2) {
+    const premium = ((impactBid + impactAsk) / 2 - oraclePrice) / oraclePrice
+    return { implied_rate: null, premium_bps: premium * 1e4 }
+  }
+  let premium = 0
+  if (impactBid > oraclePrice) premium += impactBid / oraclePrice - 1
+  if (impactAsk < oraclePrice) premium -= 1 - impactAsk / oraclePrice
+  let interest = 0.0001 - premium
+  if (interest > 0.0005) interest = 0.0005
+  if (interest < -0.0005) interest = -0.0005
+  return { implied_rate: (premium + interest) / 8, premium_bps: premium * 1e4 }
+}
+
+function venuesOf(log: readonly MarketEvent[], coin: string, atMs: number) {
+  const told = log.findLast((event) => event.kind === 'venue-fundings' && event.coin === coin)
+  if (told?.kind !== 'venue-fundings' || atMs - told.timeExchangeMs > HOUR_MS) return []
+  return told.fundings
+    .filter(({ venue }) => venue !== 'HlPerp')
+    .filter(({ nextFundingMs }) => nextFundingMs > atMs)
+    .map((funding) => ({ ...funding, toldMs: told.timeExchangeMs }))
+}
+
+function spreadOf(venues: ReturnType<typeof venuesOf>, own: number) {
+  if (venues.length === 0) return null
+  const rates = [
+    ['HlPerp', own] as const,
+    ...venues.map(({ venue, rate, intervalHours }) => [venue, rate / intervalHours] as const),
+  ]
+  const highest = Math.max(...rates.map(([, rate]) => rate))
+  const lowest = Math.min(...rates.map(([, rate]) => rate))
+  return {
+    long_on: rates.find(([, rate]) => rate === lowest)?.[0],
+    short_on: rates.findLast(([, rate]) => rate === highest)?.[0],
+    gross_annualized_pct: (highest - lowest) * 24 * 365 * 100,
+  }
+}

@@ -1,0 +1,145 @@
+import type { MarketEvent } from '../../src/domain/event.ts'
+import type { NaiveSample } from './naive-samples.ts'
+import { naiveSamples } from './naive-samples.ts'
+import { naivePercentile, naiveStatistics, naiveZScore } from './naive-statistics.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const windowsMs = {
+  '5m': 5 * MINUTE_MS,
+  '1h': HOUR_MS,
+  '4h': 4 * HOUR_MS,
+  '24h': 24 * HOUR_MS,
+  '7d': 168 * HOUR_MS,
+}
+
+type Context = MarketEvent & { kind: 'context' }
+
+/**
+ * What `/oi/{coin}` has to say, numbers not rounded, computed from the raw log of events alone and as
+ * slowly as it reads. Written from contract.md 5.8. null where there is nothing to sell.
+ */
+export function naiveOpenInterest(log: readonly MarketEvent[], coin: string): object | null {
+  const context = lastContext(log, coin)
+  if (context === undefined) return null
+  const samples = naiveSamples(log, coin)
+  const hourMs = Math.floor(context.timeExchangeMs / HOUR_MS) * HOUR_MS
+  const month = samples.filter(
+    ({ timeMs }) => timeMs % HOUR_MS === 0 && timeMs <= hourMs && timeMs > hourMs - 720 * HOUR_MS,
+  )
+  const { openInterestBase: current, markPrice: mark } = context
+  const readings = month.map(({ interest }) => interest)
+  const isRanked = readings.length >= 20
+  const oldestMs = month[0]?.timeMs
+  return {
+    coin,
+    price: mark,
+    oi: {
+      current,
+      notional_usd: current * mark,
+      ...changesOf(samples, context),
+      percentile: isRanked ? naivePercentile(readings, current) : null,
+      percentile_window_hours: oldestMs === undefined ? 0 : (hourMs - oldestMs) / HOUR_MS + 1,
+      percentile_readings: readings.length,
+      zscore: isRanked ? naiveZScore(readings, current) : null,
+      window_high: isRanked ? Math.max(current, ...readings) : null,
+      window_low: isRanked ? Math.min(current, ...readings) : null,
+      ...labelsOf(samples, month, context),
+      oi_to_volume_24h:
+        context.dayNotionalUsd === 0 ? null : (current * mark) / context.dayNotionalUsd,
+      share_pct: shareOf(log, coin),
+      history: month
+        .filter(({ timeMs }) => timeMs > hourMs - 24 * HOUR_MS)
+        .map(({ timeMs, interest }) => ({
+          timestamp_iso: new Date(timeMs).toISOString(),
+          current: interest,
+        })),
+    },
+  }
+}
+
+/** The reading nearest to the window's beginning, the earlier of two; at most a tenth or an hour off. */
+function readingOf(samples: readonly NaiveSample[], context: Context, windowMs: number) {
+  const fromMs = context.timeExchangeMs - windowMs
+  const off = ({ timeMs }: NaiveSample) => Math.abs(timeMs - fromMs)
+  return samples
+    .filter(({ timeMs }) => windowMs <= 24 * HOUR_MS || timeMs % HOUR_MS === 0)
+    .filter((sample) => off(sample) <= Math.min(windowMs / 10, HOUR_MS))
+    .sort((one, other) => off(one) - off(other) || one.timeMs - other.timeMs)[0]
+}
+
+function changesOf(samples: readonly NaiveSample[], context: Context) {
+  const found: Record<string, number | null> = {}
+  const seconds: Record<string, number | null> = {}
+  for (const [name, windowMs] of Object.entries(windowsMs)) {
+    const then = readingOf(samples, context, windowMs)
+    const pct = (now: number, before: number) => ((now - before) / before) * 100
+    const { openInterestBase, markPrice } = context
+    // The contract names three of them, without their unit.
+    const unit = ['1h', '4h', '24h'].includes(name) ? '' : '_pct'
+    found[`delta_${name}${unit}`] = then === undefined ? null : pct(openInterestBase, then.interest)
+    found[`price_change_${name}${unit}`] = then === undefined ? null : pct(markPrice, then.mark)
+    found[`notional_delta_${name}_pct`] =
+      then === undefined ? null : pct(openInterestBase * markPrice, then.interest * then.mark)
+    seconds[`delta_${name}`] =
+      then === undefined ? null : (context.timeExchangeMs - then.timeMs) / 1_000
+  }
+  return { ...found, delta_windows_seconds: seconds }
+}
+
+function labelsOf(
+  samples: readonly NaiveSample[],
+  month: readonly NaiveSample[],
+  context: Context,
+) {
+  const moves = month.flatMap(({ timeMs, interest }) => {
+    const before = month.find((other) => other.timeMs === timeMs - 4 * HOUR_MS)
+    return before === undefined ? [] : [(interest / before.interest) * 100 - 100]
+  })
+  const isOwn = moves.length >= 168
+  const ownPct = Math.max(0.5, Math.min(20, 2 * naiveStatistics(moves).deviation))
+  const thresholdPct = isOwn ? ownPct : 3
+  const threshold = {
+    trend_threshold_pct: thresholdPct,
+    trend_threshold_basis: isOwn ? 'own_moves' : 'fixed',
+  }
+  const then = readingOf(samples, context, 4 * HOUR_MS)
+  if (then === undefined)
+    return {
+      ...threshold,
+      trend: 'UNKNOWN',
+      price_oi_divergence: 'UNKNOWN',
+      positioning: 'UNKNOWN',
+    }
+  const interest = (context.openInterestBase / then.interest) * 100 - 100
+  const price = (context.markPrice / then.mark) * 100 - 100
+  let trend = 'FLAT'
+  if (interest > thresholdPct) trend = 'RISING'
+  if (interest < -thresholdPct) trend = 'FALLING'
+  let divergence = 'NONE'
+  if (interest <= -2 && price <= -1) divergence = 'BULLISH_DIV'
+  if (interest <= -2 && price >= 1) divergence = 'BEARISH_DIV'
+  let positioning = 'NEUTRAL'
+  if (price >= 0.5 && interest >= 1) positioning = 'LONG_BUILDUP'
+  if (price <= -0.5 && interest >= 1) positioning = 'SHORT_BUILDUP'
+  if (price <= -0.5 && interest <= -1) positioning = 'LONG_UNWIND'
+  if (price >= 0.5 && interest <= -1) positioning = 'SHORT_COVERING'
+  return { ...threshold, trend, price_oi_divergence: divergence, positioning }
+}
+
+/** Of all coins that trade; null where fewer than nine in ten have figures. */
+function shareOf(log: readonly MarketEvent[], coin: string): number | null {
+  const universe = log.findLast((event) => event.kind === 'universe')
+  if (universe?.kind !== 'universe') return null
+  const trading = universe.listings.filter(({ isDelisted }) => !isDelisted)
+  const contexts = trading.flatMap((listing) => lastContext(log, listing.coin) ?? [])
+  if (contexts.length < 0.9 * trading.length) return null
+  const notional = (of: Context) => of.openInterestBase * of.markPrice
+  const total = contexts.reduce((sum, context) => sum + notional(context), 0)
+  const own = contexts.find((context) => context.coin === coin)
+  return own === undefined || total === 0 ? null : (notional(own) / total) * 100
+}
+
+function lastContext(log: readonly MarketEvent[], coin: string): Context | undefined {
+  return log.findLast((event): event is Context => event.kind === 'context' && event.coin === coin)
+}

@@ -1,0 +1,46 @@
+import type { MarketEvent } from '../../src/domain/event.ts'
+
+const MINUTE_MS = 60_000
+const FRESH_MS = 15_000
+
+export type NaiveSample = {
+  readonly timeMs: number
+  readonly interest: number
+  readonly mark: number
+  readonly rateHourly: number
+}
+
+/**
+ * Every minute's figures of a coin out of the raw log: for each whole minute in which anything was heard,
+ * the last context before it, if that is at most 15 s old; and before all of them what was remembered.
+ * For every minute all of them are read again.
+ */
+export function naiveSamples(log: readonly MarketEvent[], coin: string): NaiveSample[] {
+  const found = new Map<number, NaiveSample>()
+  for (const event of log) {
+    if (event.kind !== 'sample-history' || event.coin !== coin) continue
+    for (const sample of event.samples)
+      found.set(sample.timeMs, {
+        timeMs: sample.timeMs,
+        interest: sample.openInterestBase,
+        mark: sample.markPrice,
+        rateHourly: sample.fundingRateHourly,
+      })
+  }
+  const contexts = log.filter((event) => event.kind === 'context' && event.coin === coin)
+  const minutes = new Set(
+    log.slice(1).map(({ timeExchangeMs }) => Math.floor(timeExchangeMs / MINUTE_MS)),
+  )
+  for (const minute of minutes) {
+    const timeMs = minute * MINUTE_MS
+    const context = contexts.findLast(({ timeExchangeMs }) => timeExchangeMs < timeMs)
+    if (context?.kind !== 'context' || timeMs - context.timeExchangeMs > FRESH_MS) continue
+    found.set(timeMs, {
+      timeMs,
+      interest: context.openInterestBase,
+      mark: context.markPrice,
+      rateHourly: context.fundingRateHourly,
+    })
+  }
+  return [...found.values()].sort((one, other) => one.timeMs - other.timeMs)
+}

@@ -1,0 +1,44 @@
+/** Straight from the definitions, each in a loop of its own. NaN of an empty list. */
+export function naiveStatistics(values: readonly number[]) {
+  const mean = sum(values) / values.length
+  const sorted = [...values].sort((one, other) => one - other)
+  const half = Math.floor(sorted.length / 2)
+  return {
+    count: values.length,
+    sum: sum(values),
+    mean,
+    median:
+      sorted.length % 2 === 1
+        ? (sorted[half] ?? Number.NaN)
+        : ((sorted[half - 1] ?? Number.NaN) + (sorted[half] ?? Number.NaN)) / 2,
+    max: Math.max(...values),
+    min: Math.min(...values),
+    deviation: Math.sqrt(sum(values.map((value) => (value - mean) ** 2)) / values.length),
+    positivePct: (values.filter((value) => value > 0).length / values.length) * 100,
+    flips: pairs(values.filter((value) => value !== 0)).filter(
+      ([one, next]) => one > 0 !== next > 0,
+    ).length,
+  }
+}
+
+/** Of all others: the share that is smaller, and half of the share that is as large. */
+export function naivePercentile(values: readonly number[], value: number): number {
+  const smaller = values.filter((other) => other < value).length
+  const equal = values.filter((other) => other === value).length
+  return ((smaller + equal / 2) / values.length) * 100
+}
+
+/** null where the values do not differ by more than rounding. */
+export function naiveZScore(values: readonly number[], value: number): number | null {
+  if (values.every((other) => other === values[0])) return null
+  const { mean, deviation } = naiveStatistics(values)
+  return (value - mean) / deviation
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+function pairs(values: readonly number[]): [number, number][] {
+  return values.slice(1).map((value, at) => [values[at] as number, value])
+}

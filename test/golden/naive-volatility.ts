@@ -1,0 +1,41 @@
+import type { Bar } from '../../src/domain/bar.ts'
+import { naivePulse } from './naive-pulse.ts'
+import { naivePercentile } from './naive-statistics.ts'
+
+const HOUR_MS = 3_600_000
+
+/** Whole hours out of consecutive 15m bars; a quarter without a trade opens, moves and closes nothing. */
+export function naiveHours(quarters: readonly Bar[]): Bar[] {
+  const hours = new Map<number, Bar[]>()
+  for (const bar of quarters) {
+    const openTimeMs = bar.openTimeMs - (bar.openTimeMs % HOUR_MS)
+    hours.set(openTimeMs, [...(hours.get(openTimeMs) ?? []), bar])
+  }
+  return [...hours].flatMap(([openTimeMs, bars]) => {
+    if (bars.length !== 4) return []
+    const traded = bars.filter(({ volumeBase }) => volumeBase > 0)
+    const counted = traded.length > 0 ? traded : bars
+    return {
+      openTimeMs,
+      open: counted[0]?.open ?? Number.NaN,
+      high: Math.max(...counted.map(({ high }) => high)),
+      low: Math.min(...counted.map(({ low }) => low)),
+      close: counted.at(-1)?.close ?? Number.NaN,
+      volumeBase: traded.reduce((sum, { volumeBase }) => sum + volumeBase, 0),
+    }
+  })
+}
+
+/** ATR 14 in percent of the close, of the last 720 hours that have one, oldest first. */
+export function naiveAtrPercents(hours: readonly Bar[]): number[] {
+  return naivePulse(hours)
+    .map(({ atr14 }, at) => (100 * atr14) / (hours[at]?.close ?? Number.NaN))
+    .slice(-720)
+    .filter((value) => !Number.isNaN(value))
+}
+
+/** null for less than a week. */
+export function naiveVolatilityPercentile(hours: readonly Bar[], atrPct: number): number | null {
+  const values = naiveAtrPercents(hours)
+  return values.length < 168 ? null : naivePercentile(values, atrPct)
+}
