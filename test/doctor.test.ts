@@ -197,6 +197,27 @@ describe('perpscope doctor', () => {
     expect(found(findings, 'service')).toContain('not ready: coin_ready')
   })
 
+  test.each<readonly [string, object, string, RegExp]>([
+    ['is well', {}, 'ok', /^reaches the disk; 0 rows lost, 0 blocks/],
+    [
+      'stopped',
+      { state: 'degraded', reason: 'SQLITE_FULL: disk is full', dropped_rows: 7 },
+      'warn',
+      /^nothing reaches the disk since 2026-01-01T00:00:00\.000Z: SQLITE_FULL: disk is full; 7 rows lost/,
+    ],
+    ['is damaged', { damaged_blocks: 3 }, 'warn', /0 rows lost, 3 blocks damaged/],
+  ])('tells of a service whose history %s', async (_what, other, status, words) => {
+    const store = {
+      ...{ state: 'ok', reason: null, since_iso: '2026-01-01T00:00:00.000Z' },
+      ...{ dropped_rows: 0, damaged_blocks: 0, ...other },
+    }
+    const adminPort = await serving({ ready: true, reasons: [], store })
+    const { isWell, findings } = await examined({ adminPort })
+    expect(isWell).toBe(true)
+    expect(statusOf(findings, 'history at work')).toBe(status)
+    expect(found(findings, 'history at work')).toMatch(words)
+  })
+
   test('tells of a service that holds its files and does not answer', async () => {
     const { db } = CheckpointDb.open(join(dataDir, 'engine.db'), START_MS)
     const { findings } = await examined()

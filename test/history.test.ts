@@ -6,10 +6,14 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Processor } from '../src/compute/processor.ts'
 import type { Bar } from '../src/domain/bar.ts'
 import type { Clock } from '../src/domain/clock.ts'
+import { memorySeries } from '../src/domain/history.ts'
 import { timeframeMs, timeframes } from '../src/domain/timeframe.ts'
-import type { RunningEngine } from '../src/roles/engine.ts'
+import type { EngineWorld, RunningEngine } from '../src/roles/engine.ts'
 import { startEngine } from '../src/roles/engine.ts'
 import { ownThreadRenderer } from '../src/roles/market-renderer.ts'
+import { restoredMemory } from '../src/roles/recorded-memory.ts'
+import type { Recorded } from '../src/roles/recording.ts'
+import { recorderOf } from '../src/roles/recording.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
 import type { Market } from '../src/simulator/market/market.ts'
@@ -17,9 +21,11 @@ import { modelCoins } from '../src/simulator/market/seeded-market.ts'
 import { CheckpointDb } from '../src/store/checkpoint-db.ts'
 import type { HistoryNotice } from '../src/store/history-store.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
+import type { Post } from '../src/streams/runtime.ts'
 import { VirtualVenue } from './support/virtual-venue.ts'
 
 const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 const QUARTER_MS = 15 * MINUTE_MS
 /** Opens a bar of every timeframe, and settles funding. */
 const BOUNDARY_MS = Date.UTC(2026, 0, 1, 12)
@@ -106,17 +112,53 @@ describe('the history of an engine', () => {
     }
   })
 
-  test('has funding that is the last estimate, close to what was settled', () => {
+  test('has a month of funding as the venue settled it, the last hour too', () => {
     for (const coin of COINS) {
-      const estimates = store.fundings(coin, 0)
-      expect(estimates.map(({ timeMs, isSettled }) => [timeMs, isSettled])).toEqual([
-        [BOUNDARY_MS, false],
-      ])
-      const range = { fromMs: BOUNDARY_MS, untilMs: END_MS }
-      const settled = market.fundingHistory(coin, range, END_MS, 1)[0]?.fundingRateHourly
-      expect(estimates[0]?.rateHourly).toBeCloseTo(settled ?? Number.NaN, 9)
+      const settled = store.fundings(coin, 0)
+      const range = { fromMs: settled[0]?.timeMs ?? Number.NaN, untilMs: END_MS }
+      const truth = market.fundingHistory(coin, range, END_MS, 1_000)
+      expect(settled.length).toBeGreaterThanOrEqual(720)
+      expect(settled.at(-1)?.timeMs).toBe(BOUNDARY_MS)
+      for (const [at, { timeMs, rateHourly, isSettled }] of settled.entries()) {
+        expect(isSettled).toBe(true)
+        expect(timeMs - (settled[at - 1]?.timeMs ?? timeMs - HOUR_MS)).toBe(HOUR_MS)
+        expect(rateHourly).toBeCloseTo(truth[at]?.fundingRateHourly ?? Number.NaN, 9)
+      }
     }
-    expect(store.fundings('ZEC', 0)[0]?.rateHourly).toBeLessThan(0)
+    expect(store.fundings('ZEC', 0).at(-1)?.rateHourly).toBeLessThan(0)
+  })
+
+  test('is told to the next engine, which asks the venue only for what it lacks', () => {
+    const dataDir = copyOf(join(folder, 'engine'), join(folder, 'again'))
+    const virtual = new VirtualVenue(market, END_MS)
+    const recorded: Recorded['entry'][] = []
+    const requests: string[] = []
+    const runtime = virtual.runtime()
+    const post: Post = (url, body) => {
+      requests.push((body as { type: string }).type)
+      return runtime.post(url, body)
+    }
+    const recorder = recorderOf(({ entry }) => recorded.push(entry))
+    const engine = start(virtual, dataDir, { runtime: { ...runtime, post }, recorder })
+    virtual.runUntil(END_MS + 2 * MINUTE_MS)
+    engine.stop()
+    expect(requests).toContain('predictedFundings')
+    expect(requests).not.toContain('fundingHistory')
+    const told = recorded.flatMap((entry) => (entry.kind === 'remembered' ? [entry] : []))
+    // The engine before ran for minutes, so there are no samples of the days before.
+    const kept = memorySeries.filter((series) => series !== 'quarters')
+    expect(told.map(({ coin, series }) => `${coin} ${series}`).toSorted()).toEqual(
+      COINS.flatMap((coin) => kept.map((series) => `${coin} ${series}`)).toSorted(),
+    )
+    for (const entry of told) {
+      const { coin, series, rows } = restoredMemory(entry)
+      if (series === 'fundings') expect(rows).toEqual(store.fundings(coin, 0).slice(-rows.length))
+      if (series === 'minutes') expect(rows).toEqual(store.samples(coin, 0, END_MS))
+      if (series === 'hours') {
+        expect(rows).toEqual(store.bars(coin, '1h', 0).slice(-rows.length))
+        expect(rows.length, 'a month, most of it asked of the venue').toBeGreaterThanOrEqual(720)
+      }
+    }
   })
 
   test('lacks no bar that a checkpoint knows, whenever the engine was killed', () => {
@@ -154,7 +196,11 @@ function rounded({ openTimeMs, open, high, low, close, volumeBase }: Bar): Bar {
   return { openTimeMs, open, high, low, close, volumeBase: Number(volumeBase.toPrecision(12)) }
 }
 
-function start(virtual: VirtualVenue, dataDir: string): RunningEngine {
+function start(
+  virtual: VirtualVenue,
+  dataDir: string,
+  world: Partial<EngineWorld> = {},
+): RunningEngine {
   return startEngine(
     {
       venue: { wsUrl: 'ws://venue', infoUrl: 'http://venue' },
@@ -164,7 +210,7 @@ function start(virtual: VirtualVenue, dataDir: string): RunningEngine {
       version: '0.0.0',
       logLevel: 'silent',
     },
-    { clock: clockOf(virtual), runtime: virtual.runtime(), renderer: ownThreadRenderer },
+    { clock: clockOf(virtual), runtime: virtual.runtime(), renderer: ownThreadRenderer, ...world },
     () => undefined,
     pino({ level: 'silent' }),
   )

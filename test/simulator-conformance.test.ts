@@ -17,6 +17,7 @@ import { seededBuilderDexes } from '../src/simulator/market/builder-dexes.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import type { SimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
+import { addressOf } from '../src/simulator/venue/traders.ts'
 
 /**
  * Public client libraries, as they are published, against the simulated venue: they must not notice.
@@ -301,6 +302,33 @@ describe.each([older, newer])('the public client @nktkas/hyperliquid $version', 
     expect((await info.exchangeStatus()).time).toBeLessThanOrEqual(movingClock.nowMs())
   })
 
+  test('reads the positions of accounts that its trades name', async () => {
+    const info = library.info(baseUrl(venue))
+    const traded = await info.recentTrades({ coin: 'BTC' })
+    const users = new Set(traded.flatMap((trade) => trade.users))
+    const accounts = await Promise.all(
+      Array.from(users, (user) => info.clearinghouseState({ user })),
+    )
+    const rows = accounts.flatMap(({ assetPositions }) => assetPositions)
+    expect(rows.length).toBeGreaterThan(0)
+    for (const { type, position } of rows) {
+      expect(type).toBe('oneWay')
+      const { szi, entryPx, positionValue, liquidationPx, marginUsed, leverage } = position
+      for (const text of [szi, entryPx, positionValue, marginUsed, liquidationPx ?? '0.0'])
+        expect(text).toMatch(DECIMAL)
+      expect(leverage.value).toBeLessThanOrEqual(position.maxLeverage)
+      if (leverage.type === 'isolated') expect(leverage.rawUsd).toMatch(DECIMAL)
+      expect(Object.values(position.cumFunding).join()).toMatch(/^-?[\d.]+,-?[\d.]+,-?[\d.]+$/)
+    }
+    for (const { marginSummary, crossMarginSummary, withdrawable } of accounts)
+      for (const text of [
+        ...Object.values(marginSummary),
+        ...Object.values(crossMarginSummary),
+        withdrawable,
+      ])
+        expect(text).toMatch(DECIMAL)
+  })
+
   test('is refused a dex and a coin that do not exist', async () => {
     const info = library.info(baseUrl(venue))
     await expect(info.meta({ dex: 'nope' })).rejects.toThrow('500')
@@ -428,6 +456,12 @@ describe('the public client ccxt 4.5.84', () => {
     expect(history.length).toBeGreaterThanOrEqual(24)
     expect((await exchange.fetchOpenInterest(symbol)).openInterestAmount).toBeGreaterThan(0)
     expect(await exchange.fetchPositions([], { user: USER })).toEqual([])
+    const positions = await exchange.fetchPositions(undefined, { user: addressOf(0) })
+    expect(positions.length, 'a large account holds many coins').toBeGreaterThan(10)
+    for (const { side, contracts, leverage, entryPrice } of positions) {
+      expect(['long', 'short']).toContain(side)
+      expect([contracts, leverage, entryPrice].every((value) => Number(value) > 0)).toBe(true)
+    }
   })
 
   test('watches trades, books, candles and tickers, and again after its connection was killed', async () => {

@@ -1,8 +1,16 @@
 import type { CoinChannel } from '../../src/simulator/venue/fault.ts'
 import { coinChannels } from '../../src/simulator/venue/fault.ts'
-import type { FaultKind, PlannedFault } from './fault-script.ts'
+import type { FaultKind, PlannedFault, SimulatedFault } from './fault-script.ts'
 import { endMs, isSilent } from './fault-script.ts'
 import { DELAY_NOTICED_MS, noticedWithinMs } from './promises.ts'
+
+/** The venue tells what happened within this time. */
+const TOLD_MS = 2_000
+const frameLosses: ReadonlySet<FaultKind> = new Set([
+  'drop-frames',
+  'reorder-frames',
+  'garble-frames',
+])
 
 /** What was lost or bent in one moment may show until the next frame of its channel. */
 const ECHO_MS = 15_000
@@ -25,27 +33,29 @@ export class FaultLog {
     )
   }
 
+  /** Whether the very frames that told of what happened at an instant may have been lost or bent. */
+  wereFramesLost(atMs: number): boolean {
+    return this.#begun.some(
+      (planned) =>
+        frameLosses.has(planned.fault.kind) &&
+        planned.atMs <= atMs + TOLD_MS &&
+        endMs(planned) >= atMs,
+    )
+  }
+
   /**
    * By when a stream of this coin that fell silent without a word has to be noticed; null where none
    * did. What is silent longer hides what would be noticed sooner.
    */
   silenceMs(fromMs: number, toMs: number, coin: string): number | null {
-    const channels = new Set<CoinChannel>()
-    let isConnection = false
-    for (const { fault } of this.#between(fromMs, toMs)) {
-      if (fault.kind === 'half-open') isConnection = true
-      if (fault.kind !== 'stall' || fault.coin !== coin) continue
-      for (const channel of fault.channels ?? coinChannels) channels.add(channel)
-    }
-    const limits = [
-      ...(isConnection ? [noticedWithinMs.connection] : []),
-      ...(channels.has('l2Book') ? [noticedWithinMs.book] : []),
-      ...(channels.has('candle') && !channels.has('trades') ? [noticedWithinMs.candles] : []),
-      ...(channels.has('candle') && channels.has('trades') && !channels.has('l2Book')
-        ? [noticedWithinMs.candlesAndTrades]
-        : []),
-    ]
-    return limits.length === 0 ? null : Math.max(...limits)
+    const faults = this.#between(fromMs, toMs).map(({ fault }) => fault)
+    const stalls = faults.filter((fault) => fault.kind === 'stall' && fault.coin === coin)
+    const limits = stalls.map(stallNoticedMs)
+    // Of two at once, one may hide what would tell of the other.
+    if (stalls.length > 1) limits.push(noticedWithinMs.candlesAndTrades)
+    if (faults.some(({ kind }) => kind === 'half-open')) limits.push(noticedWithinMs.connection)
+    const longestMs = Math.max(0, ...limits)
+    return longestMs === 0 ? null : longestMs
   }
 
   /**
@@ -78,4 +88,15 @@ export class FaultLog {
       (planned) => planned.atMs <= toMs && endMs(planned) + ECHO_MS >= fromMs,
     )
   }
+}
+
+/** By when a stall has to be noticed; 0 for one of channels that nobody watches. */
+function stallNoticedMs(fault: SimulatedFault): number {
+  if (fault.kind !== 'stall') return 0
+  const channels: readonly CoinChannel[] = fault.channels ?? coinChannels
+  // Books that come again in time give nothing away.
+  const isBookMissed = channels.includes('l2Book') && fault.durationMs >= noticedWithinMs.book
+  if (isBookMissed) return noticedWithinMs.book
+  if (!channels.includes('candle')) return channels.includes('l2Book') ? noticedWithinMs.book : 0
+  return channels.includes('trades') ? noticedWithinMs.candlesAndTrades : noticedWithinMs.candles
 }

@@ -14,6 +14,7 @@ export type Ailment = {
 const ALL_TIMEFRAMES = '15m,1h,4h'
 /** What is true of a market rather than of our data. */
 const MARKET_WARNINGS: ReadonlySet<string> = new Set(['model_estimate', 'thin_book'])
+const isLateness = (warning: string) => warning === 'feed_degraded' || warning === 'stale_data'
 const COIN_CHANNELS = ['candle', 'trades', 'l2Book'] as const
 const GLOBAL_CHANNELS = ['fastAssetCtxs', 'allDexsAssetCtxs'] as const
 
@@ -47,20 +48,23 @@ function answerAilments(
   coin: string,
 ): readonly Ailment[] {
   return contracts.flatMap((contract): readonly Ailment[] => {
-    const { id, viewParameter } = contract
-    const view = viewParameter === null ? '' : ALL_TIMEFRAMES
+    const { id, defaultView } = contract
+    const view = id === 'pulse' ? ALL_TIMEFRAMES : defaultView
     const reading = read(service, contract, coin, view)
     if (reading.kind === 'refused') {
       const { reason, noAnswer } = reading
       // A coin that was listed today has no history to be measured by.
-      if (noAnswer?.kind === 'insufficient-candles' && market.isNew(coin)) return []
+      if (noAnswer !== undefined && market.isNew(coin)) return []
       return [{ coin, ailment: `${id} ${reason}`, detail: JSON.stringify(noAnswer ?? {}) }]
     }
     if (reading.kind === 'unreadable')
       return [{ coin, ailment: `${id} unreadable`, detail: reading.text }]
     const { warnings, quality } = reading.body.meta
     const ill = warnings.filter((warning) => !MARKET_WARNINGS.has(warning))
-    if (ill.length === 0 && quality.grade === 'A') return []
+    // What goes by the history of days is not whole in a run of minutes; but nothing is late.
+    const isWell =
+      id === 'pulse' ? ill.length === 0 && quality.grade === 'A' : !ill.some(isLateness)
+    if (isWell) return []
     const detail = JSON.stringify(reading.body.meta)
     return [{ coin, ailment: `${id} of grade ${quality.grade} ${ill.join(' ')}`, detail }]
   })

@@ -35,15 +35,15 @@ export class Kernel {
   }
 
   /** True time, for whatever is not on a machine of ours. */
-  readonly clock: Clock = clockOf(
-    () => this.#nowMs,
-    (delayMs, task) => {
+  readonly clock: Clock = {
+    nowMs: () => this.#nowMs,
+    ...timersOf((delayMs, task) => {
       const happening = this.at(this.#nowMs + Math.ceil(delayMs), null, task)
       return () => {
         happening.task = null
       }
-    },
-  )
+    }),
+  }
 
   at(timeMs: number, host: Host | null, task: () => void): Happening {
     assert(timeMs >= this.#nowMs, 'nothing can be planned for the past')
@@ -67,9 +67,8 @@ export class Kernel {
   }
 }
 
-export function clockOf(nowMs: Clock['nowMs'], after: Clock['after']): Clock {
+export function timersOf(after: Clock['after']): Pick<Clock, 'after' | 'every'> {
   return {
-    nowMs,
     after,
     every: (periodMs, task) => {
       const repeated = () => {

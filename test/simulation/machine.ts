@@ -1,22 +1,27 @@
 import type { SchedulerAction, SchedulerLike } from 'rxjs'
 import { Subscription } from 'rxjs'
-import type { Clock } from '../../src/domain/clock.ts'
+import type { ClockAnchor, TimeSources } from '../../src/domain/steady-clock.ts'
+import { SteadyClock } from '../../src/domain/steady-clock.ts'
 import type { Chance } from './chance.ts'
 import type { Happening, Host, Kernel } from './kernel.ts'
-import { clockOf } from './kernel.ts'
+import { timersOf } from './kernel.ts'
 
 /** A timer of the platform fires after a whole millisecond at least. */
 const TIMER_MS_MIN = 1
 
 /**
- * A computer of ours: its clock can be stepped, and it can sleep. What came due meanwhile happens when
- * it wakes, an overdue interval once; whether timers or arrivals come first then is chance.
+ * A computer of ours: its wall clock can be stepped, and it can sleep. What came due meanwhile happens
+ * when it wakes, an overdue interval once; whether timers or arrivals come first then is chance. Every
+ * other sleep is a suspension, in which the monotonic clock stands still.
  */
 export class Machine {
   readonly #kernel: Kernel
   readonly #chance: Chance
   #offsetMs = 0
   #wakesAtMs = Number.NEGATIVE_INFINITY
+  #sleeps = 0
+  #suspendedAtMs = Number.NaN
+  #suspendedMs = 0
   #timers: Due[] = []
   #arrivals: Due[] = []
 
@@ -29,9 +34,12 @@ export class Machine {
     return this.#kernel
   }
 
-  /** Unix time as this machine believes it. */
-  get nowMs(): number {
-    return this.#kernel.nowMs + this.#offsetMs
+  readonly sources: TimeSources = {
+    wallMs: () => this.#kernel.nowMs + this.#offsetMs,
+    monotonicMs: () =>
+      (Number.isNaN(this.#suspendedAtMs) ? this.#kernel.nowMs : this.#suspendedAtMs) -
+      this.#suspendedMs,
+    uptimeMs: () => this.#kernel.nowMs,
   }
 
   get isAsleep(): boolean {
@@ -45,12 +53,17 @@ export class Machine {
   sleep(durationMs: number): void {
     const wakesAtMs = this.#kernel.nowMs + durationMs
     if (wakesAtMs <= this.#wakesAtMs) return
+    if (!this.isAsleep) {
+      this.#sleeps += 1
+      if (this.#sleeps % 2 === 1) this.#suspendedAtMs = this.#kernel.nowMs
+    }
     this.#wakesAtMs = wakesAtMs
     this.#kernel.at(wakesAtMs, null, () => this.#wake())
   }
 
-  process(onDeath: (cause: unknown) => void): Process {
-    return new Process(this, onDeath)
+  /** @param anchor of the clock of another process that this one's continues */
+  process(onDeath: (cause: unknown) => void, anchor?: ClockAnchor): Process {
+    return new Process(this, onDeath, anchor)
   }
 
   /** Puts off what comes due while the machine sleeps. */
@@ -61,6 +74,10 @@ export class Machine {
 
   #wake(): void {
     if (this.isAsleep) return
+    if (!Number.isNaN(this.#suspendedAtMs)) {
+      this.#suspendedMs += this.#kernel.nowMs - this.#suspendedAtMs
+      this.#suspendedAtMs = Number.NaN
+    }
     const [timers, arrivals] = [this.#timers, this.#arrivals]
     this.#timers = []
     this.#arrivals = []
@@ -85,11 +102,14 @@ export class Process {
   readonly #timerHost: Host
   readonly #arrivalHost: Host
   readonly #onEnd = new Set<() => void>()
+  readonly clock: SteadyClock
   #isAlive = true
   #timers = 0
 
-  constructor(machine: Machine, onDeath: (cause: unknown) => void) {
+  constructor(machine: Machine, onDeath: (cause: unknown) => void, anchor?: ClockAnchor) {
     this.#machine = machine
+    const after = (delayMs: number, task: () => void) => this.startTimer(delayMs, task)
+    this.clock = new SteadyClock(machine.sources, timersOf(after), anchor)
     this.#onDeath = onDeath
     const host = (isArrival: boolean): Host => ({
       dispatch: (happening) => {
@@ -110,13 +130,8 @@ export class Process {
     return this.#timers
   }
 
-  readonly clock: Clock = clockOf(
-    () => this.#machine.nowMs,
-    (delayMs, task) => this.startTimer(delayMs, task),
-  )
-
   readonly scheduler: SchedulerLike = {
-    now: () => this.#machine.nowMs,
+    now: () => this.clock.nowMs(),
     schedule: <T>(
       work: (this: SchedulerAction<T>, state?: T) => void,
       delayMs = 0,

@@ -1,5 +1,5 @@
 import { fillDocument } from '../../src/api/fill-document.ts'
-import { loadBearingAgeMs } from '../../src/api/freshness.ts'
+import { loadBearingAgeMs, overdue } from '../../src/api/freshness.ts'
 import type { AnalysisContract } from '../../src/domain/contract.ts'
 import { keyOf } from '../../src/domain/contract.ts'
 import type { Document, NoAnswer } from '../../src/domain/document.ts'
@@ -14,7 +14,7 @@ export type Answered = {
   readonly coin: string
   readonly view: string
   readonly trueMs: number
-  /** What our own clock shows. */
+  /** What the service's own clock shows. */
   readonly localMs: number
   readonly document: Document
   readonly text: string
@@ -85,7 +85,8 @@ export function read(
   if (answer.kind !== 'answer') return { kind: 'refused', reason: answer.kind, noAnswer: answer }
   const ageMs = loadBearingAgeMs(document, answer, nowMs)
   if (ageMs === Number.POSITIVE_INFINITY) return { kind: 'refused', reason: 'of unknown age' }
-  if (ageMs > contract.inputAgeMsMax) return { kind: 'refused', reason: 'stale' }
+  if (overdue(document, answer, contract.inputAgeMsMax, nowMs) !== null)
+    return { kind: 'refused', reason: 'stale' }
   const text = fillDocument(document, answer, {
     nowMs,
     executionMs: 0.1,

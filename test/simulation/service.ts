@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { EngineReplica } from '../../src/link/engine-replica.ts'
-import type { EngineRun } from '../../src/link/engine-supervisor.ts'
+import type { EngineRun, SupervisorNotice } from '../../src/link/engine-supervisor.ts'
 import { EngineSupervisor } from '../../src/link/engine-supervisor.ts'
 import type { EngineMessage } from '../../src/link/message.ts'
 import { startEngine } from '../../src/roles/engine.ts'
@@ -37,7 +37,7 @@ export type ServiceOptions = {
   readonly onLaunch?: (dir: string) => void
   /** An exception that nobody caught ended the engine or the gateway. */
   readonly onDeath: (process: string, cause: unknown) => void
-  readonly onNotice: (text: string) => void
+  readonly onNotice: (notice: SupervisorNotice) => void
 }
 
 /** One instance of ours: gateway and engine on one machine, without HTTP and without payment. */
@@ -57,7 +57,7 @@ export class Service {
       replica: this.replica,
       clock: this.#gateway.clock,
       spawn: (events) => this.#spawn(events),
-      onNotice: (notice) => options.onNotice(JSON.stringify(notice)),
+      onNotice: (notice) => options.onNotice(notice),
     })
     this.#gateway.run(() => supervisor.start())
   }
@@ -67,7 +67,7 @@ export class Service {
   }
 
   get nowMs(): number {
-    return this.machine.nowMs
+    return this.#gateway.clock.nowMs()
   }
 
   get launches(): number {
@@ -99,12 +99,12 @@ export class Service {
     this.#engine?.kill()
   }
 
-  #spawn({ onMessage, onExit }: Parameters<SpawnEngine>[0]): EngineRun {
+  #spawn({ onMessage, onExit, isClockNew }: Parameters<SpawnEngine>[0]): EngineRun {
     const { machine, network, chance, name, log, onSaid, carried, onDeath } = this.#options
     const engine: Process = machine.process((cause) => {
       onDeath('engine', cause)
       exited('uncaught exception')
-    })
+    }, this.#gateway.clock.anchor())
     const exited = (reason: string) => {
       if (this.#engine !== engine) return
       this.#engine = null
@@ -123,6 +123,7 @@ export class Service {
           version: '0.0.0',
           logLevel: 'silent',
           isRestart: this.#launches > 1,
+          isClockNew,
         },
         {
           clock: engine.clock,

@@ -262,8 +262,10 @@ class Simulation {
         this.#service.crashEngine()
         break
       case 'clock-step':
-        this.#stepClock(fault.byMs)
-        this.#kernel.clock.after(fault.durationMs, () => this.#stepClock(-fault.byMs))
+        this.#service.machine.stepClock(fault.byMs)
+        this.#kernel.clock.after(fault.durationMs, () =>
+          this.#service.machine.stepClock(-fault.byMs),
+        )
         break
       case 'sleep':
         this.#service.machine.sleep(fault.durationMs)
@@ -275,12 +277,6 @@ class Simulation {
       default:
         this.#venue.inject(fault)
     }
-  }
-
-  #stepClock(byMs: number): void {
-    const { machine } = this.#service
-    machine.stepClock(byMs)
-    if (byMs < 0) this.#replica.clockPutBack(machine.nowMs, -byMs, this.#kernel.nowMs)
   }
 
   /** @returns how long it took; null if it did not. */
@@ -361,7 +357,7 @@ class Simulation {
       const analysis = chance.pick(contracts)
       const coin = chance.pick(this.#market.tradable())
       const ticker = chance.is(0.5) ? coin : coin.toLowerCase()
-      const view = analysis.viewParameter === null ? '' : chance.pick(pulseViews)
+      const view = analysis.id === 'pulse' ? chance.pick(pulseViews) : analysis.defaultView
       if (!this.#service.machine.isAsleep) this.#read(analysis, ticker, view)
     })
   }
@@ -369,7 +365,7 @@ class Simulation {
   #readAll(): void {
     for (const coin of this.#market.tradable())
       for (const analysis of contracts)
-        this.#read(analysis, coin, analysis.viewParameter === null ? '' : ALL_TIMEFRAMES)
+        this.#read(analysis, coin, analysis.id === 'pulse' ? ALL_TIMEFRAMES : analysis.defaultView)
   }
 
   #read(analysis: (typeof contracts)[number], ticker: string, view: string): void {
@@ -401,7 +397,11 @@ class Simulation {
       name,
       dir: join(dir, name),
       onDeath: (process, cause) => this.#died(`${name}'s ${process}`, cause),
-      onNotice: (text) => this.#tell(`${name}: ${text}`),
+      onNotice: (notice) => {
+        this.#tell(`${name}: ${JSON.stringify(notice)}`)
+        if (name === SERVICE && notice.kind === 'clock-followed' && notice.byMs < 0)
+          this.#replica.clockPutBack(this.#service.nowMs, -notice.byMs, this.#kernel.nowMs)
+      },
       ...own,
     })
   }

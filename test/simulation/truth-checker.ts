@@ -87,6 +87,8 @@ export class TruthChecker {
       this.#judge(answered, 'book', 'book', ofSeen(answered, 'book', seen, isSpreadOf))
       return
     }
+    // What the others say is proven by their own tests; here it is held against its schema alone.
+    if (answered.analysis !== 'pulse') return
     const shown = timeframes.filter((timeframe) => answered.body.timeframes?.[timeframe])
     this.#judge(answered, 'candles', `candles_${shown[0]}`, this.#ofCandles(answered, shown))
     const contexts = this.#market.contextsSeen(answered.coin)
@@ -224,7 +226,7 @@ export class TruthChecker {
   #judgeAge(answered: Answered, subject: Subject, ageMs: number, tooYoungMs: number): void {
     const { trueMs, coin } = answered
     const untilMs = trueMs - ageMs - tooYoungMs
-    const excuse = this.#ageExcuse(tooYoungMs, untilMs, answered)
+    const excuse = this.#ageExcuse(tooYoungMs, untilMs, ageMs, answered)
     if (excuse !== null) {
       this.#findings.excuse(`too young, by ${excuse}: ${subject}`, tooYoungMs)
       return
@@ -243,14 +245,24 @@ export class TruthChecker {
     })
   }
 
-  #ageExcuse(tooYoungMs: number, untilMs: number, { trueMs, coin }: Answered): Excuse | null {
+  #ageExcuse(
+    tooYoungMs: number,
+    untilMs: number,
+    ageMs: number,
+    { trueMs, coin }: Answered,
+  ): Excuse | null {
     const silenceMs = this.#log.silenceMs(trueMs, trueMs, coin)
     if (silenceMs !== null && tooYoungMs <= silenceMs) return 'a silence not noticed yet'
-    if (tooYoungMs <= this.#log.unnoticedDelayMs(trueMs)) return 'a delay not noticed yet'
+    // What was taken for young when it came keeps that age until something newer comes.
+    const unnoticedMs = [trueMs, trueMs - ageMs].map((atMs) => this.#log.unnoticedDelayMs(atMs))
+    if (tooYoungMs <= Math.max(...unnoticedMs)) return 'a delay not noticed yet'
     // While it goes on it has to be noticed; what was lost in one that is over, nobody can.
     const isOver = silenceMs === null
-    const isLost = this.#log.wasSilent(untilMs - 1_000, trueMs, coin)
-    return isOver && isLost && tooYoungMs <= AUDIT_MS ? 'frames lost or bent' : null
+    const isLost =
+      (isOver && this.#log.wasSilent(untilMs - 1_000, trueMs, coin)) ||
+      // Nor can it be noticed by a silence in which this was lost on top.
+      this.#log.wereFramesLost(untilMs)
+    return isLost && tooYoungMs <= AUDIT_MS ? 'frames lost or bent' : null
   }
 }
 

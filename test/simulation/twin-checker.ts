@@ -53,7 +53,8 @@ export class TwinChecker {
 
   #difference(coin: string): string | null {
     for (const analysis of contracts) {
-      const view = analysis.viewParameter === null ? '' : '15m,1h,4h'
+      if (!comparable.has(analysis.id)) continue
+      const view = analysis.id === 'pulse' ? '15m,1h,4h' : analysis.defaultView
       const one = read(this.#service, analysis, coin, view)
       const other = read(this.#twin, analysis, coin, view)
       if (one.kind !== 'answered' || other.kind !== 'answered') {
@@ -67,12 +68,24 @@ export class TwinChecker {
   }
 }
 
+/**
+ * These follow from what the venue tells everybody. The others rest as well on what each service asked,
+ * of which account and when, so two of them never agree in every figure.
+ */
+const comparable: ReadonlySet<string> = new Set(['pulse', 'spread'])
+
 /** What an answer says about the market, without the instants and names of its rendering. */
 function figures({ body }: Answered): string {
   const { meta: _, ...about } = body
-  return JSON.stringify(about, (name, value: unknown) =>
-    name === 'timestamp_iso' || name === 'candle_freshness_seconds' || name === 'as_of'
-      ? undefined
-      : value,
-  )
+  return JSON.stringify(about, (name, value: unknown) => (apart.has(name) ? undefined : value))
 }
+
+/** Instants of a rendering, and what counts single trades: those of an interruption are not told again. */
+const apart = new Set([
+  'timestamp_iso',
+  'candle_freshness_seconds',
+  'as_of',
+  'trade_costs',
+  'vs_24h',
+  'calibration',
+])

@@ -1,0 +1,343 @@
+/**
+ * All correlations of 200 coins over 720 hourly returns, beside simple-statistics and the plain loop over
+ * everything: `node_modules/.bin/tsx bench/correlation.ts`. All contenders take turns in one run; goals are
+ * ratios. `--quick` shortens it to a check that every contender calculates the same.
+ */
+import Table from 'cli-table3'
+import { sampleCorrelation } from 'simple-statistics'
+import { gatherReturns } from '../src/compute/analyses/correlation/gathered.ts'
+import { CLOSES_READ, HOUR_MS } from '../src/compute/correlation/correlation-window.ts'
+import { plainKernel, simdKernel } from '../src/compute/correlation/product-kernel.ts'
+import { LiveReturnTable } from '../src/compute/correlation/return-table.ts'
+import { RollingCorrelation } from '../src/compute/correlation/rolling-correlation.ts'
+import { scratchCorrelations } from '../src/compute/correlation/scratch-correlations.ts'
+import { closedBy, hourlyHistory } from '../src/compute/correlation/testing/market-log.ts'
+import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
+import { MarketState } from '../src/compute/market/market-state.ts'
+import { universe } from '../src/compute/testing/tape.ts'
+import type { Bar } from '../src/domain/bar.ts'
+import { seededChance } from '../test/golden/seeded-candles.ts'
+
+const isQuick = process.argv.includes('--quick')
+const COINS = isQuick ? 24 : 200
+const HOURS = isQuick ? 96 : 720
+const ROUNDS = isQuick ? 2 : 15
+const TURN_MS = isQuick ? 1 : 60
+const RING_HOURS = 912
+const START_HOUR = 490_000
+/** Coins that were listed half a window ago: what gaps cost. */
+const YOUNG_COINS = COINS / 10
+const DIFFERENCE_MAX = 1e-9
+const TURN_HOURS = isQuick ? 3 : 48
+const TURNS_PER_HOUR = 400
+
+type Contender = {
+  readonly name: string
+  /** Work of one kind, once. @returns the correlations of all pairs, row by row. */
+  step(): ArrayLike<number>
+  /** Others compute something else on purpose. */
+  readonly isCompared: boolean
+  readonly msPerStep: number[]
+  checksum: number
+}
+
+const failures: string[] = []
+const window = { endHour: START_HOUR + HOURS - 1, hours: HOURS }
+const whole = marketTable(0)
+const young = marketTable(YOUNG_COINS)
+const rows = Array.from({ length: COINS }, (_, row) =>
+  Array.from({ length: HOURS }, (_, at) => whole.at(row, START_HOUR + at)),
+)
+const simd = simdKernel()
+if (simd === null) throw new Error('no SIMD here: nothing to measure')
+const plain = plainKernel()
+
+const naive = contender('plain loop over everything, five sums', () => naiveCorrelations(rows))
+const scratch = contender('perpscope from scratch, WebAssembly', () =>
+  scratchCorrelations(simd, whole, window, 2),
+)
+const newBar = rollingContender('perpscope, a new bar: moved on and all pairs read', 0)
+const contenders: Contender[] = [
+  naive,
+  contender('plain loop, rows in variables', () => tunedCorrelations()),
+  contender('plain loop, rows in variables, every pair once', () => tunedHalf()),
+  contender('simple-statistics, every ordered pair', () => peerCorrelations()),
+  scratch,
+  contender('perpscope from scratch, no WebAssembly', () =>
+    scratchCorrelations(plain, whole, window, 2),
+  ),
+  contender(
+    `perpscope from scratch, ${YOUNG_COINS} coins young`,
+    () => scratchCorrelations(simd, young, window, 2),
+    false,
+  ),
+  newBar,
+  rollingContender(`perpscope, a new bar, ${YOUNG_COINS} coins young`, YOUNG_COINS),
+  summingContender('perpscope, one coin summed anew'),
+]
+
+compareValues()
+for (let round = 0; round < ROUNDS + 1; round += 1)
+  for (const each of contenders) takeTurn(each, round > 0)
+report()
+reportTurns()
+for (const failure of failures) console.log(`failed: ${failure}`)
+if (failures.length > 0) process.exitCode = 1
+
+/** One market that moves together, and each coin by itself. */
+function marketTable(youngCoins: number): LiveReturnTable {
+  const chance = seededChance(7)
+  const table = new LiveReturnTable(COINS, RING_HOURS)
+  for (let row = 0; row < COINS; row += 1) table.addRow()
+  for (let hour = START_HOUR; hour < START_HOUR + RING_HOURS; hour += 1) {
+    const common = chance() + chance() - 1
+    for (let row = 0; row < COINS; row += 1) {
+      const isYoung = row >= COINS - youngCoins && hour < START_HOUR + HOURS / 2
+      const logReturn = 0.005 * (common + 1.5 * (chance() + chance() - 1))
+      table.set(row, hour, isYoung ? Number.NaN : logReturn)
+    }
+  }
+  return table
+}
+
+/** As it is written without a thought for speed; the goals are ratios to it. */
+function naiveCorrelations(returns: readonly (readonly number[])[]): Float64Array {
+  const correlations = new Float64Array(COINS * COINS)
+  for (let a = 0; a < COINS; a += 1) {
+    for (let b = 0; b < COINS; b += 1) {
+      let [sumX, sumY, squaresX, squaresY, products] = [0, 0, 0, 0, 0]
+      for (let at = 0; at < HOURS; at += 1) {
+        const x = (returns[a] as number[])[at] as number
+        const y = (returns[b] as number[])[at] as number
+        sumX += x
+        sumY += y
+        squaresX += x * x
+        squaresY += y * y
+        products += x * y
+      }
+      correlations[a * COINS + b] =
+        (HOURS * products - sumX * sumY) /
+        Math.sqrt((HOURS * squaresX - sumX * sumX) * (HOURS * squaresY - sumY * sumY))
+    }
+  }
+  return correlations
+}
+
+function tunedCorrelations(): Float64Array {
+  const correlations = new Float64Array(COINS * COINS)
+  for (let a = 0; a < COINS; a += 1)
+    for (let b = 0; b < COINS; b += 1)
+      correlations[a * COINS + b] = tunedPair(rows[a] as number[], rows[b] as number[])
+  return correlations
+}
+
+function tunedHalf(): Float64Array {
+  const correlations = new Float64Array(COINS * COINS)
+  for (let a = 0; a < COINS; a += 1)
+    for (let b = a; b < COINS; b += 1) {
+      const r = tunedPair(rows[a] as number[], rows[b] as number[])
+      correlations[a * COINS + b] = r
+      correlations[b * COINS + a] = r
+    }
+  return correlations
+}
+
+function tunedPair(xs: readonly number[], ys: readonly number[]): number {
+  let [sumX, sumY, squaresX, squaresY, products] = [0, 0, 0, 0, 0]
+  for (let at = 0; at < HOURS; at += 1) {
+    const x = xs[at] as number
+    const y = ys[at] as number
+    sumX += x
+    sumY += y
+    squaresX += x * x
+    squaresY += y * y
+    products += x * y
+  }
+  return (
+    (HOURS * products - sumX * sumY) /
+    Math.sqrt((HOURS * squaresX - sumX * sumX) * (HOURS * squaresY - sumY * sumY))
+  )
+}
+
+function peerCorrelations(): Float64Array {
+  const correlations = new Float64Array(COINS * COINS)
+  for (let a = 0; a < COINS; a += 1)
+    for (let b = 0; b < COINS; b += 1)
+      correlations[a * COINS + b] = sampleCorrelation(rows[a] as number[], rows[b] as number[])
+  return correlations
+}
+
+/** Goes round the ring of its table: what enters was there before, a ring ago. */
+function rollingContender(name: string, youngCoins: number): Contender {
+  const rolling = summed(marketTable(youngCoins))
+  return contender(
+    name,
+    () => {
+      rolling.roll()
+      return rolling.correlations()
+    },
+    false,
+  )
+}
+
+function summingContender(name: string): Contender {
+  const rolling = summed(marketTable(0))
+  const sums = new Float64Array(1)
+  let turn = 0
+  return contender(
+    name,
+    () => {
+      sums[0] = rolling.sum(turn++ % COINS)
+      return sums
+    },
+    false,
+  )
+}
+
+function summed(table: LiveReturnTable): RollingCorrelation {
+  const rolling = new RollingCorrelation(table, HOURS, 2)
+  rolling.restart(window.endHour)
+  for (let row = 0; row < COINS; row += 1) rolling.sum(row)
+  return rolling
+}
+
+function contender(name: string, step: () => ArrayLike<number>, isCompared = true): Contender {
+  return { name, step, isCompared, msPerStep: [], checksum: 0 }
+}
+
+/** Everybody computes the same window; the rolling sums also after a round and a half of the ring. */
+function compareValues(): void {
+  const expected = naiveCorrelations(rows)
+  for (const each of contenders.filter(({ isCompared }) => isCompared))
+    compare(each.name, each.step(), expected)
+  const table = marketTable(YOUNG_COINS)
+  const rolling = summed(table)
+  for (let hour = 0; hour < 1.5 * RING_HOURS; hour += 1) rolling.roll()
+  const moved = { endHour: rolling.endHour, hours: HOURS }
+  const read = rolling.correlations()
+  const values = scratchCorrelations(plain, table, moved, 2)
+  const held = values.map((_, at) => {
+    const [a, b] = [Math.floor(at / COINS), at % COINS]
+    return read[Math.min(a, b) * rolling.width + Math.max(a, b)] as number
+  })
+  compare('rolling sums, never summed anew', held, values)
+}
+
+function compare(name: string, values: ArrayLike<number>, expected: ArrayLike<number>): void {
+  let difference = 0
+  for (let at = 0; at < expected.length; at += 1) {
+    const distance = Math.abs((values[at] ?? Number.NaN) - (expected[at] as number))
+    difference = Math.max(difference, Number.isNaN(distance) ? Number.POSITIVE_INFINITY : distance)
+  }
+  console.log(`${name}: largest difference ${difference.toExponential(1)}`)
+  if (!(difference <= DIFFERENCE_MAX)) failures.push(`${name} calculates something else`)
+}
+
+/** In CPU time: on a machine that is shared the wall's says how busy others are. */
+function takeTurn(each: Contender, isCounted: boolean): void {
+  let steps = 0
+  let cpuMs = 0
+  while (cpuMs < TURN_MS) {
+    cpuMs += timed(() => {
+      const correlations = each.step()
+      each.checksum += correlations[correlations.length - 2] ?? 0
+    })
+    steps += 1
+  }
+  if (isCounted) each.msPerStep.push(cpuMs / steps)
+}
+
+function report(): void {
+  const table = new Table({
+    style: { head: [], border: [], compact: true },
+    head: ['', 'CPU ms', 'best', 'times faster than the plain loop', 'checksum'],
+  })
+  for (const each of contenders) {
+    table.push([
+      each.name,
+      typical(each).toPrecision(3),
+      Math.min(...each.msPerStep).toPrecision(3),
+      (typical(naive) / typical(each)).toPrecision(3),
+      sumOf(each.isCompared ? each.step() : naive.step()).toFixed(6),
+    ])
+  }
+  console.log(`${COINS} coins, ${HOURS} returns, ${ROUNDS} rounds of ${TURN_MS} ms, lower quartile`)
+  console.log(table.toString())
+  goal('from scratch, times faster than the plain loop', typical(naive) / typical(scratch), 25)
+  goal('a new bar, times faster than the plain loop', typical(naive) / typical(newBar), 400)
+}
+
+/**
+ * How long the engine is held up: the whole tracker through hours that close coin by coin, with one old bar
+ * corrected in each, twenty turns a second and a gathering every ten. In CPU time.
+ */
+function reportTurns(): void {
+  const market = new MarketState(new PulsePool(3 * COINS))
+  const coins = Array.from({ length: COINS }, (_, at) => (at === 0 ? 'BTC' : `C${at}`))
+  market.apply(universe(coins))
+  const closes = (hour: number, hours: number, at: number) => {
+    const bars = Array.from({ length: hours }, (_, age) => barOf(hour - hours + 1 + age, at))
+    market.apply(hourlyHistory(coins[at] as string, bars, closedBy(hour)))
+  }
+  for (let at = 0; at < COINS; at += 1) closes(START_HOUR, CLOSES_READ, at)
+  const turnMs: number[] = []
+  const gatherMs: number[] = []
+  for (let hour = START_HOUR; hour < START_HOUR + TURN_HOURS; hour += 1) {
+    for (let turn = 0; turn < TURNS_PER_HOUR; turn += 1) {
+      if (hour > START_HOUR)
+        for (let at = turn; at < COINS; at += TURNS_PER_HOUR / 2) closes(hour, 1, at)
+      if (turn === TURNS_PER_HOUR / 2) closes(hour - 300, 1, hour % COINS)
+      turnMs.push(timed(() => market.trackers.correlation.advance(market, closedBy(hour))))
+      if (turn % 200 === 199) gatherMs.push(timed(() => gatherReturns(market)))
+    }
+  }
+  const { disagreements, endHour } = market.trackers.correlation.state()
+  if (disagreements > 0) failures.push('rolling sums were off')
+  if (endHour !== START_HOUR + TURN_HOURS - 1) failures.push('an hour did not enter')
+  for (const [what, times] of [
+    ['a turn of the engine', turnMs],
+    ['a gathering', gatherMs],
+  ] as const) {
+    const [median, late, most] = [0.5, 0.999, 1].map((share) => quantile(times, share).toFixed(3))
+    console.log(
+      `${what}: p50 ${median} ms, p99.9 ${late} ms, longest ${most} ms, n ${times.length}`,
+    )
+  }
+  goal('10 ms over p99.9 of a turn', 10 / quantile(turnMs, 0.999), 1)
+}
+
+function barOf(hour: number, at: number): Bar {
+  const close = 100 + 10 * Math.sin(hour * (1 + at / COINS))
+  return { openTimeMs: hour * HOUR_MS, open: close, high: close, low: close, close, volumeBase: 1 }
+}
+
+/** CPU of the process, ms. */
+function timed(work: () => void): number {
+  const start = process.cpuUsage()
+  work()
+  const { user, system } = process.cpuUsage(start)
+  return (user + system) / 1000
+}
+
+function quantile(times: readonly number[], share: number): number {
+  const sorted = times.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN
+}
+
+function goal(what: string, reached: number, least: number): void {
+  const isReached = reached >= least
+  const verdict = isReached ? 'pass' : isQuick ? 'not measured' : 'FAIL'
+  console.log(`${verdict}  ${what}: ${reached.toFixed(1)} (goal ${least})`)
+  if (!isReached && !isQuick) failures.push(what)
+}
+
+function sumOf(numbers: ArrayLike<number>): number {
+  let sum = 0
+  for (let at = 0; at < numbers.length; at += 1) sum += numbers[at] as number
+  return sum
+}
+
+/** Lower quartile: what a turn takes when no other process of the machine cuts into it. */
+function typical({ msPerStep }: Contender): number {
+  return msPerStep.toSorted((a, b) => a - b)[Math.floor(msPerStep.length / 4)] ?? Number.NaN
+}

@@ -1,0 +1,165 @@
+/**
+ * What it costs to render every document of 200 coins anew, analysis by analysis, and what a coin takes of memory:
+ * `node_modules/.bin/tsx bench/render.ts`. The floor is `JSON.stringify` of the same answers as plain objects, in
+ * turns with it in one run. `--quick` shortens it to a check that everything is rendered.
+ */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import Table from 'cli-table3'
+import { fillDocument } from '../src/api/fill-document.ts'
+import { analyses } from '../src/compute/analyses/registry.ts'
+import type { Analyses } from '../src/compute/processor.ts'
+import { Processor, PUBLISH_PHASES } from '../src/compute/processor.ts'
+import { pastOf } from '../src/compute/testing/past.ts'
+import { book, context, NOW_MS, warmTape, wave } from '../src/compute/testing/tape.ts'
+import type { Document } from '../src/domain/document.ts'
+import { renderMarket } from '../src/workers/market-worker.ts'
+
+const isQuick = process.argv.includes('--quick')
+const COINS = isQuick ? 20 : 200
+const ROUNDS = isQuick ? 2 : 30
+const WARM_UP_ROUNDS = isQuick ? 0 : 10
+const MIB = 2 ** 20
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+const coins = Array.from({ length: COINS }, (_, index) => (index === 0 ? 'BTC' : `COIN${index}`))
+
+/** A market in which every coin has all of its past, and figures that move with `round`. */
+function warm(products: Analyses): Processor {
+  const processor = new Processor(products, '0.0.0')
+  const [[universe] = []] = warmTape('BTC')
+  assert(universe?.kind === 'universe', 'a tape begins with the universe')
+  const [listing] = universe.listings
+  assert(listing !== undefined, 'and lists a coin')
+  const listings = coins.map((coin) => ({ ...listing, coin }))
+  processor.process([{ ...universe, listings }])
+  for (const [index, coin] of coins.entries()) {
+    const amplitude = 0.02 + (0.05 * index) / COINS
+    for (const batch of warmTape(coin, (timeframe, count) => wave(timeframe, count, amplitude)))
+      processor.process(batch.filter(({ kind }) => kind !== 'universe'))
+    for (const batch of pastOf(coin, index)) processor.process(batch)
+  }
+  return processor
+}
+
+/** News for every coin, so that all documents are due. */
+function stir(processor: Processor, round: number): void {
+  const timeMs = NOW_MS + round * 1_000
+  const times = { timeExchangeMs: timeMs, timeReceivedMs: timeMs }
+  for (const [index, coin] of coins.entries()) {
+    const markPrice = 110 * (1 + 1e-4 * Math.sin(round + index))
+    processor.process([context(coin, { ...times, markPrice, midPrice: markPrice })])
+    processor.process([book(coin, times)])
+  }
+}
+
+function renderAll(processor: Processor, products: Analyses, round: number): Document[] {
+  const nowMs = NOW_MS + round * 1_000
+  const documents: Document[] = []
+  for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
+    documents.push(...processor.publish(nowMs))
+  for (const { contract } of products.market)
+    documents.push(renderMarket(processor.gather(contract.id, nowMs)))
+  return documents
+}
+
+type Contender = {
+  readonly id: string
+  readonly products: Analyses
+  readonly processor: Processor
+  readonly msPerCycle: number[]
+  readonly floorMs: number[]
+  documents: readonly Document[]
+}
+
+collectGarbage()
+const before = process.memoryUsage()
+const whole = warm(analyses)
+stir(whole, 0)
+renderAll(whole, analyses, 0)
+collectGarbage()
+const after = process.memoryUsage()
+const bytesPerCoin =
+  (after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers) / COINS
+
+const contenders: Contender[] = [
+  contender('all', analyses, whole),
+  ...analyses.coin.map((analysis) =>
+    contender(analysis.contract.id, { coin: [analysis], market: [] }),
+  ),
+  ...analyses.market.map((analysis) =>
+    contender(analysis.contract.id, { coin: [], market: [analysis] }),
+  ),
+]
+
+for (let round = 1; round <= WARM_UP_ROUNDS + ROUNDS; round += 1)
+  for (const one of contenders) takeTurn(one, round)
+
+const table = new Table({
+  head: ['analysis', 'documents', 'bytes', 'ms a cycle', 'µs a document', 'against JSON.stringify'],
+  style: { head: [], border: [] },
+})
+for (const { id, documents, msPerCycle, floorMs } of contenders) {
+  const cycleMs = median(msPerCycle)
+  table.push([
+    id,
+    documents.length,
+    documents.reduce((sum, { bytes }) => sum + bytes.length, 0),
+    cycleMs.toFixed(2),
+    ((cycleMs / documents.length) * 1_000).toFixed(1),
+    (cycleMs / median(floorMs)).toFixed(2),
+  ])
+}
+console.log(table.toString())
+console.log(`${COINS} coins, ${(bytesPerCoin / 1_024).toFixed(1)} KiB a coin with its documents`)
+console.log(
+  `heap ${(after.heapUsed / MIB).toFixed(1)} MiB, buffers ${(after.arrayBuffers / MIB).toFixed(1)} MiB`,
+)
+console.log(`sha256 of the last documents: ${checksum(contenders[0]?.documents ?? [])}`)
+
+function contender(id: string, products: Analyses, processor = warm(products)): Contender {
+  return { id, products, processor, msPerCycle: [], floorMs: [], documents: [] }
+}
+
+function takeTurn(one: Contender, round: number): void {
+  stir(one.processor, round)
+  const startedMs = performance.now()
+  one.documents = renderAll(one.processor, one.products, round)
+  const renderedMs = performance.now()
+  const answers = one.documents.flatMap(answerOf)
+  const parsedMs = performance.now()
+  let bytes = 0
+  for (const answer of answers) bytes += Buffer.from(JSON.stringify(answer)).length
+  assert(bytes > 0, `${one.id} has answers`)
+  if (round <= WARM_UP_ROUNDS) return
+  one.msPerCycle.push(renderedMs - startedMs)
+  one.floorMs.push(performance.now() - parsedMs)
+}
+
+/** What the document says in all of its views that have an answer. */
+function answerOf(document: Document): unknown[] {
+  return Object.values(document.views).flatMap((view) =>
+    view.kind === 'answer'
+      ? [JSON.parse(fillDocument(document, view, fillFacts(document)).toString('utf8'))]
+      : [],
+  )
+}
+
+function fillFacts({ renderedAtMs }: Document) {
+  return { nowMs: renderedAtMs, executionMs: 0, coinsAvailable: COINS }
+}
+
+function checksum(documents: readonly Document[]): string {
+  const hash = createHash('sha256')
+  for (const { key, bytes } of documents) hash.update(key).update(bytes)
+  return hash.digest('hex').slice(0, 16)
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((one, other) => one - other)
+  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN
+}

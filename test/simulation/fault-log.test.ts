@@ -1,0 +1,57 @@
+import { describe, expect, test } from 'vitest'
+import { FaultLog } from './fault-log.ts'
+import type { SimulatedFault } from './fault-script.ts'
+import { noticedWithinMs } from './promises.ts'
+
+const COIN = 'GMX'
+const NOW_MS = 1_000_000
+
+describe('by when a silence has to be noticed', () => {
+  test('of a whole coin: when its books are missed', () => {
+    expect(noticed({ durationMs: 60_000 })).toBe(noticedWithinMs.book)
+  })
+
+  test('of candles and trades: when the volume of the day has risen three times', () => {
+    expect(noticed({ durationMs: 60_000, channels: ['candle', 'trades'] })).toBe(
+      noticedWithinMs.candlesAndTrades,
+    )
+  })
+
+  test('a moment without books makes the silence of the others no plainer', () => {
+    expect(
+      noticed({ durationMs: 60_000, channels: ['candle', 'trades'] }, { durationMs: 5_000 }),
+    ).toBe(noticedWithinMs.candlesAndTrades)
+  })
+
+  test('of what nobody watches, or of another coin, never', () => {
+    expect(noticed({ durationMs: 60_000, channels: ['bbo'] })).toBeNull()
+    expect(noticed({ durationMs: 60_000, coin: 'ETH' })).toBeNull()
+  })
+})
+
+describe('whether what happened at an instant was told', () => {
+  const log = new FaultLog()
+  log.begin({
+    atMs: NOW_MS,
+    fault: { kind: 'drop-frames', share: 0.5, durationMs: 3_000 },
+  })
+
+  test('cannot be known while frames are lost', () => {
+    expect(log.wereFramesLost(NOW_MS - 1_000)).toBe(true)
+    expect(log.wereFramesLost(NOW_MS + 3_000)).toBe(true)
+  })
+
+  test('is certain before and after', () => {
+    expect(log.wereFramesLost(NOW_MS - 3_000)).toBe(false)
+    expect(log.wereFramesLost(NOW_MS + 3_001)).toBe(false)
+  })
+})
+
+type Stall = Extract<SimulatedFault, { kind: 'stall' }>
+
+function noticed(...stalls: (Omit<Stall, 'kind' | 'coin'> & { coin?: string })[]): number | null {
+  const log = new FaultLog()
+  for (const stall of stalls)
+    log.begin({ atMs: NOW_MS, fault: { kind: 'stall', coin: COIN, ...stall } })
+  return log.silenceMs(NOW_MS + 1_000, NOW_MS + 1_000, COIN)
+}
