@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { contracts } from '../src/compute/analyses/registry.ts'
+import { pathOf } from '../src/domain/contract.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { childrenOf, runCommand, runDemo, until } from './support/service.ts'
@@ -170,23 +172,26 @@ describe('npm run demo', () => {
     const { code, output, errors } = await runDemo(['--once', '--json'])
     expect(code).toBe(0)
     expect(errors.split('\n'), 'each stage in its own line').toEqual(
-      expect.arrayContaining(['starting a local chain', 'buying pulse', 'buying spread']),
+      expect.arrayContaining([
+        'starting a local chain',
+        ...contracts.map(({ id }) => `buying ${id}`),
+      ]),
     )
     expect(output.trim().split('\n')).toHaveLength(1)
     const report = JSON.parse(output) as Record<string, unknown>
     expect(report).toEqual({
       ok: true,
-      purchases: ['pulse', 'spread'].map((analysis) => ({
-        analysis,
-        path: `/${analysis}/BTC`,
+      purchases: contracts.map((contract) => ({
+        analysis: contract.id,
+        path: pathOf(contract, 'BTC'),
         network: 'eip155:8453',
         price_usdc: expect.any(Number),
         status: 200,
         ms: expect.any(Number),
         bytes: expect.any(Number),
       })),
-      paid_usdc: 0.04,
-      received_usdc: 0.04,
+      paid_usdc: 0.205,
+      received_usdc: 0.205,
       elapsed_ms: expect.any(Number),
     })
   })
@@ -212,7 +217,7 @@ describe('npm run demo', () => {
     expect(code).toBe(1)
     const report = JSON.parse(output) as { ok: boolean; purchases: { status: number }[] }
     expect(report.ok).toBe(false)
-    expect(report.purchases).toHaveLength(2)
+    expect(report.purchases).toHaveLength(contracts.length)
     expect(report.purchases).toContainEqual(
       expect.objectContaining({ path: expect.any(String), status: 0, network: 'none', bytes: 0 }),
     )
@@ -222,7 +227,7 @@ describe('npm run demo', () => {
 
   test.each([
     ['starting the simulated venue', 2],
-    ['starting the service and waiting until BTC can be answered', 3],
+    ['starting the service and waiting until everything can be answered', 3],
   ])('that is interrupted while "%s" leaves nothing running', async (stage, count) => {
     let children: number[] = []
     const { output } = await runDemo(['--once', '--json'], {

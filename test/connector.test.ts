@@ -152,6 +152,7 @@ describe('our connector and engine at the simulated venue, in virtual time', () 
       coin: NEW,
       sizeDecimals: 0,
       maxLeverage: 3,
+      marginTiers: [{ lowerBoundUsd: 0, maxLeverage: 3 }],
       isDelisted: false,
     })
     for (const kind of ['context', 'trade', 'candle', 'book', 'history'] as const)

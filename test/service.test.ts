@@ -10,7 +10,7 @@ import { pathOf } from '../src/domain/contract.ts'
 import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { Rig } from './support/service.ts'
-import { runCommand, startRig, until, untilAnswerable } from './support/service.ts'
+import { runCommand, startRig, until, untilAllSold, untilAnswerable } from './support/service.ts'
 
 /** Documents are rendered once a second, so a list that waits for one more grows within that. */
 const STABLE_MS = 3_000
@@ -24,7 +24,7 @@ describe('the service', () => {
 
   beforeAll(async () => {
     rig = await startRig()
-    await untilAnswerable(rig.url, 'BTC')
+    await untilAllSold(rig.url, 'BTC')
     await untilAnswerable(rig.url, 'kPEPE')
   })
 

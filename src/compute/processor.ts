@@ -56,6 +56,11 @@ export class Processor {
     return this.#market.listings
   }
 
+  /** Coins that trade, in the venue's order. */
+  get tradable(): readonly string[] {
+    return this.#market.listings.filter(({ isDelisted }) => !isDelisted).map(({ coin }) => coin)
+  }
+
   get feed(): FeedStatusEvent | null {
     return this.#market.feed
   }

@@ -152,7 +152,7 @@ async function setUp(progress: Progress, cleanups: Cleanup[]): Promise<Stage> {
   const { venue } = JSON.parse(await simulator.firstLine) as { venue: { http: string } }
 
   const [port, adminPort] = await Promise.all([freePort(PORT), freePort(ADMIN_PORT)])
-  progress.stage(`starting the service and waiting until ${COIN} can be answered`)
+  progress.stage(`starting the service and waiting until everything can be answered`)
   const service = startService(chain, venue.http, { port, adminPort, dataDir }, (how) =>
     progress.stage(`the service ${how}; starting it again`),
   )
@@ -187,13 +187,34 @@ function startService(
 
 async function whenReady(url: string, progress: Progress): Promise<void> {
   const deadlineMs = systemClock.nowMs() + READY_MS_MAX
+  let missing = contracts
   while (systemClock.nowMs() < deadlineMs) {
     const coins = await readyCoins(url)
-    if (coins.includes(COIN)) return
-    progress.detail(`warming up: ${coins.length} coins can be answered, waiting for ${COIN}`)
+    missing = await unsold(url, missing)
+    if (coins.includes(COIN) && missing.length === 0) return
+    const ids = missing.map(({ id }) => id).join(', ')
+    progress.detail(`warming up: ${coins.length} coins, waiting for ${ids || COIN}`)
     await pause(POLL_MS)
   }
-  throw new Error(`${COIN} could not be answered within ${READY_MS_MAX / 1000} s`)
+  throw new Error(`not everything could be answered within ${READY_MS_MAX / 1000} s`)
+}
+
+/** Which have no answer yet: a payment that is none is refused for itself only where there is something to sell. */
+async function unsold(
+  url: string,
+  asked: readonly AnalysisContract[],
+): Promise<readonly AnalysisContract[]> {
+  const missing: AnalysisContract[] = []
+  for (const contract of asked) {
+    try {
+      const response = await fetch(url + pathOf(contract, COIN), { headers: { 'x-payment': '%' } })
+      const { code } = (await response.json()) as { code?: string }
+      if (code !== 'malformed_payment') missing.push(contract)
+    } catch {
+      missing.push(contract)
+    }
+  }
+  return missing
 }
 
 async function readyCoins(url: string): Promise<readonly string[]> {

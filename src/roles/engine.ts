@@ -108,6 +108,7 @@ export function startEngine(
       auditOf: (coin) => processor.auditOf(coin),
       hourlyOf: (coin, nowMs) => processor.hourlyFromMs(coin, nowMs),
       recall: (coin, series, nowMs) => memoryOf(history, coin, series, nowMs),
+      knownCoins: processor.tradable,
       dexes: options.dexes,
       onNotice: (notice) => notices.take(notice, clock.nowMs()),
       ...(recorder && { onArrival: recorder.arrived }),

@@ -14,13 +14,15 @@ type Options = {
   readonly log: Logger
 }
 
+const UNANSWERED_PERIOD_MS = 1_000
+
 /**
  * Sees to it that every analysis of the whole market is made anew once a period: gathered here, rendered by
  * a worker, published when it comes back. One that is still being made is not begun again.
  */
 export class MarketDocuments {
   readonly #options: Options
-  readonly #begunMs = new Map<string, number>()
+  readonly #dueMs = new Map<string, number>()
   readonly #underway = new Set<string>()
   #isStopped = false
 
@@ -33,10 +35,10 @@ export class MarketDocuments {
     const nowMs = this.#options.nowMs()
     for (const { contract, periodMs } of analyses.market) {
       const { id } = contract
-      const begunMs = this.#begunMs.get(id) ?? Number.NEGATIVE_INFINITY
-      // Either way: a clock may have been set back.
-      const isDue = Math.abs(nowMs - begunMs) >= periodMs
-      if (isDue && !this.#underway.has(id)) this.#begin(id, nowMs)
+      const dueMs = this.#dueMs.get(id) ?? nowMs
+      // Too far ahead: the clock was set back.
+      const isDue = nowMs >= dueMs || dueMs - nowMs > periodMs
+      if (isDue && !this.#underway.has(id)) this.#begin(id, nowMs, periodMs)
     }
   }
 
@@ -44,9 +46,9 @@ export class MarketDocuments {
     this.#isStopped = true
   }
 
-  #begin(id: string, nowMs: number): void {
+  #begin(id: string, nowMs: number, periodMs: number): void {
     const { processor, renderer, recorder, log } = this.#options
-    this.#begunMs.set(id, nowMs)
+    this.#dueMs.set(id, nowMs + periodMs)
     this.#underway.add(id)
     recorder?.gathered(id, nowMs)
     renderer.render(
@@ -65,5 +67,11 @@ export class MarketDocuments {
     const { recorder, nowMs, publish } = this.#options
     recorder?.rendered(id, document, nowMs())
     publish(document)
+    // Something is missing that may come any moment.
+    if (!hasAnswer(document)) this.#dueMs.set(id, nowMs() + UNANSWERED_PERIOD_MS)
   }
+}
+
+function hasAnswer({ views }: Document): boolean {
+  return Object.values(views).some(({ kind }) => kind === 'answer')
 }

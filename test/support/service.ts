@@ -8,7 +8,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text as textOf } from 'node:stream/consumers'
+import { contracts } from '../../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../../src/config.ts'
+import { pathOf } from '../../src/domain/contract.ts'
 import { end, firstLineOf, launch } from '../../src/roles/child-process.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
 import type { EvmChain } from '../../src/simulator/evm/evm-chain.ts'
@@ -107,6 +109,17 @@ export async function untilAnswerable(url: string, coin: string): Promise<void> 
     const { coins } = (await (await fetch(`${url}/coins`)).json()) as { coins: string[] }
     return coins.includes(coin)
   })
+}
+
+/** Until every analysis can be bought: a payment that is none is refused for itself only where one is sold. */
+export async function untilAllSold(url: string, coin: string): Promise<void> {
+  for (const contract of contracts) {
+    const path = pathOf(contract, coin)
+    await until(`${path} is sold`, async () => {
+      const refused = await fetch(url + path, { headers: { 'x-payment': '%%%' } })
+      return ((await refused.json()) as { code: string }).code === 'malformed_payment'
+    })
+  }
 }
 
 export type Ended = {

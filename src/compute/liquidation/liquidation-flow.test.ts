@@ -7,7 +7,7 @@ import { singleMarginTier } from '../../domain/listing.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import { Exposure } from './exposure.ts'
 import { TIER_COUNT } from './leverage-ladder.ts'
-import { LiquidationFlow } from './liquidation-flow.ts'
+import type { LiquidationFlow } from './liquidation-flow.ts'
 import { at, coinOf, mark, position, reading, START_MS, trade } from './testing/coin.ts'
 import { BUCKETS } from './zone-map.ts'
 
@@ -212,7 +212,7 @@ describe('liquidation flow', () => {
   test.each([[[]], [[1, 1]], [[13, 1, ...Array.from({ length: 12 }, () => 0), 0, 0]]])(
     '%j is nothing that was saved',
     (numbers) => {
-      expect(new LiquidationFlow().restore(Float64Array.from(numbers))).toBe(false)
+      expect(tracker.restore(Float64Array.from(numbers), coin)).toBe(false)
     },
   )
 
@@ -326,7 +326,7 @@ describe('whatever happens', () => {
       const cut = eventsOf(first).length
       for (const event of events.slice(0, cut)) live.apply(event)
       const saved = live.trackers.liquidations.save()
-      expect(restarted.trackers.liquidations.restore(saved)).toBe(true)
+      expect(restarted.trackers.liquidations.restore(saved, restarted)).toBe(true)
       for (const event of events.slice(cut)) {
         live.apply(event)
         restarted.apply(event)

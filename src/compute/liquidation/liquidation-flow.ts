@@ -136,12 +136,13 @@ export class LiquidationFlow implements CoinTracker {
     return joinSections([header, this.flow.save(), this.profile.save()])
   }
 
-  restore(saved: Float64Array): boolean {
+  restore(saved: Float64Array, { listing }: CoinMarket): boolean {
     const [header, flow, profile] = splitSections(saved) ?? []
     if (header?.[0] !== LAYOUT || header.length !== HEADER_FIELDS) return false
     if (flow === undefined || profile === undefined) return false
     if (!this.flow.restore(flow) || !this.profile.restore(profile)) return false
     const field = (at: number) => header[at] as number
+    this.#adopt(listing)
     this.#readAtMs = field(1)
     this.#openInterestBase = field(2)
     this.#markPrice = field(3)

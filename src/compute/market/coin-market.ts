@@ -154,7 +154,7 @@ export class CoinMarket {
     if (!figures || savedTrackers.length !== this.#trackers.length) return false
     this.ladder.restore(saved.subarray(HEADER_FIELDS, ladderEnd))
     for (const [at, tracker] of this.#trackers.entries())
-      tracker.restore(savedTrackers[at] as Float64Array)
+      tracker.restore(savedTrackers[at] as Float64Array, this)
     if ((saved[SAVED_AT] as number) > nowMs + CLOCK_BACK_MS_MAX) {
       this.#candlesConfirmedAtMs = LONG_AGO_MS
       return true

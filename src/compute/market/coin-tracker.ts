@@ -18,5 +18,5 @@ export interface CoinTracker {
   /** Numbers that {@link restore} continues from; none where history brings everything back. */
   save(): Float64Array
   /** @returns false for numbers of another version: then it begins anew. */
-  restore(saved: Float64Array): boolean
+  restore(saved: Float64Array, coin: CoinMarket): boolean
 }

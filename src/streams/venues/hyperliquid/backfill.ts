@@ -21,6 +21,11 @@ export class Backfill {
     return [...this.#acknowledged]
   }
 
+  /** Followed, and not waiting for history. */
+  isWhole(coin: string): boolean {
+    return this.#acknowledged.has(coin) && !this.#tasks.has(coin)
+  }
+
   acknowledge(coin: string, nowMs: number): void {
     this.#acknowledged.add(coin)
     this.#tasks.set(coin, { coin, dueMs: nowMs, attempts: 0 })

@@ -73,6 +73,8 @@ export type FeedOptions = {
   readonly hourlyOf?: (coin: string, nowMs: number) => number | null
   /** Reads what our own history has of a coin; null for nothing. Asked once, when the feed begins. */
   readonly recall?: (coin: string, series: Memory['series'], nowMs: number) => Memory | null
+  /** Coins that the engine knows already: of these it is asked at once, whether or not the venue is there. */
+  readonly knownCoins?: readonly string[]
   readonly onNotice?: (notice: FeedNotice) => void
   /** Hears everything that the events depend on, before it is taken in. */
   readonly onArrival?: OnArrival
@@ -83,14 +85,11 @@ const SOCKETS_MAX = 8
 const UNIVERSE_BACK_OFF = { minMs: 1_000, maxMs: 30_000 }
 /** Long, because the weight of a request in vain is gone too. */
 const HISTORY_BACK_OFF = { minMs: 5_000, maxMs: 300_000 }
-const REQUEST_PERIOD_MS = 50
+const REQUEST_PERIOD_MS = 25
 const SWEEP_PERIOD_MS = 60_000
 const RANK_PERIOD_MS = 600_000
-/**
- * Between two readings of our own history: each takes some milliseconds of the engine, and a recorder has to
- * follow, 0.4 MB a coin. A thousand readings are over in half a minute.
- */
-const RECALL_PERIOD_MS = 20
+/** Between two readings of our own history, each of which takes less than a millisecond. */
+const RECALL_PERIOD_MS = 1
 
 /**
  * The endless event feed of Hyperliquid's own perpetuals. It begins with the universe and all
@@ -123,19 +122,24 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       quarantine: new Quarantine(),
     }
     const others = dexes === 'all' ? allDexes(feed) : of(dexes)
-    return concat(
+    const known = new Set(options.knownCoins)
+    const live = concat(
       firstUniverse(MAIN_DEX, feed),
       others.pipe(concatMap((names) => concat(...names.map((dex) => firstUniverse(dex, feed))))),
       defer(() =>
         merge(
           socketBatches(feed, runtime).pipe(tap((batch) => noteTrades(batch, feed))),
           requestedBatches(feed),
-          memories(feed),
+          memories(
+            feed.roster.followed.filter((coin) => !known.has(coin)),
+            feed,
+          ),
           sweeps(feed),
           ranking(feed),
         ),
       ),
     )
+    return merge(memories([...known], feed), live)
   })
 }
 
@@ -199,12 +203,14 @@ function requestedBatches(feed: Feed): Observable<Batch> {
       if (dex !== undefined) return nextUniverse(dex, feed)
       // What is history and what is not yet over, only the venue's clock can tell; its first book does.
       if (intake.clockOffsetMs === null) return EMPTY
+      const ofTheFirst = slowRequest(feed, 'first')
+      if (ofTheFirst !== null) return ofTheFirst
       const task = backfill.next(nowMs, roster.dayNotionalUsd)
       if (task !== undefined) {
         slow.wait(nowMs)
         return history(task, feed)
       }
-      return audit(feed) ?? account(feed) ?? slowRequest(feed)
+      return audit(feed) ?? account(feed) ?? slowRequest(feed, 'next') ?? EMPTY
     }),
   )
 }
@@ -223,8 +229,11 @@ function audit(feed: Feed): Observable<Batch> | null {
   )
 }
 
-/** Our own history of every coin that trades, the most traded first. */
-function memories({ intake, recall, roster, runtime, slow }: Feed): Observable<Batch> {
+/** Our own history of these coins, in this order. */
+function memories(
+  coins: readonly string[],
+  { intake, recall, runtime, slow }: Feed,
+): Observable<Batch> {
   const { scheduler } = runtime
   const read = (coin: string, series: Memory['series']): Batch => {
     const nowMs = scheduler.now()
@@ -233,20 +242,24 @@ function memories({ intake, recall, roster, runtime, slow }: Feed): Observable<B
     if (memory.series === 'fundings') slow.told.remembered(coin, memory.rows)
     return intake.remembered(memory, nowMs)
   }
-  const readings = (recall === undefined ? [] : roster.followed).flatMap((coin) =>
+  const readings = (recall === undefined ? [] : coins).flatMap((coin) =>
     memorySeries.map((series) =>
       timer(RECALL_PERIOD_MS, scheduler).pipe(map(() => read(coin, series))),
     ),
   )
+  const began = defer(() => {
+    slow.recalling()
+    return EMPTY
+  })
   const ended = defer(() => {
     slow.recalled()
     return EMPTY
   })
-  return concat(...readings, ended).pipe(filter((batch) => batch.length > 0))
+  return concat(began, ...readings, ended).pipe(filter((batch) => batch.length > 0))
 }
 
-/** What every coin needs and none needs soon. */
-function slowRequest(feed: Feed): Observable<Batch> {
+/** What every coin needs and none needs soon: of the most traded ones first, and then of all. */
+function slowRequest(feed: Feed, whose: 'first' | 'next'): Observable<Batch> | null {
   const { backfill, hourlyOf = () => null, intake, roster, runtime, slow } = feed
   const { scheduler } = runtime
   const view = () => {
@@ -254,8 +267,10 @@ function slowRequest(feed: Feed): Observable<Batch> {
     return { nowMs, venueMs: intake.venueMs(nowMs), hourlyOf }
   }
   const { dayNotionalUsd } = roster
-  const task = slow.next({ ...view(), coins: backfill.acknowledged, dayNotionalUsd })
-  if (task === undefined) return EMPTY
+  const coins =
+    whose === 'first' ? roster.hot.filter((coin) => backfill.isWhole(coin)) : backfill.acknowledged
+  const task = slow[whose]({ ...view(), coins, dayNotionalUsd })
+  if (task === undefined) return null
   // The engine takes a batch in as it is published, so by then it tells what it still lacks.
   const judgement = defer(() => {
     slow.answered(task, view(), runtime.random())

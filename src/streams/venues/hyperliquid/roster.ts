@@ -54,6 +54,11 @@ export class Roster {
     return this.#version
   }
 
+  /** The most traded, at the last ranking. */
+  get hot(): readonly string[] {
+    return [...this.#hot]
+  }
+
   /** Unknown of a coin that was listed just now: it has the least history, so it is asked first. */
   readonly dayNotionalUsd = (coin: string): number =>
     this.#dayNotionalUsd.get(coin) ?? Number.POSITIVE_INFINITY

@@ -10,6 +10,7 @@ describe('what can wait', () => {
     const work = new SlowWork()
     expect(work.next(view(0))).toBeUndefined()
     expect(work.next(view(60_000)), 'nothing is known yet').toBeUndefined()
+    work.recalling()
     work.recalled()
     work.wait(NOON_MS + 60_000)
     expect(work.next(view(64_999))).toBeUndefined()
@@ -38,6 +39,18 @@ describe('what can wait', () => {
     expect(work.next({ ...at, nowMs: at.nowMs + 3_000 })).toBeUndefined()
   })
 
+  test('of the most traded coins does not wait for a calm', () => {
+    const work = new SlowWork()
+    work.recalling()
+    expect(work.first(view(0)), 'their own history first').toBeUndefined()
+    work.recalled()
+    work.wait(NOON_MS)
+    expect(work.first({ ...view(0), coins: [] }), 'none has its candles').toBeUndefined()
+    expect(work.first(view(0))).toEqual({ request: 'predictedFundings' })
+    expect(work.first(view(0))).toMatchObject({ request: 'fundingHistory', coin: 'A' })
+    expect(work.next(view(0)), 'all others do').toBeUndefined()
+  })
+
   test('asks what is paid next every five minutes, whether or not it was told', () => {
     const work = calmWork()
     work.told.answered('A', 0, [row('A', NOON_MS + HOUR_MS)])
@@ -64,6 +77,7 @@ describe('what can wait', () => {
 
 function calmWork(): SlowWork {
   const work = new SlowWork()
+  work.recalling()
   work.recalled()
   work.next(view(0))
   return work
