@@ -10,7 +10,7 @@ import { pathOf } from '../src/domain/contract.ts'
 import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { Rig } from './support/service.ts'
-import { runCommand, startRig, until, untilAllSold, untilAnswerable } from './support/service.ts'
+import { runCommand, startRig, until, untilAnswerable, untilSold } from './support/service.ts'
 
 /** Documents are rendered once a second, so a list that waits for one more grows within that. */
 const STABLE_MS = 3_000
@@ -24,7 +24,7 @@ describe('the service', () => {
 
   beforeAll(async () => {
     rig = await startRig()
-    await untilAllSold(rig.url, 'BTC')
+    for (const contract of contracts) await untilSold(rig.url, contract, 'BTC')
     await untilAnswerable(rig.url, 'kPEPE')
   })
 
@@ -54,6 +54,8 @@ describe('the service', () => {
   )(
     'sells /$id to @x402/fetch, protocol version $version, at its price',
     async ({ version, contract }) => {
+      // Another test may have restarted the engine just now.
+      await untilSold(rig.url, contract, 'BTC')
       const before = await merchantBalance()
       const payingFetch = wrapFetchWithPayment(version === 2 ? fetch : withoutV2Header, client())
       const response = await payingFetch(rig.url + pathOf(contract, 'btc'))

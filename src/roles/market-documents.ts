@@ -15,6 +15,8 @@ type Options = {
 }
 
 const UNANSWERED_PERIOD_MS = 1_000
+/** So long an engine that has just started may not have remembered everything. */
+const REMEMBERING_MS = 5_000
 
 /**
  * Sees to it that every analysis of the whole market is made anew once a period: gathered here, rendered by
@@ -22,12 +24,14 @@ const UNANSWERED_PERIOD_MS = 1_000
  */
 export class MarketDocuments {
   readonly #options: Options
+  readonly #startedMs: number
   readonly #dueMs = new Map<string, number>()
   readonly #underway = new Set<string>()
   #isStopped = false
 
   constructor(options: Options) {
     this.#options = options
+    this.#startedMs = options.nowMs()
   }
 
   /** Called more often than the shortest period. */
@@ -65,10 +69,14 @@ export class MarketDocuments {
     this.#underway.delete(id)
     if (this.#isStopped) return
     const { recorder, nowMs, publish } = this.#options
-    recorder?.rendered(id, document, nowMs())
+    const doneMs = nowMs()
+    if (!hasAnswer(document)) {
+      // Something is missing that may come any moment. What an engine before this one answered stays meanwhile.
+      this.#dueMs.set(id, doneMs + UNANSWERED_PERIOD_MS)
+      if (doneMs - this.#startedMs < REMEMBERING_MS) return
+    }
+    recorder?.rendered(id, document, doneMs)
     publish(document)
-    // Something is missing that may come any moment.
-    if (!hasAnswer(document)) this.#dueMs.set(id, nowMs() + UNANSWERED_PERIOD_MS)
   }
 }
 

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text as textOf } from 'node:stream/consumers'
-import { contracts } from '../../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../../src/config.ts'
+import type { AnalysisContract } from '../../src/domain/contract.ts'
 import { pathOf } from '../../src/domain/contract.ts'
 import { end, firstLineOf, launch } from '../../src/roles/child-process.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
@@ -111,15 +111,13 @@ export async function untilAnswerable(url: string, coin: string): Promise<void> 
   })
 }
 
-/** Until every analysis can be bought: a payment that is none is refused for itself only where one is sold. */
-export async function untilAllSold(url: string, coin: string): Promise<void> {
-  for (const contract of contracts) {
-    const path = pathOf(contract, coin)
-    await until(`${path} is sold`, async () => {
-      const refused = await fetch(url + path, { headers: { 'x-payment': '%%%' } })
-      return ((await refused.json()) as { code: string }).code === 'malformed_payment'
-    })
-  }
+/** Until an analysis can be bought: a payment that is none is refused for itself only where it is sold. */
+export async function untilSold(url: string, contract: AnalysisContract, coin: string) {
+  const path = pathOf(contract, coin)
+  await until(`${path} is sold`, async () => {
+    const refused = await fetch(url + path, { headers: { 'x-payment': '%%%' } })
+    return ((await refused.json()) as { code: string }).code === 'malformed_payment'
+  })
 }
 
 export type Ended = {

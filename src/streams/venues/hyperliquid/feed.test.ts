@@ -368,7 +368,7 @@ describe('what can wait', () => {
       },
     })
     run.advance(60_000)
-    expect(read).toEqual(['A', 'B'].flatMap((coin) => memorySeries.map((one) => `${coin} ${one}`)))
+    expect(read).toEqual(memorySeries.flatMap((one) => ['A', 'B'].map((coin) => `${coin} ${one}`)))
     expect(run.of('funding-history')).toMatchObject([
       { coin: 'A', isRemembered: true, rows },
       { coin: 'B' },

@@ -229,7 +229,7 @@ function audit(feed: Feed): Observable<Batch> | null {
   )
 }
 
-/** Our own history of these coins, in this order. */
+/** Our own history of these coins; one series of all of them comes after the other. */
 function memories(
   coins: readonly string[],
   { intake, recall, runtime, slow }: Feed,
@@ -242,8 +242,8 @@ function memories(
     if (memory.series === 'fundings') slow.told.remembered(coin, memory.rows)
     return intake.remembered(memory, nowMs)
   }
-  const readings = (recall === undefined ? [] : coins).flatMap((coin) =>
-    memorySeries.map((series) =>
+  const readings = memorySeries.flatMap((series) =>
+    (recall === undefined ? [] : coins).map((coin) =>
       timer(RECALL_PERIOD_MS, scheduler).pipe(map(() => read(coin, series))),
     ),
   )
