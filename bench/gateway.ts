@@ -18,7 +18,7 @@ import { buildServer } from '../src/api/server.ts'
 import { listing, pulseLike, pulseLikeDocument } from '../src/api/testing/pulse-like.ts'
 import { EngineReplica } from '../src/link/engine-replica.ts'
 import { quoteLimit } from '../src/payment/quote-limit.ts'
-import { systemClock } from '../src/roles/system-clock.ts'
+import { steadySystemClock } from '../src/roles/system-clock.ts'
 
 /**
  * What a read of a prepared document costs, in CPU of the server per request, against servers that
@@ -46,6 +46,9 @@ const CONNECTIONS = 32
 const SERVER_CORE = '0'
 const LOAD_CORE = '1'
 const REFERENCE: Candidate = 'plain'
+
+/** As the service has it. */
+const clock = steadySystemClock()
 
 type Plan = {
   readonly rounds: number
@@ -269,19 +272,19 @@ function gateway(dress: Partial<ServerOptions>) {
   const engine = new EngineReplica({ analysis: 'pulse', view: pulseLike.defaultView })
   let version = 0
   const render = (): void => {
-    const nowMs = systemClock.nowMs()
+    const nowMs = clock.nowMs()
     version += 1
     const document = pulseLikeDocument({ coin: 'BTC', confirmedAtMs: nowMs, version })
     engine.apply({ kind: 'documents', documents: [document] }, nowMs)
   }
-  engine.apply({ kind: 'universe', listings: [listing('BTC')] }, systemClock.nowMs())
+  engine.apply({ kind: 'universe', listings: [listing('BTC')] }, clock.nowMs())
   render()
-  systemClock.every(1_000, render)
+  clock.every(1_000, render)
   return buildServer({
     contracts: [pulseLike],
     engine,
-    maintenance: new MaintenanceSwitch(systemClock.nowMs()),
-    clock: systemClock,
+    maintenance: new MaintenanceSwitch(clock.nowMs()),
+    clock,
     version: '0.0.0',
     exampleCoin: 'BTC',
     payment: null,
@@ -307,7 +310,7 @@ async function headersOfOurs(): Promise<Record<string, string>> {
 
 /** The same answer, filled once. */
 function prebuilt(): Buffer {
-  const nowMs = systemClock.nowMs()
+  const nowMs = clock.nowMs()
   const document = pulseLikeDocument({ coin: 'BTC', confirmedAtMs: nowMs - 437 })
   const answer = document.views[pulseLike.defaultView]
   assert(answer?.kind === 'answer', 'the default view is an answer')

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { IntervalHistogram } from 'node:perf_hooks'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import pino from 'pino'
 import { asyncScheduler, tap } from 'rxjs'
@@ -28,16 +29,16 @@ import { connectWebSocket } from '../src/streams/web-socket.ts'
 /**
  * The engine for half an hour at ten times the venue's rate, with a fault every ten seconds. The
  * simulator is a process of its own, so is the engine, and this one, which only waits, is the idle
- * control: what its event loop is late by, the machine is to blame for.
+ * control: what its event loop is late by, the machine is to blame for. Needs `npm run build`: the worker runs compiled.
  *
  * `tsx bench/soak.ts` runs 30 minutes and exits with 1 when a bar is missed; `--minutes N` shorter;
- * `--quick` a quarter of a minute, without judging.
+ * `--quick` a quarter of a minute, without judging; `--rate N` at another multiple of the venue's rate.
  */
 const BARS = { heapMibPerMinute: 0.1, delayP999Ms: 20 }
-const RATE = 10
+const RATE_DEFAULT = 10
 /** The venue's own rate of trade and candle frames is some 300 a second; the model's, with this, 3,000. */
-const NOTIONAL_TIMES = 20_000
-const BLOCK_MS = 25
+const NOTIONAL_TIMES_PER_RATE = 2_000
+const BLOCK_MS_AT_RATE_1 = 250
 const FAULT_PERIOD_MS = 10_000
 /** The last ones are over and repaired when the run is judged. */
 const FAULT_FREE_MS = 150_000
@@ -64,15 +65,25 @@ type Sample = {
 type Report = { readonly kind: 'venue'; readonly wsUrl: string; readonly infoUrl: string } | Sample
 
 const [mode, ...rest] = process.argv.slice(2)
-if (mode === 'run-venue') await runVenue(Number(rest[0]))
+if (mode === 'run-venue') await runVenue(Number(rest[0]), Number(rest[1]))
 else if (mode === 'run-engine') await runEngine(rest[0] ?? '', rest[1] ?? '')
-else await soak(mode === '--quick' ? 0.25 : mode === '--minutes' ? Number(rest[0]) : 30)
+else {
+  const { values } = parseArgs({
+    options: {
+      minutes: { type: 'string', default: '30' },
+      rate: { type: 'string', default: String(RATE_DEFAULT) },
+      quick: { type: 'boolean', default: false },
+    },
+  })
+  await soak(values.quick ? 0.25 : Number(values.minutes), Number(values.rate))
+}
 
-async function soak(minutes: number): Promise<void> {
+/** @param rate times the venue's own */
+async function soak(minutes: number, rate: number): Promise<void> {
   const untilMs = systemClock.nowMs() + minutes * 60_000
   const children: ChildProcess[] = []
   try {
-    const venue = fork(import.meta.filename, ['run-venue', String(untilMs)])
+    const venue = fork(import.meta.filename, ['run-venue', String(untilMs), String(rate)])
     children.push(venue)
     const [urls] = (await once(venue, 'message')) as [Extract<Report, { kind: 'venue' }>]
     const engine = fork(import.meta.filename, ['run-engine', urls.wsUrl, urls.infoUrl], {
@@ -182,25 +193,32 @@ function tell(report: Report): void {
 }
 
 /** The venue, its trading multiplied and its cadences divided, and its faults. */
-async function runVenue(untilMs: number): Promise<void> {
+async function runVenue(untilMs: number, rate: number): Promise<void> {
   const startMs = systemClock.nowMs()
   const model = modelCoins(SEED, startMs)
   const market = new CoinMarkets({
     clockShiftMs: 0,
     coins: catalog.map(([coin, decimals, table, price, notional, ...others]) =>
-      model.ofCatalog([coin, decimals, table, price, notional * NOTIONAL_TIMES, ...others]),
+      model.ofCatalog([
+        coin,
+        decimals,
+        table,
+        price,
+        notional * rate * NOTIONAL_TIMES_PER_RATE,
+        ...others,
+      ]),
     ),
     newCoin: model.ofListing,
   })
   const cadences = Object.fromEntries(
-    Object.entries(venueCadences).map(([name, periodMs]) => [name, periodMs / RATE]),
+    Object.entries(venueCadences).map(([name, periodMs]) => [name, periodMs / rate]),
   )
   const venue = await startSimulatedVenue({
     market,
     clock: systemClock,
     port: 0,
     limits: { ...venueLimits, restWeightPerMinute: 12_000 },
-    cadences: { ...cadences, blockMs: BLOCK_MS },
+    cadences: { ...cadences, blockMs: BLOCK_MS_AT_RATE_1 / rate },
   })
   const key = noiseKey(SEED, 'soak')
   let drawn = 0
@@ -271,7 +289,12 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
     },
     {
       clock: systemClock,
-      renderer: threadRenderer(),
+      renderer: threadRenderer(
+        (cause) => {
+          throw cause
+        },
+        join(import.meta.dirname, '../dist/workers/market-worker.js'),
+      ),
       runtime: {
         scheduler: asyncScheduler,
         random: Math.random,

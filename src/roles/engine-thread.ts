@@ -31,7 +31,7 @@ const engine = startEngine(
     clock,
     runtime: systemRuntime(clock),
     fileSync: syncInBackground,
-    renderer: threadRenderer(),
+    renderer: threadRenderer((cause) => log.error({ err: cause }, 'a rendering worker died')),
     recorder: recorded?.recorder,
   },
   (message: EngineMessage) => port.postMessage(message),

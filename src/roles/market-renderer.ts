@@ -1,4 +1,4 @@
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import { Piscina } from 'piscina'
 import type { MarketJob } from '../compute/analysis.ts'
 import type { Document } from '../domain/document.ts'
@@ -16,14 +16,24 @@ type OnFailed = (cause: unknown) => void
 /** A job takes some milliseconds; a worker that is still busy then never ends. */
 const JOB_MS_MAX = 30_000
 
-/** A worker thread of its own. */
-export function threadRenderer(): MarketRenderer {
+const WORKER_FILE = join(import.meta.dirname, '../workers/market-worker.js')
+
+/**
+ * A worker thread of its own.
+ * @param onDied hears of a worker that ended by itself; its job fails, and the next one starts another
+ * @param workerFile compiled, because a thread loads it by itself
+ */
+export function threadRenderer(
+  onDied: (cause: unknown) => void,
+  workerFile = WORKER_FILE,
+): MarketRenderer {
   const pool = new Piscina<MarketJob, Document>({
-    filename: join(import.meta.dirname, `../workers/market-worker${extname(import.meta.filename)}`),
+    filename: workerFile,
     minThreads: 1,
     maxThreads: 1,
     idleTimeout: Number.POSITIVE_INFINITY,
   })
+  pool.on('error', onDied)
   return {
     render: (job, onDone, onFailed) => {
       pool
