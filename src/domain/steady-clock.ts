@@ -59,23 +59,16 @@ export class SteadyClock implements Clock {
   }
 
   nowMs(): number {
-    const monotonicMs = this.#sources.monotonicMs()
-    const elapsedMs = Math.max(0, monotonicMs - this.#readAtMs)
-    this.#readAtMs += elapsedMs
-    const offMs = this.#wallAheadMs()
-    const isDue = this.#readAtMs - this.#uptimeReadAtMs >= UPTIME_PERIOD_MS
-    if (isDue || Math.abs(offMs - this.#offMs) > JUMP_MS) this.#countSuspension()
-    this.#offMs = this.#wallAheadMs()
-    const mostMs = elapsedMs * FOLLOWED_PER_MS
-    const followedMs = Math.min(mostMs, Math.max(-mostMs, this.#offMs))
-    this.#addedMs += followedMs
-    this.#offMs -= followedMs
+    const elapsedMs = Math.max(0, this.#sources.monotonicMs() - this.#readAtMs)
+    // Asked several times for one request: within a millisecond the wall clock is not looked at again.
+    if (elapsedMs < 1) return Math.floor(this.#timeMs + elapsedMs)
+    this.#advance(elapsedMs)
     return Math.floor(this.#timeMs)
   }
 
   /** The wall clock minus this one, milliseconds. */
   offMs(): number {
-    this.nowMs()
+    this.#read()
     return this.#offMs
   }
 
@@ -87,13 +80,29 @@ export class SteadyClock implements Clock {
 
   /** For a clock of another thread, which must not run while this one follows at once. */
   anchor(): ClockAnchor {
-    this.nowMs()
+    this.#read()
     return {
       timeMs: this.#timeMs,
       monotonicMs: this.#readAtMs,
       uptimeAheadMs: this.#uptimeAheadMs,
       offMs: this.#offMs,
     }
+  }
+
+  #advance(elapsedMs: number): void {
+    this.#readAtMs += elapsedMs
+    const offMs = this.#wallAheadMs()
+    const isDue = this.#readAtMs - this.#uptimeReadAtMs >= UPTIME_PERIOD_MS
+    if (isDue || Math.abs(offMs - this.#offMs) > JUMP_MS) this.#countSuspension()
+    this.#offMs = this.#wallAheadMs()
+    const mostMs = elapsedMs * FOLLOWED_PER_MS
+    const followedMs = Math.min(mostMs, Math.max(-mostMs, this.#offMs))
+    this.#addedMs += followedMs
+    this.#offMs -= followedMs
+  }
+
+  #read(): void {
+    this.#advance(Math.max(0, this.#sources.monotonicMs() - this.#readAtMs))
   }
 
   get #timeMs(): number {
