@@ -56,6 +56,8 @@ type AnalysisCall = {
   readonly view: string
   readonly requested: RequestedCoin | undefined
   readonly receivedAtMs: number
+  /** What there was to answer with then. */
+  found: Found | null
 }
 
 const COIN_CHARACTERS_MAX = 64
@@ -136,6 +138,7 @@ function refuseUnanswerable(contract: AnalysisContract, options: AnalysisRoutesO
       send(reply, found)
       return
     }
+    call.found = found
     request.analysisCall = call
     // What follows is a quote.
     if (payment !== null && !hasPayment(request.headers)) reply.headers(discoveryHeaders)
@@ -144,16 +147,19 @@ function refuseUnanswerable(contract: AnalysisContract, options: AnalysisRoutesO
 }
 
 /**
- * Reads the document a second time: between the checks and this moment a payment may have been
- * verified, and what is charged for must be good at the moment of sending.
+ * Reads the document a second time where it is sold: between the checks and this moment a payment may have
+ * been verified, and what is charged for must be good at the moment of sending.
  */
 function answer(contract: AnalysisContract, options: AnalysisRoutesOptions) {
-  const { clock, engine, maintenance } = options
+  const { clock, engine, maintenance, payment } = options
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const call = request.analysisCall
     assert(call !== null, 'no answer without the checks before it')
     const nowMs = clock.nowMs()
-    const found = maintenance.isOn ? underMaintenance() : find(contract, call, engine, nowMs)
+    const known = payment === null && nowMs === call.receivedAtMs ? call.found : null
+    const found = maintenance.isOn
+      ? underMaintenance()
+      : (known ?? find(contract, call, engine, nowMs))
     if (found.kind === 'refusal') {
       send(reply, found)
       return
@@ -192,6 +198,7 @@ function understand(
     view,
     requested,
     receivedAtMs: nowMs,
+    found: null,
   }
 }
 

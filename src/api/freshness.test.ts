@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer, Document, Input, Warning } from '../domain/document.ts'
+import { UNKNOWN_INSTANT_MS } from '../domain/document.ts'
 import { freshness, loadBearingAgeMs, overdue } from './freshness.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
@@ -87,6 +88,12 @@ describe('freshness', () => {
 
   test('small corrections of the clock make nothing younger than now', () => {
     expect(loadBearingAgeMs(document, confirmed(-4_000), NOW_MS)).toBe(0)
+  })
+
+  test('what nobody knows the age of has none', () => {
+    expect(loadBearingAgeMs(document, confirmed(NOW_MS - UNKNOWN_INSTANT_MS), NOW_MS)).toBe(
+      Number.POSITIVE_INFINITY,
+    )
   })
 
   test('after the clock was put back the age of what was confirmed before is unknown', () => {

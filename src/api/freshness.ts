@@ -1,4 +1,5 @@
 import type { Answer, Document, Warning } from '../domain/document.ts'
+import { UNKNOWN_INSTANT_MS } from '../domain/document.ts'
 
 /** Beyond this an answer says `stale_data` (specification 2.3). */
 const STALE_MS = 2 * 3600 * 1000
@@ -45,7 +46,8 @@ export function freshness(document: Document, answer: Answer, nowMs: number): Fr
 
 /**
  * An answer without a load-bearing input is as old as its rendering. One that was confirmed in the
- * future is of unknown age: our clock was put back since, and counts from an instant that is gone.
+ * future is of unknown age: our clock was put back since, and counts from an instant that is gone. So is one
+ * that the engine itself does not know the age of.
  */
 export function loadBearingAgeMs(document: Document, answer: Answer, nowMs: number): number {
   let oldestMs = Number.POSITIVE_INFINITY
@@ -56,6 +58,7 @@ export function loadBearingAgeMs(document: Document, answer: Answer, nowMs: numb
     if (confirmedAtMs > newestMs) newestMs = confirmedAtMs
   }
   if (oldestMs === Number.POSITIVE_INFINITY) oldestMs = document.renderedAtMs
+  if (oldestMs === UNKNOWN_INSTANT_MS) return Number.POSITIVE_INFINITY
   if (newestMs - nowMs > CLOCK_BACK_MS_MAX) return Number.POSITIVE_INFINITY
   return Math.max(0, nowMs - oldestMs)
 }

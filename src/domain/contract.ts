@@ -79,5 +79,6 @@ export function viewKeyOf(
     if (value === undefined) return parameter
     values.push(value)
   }
-  return values.join(',')
+  const [only = ''] = values
+  return values.length === 1 ? only : values.join(',')
 }

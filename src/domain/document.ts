@@ -54,6 +54,9 @@ export type Answer = {
   readonly warnings: readonly Warning[]
 }
 
+/** Stands for an instant of which nobody knows how long ago it was. No answer may rest on it. */
+export const UNKNOWN_INSTANT_MS = 0
+
 /** Something that an answer rests on, and the last instant at which its source confirmed it. */
 export type Input = {
   readonly name: string

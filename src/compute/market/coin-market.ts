@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { UNKNOWN_INSTANT_MS } from '../../domain/document.ts'
 import type {
   BookEvent,
   CoinEvent,
@@ -36,8 +37,6 @@ const HEADER_FIELDS = 6
 const SAVED_AT = 1
 /** Clocks are corrected by less than this all the time. */
 const CLOCK_BACK_MS_MAX = 1_000
-/** Of candles that nobody knows the age of: too long ago to be answered. */
-const LONG_AGO_MS = 0
 
 /** What is true about one coin now. Events are immutable, so the newest of a kind is simply kept. */
 export class CoinMarket {
@@ -156,7 +155,7 @@ export class CoinMarket {
     for (const [at, tracker] of this.#trackers.entries())
       tracker.restore(savedTrackers[at] as Float64Array, this)
     if ((saved[SAVED_AT] as number) > nowMs + CLOCK_BACK_MS_MAX) {
-      this.#candlesConfirmedAtMs = LONG_AGO_MS
+      this.#candlesConfirmedAtMs = UNKNOWN_INSTANT_MS
       return true
     }
     this.#candlesConfirmedAtMs = saved[2] as number

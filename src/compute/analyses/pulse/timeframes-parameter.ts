@@ -8,8 +8,9 @@ export const timeframeSubsets: readonly (readonly Timeframe[])[] = Array.from(
   (_, index) => timeframes.filter((_timeframe, bit) => ((index + 1) >> bit) & 1),
 )
 
-const canonicalViews: ReadonlySet<string> = new Set(
-  timeframeSubsets.map((subset) => subset.join(',')),
+/** By itself: the key of a view is always the same string, which is quick to look up by. */
+const canonicalViews: ReadonlyMap<string, string> = new Map(
+  timeframeSubsets.map((subset) => [subset.join(','), subset.join(',')]),
 )
 
 export const timeframesParameter: ViewParameter = {
@@ -21,9 +22,10 @@ export const timeframesParameter: ViewParameter = {
   problem: 'invalid_timeframes',
   defaultValue: '1h,4h',
   valueOf: (raw) => {
-    if (canonicalViews.has(raw)) return raw
+    const known = canonicalViews.get(raw)
+    if (known !== undefined) return known
     const items = raw.split(',').map((item) => item.trim().toLowerCase())
     if (!items.every((item) => (timeframes as readonly string[]).includes(item))) return undefined
-    return timeframes.filter((timeframe) => items.includes(timeframe)).join(',')
+    return canonicalViews.get(timeframes.filter((one) => items.includes(one)).join(','))
   },
 }
