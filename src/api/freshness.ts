@@ -53,12 +53,12 @@ export function loadBearingAgeMs(document: Document, answer: Answer, nowMs: numb
   let oldestMs = Number.POSITIVE_INFINITY
   let newestMs = Number.NEGATIVE_INFINITY
   for (const { confirmedAtMs, isLoadBearing } of answer.inputs) {
+    if (confirmedAtMs === UNKNOWN_INSTANT_MS) return Number.POSITIVE_INFINITY
     if (!isLoadBearing) continue
     if (confirmedAtMs < oldestMs) oldestMs = confirmedAtMs
     if (confirmedAtMs > newestMs) newestMs = confirmedAtMs
   }
   if (oldestMs === Number.POSITIVE_INFINITY) oldestMs = document.renderedAtMs
-  if (oldestMs === UNKNOWN_INSTANT_MS) return Number.POSITIVE_INFINITY
   if (newestMs - nowMs > CLOCK_BACK_MS_MAX) return Number.POSITIVE_INFINITY
   return Math.max(0, nowMs - oldestMs)
 }

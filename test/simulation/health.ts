@@ -53,6 +53,8 @@ function answerAilments(
     const reading = read(service, contract, coin, view)
     if (reading.kind === 'refused') {
       const { reason, noAnswer } = reading
+      // It is measured against BTC.
+      if (id === 'correlation' && !market.tradable().includes('BTC')) return []
       // A coin that was listed today has no history to be measured by.
       if (noAnswer !== undefined && market.isNew(coin)) return []
       return [{ coin, ailment: `${id} ${reason}`, detail: JSON.stringify(noAnswer ?? {}) }]

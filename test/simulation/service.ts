@@ -19,7 +19,7 @@ const LAUNCH_MS_MIN = 100
 const LAUNCH_MS_SPAN = 200
 /** Between two threads of one process. */
 const MESSAGE_MS = 1
-const CHECKPOINT_FILES = ['engine.db', 'engine.db-wal']
+const ENGINE_FILES = ['engine.db', 'engine.db-wal', 'history.db', 'history.db-wal']
 
 export type ServiceOptions = {
   readonly machine: Machine
@@ -171,7 +171,7 @@ export class Service {
   #checkpointFiles(): readonly string[] {
     const dir = this.#engineDir
     if (dir === null) return []
-    return CHECKPOINT_FILES.map((file) => join(dir, file)).filter((file) => existsSync(file))
+    return ENGINE_FILES.map((file) => join(dir, file)).filter((file) => existsSync(file))
   }
 }
 
