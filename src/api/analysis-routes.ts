@@ -76,9 +76,10 @@ const paidHeaders = {
 } as const
 
 /**
- * `GET /<analysis>/<coin>`, or `GET /<analysis>` for the whole market, for every contract. The order of the checks is the promise that nobody is
- * quoted for an answer that we cannot give: maintenance, quote limit, parameters, engine, freshness,
- * and only then the payment's own hooks, which run later in the life of a request.
+ * `GET /<analysis>/<coin>`, or `GET /<analysis>` for the whole market, for every contract. The order of
+ * the checks is the promise that nobody is quoted for an answer that we cannot give: maintenance, quote
+ * limit, parameters, engine, freshness, and only then the payment's own hooks, which run later in the life
+ * of a request.
  */
 export async function analysisRoutes(
   app: FastifyInstance,
@@ -291,7 +292,7 @@ function find(
   if (loadBearingAgeMs(document, view, nowMs) === Number.POSITIVE_INFINITY) {
     return refusal('data_stale', {
       detail:
-        'The clock of this service was put back, so the age of its data is unknown for a while.',
+        'The clock of this service was put right, so the age of its data is unknown for a while.',
       retryAfterSeconds: RETRY_SECONDS,
     })
   }

@@ -9,7 +9,6 @@ import { LISTINGS_MAX } from '../domain/listing.ts'
 import type { CoinAnalysis, MarketAnalysis, MarketJob, Rendering } from './analysis.ts'
 import { PulsePool } from './indicators/pulse-series.ts'
 import type { HistoryNeed } from './market/candle-ladder.ts'
-import type { CoinTrackers } from './market/coin-trackers.ts'
 import { MarketSampler } from './market/market-sampler.ts'
 import { MarketState } from './market/market-state.ts'
 
@@ -23,10 +22,6 @@ export const PUBLISH_PERIOD_MS = 1_000
 export type Analyses = {
   readonly coin: readonly CoinAnalysis[]
   readonly market: readonly MarketAnalysis<unknown>[]
-}
-
-type TrackersWithNeed = Partial<CoinTrackers> & {
-  readonly hourly?: { needFromMs(nowMs: number): number | null }
 }
 
 /**
@@ -87,8 +82,7 @@ export class Processor {
 
   /** From which open time on closed 1h bars of a coin are lacking; null for none. */
   hourlyFromMs(coin: string, nowMs: number): number | null {
-    const trackers: TrackersWithNeed | undefined = this.#market.coin(coin)?.trackers
-    return trackers?.hourly?.needFromMs(nowMs) ?? null
+    return this.#market.coin(coin)?.trackers.hourly.needFromMs(nowMs) ?? null
   }
 
   /** Renders what changed among this call's share of the coins. */

@@ -1,0 +1,153 @@
+import pino from 'pino'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../test/support/manual-clock.ts'
+import { analyses } from '../compute/analyses/registry.ts'
+import type { MarketJob } from '../compute/analysis.ts'
+import { Processor } from '../compute/processor.ts'
+import { pastOf } from '../compute/testing/past.ts'
+import { NOW_MS, universe, warmTape } from '../compute/testing/tape.ts'
+import type { Document } from '../domain/document.ts'
+import { renderMarket } from '../workers/market-worker.ts'
+import { MarketDocuments } from './market-documents.ts'
+
+const COINS = ['BTC', ...Array.from({ length: 11 }, (_, index) => `C${index}`)]
+const IDS = analyses.market.map(({ contract }) => contract.id)
+const PERIOD_MS = Math.max(...analyses.market.map(({ periodMs }) => periodMs))
+/** After it an engine counts as having remembered everything. */
+const SETTLED_MS = 6_000
+
+type Order = {
+  readonly job: MarketJob
+  readonly done: (document: Document) => void
+  readonly failed: (cause: unknown) => void
+}
+
+describe('documents about the whole market', () => {
+  let clock: ManualClock
+  let orders: Order[]
+  let published: Document[]
+  let recorded: string[]
+
+  beforeEach(() => {
+    clock = new ManualClock(NOW_MS)
+    orders = []
+    published = []
+    recorded = []
+  })
+
+  function documentsOf(processor: Processor): MarketDocuments {
+    return new MarketDocuments({
+      processor,
+      renderer: {
+        render: (job, done, failed) => orders.push({ job, done, failed }),
+        close: () => {},
+      },
+      recorder: {
+        started: () => {},
+        arrived: () => {},
+        published: () => {},
+        gathered: (analysis) => recorded.push(`gather ${analysis}`),
+        rendered: (analysis) => recorded.push(`rendered ${analysis}`),
+      },
+      nowMs: () => clock.nowMs(),
+      publish: (document) => published.push(document),
+      log: pino({ level: 'silent' }),
+    })
+  }
+
+  test('are gathered once a period and published when they come back', () => {
+    const documents = documentsOf(warm())
+    documents.tick()
+    documents.tick()
+    expect(orders.map(({ job }) => job.analysis)).toEqual(IDS)
+    finishAll()
+    expect(published.map(({ key }) => key)).toEqual(IDS.map((id) => `${id}/*`))
+    clock.advance(PERIOD_MS - 1)
+    documents.tick()
+    const early = analyses.market.filter(({ periodMs }) => periodMs < PERIOD_MS)
+    expect(orders.map(({ job }) => job.analysis)).toEqual(early.map(({ contract }) => contract.id))
+    finishAll()
+    clock.advance(PERIOD_MS)
+    documents.tick()
+    expect(orders.map(({ job }) => job.analysis)).toEqual(IDS)
+    expect(recorded.slice(0, 2 * IDS.length).sort()).toEqual(
+      IDS.flatMap((id) => [`gather ${id}`, `rendered ${id}`]).sort(),
+    )
+  })
+
+  test('that take long are not begun again, however long', () => {
+    const documents = documentsOf(warm())
+    documents.tick()
+    clock.advance(10 * PERIOD_MS)
+    documents.tick()
+    expect(orders).toHaveLength(IDS.length)
+  })
+
+  test('that failed are begun again with the next period, and nothing is published', () => {
+    const documents = documentsOf(warm())
+    documents.tick()
+    for (const { failed } of orders) failed(new Error('the worker died'))
+    expect(published).toEqual([])
+    clock.advance(PERIOD_MS)
+    documents.tick()
+    expect(orders).toHaveLength(2 * IDS.length)
+  })
+
+  test('without an answer are tried again after a second, and kept back while the engine remembers', () => {
+    const documents = documentsOf(cold())
+    documents.tick()
+    finishAll()
+    expect(published, 'what was answered before stays').toEqual([])
+    expect(recorded).toEqual(IDS.map((id) => `gather ${id}`))
+    clock.advance(999)
+    documents.tick()
+    expect(orders).toHaveLength(0)
+    clock.advance(1)
+    documents.tick()
+    expect(orders).toHaveLength(IDS.length)
+    clock.advance(SETTLED_MS)
+    finishAll()
+    expect(
+      published.map(({ key }) => key),
+      'then it is said that there is none',
+    ).toEqual(IDS.map((id) => `${id}/*`))
+  })
+
+  test('are due at once where the clock was put back', () => {
+    const documents = documentsOf(warm())
+    documents.tick()
+    finishAll()
+    clock.putBack(3_600_000)
+    documents.tick()
+    expect(orders).toHaveLength(IDS.length)
+  })
+
+  test('that come back after the end are dropped', () => {
+    const documents = documentsOf(warm())
+    documents.tick()
+    documents.stop()
+    finishAll()
+    expect(published).toEqual([])
+  })
+
+  function finishAll(): void {
+    for (const { job, done } of orders.splice(0)) done(renderMarket(job))
+  }
+})
+
+function cold(): Processor {
+  return new Processor(analyses, '0.0.0')
+}
+
+function warm(): Processor {
+  const processor = cold()
+  processor.process([universe(COINS)])
+  for (const [phase, coin] of COINS.entries()) {
+    for (const batch of pastOf(coin, phase)) processor.process(batch)
+    for (const batch of warmTape(coin))
+      processor.process(batch.filter(({ kind }) => kind !== 'universe'))
+  }
+  // What changed is taken in share by share.
+  for (let turn = 0; turn < 20; turn += 1) for (const _ of processor.publish(NOW_MS));
+  return processor
+}
