@@ -1,0 +1,66 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { MarketJob } from '../src/compute/analysis.ts'
+import type { MarketRenderer } from '../src/roles/market-renderer.ts'
+import { threadRenderer } from '../src/roles/market-renderer.ts'
+
+/** Does what the job says; the analyses themselves are tested where they are. */
+const WORKER = `
+export function renderMarket({ gathered }) {
+  if (gathered === 'die') process.exit(1)
+  if (gathered === 'throw') throw new Error('no such market')
+  return { said: gathered }
+}
+`
+
+describe('a rendering worker', () => {
+  let folder: string
+  let renderer: MarketRenderer
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'perpscope-worker-'))
+    const file = join(folder, 'worker.mjs')
+    writeFileSync(file, WORKER)
+    renderer = threadRenderer(() => {}, file)
+  })
+
+  afterEach(() => {
+    renderer.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  /** What came of a job; a failure as its message. */
+  const outcomeOf = (gathered: string) =>
+    new Promise<unknown>((resolve) => {
+      renderer.render({ gathered } as unknown as MarketJob, resolve, (cause) =>
+        resolve(`failed: ${cause instanceof Error ? cause.message : String(cause)}`),
+      )
+    })
+
+  test('gives back what it made', async () => {
+    expect(await outcomeOf('a document')).toEqual({ said: 'a document' })
+  })
+
+  test('that throws fails its job and does the next', async () => {
+    expect(await outcomeOf('throw')).toBe('failed: no such market')
+    expect(await outcomeOf('next')).toEqual({ said: 'next' })
+  })
+
+  test('that dies fails its job, and another does the next', async () => {
+    expect(await outcomeOf('die')).toMatch(/^failed: /)
+    expect(await outcomeOf('next')).toEqual({ said: 'next' })
+  })
+
+  test('that cannot even start is heard of, and ends nobody else', async () => {
+    const file = join(folder, 'broken.mjs')
+    writeFileSync(file, "import './is-not-there.mjs'")
+    const cause = await new Promise<unknown>((resolve) => {
+      const broken = threadRenderer(resolve, file)
+      onTestFinished(() => broken.close())
+      broken.render({} as MarketJob, resolve, () => {})
+    })
+    expect(String(cause)).toContain('is-not-there')
+  })
+})
