@@ -20,4 +20,3 @@ export function coinTrackers() {
   } satisfies Record<string, CoinTracker>
 }
 
-export type CoinTrackers = ReturnType<typeof coinTrackers>
