@@ -6,6 +6,7 @@ import type { Batch, FeedStatusEvent } from '../domain/event.ts'
 import type { ClosedBar, HistoryBatch } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
 import { LISTINGS_MAX } from '../domain/listing.ts'
+import { isOutside } from '../domain/outside.ts'
 import type { CoinAnalysis, MarketAnalysis, MarketJob, Rendering } from './analysis.ts'
 import { PulsePool } from './indicators/pulse-series.ts'
 import type { HistoryNeed } from './market/candle-ladder.ts'
@@ -62,7 +63,8 @@ export class Processor {
 
   process(batch: Batch): void {
     const [first] = batch
-    if (first !== undefined) this.#sampler.observe(first, this.#market)
+    // The world outside has clocks of its own.
+    if (first !== undefined && !isOutside(first)) this.#sampler.observe(first, this.#market)
     for (const event of batch) {
       const coin = this.#market.apply(event)
       if (event.kind === 'universe') this.#admit()
@@ -87,7 +89,7 @@ export class Processor {
 
   /** Renders what changed among this call's share of the coins. */
   *publish(nowMs: number): Generator<Document> {
-    this.#market.advance()
+    this.#market.advance(nowMs)
     this.#phase = (this.#phase + 1) % PUBLISH_PHASES
     for (const [at, analysis] of this.#analyses.entries()) {
       const dirty = this.#dirty[at] as Set<string>
@@ -109,7 +111,7 @@ export class Processor {
   gather(id: string, nowMs: number): MarketJob {
     const analysis = this.#marketAnalyses.find(({ contract }) => contract.id === id)
     assert(analysis !== undefined, `${id} is an analysis of the whole market`)
-    this.#market.advance()
+    this.#market.advance(nowMs)
     return {
       analysis: id,
       gathered: analysis.gather(this.#market, nowMs),

@@ -1,6 +1,7 @@
 import type { Bar } from './bar.ts'
 import type { FundingRow, MarketSample } from './history.ts'
 import type { Listing } from './listing.ts'
+import type { OutsideEvent } from './outside.ts'
 import type { Timeframe } from './timeframe.ts'
 
 /**
@@ -198,7 +199,7 @@ export type AccountPositionEvent = Stamped & {
   readonly liquidationPrice: number | null
 }
 
-export type MarketEvent =
+type VenueEvent =
   | UniverseEvent
   | HistoryEvent
   | CandleEvent
@@ -216,8 +217,10 @@ export type MarketEvent =
   | VenueFundingsEvent
   | AccountPositionEvent
 
-/** News about one coin. */
-export type CoinEvent = Exclude<MarketEvent, { kind: 'universe' | 'feed-status' }>
+export type MarketEvent = VenueEvent | OutsideEvent
+
+/** News of the venue about one coin. */
+export type CoinEvent = Exclude<VenueEvent, { kind: 'universe' | 'feed-status' }>
 
 /** All events of one frame. Streams carry batches, never single ticks. */
 export type Batch = readonly MarketEvent[]

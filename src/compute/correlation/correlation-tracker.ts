@@ -59,6 +59,7 @@ export type CorrelationState = {
  * nothing is saved.
  */
 export class CorrelationTracker implements MarketTracker {
+  readonly hears = ['universe'] as const
   readonly #table = new LiveReturnTable(COINS_MAX, RING_HOURS)
   readonly #rolling = new RollingCorrelation(this.#table, WINDOW_HOURS, COMMON_RETURNS_MIN)
   readonly #members: Member[] = []

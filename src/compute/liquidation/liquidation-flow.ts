@@ -35,6 +35,15 @@ const HEADER_FIELDS = 13
  * interest of which no opening was seen.
  */
 export class LiquidationFlow implements CoinTracker {
+  readonly hears = [
+    'trade',
+    'context',
+    'mark',
+    'trade-gap',
+    'history',
+    'sample-history',
+    'account-position',
+  ] as const
   readonly flow = new ZoneMap()
   readonly profile = new ZoneMap()
   readonly observed = new ObservedPositions()

@@ -43,6 +43,7 @@ export class CoinMarket {
   readonly ladder: CandleLadder
   readonly trackers = coinTrackers()
   readonly #trackers: readonly CoinTracker[] = Object.values(this.trackers)
+  readonly #listeners = listenersOf(this.#trackers)
   listing: Listing
   #context: ContextEvent | null = null
   #book: BookEvent | null = null
@@ -104,7 +105,8 @@ export class CoinMarket {
 
   apply(event: CoinEvent): void {
     this.#take(event)
-    for (const tracker of this.#trackers) tracker.apply(event, this)
+    const listeners = this.#listeners[event.kind]
+    if (listeners !== undefined) for (const tracker of listeners) tracker.apply(event, this)
   }
 
   /** A whole minute's figures of this coin. */
@@ -269,4 +271,13 @@ function oursOf(venueMs: number, offsetMs: number): number {
 /** The later of the two, the first of which may be NaN. */
 function later(one: number, other: number): number {
   return Number.isNaN(one) ? other : Math.max(one, other)
+}
+
+type Listeners = Readonly<Partial<Record<CoinEvent['kind'], readonly CoinTracker[]>>>
+
+function listenersOf(trackers: readonly CoinTracker[]): Listeners {
+  const kinds = new Set(trackers.flatMap(({ hears }) => hears))
+  return Object.fromEntries(
+    Array.from(kinds, (kind) => [kind, trackers.filter(({ hears }) => hears.includes(kind))]),
+  )
 }

@@ -9,6 +9,8 @@ import type { CoinMarket } from './coin-market.ts'
  * tells it everything in order. It is bounded, knows no clock, and same events give the same state.
  */
 export interface CoinTracker {
+  /** The kinds that it is told of: most events are trades and quotes, and few trackers care. */
+  readonly hears: readonly CoinEvent['kind'][]
   /** After the coin itself took the event in. */
   apply(event: CoinEvent, coin: CoinMarket): void
   /** A bar of the candles ended. One that was taken back comes again when it has ended. */

@@ -19,4 +19,3 @@ export function coinTrackers() {
     liquidations: new LiquidationFlow(),
   } satisfies Record<string, CoinTracker>
 }
-

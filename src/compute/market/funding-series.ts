@@ -40,6 +40,7 @@ export type FundingWindows = {
  * stands for it until the venue's own record comes, which no estimate replaces.
  */
 export class FundingSeries implements CoinTracker {
+  readonly hears = ['funding-history', 'venue-fundings'] as const
   readonly #hours = new StepRing(FUNDING_STEP_MS, HOURS_KEPT, 3)
   #windows: FundingWindows | null = null
   #venueFundings: VenueFundingsEvent | null = null

@@ -25,6 +25,7 @@ const NOTHING_SAVED = new Float64Array()
  * nothing is saved.
  */
 export class HourlyCloses implements CoinTracker {
+  readonly hears = ['hourly-history'] as const
   readonly #closes = new StepRing(HOUR_MS, HOURS_KEPT, 1)
   #newestHour = Number.NaN
   /** The venue was asked: what lacks up to this hour, it does not have. */

@@ -48,6 +48,7 @@ export type InterestWindow = {
 
 /** Open interest and mark of one coin: every minute of a day, every whole hour of a month. */
 export class InterestSeries implements CoinTracker {
+  readonly hears = ['sample-history'] as const
   readonly #minutes = new StepRing(MINUTE_MS, MINUTES_KEPT, 2)
   readonly #hours = new StepRing(HOUR_MS, HOURS_KEPT, 2)
   #window: InterestWindow | null = null

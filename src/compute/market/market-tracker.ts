@@ -3,6 +3,7 @@ import type { MarketState } from './market-state.ts'
 
 /** What is built up of all coins together. The rules of a coin's tracker hold. */
 export interface MarketTracker {
+  readonly hears: readonly MarketEvent['kind'][]
   /** After the market took the event in. */
   apply(event: MarketEvent, market: MarketState): void
   /**

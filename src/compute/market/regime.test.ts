@@ -80,7 +80,7 @@ describe('regime of the market', () => {
     for (const timeMs of [lateMs - 1, lateMs + STEP_MS + 1]) {
       market.apply({ ...universe([...COINS, 'NEW']), ...stamp(timeMs) })
       market.apply(context('NEW', stamp(timeMs)))
-      market.advance()
+      market.advance(timeMs)
     }
     expect(market.trackers.regime.current(lateMs)).toMatchObject({
       label: 'UNKNOWN',
@@ -142,7 +142,7 @@ function marketOf(
     market.apply(history(coin, '4h', bars('4h', 250)))
     market.apply(history(coin, '15m', bars('15m', 1_008)))
   }
-  market.advance()
+  market.advance(0)
   return market
 }
 
@@ -151,7 +151,7 @@ function pass(market: MarketState, fromMs: number, toMs: number): void {
   for (const timeMs of [fromMs, toMs]) {
     for (const { listing } of market.coins())
       market.apply(context(listing.coin, { timeExchangeMs: timeMs, timeReceivedMs: timeMs }))
-    market.advance()
+    market.advance(timeMs)
   }
 }
 

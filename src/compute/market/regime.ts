@@ -1,4 +1,3 @@
-import type { MarketEvent } from '../../domain/event.ts'
 import { pulseIndicators } from '../indicators/pulse-indicators.ts'
 import { pulseValue } from '../indicators/pulse-layout.ts'
 import type { CoinMarket } from './coin-market.ts'
@@ -20,10 +19,9 @@ const EMA_50_BARS = 50
 
 /** Evaluates the regime of the market every five minutes of the venue's time, by `regime-rule.ts`. */
 export class RegimeTracker implements MarketTracker {
+  readonly hears = []
   readonly #grid = new EventGrid(REGIME_STEP_MS)
   #regime: Regime | null = null
-  /** The latest instant that was heard of anything, by our clock. */
-  #heardMs = Number.NaN
 
   /** The regime as of the last evaluation, UNKNOWN when that is too long ago; null before any. */
   current(nowMs: number): Regime | null {
@@ -34,17 +32,14 @@ export class RegimeTracker implements MarketTracker {
     return { ...regime, label: 'UNKNOWN', previous: regime.label, sinceMs: endMs, drivers: null }
   }
 
-  apply({ kind, timeReceivedMs }: MarketEvent): void {
-    // After a subscription the venue repeats trades of long ago.
-    if (kind !== 'trade') this.#heardMs = timeReceivedMs
-  }
+  apply(): void {}
 
   advance(market: MarketState, venueMs: number): void {
     const instantMs = this.#grid.passed(venueMs)
     if (Number.isNaN(instantMs)) return
     this.#regime = nextRegime(
       this.#regime,
-      regimeInputs(market, { venueMs: instantMs, heardMs: this.#heardMs }),
+      regimeInputs(market, { venueMs: instantMs, heardMs: market.heardMs }),
       instantMs,
     )
   }

@@ -23,6 +23,7 @@ export type SpreadComparison = {
 
 /** The quoted spread of every minute of the last day. */
 export class SpreadHistory implements CoinTracker {
+  readonly hears = ['sample-history'] as const
   readonly #minutes = new StepRing(SAMPLE_STEP_MS, MINUTES_MAX, 1)
   /** The comparison's part that changes once a minute: kept, because sorting a day is not free. */
   #day: Day | null = null

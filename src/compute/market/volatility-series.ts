@@ -35,6 +35,7 @@ type Quarter = Omit<Bar, 'open'>
  * older than a restart comes back with that history. Bounded: hours and quarters have fixed rings.
  */
 export class VolatilitySeries implements CoinTracker {
+  readonly hears = ['hourly-history', 'history', 'candle', 'context'] as const
   readonly #hours = new StepRing(HOUR_MS, HOURS_KEPT, 3)
   #quarters = new StepRing(QUARTER_MS, QUARTERS_KEPT, 4)
   #newestQuarter = -1

@@ -5,6 +5,7 @@ import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
 import type { MarketEvent } from '../../../domain/event.ts'
 import { singleMarginTier } from '../../../domain/listing.ts'
+import { isOutside } from '../../../domain/outside.ts'
 import { cascadeLevel, cascadeLevelOf, cascadeWeights } from '../../liquidation/cascade.ts'
 import { coinOf } from '../../liquidation/testing/coin.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
@@ -146,7 +147,8 @@ describe('liquidations', () => {
     const coin = coinOf(40)
     for (const batch of warmTape('X'))
       for (const event of batch) {
-        if (event.kind !== 'universe' && event.kind !== 'feed-status') coin.apply(event)
+        if (event.kind !== 'universe' && event.kind !== 'feed-status' && !isOutside(event))
+          coin.apply(event)
       }
     const document = liquidations.render(
       coin,

@@ -58,6 +58,6 @@ function marketOf(count = 12): MarketState {
   const market = new MarketState(new PulsePool(3 * count))
   const names = Array.from({ length: count }, (_, at) => `C${at}`)
   for (const batch of randomMarket(names, 5)) for (const event of batch) market.apply(event)
-  market.advance()
+  market.advance(0)
   return market
 }

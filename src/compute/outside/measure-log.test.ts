@@ -1,0 +1,65 @@
+import { describe, expect, test } from 'vitest'
+import { MeasureLog } from './measure-log.ts'
+
+const MINUTE_MS = 60_000
+const at = (minute: number) => minute * MINUTE_MS
+
+describe('measure log', () => {
+  test('keeps the last value of a minute', () => {
+    const log = new MeasureLog()
+    log.record('gap', at(10), 1)
+    log.record('gap', at(10) + 59_999, 2)
+    log.record('gap', at(11), 3)
+    expect([...log.values('gap', at(10), at(11))]).toEqual([2, 3])
+  })
+
+  test('gives a minute away once, when it has ended', () => {
+    const log = new MeasureLog()
+    log.record('gap', at(10), 1)
+    expect(log.take().minutes, 'the minute is still open').toEqual([])
+    log.record('gap', at(12), 2)
+    expect(log.take().minutes).toEqual([{ series: 'gap', timeMs: at(10), value: 1 }])
+    expect(log.take().minutes, 'taken before').toEqual([])
+  })
+
+  test('a minute without a value stays a hole', () => {
+    const log = new MeasureLog()
+    log.record('gap', at(10), 1)
+    log.record('gap', at(13), 2)
+    expect([...log.values('gap', at(9), at(14))]).toEqual([1, 2])
+    expect(log.near('gap', at(12), 0)).toBeNaN()
+  })
+
+  test('what is not a number is no value', () => {
+    const log = new MeasureLog()
+    log.record('gap', at(10), Number.NaN)
+    log.record('gap', at(11), Number.POSITIVE_INFINITY)
+    expect(log.values('gap', 0, at(12))).toHaveLength(0)
+  })
+
+  test('what history remembers does not replace what was measured', () => {
+    const log = new MeasureLog()
+    log.record('gap', at(10), 1)
+    const rows = [
+      { timeMs: at(9), value: 8 },
+      { timeMs: at(10), value: 9 },
+    ]
+    log.remember({
+      kind: 'measure-history',
+      series: 'gap',
+      rows,
+      timeExchangeMs: 0,
+      timeReceivedMs: 0,
+    })
+    expect([...log.values('gap', at(9), at(10))]).toEqual([8, 1])
+    expect(log.take().minutes, 'history has it already').toEqual([])
+  })
+
+  test('tells how many minutes nobody took in time', () => {
+    const log = new MeasureLog()
+    for (let minute = 0; minute < 9_000; minute += 1) log.record('gap', at(minute), minute)
+    const { minutes, dropped } = log.take()
+    expect(minutes.length + dropped, 'all that ended').toBe(8_999)
+    expect(dropped).toBeGreaterThan(0)
+  })
+})
