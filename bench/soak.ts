@@ -23,7 +23,7 @@ import { modelCoins } from '../src/simulator/market/seeded-market.ts'
 import type { Fault } from '../src/simulator/venue/fault.ts'
 import { venueCadences, venueLimits } from '../src/simulator/venue/limits.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
-import { postJson } from '../src/streams/http-post.ts'
+import { postJson } from '../src/streams/http-exchange.ts'
 import { connectWebSocket } from '../src/streams/web-socket.ts'
 
 /**

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { InvalidArgumentError, Option } from 'commander'
+import type { SourceId } from './domain/outside.ts'
+import { sourceIds } from './domain/outside.ts'
 import { DEX_NAME } from './streams/venues/hyperliquid/dexes.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from './streams/venues/hyperliquid/weight-budget.ts'
 
@@ -44,6 +46,9 @@ export type ServeOptions = {
   readonly facilitatorKey?: `0x${string}`
   readonly weightPerMinute: number
   readonly dexes: readonly string[] | 'all'
+  readonly outside: 'on' | 'off'
+  readonly sourceUrl: SourceUrls
+  readonly pythKey?: string
   readonly accessLog: 'on' | 'off'
   readonly logLevel: string
   readonly record?: string
@@ -118,6 +123,25 @@ export const serveOptions: readonly Option[] = [
   )
     .default([], 'none')
     .argParser(dexNames),
+  option(
+    '--outside <on|off>',
+    'PERPSCOPE_OUTSIDE',
+    'listen to oracle networks, exchanges and chains beside the venue',
+  )
+    .choices(['on', 'off'])
+    .default('on'),
+  option(
+    '--source-url <source=urls...>',
+    'PERPSCOPE_SOURCE_URL',
+    'where a source is reached instead, several URLs with | between them, in order of preference; an empty one turns it off',
+  )
+    .default({}, 'the public ones')
+    .argParser(sourceUrl),
+  option(
+    '--pyth-key <key>',
+    'PERPSCOPE_PYTH_KEY',
+    'key for the stream of Pyth Hermes; prefer the variable (default: none, its public accounts on chains are read instead)',
+  ).argParser(headerValue),
   option('--access-log <on|off>', 'PERPSCOPE_ACCESS_LOG', 'one line per request')
     .choices(['on', 'off'])
     .default('on'),
@@ -140,7 +164,14 @@ export const serveOptions: readonly Option[] = [
 
 export type RecordOptions = Pick<
   ServeOptions,
-  'source' | 'dataDir' | 'weightPerMinute' | 'dexes' | 'logLevel'
+  | 'source'
+  | 'dataDir'
+  | 'weightPerMinute'
+  | 'dexes'
+  | 'outside'
+  | 'sourceUrl'
+  | 'pythKey'
+  | 'logLevel'
 > & {
   readonly out: string
   readonly maxBytes: number
@@ -151,7 +182,15 @@ export const recordOptions: readonly Option[] = [
   option('--max-bytes <bytes>', 'PERPSCOPE_RECORD_MAX_BYTES', 'size of the file at which to stop')
     .default(RECORDING_BYTES_MAX)
     .argParser(positive),
-  ...asWithServe('--source', '--data-dir', '--weight-per-minute', '--dexes'),
+  ...asWithServe(
+    '--source',
+    '--data-dir',
+    '--weight-per-minute',
+    '--dexes',
+    '--outside',
+    '--source-url',
+    '--pyth-key',
+  ),
   option('--log-level <level>', 'PERPSCOPE_LOG_LEVEL', 'what is written to standard error')
     .choices(['debug', 'info', 'warn', 'error', 'silent'])
     .default('warn'),
@@ -209,6 +248,7 @@ export type SimulateOptions = {
   readonly candles?: string
   readonly recording?: string
   readonly faults?: string
+  readonly world?: string
   readonly weightPerMinute: number
 }
 
@@ -236,6 +276,11 @@ export const simulateOptions: readonly Option[] = [
     'replay recorded books and trades (hl-l2-trades-2025-09 layout)',
   ),
   option('--faults <file>', 'PERPSCOPE_FAULTS', 'what goes wrong when (see docs/faults.md)'),
+  option(
+    '--world <file>',
+    'PERPSCOPE_WORLD',
+    'what happens when beyond the venue: depegs, gaps, dead sources (see docs/simulated-world.md)',
+  ),
   option(
     '--weight-per-minute <weight>',
     'PERPSCOPE_SIMULATOR_WEIGHT_PER_MINUTE',
@@ -311,6 +356,20 @@ function positive(text: string): number {
   const value = Number(text)
   if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('not a positive number')
   return value
+}
+
+/** URLs by source; an empty list turns a source off. */
+export type SourceUrls = Readonly<Partial<Record<SourceId, readonly string[]>>>
+
+function sourceUrl(text: string, before: SourceUrls): SourceUrls {
+  const [, id = '', list = ''] = /^([^=]+)=(.*)$/.exec(text) ?? []
+  if (!(sourceIds as readonly string[]).includes(id))
+    throw new InvalidArgumentError(`not source=urls with one of ${sourceIds.join(', ')}`)
+  const urls = list.split('|').filter((item) => item !== '')
+  for (const item of urls)
+    if (!URL.canParse(item) || !/^(https?|wss?):/.test(item))
+      throw new InvalidArgumentError(`not an http or websocket URL: ${item}`)
+  return { ...before, [id]: urls }
 }
 
 function dexNames(text: string): readonly string[] | 'all' {

@@ -10,7 +10,10 @@ const layers: Readonly<
 > = {
   domain: { folders: [], packages: ['typebox'] },
   compute: { folders: ['domain'], packages: ['typebox', 'node:assert'] },
-  streams: { folders: ['domain'], packages: ['rxjs', 'ws', 'undici', 'node:assert', 'node:zlib'] },
+  streams: {
+    folders: ['domain'],
+    packages: ['rxjs', 'ws', 'undici', 'viem', '@solana/kit', 'node:assert', 'node:zlib'],
+  },
   store: {
     folders: ['domain'],
     packages: ['better-sqlite3', 'node:fs', 'node:path', 'node:zlib'],
@@ -52,6 +55,7 @@ const layers: Readonly<
     packages: [
       'ws',
       'viem',
+      '@solana/kit',
       'node:assert',
       'node:child_process',
       'node:fs',

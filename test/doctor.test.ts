@@ -305,6 +305,8 @@ describe('perpscope doctor', () => {
       network: 'base',
       weightPerMinute: 1_000,
       dexes: [],
+      outside: 'off',
+      sourceUrl: {},
       accessLog: 'off',
       logLevel: 'silent',
       recordMaxBytes: 1,

@@ -21,6 +21,8 @@ export type Rendering = {
 export type CoinAnalysis = {
   readonly contract: AnalysisContract & { readonly scope: 'coin' }
   readonly inputs: readonly MarketEvent['kind'][]
+  /** Not rendered more often than this: a whole number of seconds, one where absent. */
+  readonly periodMs?: number
   render(coin: CoinMarket, rendering: Rendering, market: MarketState): Document
 }
 

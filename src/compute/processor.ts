@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
-import { documentKey, WHOLE_MARKET } from '../domain/document.ts'
+import { documentKey, hasAnswer, WHOLE_MARKET } from '../domain/document.ts'
 import type { Batch, FeedStatusEvent } from '../domain/event.ts'
 import type { ClosedBar, HistoryBatch } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
@@ -38,14 +38,19 @@ export class Processor {
   /** Coins to render again, per analysis. */
   readonly #dirty: readonly Set<string>[]
   readonly #phaseOf = new Map<string, number>()
+  /** The round before which a coin is not rendered again, per analysis: for those that need not be every second. */
+  readonly #notBefore: readonly Map<string, number>[]
   #version = 0
   #phase = 0
+  /** How often all phases were gone through. */
+  #round = 0
 
   constructor({ coin, market }: Analyses, engineVersion: string) {
     this.#analyses = coin
     this.#marketAnalyses = market
     this.#engineVersion = engineVersion
     this.#dirty = coin.map(() => new Set())
+    this.#notBefore = coin.map(() => new Map())
   }
 
   get listings(): readonly Listing[] {
@@ -91,18 +96,20 @@ export class Processor {
   *publish(nowMs: number): Generator<Document> {
     this.#market.advance(nowMs)
     this.#phase = (this.#phase + 1) % PUBLISH_PHASES
+    if (this.#phase === 0) this.#round += 1
     for (const [at, analysis] of this.#analyses.entries()) {
       const dirty = this.#dirty[at] as Set<string>
       for (const name of dirty) {
         if (this.#phaseOf.get(name) !== this.#phase) continue
+        if (this.#round < (this.#notBefore[at]?.get(name) ?? 0)) continue
         dirty.delete(name)
         const coin = this.#market.coin(name)
-        if (coin !== undefined)
-          yield analysis.render(
-            coin,
-            this.#rendering(documentKey(analysis.contract.id, name), nowMs),
-            this.#market,
-          )
+        if (coin === undefined) continue
+        const key = documentKey(analysis.contract.id, name)
+        const document = analysis.render(coin, this.#rendering(key, nowMs), this.#market)
+        // What lacks an answer is looked at every second: what it waits for may be there any moment.
+        if (hasAnswer(document)) this.#notBefore[at]?.set(name, this.#round + roundsOf(analysis))
+        yield document
       }
     }
   }
@@ -200,6 +207,10 @@ export class Processor {
       if (analysis.inputs.includes(kind)) this.#dirty[at]?.add(coin)
     }
   }
+}
+
+function roundsOf({ periodMs = PUBLISH_PERIOD_MS }: CoinAnalysis): number {
+  return Math.round(periodMs / PUBLISH_PERIOD_MS)
 }
 
 const VERSIONS_PER_MS = 1_000

@@ -99,3 +99,9 @@ export const WHOLE_MARKET = '*'
 export function documentKey(analysis: string, subject: string): DocumentKey {
   return `${analysis}/${subject}`
 }
+
+/** Whether any of its views can be sold. */
+export function hasAnswer({ views }: Document): boolean {
+  for (const key in views) if (views[key]?.kind === 'answer') return true
+  return false
+}

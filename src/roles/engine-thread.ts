@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { ClockAnchor } from '../domain/steady-clock.ts'
 import type { EngineMessage } from '../link/message.ts'
 import { syncInBackground } from '../store/wal-copy.ts'
+import { outsideFeed } from '../streams/outside/outside-feed.ts'
 import type { EngineOptions } from './engine.ts'
 import { startEngine } from './engine.ts'
 import { engineLogger } from './logger.ts'
@@ -25,11 +26,14 @@ const { clockAnchor, ...options } = workerData as EngineThreadOptions
 const clock = steadySystemClock(clockAnchor)
 const log = engineLogger(options.logLevel)
 const recorded = options.recording && (await openIfUsable(options.recording, log))
+const runtime = systemRuntime(clock)
+const { outside = {} } = options
 const engine = startEngine(
   options,
   {
     clock,
-    runtime: systemRuntime(clock),
+    runtime,
+    outside: (context) => outsideFeed(outside, context, runtime),
     fileSync: syncInBackground,
     renderer: threadRenderer((cause) => log.error({ err: cause }, 'a rendering worker died')),
     recorder: recorded?.recorder,

@@ -1,13 +1,15 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import type { Observable } from 'rxjs'
 import { analyses } from '../compute/analyses/registry.ts'
 import { undated } from '../compute/market/coin-market.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../compute/processor.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Clock } from '../domain/clock.ts'
 import { WHOLE_MARKET } from '../domain/document.ts'
-import type { MarketEvent } from '../domain/event.ts'
+import type { Batch, MarketEvent } from '../domain/event.ts'
 import type { StoreHealth } from '../domain/history.ts'
+import { assetOf } from '../domain/outside.ts'
 import type { EngineMessage, FeedHealth } from '../link/message.ts'
 import type { CheckpointRow } from '../store/checkpoint-db.ts'
 import { CheckpointDb, ROWS_PER_SLICE } from '../store/checkpoint-db.ts'
@@ -15,11 +17,13 @@ import { memoryOf } from '../store/history-memory.ts'
 import type { HistoryNotice } from '../store/history-store.ts'
 import { HistoryStore } from '../store/history-store.ts'
 import type { FileSync } from '../store/wal-copy.ts'
+import type { SourceContext } from '../streams/outside/source.ts'
 import type { Runtime } from '../streams/runtime.ts'
 import { hyperliquidFeed } from '../streams/venues/hyperliquid/feed.ts'
 import { MarketDocuments } from './market-documents.ts'
 import type { MarketRenderer } from './market-renderer.ts'
 import { NoticeBook } from './notice-book.ts'
+import type { OutsideAddresses } from './outside-source.ts'
 import type { RecordingOptions } from './recorder.ts'
 import type { Recorder } from './recording.ts'
 
@@ -28,6 +32,8 @@ export type EngineOptions = {
   readonly weightPerMinute: number
   /** Dexes beside the venue's own that are followed, or all. */
   readonly dexes: readonly string[] | 'all'
+  /** Where sources beyond the venue are reached. */
+  readonly outside?: OutsideAddresses
   readonly dataDir: string
   readonly version: string
   readonly logLevel: string
@@ -55,6 +61,8 @@ const SOCKETS = 4
 export type EngineWorld = {
   readonly clock: Clock
   readonly runtime: Runtime
+  /** Sources beyond the venue; without them, answers that need them are not sold. */
+  readonly outside?: (context: SourceContext) => Observable<Batch>
   /** How to wait for the disk; without it, the engine waits. */
   readonly fileSync?: FileSync
   /** Closed with the engine. */
@@ -66,7 +74,7 @@ export type EngineWorld = {
 /** Wires venue → processor → gateway. What it learns survives it in the checkpoint. */
 export function startEngine(
   options: EngineOptions,
-  { clock, runtime, fileSync, renderer, recorder }: EngineWorld,
+  { clock, runtime, outside, fileSync, renderer, recorder }: EngineWorld,
   send: (message: EngineMessage) => void,
   log: Logger,
 ): RunningEngine {
@@ -124,6 +132,14 @@ export function startEngine(
     }
   })
 
+  const outsideFeed = outside?.({
+    assets: () => assetsOf(processor),
+    onNotice: (notice) => notices.take({ ...notice, feed: 'outside' }, clock.nowMs()),
+  }).subscribe((batch) => {
+    recorder?.heardOutside(batch, clock.nowMs())
+    processor.process(batch)
+  })
+
   const marketDocuments = new MarketDocuments({
     processor,
     renderer,
@@ -177,6 +193,7 @@ export function startEngine(
       marketDocuments.stop()
       renderer.close()
       feed.unsubscribe()
+      outsideFeed?.unsubscribe()
       history.add(processor.takeHistory())
       history.close(clock.nowMs())
       db.close(processor.checkpoint(clock.nowMs()))
@@ -239,4 +256,10 @@ function feedHealth(processor: Processor, startedAtMs: number): readonly FeedHea
       reason: status?.reason ?? 'not connected yet',
     },
   ]
+}
+
+/** What the venue trades, by the names that the world outside has for it. */
+function assetsOf(processor: Processor): readonly string[] {
+  const assets = processor.tradable.map((coin) => assetOf(coin)?.asset)
+  return [...new Set(assets.filter((asset) => asset !== undefined))]
 }

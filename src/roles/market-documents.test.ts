@@ -45,6 +45,7 @@ describe('documents about the whole market', () => {
       recorder: {
         started: () => {},
         arrived: () => {},
+        heardOutside: () => {},
         published: () => {},
         gathered: (analysis) => recorded.push(`gather ${analysis}`),
         rendered: (analysis) => recorded.push(`rendered ${analysis}`),

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import { analyses } from '../compute/analyses/registry.ts'
 import type { Processor } from '../compute/processor.ts'
 import type { Document } from '../domain/document.ts'
+import { hasAnswer } from '../domain/document.ts'
 import type { MarketRenderer } from './market-renderer.ts'
 import type { Recorder } from './recording.ts'
 
@@ -78,8 +79,4 @@ export class MarketDocuments {
     recorder?.rendered(id, document, doneMs)
     publish(document)
   }
-}
-
-function hasAnswer({ views }: Document): boolean {
-  return Object.values(views).some(({ kind }) => kind === 'answer')
 }

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { SourceNotice } from '../streams/outside/source.ts'
 import type { FeedNotice } from '../streams/venues/hyperliquid/notice.ts'
 
 /** A kind that goes on and on is logged again after so long, with how often it came meanwhile. */
@@ -23,7 +24,7 @@ export class NoticeBook {
     return Object.fromEntries([...this.#entries].map(([name, { count }]) => [name, count]))
   }
 
-  take(notice: FeedNotice, nowMs: number): void {
+  take(notice: Notice, nowMs: number): void {
     const name = nameOf(notice)
     let entry = this.#entries.get(name)
     if (entry === undefined) {
@@ -40,8 +41,12 @@ export class NoticeBook {
   }
 }
 
+/** Of the venue, or of a source beyond it. */
+type Notice = FeedNotice | (SourceNotice & { readonly feed: 'outside' })
+
 /** Reasons that come from the venue or from a library are free text: they do not make names. */
-function nameOf(notice: FeedNotice): string {
+function nameOf(notice: Notice): string {
+  if ('source' in notice) return `${notice.source}:${notice.kind}`
   switch (notice.kind) {
     case 'value-dropped':
     case 'frame-rejected':
@@ -57,6 +62,6 @@ function nameOf(notice: FeedNotice): string {
 }
 
 /** What the feed heals or leaves out by itself, without any effect on an answer. */
-function isDetail({ kind }: FeedNotice): boolean {
+function isDetail({ kind }: Notice): boolean {
   return kind === 'value-dropped' || kind === 'frame-rejected' || kind === 'trades-bridged'
 }

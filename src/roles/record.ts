@@ -7,10 +7,12 @@ import type { OperatingError } from '../domain/errors.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import type { FrameLogProgress } from '../store/frame-log-writer.ts'
 import { syncInBackground } from '../store/wal-copy.ts'
+import { outsideFeed } from '../streams/outside/outside-feed.ts'
 import type { RunningEngine } from './engine.ts'
 import { startEngine } from './engine.ts'
 import { engineLogger } from './logger.ts'
 import { ownThreadRenderer } from './market-renderer.ts'
+import { outsideOf } from './outside-source.ts'
 import { openRecorder } from './recorder.ts'
 import type { Recorder } from './recording.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
@@ -22,7 +24,7 @@ const PROGRESS_PERIOD_MS = 1_000
 
 /** `perpscope record`: an engine without a gateway, until Ctrl-C or until the file may not grow. */
 export async function record(options: RecordOptions, write: (line: string) => void): Promise<void> {
-  const { out, maxBytes, source, logLevel, ...same } = options
+  const { out, maxBytes, source, logLevel, weightPerMinute, dexes, dataDir } = options
   let endBecause = (_cause: OperatingError) => {}
   const ended = new Promise<OperatingError>((resolve) => {
     endBecause = resolve
@@ -44,13 +46,16 @@ export async function record(options: RecordOptions, write: (line: string) => vo
   }
 
   const clock = steadySystemClock()
+  const runtime = systemRuntime(clock)
+  const addresses = outsideOf(options)
   let engine: RunningEngine
   try {
     engine = startEngine(
-      { venue: venueOf(source), version, logLevel, ...same },
+      { venue: venueOf(source), version, logLevel, weightPerMinute, dexes, dataDir },
       {
         clock,
-        runtime: systemRuntime(clock),
+        runtime,
+        outside: (context) => outsideFeed(addresses, context, runtime),
         fileSync: syncInBackground,
         renderer: ownThreadRenderer,
         recorder: counting,

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Document } from '../domain/document.ts'
+import type { Batch } from '../domain/event.ts'
 import type { Listing } from '../domain/listing.ts'
 import type { Arrival } from '../streams/venues/hyperliquid/arrival.ts'
 import type { OnArrival } from '../streams/venues/hyperliquid/intake.ts'
@@ -17,12 +18,16 @@ export type Recorded = { readonly atMs: number; readonly entry: RecordedEntry }
 type RecordedEntry =
   | RecordedStart
   | RecordedArrival
+  | RecordedOutside
   /** The engine published, and these are the checksums of its documents: {@link documentCrc}. */
   | { readonly kind: 'publish'; readonly documents: readonly number[] }
   /** The engine read the market for a document about all coins ... */
   | { readonly kind: 'gather'; readonly analysis: string }
   /** ... and that document came back and was published. */
   | { readonly kind: 'rendered'; readonly analysis: string; readonly document: number }
+
+/** What a source beyond the venue told, decoded: many protocols, and each decoder is a pure function. */
+export type RecordedOutside = { readonly kind: 'outside'; readonly events: Batch }
 
 export type RecordedArrival = Exclude<Arrival, { kind: 'remembered' }> | RecordedMemory
 
@@ -47,6 +52,7 @@ type RecordedCheckpoint = {
 export type Recorder = {
   started(facts: StartFacts, nowMs: number): void
   readonly arrived: OnArrival
+  heardOutside(events: Batch, nowMs: number): void
   published(documents: readonly Document[], nowMs: number): void
   gathered(analysis: string, nowMs: number): void
   rendered(analysis: string, document: Document, nowMs: number): void
@@ -74,6 +80,7 @@ export function recorderOf(append: (recorded: Recorded) => void): Recorder {
       const isMemory = arrival.kind === 'remembered'
       append({ atMs, entry: isMemory ? recordedMemory(arrival.memory) : arrival })
     },
+    heardOutside: (events, atMs) => append({ atMs, entry: { kind: 'outside', events } }),
     published: (documents, atMs) =>
       append({
         atMs,

@@ -109,6 +109,9 @@ export class Rerun {
         if (job !== undefined) this.#publish(run, [renderMarket(job)], [entry.document], atMs)
         break
       }
+      case 'outside':
+        run.processor.process(entry.events)
+        break
       default:
         this.#arrive(run, entry, atMs)
     }

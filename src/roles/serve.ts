@@ -31,6 +31,7 @@ import { MaintenanceFile } from '../store/maintenance-file.ts'
 import type { EngineOptions } from './engine.ts'
 import type { EngineThreadOptions } from './engine-thread.ts'
 import { processLogger } from './logger.ts'
+import { outsideOf } from './outside-source.ts'
 import { openRecorder } from './recorder.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
 import { venueOf } from './venue-source.ts'
@@ -65,6 +66,7 @@ export async function serve(options: ServeOptions): Promise<void> {
         venue: venueOf(options.source),
         weightPerMinute: options.weightPerMinute,
         dexes: options.dexes,
+        outside: outsideOf(options),
         dataDir: options.dataDir,
         version,
         logLevel: options.logLevel,

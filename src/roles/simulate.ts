@@ -5,6 +5,9 @@ import { candleReplayMarket } from '../simulator/market/candle-replay-market.ts'
 import type { Market } from '../simulator/market/market.ts'
 import { recordingMarket } from '../simulator/market/recording-market.ts'
 import { seededMarket } from '../simulator/market/seeded-market.ts'
+import { readHappenings } from '../simulator/outside/happening.ts'
+import { SimulatedSources } from '../simulator/outside/simulated-sources.ts'
+import { World } from '../simulator/outside/world.ts'
 import { Dexes } from '../simulator/venue/dexes.ts'
 import type { ScriptedFault } from '../simulator/venue/fault-script.ts'
 import { checkCoins, readFaultScript, runFaultScript } from '../simulator/venue/fault-script.ts'
@@ -22,9 +25,13 @@ export async function simulate(
   const dexes = new Dexes(market, builders, startMs)
   const faults = faultsOf(options, (coin) => dexes.instrument(coin) !== undefined)
   const clock = scaledClock(startMs, options.speed)
+  const happenings = options.world === undefined ? [] : readHappenings(options.world, startMs)
+  const world = new World({ market, seed: options.seed, happenings })
+  const outside = new SimulatedSources(world, clock)
   const venue = await startSimulatedVenue({
     market,
     builders,
+    outside,
     clock,
     port: options.port,
     limits: { restWeightPerMinute: options.weightPerMinute },
@@ -46,6 +53,7 @@ export async function simulate(
         start_ms: startMs,
         ...(venue.clockShiftMs === undefined ? {} : { clock_shift_ms: venue.clockShiftMs }),
       },
+      ...Object.fromEntries(outside.ids.map((id) => [id, `${venue.outsideUrl}${id}`])),
     })}\n`,
   )
 }

@@ -1,11 +1,11 @@
 import { asyncScheduler } from 'rxjs'
 import type { Clock } from '../domain/clock.ts'
-import { postJson } from '../streams/http-post.ts'
-import type { Runtime } from '../streams/runtime.ts'
+import { followText, getText, postJson } from '../streams/http-exchange.ts'
+import type { OutsideRuntime } from '../streams/runtime.ts'
 import { connectWebSocket } from '../streams/web-socket.ts'
 
-/** The one real runtime of a feed, by this clock. */
-export function systemRuntime(clock: Clock): Runtime {
+/** The one real runtime of all feeds, by this clock. */
+export function systemRuntime(clock: Clock): OutsideRuntime {
   return {
     scheduler: {
       now: () => clock.nowMs(),
@@ -14,5 +14,7 @@ export function systemRuntime(clock: Clock): Runtime {
     random: Math.random,
     connect: connectWebSocket,
     post: postJson,
+    get: getText,
+    follow: followText,
   }
 }

@@ -1,6 +1,6 @@
 import type { Observable, SchedulerLike } from 'rxjs'
 
-/** Every nondeterminism that a stream may touch. One is built per role, by `roles`. */
+/** Every nondeterminism that the venue's stream may touch. One is built per role, by `roles`. */
 export type Runtime = {
   /** Clock and timer at once, so that no second clock can disagree with the timers. */
   readonly scheduler: SchedulerLike
@@ -8,6 +8,12 @@ export type Runtime = {
   readonly random: () => number
   readonly connect: Connect
   readonly post: Post
+}
+
+/** The same for the sources beyond the venue. */
+export type OutsideRuntime = Runtime & {
+  readonly get: Get
+  readonly follow: Follow
 }
 
 /**
@@ -21,3 +27,14 @@ export type HttpReply = { readonly status: number; readonly body: string }
 
 /** One `POST` with a JSON body. Emits the reply whatever its status; errors when none arrives. */
 export type Post = (url: string, body: unknown) => Observable<HttpReply>
+
+export type HttpHeaders = Readonly<Record<string, string>>
+
+/** One `GET`. Emits the reply whatever its status; errors when none arrives. */
+export type Get = (url: string, headers?: HttpHeaders) => Observable<HttpReply>
+
+/**
+ * One `GET` whose body does not end: emits its pieces as they come. Errors with an OperatingError, and an
+ * {@link HttpStatusError} for any status but 200; completes when the server ends it.
+ */
+export type Follow = (url: string, headers?: HttpHeaders) => Observable<string>

@@ -26,6 +26,8 @@ import {
 } from '../testing/tape.ts'
 import { analyses, contracts } from './registry.ts'
 
+/** No analysis of a coin rests for more periods than this. */
+const PUBLISHED_WITHIN = 10
 const MINUTE_MS = 60_000
 const SEED = 7
 /** After every session below. */
@@ -367,11 +369,11 @@ function documentOf(id: string, tape: readonly Batch[], nowMs = NOW_MS): Documen
 }
 
 function publishAll(processor: Processor, id: string, nowMs = NOW_MS): Document {
-  for (let phase = 0; phase < PUBLISH_PHASES; phase += 1) {
+  for (let phase = 0; phase < PUBLISHED_WITHIN * PUBLISH_PHASES; phase += 1) {
     for (const document of processor.publish(nowMs))
       if (document.key.startsWith(`${id}/`)) return document
   }
-  throw new Error(`${id} published nothing within ${PUBLISH_PERIOD_MS} ms`)
+  throw new Error(`${id} published nothing within ${PUBLISHED_WITHIN * PUBLISH_PERIOD_MS} ms`)
 }
 
 function publishedKeys(processor: Processor): string[] {

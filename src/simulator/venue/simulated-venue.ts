@@ -7,6 +7,8 @@ import type { Clock } from '../../domain/clock.ts'
 import { OperatingError } from '../../domain/errors.ts'
 import type { BuilderDex } from '../market/builder-dexes.ts'
 import type { Market, NewListing } from '../market/market.ts'
+import type { SimulatedSources } from '../outside/simulated-sources.ts'
+import { OUTSIDE_PATH } from '../outside/simulated-sources.ts'
 import type { Fault } from './fault.ts'
 import type { HttpAnswer } from './info-endpoint.ts'
 import { plainAnswer } from './info-endpoint.ts'
@@ -19,6 +21,8 @@ export type SimulatedVenue = {
   readonly wsUrl: string
   /** Ends in `/info`. */
   readonly httpUrl: string
+  /** Ends in `/outside/`: what stands behind it is another source's name. */
+  readonly outsideUrl: string
   /** Added to recorded time to get the venue's; absent where nothing recorded is replayed. */
   readonly clockShiftMs?: number
   /** Ends every connection the hard way, as an outage does. */
@@ -41,13 +45,15 @@ export async function startSimulatedVenue(options: {
   readonly market: Market
   /** Dexes beside the main one; none where absent. */
   readonly builders?: readonly BuilderDex[]
+  /** The world beyond the venue, served on the same port; closed with it. */
+  readonly outside?: SimulatedSources
   readonly clock: Clock
   readonly host?: string
   readonly port: number
   readonly limits?: Partial<VenueLimits>
   readonly cadences?: Partial<VenueCadences>
 }): Promise<SimulatedVenue> {
-  const { market, builders = [], clock, host = LOOPBACK } = options
+  const { market, builders = [], outside, clock, host = LOOPBACK } = options
   const server = createServer()
   const port = await listen(server, host, options.port)
   const venue = new Venue({
@@ -57,12 +63,16 @@ export async function startSimulatedVenue(options: {
     limits: { ...venueLimits, ...options.limits },
     cadences: { ...venueCadences, ...options.cadences },
   })
-  const sockets = serveSockets(server, venue)
+  const sockets = serveSockets(server, venue, outside)
   server.on('request', (request, response) => {
-    serveInfo(request, response, venue)
+    const url = urlOf(request)
+    if (outside !== undefined && url.pathname.startsWith(OUTSIDE_PATH))
+      outside.serve(url, request, response)
+    else serveInfo(request, response, venue)
   })
   return {
     wsUrl: `ws://${host}:${port}/ws`,
+    outsideUrl: `http://${host}:${port}${OUTSIDE_PATH}`,
     httpUrl: `http://${host}:${port}/info`,
     ...(market.clockShiftMs === 0 ? {} : { clockShiftMs: market.clockShiftMs }),
     dropConnections: () => venue.dropConnections(),
@@ -71,6 +81,7 @@ export async function startSimulatedVenue(options: {
     inject: (fault) => venue.inject(fault),
     close: async () => {
       venue.close()
+      outside?.close()
       sockets.close()
       server.closeAllConnections()
       await new Promise<void>((resolve) => {
@@ -94,14 +105,23 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
   return address.port
 }
 
-function serveSockets(server: Server, venue: Venue): WebSocketServer {
+function serveSockets(
+  server: Server,
+  venue: Venue,
+  outside: SimulatedSources | undefined,
+): WebSocketServer {
   const sockets = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
     maxPayload: FRAME_BYTES_MAX,
   })
   server.on('upgrade', (request, socket, head) => {
-    if (pathOf(request) !== '/ws') {
+    const url = urlOf(request)
+    if (outside !== undefined && url.pathname.startsWith(OUTSIDE_PATH)) {
+      sockets.handleUpgrade(request, socket, head, (webSocket) => outside.attach(url, webSocket))
+      return
+    }
+    if (url.pathname !== '/ws') {
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n')
       return
     }
@@ -155,7 +175,7 @@ function serveInfo(request: IncomingMessage, response: ServerResponse, venue: Ve
 }
 
 function refusedBeforeBody(request: IncomingMessage): HttpAnswer | undefined {
-  if (pathOf(request) !== '/info') return plainAnswer(404, 'Not Found')
+  if (urlOf(request).pathname !== '/info') return plainAnswer(404, 'Not Found')
   if (request.method !== 'POST') return plainAnswer(405, 'Method Not Allowed')
   if (request.headers['content-type']?.startsWith('application/json') === true) return undefined
   return plainAnswer(415, 'Expected request with `Content-Type: application/json`')
@@ -171,6 +191,6 @@ function answer(response: ServerResponse, given: HttpAnswer | undefined): void {
   response.end(body)
 }
 
-function pathOf(request: IncomingMessage): string {
-  return new URL(request.url ?? '/', 'http://venue').pathname
+function urlOf(request: IncomingMessage): URL {
+  return new URL(request.url ?? '/', 'http://venue')
 }

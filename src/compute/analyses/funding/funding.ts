@@ -21,6 +21,8 @@ import { fundingTrendOf } from './funding-trend.ts'
 import type { VenueRate } from './venue-rates.ts'
 import { otherVenueRates, widestSpread } from './venue-rates.ts'
 
+/** What it says moves with hours: every second would be work for nothing. */
+const PERIOD_MS = 5_000
 const BPS = 10_000
 /** Other exchanges are asked for all coins at once, every few minutes. */
 const VENUE_FUNDINGS_CADENCE_MS = 300_000
@@ -40,6 +42,7 @@ export const funding: CoinAnalysis = {
     inputAgeMsMax: 300_000,
   },
   inputs: ['context', 'funding-history', 'venue-fundings'],
+  periodMs: PERIOD_MS,
 
   render(coin, rendering) {
     const builder = new DocumentBuilder()

@@ -16,6 +16,8 @@ import { bps, percent, price, score } from '../../render/significance.ts'
 import { longShortRatio } from './funding-ratio.ts'
 import { LiquidationsAnswer } from './liquidations-schema.ts'
 
+/** What it says moves slowly: every second would be work for nothing. */
+const PERIOD_MS = 5_000
 const MARK_AGE_MS_MAX = 60_000
 const OPEN_INTEREST_AGE_MS_MAX = 300_000
 const COVERAGE_PCT_LOW = 50
@@ -35,6 +37,7 @@ export const liquidations: CoinAnalysis = {
     inputAgeMsMax: OPEN_INTEREST_AGE_MS_MAX,
   },
   inputs: ['context', 'mark', 'history', 'account-position'],
+  periodMs: PERIOD_MS,
 
   render(coin, rendering) {
     const builder = new DocumentBuilder()

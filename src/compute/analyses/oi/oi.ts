@@ -15,6 +15,8 @@ import { orNull, percent, price, usd } from '../../render/significance.ts'
 import { interestShare } from './interest-share.ts'
 import { OpenInterestAnswer } from './oi-schema.ts'
 
+/** What it says moves with hours: every second would be work for nothing. */
+const PERIOD_MS = 5_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 /** Fewer hourly readings give no rank and no z-score. */
@@ -35,6 +37,7 @@ export const oi: CoinAnalysis = {
     inputAgeMsMax: 300_000,
   },
   inputs: ['context', 'sample-history'],
+  periodMs: PERIOD_MS,
 
   render(coin, rendering, market) {
     const builder = new DocumentBuilder()

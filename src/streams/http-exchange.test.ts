@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import type { RequestListener, Server } from 'node:http'
 import { createServer } from 'node:http'
-import { firstValueFrom } from 'rxjs'
+import { firstValueFrom, lastValueFrom, take, toArray } from 'rxjs'
 import { afterEach, expect, test } from 'vitest'
-import { postJson } from './http-post.ts'
+import { followText, getText, postJson } from './http-exchange.ts'
 
 const servers: Server[] = []
 afterEach(() => {
@@ -67,5 +67,46 @@ test('unsubscribing aborts the exchange', async () => {
   const subscription = postJson(url, {}).subscribe()
   await received
   subscription.unsubscribe()
+  await expect(closed).resolves.toBeDefined()
+})
+
+test('gets with the headers that were asked for', async () => {
+  const url = await listen((request, response) => {
+    response.end(`${request.method} ${request.headers.authorization}`)
+  })
+  expect(await firstValueFrom(getText(url, { authorization: 'Bearer k' }))).toEqual({
+    status: 200,
+    body: 'GET Bearer k',
+  })
+})
+
+test('follows a body piece by piece, characters whole, until it ends', async () => {
+  const url = await listen((_, response) => {
+    const bytes = Buffer.from('data: ß\n\n')
+    response.write(bytes.subarray(0, 7))
+    setImmediate(() => response.end(bytes.subarray(7)))
+  })
+  const pieces = await lastValueFrom(followText(url).pipe(toArray()))
+  expect(pieces.join('')).toBe('data: ß\n\n')
+})
+
+test('what refuses to be followed tells its status', async () => {
+  const url = await listen((_, response) => {
+    response.writeHead(401)
+    response.end('no key')
+  })
+  await expect(firstValueFrom(followText(url))).rejects.toMatchObject({
+    code: 'http_status',
+    status: 401,
+  })
+})
+
+test('unsubscribing ends what is followed', async () => {
+  let closed: Promise<unknown> | undefined
+  const url = await listen((request, response) => {
+    closed = once(request.socket, 'close')
+    response.write('first')
+  })
+  expect(await firstValueFrom(followText(url).pipe(take(1)))).toBe('first')
   await expect(closed).resolves.toBeDefined()
 })
