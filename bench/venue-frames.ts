@@ -10,6 +10,8 @@ export type VenueFrames = {
   readonly replies: ReadonlyMap<string, HttpReply>
   /** In order. The first ones answer subscriptions. */
   readonly frames: readonly string[]
+  /** When each of them arrived. */
+  readonly timesMs: readonly number[]
 }
 
 const SEED = 7
@@ -25,6 +27,7 @@ export function venueFrames(options: {
   const { startMs, seconds } = options
   const virtual = new VirtualVenue(seededMarket({ seed: SEED, startMs }), startMs)
   const frames: string[] = []
+  const timesMs: number[] = []
   const replies = new Map<string, HttpReply>()
   const runtime = virtual.runtime()
   const feed = hyperliquidFeed(
@@ -34,8 +37,12 @@ export function venueFrames(options: {
       weightPerMinute: 1_000,
       sockets: 1,
       historyOf: () => [],
-      onArrival: (arrival) => {
-        if (arrival.kind === 'frame') frames.push(arrival.text)
+      onArrival: (arrival, nowMs) => {
+        if (arrival.kind === 'frame')
+          for (const text of thickened(arrival.text)) {
+            frames.push(text)
+            timesMs.push(nowMs)
+          }
         if (arrival.kind === 'universe')
           replies.set(JSON.stringify({ type: arrival.request }), {
             status: 200,
@@ -48,7 +55,7 @@ export function venueFrames(options: {
   const subscription = feed.subscribe()
   virtual.runUntil(startMs + seconds * 1_000)
   subscription.unsubscribe()
-  return { startMs, replies, frames: frames.flatMap(thickened) }
+  return { startMs, replies, frames, timesMs }
 }
 
 /** The model's coins are quiet: some 30 frames of trades and candles a second where the venue has 300. */
