@@ -1,4 +1,13 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -57,6 +66,23 @@ describe('checkpoint', () => {
     db.save(checkpoint).next()
     db.close()
     expect(reload()?.coins.size, 'exactly the first slice').toBe(ROWS_PER_SLICE)
+  })
+
+  test('copies the log that killed writers have left, however often they were killed', () => {
+    let from = path
+    const logs = Array.from({ length: 8 }, (_, life) => {
+      const { db } = CheckpointDb.open(from, NOW_MS)
+      const state = new Float64Array(200_000).fill(life)
+      drain(db.save({ ...checkpoint, coins: new Map([['C0', state]]) }))
+      const bytes = statSync(`${from}-wal`).size
+      // The files as they are when the writer is killed.
+      const next = join(folder, `life-${life}.db`)
+      for (const end of ['', '-wal']) copyFileSync(`${from}${end}`, `${next}${end}`)
+      db.close()
+      from = next
+      return bytes
+    })
+    expect(Math.max(...logs)).toBeLessThan(10e6)
   })
 
   test('leaves out a row whose bytes changed on disk', () => {

@@ -31,11 +31,13 @@ export type CheckpointRow = readonly [name: string, state: Float64Array]
 export class CheckpointDb {
   readonly #db: Database.Database
   readonly #copy: WalCopy
-  #loggedPages = 0
+  #loggedPages: number
 
   private constructor(db: Database.Database, path: string, sync: FileSync) {
     this.#db = db
     this.#copy = new WalCopy(db, path, sync)
+    // Else an engine that is killed again and again would lengthen the log of the one before for ever.
+    this.#loggedPages = Math.floor(this.#copy.logBytes / PAGE_BYTES)
   }
 
   /** @throws OperatingError when a file that may be whole cannot be used: busy, full, forbidden. */

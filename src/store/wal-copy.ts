@@ -1,4 +1,4 @@
-import { closeSync, fdatasync, fdatasyncSync, openSync } from 'node:fs'
+import { closeSync, fdatasync, fdatasyncSync, openSync, statSync } from 'node:fs'
 import type Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
 
@@ -41,6 +41,11 @@ export class WalCopy {
     this.#db = db
     this.#path = path
     this.#sync = sync
+  }
+
+  /** Length of the log: with a file that was just opened, what a writer that was killed has left there. */
+  get logBytes(): number {
+    return statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0
   }
 
   /** Begun and not ended well: it has to be run to its end before anything is written. */
