@@ -1,4 +1,6 @@
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import type { Observable } from 'rxjs'
 import { NEVER, of } from 'rxjs'
 import { afterEach, expect, test } from 'vitest'
@@ -55,6 +57,16 @@ test('a frame beyond the bound ends the connection', async () => {
   const url = await listen((peer) => peer.send('x'.repeat(8 * 1024 * 1024 + 1)))
   const heard = await hear(connectWebSocket(url, NEVER))
   expect(heard).toMatchObject({ frames: [], error: { code: 'socket_failed' } })
+})
+
+test('a server that refuses the handshake is quoted with its status', async () => {
+  const server = createServer()
+  server.on('upgrade', (_, socket) => socket.end('HTTP/1.1 451 Unavailable\r\n\r\n'))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const heard = await hear(connectWebSocket(`ws://127.0.0.1:${port}`, NEVER))
+  server.close()
+  expect(heard).toMatchObject({ frames: [], error: { code: 'http_status', status: 451 } })
 })
 
 test('errors when nobody listens', async () => {

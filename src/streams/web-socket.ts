@@ -1,6 +1,7 @@
 import { Observable, Subscription } from 'rxjs'
 import { WebSocket } from 'ws'
 import { OperatingError } from '../domain/errors.ts'
+import { HttpStatusError } from './http-exchange.ts'
 import type { Connect } from './runtime.ts'
 
 /** The largest known frame, all contexts of all venues' markets, has 0.2 MB. */
@@ -38,6 +39,9 @@ export const connectWebSocket: Connect = (url, outbound) =>
     })
     socket.on('message', (data, isBinary) => {
       if (!isBinary) subscriber.next(String(data))
+    })
+    socket.on('unexpected-response', (_, { statusCode = 0 }) => {
+      subscriber.error(new HttpStatusError(statusCode, url))
     })
     socket.on('error', (cause) => fail('socket_failed', `${url}: ${cause.message}`, cause))
     socket.on('close', (code) => fail('socket_closed', `${url} closed with ${code}`))

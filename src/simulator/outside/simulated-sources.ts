@@ -2,6 +2,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { WebSocket } from 'ws'
 import type { Clock } from '../../domain/clock.ts'
 import type { SourceId } from '../../domain/outside.ts'
+import { evmUpstream } from './evm/evm-upstream.ts'
+import { pythEvmUpstream } from './evm/pyth-upstream.ts'
+import { simulatedBinance } from './exchanges/binance.ts'
+import { simulatedBybit } from './exchanges/bybit.ts'
+import { simulatedCoinbase } from './exchanges/coinbase.ts'
+import { simulatedKraken } from './exchanges/kraken.ts'
+import { simulatedOkx } from './exchanges/okx.ts'
+import { alternativeMe } from './fear-greed/alternative-me.ts'
+import { hermes } from './pyth-hermes/hermes.ts'
+import { redstoneGateway } from './redstone/redstone-gateway.ts'
+import { solanaUpstream } from './solana/solana-upstream.ts'
+import { stablecoinsLlama } from './stablecoin-supply/stablecoins-llama.ts'
 import type { Upstream, UpstreamReply } from './upstream.ts'
 import type { World } from './world.ts'
 
@@ -14,7 +26,26 @@ const REQUEST_BYTES_MAX = 1024 * 1024
 export type NewUpstream = (world: World, clock: Clock) => Upstream
 
 /** One for each source that has an address of its own. */
-export const upstreams: Partial<Readonly<Record<SourceId, NewUpstream>>> = {}
+export const upstreams: Partial<Readonly<Record<SourceId, NewUpstream>>> = {
+  'pyth-hermes': hermes,
+  'pyth-evm': pythEvmUpstream,
+  redstone: redstoneGateway,
+  coinbase: simulatedCoinbase,
+  kraken: simulatedKraken,
+  binance: simulatedBinance,
+  okx: simulatedOkx,
+  bybit: simulatedBybit,
+  ethereum: evmUpstream('ethereum'),
+  arbitrum: evmUpstream('arbitrum'),
+  base: evmUpstream('base'),
+  optimism: evmUpstream('optimism'),
+  polygon: evmUpstream('polygon'),
+  bsc: evmUpstream('bsc'),
+  avalanche: evmUpstream('avalanche'),
+  solana: solanaUpstream,
+  'fear-greed': alternativeMe,
+  'stablecoin-supply': stablecoinsLlama,
+}
 
 /**
  * Serves every source of a world at `/outside/<source>`: HTTP and websockets on the port of whoever owns
@@ -83,11 +114,13 @@ export class SimulatedSources {
         if (!this.#world.isStalled(id, this.#clock.nowMs())) webSocket.send(text)
       },
       drop,
+      ping: () => webSocket.ping(),
     })
     const forget = this.#remember(id, drop)
     webSocket.on('message', (data, isBinary) => {
       if (!isBinary) session.receive(String(data))
     })
+    webSocket.on('pong', () => session.ponged?.())
     webSocket.on('close', () => {
       forget()
       session.close()

@@ -29,10 +29,14 @@ export type UpstreamPeer = {
   send(text: string): void
   /** Ends the connection the hard way. */
   drop(): void
+  /** Sends the websocket's own ping. */
+  ping?(): void
 }
 
 export type UpstreamSession = {
   receive(text: string): void
+  /** The peer answered a ping. */
+  ponged?(): void
   /** The peer is gone: every timer of this session ends. */
   close(): void
 }

@@ -41,6 +41,7 @@ export class World {
   readonly seed: number
   readonly happenings: readonly Happening[]
   readonly #market: Market
+  readonly #oraclePrices = new Map<string, { second: number; price: number | undefined }>()
   readonly #coinOf: ReadonlyMap<string, { readonly coin: string; readonly scale: number }>
 
   constructor(options: {
@@ -69,10 +70,10 @@ export class World {
   priceUsd(asset: string, atMs: number): number | undefined {
     if (isStablecoin(asset)) return this.#stableUsd(asset, atMs)
     const made = this.#coinOf.get(asset)
-    const context = made && this.#market.context(made.coin, atMs)
-    if (made === undefined || context === undefined) return undefined
+    const oraclePrice = made && this.#oraclePrice(made.coin, atMs)
+    if (made === undefined || oraclePrice === undefined) return undefined
     const planted = this.#during('basis', atMs).filter(({ asset: of }) => of === asset)
-    const oracleUsdt = context.oraclePrice / made.scale
+    const oracleUsdt = oraclePrice / made.scale
     return oracleUsdt * this.#stableUsd('USDT', atMs) * (1 - sumBps(planted) * BPS)
   }
 
@@ -121,6 +122,16 @@ export class World {
   /** The newest instant that a source knows of: now, or when it stalled. */
   newestMs(source: SourceId, atMs: number): number {
     return this.#stalled(source, atMs)?.fromMs ?? atMs
+  }
+
+  /** As of the second: a dozen sources ask the same within it, and a context holds a whole book. */
+  #oraclePrice(coin: string, atMs: number): number | undefined {
+    const second = Math.floor(atMs / 1_000)
+    const known = this.#oraclePrices.get(coin)
+    if (known?.second === second) return known.price
+    const price = this.#market.context(coin, second * 1_000)?.oraclePrice
+    this.#oraclePrices.set(coin, { second, price })
+    return price
   }
 
   #stalled(source: SourceId, atMs: number) {

@@ -1,0 +1,69 @@
+import type { Abi } from 'viem'
+import { parseAbi } from 'viem'
+import type { World } from '../world.ts'
+import type { Contract } from './contract.ts'
+import { contract, Revert } from './contract.ts'
+import type { feedAssets } from './simulated-chains.ts'
+import { TriggeredRounds } from './triggered-rounds.ts'
+
+type FeedAsset = (typeof feedAssets)[number]
+
+const abi: Abi = parseAbi([
+  'function latestRoundData() view returns (uint80 roundId, int256 answer, uint256 startedAt, uint256 updatedAt, uint80 answeredInRound)',
+  'function decimals() view returns (uint8)',
+  'function description() view returns (string)',
+])
+const DECIMALS = 8
+const HOUR_MS = 3_600_000
+/** A proxy counts its aggregators above the rounds. */
+const PHASE = 1n << 64n
+
+const dollar = { triggerBps: 25, heartbeatMs: 24 * HOUR_MS, lookMs: 15_000, phaseMs: 5_400_000 }
+/** The shortest heartbeat of any of the chains. */
+const coin = { triggerBps: 50, heartbeatMs: HOUR_MS / 3, lookMs: 15_000, phaseMs: 300_000 }
+
+/** The feeds of one world: the same reporters write to every chain. */
+export class ChainlinkNetwork {
+  readonly #world: World
+  readonly #rounds = new Map<FeedAsset, TriggeredRounds>()
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  feed(asset: FeedAsset): Contract {
+    return contract(abi, {
+      latestRoundData: (_, blockMs) => {
+        const knownMs = this.#world.newestMs('chainlink', blockMs)
+        const round = this.#roundsOf(asset).at(knownMs)
+        if (round === undefined || this.#world.isDead('chainlink', blockMs)) throw new Revert()
+        const id = PHASE + BigInt(round.count)
+        const atSeconds = BigInt(Math.floor(round.atMs / 1_000))
+        const answer = BigInt(Math.round(round.priceUsd * 10 ** DECIMALS))
+        return [id, answer, atSeconds, atSeconds, id]
+      },
+      decimals: () => DECIMALS,
+      description: () => `${asset} / USD`,
+    })
+  }
+
+  #roundsOf(asset: FeedAsset): TriggeredRounds {
+    let rounds = this.#rounds.get(asset)
+    if (rounds === undefined) {
+      const seen = (atMs: number) => this.#world.seenUsd('chainlink', asset, atMs)
+      const isDollar = asset === 'USDC' || asset === 'USDT'
+      rounds = new TriggeredRounds({ seen, ...(isDollar ? dollar : coin) })
+      this.#rounds.set(asset, rounds)
+    }
+    return rounds
+  }
+}
+
+const networks = new WeakMap<World, ChainlinkNetwork>()
+
+/** The chains of one world share it, and its work. */
+export function chainlinkOf(world: World): ChainlinkNetwork {
+  const network = networks.get(world) ?? new ChainlinkNetwork(world)
+  networks.set(world, network)
+  return network
+}

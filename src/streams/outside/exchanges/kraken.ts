@@ -1,0 +1,95 @@
+import type { ExchangeFrame, Wire } from './exchange-frame.ts'
+import {
+  ALIVE,
+  isWire,
+  parseObject,
+  quoteOf,
+  quotesOf,
+  undecodable,
+  wordsOf,
+} from './exchange-frame.ts'
+import { renamed } from './products.ts'
+import type { ExchangeProtocol } from './protocol.ts'
+
+/** Kraken v2, channel `ticker` with every change of the best prices. Each symbol is answered by itself. */
+export const kraken: ExchangeProtocol = {
+  exchange: 'kraken',
+  naming: {
+    join: (base, quote) => `${base}/${quote}`,
+    quote: 'USD',
+    inUsdc: ['BTC', 'ETH', 'SOL', 'XRP'],
+    stable: [
+      ['USDT', 'USD'],
+      ['USDC', 'USD'],
+      ['USDC', 'USDT'],
+    ],
+    aliases: {
+      ...renamed,
+      LUNC: { name: 'LUNA' },
+      LUNA: { name: 'LUNA2' },
+      USTC: { name: 'UST' },
+    },
+  },
+  path: '',
+  opening: [],
+  ping: null,
+  batchMax: 50,
+  isBatchAtomic: false,
+  subscribe: (products, request) =>
+    JSON.stringify({
+      method: 'subscribe',
+      params: { channel: 'ticker', symbol: products, event_trigger: 'bbo', snapshot: true },
+      req_id: request,
+    }),
+  decode: decodeKraken,
+}
+
+const UNKNOWN_SYMBOL = /^Currency pair not (?:supported|in \S+ \S+ format) (\S+)/
+
+function decodeKraken(text: string): ExchangeFrame {
+  const message = parseObject(text)
+  if (message === null) return undecodable('not_json')
+  if (message['method'] !== undefined) return answerOf(message)
+  switch (message['channel']) {
+    case 'ticker': {
+      const { data } = message
+      return Array.isArray(data) ? quotesOf(data.map(rowOf)) : undecodable('bad_shape')
+    }
+    case 'heartbeat':
+    case 'status':
+      return ALIVE
+    default:
+      return undecodable('unknown_channel')
+  }
+}
+
+/** Older servers send no timestamp. */
+function rowOf(row: unknown) {
+  if (!isWire(row)) return null
+  return quoteOf({
+    product: row['symbol'],
+    bid: row['bid'],
+    ask: row['ask'],
+    bidSize: row['bid_qty'],
+    askSize: row['ask_qty'],
+    time: row['timestamp'],
+  })
+}
+
+function answerOf(message: Wire): ExchangeFrame {
+  const { method, success, result, error, symbol } = message
+  if (method === 'pong') return ALIVE
+  if (method !== 'subscribe') return undecodable('unknown_method')
+  if (success === true) {
+    const accepted = isWire(result) ? result['symbol'] : undefined
+    return typeof accepted === 'string'
+      ? { kind: 'accepted', products: [accepted] }
+      : undecodable('bad_shape')
+  }
+  const reason = wordsOf(error)
+  const [, worded = null] = UNKNOWN_SYMBOL.exec(reason) ?? []
+  const product = typeof symbol === 'string' ? symbol : worded
+  if (product === null) return { kind: 'complaint', reason }
+  if (reason.startsWith('Already subscribed')) return { kind: 'accepted', products: [product] }
+  return worded === null ? { kind: 'complaint', reason } : { kind: 'refused', product, reason }
+}

@@ -1,0 +1,62 @@
+/** The asset of each feed, by id. */
+export type Feeds = ReadonlyMap<string, string>
+
+/** The ids stand in the URL, which servers cut at some 8 kB. */
+const CHUNK_IDS_MAX = 50
+
+type Chunk = { readonly isCore: boolean; feeds: Feeds }
+
+/**
+ * Which feeds come on which stream. A feed stays where it is, so that a new coin renews one stream and not
+ * all. The core has a stream of its own: nothing that is wrong with another feed disturbs it.
+ */
+export class FeedChunks {
+  readonly #core: ReadonlySet<string>
+  readonly #chunks: Chunk[] = []
+  /** By id: the server refuses to tell it. */
+  readonly #excluded = new Set<string>()
+
+  /** @param core assets */
+  constructor(core: ReadonlySet<string>) {
+    this.#core = core
+  }
+
+  /** A chunk whose feeds have not changed is the same object as before; none is empty. */
+  get chunks(): readonly Feeds[] {
+    return this.#chunks.map(({ feeds }) => feeds).filter(({ size }) => size > 0)
+  }
+
+  /** For as long as this process lives: what a key may see rarely changes. */
+  exclude(id: string): void {
+    this.#excluded.add(id)
+    this.#keep((_, one) => one !== id)
+  }
+
+  /** @param wanted ids by asset */
+  want(wanted: ReadonlyMap<string, string>): void {
+    this.#keep((asset, id) => wanted.get(asset) === id)
+    const placed = new Set(this.#chunks.flatMap(({ feeds }) => [...feeds.keys()]))
+    for (const [asset, id] of wanted) {
+      if (placed.has(id) || this.#excluded.has(id)) continue
+      placed.add(id)
+      this.#place(asset, id)
+    }
+  }
+
+  #place(asset: string, id: string): void {
+    const isCore = this.#core.has(asset)
+    let chunk = this.#chunks.find((one) => one.isCore === isCore && one.feeds.size < CHUNK_IDS_MAX)
+    if (chunk === undefined) {
+      chunk = { isCore, feeds: new Map() }
+      this.#chunks.push(chunk)
+    }
+    chunk.feeds = new Map([...chunk.feeds, [id, asset]])
+  }
+
+  #keep(isKept: (asset: string, id: string) => boolean): void {
+    for (const chunk of this.#chunks) {
+      const kept = [...chunk.feeds].filter(([id, asset]) => isKept(asset, id))
+      if (kept.length < chunk.feeds.size) chunk.feeds = new Map(kept)
+    }
+  }
+}

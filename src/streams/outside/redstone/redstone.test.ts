@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { ScriptedWeb } from '../testing/scripted-web.ts'
+import { redstone } from './redstone.ts'
+
+const MIRRORS = ['http://a', 'http://b', 'http://c']
+const MINUTE_MS = 60_000
+
+function packages(nowMs: number): string {
+  const timestampMilliseconds = Math.floor(nowMs / 10_000) * 10_000
+  const signed = (feed: string, value: number) => ({
+    timestampMilliseconds,
+    signature: `${feed} ${value}`,
+    dataPoints: [{ dataFeedId: feed, value }],
+    dataPackageId: feed,
+  })
+  const feeds = ['BTC', 'USDC', 'USDT', 'DOGE'].map((feed) => [
+    feed,
+    [signed(feed, 100), signed(feed, 100.02), signed(feed, 99.98)],
+  ])
+  return JSON.stringify(Object.fromEntries(feeds))
+}
+
+test('the mirrors together are asked every ten seconds at most, dead or alive', () => {
+  const web = new ScriptedWeb()
+  web.chance = 0
+  web.answer = (url) =>
+    url.startsWith('http://b') && web.nowMs % (2 * MINUTE_MS) < MINUTE_MS
+      ? { status: 200, body: packages(web.nowMs) }
+      : 'fail'
+  web.play(redstone, MIRRORS)
+  web.advance(10 * MINUTE_MS)
+  expect(web.asked.length).toBeGreaterThan(40)
+  for (const [index, { atMs }] of web.asked.slice(1).entries())
+    expect(atMs - (web.asked[index]?.atMs ?? 0)).toBeGreaterThanOrEqual(10_000)
+  expect(new Set(web.statuses.map(({ state }) => state))).toEqual(new Set(['down', 'up']))
+})
+
+test('the venue has its assets told, and the two dollars whatever it trades', () => {
+  const web = new ScriptedWeb()
+  web.assets = ['BTC', 'ETH']
+  web.answer = () => ({ status: 200, body: packages(web.nowMs) })
+  web.play(redstone, MIRRORS)
+  web.advance(1_000)
+  expect(web.asked.map(({ url }) => url)).toEqual([
+    'http://a/v2/data-packages/latest/redstone-primary-prod',
+  ])
+  expect(web.of('oracle-price').map(({ asset, resolutionBps }) => [asset, resolutionBps])).toEqual([
+    ['BTC', 5],
+    ['USDC', 1],
+    ['USDT', 1],
+  ])
+})
