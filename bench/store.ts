@@ -153,6 +153,7 @@ function blocks(path: string): Keeper {
       ),
       samples: store.samples(coin, START_MS, END_MS),
       fundings: store.fundings(coin, START_MS),
+      measures: [],
       droppedRows: 0,
     }),
     close() {
@@ -240,6 +241,7 @@ function rows(path: string): Keeper {
       fundings: fundingsOf.all(idOf(coin)).map(([, timeMs, rateHourly, premium]) => {
         return { coin, timeMs, rateHourly, premium, isSettled: true } as FundingRow
       }),
+      measures: [],
       droppedRows: 0,
     }),
     close: () => db.close(),
@@ -380,6 +382,7 @@ function batchOf(coin: string, fromMs: number, untilMs: number): HistoryBatch {
     ),
     samples: sampleTimes.map((timeMs) => sampleAt(coin, timeMs)),
     fundings: times(fromMs, untilMs, HOUR_MS).map((timeMs) => fundingAt(coin, timeMs)),
+    measures: [],
     droppedRows: 0,
   }
 }
@@ -395,12 +398,13 @@ function minuteOf(timeMs: number): HistoryBatch {
     ),
     samples: coins.map((coin) => sampleAt(coin, timeMs)),
     fundings: timeMs % HOUR_MS === 0 ? coins.map((coin) => fundingAt(coin, timeMs)) : [],
+    measures: [],
     droppedRows: 0,
   }
 }
 
 function emptyBatch(): HistoryBatch {
-  return { bars: [], samples: [], fundings: [], droppedRows: 0 }
+  return { bars: [], samples: [], fundings: [], measures: [], droppedRows: 0 }
 }
 
 function times(fromMs: number, untilMs: number, stepMs: number): number[] {

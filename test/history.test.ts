@@ -2,25 +2,32 @@ import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
+import { NEVER, of } from 'rxjs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { MeasureLog } from '../src/compute/outside/measure-log.ts'
 import { Processor } from '../src/compute/processor.ts'
 import type { Bar } from '../src/domain/bar.ts'
 import type { Clock } from '../src/domain/clock.ts'
 import { memorySeries } from '../src/domain/history.ts'
+import type { MeasureHistoryEvent } from '../src/domain/outside.ts'
 import { timeframeMs, timeframes } from '../src/domain/timeframe.ts'
 import type { EngineWorld, RunningEngine } from '../src/roles/engine.ts'
 import { startEngine } from '../src/roles/engine.ts'
 import { ownThreadRenderer } from '../src/roles/market-renderer.ts'
 import { restoredMemory } from '../src/roles/recorded-memory.ts'
 import type { Recorded } from '../src/roles/recording.ts'
-import { recorderOf } from '../src/roles/recording.ts'
+import { recorderOf, restoredOutside } from '../src/roles/recording.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
 import type { Market } from '../src/simulator/market/market.ts'
 import { modelCoins } from '../src/simulator/market/seeded-market.ts'
+import { solanaUpstream } from '../src/simulator/outside/solana/solana-upstream.ts'
+import { World } from '../src/simulator/outside/world.ts'
 import { CheckpointDb } from '../src/store/checkpoint-db.ts'
 import type { HistoryNotice } from '../src/store/history-store.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
+import { batchOf, minutesOf } from '../src/store/testing/history-rows.ts'
+import { solana } from '../src/streams/outside/solana/solana.ts'
 import type { Post } from '../src/streams/runtime.ts'
 import { VirtualVenue } from './support/virtual-venue.ts'
 
@@ -161,6 +168,79 @@ describe('the history of an engine', () => {
     }
   })
 
+  test('of our own measures is told to the next engine, a week of one series at a time', () => {
+    const dataDir = copyOf(join(folder, 'engine'), join(folder, 'measured'))
+    const week = 7 * 24 * 60
+    const series = ['basis/BTC', 'basis/ETH', 'depeg/USDT']
+    const before = open(dataDir)
+    for (const name of [...series, 'gone']) {
+      const fromMs = END_MS - (name === 'gone' ? 3 : 1) * week * MINUTE_MS
+      before.add(batchOf({ measures: minutesOf(name, fromMs - MINUTE_MS, week) }))
+    }
+    // Written while our clock was wrong.
+    before.add(batchOf({ measures: minutesOf('basis/BTC', END_MS + HOUR_MS, 10) }))
+    before.close(END_MS)
+
+    const recorded: Recorded[] = []
+    const virtual = new VirtualVenue(market, END_MS)
+    const recorder = recorderOf((entry) => recorded.push(entry))
+    const engine = start(virtual, dataDir, { recorder })
+    virtual.runUntil(END_MS + 5_000)
+    engine.stop()
+    const told = recorded.flatMap(({ atMs, entry }) =>
+      entry.kind === 'outside' ? restoredOutside(entry).map((event) => ({ atMs, event })) : [],
+    )
+    const log = new MeasureLog()
+    for (const { event } of told) if (event.kind === 'measure-history') log.remember(event)
+    const names = told.map(({ event }) => 'series' in event && event.series)
+    expect(names, 'beside what the engine measured itself').toEqual(expect.arrayContaining(series))
+    expect(names).not.toContain('gone')
+    for (const name of series) {
+      const minutes = minutesOf(name, END_MS - (week - 1) * MINUTE_MS, week - 2)
+      expect([...log.values(name, 0, END_MS)]).toEqual(minutes.map(({ value }) => value))
+    }
+    expect(new Set(told.map(({ atMs }) => atMs)).size, 'in turns of their own').toBe(told.length)
+    const between = recorded.filter(
+      ({ atMs, entry }) => entry.kind !== 'outside' && atMs < (told.at(-1)?.atMs ?? 0),
+    )
+    expect(between.length, 'while everything else goes on').toBeGreaterThan(1)
+  })
+
+  test('keeps what an engine measures beyond the venue, and goes on from there after a restart', () => {
+    const dataDir = copyOf(join(folder, 'engine'), join(folder, 'outside'))
+    const told: MeasureHistoryEvent[] = []
+    const recorder = recorderOf(({ entry }) => {
+      const events = entry.kind === 'outside' ? restoredOutside(entry) : []
+      for (const event of events) if (event.kind === 'measure-history') told.push(event)
+    })
+    const runFor = (fromMs: number, durationMs: number) => {
+      const virtual = new VirtualVenue(market, fromMs)
+      const engine = start(virtual, dataDir, { recorder, outside: solanaOf(market, virtual) })
+      virtual.runUntil(fromMs + durationMs)
+      engine.stop()
+    }
+    runFor(END_MS, 4 * MINUTE_MS)
+    told.length = 0
+    const kept = open(dataDir)
+    const series = kept.measureSeries()
+    const rowsOf = (name: string) => kept.measures(name, 0, END_MS + HOUR_MS)
+    const before = new Map(series.map((name) => [name, rowsOf(name)]))
+    kept.close(END_MS)
+    expect(series).toContain('basis/BTC/pyth-solana')
+    expect(Math.max(...[...before.values()].map((rows) => rows.length))).toBeGreaterThanOrEqual(2)
+
+    runFor(END_MS + 5 * MINUTE_MS, 3 * MINUTE_MS)
+    expect(told.map((event) => event.series)).toEqual(series)
+    for (const event of told) expect(event.rows).toEqual(before.get(event.series))
+    const after = open(dataDir)
+    const [name = ''] = series
+    const rows = after.measures(name, 0, END_MS + HOUR_MS)
+    after.close(END_MS)
+    const known = before.get(name) ?? []
+    expect(rows.slice(0, known.length)).toEqual(known)
+    expect(rows.length).toBeGreaterThan(known.length)
+  })
+
   test('lacks no bar that a checkpoint knows, whenever the engine was killed', () => {
     let knowing = 0
     for (const copy of copies) {
@@ -214,6 +294,19 @@ function start(
     () => undefined,
     pino({ level: 'silent' }),
   )
+}
+
+/** One source beyond the venue, at a simulated node. */
+function solanaOf(market: Market, virtual: VirtualVenue): NonNullable<EngineWorld['outside']> {
+  const upstream = solanaUpstream(new World({ market, seed: 7 }), clockOf(virtual))
+  const asked = { method: 'POST', path: '/', query: new URLSearchParams(), headers: {} }
+  const post: Post = (_url, request) => {
+    const reply = upstream.request?.({ ...asked, body: JSON.stringify(request) })
+    return of({ status: 200, body: reply && 'body' in reply ? reply.body : '' })
+  }
+  const none = { get: () => NEVER, follow: () => NEVER }
+  return (context) =>
+    solana({ urls: ['http://node'] }, context, { ...virtual.runtime(), post, ...none })
 }
 
 function clockOf({ scheduler }: VirtualVenue): Clock {

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillDocument } from '../src/api/fill-document.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
 import type { Recorded } from '../src/roles/recording.ts'
-import { documentCrc } from '../src/roles/recording.ts'
+import { documentCrc, restoredOutside } from '../src/roles/recording.ts'
 import type { RerunReport } from '../src/roles/rerun.ts'
 import { Rerun } from '../src/roles/rerun.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
@@ -13,6 +13,8 @@ import { BLOCK_MARK } from '../src/store/frame-log.ts'
 import type { FrameLogPiece } from '../src/store/frame-log-reader.ts'
 import { readFrameLog } from '../src/store/frame-log-reader.ts'
 import { FrameLogWriter } from '../src/store/frame-log-writer.ts'
+import { HistoryStore } from '../src/store/history-store.ts'
+import { batchOf, minutesOf } from '../src/store/testing/history-rows.ts'
 import { RecordedEngine } from './support/recorded-engine.ts'
 import { runCommand, until } from './support/service.ts'
 
@@ -20,6 +22,8 @@ const MAIN = join(import.meta.dirname, '../dist/main.js')
 /** Two minutes before bars of every length end. */
 const START_MS = Date.UTC(2026, 0, 1, 11, 58)
 const LATE_MS = 8_000
+/** Of a day before the second engine. */
+const MEASURES = ['basis/BTC/pyth-hermes', 'basis/ETH/pyth-hermes']
 
 /**
  * Two engines in virtual time, the second from the checkpoint of the first. Connections are killed just
@@ -50,6 +54,7 @@ describe('a recorded engine', () => {
     live.stop()
     await live.run(10)
     restartedMs = live.nowMs
+    measureBefore(join(folder, 'data'), restartedMs)
     live.start()
     await live.run(90)
     live.stop()
@@ -88,6 +93,11 @@ describe('a recorded engine', () => {
     const kinds = new Set(all.map(({ entry }) => entry.kind))
     for (const kind of ['fundings', 'hours', 'predictions', 'remembered'] as const)
       expect(kinds, kind).toContain(kind)
+    const measures = all.flatMap(({ entry }) =>
+      entry.kind === 'outside' ? restoredOutside(entry) : [],
+    )
+    const told = measures.map((event) => 'series' in event && event.series)
+    expect(told).toEqual(expect.arrayContaining(MEASURES))
     const lostMs = new Map<string, number>()
     let late = 0
     for (const { atMs, entry } of all) {
@@ -358,6 +368,16 @@ type Summary = {
   readonly publishes_compared: number
   readonly sha256: string
   readonly losses: readonly { readonly at_end: boolean }[]
+}
+
+/** Leaves a day of measures to the next engine, as one that ran before would. */
+function measureBefore(dataDir: string, nowMs: number): void {
+  const onNotice = () => expect.fail('the history is whole')
+  const store = new HistoryStore({ path: join(dataDir, 'history.db'), onNotice }, nowMs)
+  const minuteMs = Math.floor(nowMs / 60_000) * 60_000
+  for (const series of MEASURES)
+    store.add(batchOf({ measures: minutesOf(series, minuteMs - 86_400_000, 1_440) }))
+  store.close(nowMs)
 }
 
 async function untilGrown(path: string, bytes: number): Promise<void> {

@@ -7,6 +7,9 @@ const HOUR_MS = 60 * MINUTE_MS
 /** Between two samples of a coin: what a 24 h percentile of spread or basis is taken from. */
 export const SAMPLE_STEP_MS = MINUTE_MS
 
+/** Between two values of a measure of ours. */
+export const MEASURE_STEP_MS = MINUTE_MS
+
 /** Of the samples that are kept for a month: each meets the open of a 15m bar. */
 export const SPARSE_SAMPLE_STEP_MS = 15 * MINUTE_MS
 
@@ -79,11 +82,20 @@ export const memorySeries = [
   'minutes',
 ] as const satisfies Memory['series'][]
 
+/** The last value of a minute of one measure of ours; what it measures is in the name of the series. */
+export type MeasureMinute = {
+  readonly series: string
+  /** Begin of the minute, by our clock. */
+  readonly timeMs: number
+  readonly value: number
+}
+
 /** Rows in the order in which they became known: a later one replaces an earlier one of the same time. */
 export type HistoryBatch = {
   readonly bars: readonly ClosedBar[]
   readonly samples: readonly MarketSample[]
   readonly fundings: readonly FundingRow[]
+  readonly measures: readonly MeasureMinute[]
   /** Rows that were lost since the last batch, because nobody took them in time. */
   readonly droppedRows: number
 }

@@ -1,7 +1,13 @@
 import { fc, test } from '@fast-check/vitest'
 import { expect } from 'vitest'
 import type { Memory } from '../domain/history.ts'
-import { recordedMemory, restoredMemory } from './recorded-memory.ts'
+import type { MeasureHistoryEvent } from '../domain/outside.ts'
+import {
+  recordedMeasure,
+  recordedMemory,
+  restoredMeasure,
+  restoredMemory,
+} from './recorded-memory.ts'
 
 const timeMs = fc.integer({ min: 0, max: 4e12 })
 const number = fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant(-0))
@@ -47,5 +53,15 @@ test.prop([fc.oneof(fundings, hours, samples)])(
     const memory = { ...drawn, rows } as unknown as Memory
     const text = JSON.stringify(recordedMemory(memory))
     expect(restoredMemory(JSON.parse(text))).toEqual(memory)
+  },
+)
+
+test.prop([fc.string(), fc.array(fc.record({ timeMs, value: number }))])(
+  'what is remembered of a measure comes back bit for bit, through JSON',
+  (series, rows) => {
+    const times = { timeExchangeMs: 1, timeReceivedMs: 2 }
+    const event: MeasureHistoryEvent = { kind: 'measure-history', series, rows, ...times }
+    const text = JSON.stringify(recordedMeasure(event))
+    expect(restoredMeasure(JSON.parse(text))).toEqual(event)
   },
 )

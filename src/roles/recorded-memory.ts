@@ -1,4 +1,5 @@
 import type { Memory } from '../domain/history.ts'
+import type { MeasureHistoryEvent } from '../domain/outside.ts'
 import { barOf, barRow, fundingOf, fundingRow, sampleOf, sampleRow } from '../store/history-row.ts'
 
 /** A memory as numbers in base64, row by row behind its time: JSON has no negative zero, and is longer. */
@@ -19,7 +20,7 @@ export function recordedMemory(memory: Memory): RecordedMemory {
 }
 
 export function restoredMemory({ coin, series, rows: text }: RecordedMemory): Memory {
-  const numbers = new Float64Array(new Uint8Array(Buffer.from(text, 'base64')).buffer)
+  const numbers = numbersIn(text)
   switch (series) {
     case 'fundings':
       return {
@@ -43,6 +44,28 @@ export function restoredMemory({ coin, series, rows: text }: RecordedMemory): Me
     default:
       return series satisfies never
   }
+}
+
+/** What history told of a measure, its rows as numbers in base64, time and value in turn. */
+export type RecordedMeasure = Omit<MeasureHistoryEvent, 'rows'> & { readonly rows: string }
+
+export function recordedMeasure(event: MeasureHistoryEvent): RecordedMeasure {
+  const numbers = new Float64Array(2 * event.rows.length)
+  for (const [at, { timeMs, value }] of event.rows.entries()) numbers.set([timeMs, value], 2 * at)
+  return { ...event, rows: Buffer.from(numbers.buffer).toString('base64') }
+}
+
+export function restoredMeasure(recorded: RecordedMeasure): MeasureHistoryEvent {
+  const numbers = numbersIn(recorded.rows)
+  const rows = Array.from({ length: numbers.length / 2 }, (_, at) => ({
+    timeMs: numbers[2 * at] as number,
+    value: numbers[2 * at + 1] as number,
+  }))
+  return { ...recorded, rows }
+}
+
+function numbersIn(text: string): Float64Array {
+  return new Float64Array(new Uint8Array(Buffer.from(text, 'base64')).buffer)
 }
 
 function numbersOf(memory: Memory): readonly number[] {

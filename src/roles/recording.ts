@@ -1,12 +1,18 @@
 import { crc32 } from 'node:zlib'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Document } from '../domain/document.ts'
-import type { Batch } from '../domain/event.ts'
+import type { Batch, MarketEvent } from '../domain/event.ts'
 import type { Listing } from '../domain/listing.ts'
+import type { MeasureHistoryEvent } from '../domain/outside.ts'
 import type { Arrival } from '../streams/venues/hyperliquid/arrival.ts'
 import type { OnArrival } from '../streams/venues/hyperliquid/intake.ts'
-import type { RecordedMemory } from './recorded-memory.ts'
-import { recordedMemory, restoredMemory } from './recorded-memory.ts'
+import type { RecordedMeasure, RecordedMemory } from './recorded-memory.ts'
+import {
+  recordedMeasure,
+  recordedMemory,
+  restoredMeasure,
+  restoredMemory,
+} from './recorded-memory.ts'
 
 /**
  * What a recording holds, in the order in which it happened: what an engine knew when it started,
@@ -27,7 +33,10 @@ type RecordedEntry =
   | { readonly kind: 'rendered'; readonly analysis: string; readonly document: number }
 
 /** What a source beyond the venue told, decoded: many protocols, and each decoder is a pure function. */
-export type RecordedOutside = { readonly kind: 'outside'; readonly events: Batch }
+export type RecordedOutside = {
+  readonly kind: 'outside'
+  readonly events: readonly (Exclude<MarketEvent, MeasureHistoryEvent> | RecordedMeasure)[]
+}
 
 export type RecordedArrival = Exclude<Arrival, { kind: 'remembered' }> | RecordedMemory
 
@@ -80,7 +89,12 @@ export function recorderOf(append: (recorded: Recorded) => void): Recorder {
       const isMemory = arrival.kind === 'remembered'
       append({ atMs, entry: isMemory ? recordedMemory(arrival.memory) : arrival })
     },
-    heardOutside: (events, atMs) => append({ atMs, entry: { kind: 'outside', events } }),
+    heardOutside: (batch, atMs) => {
+      const events = batch.map((event) =>
+        event.kind === 'measure-history' ? recordedMeasure(event) : event,
+      )
+      append({ atMs, entry: { kind: 'outside', events } })
+    },
     published: (documents, atMs) =>
       append({
         atMs,
@@ -95,6 +109,10 @@ export function recorderOf(append: (recorded: Recorded) => void): Recorder {
 export function restoredArrival(recorded: RecordedArrival): Arrival {
   if (recorded.kind !== 'remembered') return recorded
   return { kind: 'remembered', memory: restoredMemory(recorded) }
+}
+
+export function restoredOutside({ events }: RecordedOutside): Batch {
+  return events.map((event) => (event.kind === 'measure-history' ? restoredMeasure(event) : event))
 }
 
 export function restoredCheckpoint({ version, listings, coins }: RecordedCheckpoint): Checkpoint {

@@ -10,7 +10,13 @@ import { EngineReplica } from '../link/engine-replica.ts'
 import { Intake } from '../streams/venues/hyperliquid/intake.ts'
 import { renderMarket } from '../workers/market-worker.ts'
 import type { Recorded, RecordedArrival, RecordedStart } from './recording.ts'
-import { documentCrc, documentFacts, restoredArrival, restoredCheckpoint } from './recording.ts'
+import {
+  documentCrc,
+  documentFacts,
+  restoredArrival,
+  restoredCheckpoint,
+  restoredOutside,
+} from './recording.ts'
 
 /** What a recording gave when it was run again. */
 export type RerunReport = {
@@ -110,7 +116,7 @@ export class Rerun {
         break
       }
       case 'outside':
-        run.processor.process(entry.events)
+        run.processor.process(restoredOutside(entry))
         break
       default:
         this.#arrive(run, entry, atMs)

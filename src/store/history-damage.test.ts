@@ -11,6 +11,7 @@ import {
   barsFrom,
   batchOf,
   fundingAt,
+  minutesOf,
   START_MS,
   sampleAt,
 } from './testing/history-rows.ts'
@@ -27,6 +28,7 @@ const coins = Array.from({ length: 66 }, (_, at) => `C${at}`)
 const bars = barsFrom(START_MS, '15m', 250)
 const samples = Array.from({ length: 150 }, (_, at) => sampleAt('C7', START_MS + at * MINUTE_MS))
 const fundings = Array.from({ length: 30 }, (_, hour) => fundingAt('C7', hour, true))
+const measures = minutesOf('basis/C7', START_MS, 1_000)
 
 /** What every row says, by where it is. */
 const written = new Map<string, string>([
@@ -35,6 +37,7 @@ const written = new Map<string, string>([
   ),
   ...samples.map((row) => [`sample ${row.timeMs}`, saying(row)] as const),
   ...fundings.map((row) => [`funding ${row.timeMs}`, saying(row)] as const),
+  ...measures.map(({ timeMs, value }) => [`measure ${timeMs}`, saying({ timeMs, value })] as const),
 ])
 
 describe('damage to a history file', () => {
@@ -48,7 +51,7 @@ describe('damage to a history file', () => {
     path = join(folder, 'history.db')
     const store = new HistoryStore({ path, onNotice: () => undefined }, NOW_MS)
     for (const coin of coins) store.add(barBatch(coin, '15m', bars))
-    store.add(batchOf({ samples, fundings }))
+    store.add(batchOf({ samples, fundings, measures }))
     store.close(NOW_MS)
     whole = readFileSync(path)
     interiorPages = Array.from({ length: whole.length / PAGE_BYTES }, (_, page) => page).filter(
@@ -118,6 +121,9 @@ describe('damage to a history file', () => {
         .samples('C7', 0, Number.POSITIVE_INFINITY)
         .map((row) => [`sample ${row.timeMs}`, saying(row)] as const),
       ...store.fundings('C7', 0).map((row) => [`funding ${row.timeMs}`, saying(row)] as const),
+      ...store
+        .measures('basis/C7', 0, Number.POSITIVE_INFINITY)
+        .map((row) => [`measure ${row.timeMs}`, saying(row)] as const),
     ]
   }
 })

@@ -111,6 +111,11 @@ export class HistoryDb {
     return this.#damaged.size + this.#damagedOtherwise
   }
 
+  /** Whose blocks may be here: coins, and measures by their names among them. */
+  names(): readonly string[] {
+    return [...this.#coinIds.keys()]
+  }
+
   /** Blocks of a series from one number to another, ascending; damaged ones are left out. */
   read(coin: string, kind: BlockKind, fromNumber: number, toNumber: number): StoredBlock[] {
     const id = this.#coinIds.get(coin)

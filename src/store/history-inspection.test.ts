@@ -27,8 +27,9 @@ describe('inspection of a history file', () => {
       version: 2,
       found: {
         coins: 2,
+        measures: 1,
         // The sample of the quarter is kept twice.
-        rows: 103,
+        rows: 104,
         damagedBlocks: 0,
         oldestMs: START_MS - 900_000,
         newestMs: START_MS + 99 * 900_000,
@@ -48,7 +49,7 @@ describe('inspection of a history file', () => {
     const [copy, wal] = [join(folder, 'copy.db'), readFileSync(`${path}-wal`)]
     writeFileSync(copy, readFileSync(path))
     writeFileSync(`${copy}-wal`, wal)
-    expect(inspectHistory(copy)).toMatchObject({ state: 'readable', found: { rows: 103 } })
+    expect(inspectHistory(copy)).toMatchObject({ state: 'readable', found: { rows: 104 } })
     store.close(NOW_MS)
   })
 
@@ -71,7 +72,7 @@ describe('inspection of a history file', () => {
     raw.close()
     expect(inspectHistory(path)).toMatchObject({
       state: 'readable',
-      found: { rows: 3, damagedBlocks: 2 },
+      found: { rows: 4, damagedBlocks: 2 },
     })
   })
 
@@ -92,6 +93,7 @@ describe('inspection of a history file', () => {
     const early = START_MS - 900_000
     store.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 100)))
     store.add(batchOf({ samples: [sampleAt('ETH', early), sampleAt('ETH', early + 60_000)] }))
+    store.add(batchOf({ measures: [{ series: 'basis/BTC', timeMs: START_MS, value: 1.5 }] }))
     for (const _ of store.write(NOW_MS, true));
     return store
   }

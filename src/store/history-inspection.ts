@@ -1,10 +1,19 @@
-import { BLOCK_BYTES, BLOCK_NUMBERS, blockCrc, blockOfKey, eachRow } from './history-block.ts'
+import {
+  BLOCK_BYTES,
+  BLOCK_NUMBERS,
+  blockCrc,
+  blockOfKey,
+  eachRow,
+  measureSeriesOf,
+} from './history-block.ts'
 import { historyMigrations, shardNames, shardOf } from './history-schema.ts'
 import type { FileInspection } from './sqlite-file.ts'
 import { checkTable, inspectSqliteFile } from './sqlite-file.ts'
 
 export type HistoryContents = {
   readonly coins: number
+  /** Series of them. */
+  readonly measures: number
   readonly rows: number
   readonly damagedBlocks: number
   /** null where there are no rows. */
@@ -40,10 +49,12 @@ export function inspectHistory(path: string): FileInspection<HistoryContents> {
         })
       }
     }
-    const coins = db.prepare<[], number>('SELECT count(*) FROM coin').pluck().get() ?? 0
+    const names = db.prepare<[], string>('SELECT name FROM coin').pluck().all()
+    const measures = names.filter((name) => measureSeriesOf(name) !== null).length
     const isEmpty = rows === 0
     return {
-      coins,
+      coins: names.length - measures,
+      measures,
       rows,
       damagedBlocks,
       oldestMs: isEmpty ? null : oldestMs,

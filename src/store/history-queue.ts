@@ -3,21 +3,30 @@ import { SPARSE_SAMPLE_STEP_MS } from '../domain/history.ts'
 import type { Timeframe } from '../domain/timeframe.ts'
 import { timeframeMs } from '../domain/timeframe.ts'
 import type { BlockKind } from './history-block.ts'
-import { blockKinds, blockNumber, emptyBlock, hasPlace, place, rowCount } from './history-block.ts'
+import {
+  blockKinds,
+  blockNumber,
+  emptyBlock,
+  hasPlace,
+  measureName,
+  place,
+  rowCount,
+} from './history-block.ts'
 import type { Patch } from './history-db.ts'
 import { barRow, fundingRow, sampleRow } from './history-row.ts'
 
 /**
- * Patches that wait for the disk, 31 MB of them. With 326 coins a full disk needs some 17 hours to fill
- * it (6 a coin at once, then little more than one an hour); otherwise a few hundred wait.
+ * Patches that wait for the disk, 31 MB of them. With 326 coins and two measures of each a full disk needs
+ * some 12 hours to fill it (6 a coin and one a measure at once, then little more than one a coin and an
+ * eighth a measure an hour); otherwise some hundreds wait.
  */
 const PATCHES_MAX = 8_192
 
 /**
- * Samples are handed out together for so long: a patch writes a page whether it holds one minute or
- * five, and every minute would be 2 GB a day.
+ * Samples are handed out together for so long, and so are measures: a patch writes a page whether it holds
+ * one minute or five, and samples of every minute would be 2 GB a day.
  */
-const SAMPLES_TOGETHER_MS = 5 * 60_000
+const TOGETHER_MS = 5 * 60_000
 
 export const barKinds: Readonly<Record<Timeframe, BlockKind>> = {
   '15m': blockKinds.bars15m,
@@ -30,8 +39,8 @@ export class HistoryQueue {
   readonly #patches = new Map<string, Patch>()
   #droppedRows = 0
   #newestBarEndMs = Number.NaN
-  #newestSampleMs = Number.NaN
-  #handedOutSampleMs = Number.NaN
+  readonly #samples = togetherOf(blockKinds.samples, blockKinds.sparseSamples)
+  readonly #measures = togetherOf(blockKinds.measures)
 
   /** Rows that were lost before they reached the disk. */
   get droppedRows(): number {
@@ -43,7 +52,7 @@ export class HistoryQueue {
     return this.#newestBarEndMs
   }
 
-  add({ bars, samples, fundings, droppedRows }: HistoryBatch): void {
+  add({ bars, samples, fundings, measures, droppedRows }: HistoryBatch): void {
     this.#droppedRows += droppedRows
     for (const { coin, timeframe, bar } of bars) {
       this.#put(coin, barKinds[timeframe], bar.openTimeMs, barRow(bar))
@@ -55,23 +64,26 @@ export class HistoryQueue {
       this.#put(sample.coin, blockKinds.samples, sample.timeMs, row)
       if (sample.timeMs % SPARSE_SAMPLE_STEP_MS === 0)
         this.#put(sample.coin, blockKinds.sparseSamples, sample.timeMs, row)
-      this.#newestSampleMs = sample.timeMs
+      this.#samples.newestMs = sample.timeMs
     }
     for (const funding of fundings)
       this.#put(funding.coin, blockKinds.fundings, funding.timeMs, fundingRow(funding))
+    for (const { series, timeMs, value } of measures)
+      this.#put(measureName(series), blockKinds.measures, timeMs, [value])
+    // A series that is seldom measured ends its minutes late.
+    if (measures.length > 0)
+      this.#measures.newestMs = Math.max(...measures.map(({ timeMs }) => timeMs))
   }
 
-  /** What is to be written now: all of it, or without the samples while they are few. */
+  /** What is to be written now: all of it, or without the samples and the measures while they are few. */
   due(isAll: boolean): readonly Patch[] {
-    const patches = [...this.#patches.values()]
-    const isSampleDue = !(
-      Math.abs(this.#newestSampleMs - this.#handedOutSampleMs) < SAMPLES_TOGETHER_MS
-    )
-    if (isAll || isSampleDue) {
-      this.#handedOutSampleMs = this.#newestSampleMs
-      return patches
-    }
-    return patches.filter(({ kind }) => !isOfSamples(kind))
+    const few = [this.#samples, this.#measures].filter((together) => {
+      if (!isAll && Math.abs(together.newestMs - together.handedOutMs) < TOGETHER_MS) return true
+      together.handedOutMs = together.newestMs
+      return false
+    })
+    const isDue = ({ kind }: Patch) => !few.some(({ kinds }) => kinds.includes(kind))
+    return [...this.#patches.values()].filter(isDue)
   }
 
   /** To be called for patches that are on disk. */
@@ -80,6 +92,11 @@ export class HistoryQueue {
       const name = nameOf(patch.coin, patch.kind, patch.number)
       if (this.#patches.get(name) === patch) this.#patches.delete(name)
     }
+  }
+
+  /** Whose rows wait: coins, and measures by {@link measureName}. */
+  names(): ReadonlySet<string> {
+    return new Set(Array.from(this.#patches.values(), ({ coin }) => coin))
   }
 
   /** What waits for the blocks of a series, in any order. */
@@ -113,8 +130,11 @@ export class HistoryQueue {
   }
 }
 
-function isOfSamples(kind: BlockKind): boolean {
-  return kind === blockKinds.samples || kind === blockKinds.sparseSamples
+/** Kinds whose rows are written some minutes at a time. */
+type Together = { readonly kinds: readonly BlockKind[]; newestMs: number; handedOutMs: number }
+
+function togetherOf(...kinds: readonly BlockKind[]): Together {
+  return { kinds, newestMs: Number.NaN, handedOutMs: Number.NaN }
 }
 
 function nameOf(coin: string, { code }: BlockKind, number: number): string {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { MeasureMinute } from '../domain/history.ts'
 import { timeframes } from '../domain/timeframe.ts'
 import type { HistoryNotice } from './history-store.ts'
 import { HistoryStore } from './history-store.ts'
@@ -12,6 +13,7 @@ import {
   barsFrom,
   batchOf,
   fundingAt,
+  minutesOf,
   START_MS,
   sampleAt,
 } from './testing/history-rows.ts'
@@ -143,6 +145,62 @@ describe('history store', () => {
     ])
     reopen()
     expect(store.samples('BTC', 0, Number.POSITIVE_INFINITY)).toHaveLength(7)
+  })
+
+  test('gives the minutes of a measure back, a hole as a hole', () => {
+    const minutes = minutesOf('basis/BTC/pyth-hermes', START_MS, 1_000)
+    store.add(batchOf({ measures: minutes }))
+    reopen()
+    const [fromMs, toMs] = [minutes[500]?.timeMs ?? 0, minutes[700]?.timeMs ?? 0]
+    expect(store.measures('basis/BTC/pyth-hermes', 0, NOW_MS)).toEqual(minutes.map(row))
+    expect(store.measures('basis/BTC/pyth-hermes', fromMs, toMs), 'both ends included').toEqual(
+      minutes.slice(500, 701).map(row),
+    )
+    expect(store.measures('basis/ETH/pyth-hermes', 0, NOW_MS)).toEqual([])
+  })
+
+  test('knows of which measures it has something, on disk or on the way there', () => {
+    store.add(barBatch('BTC', '15m', [barAt(START_MS)]))
+    store.add(batchOf({ measures: minutesOf('depeg/USDT', START_MS + MINUTE_MS, 1) }))
+    reopen()
+    store.add(batchOf({ measures: minutesOf('basis/BTC', START_MS + MINUTE_MS, 1) }))
+    expect(store.measureSeries()).toEqual(['basis/BTC', 'depeg/USDT'])
+  })
+
+  test('keeps a measure apart from a coin that is called like it', () => {
+    store.add(barBatch('BTC', '15m', [barAt(START_MS)]))
+    store.add(barBatch('measure:BTC', '15m', [barAt(START_MS, 1)]))
+    store.add(batchOf({ measures: [{ series: 'BTC', timeMs: START_MS, value: 7 }] }))
+    reopen()
+    expect(store.bars('BTC', '15m', 0)).toEqual([barAt(START_MS)])
+    expect(store.bars('measure:BTC', '15m', 0)).toEqual([barAt(START_MS, 1)])
+    expect(store.measures('BTC', 0, NOW_MS)).toEqual([{ timeMs: START_MS, value: 7 }])
+  })
+
+  test('writes five minutes of measures together, whether or not the venue says anything', () => {
+    const writtenAfter = [1, 2, 3, 4, 5, 6].map((minute) => {
+      const timeMs = START_MS + minute * MINUTE_MS
+      store.add(batchOf({ measures: [{ series: 'gap', timeMs, value: minute }] }))
+      return write()
+    })
+    expect(writtenAfter.map((slices) => slices > 0)).toEqual([
+      ...[true, false, false, false, false, true],
+    ])
+  })
+
+  test('keeps a month of measures, and removes what is older', () => {
+    const minutes = minutesOf('gap', START_MS, 32 * 24 * 60)
+    const endMs = START_MS + 32 * DAY_MS
+    store.add(batchOf({ measures: minutes }))
+    store.add(barBatch('BTC', '15m', [barAt(endMs - QUARTER_MS)]))
+    write()
+    tidy()
+    reopen()
+    const kept = store.measures('gap', 0, Number.POSITIVE_INFINITY)
+    expect(kept).toEqual(minutes.slice(-kept.length).map(row))
+    expect(kept[0]?.timeMs).toBeLessThanOrEqual(endMs - 30 * DAY_MS)
+    // A block spans eight hours.
+    expect(kept[0]?.timeMs).toBeGreaterThan(endMs - 30 * DAY_MS - 8 * HOUR_MS)
   })
 
   test('removes what is too old, by the time of the bars and not by that of the clock', () => {
@@ -314,3 +372,7 @@ describe('history store', () => {
     for (const _ of store.tidy(nowMs));
   }
 })
+
+function row({ timeMs, value }: MeasureMinute) {
+  return { timeMs, value }
+}

@@ -2,6 +2,7 @@ import Database from 'better-sqlite3'
 import type { Bar } from '../domain/bar.ts'
 import { OperatingError } from '../domain/errors.ts'
 import type { FundingRow, HistoryBatch, MarketSample, StoreHealth } from '../domain/history.ts'
+import type { MeasureRow } from '../domain/outside.ts'
 import type { Timeframe } from '../domain/timeframe.ts'
 import type { BlockKind } from './history-block.ts'
 import {
@@ -10,6 +11,8 @@ import {
   blockNumber,
   eachRow,
   emptyBlock,
+  measureName,
+  measureSeriesOf,
   overlay,
 } from './history-block.ts'
 import type { Patch } from './history-db.ts'
@@ -28,6 +31,8 @@ const LOGGED_BLOCKS_MAX = 256
 
 /** Slices of the check that one call of `tidy` does; all of it takes some ten calls. */
 const CHECK_SLICES_PER_TURN = 100
+
+const nothing: HistoryBatch = { bars: [], samples: [], fundings: [], measures: [], droppedRows: 0 }
 
 /** A file that could not be opened is tried again after so long: a busy one makes the attempt wait. */
 const REOPEN_MS = 60_000
@@ -55,7 +60,7 @@ export type HistoryOptions = {
 }
 
 /**
- * Closed bars, market samples and funding, on disk and readable again at once. A disk that is full,
+ * Closed bars, market samples, funding and our own measures, on disk and readable again at once. A disk that is full,
  * broken or gone stops nothing: what cannot be written waits in memory, and {@link health} says so.
  * What was written survives a killed process; a power cut may take the last seconds.
  */
@@ -101,19 +106,19 @@ export class HistoryStore {
 
   /** Takes the venue's own records of funding, which replace estimates. */
   addFundings(fundings: readonly FundingRow[]): void {
-    this.#queue.add({ bars: [], samples: [], fundings, droppedRows: 0 })
+    this.#queue.add({ ...nothing, fundings })
   }
 
   /** Takes closed bars as the venue has them. */
   addBars(coin: string, timeframe: Timeframe, bars: readonly Bar[]): void {
     const closed = bars.map((bar) => ({ coin, timeframe, bar }))
-    this.#queue.add({ bars: closed, samples: [], fundings: [], droppedRows: 0 })
+    this.#queue.add({ ...nothing, bars: closed })
   }
 
   /**
    * Writes what is due, in slices; the caller decides what happens between two of them. Trouble with the
    * disk ends it early, and the next call tries again.
-   * @param isAll also the samples that would wait for some more of their minutes
+   * @param isAll also the samples and measures that would wait for some more of their minutes
    */
   *write(nowMs: number, isAll = false): Generator<HistorySlice> {
     this.#nowMs = nowMs
@@ -168,6 +173,25 @@ export class HistoryStore {
     return this.#rows(
       ...([coin, blockKinds.fundings, fromMs, Number.POSITIVE_INFINITY] as const),
       (timeMs, numbers, at) => fundingOf(coin, timeMs, numbers, at),
+    )
+  }
+
+  /** Of every measure that was ever kept, ascending; of some of them nothing may be left. */
+  measureSeries(): readonly string[] {
+    const names = new Set(this.#queue.names())
+    this.#attempt((db) => {
+      for (const name of db.names()) names.add(name)
+    })
+    return Array.from(names, measureSeriesOf)
+      .filter((series) => series !== null)
+      .sort()
+  }
+
+  /** Ascending, at whole minutes of our clock, both ends included. */
+  measures(series: string, fromMs: number, toMs: number): MeasureRow[] {
+    return this.#rows(
+      ...([measureName(series), blockKinds.measures, fromMs, toMs] as const),
+      (timeMs, numbers, at) => ({ timeMs, value: numbers[at] as number }),
     )
   }
 

@@ -1,3 +1,4 @@
+import type { MeasureMinute } from '../../domain/history.ts'
 import type { MeasureHistoryEvent } from '../../domain/outside.ts'
 import { StepRing } from '../market/step-ring.ts'
 
@@ -9,14 +10,6 @@ const MINUTES_KEPT = MEASURE_DAYS_MAX * 1_440
 const SERIES_MAX = 1_024
 /** Minutes that wait for being taken; whoever takes them comes every few seconds. */
 const ENDED_MAX = 8 * SERIES_MAX
-
-/** The last value of a minute of ours. */
-export type MeasureMinute = {
-  readonly series: string
-  /** Begin of the minute, by our clock. */
-  readonly timeMs: number
-  readonly value: number
-}
 
 /**
  * Our own history of what we measure beyond the venue: one value a minute and series, a week of them in

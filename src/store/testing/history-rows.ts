@@ -1,5 +1,5 @@
 import type { Bar } from '../../domain/bar.ts'
-import type { FundingRow, HistoryBatch, MarketSample } from '../../domain/history.ts'
+import type { FundingRow, HistoryBatch, MarketSample, MeasureMinute } from '../../domain/history.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
 
@@ -51,8 +51,15 @@ export function fundingAt(coin: string, hour: number, isSettled: boolean): Fundi
   }
 }
 
+/** Of so many minutes, of which every seventh is a hole. */
+export function minutesOf(series: string, fromMs: number, count: number): MeasureMinute[] {
+  return Array.from({ length: count }, (_, at) => fromMs + at * 60_000)
+    .filter((timeMs) => (timeMs / 60_000) % 7 !== 0)
+    .map((timeMs) => ({ series, timeMs, value: (timeMs % 9_999_991) / 1e6 - 5 }))
+}
+
 export function batchOf(rows: Partial<HistoryBatch>): HistoryBatch {
-  return { bars: [], samples: [], fundings: [], droppedRows: 0, ...rows }
+  return { bars: [], samples: [], fundings: [], measures: [], droppedRows: 0, ...rows }
 }
 
 export function barBatch(coin: string, timeframe: Timeframe, bars: readonly Bar[]): HistoryBatch {
