@@ -1,0 +1,269 @@
+import { fc, test as property } from '@fast-check/vitest'
+import { Compile } from 'typebox/compile'
+import { describe, expect, test } from 'vitest'
+import { fillDocument } from '../../../api/fill-document.ts'
+import type { Document } from '../../../domain/document.ts'
+import type { Chain, OutsideEvent } from '../../../domain/outside.ts'
+import { chains } from '../../../domain/outside.ts'
+import { PulsePool } from '../../indicators/pulse-series.ts'
+import { MarketState } from '../../market/market-state.ts'
+import type { ArbAsset } from '../../outside/arb-model.ts'
+import { pool, poolEvents, rateEvents } from '../../testing/chain-tape.ts'
+import { NOW_MS } from '../../testing/tape.ts'
+import { arb } from './arb.ts'
+
+const STEP_MS = 10_000
+const START_MS = Math.ceil(NOW_MS / 300_000) * 300_000
+/** After the last sample of most tests. */
+const READ_MS = START_MS + 3 * STEP_MS
+const schema = Compile(arb.contract.document)
+
+/** A market of two samples in which ETH is 40 bps dear on Base, and all else costs the same everywhere. */
+const dearOnBase = () =>
+  sampled(2, (asset, chain) => (asset === 'ETH' && chain === 'base' ? 40 : 0))
+
+describe('the answer', () => {
+  test('of one gap of 40 bps is what it is by hand', () => {
+    const answer = read(documentOf(dearOnBase()))
+    // Fees of 5, impact of 50,000 / 10^9, ten cents of gas and 2: the band is 7.52 bps.
+    expect(answer).toMatchObject({
+      timestamp_iso: new Date(START_MS + STEP_MS).toISOString(),
+      stress_level: 'LOW',
+      // The score of 32.48 / 60 stands apart from 1 / 24 of 0.6: root(0.1353^2 + 0.0139^2).
+      stress_score: 0.136,
+      index: 13.6,
+      regime: 'CALM',
+      override: null,
+      components: {
+        dispersion: 0,
+        band_excess: 0.541,
+        breadth: 0.069,
+        persistence: 0,
+        plumbing: 0,
+      },
+      dislocations_count: 7,
+      threshold_bps: 10,
+      // 10,000 (e^0.004 - 1).
+      avg_dislocation_bps: 40.08,
+      max_dislocation_bps: 40.08,
+      chains_scanned: 8,
+      chains_total: 8,
+      tokens_scanned: 3,
+      counts: { transient: 7, persistent: 0, structural: 0 },
+      baseline: { score_percentile_7d: null, median_score_7d: null },
+      trend: { change_1h: null, change_24h: null, percentile_24h: null },
+      coverage: { chains_fresh: 8, chains_total: 8, assets: 3, structural_known: 0, prices: 24 },
+      interpretation: 'Low cross-chain stress: 7 dislocations, widest 40.08 bps before cost.',
+    })
+    expect(answer.component_details.band_excess).toEqual({
+      raw: 32.48,
+      unit: 'bps',
+      score: 0.541,
+      weight: 0.25,
+      contribution: 13.46,
+    })
+    expect(answer.dislocations[0]).toEqual({
+      token: 'ETH',
+      buy_chain: 'ethereum',
+      sell_chain: 'base',
+      gross_bps: 40.08,
+      est_cost_bps: 13.04,
+      net_bps: 27.04,
+      persistence_seconds: 10,
+    })
+    expect(answer.opportunities[0]).toEqual({
+      asset: 'ETH',
+      buy_chain: 'ethereum',
+      sell_chain: 'base',
+      gross_bps: 40.08,
+      net_inventory_bps: 27.04,
+      net_bridge_bps: null,
+      notional_usd: 50_000,
+      net_usd: 135.2,
+      age_seconds: 10,
+      class: 'TRANSIENT',
+      // A sixth of the life, blocks of now, and pools that do not remember.
+      confidence: 0.517,
+    })
+    expect(answer.assets[0].chains[2]).toMatchObject({
+      chain: 'base',
+      status: 'OK',
+      price_usd: 3_012.024,
+      gap_bps: 40,
+      structural_bps: null,
+      band_bps: 7.52,
+      fee_bps: 5,
+      gas_usd: 0.1,
+      liquidity_usd: 1e7,
+      block: 1_000,
+    })
+    expect(answer.assets[0]).toMatchObject({
+      reference_usd: 3_000,
+      exchanges_usd: 3_000,
+      arbitrage_index: 1.004008,
+      max: { chain: 'base', price_usd: 3_012.024 },
+    })
+  })
+
+  test('of equal prices has nothing to report', () => {
+    expect(read(documentOf(sampled(3)))).toMatchObject({
+      stress_score: 0,
+      dislocations_count: 0,
+      avg_dislocation_bps: null,
+      max_dislocation_bps: null,
+      dislocations: [],
+      opportunities: [],
+      interpretation: 'Low cross-chain stress: no pair of chains is 10 bps apart.',
+    })
+  })
+
+  property.prop([fc.integer({ min: 0, max: 1e6 })], { numRuns: 25 })(
+    'satisfies its schema, and its figures agree with each other',
+    (seed) => {
+      const answer = read(documentOf(sampled(3, scattered(seed))))
+      expect([...schema.Errors(answer)]).toEqual([])
+      expect(answer.stress_score).toBeCloseTo(answer.index / 100, 3)
+      expect(answer.dislocations.length).toBe(Math.min(10, answer.dislocations_count))
+      for (const row of answer.dislocations)
+        expect(row.net_bps).toBeCloseTo(row.gross_bps - row.est_cost_bps, 1)
+      for (const row of answer.opportunities) {
+        expect(row.net_inventory_bps).toBeGreaterThanOrEqual(0)
+        expect(row.net_usd).toBeCloseTo((row.net_inventory_bps / 1e4) * row.notional_usd, 0)
+      }
+      const details = Object.values(answer.component_details) as { contribution: number }[]
+      const sum = details.reduce((total, { contribution }) => total + contribution, 0)
+      expect(sum).toBeCloseTo(answer.index, 1)
+      const nets = answer.dislocations.map(({ net_bps }: { net_bps: number }) => net_bps)
+      expect(nets).toEqual(nets.toSorted((one: number, other: number) => other - one))
+    },
+  )
+})
+
+describe('what is missing', () => {
+  test('with fewer than five fresh chains there is no answer, and it says so', () => {
+    const market = new MarketState(new PulsePool(3))
+    hear(
+      market,
+      START_MS,
+      eventsOf(START_MS, (chain) => chains.indexOf(chain) < 4),
+    )
+    expect(documentOf(market).views['']).toEqual({
+      kind: 'missing-input',
+      input: 'dex',
+      detail: 'Only 4 chains have fresh prices; this analysis needs 5.',
+    })
+  })
+
+  test('before the first sample there is none either', () => {
+    expect(documentOf(new MarketState(new PulsePool(3))).views['']?.kind).toBe('missing-input')
+  })
+
+  test('a chain that fell silent is named with its age, and lowers the coverage', () => {
+    const market = sampled(1)
+    const nowMs = START_MS + 130_000
+    hear(
+      market,
+      nowMs,
+      eventsOf(nowMs, (chain) => chain !== 'polygon'),
+    )
+    const document = documentOf(market, nowMs)
+    const answer = read(document, nowMs)
+    const row = (chain: string) =>
+      answer.chains.find((one: { chain: string }) => one.chain === chain)
+    expect(row('polygon')).toMatchObject({
+      status: 'stale',
+      is_fresh: false,
+      data_age_seconds: 130,
+    })
+    expect(row('base')).toMatchObject({ status: 'ok', is_fresh: true, data_age_seconds: 0 })
+    expect(answer.chains_scanned).toBe(7)
+    expect(answer.meta.quality.coverage_pct).toBe(87.5)
+    expect(answer.meta.warnings).toContain('partial_data')
+    expect(answer.assets[0].chains[4]).toMatchObject({
+      status: 'LATE',
+      price_usd: null,
+      gap_bps: null,
+      age_seconds: 130,
+    })
+  })
+
+  test('a thin pool is named, without a price', () => {
+    const market = new MarketState(new PulsePool(3))
+    const thin = pool('base', 'ETH', START_MS, { balanceQuote: 1e5 })
+    hear(market, START_MS, [...eventsOf(START_MS), thin])
+    expect(read(documentOf(market)).assets[0].chains[2]).toMatchObject({
+      status: 'THIN',
+      price_usd: null,
+      gap_bps: null,
+      liquidity_usd: 1e5,
+    })
+  })
+
+  test('a short history is a warning, and no rank is made up', () => {
+    expect(read(documentOf(sampled(3))).meta.warnings).toContain('short_history')
+  })
+
+  test('a block ahead of our clock is of when we heard of it', () => {
+    const market = new MarketState(new PulsePool(3))
+    const ahead = poolEvents(START_MS + 20_000).map((event) => ({
+      ...event,
+      timeReceivedMs: START_MS,
+    }))
+    hear(market, START_MS, [...rateEvents(START_MS), ...ahead])
+    expect(read(documentOf(market, START_MS), START_MS + 1_000).meta.data_age_seconds).toBe(1)
+  })
+
+  test('the answer is refused when its oldest block is older than two minutes', () => {
+    const view = documentOf(sampled(1)).views['']
+    const dex = view?.kind === 'answer' ? view.inputs.find(({ name }) => name === 'dex') : null
+    expect(dex).toMatchObject({ isLoadBearing: true, ageMsMax: 120_000, confirmedAtMs: START_MS })
+  })
+})
+
+type GapBps = (asset: ArbAsset, chain: Chain) => number
+
+function eventsOf(nowMs: number, isAlive: (chain: Chain) => boolean = () => true) {
+  const told = poolEvents(nowMs).filter((event) => 'chain' in event && isAlive(event.chain))
+  return [...rateEvents(nowMs), ...told]
+}
+
+function hear(market: MarketState, nowMs: number, events: readonly OutsideEvent[]): void {
+  for (const event of events) market.apply(event)
+  market.advance(nowMs)
+}
+
+/** All chains, told every ten seconds. */
+function sampled(samples: number, gapBps?: GapBps): MarketState {
+  const market = new MarketState(new PulsePool(3))
+  for (let sample = 0; sample < samples; sample += 1) {
+    const nowMs = START_MS + sample * STEP_MS
+    hear(market, nowMs, [...rateEvents(nowMs), ...poolEvents(nowMs, gapBps)])
+  }
+  return market
+}
+
+/** Gaps between -100 and 100 bps, the same for the same seed. */
+function scattered(seed: number): GapBps {
+  return (asset, chain) => {
+    const place = chains.indexOf(chain) * 7 + asset.length * 31 + asset.charCodeAt(0)
+    return 100 * Math.sin(seed * 12.9898 + place * 78.233)
+  }
+}
+
+function documentOf(market: MarketState, nowMs = READ_MS): Document {
+  return arb.render(arb.gather(market, nowMs), {
+    key: 'arb/*',
+    version: 1,
+    renderedAtMs: nowMs,
+    snapshotId: 'snp',
+    engineVersion: '0.0.0',
+  })
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the schema is checked above
+function read(document: Document, nowMs = READ_MS): any {
+  const view = document.views['']
+  if (view?.kind !== 'answer') throw new Error(`no answer: ${JSON.stringify(view)}`)
+  const facts = { nowMs, executionMs: 0.1, coinsAvailable: 0 }
+  return JSON.parse(fillDocument(document, view, facts).toString('utf8'))
+}
