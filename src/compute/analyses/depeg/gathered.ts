@@ -1,0 +1,108 @@
+import type { MarketState } from '../../market/market-state.ts'
+import type { PegSample } from '../../outside/depeg-measure.ts'
+import { depegSeries } from '../../outside/depeg-measure.ts'
+import type { ChainParity } from '../../outside/depeg-sources.ts'
+import { chainParities } from '../../outside/depeg-sources.ts'
+import { MEASURE_DAYS_MAX } from '../../outside/measure-log.ts'
+import type { PegStatusName } from '../../outside/peg-status.ts'
+
+const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
+const SLOPE_MINUTES = 60
+
+/** What is known of USDC at one moment. */
+export type GatheredPeg = {
+  readonly sample: PegSample | null
+  readonly level: number
+  /** NaN before any price. */
+  readonly levelSinceMs: number
+  readonly status: PegStatusName
+  readonly statusSinceMs: number
+  /** By `spellBps`. */
+  readonly spellSeconds: readonly number[]
+  readonly parities: readonly ChainParity[]
+  readonly supply: Supply | null
+  readonly history: PegHistory
+}
+
+type Supply = {
+  readonly supplyUsd: number
+  readonly dayAgoUsd: number | null
+  readonly weekAgoUsd: number | null
+  readonly asOfMs: number
+}
+
+/** Our own minutes of it. */
+export type PegHistory = {
+  readonly pricesUsd: Float64Array
+  /** From the first hour with a price, 0 for none. */
+  readonly windowHours: number
+  readonly day: Range
+  readonly hour: Range
+  /** Of the last {@link SLOPE_MINUTES}, oldest first; NaN for a hole. */
+  readonly recentUsd: Float64Array
+}
+
+/** NaN where there is no price. */
+type Range = { readonly lowUsd: number; readonly highUsd: number }
+
+export function gatherPeg(market: MarketState, nowMs: number): GatheredPeg {
+  const { outside, log, measures } = market
+  const { sample, level, status } = measures.depeg
+  const supply = outside.supplyOf('USDC')
+  return {
+    sample,
+    level: level.level,
+    levelSinceMs: level.sinceMs,
+    status: status.name,
+    statusSinceMs: status.sinceMs,
+    spellSeconds: level.spellSeconds(),
+    parities: chainParities(outside, nowMs),
+    supply:
+      supply === null || !(supply.supplyUsd > 0)
+        ? null
+        : {
+            supplyUsd: supply.supplyUsd,
+            dayAgoUsd: supply.dayAgoUsd,
+            weekAgoUsd: supply.weekAgoUsd,
+            asOfMs: Math.min(supply.timeExchangeMs, supply.timeReceivedMs),
+          },
+    history: historyOf(log, nowMs),
+  }
+}
+
+function historyOf(log: MarketState['log'], nowMs: number): PegHistory {
+  const rangeOver = (ms: number): Range => ({
+    lowUsd: extreme(log.values(depegSeries.low, nowMs - ms, nowMs), Math.min),
+    highUsd: extreme(log.values(depegSeries.high, nowMs - ms, nowMs), Math.max),
+  })
+  return {
+    pricesUsd: log.values(depegSeries.price, nowMs - MEASURE_DAYS_MAX * 24 * HOUR_MS, nowMs),
+    windowHours: windowHours(log, nowMs),
+    day: rangeOver(24 * HOUR_MS),
+    hour: rangeOver(HOUR_MS),
+    recentUsd: Float64Array.from({ length: SLOPE_MINUTES }, (_, at) =>
+      log.near(depegSeries.price, minuteOf(nowMs) - (SLOPE_MINUTES - 1 - at) * MINUTE_MS, 0),
+    ),
+  }
+}
+
+function minuteOf(timeMs: number): number {
+  return Math.floor(timeMs / MINUTE_MS) * MINUTE_MS
+}
+
+function windowHours(log: MarketState['log'], nowMs: number): number {
+  for (let hours = MEASURE_DAYS_MAX * 24; hours > 0; hours -= 1) {
+    const fromMs = nowMs - hours * HOUR_MS
+    if (log.values(depegSeries.price, fromMs, fromMs + HOUR_MS).length > 0) return hours
+  }
+  return 0
+}
+
+/** A loop, because a day has more minutes than a call should have arguments. */
+function extreme(values: Float64Array, of: (one: number, other: number) => number): number {
+  return values.reduce(
+    (known, value) => (Number.isNaN(known) ? value : of(known, value)),
+    Number.NaN,
+  )
+}

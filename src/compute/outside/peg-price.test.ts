@@ -1,0 +1,173 @@
+import { fc, test as property } from '@fast-check/vitest'
+import { describe, expect, test } from 'vitest'
+import { bracketOf } from './peg-level.ts'
+import type { ClassPrice, PegClass, PegVote } from './peg-price.ts'
+import {
+  classPriceOf,
+  deviationBpsOf,
+  pegClasses,
+  pegPriceOf,
+  weightedMedian,
+} from './peg-price.ts'
+
+const vote = (priceUsd: number, weight = 1, over: Partial<PegVote> = {}): PegVote => ({
+  priceUsd,
+  confidenceBps: 1,
+  resolutionBps: 0,
+  weight,
+  ...over,
+})
+
+const classAt = (name: PegClass, offBps: number, over: Partial<ClassPrice> = {}): ClassPrice => ({
+  class: name,
+  priceUsd: 1 + offBps / 10_000,
+  confidenceBps: 1,
+  resolutionBps: 0,
+  leansOn: null,
+  ...over,
+})
+
+/** Oracle, exchange and cross, so many bps from a dollar. */
+const pegAt = (...offBps: readonly number[]) => {
+  const classes = offBps.map((off, at) => classAt(pegClasses[at] ?? 'cross', off))
+  return pegPriceOf(classes) ?? expect.fail('there is a class')
+}
+
+const off = fc.integer({ min: -1_500, max: 1_500 })
+const offs = fc.array(off, { minLength: 1, maxLength: 3 })
+
+describe('weighted median', () => {
+  test.each([
+    { values: [3, 1, 2], weights: [1, 1, 1], median: 2 },
+    { values: [1, 2], weights: [1, 1], median: 1.5 },
+    { values: [1, 2], weights: [1, 1.1], median: 2 },
+    { values: [5, 1, 9], weights: [1, 3, 1], median: 1 },
+    { values: [7, 7], weights: [0.2, 5], median: 7 },
+  ])('of $values by $weights is $median', ({ values, weights, median }) => {
+    expect(weightedMedian(values, weights)).toBe(median)
+  })
+
+  test('of seven sevenths against one whole lies between them', () => {
+    const values = [...Array.from({ length: 7 }, () => 1), 2]
+    const weights = [...Array.from({ length: 7 }, () => 1 / 7), 1]
+    expect(weightedMedian(values, weights)).toBe(1.5)
+  })
+
+  test('of nothing is no number', () => {
+    expect(weightedMedian([], [])).toBeNaN()
+  })
+
+  property.prop([fc.array(fc.tuple(off, fc.integer({ min: 1, max: 5 })), { minLength: 1 })])(
+    'of whole weights is the median of that many copies',
+    (pairs) => {
+      const copies = pairs.flatMap(([value, weight]) => Array.from({ length: weight }, () => value))
+      copies.sort((a, b) => a - b)
+      const upper = copies[copies.length >> 1] as number
+      const lower = copies[(copies.length - 1) >> 1] as number
+      const values = pairs.map(([value]) => value)
+      const weights = pairs.map(([, weight]) => weight)
+      expect(weightedMedian(values, weights)).toBe((lower + upper) / 2)
+    },
+  )
+})
+
+describe('the vote of a class', () => {
+  property.prop([fc.array(off, { minLength: 3, maxLength: 9 }), off])(
+    'stays among the honest when one of several lies',
+    (honestBps, lieBps) => {
+      const honest = honestBps.map((bps) => vote(1 + bps / 10_000))
+      const price = classPriceOf('oracle', [...honest, vote(1 + lieBps / 10_000)])?.priceUsd
+      expect(price).toBeGreaterThanOrEqual(Math.min(...honest.map(({ priceUsd }) => priceUsd)))
+      expect(price).toBeLessThanOrEqual(Math.max(...honest.map(({ priceUsd }) => priceUsd)))
+    },
+  )
+
+  test('takes confidence from those that give one', () => {
+    const votes = [vote(1, 1, { confidenceBps: null }), vote(1, 0.1, { confidenceBps: 3 })]
+    expect(classPriceOf('oracle', votes)?.confidenceBps).toBe(3)
+    expect(classPriceOf('oracle', votes.slice(0, 1))?.confidenceBps).toBe(0)
+  })
+
+  test('is none without votes', () => {
+    expect(classPriceOf('oracle', [])).toBeNull()
+    expect(pegPriceOf([])).toBeNull()
+  })
+})
+
+describe('the price of a peg', () => {
+  test('is the median of the classes, less what confidence and resolution explain', () => {
+    const peg = pegPriceOf([
+      classAt('oracle', -40, { confidenceBps: 2, resolutionBps: 25 }),
+      classAt('exchange', -60, { confidenceBps: 4 }),
+    ])
+    expect(peg?.deviationBps).toBeCloseTo(-50, 9)
+    expect(peg?.adjustedBps).toBeCloseTo(-50 + 3 + 12.5, 9)
+    expect(peg?.adjusted95Bps).toBeCloseTo(-50 + 2.12 * 3 + 12.5, 9)
+    expect(peg).toMatchObject({ agreeing: 2, isConfirmed: true, calledLevel: 2 })
+    expect(peg?.dispersionBps).toBeCloseTo(20, 9)
+  })
+
+  test('is as far away above a dollar as below it', () => {
+    expect(deviationBpsOf(0.999)).toBe(-10)
+    expect(deviationBpsOf(1.001)).toBe(10)
+  })
+
+  test('is off by nothing where the noise explains it', () => {
+    const peg = pegPriceOf([classAt('oracle', -20, { resolutionBps: 25 })])
+    expect(peg?.adjustedBps === 0, 'of either sign').toBe(true)
+    expect(peg?.calledLevel).toBe(0)
+  })
+
+  test('calls for no level above 1 by one class alone, however far it is off', () => {
+    expect(pegAt(-800)).toMatchObject({ calledLevel: 1, isConfirmed: false })
+  })
+
+  test('counts no class together with the one that it leans on', () => {
+    const classes = [classAt('oracle', -300), classAt('cross', -300, { leansOn: 'oracle' })]
+    expect(pegPriceOf(classes)).toMatchObject({ calledLevel: 1, isConfirmed: false })
+    expect(pegPriceOf([...classes, classAt('exchange', -300)])).toMatchObject({ calledLevel: 4 })
+  })
+
+  test('a class that is not sure bears nothing out', () => {
+    const unsure = classAt('exchange', -300, { confidenceBps: 290 })
+    const classes = [classAt('oracle', -300), unsure, classAt('cross', 0)]
+    expect(pegPriceOf(classes)).toMatchObject({ calledLevel: 1, isConfirmed: false })
+  })
+
+  property.prop([off, fc.integer({ min: -9, max: 9 }), fc.integer({ min: -9, max: 9 })])(
+    'one lying class raises no level above 1',
+    (lieBps, oneBps, otherBps) => {
+      for (const place of [0, 1, 2]) {
+        const all = [oneBps, otherBps]
+        all.splice(place, 0, lieBps)
+        expect(pegAt(...all).calledLevel).toBeLessThanOrEqual(1)
+        // And of two, when a third is gone.
+        expect(pegAt(lieBps, oneBps).calledLevel).toBeLessThanOrEqual(1)
+      }
+    },
+  )
+
+  property.prop([offs])('is the same on both sides of a dollar', (all) => {
+    const below = pegAt(...all)
+    const above = pegAt(...all.map((bps) => -bps))
+    expect(above.deviationBps).toBeCloseTo(-below.deviationBps, 5)
+    expect(above.adjustedBps).toBeCloseTo(-below.adjustedBps, 5)
+    expect(above.calledLevel).toBe(below.calledLevel)
+    expect(above.isConfirmed).toBe(below.isConfirmed)
+  })
+
+  property.prop([
+    fc.array(fc.integer({ min: -1_500, max: 0 }), { minLength: 1, maxLength: 3 }),
+    fc.nat({ max: 2 }),
+    fc.integer({ min: 1, max: 800 }),
+  ])('a lower price of any class calls for no lower level', (all, which, lowerBps) => {
+    const lower = all.map((bps, at) => (at === which % all.length ? bps - lowerBps : bps))
+    expect(pegAt(...lower).priceUsd).toBeLessThanOrEqual(pegAt(...all).priceUsd)
+    expect(pegAt(...lower).calledLevel).toBeGreaterThanOrEqual(pegAt(...all).calledLevel)
+  })
+
+  property.prop([offs])('never calls for more than its own adjusted distance', (all) => {
+    const { adjustedBps, calledLevel } = pegAt(...all)
+    expect(calledLevel).toBeLessThanOrEqual(bracketOf(Math.abs(adjustedBps)))
+  })
+})

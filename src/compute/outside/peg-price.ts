@@ -1,0 +1,156 @@
+import { bracketOf } from './peg-level.ts'
+
+/** Kinds of evidence that do not rest on each other: networks, exchanges for USD, markets against USDT. */
+export const pegClasses = ['oracle', 'exchange', 'cross'] as const
+export type PegClass = (typeof pegClasses)[number]
+
+/** What one source says a stablecoin is worth, and how much it counts within its class. */
+export type PegVote = {
+  readonly priceUsd: number
+  /** null where the source does not say how sure it is. */
+  readonly confidenceBps: number | null
+  /** How far the truth may be away before the source speaks again. */
+  readonly resolutionBps: number
+  readonly weight: number
+}
+
+export type ClassPrice = {
+  readonly class: PegClass
+  readonly priceUsd: number
+  readonly confidenceBps: number
+  readonly resolutionBps: number
+  /** The class that it rests on itself, and so cannot bear out; null for none. */
+  readonly leansOn: PegClass | null
+}
+
+/** What a stablecoin is worth by all that is known of it at one instant. */
+export type PegPrice = {
+  readonly priceUsd: number
+  readonly deviationBps: number
+  readonly confidenceBps: number
+  readonly resolutionBps: number
+  /** The part of the deviation that confidence and resolution do not explain, signed. */
+  readonly adjustedBps: number
+  /** The same with the confidence at 95 %. */
+  readonly adjusted95Bps: number
+  /** Highest less lowest class. */
+  readonly dispersionBps: number
+  readonly classes: readonly ClassPrice[]
+  /** Classes within 20 bps of the price. */
+  readonly agreeing: number
+  /** Two classes that do not lean on each other bear the deviation out. */
+  readonly isConfirmed: boolean
+  /** The level that this instant by itself calls for. */
+  readonly calledLevel: number
+}
+
+/** Of Laplace's distribution, in scales. */
+const CONFIDENCE_95 = 2.12
+const AGREEMENT_BPS = 20
+/** What one class sees alone calls for no more. */
+const UNCONFIRMED_LEVEL_MAX = 1
+/** Sums of weights such as 7 x 1/7 are off by less. */
+const WEIGHT_ERROR = 1e-9
+
+/** From a dollar, signed; to a millionth, so that 0.999 and 1.001 are equally far away. */
+export function deviationBpsOf(priceUsd: number): number {
+  return Math.round((priceUsd - 1) * 1e10) / 1e6
+}
+
+/** The value that half of the weight lies on each side of; the mean of two where that is between them. NaN for none. */
+export function weightedMedian(values: readonly number[], weights: readonly number[]): number {
+  const order = values.map((_, at) => at).sort((a, b) => (values[a] ?? 0) - (values[b] ?? 0))
+  const half = weights.reduce((sum, weight) => sum + weight, 0) / 2
+  let below = 0
+  for (const [rank, at] of order.entries()) {
+    below += weights[at] ?? 0
+    const value = values[at] ?? Number.NaN
+    if (below > half + WEIGHT_ERROR) return value
+    if (below > half - WEIGHT_ERROR) return (value + (values[order[rank + 1] ?? at] ?? value)) / 2
+  }
+  return Number.NaN
+}
+
+/**
+ * The one vote of a class. Price, confidence and resolution are weighted medians of their own, so that the
+ * last two do not depend on who is right about the first.
+ * @returns null for a class without a vote
+ */
+export function classPriceOf(
+  name: PegClass,
+  votes: readonly PegVote[],
+  leansOn: PegClass | null = null,
+): ClassPrice | null {
+  if (votes.length === 0) return null
+  const medianOf = (of: readonly PegVote[], value: (vote: PegVote) => number) =>
+    weightedMedian(
+      of.map(value),
+      of.map(({ weight }) => weight),
+    )
+  const sure = votes.filter(({ confidenceBps }) => confidenceBps !== null)
+  return {
+    class: name,
+    priceUsd: medianOf(votes, ({ priceUsd }) => priceUsd),
+    confidenceBps:
+      sure.length === 0 ? 0 : medianOf(sure, ({ confidenceBps }) => confidenceBps ?? 0),
+    resolutionBps: medianOf(votes, ({ resolutionBps }) => resolutionBps),
+    leansOn,
+  }
+}
+
+/** Median of the classes, one vote each (sources.md 5.2). @returns null for no class */
+export function pegPriceOf(classes: readonly ClassPrice[]): PegPrice | null {
+  if (classes.length === 0) return null
+  const medianOf = (value: (one: ClassPrice) => number) =>
+    weightedMedian(
+      classes.map(value),
+      classes.map(() => 1),
+    )
+  const priceUsd = medianOf((one) => one.priceUsd)
+  const confidenceBps = medianOf((one) => one.confidenceBps)
+  const resolutionBps = medianOf((one) => one.resolutionBps)
+  const deviationBps = deviationBpsOf(priceUsd)
+  const adjusted = (scales: number) =>
+    Math.sign(deviationBps) *
+    Math.max(0, Math.abs(deviationBps) - scales * confidenceBps - resolutionBps)
+  const adjustedBps = adjusted(1)
+  const deviations = classes.map((one) => deviationBpsOf(one.priceUsd))
+  const near = classes.filter((_, at) => isNear(deviations[at] ?? 0, deviationBps))
+  const seen = bracketOf(Math.abs(adjustedBps))
+  const borneOut = confirmedLevel(classes, Math.sign(deviationBps))
+  return {
+    priceUsd,
+    deviationBps,
+    confidenceBps,
+    resolutionBps,
+    adjustedBps,
+    adjusted95Bps: adjusted(CONFIDENCE_95),
+    dispersionBps: Math.max(...deviations) - Math.min(...deviations),
+    classes,
+    agreeing: near.length,
+    isConfirmed: seen === 0 ? areTwoFree(near) : borneOut >= seen,
+    calledLevel: Math.min(seen, Math.max(UNCONFIRMED_LEVEL_MAX, borneOut)),
+  }
+}
+
+function isNear(deviationBps: number, ofBps: number): boolean {
+  return Math.abs(deviationBps - ofBps) <= AGREEMENT_BPS
+}
+
+/** The highest level that two classes reach by themselves, on one side of a dollar. */
+function confirmedLevel(classes: readonly ClassPrice[], side: number): number {
+  const levels = classes.map(({ priceUsd, confidenceBps }) =>
+    bracketOf(Math.max(0, side * deviationBpsOf(priceUsd) - confidenceBps)),
+  )
+  const reached = (level: number) => classes.filter((_, at) => (levels[at] ?? 0) >= level)
+  return Math.max(0, ...levels.filter((level) => areTwoFree(reached(level))))
+}
+
+/** Whether there are two of which neither leans on the other. */
+function areTwoFree(classes: readonly ClassPrice[]): boolean {
+  return classes.some((one) =>
+    classes.some(
+      (other) => other !== one && one.leansOn !== other.class && other.leansOn !== one.class,
+    ),
+  )
+}

@@ -1,0 +1,339 @@
+import type { OutsideEvent } from '../../src/domain/outside.ts'
+
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+/** One instant, by what every feed said last. `null` where nobody fresh says anything. */
+export type NaiveInstant = {
+  readonly atMs: number
+  readonly priceUsd: number
+  readonly deviationBps: number
+  readonly confidenceBps: number
+  readonly adjustedBps: number
+  readonly called: number
+  readonly heardMs: number
+} | null
+
+export type NaiveState = {
+  readonly level: number
+  readonly status: string
+  readonly seconds: readonly number[]
+}
+
+type Word = {
+  readonly usd: number
+  readonly confidence: number | null
+  readonly resolution: number
+  readonly heardMs: number
+  readonly voter: string
+}
+
+type Group = { usd: number; confidence: number; resolution: number; from: string; rests?: string }
+
+const thresholds = [10, 25, 100, 200, 500]
+
+/**
+ * The price of USDC at each instant, by sources.md 5.2 and 5.3 as docs/numbers/depeg.md settles them. Each
+ * instant looks at the last word of every feed anew.
+ */
+export function naiveInstants(
+  events: readonly OutsideEvent[],
+  instantsMs: readonly number[],
+): NaiveInstant[] {
+  const last = new Map<string, OutsideEvent>()
+  const heard = new Map<string, number>()
+  let next = 0
+  return instantsMs.map((nowMs) => {
+    for (; ; next += 1) {
+      const event = events[next]
+      if (event === undefined || event.timeReceivedMs > nowMs) break
+      last.set(nameOf(event), event)
+      if (event.kind === 'exchange-quote') heard.set(event.exchange, event.timeReceivedMs)
+    }
+    return instant([...last.values()], heard, nowMs)
+  })
+}
+
+function nameOf(event: OutsideEvent): string {
+  if (event.kind === 'oracle-price') return `${event.network}/${event.place}/${event.asset}`
+  if (event.kind === 'exchange-quote') return `${event.exchange}/${event.asset}/${event.quote}`
+  return event.kind === 'pool' ? `${event.chain}/${event.pool}` : event.kind
+}
+
+function instant(
+  events: readonly OutsideEvent[],
+  heard: ReadonlyMap<string, number>,
+  nowMs: number,
+): NaiveInstant {
+  const oracle = group('oracle', oracleWords(events, 'USDC', nowMs))
+  const exchange = group('exchange', quoteWords(events, heard, 'USDC', 'USD', nowMs))
+  const tether = [
+    group('oracle', oracleWords(events, 'USDT', nowMs)),
+    group('exchange', quoteWords(events, heard, 'USDT', 'USD', nowMs)),
+  ].filter((one) => one !== null)
+  const crossWords = [
+    ...quoteWords(events, heard, 'USDC', 'USDT', nowMs),
+    ...poolWords(events, nowMs),
+  ]
+  const cross = crossOf(crossWords, tether)
+  const groups = [oracle, exchange, cross].filter((one) => one !== null)
+  if (groups.length === 0) return null
+  const priceUsd = middle(groups.map(({ usd }) => usd))
+  const confidenceBps = middle(groups.map(({ confidence }) => confidence))
+  const resolutionBps = middle(groups.map(({ resolution }) => resolution))
+  const deviationBps = bpsOf(priceUsd)
+  const size = Math.abs(deviationBps) - confidenceBps - resolutionBps
+  const adjustedBps = size <= 0 ? 0 : deviationBps < 0 ? -size : size
+  const all = [
+    ...oracleWords(events, 'USDC', nowMs),
+    ...quoteWords(events, heard, 'USDC', 'USD', nowMs),
+  ]
+  if (cross !== null) all.push(...crossWords)
+  return {
+    atMs: nowMs,
+    priceUsd,
+    deviationBps,
+    confidenceBps,
+    adjustedBps,
+    called: calledLevel(groups, deviationBps, Math.abs(adjustedBps)),
+    heardMs: Math.max(...all.map(({ heardMs }) => heardMs)),
+  }
+}
+
+function calledLevel(groups: readonly Group[], deviationBps: number, sizeBps: number): number {
+  let called = 0
+  thresholds.forEach((threshold, at) => {
+    if (sizeBps < threshold) return
+    const seers = groups.filter(({ usd, confidence }) => {
+      const own = deviationBps < 0 ? -bpsOf(usd) : bpsOf(usd)
+      return own - confidence >= threshold
+    })
+    const free = seers.some((one) =>
+      seers.some((other) => one !== other && one.rests !== other.from && other.rests !== one.from),
+    )
+    if (at === 0 || free) called = at + 1
+  })
+  return called
+}
+
+function oracleWords(events: readonly OutsideEvent[], asset: string, nowMs: number): Word[] {
+  const words: Word[] = []
+  for (const event of events) {
+    if (event.kind !== 'oracle-price' || event.asset !== asset) continue
+    const saidMs = Math.min(event.timeExchangeMs, event.timeReceivedMs)
+    const limitMs =
+      event.network === 'chainlink'
+        ? event.heartbeatMs + 2 * HOUR_MS
+        : Math.max(2 * MINUTE_MS, 2 * event.heartbeatMs)
+    if (nowMs - saidMs > limitMs || !isPrice(event.priceUsd)) continue
+    words.push({
+      usd: event.priceUsd,
+      confidence:
+        event.confidenceUsd === null ? null : (1e4 * event.confidenceUsd) / event.priceUsd,
+      resolution: event.resolutionBps,
+      heardMs: event.timeReceivedMs,
+      voter: event.network.slice(0, 4),
+    })
+  }
+  // Of one network only what publishes on the smallest moves.
+  return words.filter(
+    ({ voter, resolution }) =>
+      resolution ===
+      Math.min(...words.filter((one) => one.voter === voter).map((one) => one.resolution)),
+  )
+}
+
+function quoteWords(
+  events: readonly OutsideEvent[],
+  heard: ReadonlyMap<string, number>,
+  asset: string,
+  quote: string,
+  nowMs: number,
+): Word[] {
+  return events.flatMap((event) => {
+    if (event.kind !== 'exchange-quote' || event.asset !== asset || event.quote !== quote) return []
+    const { bid, ask, exchange, timeReceivedMs } = event
+    const mid = (bid + ask) / 2
+    const ageMs = nowMs - timeReceivedMs
+    const stands = ageMs <= MINUTE_MS && nowMs - (heard.get(exchange) ?? Number.NaN) <= 5_000
+    if (ageMs > 5_000 && !stands) return []
+    if (!isPrice(mid) || bid <= 0 || ask < bid || (1e4 * (ask - bid)) / mid > 200) return []
+    return [
+      {
+        usd: mid,
+        confidence: (0.5e4 * (ask - bid)) / mid,
+        resolution: 0,
+        heardMs: timeReceivedMs,
+        voter: exchange,
+      },
+    ]
+  })
+}
+
+function poolWords(events: readonly OutsideEvent[], nowMs: number): Word[] {
+  return events.flatMap((event) => {
+    if (event.kind !== 'pool') return []
+    const pair = `${event.asset}/${event.quote}`
+    if (pair !== 'USDC/USDT' && pair !== 'USDT/USDC') return []
+    const usd = pair === 'USDC/USDT' ? event.price : 1 / event.price
+    const saidMs = Math.min(event.timeExchangeMs, event.timeReceivedMs)
+    if (!isPrice(usd) || nowMs - saidMs > MINUTE_MS || !(event.balanceQuote >= 250_000)) return []
+    return [
+      {
+        usd,
+        confidence: event.feeBps,
+        resolution: 0,
+        heardMs: event.timeReceivedMs,
+        voter: event.chain,
+      },
+    ]
+  })
+}
+
+function crossOf(words: readonly Word[], tether: readonly Group[]): Group | null {
+  const [one, other] = tether
+  if (one === undefined || words.length === 0) return null
+  if (other !== undefined && Math.abs(bpsOf(one.usd) - bpsOf(other.usd)) > 45) return null
+  const usdt = middle(tether.map(({ usd }) => usd))
+  const confidence = middle(tether.map((each) => each.confidence))
+  const resolution = middle(tether.map((each) => each.resolution))
+  const found = group(
+    'cross',
+    words.map((word) => ({
+      ...word,
+      usd: word.usd * usdt,
+      confidence: (word.confidence ?? 0) + confidence,
+      resolution: word.resolution + resolution,
+    })),
+  )
+  if (found !== null && other === undefined) found.rests = one.from
+  return found
+}
+
+function group(from: string, words: readonly Word[]): Group | null {
+  if (words.length === 0) return null
+  const share = ({ voter }: Word) => 1 / words.filter((one) => one.voter === voter).length
+  const pick = (of: readonly Word[], value: (word: Word) => number) =>
+    halfway(of.map((word) => [value(word), share(word)] as const))
+  const sure = words.filter(({ confidence }) => confidence !== null)
+  return {
+    usd: pick(words, ({ usd }) => usd),
+    confidence: sure.length === 0 ? 0 : pick(sure, ({ confidence }) => confidence ?? 0),
+    resolution: pick(words, ({ resolution }) => resolution),
+    from,
+  }
+}
+
+/** Every value that has at most half of the weight below it and at most half above it; the middle of those. */
+function halfway(weighted: readonly (readonly [number, number])[]): number {
+  const total = weighted.reduce((sum, [, weight]) => sum + weight, 0)
+  const half = total / 2 + 1e-9
+  const central = weighted
+    .map(([value]) => value)
+    .filter((value) => {
+      const below = weighted.filter(([other]) => other < value)
+      const above = weighted.filter(([other]) => other > value)
+      const sum = (of: typeof weighted) => of.reduce((all, [, weight]) => all + weight, 0)
+      return sum(below) <= half && sum(above) <= half
+    })
+  return (Math.min(...central) + Math.max(...central)) / 2
+}
+
+function middle(values: readonly number[]): number {
+  return halfway(values.map((value) => [value, 1] as const))
+}
+
+function bpsOf(usd: number): number {
+  return Number(((usd - 1) * 1e4).toFixed(6))
+}
+
+function isPrice(usd: number): boolean {
+  return usd > 0 && usd <= 10
+}
+
+/** Level, status and spells after each instant: every one looks back at those before it. */
+export function naiveStates(instants: readonly NaiveInstant[]): NaiveState[] {
+  const known = instants.filter((one) => one !== null)
+  const states = new Map<number, NaiveState>()
+  const spellStarts: number[] = [Number.NaN, Number.NaN, Number.NaN, Number.NaN]
+  let [level, status] = [0, 0]
+  for (const [at, one] of known.entries()) {
+    const beforeMs = known[at - 1]?.atMs ?? Number.NEGATIVE_INFINITY
+    if (one.atMs - beforeMs > 2 * HOUR_MS) [level, status] = [0, 0]
+    if (one.atMs - beforeMs > MINUTE_MS) spellStarts.fill(Number.NaN)
+    const lasted = (neededMs: number, holds: (of: NonNullable<NaiveInstant>) => boolean) =>
+      hasLasted(known, at, neededMs, holds)
+    const size = (of: NonNullable<NaiveInstant>) => Math.abs(of.adjustedBps)
+    const reached = [1, 2, 3, 4, 5].filter((each) =>
+      lasted((each < 4 ? 5 : 1) * MINUTE_MS, ({ called }) => called >= each),
+    )
+    const highest = Math.max(0, ...reached)
+    if (highest > level) level = highest
+    else
+      while (level > 0) {
+        const half = (thresholds[level - 1] as number) / 2
+        if (!lasted(15 * MINUTE_MS, (of) => size(of) < half)) break
+        level -= 1
+      }
+    for (const [which, fromBps] of [10, 25, 50, 100].entries()) {
+      if (Number.isNaN(spellStarts[which] as number) && size(one) >= fromBps)
+        spellStarts[which] = one.atMs
+      if (lasted(15 * MINUTE_MS, (of) => size(of) < fromBps / 2)) spellStarts[which] = Number.NaN
+    }
+    status = nextStatus(known, at, status)
+    states.set(one.atMs, {
+      level,
+      status: ['HEALTHY', 'ELEVATED', 'WARNING', 'CRITICAL'][status] as string,
+      seconds: spellStarts.map((startMs) =>
+        Number.isNaN(startMs) ? 0 : (one.atMs - startMs) / 1e3,
+      ),
+    })
+  }
+  let state: NaiveState = { level: 0, status: 'HEALTHY', seconds: [0, 0, 0, 0] }
+  return instants.map((one) => {
+    state = states.get(one?.atMs ?? Number.NaN) ?? state
+    return state
+  })
+}
+
+/** Whether something held from so long ago until now, without a minute in which nothing was known. */
+function hasLasted(
+  known: readonly NonNullable<NaiveInstant>[],
+  at: number,
+  neededMs: number,
+  holds: (of: NonNullable<NaiveInstant>) => boolean,
+): boolean {
+  const nowMs = known[at]?.atMs ?? Number.NaN
+  for (let back = at; back >= 0; back -= 1) {
+    const one = known[back] as NonNullable<NaiveInstant>
+    if (!holds(one)) return false
+    if (nowMs - one.atMs >= neededMs) return true
+    const before = known[back - 1]
+    if (before === undefined || one.atMs - before.atMs > MINUTE_MS) return false
+  }
+  return false
+}
+
+function nextStatus(
+  known: readonly NonNullable<NaiveInstant>[],
+  at: number,
+  before: number,
+): number {
+  const now = known[at] as NonNullable<NaiveInstant>
+  const wordFor = (bps: number) => (bps > 200 ? 3 : bps >= 50 ? 2 : bps >= 10 ? 1 : 0)
+  const raw = wordFor(Math.abs(now.deviationBps))
+  const sure = wordFor(Math.abs(now.deviationBps) - now.confidenceBps)
+  const repeated = [1, 2, 3].filter((each) => {
+    let seen = 0
+    for (let back = at; back >= 0; back -= 1) {
+      const one = known[back] as NonNullable<NaiveInstant>
+      if (wordFor(Math.abs(one.deviationBps)) < each) return false
+      if (one.heardMs !== known[back - 1]?.heardMs) seen += 1
+      if (seen === 3) return true
+      const earlier = known[back - 1]
+      if (earlier === undefined || one.atMs - earlier.atMs > MINUTE_MS) return false
+    }
+    return false
+  })
+  return Math.min(raw, Math.max(before, sure, ...repeated))
+}
