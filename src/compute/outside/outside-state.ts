@@ -60,6 +60,11 @@ export class OutsideState {
     return this.#sources.get(source) ?? null
   }
 
+  /** Of every source that said something of itself. */
+  sources(): readonly SourceStatusEvent[] {
+    return [...this.#sources.values()]
+  }
+
   get fearGreed(): FearGreedEvent | null {
     return this.#fearGreed
   }

@@ -8,6 +8,7 @@ import type { MarketState } from '../../market/market-state.ts'
 import { interestTrends, positioningOf } from '../../market/positioning.ts'
 import type { Regime } from '../../market/regime-rule.ts'
 import { BARS_NEEDED, isWarm } from '../../market/warm.ts'
+import { readCexDex } from '../../outside/cex-dex-reading.ts'
 import { cascadeLevelsOf } from './recent-cascades.ts'
 
 /** A coin of which the venue was silent for longer is not ranked beside the others. */
@@ -38,6 +39,9 @@ const numberNames = [
   'dayNotionalUsd',
   /** Index into `cascadeLevels`. */
   'cascadeLevel',
+  /** As /cex-dex has them. */
+  'cexDexBps',
+  'cexDexNoiseBps',
   'candlesConfirmedAtMs',
   'priceConfirmedAtMs',
   'contextReceivedAtMs',
@@ -62,6 +66,8 @@ export type ScreenerColumns = {
   /** Coins that trade; what is delisted is none of them. */
   readonly coinsTotal: number
   readonly regime: Regime | null
+  /** Of /arb, 0 to 1; null where that is not measured. */
+  readonly stressScore: number | null
 }
 
 /** Reads every coin once; what follows from it is for whoever has the time. */
@@ -90,7 +96,11 @@ export function screenerColumns(market: MarketState, nowMs: number): ScreenerCol
     const atr1h = values1h[row * VALUES_PER_COIN + pulseValue.atr14] as number
     const atrPct = (atr1h / closes.close1h) * 100
     const cascade = cascades.get(coin) ?? null
-    const found = { ...closes, ...numbersOf(coin, { atrPct, cascade }, nowMs) }
+    const found = {
+      ...closes,
+      ...numbersOf(coin, { atrPct, cascade }, nowMs),
+      ...divergenceOf(coin, market, nowMs),
+    }
     for (const name of numberNames) numbers[name][row] = found[name]
   }
   return {
@@ -101,6 +111,7 @@ export function screenerColumns(market: MarketState, nowMs: number): ScreenerCol
     skipped,
     coinsTotal,
     regime: market.trackers.regime.current(nowMs),
+    stressScore: market.measures.arb.stressScore(nowMs) ?? null,
   }
 }
 
@@ -132,7 +143,7 @@ function numbersOf(
   coin: CoinMarket,
   { atrPct, cascade }: { readonly atrPct: number; readonly cascade: CascadeLevel | null },
   nowMs: number,
-): Omit<Numbers<number>, 'close1h' | 'close4h'> {
+): Omit<Numbers<number>, 'close1h' | 'close4h' | 'cexDexBps' | 'cexDexNoiseBps'> {
   const { context, trackers } = coin
   const tilt = fundingTilt(coin)
   const positioning = positioningOf(coin)
@@ -155,5 +166,14 @@ function numbersOf(
     candlesConfirmedAtMs: coin.candlesConfirmedAtMs,
     priceConfirmedAtMs: coin.priceConfirmedAtMs,
     contextReceivedAtMs: context?.timeReceivedMs ?? unknown,
+  }
+}
+
+function divergenceOf(coin: CoinMarket, market: MarketState, nowMs: number) {
+  const reading = readCexDex(coin, market, nowMs)
+  const isRead = typeof reading !== 'string'
+  return {
+    cexDexBps: isRead ? reading.divergenceBps : Number.NaN,
+    cexDexNoiseBps: isRead ? reading.noiseBps : Number.NaN,
   }
 }

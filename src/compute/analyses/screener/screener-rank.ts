@@ -47,6 +47,9 @@ export type Ranked = {
   readonly openInterestUsd: number
   readonly dayNotionalUsd: number
   readonly cascadeLevel: CascadeLevel | null
+  /** NaN where no exchange, or nothing to compare it with, covers the coin. */
+  readonly cexDexBps: number
+  readonly cexDexNoiseBps: number
   /** When the older of candles and price was last confirmed. */
   readonly confirmedAtMs: number
 }
@@ -97,6 +100,8 @@ function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked
     openInterestUsd: at('openInterestUsd'),
     dayNotionalUsd: at('dayNotionalUsd'),
     cascadeLevel: cascadeLevels[at('cascadeLevel')] ?? null,
+    cexDexBps: at('cexDexBps'),
+    cexDexNoiseBps: at('cexDexNoiseBps'),
     confirmedAtMs: Math.min(at('candlesConfirmedAtMs'), at('priceConfirmedAtMs')),
   }
 }

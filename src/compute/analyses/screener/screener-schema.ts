@@ -4,13 +4,13 @@ import { fundingBiases } from '../../market/funding-tilt.ts'
 import { interestTrends } from '../../market/positioning.ts'
 import { regimeLabels } from '../../market/regime-rule.ts'
 import { volatilityRegimes } from '../../market/volatility-regime.ts'
+import { stressLevels } from '../../outside/arb-levels.ts'
+import { divergenceDirections } from '../../outside/divergence-direction.ts'
 import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { skipReasons } from './screener-columns.ts'
 
 const Direction = oneOf(['bullish', 'bearish', 'neutral'])
-const StressLevel = nullable(
-  oneOf(['LOW', 'MODERATE', 'HIGH', 'EXTREME'], 'Of /arb; null while that is not measured.'),
-)
+const StressLevel = nullable(oneOf(stressLevels, 'Of /arb; null while that is not measured.'))
 const Score = Type.Number({ minimum: 0, maximum: 1, description: 'As in /pulse on 1h, 0 to 1.' })
 const Tickers = Type.Array(Type.String())
 
@@ -51,8 +51,12 @@ const FullRow = Type.Object({
   oi_notional_usd: Type.Number({ minimum: 0, description: 'Open interest at the mark, USD.' }),
   volume_24h_usd: Type.Number({ minimum: 0, description: "The venue's own of 24 hours, USD." }),
   cascade_level: nullable(oneOf(cascadeLevels, 'As /liquidations gives it.')),
-  cex_dex_spread_bps: Type.Null({ description: 'null where no exchange covers the coin.' }),
-  cex_dex_direction: Type.Null(),
+  cex_dex_spread_bps: nullable(
+    Type.Number({
+      description: 'divergence_bps of /cex-dex, bps; null where that does not cover the coin.',
+    }),
+  ),
+  cex_dex_direction: nullable(oneOf(divergenceDirections, 'As in /cex-dex.')),
   data_age_seconds: Type.Number({
     minimum: 0,
     description: 'Of its candles or its price, the older one.',

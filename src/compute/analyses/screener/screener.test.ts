@@ -8,8 +8,9 @@ import { naiveHours } from '../../../../test/golden/naive-volatility.ts'
 import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
 import { WHOLE_MARKET } from '../../../domain/document.ts'
-import type { Batch } from '../../../domain/event.ts'
+import type { Batch, ContextEvent } from '../../../domain/event.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
+import { coinWorld } from '../../testing/coin-world.ts'
 import { randomMarket } from '../../testing/random-market.ts'
 import {
   BOUNDARY_MS,
@@ -22,6 +23,7 @@ import {
   warmTape,
   wave,
 } from '../../testing/tape.ts'
+import { cexDex } from '../cex-dex/cex-dex.ts'
 import { liquidations } from '../liquidations/liquidations.ts'
 import { pulse } from '../pulse/pulse.ts'
 import { screener } from './screener.ts'
@@ -87,6 +89,30 @@ describe('screener', () => {
       }
     },
   )
+
+  test('says of a divergence what /cex-dex says of it, and nothing of coins that no exchange covers', () => {
+    const [covered = '', ...others] = COINS.slice(0, 3)
+    const tape = randomMarket(COINS.slice(0, 3), 1)
+    const price = lastContext(tape, covered).oraclePrice
+    const { processor, document } = gathered([...tape, coinWorld(covered, price, NOW_MS)])
+    const rows = new Map(read(document).coins.map((row) => [row.coin, row]))
+    const own = answerOf(processor, `cex-dex/${covered}`, '') as DivergenceBody
+    expect(rows.get(covered)).toMatchObject({
+      cex_dex_spread_bps: own.divergence_bps,
+      cex_dex_direction: own.direction,
+    })
+    for (const coin of others)
+      expect(rows.get(coin)).toMatchObject({ cex_dex_spread_bps: null, cex_dex_direction: null })
+  })
+
+  test.each([
+    [0.24, 'LOW'],
+    [0.61, 'HIGH'],
+    [null, null],
+  ])('a stress score of %s is shown as %s', (stressScore, level) => {
+    const columns = { ...manyCoins(20, 0), stressScore }
+    expect(read(render(columns)).market.stress_level).toBe(level)
+  })
 
   test.each([
     { market: 'a moving market', tape: marketOf(wave) },
@@ -312,6 +338,7 @@ type Body = {
   readonly market: {
     readonly median_funding_annualized_pct: number
     readonly vol_window_hours: number
+    readonly stress_level: string | null
   }
   readonly top: Readonly<Record<string, readonly string[]>>
   readonly skipped: readonly unknown[]
@@ -323,6 +350,8 @@ type Body = {
     readonly data_age_seconds: number
   }
 }
+
+type DivergenceBody = { readonly divergence_bps: number; readonly direction: string }
 
 type PulseBody = {
   readonly price: { readonly current: number }
@@ -373,7 +402,10 @@ function coinTape(coin: string, bars: typeof wave = wave): Batch[] {
 }
 
 function processorOf(tape: readonly Batch[]): Processor {
-  const processor = new Processor({ coin: [pulse, liquidations], market: [screener] }, '0.0.0')
+  const processor = new Processor(
+    { coin: [pulse, liquidations, cexDex], market: [screener] },
+    '0.0.0',
+  )
   for (const batch of tape) processor.process(batch)
   return processor
 }
@@ -381,6 +413,12 @@ function processorOf(tape: readonly Batch[]): Processor {
 function rendered(processor: Processor, nowMs: number): Document {
   const job = processor.gather('screener', nowMs)
   return screener.render(job.gathered as ScreenerColumns, job.rendering)
+}
+
+function lastContext(tape: readonly Batch[], coin: string): ContextEvent {
+  const found = tape.flat().findLast((event) => event.kind === 'context' && event.coin === coin)
+  if (found?.kind !== 'context') throw new Error(`no figures of ${coin}`)
+  return found
 }
 
 function gathered(tape: readonly Batch[], nowMs = NOW_MS) {
@@ -456,6 +494,8 @@ function manyCoins(count: number, skipped: number): ScreenerColumns {
       openInterestUsd: column((row) => 2_139_333_552.12 * wobble(row)),
       dayNotionalUsd: column((row) => 3_100_012_345.12 * wobble(row)),
       cascadeLevel: column((row) => row % 4),
+      cexDexBps: column((row) => 100 * Math.sin(row)),
+      cexDexNoiseBps: column(() => 12.3456),
       candlesConfirmedAtMs: column((row) => NOW_MS - 17 * row),
       priceConfirmedAtMs: column((row) => NOW_MS - 13 * row),
       contextReceivedAtMs: column((row) => NOW_MS - 13 * row),
@@ -468,6 +508,7 @@ function manyCoins(count: number, skipped: number): ScreenerColumns {
     })),
     coinsTotal: count + skipped,
     regime: null,
+    stressScore: 0.61,
   }
 }
 

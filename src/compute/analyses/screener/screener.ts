@@ -6,11 +6,13 @@ import { compositeOf } from '../../market/regime-rule.ts'
 import { statisticsOf } from '../../market/series-statistics.ts'
 import { volatilityRegimeOf } from '../../market/volatility-regime.ts'
 import { VOLATILITY_WINDOW_HOURS } from '../../market/volatility-series.ts'
+import { stressLevelOf } from '../../outside/arb-levels.ts'
+import { divergenceDirection } from '../../outside/divergence-direction.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import type { Fragment } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
-import { orNull, percent, price, score } from '../../render/significance.ts'
+import { bps, orNull, percent, price, score } from '../../render/significance.ts'
 import type { ScreenerColumns, Skipped } from './screener-columns.ts'
 import { COIN_AGE_MS_MAX, screenerColumns } from './screener-columns.ts'
 import type { ScreenerView } from './screener-parameters.ts'
@@ -155,16 +157,22 @@ function fullRow(builder: DocumentBuilder, coin: Ranked) {
     oi_notional_usd: Math.round(coin.openInterestUsd),
     volume_24h_usd: Math.round(coin.dayNotionalUsd),
     cascade_level: coin.cascadeLevel,
-    // No exchange is watched yet.
-    cex_dex_spread_bps: null,
-    cex_dex_direction: null,
+    ...divergence(coin),
     data_age_seconds: builder.slot({ kind: 'age', confirmedAtMs: coin.confirmedAtMs }),
+  }
+}
+
+function divergence({ cexDexBps: divergenceBps, cexDexNoiseBps: noiseBps }: Ranked) {
+  if (Number.isNaN(divergenceBps)) return { cex_dex_spread_bps: null, cex_dex_direction: null }
+  return {
+    cex_dex_spread_bps: bps(divergenceBps),
+    cex_dex_direction: divergenceDirection({ divergenceBps, noiseBps }),
   }
 }
 
 /** What stands before the rows. */
 function summaryOf(
-  { coinsTotal, regime, numbers }: ScreenerColumns,
+  { coinsTotal, regime, numbers, stressScore }: ScreenerColumns,
   ranked: readonly Ranked[],
   { renderedAtMs }: Rendering,
 ) {
@@ -185,8 +193,7 @@ function summaryOf(
       median_funding_annualized_pct: percent(statisticsOf(Float64Array.from(funding)).median),
       vol_regime: volatilityRegimeOf(statisticsOf(numbers.volatilityPercentile).median),
       vol_window_hours: Math.floor(statisticsOf(numbers.volatilityHours).median),
-      // Comes with /arb.
-      stress_level: null,
+      stress_level: stressScore === null ? null : stressLevelOf(score(stressScore)),
     },
   }
 }

@@ -1,0 +1,238 @@
+import type { Input, NoAnswer, Warning } from '../../../domain/document.ts'
+import { isoInstant } from '../../../domain/instant.ts'
+import type { CoinAnalysis } from '../../analysis.ts'
+import { annualizedPctOf } from '../../market/funding-tilt.ts'
+import { contextInput } from '../../market/inputs.ts'
+import { impliedRateHourly } from '../../market/premium.ts'
+import type { BasisReading } from '../../outside/basis-reading.ts'
+import { aboveBps, readBasis } from '../../outside/basis-reading.ts'
+import type { SeriesSummary, WindowStatistics } from '../../outside/minute-statistics.ts'
+import { rankOf, robustZ } from '../../outside/minute-statistics.ts'
+import { uncovered } from '../../outside/oracle-coverage.ts'
+import { answerMeta } from '../../render/answer-meta.ts'
+import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { DocumentBuilder } from '../../render/document-builder.ts'
+import { bps, orNull, percent, price, rate, score } from '../../render/significance.ts'
+import { BasisAnswer, HORIZON_HOURS } from './basis-schema.ts'
+import {
+  directionOf,
+  interpretationOf,
+  notesOf,
+  regimeOf,
+  SKEW_MS_MAX,
+  signalOf,
+} from './basis-words.ts'
+
+const PERIOD_MS = 2_000
+const VENUE_AGE_MS_MAX = 60_000
+const ORACLE_CADENCE_MS_MIN = 5_000
+const USDT_CADENCE_MS = 60_000
+const HOURS_PER_YEAR = 8_760
+const BPS = 10_000
+
+/** The venue's oracle and mark against an independent oracle network, with what that can be known to. */
+export const basis: CoinAnalysis = {
+  contract: {
+    id: 'basis',
+    offering: 'service_basis',
+    scope: 'coin',
+    summary:
+      "The venue's oracle and mark against an independent oracle network, with confidence band and history",
+    priceUsdcAtomic: 20_000n,
+    document: BasisAnswer,
+    defaultView: '',
+    viewParameters: [],
+    // Each input has a limit of its own: that of an oracle is its own heartbeat's.
+    inputAgeMsMax: Number.POSITIVE_INFINITY,
+  },
+  inputs: ['context', 'oracle-price'],
+  periodMs: PERIOD_MS,
+
+  render(coin, rendering, market) {
+    const builder = new DocumentBuilder()
+    const nowMs = rendering.renderedAtMs
+    const name = coin.listing.coin
+    const reading = readBasis(coin, market, nowMs)
+    if (reading === null) {
+      const venue: NoAnswer = { kind: 'missing-input', input: 'oracle price' }
+      builder.noAnswer('', coin.context === null ? venue : uncovered(coin, market, nowMs))
+      return builder.build(rendering)
+    }
+    const { oracle } = reading
+    const summary = market.measures.basis.summary(name, oracle.network, market, nowMs)
+    const inputs = inputsOf(reading)
+    const body = builder.value({
+      coin: name,
+      ...builder.memberSlot({ kind: 'requested-coin' }),
+      timestamp_iso: isoInstant(nowMs),
+      basis: {
+        ...prices(reading),
+        ...verdict(reading),
+        ...againstItself(summary, reading.basisBps),
+        ...behind(reading),
+        half_life_seconds: orNull(summary.halfLifeSeconds, score),
+        ...funding(reading),
+        regime: regimeOf(reading, robustZ(summary.day, reading.basisBps)),
+        status: isDegraded(reading) ? 'degraded' : 'ok',
+        oracle_networks: networks(builder, reading),
+        interpretation: interpretationOf(name, reading),
+        notes: notesOf(reading),
+      },
+      meta: answerMeta(builder, {
+        offering: basis.contract.offering,
+        rendering,
+        view: '',
+        inputs,
+        sources: sourcesOf(reading),
+        more: {
+          oracle_age_seconds: builder.slot({ kind: 'input-age', input: 'oracle' }),
+          leg_skew_seconds: score(reading.skewMs / 1_000),
+        },
+      }),
+    })
+    builder.answer('', [body], {
+      inputs,
+      coveragePct: coveragePct({ have: known(reading), need: WISHED }),
+      warnings: warningsOf(reading, summary.day),
+    })
+    return builder.build(rendering)
+  },
+}
+
+function prices({ context, oracle, spotPrice, scale, ...reading }: BasisReading) {
+  const basisBps = bps(reading.basisBps)
+  return {
+    venue_oracle_price: price(context.oraclePrice),
+    venue_mark_price: price(context.markPrice),
+    spot_price: price(spotPrice),
+    spot_confidence: oracle.confidenceUsd === null ? null : price(oracle.confidenceUsd * scale),
+    basis_bps: basisBps,
+    basis_pct: percent(basisBps / 100),
+    perp_premium_bps: bps(reading.premiumBps),
+    total_basis_bps: bps(reading.markBps),
+    mid_basis_bps: orNull(reading.midBps, bps),
+    confidence_bps: orNull(oracle.confidenceBps, bps),
+  }
+}
+
+function verdict(reading: BasisReading) {
+  const { significant, direction } = directionOf(reading)
+  return { significant, direction, signal: signalOf(reading) }
+}
+
+function againstItself({ hour, day, week }: SeriesSummary, basisBps: number) {
+  return {
+    zscore_24h: orNull(robustZ(day, basisBps), score),
+    percentile_7d: orNull(rankOf(week, basisBps), percent),
+    stats_24h: {
+      mean_bps: orNull(day.mean, bps),
+      min_bps: orNull(day.min, bps),
+      max_bps: orNull(day.max, bps),
+      n: day.n,
+    },
+    stats: {
+      '1h': shown(hour, basisBps),
+      '24h': shown(day, basisBps),
+      '7d': shown(week, basisBps),
+    },
+  }
+}
+
+function shown(window: WindowStatistics, basisBps: number) {
+  return {
+    n: window.n,
+    mean_bps: orNull(window.mean, bps),
+    median_bps: orNull(window.median, bps),
+    stdev_bps: orNull(window.deviation, bps),
+    mad_bps: orNull(window.mad, bps),
+    min_bps: orNull(window.min, bps),
+    max_bps: orNull(window.max, bps),
+    zscore: orNull(robustZ(window, basisBps), score),
+    percentile: orNull(rankOf(window, basisBps), percent),
+  }
+}
+
+/** What the basis rests on, and what it has to exceed. */
+function behind({ context, oracle, spotPrice, scale, usdt, band, ...reading }: BasisReading) {
+  return {
+    basis_usd_adjusted_bps: orNull(reading.usdAdjustedBps, bps),
+    usdt_price: usdt === null ? null : price(usdt.priceUsd),
+    basis_usd: price(context.oraclePrice - spotPrice),
+    scale,
+    source: oracle.network,
+    source_place: oracle.place,
+    resolution_bps: bps(oracle.resolutionBps),
+    spot_ema_price: oracle.ema === null ? null : price(oracle.ema.priceUsd * scale),
+    spot_ema_confidence: oracle.ema === null ? null : price(oracle.ema.confidenceUsd * scale),
+    band: {
+      confidence_bps: bps(band.confidenceBps),
+      resolution_bps: bps(band.resolutionBps),
+      age_bps: bps(band.ageBps),
+      total_bps: bps(band.totalBps),
+      ratio: band.totalBps > 0 ? score(reading.basisBps / band.totalBps) : null,
+    },
+  }
+}
+
+function funding({ premiumBps, basisBps }: BasisReading) {
+  const rateHourly = impliedRateHourly(premiumBps / BPS)
+  return {
+    premium_funding_hourly_pct: rate(rateHourly * 100),
+    premium_funding_apr_pct: percent(annualizedPctOf(rateHourly, 1)),
+    annualized: {
+      horizon_hours: HORIZON_HOURS,
+      yearly_pct: percent((bps(basisBps) / 100) * (HOURS_PER_YEAR / HORIZON_HOURS)),
+    },
+  }
+}
+
+function networks(builder: DocumentBuilder, { context, scale, choice }: BasisReading) {
+  return choice.readings.map((reading) => ({
+    network: reading.network,
+    place: reading.place,
+    price: price(reading.priceUsd * scale),
+    confidence_bps: orNull(reading.confidenceBps, bps),
+    resolution_bps: bps(reading.resolutionBps),
+    age_seconds: builder.slot({ kind: 'age', confirmedAtMs: reading.publishedAtMs }),
+    basis_bps: bps(aboveBps(context.oraclePrice, reading.priceUsd * scale)),
+    is_used: reading === choice.best,
+    why_not: choice.demoted.find(({ network }) => network === reading.network)?.reason ?? null,
+  }))
+}
+
+function inputsOf({ context, oracle, usdt }: BasisReading): readonly Input[] {
+  const fromNetwork: Input = {
+    name: 'oracle',
+    confirmedAtMs: oracle.publishedAtMs,
+    cadenceMs: Math.max(oracle.heartbeatMs, ORACLE_CADENCE_MS_MIN),
+    isLoadBearing: true,
+    ageMsMax: oracle.ageMsMax,
+  }
+  const fromVenue: Input = { ...contextInput('mark', context), ageMsMax: VENUE_AGE_MS_MAX }
+  if (usdt === null) return [fromVenue, fromNetwork]
+  const { asOfMs } = usdt
+  const forQuotes = { name: 'usdt', confirmedAtMs: asOfMs, cadenceMs: USDT_CADENCE_MS }
+  return [fromVenue, fromNetwork, { ...forQuotes, isLoadBearing: false }]
+}
+
+function sourcesOf({ oracle, usdt }: BasisReading): readonly string[] {
+  return ['venue', ...new Set<string>([oracle.network, ...(usdt?.sources ?? [])])]
+}
+
+/** Venue, network, the price of USDT, and a mid. */
+const WISHED = 4
+
+function known({ usdt, midBps }: BasisReading): number {
+  return WISHED - (usdt === null ? 1 : 0) - (Number.isNaN(midBps) ? 1 : 0)
+}
+
+function isDegraded({ skewMs, choice }: BasisReading): boolean {
+  return skewMs > SKEW_MS_MAX || choice.weakness !== null
+}
+
+function warningsOf({ skewMs, choice }: BasisReading, day: WindowStatistics): Warning[] {
+  const warnings = completenessWarnings({ history: { have: day.n, need: day.nMin } })
+  if (choice.weakness === 'wide_confidence') warnings.push('wide_oracle_confidence')
+  if (skewMs > SKEW_MS_MAX) warnings.push('leg_skew')
+  return warnings
+}

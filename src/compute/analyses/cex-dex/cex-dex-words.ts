@@ -1,0 +1,22 @@
+import type { CexDexReading } from '../../outside/cex-dex-reading.ts'
+import { dexName, isActionable } from '../../outside/cex-dex-reading.ts'
+import { divergenceDirection } from '../../outside/divergence-direction.ts'
+import { bps } from '../../render/significance.ts'
+
+export function severityOf(divergenceBps: number) {
+  const away = Math.abs(divergenceBps)
+  if (away < 10) return 'NORMAL'
+  if (away < 30) return 'MILD'
+  return away <= 100 ? 'SIGNIFICANT' : 'EXTREME'
+}
+
+export function interpretationOf(token: string, reading: CexDexReading): string {
+  const { divergenceBps, noiseBps, cex, dex } = reading
+  const away = `${bps(Math.abs(divergenceBps))} bps ${divergenceBps >= 0 ? 'above' : 'below'}`
+  const against = dex.source === 'dex_pool' ? `the pool on ${dex.leg.pool.chain}` : dexName(dex)
+  const noise = `the ${bps(noiseBps)} bps of noise`
+  const within = `within ${noise}`
+  const beyond = isActionable(reading) ? `beyond ${noise}` : `hardly beyond ${noise}`
+  const size = divergenceDirection(reading) === 'aligned' ? within : beyond
+  return `${cex.used.length} exchanges price ${token} ${away} ${against}, ${size}.`
+}

@@ -1,0 +1,323 @@
+import type { Input, Warning } from '../../../domain/document.ts'
+import { isoInstant } from '../../../domain/instant.ts'
+import { assetOf } from '../../../domain/outside.ts'
+import type { CoinAnalysis } from '../../analysis.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
+import { contextInput, optional } from '../../market/inputs.ts'
+import type { MarketState } from '../../market/market-state.ts'
+import { midOf } from '../../market/quote.ts'
+import { aboveBps } from '../../outside/basis-reading.ts'
+import type { Edge } from '../../outside/cex-dex-edges.ts'
+import { edgesOf, perpSide, poolSide } from '../../outside/cex-dex-edges.ts'
+import type { CexDexReading } from '../../outside/cex-dex-reading.ts'
+import { dexName, isActionable, readCexDex } from '../../outside/cex-dex-reading.ts'
+import { divergenceDirection } from '../../outside/divergence-direction.ts'
+import { unquoted } from '../../outside/exchange-coverage.ts'
+import type { ExchangeLeg } from '../../outside/exchange-reference.ts'
+import type { PoolLeg } from '../../outside/leg-pools.ts'
+import { POOL_MS_MAX, SWAP_USD } from '../../outside/leg-pools.ts'
+import type { WindowStatistics } from '../../outside/minute-statistics.ts'
+import { rankOf, robustZ } from '../../outside/minute-statistics.ts'
+import { uncovered } from '../../outside/oracle-coverage.ts'
+import { takerFees } from '../../outside/taker-fees.ts'
+import { answerMeta } from '../../render/answer-meta.ts'
+import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { DocumentBuilder } from '../../render/document-builder.ts'
+import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
+import { CexDexAnswer } from './cex-dex-schema.ts'
+import { interpretationOf, severityOf } from './cex-dex-words.ts'
+
+const EXCHANGE_CADENCE_MS = 4_000
+const EXCHANGE_AGE_MS_MAX = 10_000
+const POOL_CADENCE_MS = 30_000
+const ORACLE_CADENCE_MS_MIN = 5_000
+const SKEW_MS_MAX = 5_000
+const POOLS_SHOWN = 8
+const DEPTH_BPS = 10
+const FAR_BPS = 30
+const BPS = 10_000
+
+/** What exchanges pay for a coin against what chains or oracle networks say, and what would be left of it. */
+export const cexDex: CoinAnalysis = {
+  contract: {
+    id: 'cex-dex',
+    offering: 'service_cex_dex',
+    scope: 'coin',
+    summary:
+      'Price on centralised exchanges against pools or an oracle network: divergence, noise, and edges net of fees',
+    priceUsdcAtomic: 20_000n,
+    document: CexDexAnswer,
+    defaultView: '',
+    viewParameters: [],
+    // Each input has a limit of its own: that of an oracle is its own heartbeat's.
+    inputAgeMsMax: Number.POSITIVE_INFINITY,
+  },
+  inputs: ['context', 'exchange-quote', 'oracle-price', 'pool'],
+
+  render(coin, rendering, market) {
+    const builder = new DocumentBuilder()
+    const nowMs = rendering.renderedAtMs
+    const name = coin.listing.coin
+    const reading = readCexDex(coin, market, nowMs)
+    if (typeof reading === 'string') {
+      if (reading === 'venue')
+        builder.noAnswer('', { kind: 'missing-input', input: 'oracle price' })
+      else if (reading === 'exchange') builder.noAnswer('', unquoted(coin, market, nowMs))
+      else builder.noAnswer('', uncovered(coin, market, nowMs))
+      return builder.build(rendering)
+    }
+    const { day } = market.measures.cexDex.summary(name, dexName(reading.dex), market, nowMs)
+    const inputs = inputsOf(reading)
+    const body = builder.value({
+      token: name,
+      ...builder.memberSlot({ kind: 'requested-coin', member: 'requested_token' }),
+      timestamp_iso: isoInstant(nowMs),
+      ...verdict(builder, reading),
+      ...watched(builder, name, market),
+      depth_usd: depth(reading),
+      ...legs(builder, reading, coin),
+      ...versus(reading, coin),
+      executable: executable(edges(reading, coin, market, nowMs)),
+      stats_24h: stats(day, reading.divergenceBps),
+      interpretation: interpretationOf(name, reading),
+      meta: answerMeta(builder, {
+        offering: cexDex.contract.offering,
+        rendering,
+        view: '',
+        inputs,
+        sources: sourcesOf(reading),
+      }),
+    })
+    builder.answer('', [body], {
+      inputs,
+      coveragePct: coveragePct({
+        have: reading.cex.used.length,
+        need: reading.legs.filter(({ whyNot }) => whyNot !== 'same_exchange').length,
+      }),
+      warnings: warningsOf(reading, day),
+    })
+    return builder.build(rendering)
+  },
+}
+
+function verdict(builder: DocumentBuilder, reading: CexDexReading) {
+  const { cex, dex, scale, pools, skewMs } = reading
+  const divergenceBps = bps(reading.divergenceBps)
+  const noPool = pools.length === 0 ? ('no_pool' as const) : ('no_usable_pool' as const)
+  return {
+    cex_price: price(cex.midUsd * scale),
+    dex_price: price(dex.priceUsd * scale),
+    cex_source: nearest(cex.used, cex.midUsd)?.exchange,
+    dex_source: dex.source,
+    dex_name:
+      dex.source === 'dex_pool' ? `${dex.leg.pool.chain}/${dex.leg.pool.dex}` : dex.oracle.network,
+    dex_reason: dex.source === 'dex_pool' ? ('cheapest_pool' as const) : noPool,
+    divergence_bps: divergenceBps,
+    divergence_pct: percent(divergenceBps / 100),
+    direction: divergenceDirection(reading),
+    severity: severityOf(reading.divergenceBps),
+    noise_bps: bps(reading.noiseBps),
+    actionable: isActionable(reading),
+    leg_skew_seconds: score(skewMs / 1_000),
+    data_age_seconds: builder.slot({
+      kind: 'age',
+      confirmedAtMs: Math.min(cex.asOfMs, dex.asOfMs),
+    }),
+  }
+}
+
+function nearest(used: readonly ExchangeLeg[], midUsd: number): ExchangeLeg | undefined {
+  const off = (leg: ExchangeLeg) => Math.abs(leg.midUsd - midUsd)
+  return used.toSorted((a, b) => off(a) - off(b))[0]
+}
+
+function watched(
+  builder: DocumentBuilder,
+  coin: string,
+  { measures: { cexDex: measure } }: MarketState,
+) {
+  const sinceMs = measure.openSinceMs(coin)
+  const leadLag = measure.leadLag(coin)
+  return {
+    persistence_seconds:
+      sinceMs === null ? null : builder.slot({ kind: 'age', confirmedAtMs: sinceMs }),
+    lead_lag: leadLag && {
+      lag_seconds: leadLag.lagSeconds,
+      correlation: score(leadLag.correlation),
+      pairs_n: leadLag.pairs,
+    },
+  }
+}
+
+function depth({ cex, dex }: CexDexReading) {
+  const near = (priceUsd: number) => Math.abs(aboveBps(priceUsd, cex.midUsd)) <= DEPTH_BPS
+  const [bidUsd, askUsd] = cex.used.reduce(
+    ([bids, asks], leg) => [
+      bids + (near(leg.bidUsd) ? leg.bidUsd * leg.bidSizeBase : 0),
+      asks + (near(leg.askUsd) ? leg.askUsd * leg.askSizeBase : 0),
+    ],
+    [0, 0] as readonly [number, number],
+  )
+  return {
+    cex_10bps: usd(Math.min(bidUsd, askUsd)),
+    // A swap of dy moves the price by 2 dy over the reserve.
+    dex_10bps: dex.source === 'dex_pool' ? usd((dex.leg.reserveUsd * DEPTH_BPS) / BPS / 2) : null,
+  }
+}
+
+function legs(builder: DocumentBuilder, reading: CexDexReading, coin: CoinMarket) {
+  const { cex, scale, context, pools, choice } = reading
+  const used = choice.best
+  return {
+    exchanges: {
+      method: 'median_of_exchanges' as const,
+      used_n: cex.used.length,
+      dispersion_bps: bps(cex.dispersionBps),
+      venues: reading.legs.map((leg) => exchange(builder, leg, scale)),
+    },
+    perp: {
+      mid: orNull(midOf(coin.quote), price),
+      mark: price(context.markPrice),
+      oracle: price(context.oraclePrice),
+      funding_next_hour_bps: bps(context.fundingRateHourly * BPS),
+    },
+    oracle_network: used && {
+      source: used.network,
+      price: price(used.priceUsd * scale),
+      confidence_bps: orNull(used.confidenceBps, bps),
+      resolution_bps: bps(used.resolutionBps),
+      age_seconds: builder.slot({ kind: 'age', confirmedAtMs: used.publishedAtMs }),
+    },
+    onchain: pools.slice(0, POOLS_SHOWN).map((leg) => onchain(builder, leg, reading)),
+    onchain_total: pools.length,
+  }
+}
+
+function exchange(builder: DocumentBuilder, leg: ExchangeLeg, scale: number) {
+  return {
+    exchange: leg.exchange,
+    quote: leg.quote,
+    bid: orNull(leg.bidUsd * scale, price),
+    ask: orNull(leg.askUsd * scale, price),
+    mid: orNull(leg.midUsd * scale, price),
+    spread_bps: bps(leg.spreadBps),
+    age_seconds: builder.slot({ kind: 'age', confirmedAtMs: leg.receivedAtMs }),
+    is_used: leg.whyNot === null,
+    why_not: leg.whyNot,
+  }
+}
+
+function onchain(builder: DocumentBuilder, leg: PoolLeg, { dex, scale }: CexDexReading) {
+  const { chain, dex: name, pool, representation, feeBps } = leg.pool
+  return {
+    chain,
+    dex: name,
+    pool,
+    representation,
+    price: orNull(leg.priceUsd * scale, price),
+    fee_bps: bps(feeBps),
+    swap_cost_bps: orNull(leg.swapCostBps, bps),
+    age_seconds: builder.slot({ kind: 'age', confirmedAtMs: leg.asOfMs }),
+    is_used: dex.source === 'dex_pool' && dex.leg === leg,
+    why_not: leg.whyNot,
+  }
+}
+
+function versus({ cex, scale, context, choice, dex }: CexDexReading, coin: CoinMarket) {
+  const cexPrice = cex.midUsd * scale
+  const against = (other: number | null | undefined) =>
+    orNull(aboveBps(cexPrice, other ?? Number.NaN), bps)
+  return {
+    cex_vs_perp_bps: against(midOf(coin.quote)),
+    cex_vs_venue_oracle_bps: bps(aboveBps(cexPrice, context.oraclePrice)),
+    cex_vs_oracle_network_bps: against(choice.best && choice.best.priceUsd * scale),
+    cex_vs_pool_bps: against(dex.source === 'dex_pool' ? dex.priceUsd * scale : null),
+  }
+}
+
+function edges(
+  { cex, dex, scale }: CexDexReading,
+  coin: CoinMarket,
+  market: MarketState,
+  nowMs: number,
+): readonly Edge[] {
+  if (dex.source !== 'dex_pool') return edgesOf(cex.used, perpSide(coin.quote, scale), null)
+  const chain = market.outside.chain(dex.leg.pool.chain)
+  const isKnown = chain !== null && nowMs - chain.timeReceivedMs <= POOL_MS_MAX
+  const pool = poolSide(dex.leg, isKnown ? chain : null, nativeUsd(chain?.native, market, nowMs))
+  return edgesOf(cex.used, perpSide(coin.quote, scale), pool)
+}
+
+/** By the networks, and by the venue's own oracle where none knows it: gas need not be known to a basis point. */
+function nativeUsd(native: string | undefined, market: MarketState, nowMs: number): number {
+  if (native === undefined) return Number.NaN
+  const { best } = market.measures.oracles.choose(native, market, nowMs)
+  if (best !== null) return best.priceUsd
+  const coin = market.coinOf(native)
+  const scale = coin === undefined ? 1 : (assetOf(coin.listing.coin)?.scale ?? 1)
+  return (coin?.context?.oraclePrice ?? Number.NaN) / scale
+}
+
+function executable(all: readonly Edge[]) {
+  const nets = all.flatMap(({ netBps }) => (Number.isNaN(netBps) ? [] : [netBps]))
+  return {
+    edges: all.map(({ buy, sell, grossBps, feeBps, gasBps, netBps }) => ({
+      buy,
+      sell,
+      gross_bps: bps(grossBps),
+      fee_bps: bps(feeBps),
+      gas_bps: orNull(gasBps, bps),
+      net_bps: orNull(netBps, bps),
+    })),
+    best_net_bps: nets.length === 0 ? null : bps(Math.max(...nets)),
+    notional_usd: SWAP_USD,
+    fee_model: { version: takerFees.version, taker_bps: takerFees.takerBps },
+  }
+}
+
+function stats(day: WindowStatistics, divergenceBps: number) {
+  const away = day.ascending.map(Math.abs).toSorted()
+  const farFrom = away.filter((value) => value > FAR_BPS).length
+  return {
+    mean_bps: orNull(day.mean, bps),
+    abs_p95_bps: orNull(away[Math.ceil(0.95 * day.n) - 1] ?? null, bps),
+    time_above_30bps_pct: day.n === 0 ? null : percent((100 * farFrom) / day.n),
+    n: day.n,
+    zscore: orNull(robustZ(day, divergenceBps), score),
+    percentile: orNull(rankOf(day, divergenceBps), percent),
+  }
+}
+
+function inputsOf({ cex, dex, context }: CexDexReading): readonly Input[] {
+  const ofDex =
+    dex.source === 'dex_pool'
+      ? { cadenceMs: POOL_CADENCE_MS, ageMsMax: 2 * POOL_MS_MAX }
+      : {
+          cadenceMs: Math.max(dex.oracle.heartbeatMs, ORACLE_CADENCE_MS_MIN),
+          ageMsMax: dex.oracle.ageMsMax,
+        }
+  return [
+    {
+      name: 'exchange',
+      confirmedAtMs: cex.asOfMs,
+      cadenceMs: EXCHANGE_CADENCE_MS,
+      isLoadBearing: true,
+      ageMsMax: EXCHANGE_AGE_MS_MAX,
+    },
+    { name: 'dex', confirmedAtMs: dex.asOfMs, isLoadBearing: true, ...ofDex },
+    optional(contextInput('mark', context)),
+  ]
+}
+
+function sourcesOf({ cex, dex }: CexDexReading): readonly string[] {
+  const of = dex.source === 'dex_pool' ? dex.leg.pool.chain : dex.oracle.network
+  return [...cex.used.map((leg) => leg.exchange), of, 'venue']
+}
+
+function warningsOf({ dex, choice, skewMs }: CexDexReading, day: WindowStatistics): Warning[] {
+  const warnings = completenessWarnings({ history: { have: day.n, need: day.nMin } })
+  const isUnsure = dex.source === 'oracle_network' && choice.weakness === 'wide_confidence'
+  if (isUnsure) warnings.push('wide_oracle_confidence')
+  if (skewMs > SKEW_MS_MAX) warnings.push('leg_skew')
+  return warnings
+}

@@ -1,0 +1,133 @@
+import type { OutsideEvent } from '../../domain/outside.ts'
+import type { CoinMarket } from '../market/coin-market.ts'
+import type { MarketState } from '../market/market-state.ts'
+import { midOf } from '../market/quote.ts'
+import type { CexDexReading } from './cex-dex-reading.ts'
+import { dexName, isActionable, readCexDex } from './cex-dex-reading.ts'
+import type { LeadLag } from './lead-lag.ts'
+import { LeadLagSeconds } from './lead-lag.ts'
+import type { SeriesSummary } from './minute-statistics.ts'
+import { MinuteTurns } from './minute-turns.ts'
+import type { OutsideMeasure } from './outside-measure.ts'
+import { SeriesSummaries } from './series-summaries.ts'
+
+/** Every coin is looked at once a second, another share of them at each tick. */
+const TICK_MS = 50
+const SHARES = 20
+const ASSETS_MAX = 1_024
+
+/** What is known of one coin over time; lost with the process, and back within ten minutes. */
+type Watched = {
+  readonly seconds: LeadLagSeconds
+  leadLag: LeadLag | null
+  /** Since when the divergence is beyond its noise on this side; NaN while it is not. */
+  openSinceMs: number
+  side: number
+}
+
+/** Every coin's divergence of exchanges from chains or networks: each second in memory, each minute in the log. */
+export class CexDexMeasure implements OutsideMeasure {
+  readonly #turns = new MinuteTurns()
+  readonly #summaries = new SeriesSummaries()
+  readonly #watched = new Map<string, Watched>()
+  /** Assets that any chain has a pool of. */
+  readonly #pooled = new Set<string>()
+  #tick = Number.NaN
+
+  hasPool(asset: string): boolean {
+    return this.#pooled.has(asset)
+  }
+
+  summary(coin: string, dex: string, market: MarketState, nowMs: number): SeriesSummary {
+    return this.#summaries.of(coin, seriesOf(coin, dex), market.log, nowMs)
+  }
+
+  /** Whether the venue's perpetual follows the exchanges or leads them; null for unknown. */
+  leadLag(coin: string): LeadLag | null {
+    return this.#watched.get(coin)?.leadLag ?? null
+  }
+
+  /** Since when the divergence is beyond its noise on one side; null while it is not. */
+  openSinceMs(coin: string): number | null {
+    const sinceMs = this.#watched.get(coin)?.openSinceMs ?? Number.NaN
+    return Number.isNaN(sinceMs) ? null : sinceMs
+  }
+
+  apply(event: OutsideEvent): void {
+    if (event.kind === 'pool' && this.#pooled.size < ASSETS_MAX) this.#pooled.add(event.asset)
+  }
+
+  advance(market: MarketState, nowMs: number): void {
+    this.#watch(market, nowMs)
+    for (const coin of this.#turns.due(market.coins(), nowMs)) {
+      const name = coin.listing.coin
+      const watched = this.#watched.get(name)
+      if (watched !== undefined) watched.leadLag = watched.seconds.measure()
+      const reading = readCexDex(coin, market, nowMs)
+      if (typeof reading === 'string' || !isSound(reading)) continue
+      const series = seriesOf(name, dexName(reading.dex))
+      market.log.record(series, nowMs, reading.divergenceBps)
+      this.#summaries.refresh(name, series, market.log, nowMs)
+    }
+    if (this.#summaries.size > market.listings.length)
+      this.#summaries.forget((coin) => market.coin(coin) !== undefined)
+  }
+
+  save(): Float64Array {
+    return new Float64Array(0)
+  }
+
+  restore(): boolean {
+    return true
+  }
+
+  #watch(market: MarketState, nowMs: number): void {
+    const tick = Math.floor(nowMs / TICK_MS)
+    if (tick === this.#tick) return
+    this.#tick = tick
+    let share = tick % SHARES
+    for (const coin of market.coins()) {
+      share = (share + 1) % SHARES
+      if (share === 0) this.#look(coin, market, nowMs)
+    }
+    if (this.#watched.size > market.listings.length) this.#forgetDelisted(market)
+  }
+
+  #look(coin: CoinMarket, market: MarketState, nowMs: number): void {
+    const name = coin.listing.coin
+    const reading = readCexDex(coin, market, nowMs)
+    let watched = this.#watched.get(name)
+    if (watched === undefined) {
+      // What nobody else trades is not worth ten minutes of memory.
+      if (typeof reading === 'string') return
+      watched = {
+        seconds: new LeadLagSeconds(),
+        leadLag: null,
+        openSinceMs: Number.NaN,
+        side: 0,
+      }
+      this.#watched.set(name, watched)
+    }
+    const isRead = typeof reading !== 'string'
+    const cexUsd = isRead ? reading.cex.midUsd : Number.NaN
+    watched.seconds.tell(nowMs, cexUsd, midOf(coin.quote) ?? Number.NaN)
+    const side = isRead && isActionable(reading) ? Math.sign(reading.divergenceBps) : 0
+    if (side === watched.side) return
+    watched.side = side
+    watched.openSinceMs = side === 0 ? Number.NaN : nowMs
+  }
+
+  #forgetDelisted(market: MarketState): void {
+    for (const coin of this.#watched.keys())
+      if (market.coin(coin) === undefined) this.#watched.delete(coin)
+  }
+}
+
+/** A network that nobody stands in for is shown, and not remembered. */
+function isSound({ dex, choice }: CexDexReading): boolean {
+  return dex.source === 'dex_pool' || choice.weakness === null
+}
+
+function seriesOf(coin: string, dex: string): string {
+  return `cex-dex/${coin}/${dex}`
+}

@@ -1,0 +1,13 @@
+import type { CexDexReading } from './cex-dex-reading.ts'
+
+export const divergenceDirections = ['cex_premium', 'dex_premium', 'aligned'] as const
+type DivergenceDirection = (typeof divergenceDirections)[number]
+
+/** Which side is dearer beyond the noise. */
+export function divergenceDirection({
+  divergenceBps,
+  noiseBps,
+}: Pick<CexDexReading, 'divergenceBps' | 'noiseBps'>): DivergenceDirection {
+  if (Math.abs(divergenceBps) <= noiseBps) return 'aligned'
+  return divergenceBps > 0 ? 'cex_premium' : 'dex_premium'
+}

@@ -1,0 +1,38 @@
+import type { NoAnswer } from '../../domain/document.ts'
+import { assetOf, exchanges } from '../../domain/outside.ts'
+import type { CoinMarket } from '../market/coin-market.ts'
+import type { MarketState } from '../market/market-state.ts'
+import { EXCHANGES_MIN } from './exchange-reference.ts'
+
+/** An exchange that is there for longer has quoted all that it trades. */
+const TOLD_WITHIN_MS = 60_000
+
+/** Why exchanges have no price of a coin: for now, or because too few of them trade it at all. */
+export function unquoted(coin: CoinMarket, market: MarketState, nowMs: number): NoAnswer {
+  const name = coin.listing.coin
+  if (isTooRare(name, market) && (assetOf(name) === null || haveAllTold(market, nowMs))) {
+    const coins = Array.from(market.coins(), ({ listing }) => listing.coin)
+    return { kind: 'not-covered', coins: coins.filter((one) => !isTooRare(one, market)) }
+  }
+  return {
+    kind: 'missing-input',
+    input: 'exchange',
+    detail: `Fewer than ${EXCHANGES_MIN} exchanges have a fresh price of ${name} now.`,
+  }
+}
+
+function isTooRare(coin: string, { outside }: MarketState): boolean {
+  const made = assetOf(coin)
+  const quotes = made === null ? [] : outside.quotesOf(made.asset)
+  return new Set(quotes.map(({ exchange }) => exchange)).size < EXCHANGES_MIN
+}
+
+/** Enough are up since long enough, and none that may trade more is down. One that is blocked tells nothing more. */
+function haveAllTold({ outside }: MarketState, nowMs: number): boolean {
+  const statuses = exchanges.flatMap((exchange) => outside.source(exchange) ?? [])
+  const isDown = statuses.some(({ state }) => state === 'down' || state === 'degraded')
+  const settled = statuses.filter(
+    ({ state, timeReceivedMs }) => state === 'up' && nowMs - timeReceivedMs >= TOLD_WITHIN_MS,
+  )
+  return !isDown && settled.length >= EXCHANGES_MIN
+}

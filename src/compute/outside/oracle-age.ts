@@ -1,0 +1,30 @@
+import type { OraclePriceEvent } from '../../domain/outside.ts'
+
+const CHAINLINK_GRACE_MS = 2 * 3_600_000
+/** A feed that streams is worth something for as long, where nobody else knows better (contract.md 5.2). */
+const STREAM_MS_MAX = 120_000
+/** A stream that was silent for less may be on its way. */
+const LATE_MS_MIN = 10_000
+
+/** When the network stood by this price, by our clock: what is stamped in the future was said when it came. */
+export function publishedAtMs({ timeExchangeMs, timeReceivedMs }: OraclePriceEvent): number {
+  return Math.min(timeExchangeMs, timeReceivedMs)
+}
+
+/** The age beyond which a healthy feed would have published again: another network is asked then. */
+export function oracleLateMs(feed: Pick<OraclePriceEvent, 'network' | 'heartbeatMs'>): number {
+  return Math.max(LATE_MS_MIN, heartbeatLimitMs(feed))
+}
+
+/** The age beyond which no answer may rest on it. */
+export function oracleAgeMsMax(feed: Pick<OraclePriceEvent, 'network' | 'heartbeatMs'>): number {
+  return Math.max(STREAM_MS_MAX, heartbeatLimitMs(feed))
+}
+
+/** Twice the feed's own heartbeat; the nodes of Chainlink take their time after theirs. */
+function heartbeatLimitMs({
+  network,
+  heartbeatMs,
+}: Pick<OraclePriceEvent, 'network' | 'heartbeatMs'>): number {
+  return network === 'chainlink' ? heartbeatMs + CHAINLINK_GRACE_MS : 2 * heartbeatMs
+}

@@ -1,0 +1,205 @@
+import { describe, expect, test } from 'vitest'
+import type { MarketEvent } from '../../domain/event.ts'
+import type { OracleNetwork, OraclePriceEvent } from '../../domain/outside.ts'
+import { PulsePool } from '../indicators/pulse-series.ts'
+import { MarketState } from '../market/market-state.ts'
+import { oraclePrice } from '../testing/coin-world.ts'
+import { context, universe } from '../testing/tape.ts'
+import type { OracleDemotion, OracleEvidence } from './oracle-choice.ts'
+import { chooseOracle, PROBATION_MS } from './oracle-choice.ts'
+
+const NOW_MS = Date.UTC(2026, 0, 1)
+const push = { resolutionBps: 50, heartbeatMs: 60_000 }
+const chainlink = {
+  resolutionBps: 50,
+  heartbeatMs: 3_600_000,
+  confidenceUsd: null,
+  ema: null,
+}
+
+describe('the oracle network to believe', () => {
+  test('is the first by rank', () => {
+    const choice = choose([
+      word('chainlink', 100, chainlink),
+      word('redstone', 100),
+      word('pyth-solana', 100, push),
+      word('pyth-hermes', 100),
+    ])
+    expect(choice.best?.network).toBe('pyth-hermes')
+    expect(choice.demoted).toEqual([])
+    expect(choice.readings.map(({ network }) => network)).toEqual([
+      'pyth-hermes',
+      'pyth-solana',
+      'redstone',
+      'chainlink',
+    ])
+  })
+
+  test('is nobody where nobody tells', () => {
+    expect(choose([])).toMatchObject({ best: null, demoted: [], readings: [] })
+  })
+
+  test.each<{ reason: OracleDemotion; first: OraclePriceEvent; others?: OraclePriceEvent[] }>([
+    { reason: 'late', first: word('pyth-hermes', 100, {}, 10_001) },
+    { reason: 'too_old', first: word('pyth-hermes', 100, {}, 120_001) },
+    { reason: 'late', first: word('pyth-hermes', 100, { heartbeatMs: 40_000 }, 80_001) },
+    { reason: 'wide_confidence', first: word('pyth-hermes', 100, { confidenceUsd: 1.01 }) },
+    { reason: 'wide_confidence', first: word('pyth-hermes', 100, { confidenceUsd: 0.21 }) },
+    { reason: 'wrong_scale', first: word('pyth-hermes', 100_000) },
+    { reason: 'wrong_scale', first: word('pyth-hermes', Number.NaN) },
+    {
+      reason: 'outvoted',
+      first: word('pyth-hermes', 101),
+      others: [word('chainlink', 100, chainlink)],
+    },
+  ])('not one that is $reason', ({ reason, first, others = [] }) => {
+    const choice = choose([first, word('redstone', 100), ...others])
+    expect(choice.best?.network).toBe('redstone')
+    expect(choice.demoted).toEqual([{ network: 'pyth-hermes', reason }])
+    expect(choice.weakness).toBeNull()
+  })
+
+  test.each([
+    { network: 'pyth-solana', heartbeatMs: 60_000, ageMsMax: 120_000 },
+    { network: 'pyth-evm', heartbeatMs: 3_600_000, ageMsMax: 7_200_000 },
+    { network: 'chainlink', heartbeatMs: 3_600_000, ageMsMax: 10_800_000 },
+    { network: 'pyth-hermes', heartbeatMs: 1_000, ageMsMax: 120_000 },
+  ] as const)('$network is believed for $ageMsMax ms', ({ network, heartbeatMs, ageMsMax }) => {
+    const at = (ageMs: number) => choose([word(network, 100, { ...push, heartbeatMs }, ageMs)])
+    expect(at(ageMsMax).best?.ageMsMax).toBe(ageMsMax)
+    expect(at(ageMsMax + 1).best).toBeNull()
+  })
+
+  test.each([
+    { weakness: 'late', only: word('pyth-hermes', 100, {}, 100_000) },
+    { weakness: 'wide_confidence', only: word('pyth-hermes', 100, { confidenceUsd: 3 }) },
+  ])(
+    'one that is $weakness stands in where nobody else does, and says so',
+    ({ weakness, only }) => {
+      expect(choose([only])).toMatchObject({ best: { network: 'pyth-hermes' }, weakness })
+    },
+  )
+
+  test('the exchanges have a vote', () => {
+    const words = [word('pyth-hermes', 101), word('redstone', 100)]
+    expect(choose(words, { exchangesUsd: 100 }).best?.network).toBe('redstone')
+    expect(choose(words, { exchangesUsd: 101 }).best?.network).toBe('pyth-hermes')
+    expect(choose(words).best?.network).toBe('pyth-hermes')
+  })
+
+  test.each([
+    { apartBps: 30.9, believed: 'pyth-hermes' },
+    { apartBps: 31.1, believed: 'redstone' },
+  ])('networks of 3 bps each may be 31 bps apart: $apartBps', ({ apartBps, believed }) => {
+    const words = [word('pyth-hermes', 100 * Math.exp(apartBps / 10_000)), word('redstone', 100)]
+    const sure = words.map((one) => ({ ...one, confidenceUsd: one.priceUsd * 3e-4 }))
+    expect(choose(sure, { exchangesUsd: 100 }).best?.network).toBe(believed)
+  })
+
+  test('two that do not agree with each other convict nobody', () => {
+    const words = [
+      word('pyth-hermes', 101),
+      word('redstone', 100),
+      word('chainlink', 110, chainlink),
+    ]
+    expect(choose(words).best?.network).toBe('pyth-hermes')
+  })
+
+  test('what a feed cannot see is not held against it', () => {
+    const words = [
+      word('pyth-solana', 100.45, push),
+      word('redstone', 100),
+      word('chainlink', 100, chainlink),
+    ]
+    expect(choose(words).best?.network).toBe('pyth-solana')
+  })
+
+  test('of several feeds of a network the finest that is alive speaks', () => {
+    const places = [
+      word('chainlink', 101, { ...chainlink, place: 'base', resolutionBps: 5 }, 20_000_000),
+      word('chainlink', 100, { ...chainlink, place: 'arbitrum', resolutionBps: 10 }, 9_000),
+      word('chainlink', 100, { ...chainlink, place: 'optimism', resolutionBps: 10 }, 1_000),
+      word('chainlink', 100, { ...chainlink, place: 'ethereum' }),
+    ]
+    expect(choose(places).best).toMatchObject({ place: 'optimism', ageMs: 1_000 })
+  })
+
+  test('what is stamped in the future is as old as when it came', () => {
+    const early = { timeExchangeMs: NOW_MS + 5_000, timeReceivedMs: NOW_MS - 2_000 }
+    const [only] = choose([oraclePrice('redstone', 'BTC', 100, NOW_MS, early)]).readings
+    expect(only?.ageMs).toBe(2_000)
+  })
+
+  test('one that was unfit a moment ago waits, unless nobody else is fit', () => {
+    const words = [word('pyth-hermes', 100), word('redstone', 100)]
+    const unfit = (agoMs: number) => ({
+      unfitAtMs: (network: OracleNetwork) =>
+        network === 'pyth-hermes' ? NOW_MS - agoMs : Number.NaN,
+    })
+    const waiting = choose(words, unfit(PROBATION_MS - 1))
+    expect(waiting.best?.network).toBe('redstone')
+    expect(waiting.demoted).toEqual([{ network: 'pyth-hermes', reason: 'probation' }])
+    expect(choose(words, unfit(PROBATION_MS)).best?.network).toBe('pyth-hermes')
+    expect(choose(words.slice(0, 1), unfit(1)).best?.network).toBe('pyth-hermes')
+  })
+})
+
+describe('trust over time', () => {
+  test('a network that comes and goes is not believed back and forth', () => {
+    const market = new MarketState(new PulsePool(3))
+    for (const event of [universe(['BTC']), context('BTC', { oraclePrice: 100 })])
+      market.apply(event)
+    const believed = Array.from({ length: 120 }, (_, second) => {
+      const nowMs = NOW_MS + second * 1_000
+      // Unsure every other second, until it is sure again.
+      const isUnsure = second < 60 && second % 2 === 1
+      const confidenceUsd = isUnsure ? 3 : 0.03
+      tell(market, oraclePrice('pyth-hermes', 'BTC', 100, nowMs, { confidenceUsd }))
+      tell(market, oraclePrice('redstone', 'BTC', 100, nowMs))
+      for (let tick = 0; tick < 20; tick += 1) market.advance(nowMs + 50 * tick)
+      return market.measures.oracles.choose('BTC', market, nowMs + 999).best?.network
+    })
+    const switches = believed.filter((network, at) => at > 0 && network !== believed[at - 1])
+    expect(switches).toEqual(['redstone', 'pyth-hermes'])
+    expect(believed.lastIndexOf('redstone')).toBe(59 + PROBATION_MS / 1_000 - 1)
+  })
+
+  test('tells which coins any network knows', () => {
+    const market = new MarketState(new PulsePool(9))
+    market.apply(universe(['BTC', 'kPEPE', 'XYZ']))
+    const known = () => market.measures.oracles.knownCoins(market)
+    expect(known()).toEqual([])
+    tell(market, oraclePrice('redstone', 'PEPE', 1, NOW_MS))
+    expect(known()).toEqual(['kPEPE'])
+    tell(market, oraclePrice('redstone', 'BTC', 1, NOW_MS))
+    expect(known()).toEqual(['BTC', 'kPEPE'])
+  })
+})
+
+function word(
+  network: OracleNetwork,
+  priceUsd: number,
+  changes: Partial<OraclePriceEvent> = {},
+  ageMs = 0,
+): OraclePriceEvent {
+  const timeMs = NOW_MS - ageMs
+  return oraclePrice(network, 'BTC', priceUsd, timeMs, {
+    confidenceUsd: 0.03,
+    ema: { priceUsd: 100, confidenceUsd: 0.03 },
+    ...changes,
+  })
+}
+
+function choose(feeds: readonly OraclePriceEvent[], evidence: Partial<OracleEvidence> = {}) {
+  return chooseOracle(feeds, {
+    nowMs: NOW_MS,
+    expectedUsd: 100,
+    exchangesUsd: Number.NaN,
+    unfitAtMs: () => Number.NaN,
+    ...evidence,
+  })
+}
+
+function tell(market: MarketState, event: MarketEvent): void {
+  market.apply(event)
+}

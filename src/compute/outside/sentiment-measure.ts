@@ -1,0 +1,151 @@
+import type { FearGreedEvent } from '../../domain/outside.ts'
+import type { CoinBucket } from '../../domain/sectors.ts'
+import { coinBuckets } from '../../domain/sectors.ts'
+import type { MarketState } from '../market/market-state.ts'
+import type { CoinMood } from './coin-mood.ts'
+import { coinMood } from './coin-mood.ts'
+import { MEASURE_DAYS_MAX } from './measure-log.ts'
+import { MoodHours } from './mood-hours.ts'
+import type { MoodScore } from './mood-score.ts'
+import { interestWeighted, moodOf, noSurroundings, premiumBpsOf } from './mood-score.ts'
+import type { OutsideMeasure } from './outside-measure.ts'
+
+/** What the mood rests on moves with minutes and hours. */
+export const MOOD_STEP_MS = 10_000
+export const SENTIMENT_SERIES = 'sentiment/score'
+const PREMIUM_SERIES = 'sentiment/premium'
+
+const DAY_MS = 86_400_000
+/** A day of minutes: below it a rank says more about the day than about the premium. */
+const RANKED_MINUTES_MIN = 1_440
+/** One coin is no sector. */
+const SECTOR_COINS_MIN = 2
+const EXTREMES = 2
+
+export type SectorMood = {
+  readonly sector: CoinBucket
+  readonly coins: number
+  /** null for a single coin. */
+  readonly mood: MoodScore | null
+  readonly openInterestUsd: number
+  /** OI-weighted, as fractions; NaN: unknown. */
+  readonly fundingRateHourly: number
+  readonly return24h: number
+  /** By their return of 24 h, the first the most. */
+  readonly leaders: readonly string[]
+  readonly laggards: readonly string[]
+}
+
+/** The mood of the whole market at one instant, unrounded. NaN: unknown. */
+export type MarketMood = {
+  readonly measuredAtMs: number
+  readonly coinsTotal: number
+  /** Coins of which the venue told something lately. */
+  readonly coinsKnown: number
+  readonly market: MoodScore
+  /** OI-weighted, as fractions. */
+  readonly fundingRateHourly: number
+  readonly return24h: number
+  readonly return7d: number
+  readonly volatilityPercentile: number
+  /** Those with a coin, in the order of `coinBuckets`. */
+  readonly sectors: readonly SectorMood[]
+  /** Scores of the coins that have one. */
+  readonly coinScores: readonly number[]
+  readonly index: FearGreedEvent | null
+}
+
+/** Measures the mood every ten seconds and keeps its minutes. */
+export class SentimentMeasure implements OutsideMeasure {
+  readonly #hours = new MoodHours()
+  #step = Number.NaN
+  #mood: MarketMood | null = null
+
+  /** null before the first measurement. */
+  get mood(): MarketMood | null {
+    return this.#mood
+  }
+
+  apply(): void {}
+
+  advance(market: MarketState, nowMs: number): void {
+    const step = Math.floor(nowMs / MOOD_STEP_MS)
+    if (step === this.#step) return
+    this.#step = step
+    const coins = Array.from(market.coins(), (coin) => coinMood(coin, this.#hours, nowMs))
+    const premiumBps = premiumBpsOf(coins)
+    const premiumPercentile = rankOf(premiumBps, premiumsOf(market, nowMs))
+    const index = { event: market.outside.fearGreed, nowMs }
+    this.#mood = marketMood(coins, moodOf(coins, { premiumPercentile, index }), index)
+    market.log.record(SENTIMENT_SERIES, nowMs, this.#mood.market.score)
+    market.log.record(PREMIUM_SERIES, nowMs, premiumBps)
+  }
+
+  /** The log brings all of it back. */
+  save(): Float64Array {
+    return new Float64Array(0)
+  }
+
+  restore(saved: Float64Array): boolean {
+    return saved.length === 0
+  }
+}
+
+function marketMood(
+  coins: readonly CoinMood[],
+  market: MoodScore,
+  { event, nowMs }: { readonly event: FearGreedEvent | null; readonly nowMs: number },
+): MarketMood {
+  return {
+    measuredAtMs: nowMs,
+    coinsTotal: coins.length,
+    coinsKnown: coins.filter(({ contextAtMs }) => !Number.isNaN(contextAtMs)).length,
+    market,
+    fundingRateHourly: interestWeighted(coins, ({ fundingRateHourly }) => fundingRateHourly),
+    return24h: interestWeighted(coins, ({ return24h }) => return24h),
+    return7d: interestWeighted(coins, ({ return7d }) => return7d),
+    volatilityPercentile: interestWeighted(coins, (coin) => coin.volatilityPercentile),
+    sectors: coinBuckets.flatMap((sector) => {
+      const members = coins.filter(({ bucket }) => bucket === sector)
+      return members.length === 0 ? [] : [sectorMood(sector, members)]
+    }),
+    coinScores: coins
+      .map((coin) => moodOf([coin], noSurroundings).score)
+      .filter((score) => !Number.isNaN(score)),
+    index: event,
+  }
+}
+
+function sectorMood(sector: CoinBucket, coins: readonly CoinMood[]): SectorMood {
+  const ranked = coins
+    .filter(({ return24h }) => !Number.isNaN(return24h))
+    .sort((one, other) => other.return24h - one.return24h)
+  // What leads does not lag as well.
+  const shown = Math.min(EXTREMES, ranked.length >> 1)
+  const names = ranked.map(({ coin }) => coin)
+  return {
+    sector,
+    coins: coins.length,
+    mood: coins.length < SECTOR_COINS_MIN ? null : moodOf(coins, noSurroundings),
+    openInterestUsd: coins.reduce((sum, coin) => sum + (coin.openInterestUsd || 0), 0),
+    fundingRateHourly: interestWeighted(coins, ({ fundingRateHourly }) => fundingRateHourly),
+    return24h: interestWeighted(coins, ({ return24h }) => return24h),
+    leaders: names.slice(0, shown),
+    laggards: names.slice(names.length - shown).reverse(),
+  }
+}
+
+function premiumsOf(market: MarketState, nowMs: number): Float64Array {
+  return market.log.values(PREMIUM_SERIES, nowMs - MEASURE_DAYS_MAX * DAY_MS, nowMs)
+}
+
+/** 100 x (those below + half of those equal) / all; NaN for fewer than a day of minutes. */
+function rankOf(value: number, values: Float64Array): number {
+  if (values.length < RANKED_MINUTES_MIN || Number.isNaN(value)) return Number.NaN
+  let [below, equal] = [0, 0]
+  for (const other of values) {
+    if (other < value) below += 1
+    else if (other === value) equal += 1
+  }
+  return (100 * (below + equal / 2)) / values.length
+}

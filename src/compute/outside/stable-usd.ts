@@ -1,0 +1,96 @@
+import type { ExchangeQuoteEvent, OraclePriceEvent, SourceId } from '../../domain/outside.ts'
+import { apartBps, median } from './median.ts'
+import { oracleAgeMsMax, publishedAtMs } from './oracle-age.ts'
+import type { OutsideState } from './outside-state.ts'
+
+export type Stablecoin = 'USDT' | 'USDC'
+
+/** What one unit of a stablecoin is worth. */
+export type StableUsd = {
+  readonly priceUsd: number
+  /** When the oldest of what it rests on was confirmed, by our clock. */
+  readonly asOfMs: number
+  readonly ageMs: number
+  /** How far the price may be away before a feed that it rests on publishes again, bps. */
+  readonly resolutionBps: number
+  readonly sources: readonly SourceId[]
+}
+
+/** A stablecoin moves slowly, and so does its ticker: older than this, an exchange does not vouch for it. */
+const OBSERVED_MS_MAX = 60_000
+const SPREAD_BPS_MAX = 200
+/** Two who watch the market all the time do not differ by more; if so, whoever else knows is asked. */
+const AGREEMENT_BPS = 100
+/** A feed that publishes on smaller moves than this watches the market all the time. */
+const STREAM_RESOLUTION_BPS = 5
+
+type Vote = Pick<StableUsd, 'priceUsd' | 'asOfMs' | 'resolutionBps'> & { readonly source: SourceId }
+
+/**
+ * Median of who watches the stablecoin against USD all the time: exchanges that trade it for USD, and
+ * networks that stream its price. Feeds that publish on moves only are asked where there is none of those,
+ * or where two of them disagree.
+ * @returns null where nobody vouches for a price
+ */
+export function stableUsd(
+  stablecoin: Stablecoin,
+  outside: OutsideState,
+  nowMs: number,
+): StableUsd | null {
+  const traded = outside.quotesOf(stablecoin).flatMap((quote) => tradedVote(quote, nowMs))
+  const feeds = onePerNetwork(
+    outside.oraclesOf(stablecoin).flatMap((feed) => feedVote(feed, nowMs)),
+  )
+  const isWatching = ({ resolutionBps, asOfMs }: Vote) =>
+    resolutionBps <= STREAM_RESOLUTION_BPS && nowMs - asOfMs <= OBSERVED_MS_MAX
+  const watching = [...traded, ...feeds.filter(isWatching)]
+  const votes = isUndisputed(watching)
+    ? watching
+    : [...watching, ...feeds.filter((vote) => !isWatching(vote))]
+  if (votes.length === 0) return null
+  const asOfMs = Math.min(...votes.map((vote) => vote.asOfMs))
+  return {
+    priceUsd: median(votes.map(({ priceUsd }) => priceUsd)),
+    asOfMs,
+    ageMs: Math.max(0, nowMs - asOfMs),
+    resolutionBps: Math.max(...votes.map(({ resolutionBps }) => resolutionBps)),
+    sources: votes.map(({ source }) => source).toSorted(),
+  }
+}
+
+function isUndisputed(votes: readonly Vote[]): boolean {
+  const [one, other] = votes
+  if (one === undefined) return false
+  if (other === undefined || votes.length > 2) return true
+  return apartBps(one.priceUsd, other.priceUsd) <= AGREEMENT_BPS
+}
+
+function tradedVote(quote: ExchangeQuoteEvent, nowMs: number): Vote[] {
+  const { exchange, bid, ask, timeReceivedMs } = quote
+  const priceUsd = (bid + ask) / 2
+  const isSound = bid > 0 && ask >= bid && apartBps(ask, bid) <= SPREAD_BPS_MAX
+  const isFresh = nowMs - timeReceivedMs <= OBSERVED_MS_MAX
+  if (quote.quote !== 'USD' || !isSound || !isFresh) return []
+  return [{ priceUsd, asOfMs: timeReceivedMs, resolutionBps: 0, source: exchange }]
+}
+
+function feedVote(feed: OraclePriceEvent, nowMs: number): Vote[] {
+  const { network, priceUsd, resolutionBps } = feed
+  const asOfMs = publishedAtMs(feed)
+  if (!(priceUsd > 0) || nowMs - asOfMs > oracleAgeMsMax(feed)) return []
+  return [{ priceUsd, asOfMs, resolutionBps, source: network }]
+}
+
+/** The finest feed of each network, the younger of two as fine. */
+function onePerNetwork(votes: readonly Vote[]): readonly Vote[] {
+  const best = new Map<SourceId, Vote>()
+  for (const vote of votes) {
+    const known = best.get(vote.source)
+    const isFiner =
+      known === undefined ||
+      vote.resolutionBps < known.resolutionBps ||
+      (vote.resolutionBps === known.resolutionBps && vote.asOfMs > known.asOfMs)
+    if (isFiner) best.set(vote.source, vote)
+  }
+  return [...best.values()]
+}
