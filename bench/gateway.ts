@@ -56,8 +56,11 @@ type Plan = {
   readonly requests: number
 }
 
-/** Fewer requests before the first measurement, and V8 is still compiling: the bare servers settle sooner. */
-const fullMode = { generations: 7, rounds: 3, warmUpRequests: 40_000, requests: 10_000 }
+/**
+ * After fewer requests V8 is still compiling: the bare servers settle after 40,000, ours after some 100,000, and a
+ * service runs for weeks.
+ */
+const fullMode = { generations: 5, rounds: 4, warmUpRequests: 150_000, requests: 20_000 }
 const quickMode = { generations: 1, rounds: 1, warmUpRequests: 100, requests: 500 }
 
 type Report =

@@ -7,10 +7,13 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { DoctorOptions } from '../src/config.ts'
+import { sourceIds } from '../src/domain/outside.ts'
 import type { Finding } from '../src/roles/doctor/finding.ts'
 import { doctor } from '../src/roles/doctor.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
+import { SimulatedSources } from '../src/simulator/outside/simulated-sources.ts'
+import { World } from '../src/simulator/outside/world.ts'
 import type { SimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { CheckpointDb } from '../src/store/checkpoint-db.ts'
@@ -57,7 +60,7 @@ describe('perpscope doctor', () => {
       /^schema 1, .* MB, 1 coins, whole, written \d+ s ago$/,
     )
     expect(found(findings, 'history')).toMatch(
-      /^schema 2, .* MB, 1 coins, 100 rows from 2026-01-01T00:00:00\.000Z to 2026-01-02T00:45:00\.000Z, whole$/,
+      /^schema 2, .* MB, 1 coins, 0 measures, 100 rows from 2026-01-01T00:00:00\.000Z to 2026-01-02T00:45:00\.000Z, whole$/,
     )
     expect(found(findings, 'weight')).toMatch(/1000 of the venue's 1200 .* \d+ coins takes 11 min/)
   })
@@ -249,6 +252,38 @@ describe('perpscope doctor', () => {
       expect(text).not.toContain(secret)
   })
 
+  test('lists every source: heard or not, how old, what for, and what is missing without it', async () => {
+    const startMs = systemClock.nowMs()
+    const market = seededMarket({ seed: 1, startMs })
+    const happenings = [
+      { kind: 'dead', source: 'okx', fromMs: startMs, untilMs: Number.POSITIVE_INFINITY },
+    ] as const
+    const outside = new SimulatedSources(new World({ market, seed: 1, happenings }), systemClock)
+    const whole = await startSimulatedVenue({ market, outside, clock: systemClock, port: 0 })
+    try {
+      const { isWell, findings } = await examined({
+        source: sourceOf(whole),
+        outside: 'on',
+        sourceUrl: { kraken: [] },
+      })
+      const sources = findings.filter(({ check }) => check.startsWith('source '))
+      expect(sources.map(({ check }) => check.slice('source '.length))).toEqual(sourceIds)
+      const ill = sources.filter(({ status }) => status !== 'ok').map(({ check }) => check)
+      expect(ill, 'no key, not configured, dead').toEqual([
+        'source pyth-hermes',
+        'source kraken',
+        'source okx',
+      ])
+      expect(found(findings, 'source pyth-hermes')).toContain('--pyth-key')
+      expect(found(findings, 'source kraken')).toContain('turned off; one leg of /cex-dex')
+      expect(found(findings, 'source okx')).toMatch(/^down: .*; one leg of \/cex-dex/)
+      expect(found(findings, 'source bybit')).toMatch(/^\d+ values, newest \d+\.\d s old; /)
+      expect(isWell, 'the service goes on without any of them').toBe(true)
+    } finally {
+      await whole.close()
+    }
+  }, 30_000)
+
   test('warns of a plan that the venue would refuse', async () => {
     const { findings } = await examined({ weightPerMinute: 5_000 })
     expect(statusOf(findings, 'weight')).toBe('warn')
@@ -273,7 +308,7 @@ describe('perpscope doctor', () => {
   test('ends with 0 where nothing fails, else with 1, and prints one JSON report', async () => {
     const args = (source: string) => [
       ...['doctor', '--json', '--payment', 'open', '--admin-port', '1'],
-      ...['--data-dir', dataDir, '--source', source],
+      ...['--data-dir', dataDir, '--source', source, '--outside', 'off'],
     ]
     const well = await runCommand(args(sourceOf(venue)))
     expect(well.errors).toBe('')

@@ -1,6 +1,7 @@
 import { Counter, Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import type { StoreHealth } from '../domain/history.ts'
+import type { SourceHealth } from '../link/message.ts'
 import type { AdminServerOptions } from './admin-server.ts'
 import { buildAdminServer } from './admin-server.ts'
 import { gatewayFixture } from './testing/gateway-fixture.ts'
@@ -59,7 +60,7 @@ describe('the history on disk', () => {
     droppedRows: 7,
     damagedBlocks: 2,
   }
-  const heartbeat = { startedAtMs: 0, feeds: [], store, counts: {} }
+  const heartbeat = { startedAtMs: 0, feeds: [], sources: [], store, counts: {} }
 
   test('is told at /store, with the reason', async () => {
     const { admin, tell } = fixture()
@@ -83,6 +84,45 @@ describe('the history on disk', () => {
     expect(body).toContain('perpscope_store_ok 0')
     expect(body).toContain('perpscope_store_dropped_rows 7')
     expect(body).toContain('perpscope_store_damaged_blocks 2')
+  })
+})
+
+describe('the sources beyond the venue', () => {
+  const sources: SourceHealth[] = [
+    { source: 'okx', state: 'up', sinceMs: 0, reason: 'connected' },
+    { source: 'solana', state: 'down', sinceMs: 1_000, reason: 'request_failed' },
+  ]
+  const store: StoreHealth = {
+    state: 'ok',
+    reason: null,
+    sinceMs: 0,
+    droppedRows: 0,
+    damagedBlocks: 0,
+  }
+  const heartbeat = { startedAtMs: 0, feeds: [], sources, store, counts: {} }
+
+  test('are told at /sources, with since when and why', async () => {
+    const { admin, tell } = fixture()
+    tell({ kind: 'heartbeat', heartbeat })
+    expect((await admin.inject('/sources')).json()).toEqual({
+      sources: [
+        { source: 'okx', state: 'up', since_iso: '1970-01-01T00:00:00.000Z', reason: 'connected' },
+        {
+          source: 'solana',
+          state: 'down',
+          since_iso: '1970-01-01T00:00:01.000Z',
+          reason: 'request_failed',
+        },
+      ],
+    })
+  })
+
+  test('are measured', async () => {
+    const { admin, tell } = fixture()
+    tell({ kind: 'heartbeat', heartbeat })
+    const { body } = await admin.inject('/metrics')
+    expect(body).toContain('perpscope_source_up{source="okx"} 1')
+    expect(body).toContain('perpscope_source_up{source="solana"} 0')
   })
 })
 

@@ -37,6 +37,7 @@ const MaintenanceOrder = Type.Object(
 export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
   const { clock, engine, logger, maintenance, metrics, restartEngine } = options
   measureStore(engine, metrics)
+  measureSources(engine, metrics)
   const app = Fastify({
     ...(logger === null ? { logger: false } : { loggerInstance: logger }),
     logController: new LogController({ disableRequestLogging: true }),
@@ -73,6 +74,8 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
   })
 
   app.get('/store', () => storeReport(engine))
+
+  app.get('/sources', () => sourcesReport(engine))
 
   app.get('/maintenance', () => position(maintenance))
 
@@ -111,6 +114,32 @@ function storeReport(engine: EngineReader) {
       damaged_blocks: damagedBlocks,
     },
   }
+}
+
+/** What the engine said last about everything that it listens to beyond the venue. */
+function sourcesReport(engine: EngineReader) {
+  return {
+    sources: engine.sources().map(({ source, state, sinceMs, reason }) => ({
+      source,
+      state,
+      since_iso: isoInstant(sinceMs),
+      reason,
+    })),
+  }
+}
+
+/** As the engine said last. */
+function measureSources(engine: EngineReader, metrics: Registry): void {
+  new Gauge({
+    name: 'perpscope_source_up',
+    help: 'Whether a source beyond the venue is heard whole: 1, or 0 for any other state.',
+    labelNames: ['source'],
+    registers: [metrics],
+    collect() {
+      this.reset()
+      for (const { source, state } of engine.sources()) this.set({ source }, state === 'up' ? 1 : 0)
+    },
+  })
 }
 
 /** As the engine said last; it counts anew with every start. */

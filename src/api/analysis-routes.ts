@@ -319,8 +319,14 @@ function noAnswer(view: NoAnswer, coin: string): Refusal {
     }
     case 'missing-input':
       return refusal('data_stale', {
-        detail: `The venue has not told the ${view.input} of ${coin} yet.`,
+        detail: view.detail ?? `The venue has not told the ${view.input} of ${coin} yet.`,
         retryAfterSeconds: RETRY_SECONDS,
+      })
+    case 'not-covered':
+      return refusal('coin_not_covered', {
+        detail: `No source of this analysis knows ${coin}.`,
+        param: 'coin',
+        allowed: view.coins,
       })
     case 'low-coverage': {
       const { have, need } = view

@@ -93,6 +93,60 @@ describe('fillDocument', () => {
     expect(whole.toString(), 'an age is never negative').toBe('[1.5,0]')
   })
 
+  test('names a token that was asked for as the answer names its own', () => {
+    const { bytes, parts } = layOut([
+      '{"token":"kPEPE"',
+      { kind: 'requested-coin', member: 'requested_token' },
+      '}',
+    ])
+    const filled = fillDocument(
+      { ...jsonOf([], ''), bytes, parts },
+      { kind: 'answer', parts: [0, 1, 2], inputs: [], coveragePct: 100, warnings: [] },
+      {
+        nowMs: NOW_MS,
+        executionMs: 0,
+        coinsAvailable: 0,
+        requested: { ticker: 'PEPE', unitMultiplier: 1_000 },
+      },
+    )
+    expect(JSON.parse(filled.toString())).toEqual({
+      token: 'kPEPE',
+      requested_token: 'PEPE',
+      unit_multiplier: 1_000,
+    })
+  })
+
+  test.prop([inputs, inputs, facts])(
+    'writes a component among others as it would be alone',
+    (one, other, someFacts) => {
+      const together = [one, other].map((given) => ({
+        inputs: given,
+        coveragePct: given === one ? 90 : 100,
+        warnings: given === one ? (['short_history'] as const) : [],
+      }))
+      const document = { ...jsonOf([], ''), ...layOut(componentSlots([one, other])) }
+      const parts = document.parts.map((_, index) => index)
+      const whole = { kind: 'answer', parts, inputs: [], coveragePct: 100, warnings: [] } as const
+      const filled = fillDocument(document, { ...whole, components: together }, someFacts)
+      const alone = together.map((basis) => {
+        const single = { ...document, ...layOut(componentSlots([basis.inputs], false)) }
+        const indices = single.parts.map((_, index) => index)
+        return fillDocument(single, { kind: 'answer', parts: indices, ...basis }, someFacts)
+      })
+      expect(filled.toString()).toBe(Buffer.concat(alone).toString())
+    },
+  )
+
+  test('fails loudly on a slot of a component that is not there', () => {
+    const { bytes, parts } = layOut([{ kind: 'freshness', of: 1 }])
+    const basis = { inputs: [], coveragePct: 100, warnings: [] }
+    const answer = { kind: 'answer', parts: [0], ...basis, components: [basis] } as const
+    const facts = { nowMs: NOW_MS, executionMs: 0, coinsAvailable: 0 }
+    expect(() => fillDocument({ ...jsonOf([], ''), bytes, parts }, answer, facts)).toThrow(
+      'names component 1',
+    )
+  })
+
   test('fails loudly on a slot whose input the view lacks, instead of inventing an age', () => {
     const { bytes, parts } = layOut([{ kind: 'input-age', input: 'absent' }])
     const document = { ...jsonOf([], ''), bytes, parts }
@@ -105,6 +159,21 @@ describe('fillDocument', () => {
     ).toThrow('names input absent')
   })
 })
+
+/** Of each of them `[age,age,…]{<freshness>}`, with slots of that component or of the answer as a whole. */
+function componentSlots(
+  components: readonly (readonly Input[])[],
+  isAmongOthers = true,
+): (string | Slot)[] {
+  return components.flatMap((given, index): (string | Slot)[] => {
+    const of = isAmongOthers ? { of: index } : {}
+    const ages = given.flatMap(({ name }): (string | Slot)[] => [
+      { kind: 'input-age', input: name, ...of },
+      ',',
+    ])
+    return ['[', ...ages, ']{', { kind: 'freshness', ...of }, '}']
+  })
+}
 
 type Filled = {
   readonly text: string

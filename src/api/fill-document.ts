@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Answer, Document, Input, Slot } from '../domain/document.ts'
+import type { Answer, Basis, Document, Input, Slot } from '../domain/document.ts'
 import { freshness } from './freshness.ts'
 
 /** What the gateway knows at the moment of sending. */
@@ -76,45 +76,55 @@ function isSame(a: FillFacts, b: FillFacts): boolean {
 function slotText(slot: Slot, document: Document, answer: Answer, facts: FillFacts): string {
   switch (slot.kind) {
     case 'input-age': {
-      const input = inputOf(answer, slot.input)
+      const input = inputOf(basisOf(slot, document, answer), slot.input)
       if (input === undefined) assert.fail(`a slot of ${document.key} names input ${slot.input}`)
       return seconds(Math.max(0, facts.nowMs - input.confirmedAtMs))
     }
     case 'age':
       return seconds(Math.max(0, facts.nowMs - slot.confirmedAtMs))
     case 'freshness':
-      return freshnessMembers(document, answer, facts.nowMs)
+      return freshnessMembers(document, basisOf(slot, document, answer), facts.nowMs)
     case 'execution-ms':
       return thousandths(Math.max(0, facts.executionMs))
     case 'coins-available':
       return String(facts.coinsAvailable)
     case 'requested-coin':
-      return facts.requested === undefined ? '' : requestedMembers(facts.requested)
+      return facts.requested === undefined
+        ? ''
+        : requestedMembers(slot.member ?? 'requested_coin', facts.requested)
     default:
       return slot satisfies never
   }
 }
 
+/** What a slot speaks of: the answer as a whole, or the component that it belongs to. */
+function basisOf({ of }: { readonly of?: number }, document: Document, answer: Answer): Basis {
+  if (of === undefined) return answer
+  const component = answer.components?.[of]
+  assert(component !== undefined, `a slot of ${document.key} names component ${of}`)
+  return component
+}
+
 /** A loop, because a closure per slot would cost more than the search in a handful of inputs. */
-function inputOf(answer: Answer, name: string): Input | undefined {
-  for (const input of answer.inputs) if (input.name === name) return input
+function inputOf(basis: Basis, name: string): Input | undefined {
+  for (const input of basis.inputs) if (input.name === name) return input
   return undefined
 }
 
-function freshnessMembers(document: Document, answer: Answer, nowMs: number): string {
-  const { dataAgeMs, grade, warnings } = freshness(document, answer, nowMs)
+function freshnessMembers(document: Document, basis: Basis, nowMs: number): string {
+  const { dataAgeMs, grade, warnings } = freshness(document, basis, nowMs)
   const list = warnings.length === 0 ? '[]' : `["${warnings.join('","')}"]`
   const stale = grade === 'D' ? ',"warning":"stale_data"' : ''
   return (
     `"data_age_seconds":${seconds(dataAgeMs)}${stale},"warnings":${list}` +
-    `,"quality":{"grade":"${grade}","coverage_pct":${thousandths(answer.coveragePct)}` +
+    `,"quality":{"grade":"${grade}","coverage_pct":${thousandths(basis.coveragePct)}` +
     `,"reasons":${list}}`
   )
 }
 
-function requestedMembers({ ticker, unitMultiplier }: RequestedCoin): string {
+function requestedMembers(member: string, { ticker, unitMultiplier }: RequestedCoin): string {
   const text = JSON.stringify(ticker).replace(/[^\x20-\x7e]/g, unicodeEscape)
-  return `,"requested_coin":${text},"unit_multiplier":${unitMultiplier}`
+  return `,"${member}":${text},"unit_multiplier":${unitMultiplier}`
 }
 
 function unicodeEscape(character: string): string {

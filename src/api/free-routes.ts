@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
+import { pathOf } from '../domain/contract.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { isoInstant } from '../domain/instant.ts'
 import { usdcDecimal } from '../domain/usdc.ts'
@@ -95,10 +96,10 @@ function index({ contracts, version }: FreeRoutesOptions) {
     service: 'perpscope',
     version,
     free: ['/health', '/coins'],
-    paid: contracts.map(({ id, summary, priceUsdcAtomic }) => ({
-      path: `/${id}/{coin}`,
-      summary,
-      price_usdc: usdcDecimal(priceUsdcAtomic),
+    paid: contracts.map((contract) => ({
+      path: pathOf(contract, '{coin}'),
+      summary: contract.summary,
+      price_usdc: usdcDecimal(contract.priceUsdcAtomic),
     })),
   }
 }

@@ -1,4 +1,4 @@
-import type { Answer, Document, Warning } from '../domain/document.ts'
+import type { Basis, Document, Warning } from '../domain/document.ts'
 import { UNKNOWN_INSTANT_MS } from '../domain/document.ts'
 
 /** Beyond this an answer says `stale_data` (specification 2.3). */
@@ -20,7 +20,7 @@ export type Freshness = {
 }
 
 /** Grades by contract.md 5.0. What that table leaves open, coverage below 90, is a C. */
-export function freshness(document: Document, answer: Answer, nowMs: number): Freshness {
+export function freshness(document: Document, answer: Basis, nowMs: number): Freshness {
   let isLoadBearingLate = false
   let isOtherLate = false
   for (const { confirmedAtMs, cadenceMs, isLoadBearing } of answer.inputs) {
@@ -49,7 +49,7 @@ export function freshness(document: Document, answer: Answer, nowMs: number): Fr
  * future is of unknown age: our clock was put back since, and counts from an instant that is gone. So is one
  * that the engine itself does not know the age of.
  */
-export function loadBearingAgeMs(document: Document, answer: Answer, nowMs: number): number {
+export function loadBearingAgeMs(document: Document, answer: Basis, nowMs: number): number {
   let oldestMs = Number.POSITIVE_INFINITY
   let newestMs = Number.NEGATIVE_INFINITY
   for (const { confirmedAtMs, isLoadBearing } of answer.inputs) {
@@ -69,7 +69,7 @@ export type Overdue = { readonly ageMs: number; readonly ageMsMax: number }
 /** What bars an answer, by the contract's limit and by those of single inputs; null for nothing. */
 export function overdue(
   document: Document,
-  answer: Answer,
+  answer: Basis,
   ageMsMax: number,
   nowMs: number,
 ): Overdue | null {

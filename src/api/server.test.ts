@@ -77,7 +77,7 @@ describe('an answer', () => {
     clock.advance(7_200_001)
     tell({
       kind: 'heartbeat',
-      heartbeat: { startedAtMs: 0, feeds: [FEED_UP], store: STORE_OK, counts: {} },
+      heartbeat: { startedAtMs: 0, feeds: [FEED_UP], sources: [], store: STORE_OK, counts: {} },
     })
     const { meta } = (await app.inject('/pulse/BTC')).json()
     expect(meta).toMatchObject({
@@ -100,7 +100,7 @@ describe('a refusal', () => {
 
   const speaks = {
     kind: 'heartbeat',
-    heartbeat: { startedAtMs: 0, feeds: [], store: STORE_OK, counts: {} },
+    heartbeat: { startedAtMs: 0, feeds: [], sources: [], store: STORE_OK, counts: {} },
   } as const
   const timeframesFault = { param: 'timeframes', allowed: ['15m', '1h', '4h'] }
   const refusals: readonly Case[] = [
@@ -173,6 +173,27 @@ describe('a refusal', () => {
       code: 'data_stale',
       given: ({ clock, tell }) => {
         const view = { kind: 'missing-input', input: 'open interest' } as const
+        tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
+      },
+    },
+    {
+      url: '/liquidations/ETH',
+      status: 503,
+      code: 'data_stale',
+      more: { detail: 'No exchange tells.', retry_after: 5 },
+      given: ({ clock, tell }) => {
+        const detail = 'No exchange tells.'
+        const view = { kind: 'missing-input', input: 'exchange', detail } as const
+        tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
+      },
+    },
+    {
+      url: '/liquidations/ETH',
+      status: 404,
+      code: 'coin_not_covered',
+      more: { param: 'coin', allowed: ['BTC', 'kPEPE'], retryable: false, charged: false },
+      given: ({ clock, tell }) => {
+        const view = { kind: 'not-covered', coins: ['BTC', 'kPEPE'] } as const
         tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
       },
     },
@@ -542,7 +563,10 @@ describe('free paths', () => {
       droppedRows: 7,
       damagedBlocks: 2,
     }
-    tell({ kind: 'heartbeat', heartbeat: { startedAtMs: 0, feeds: [FEED_UP], store, counts: {} } })
+    tell({
+      kind: 'heartbeat',
+      heartbeat: { startedAtMs: 0, feeds: [FEED_UP], sources: [], store, counts: {} },
+    })
     const health = await app.inject('/health')
     expect(health.json()).toMatchObject({
       status: 'ok',
@@ -581,6 +605,7 @@ describe('free paths', () => {
           heartbeat: {
             startedAtMs: 0,
             feeds: [{ ...FEED_UP, state: 'down' }],
+            sources: [],
             store: STORE_OK,
             counts: {},
           },

@@ -52,6 +52,11 @@ describe('several parameters', () => {
     expect(response.json()).toMatchObject(body)
   })
 
+  test('the index names a path without a coin', async () => {
+    const { app } = gatewayFixture({ contracts: [scanLike] })
+    expect((await app.inject('/')).json().paid[0].path).toBe('/screener')
+  })
+
   test('a quote names every parameter', async () => {
     const asked: unknown[] = []
     const { app } = gatewayFixture({

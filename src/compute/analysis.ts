@@ -1,8 +1,9 @@
 import type { AnalysisContract } from '../domain/contract.ts'
-import type { Document, DocumentKey } from '../domain/document.ts'
+import type { Document, DocumentKey, NoAnswer } from '../domain/document.ts'
 import type { MarketEvent } from '../domain/event.ts'
 import type { CoinMarket } from './market/coin-market.ts'
 import type { MarketState } from './market/market-state.ts'
+import type { DocumentBuilder, Written } from './render/document-builder.ts'
 
 /** Identity of one rendering. */
 export type Rendering = {
@@ -24,6 +25,20 @@ export type CoinAnalysis = {
   /** Not rendered more often than this: a whole number of seconds, one where absent. */
   readonly periodMs?: number
   render(coin: CoinMarket, rendering: Rendering, market: MarketState): Document
+}
+
+/**
+ * An answer that can stand in a document beside others: its default view, byte by byte as alone, where the
+ * rendering is the same.
+ */
+export type Component<Facts> = {
+  readonly contract: AnalysisContract
+  write(
+    builder: DocumentBuilder,
+    coin: CoinMarket,
+    rendering: Rendering,
+    market: MarketState,
+  ): Written<Facts> | NoAnswer
 }
 
 /**

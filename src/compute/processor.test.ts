@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { MarketAnalysis } from './analysis.ts'
 import { Processor } from './processor.ts'
 import { BOUNDARY_MS, context, NOW_MS, warmTape } from './testing/tape.ts'
 
@@ -18,7 +19,13 @@ describe('processor', () => {
     expect(samples.map(({ coin, timeMs }) => [coin, timeMs])).toEqual([['BTC', minuteMs]])
     expect(fundings).toEqual([])
     expect(droppedRows).toBe(0)
-    expect(processor.takeHistory()).toEqual({ bars: [], samples: [], fundings: [], droppedRows: 0 })
+    expect(processor.takeHistory()).toEqual({
+      bars: [],
+      samples: [],
+      fundings: [],
+      measures: [],
+      droppedRows: 0,
+    })
   })
 
   test('reads its samples before it hears what is later than they are', () => {
@@ -28,6 +35,21 @@ describe('processor', () => {
     processor.process([{ ...confirmed(minuteMs - 2_000), markPrice: 1 }])
     processor.process([{ ...confirmed(minuteMs), markPrice: 2 }])
     expect(processor.takeHistory().samples).toEqual([expect.objectContaining({ markPrice: 1 })])
+  })
+
+  test('hands on the minutes of its measures that ended, once', () => {
+    const measuring = {
+      contract: { id: 'measuring' },
+      gather: ({ log }, nowMs) => log.record('gap', nowMs, nowMs / MINUTE_MS),
+    } as MarketAnalysis<unknown>
+    const processor = new Processor({ coin: [], market: [measuring] }, '0.0.0')
+    processor.gather('measuring', BOUNDARY_MS)
+    expect(processor.takeHistory().measures, 'the minute is still open').toEqual([])
+    processor.gather('measuring', BOUNDARY_MS + MINUTE_MS)
+    expect(processor.takeHistory().measures).toEqual([
+      { series: 'gap', timeMs: BOUNDARY_MS, value: BOUNDARY_MS / MINUTE_MS },
+    ])
+    expect(processor.takeHistory().measures).toEqual([])
   })
 
   test('tells nothing twice after it was restored', () => {

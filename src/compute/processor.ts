@@ -6,6 +6,7 @@ import type { Batch, FeedStatusEvent } from '../domain/event.ts'
 import type { ClosedBar, HistoryBatch } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
 import { LISTINGS_MAX } from '../domain/listing.ts'
+import type { SourceStatusEvent } from '../domain/outside.ts'
 import { isOutside } from '../domain/outside.ts'
 import type { CoinAnalysis, MarketAnalysis, MarketJob, Rendering } from './analysis.ts'
 import { PulsePool } from './indicators/pulse-series.ts'
@@ -64,6 +65,11 @@ export class Processor {
 
   get feed(): FeedStatusEvent | null {
     return this.#market.feed
+  }
+
+  /** The last word about each source beyond the venue that is listened to. */
+  get sources(): readonly SourceStatusEvent[] {
+    return this.#market.outside.sources()
   }
 
   process(batch: Batch): void {
@@ -137,7 +143,9 @@ export class Processor {
         bars.push({ coin: listing.coin, timeframe, bar })
       droppedRows += closed.dropped
     }
-    return { bars, samples, fundings, droppedRows }
+    const measured = this.#market.log.take()
+    droppedRows += measured.dropped
+    return { bars, samples, fundings, measures: measured.minutes, droppedRows }
   }
 
   /** Of a whole checkpoint at once. What its rows know is in {@link takeHistory} of the same instant. */

@@ -28,26 +28,33 @@ type TextPart = { readonly kind: 'text'; readonly start: number; readonly end: n
 /** The parts `from` up to, not including, `to`; none of them is a run. One index for many rows. */
 type RunPart = { readonly kind: 'run'; readonly from: number; readonly to: number }
 
+/** `of`: the index of the component that it belongs to; absent for the answer as a whole. */
 export type Slot =
   /** Seconds since the input of that name was last confirmed; every view with this part has it. */
-  | { readonly kind: 'input-age'; readonly input: string }
+  | { readonly kind: 'input-age'; readonly input: string; readonly of?: number }
   /** Seconds since an instant of its own, where a view has more of them than inputs. */
   | { readonly kind: 'age'; readonly confirmedAtMs: number }
   /** The members `data_age_seconds`, `warning`, `warnings` and `quality` of `meta`. */
-  | { readonly kind: 'freshness' }
+  | { readonly kind: 'freshness'; readonly of?: number }
   /** Milliseconds that the reader spent on this answer. */
   | { readonly kind: 'execution-ms' }
   /** How many coins `/coins` lists at this moment. */
   | { readonly kind: 'coins-available' }
   /** `,"requested_coin":…,"unit_multiplier":…` where the caller used another name; else nothing. */
-  | { readonly kind: 'requested-coin' }
+  | { readonly kind: 'requested-coin'; readonly member?: 'requested_token' }
 
 export type View = Answer | NoAnswer
 
-export type Answer = {
+export type Answer = Basis & {
   readonly kind: 'answer'
   /** Indices into `parts`. */
   readonly parts: readonly number[]
+  /** Of an answer that is put together of others: what each of them rests on. */
+  readonly components?: readonly Basis[]
+}
+
+/** What an answer, or one of those that it is put together of, rests on. */
+export type Basis = {
   readonly inputs: readonly Input[]
   /** Share of the wished-for inputs that exist, 0 to 100. */
   readonly coveragePct: number
@@ -75,7 +82,9 @@ export const warnings = [
   'short_history',
   'model_estimate',
   'low_coverage',
+  'wide_oracle_confidence',
   'thin_book',
+  'leg_skew',
   'feed_degraded',
 ] as const
 
@@ -89,7 +98,14 @@ export type NoAnswer =
       readonly have: number
       readonly need: number
     }
-  | { readonly kind: 'missing-input'; readonly input: string }
+  | {
+      readonly kind: 'missing-input'
+      readonly input: string
+      /** One sentence, where it is not the venue that has to tell it. */
+      readonly detail?: string
+    }
+  /** No source that we listen to knows this coin; of those coins they do. */
+  | { readonly kind: 'not-covered'; readonly coins: readonly string[] }
   /** Of an answer about many: too few of them are known well enough. */
   | { readonly kind: 'low-coverage'; readonly have: number; readonly need: number }
 

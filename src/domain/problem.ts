@@ -8,6 +8,7 @@ const problems = {
   invalid_parameter: { status: 400, title: 'Invalid parameter', retryable: false },
   insufficient_candles: { status: 400, title: 'Not enough candles yet', retryable: true },
   malformed_payment: { status: 400, title: 'Malformed payment', retryable: false },
+  coin_not_covered: { status: 404, title: 'Coin not covered by this analysis', retryable: false },
   not_found: { status: 404, title: 'No such resource', retryable: false },
   method_not_allowed: { status: 405, title: 'Method not allowed', retryable: false },
   payment_replayed: { status: 409, title: 'Payment already used', retryable: false },

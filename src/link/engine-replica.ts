@@ -3,7 +3,7 @@ import { WHOLE_MARKET } from '../domain/document.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
 import { TickerIndex } from '../domain/listing.ts'
-import type { EngineMessage, FeedHealth } from './message.ts'
+import type { EngineMessage, FeedHealth, SourceHealth } from './message.ts'
 
 /** Longer than this without a word, and an engine that is still connected counts as hanging. */
 export const ENGINE_SILENCE_MS_MAX = 15_000
@@ -22,6 +22,7 @@ export interface EngineReader {
   /** Venue spellings of the coins whose default pulse can be answered, sorted. */
   coins(): readonly string[]
   feeds(): readonly FeedHealth[]
+  sources(): readonly SourceHealth[]
   /** null before the engine said anything. */
   store(): StoreHealth | null
   /** What the engine has counted since it started. */
@@ -36,6 +37,7 @@ export class EngineReplica implements EngineReader {
   #sortedReady: readonly string[] | null = []
   #tickers = new TickerIndex([])
   #feeds: readonly FeedHealth[] = []
+  #sources: readonly SourceHealth[] = []
   #storeHealth: StoreHealth | null = null
   #counts: Readonly<Record<string, number>> = {}
   #heardAtMs = Number.NEGATIVE_INFINITY
@@ -69,6 +71,7 @@ export class EngineReplica implements EngineReader {
         break
       case 'heartbeat':
         this.#feeds = message.heartbeat.feeds
+        this.#sources = message.heartbeat.sources
         this.#storeHealth = message.heartbeat.store
         this.#counts = message.heartbeat.counts
         break
@@ -99,6 +102,10 @@ export class EngineReplica implements EngineReader {
 
   feeds(): readonly FeedHealth[] {
     return this.#feeds
+  }
+
+  sources(): readonly SourceHealth[] {
+    return this.#sources
   }
 
   store(): StoreHealth | null {

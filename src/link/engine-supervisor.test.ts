@@ -10,6 +10,7 @@ const heartbeat: EngineMessage = {
   heartbeat: {
     startedAtMs: 0,
     feeds: [],
+    sources: [],
     store: { state: 'ok', reason: null, sinceMs: 0, droppedRows: 0, damagedBlocks: 0 },
     counts: {},
   },

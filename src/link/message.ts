@@ -1,6 +1,7 @@
 import type { Document } from '../domain/document.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
+import type { SourceStatusEvent } from '../domain/outside.ts'
 
 /**
  * What an engine tells its gateways, over whichever carrier. A gateway that connects late or lost
@@ -15,6 +16,8 @@ export type EngineMessage =
 type Heartbeat = {
   readonly startedAtMs: number
   readonly feeds: readonly FeedHealth[]
+  /** The last word about each source beyond the venue; those that nobody listens to are not among them. */
+  readonly sources: readonly SourceHealth[]
   /** How the history on disk is. */
   readonly store: StoreHealth
   /** What the engine has counted since it started, by name. */
@@ -24,6 +27,13 @@ type Heartbeat = {
 export type FeedHealth = {
   readonly feed: string
   readonly state: 'up' | 'degraded' | 'down'
+  readonly sinceMs: number
+  readonly reason: string
+}
+
+export type SourceHealth = {
+  readonly source: SourceStatusEvent['source']
+  readonly state: SourceStatusEvent['state']
   readonly sinceMs: number
   readonly reason: string
 }

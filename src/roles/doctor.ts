@@ -1,3 +1,4 @@
+import ora from 'ora'
 import type { DoctorOptions } from '../config.ts'
 import {
   checkCheckpoint,
@@ -6,12 +7,15 @@ import {
   checkSetAside,
   isInUse,
 } from './doctor/files.ts'
+import { checkOutside } from './doctor/outside.ts'
 import type { Terminal } from './doctor/report.ts'
 import { rendered } from './doctor/report.ts'
 import { checkService, checkStore } from './doctor/service.ts'
 import { checkSettings } from './doctor/settings.ts'
 import { checkVenue } from './doctor/venue.ts'
+import { outsideOf } from './outside-source.ts'
 import { systemClock } from './system-clock.ts'
+import { systemRuntime } from './system-runtime.ts'
 import { venueOf } from './venue-source.ts'
 
 /**
@@ -26,6 +30,9 @@ export async function doctor(
   const { dataDir, adminPort, source, weightPerMinute } = options
   const setAside = checkSetAside(dataDir)
   const store = await checkStore(adminPort)
+  // Only on a terminal; the venue and the sources take some ten seconds.
+  const waiting = ora({ stream: process.stderr, isEnabled: process.stderr.isTTY })
+  if (process.stderr.isTTY) waiting.start('asking the venue, listening to every source')
   const findings = [
     checkSettings(options),
     checkDataDir(dataDir),
@@ -35,7 +42,11 @@ export async function doctor(
     ...(store === null ? [] : [store]),
     ...(setAside === null ? [] : [setAside]),
     ...(await checkVenue(venueOf(source), systemClock, weightPerMinute)),
+    ...(options.outside === 'off'
+      ? []
+      : await checkOutside(outsideOf(options), systemRuntime(systemClock))),
   ]
+  waiting.stop()
   const isWell = findings.every(({ status }) => status !== 'fail')
   write(
     options.json

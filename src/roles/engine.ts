@@ -22,6 +22,7 @@ import type { Runtime } from '../streams/runtime.ts'
 import { hyperliquidFeed } from '../streams/venues/hyperliquid/feed.ts'
 import { MarketDocuments } from './market-documents.ts'
 import type { MarketRenderer } from './market-renderer.ts'
+import { recallMeasures } from './measure-recall.ts'
 import { NoticeBook } from './notice-book.ts'
 import type { OutsideAddresses } from './outside-source.ts'
 import type { RecordingOptions } from './recorder.ts'
@@ -132,13 +133,15 @@ export function startEngine(
     }
   })
 
+  const hearOutside = (batch: Batch) => {
+    recorder?.heardOutside(batch, clock.nowMs())
+    processor.process(batch)
+  }
+  const stopRecall = recallMeasures(history, clock, (event) => hearOutside([event]))
   const outsideFeed = outside?.({
     assets: () => assetsOf(processor),
     onNotice: (notice) => notices.take({ ...notice, feed: 'outside' }, clock.nowMs()),
-  }).subscribe((batch) => {
-    recorder?.heardOutside(batch, clock.nowMs())
-    processor.process(batch)
-  })
+  }).subscribe(hearOutside)
 
   const marketDocuments = new MarketDocuments({
     processor,
@@ -161,6 +164,12 @@ export function startEngine(
       heartbeat: {
         startedAtMs,
         feeds: feedHealth(processor, startedAtMs),
+        sources: processor.sources.map(({ source, state, reason, timeReceivedMs }) => ({
+          source,
+          state,
+          reason,
+          sinceMs: timeReceivedMs,
+        })),
         store: history.health,
         counts: notices.counts,
       },
@@ -189,7 +198,8 @@ export function startEngine(
   return {
     storeHealth: () => history.health,
     stop() {
-      for (const stop of [stopPublishing, stopHeartbeat, stopCheckpoints, cancelSlice]) stop()
+      const timers = [stopRecall, stopPublishing, stopHeartbeat, stopCheckpoints, cancelSlice]
+      for (const stop of timers) stop()
       marketDocuments.stop()
       renderer.close()
       feed.unsubscribe()

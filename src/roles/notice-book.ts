@@ -61,7 +61,14 @@ function nameOf(notice: Notice): string {
   }
 }
 
-/** What the feed heals or leaves out by itself, without any effect on an answer. */
+/** What the feed heals or leaves out by itself, and a coin that an exchange does not list: no effect on an answer. */
+const details: ReadonlySet<string> = new Set([
+  'value-dropped',
+  'frame-rejected',
+  'trades-bridged',
+  'product_refused',
+])
+
 function isDetail({ kind }: Notice): boolean {
-  return kind === 'value-dropped' || kind === 'frame-rejected' || kind === 'trades-bridged'
+  return details.has(kind)
 }

@@ -154,6 +154,8 @@ function reasonOf(reason: NoAnswer): string {
       return `the ${reason.input} was missing`
     case 'low-coverage':
       return `${reason.have} of ${reason.need} coins`
+    case 'not-covered':
+      return 'no source knew the coin'
     default:
       return reason satisfies never
   }

@@ -1,8 +1,8 @@
-import { contracts } from '../../src/compute/analyses/registry.ts'
 import type { Usage } from './network.ts'
 import type { ObservedMarket } from './observed-market.ts'
 import { read } from './reading.ts'
 import type { Service } from './service.ts'
+import { venueContracts } from './venue-contracts.ts'
 
 export type Ailment = {
   readonly coin: string | null
@@ -47,7 +47,7 @@ function answerAilments(
   market: ObservedMarket,
   coin: string,
 ): readonly Ailment[] {
-  return contracts.flatMap((contract): readonly Ailment[] => {
+  return venueContracts.flatMap((contract): readonly Ailment[] => {
     const { id, defaultView } = contract
     const view = id === 'pulse' ? ALL_TIMEFRAMES : defaultView
     const reading = read(service, contract, coin, view)

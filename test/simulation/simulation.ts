@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { pino } from 'pino'
-import { contracts } from '../../src/compute/analyses/registry.ts'
 import { timeframeMs, timeframes } from '../../src/domain/timeframe.ts'
 import type { EngineMessage } from '../../src/link/message.ts'
 import type { VenueCadences } from '../../src/simulator/venue/limits.ts'
@@ -33,6 +32,7 @@ import { SanityChecker } from './sanity-checker.ts'
 import { Service } from './service.ts'
 import { TruthChecker } from './truth-checker.ts'
 import { TwinChecker } from './twin-checker.ts'
+import { venueContracts } from './venue-contracts.ts'
 
 export type SimulationOptions = {
   readonly seed: number
@@ -354,7 +354,7 @@ class Simulation {
     const chance = this.#readers
     this.#kernel.clock.after(chance.integer(READ_GAP_MS_MIN, READ_GAP_MS_MAX), () => {
       this.#readOn()
-      const analysis = chance.pick(contracts)
+      const analysis = chance.pick(venueContracts)
       const coin = chance.pick(this.#market.tradable())
       const ticker = chance.is(0.5) ? coin : coin.toLowerCase()
       const view = analysis.id === 'pulse' ? chance.pick(pulseViews) : analysis.defaultView
@@ -364,11 +364,11 @@ class Simulation {
 
   #readAll(): void {
     for (const coin of this.#market.tradable())
-      for (const analysis of contracts)
+      for (const analysis of venueContracts)
         this.#read(analysis, coin, analysis.id === 'pulse' ? ALL_TIMEFRAMES : analysis.defaultView)
   }
 
-  #read(analysis: (typeof contracts)[number], ticker: string, view: string): void {
+  #read(analysis: (typeof venueContracts)[number], ticker: string, view: string): void {
     const reading = read(this.#service, analysis, ticker, view)
     if (reading.kind === 'unreadable') {
       this.#sanity.unreadable(reading, this.#kernel.nowMs)

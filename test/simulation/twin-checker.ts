@@ -1,9 +1,9 @@
-import { contracts } from '../../src/compute/analyses/registry.ts'
 import type { FaultLog } from './fault-log.ts'
 import type { Findings } from './findings.ts'
 import type { Answered } from './reading.ts'
 import { read } from './reading.ts'
 import type { Service } from './service.ts'
+import { venueContracts } from './venue-contracts.ts'
 
 /**
  * An engine that crashed and was restored says the same as one that was never interrupted. Both hear
@@ -52,7 +52,7 @@ export class TwinChecker {
   }
 
   #difference(coin: string): string | null {
-    for (const analysis of contracts) {
+    for (const analysis of venueContracts) {
       if (!comparable.has(analysis.id)) continue
       const view = analysis.id === 'pulse' ? '15m,1h,4h' : analysis.defaultView
       const one = read(this.#service, analysis, coin, view)

@@ -64,7 +64,7 @@ export function gatewayFixture(overrides: Partial<ServerOptions> = {}): GatewayF
   })
   tell({
     kind: 'heartbeat',
-    heartbeat: { startedAtMs: nowMs, feeds: [FEED_UP], store: STORE_OK, counts: {} },
+    heartbeat: { startedAtMs: nowMs, feeds: [FEED_UP], sources: [], store: STORE_OK, counts: {} },
   })
   return { app, clock, engine, maintenance, tell }
 }

@@ -8,8 +8,10 @@ import type { AnalysisContract } from '../../domain/contract.ts'
 import type { Document } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
 import type { HistoryBatch } from '../../domain/history.ts'
+import { isOutside } from '../../domain/outside.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../processor.ts'
 import { metaMembers } from '../render/answer-schema.ts'
+import { coinWorld } from '../testing/coin-world.ts'
 import type { NumericField } from '../testing/schema-fields.ts'
 import { numericFields } from '../testing/schema-fields.ts'
 import { Session } from '../testing/session.ts'
@@ -40,12 +42,12 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
     const { contract } = analysis
 
     test.each([
-      { market: 'a moving market', tape: warmTape('BTC') },
-      { market: 'a market without a single trade', tape: warmTape('BTC', flat) },
+      { market: 'a moving market', tape: warm() },
+      { market: 'a market without a single trade', tape: warm(flat) },
       {
         market: 'a one-sided market',
         tape: [
-          ...warmTape('BTC'),
+          ...warm(),
           [context('BTC', { midPrice: null, premium: null, impactBid: null, impactAsk: null })],
         ],
       },
@@ -64,7 +66,7 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
     })
 
     test('the default view answers once the coin is warm', () => {
-      const view = documentOf(id, warmTape('BTC')).views[contract.defaultView]
+      const view = documentOf(id, warm()).views[contract.defaultView]
       expect(view?.kind).toBe('answer')
     })
 
@@ -75,19 +77,22 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
     })
 
     test('the same events give the same bytes, however they were framed', () => {
-      const tape = warmTape('BTC')
+      const tape = warm()
       const reframed = [tape.flat()]
       expect(documentOf(id, reframed)).toEqual(documentOf(id, tape))
     })
 
     test('an engine that was restored answers as the one that was not', () => {
-      const tape = warmTape('BTC')
+      const tape = warm()
       const first = new Processor(analyses, '0.0.0')
       for (const batch of tape) first.process(batch)
+      const history = first.takeHistory()
       const restored = new Processor(analyses, '0.0.0')
       restored.restore(first.checkpoint(NOW_MS), NOW_MS)
+      for (const event of remembered(history, NOW_MS)) restored.process([event])
       // What our history remembers, and what the venue tells again within a second of connecting.
       restored.process([fundingHistory('BTC'), context('BTC'), book('BTC'), openBar()])
+      restored.process(worldAt(NOW_MS))
       first.process([openBar()])
       expect(answerOf(publishAll(restored, id))).toEqual(answerOf(publishAll(first, id)))
     })
@@ -115,14 +120,14 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
     test('an engine that was restored in the middle of a session goes on to say the same', () => {
       const session = new Session('BTC', NOW_MS, SEED)
       const first = new Processor(analyses, '0.0.0')
-      for (const batch of [...session.warm(), ...session.run(3 * MINUTE_MS)]) first.process(batch)
+      for (const batch of [...session.warm(), ...told(session, 3 * MINUTE_MS)]) first.process(batch)
       const history = first.takeHistory()
       const restored = new Processor(analyses, '0.0.0')
       restored.restore(first.checkpoint(session.nowMs), session.nowMs)
       for (const event of remembered(history, session.nowMs)) restored.process([event])
       // A restart takes longer than the quotes before it are good for.
       session.pause(8_000)
-      for (const batch of session.run(5 * MINUTE_MS)) {
+      for (const batch of told(session, 5 * MINUTE_MS)) {
         first.process(batch)
         restored.process(batch)
       }
@@ -141,7 +146,7 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
 
     test('versions rise with every rendering', () => {
       const processor = new Processor(analyses, '0.0.0')
-      for (const batch of warmTape('BTC')) processor.process(batch)
+      for (const batch of warm()) processor.process(batch)
       const before = publishAll(processor, id).version
       processor.process([book('BTC'), context('BTC')])
       expect(publishAll(processor, id, NOW_MS + 1).version).toBeGreaterThan(before)
@@ -243,6 +248,7 @@ test('an engine stays as large as it is, however much it hears', () => {
         events += batch.length
         processor.process(batch)
       }
+      processor.process(worldAt(session.nowMs))
       for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
         for (const _ of processor.publish(session.nowMs));
       for (const { contract } of analyses.market) processor.gather(contract.id, session.nowMs)
@@ -308,7 +314,28 @@ function notFinite(value: unknown, path = ''): string[] {
 
 function sessionOf(ms: number): readonly Batch[] {
   const session = new Session('BTC', NOW_MS, SEED)
-  return [...session.warm(), ...session.run(ms)]
+  return [...session.warm(), ...told(session, ms)]
+}
+
+/** A coin from nothing to answerable, and the world outside with it. */
+function warm(bars?: typeof wave): readonly Batch[] {
+  return [...warmTape('BTC', bars), worldAt(NOW_MS)]
+}
+
+/** What the venue tells, and every second the world outside. */
+function* told(session: Session, ms: number): Generator<Batch> {
+  let second = Number.NaN
+  for (const batch of session.run(ms)) {
+    const now = Math.floor(session.nowMs / 1_000)
+    if (now !== second) yield worldAt(session.nowMs)
+    second = now
+    yield batch
+  }
+}
+
+/** Near what the coin of the tape costs; it wanders a little. */
+function worldAt(timeMs: number): Batch {
+  return coinWorld('BTC', 104 + 0.1 * Math.sin(timeMs / 7_000), timeMs)
 }
 
 /** The events of each minute in batches of the given sizes: what is sampled at a minute is heard before it. */
@@ -324,11 +351,20 @@ function reframed(tape: readonly Batch[], sizes: readonly number[]): readonly Ba
     const batches: Batch[] = []
     for (let at = 0; at < events.length; ) {
       const size = sizes[batches.length % sizes.length] ?? 1
-      batches.push(events.slice(at, at + size))
-      at += size
+      const end = endOfStream(events, at, at + size)
+      batches.push(events.slice(at, end))
+      at = end
     }
     return batches
   })
+}
+
+/** The world outside comes by streams of its own: no batch holds both. */
+function endOfStream(events: readonly MarketEvent[], from: number, end: number): number {
+  const first = events[from]
+  if (first === undefined) return end
+  const other = events.findIndex((event, at) => at > from && isOutside(event) !== isOutside(first))
+  return other === -1 ? end : Math.min(end, other)
 }
 
 /** What our history on disk tells an engine that starts. */
@@ -386,9 +422,19 @@ function publishedKeys(processor: Processor): string[] {
 function answerOf(document: Document, nowMs = NOW_MS): unknown {
   return Object.entries(document.views).map(([view, { kind }]) => {
     if (kind !== 'answer') return [view, kind]
-    const { meta: _, ...body } = JSON.parse(filled(document, view, nowMs)) as { meta: unknown }
-    return [view, body]
+    return [view, withoutMeta(JSON.parse(filled(document, view, nowMs)))]
   })
+}
+
+/** Of the answer, and of those that it may be put together of. */
+function withoutMeta(body: Readonly<Record<string, unknown>>): unknown {
+  const { meta: _, ...others } = body
+  return Object.fromEntries(
+    Object.entries(others).map(([name, member]) => {
+      const isObject = typeof member === 'object' && member !== null && !Array.isArray(member)
+      return [name, isObject ? withoutMeta(member as Record<string, unknown>) : member]
+    }),
+  )
 }
 
 function filled(document: Document, view: string, nowMs = NOW_MS): string {

@@ -6,8 +6,10 @@ import type { Document } from '../../domain/document.ts'
 import { documentKey, WHOLE_MARKET } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
 import type { HistoryBatch } from '../../domain/history.ts'
+import { isOutside } from '../../domain/outside.ts'
 import { renderMarket } from '../../workers/market-worker.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
+import { poolEvents, rateEvents } from '../testing/chain-tape.ts'
 import { pastOf } from '../testing/past.ts'
 import { randomMarket } from '../testing/random-market.ts'
 import { Session } from '../testing/session.ts'
@@ -18,11 +20,17 @@ const COINS = 'BTC ETH SOL HYPE XRP DOGE kPEPE kBONK SUI LINK AVAX ARB'.split(' 
 const MINUTE_MS = 60_000
 const SESSION_MS = 90_000
 const RESTART_MS = 8_000
+/** How often the world outside is heard of in a session. */
+const OUTSIDE_STEP_MS = 5_000
+/** Near what the coins of the tape cost. */
+const OUTSIDE_USD = { ETH: 110, BTC: 110, USDC: 1 }
 /** The regime is worked out at whole five minutes. */
 const REGIME_KNOWN_MS = 310_000
 const SEED = 7
 
 const contracts = analyses.market.map(({ contract }) => contract)
+/** Those of which the coins are the subject. */
+const ofCoins = contracts.filter(({ id }) => ['screener', 'correlation'].includes(id))
 
 /** By the id of the analysis. */
 type Documents = ReadonlyMap<string, Document>
@@ -31,7 +39,10 @@ type Market = { readonly tape: readonly Batch[]; readonly nowMs: number }
 
 /** Coins that have nothing in common; coins that swing together with a month behind them; the same, live. */
 const markets: Readonly<Record<string, Market>> = {
-  'a random market': { tape: randomMarket(COINS, SEED), nowMs: NOW_MS },
+  'a random market': {
+    tape: [...randomMarket(COINS, SEED), outsideAt(NOW_MS)],
+    nowMs: NOW_MS,
+  },
   'a remembered market': { tape: rememberedMarket(), nowMs: NOW_MS },
   'a live market': liveMarket(),
 }
@@ -62,7 +73,7 @@ describe.each(Object.entries(markets).map(([name, market]) => ({ name, ...market
       },
     )
 
-    test.each(contracts)('$id speaks of all its coins', ({ id, defaultView }) => {
+    test.each(ofCoins)('$id speaks of all its coins', ({ id, defaultView }) => {
       const text = JSON.stringify(read(of(documents, id), defaultView, nowMs))
       expect(COINS.filter((coin) => !text.includes(`"${coin}"`))).toEqual([])
     })
@@ -172,7 +183,14 @@ describe.each([
 function rememberedMarket(): Batch[] {
   const [first = []] = warmTape('BTC')
   const up = first.filter(({ kind }) => kind === 'feed-status')
-  return [[universe(COINS), ...up], ...COINS.flatMap(coinTape)]
+  return [[universe(COINS), ...up], ...COINS.flatMap(coinTape), outsideAt(NOW_MS)]
+}
+
+/** What the world outside tells at one instant; prices wander a little, each its own way. */
+function outsideAt(atMs: number): Batch {
+  const wanderBps = (asset: string, chain: string) =>
+    3 * Math.sin(atMs / 7_000 + asset.length + 5 * chain.length)
+  return [...rateEvents(atMs, OUTSIDE_USD), ...poolEvents(atMs, wanderBps, OUTSIDE_USD)]
 }
 
 /** One coin of a market, with a wave of its own height. What the venue tells of an hour is the last word on it. */
@@ -181,15 +199,18 @@ function coinTape(coin: string, at: number): Batch[] {
   return [[universe(COINS)], ...pastOf(coin, at), ...warmTape(coin, bars).slice(1)]
 }
 
-/** All is known of its coins but what was before the last hours. */
+/** All is known of its coins but what was before the last hours; nothing of the world outside. */
 function youngMarket(): Batch[] {
-  return rememberedMarket().map((batch) =>
-    batch.map((event) =>
-      event.kind === 'hourly-history' || event.kind === 'history'
-        ? { ...event, bars: event.bars.slice(-20) }
-        : event,
-    ),
-  )
+  return rememberedMarket()
+    .slice(0, -1)
+    .map((batch) =>
+      batch.map((event) => {
+        if (event.kind === 'sample-history') return { ...event, samples: event.samples.slice(-20) }
+        return event.kind === 'hourly-history' || event.kind === 'history'
+          ? { ...event, bars: event.bars.slice(-20) }
+          : event
+      }),
+    )
 }
 
 function liveMarket(): Market {
@@ -201,11 +222,15 @@ function sessionsOf(): readonly Session[] {
   return COINS.map((coin, at) => new Session(coin, NOW_MS, SEED + at))
 }
 
-/** What all of them tell, in the order of time. */
+/** What all of them and the world outside tell, in the order of time. */
 function run(sessions: readonly Session[], ms: number): readonly Batch[] {
-  return sessions
-    .flatMap((session) => [...session.run(ms)])
-    .sort((one, other) => timeMs(one) - timeMs(other))
+  const fromMs = sessions[0]?.nowMs ?? NOW_MS
+  const outside = Array.from({ length: ms / OUTSIDE_STEP_MS }, (_, at) =>
+    outsideAt(fromMs + (at + 1) * OUTSIDE_STEP_MS),
+  )
+  return [...sessions.flatMap((session) => [...session.run(ms)]), ...outside].sort(
+    (one, other) => timeMs(one) - timeMs(other),
+  )
 }
 
 function timeMs([event]: Batch): number {
@@ -222,6 +247,8 @@ function reframed(tape: readonly Batch[], sizes: readonly number[]): readonly Ba
     const size = sizes[batches.length % sizes.length] ?? 1
     const [head] = last ?? []
     if (last === undefined || head === undefined || last.length >= size) batches.push([event])
+    // The world outside comes by streams of its own.
+    else if (isOutside(head) !== isOutside(event)) batches.push([event])
     else if (minuteOf(head) !== minuteOf(event)) batches.push([event])
     else last.push(event)
   }
@@ -233,8 +260,9 @@ function restoredOf(first: Processor, tape: readonly Batch[], nowMs: number): Pr
   const history = first.takeHistory()
   const restored = new Processor(analyses, '0.0.0')
   restored.restore(first.checkpoint(nowMs), nowMs)
-  const past = tape.flat().filter(({ kind }) => kind.endsWith('-history'))
+  const past = tape.flat().filter((event) => event.kind.endsWith('-history') || isOutside(event))
   restored.process([...past, ...COINS.flatMap((coin) => remembered(history, coin, nowMs))])
+  restored.process(rememberedMeasures(history, nowMs))
   return restored
 }
 
@@ -251,6 +279,16 @@ function remembered(history: HistoryBatch, coin: string, nowMs: number): readonl
     { kind: 'funding-history', rows, ...at },
     { kind: 'hourly-history', bars, ...at },
   ]
+}
+
+function rememberedMeasures({ measures }: HistoryBatch, nowMs: number): readonly MarketEvent[] {
+  return measures.map(({ series, ...row }) => ({
+    kind: 'measure-history',
+    series,
+    rows: [row],
+    timeExchangeMs: nowMs,
+    timeReceivedMs: nowMs,
+  }))
 }
 
 function processorOf(tape: readonly Batch[]): Processor {

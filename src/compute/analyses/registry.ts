@@ -1,17 +1,32 @@
 import type { AnalysisContract } from '../../domain/contract.ts'
 import type { Analyses } from '../processor.ts'
+import { arb } from './arb/arb.ts'
+import { basis } from './basis/basis.ts'
+import { bundleOf } from './bundle/bundle.ts'
+import { cexDex } from './cex-dex/cex-dex.ts'
 import { correlation } from './correlation/correlation.ts'
+import { depeg } from './depeg/depeg.ts'
 import { funding } from './funding/funding.ts'
 import { liquidations } from './liquidations/liquidations.ts'
 import { oi } from './oi/oi.ts'
 import { pulse } from './pulse/pulse.ts'
 import { screener } from './screener/screener.ts'
+import { sentiment } from './sentiment/sentiment.ts'
 import { spread } from './spread/spread.ts'
 
 /** Every product of the service: one document a coin, and one for the whole market. */
 export const analyses: Analyses = {
-  coin: [pulse, spread, liquidations, funding, oi],
-  market: [screener, correlation],
+  coin: [
+    pulse,
+    spread,
+    liquidations,
+    funding,
+    oi,
+    basis,
+    cexDex,
+    bundleOf({ pulse, sentiment, funding, spread }),
+  ],
+  market: [screener, correlation, arb, depeg, sentiment],
 }
 
 export const contracts: readonly AnalysisContract[] = [...analyses.coin, ...analyses.market].map(

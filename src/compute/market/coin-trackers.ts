@@ -4,6 +4,7 @@ import { FundingSeries } from './funding-series.ts'
 import { HourlyCloses } from './hourly-closes.ts'
 import { InterestSeries } from './interest-series.ts'
 import { SpreadHistory } from './spread-history.ts'
+import { TakerFlow } from './taker-flow.ts'
 import { TradeCosts } from './trade-costs.ts'
 import { VolatilitySeries } from './volatility-series.ts'
 
@@ -17,5 +18,6 @@ export function coinTrackers() {
     spreads: new SpreadHistory(),
     volatility: new VolatilitySeries(),
     liquidations: new LiquidationFlow(),
+    takerFlow: new TakerFlow(),
   } satisfies Record<string, CoinTracker>
 }

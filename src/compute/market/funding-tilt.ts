@@ -55,7 +55,7 @@ export function annualizedPctOf(rate: number, intervalHours: number): number {
 }
 
 /** A tilt against the baseline; who literally pays is the sign of the rate. */
-function fundingBiasOf(rateHourly: number): FundingBias {
+export function fundingBiasOf(rateHourly: number): FundingBias {
   if (rateHourly > LONG_PAYING_BASELINES * BASELINE_RATE_HOURLY) return 'LONG_PAYING'
   return rateHourly < 0 ? 'SHORT_PAYING' : 'NEUTRAL'
 }

@@ -31,6 +31,12 @@ export class HourlyCloses implements CoinTracker {
   /** The venue was asked: what lacks up to this hour, it does not have. */
   #askedHour = Number.NEGATIVE_INFINITY
   #changedFromHour = Number.POSITIVE_INFINITY
+  #revision = 0
+
+  /** Rises with every change to any hour. */
+  get revision(): number {
+    return this.#revision
+  }
 
   /** The last hour that has a close; NaN before any. */
   get newestHour(): number {
@@ -95,6 +101,7 @@ export class HourlyCloses implements CoinTracker {
     const hour = this.#closes.stepOf(openTimeMs)
     if (!(close > 0 && close < Number.POSITIVE_INFINITY) || this.close(hour) === close) return
     this.#closes.set(hour, [close])
+    this.#revision += 1
     if (!(hour <= this.#newestHour)) this.#newestHour = hour
     this.#changedFromHour = Math.min(this.#changedFromHour, hour)
   }

@@ -3,8 +3,11 @@ import type { NaiveCoin } from '../../../test/golden/naive-regime.ts'
 import { naiveComposite, naiveDrivers } from '../../../test/golden/naive-regime.ts'
 import { naiveHours } from '../../../test/golden/naive-volatility.ts'
 import type { Bar } from '../../domain/bar.ts'
+import { chains } from '../../domain/outside.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
+import { poolEvents, rateEvents } from '../testing/chain-tape.ts'
+import { pegTape } from '../testing/peg-tape.ts'
 import { BOUNDARY_MS, context, history, NOW_MS, universe, wave } from '../testing/tape.ts'
 import { MarketState } from './market-state.ts'
 import { compositeOf, driverNames } from './regime-rule.ts'
@@ -53,6 +56,39 @@ describe('regime of the market', () => {
     const market = marketOf(names.slice(0, known), 1, names.slice(known))
     pass(market, NOW_MS, BOUNDARY_MS + STEP_MS)
     expect(market.trackers.regime.current(NOW_MS)?.label).toBe(label)
+  })
+
+  test.each([
+    { offBps: 300, agoMs: 30_000, label: 'STRESS' },
+    { offBps: 3, agoMs: 30_000, label: 'NEUTRAL' },
+    { offBps: 300, agoMs: 70_000, label: 'NEUTRAL' },
+  ])('with chains $offBps bps apart, $agoMs ms before, is $label', ({ offBps, agoMs, label }) => {
+    const market = marketOf(COINS)
+    const evaluatedMs = BOUNDARY_MS + STEP_MS
+    pass(market, NOW_MS, NOW_MS)
+    const toldMs = evaluatedMs - agoMs
+    const five = chains.slice(0, 5)
+    const apart = poolEvents(toldMs, (_, chain) => offBps * chains.indexOf(chain))
+    const told = apart.filter((event) => 'chain' in event && five.includes(event.chain))
+    for (const event of [...rateEvents(toldMs), ...told]) market.apply(event)
+    market.advance(toldMs)
+    pass(market, evaluatedMs, evaluatedMs)
+    expect(market.trackers.regime.current(evaluatedMs)?.label).toBe(label)
+  })
+
+  test.each([
+    { usd: 0.99, agoMs: 30_000, label: 'STRESS' },
+    { usd: 0.999, agoMs: 30_000, label: 'NEUTRAL' },
+    { usd: 0.99, agoMs: 61_000, label: 'NEUTRAL' },
+  ])('with USDC at $usd, $agoMs ms before, is $label', ({ usd, agoMs, label }) => {
+    const market = marketOf(COINS)
+    const evaluatedMs = BOUNDARY_MS + STEP_MS
+    pass(market, NOW_MS, NOW_MS)
+    const told = pegTape(evaluatedMs - agoMs, (_, asset) => (asset === 'USDC' ? usd : 1))
+    for (const event of told) market.apply(event)
+    market.advance(evaluatedMs - agoMs)
+    pass(market, evaluatedMs, evaluatedMs)
+    expect(market.trackers.regime.current(evaluatedMs)?.label).toBe(label)
   })
 
   test('is UNKNOWN without BTC', () => {

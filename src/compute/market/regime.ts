@@ -81,7 +81,9 @@ function regimeInputs(
   }
   if (Math.min(judged, returns.length) < COINS_SHARE_MIN * coins) return null
   const medianReturn7d = statisticsOf(Float64Array.from(returns)).median
-  return { ...leader, aboveEma50Share: above / judged, medianReturn7d }
+  const arbStressScore = market.measures.arb.stressScore(at.heardMs)
+  const isPegBroken = market.measures.depeg.isBroken(at.heardMs)
+  return { ...leader, aboveEma50Share: above / judged, medianReturn7d, arbStressScore, isPegBroken }
 }
 
 function leaderInputs(coin: CoinMarket | undefined, heardMs: number) {

@@ -49,6 +49,7 @@ describe('the meta object', () => {
     const name = (view: string, version: number) =>
       metaOf([], { view, rendering: { ...rendering, version } })['answer_id']
     const names = [name('', 1), name('', 2), name('1h', 1), name('1h,4h', 1), name('1h,4h', 2)]
+    names.push(metaOf([], { offering: 'service_other' })['answer_id'])
     expect(new Set(names).size).toBe(names.length)
     for (const one of names) expect(one).toMatch(/^ans_[0-9a-z_]+$/)
   })

@@ -13,6 +13,8 @@ export function answerMeta(
     readonly view: string
     readonly inputs: readonly Input[]
     readonly sources: readonly string[]
+    /** Of an answer that holds others, which name their inputs themselves: an instant for each of them. */
+    readonly asOfMs?: Readonly<Record<string, number>>
     /** Where a schedule of its own says when the next answer is due. */
     readonly nextUpdateMs?: number
     /** Members that this analysis adds. */
@@ -26,13 +28,36 @@ export function answerMeta(
     execution_ms: builder.slot({ kind: 'execution-ms' }),
     ...facts.more,
     ...builder.memberSlot({ kind: 'freshness' }),
-    as_of: Object.fromEntries(inputs.map((input) => [input.name, isoInstant(input.confirmedAtMs)])),
+    as_of: Object.fromEntries(
+      Object.entries(facts.asOfMs ?? confirmedAtMs(inputs)).map(([name, ms]) => [
+        name,
+        isoInstant(ms),
+      ]),
+    ),
     sources: facts.sources,
-    answer_id: `ans_${rendering.version.toString(36)}${facts.view && `_${facts.view.replaceAll(',', '_')}`}`,
+    answer_id: answerIdOf(facts),
     snapshot_id: rendering.snapshotId,
     engine_version: rendering.engineVersion,
     valid_until_iso: isoInstant(facts.nextUpdateMs ?? nextUpdateMs(inputs, rendering.renderedAtMs)),
   }
+}
+
+function confirmedAtMs(inputs: readonly Input[]): Readonly<Record<string, number>> {
+  return Object.fromEntries(inputs.map((input) => [input.name, input.confirmedAtMs]))
+}
+
+/** Answers of one rendering, as in a bundle, differ by their product; those of one product by their view. */
+function answerIdOf({
+  rendering,
+  offering,
+  view,
+}: {
+  readonly rendering: Rendering
+  readonly offering: string
+  readonly view: string
+}): string {
+  const product = offering.replace('service_', '')
+  return `ans_${rendering.version.toString(36)}_${product}${view && `_${view.replaceAll(',', '_')}`}`
 }
 
 /**

@@ -56,6 +56,38 @@ describe('document builder', () => {
     expect(parts[run[0] ?? -1]).toEqual({ kind: 'run', from: 0, to: first.length + second.length })
   })
 
+  test('what is written within a component has slots of it, where a slot names one of several', () => {
+    const builder = new DocumentBuilder()
+    const write = () =>
+      builder.value([
+        builder.slot({ kind: 'input-age', input: 'book' }),
+        builder.slot({ kind: 'freshness' }),
+        builder.slot({ kind: 'execution-ms' }),
+      ])
+    const fragments = [builder.within(1, write), write()]
+    builder.answer('', fragments, facts)
+    const slots = builder.build(identity).parts.filter(({ kind }) => kind !== 'text')
+    expect(slots).toEqual([
+      { kind: 'input-age', input: 'book', of: 1 },
+      { kind: 'freshness', of: 1 },
+      { kind: 'execution-ms' },
+      { kind: 'input-age', input: 'book' },
+      { kind: 'freshness' },
+      { kind: 'execution-ms' },
+    ])
+  })
+
+  test('settles a view with what was written, or with the reason why nothing was', () => {
+    const builder = new DocumentBuilder()
+    const fragments = [builder.text('{}')]
+    builder.settle('some', { kind: 'written', fragments, facts: 'of no concern here', ...facts })
+    builder.settle('none', { kind: 'missing-input', input: 'book' })
+    expect(builder.build(identity).views).toEqual({
+      some: { kind: 'answer', parts: [0], ...facts },
+      none: { kind: 'missing-input', input: 'book' },
+    })
+  })
+
   test('owns exactly its bytes, so that crossing a thread copies no more than the document', () => {
     const builder = new DocumentBuilder()
     builder.answer('', [builder.text('{}')], facts)

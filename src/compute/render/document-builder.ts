@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type {
   Answer,
+  Basis,
   Document,
   DocumentKey,
   NoAnswer,
@@ -11,6 +12,13 @@ import type {
 
 /** Indices into the document's parts. */
 export type Fragment = readonly number[]
+
+/** An answer that was written into a document, and what a neighbour in it may want to know of it. */
+export type Written<Facts> = Basis & {
+  readonly kind: 'written'
+  readonly fragments: readonly Fragment[]
+  readonly facts: Facts
+}
 
 /** Private-use characters cannot occur in what we render, so they can stand for a slot in JSON text. */
 const MARK = '\uE000'
@@ -29,10 +37,22 @@ export class DocumentBuilder {
   readonly #texts: string[] = []
   readonly #views: Record<string, View> = {}
   #length = 0
+  #component: number | undefined
+
+  /** Slots that are made meanwhile speak of one component of the answer, not of the answer as a whole. */
+  within<Result>(component: number, write: () => Result): Result {
+    assert(this.#component === undefined, 'a component holds no other')
+    this.#component = component
+    try {
+      return write()
+    } finally {
+      this.#component = undefined
+    }
+  }
 
   /** Stands for the value that the reader fills in. */
   slot(slot: Slot): number {
-    this.#slots.push(slot)
+    this.#slots.push(this.#component === undefined ? slot : slotOf(slot, this.#component))
     // Typed as the number that will stand here, so that a rendered object still satisfies its schema.
     return `${MARK}${this.#slots.length - 1}${MARK}` as unknown as number
   }
@@ -80,6 +100,12 @@ export class DocumentBuilder {
     this.#views[view] = { kind: 'answer', parts: fragments.flat(), ...facts }
   }
 
+  /** The view's answer, or why it has none. */
+  settle(view: string, outcome: Written<unknown> | NoAnswer): void {
+    if (outcome.kind === 'written') this.answer(view, outcome.fragments, basisOf(outcome))
+    else this.noAnswer(view, outcome)
+  }
+
   noAnswer(view: string, reason: NoAnswer): void {
     this.#views[view] = reason
   }
@@ -100,4 +126,14 @@ export class DocumentBuilder {
     this.#texts.push(text)
     fragment.push(this.#parts.push({ kind: 'text', start, end: this.#length }) - 1)
   }
+}
+
+/** Only of what a slot names may there be several. */
+function slotOf(slot: Slot, of: number): Slot {
+  return slot.kind === 'freshness' || slot.kind === 'input-age' ? { ...slot, of } : slot
+}
+
+/** What an answer rests on, without the rest of it. */
+export function basisOf({ inputs, coveragePct, warnings }: Basis): Basis {
+  return { inputs, coveragePct, warnings }
 }

@@ -6,6 +6,7 @@ import { naiveCloses, naivePair } from '../../../../test/golden/naive-correlatio
 import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../../domain/event.ts'
+import { sectorOf, sectors } from '../../../domain/sectors.ts'
 import { HOUR_MS, WINDOW_HOURS } from '../../correlation/correlation-window.ts'
 import { plainKernel, simdKernel } from '../../correlation/product-kernel.ts'
 import type { CoinScript } from '../../correlation/testing/market-log.ts'
@@ -20,7 +21,6 @@ import { context, history, universe, wave } from '../../testing/tape.ts'
 import { correlation } from './correlation.ts'
 import type { GatheredReturns } from './gathered.ts'
 import { measure } from './measure.ts'
-import { sectorOf, sectors } from './sectors.ts'
 
 const NOW_MS = closedBy(LAST_HOUR)
 const names = ['ETH', 'SOL', 'ARB', 'OP', 'AAVE', 'kPEPE', 'DOGE', 'LINK', 'NEW']

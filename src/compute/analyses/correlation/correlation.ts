@@ -1,5 +1,6 @@
 import type { Input } from '../../../domain/document.ts'
 import { isoInstant } from '../../../domain/instant.ts'
+import { sectorOf, sectors } from '../../../domain/sectors.ts'
 import type { MarketAnalysis } from '../../analysis.ts'
 import { HOUR_MS, SHORT_WINDOW_HOURS, WINDOW_HOURS } from '../../correlation/correlation-window.ts'
 import type { ProductKernel } from '../../correlation/product-kernel.ts'
@@ -16,7 +17,6 @@ import { gatherReturns } from './gathered.ts'
 import type { Average, Correlated, Lacking, Measured } from './measure.ts'
 import { measure } from './measure.ts'
 import { regimeOf } from './regime.ts'
-import { sectorOf, sectors } from './sectors.ts'
 
 const PERIOD_MS = 10_000
 const SECTOR_COINS_MIN = 2

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { sectorOf, sectors } from '../../../domain/sectors.ts'
 import { regimeOf } from './regime.ts'
-import { sectorOf, sectors } from './sectors.ts'
 
 describe('regime of correlation', () => {
   test.each([

@@ -1,9 +1,9 @@
-import type { Input } from '../../../domain/document.ts'
+import type { Input, NoAnswer } from '../../../domain/document.ts'
 import type { ContextEvent } from '../../../domain/event.ts'
 import type { FundingRow } from '../../../domain/history.ts'
 import { FUNDING_STEP_MS } from '../../../domain/history.ts'
 import { isoInstant } from '../../../domain/instant.ts'
-import type { CoinAnalysis } from '../../analysis.ts'
+import type { CoinAnalysis, Component, Rendering } from '../../analysis.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import type { FundingWindows } from '../../market/funding-series.ts'
 import { DAY_HOURS, MONTH_HOURS, WEEK_HOURS } from '../../market/funding-series.ts'
@@ -14,6 +14,7 @@ import { dexKindOf, impliedRateHourly, premiumOf } from '../../market/premium.ts
 import type { SeriesStatistics } from '../../market/series-statistics.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import type { Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, rate } from '../../render/significance.ts'
 import { FundingAnswer } from './funding-schema.ts'
@@ -27,8 +28,11 @@ const BPS = 10_000
 /** Other exchanges are asked for all coins at once, every few minutes. */
 const VENUE_FUNDINGS_CADENCE_MS = 300_000
 
+/** What a bundle asks of it. */
+export type FundingFacts = { readonly tilt: FundingTilt }
+
 /** What longs pay shorts: the running rate against its own history and against other exchanges. */
-export const funding: CoinAnalysis = {
+export const funding: CoinAnalysis & Component<FundingFacts> = {
   contract: {
     id: 'funding',
     offering: 'service_funding',
@@ -46,47 +50,57 @@ export const funding: CoinAnalysis = {
 
   render(coin, rendering) {
     const builder = new DocumentBuilder()
-    const measured = measure(coin)
-    if (typeof measured === 'string') {
-      builder.noAnswer('', { kind: 'missing-input', input: measured })
-      return builder.build(rendering)
-    }
-    const { context, windows, venueRates } = measured
-    const records = { have: windows.day.count, need: DAY_HOURS }
-    const inputs = inputsOf(measured)
-    const body = builder.value({
-      coin: coin.listing.coin,
-      ...builder.memberSlot({ kind: 'requested-coin' }),
-      timestamp_iso: isoInstant(rendering.renderedAtMs),
-      funding: {
-        ...current(coin, context),
-        ...lastDay(measured),
-        windows: {
-          '7d': { hours: WEEK_HOURS, ...shown(windows.week) },
-          '30d': { hours: MONTH_HOURS, ...shown(windows.month) },
-        },
-        history: measured.records.map(shownRecord),
-      },
-      venues: venueRates.map(shownVenue),
-      venue_spread: venueSpread(venueRates, context),
-      meta: answerMeta(builder, {
-        offering: funding.contract.offering,
-        rendering,
-        view: '',
-        inputs,
-        sources: ['venue'],
-      }),
-    })
-    builder.answer('', [body], {
-      inputs,
-      coveragePct: coveragePct(records),
-      warnings: completenessWarnings({
-        records,
-        history: { have: windows.monthSpanHours, need: MONTH_HOURS },
-      }),
-    })
+    builder.settle('', writeFunding(builder, coin, rendering))
     return builder.build(rendering)
   },
+
+  write: writeFunding,
+}
+
+function writeFunding(
+  builder: DocumentBuilder,
+  coin: CoinMarket,
+  rendering: Rendering,
+): Written<FundingFacts> | NoAnswer {
+  const measured = measure(coin)
+  if (typeof measured === 'string') return { kind: 'missing-input', input: measured }
+  const { context, tilt, windows, venueRates } = measured
+  const records = { have: windows.day.count, need: DAY_HOURS }
+  const inputs = inputsOf(measured)
+  const body = builder.value({
+    coin: coin.listing.coin,
+    ...builder.memberSlot({ kind: 'requested-coin' }),
+    timestamp_iso: isoInstant(rendering.renderedAtMs),
+    funding: {
+      ...current(coin, context),
+      ...lastDay(measured),
+      windows: {
+        '7d': { hours: WEEK_HOURS, ...shown(windows.week) },
+        '30d': { hours: MONTH_HOURS, ...shown(windows.month) },
+      },
+      history: measured.records.map(shownRecord),
+    },
+    venues: venueRates.map(shownVenue),
+    venue_spread: venueSpread(venueRates, context),
+    meta: answerMeta(builder, {
+      offering: funding.contract.offering,
+      rendering,
+      view: '',
+      inputs,
+      sources: ['venue'],
+    }),
+  })
+  return {
+    kind: 'written',
+    fragments: [body],
+    inputs,
+    coveragePct: coveragePct(records),
+    warnings: completenessWarnings({
+      records,
+      history: { have: windows.monthSpanHours, need: MONTH_HOURS },
+    }),
+    facts: { tilt },
+  }
 }
 
 type Hour = Omit<FundingRow, 'coin'>

@@ -3,7 +3,7 @@ import type { ContextEvent } from '../../../domain/event.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframes } from '../../../domain/timeframe.ts'
-import type { CoinAnalysis, Rendering } from '../../analysis.ts'
+import type { CoinAnalysis, Component, Rendering } from '../../analysis.ts'
 import { confluenceOf, signalRules } from '../../confluence/confluence.ts'
 import type { DerivativeVotes, Votes } from '../../confluence/votes.ts'
 import { derivativeVotesOf, votesOf } from '../../confluence/votes.ts'
@@ -12,6 +12,7 @@ import { pulseIndicators } from '../../indicators/pulse-indicators.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { fundingTilt } from '../../market/funding-tilt.ts'
 import { bookInput, candlesInput, contextInput, markInput } from '../../market/inputs.ts'
+import type { MarketState } from '../../market/market-state.ts'
 import { positioningOf } from '../../market/positioning.ts'
 import { spreadBpsOf } from '../../market/quote.ts'
 import type { Regime } from '../../market/regime-rule.ts'
@@ -23,7 +24,7 @@ import {
 } from '../../market/regime-rule.ts'
 import { BARS_NEEDED, isWarm } from '../../market/warm.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
-import type { Fragment } from '../../render/document-builder.ts'
+import type { Fragment, Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, rate, score, usd } from '../../render/significance.ts'
 import { PulseAnswer } from './pulse-schema.ts'
@@ -31,9 +32,16 @@ import { timeframeSubsets, timeframesParameter } from './timeframes-parameter.ts
 
 const FUNDING_INTERVAL_HOURS = 1
 const HOURS_PER_YEAR = 24 * 365
+const defaultTimeframes = ['1h', '4h'] as const satisfies Timeframe[]
+
+/** What a bundle asks of it. */
+export type PulseFacts = {
+  readonly bias: ReturnType<typeof confluenceOf>['bias']
+  readonly atrPct1h: number | null
+}
 
 /** Multi-timeframe technical analysis of one coin. */
-export const pulse: CoinAnalysis = {
+export const pulse: CoinAnalysis & Component<PulseFacts> = {
   contract: {
     id: 'pulse',
     offering: 'service_pulse',
@@ -41,7 +49,7 @@ export const pulse: CoinAnalysis = {
     summary: 'Multi-timeframe technical analysis with derivatives and a confluence score',
     priceUsdcAtomic: 25_000n,
     document: PulseAnswer,
-    defaultView: '1h,4h',
+    defaultView: defaultTimeframes.join(','),
     viewParameters: [timeframesParameter],
     // The specification answers old data with a warning, not with a refusal.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
@@ -50,52 +58,65 @@ export const pulse: CoinAnalysis = {
 
   render(coin, rendering, market) {
     const builder = new DocumentBuilder()
-    const context = coin.context
-    if (context === null) {
-      for (const subset of timeframeSubsets)
-        builder.noAnswer(subset.join(','), { kind: 'missing-input', input: 'context' })
-      return builder.build(rendering)
-    }
-    const readings = readTimeframes(coin, rendering.renderedAtMs)
-    const head = builder.text(headText(builder, coin, rendering))
-    const bodies = timeframeBodies(builder, readings)
-    const middle = builder.text(
-      `},"derivatives":${JSON.stringify(derivatives(coin, context))},"regime":${JSON.stringify(
-        shownRegime(market.trackers.regime.current(rendering.renderedAtMs), rendering),
-      )},"confluence":`,
-    )
-    const derivativeVotes = derivativeVotesOf(
-      { context, tilt: fundingTilt(coin), positioning: positioningOf(coin) },
-      rendering.renderedAtMs,
-    )
-    for (const subset of timeframeSubsets) {
-      const view = subset.join(',')
-      const missing = subset.find((timeframe) => !readings.has(timeframe))
-      if (missing !== undefined) {
-        builder.noAnswer(view, whyMissing(coin, missing))
-        continue
-      }
-      const inputs = inputsOf(coin, context, subset)
-      const tail = `${JSON.stringify(
-        confluence(readings, subset, derivativeVotes),
-      )},"meta":${JSON.stringify(
-        answerMeta(builder, {
-          offering: pulse.contract.offering,
-          rendering,
-          view,
-          inputs,
-          sources: ['venue'],
-          more: { coins_available: builder.slot({ kind: 'coins-available' }) },
-        }),
-      )}}`
-      builder.answer(view, [head, ...joined(builder, subset, bodies), middle, builder.text(tail)], {
-        inputs,
-        coveragePct: 100,
-        warnings: [],
-      })
-    }
+    const write = writerOf(builder, { coin, rendering, market }, timeframes)
+    for (const subset of timeframeSubsets) builder.settle(subset.join(','), write(subset))
     return builder.build(rendering)
   },
+
+  write(builder, coin, rendering, market) {
+    return writerOf(builder, { coin, rendering, market }, defaultTimeframes)(defaultTimeframes)
+  },
+}
+
+/** What views have in common is written once; each of them may be of some of the `wanted` timeframes. */
+function writerOf(
+  builder: DocumentBuilder,
+  { coin, rendering, market }: Asked,
+  wanted: readonly Timeframe[],
+): (subset: readonly Timeframe[]) => Written<PulseFacts> | NoAnswer {
+  const { context } = coin
+  if (context === null) return () => ({ kind: 'missing-input', input: 'context' })
+  const readings = readTimeframes(coin, rendering.renderedAtMs, wanted)
+  const head = builder.text(headText(builder, coin, rendering))
+  const bodies = timeframeBodies(builder, readings)
+  const middle = builder.text(
+    `},"derivatives":${JSON.stringify(derivatives(coin, context))},"regime":${JSON.stringify(
+      shownRegime(market.trackers.regime.current(rendering.renderedAtMs), rendering),
+    )},"confluence":`,
+  )
+  const derivativeVotes = derivativeVotesOf(
+    { context, tilt: fundingTilt(coin), positioning: positioningOf(coin) },
+    rendering.renderedAtMs,
+  )
+  return (subset) => {
+    const missing = subset.find((timeframe) => !readings.has(timeframe))
+    if (missing !== undefined) return whyMissing(coin, missing)
+    const inputs = inputsOf(coin, context, subset)
+    const found = confluence(readings, subset, derivativeVotes)
+    const meta = answerMeta(builder, {
+      offering: pulse.contract.offering,
+      rendering,
+      view: subset.join(','),
+      inputs,
+      sources: ['venue'],
+      more: { coins_available: builder.slot({ kind: 'coins-available' }) },
+    })
+    const tail = builder.text(`${JSON.stringify(found)},"meta":${JSON.stringify(meta)}}`)
+    return {
+      kind: 'written',
+      fragments: [head, ...joined(builder, subset, bodies), middle, tail],
+      inputs,
+      coveragePct: 100,
+      warnings: [],
+      facts: { bias: found.bias, atrPct1h: readings.get('1h')?.indicators.atr_pct ?? null },
+    }
+  }
+}
+
+type Asked = {
+  readonly coin: CoinMarket
+  readonly rendering: Rendering
+  readonly market: MarketState
 }
 
 function whyMissing(coin: CoinMarket, timeframe: Timeframe): NoAnswer {
@@ -108,9 +129,13 @@ function whyMissing(coin: CoinMarket, timeframe: Timeframe): NoAnswer {
 type Reading = { readonly indicators: PulseIndicators; readonly votes: Votes }
 
 /** The timeframes that can be answered, each valued as if its forming bar closed now. */
-function readTimeframes(coin: CoinMarket, nowMs: number): ReadonlyMap<Timeframe, Reading> {
+function readTimeframes(
+  coin: CoinMarket,
+  nowMs: number,
+  wanted: readonly Timeframe[],
+): ReadonlyMap<Timeframe, Reading> {
   const readings = new Map<Timeframe, Reading>()
-  for (const timeframe of timeframes) {
+  for (const timeframe of wanted) {
     if (!isWarm(coin, timeframe, nowMs)) continue
     const bar = coin.ladder.peek(timeframe)
     if (bar === null) continue

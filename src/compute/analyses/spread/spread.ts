@@ -1,7 +1,7 @@
-import type { Input, Warning } from '../../../domain/document.ts'
+import type { Input, NoAnswer, Warning } from '../../../domain/document.ts'
 import type { BookEvent, ContextEvent } from '../../../domain/event.ts'
 import { isoInstant } from '../../../domain/instant.ts'
-import type { CoinAnalysis } from '../../analysis.ts'
+import type { CoinAnalysis, Component, Rendering } from '../../analysis.ts'
 import type { BookSide } from '../../market/book-walk.ts'
 import { depthUsd, sizeWithinUsd, visibleBps, walk } from '../../market/book-walk.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
@@ -11,6 +11,7 @@ import type { SpreadComparison } from '../../market/spread-history.ts'
 import type { SlippageCalibration, TakerCosts } from '../../market/trade-costs.ts'
 import { CALIBRATED_USD_MIN } from '../../market/trade-costs.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
+import type { Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
 import { SpreadAnswer } from './spread-schema.ts'
@@ -22,11 +23,14 @@ const SCORED_NOTIONAL_USD = 100_000
 /** Upper bounds of slippage for 100,000 USD, in bps, from score 10 down to score 2. */
 const SCORE_BOUNDS_BPS = [1, 2, 4, 6, 10, 15, 25, 50, 100] as const
 
+/** What a bundle asks of it. */
+export type SpreadFacts = { readonly isThin: boolean }
+
 /**
  * Quoted spread, cost of size on both sides, depth and a liquidity score, from the visible book; what
  * takers paid lately, and how far such estimates were off.
  */
-export const spread: CoinAnalysis = {
+export const spread: CoinAnalysis & Component<SpreadFacts> = {
   contract: {
     id: 'spread',
     offering: 'service_spread',
@@ -43,30 +47,44 @@ export const spread: CoinAnalysis = {
 
   render(coin, rendering) {
     const builder = new DocumentBuilder()
-    const book = coin.book
-    const measured = book === null ? null : measure(book, coin)
-    if (book === null || measured === null) {
-      builder.noAnswer('', { kind: 'missing-input', input: 'book' })
-      return builder.build(rendering)
-    }
-    const inputs = inputsOf(book, coin.context)
-    const body = builder.value({
-      coin: coin.listing.coin,
-      ...builder.memberSlot({ kind: 'requested-coin' }),
-      timestamp_iso: isoInstant(rendering.renderedAtMs),
-      mid_price: price(measured.mid),
-      spread: measured.spread,
-      meta: answerMeta(builder, {
-        offering: spread.contract.offering,
-        rendering,
-        view: '',
-        inputs,
-        sources: ['venue'],
-      }),
-    })
-    builder.answer('', [body], { inputs, coveragePct: 100, warnings: measured.warnings })
+    builder.settle('', writeSpread(builder, coin, rendering))
     return builder.build(rendering)
   },
+
+  write: writeSpread,
+}
+
+function writeSpread(
+  builder: DocumentBuilder,
+  coin: CoinMarket,
+  rendering: Rendering,
+): Written<SpreadFacts> | NoAnswer {
+  const book = coin.book
+  const measured = book === null ? null : measure(book, coin)
+  if (book === null || measured === null) return { kind: 'missing-input', input: 'book' }
+  const inputs = inputsOf(book, coin.context)
+  const body = builder.value({
+    coin: coin.listing.coin,
+    ...builder.memberSlot({ kind: 'requested-coin' }),
+    timestamp_iso: isoInstant(rendering.renderedAtMs),
+    mid_price: price(measured.mid),
+    spread: measured.spread,
+    meta: answerMeta(builder, {
+      offering: spread.contract.offering,
+      rendering,
+      view: '',
+      inputs,
+      sources: ['venue'],
+    }),
+  })
+  return {
+    kind: 'written',
+    fragments: [body],
+    inputs,
+    coveragePct: 100,
+    warnings: measured.warnings,
+    facts: { isThin: measured.spread.liquidity_label === 'THIN' },
+  }
 }
 
 /** null for a one-sided or crossed book: there is no spread to sell. */

@@ -12,17 +12,17 @@ const coinsBySector = {
   DeFi:
     'AAVE UNI CRV LDO SNX GMX DYDX COMP SUSHI PENDLE CAKE RSR JUP ENA ETHFI MORPHO RUNE SKY ' +
     'MKR REZ EIGEN ONDO SYRUP RESOLV AERO ASTER AVNT LIT DRIFT WLFI USUAL HYPER TNSR BANANA ' +
-    'STBL MET',
+    'STBL MET RAY',
   Meme:
     'DOGE kPEPE kSHIB kBONK kFLOKI WIF POPCAT BRETT MEW BOME MEME PEOPLE TURBO kNEIRO GOAT ' +
     'MOODENG PNUT FARTCOIN SPX TRUMP MELANIA PENGU CHILLGUY kLUNC HMSTR NOT PURR VINE ANIME ' +
     'BABY DOOD PUMP kDOGS',
   AI:
     'FET TAO RENDER WLD AIXBT VIRTUAL GRASS IO KAITO GRIFFAIN VVV AI16Z ZEREBRO PROMPT 0G ' +
-    'ARKM',
+    'ARKM ELIZAOS',
   Payments: 'XRP LTC BCH BSV ETC DASH XMR ZEC ZEN XPL',
   Infrastructure:
-    'LINK PYTH FIL AR W ZRO ENS TRB API3 UMA BIO ARK WCT ALT GAS NEO JTO 2Z PROVE HEMI',
+    'LINK PYTH FIL AR W ZRO ENS TRB API3 UMA BIO ARK WCT ALT GAS NEO JTO 2Z PROVE HEMI GRT',
   Gaming: 'APE AXS SAND GALA YGG BIGTIME SUPER GMT XAI ACE ME BLUR NXPC',
 } as const
 
@@ -37,4 +37,18 @@ const sectorByCoin: ReadonlyMap<string, Sector> = new Map(
 
 export function sectorOf(coin: string): Sector | undefined {
   return sectorByCoin.get(coin)
+}
+
+/** Buckets that every coin is in exactly one of: some coins move the market, whatever they are held for. */
+export const coinBuckets = ['Majors', ...sectors, 'Privacy', 'TradFi', 'Other'] as const
+export type CoinBucket = (typeof coinBuckets)[number]
+
+const majors = new Set('BTC ETH SOL BNB XRP HYPE'.split(' '))
+const privacy = new Set('XMR ZEC DASH ZEN'.split(' '))
+
+/** Builder dexes list stocks, commodities, indices and currencies. */
+export function coinBucketOf(coin: string): CoinBucket {
+  if (majors.has(coin)) return 'Majors'
+  if (privacy.has(coin)) return 'Privacy'
+  return coin.includes(':') ? 'TradFi' : (sectorOf(coin) ?? 'Other')
 }

@@ -1,0 +1,232 @@
+import type { Basis, Input, NoAnswer } from '../../../domain/document.ts'
+import { isoInstant } from '../../../domain/instant.ts'
+import { usdcDecimal } from '../../../domain/usdc.ts'
+import type { CoinAnalysis, Component, Rendering } from '../../analysis.ts'
+import { fundingVote } from '../../confluence/votes.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
+import type { FundingTilt } from '../../market/funding-tilt.ts'
+import type { MarketState } from '../../market/market-state.ts'
+import { answerMeta } from '../../render/answer-meta.ts'
+import type { Fragment, Written } from '../../render/document-builder.ts'
+import { basisOf, DocumentBuilder } from '../../render/document-builder.ts'
+import { score } from '../../render/significance.ts'
+import { bundleAnswer } from './bundle-schema.ts'
+import { riskFlagsOf } from './risk-flags.ts'
+import type { Bias } from './summary.ts'
+import { summaryOf, voteOf } from './summary.ts'
+
+/** Its slowest component is rendered as often. */
+const PERIOD_MS = 5_000
+const PRICE_USDC_ATOMIC = 50_000n
+
+/** In the order of the answer. */
+const componentNames = ['pulse', 'sentiment', 'funding', 'spread'] as const
+
+/** What a bundle is made of, and what it asks of each. */
+export type BundleParts = {
+  readonly pulse: CoinAnalysis & Component<PulseFacts>
+  readonly sentiment: Component<SentimentFacts>
+  readonly funding: CoinAnalysis & Component<FundingFacts>
+  readonly spread: CoinAnalysis & Component<SpreadFacts>
+}
+
+type PulseFacts = { readonly bias: Bias; readonly atrPct1h: number | null }
+type SentimentFacts = { readonly overall: Bias }
+type FundingFacts = { readonly tilt: FundingTilt }
+type SpreadFacts = { readonly isThin: boolean }
+
+/** The four of them, written. */
+type WrittenParts = {
+  readonly pulse: Written<PulseFacts>
+  readonly sentiment: Written<SentimentFacts>
+  readonly funding: Written<FundingFacts>
+  readonly spread: Written<SpreadFacts>
+}
+
+/** Four answers about one coin from one state of the market, and what they say together. */
+export function bundleOf(parts: BundleParts): CoinAnalysis {
+  const components = componentNames.map((name) => parts[name])
+  const listPriceAtomic = components.reduce(
+    (sum, { contract }) => sum + contract.priceUsdcAtomic,
+    0n,
+  )
+  const price = {
+    bundle: true,
+    components: componentNames,
+    price_usdc: usdcDecimal(PRICE_USDC_ATOMIC),
+    list_price_usdc: usdcDecimal(listPriceAtomic),
+    discount_pct: discountPct(PRICE_USDC_ATOMIC, listPriceAtomic),
+  }
+  return {
+    contract: {
+      id: 'bundle',
+      offering: 'service_bundle',
+      scope: 'coin',
+      summary: 'Pulse, sentiment, funding and spread of a coin from one snapshot, with conflicts',
+      priceUsdcAtomic: PRICE_USDC_ATOMIC,
+      document: bundleAnswer({
+        pulse: parts.pulse.contract.document,
+        sentiment: parts.sentiment.contract.document,
+        funding: parts.funding.contract.document,
+        spread: parts.spread.contract.document,
+      }),
+      defaultView: '',
+      viewParameters: [],
+      // Each input has the limit of the component that it comes from.
+      inputAgeMsMax: Number.POSITIVE_INFINITY,
+    },
+    inputs: [
+      ...new Set([parts.pulse, parts.funding, parts.spread].flatMap(({ inputs }) => inputs)),
+    ],
+    periodMs: PERIOD_MS,
+
+    render(coin, rendering, market) {
+      const builder = new DocumentBuilder()
+      const written = writeParts(builder, parts, { coin, rendering, market })
+      if ('kind' in written) builder.noAnswer('', written)
+      else writeBundle(builder, written, { coin, rendering, market }, price)
+      return builder.build(rendering)
+    },
+  }
+}
+
+type Asked = {
+  readonly coin: CoinMarket
+  readonly rendering: Rendering
+  readonly market: MarketState
+}
+
+/** All or nothing: the first component without an answer says why there is no bundle. */
+function writeParts(
+  builder: DocumentBuilder,
+  parts: BundleParts,
+  { coin, rendering, market }: Asked,
+): WrittenParts | NoAnswer {
+  const write = <Facts>(name: (typeof componentNames)[number], component: Component<Facts>) =>
+    builder.within(componentNames.indexOf(name), () =>
+      component.write(builder, coin, rendering, market),
+    )
+  const pulse = write('pulse', parts.pulse)
+  if (pulse.kind !== 'written') return pulse
+  const sentiment = write('sentiment', parts.sentiment)
+  if (sentiment.kind !== 'written') return sentiment
+  const funding = write('funding', parts.funding)
+  if (funding.kind !== 'written') return funding
+  const spread = write('spread', parts.spread)
+  if (spread.kind !== 'written') return spread
+  return {
+    pulse: limited(pulse, parts.pulse),
+    sentiment: limited(sentiment, parts.sentiment),
+    funding: limited(funding, parts.funding),
+    spread: limited(spread, parts.spread),
+  }
+}
+
+/** Its load-bearing inputs with the limit that its own contract sets them. */
+function limited<Facts>(written: Written<Facts>, { contract }: Component<Facts>): Written<Facts> {
+  if (contract.inputAgeMsMax === Number.POSITIVE_INFINITY) return written
+  const inputs = written.inputs.map((input) =>
+    input.isLoadBearing
+      ? {
+          ...input,
+          ageMsMax: Math.min(input.ageMsMax ?? contract.inputAgeMsMax, contract.inputAgeMsMax),
+        }
+      : input,
+  )
+  return { ...written, inputs }
+}
+
+function writeBundle(
+  builder: DocumentBuilder,
+  written: WrittenParts,
+  { coin, rendering, market }: Asked,
+  price: Readonly<Record<string, unknown>>,
+): void {
+  const components = componentNames.map((name) => written[name])
+  const basis = unionOf(components)
+  const meta = answerMeta(builder, {
+    offering: 'service_bundle',
+    rendering,
+    view: '',
+    inputs: basis.inputs,
+    asOfMs: Object.fromEntries(componentNames.map((name) => [name, oldestMs(written[name])])),
+    sources: [...new Set(['venue', ...(market.outside.fearGreed ? ['alternative.me'] : [])])],
+    more: price,
+  })
+  const head = JSON.stringify({
+    coin: coin.listing.coin,
+    ...builder.memberSlot({ kind: 'requested-coin' }),
+    timestamp_iso: isoInstant(rendering.renderedAtMs),
+  })
+  const fragments = componentNames.flatMap((name, at): Fragment[] => [
+    builder.text(`${at === 0 ? head.slice(0, -1) : ''},"${name}":`),
+    ...written[name].fragments,
+  ])
+  const summary = JSON.stringify(shownSummary(written, { coin, rendering, market }))
+  const tail = builder.text(`,"summary":${summary},"meta":${JSON.stringify(meta)}}`)
+  builder.answer('', [...fragments, tail], { ...basis, components: components.map(basisOf) })
+}
+
+function shownSummary({ pulse, sentiment, funding, spread }: WrittenParts, asked: Asked) {
+  const fundingDirection = fundingVote(funding.facts.tilt) ?? 0
+  const summary = summaryOf({
+    pulse: voteOf(pulse.facts.bias),
+    sentiment: voteOf(sentiment.facts.overall),
+    funding: fundingDirection,
+  })
+  const { coin, rendering, market } = asked
+  return {
+    bias: summary.bias,
+    confidence: score(summary.confidence),
+    agree_count: summary.agreeCount,
+    conflicts: summary.conflicts,
+    risk_flags: riskFlagsOf({
+      fundingDirection,
+      isThin: spread.facts.isThin,
+      volatilityPercentile: coin.trackers.volatility.percentile(pulse.facts.atrPct1h ?? Number.NaN),
+      inputs: [pulse, sentiment, funding, spread].flatMap(({ inputs }) => inputs),
+      isPegBroken: market.measures.depeg.isBroken(rendering.renderedAtMs) ?? false,
+      nowMs: rendering.renderedAtMs,
+    }),
+  }
+}
+
+/** Of what a component cannot do without. */
+function oldestMs({ inputs }: Basis): number {
+  const instants = inputs.filter(({ isLoadBearing }) => isLoadBearing)
+  return Math.min(...instants.map(({ confirmedAtMs }) => confirmedAtMs))
+}
+
+/** What all of them rest on. Where two have an input in common, the older word and the stricter rule of it. */
+function unionOf(components: readonly Basis[]): Basis {
+  const byName = new Map<string, Input>()
+  for (const { inputs } of components)
+    for (const input of inputs) {
+      const known = byName.get(input.name)
+      byName.set(input.name, known === undefined ? input : stricterOf(known, input))
+    }
+  return {
+    inputs: [...byName.values()],
+    coveragePct: Math.min(...components.map(({ coveragePct }) => coveragePct)),
+    warnings: [...new Set(components.flatMap(({ warnings }) => warnings))],
+  }
+}
+
+function stricterOf(one: Input, other: Input): Input {
+  const ageMsMax = Math.min(
+    one.ageMsMax ?? Number.POSITIVE_INFINITY,
+    other.ageMsMax ?? Number.POSITIVE_INFINITY,
+  )
+  return {
+    name: one.name,
+    confirmedAtMs: Math.min(one.confirmedAtMs, other.confirmedAtMs),
+    cadenceMs: Math.min(one.cadenceMs, other.cadenceMs),
+    isLoadBearing: one.isLoadBearing || other.isLoadBearing,
+    ...(ageMsMax < Number.POSITIVE_INFINITY && { ageMsMax }),
+  }
+}
+
+/** What the bundle is cheaper by than its components, percent. */
+function discountPct(priceAtomic: bigint, listPriceAtomic: bigint): number {
+  return Math.round(10_000 * (1 - Number(priceAtomic) / Number(listPriceAtomic))) / 100
+}

@@ -1,0 +1,285 @@
+import { fc, test as property } from '@fast-check/vitest'
+import { Compile } from 'typebox/compile'
+import { describe, expect, test } from 'vitest'
+import { naiveCoins, naiveMood } from '../../../../test/golden/naive-sentiment.ts'
+import { fillDocument } from '../../../api/fill-document.ts'
+import type { Document } from '../../../domain/document.ts'
+import type { MarketEvent, TradeEvent } from '../../../domain/event.ts'
+import type { FearGreedEvent } from '../../../domain/outside.ts'
+import { coinBucketOf } from '../../../domain/sectors.ts'
+import { PulsePool } from '../../indicators/pulse-series.ts'
+import { MarketState } from '../../market/market-state.ts'
+import { SENTIMENT_SERIES } from '../../outside/sentiment-measure.ts'
+import { randomMarket } from '../../testing/random-market.ts'
+import { context, NOW_MS, universe } from '../../testing/tape.ts'
+import { bucketParameter } from './bucket-parameter.ts'
+import { sentiment } from './sentiment.ts'
+
+const HOUR_MS = 3_600_000
+const COINS = 'BTC ETH SOL HYPE XRP DOGE kPEPE kBONK SUI LINK AVAX ARB ZEC'.split(' ')
+const at = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
+
+describe('sentiment', () => {
+  test.each(Array.from({ length: 8 }, (_, seed) => ({ seed })))(
+    'is what a second implementation finds in random market $seed',
+    ({ seed }) => {
+      const events = [
+        ...randomMarket(COINS, seed).flat().map(pricedNearOracle),
+        ...trades(seed),
+        index(seed * 12, 6 * seed),
+      ]
+      const body = bodyOf(events)
+      const found = naiveMood(naiveCoins(events), { value: seed * 12, ageHours: 6 * seed })
+      expect(body.score).toBeCloseTo(found.score / 100, 3)
+      expect(body.dispersion).toBeCloseTo(Math.min(1, found.deviation / 50), 3)
+      expect(body.conflicted).toBe(found.deviation > 25)
+      expect(body.confidence).toBeCloseTo(
+        found.liveShare * (1 - Math.min(1, found.deviation / 50)),
+        3,
+      )
+      for (const { name, score } of body.components) {
+        const expected = found.scores[name]
+        if (expected === undefined) expect(score, name).toBeNull()
+        else expect(score, name).toBeCloseTo(expected / 50 - 1, 3)
+      }
+      const weights = body.components.reduce((sum, { weight }) => sum + weight, 0)
+      expect(weights, 'the weight that is live').toBeCloseTo(found.liveShare, 2)
+      const mean =
+        body.components.reduce((sum, one) => sum + one.weight * (one.score ?? 0), 0) / weights
+      expect(body.score, 'found by a reader, from what is printed').toBeCloseTo((mean + 1) / 2, 2)
+      for (const sector of body.sectors) {
+        const members = naiveCoins(events).filter(
+          ({ coin }) => coinBucketOf(coin) === sector.sector,
+        )
+        expect(sector.coins).toBe(members.length)
+        const mood = naiveMood(members, undefined).score
+        if (members.length < 2 || Number.isNaN(mood)) expect(sector.score).toBeNull()
+        else expect(sector.score, sector.sector).toBeCloseTo(mood / 100, 3)
+      }
+      expect(body.coins_scored).toBe(COINS.length)
+      expect(Object.values(body.distribution).reduce((sum, count) => sum + count, 0)).toBe(
+        COINS.length,
+      )
+    },
+  )
+
+  test('tells the scores of the sectors, and on demand all about all of them or about one', () => {
+    const document = documentIn(heard(randomMarket(COINS, 1).flat()))
+    const [scores, all, memes] = ['scores', 'all', 'Meme'].map(
+      (view) => JSON.parse(filled(document, view)).sentiment,
+    )
+    expect(scores).not.toHaveProperty('sectors')
+    const { sectors, ...others } = all
+    expect(others).toEqual(scores)
+    expect(
+      Object.fromEntries(
+        sectors.map((one: { sector: string; score: number }) => [one.sector, one.score]),
+      ),
+    ).toEqual(scores.sector_scores)
+    expect(memes.sectors).toEqual(
+      sectors.filter((one: { sector: string }) => one.sector === 'Meme'),
+    )
+  })
+
+  test.each([
+    ['ALL', 'all'],
+    ['l1', 'L1'],
+    [' meme ', 'Meme'],
+    ['defi', 'DeFi'],
+    ['nothing', undefined],
+    ['', undefined],
+  ])('understands bucket=%j as %s', (raw, view) => {
+    expect(bucketParameter.valueOf(raw, [])).toBe(view)
+  })
+
+  test('a coin alone in its sector has no score there, and both its return and its name elsewhere', () => {
+    const sectors = bodyOf(randomMarket(COINS, 1).flat()).sectors
+    const alone = sectors.find(({ sector }) => sector === 'L2')
+    expect(alone).toMatchObject({ coins: 1, score: null, bucket: null, leaders: [], laggards: [] })
+    const memes = sectors.find(({ sector }) => sector === 'Meme')
+    expect(memes?.coins).toBe(3)
+    expect(memes?.score).not.toBeNull()
+    expect(sectors.reduce((sum, { coins }) => sum + coins, 0)).toBe(COINS.length)
+  })
+
+  test.each([
+    [25, 'EXTREME_FEAR'],
+    [26, 'FEAR'],
+    [46, 'FEAR'],
+    [47, 'NEUTRAL'],
+    [54, 'NEUTRAL'],
+    [55, 'GREED'],
+    [75, 'GREED'],
+    [76, 'EXTREME_GREED'],
+  ])('shows an index of %d as %s, in its own classes, and says whose it is', (value, label) => {
+    const { external_index } = bodyOf([...randomMarket(COINS, 2).flat(), index(value, 1)])
+    expect(external_index).toMatchObject({ value, label, attribution: 'Source: alternative.me' })
+  })
+
+  test('an index that came too late is shown as old as it is, and weighs nothing', () => {
+    const { external_index, components } = bodyOf([...randomMarket(COINS, 2).flat(), index(80, 40)])
+    expect(external_index?.as_of).toBe(new Date(NOW_MS - 40 * HOUR_MS).toISOString())
+    expect(components.at(-1)).toMatchObject({ status: 'missing', score: null, weight: 0 })
+  })
+
+  test('compares with its own value of a day before, where there is one', () => {
+    const market = heard(randomMarket(COINS, 3).flat())
+    expect(bodyIn(market).change_24h).toBeNull()
+    const rows = [{ timeMs: NOW_MS - 24 * HOUR_MS - 5_000, value: 30 }]
+    market.apply({ kind: 'measure-history', series: SENTIMENT_SERIES, rows, ...at })
+    const { change_24h, score, history_3h } = bodyIn(market)
+    expect(change_24h).toBeCloseTo(score - 0.3, 3)
+    expect(history_3h).toEqual([...new Array(7).fill(null), score])
+  })
+
+  test('keeps a value a minute, of itself and of the premium', () => {
+    const market = heard(randomMarket(COINS, 3).flat())
+    market.advance(NOW_MS)
+    market.advance(NOW_MS + 120_000)
+    const series = market.log.take().minutes.map((minute) => minute.series)
+    expect(series).toEqual(expect.arrayContaining([SENTIMENT_SERIES, 'sentiment/premium']))
+  })
+
+  test('ranks the premium in its own past once a day of it is known', () => {
+    const market = heard(randomMarket(COINS, 3).flat())
+    const premiumOf = () => bodyIn(market).components[1]?.score ?? Number.NaN
+    expect(premiumOf(), 'far above its anchors').toBe(1)
+    const rows = Array.from({ length: 1_440 }, (_, ago) => ({
+      timeMs: NOW_MS - (ago + 1) * 60_000,
+      value: 60,
+    }))
+    market.apply({ kind: 'measure-history', series: 'sentiment/premium', rows, ...at })
+    market.advance(NOW_MS + 10_000)
+    expect(premiumOf(), 'and below all of its past').toBeCloseTo(0, 2)
+  })
+
+  test('is measured anew every ten seconds, not more often', () => {
+    const market = heard(randomMarket(COINS, 4).flat())
+    const before = bodyIn(market).components[1]?.raw
+    for (const coin of COINS)
+      market.apply(context(coin, { markPrice: 110, oraclePrice: 110, timeReceivedMs: NOW_MS + 1 }))
+    market.advance(NOW_MS + 1_000)
+    expect(bodyIn(market).components[1]?.raw).toBe(before)
+    market.advance(NOW_MS + 10_000)
+    expect(bodyIn(market).components[1]?.raw).toBe(0)
+  })
+
+  test('a coin that the venue is silent about says nothing, and too many of them are no market', () => {
+    const market = heard(randomMarket(COINS, 5).flat())
+    const laterMs = NOW_MS + 300_001
+    for (const coin of COINS.slice(0, 6))
+      market.apply(context(coin, { timeExchangeMs: laterMs, timeReceivedMs: laterMs }))
+    market.advance(laterMs)
+    const document = documentIn(market, laterMs)
+    expect(document.views['scores']).toEqual({ kind: 'low-coverage', have: 6, need: 7 })
+  })
+
+  test('sources with less than half of the weight are no mood', () => {
+    const events = COINS.map((coin) => context(coin))
+    const view = documentIn(heard([universe(COINS), ...events])).views['scores']
+    expect(view).toMatchObject({ kind: 'missing-input', input: 'sentiment_breadth' })
+    expect(view).toHaveProperty('detail', expect.stringContaining('35 %'))
+  })
+
+  property.prop([fc.nat(1_000)], { numRuns: 8 })(
+    'satisfies its schema in any market, whatever it lacks',
+    (seed) => {
+      const lacking = ['history', 'sample-history', 'funding-history'][seed % 3]
+      const events = randomMarket(COINS.slice(0, 1 + (seed % 12)), seed)
+        .flat()
+        .filter(({ kind }) => kind !== lacking)
+      const document = documentIn(heard(events))
+      if (document.views['scores']?.kind !== 'answer') return
+      const schema = Compile(sentiment.contract.document)
+      for (const view of Object.keys(document.views))
+        expect([...schema.Errors(JSON.parse(filled(document, view)))], view).toEqual([])
+    },
+  )
+})
+
+type Body = {
+  readonly score: number
+  readonly confidence: number
+  readonly dispersion: number
+  readonly conflicted: boolean
+  readonly change_24h: number | null
+  readonly components: readonly {
+    readonly name: string
+    readonly score: number | null
+    readonly weight: number
+    readonly raw: number | null
+  }[]
+  readonly sectors: readonly {
+    readonly sector: string
+    readonly coins: number
+    readonly score: number | null
+  }[]
+  readonly distribution: Readonly<Record<string, number>>
+  readonly coins_scored: number
+  readonly history_3h: readonly (number | null)[]
+  readonly sector_scores: Readonly<Record<string, number | null>>
+  readonly external_index: { readonly as_of: string } | null
+}
+
+function bodyOf(events: readonly MarketEvent[]): Body {
+  return bodyIn(heard(events))
+}
+
+function bodyIn(market: MarketState): Body {
+  return JSON.parse(filled(documentIn(market))).sentiment
+}
+
+function heard(events: readonly MarketEvent[]): MarketState {
+  const market = new MarketState(new PulsePool(3 * COINS.length))
+  for (const event of events) market.apply(event)
+  market.advance(NOW_MS)
+  return market
+}
+
+function documentIn(market: MarketState, nowMs = NOW_MS): Document {
+  const identity = { key: 'sentiment/*', version: 1, renderedAtMs: nowMs } as const
+  const rendering = { ...identity, snapshotId: 'snp_test', engineVersion: '0' }
+  return sentiment.render(sentiment.gather(market, nowMs), rendering)
+}
+
+function filled(document: Document, view = 'all'): string {
+  const answer = document.views[view]
+  if (answer?.kind !== 'answer') throw new Error(`no answer: ${JSON.stringify(answer)}`)
+  const facts = { nowMs: NOW_MS, executionMs: 0, coinsAvailable: COINS.length }
+  return fillDocument(document, answer, facts).toString()
+}
+
+/** The premium of another market is beyond all measure. */
+function pricedNearOracle(event: MarketEvent, at: number): MarketEvent {
+  if (event.kind !== 'context') return event
+  return { ...event, oraclePrice: event.markPrice * (1 + 0.002 * Math.sin(at)) }
+}
+
+/** Half a day of trades, some coins busier than others; of the even seeds alone. */
+function trades(seed: number): TradeEvent[] {
+  if (seed % 2 === 1) return []
+  return COINS.flatMap((coin, index) =>
+    Array.from({ length: 60 }, (_, trade): TradeEvent => {
+      const timeMs = NOW_MS - 12 * HOUR_MS + trade * (600_000 + 10_000 * index)
+      return {
+        kind: 'trade',
+        coin,
+        tradeId: trade,
+        takerSide: (trade * 7 + index * seed) % 3 === 0 ? 'buy' : 'sell',
+        price: 1 + index,
+        sizeBase: 1 + ((trade * 13 + seed) % 29),
+        timeExchangeMs: Math.min(timeMs, NOW_MS),
+        timeReceivedMs: timeMs,
+      }
+    }),
+  )
+}
+
+function index(value: number, ageHours: number): FearGreedEvent {
+  return {
+    kind: 'fear-greed',
+    value,
+    timeExchangeMs: NOW_MS - ageHours * HOUR_MS,
+    timeReceivedMs: NOW_MS,
+  }
+}

@@ -1,0 +1,305 @@
+import type { Input, NoAnswer } from '../../../domain/document.ts'
+import { fearGreedClass } from '../../../domain/fear-greed.ts'
+import { isoInstant } from '../../../domain/instant.ts'
+import type { Component, MarketAnalysis, Rendering } from '../../analysis.ts'
+import { CONTEXT_CADENCE_MS } from '../../market/coin-market.ts'
+import {
+  annualizedPctOf,
+  FUNDING_INTERVAL_HOURS,
+  fundingBiasOf,
+} from '../../market/funding-tilt.ts'
+import type { MarketState } from '../../market/market-state.ts'
+import { volatilityRegimeOf } from '../../market/volatility-regime.ts'
+import { COIN_AGE_MS_MAX } from '../../outside/coin-mood.ts'
+import type { MoodComponent, MoodScore } from '../../outside/mood-score.ts'
+import { LIVE_SHARE_MIN } from '../../outside/mood-score.ts'
+import type { MarketMood, SectorMood } from '../../outside/sentiment-measure.ts'
+import { MOOD_STEP_MS, SENTIMENT_SERIES } from '../../outside/sentiment-measure.ts'
+import { answerMeta } from '../../render/answer-meta.ts'
+import { completenessWarnings } from '../../render/completeness.ts'
+import type { Written } from '../../render/document-builder.ts'
+import { DocumentBuilder } from '../../render/document-builder.ts'
+import { bps, orNull, percent, score } from '../../render/significance.ts'
+import type { BucketView } from './bucket-parameter.ts'
+import { bucketParameter, bucketViews, defaultBucketView } from './bucket-parameter.ts'
+import { SentimentAnswer } from './sentiment-schema.ts'
+import type { Direction } from './sentiment-words.ts'
+import { breadthOf, bucketOf, directionOf, momentumOf, scoreBuckets } from './sentiment-words.ts'
+
+const PERIOD_MS = 10_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** The value of a day ago may be this much off. */
+const DAY_OFF_MS_MAX = HOUR_MS / 2
+const HISTORY_STEP_MS = 3 * HOUR_MS
+const HISTORY_POINTS = 8
+const HISTORY_OFF_MS_MAX = HOUR_MS / 6
+
+/** As often as a healthy venue confirms, and until the next measurement and the next rendering of it. */
+const VENUE_CADENCE_MS = CONTEXT_CADENCE_MS + MOOD_STEP_MS + PERIOD_MS
+/** The index is asked for every half hour. */
+const INDEX_CADENCE_MS = 35 * 60_000
+
+/** Beyond this the components disagree so much that their mean says little (sources.md 6). */
+const CONFLICTED_DEVIATION = 25
+
+/** What is known of the mood at one instant, and of its past. */
+export type GatheredMood = {
+  readonly mood: MarketMood | null
+  /** 0 to 100; NaN: unknown. */
+  readonly dayAgoScore: number
+  /** At the last whole three hours, oldest first, likewise. */
+  readonly history: readonly number[]
+}
+
+/** What a bundle weighs the mood by. */
+export type SentimentFacts = { readonly overall: Direction; readonly confidence: number }
+
+/** The mood of the market in seven sources, of its sectors and its coins. */
+export const sentiment: MarketAnalysis<GatheredMood> & Component<SentimentFacts> = {
+  contract: {
+    id: 'sentiment',
+    offering: 'service_sentiment',
+    scope: 'market',
+    summary:
+      'Fear and greed of the market from seven sources, each shown, with sectors and history',
+    priceUsdcAtomic: 10_000n,
+    document: SentimentAnswer,
+    defaultView: defaultBucketView,
+    viewParameters: [bucketParameter],
+    // An older coin says nothing, so what is older than this comes from an engine that gathers no more.
+    inputAgeMsMax: COIN_AGE_MS_MAX + 60_000,
+  },
+  periodMs: PERIOD_MS,
+
+  gather: gatherMood,
+
+  render(gathered, rendering) {
+    const builder = new DocumentBuilder()
+    const write = writerOf(builder, gathered, rendering)
+    for (const view of bucketViews) builder.settle(view, write(view))
+    return builder.build(rendering)
+  },
+
+  write(builder, _coin, rendering, market) {
+    const gathered = gatherMood(market, rendering.renderedAtMs)
+    return writerOf(builder, gathered, rendering)(defaultBucketView)
+  },
+}
+
+function gatherMood({ measures, log }: MarketState, nowMs: number): GatheredMood {
+  const newestMs = Math.floor(nowMs / HISTORY_STEP_MS) * HISTORY_STEP_MS
+  return {
+    mood: measures.sentiment.mood,
+    dayAgoScore: log.near(SENTIMENT_SERIES, nowMs - DAY_MS, DAY_OFF_MS_MAX),
+    history: Array.from({ length: HISTORY_POINTS }, (_, at) => {
+      const timeMs = newestMs - (HISTORY_POINTS - 1 - at) * HISTORY_STEP_MS
+      return log.near(SENTIMENT_SERIES, timeMs, HISTORY_OFF_MS_MAX)
+    }),
+  }
+}
+
+/** What views have in common is written once. */
+function writerOf(
+  builder: DocumentBuilder,
+  gathered: GatheredMood,
+  rendering: Rendering,
+): (view: BucketView) => Written<SentimentFacts> | NoAnswer {
+  const { mood } = gathered
+  if (mood === null || Number.isNaN(mood.market.score)) return () => whyNone(mood)
+  const { components, liveShare } = mood.market
+  const inputs = inputsOf(components)
+  const live = components.filter(({ status }) => status !== 'missing')
+  const summary = summaryOf(mood.market)
+  const sentimentText = JSON.stringify({
+    ...summary,
+    labels: labelsOf(mood, summary.bucket),
+    components: components.map(shownComponent),
+    sources_live: live.length,
+    sources_total: components.length,
+    change_24h: orNull(changeOf(mood, gathered), score),
+    history_3h: gathered.history.map((past) => orNull(past, unit)),
+    return_24h_pct: orNull(mood.return24h * 100, percent),
+    return_7d_pct: orNull(mood.return7d * 100, percent),
+    sector_scores: Object.fromEntries(mood.sectors.map((one) => [one.sector, sectorScoreOf(one)])),
+    distribution: distributionOf(mood.coinScores),
+    coins_scored: mood.coinScores.length,
+    coins_total: mood.coinsTotal,
+    external_index: externalIndex(mood),
+  })
+  const head = builder.text(
+    `{"timestamp_iso":"${isoInstant(rendering.renderedAtMs)}","sentiment":${sentimentText.slice(0, -1)}`,
+  )
+  return (view) => {
+    const rows = mood.sectors.filter(({ sector }) => view === 'all' || view === sector)
+    const sectors =
+      view === defaultBucketView ? '' : `,"sectors":${JSON.stringify(rows.map(shownSector))}`
+    const meta = answerMeta(builder, {
+      offering: sentiment.contract.offering,
+      rendering,
+      view: view === defaultBucketView ? '' : view,
+      inputs,
+      sources: mood.index === null ? ['venue'] : ['venue', 'alternative.me'],
+      nextUpdateMs: rendering.renderedAtMs + PERIOD_MS,
+    })
+    return {
+      kind: 'written',
+      fragments: [head, builder.text(`${sectors}},"meta":${JSON.stringify(meta)}}`)],
+      inputs,
+      coveragePct: percent(100 * liveShare),
+      warnings: completenessWarnings({
+        records: { have: live.length, need: components.length },
+        members: { have: mood.coinsKnown, need: mood.coinsTotal },
+      }),
+      facts: { overall: summary.overall, confidence: summary.confidence },
+    }
+  }
+}
+
+function whyNone(mood: MarketMood | null): NoAnswer {
+  const have = mood?.coinsKnown ?? 0
+  const need = Math.max(1, Math.ceil((mood?.coinsTotal ?? 0) / 2))
+  if (have < need) return { kind: 'low-coverage', have, need }
+  const missing = mood?.market.components.find(({ status }) => status === 'missing')
+  return {
+    kind: 'missing-input',
+    input: `sentiment_${missing?.name ?? 'sources'}`,
+    detail:
+      `Sources with ${Math.round(100 * (mood?.market.liveShare ?? 0))} % of the weight are known; ` +
+      `a mood needs ${100 * LIVE_SHARE_MIN} %.`,
+  }
+}
+
+function summaryOf(market: MoodScore) {
+  const shown = unit(market.score)
+  const dispersion = Math.min(1, market.deviation / 50)
+  return {
+    overall: directionOf(shown),
+    bucket: bucketOf(shown),
+    score: shown,
+    confidence: score(Math.min(1, market.liveShare) * (1 - dispersion)),
+    dispersion: score(dispersion),
+    conflicted: market.deviation > CONFLICTED_DEVIATION,
+  }
+}
+
+function labelsOf(mood: MarketMood, bucket: string) {
+  const breadth = mood.market.components.find(({ name }) => name === 'breadth')?.score
+  const { return7d, fundingRateHourly, volatilityPercentile } = mood
+  return {
+    fear_greed: bucket,
+    momentum: Number.isNaN(return7d) ? null : directionOf(momentumOf(return7d)),
+    funding_bias: Number.isNaN(fundingRateHourly) ? null : fundingBiasOf(fundingRateHourly),
+    volatility: Number.isNaN(volatilityPercentile)
+      ? null
+      : volatilityRegimeOf(volatilityPercentile),
+    breadth: breadth === undefined || Number.isNaN(breadth) ? null : breadthOf(breadth / 100),
+  }
+}
+
+const units = {
+  funding: 'apr_pct',
+  premium: 'bps',
+  breadth: 'pct',
+  oi_flow: 'balance',
+  volatility: 'percentile',
+  taker_flow: 'buy_share',
+  fear_greed_index: 'index',
+} as const satisfies Record<MoodComponent['name'], string>
+
+function shownComponent(component: MoodComponent) {
+  const { name, weight, status, raw, confirmedAtMs } = component
+  const isMissing = status === 'missing'
+  return {
+    name,
+    score: isMissing ? null : score(component.score / 50 - 1),
+    weight: score(weight),
+    raw: orNull(raw, name === 'premium' ? bps : percent),
+    unit: units[name],
+    status,
+    as_of: isMissing ? null : isoInstant(confirmedAtMs),
+  }
+}
+
+function sectorScoreOf({ mood }: SectorMood): number | null {
+  return mood === null ? null : orNull(mood.score, unit)
+}
+
+function shownSector(of: SectorMood) {
+  const { sector, coins, mood, ...figures } = of
+  const shown = sectorScoreOf(of)
+  const breadth = mood?.components.find(({ name }) => name === 'breadth')?.raw ?? Number.NaN
+  return {
+    sector,
+    score: shown,
+    bucket: shown === null ? null : bucketOf(shown),
+    coins,
+    oi_usd: Math.round(figures.openInterestUsd),
+    funding_apr_pct: orNull(
+      annualizedPctOf(figures.fundingRateHourly, FUNDING_INTERVAL_HOURS),
+      percent,
+    ),
+    breadth_pct: orNull(breadth, percent),
+    return_24h_pct: orNull(figures.return24h * 100, percent),
+    leaders: figures.leaders,
+    laggards: figures.laggards,
+  }
+}
+
+function distributionOf(scores: readonly number[]) {
+  const buckets = scores.map((one) => bucketOf(unit(one)))
+  return Object.fromEntries(
+    scoreBuckets.map((bucket) => [bucket, buckets.filter((one) => one === bucket).length]),
+  )
+}
+
+/** In the index's own classes, whose limits are not ours. */
+function externalIndex({ index }: MarketMood) {
+  return (
+    index && {
+      name: 'Crypto Fear & Greed Index',
+      value: index.value,
+      label: fearGreedClass(index.value),
+      as_of: isoInstant(index.timeExchangeMs),
+      attribution: 'Source: alternative.me',
+    }
+  )
+}
+
+function changeOf({ market }: MarketMood, { dayAgoScore }: GatheredMood): number {
+  return (market.score - dayAgoScore) / 100
+}
+
+/** What the components rest on, each with the oldest word of those that do. */
+function inputsOf(components: readonly MoodComponent[]): readonly Input[] {
+  const live = components.filter(({ status }) => status !== 'missing')
+  return (['figures', 'candles', 'index'] as const).flatMap((of): Input[] => {
+    const instants = live
+      .filter(({ name }) => restsOn[name] === of)
+      .map(({ confirmedAtMs }) => confirmedAtMs)
+    if (instants.length === 0) return []
+    return [
+      {
+        name: `sentiment_${of}`,
+        confirmedAtMs: Math.min(...instants),
+        cadenceMs: of === 'index' ? INDEX_CADENCE_MS : VENUE_CADENCE_MS,
+        isLoadBearing: of !== 'index',
+      },
+    ]
+  })
+}
+
+const restsOn = {
+  funding: 'figures',
+  premium: 'figures',
+  breadth: 'candles',
+  oi_flow: 'figures',
+  volatility: 'candles',
+  taker_flow: 'figures',
+  fear_greed_index: 'index',
+} as const satisfies Record<MoodComponent['name'], string>
+
+/** 0 to 100 as 0 to 1. */
+function unit(hundredths: number): number {
+  return score(hundredths / 100)
+}

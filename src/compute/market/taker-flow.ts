@@ -1,0 +1,87 @@
+import type { CoinEvent, TradeEvent } from '../../domain/event.ts'
+import type { CoinTracker } from './coin-tracker.ts'
+import { joinSections, splitSections } from './saved-sections.ts'
+import { StepRing } from './step-ring.ts'
+
+const STEP_MS = 5 * 60_000
+export const TAKER_WINDOW_STEPS = 48
+const STEPS_KEPT = TAKER_WINDOW_STEPS + 1
+const [BUY_USD, SELL_USD] = [0, 1]
+
+/** Raised whenever the meaning of a saved number changes. */
+const LAYOUT = 4_301
+const ROW_FIELDS = 3
+
+/** What takers bought and sold in the last four hours, USD. */
+export type TakerVolume = {
+  readonly buyUsd: number
+  readonly sellUsd: number
+  /** Of the 48 five minutes of the window, those with a trade. */
+  readonly steps: number
+}
+
+/** Which side started the trades of one coin, by the venue's own instants; five minutes at a time. */
+export class TakerFlow implements CoinTracker {
+  readonly hears = ['trade', 'trade-gap'] as const
+  readonly #volumes = new StepRing(STEP_MS, STEPS_KEPT, 2)
+  #newestTradeMs = Number.NEGATIVE_INFINITY
+  /** Trades up to here were counted before, or are parts of what was lost. */
+  #countedUntilMs = Number.NEGATIVE_INFINITY
+
+  /** As of an instant by the venue's clock. */
+  volume(atMs: number): TakerVolume {
+    const last = this.#volumes.stepOf(atMs)
+    let [buyUsd, sellUsd, steps] = [0, 0, 0]
+    for (let step = last - TAKER_WINDOW_STEPS + 1; step <= last; step += 1) {
+      if (!this.#volumes.has(step)) continue
+      buyUsd += this.#volumes.at(step, BUY_USD)
+      sellUsd += this.#volumes.at(step, SELL_USD)
+      steps += 1
+    }
+    return { buyUsd, sellUsd, steps }
+  }
+
+  apply(event: CoinEvent): void {
+    if (event.kind === 'trade') this.#trade(event)
+    else if (event.kind === 'trade-gap')
+      this.#countedUntilMs = Math.max(this.#countedUntilMs, event.toMs)
+  }
+
+  sample(): void {}
+
+  save(): Float64Array {
+    const newest = this.#volumes.stepOf(this.#newestTradeMs)
+    const rows: number[] = []
+    for (let ago = STEPS_KEPT - 1; ago >= 0; ago -= 1) {
+      const step = newest - ago
+      if (this.#volumes.has(step))
+        rows.push(step, this.#volumes.at(step, BUY_USD), this.#volumes.at(step, SELL_USD))
+    }
+    return joinSections([[LAYOUT, this.#newestTradeMs, this.#countedUntilMs], rows])
+  }
+
+  restore(saved: Float64Array): boolean {
+    const [header, rows, ...others] = splitSections(saved) ?? []
+    if (header?.[0] !== LAYOUT || header.length !== 3 || !rows || others.length > 0) return false
+    if (rows.length % ROW_FIELDS !== 0) return false
+    this.#newestTradeMs = header[1] as number
+    // They may be told again.
+    this.#countedUntilMs = Math.max(this.#newestTradeMs, header[2] as number)
+    for (let at = 0; at < rows.length; at += ROW_FIELDS)
+      this.#volumes.set(rows[at] as number, [...rows.subarray(at + 1, at + ROW_FIELDS)])
+    return true
+  }
+
+  #trade({ timeExchangeMs: timeMs, takerSide, price, sizeBase }: TradeEvent): void {
+    if (timeMs <= this.#countedUntilMs) return
+    this.#newestTradeMs = Math.max(this.#newestTradeMs, timeMs)
+    const step = this.#volumes.stepOf(timeMs)
+    const isKnown = this.#volumes.has(step)
+    const usd = price * sizeBase
+    const [buys, sells] = takerSide === 'buy' ? [usd, 0] : [0, usd]
+    this.#volumes.set(step, [
+      buys + (isKnown ? this.#volumes.at(step, BUY_USD) : 0),
+      sells + (isKnown ? this.#volumes.at(step, SELL_USD) : 0),
+    ])
+  }
+}
