@@ -4,6 +4,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts'
 import { analyses } from '../compute/analyses/registry.ts'
 import type { MarketJob } from '../compute/analysis.ts'
 import { Processor } from '../compute/processor.ts'
+import { poolEvents, rateEvents } from '../compute/testing/chain-tape.ts'
 import { pastOf } from '../compute/testing/past.ts'
 import { NOW_MS, universe, warmTape } from '../compute/testing/tape.ts'
 import type { Document } from '../domain/document.ts'
@@ -148,6 +149,7 @@ function warm(): Processor {
     for (const batch of warmTape(coin))
       processor.process(batch.filter(({ kind }) => kind !== 'universe'))
   }
+  processor.process([...rateEvents(NOW_MS), ...poolEvents(NOW_MS, () => 0)])
   // What changed is taken in share by share.
   for (let turn = 0; turn < 20; turn += 1) for (const _ of processor.publish(NOW_MS));
   return processor

@@ -7,6 +7,8 @@ import { Processor } from '../../processor.ts'
 import { publishedBodies } from '../../testing/published-bodies.ts'
 import { funding } from './funding.ts'
 
+/** Whatever is read has just been rendered. */
+const everySecond = { ...funding, periodMs: 1_000 }
 const START_MS = Date.UTC(2026, 5, 1, 9, 42)
 const HOURS = 4
 const MOMENTS = 25
@@ -15,7 +17,7 @@ describe('funding beside its twin', () => {
   test('both say the same of the simulated market at random moments', () => {
     const chance = new Chance(1, 'funding')
     const log = figuresLog(START_MS, HOURS, chance)
-    const processor = new Processor({ coin: [funding], market: [] }, '0.0.0')
+    const processor = new Processor({ coin: [everySecond], market: [] }, '0.0.0')
     const moments = new Set(Array.from({ length: MOMENTS }, () => chance.integer(5, log.length)))
     let compared = 0
     for (const [at, event] of log.entries()) {

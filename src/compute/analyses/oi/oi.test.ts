@@ -12,6 +12,8 @@ import { BOUNDARY_MS, context, NOW_MS, universe } from '../../testing/tape.ts'
 import { oi } from './oi.ts'
 import { OpenInterestAnswer } from './oi-schema.ts'
 
+/** Whatever is read has just been rendered. */
+const everySecond = { ...oi, periodMs: 1_000 }
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const now = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
@@ -216,7 +218,7 @@ describe('open interest', () => {
   })
 
   test('a coin that is delisted is not rendered', () => {
-    const processor = new Processor({ coin: [oi], market: [] }, '0.0.0')
+    const processor = new Processor({ coin: [everySecond], market: [] }, '0.0.0')
     processor.process([universe([], ['BTC']), history(month), context('BTC')])
     for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
       expect([...processor.publish(NOW_MS)]).toEqual([])
