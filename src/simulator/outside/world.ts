@@ -17,7 +17,7 @@ const STABLE_DRIFT_MS = 1_800_000
 export const noiseBps = {
   exchange: 0.4,
   oracle: 0.2,
-  chain: 0.8,
+  chain: 0.4,
   /** The whole band in which USDC and USDT wander while nothing happens. */
   stablecoin: 1.5,
 } as const
@@ -100,6 +100,12 @@ export class World {
       (gap) => gap.chain === chain && gap.asset === asset,
     )
     return seen === undefined ? undefined : seen * Math.exp(sumBps(gaps) * BPS)
+  }
+
+  /** What a chain counts in is worth what it is worth: only one side of a pool is off, so that a gap shows once. */
+  quoteOnChainUsd(chain: Chain, asset: string, atMs: number): number | undefined {
+    const frozen = this.#first('frozen', atMs, ({ source }) => source === chain)
+    return this.priceUsd(asset, frozen?.fromMs ?? atMs)
   }
 
   /** What a network says about how sure it is, bps of the price. */

@@ -1,7 +1,6 @@
 import type { Abi } from 'viem'
 import { parseAbi } from 'viem'
 import { drift, noiseKey } from '../../market/noise.ts'
-import { isDuring } from '../happening.ts'
 import type { NewUpstream } from '../simulated-sources.ts'
 import type { World } from '../world.ts'
 import { chainlinkOf } from './chainlink-network.ts'
@@ -92,17 +91,9 @@ function priceOf(
   const quoteUsd =
     quote.asset === 'ETH'
       ? world.seenOnChainUsd(chain, 'ETH', atMs)
-      : world.priceUsd(quote.asset, frozenMs(world, chain, atMs))
+      : world.quoteOnChainUsd(chain, quote.asset, atMs)
   if (baseUsd === undefined || quoteUsd === undefined) return undefined
   return baseUsd / quoteUsd
-}
-
-function frozenMs(world: World, chain: SimulatedChain['chain'], atMs: number): number {
-  const frozen = world.happenings.find(
-    (happening) =>
-      happening.kind === 'frozen' && happening.source === chain && isDuring(happening, atMs),
-  )
-  return frozen?.fromMs ?? atMs
 }
 
 /** Holders are the pools: so much of their quote token, and as much worth of the other. */

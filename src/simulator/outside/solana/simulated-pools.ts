@@ -5,7 +5,11 @@ import { tokenData, whirlpoolData } from './account-layouts.ts'
 import { addressBytes, programAddress, seedOf } from './program-address.ts'
 
 /** What an asset is worth on chain; undefined for what does not trade. */
-type OnChainUsd = (asset: string) => number | undefined
+/** USD, by asset: of what a pool trades, and of what it counts in. */
+type PoolPrices = {
+  readonly traded: (asset: string) => number | undefined
+  readonly counted: (asset: string) => number | undefined
+}
 
 const PROGRAM = address('whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc')
 const CONFIG = address('2LecshUwdy9xi7meFgHtFJQNSKk4KdTrcpvaB56dP2NQ')
@@ -47,16 +51,16 @@ const rows: readonly Row[] = [
 ]
 
 /** What is held at an address at an instant. */
-export type StoredBy = (priceUsd: OnChainUsd, atMs: number) => StoredAccount | null
+export type StoredBy = (prices: PoolPrices, atMs: number) => StoredAccount | null
 
 /** The accounts of every pool: itself, and the vaults in which it keeps its two tokens. */
 export function poolAccounts(): ReadonlyMap<string, StoredBy> {
   const accounts = new Map<string, StoredBy>()
   for (const row of rows) {
     const pool = poolOf(row)
-    accounts.set(pool.address, (priceUsd, atMs) => whirlpool(pool, priceUsd, atMs))
-    accounts.set(pool.vaultA, (priceUsd) => vault(pool, 'A', priceUsd))
-    accounts.set(pool.vaultB, (priceUsd) => vault(pool, 'B', priceUsd))
+    accounts.set(pool.address, (prices, atMs) => whirlpool(pool, prices, atMs))
+    accounts.set(pool.vaultA, (prices) => vault(pool, 'A', prices))
+    accounts.set(pool.vaultB, (prices) => vault(pool, 'B', prices))
   }
   return accounts
 }
@@ -76,8 +80,8 @@ function poolOf([assetA, assetB, tickSpacing, feeRate, reserveB, balanceB]: Row)
   return { assetA, assetB, mintA, mintB, address, bump, vaultA, vaultB, ...numbers }
 }
 
-function whirlpool(pool: Pool, priceUsd: OnChainUsd, atMs: number): StoredAccount | null {
-  const price = priceOf(pool, priceUsd)
+function whirlpool(pool: Pool, prices: PoolPrices, atMs: number): StoredAccount | null {
+  const price = priceOf(pool, prices)
   if (price === null) return null
   const { mintA, mintB, vaultA, vaultB, bump, tickSpacing, feeRate, reserveB } = pool
   const [decimalsA, decimalsB] = [tokens[pool.assetA].decimals, tokens[pool.assetB].decimals]
@@ -95,8 +99,8 @@ function whirlpool(pool: Pool, priceUsd: OnChainUsd, atMs: number): StoredAccoun
 }
 
 /** As much of A as of B, by value. */
-function vault(pool: Pool, side: 'A' | 'B', priceUsd: OnChainUsd): StoredAccount | null {
-  const price = priceOf(pool, priceUsd)
+function vault(pool: Pool, side: 'A' | 'B', prices: PoolPrices): StoredAccount | null {
+  const price = priceOf(pool, prices)
   if (price === null) return null
   const [asset, units] =
     side === 'B'
@@ -107,7 +111,7 @@ function vault(pool: Pool, side: 'A' | 'B', priceUsd: OnChainUsd): StoredAccount
   return { owner: TOKEN_PROGRAM, data: tokenData(mint, pool.address, amount) }
 }
 
-function priceOf({ assetA, assetB }: Pool, priceUsd: OnChainUsd): number | null {
-  const [usdA, usdB] = [priceUsd(assetA), priceUsd(assetB)]
+function priceOf({ assetA, assetB }: Pool, prices: PoolPrices): number | null {
+  const [usdA, usdB] = [prices.traded(assetA), prices.counted(assetB)]
   return usdA === undefined || usdB === undefined ? null : usdA / usdB
 }

@@ -18,18 +18,16 @@ export const solanaUpstream: NewUpstream = (world, clock) => {
     nowMs: () => clock.nowMs(),
     newestMs,
     accountsAt: (atMs) => {
-      const seen = new Map<string, number | undefined>()
-      // Of one block there is one price, however many pools are asked.
-      const priceUsd = (asset: string) => {
-        if (!seen.has(asset)) seen.set(asset, world.seenOnChainUsd(CHAIN, asset, atMs))
-        return seen.get(asset)
+      const prices = {
+        traded: (asset: string) => world.seenOnChainUsd(CHAIN, asset, atMs),
+        counted: (asset: string) => world.quoteOnChainUsd(CHAIN, asset, atMs),
       }
       return (key) => {
         if (key === CLOCK) {
           const seconds = Math.floor(atMs / 1_000)
           return { owner: SYSVAR, data: clockData(slotAt(atMs), seconds, SLOT_MS) }
         }
-        return pools.get(key)?.(priceUsd, atMs) ?? pushes.at(key, atMs)
+        return pools.get(key)?.(prices, atMs) ?? pushes.at(key, atMs)
       }
     },
   })
