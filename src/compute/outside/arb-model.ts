@@ -41,9 +41,8 @@ export const STRUCTURAL_MINUTES_MIN = 360
 /** Between chains at least so much makes a dislocation. */
 export const DISLOCATION_BPS = 10
 
-/** Beyond its class's age an opportunity is no longer what it was (seconds of arXiv 2501.17335). */
+/** Older than this an opportunity persists; older than a bridge takes, it is structural (arXiv 2501.17335). */
 export const PERSISTENT_SECONDS = 60
-export const STRUCTURAL_SECONDS = BRIDGE_SECONDS
 
 const FRESH_MS_MIN = 30_000
 const FRESH_BLOCKS = 3

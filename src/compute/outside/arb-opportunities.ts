@@ -1,7 +1,7 @@
 import type { Chain } from '../../domain/outside.ts'
 import type { Gap } from './arb-gaps.ts'
 import type { ArbAsset } from './arb-model.ts'
-import { freshMsMax, NOTIONAL_USD, PERSISTENT_SECONDS, STRUCTURAL_SECONDS } from './arb-model.ts'
+import { BRIDGE_SECONDS, freshMsMax, NOTIONAL_USD, PERSISTENT_SECONDS } from './arb-model.ts'
 import type { Pair } from './arb-pairs.ts'
 import { twapNetBps } from './arb-pairs.ts'
 
@@ -59,7 +59,7 @@ export function opportunityOf(pair: Pair, ageMs: number, nowMs: number): Opportu
 
 function classOf(ageSeconds: number): OpportunityClass {
   if (ageSeconds < PERSISTENT_SECONDS) return 'TRANSIENT'
-  return ageSeconds <= STRUCTURAL_SECONDS ? 'PERSISTENT' : 'STRUCTURAL'
+  return ageSeconds <= BRIDGE_SECONDS ? 'PERSISTENT' : 'STRUCTURAL'
 }
 
 function confidenceOf(pair: Pair, ageMs: number, nowMs: number): number {
