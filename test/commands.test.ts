@@ -190,8 +190,8 @@ describe('npm run demo', () => {
         ms: expect.any(Number),
         bytes: expect.any(Number),
       })),
-      paid_usdc: 0.205,
-      received_usdc: 0.205,
+      paid_usdc: 0.335,
+      received_usdc: 0.335,
       elapsed_ms: expect.any(Number),
     })
   })

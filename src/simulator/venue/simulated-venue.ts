@@ -55,7 +55,11 @@ export async function startSimulatedVenue(options: {
 }): Promise<SimulatedVenue> {
   const { market, builders = [], outside, clock, host = LOOPBACK } = options
   const server = createServer()
-  const port = await listen(server, host, options.port)
+  // Its timers would keep a process alive that has nothing to serve.
+  const port = await listen(server, host, options.port).catch((cause: unknown) => {
+    outside?.close()
+    throw cause
+  })
   const venue = new Venue({
     market,
     builders,
