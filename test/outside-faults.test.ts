@@ -451,22 +451,27 @@ describe('in pairs', () => {
  * What is wrong today. Each of these passes while the answer is wrong, and fails when it is put right: then it
  * belongs above.
  */
-describe('not right yet', () => {
-  test.fails('Kraken alone lies: half of its lie is told as the price of USDC', () => {
+describe('a lie that nobody of its kind contradicts', () => {
+  test('Kraken alone lies about USDC: the oracles are told, and it is shown as disagreeing', () => {
     const rig = warmRig()
     begin(rig, 'lies', 'kraken', 30)
-    rig.runFor(20 * SECOND_MS)
-    expect(wrongIn(rig)).toEqual([])
+    hold(rig, 30, 'kraken lies')
+    expect(answered(rig.depeg)).toMatchObject({ grade: 'C', warnings: ['low_coverage'] })
+    expect(answered(rig.depeg)?.body.agreement).toMatchObject({
+      disagreeing: ['exchange'],
+      confirmed: false,
+    })
+    backAgain(rig, 'kraken lies')
   })
 
-  test.fails('the one network that knows a coin lies: five exchanges are not asked', () => {
+  test('the one network that knows a coin lies: five exchanges that agree bar it', () => {
     const rig = new OutsideRig({ seed: SEED }).runUntil(WARM_MS)
     begin(rig, 'lies', 'redstone', 40)
     rig.runFor(30 * SECOND_MS)
     expect(wrongIn(rig)).toEqual([])
   })
 
-  test.fails('two of four lie about USDT: the middle is told, and converts what exchanges say', () => {
+  test('two of four lie about USDT: it converts nothing until others are asked', () => {
     const rig = warmRig()
     begin(rig, 'lies', 'pyth-hermes', 30)
     begin(rig, 'lies', 'redstone', 30)

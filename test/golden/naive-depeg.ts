@@ -28,7 +28,15 @@ type Word = {
   readonly voter: string
 }
 
-type Group = { usd: number; confidence: number; resolution: number; from: string; rests?: string }
+type Group = {
+  usd: number
+  confidence: number
+  resolution: number
+  from: string
+  /** How many within 20 bps of it, less how many of it are further away than that and their resolution. */
+  backers: number
+  rests?: string
+}
 
 const thresholds = [10, 25, 100, 200, 500]
 
@@ -77,10 +85,11 @@ function instant(
   ]
   const cross = crossOf(crossWords, tether)
   const groups = [oracle, exchange, cross].filter((one) => one !== null)
-  if (groups.length === 0) return null
-  const priceUsd = middle(groups.map(({ usd }) => usd))
-  const confidenceBps = middle(groups.map(({ confidence }) => confidence))
-  const resolutionBps = middle(groups.map(({ resolution }) => resolution))
+  const told = decisive(groups)
+  if (told.length === 0) return null
+  const priceUsd = middle(told.map(({ usd }) => usd))
+  const confidenceBps = middle(told.map(({ confidence }) => confidence))
+  const resolutionBps = middle(told.map(({ resolution }) => resolution))
   const deviationBps = bpsOf(priceUsd)
   const size = Math.abs(deviationBps) - confidenceBps - resolutionBps
   const adjustedBps = size <= 0 ? 0 : deviationBps < 0 ? -size : size
@@ -98,6 +107,21 @@ function instant(
     called: calledLevel(groups, deviationBps, Math.abs(adjustedBps)),
     heardMs: Math.max(...all.map(({ heardMs }) => heardMs)),
   }
+}
+
+/** Two that nobody can decide between are told only if both see 25 bps or more on one side, each by itself. */
+function decisive(groups: readonly Group[]): readonly Group[] {
+  if (groups.length !== 2) return groups
+  const most = Math.max(...groups.map(({ backers }) => backers))
+  const backed = groups.filter(({ backers }) => backers === most)
+  const [one, other] = backed
+  if (one === undefined || other === undefined) return backed
+  if (Math.abs(bpsOf(one.usd) - bpsOf(other.usd)) <= 20) return backed
+  const areFree = one.rests !== other.from && other.rests !== one.from
+  const isBreak = [-1, 1].some((side) =>
+    backed.every(({ usd, confidence }) => side * bpsOf(usd) - confidence >= 25),
+  )
+  return areFree && isBreak ? backed : []
 }
 
 function calledLevel(groups: readonly Group[], deviationBps: number, sizeBps: number): number {
@@ -206,7 +230,10 @@ function crossOf(words: readonly Word[], tether: readonly Group[]): Group | null
       resolution: word.resolution + resolution,
     })),
   )
-  if (found !== null && other === undefined) found.rests = one.from
+  if (found === null) return null
+  const knowing = tether.reduce((sum, { backers }) => sum + backers, 0)
+  found.backers = Math.min(found.backers, knowing)
+  if (other === undefined) found.rests = one.from
   return found
 }
 
@@ -216,8 +243,19 @@ function group(from: string, words: readonly Word[]): Group | null {
   const pick = (of: readonly Word[], value: (word: Word) => number) =>
     halfway(of.map((word) => [value(word), share(word)] as const))
   const sure = words.filter(({ confidence }) => confidence !== null)
+  const usd = pick(words, (word) => word.usd)
+  const voters = [...new Set(words.map(({ voter }) => voter))]
+  const awayBps = (voter: string, slack: (word: Word) => number) =>
+    words
+      .filter((word) => word.voter === voter)
+      .map((word) => Math.abs(bpsOf(word.usd) - bpsOf(usd)) - slack(word))
+  const backers = voters.filter((voter) => awayBps(voter, () => 0).some((bps) => bps <= 20))
+  const against = voters
+    .filter((voter) => !backers.includes(voter))
+    .filter((voter) => awayBps(voter, ({ resolution }) => resolution).some((bps) => bps > 20))
   return {
-    usd: pick(words, ({ usd }) => usd),
+    usd,
+    backers: Math.max(0, backers.length - against.length),
     confidence: sure.length === 0 ? 0 : pick(sure, ({ confidence }) => confidence ?? 0),
     resolution: pick(words, ({ resolution }) => resolution),
     from,

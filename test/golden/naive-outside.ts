@@ -70,7 +70,7 @@ export function naiveDivergence(
   }
 }
 
-/** What a stablecoin is worth: the middle of whoever watches it, and of everybody where two of them quarrel. */
+/** What a stablecoin is worth: the middle of whoever watches it, and of everybody where they quarrel; unknown if those do too. */
 export function naiveRate(tape: Tape, stablecoin: string, nowMs: number): number | undefined {
   const watching: number[] = []
   for (const quote of quotesOf(tape, stablecoin)) {
@@ -89,10 +89,23 @@ export function naiveRate(tape: Tape, stablecoin: string, nowMs: number): number
     if (isWatching) watching.push(best.priceUsd)
     else slow.push(best.priceUsd)
   }
-  const [one, other] = watching
-  const isQuarrel = watching.length === 2 && Math.abs(Math.log((one ?? 1) / (other ?? 1))) > 0.01
-  const heard = watching.length === 0 || isQuarrel ? [...watching, ...slow] : watching
-  return heard.length === 0 ? undefined : middle(heard)
+  // Two networks against one exchange are a quarrel; among everybody one voice more is enough.
+  if (isMajority(watching, 2)) return middle(watching)
+  const everybody = [...watching, ...slow]
+  return isMajority(everybody, 1) ? middle(everybody) : undefined
+}
+
+/** Whether one with at most half of all on each side has everybody within 1 %, or so many more than are beyond. */
+function isMajority(prices: readonly number[], lead: number): boolean {
+  return prices.some((price) => {
+    const below = prices.filter((other) => other < price).length
+    const above = prices.filter((other) => other > price).length
+    const near = prices.filter((other) => Math.abs(Math.log(price / other)) <= 0.01).length
+    const far = prices.length - near
+    return (
+      2 * below <= prices.length && 2 * above <= prices.length && (far === 0 || near - far >= lead)
+    )
+  })
 }
 
 /** The exchanges that stand, each with its mid in USD. */
@@ -121,7 +134,7 @@ export function naiveReference(
   if (good.length === 1) return good
   return good.filter((leg) => {
     const others = good.filter((other) => other !== leg).map(({ mid }) => mid)
-    const isFar = Math.abs(Math.log(leg.mid / middle(others))) > 0.05
+    const isFar = Math.abs(Math.log(leg.mid / middle(others))) > 0.03
     return !isFar || others.some((mid) => Math.abs(Math.log(leg.mid / mid)) <= 0.01)
   })
 }
@@ -169,13 +182,22 @@ export function naiveOracle(
   const standing = sound.filter((feed) => {
     const own = said.find((one) => one.feed === feed)
     if (own === undefined) return false
+    // Three exchanges in one place or more, and more of them than networks there with this one.
+    const crowd = exchanges.filter(
+      ({ mid }) => Math.abs(Math.log(mid / middle(exchanges.map((one) => one.mid)))) <= 0.0025,
+    )
+    const friends = said.filter((one) => agree(own, one))
+    const isWithThem = friends.some((one) => one.feed === null)
+    if (!isWithThem && crowd.length >= 3 && crowd.length > friends.length) return false
     for (const one of said)
       for (const other of said)
         if (one !== other && one !== own && other !== own)
           if (agree(one, other) && !agree(own, one) && !agree(own, other)) return false
     return true
   })
-  return standing[0] ?? words.find((feed) => fault(feed) === 'weak')
+  const weak = words.filter((feed) => fault(feed) === 'weak')
+  const lasting = weak.filter((feed) => ageOf(feed, nowMs) <= uselessMs(feed) - 3_000)
+  return standing[0] ?? lasting[0] ?? weak[0]
 }
 
 function naivePool(tape: Tape, asset: string, nowMs: number, expectedUsd: number) {
@@ -225,13 +247,17 @@ function ageOf(feed: OraclePriceEvent, nowMs: number): number {
   return nowMs - Math.min(feed.timeExchangeMs, feed.timeReceivedMs)
 }
 
-function lateMs({ network, heartbeatMs }: OraclePriceEvent): number {
-  const limitMs = network === 'chainlink' ? heartbeatMs + 7_200_000 : 2 * heartbeatMs
-  return Math.max(10_000, limitMs)
+function beatMs({ network, heartbeatMs }: OraclePriceEvent): number {
+  return network === 'chainlink' ? heartbeatMs + 7_200_000 : 2 * heartbeatMs
+}
+
+/** Three seconds before it is useless at the latest, so that another is asked in time. */
+function lateMs(feed: OraclePriceEvent): number {
+  return Math.min(Math.max(10_000, beatMs(feed)), uselessMs(feed) - 3_000)
 }
 
 function uselessMs(feed: OraclePriceEvent): number {
-  return Math.max(120_000, lateMs(feed))
+  return Math.max(120_000, beatMs(feed))
 }
 
 function middle(values: readonly number[]): number {

@@ -73,7 +73,6 @@ describe('March 2023 (needs ../shared/data)', () => {
       expect(differing.slice(0, 3)).toEqual([])
       expect(changesOf(found, ({ level }) => String(level))).toEqual([
         '10 18:00:00 0',
-        '10 22:05:00 1',
         '11 00:43:11 2',
         '11 03:12:47 3',
         '11 03:21:23 4',
@@ -85,7 +84,7 @@ describe('March 2023 (needs ../shared/data)', () => {
       const statuses = changesOf(found, ({ status }) => status)
       expect(statuses.slice(0, 5)).toEqual([
         '10 18:00:00 HEALTHY',
-        '10 22:00:00 ELEVATED',
+        '11 00:38:11 ELEVATED',
         '11 01:00:00 WARNING',
         '11 03:00:00 CRITICAL',
         '12 01:45:11 WARNING',

@@ -3,7 +3,7 @@ import { chains } from '../../domain/outside.ts'
 import { oracleAgeMsMax, publishedAtMs } from './oracle-age.ts'
 import type { OutsideState } from './outside-state.ts'
 import type { ClassPrice, PegClass } from './peg-price.ts'
-import { classPriceOf, deviationBpsOf, pegClasses, pegPriceOf } from './peg-price.ts'
+import { classPriceOf, deviationBpsOf, dispersionBpsOf, middleOf, pegClasses } from './peg-price.ts'
 
 /** Why a source is shown but not used. */
 export const pegSourceFaults = [
@@ -88,7 +88,7 @@ export function pegEvidenceOf(outside: OutsideState, heardAt: HeardAt, nowMs: nu
   const sources = weighed([...directOf('USDC'), ...crosses]).sort(byClassAndId)
   return {
     sources,
-    classes: classesOf(sources, usdt?.leansOn ?? null),
+    classes: classesOf(sources, usdt),
     emaUsd: emaOf(outside, sources),
   }
 }
@@ -104,10 +104,13 @@ export function chainParities(outside: OutsideState, nowMs: number): ChainParity
   })
 }
 
-function classesOf(sources: readonly PegSource[], crossLeansOn: PegClass | null): ClassPrice[] {
+function classesOf(sources: readonly PegSource[], usdt: UsdtRate | null): ClassPrice[] {
   return pegClasses.flatMap((name) => {
     const votes = sources.filter((one) => one.class === name && one.fault === null)
-    return classPriceOf(name, votes, name === 'cross' ? crossLeansOn : null) ?? []
+    if (name !== 'cross' || usdt === null) return classPriceOf(name, votes) ?? []
+    const cross = classPriceOf(name, votes, usdt.leansOn)
+    // As many markets as there are, nobody stands behind it who does not also know USDT.
+    return cross === null ? [] : { ...cross, providers: Math.min(cross.providers, usdt.providers) }
   })
 }
 
@@ -218,7 +221,7 @@ function faultOfBook(bid: number, ask: number, spreadBps: number): PegSourceFaul
   return spreadBps > SPREAD_BPS_MAX ? 'wide_spread' : null
 }
 
-type UsdtRate = Pick<ClassPrice, 'priceUsd' | 'confidenceBps' | 'resolutionBps' | 'leansOn'>
+type UsdtRate = Omit<ClassPrice, 'class'>
 
 /**
  * What USDT is worth by oracles and by exchanges that trade it for USD, never by way of USDC.
@@ -226,9 +229,12 @@ type UsdtRate = Pick<ClassPrice, 'priceUsd' | 'confidenceBps' | 'resolutionBps' 
  */
 function usdtRateOf(sources: readonly Source[]): UsdtRate | null {
   const classes = classesOf(weighed(sources), null)
-  const price = pegPriceOf(classes)
-  if (price === null || price.dispersionBps > USDT_APART_BPS_MAX) return null
-  return { ...price, leansOn: classes.length > 1 ? null : (classes[0]?.class ?? null) }
+  if (classes.length === 0 || dispersionBpsOf(classes) > USDT_APART_BPS_MAX) return null
+  return {
+    ...middleOf(classes),
+    leansOn: classes.length > 1 ? null : (classes[0]?.class ?? null),
+    providers: classes.reduce((sum, { providers }) => sum + providers, 0),
+  }
 }
 
 function inUsd(source: Source, usdt: UsdtRate | null): Source {

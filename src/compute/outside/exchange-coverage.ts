@@ -3,9 +3,7 @@ import { assetOf, exchanges } from '../../domain/outside.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
 import { EXCHANGES_MIN } from './exchange-reference.ts'
-
-/** An exchange that is there for longer has quoted all that it trades. */
-const TOLD_WITHIN_MS = 60_000
+import { hasTold, mayTellMore } from './oracle-coverage.ts'
 
 /** Why exchanges have no price of a coin: for now, or because too few of them trade it at all. */
 export function unquoted(coin: CoinMarket, market: MarketState, nowMs: number): NoAnswer {
@@ -27,12 +25,10 @@ function isTooRare(coin: string, { outside }: MarketState): boolean {
   return new Set(quotes.map(({ exchange }) => exchange)).size < EXCHANGES_MIN
 }
 
-/** Enough are up since long enough, and none that may trade more is down. One that is blocked tells nothing more. */
+/** Enough are there since long enough, and none that may trade more went down a moment ago. One that is blocked tells nothing more. */
 function haveAllTold({ outside }: MarketState, nowMs: number): boolean {
   const statuses = exchanges.flatMap((exchange) => outside.source(exchange) ?? [])
-  const isDown = statuses.some(({ state }) => state === 'down' || state === 'degraded')
-  const settled = statuses.filter(
-    ({ state, timeReceivedMs }) => state === 'up' && nowMs - timeReceivedMs >= TOLD_WITHIN_MS,
-  )
-  return !isDown && settled.length >= EXCHANGES_MIN
+  const isAwaited = statuses.some((status) => mayTellMore(status, nowMs))
+  const settled = statuses.filter((status) => hasTold(status, nowMs))
+  return !isAwaited && settled.length >= EXCHANGES_MIN
 }

@@ -52,10 +52,23 @@ describe('reference of the exchanges', () => {
     { why: 'wrong_scale', leg: quote('okx', 100_000) },
     { why: 'wrong_scale', leg: quote('okx', 129) },
     { why: 'outlier', leg: quote('okx', 106) },
+    { why: 'outlier', leg: quote('okx', 105) },
+    { why: 'outlier', leg: quote('okx', 103.05) },
+    { why: 'outlier', leg: quote('okx', 97.04) },
   ])('$why: such a quote is shown and not used', ({ why, leg }) => {
     const { reference, legs } = of(100, quote('coinbase', 100), quote('kraken', 100), leg)
     expect(legs.find(({ exchange }) => exchange === 'okx')?.whyNot).toBe(why)
     expect(reference).toMatchObject({ midUsd: 100 })
+  })
+
+  test('one that is 3 % off is used', () => {
+    const { reference } = of(
+      100,
+      quote('coinbase', 100),
+      quote('kraken', 100),
+      quote('okx', 103.04),
+    )
+    expect(reference?.used).toHaveLength(3)
   })
 
   test('two that jump together are believed', () => {

@@ -57,8 +57,8 @@ export const EXCHANGES_MIN = 2
 const QUOTE_MS_MAX = 5_000
 const QUOTED_MS_MAX = 10_000
 const SPREAD_BPS_MAX = 200
-/** As a log difference: 5 %. */
-const OUTLIER_BPS = 500
+/** As a log difference: 3 %. */
+const OUTLIER_BPS = 300
 /** Two that are so near each other are not mistaken, however far away the others are. */
 const WITNESS_BPS = 100
 /** As a log difference: what is farther from the venue is another asset, or a wrong scale. */

@@ -82,8 +82,8 @@ describe('the oracle network to believe', () => {
 
   test('the exchanges have a vote', () => {
     const words = [word('pyth-hermes', 101), word('redstone', 100)]
-    expect(choose(words, { exchangesUsd: 100 }).best?.network).toBe('redstone')
-    expect(choose(words, { exchangesUsd: 101 }).best?.network).toBe('pyth-hermes')
+    expect(choose(words, { exchangeMidsUsd: [100, 100] }).best?.network).toBe('redstone')
+    expect(choose(words, { exchangeMidsUsd: [101, 101] }).best?.network).toBe('pyth-hermes')
     expect(choose(words).best?.network).toBe('pyth-hermes')
   })
 
@@ -93,7 +93,7 @@ describe('the oracle network to believe', () => {
   ])('networks of 3 bps each may be 31 bps apart: $apartBps', ({ apartBps, believed }) => {
     const words = [word('pyth-hermes', 100 * Math.exp(apartBps / 10_000)), word('redstone', 100)]
     const sure = words.map((one) => ({ ...one, confidenceUsd: one.priceUsd * 3e-4 }))
-    expect(choose(sure, { exchangesUsd: 100 }).best?.network).toBe(believed)
+    expect(choose(sure, { exchangeMidsUsd: [100, 100] }).best?.network).toBe(believed)
   })
 
   test('two that do not agree with each other convict nobody', () => {
@@ -103,6 +103,57 @@ describe('the oracle network to believe', () => {
       word('chainlink', 110, chainlink),
     ]
     expect(choose(words).best?.network).toBe('pyth-hermes')
+  })
+
+  test('three exchanges that agree with each other outvote one network', () => {
+    const lie = [word('redstone', 105)]
+    expect(choose(lie, { exchangeMidsUsd: [100, 100.1, 99.9] }).best).toBeNull()
+    expect(choose(lie, { exchangeMidsUsd: [100, 100.1, 99.9, 104, 96] }).best).toBeNull()
+    expect(choose(lie, { exchangeMidsUsd: [105, 105.1, 104.9] }).best?.network).toBe('redstone')
+  })
+
+  test('each of two networks that stand alone', () => {
+    const lies = [word('redstone', 105), word('pyth-hermes', 110)]
+    expect(choose(lies, { exchangeMidsUsd: [100, 100, 100] }).best).toBeNull()
+  })
+
+  test.each([
+    { what: 'two exchanges', exchangeMidsUsd: [100, 100.1] },
+    { what: 'three that differ', exchangeMidsUsd: [100, 100.3, 99.7] },
+  ])('$what do not', ({ exchangeMidsUsd }) => {
+    const choice = choose([word('redstone', 105)], { exchangeMidsUsd })
+    expect(choice.best?.network).toBe('redstone')
+  })
+
+  test('they have to be more than the networks that stand by it', () => {
+    const words = [word('pyth-hermes', 105), word('redstone', 105)]
+    expect(choose(words, { exchangeMidsUsd: [100, 100, 100] }).best).toBeNull()
+    const three = [...words, word('pyth-evm', 105)]
+    expect(choose(three, { exchangeMidsUsd: [100, 100, 100] }).best?.network).toBe('pyth-hermes')
+    expect(choose(three, { exchangeMidsUsd: [100, 100, 100, 100] }).best).toBeNull()
+  })
+
+  test.each([
+    { ageMs: 117_000, believed: 'pyth-solana' },
+    { ageMs: 117_001, believed: 'pyth-evm' },
+  ] as const)('hands over before it is too old: $ageMs ms', ({ ageMs, believed }) => {
+    const words = [
+      word('pyth-solana', 100, push, ageMs),
+      word('pyth-evm', 100, { ...push, heartbeatMs: 3_600_000 }, 1_000_000),
+    ]
+    expect(choose(words).best?.network).toBe(believed)
+  })
+
+  test('a late one hands over to one that is late for less, as long as there is one', () => {
+    const late = (hermesMs: number, redstoneMs: number) =>
+      choose([word('pyth-hermes', 100, {}, hermesMs), word('redstone', 100, {}, redstoneMs)])
+    expect(late(117_000, 60_000).best?.network).toBe('pyth-hermes')
+    expect(late(117_001, 60_000)).toMatchObject({
+      best: { network: 'redstone' },
+      weakness: 'late',
+      demoted: [{ network: 'pyth-hermes', reason: 'late' }],
+    })
+    expect(late(119_000, 118_000).best?.network).toBe('pyth-hermes')
   })
 
   test('what a feed cannot see is not held against it', () => {
@@ -194,7 +245,7 @@ function choose(feeds: readonly OraclePriceEvent[], evidence: Partial<OracleEvid
   return chooseOracle(feeds, {
     nowMs: NOW_MS,
     expectedUsd: 100,
-    exchangesUsd: Number.NaN,
+    exchangeMidsUsd: [],
     unfitAtMs: () => Number.NaN,
     ...evidence,
   })

@@ -1,7 +1,7 @@
 import type { OracleNetwork, OraclePriceEvent } from '../../domain/outside.ts'
 import { isSameAsset } from './exchange-reference.ts'
-import { apartBps } from './median.ts'
-import { oracleAgeMsMax, oracleLateMs, publishedAtMs } from './oracle-age.ts'
+import { apartBps, median } from './median.ts'
+import { oracleAgeMsMax, oracleHandoverMs, oracleLateMs, publishedAtMs } from './oracle-age.ts'
 
 /** One network's word about an asset: that of its finest feed. */
 export type OracleReading = {
@@ -47,8 +47,8 @@ export type OracleEvidence = {
   readonly nowMs: number
   /** By the venue, against mix-ups of assets; NaN for unknown. */
   readonly expectedUsd: number
-  /** What exchanges agree on: one more voice in a vote; NaN for unknown. */
-  readonly exchangesUsd: number
+  /** One of each exchange that can be used, none where they have no reference: their median has a vote. */
+  readonly exchangeMidsUsd: readonly number[]
   /** Last instant at which a network was found unfit; NaN for never. */
   readonly unfitAtMs: (network: OracleNetwork) => number
 }
@@ -70,12 +70,14 @@ const CONFIDENCE_TIMES_MAX = 4
 const CONFIDENCE_BPS_NOTABLE = 20
 /** Honest prices of one asset differ by this, beside what each says about itself. */
 const DISAGREEMENT_BPS = 25
+/** So many exchanges that say the same are no error of one. */
+const EXCHANGES_AGREED_MIN = 3
 /** Of the asset, one deviation a root second: how much older words may be off. */
 const DRIFT_BPS_PER_ROOT_SECOND = 1.5
 
 /**
  * The network to believe: the first by rank that is fit, and has been for a while. Where none is, the
- * first one that is late or unsure, but not yet useless, stands in.
+ * first one that is late or unsure, but not yet useless, stands in; one that is about to be useless last.
  */
 export function chooseOracle(
   feeds: readonly OraclePriceEvent[],
@@ -86,12 +88,12 @@ export function chooseOracle(
   const best =
     judged.find(({ reason }) => reason === null) ??
     judged.find(({ reason }) => reason === 'probation') ??
-    judged.find(({ reason }) => reason === 'late' || reason === 'wide_confidence')
+    judged.find((one) => isWeak(one) && one.reading.ageMs <= oracleHandoverMs(one.reading)) ??
+    judged.find(isWeak)
   const above = best === undefined ? judged : judged.slice(0, judged.indexOf(best))
-  const isWeak = best?.reason === 'late' || best?.reason === 'wide_confidence'
   return {
     best: best?.reading ?? null,
-    weakness: isWeak ? (best?.reason ?? null) : null,
+    weakness: best !== undefined && isWeak(best) ? best.reason : null,
     demoted: above.flatMap(({ reading, reason }) =>
       reason === null ? [] : [{ network: reading.network, reason }],
     ),
@@ -114,12 +116,17 @@ function never(): number {
 
 type Judged = { readonly reading: OracleReading; readonly reason: OracleDemotion | null }
 
+function isWeak({ reason }: Judged): boolean {
+  return reason === 'late' || reason === 'wide_confidence'
+}
+
 function judge(readings: readonly OracleReading[], evidence: OracleEvidence): readonly Judged[] {
   const alone = readings.map((reading) => ({ reading, reason: faultOf(reading, evidence) }))
   const voters = alone.filter(({ reason }) => reason === null).map(({ reading }) => reading)
   return alone.map(({ reading, reason }) => {
     if (reason !== null) return { reading, reason }
-    if (isOutvoted(reading, voters, evidence.exchangesUsd)) return { reading, reason: 'outvoted' }
+    if (isOutvoted(reading, voters, evidence.exchangeMidsUsd))
+      return { reading, reason: 'outvoted' }
     const cleanMs = evidence.nowMs - evidence.unfitAtMs(reading.network)
     return { reading, reason: cleanMs < PROBATION_MS ? 'probation' : null }
   })
@@ -143,22 +150,39 @@ function confidenceBpsMax(ema: OracleReading['ema']): number {
   return Math.min(CONFIDENCE_BPS_MAX, unusualBps)
 }
 
-/** Two others agree with each other, and neither agrees with this one. */
+/**
+ * Two others agree with each other, and neither agrees with this one; or exchanges that agree with each
+ * other do not with it, and are more than the networks that do.
+ */
 function isOutvoted(
   reading: OracleReading,
   voters: readonly OracleReading[],
-  exchangesUsd: number,
+  exchangeMidsUsd: readonly number[],
 ): boolean {
-  const others = voters
-    .filter((other) => other !== reading)
-    .map((other) => ({ priceUsd: other.priceUsd, bandBps: ownBandBps(other) }))
-  if (!Number.isNaN(exchangesUsd)) others.push({ priceUsd: exchangesUsd, bandBps: 0 })
-  const own = { priceUsd: reading.priceUsd, bandBps: ownBandBps(reading) }
+  const own = opinionOf(reading)
+  const others = voters.filter((other) => other !== reading).map(opinionOf)
   const against = others.filter((other) => !doAgree(own, other))
+  const networks = 1 + others.length - against.length
+  const exchanges = { priceUsd: median(exchangeMidsUsd), bandBps: 0 }
+  if (exchangeMidsUsd.length > 0 && !doAgree(own, exchanges)) {
+    if (agreed(exchangeMidsUsd) > networks) return true
+    against.push(exchanges)
+  }
   return against.some((one, at) => against.slice(at + 1).some((other) => doAgree(one, other)))
 }
 
 type Opinion = { readonly priceUsd: number; readonly bandBps: number }
+
+function opinionOf(reading: OracleReading): Opinion {
+  return { priceUsd: reading.priceUsd, bandBps: ownBandBps(reading) }
+}
+
+/** Number of exchanges that stand where the middle one does; 0 where they are too few to be independent. */
+function agreed(midsUsd: readonly number[]): number {
+  const middleUsd = median(midsUsd)
+  const near = midsUsd.filter((midUsd) => apartBps(midUsd, middleUsd) <= DISAGREEMENT_BPS)
+  return near.length >= EXCHANGES_AGREED_MIN ? near.length : 0
+}
 
 function doAgree(one: Opinion, other: Opinion): boolean {
   const bandBps = DISAGREEMENT_BPS + one.bandBps + other.bandBps

@@ -1,10 +1,13 @@
 import type { NoAnswer } from '../../domain/document.ts'
+import type { SourceStatusEvent } from '../../domain/outside.ts'
 import { assetOf, oracleNetworks } from '../../domain/outside.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
 
-/** A network that is there for longer has told all that it knows. */
+/** A source that is there for longer has told all that it knows. */
 const TOLD_WITHIN_MS = 60_000
+/** One that is gone for as long is not waited for. */
+const AWAITED_MS = 300_000
 
 /** Why no oracle network can be believed about a coin: for now, or because none knows it at all. */
 export function uncovered(coin: CoinMarket, market: MarketState, nowMs: number): NoAnswer {
@@ -19,14 +22,20 @@ export function uncovered(coin: CoinMarket, market: MarketState, nowMs: number):
   }
 }
 
-/** Somebody is up since long enough, and nobody who may know more is down. */
+/** Somebody is there since long enough, and nobody who may know more went down a moment ago. */
 function haveAllTold({ outside }: MarketState, nowMs: number): boolean {
   const statuses = oracleNetworks.flatMap((network) => outside.source(network) ?? [])
-  const isDown = statuses.some(({ state }) => state === 'down' || state === 'degraded')
-  return (
-    !isDown &&
-    statuses.some(
-      ({ state, timeReceivedMs }) => state === 'up' && nowMs - timeReceivedMs >= TOLD_WITHIN_MS,
-    )
-  )
+  const isAwaited = statuses.some((status) => mayTellMore(status, nowMs))
+  return !isAwaited && statuses.some((status) => hasTold(status, nowMs))
+}
+
+/** A source that went down a moment ago. */
+export function mayTellMore({ state, timeReceivedMs }: SourceStatusEvent, nowMs: number): boolean {
+  return state === 'down' && nowMs - timeReceivedMs < AWAITED_MS
+}
+
+/** A source that is there since long enough: one that is degraded tells what it can. */
+export function hasTold({ state, timeReceivedMs }: SourceStatusEvent, nowMs: number): boolean {
+  const isThere = state === 'up' || state === 'degraded'
+  return isThere && nowMs - timeReceivedMs >= TOLD_WITHIN_MS
 }

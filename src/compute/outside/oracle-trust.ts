@@ -95,5 +95,6 @@ function evidenceOf(
   const scale = coin === undefined ? 1 : (assetOf(coin.listing.coin)?.scale ?? 1)
   const expectedUsd = venueUsd(coin?.context?.oraclePrice, scale, outside, nowMs)
   const { reference } = exchangePrices(asset, outside, expectedUsd, nowMs)
-  return { nowMs, expectedUsd, exchangesUsd: reference?.midUsd ?? Number.NaN }
+  const exchangeMidsUsd = reference?.used.map(({ midUsd }) => midUsd) ?? []
+  return { nowMs, expectedUsd, exchangeMidsUsd }
 }

@@ -15,6 +15,7 @@ const vote = (priceUsd: number, weight = 1, over: Partial<PegVote> = {}): PegVot
   confidenceBps: 1,
   resolutionBps: 0,
   weight,
+  provider: '',
   ...over,
 })
 
@@ -24,17 +25,24 @@ const classAt = (name: PegClass, offBps: number, over: Partial<ClassPrice> = {})
   confidenceBps: 1,
   resolutionBps: 0,
   leansOn: null,
+  providers: 1,
   ...over,
 })
 
-/** Oracle, exchange and cross, so many bps from a dollar. */
-const pegAt = (...offBps: readonly number[]) => {
-  const classes = offBps.map((off, at) => classAt(pegClasses[at] ?? 'cross', off))
-  return pegPriceOf(classes) ?? expect.fail('there is a class')
-}
+/** Oracle, exchange and cross, so many bps from a dollar, the earlier ones with more behind them. */
+const pegAt = (...offBps: readonly number[]) =>
+  priceBy(offBps, [3, 2, 1]) ?? expect.fail('one of two has more providers')
+
+const priceBy = (offBps: readonly number[], providers: readonly number[]) =>
+  pegPriceOf(
+    offBps.map((off, at) =>
+      classAt(pegClasses[at] ?? 'cross', off, { providers: providers[at] ?? 1 }),
+    ),
+  )
 
 const off = fc.integer({ min: -1_500, max: 1_500 })
 const offs = fc.array(off, { minLength: 1, maxLength: 3 })
+const threeCounts = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 3, maxLength: 3 })
 
 describe('weighted median', () => {
   test.each([
@@ -88,6 +96,19 @@ describe('the vote of a class', () => {
     expect(classPriceOf('oracle', votes.slice(0, 1))?.confidenceBps).toBe(0)
   })
 
+  test('has those behind it who are within 20 bps, each once, less those who contradict it', () => {
+    const by = (provider: string, offBps: number, resolutionBps = 0) =>
+      vote(1 + offBps / 1e4, 1, { provider, resolutionBps })
+    const providersOf = (...votes: PegVote[]) => classPriceOf('oracle', votes)?.providers
+    expect(providersOf(by('pyth', 0), by('pyth', 1), by('redstone', -2), by('other', 40))).toBe(1)
+    expect(
+      providersOf(by('pyth', 0), by('redstone', 0), by('chainlink', 40, 25)),
+      'which it need not have seen',
+    ).toBe(2)
+    expect(providersOf(by('kraken', 0), by('other', 20), by('third', -20))).toBe(3)
+    expect(providersOf(by('kraken', 0), by('other', 500)), 'nobody is near the middle').toBe(0)
+  })
+
   test('is none without votes', () => {
     expect(classPriceOf('oracle', [])).toBeNull()
     expect(pegPriceOf([])).toBeNull()
@@ -103,7 +124,7 @@ describe('the price of a peg', () => {
     expect(peg?.deviationBps).toBeCloseTo(-50, 9)
     expect(peg?.adjustedBps).toBeCloseTo(-50 + 3 + 12.5, 9)
     expect(peg?.adjusted95Bps).toBeCloseTo(-50 + 2.12 * 3 + 12.5, 9)
-    expect(peg).toMatchObject({ agreeing: 2, isConfirmed: true, calledLevel: 2 })
+    expect(peg).toMatchObject({ disagreeing: [], isConfirmed: true, calledLevel: 2 })
     expect(peg?.dispersionBps).toBeCloseTo(20, 9)
   })
 
@@ -116,6 +137,38 @@ describe('the price of a peg', () => {
     const peg = pegPriceOf([classAt('oracle', -20, { resolutionBps: 25 })])
     expect(peg?.adjustedBps === 0, 'of either sign').toBe(true)
     expect(peg?.calledLevel).toBe(0)
+  })
+
+  test('of two classes is that of the one with more providers, and the other is shown', () => {
+    const peg = priceBy([0, -500], [3, 1])
+    expect(peg).toMatchObject({
+      deviationBps: 0,
+      told: ['oracle'],
+      disagreeing: ['exchange'],
+      isConfirmed: false,
+      calledLevel: 0,
+    })
+    expect(peg?.dispersionBps).toBeCloseTo(500, 6)
+    expect(priceBy([0, -500], [1, 2])).toMatchObject({ told: ['exchange'], calledLevel: 1 })
+    expect(priceBy([0, -15], [3, 1]), 'nor where they agree').toMatchObject({
+      deviationBps: 0,
+      disagreeing: [],
+      isConfirmed: true,
+    })
+  })
+
+  test('of two classes with as many providers is their mean within 20 bps, and beyond nobody knows', () => {
+    expect(priceBy([0, -20], [2, 2])?.deviationBps).toBeCloseTo(-10, 6)
+    expect(priceBy([0, -21], [2, 2])).toBeNull()
+    expect(priceBy([0, -500], [0, 0])).toBeNull()
+    expect(priceBy([300, -300], [1, 1])).toBeNull()
+    expect(priceBy([25, 500], [1, 1]), 'less than 25 with its confidence').toBeNull()
+  })
+
+  test('of two that are both beyond 25 bps on one side is told, though they are far apart', () => {
+    expect(priceBy([-26, -300], [1, 1])).toMatchObject({ calledLevel: 2, isConfirmed: false })
+    const leaning = [classAt('oracle', -26), classAt('cross', -300, { leansOn: 'oracle' })]
+    expect(pegPriceOf(leaning), 'one witness is no two').toBeNull()
   })
 
   test('calls for no level above 1 by one class alone, however far it is off', () => {
@@ -147,6 +200,14 @@ describe('the price of a peg', () => {
     },
   )
 
+  property.prop([off, off, fc.integer({ min: 1, max: 4 }), fc.integer({ min: 1, max: 4 })])(
+    'a class moves no price that more providers of another contradict',
+    (honestBps, lieBps, fewer, more) => {
+      const peg = priceBy([lieBps, honestBps], [fewer, fewer + more])
+      expect(peg?.deviationBps).toBeCloseTo(honestBps, 5)
+    },
+  )
+
   property.prop([offs])('is the same on both sides of a dollar', (all) => {
     const below = pegAt(...all)
     const above = pegAt(...all.map((bps) => -bps))
@@ -160,10 +221,17 @@ describe('the price of a peg', () => {
     fc.array(fc.integer({ min: -1_500, max: 0 }), { minLength: 1, maxLength: 3 }),
     fc.nat({ max: 2 }),
     fc.integer({ min: 1, max: 800 }),
-  ])('a lower price of any class calls for no lower level', (all, which, lowerBps) => {
-    const lower = all.map((bps, at) => (at === which % all.length ? bps - lowerBps : bps))
-    expect(pegAt(...lower).priceUsd).toBeLessThanOrEqual(pegAt(...all).priceUsd)
-    expect(pegAt(...lower).calledLevel).toBeGreaterThanOrEqual(pegAt(...all).calledLevel)
+    threeCounts,
+  ])('a lower price of any class calls for no lower level', (all, which, lowerBps, counts) => {
+    const before = priceBy(all, counts)
+    const after = priceBy(
+      all.map((bps, at) => (at === which % all.length ? bps - lowerBps : bps)),
+      counts,
+    )
+    // Where nobody knows there is nothing to compare.
+    fc.pre(before !== null && after !== null)
+    expect(after.priceUsd).toBeLessThanOrEqual(before.priceUsd)
+    expect(after.calledLevel).toBeGreaterThanOrEqual(before.calledLevel)
   })
 
   property.prop([offs])('never calls for more than its own adjusted distance', (all) => {

@@ -12,6 +12,8 @@ export type PegVote = {
   /** How far the truth may be away before the source speaks again. */
   readonly resolutionBps: number
   readonly weight: number
+  /** Whoever stands behind it, and is one witness however often it speaks. */
+  readonly provider: string
 }
 
 export type ClassPrice = {
@@ -21,6 +23,8 @@ export type ClassPrice = {
   readonly resolutionBps: number
   /** The class that it rests on itself, and so cannot bear out; null for none. */
   readonly leansOn: PegClass | null
+  /** Providers within 20 bps of its price, less those of its own that contradict it; 0 at the least. */
+  readonly providers: number
 }
 
 /** What a stablecoin is worth by all that is known of it at one instant. */
@@ -36,8 +40,10 @@ export type PegPrice = {
   /** Highest less lowest class. */
   readonly dispersionBps: number
   readonly classes: readonly ClassPrice[]
-  /** Classes within 20 bps of the price. */
-  readonly agreeing: number
+  /** Those of them that the price is made of. */
+  readonly told: readonly PegClass[]
+  /** Those further than 20 bps from the price. */
+  readonly disagreeing: readonly PegClass[]
   /** Two classes that do not lean on each other bear the deviation out. */
   readonly isConfirmed: boolean
   /** The level that this instant by itself calls for. */
@@ -49,6 +55,8 @@ const CONFIDENCE_95 = 2.12
 const AGREEMENT_BPS = 20
 /** What one class sees alone calls for no more. */
 const UNCONFIRMED_LEVEL_MAX = 1
+/** Two equal classes that both see as much are told however far they are apart: it is a break all the same. */
+const SHARED_LEVEL_MIN = 2
 /** Sums of weights such as 7 x 1/7 are off by less. */
 const WEIGHT_ERROR = 1e-9
 
@@ -88,34 +96,68 @@ export function classPriceOf(
       of.map(({ weight }) => weight),
     )
   const sure = votes.filter(({ confidenceBps }) => confidenceBps !== null)
+  const priceUsd = medianOf(votes, (vote) => vote.priceUsd)
   return {
     class: name,
-    priceUsd: medianOf(votes, ({ priceUsd }) => priceUsd),
+    priceUsd,
     confidenceBps:
       sure.length === 0 ? 0 : medianOf(sure, ({ confidenceBps }) => confidenceBps ?? 0),
     resolutionBps: medianOf(votes, ({ resolutionBps }) => resolutionBps),
     leansOn,
+    providers: providersOf(votes, deviationBpsOf(priceUsd)),
   }
 }
 
-/** Median of the classes, one vote each (sources.md 5.2). @returns null for no class */
-export function pegPriceOf(classes: readonly ClassPrice[]): PegPrice | null {
-  if (classes.length === 0) return null
+/** Who agrees, less who contradicts by more than a feed's resolution explains; 0 for no majority. */
+function providersOf(votes: readonly PegVote[], classBps: number): number {
+  const awayBps = ({ priceUsd }: PegVote) => Math.abs(deviationBpsOf(priceUsd) - classBps)
+  const agreeing = new Set(
+    votes.filter((vote) => awayBps(vote) <= AGREEMENT_BPS).map(({ provider }) => provider),
+  )
+  const contradicting = votes
+    .filter((vote) => awayBps(vote) > AGREEMENT_BPS + vote.resolutionBps)
+    .map(({ provider }) => provider)
+    .filter((provider) => !agreeing.has(provider))
+  return Math.max(0, agreeing.size - new Set(contradicting).size)
+}
+
+/** Median of the classes, one vote each (sources.md 5.2): of each figure on its own. NaN for none. */
+export function middleOf(
+  classes: readonly ClassPrice[],
+): Pick<ClassPrice, 'priceUsd' | 'confidenceBps' | 'resolutionBps'> {
   const medianOf = (value: (one: ClassPrice) => number) =>
     weightedMedian(
       classes.map(value),
       classes.map(() => 1),
     )
-  const priceUsd = medianOf((one) => one.priceUsd)
-  const confidenceBps = medianOf((one) => one.confidenceBps)
-  const resolutionBps = medianOf((one) => one.resolutionBps)
+  return {
+    priceUsd: medianOf((one) => one.priceUsd),
+    confidenceBps: medianOf((one) => one.confidenceBps),
+    resolutionBps: medianOf((one) => one.resolutionBps),
+  }
+}
+
+/** Highest less lowest; 0 for fewer than two. */
+export function dispersionBpsOf(classes: readonly ClassPrice[]): number {
+  const deviations = classes.map(({ priceUsd }) => deviationBpsOf(priceUsd))
+  return classes.length < 2 ? 0 : Math.max(...deviations) - Math.min(...deviations)
+}
+
+/**
+ * The middle of the classes, of two the one that more stand behind.
+ * @returns null for no class, and for two that contradict each other with as many behind the one as the other
+ */
+export function pegPriceOf(classes: readonly ClassPrice[]): PegPrice | null {
+  const told = toldOf(classes)
+  if (told.length === 0) return null
+  const { priceUsd, confidenceBps, resolutionBps } = middleOf(told)
   const deviationBps = deviationBpsOf(priceUsd)
   const adjusted = (scales: number) =>
     Math.sign(deviationBps) *
     Math.max(0, Math.abs(deviationBps) - scales * confidenceBps - resolutionBps)
   const adjustedBps = adjusted(1)
-  const deviations = classes.map((one) => deviationBpsOf(one.priceUsd))
-  const near = classes.filter((_, at) => isNear(deviations[at] ?? 0, deviationBps))
+  const isAgreeing = (one: ClassPrice) => isNear(deviationBpsOf(one.priceUsd), deviationBps)
+  const near = classes.filter(isAgreeing)
   const seen = bracketOf(Math.abs(adjustedBps))
   const borneOut = confirmedLevel(classes, Math.sign(deviationBps))
   return {
@@ -125,12 +167,26 @@ export function pegPriceOf(classes: readonly ClassPrice[]): PegPrice | null {
     resolutionBps,
     adjustedBps,
     adjusted95Bps: adjusted(CONFIDENCE_95),
-    dispersionBps: Math.max(...deviations) - Math.min(...deviations),
+    dispersionBps: dispersionBpsOf(classes),
     classes,
-    agreeing: near.length,
+    told: told.map((one) => one.class),
+    disagreeing: classes.filter((one) => !isAgreeing(one)).map((one) => one.class),
     isConfirmed: seen === 0 ? areTwoFree(near) : borneOut >= seen,
     calledLevel: Math.min(seen, Math.max(UNCONFIRMED_LEVEL_MAX, borneOut)),
   }
+}
+
+/**
+ * The classes whose middle is told. Of two there is no majority, and half of a lie is none the better: so it is
+ * the one that more stand behind, whether they agree or not, because else a price could rise when a class falls.
+ */
+function toldOf(classes: readonly ClassPrice[]): readonly ClassPrice[] {
+  const [one, other] = classes
+  if (one === undefined || other === undefined || classes.length > 2) return classes
+  if (one.providers !== other.providers) return [one.providers > other.providers ? one : other]
+  if (isNear(deviationBpsOf(one.priceUsd), deviationBpsOf(other.priceUsd))) return classes
+  const side = Math.sign(deviationBpsOf(middleOf(classes).priceUsd))
+  return confirmedLevel(classes, side) >= SHARED_LEVEL_MIN ? classes : []
 }
 
 function isNear(deviationBps: number, ofBps: number): boolean {

@@ -19,8 +19,10 @@ export type StableUsd = {
 /** A stablecoin moves slowly, and so does its ticker: older than this, an exchange does not vouch for it. */
 const OBSERVED_MS_MAX = 60_000
 const SPREAD_BPS_MAX = 200
-/** Two who watch the market all the time do not differ by more; if so, whoever else knows is asked. */
+/** Who is farther away than this from most of the others is wrong. */
 const AGREEMENT_BPS = 100
+/** One against two is no majority: two networks may copy from one another. */
+const WATCHING_LEAD_MIN = 2
 /** A feed that publishes on smaller moves than this watches the market all the time. */
 const STREAM_RESOLUTION_BPS = 5
 
@@ -29,8 +31,8 @@ type Vote = Pick<StableUsd, 'priceUsd' | 'asOfMs' | 'resolutionBps'> & { readonl
 /**
  * Median of who watches the stablecoin against USD all the time: exchanges that trade it for USD, and
  * networks that stream its price. Feeds that publish on moves only are asked where there is none of those,
- * or where two of them disagree.
- * @returns null where nobody vouches for a price
+ * or where they quarrel.
+ * @returns null where nobody vouches for a price, or they quarrel all the same
  */
 export function stableUsd(
   stablecoin: Stablecoin,
@@ -44,10 +46,10 @@ export function stableUsd(
   const isWatching = ({ resolutionBps, asOfMs }: Vote) =>
     resolutionBps <= STREAM_RESOLUTION_BPS && nowMs - asOfMs <= OBSERVED_MS_MAX
   const watching = [...traded, ...feeds.filter(isWatching)]
-  const votes = isUndisputed(watching)
+  const votes = hasMajority(watching, WATCHING_LEAD_MIN)
     ? watching
     : [...watching, ...feeds.filter((vote) => !isWatching(vote))]
-  if (votes.length === 0) return null
+  if (!hasMajority(votes, 1)) return null
   const asOfMs = Math.min(...votes.map((vote) => vote.asOfMs))
   return {
     priceUsd: median(votes.map(({ priceUsd }) => priceUsd)),
@@ -58,11 +60,17 @@ export function stableUsd(
   }
 }
 
-function isUndisputed(votes: readonly Vote[]): boolean {
-  const [one, other] = votes
-  if (one === undefined) return false
-  if (other === undefined || votes.length > 2) return true
-  return apartBps(one.priceUsd, other.priceUsd) <= AGREEMENT_BPS
+/**
+ * All stand by the middle one, or so many more do than do not. Of an even number either of the two is the
+ * middle: halfway between two camps stands nobody.
+ */
+function hasMajority(votes: readonly Vote[], leadMin: number): boolean {
+  const ascending = votes.map(({ priceUsd }) => priceUsd).toSorted((a, b) => a - b)
+  const middle = ascending.slice((votes.length - 1) >> 1, (votes.length >> 1) + 1)
+  return middle.some((middleUsd) => {
+    const near = ascending.filter((usd) => apartBps(usd, middleUsd) <= AGREEMENT_BPS).length
+    return near === votes.length || 2 * near - votes.length >= leadMin
+  })
 }
 
 function tradedVote(quote: ExchangeQuoteEvent, nowMs: number): Vote[] {

@@ -64,6 +64,7 @@ export function arbBody(slots: Slots, measurement: ArbMeasurement, stress: Stres
       change_1h: orNull(history.change1h, bps),
       change_24h: orNull(history.change24h, bps),
       percentile_24h: orNull(history.percentile24h, percent),
+      window_hours: score(history.minutes / 60),
     },
     assets: assets.map((asset) => assetRow(slots, asset)),
     opportunities: opportunities.slice(0, ROWS_MAX).map(opportunityRow),

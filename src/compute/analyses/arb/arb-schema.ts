@@ -171,6 +171,10 @@ export const ArbAnswer = Type.Object({
       change_1h: nullable(Type.Number({ description: 'Points of index, -100 to 100.' })),
       change_24h: nullable(Type.Number({ description: 'Points of index, -100 to 100.' })),
       percentile_24h: nullable(Rank),
+      window_hours: Type.Number({
+        minimum: 0,
+        description: 'Hours of the last 24 that percentile_24h rests on.',
+      }),
     },
     { description: 'Own history; null where it does not reach.' },
   ),

@@ -32,6 +32,7 @@ const Window = (span: string, nMin: number) =>
           description: `Rank of basis_bps among these minutes, 0 to 100, equal ones counted half; null below ${nMin} minutes.`,
         }),
       ),
+      window_hours: Type.Number({ minimum: 0, description: 'n / 60: hours that are known of it.' }),
     },
     { description: `Last ${span} of basis_bps by this source alone, one value a minute.` },
   )
@@ -48,7 +49,7 @@ const OracleSource = Type.Object({
   why_not: nullable(
     Type.String({
       description:
-        'late, too_old, wide_confidence, outvoted (two others agree on another price), wrong_scale, probation (was one of these a moment ago); null where it is used or ranks below the one that is.',
+        'late, too_old, wide_confidence, outvoted (two others, or more exchanges than networks, agree on another price), wrong_scale, probation (was one of these a moment ago); null where it is used or ranks below the one that is.',
     }),
   ),
 })
@@ -94,6 +95,12 @@ export const BasisAnswer = Type.Object({
         description: `stats.7d.percentile, 0 to 100; null below ${DAY_MINUTES_MIN} minutes.`,
       }),
     ),
+    percentile_window_hours: Type.Number({
+      minimum: 0,
+      maximum: 168,
+      description:
+        'Hours of minutes that percentile_7d rests on, hours: stats.7d.n / 60, 168 of a full week.',
+    }),
     stats_24h: Type.Object({
       mean_bps: nullable(Bps('Mean; null without a value')),
       min_bps: nullable(Bps('Smallest value; null without one')),

@@ -164,6 +164,25 @@ describe('no basis', () => {
   })
 
   test.each([
+    { what: 'degraded for good', state: 'degraded', forMs: 10 * MINUTE_MS },
+    { what: 'degraded since a moment', state: 'degraded', forMs: 1 },
+    { what: 'down since long', state: 'down', forMs: 5 * MINUTE_MS },
+    { what: 'blocked', state: 'blocked', forMs: 1 },
+  ] as const)('of one that none knows while another network is $what', ({ state, forMs }) => {
+    const up = sourceUp('redstone', NOW_MS - MINUTE_MS)
+    const other = { ...sourceUp('pyth-hermes', NOW_MS - forMs), state } as MarketEvent
+    expect(render([up, other, context('BTC')]).views['']?.kind).toBe('not-covered')
+  })
+
+  test('of one that none knows while the only network is degraded since a minute', () => {
+    const only = {
+      ...sourceUp('pyth-hermes', NOW_MS - MINUTE_MS),
+      state: 'degraded',
+    } as MarketEvent
+    expect(render([only, context('BTC')]).views['']?.kind).toBe('not-covered')
+  })
+
+  test.each([
     { what: 'a network has only just come', up: sourceUp('pyth-hermes', NOW_MS - 59_999) },
     {
       what: 'another network may know more and is down',
@@ -295,7 +314,8 @@ describe('the history of a basis', () => {
           // Two above the median; a deviation of one bp is the median of 2 1 0 1 2.
           zscore_24h: 1.349,
           percentile_7d: 90,
-          stats: { '1h': { n: 60, mad_bps: 1, percentile: 90 } },
+          percentile_window_hours: 5,
+          stats: { '1h': { n: 60, mad_bps: 1, percentile: 90, window_hours: 1 } },
         })
     }
     if (last === null) throw new Error('nothing was rendered')
@@ -303,6 +323,7 @@ describe('the history of a basis', () => {
       source: 'redstone',
       zscore_24h: null,
       percentile_7d: null,
+      percentile_window_hours: 0.5,
       stats_24h: { n: 30 },
     })
   })

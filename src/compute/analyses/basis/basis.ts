@@ -28,6 +28,7 @@ const VENUE_AGE_MS_MAX = 60_000
 const ORACLE_CADENCE_MS_MIN = 5_000
 const USDT_CADENCE_MS = 60_000
 const HOURS_PER_YEAR = 8_760
+const MINUTES_PER_HOUR = 60
 const BPS = 10_000
 
 /** The venue's oracle and mark against an independent oracle network, with what that can be known to. */
@@ -124,6 +125,7 @@ function againstItself({ hour, day, week }: SeriesSummary, basisBps: number) {
   return {
     zscore_24h: orNull(robustZ(day, basisBps), score),
     percentile_7d: orNull(rankOf(week, basisBps), percent),
+    percentile_window_hours: score(week.n / MINUTES_PER_HOUR),
     stats_24h: {
       mean_bps: orNull(day.mean, bps),
       min_bps: orNull(day.min, bps),
@@ -149,6 +151,7 @@ function shown(window: WindowStatistics, basisBps: number) {
     max_bps: orNull(window.max, bps),
     zscore: orNull(robustZ(window, basisBps), score),
     percentile: orNull(rankOf(window, basisBps), percent),
+    window_hours: score(window.n / MINUTES_PER_HOUR),
   }
 }
 

@@ -37,7 +37,7 @@ const ExchangeVenue = Type.Object({
         'outlier',
         'same_exchange',
       ],
-      "too_old: 5 s. wide_spread: above 200 bps. wrong_scale: more than 0.25 in logarithms from the venue's oracle. outlier: more than 5 % from the median of the others and nobody within 1 %. same_exchange: another quote of it is used.",
+      "too_old: 5 s. wide_spread: above 200 bps. wrong_scale: more than 0.25 in logarithms from the venue's oracle. outlier: more than 3 % from the median of the others and nobody within 1 %. same_exchange: another quote of it is used.",
     ),
   ),
 })
@@ -192,6 +192,11 @@ export const CexDexAnswer = Type.Object({
           description: `Rank among these minutes, 0 to 100; null below ${DAY_MINUTES_MIN} minutes.`,
         }),
       ),
+      window_hours: Type.Number({
+        minimum: 0,
+        maximum: 24,
+        description: 'n / 60: hours of the 24 that are known.',
+      }),
     },
     { description: 'divergence_bps of the last 24 hours against the same kind of leg.' },
   ),

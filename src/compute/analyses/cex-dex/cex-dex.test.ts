@@ -56,7 +56,7 @@ describe('/cex-dex', () => {
     { bps: -99.99, severity: 'SIGNIFICANT' },
     { bps: 100.01, severity: 'EXTREME' },
   ])('$bps bps are $severity', ({ bps, severity }) => {
-    const answer = read([at100, ...exchangesAt(100 + bps / 100), network(100)])
+    const answer = read([at100, ...exchangesAt(100 + bps / 100), ...networks(100)])
     expect(answer).toMatchObject({
       severity,
       direction: bps > 0 ? 'cex_premium' : 'dex_premium',
@@ -68,7 +68,7 @@ describe('/cex-dex', () => {
       at100,
       ...exchangesAt(100),
       usdc,
-      network(100.5),
+      ...networks(100.5),
       poolOf('BTC', 99.9, NOW_MS, { pool: '0x30', feeBps: 30 }),
       poolOf('BTC', 99.8, NOW_MS, { pool: '0x05', chain: 'base', feeBps: 5, reserveQuote: 1e8 }),
       poolOf('BTC', 99.7, NOW_MS, { pool: '0x01', feeBps: 1, reserveQuote: 1e6 }),
@@ -232,10 +232,13 @@ describe('no divergence', () => {
       kind: 'not-covered',
       coins: ['BTC'],
     })
-    const down = { ...sourceUp('binance', NOW_MS), state: 'down' } as MarketEvent
-    expect(renderCoin(cexDex, 'XYZ', [...events, down], ['XYZ', 'BTC']).views['']).toMatchObject({
-      kind: 'missing-input',
-    })
+    const beside = (state: string, forMs: number) => {
+      const other = { ...sourceUp('binance', NOW_MS - forMs), state } as MarketEvent
+      return renderCoin(cexDex, 'XYZ', [...events, other], ['XYZ', 'BTC']).views['']?.kind
+    }
+    expect(beside('down', 0)).toBe('missing-input')
+    expect(beside('down', 5 * MINUTE_MS)).toBe('not-covered')
+    expect(beside('degraded', 0)).toBe('not-covered')
   })
 
   test('is sold on quotes older than 10 s', () => {
@@ -275,7 +278,7 @@ describe('the numbers of /cex-dex', () => {
     'as far above as below says the opposite',
     (bps) => {
       const at = (sign: number) =>
-        read([at100, ...exchangesAt(100 * (1 + (sign * bps) / 10_000)), network(100)])
+        read([at100, ...exchangesAt(100 * (1 + (sign * bps) / 10_000)), ...networks(100)])
       const [above, below] = [at(1), at(-1)]
       expect(above.divergence_bps).toBeCloseTo(-below.divergence_bps, 1)
       expect(above.severity).toBe(below.severity)
@@ -288,12 +291,12 @@ describe('the numbers of /cex-dex', () => {
     fc.double({ min: 95, max: 105, noNaN: true }),
     fc.double({ min: 95, max: 105, noNaN: true }),
   ])('a coin of thousands diverges as its units do', (cex, dex) => {
-    const one = read([at100, ...exchangesAt(cex), network(dex)])
+    const one = read([at100, ...exchangesAt(cex), ...networks(dex)])
     const many = body(
       renderCoin(cexDex, 'kPEPE', [
         context('kPEPE', { oraclePrice: 100 }),
         ...exchangesAt(cex / 1_000, 'PEPE'),
-        oraclePrice('pyth-hermes', 'PEPE', dex / 1_000, NOW_MS),
+        ...networks(dex / 1_000, 'PEPE'),
       ]),
     )
     expect(many.cex_price).toBeCloseTo(one.cex_price, 5)
@@ -322,7 +325,7 @@ describe('the history of a divergence', () => {
     // Forty bps for a minute in ten, and five else; a second each is enough.
     for (let minute = 0; minute < 250; minute += 1) {
       const cex = minute % 10 === 0 ? 100.4 : 100.05
-      told(NOW_MS + minute * MINUTE_MS, [at100, ...exchangesAt(cex), network(100)])
+      told(NOW_MS + minute * MINUTE_MS, [at100, ...exchangesAt(cex), ...networks(100)])
     }
     const endMs = NOW_MS + 249 * MINUTE_MS
     expect(read(endMs + 950).stats_24h).toMatchObject({
@@ -332,11 +335,12 @@ describe('the history of a divergence', () => {
       time_above_30bps_pct: 10,
       zscore: null,
       percentile: 45,
+      window_hours: 4.167,
     })
     expect(read(endMs + 950).persistence_seconds).toBeNull()
 
     for (let second = 1; second <= 30; second += 1)
-      told(endMs + second * 1_000, [at100, ...exchangesAt(100.4), network(100)])
+      told(endMs + second * 1_000, [at100, ...exchangesAt(100.4), ...networks(100)])
     const open = read(endMs + 30_950)
     expect(open.actionable).toBe(true)
     expect(open.persistence_seconds).toBeGreaterThan(28.9)
@@ -352,6 +356,13 @@ const usdc = exchangeQuote('kraken', 'USDC', 1, NOW_MS)
 
 function network(priceUsd: number, changes = {}): MarketEvent {
   return oraclePrice('pyth-hermes', 'BTC', priceUsd, NOW_MS, changes)
+}
+
+/** As many as exchanges, which therefore do not outvote them. */
+function networks(priceUsd: number, asset = 'BTC'): readonly MarketEvent[] {
+  return (['pyth-hermes', 'redstone', 'pyth-evm'] as const).map((one) =>
+    oraclePrice(one, asset, priceUsd, NOW_MS),
+  )
 }
 
 /** Three, one bp apart. */

@@ -35,6 +35,7 @@ const SKEW_MS_MAX = 5_000
 const POOLS_SHOWN = 8
 const DEPTH_BPS = 10
 const FAR_BPS = 30
+const MINUTES_PER_HOUR = 60
 const BPS = 10_000
 
 /** What exchanges pay for a coin against what chains or oracle networks say, and what would be left of it. */
@@ -285,6 +286,7 @@ function stats(day: WindowStatistics, divergenceBps: number) {
     n: day.n,
     zscore: orNull(robustZ(day, divergenceBps), score),
     percentile: orNull(rankOf(day, divergenceBps), percent),
+    window_hours: score(day.n / MINUTES_PER_HOUR),
   }
 }
 

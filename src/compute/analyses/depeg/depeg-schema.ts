@@ -27,7 +27,7 @@ export const DepegAnswer = Type.Object({
   timestamp_iso: Iso('UTC, ISO 8601.'),
   usdc: Type.Object({
     price_usd: Usd(
-      'Median of the classes of sources, each a weighted median: oracle networks, exchanges for USD, markets against USDT times USDT in USD',
+      'Median of the classes of sources, each a weighted median: oracle networks, exchanges for USD, markets against USDT times USDT in USD. Of two classes, the one with more independent providers',
     ),
     confidence_usd: Usd('Half width of what the sources are sure of'),
     deviation_bps: AtLeast0Bps('Distance of price_usd from 1'),
@@ -94,6 +94,7 @@ export const DepegAnswer = Type.Object({
       maximum: 3,
       description: 'Number of classes within 20 basis points of price_usd.',
     }),
+    disagreeing: Type.Array(oneOf(pegClasses), { description: 'The other classes in use.' }),
     dispersion_bps: AtLeast0Bps('Highest less lowest class'),
     confirmed: Type.Boolean({
       description:

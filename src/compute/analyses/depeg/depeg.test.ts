@@ -67,6 +67,46 @@ describe('/depeg', () => {
     expect(usdc.peg_status).toBe('HEALTHY')
   })
 
+  test('one exchange that lies is shown as disagreeing, and rests on nothing', () => {
+    const lying = pegTape(NOW_MS, (source) => (source === 'kraken' ? 1.05 : 1))
+    const { usdc, agreement, meta } = answer([lying, lying, lying, lying]).body
+    expect(usdc).toMatchObject({ signed_deviation_bps: 0, peg_status: 'HEALTHY' })
+    expect(agreement).toMatchObject({
+      classes: 2,
+      agreeing: 1,
+      disagreeing: ['exchange'],
+      confirmed: false,
+      dispersion_bps: 500,
+    })
+    expect(meta.quality).toMatchObject({ grade: 'C', reasons: ['low_coverage'] })
+    const view = render(gatheredFrom([lying])).views['']
+    const inputs = view?.kind === 'answer' ? view.inputs : []
+    expect(inputs.find(({ isLoadBearing }) => isLoadBearing)?.name).toBe('oracle')
+  })
+
+  test('of one against one nobody knows who is right', () => {
+    const contrary = [oraclePrice({}, NOW_MS), exchangeQuote('kraken', 'USDC', 'USD', 1.05, NOW_MS)]
+    expect(render(gatheredFrom([contrary])).views['']).toMatchObject({
+      kind: 'missing-input',
+      input: 'usdc_price',
+      detail: expect.stringContaining('contradict each other'),
+    })
+  })
+
+  test('a polled oracle is judged by its own cadence, beside a faster one that stopped', () => {
+    const polled = { network: 'redstone', heartbeatMs: 30_000 } as const
+    const events = [
+      oraclePrice({}, NOW_MS - 60 * SECOND_MS),
+      oraclePrice(polled, NOW_MS - 21 * SECOND_MS),
+    ]
+    const view = render(gatheredFrom([events])).views['']
+    expect(view?.kind === 'answer' && view.inputs[0]).toMatchObject({
+      name: 'oracle',
+      cadenceMs: 30_000,
+    })
+    expect(answer([events]).body.meta.warnings, 'one class, not late').toHaveLength(2)
+  })
+
   test.each([
     { what: 'nothing was heard', events: [] },
     { what: 'every source is too old', events: pegTape(NOW_MS - 27 * HOUR_MS) },

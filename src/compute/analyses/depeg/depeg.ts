@@ -51,12 +51,15 @@ export const depeg: MarketAnalysis<GatheredPeg> = {
     const builder = new DocumentBuilder()
     const peg = gathered.sample?.price ?? null
     if (gathered.sample === null || peg === null) {
-      const detail = 'No oracle, exchange or pool has a fresh price of USDC.'
+      const detail =
+        (gathered.sample?.evidence.classes.length ?? 0) === 0
+          ? 'No oracle, exchange or pool has a fresh price of USDC.'
+          : 'Two classes of sources contradict each other about USDC, and neither has more independent providers.'
       builder.noAnswer('', { kind: 'missing-input', input: 'usdc_price', detail })
       return builder.build(rendering)
     }
     const { sources } = gathered.sample.evidence
-    const inputs = inputsOf(gathered, sources)
+    const inputs = inputsOf(gathered, sources, peg)
     const body = builder.value({
       asset: 'USDC',
       timestamp_iso: isoInstant(rendering.renderedAtMs),
@@ -70,7 +73,8 @@ export const depeg: MarketAnalysis<GatheredPeg> = {
       },
       agreement: {
         classes: peg.classes.length,
-        agreeing: peg.agreeing,
+        agreeing: peg.classes.length - peg.disagreeing.length,
+        disagreeing: peg.disagreeing,
         dispersion_bps: bps(peg.dispersionBps),
         confirmed: peg.isConfirmed,
       },
@@ -282,18 +286,28 @@ function changePct(
   return (supply.supplyUsd / beforeUsd - 1) * 100
 }
 
-/** One of each class; the price needs the one that was confirmed last, and is poorer without another. */
-function inputsOf({ supply }: GatheredPeg, sources: readonly PegSource[]): Input[] {
+/**
+ * One of each class, by its source that was confirmed last. The price needs the last of those that it is made
+ * of, and is poorer without another.
+ */
+function inputsOf(
+  { supply }: GatheredPeg,
+  sources: readonly PegSource[],
+  { told }: PegPrice,
+): Input[] {
   const inputs = pegClasses.flatMap((name) => {
     const used = sources.filter((one) => one.class === name && isUsed(one))
     const confirmedAtMs = Math.max(...used.map((one) => one.confirmedAtMs))
-    const cadenceMs = Math.max(CADENCE_MS_MIN, Math.min(...used.map((one) => one.cadenceMs)))
+    // Not that of a faster one, which may have stopped a while ago and is good for longer.
+    const last = used.filter((one) => one.confirmedAtMs === confirmedAtMs)
+    const cadenceMs = Math.max(CADENCE_MS_MIN, Math.min(...last.map((one) => one.cadenceMs)))
     const endMs = Math.max(...used.map((one) => one.confirmedAtMs + one.ageMsMax))
     return used.length === 0 ? [] : { name, confirmedAtMs, cadenceMs, endMs }
   })
-  const newestMs = Math.max(...inputs.map(({ confirmedAtMs }) => confirmedAtMs))
-  const endMs = Math.max(...inputs.map((input) => input.endMs))
-  const last = inputs.find(({ confirmedAtMs }) => confirmedAtMs === newestMs)
+  const needed = inputs.filter(({ name }) => told.includes(name))
+  const newestMs = Math.max(...needed.map(({ confirmedAtMs }) => confirmedAtMs))
+  const endMs = Math.max(...needed.map((input) => input.endMs))
+  const last = needed.find(({ confirmedAtMs }) => confirmedAtMs === newestMs)
   const shown: Input[] = inputs.map(({ name, confirmedAtMs, cadenceMs }) =>
     name === last?.name
       ? {
