@@ -122,7 +122,8 @@ describe('a planted defect is found:', () => {
 
   test('a checkpoint that grows without end', () => {
     const onLaunch = onSecond((dir) =>
-      writeFileSync(join(dir, 'engine.db-wal'), new Uint8Array(CHECKPOINT_BYTES_MAX)),
+      // The log of the checkpoint itself would be copied and emptied within seconds.
+      writeFileSync(join(dir, 'history.db-wal'), new Uint8Array(CHECKPOINT_BYTES_MAX)),
     )
     expect(found({ onLaunch }, crashing(CALM))).toContain('bounds: checkpoint bytes')
   })
