@@ -10,7 +10,14 @@ import { pathOf } from '../src/domain/contract.ts'
 import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { Rig } from './support/service.ts'
-import { runCommand, startRig, until, untilAnswerable, untilSold } from './support/service.ts'
+import {
+  fromElsewhere,
+  runCommand,
+  startRig,
+  until,
+  untilAnswerable,
+  untilSold,
+} from './support/service.ts'
 
 /** Documents are rendered once a second, so a list that waits for one more grows within that. */
 const STABLE_MS = 3_000
@@ -40,9 +47,9 @@ describe('the service', () => {
     const choices = { amount, payTo, nowMs: Date.now(), ...changes }
     return encodedPayment(await signedPayload(wallet, choices))
   }
-  const client = () => {
+  const client = (signer = buyer()) => {
     const payer = new x402Client()
-    registerExactEvmScheme(payer, { signer: buyer() })
+    registerExactEvmScheme(payer, { signer })
     return payer
   }
 
@@ -57,7 +64,10 @@ describe('the service', () => {
       // Another test may have restarted the engine just now.
       await untilSold(rig.url, contract, 'BTC')
       const before = await merchantBalance()
-      const payingFetch = wrapFetchWithPayment(version === 2 ? fetch : withoutV2Header, client())
+      const wallet = newBuyer()
+      await rig.chain.fundUsdc(wallet.address, 1_000_000n)
+      const speaking = fromElsewhere(version === 2 ? fetch : withoutV2Header)
+      const payingFetch = wrapFetchWithPayment(speaking, client(wallet))
       const response = await payingFetch(rig.url + pathOf(contract, 'btc'))
       const body: unknown = await response.json()
       expect(response.status).toBe(200)
