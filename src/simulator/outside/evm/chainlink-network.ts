@@ -1,10 +1,10 @@
 import type { Abi } from 'viem'
 import { parseAbi } from 'viem'
+import { TriggeredRounds } from '../triggered-rounds.ts'
 import type { World } from '../world.ts'
 import type { Contract } from './contract.ts'
 import { contract, Revert } from './contract.ts'
 import type { feedAssets } from './simulated-chains.ts'
-import { TriggeredRounds } from './triggered-rounds.ts'
 
 type FeedAsset = (typeof feedAssets)[number]
 

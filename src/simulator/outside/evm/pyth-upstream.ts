@@ -1,13 +1,13 @@
 import type { Abi, Hex } from 'viem'
 import { encodeErrorResult, parseAbi } from 'viem'
 import type { NewUpstream } from '../simulated-sources.ts'
+import type { Round } from '../triggered-rounds.ts'
+import { TriggeredRounds } from '../triggered-rounds.ts'
 import type { World } from '../world.ts'
 import type { Contract } from './contract.ts'
 import { contract, Revert } from './contract.ts'
 import { heightAt, jsonRpcNode } from './json-rpc-node.ts'
 import { MULTICALL3, multicall3 } from './multicall3.ts'
-import type { Round } from './triggered-rounds.ts'
-import { TriggeredRounds } from './triggered-rounds.ts'
 
 const abi: Abi = parseAbi([
   'struct Price { int64 price; uint64 conf; int32 expo; uint256 publishTime; }',
