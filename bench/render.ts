@@ -9,9 +9,11 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import Table from 'cli-table3'
 import { fillDocument } from '../src/api/fill-document.ts'
-import { analyses } from '../src/compute/analyses/registry.ts'
+import { analyses as sold } from '../src/compute/analyses/registry.ts'
 import type { Analyses } from '../src/compute/processor.ts'
-import { Processor, PUBLISH_PHASES } from '../src/compute/processor.ts'
+import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../src/compute/processor.ts'
+import { poolEvents, rateEvents } from '../src/compute/testing/chain-tape.ts'
+import { coinWorld } from '../src/compute/testing/coin-world.ts'
 import { pastOf } from '../src/compute/testing/past.ts'
 import { book, context, NOW_MS, warmTape, wave } from '../src/compute/testing/tape.ts'
 import type { Document } from '../src/domain/document.ts'
@@ -25,6 +27,12 @@ const MIB = 2 ** 20
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
+
+/** Also those that the service renders more rarely are rendered in every cycle. */
+const analyses: Analyses = {
+  ...sold,
+  coin: sold.coin.map((analysis) => ({ ...analysis, periodMs: PUBLISH_PERIOD_MS })),
+}
 
 const coins = Array.from({ length: COINS }, (_, index) => (index === 0 ? 'BTC' : `COIN${index}`))
 
@@ -46,15 +54,18 @@ function warm(products: Analyses): Processor {
   return processor
 }
 
-/** News for every coin, so that all documents are due. */
+/** News for every coin, from the venue and from outside, so that all documents are due. */
 function stir(processor: Processor, round: number): void {
   const timeMs = NOW_MS + round * 1_000
   const times = { timeExchangeMs: timeMs, timeReceivedMs: timeMs }
   for (const [index, coin] of coins.entries()) {
     const markPrice = 110 * (1 + 1e-4 * Math.sin(round + index))
-    processor.process([context(coin, { ...times, markPrice, midPrice: markPrice })])
+    const prices = { markPrice, oraclePrice: markPrice, midPrice: markPrice }
+    processor.process([context(coin, { ...times, ...prices })])
     processor.process([book(coin, times)])
+    processor.process(coinWorld(coin, markPrice, timeMs))
   }
+  processor.process([...rateEvents(timeMs), ...poolEvents(timeMs)])
 }
 
 function renderAll(processor: Processor, products: Analyses, round: number): Document[] {
