@@ -11,10 +11,15 @@ import type { PrivateKeyAccount } from 'viem/accounts'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base as baseChain } from 'viem/chains'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Facilitator, SignedPayment } from '../src/payment/facilitator.ts'
+import { chainOutcome } from '../src/payment/evm/chain-outcome.ts'
+import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
+import { exactEvm } from '../src/payment/evm/exact-evm.ts'
+import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
+import { base } from '../src/payment/evm/networks.ts'
 import { httpFacilitator } from '../src/payment/http-facilitator.ts'
-import { localFacilitator } from '../src/payment/local-facilitator.ts'
-import { base } from '../src/payment/networks.ts'
+import { decodeEnvelope } from '../src/payment/payload.ts'
+import type { Facilitator, Payment } from '../src/payment/payment.ts'
+import { termsOf } from '../src/payment/terms.ts'
 import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { PaidHost, PaidHostOptions } from '../src/payment/testing/paid-host.ts'
@@ -29,7 +34,7 @@ const STRANGER = '0x000000000000000000000000000000000000dEaD'
 let chain: EvmChain
 /** Where nothing listens any more. */
 let nowhere: string
-let local: Facilitator
+let local: Facilitator<ExactEvmPayment>
 const opened: { close(): Promise<unknown> }[] = []
 const folders: string[] = []
 
@@ -87,6 +92,10 @@ async function mined(hash: unknown): Promise<void> {
   const client = createPublicClient({ transport: http(chain.rpcUrl), pollingInterval: 50 })
   await client.waitForTransactionReceipt({ hash: hash as Hex })
 }
+
+/** What the chain says of a payment. */
+const onChain = (payment: ExactEvmPayment) =>
+  chainOutcome(createPublicClient({ transport: http(chain.rpcUrl) }), payment)
 
 const balanceOf = (buyer: PrivateKeyAccount) => chain.balanceOf(buyer.address)
 
@@ -325,7 +334,7 @@ describe('a facilitator over HTTP', () => {
     'whose settlement ends with "%s" leaves the outcome open until the payment comes back',
     async (fault) => {
       const { url, faults } = await facilitatorService()
-      const host = await hosted({ facilitator: httpFacilitator({ url, rpcUrl: chain.rpcUrl }) })
+      const host = await hosted({ facilitator: httpFacilitator({ url, outcome: onChain }) })
       const buyer = await fundedBuyer()
       const payment = await paymentOf(buyer)
       faults.settle = fault
@@ -536,7 +545,7 @@ describe('a transaction that waits for its block', () => {
     clock.advance(1_000)
     const refused = await buy(host, payment)
     expect(refused.status).toBe(402)
-    expect(JSON.parse(refused.text).diagnostics.reason).toMatch(/valid_before/)
+    expect(JSON.parse(refused.text).diagnostics.reason).toMatch(/payment_expired/)
     expect(host.ledger.counts()).toMatchObject({ released: 1, unknown: 0, settling: 0 })
     expect(await balanceOf(buyer)).toBe(FUNDS)
   })
@@ -898,31 +907,14 @@ describe('a crash during settlement', () => {
 })
 
 /** The payment of a header as the facilitator sees it. */
-function signedPaymentOf(header: string, payTo = chain.accounts.merchant.address): SignedPayment {
-  const { payload } = JSON.parse(Buffer.from(header, 'base64').toString())
-  const { authorization } = payload
-  return {
-    signature: payload.signature,
-    resourceUrl: 'https://api.example.com/',
-    authorization: {
-      ...authorization,
-      value: BigInt(authorization.value),
-      validAfter: BigInt(authorization.validAfter),
-      validBefore: BigInt(authorization.validBefore),
-    },
-    requirement: {
-      network: base,
-      payTo,
-      amount: PRICE,
-      wire: {
-        scheme: 'exact',
-        network: base.network,
-        asset: base.asset,
-        amount: PRICE.toString(),
-        payTo,
-        maxTimeoutSeconds: 120,
-        extra: base.domain,
-      },
-    },
-  }
+function signedPaymentOf(
+  header: string,
+  payTo = chain.accounts.merchant.address,
+): ExactEvmPayment & Payment {
+  const method = exactEvm({ network: base, payTo, facilitator: local })
+  const route = { priceUsdcAtomic: PRICE, description: 'pulse' }
+  const [requirement] = termsOf(route, [method]).requirements
+  if (requirement === undefined) throw new TypeError('there is one method')
+  const { payload } = decodeEnvelope(header)
+  return method.read(payload, { requirement, resourceUrl: 'https://api.example.com/' })
 }

@@ -13,7 +13,7 @@ import {
 import { privateKeyToAccount } from 'viem/accounts'
 import { base as baseChain } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { base } from '../src/payment/networks.ts'
+import { base } from '../src/payment/evm/networks.ts'
 import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
 import { newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import { systemClock } from '../src/roles/system-clock.ts'

@@ -4,9 +4,10 @@ import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Facilitator } from '../src/payment/facilitator.ts'
-import { localFacilitator } from '../src/payment/local-facilitator.ts'
-import { base, baseSepolia } from '../src/payment/networks.ts'
+import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
+import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
+import { base, baseSepolia } from '../src/payment/evm/networks.ts'
+import type { Facilitator } from '../src/payment/payment.ts'
 import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { PaidHost } from '../src/payment/testing/paid-host.ts'
@@ -20,7 +21,7 @@ const STRANGER = '0x000000000000000000000000000000000000dEaD'
 
 let chain: EvmChain
 let host: PaidHost
-let facilitator: Facilitator
+let facilitator: Facilitator<ExactEvmPayment>
 
 beforeAll(async () => {
   chain = await startEvmChain({ clock: systemClock })

@@ -2,9 +2,10 @@ import { fc, test as property } from '@fast-check/vitest'
 import Fastify from 'fastify'
 import { expect } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
-import type { Facilitator, Outcome, Settlement, Verification } from './facilitator.ts'
+import { exactEvm } from './evm/exact-evm.ts'
+import { base } from './evm/networks.ts'
 import { PaymentLedger } from './ledger.ts'
-import { base } from './networks.ts'
+import type { Facilitator, Outcome, Settlement, Verification } from './payment.ts'
 import { payments } from './plugin.ts'
 import { encodedPayment, newBuyer, signedPayload } from './testing/buyer.ts'
 
@@ -100,9 +101,7 @@ property.prop([fc.array(trouble, { maxLength: 6 })], { numRuns: 150 })(
     const start = async () => {
       const app = Fastify()
       await app.register(payments, {
-        payTo,
-        networks: [base],
-        facilitator: chain,
+        methods: [exactEvm({ network: base, payTo, facilitator: chain })],
         ledger,
         clock,
         publicUrl: 'https://api.example.com',

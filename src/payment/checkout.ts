@@ -1,19 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import type { Answer } from './answer.ts'
-import { checkSignature, checkTerms, checkWindow, requirementFor } from './authorization.ts'
 import type { Claim } from './claims.ts'
 import { Claims } from './claims.ts'
-import type { Facilitator, SignedPayment } from './facilitator.ts'
 import type { LedgerRow, PaymentKey, PaymentLedger } from './ledger.ts'
-import type { ExactPayload, PaymentEnvelope } from './payload.ts'
-import {
-  decodeEnvelope,
-  decodeExactPayload,
-  MalformedPayment,
-  payloadHash,
-  paymentHeader,
-} from './payload.ts'
+import { decodeEnvelope, MalformedPayment, paymentHeader } from './payload.ts'
+import type { Payment, Requirement } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import { callerKey, RateLimit } from './rate-limit.ts'
 import { receiptHeaders, refusalHeaders } from './receipt.ts'
@@ -29,8 +21,9 @@ import {
   usedElsewhere,
 } from './refusals.ts'
 import type { Rejection } from './rejection.ts'
+import { checkAccepted, requirementFor } from './requirement.ts'
 import { binding, resourceUrl } from './resource.ts'
-import type { Requirement, Terms } from './terms.ts'
+import type { Terms } from './terms.ts'
 import type { Verdict } from './till.ts'
 import { Till } from './till.ts'
 import { within } from './within.ts'
@@ -41,7 +34,6 @@ export type PaymentLimits = {
 }
 
 export type CheckoutOptions = {
-  readonly facilitator: Facilitator
   readonly ledger: PaymentLedger
   readonly clock: Clock
   readonly publicUrl: string
@@ -56,7 +48,7 @@ type Offer = {
   readonly id: string
   readonly binding: string
   readonly payloadHash: string
-  readonly payment: SignedPayment
+  readonly payment: Payment
   readonly terms: Terms
 }
 
@@ -126,7 +118,7 @@ export class Checkout {
       const envelope = decodeEnvelope(paymentHeader(request.headers) ?? '')
       const requirement = requirementFor(envelope, terms.requirements)
       if ('reason' in requirement) return null
-      offer = this.#offer(request, terms, requirement, decodeExactPayload(envelope.payload))
+      offer = this.#offer(request, terms, requirement, envelope.payload)
     } catch (cause) {
       // What is wrong with it is told in its turn.
       if (cause instanceof MalformedPayment) return null
@@ -140,14 +132,14 @@ export class Checkout {
   /** @returns the sale that the handler shall work for, or the answer that ends the request */
   async admit(request: FastifyRequest, terms: Terms): Promise<Sale | Answer> {
     const caller = callerKey(request.ip)
-    let envelope: PaymentEnvelope
-    let exact: ExactPayload
-    let requirement: Requirement | Rejection
+    let misfit: Rejection | null
+    let offer: Offer
     try {
-      envelope = decodeEnvelope(paymentHeader(request.headers) ?? '')
-      requirement = requirementFor(envelope, terms.requirements)
+      const envelope = decodeEnvelope(paymentHeader(request.headers) ?? '')
+      const requirement = requirementFor(envelope, terms.requirements)
       if ('reason' in requirement) return await this.#faulty(request, caller, terms, requirement)
-      exact = decodeExactPayload(envelope.payload)
+      misfit = checkAccepted(envelope, requirement)
+      offer = this.#offer(request, terms, requirement, envelope.payload)
     } catch (cause) {
       if (!(cause instanceof MalformedPayment)) throw cause
       const allowance = await this.#failures.take(caller)
@@ -155,18 +147,13 @@ export class Checkout {
       this.#emit(request, { kind: 'malformed', reason: cause.message })
       return malformed(request, cause.message)
     }
-    const offer = this.#offer(request, terms, requirement, exact)
-
     // A payment that was accepted before is known by its hash; its signature was right then.
     const known = this.#earlier(request, offer)
     if (known !== null) return known
 
     const standing = await this.#failures.peek(caller)
     if (!standing.allowed) return this.#limited(request, this.#failures, standing)
-    const wrong =
-      checkTerms(envelope, exact.authorization, requirement) ??
-      checkWindow(exact.authorization, this.#options.clock.nowMs()) ??
-      (await checkSignature(exact, requirement.network))
+    const wrong = misfit ?? (await offer.payment.check(this.#options.clock.nowMs()))
     if (wrong !== null) return this.#faulty(request, caller, terms, wrong)
     const wallet = await this.#wallets.take(offer.key.payer)
     if (!wallet.allowed) return this.#limited(request, this.#wallets, wallet)
@@ -233,10 +220,14 @@ export class Checkout {
   async #charged(request: FastifyRequest, sale: Sale, answer: Answer): Promise<Answer> {
     const { ledger, clock } = this.#options
     const { key, payment, prepaid } = sale
-    const { value: amount, validBefore } = payment.authorization
     try {
       ledger.begin(
-        { ...sale, amount, validBeforeSeconds: Number(validBefore), answer },
+        {
+          ...sale,
+          amount: payment.requirement.amount,
+          validBeforeSeconds: payment.validBeforeSeconds,
+          answer,
+        },
         clock.nowMs(),
       )
     } catch (cause) {
@@ -304,7 +295,7 @@ export class Checkout {
     { payment, terms }: Offer,
     verdict: Exclude<Verdict, { kind: 'paid' }>,
   ): Answer {
-    const payer = payment.authorization.from
+    const { payer } = payment
     switch (verdict.kind) {
       case 'refused': {
         const { reason } = verdict.rejection
@@ -349,20 +340,21 @@ export class Checkout {
     request: FastifyRequest,
     terms: Terms,
     requirement: Requirement,
-    exact: ExactPayload,
+    payload: Readonly<Record<string, unknown>>,
   ): Offer {
-    const { network, asset } = requirement.network
-    const { from: payer, nonce } = exact.authorization
+    const { network, asset } = requirement.method
+    const purchase = {
+      requirement,
+      resourceUrl: resourceUrl(request, this.#options.publicUrl),
+    }
+    const payment = requirement.method.read(payload, purchase)
+    const { payer, nonce } = payment
     return {
       key: { network, asset, payer, nonce },
       id: [network, asset, payer, nonce].join('|'),
       binding: binding(request),
-      payloadHash: payloadHash(network, exact),
-      payment: {
-        ...exact,
-        requirement,
-        resourceUrl: resourceUrl(request, this.#options.publicUrl),
-      },
+      payloadHash: payment.hash,
+      payment,
       terms,
     }
   }
@@ -378,7 +370,7 @@ export class Checkout {
   }
 }
 
-function withReceipt(payment: SignedPayment, answer: Answer, transaction: string): Answer {
+function withReceipt(payment: Payment, answer: Answer, transaction: string): Answer {
   return { ...answer, headers: { ...answer.headers, ...receiptHeaders(payment, transaction) } }
 }
 

@@ -1,27 +1,25 @@
 import { FacilitatorTimeoutError, HTTPFacilitatorClient } from '@x402/core/http'
 import type { SettleResponse } from '@x402/core/types'
 import { SettleError, VerifyError } from '@x402/core/types'
-import { createPublicClient, http } from 'viem'
-import { chainOutcome } from './chain-outcome.ts'
-import type { Facilitator, Outcome, Settlement, Verification } from './facilitator.ts'
-import { wirePayload } from './facilitator.ts'
 import { nodeReason } from './node-error.ts'
+import type { Facilitator, Outcome, Settlement, SignedPayment, Verification } from './payment.ts'
 
-export type HttpFacilitatorOptions = {
+export type HttpFacilitatorOptions<P extends SignedPayment> = {
   readonly url: string
   /** Without it the outcome of a settlement whose reply was lost can only be asked for by settling again. */
-  readonly rpcUrl?: string
+  readonly outcome?: (payment: P) => Promise<Outcome>
   /** Value of the `Authorization` header, such as `Bearer …`. */
   readonly authorization?: string
 }
 
 /** The SDK's default is 90 s, longer than any buyer waits. */
 const REQUEST_MS_MAX = 8_000
-const RPC_MS_MAX = 5_000
 
 /** A facilitator service, such as a hosted one, by the protocol's own HTTP interface. */
-export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
-  const { url, rpcUrl, authorization } = options
+export function httpFacilitator<P extends SignedPayment>(
+  options: HttpFacilitatorOptions<P>,
+): Facilitator<P> {
+  const { url, outcome, authorization } = options
   const service = new HTTPFacilitatorClient({
     url,
     timeoutMs: REQUEST_MS_MAX,
@@ -29,15 +27,11 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
       ? {}
       : { createAuthHeaders: async () => same({ authorization }) }),
   })
-  const client =
-    rpcUrl === undefined
-      ? null
-      : createPublicClient({ transport: http(rpcUrl, { timeout: RPC_MS_MAX, retryCount: 0 }) })
 
   return {
     async verify(payment): Promise<Verification> {
       try {
-        const answer = await service.verify(wirePayload(payment), payment.requirement.wire)
+        const answer = await service.verify(payment.wire, payment.requirement.wire)
         return answer.isValid ? { kind: 'valid' } : invalid(answer.invalidReason)
       } catch (cause) {
         return cause instanceof VerifyError && cause.statusCode < 500
@@ -48,15 +42,16 @@ export function httpFacilitator(options: HttpFacilitatorOptions): Facilitator {
 
     async settle(payment): Promise<Settlement> {
       try {
-        return settlementOf(await service.settle(wirePayload(payment), payment.requirement.wire))
+        return settlementOf(await service.settle(payment.wire, payment.requirement.wire))
       } catch (cause) {
         return failureOf(cause)
       }
     },
 
     async outcome(payment): Promise<Outcome> {
-      if (client === null) return { kind: 'unknown', reason: 'no RPC URL is configured' }
-      return chainOutcome(client, payment)
+      return outcome === undefined
+        ? { kind: 'unknown', reason: 'no RPC URL is configured' }
+        : outcome(payment)
     },
   }
 }

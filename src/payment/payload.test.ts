@@ -1,12 +1,7 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import {
-  decodeEnvelope,
-  decodeExactPayload,
-  MalformedPayment,
-  payloadHash,
-  paymentHeader,
-} from './payload.ts'
+import { decodeExactPayload, payloadHash } from './evm/exact-payload.ts'
+import { decodeEnvelope, MalformedPayment, paymentHeader } from './payload.ts'
 import { encodedPayment, newBuyer, signedPayload } from './testing/buyer.ts'
 
 const payTo = '0x00000000000000000000000000000000000000A1'

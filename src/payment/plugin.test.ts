@@ -3,8 +3,9 @@ import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import Fastify from 'fastify'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
+import { exactEvm } from './evm/exact-evm.ts'
+import { base } from './evm/networks.ts'
 import { PaymentLedger } from './ledger.ts'
-import { base } from './networks.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import type { PaymentOptions } from './plugin.ts'
 import { payments } from './plugin.ts'
@@ -22,9 +23,13 @@ function options(): PaymentOptions {
   ledgers.push(ledger)
   const unasked = () => Promise.reject(new Error('nothing here gets as far as the facilitator'))
   return {
-    payTo: '0x00000000000000000000000000000000000000A1',
-    networks: [base],
-    facilitator: { verify: unasked, settle: unasked, outcome: unasked },
+    methods: [
+      exactEvm({
+        network: base,
+        payTo: '0x00000000000000000000000000000000000000A1',
+        facilitator: { verify: unasked, settle: unasked, outcome: unasked },
+      }),
+    ],
     ledger,
     clock: new ManualClock(),
     publicUrl: 'https://api.example.com/',

@@ -6,17 +6,14 @@ import type {
   FastifyRequest,
   RouteOptions,
 } from 'fastify'
-import type { Address } from 'viem'
-import { getAddress } from 'viem'
 import type { Clock } from '../domain/clock.ts'
 import type { Answer } from './answer.ts'
 import { answerOf, sendAnswer } from './answer.ts'
 import type { PaymentLimits, Sale } from './checkout.ts'
 import { Checkout } from './checkout.ts'
-import type { Facilitator } from './facilitator.ts'
 import type { PaymentLedger } from './ledger.ts'
-import type { PaymentNetwork } from './networks.ts'
 import { hasPayment } from './payload.ts'
+import type { PaymentMethod } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import { keptForLater } from './refusals.ts'
 import type { PaidRoute, Terms } from './terms.ts'
@@ -30,9 +27,8 @@ declare module 'fastify' {
 }
 
 export type PaymentOptions = {
-  readonly payTo: Address
-  readonly networks: readonly PaymentNetwork[]
-  readonly facilitator: Facilitator
+  /** In the order in which they are offered. */
+  readonly methods: readonly PaymentMethod[]
   /** Stays the caller's: it is not closed here. */
   readonly ledger: PaymentLedger
   readonly clock: Clock
@@ -71,8 +67,7 @@ export const payments: FastifyPluginAsync<PaymentOptions> = Object.assign(regist
 const neverClosed: Closure = { isClosed: () => false, retryAfterSeconds: 0 }
 
 async function register(app: FastifyInstance, options: PaymentOptions): Promise<void> {
-  const { networks, ledger, clock, onEvent = () => undefined, closure = neverClosed } = options
-  const payTo = getAddress(options.payTo)
+  const { methods, ledger, clock, onEvent = () => undefined, closure = neverClosed } = options
   const checkout = new Checkout({
     ...options,
     publicUrl: options.publicUrl.replace(/\/+$/, ''),
@@ -89,7 +84,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
       route.method === 'GET' || route.method === 'HEAD',
       `${route.url}: only what is read can be sold; a payment is not bound to a body`,
     )
-    if (!termsByRoute.has(paid)) termsByRoute.set(paid, termsOf(paid, { networks, payTo }))
+    if (!termsByRoute.has(paid)) termsByRoute.set(paid, termsOf(paid, methods))
     route.preParsing = [...listOf(route.preParsing), recall]
     route.preHandler = [...listOf(route.preHandler), admit]
     if (route.method === 'GET') route.onSend = [...listOf(route.onSend), settleThenSend]

@@ -1,4 +1,4 @@
-import type { SignedPayment } from './facilitator.ts'
+import type { SignedPayment } from './payment.ts'
 
 /** Tells both versions of client that the payment was settled, and in which transaction. */
 export function receiptHeaders(payment: SignedPayment, transaction: string) {
@@ -11,13 +11,16 @@ export function refusalHeaders(payment: SignedPayment, errorReason: string) {
 }
 
 function responseHeaders(
-  { requirement: { network }, authorization }: SignedPayment,
+  { requirement: { method }, payer }: SignedPayment,
   result: { success: boolean; transaction: string; errorReason?: string },
 ): Readonly<Record<'payment-response' | 'x-payment-response', string>> {
-  const payer = authorization.from
   return {
-    'payment-response': encoded({ ...result, network: network.network, payer }),
-    'x-payment-response': encoded({ ...result, network: network.legacyName, payer }),
+    'payment-response': encoded({ ...result, network: method.network, payer }),
+    'x-payment-response': encoded({
+      ...result,
+      network: method.legacyName ?? method.network,
+      payer,
+    }),
   }
 }
 

@@ -45,6 +45,7 @@ export function saysNonceUsed(reason: string): boolean {
 const hints = [
   ['insufficient', 'The wallet holds less USDC than the price. Fund it and send a new payment.'],
   ['nonce', 'The authorization was used or cancelled. Sign a new one with a fresh nonce.'],
+  ['payment_expired', 'The payment has expired. Sign a new one.'],
   ['valid_before', 'The authorization has expired. Sign a new one with a later validBefore.'],
   ['valid_after', 'The authorization is not valid yet. Back-date validAfter by some minutes.'],
   ['signature', "Sign with the token's EIP-712 domain: name and version stand in `extra`."],

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import type { PaymentRequirements } from '@x402/core/types'
-import type { Address } from 'viem'
-import type { PaymentNetwork } from './networks.ts'
+import type { PaymentMethod, Requirement } from './payment.ts'
 import type { Rejection } from './rejection.ts'
 
 /** What a route declares as `config.x402`. */
@@ -13,14 +11,6 @@ export type PaidRoute = {
     readonly pathParams?: Readonly<Record<string, unknown>>
     readonly queryParams?: Readonly<Record<string, unknown>>
   }
-}
-
-/** One way to pay a route: a network and the requirement that a payment must meet exactly. */
-export type Requirement = {
-  readonly network: PaymentNetwork
-  readonly payTo: Address
-  readonly amount: bigint
-  readonly wire: PaymentRequirements
 }
 
 export type Terms = {
@@ -43,23 +33,20 @@ const MIME_TYPE = 'application/json'
 const SLOT = '{resource}'
 
 /** Renders what is constant about a route's 402 once; a quote then only fills in its resource. */
-export function termsOf(
-  route: PaidRoute,
-  { networks, payTo }: { readonly networks: readonly PaymentNetwork[]; readonly payTo: Address },
-): Terms {
+export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Terms {
   assert(route.priceUsdcAtomic > 0n, 'a paid route has a price above zero')
   assert(
     route.description.length <= DESCRIPTION_CHARS_MAX,
     'the description is up to 500 characters',
   )
-  assert(networks.length > 0, 'a paid route can be paid on at least one network')
-  const requirements = networks.map((network) =>
-    requirementOn(network, route.priceUsdcAtomic, payTo),
-  )
+  assert(methods.length > 0, 'a paid route can be paid in at least one way')
+  const requirements = methods.map((method) => requirementOf(method, route.priceUsdcAtomic))
   const body = template({
     x402Version: 1,
     error: 'payment_required',
-    accepts: requirements.map((requirement) => legacyRequirement(requirement, route)),
+    accepts: requirements
+      .filter(({ method }) => method.legacyName !== null)
+      .map((requirement) => legacyRequirement(requirement, route)),
   })
   const required = template({
     x402Version: 2,
@@ -88,34 +75,33 @@ export function termsOf(
   }
 }
 
-function requirementOn(network: PaymentNetwork, amount: bigint, payTo: Address): Requirement {
+function requirementOf(method: PaymentMethod, amount: bigint): Requirement {
   return {
-    network,
-    payTo,
+    method,
     amount,
     wire: {
-      scheme: 'exact',
-      network: network.network,
+      scheme: method.scheme,
+      network: method.network,
       amount: amount.toString(),
-      asset: network.asset,
-      payTo,
+      asset: method.asset,
+      payTo: method.payTo,
       maxTimeoutSeconds: TIMEOUT_SECONDS_MAX,
-      extra: network.domain,
+      extra: method.extra,
     },
   }
 }
 
-function legacyRequirement({ network, amount, payTo }: Requirement, route: PaidRoute) {
+function legacyRequirement({ method, amount }: Requirement, route: PaidRoute) {
   return {
-    scheme: 'exact',
-    network: network.legacyName,
+    scheme: method.scheme,
+    network: method.legacyName,
     maxAmountRequired: amount.toString(),
     resource: SLOT,
     description: route.description,
     mimeType: MIME_TYPE,
-    payTo,
+    payTo: method.payTo,
     maxTimeoutSeconds: TIMEOUT_SECONDS_MAX,
-    asset: network.asset,
+    asset: method.asset,
     ...(route.discovery === undefined
       ? {}
       : {
@@ -123,7 +109,7 @@ function legacyRequirement({ network, amount, payTo }: Requirement, route: PaidR
             input: { type: 'http', method: 'GET', discoverable: true, ...route.discovery },
           },
         }),
-    extra: network.domain,
+    extra: method.extra,
   }
 }
 

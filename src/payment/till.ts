@@ -1,13 +1,7 @@
 import type { Clock } from '../domain/clock.ts'
-import { SETTLE_MARGIN_SECONDS } from './authorization.ts'
-import type {
-  Facilitator,
-  Outcome,
-  Settlement,
-  SignedPayment,
-  Verification,
-} from './facilitator.ts'
 import type { PaymentKey, PaymentLedger } from './ledger.ts'
+import type { Outcome, Payment, Settlement, Verification } from './payment.ts'
+import { SETTLE_MARGIN_SECONDS } from './payment.ts'
 import type { Rejection } from './rejection.ts'
 import { facilitatorRejection, saysNonceUsed } from './rejection.ts'
 import { within } from './within.ts'
@@ -22,7 +16,6 @@ export type Verdict =
 export type Admission = Verdict | { readonly kind: 'valid' }
 
 export type TillOptions = {
-  readonly facilitator: Facilitator
   readonly ledger: PaymentLedger
   readonly clock: Clock
   /** A verdict that came after its request had been answered as open. */
@@ -40,13 +33,11 @@ const EXPIRED_FOR_SURE_SECONDS = 60
  * a payment is taken at most once, and one that was taken is recognised as paid.
  */
 export class Till {
-  readonly #facilitator: Facilitator
   readonly #ledger: PaymentLedger
   readonly #clock: Clock
   readonly #onLate: TillOptions['onLate']
 
-  constructor({ facilitator, ledger, clock, onLate }: TillOptions) {
-    this.#facilitator = facilitator
+  constructor({ ledger, clock, onLate }: TillOptions) {
     this.#ledger = ledger
     this.#clock = clock
     this.#onLate = onLate
@@ -57,10 +48,10 @@ export class Till {
    * authorization already, as anyone may; the money is ours, so the buyer gets the answer. It gets it
    * once: the ledger remembers what was sold for longer than an authorization lasts.
    */
-  async verify(payment: SignedPayment): Promise<Admission> {
+  async verify(payment: Payment): Promise<Admission> {
     const verification = await this.#bounded(
       VERIFY_MS_MAX,
-      () => this.#facilitator.verify(payment),
+      () => payment.verify(),
       (reason): Verification => ({ kind: 'unreachable', reason }),
     )
     if (verification.kind === 'valid') return verification
@@ -78,7 +69,7 @@ export class Till {
   }
 
   /** Takes the money for an answer that is durable: its row stands in the ledger. */
-  async settle(key: PaymentKey, payment: SignedPayment): Promise<Verdict> {
+  async settle(key: PaymentKey, payment: Payment): Promise<Verdict> {
     return this.#record(key, await this.#attempt(key, payment))
   }
 
@@ -88,16 +79,15 @@ export class Till {
   }
 
   /** Finds out, or brings about, what became of a payment whose row is still open. */
-  async reconcile(key: PaymentKey, payment: SignedPayment): Promise<Verdict> {
+  async reconcile(key: PaymentKey, payment: Payment): Promise<Verdict> {
     const outcome = await this.#outcome(payment)
-    const leftSeconds =
-      Number(payment.authorization.validBefore) - Math.floor(this.#clock.nowMs() / 1_000)
+    const leftSeconds = payment.validBeforeSeconds - Math.floor(this.#clock.nowMs() / 1_000)
     return this.#record(key, await this.#reconciled(key, payment, outcome, leftSeconds))
   }
 
   async #reconciled(
     key: PaymentKey,
-    payment: SignedPayment,
+    payment: Payment,
     outcome: Outcome,
     leftSeconds: number,
   ): Promise<Verdict> {
@@ -106,7 +96,7 @@ export class Till {
     const open = (reason: string): Verdict => ({ kind: 'open', reason, transaction: null })
     if (leftSeconds < SETTLE_MARGIN_SECONDS) {
       return outcome.kind === 'unused' && leftSeconds < -EXPIRED_FOR_SURE_SECONDS
-        ? refused('invalid_exact_evm_payload_authorization_valid_before')
+        ? refused('payment_expired')
         : open('the authorization has run out and its transaction may still be mined')
     }
     const again = await this.#attempt(key, payment)
@@ -116,12 +106,12 @@ export class Till {
     return open('an earlier transaction of this payment may still be mined')
   }
 
-  async #attempt(key: PaymentKey, payment: SignedPayment): Promise<Verdict> {
+  async #attempt(key: PaymentKey, payment: Payment): Promise<Verdict> {
     let answered = false
     const settlement = await this.#bounded(
       SETTLE_MS_MAX,
       async () => {
-        const verdict = await this.#facilitator.settle(payment)
+        const verdict = await payment.settle()
         if (answered && verdict.kind === 'settled') this.#onLate(key, verdict.transaction)
         return verdict
       },
@@ -143,7 +133,7 @@ export class Till {
   }
 
   /** A settlement may be refused because somebody was faster, perhaps we ourselves before a crash. */
-  async #refusal(payment: SignedPayment, reason: string): Promise<Verdict> {
+  async #refusal(payment: Payment, reason: string): Promise<Verdict> {
     const outcome = await this.#outcome(payment)
     if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
     // A node that simulates on its mempool calls a nonce used before any block has used it.
@@ -153,10 +143,10 @@ export class Till {
     return refused(reason)
   }
 
-  #outcome(payment: SignedPayment): Promise<Outcome> {
+  #outcome(payment: Payment): Promise<Outcome> {
     return this.#bounded(
       OUTCOME_MS_MAX,
-      () => this.#facilitator.outcome(payment),
+      () => payment.outcome(),
       (reason): Outcome => ({ kind: 'unknown', reason }),
     )
   }

@@ -11,19 +11,14 @@ import { buildServer } from '../api/server.ts'
 import { pulse } from '../compute/analyses/pulse/pulse.ts'
 import { contracts } from '../compute/analyses/registry.ts'
 import type { ServeOptions } from '../config.ts'
-import { ConfigError, checkServeOptions, version } from '../config.ts'
+import { checkServeOptions, version } from '../config.ts'
 import type { SteadyClock } from '../domain/steady-clock.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import type { SpawnEngine, SupervisorNotice } from '../link/engine-supervisor.ts'
 import { EngineSupervisor } from '../link/engine-supervisor.ts'
 import type { EngineMessage } from '../link/message.ts'
-import type { Facilitator } from '../payment/facilitator.ts'
-import { httpFacilitator } from '../payment/http-facilitator.ts'
 import { PaymentLedger } from '../payment/ledger.ts'
-import { localFacilitator } from '../payment/local-facilitator.ts'
-import type { PaymentNetwork } from '../payment/networks.ts'
-import { base, baseSepolia } from '../payment/networks.ts'
-import { nodeChainId } from '../payment/node-chain.ts'
+import type { PaymentMethod } from '../payment/payment.ts'
 import type { PaymentEvent } from '../payment/payment-event.ts'
 import { payments } from '../payment/plugin.ts'
 import { quoteLimit } from '../payment/quote-limit.ts'
@@ -32,6 +27,7 @@ import type { EngineOptions } from './engine.ts'
 import type { EngineThreadOptions } from './engine-thread.ts'
 import { processLogger } from './logger.ts'
 import { outsideOf } from './outside-source.ts'
+import { paymentMethods } from './payment-methods.ts'
 import { openRecorder } from './recorder.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
 import { venueOf } from './venue-source.ts'
@@ -50,9 +46,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       : { path: options.record, bytesMax: options.recordMaxBytes }
   // The engine goes on without a file that fails; one that never worked is worth a word now.
   if (recording !== undefined) await (await openRecorder(recording, () => {})).log.close()
-  const network = options.network === 'base' ? base : baseSepolia
-  if (options.payment === 'x402' && options.rpcUrl !== undefined)
-    await checkChain(options.rpcUrl, network, log)
+  const methods = options.payment === 'open' ? [] : await paymentMethods(options, log)
   const metrics = new Registry()
   collectDefaultMetrics({ register: metrics })
   const replica = new EngineReplica({
@@ -94,7 +88,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     version,
     exampleCoin: EXAMPLE_COIN,
     payment:
-      ledger === null ? null : paymentGate({ options, network, ledger, maintenance, log, metrics }),
+      ledger === null ? null : paymentGate({ options, methods, ledger, maintenance, log, metrics }),
     quoteLimit: ledger === null ? null : quoteLimit(),
     logger: log,
     accessLog: options.accessLog === 'on',
@@ -131,21 +125,6 @@ export async function serve(options: ServeOptions): Promise<void> {
   if (options.payment === 'open')
     log.warn('--payment open: every answer is given away, to anybody who can reach this port')
   log.info({ source: options.source, payment: options.payment }, `perpscope ${version} is up`)
-}
-
-/** A node of another chain would make every payment fail; one that is down now may be up for the first. */
-async function checkChain(rpcUrl: string, network: PaymentNetwork, log: Logger): Promise<void> {
-  let chainId: number
-  try {
-    chainId = await nodeChainId(rpcUrl)
-  } catch (err) {
-    log.warn({ err }, 'the node at --rpc-url does not answer; payments fail until it does')
-    return
-  }
-  if (chainId !== network.chainId)
-    throw new ConfigError(
-      `the node at --rpc-url serves chain ${chainId}; --network ${network.legacyName} is chain ${network.chainId}`,
-    )
 }
 
 /** The engine in a worker thread. `kill` gives it no chance to say goodbye: that is what it is for. */
@@ -195,14 +174,14 @@ function countEngine(engine: EngineReplica, metrics: Registry): void {
 
 function paymentGate({
   options,
-  network,
+  methods,
   ledger,
   maintenance,
   log,
   metrics,
 }: {
   readonly options: ServeOptions
-  readonly network: PaymentNetwork
+  readonly methods: readonly PaymentMethod[]
   readonly ledger: PaymentLedger
   readonly maintenance: MaintenanceSwitch
   readonly log: Logger
@@ -223,13 +202,9 @@ function paymentGate({
       for (const [state, count] of Object.entries(ledger.counts())) this.set({ state }, count)
     },
   })
-  const payTo = options.payTo
-  if (payTo === undefined) throw new Error('checked: x402 has a payee')
   return async (app) => {
     await app.register(payments, {
-      payTo,
-      networks: [network],
-      facilitator: facilitatorOf(options, network),
+      methods,
       ledger,
       clock: systemClock,
       publicUrl: options.publicUrl ?? `http://${hostInUrl(options.host)}:${options.port}`,
@@ -247,18 +222,6 @@ function paymentGate({
 
 function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host
-}
-
-function facilitatorOf(options: ServeOptions, network: PaymentNetwork): Facilitator {
-  const { rpcUrl, facilitatorKey, facilitatorUrl, facilitatorAuth } = options
-  if (rpcUrl !== undefined && facilitatorKey !== undefined)
-    return localFacilitator({ network, rpcUrl, privateKey: facilitatorKey })
-  if (facilitatorUrl === undefined) throw new Error('checked: somebody settles')
-  return httpFacilitator({
-    url: facilitatorUrl,
-    ...(rpcUrl === undefined ? {} : { rpcUrl }),
-    ...(facilitatorAuth === undefined ? {} : { authorization: facilitatorAuth }),
-  })
 }
 
 function logPayment(log: Logger, { cause, ...event }: PaymentEvent): void {

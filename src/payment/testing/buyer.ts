@@ -3,8 +3,8 @@ import type { Address, Hex } from 'viem'
 import { toHex } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import type { PaymentNetwork } from '../networks.ts'
-import { base } from '../networks.ts'
+import type { PaymentNetwork } from '../evm/networks.ts'
+import { base } from '../evm/networks.ts'
 
 /** Everything about a payment that a test may want to get wrong. */
 export type PaymentChoices = {

@@ -1,7 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify from 'fastify'
+import type { ExactEvmPayment } from '../evm/exact-evm.ts'
+import { exactEvm } from '../evm/exact-evm.ts'
+import { base } from '../evm/networks.ts'
 import { PaymentLedger } from '../ledger.ts'
-import { base } from '../networks.ts'
+import type { Facilitator, PaymentMethod } from '../payment.ts'
 import type { PaymentEvent } from '../payment-event.ts'
 import type { PaymentOptions } from '../plugin.ts'
 import { payments } from '../plugin.ts'
@@ -21,7 +24,11 @@ export type PaidHost = {
   close(): Promise<void>
 }
 
-export type PaidHostOptions = Pick<PaymentOptions, 'payTo' | 'facilitator' | 'clock'> & {
+export type PaidHostOptions = Pick<PaymentOptions, 'clock'> & {
+  readonly payTo: string
+  readonly facilitator: Facilitator<ExactEvmPayment>
+  /** Instead of `exact` on Base. */
+  readonly methods?: readonly PaymentMethod[]
   readonly ledgerPath?: string
   readonly limits?: PaymentOptions['limits']
   readonly quotesPerMinute?: number
@@ -37,9 +44,7 @@ export async function startPaidHost(options: PaidHostOptions): Promise<PaidHost>
   const app = Fastify({ forceCloseConnections: true })
   app.addHook('onRequest', quoteLimit(options.quotesPerMinute ?? 10_000))
   await app.register(payments, {
-    payTo,
-    networks: [base],
-    facilitator,
+    methods: options.methods ?? [exactEvm({ network: base, payTo, facilitator })],
     ledger,
     clock,
     publicUrl: 'https://api.example.com',

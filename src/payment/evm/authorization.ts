@@ -1,13 +1,12 @@
 import type { Hex } from 'viem'
 import { recoverTypedDataAddress } from 'viem'
+import type { Requirement } from '../payment.ts'
+import { SETTLE_MARGIN_SECONDS } from '../payment.ts'
+import type { Rejection } from '../rejection.ts'
+import { rejection } from '../rejection.ts'
+import type { Authorization, ExactPayload } from './exact-payload.ts'
 import type { PaymentNetwork } from './networks.ts'
-import type { Authorization, ExactPayload, PaymentEnvelope } from './payload.ts'
-import type { Rejection } from './rejection.ts'
-import { rejection } from './rejection.ts'
-import type { Requirement } from './terms.ts'
 
-/** Settlement needs this long before an authorization runs out; facilitators use the same figure. */
-export const SETTLE_MARGIN_SECONDS = 6
 /** A buyer's clock may run ahead of ours by this much. */
 const SKEW_SECONDS_MAX = 5
 /** Bounds how long a stored answer must be kept for a repeated payment. */
@@ -28,54 +27,24 @@ const types = {
 /** Half the order of secp256k1: a signature with a larger `s` is refused by the token. */
 const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
-/** Which of the route's requirements a payment is for, by its scheme and network. */
-export function requirementFor(
-  envelope: PaymentEnvelope,
-  requirements: readonly Requirement[],
-): Requirement | Rejection {
-  if (envelope.scheme !== 'exact') {
-    return rejection('unsupported_scheme', 'Pay with the scheme named in `accepts`.', {
-      field: 'scheme',
-      expected: 'exact',
-      received: envelope.scheme,
-    })
-  }
-  const nameOf = ({ network }: Requirement) =>
-    envelope.version === 1 ? network.legacyName : network.network
-  const requirement = requirements.find((candidate) => nameOf(candidate) === envelope.network)
-  return (
-    requirement ??
-    rejection('invalid_network', 'Pay on one of the networks named in `accepts`.', {
-      field: 'network',
-      expected: requirements.map(nameOf).join(' or '),
-      received: envelope.network,
-    })
-  )
-}
-
-/** Everything that the buyer agreed to must be what we asked for: equal, not at least. */
-export function checkTerms(
-  { accepted }: PaymentEnvelope,
-  authorization: Authorization,
-  { network, payTo, amount }: Requirement,
+/** What was signed must be what we asked for: equal, not at least. */
+export function checkAuthorization(
+  { to, value }: Authorization,
+  { method, amount }: Requirement,
 ): Rejection | null {
-  const amountText = amount.toString()
   const differences = [
-    ['accepted.asset', network.asset, accepted?.asset, 'invalid_payment_requirements'],
-    ['accepted.payTo', payTo, accepted?.payTo, 'invalid_payment_requirements'],
-    ['accepted.amount', amountText, accepted?.amount, 'invalid_payment_requirements'],
-    ['authorization.to', payTo, authorization.to, 'invalid_exact_evm_payload_recipient_mismatch'],
+    ['to', method.payTo, to, 'invalid_exact_evm_payload_recipient_mismatch'],
     [
-      'authorization.value',
-      amountText,
-      authorization.value.toString(),
+      'value',
+      amount.toString(),
+      value.toString(),
       'invalid_exact_evm_payload_authorization_value_mismatch',
     ],
   ] as const
-  for (const [field, expected, received, reason] of differences) {
-    if (received === undefined || received.toLowerCase() === expected.toLowerCase()) continue
+  for (const [name, expected, received, reason] of differences) {
+    if (received === expected) continue
     return rejection(reason, 'Read the terms of this answer again and sign exactly those.', {
-      field,
+      field: `authorization.${name}`,
       expected,
       received,
     })

@@ -15,17 +15,11 @@ import {
   TimeoutError,
 } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { nodeReason, nodeSays } from '../node-error.ts'
+import type { Facilitator, Outcome, Settlement, Verification } from '../payment.ts'
 import { chainOutcome } from './chain-outcome.ts'
-import type {
-  Facilitator,
-  Outcome,
-  Settlement,
-  SignedPayment,
-  Verification,
-} from './facilitator.ts'
-import { wirePayload } from './facilitator.ts'
+import type { ExactEvmPayment } from './exact-evm.ts'
 import type { PaymentNetwork } from './networks.ts'
-import { nodeReason, nodeSays } from './node-error.ts'
 import { TransactionSender } from './transaction-sender.ts'
 
 export type LocalFacilitatorOptions = {
@@ -58,7 +52,7 @@ type Trace = {
 }
 
 /** Verifies and settles in this process, against one chain, with the SDK's own EVM mechanism. */
-export function localFacilitator(options: LocalFacilitatorOptions): Facilitator {
+export function localFacilitator(options: LocalFacilitatorOptions): Facilitator<ExactEvmPayment> {
   const { network, rpcUrl, privateKey } = options
   const account = privateKeyToAccount(privateKey)
   const client = createPublicClient({
@@ -136,7 +130,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): Facilitator 
     async verify(payment): Promise<Verification> {
       const { scheme, trace } = traced()
       try {
-        const answer = await scheme.verify(wirePayload(payment), payment.requirement.wire)
+        const answer = await scheme.verify(payment.wire, payment.requirement.wire)
         if (answer.isValid) return { kind: 'valid' }
         const reason = answer.invalidReason ?? 'unexpected_verify_error'
         return trace.unanswered
@@ -147,10 +141,10 @@ export function localFacilitator(options: LocalFacilitatorOptions): Facilitator 
       }
     },
 
-    async settle(payment: SignedPayment): Promise<Settlement> {
+    async settle(payment: ExactEvmPayment): Promise<Settlement> {
       const { scheme, trace } = traced()
       try {
-        const answer = await scheme.settle(wirePayload(payment), payment.requirement.wire)
+        const answer = await scheme.settle(payment.wire, payment.requirement.wire)
         return settlementOf(answer, trace)
       } catch (cause) {
         return trace.transaction === null

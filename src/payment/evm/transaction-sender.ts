@@ -8,7 +8,7 @@ import type {
   Transport,
 } from 'viem'
 import { keccak256 } from 'viem'
-import { nodeSays } from './node-error.ts'
+import { nodeSays } from '../node-error.ts'
 
 /** A transfer with authorization costs about 85,000; nothing that costs much more is signed. */
 const GAS_MAX = 200_000n

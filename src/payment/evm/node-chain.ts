@@ -1,6 +1,6 @@
 import { createPublicClient, http } from 'viem'
-import { OperatingError } from '../domain/errors.ts'
-import { nodeReason } from './node-error.ts'
+import { OperatingError } from '../../domain/errors.ts'
+import { nodeReason } from '../node-error.ts'
 
 const RPC_MS_MAX = 5_000
 

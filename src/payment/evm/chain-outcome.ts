@@ -1,7 +1,8 @@
 import type { PublicClient } from 'viem'
 import { isAddressEqual, parseAbi, parseEventLogs } from 'viem'
-import type { Outcome, SignedPayment } from './facilitator.ts'
-import { nodeReason } from './node-error.ts'
+import { nodeReason } from '../node-error.ts'
+import type { Outcome } from '../payment.ts'
+import type { ExactEvmPayment } from './exact-evm.ts'
 
 /**
  * How far back the use of a nonce is looked for: 5 hours of 2-second blocks. Providers refuse to search
@@ -22,10 +23,10 @@ export async function chainOutcome(
     PublicClient,
     'readContract' | 'getBlockNumber' | 'getContractEvents' | 'getTransactionReceipt'
   >,
-  payment: SignedPayment,
+  payment: ExactEvmPayment,
 ): Promise<Outcome> {
-  const { authorization, requirement } = payment
-  const address = requirement.network.asset
+  const { authorization, chain } = payment
+  const address = chain.asset
   const { from: authorizer, nonce } = authorization
   try {
     const used = await client.readContract({
@@ -66,14 +67,14 @@ export async function chainOutcome(
  */
 async function isOurTransfer(
   client: Pick<PublicClient, 'getTransactionReceipt'>,
-  { authorization, requirement }: SignedPayment,
+  { authorization, chain }: ExactEvmPayment,
   hash: `0x${string}`,
   logIndexOfUse: number,
 ): Promise<boolean> {
   const receipt = await client.getTransactionReceipt({ hash })
   if (receipt.status !== 'success') return false
   const transfer = parseEventLogs({ abi, eventName: 'Transfer', logs: receipt.logs })
-    .filter(({ address }) => isAddressEqual(address, requirement.network.asset))
+    .filter(({ address }) => isAddressEqual(address, chain.asset))
     .find(({ logIndex }) => logIndex > logIndexOfUse)
   return (
     transfer !== undefined &&

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import type { Address, Hex } from 'viem'
+import { getAddress } from 'viem'
+import { MalformedPayment, record, text } from '../payload.ts'
+
+/** An EIP-3009 authorization as it was signed. Times are unix seconds. */
+export type Authorization = {
+  readonly from: Address
+  readonly to: Address
+  readonly value: bigint
+  readonly validAfter: bigint
+  readonly validBefore: bigint
+  readonly nonce: Hex
+}
+
+export type ExactPayload = { readonly authorization: Authorization; readonly signature: Hex }
+
+/** Reads the payload of scheme `exact` on an EVM chain. @throws MalformedPayment */
+export function decodeExactPayload(payload: Readonly<Record<string, unknown>>): ExactPayload {
+  const authorization = record(payload['authorization'], 'payload.authorization')
+  const field = (name: string) => text(authorization[name], `payload.authorization.${name}`)
+  return {
+    authorization: {
+      from: address(field('from'), 'from'),
+      to: address(field('to'), 'to'),
+      value: uint256(field('value'), 'value'),
+      validAfter: uint256(field('validAfter'), 'validAfter'),
+      validBefore: uint256(field('validBefore'), 'validBefore'),
+      nonce: hex(field('nonce'), 32, 'payload.authorization.nonce'),
+    },
+    signature: hex(text(payload['signature'], 'payload.signature'), 65, 'payload.signature'),
+  }
+}
+
+/** Names exactly one signed payment, whatever envelope, header or spelling it came in. */
+export function payloadHash(network: string, { authorization, signature }: ExactPayload): string {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  return createHash('sha256')
+    .update([network, from, to, value, validAfter, validBefore, nonce, signature].join('|'))
+    .digest('hex')
+}
+
+function address(value: string, name: string): Address {
+  return getAddress(hex(value, 20, `payload.authorization.${name}`))
+}
+
+function uint256(value: string, name: string): bigint {
+  if (!/^\d{1,78}$/.test(value)) {
+    throw new MalformedPayment(`payload.authorization.${name} must be a decimal number in a string`)
+  }
+  const number = BigInt(value)
+  if (number >= 2n ** 256n) {
+    throw new MalformedPayment(`payload.authorization.${name} must fit 256 bits`)
+  }
+  return number
+}
+
+/** Lower case, so that equal values are equal texts. */
+function hex(value: string, bytes: number, name: string): Hex {
+  if (!/^0x[0-9a-f]*$/i.test(value) || value.length !== 2 + 2 * bytes) {
+    throw new MalformedPayment(`${name} must be ${bytes} bytes in hexadecimal`)
+  }
+  return `0x${value.slice(2).toLowerCase()}`
+}

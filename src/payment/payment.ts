@@ -1,0 +1,96 @@
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import type { Rejection } from './rejection.ts'
+
+/** Settlement needs this long before a payment runs out; facilitators use the same figure. */
+export const SETTLE_MARGIN_SECONDS = 6
+
+/**
+ * A scheme on a network, which is one way to pay. Everything that differs between chains and schemes lies
+ * behind it; whose work a payment pays for, whether it was used, and what the buyer is told, does not.
+ */
+export interface PaymentMethod<P extends Payment = Payment> {
+  /** As `accepts` names it. */
+  readonly scheme: string
+  /** CAIP-2, as x402 version 2 writes it. */
+  readonly network: `${string}:${string}`
+  /** As x402 version 1 writes it; null where only version 2 is spoken. */
+  readonly legacyName: string | null
+  readonly asset: string
+  readonly payTo: string
+  /** What a buyer must know beyond that, as `extra`. */
+  readonly extra: Readonly<Record<string, unknown>>
+  /**
+   * Reads what a buyer signed; `payload` is the inner one, which both versions share. Checks its form and
+   * nothing else: no signature, no network. @throws MalformedPayment
+   */
+  read(payload: Readonly<Record<string, unknown>>, purchase: Purchase): P
+}
+
+/** One entry of `accepts`: a payment must meet it exactly. */
+export type Requirement = {
+  readonly method: PaymentMethod
+  /** Millionths of a USDC. */
+  readonly amount: bigint
+  readonly wire: PaymentRequirements
+}
+
+/** What a payment is for. */
+export type Purchase = {
+  readonly requirement: Requirement
+  readonly resourceUrl: string
+}
+
+/** A signed payment as any scheme knows it. */
+export type SignedPayment = Purchase & {
+  readonly payer: string
+  /** Names it among all payments of this payer: no chain settles the same nonce twice. */
+  readonly nonce: string
+  /** Names exactly this signed payment, whatever envelope, header or spelling it came in. */
+  readonly hash: string
+  /** Unix time from which it cannot be settled any more. */
+  readonly validBeforeSeconds: number
+  /** In version 2, whichever version the buyer spoke. */
+  readonly wire: PaymentPayload
+}
+
+/** A payment together with those who know what to do with it. */
+export interface Payment extends SignedPayment {
+  /** All that can be told without a network: terms, window and signature. */
+  check(nowMs: number): Promise<Rejection | null>
+  verify(): Promise<Verification>
+  settle(): Promise<Settlement>
+  outcome(): Promise<Outcome>
+}
+
+export type Verification =
+  | { readonly kind: 'valid' }
+  | { readonly kind: 'invalid'; readonly reason: string }
+  | { readonly kind: 'unreachable'; readonly reason: string }
+
+export type Settlement =
+  | { readonly kind: 'settled'; readonly transaction: string }
+  /** Nothing was and nothing will be transferred by this attempt. */
+  | { readonly kind: 'rejected'; readonly reason: string }
+  /** The attempt never began. */
+  | { readonly kind: 'unreachable'; readonly reason: string }
+  /** It may have happened, or may still happen. */
+  | { readonly kind: 'unknown'; readonly reason: string; readonly transaction: string | null }
+
+/** What the chain says about the nonce of a payment. */
+export type Outcome =
+  /** Used by the very transfer that the payment authorizes. */
+  | { readonly kind: 'settled'; readonly transaction: string }
+  | { readonly kind: 'unused' }
+  /** Cancelled, or used for a transfer to somebody else: it can never pay us. */
+  | { readonly kind: 'forfeited' }
+  | { readonly kind: 'unknown'; readonly reason: string }
+
+/**
+ * Who checks payments of one kind against the chain and carries them out. Failures are results, not
+ * exceptions: what a caller may do next differs for each.
+ */
+export interface Facilitator<P extends SignedPayment = SignedPayment> {
+  verify(payment: P): Promise<Verification>
+  settle(payment: P): Promise<Settlement>
+  outcome(payment: P): Promise<Outcome>
+}
