@@ -894,7 +894,7 @@ describe('a crash during settlement', () => {
     cpSync(before, after, { recursive: true })
 
     const restarted = await hosted({ ledgerPath: join(after, 'ledger.db') })
-    expect(restarted.ledger.counts().settling).toBe(1)
+    expect(restarted.ledger.counts().unknown).toBe(1)
     const copies = await Promise.all([1, 2, 3].map(() => buy(restarted, payment)))
     for (const { status, text } of copies) {
       expect(status).toBe(200)
@@ -904,6 +904,28 @@ describe('a crash during settlement', () => {
     expect(restarted.ledger.counts()).toMatchObject({ settled: 1, settling: 0 })
     expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
   })
+})
+
+test('a payment whose buyer never comes back is put right in the books after a crash', async () => {
+  const [before, after] = [folder(), folder()]
+  const stuck = signal()
+  const crashing = await hosted({
+    ledgerPath: join(before, 'ledger.db'),
+    facilitator: {
+      ...local,
+      settle: async (payment) => {
+        await local.settle(payment)
+        stuck.give()
+        return never
+      },
+    },
+  })
+  void buy(crashing, await paymentOf(await fundedBuyer())).catch(() => undefined)
+  await stuck.given
+  cpSync(before, after, { recursive: true })
+  const clock = new ManualClock(systemClock.nowMs() + 10_000)
+  const { ledger } = await hosted({ ledgerPath: join(after, 'ledger.db'), clock })
+  await expect.poll(() => ledger.counts()).toMatchObject({ settled: 1, unknown: 0 })
 })
 
 /** The payment of a header as the facilitator sees it. */

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import type { Answer } from './answer.ts'
-import type { Claim } from './claims.ts'
-import { Claims } from './claims.ts'
+import type { Claim, Claims } from './claims.ts'
+import type { Finality } from './finality.ts'
 import type { LedgerRow, PaymentKey, PaymentLedger } from './ledger.ts'
 import { decodeEnvelope, MalformedPayment, paymentHeader } from './payload.ts'
 import type { Payment, Requirement } from './payment.ts'
@@ -24,8 +24,7 @@ import type { Rejection } from './rejection.ts'
 import { checkAccepted, requirementFor } from './requirement.ts'
 import { binding, resourceUrl } from './resource.ts'
 import type { Terms } from './terms.ts'
-import type { Verdict } from './till.ts'
-import { Till } from './till.ts'
+import type { Till, Verdict } from './till.ts'
 import { within } from './within.ts'
 
 export type PaymentLimits = {
@@ -34,12 +33,20 @@ export type PaymentLimits = {
 }
 
 export type CheckoutOptions = {
+  readonly till: Till
+  readonly claims: Claims
   readonly ledger: PaymentLedger
   readonly clock: Clock
   readonly publicUrl: string
   readonly limits: PaymentLimits
+  /** How sure of its money a price must be before its answer leaves. */
+  readonly finality: (amount: bigint) => Finality
+  readonly exposure: ExposureLimits
   readonly emit: (event: PaymentEvent) => void
 }
+
+/** What may be owed to us at a time by answers that were given for a `broadcast`, in USDC atoms. */
+export type ExposureLimits = { readonly payerMax: bigint; readonly totalMax: bigint }
 
 /** A payment that can be read, and what it shall buy. */
 type Offer = {
@@ -57,6 +64,8 @@ export type Sale = Offer & {
   readonly claim: Claim
   /** The transaction of a payment that was taken before it came here. */
   readonly prepaid: string | null
+  readonly verifyMs: number
+  readonly admittedAtMs: number
   readonly cancelLapse: () => void
 }
 
@@ -71,28 +80,22 @@ const HANDLER_MS_MAX = 60_000
 export class Checkout {
   readonly #options: CheckoutOptions
   readonly #till: Till
-  readonly #claims = new Claims()
+  readonly #claims: Claims
   readonly #lapsed = new WeakSet<Claim>()
   readonly #wallets: RateLimit
   readonly #failures: RateLimit
 
   constructor(options: CheckoutOptions) {
-    const { ledger, clock, limits, emit } = options
+    const { till, claims, limits } = options
     this.#options = options
+    this.#till = till
+    this.#claims = claims
     this.#wallets = new RateLimit('wallet', limits.paidCallsPerWalletPerMinute)
     this.#failures = new RateLimit('failed-payments', limits.failedPaymentsPerAddressPerMinute)
-    this.#till = new Till({
-      ...options,
-      onLate: ({ payer, ...key }, transaction) => {
-        try {
-          ledger.move({ payer, ...key }, 'settled', transaction, clock.nowMs())
-          emit({ kind: 'settled', route: null, payer, transaction })
-        } catch (cause) {
-          // The row stays open; the payment is recognised as paid when it comes back.
-          emit({ kind: 'failed', route: null, payer, transaction, cause })
-        }
-      },
-    })
+  }
+
+  isAtWork(key: PaymentKey): boolean {
+    return this.#claims.find(idOf(key)) !== undefined
   }
 
   quote(request: FastifyRequest, terms: Terms, rejected?: Rejection): Answer {
@@ -194,10 +197,13 @@ export class Checkout {
   async #verified(request: FastifyRequest, offer: Offer, claim: Claim): Promise<Sale | Answer> {
     let refusal: Answer
     try {
+      const beganMs = this.#options.clock.nowMs()
       const admission = await this.#till.verify(offer.payment)
-      if (admission.kind === 'valid') return this.#sale(request, offer, claim, null)
-      if (admission.kind === 'paid') {
-        return this.#sale(request, offer, claim, admission.transaction)
+      const tookMs = this.#options.clock.nowMs() - beganMs
+      if (admission.kind === 'valid' || admission.kind === 'paid') {
+        this.#emit(request, { kind: 'verified', payer: offer.key.payer, tookMs })
+        const prepaid = admission.kind === 'paid' ? admission.transaction : null
+        return this.#sale(request, { ...offer, claim, prepaid, verifyMs: tookMs })
       }
       if (admission.kind === 'refused') await this.#failures.take(callerKey(request.ip))
       refusal = this.#unpaid(request, offer, admission)
@@ -209,23 +215,45 @@ export class Checkout {
     return refusal
   }
 
-  #sale(request: FastifyRequest, offer: Offer, claim: Claim, prepaid: string | null): Sale {
-    const cancelLapse = this.#options.clock.after(HANDLER_MS_MAX, () => {
+  #sale(request: FastifyRequest, sale: Omit<Sale, 'admittedAtMs' | 'cancelLapse'>): Sale {
+    const { clock } = this.#options
+    const { claim } = sale
+    const cancelLapse = clock.after(HANDLER_MS_MAX, () => {
       this.#lapsed.add(claim)
       claim.close(lapsed(request))
     })
-    return { ...offer, claim, prepaid, cancelLapse }
+    return { ...sale, admittedAtMs: clock.nowMs(), cancelLapse }
+  }
+
+  /** A payer whose transfer failed once, or who owes enough, waits for the block like everybody. */
+  #finality({ key, payment }: Sale): Finality {
+    const { finality, ledger, exposure } = this.#options
+    const { amount } = payment.requirement
+    const wished = finality(amount)
+    if (wished === 'confirmed' || ledger.hasLost(key.payer)) return 'confirmed'
+    if (wished === 'preconfirmed') return wished
+    const owed = ledger.exposure(key.payer)
+    const isWithin =
+      owed.payer + amount <= exposure.payerMax && owed.total + amount <= exposure.totalMax
+    return isWithin ? 'broadcast' : 'confirmed'
   }
 
   async #charged(request: FastifyRequest, sale: Sale, answer: Answer): Promise<Answer> {
     const { ledger, clock } = this.#options
     const { key, payment, prepaid } = sale
+    const beganMs = clock.nowMs()
+    let finality: Finality
     try {
+      finality = this.#finality(sale)
       ledger.begin(
         {
           ...sale,
+          route: request.routeOptions.url ?? '',
+          identifier: null,
           amount: payment.requirement.amount,
+          finality,
           validBeforeSeconds: payment.validBeforeSeconds,
+          wire: payment.wire,
           answer,
         },
         clock.nowMs(),
@@ -236,8 +264,10 @@ export class Checkout {
     }
     try {
       const verdict =
-        prepaid === null ? await this.#till.settle(key, payment) : this.#till.settled(key, prepaid)
-      return this.#concluded(request, sale, verdict, answer)
+        prepaid === null
+          ? await this.#till.settle(key, payment, finality)
+          : this.#till.settled(key, prepaid)
+      return this.#concluded(request, sale, verdict, answer, clock.nowMs() - beganMs)
     } catch (cause) {
       this.#emit(request, { kind: 'failed', cause })
       return outcomeOpen(request, null)
@@ -252,7 +282,10 @@ export class Checkout {
       return Promise.resolve(this.#usedElsewhere(request, offer))
     }
     if (!('state' in before)) return this.#copied(request, before)
-    if (before.state !== 'settled') return this.#reconciled(request, offer, before)
+    if (before.answer === null) return null
+    if (before.state !== 'settled' && before.state !== 'unconfirmed') {
+      return this.#reconciled(request, offer, before, before.answer)
+    }
     this.#emit(request, { kind: 'replayed', payer: offer.key.payer })
     return Promise.resolve(withReceipt(offer.payment, before.answer, before.transaction ?? ''))
   }
@@ -268,13 +301,18 @@ export class Checkout {
     return answer ?? inFlight(request)
   }
 
-  async #reconciled(request: FastifyRequest, offer: Offer, row: LedgerRow): Promise<Answer> {
+  async #reconciled(
+    request: FastifyRequest,
+    offer: Offer,
+    row: LedgerRow,
+    stored: Answer,
+  ): Promise<Answer> {
     if (this.#claims.full) return crowded(request)
     const claim = this.#claims.open(offer.id, offer.binding, offer.payloadHash)
     let answer: Answer
     try {
       const verdict = await this.#till.reconcile(offer.key, offer.payment)
-      answer = this.#concluded(request, offer, verdict, row.answer)
+      answer = this.#concluded(request, offer, verdict, stored)
     } catch (cause) {
       this.#emit(request, { kind: 'failed', cause })
       answer = outcomeOpen(request, row.transaction)
@@ -283,17 +321,27 @@ export class Checkout {
     return answer
   }
 
-  #concluded(request: FastifyRequest, offer: Offer, verdict: Verdict, answer: Answer): Answer {
-    if (verdict.kind !== 'paid') return this.#unpaid(request, offer, verdict)
+  #concluded(
+    request: FastifyRequest,
+    offer: Offer,
+    verdict: Verdict,
+    answer: Answer,
+    tookMs?: number,
+  ): Answer {
+    if (verdict.kind !== 'paid' && verdict.kind !== 'trusted') {
+      return this.#unpaid(request, offer, verdict)
+    }
     const { transaction } = verdict
-    this.#emit(request, { kind: 'settled', payer: offer.key.payer, transaction })
+    const kind = verdict.kind === 'paid' ? 'settled' : 'trusted'
+    const took = tookMs === undefined ? {} : { tookMs }
+    this.#emit(request, { kind, payer: offer.key.payer, transaction, ...took })
     return withReceipt(offer.payment, answer, transaction)
   }
 
   #unpaid(
     request: FastifyRequest,
     { payment, terms }: Offer,
-    verdict: Exclude<Verdict, { kind: 'paid' }>,
+    verdict: Exclude<Verdict, { kind: 'paid' | 'trusted' }>,
   ): Answer {
     const { payer } = payment
     switch (verdict.kind) {
@@ -349,9 +397,10 @@ export class Checkout {
     }
     const payment = requirement.method.read(payload, purchase)
     const { payer, nonce } = payment
+    const key = { network, asset, payer, nonce }
     return {
-      key: { network, asset, payer, nonce },
-      id: [network, asset, payer, nonce].join('|'),
+      key,
+      id: idOf(key),
       binding: binding(request),
       payloadHash: payment.hash,
       payment,
@@ -359,15 +408,19 @@ export class Checkout {
     }
   }
 
-  /** A released payment is as good as new. */
+  /** A payment that was refused is as good as new, whether its answer was given or not. */
   #row(key: PaymentKey): LedgerRow | null {
     const row = this.#options.ledger.find(key)
-    return row?.state === 'released' ? null : row
+    return row?.state === 'released' || row?.state === 'lost' ? null : row
   }
 
   #emit(request: FastifyRequest, event: Omit<PaymentEvent, 'route'>): void {
     this.#options.emit({ ...event, route: request.routeOptions.url ?? null })
   }
+}
+
+function idOf({ network, asset, payer, nonce }: PaymentKey): string {
+  return [network, asset, payer, nonce].join('|')
 }
 
 function withReceipt(payment: Payment, answer: Answer, transaction: string): Answer {

@@ -19,6 +19,10 @@ const CLAIMS_MAX = 5_000
 export class Claims {
   readonly #claims = new Map<string, Claim>()
 
+  get size(): number {
+    return this.#claims.size
+  }
+
   get full(): boolean {
     return this.#claims.size >= CLAIMS_MAX
   }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,12 +21,29 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }))
 
+function wire(nonce: string): Entry['wire'] {
+  const accepted = {
+    scheme: 'exact',
+    network: 'eip155:8453',
+    asset: '0xA',
+    amount: '25000',
+    payTo: '0xC',
+    maxTimeoutSeconds: 120,
+    extra: {},
+  } as const
+  return { x402Version: 2, accepted, payload: { nonce } }
+}
+
 function entry(nonce: string): Entry {
   return {
     key: { network: 'eip155:8453', asset: '0xA', payer: '0xB', nonce },
+    route: '/pulse/:coin',
     binding: '["GET","/pulse/:coin"]',
     payloadHash: 'hash',
+    identifier: null,
     amount: 25_000n,
+    finality: 'confirmed',
+    wire: wire(nonce),
     validBeforeSeconds: VALID_BEFORE_SECONDS,
     answer: { status: 200, headers: { etag: '"1"' }, body: Buffer.from(`answer of ${nonce}`) },
   }
@@ -88,7 +106,23 @@ describe('the sweep', () => {
     const endMs = VALID_BEFORE_SECONDS * 1_000 + 10 * MINUTE_MS
     expect(ledger.sweep(endMs, 100)).toBe(0)
     expect(ledger.sweep(endMs + 1, 100)).toBe(1)
+    expect(ledger.find(one.key), 'the books remember it').toMatchObject({
+      state: 'settled',
+      answer: null,
+    })
+    ledger.close()
+  })
+
+  test('removes a refused settlement after a day', () => {
+    const ledger = new PaymentLedger(path)
+    const one = entry('0x1')
+    ledger.begin(one, NOW_MS)
+    ledger.move(one.key, 'released', null, NOW_MS)
+    expect(ledger.sweep(NOW_MS + 24 * 60 * MINUTE_MS, 100)).toBe(0)
+    expect(ledger.counts().released).toBe(1)
+    expect(ledger.sweep(NOW_MS + 24 * 60 * MINUTE_MS + 1, 100)).toBe(1)
     expect(ledger.find(one.key)).toBeNull()
+    expect(ledger.counts().released).toBe(0)
     ledger.close()
   })
 
@@ -111,6 +145,125 @@ describe('the sweep', () => {
     ])
     ledger.close()
   })
+})
+
+describe('open payments', () => {
+  test('are those of which the chain has not said the last word, the longest waiting first', () => {
+    const ledger = new PaymentLedger(path)
+    for (const [index, state] of (
+      ['unconfirmed', 'settled', 'unknown', 'lost'] as const
+    ).entries()) {
+      ledger.begin(entry(state), NOW_MS)
+      ledger.move(entry(state).key, state, null, NOW_MS + 10 - index)
+    }
+    ledger.begin(entry('settling'), NOW_MS)
+    const nonces = (untouchedSinceMs: number) =>
+      ledger.open(untouchedSinceMs, 10).map(({ key, wire: { payload } }) => [key.nonce, payload])
+    expect(nonces(NOW_MS + 10)).toEqual([
+      ['unknown', { nonce: 'unknown' }],
+      ['unconfirmed', { nonce: 'unconfirmed' }],
+    ])
+    expect(nonces(NOW_MS + 9)).toEqual([['unknown', { nonce: 'unknown' }]])
+    ledger.close()
+  })
+
+  test('include, after a crash, what was being settled', () => {
+    const before = new PaymentLedger(path)
+    before.begin(entry('0x1'), NOW_MS)
+    before.close()
+    const after = new PaymentLedger(path)
+    after.interrupted()
+    expect(after.open(NOW_MS, 10)).toMatchObject([{ key: { nonce: '0x1' }, state: 'unknown' }])
+    expect(after.counts()).toMatchObject({ settling: 0, unknown: 1 })
+    after.close()
+  })
+
+  test('keep what the buyer signed only until the chain has spoken', () => {
+    const ledger = new PaymentLedger(path)
+    ledger.begin(entry('0x1'), NOW_MS)
+    ledger.move(entry('0x1').key, 'settled', '0xabc', NOW_MS)
+    const reader = new Database(path, { readonly: true })
+    expect(reader.prepare('SELECT payment FROM payments').pluck().all()).toEqual([null])
+    reader.close()
+    ledger.close()
+  })
+})
+
+test('what is owed counts answers given on a broadcast, until they are confirmed or lost', () => {
+  const ledger = new PaymentLedger(path)
+  const begin = (nonce: string, payer: string, finality: Entry['finality']) => {
+    const one = entry(nonce)
+    const key = { ...one.key, payer }
+    ledger.begin({ ...one, key, finality }, NOW_MS)
+    return key
+  }
+  const [first] = [begin('1', '0xB', 'broadcast'), begin('2', '0xD', 'broadcast')]
+  begin('3', '0xB', 'confirmed')
+  expect(ledger.exposure('0xB')).toEqual({ payer: 25_000n, total: 50_000n })
+  ledger.move(first, 'unconfirmed', '0xabc', NOW_MS)
+  expect(ledger.exposure('0xB')).toEqual({ payer: 25_000n, total: 50_000n })
+  expect(ledger.hasLost('0xB')).toBe(false)
+  ledger.move(first, 'lost', null, NOW_MS)
+  expect(ledger.exposure('0xB')).toEqual({ payer: 0n, total: 25_000n })
+  expect(ledger.hasLost('0xB')).toBe(true)
+  ledger.close()
+})
+
+test('a payment is found by the name that its payer gave it, and by nobody else', () => {
+  const ledger = new PaymentLedger(path)
+  ledger.begin({ ...entry('0x1'), identifier: 'order-1' }, NOW_MS)
+  expect(ledger.identified('0xB', 'order-1')).toMatchObject({ payloadHash: 'hash' })
+  expect(ledger.identified('0xD', 'order-1')).toBeNull()
+  expect(ledger.identified('0xB', 'order-2')).toBeNull()
+  ledger.close()
+})
+
+test('counts are those of the file, also after it was opened again', () => {
+  const before = new PaymentLedger(path)
+  for (const state of ['unknown', 'settled', 'released'] as const) {
+    before.begin(entry(state), NOW_MS)
+    before.move(entry(state).key, state, null, NOW_MS)
+  }
+  before.begin(entry('released'), NOW_MS)
+  const counts = { settling: 1, unknown: 1, unconfirmed: 0, settled: 1, released: 0, lost: 0 }
+  expect(before.counts()).toEqual(counts)
+  before.close()
+  const after = new PaymentLedger(path)
+  expect(after.counts()).toEqual(counts)
+  after.close()
+})
+
+test('a file of version 1 is taken over with its answers', () => {
+  const db = new Database(path)
+  db.exec(`CREATE TABLE payments (
+      network TEXT NOT NULL, asset TEXT NOT NULL, payer TEXT NOT NULL, nonce TEXT NOT NULL,
+      state TEXT NOT NULL CHECK (state IN ('settling', 'unknown', 'settled', 'released')),
+      binding TEXT NOT NULL, payload_hash TEXT NOT NULL, amount TEXT NOT NULL,
+      transaction_hash TEXT, status INTEGER NOT NULL, headers TEXT NOT NULL, body BLOB NOT NULL,
+      answer_hash BLOB NOT NULL, valid_before_ms INTEGER NOT NULL, expires_ms INTEGER NOT NULL,
+      updated_ms INTEGER NOT NULL, PRIMARY KEY (network, asset, payer, nonce)
+    ) STRICT;
+    CREATE INDEX payments_expiry ON payments (expires_ms)`)
+  const body = Buffer.from('answer')
+  const hash = createHash('sha256').update('{"etag":"1"}').update(body).digest()
+  const insert = db.prepare(`INSERT INTO payments VALUES ('eip155:8453', '0xA', '0xB', ?, ?,
+    '["GET","/pulse/:coin",[],[]]', 'hash', '25000', '0xabc', 200, '{"etag":"1"}', ?, ?, 2000, 3000, 1000)`)
+  for (const state of ['settled', 'settling', 'released']) insert.run(state, state, body, hash)
+  db.pragma('user_version = 1')
+  db.close()
+
+  const ledger = new PaymentLedger(path)
+  expect(ledger.find(entry('settled').key)).toEqual({
+    state: 'settled',
+    binding: '["GET","/pulse/:coin",[],[]]',
+    payloadHash: 'hash',
+    transaction: '0xabc',
+    answer: { status: 200, headers: { etag: '1' }, body },
+  })
+  expect(ledger.find(entry('settling').key)).toMatchObject({ state: 'settling', answer: { body } })
+  expect(ledger.find(entry('released').key)).toMatchObject({ state: 'released', answer: null })
+  expect(ledger.counts()).toMatchObject({ settled: 1, settling: 1, released: 1 })
+  ledger.close()
 })
 
 describe('a ledger is refused', () => {

@@ -10,7 +10,13 @@ export type PaymentEvent = {
     | 'unavailable'
     /** The handler gave no answer that is worth money. */
     | 'uncharged'
+    /** It can be taken; nothing was taken yet. */
+    | 'verified'
     | 'settled'
+    /** The answer was given, the transfer is with the chain. */
+    | 'trusted'
+    /** The answer was given and the transfer will never come. */
+    | 'lost'
     /** The outcome of a settlement is not known. */
     | 'open'
     | 'replayed'
@@ -21,5 +27,7 @@ export type PaymentEvent = {
   readonly payer?: string
   readonly reason?: string
   readonly transaction?: string
+  /** How long the verification, or the settlement, has taken. */
+  readonly tookMs?: number
   readonly cause?: unknown
 }

@@ -1,4 +1,5 @@
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import type { Finality } from './finality.ts'
 import type { Rejection } from './rejection.ts'
 
 /** Settlement needs this long before a payment runs out; facilitators use the same figure. */
@@ -58,7 +59,8 @@ export interface Payment extends SignedPayment {
   /** All that can be told without a network: terms, window and signature. */
   check(nowMs: number): Promise<Rejection | null>
   verify(): Promise<Verification>
-  settle(): Promise<Settlement>
+  /** As sure of the money as `finality` asks for, or surer. */
+  settle(finality: Finality): Promise<Settlement>
   outcome(): Promise<Outcome>
 }
 
@@ -69,6 +71,8 @@ export type Verification =
 
 export type Settlement =
   | { readonly kind: 'settled'; readonly transaction: string }
+  /** A verified transfer was handed to the chain. Only where `broadcast` was asked for. */
+  | { readonly kind: 'broadcast'; readonly transaction: string }
   /** Nothing was and nothing will be transferred by this attempt. */
   | { readonly kind: 'rejected'; readonly reason: string }
   /** The attempt never began. */
@@ -91,6 +95,7 @@ export type Outcome =
  */
 export interface Facilitator<P extends SignedPayment = SignedPayment> {
   verify(payment: P): Promise<Verification>
-  settle(payment: P): Promise<Settlement>
+  /** `confirmed` unless less is asked for; surer than asked is always right. */
+  settle(payment: P, finality?: Finality): Promise<Settlement>
   outcome(payment: P): Promise<Outcome>
 }

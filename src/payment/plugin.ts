@@ -9,15 +9,19 @@ import type {
 import type { Clock } from '../domain/clock.ts'
 import type { Answer } from './answer.ts'
 import { answerOf, sendAnswer } from './answer.ts'
-import type { PaymentLimits, Sale } from './checkout.ts'
+import type { ExposureLimits, PaymentLimits, Sale } from './checkout.ts'
 import { Checkout } from './checkout.ts'
+import { Claims } from './claims.ts'
+import type { Finality } from './finality.ts'
 import type { PaymentLedger } from './ledger.ts'
 import { hasPayment } from './payload.ts'
 import type { PaymentMethod } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
+import { Reconciler } from './reconciler.ts'
 import { keptForLater } from './refusals.ts'
 import type { PaidRoute, Terms } from './terms.ts'
 import { termsOf } from './terms.ts'
+import { Till } from './till.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -35,6 +39,12 @@ export type PaymentOptions = {
   /** Where buyers reach the service, such as `https://api.example.com`. */
   readonly publicUrl: string
   readonly limits?: Partial<PaymentLimits>
+  /** The payments in flight, for whoever wants to count them. */
+  readonly claims?: Claims
+  /** How sure of its money a price must be before its answer leaves; `confirmed` where nothing is said. */
+  readonly finality?: (amount: bigint) => Finality
+  /** Bounds what is owed for answers that were given on a mere `broadcast`; nothing where nothing is said. */
+  readonly exposure?: ExposureLimits
   /** While the host refuses everything, answers that were bought before are kept, not given. */
   readonly closure?: Closure
   readonly onEvent?: (event: PaymentEvent) => void
@@ -46,6 +56,8 @@ const limitsByDefault: PaymentLimits = {
   paidCallsPerWalletPerMinute: 20,
   failedPaymentsPerAddressPerMinute: 30,
 }
+
+const noExposure: ExposureLimits = { payerMax: 0n, totalMax: 0n }
 
 const SWEEP_ROWS_MAX = 256
 const SWEEP_MS = 10_000
@@ -68,8 +80,13 @@ const neverClosed: Closure = { isClosed: () => false, retryAfterSeconds: 0 }
 
 async function register(app: FastifyInstance, options: PaymentOptions): Promise<void> {
   const { methods, ledger, clock, onEvent = () => undefined, closure = neverClosed } = options
+  const till = new Till({ ledger, clock, emit: onEvent })
   const checkout = new Checkout({
     ...options,
+    till,
+    claims: options.claims ?? new Claims(),
+    finality: options.finality ?? (() => 'confirmed'),
+    exposure: options.exposure ?? noExposure,
     publicUrl: options.publicUrl.replace(/\/+$/, ''),
     limits: { ...limitsByDefault, ...options.limits },
     emit: onEvent,
@@ -111,7 +128,19 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     cancelSweep = clock.after(full ? SWEEP_AGAIN_MS : SWEEP_MS, sweep)
   }
   let cancelSweep = clock.after(SWEEP_MS, sweep)
-  app.addHook('onClose', async () => cancelSweep())
+  const reconciler = new Reconciler({
+    ledger,
+    till,
+    methods,
+    clock,
+    isAtWork: ({ key }) => checkout.isAtWork(key),
+    emit: onEvent,
+  })
+  app.addHook('onReady', async () => reconciler.start())
+  app.addHook('onClose', async () => {
+    cancelSweep()
+    reconciler.stop()
+  })
 
   /** Before the host's `preValidation`: what was bought needs no engine, no coin and no fresh data. */
   async function recall(request: FastifyRequest, reply: FastifyReply) {

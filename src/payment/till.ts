@@ -1,7 +1,9 @@
 import type { Clock } from '../domain/clock.ts'
-import type { PaymentKey, PaymentLedger } from './ledger.ts'
+import type { Finality } from './finality.ts'
+import type { OpenPayment, PaymentKey, PaymentLedger } from './ledger.ts'
 import type { Outcome, Payment, Settlement, Verification } from './payment.ts'
 import { SETTLE_MARGIN_SECONDS } from './payment.ts'
+import type { PaymentEvent } from './payment-event.ts'
 import type { Rejection } from './rejection.ts'
 import { facilitatorRejection, saysNonceUsed } from './rejection.ts'
 import { within } from './within.ts'
@@ -9,22 +11,25 @@ import { within } from './within.ts'
 /** What is known about the money after one attempt to get it. */
 export type Verdict =
   | { readonly kind: 'paid'; readonly transaction: string }
+  /** The answer may go; the chain's last word is to come. */
+  | { readonly kind: 'trusted'; readonly transaction: string }
   | { readonly kind: 'refused'; readonly rejection: Rejection }
   | { readonly kind: 'unavailable'; readonly reason: string }
   | { readonly kind: 'open'; readonly reason: string; readonly transaction: string | null }
 
-export type Admission = Verdict | { readonly kind: 'valid' }
+export type Admission = Exclude<Verdict, { kind: 'trusted' }> | { readonly kind: 'valid' }
 
 export type TillOptions = {
   readonly ledger: PaymentLedger
   readonly clock: Clock
-  /** A verdict that came after its request had been answered as open. */
-  readonly onLate: (key: PaymentKey, transaction: string) => void
+  readonly emit: (event: PaymentEvent) => void
 }
 
 const VERIFY_MS_MAX = 10_000
 const SETTLE_MS_MAX = 10_000
 const OUTCOME_MS_MAX = 5_000
+/** Blocks come every 2 s at most: what is not in one by then was dropped. */
+const TRANSFER_OVERDUE_MS = 30_000
 /** A block may be this late and still include an authorization that has run out on our clock. */
 const EXPIRED_FOR_SURE_SECONDS = 60
 
@@ -35,12 +40,12 @@ const EXPIRED_FOR_SURE_SECONDS = 60
 export class Till {
   readonly #ledger: PaymentLedger
   readonly #clock: Clock
-  readonly #onLate: TillOptions['onLate']
+  readonly #emit: TillOptions['emit']
 
-  constructor({ ledger, clock, onLate }: TillOptions) {
+  constructor({ ledger, clock, emit }: TillOptions) {
     this.#ledger = ledger
     this.#clock = clock
-    this.#onLate = onLate
+    this.#emit = emit
   }
 
   /**
@@ -69,8 +74,8 @@ export class Till {
   }
 
   /** Takes the money for an answer that is durable: its row stands in the ledger. */
-  async settle(key: PaymentKey, payment: Payment): Promise<Verdict> {
-    return this.#record(key, await this.#attempt(key, payment))
+  async settle(key: PaymentKey, payment: Payment, finality: Finality): Promise<Verdict> {
+    return this.#record(key, await this.#attempt(key, payment, finality))
   }
 
   /** Closes the row of a payment that was taken before it came here. */
@@ -80,39 +85,52 @@ export class Till {
 
   /** Finds out, or brings about, what became of a payment whose row is still open. */
   async reconcile(key: PaymentKey, payment: Payment): Promise<Verdict> {
-    const outcome = await this.#outcome(payment)
-    const leftSeconds = payment.validBeforeSeconds - Math.floor(this.#clock.nowMs() / 1_000)
-    return this.#record(key, await this.#reconciled(key, payment, outcome, leftSeconds))
+    return this.#record(key, (await this.#judged(payment)) ?? (await this.#again(key, payment)))
   }
 
-  async #reconciled(
-    key: PaymentKey,
-    payment: Payment,
-    outcome: Outcome,
-    leftSeconds: number,
-  ): Promise<Verdict> {
+  /**
+   * The same with nobody waiting. Where the buyer has its answer, a transfer that does not come is begun
+   * again; where it has not, the chain is only asked: money is never taken for an answer that nobody may
+   * come for.
+   */
+  async followUp({ key, state, begunMs }: OpenPayment, payment: Payment): Promise<Verdict> {
+    const judged = await this.#judged(payment)
+    if (state === 'unknown')
+      return this.#record(key, judged ?? open('nobody has come back for the answer'))
+    const isOverdue = this.#clock.nowMs() - begunMs > TRANSFER_OVERDUE_MS
+    const verdict =
+      judged ??
+      (isOverdue ? await this.#again(key, payment) : open('the transfer is with the chain'))
+    return this.#record(key, verdict, 'answered')
+  }
+
+  /** What the chain alone says; null where the payment can still be taken. */
+  async #judged(payment: Payment): Promise<Verdict | null> {
+    const outcome = await this.#outcome(payment)
     if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
     if (outcome.kind === 'forfeited') return refused('nonce_already_used')
-    const open = (reason: string): Verdict => ({ kind: 'open', reason, transaction: null })
-    if (leftSeconds < SETTLE_MARGIN_SECONDS) {
-      return outcome.kind === 'unused' && leftSeconds < -EXPIRED_FOR_SURE_SECONDS
-        ? refused('payment_expired')
-        : open('the authorization has run out and its transaction may still be mined')
-    }
-    const again = await this.#attempt(key, payment)
+    const leftSeconds = payment.validBeforeSeconds - Math.floor(this.#clock.nowMs() / 1_000)
+    if (leftSeconds >= SETTLE_MARGIN_SECONDS) return null
+    return outcome.kind === 'unused' && leftSeconds < -EXPIRED_FOR_SURE_SECONDS
+      ? refused('payment_expired')
+      : open('the authorization has run out and its transaction may still be mined')
+  }
+
+  async #again(key: PaymentKey, payment: Payment): Promise<Verdict> {
+    const again = await this.#attempt(key, payment, 'confirmed')
     if (again.kind === 'paid' || again.kind === 'open') return again
     // The attempt before may still lie in the mempool, where only its transaction can see the nonce
     // used: nothing that this attempt was refused for is the last word before the authorization ends.
     return open('an earlier transaction of this payment may still be mined')
   }
 
-  async #attempt(key: PaymentKey, payment: Payment): Promise<Verdict> {
+  async #attempt(key: PaymentKey, payment: Payment, finality: Finality): Promise<Verdict> {
     let answered = false
     const settlement = await this.#bounded(
       SETTLE_MS_MAX,
       async () => {
-        const verdict = await payment.settle()
-        if (answered && verdict.kind === 'settled') this.#onLate(key, verdict.transaction)
+        const verdict = await payment.settle(finality)
+        if (answered && verdict.kind === 'settled') this.#late(key, verdict.transaction)
         return verdict
       },
       (reason): Settlement => ({ kind: 'unknown', reason, transaction: null }),
@@ -120,7 +138,12 @@ export class Till {
     answered = true
     switch (settlement.kind) {
       case 'settled':
-        return { kind: 'paid', transaction: settlement.transaction }
+        return {
+          kind: finality === 'confirmed' ? 'paid' : 'trusted',
+          transaction: settlement.transaction,
+        }
+      case 'broadcast':
+        return { kind: 'trusted', transaction: settlement.transaction }
       case 'unknown':
         return { ...settlement, kind: 'open' }
       case 'unreachable':
@@ -129,6 +152,18 @@ export class Till {
         return this.#refusal(payment, settlement.reason)
       default:
         return settlement satisfies never
+    }
+  }
+
+  /** A verdict that came after its request had been answered as open. */
+  #late(key: PaymentKey, transaction: string): void {
+    const { payer } = key
+    try {
+      this.#record(key, { kind: 'paid', transaction })
+      this.#emit({ kind: 'settled', route: null, payer, transaction })
+    } catch (cause) {
+      // The row stays open; the payment is recognised as paid when it comes back.
+      this.#emit({ kind: 'failed', route: null, payer, transaction, cause })
     }
   }
 
@@ -151,18 +186,27 @@ export class Till {
     )
   }
 
-  #record(key: PaymentKey, verdict: Verdict): Verdict {
+  /** @param answer whether the buyer has it already: then there is nothing left to refuse */
+  #record(
+    key: PaymentKey,
+    verdict: Verdict,
+    answer: 'withheld' | 'answered' = 'withheld',
+  ): Verdict {
     const nowMs = this.#clock.nowMs()
+    const isAnswered = answer === 'answered'
     switch (verdict.kind) {
       case 'paid':
         this.#ledger.move(key, 'settled', verdict.transaction, nowMs)
         return verdict
+      case 'trusted':
+        this.#ledger.move(key, 'unconfirmed', verdict.transaction, nowMs)
+        return verdict
       case 'open':
-        this.#ledger.move(key, 'unknown', verdict.transaction, nowMs)
+        this.#ledger.move(key, isAnswered ? 'unconfirmed' : 'unknown', verdict.transaction, nowMs)
         return verdict
       case 'refused':
       case 'unavailable':
-        this.#ledger.move(key, 'released', null, nowMs)
+        this.#ledger.move(key, isAnswered ? 'lost' : 'released', null, nowMs)
         return verdict
       default:
         return verdict satisfies never
@@ -180,6 +224,10 @@ export class Till {
     }
     return within(this.#clock, msMax, attempt(), giveUp(`no answer within ${msMax} ms`))
   }
+}
+
+function open(reason: string): Verdict {
+  return { kind: 'open', reason, transaction: null }
 }
 
 function refused(reason: string): Verdict {

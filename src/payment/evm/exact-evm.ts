@@ -48,7 +48,7 @@ export function exactEvm({
           checkWindow(authorization, nowMs) ??
           (await checkSignature(exact, chain)),
         verify: () => facilitator.verify(payment),
-        settle: () => facilitator.settle(payment),
+        settle: (finality) => facilitator.settle(payment, finality),
         outcome: () => facilitator.outcome(payment),
       }
     },

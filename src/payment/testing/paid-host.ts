@@ -24,7 +24,7 @@ export type PaidHost = {
   close(): Promise<void>
 }
 
-export type PaidHostOptions = Pick<PaymentOptions, 'clock'> & {
+export type PaidHostOptions = Pick<PaymentOptions, 'clock' | 'finality' | 'exposure'> & {
   readonly payTo: string
   readonly facilitator: Facilitator<ExactEvmPayment>
   /** Instead of `exact` on Base. */
@@ -48,6 +48,8 @@ export async function startPaidHost(options: PaidHostOptions): Promise<PaidHost>
     ledger,
     clock,
     publicUrl: 'https://api.example.com',
+    ...(options.finality === undefined ? {} : { finality: options.finality }),
+    ...(options.exposure === undefined ? {} : { exposure: options.exposure }),
     limits: {
       paidCallsPerWalletPerMinute: 1_000,
       failedPaymentsPerAddressPerMinute: 1_000,

@@ -1,0 +1,73 @@
+import type Database from 'better-sqlite3'
+
+export const SCHEMA_VERSION = 2
+
+/**
+ * A row of `payments` stays for the books; its answer goes when nobody may ask for it any more, and the
+ * signed payment as soon as the chain has spoken.
+ */
+const tables = `
+CREATE TABLE payments (
+  id INTEGER PRIMARY KEY,
+  network TEXT NOT NULL,
+  asset TEXT NOT NULL,
+  payer TEXT NOT NULL,
+  nonce TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN
+    ('settling', 'unknown', 'unconfirmed', 'settled', 'released', 'lost')),
+  route TEXT NOT NULL,
+  binding TEXT NOT NULL,
+  payload_hash TEXT NOT NULL,
+  identifier TEXT,
+  amount INTEGER NOT NULL,
+  finality TEXT NOT NULL CHECK (finality IN ('confirmed', 'preconfirmed', 'broadcast')),
+  transaction_hash TEXT,
+  payment TEXT,
+  valid_before_ms INTEGER NOT NULL,
+  begun_ms INTEGER NOT NULL,
+  updated_ms INTEGER NOT NULL,
+  UNIQUE (network, asset, payer, nonce)
+) STRICT;
+CREATE INDEX payments_state ON payments (state, updated_ms);
+CREATE INDEX payments_payer ON payments (payer, state);
+CREATE INDEX payments_identifier ON payments (payer, identifier) WHERE identifier IS NOT NULL;
+CREATE TABLE answers (
+  payment_id INTEGER PRIMARY KEY REFERENCES payments (id),
+  status INTEGER NOT NULL,
+  headers TEXT NOT NULL,
+  body BLOB NOT NULL,
+  answer_hash BLOB NOT NULL,
+  expires_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX answers_expiry ON answers (expires_ms);
+`
+
+/** Version 1 kept everything in one table and forgot a payment with its answer. */
+const fromVersion1 = `
+ALTER TABLE payments RENAME TO payments_1;
+DROP INDEX payments_expiry;
+${tables}
+INSERT INTO payments (network, asset, payer, nonce, state, route, binding, payload_hash, amount,
+    finality, transaction_hash, valid_before_ms, begun_ms, updated_ms)
+  SELECT network, asset, payer, nonce, state, coalesce(json_extract(binding, '$[1]'), ''), binding,
+    payload_hash, CAST(amount AS INTEGER), 'confirmed', transaction_hash, valid_before_ms,
+    updated_ms, updated_ms FROM payments_1;
+INSERT INTO answers
+  SELECT p.id, o.status, o.headers, o.body, o.answer_hash, o.expires_ms
+    FROM payments_1 o JOIN payments p USING (network, asset, payer, nonce)
+    WHERE o.state <> 'released';
+DROP TABLE payments_1;
+`
+
+/** Brings a file of an earlier version, or an empty one, to ours. @returns false where it is of a later one */
+export function migrate(db: Database.Database): boolean {
+  const version = db.pragma('user_version', { simple: true })
+  if (version === SCHEMA_VERSION) return true
+  const script = version === 0 ? tables : version === 1 ? fromVersion1 : null
+  if (script === null) return false
+  db.transaction(() => {
+    db.exec(script)
+    db.pragma(`user_version = ${SCHEMA_VERSION}`)
+  })()
+  return true
+}
