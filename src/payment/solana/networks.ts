@@ -1,0 +1,26 @@
+import type { Address } from '@solana/kit'
+import { address } from '@solana/kit'
+
+/** A Solana cluster on which USDC is taken. */
+export type SolanaNetwork = {
+  /** CAIP-2, as x402 version 2 writes it: the first 32 characters of the genesis hash. */
+  readonly network: `solana:${string}`
+  /** As x402 version 1 writes it. */
+  readonly legacyName: string
+  /** The mint of USDC, of the classic token program and with six decimals. */
+  readonly asset: Address
+}
+
+export const solana: SolanaNetwork = {
+  network: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp',
+  legacyName: 'solana',
+  asset: address('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'),
+}
+
+export const solanaDevnet: SolanaNetwork = {
+  network: 'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1',
+  legacyName: 'solana-devnet',
+  asset: address('4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU'),
+}
+
+export const USDC_DECIMALS = 6

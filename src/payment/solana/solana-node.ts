@@ -1,0 +1,202 @@
+import type { Clock } from '../../domain/clock.ts'
+
+/** What a node says of a transaction. */
+export type SignatureStatus = {
+  readonly err: unknown
+  readonly confirmationStatus: 'processed' | 'confirmed' | 'finalized'
+}
+
+export type Commitment = SignatureStatus['confirmationStatus']
+
+/** A value, and as of which slot. */
+export type AtSlot<T> = { readonly slot: number; readonly value: T }
+
+export type NodeAccount = {
+  readonly owner: string
+  readonly data: Buffer
+  readonly lamports: number
+}
+
+/** `unreached`: surely nobody heard the request. `unanswered`: perhaps somebody did. */
+export type NodeFailure = 'unreached' | 'unanswered' | 'refused'
+
+/** Why a node did not do what it was asked. Never holds the node's URL. */
+export class SolanaNodeError extends Error {
+  override readonly name = 'SolanaNodeError'
+  readonly kind: NodeFailure
+
+  constructor(kind: NodeFailure, message: string) {
+    super(message)
+    this.kind = kind
+  }
+}
+
+export type SolanaNodeOptions = {
+  readonly rpcUrl: string
+  readonly clock: Clock
+  /** How long one answer may take. */
+  readonly requestMsMax?: number
+}
+
+const REQUEST_MS_MAX = 5_000
+const NEVER_CONNECTED = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT/
+const BASE64 = { encoding: 'base64' } as const
+
+/** A node of Solana over JSON-RPC. Every call may throw SolanaNodeError; none is repeated. */
+export class SolanaNode {
+  readonly #rpcUrl: string
+  readonly #clock: Clock
+  readonly #requestMsMax: number
+
+  constructor({ rpcUrl, clock, requestMsMax = REQUEST_MS_MAX }: SolanaNodeOptions) {
+    this.#rpcUrl = rpcUrl
+    this.#clock = clock
+    this.#requestMsMax = requestMsMax
+  }
+
+  async genesisHash(): Promise<string> {
+    return textOf(await this.#call('getGenesisHash', []))
+  }
+
+  async account(key: string): Promise<NodeAccount | null> {
+    const { value } = await this.#atSlot('getAccountInfo', [
+      key,
+      { ...BASE64, commitment: 'confirmed' },
+    ])
+    if (value === null) return null
+    const { owner, lamports, data } = record(value)
+    if (typeof owner !== 'string' || typeof lamports !== 'number') throw unreadable()
+    return { owner, lamports, data: bytesOf(data) }
+  }
+
+  /** The error that a transaction would end with, null for none. Signatures are not looked at. */
+  async simulationError(transaction: string): Promise<unknown> {
+    const { value } = await this.#atSlot('simulateTransaction', [
+      transaction,
+      { ...BASE64, sigVerify: false, replaceRecentBlockhash: false, commitment: 'processed' },
+    ])
+    return errorIn(value)
+  }
+
+  async send(transaction: string): Promise<void> {
+    await this.#call('sendTransaction', [transaction, { ...BASE64, skipPreflight: true }])
+  }
+
+  /** Looked for in the node's archive as well. */
+  async status(signature: string): Promise<AtSlot<SignatureStatus | null>> {
+    const { slot, value } = await this.#atSlot('getSignatureStatuses', [
+      [signature],
+      { searchTransactionHistory: true },
+    ])
+    const [found] = list(value)
+    if (found === null) return { slot, value: null }
+    const { confirmationStatus: told } = record(found)
+    // Whatever else a node says is less than we wait for.
+    const confirmationStatus = told === 'confirmed' || told === 'finalized' ? told : 'processed'
+    return { slot, value: { err: errorIn(found), confirmationStatus } }
+  }
+
+  async isBlockhashValid(blockhash: string, commitment: Commitment): Promise<AtSlot<boolean>> {
+    const { slot, value } = await this.#atSlot('isBlockhashValid', [blockhash, { commitment }])
+    if (typeof value !== 'boolean') throw unreadable()
+    return { slot, value }
+  }
+
+  /** Transactions that name an account, newest first. @throws where the node knows less than `slot` */
+  async signaturesFor(key: string, limit: number, slot: number): Promise<readonly string[]> {
+    const found = await this.#call('getSignaturesForAddress', [
+      key,
+      { limit, minContextSlot: slot, commitment: 'confirmed' },
+    ])
+    return list(found).map((one) => textOf(record(one)['signature']))
+  }
+
+  /** A confirmed transaction and what it ended with; null for none of this signature. */
+  async transaction(signature: string): Promise<{ bytes: Buffer; err: unknown } | null> {
+    const found = await this.#call('getTransaction', [
+      signature,
+      { ...BASE64, maxSupportedTransactionVersion: 0, commitment: 'confirmed' },
+    ])
+    if (found === null) return null
+    const { transaction, meta } = record(found)
+    return { bytes: bytesOf(transaction), err: errorIn(meta) }
+  }
+
+  async #atSlot(method: string, params: readonly unknown[]): Promise<AtSlot<unknown>> {
+    const { context, value } = record(await this.#call(method, params))
+    const { slot } = record(context)
+    if (typeof slot !== 'number' || value === undefined) throw unreadable()
+    return { slot, value }
+  }
+
+  async #call(method: string, params: readonly unknown[]): Promise<unknown> {
+    const reply = await this.#reply(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
+    const { result, error } = record(reply)
+    if (result !== undefined) return result
+    const { message, code } = record(error)
+    throw new SolanaNodeError('refused', `the node answers ${method} with ${message} (${code})`)
+  }
+
+  async #reply(body: string): Promise<unknown> {
+    const abort = new AbortController()
+    const cancel = this.#clock.after(this.#requestMsMax, () => abort.abort())
+    try {
+      const response = await fetch(this.#rpcUrl, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+        signal: abort.signal,
+      })
+      const text = await response.text()
+      if (!response.ok)
+        throw new SolanaNodeError('refused', `the node answers with status ${response.status}`)
+      return JSON.parse(text)
+    } catch (cause) {
+      if (cause instanceof SolanaNodeError) throw cause
+      if (neverConnected(cause)) throw new SolanaNodeError('unreached', 'the node is not reached')
+      throw unreadable()
+    } finally {
+      cancel()
+    }
+  }
+}
+
+function unreadable(): SolanaNodeError {
+  return new SolanaNodeError('unanswered', 'the node gives no answer that can be read')
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  if (!isRecord(value)) throw unreadable()
+  return value
+}
+
+function list(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw unreadable()
+  return value
+}
+
+function textOf(value: unknown): string {
+  if (typeof value !== 'string') throw unreadable()
+  return value
+}
+
+/** Null for none. That nothing is said of an error does not mean that there was none. */
+function errorIn(value: unknown): unknown {
+  const { err } = record(value)
+  if (err === undefined) throw unreadable()
+  return err
+}
+
+/** Of what is given as base64 and the name of that. */
+function bytesOf(value: unknown): Buffer {
+  return Buffer.from(textOf(list(value)[0]), 'base64')
+}
+
+function neverConnected(cause: unknown): boolean {
+  const inner = cause instanceof Error ? cause.cause : undefined
+  return isRecord(inner) && NEVER_CONNECTED.test(String(inner['code']))
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}

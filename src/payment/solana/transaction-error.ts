@@ -1,0 +1,50 @@
+const TRANSFER_AT = 2
+/** Of the token program: https://docs.rs/spl-token/latest/spl_token/error/enum.TokenError.html. */
+const INSUFFICIENT_FUNDS = 1
+/** What the token program says of a source account that does not exist. */
+const NO_ACCOUNT =
+  /^(InvalidAccountData|UninitializedAccount|IncorrectProgramId|InvalidAccountOwner)$/
+
+/** The fee payer's account, or the state of the cluster: nothing that a buyer could repair. */
+const OURS =
+  /^(AccountNotFound|InsufficientFundsForFee|InvalidAccountForFee|ClusterMaintenance|AccountInUse|WouldExceed\w+|ProgramCacheHitMaxLimit|CommitCancelled)$/
+
+export type Failure =
+  /** The payment cannot be taken. */
+  | { readonly fault: 'payment'; readonly reason: string }
+  /** The buyer did nothing wrong. */
+  | { readonly fault: 'ours'; readonly reason: string }
+
+/** Whose fault it is that a transaction would fail or has failed, from the chain's own error. */
+export function failureOf(err: unknown): Failure {
+  if (err === 'BlockhashNotFound')
+    return { fault: 'payment', reason: 'invalid_exact_svm_payment_expired' }
+  if (err === 'AlreadyProcessed') return { fault: 'payment', reason: 'duplicate_settlement' }
+  const [index, inner] = instructionError(err)
+  if (index === TRANSFER_AT && lacksFunds(inner))
+    return { fault: 'payment', reason: 'invalid_exact_svm_insufficient_funds' }
+  return isOurs(err)
+    ? { fault: 'ours', reason: `the transaction would fail: ${JSON.stringify(err)}` }
+    : { fault: 'payment', reason: 'invalid_exact_svm_transaction_simulation_failed' }
+}
+
+function isOurs(err: unknown): boolean {
+  if (typeof err === 'string') return OURS.test(err)
+  return JSON.stringify(err) === '{"InsufficientFundsForRent":{"account_index":0}}'
+}
+
+function instructionError(err: unknown): readonly [number | null, unknown] {
+  if (typeof err !== 'object' || err === null || !('InstructionError' in err)) return [null, null]
+  const { InstructionError: pair } = err
+  return Array.isArray(pair) && typeof pair[0] === 'number' ? [pair[0], pair[1]] : [null, null]
+}
+
+function lacksFunds(inner: unknown): boolean {
+  if (typeof inner === 'string') return NO_ACCOUNT.test(inner)
+  return (
+    typeof inner === 'object' &&
+    inner !== null &&
+    'Custom' in inner &&
+    inner.Custom === INSUFFICIENT_FUNDS
+  )
+}

@@ -1,0 +1,234 @@
+import type { Address } from '@solana/kit'
+import { getAddressEncoder } from '@solana/kit'
+import type { Rejection } from '../rejection.ts'
+import { rejection } from '../rejection.ts'
+import { isSignedBy } from './ed25519.ts'
+import { USDC_DECIMALS } from './networks.ts'
+import { COMPUTE_BUDGET_PROGRAM, harmlessPrograms, TOKEN_PROGRAM } from './programs.ts'
+import type { Instruction, WireTransaction } from './wire-transaction.ts'
+
+/** What a token program's `TransferChecked` says. */
+export type Transfer = {
+  readonly source: Address
+  readonly mint: Address
+  readonly destination: Address
+  readonly authority: Address
+  readonly amount: bigint
+  readonly decimals: number
+}
+
+/** What a transfer must say to be the one that was asked for. */
+export type TransferTerms = Pick<Transfer, 'source' | 'mint' | 'destination' | 'amount'> & {
+  readonly feePayer: Address
+}
+
+const INSTRUCTIONS_MIN = 3
+const INSTRUCTIONS_MAX = 7
+const TRANSFER_AT = 2
+/** The fee payer and the payer: each further signature costs us 5,000 lamports. */
+const SIGNERS_MAX = 2
+/** The SDK's client asks for 20,000; assertions of a wallet need some more. */
+const COMPUTE_UNITS_MAX = 200_000
+/** 5 lamports a unit, as the scheme's specification bounds it. */
+const MICROLAMPORTS_PER_UNIT_MAX = 5_000_000n
+/** What one payment may make us pay for priority: the fee of ten signatures. */
+const PRIORITY_FEE_LAMPORTS_MAX = 50_000n
+const MICROLAMPORTS_PER_LAMPORT = 1_000_000n
+
+const SET_COMPUTE_UNIT_LIMIT = 2
+const SET_COMPUTE_UNIT_PRICE = 3
+const TRANSFER_CHECKED = 12
+const READ_AGAIN = 'Read the terms of this answer again and sign exactly those.'
+const ORDER_HINT =
+  'Send SetComputeUnitLimit, SetComputeUnitPrice, TransferChecked, then memos if any, in this order.'
+
+const keys = getAddressEncoder()
+
+/** Null where no transfer stands in its place. */
+export function transferOf({ instructions }: WireTransaction): Transfer | null {
+  const instruction = instructions[TRANSFER_AT]
+  if (instruction?.program !== TOKEN_PROGRAM) return null
+  const { data, accounts } = instruction
+  if (data.length !== 10 || data[0] !== TRANSFER_CHECKED || accounts.length !== 4) return null
+  const [source, mint, destination, authority] = accounts
+  if (!source || !mint || !destination || !authority) return null
+  return {
+    ...{ source, mint, destination, authority },
+    amount: data.readBigUInt64LE(1),
+    decimals: data.readUInt8(9),
+  }
+}
+
+/**
+ * Everything that a transaction alone tells: that it is the transfer that was asked for, does nothing
+ * else, costs the fee payer no more than a payment should, and lacks nothing but the fee payer's signature.
+ */
+export function checkTransfer(
+  transaction: WireTransaction,
+  terms: TransferTerms,
+): Rejection | null {
+  const transfer = transferOf(transaction)
+  return (
+    checkShape(transaction) ??
+    checkSigners(transaction, terms.feePayer) ??
+    checkBudget(transaction) ??
+    checkTerms(transfer, terms) ??
+    checkRest(transaction) ??
+    checkSignature(transaction, transfer?.authority)
+  )
+}
+
+function checkShape({ lookupTables, instructions }: WireTransaction): Rejection | null {
+  if (lookupTables > 0)
+    return different(
+      'payload_address_lookup_tables',
+      'Name every account in the transaction itself; a transfer needs no lookup table.',
+      ['transaction.addressTableLookups', 'none', `${lookupTables}`],
+    )
+  if (instructions.length >= INSTRUCTIONS_MIN && instructions.length <= INSTRUCTIONS_MAX)
+    return null
+  return different('payload_transaction_instructions_length', ORDER_HINT, [
+    'transaction.instructions',
+    `${INSTRUCTIONS_MIN} to ${INSTRUCTIONS_MAX}`,
+    `${instructions.length}`,
+  ])
+}
+
+/** The fee payer lends its signature to the fees and to nothing else. */
+function checkSigners(
+  { signers, instructions }: WireTransaction,
+  feePayer: Address,
+): Rejection | null {
+  if (signers[0] !== feePayer)
+    return different('fee_payer_mismatch', 'Set the fee payer that stands in `extra`.', [
+      'transaction.feePayer',
+      feePayer,
+      `${signers[0]}`,
+    ])
+  if (signers.length > SIGNERS_MAX)
+    return different('payload_excessive_signers', 'Only the fee payer and the payer may sign.', [
+      'transaction.signers',
+      `at most ${SIGNERS_MAX}`,
+      `${signers.length}`,
+    ])
+  const at = instructions.findIndex(
+    ({ program, accounts }) => program === feePayer || accounts.includes(feePayer),
+  )
+  if (at === -1) return null
+  return different(
+    'payload_transaction_fee_payer_transferring_funds',
+    'Leave the fee payer out of every instruction: it pays the fees and nothing else.',
+    [`transaction.instructions[${at}].accounts`, `without ${feePayer}`, feePayer],
+  )
+}
+
+function checkBudget({ instructions: [limit, price] }: WireTransaction): Rejection | null {
+  const at = (index: number) => `transaction.instructions[${index}]`
+  const base = 'payload_transaction_instructions_compute'
+  if (!isBudget(limit, SET_COMPUTE_UNIT_LIMIT, 5))
+    return different(`${base}_limit_instruction`, ORDER_HINT, [
+      at(0),
+      'SetComputeUnitLimit',
+      told(limit),
+    ])
+  if (!isBudget(price, SET_COMPUTE_UNIT_PRICE, 9))
+    return different(`${base}_price_instruction`, ORDER_HINT, [
+      at(1),
+      'SetComputeUnitPrice',
+      told(price),
+    ])
+  const units = limit.data.readUInt32LE(1)
+  if (units > COMPUTE_UNITS_MAX)
+    return different(`${base}_limit_instruction_too_high`, 'A transfer needs about 20,000 units.', [
+      `${at(0)}.units`,
+      `at most ${COMPUTE_UNITS_MAX}`,
+      `${units}`,
+    ])
+  const microlamports = price.data.readBigUInt64LE(1)
+  const feeLamports = (BigInt(units) * microlamports) / MICROLAMPORTS_PER_LAMPORT
+  if (microlamports > MICROLAMPORTS_PER_UNIT_MAX || feeLamports > PRIORITY_FEE_LAMPORTS_MAX)
+    return different(
+      `${base}_price_instruction_too_high`,
+      'Ask for a lower priority: the fee payer pays for it.',
+      [
+        `${at(1)}.microLamports`,
+        `at most ${MICROLAMPORTS_PER_UNIT_MAX}, and ${PRIORITY_FEE_LAMPORTS_MAX} lamports in all`,
+        `${microlamports}, ${feeLamports} lamports in all`,
+      ],
+    )
+  return null
+}
+
+/** What is transferred must be what we asked for: equal, not at least. */
+function checkTerms(transfer: Transfer | null, terms: TransferTerms): Rejection | null {
+  const place = `transaction.instructions[${TRANSFER_AT}]`
+  if (transfer === null)
+    return different('payload_no_transfer_instruction', ORDER_HINT, [
+      place,
+      "the token program's TransferChecked",
+      'another instruction',
+    ])
+  const differences = [
+    ['mint', terms.mint, transfer.mint, 'payload_mint_mismatch'],
+    ['decimals', USDC_DECIMALS, transfer.decimals, 'payload_decimals_mismatch'],
+    ['destination', terms.destination, transfer.destination, 'payload_recipient_mismatch'],
+    ['amount', terms.amount, transfer.amount, 'payload_amount_mismatch'],
+    ['source', terms.source, transfer.source, 'payload_source_mismatch'],
+  ] as const
+  for (const [name, expected, received, reason] of differences) {
+    if (received === expected) continue
+    const hint = name === 'source' ? "Pay from the wallet's associated token account." : READ_AGAIN
+    return different(reason, hint, [`${place}.${name}`, `${expected}`, `${received}`])
+  }
+  return null
+}
+
+function checkRest({ instructions }: WireTransaction): Rejection | null {
+  const foreign = instructions.findIndex(
+    ({ program }, at) => at > TRANSFER_AT && !harmlessPrograms.has(program),
+  )
+  if (foreign === -1) return null
+  return different('payload_unknown_optional_instruction', ORDER_HINT, [
+    `transaction.instructions[${foreign}].program`,
+    'Memo or Lighthouse',
+    `${instructions[foreign]?.program}`,
+  ])
+}
+
+/** With two signers, one of them the fee payer, the other one must be who the tokens belong to. */
+function checkSignature(
+  { signers, signatures, message }: WireTransaction,
+  authority: Address | undefined,
+): Rejection | null {
+  const [, payer] = signers
+  const [, signature] = signatures
+  if (payer !== undefined && payer === authority && signature !== undefined)
+    if (isSignedBy(Uint8Array.from(keys.encode(payer)), message, signature)) return null
+  return different(
+    'payload_signature_invalid',
+    'Sign the transaction with the paying key, after its last change.',
+    ['transaction.signatures[1]', `of ${authority}`, 'none that fits the transaction'],
+  )
+}
+
+function isBudget(
+  instruction: Instruction | undefined,
+  kind: number,
+  bytes: number,
+): instruction is Instruction {
+  if (instruction?.program !== COMPUTE_BUDGET_PROGRAM) return false
+  return instruction.data.length === bytes && instruction.data[0] === kind
+}
+
+function told(instruction: Instruction | undefined): string {
+  return `an instruction of ${instruction?.program}`
+}
+
+/** The reasons are those of the SDK's facilitator where it has one. */
+function different(
+  reason: string,
+  hint: string,
+  [field, expected, received]: readonly [string, string, string],
+): Rejection {
+  return rejection(`invalid_exact_svm_${reason}`, hint, { field, expected, received })
+}

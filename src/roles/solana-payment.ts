@@ -1,0 +1,140 @@
+import type { Address } from '@solana/kit'
+import { address, isAddress } from '@solana/kit'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { Gauge } from 'prom-client'
+import type { ServeOptions } from '../config.ts'
+import { ConfigError } from '../config.ts'
+import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
+import type { Facilitator, PaymentMethod } from '../payment/payment.ts'
+import { outcomeByMessage } from '../payment/solana/chain-outcome.ts'
+import { examineCluster, solanaPayeeFaults } from '../payment/solana/cluster-checks.ts'
+import type { ExactSolanaPayment } from '../payment/solana/exact-solana.ts'
+import { exactSolana } from '../payment/solana/exact-solana.ts'
+import type { FeePayer } from '../payment/solana/fee-payer-key.ts'
+import { readFeePayer } from '../payment/solana/fee-payer-key.ts'
+import { hostedSolanaFacilitator } from '../payment/solana/hosted-solana-facilitator.ts'
+import { localSolanaFacilitator } from '../payment/solana/local-solana-facilitator.ts'
+import type { SolanaNetwork } from '../payment/solana/networks.ts'
+import { solana, solanaDevnet } from '../payment/solana/networks.ts'
+import { SolanaNode } from '../payment/solana/solana-node.ts'
+import { systemClock } from './system-clock.ts'
+
+const LAMPORTS_PER_SOL = 1e9
+
+type Settler = {
+  readonly feePayer: Address
+  readonly facilitator: Facilitator<ExactSolanaPayment>
+}
+
+/**
+ * USDC on Solana; null where nobody is paid there, or nobody says that it would pay the fees.
+ * @throws ConfigError when what is configured can never take a payment
+ */
+export async function solanaPayment(
+  options: ServeOptions,
+  log: Logger,
+  hosted: HostedFacilitators | null,
+  metrics: Registry,
+): Promise<PaymentMethod | null> {
+  if (options.solanaPayTo === undefined) return null
+  const network = options.solanaNetwork === 'mainnet' ? solana : solanaDevnet
+  const { solanaRpcUrl: rpcUrl } = options
+  const payTo = address(options.solanaPayTo)
+  const own = ownFeePayer(options)
+  if (rpcUrl !== undefined) {
+    const node = new SolanaNode({ rpcUrl, clock: systemClock })
+    await examine(node, { network, payTo, feePayer: own?.address ?? null }, log)
+    if (own !== null) measureFees(node, own.address, metrics)
+  }
+  const settler =
+    own !== null && rpcUrl !== undefined
+      ? localSettler(rpcUrl, own)
+      : await hostedSettler(network, rpcUrl, hosted)
+  if (settler === null) {
+    log.warn(
+      'no facilitator says who pays the fees on Solana: nothing is sold there until a restart',
+    )
+    return null
+  }
+  refuse(solanaPayeeFaults(payTo, settler.feePayer))
+  return exactSolana({ network, payTo, clock: systemClock, ...settler })
+}
+
+function ownFeePayer({ solanaFacilitatorKey: text }: ServeOptions): FeePayer | null {
+  try {
+    return text === undefined ? null : readFeePayer(text)
+  } catch (cause) {
+    throw new ConfigError(
+      `--solana-facilitator-key is ${cause instanceof Error ? cause.message : 'wrong'}`,
+    )
+  }
+}
+
+function localSettler(rpcUrl: string, feePayer: FeePayer): Settler {
+  const facilitator = localSolanaFacilitator({ rpcUrl, feePayer, clock: systemClock })
+  return { feePayer: feePayer.address, facilitator }
+}
+
+/** The terms name who pays the fees, so a facilitator must have told it before anything is quoted. */
+async function hostedSettler(
+  { network, asset }: SolanaNetwork,
+  rpcUrl: string | undefined,
+  hosted: HostedFacilitators | null,
+): Promise<Settler | null> {
+  if (hosted === null) throw new Error('checked: somebody settles')
+  const kind = { scheme: 'exact', network, asset }
+  const node = rpcUrl === undefined ? null : new SolanaNode({ rpcUrl, clock: systemClock })
+  const facilitator = hosted.of<ExactSolanaPayment>(
+    kind,
+    node === null ? undefined : (payment) => outcomeByMessage(node, payment, systemClock.nowMs()),
+  )
+  await hosted.examine()
+  const feePayer = hosted.offer(kind)?.['feePayer']
+  if (typeof feePayer !== 'string' || !isAddress(feePayer)) return null
+  return { feePayer, facilitator: hostedSolanaFacilitator(facilitator) }
+}
+
+/** A node of another cluster would make every payment fail; one that is down now may be up for the first. */
+async function examine(
+  node: SolanaNode,
+  settings: Parameters<typeof examineCluster>[1],
+  log: Logger,
+): Promise<void> {
+  let findings: Awaited<ReturnType<typeof examineCluster>>
+  try {
+    findings = await examineCluster(node, settings)
+  } catch (err) {
+    log.warn({ err }, 'the node at --solana-rpc-url does not answer; payments fail until it does')
+    return
+  }
+  refuse(findings.faults)
+  for (const warning of findings.warnings) log.warn(warning)
+}
+
+/** Shows what the node said last, and asks it again: nobody who reads metrics waits for a node. */
+function measureFees(node: SolanaNode, feePayer: Address, metrics: Registry): void {
+  let sol = Number.NaN
+  const gauge = new Gauge({
+    name: 'perpscope_fee_balance_sol',
+    help: 'What the account that settles on Solana has left to pay fees with. NaN: the node did not answer.',
+    registers: [metrics],
+    collect() {
+      this.set(sol)
+      void ask()
+    },
+  })
+  const ask = async () => {
+    try {
+      sol = ((await node.account(feePayer))?.lamports ?? 0) / LAMPORTS_PER_SOL
+    } catch {
+      sol = Number.NaN
+    }
+    gauge.set(sol)
+  }
+  void ask()
+}
+
+function refuse(faults: readonly string[]): void {
+  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
+}
