@@ -13,6 +13,7 @@ export const tokenFolder = join(import.meta.dirname, '../../src/simulator/evm/to
 const contracts = [
   ['UsdCoin.sol', 'UsdCoin', 'usdCoin'],
   ['Multicall.sol', 'Multicall', 'multicall'],
+  ['Wallet.sol', 'Wallet', 'wallet'],
 ] as const
 
 type SolcOutput = {

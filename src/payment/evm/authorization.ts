@@ -1,31 +1,13 @@
-import type { Hex } from 'viem'
-import { recoverTypedDataAddress } from 'viem'
 import type { Requirement } from '../payment.ts'
 import { SETTLE_MARGIN_SECONDS } from '../payment.ts'
 import type { Rejection } from '../rejection.ts'
 import { rejection } from '../rejection.ts'
-import type { Authorization, ExactPayload } from './exact-payload.ts'
-import type { PaymentNetwork } from './networks.ts'
+import type { Authorization } from './exact-payload.ts'
 
 /** A buyer's clock may run ahead of ours by this much. */
 const SKEW_SECONDS_MAX = 5
 /** Bounds how long a stored answer must be kept for a repeated payment. */
 const LIFETIME_SECONDS_MAX = 86_400
-
-/** EIP-3009. */
-const types = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
-
-/** Half the order of secp256k1: a signature with a larger `s` is refused by the token. */
-const S_MAX = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 
 /** What was signed must be what we asked for: equal, not at least. */
 export function checkAuthorization(
@@ -85,49 +67,4 @@ export function checkWindow(
     )
   }
   return null
-}
-
-/** Recovers the signer, about 2 ms of CPU, with the two restrictions that the token adds. */
-export async function checkSignature(
-  { authorization, signature }: ExactPayload,
-  network: PaymentNetwork,
-): Promise<Rejection | null> {
-  const signer = isCanonical(signature)
-    ? await recoverSigner(authorization, signature, network)
-    : null
-  if (signer === authorization.from) return null
-  return rejection(
-    'invalid_exact_evm_payload_signature',
-    "Sign with the token's EIP-712 domain (name and version stand in `extra`) and the paying key.",
-    {
-      field: 'authorization.from',
-      expected: authorization.from,
-      received: signer ?? 'not a canonical ECDSA signature (low s, v of 27 or 28)',
-    },
-  )
-}
-
-function isCanonical(signature: Hex): boolean {
-  const s = BigInt(`0x${signature.slice(66, 130)}`)
-  const v = Number.parseInt(signature.slice(130), 16)
-  return s <= S_MAX && (v === 27 || v === 28)
-}
-
-async function recoverSigner(
-  message: Authorization,
-  signature: Hex,
-  { domain, chainId, asset }: PaymentNetwork,
-): Promise<string | null> {
-  try {
-    return await recoverTypedDataAddress({
-      domain: { ...domain, chainId, verifyingContract: asset },
-      types,
-      primaryType: 'TransferWithAuthorization',
-      message,
-      signature,
-    })
-  } catch {
-    // No point of the curve has this r: as good as a foreign signer.
-    return null
-  }
 }

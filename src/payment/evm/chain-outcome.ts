@@ -1,21 +1,15 @@
 import type { PublicClient } from 'viem'
-import { isAddressEqual, parseAbi, parseEventLogs } from 'viem'
 import { nodeReason } from '../node-error.ts'
 import type { Outcome } from '../payment.ts'
 import type { ExactEvmPayment } from './exact-evm.ts'
+import { tokenAbi as abi } from './token-abi.ts'
+import { pays } from './transfer.ts'
 
 /**
  * How far back the use of a nonce is looked for: 5 hours of 2-second blocks. Providers refuse to search
  * more than 10,000 blocks at once.
  */
 const BLOCKS_BACK_MAX = 9_000n
-
-const abi = parseAbi([
-  'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
-  'event AuthorizationUsed(address indexed authorizer, bytes32 indexed nonce)',
-  'event AuthorizationCanceled(address indexed authorizer, bytes32 indexed nonce)',
-  'event Transfer(address indexed from, address indexed to, uint256 value)',
-])
 
 /** Reads from the chain what became of a payment's nonce, whoever submitted it. */
 export async function chainOutcome(
@@ -47,8 +41,10 @@ export async function chainOutcome(
     } as const
     const [use] = await client.getContractEvents({ ...search, eventName: 'AuthorizationUsed' })
     if (use !== undefined) {
-      const paid = await isOurTransfer(client, payment, use.transactionHash, use.logIndex)
-      return paid ? { kind: 'settled', transaction: use.transactionHash } : { kind: 'forfeited' }
+      const receipt = await client.getTransactionReceipt({ hash: use.transactionHash })
+      return pays(receipt.logs, payment)
+        ? { kind: 'settled', transaction: use.transactionHash }
+        : { kind: 'forfeited' }
     }
     const [cancel] = await client.getContractEvents({
       ...search,
@@ -59,27 +55,4 @@ export async function chainOutcome(
   } catch (cause) {
     return { kind: 'unknown', reason: nodeReason(cause) }
   }
-}
-
-/**
- * The same nonce can be signed for another payee, and one transaction can hold many transfers: only the
- * token's next `Transfer` after its `AuthorizationUsed` belongs to it.
- */
-async function isOurTransfer(
-  client: Pick<PublicClient, 'getTransactionReceipt'>,
-  { authorization, chain }: ExactEvmPayment,
-  hash: `0x${string}`,
-  logIndexOfUse: number,
-): Promise<boolean> {
-  const receipt = await client.getTransactionReceipt({ hash })
-  if (receipt.status !== 'success') return false
-  const transfer = parseEventLogs({ abi, eventName: 'Transfer', logs: receipt.logs })
-    .filter(({ address }) => isAddressEqual(address, chain.asset))
-    .find(({ logIndex }) => logIndex > logIndexOfUse)
-  return (
-    transfer !== undefined &&
-    isAddressEqual(transfer.args.from, authorization.from) &&
-    isAddressEqual(transfer.args.to, authorization.to) &&
-    transfer.args.value === authorization.value
-  )
 }

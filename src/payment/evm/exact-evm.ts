@@ -1,10 +1,14 @@
 import { getAddress } from 'viem'
 import type { Facilitator, Payment, PaymentMethod, SignedPayment } from '../payment.ts'
 import { wirePayload } from '../wire-payload.ts'
-import { checkAuthorization, checkSignature, checkWindow } from './authorization.ts'
+import { checkAuthorization, checkWindow } from './authorization.ts'
+import { authorizationDigest } from './authorization-digest.ts'
+import type { ContractWallets } from './contract-wallets.ts'
 import type { ExactPayload } from './exact-payload.ts'
 import { decodeExactPayload, payloadHash } from './exact-payload.ts'
+import { keyRecovery } from './key-recovery.ts'
 import type { PaymentNetwork } from './networks.ts'
+import { checkSignature } from './signature.ts'
 
 /** A payment of scheme `exact` on an EVM chain: an EIP-3009 authorization and its signature. */
 export type ExactEvmPayment = SignedPayment & ExactPayload & { readonly chain: PaymentNetwork }
@@ -13,6 +17,8 @@ export type ExactEvmOptions = {
   readonly network: PaymentNetwork
   readonly payTo: string
   readonly facilitator: Facilitator<ExactEvmPayment>
+  /** Without it payments from contract wallets are refused. */
+  readonly contractWallets?: ContractWallets
 }
 
 /** USDC on an EVM chain by `transferWithAuthorization`. */
@@ -20,7 +26,13 @@ export function exactEvm({
   network: chain,
   payTo,
   facilitator,
+  contractWallets,
 }: ExactEvmOptions): PaymentMethod<ExactEvmPayment & Payment> {
+  const judges = {
+    digest: authorizationDigest(chain),
+    recovery: keyRecovery,
+    contractWallets: contractWallets ?? null,
+  }
   return {
     scheme: 'exact',
     network: chain.network,
@@ -46,7 +58,7 @@ export function exactEvm({
         check: async (nowMs) =>
           checkAuthorization(authorization, purchase.requirement) ??
           checkWindow(authorization, nowMs) ??
-          (await checkSignature(exact, chain)),
+          (await checkSignature(exact, judges)),
         verify: () => facilitator.verify(payment),
         settle: (finality) => facilitator.settle(payment, finality),
         outcome: () => facilitator.outcome(payment),

@@ -15,6 +15,15 @@ export type Authorization = {
 
 export type ExactPayload = { readonly authorization: Authorization; readonly signature: Hex }
 
+const KEY_SIGNATURE_BYTES = 65
+/** What a contract wallet takes for a signature: several keys, a passkey's whole assertion. */
+const SIGNATURE_BYTES_MAX = 4_096
+
+/** Whether a signature has the form of one made by a single key; all others are for contracts to judge. */
+export function isKeySignature(signature: Hex): boolean {
+  return signature.length === 2 + 2 * KEY_SIGNATURE_BYTES
+}
+
 /** Reads the payload of scheme `exact` on an EVM chain. @throws MalformedPayment */
 export function decodeExactPayload(payload: Readonly<Record<string, unknown>>): ExactPayload {
   const authorization = record(payload['authorization'], 'payload.authorization')
@@ -28,7 +37,7 @@ export function decodeExactPayload(payload: Readonly<Record<string, unknown>>): 
       validBefore: uint256(field('validBefore'), 'validBefore'),
       nonce: hex(field('nonce'), 32, 'payload.authorization.nonce'),
     },
-    signature: hex(text(payload['signature'], 'payload.signature'), 65, 'payload.signature'),
+    signature: signature(text(payload['signature'], 'payload.signature')),
   }
 }
 
@@ -55,10 +64,28 @@ function uint256(value: string, name: string): bigint {
   return number
 }
 
-/** Lower case, so that equal values are equal texts. */
+function signature(value: string): Hex {
+  const isWhole = value.length % 2 === 0 && value.length > 2
+  if (!isHex(value) || !isWhole || value.length > 2 + 2 * SIGNATURE_BYTES_MAX) {
+    throw new MalformedPayment(
+      `payload.signature must be 1 to ${SIGNATURE_BYTES_MAX} bytes in hexadecimal`,
+    )
+  }
+  return lowerCase(value)
+}
+
 function hex(value: string, bytes: number, name: string): Hex {
-  if (!/^0x[0-9a-f]*$/i.test(value) || value.length !== 2 + 2 * bytes) {
+  if (!isHex(value) || value.length !== 2 + 2 * bytes) {
     throw new MalformedPayment(`${name} must be ${bytes} bytes in hexadecimal`)
   }
+  return lowerCase(value)
+}
+
+function isHex(value: string): boolean {
+  return /^0x[0-9a-f]*$/i.test(value)
+}
+
+/** So that equal values are equal texts. */
+function lowerCase(value: string): Hex {
   return `0x${value.slice(2).toLowerCase()}`
 }

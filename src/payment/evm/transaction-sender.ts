@@ -1,84 +1,173 @@
-import type {
-  Address,
-  Chain,
-  Hex,
-  PrivateKeyAccount,
-  PublicClient,
-  TransactionSerializableEIP1559,
-  Transport,
-} from 'viem'
+import type { Hex, PrivateKeyAccount, TransactionReceipt } from 'viem'
 import { keccak256 } from 'viem'
-import { nodeSays } from '../node-error.ts'
+import type { Clock } from '../../domain/clock.ts'
+import type { Fees } from './gas-fees.ts'
+import { GasFees } from './gas-fees.ts'
+import {
+  isAlreadyKnown,
+  isMethodMissing,
+  isNonceTaken,
+  isNonceTooLow,
+  isStillPending,
+  rpcError,
+} from './node-answer.ts'
+import type { NodeClient } from './node-client.ts'
+import { receiptOf } from './receipts.ts'
+import type { Call } from './transfer.ts'
 
-/** A transfer with authorization costs about 85,000; nothing that costs much more is signed. */
-const GAS_MAX = 200_000n
+/** A transaction that the node has taken, and where the node waited for it, what became of it. */
+export type Sent = { readonly hash: Hex; readonly receipt: TransactionReceipt | null }
+
+export type SendOptions = {
+  /** Whether the node may answer only when a block has the transaction, which saves asking for it. */
+  readonly untilMined: boolean
+  /** Learns each hash before its broadcast, whose reply may get lost. */
+  readonly onSigned: (hash: Hex) => void
+}
+
+/** A transaction that was sent off and has no answer yet. */
+type Flight = { readonly raw: Hex; readonly nonce: number }
 
 /**
- * Sends transactions of one account, in order. A nonce is drawn only for a transaction that the chain
- * accepts in a dry run, and is drawn anew from the chain after a failed broadcast, so that no failure
- * leaves a gap behind which all later transactions would wait.
+ * Sends transactions of one account, in order. A nonce is drawn only when the node has taken the transaction
+ * before, and is drawn anew from the chain after a failed broadcast, so that no failure leaves a gap behind
+ * which all later transactions would wait.
  */
 export class TransactionSender {
-  readonly #client: PublicClient<Transport, Chain>
+  readonly #node: NodeClient
   readonly #account: PrivateKeyAccount
+  readonly #fees: GasFees
   #nextNonce: number | null = null
+  #flight: Flight | null = null
   #tail: Promise<unknown> = Promise.resolve()
+  /** Whether the node knows `eth_sendRawTransactionSync` (EIP-7966); null until it was asked. */
+  #isSyncOffered: boolean | null = null
 
-  constructor(client: PublicClient<Transport, Chain>, account: PrivateKeyAccount) {
-    this.#client = client
+  constructor(node: NodeClient, account: PrivateKeyAccount, clock: Clock) {
+    this.#node = node
     this.#account = account
+    this.#fees = new GasFees(node, clock)
   }
 
-  /** @param onSigned learns the hash before the broadcast, whose reply may get lost. */
-  async send(call: { to: Address; data: Hex }, onSigned: (hash: Hex) => void): Promise<Hex> {
-    const gas = await this.#client.estimateGas({ account: this.#account.address, ...call })
-    if (gas > GAS_MAX) throw new RangeError(`needs ${gas} gas, more than ${GAS_MAX}`)
-    const fees = await this.#client.estimateFeesPerGas()
-    const transaction = {
-      ...call,
-      ...fees,
-      type: 'eip1559',
-      chainId: this.#client.chain.id,
-      // Headroom: the state may change between the estimate and the block.
-      gas: (gas * 12n) / 10n,
-    } as const
-    return this.#inTurn(async () => {
-      const remembered = this.#nextNonce
-      try {
-        return await this.#broadcast(
-          transaction,
-          remembered ?? (await this.#pendingNonce()),
-          onSigned,
-        )
-      } catch (cause) {
-        // Somebody else sent with this key. Were it this very transaction, mined before a provider sent
-        // it once more, then the next one would revert: one more try is safe.
-        if (remembered === null || !isNonceTooLow(cause)) throw cause
-        return this.#broadcast(transaction, await this.#pendingNonce(), onSigned)
-      }
-    })
-  }
-
-  async #broadcast(
-    transaction: TransactionSerializableEIP1559,
-    nonce: number,
-    onSigned: (hash: Hex) => void,
-  ): Promise<Hex> {
-    const serializedTransaction = await this.#account.signTransaction({ ...transaction, nonce })
-    const hash = keccak256(serializedTransaction)
-    onSigned(hash)
-    this.#nextNonce = null
+  async send(call: Call, { untilMined, onSigned }: SendOptions): Promise<Sent> {
+    const [fees, isSync] = await Promise.all([
+      this.#fees.current(),
+      untilMined && this.#offersSync(),
+    ])
+    const transaction = { ...call, ...fees }
+    let first: Hex | null = null
     try {
-      await this.#client.sendRawTransaction({ serializedTransaction })
+      return await this.#attempt(transaction, isSync, (hash, isRemembered) => {
+        if (isRemembered) first = hash
+        onSigned(hash)
+      })
     } catch (cause) {
-      if (!isAlreadyKnown(cause)) throw cause
+      // Somebody else sent with this key, or a provider sent this very transaction once more after it was
+      // mined. Even if that cannot be seen yet, the next one would only revert: one more try is safe.
+      if (first === null || !isNonceTaken(cause)) throw cause
+      const receipt = await receiptOf(this.#node, first)
+      if (receipt !== null) return { hash: first, receipt }
+      return this.#attempt(transaction, isSync, onSigned)
     }
-    this.#nextNonce = nonce + 1
-    return hash
+  }
+
+  async #attempt(
+    transaction: Call & Fees,
+    isSync: boolean,
+    onSigned: (hash: Hex, isNonceRemembered: boolean) => void,
+  ): Promise<Sent> {
+    const { hash, reply } = await this.#inTurn(async () => {
+      await this.#untilTaken()
+      const remembered = this.#nextNonce
+      const nonce = remembered ?? (await this.#pendingNonce())
+      const raw = await this.#account.signTransaction({
+        ...transaction,
+        nonce,
+        type: 'eip1559',
+        chainId: this.#node.chain.id,
+      })
+      const hash = keccak256(raw)
+      onSigned(hash, remembered !== null)
+      const reply = this.#broadcast({ raw, nonce }, isSync)
+      if (!isSync) await reply
+      return { hash, reply }
+    })
+    return { hash, receipt: await reply }
+  }
+
+  /** @returns the receipt, where the node waited for it */
+  async #broadcast(flight: Flight, isSync: boolean): Promise<TransactionReceipt | null> {
+    this.#nextNonce = null
+    this.#flight = flight
+    let receipt: TransactionReceipt | null = null
+    try {
+      receipt = isSync ? await this.#sendUntilMined(flight.raw) : await this.#sendRaw(flight.raw)
+    } catch (cause) {
+      if (!isAlreadyKnown(cause) && !isStillPending(cause)) {
+        if (this.#flight === flight) this.#flight = null
+        throw cause
+      }
+    }
+    this.#taken(flight)
+    return receipt
+  }
+
+  async #sendUntilMined(serializedTransaction: Hex): Promise<TransactionReceipt | null> {
+    try {
+      return await this.#node.sendRawTransactionSync({ serializedTransaction })
+    } catch (cause) {
+      if (!isMethodMissing(cause)) throw cause
+      this.#isSyncOffered = false
+      return this.#sendRaw(serializedTransaction)
+    }
+  }
+
+  async #sendRaw(serializedTransaction: Hex): Promise<null> {
+    await this.#node.sendRawTransaction({ serializedTransaction })
+    return null
+  }
+
+  /**
+   * A node that waits for a block says nothing until then. Sent to it once more, the transaction is refused
+   * because the node has it, or is taken now.
+   */
+  async #untilTaken(): Promise<void> {
+    const flight = this.#flight
+    if (flight === null) return
+    try {
+      await this.#sendRaw(flight.raw)
+    } catch (cause) {
+      if (!isAlreadyKnown(cause) && !isNonceTooLow(cause)) {
+        // No word on it. The chain knows which nonce is next.
+        this.#flight = null
+        return
+      }
+    }
+    this.#taken(flight)
+  }
+
+  #taken(flight: Flight): void {
+    if (this.#flight !== flight) return
+    this.#flight = null
+    this.#nextNonce = flight.nonce + 1
+  }
+
+  /** What cannot be decoded is no danger: a node that knows the method says so, others do not know it. */
+  async #offersSync(): Promise<boolean> {
+    if (this.#isSyncOffered !== null) return this.#isSyncOffered
+    try {
+      await this.#node.request({ method: 'eth_sendRawTransactionSync', params: ['0x'] })
+    } catch (cause) {
+      const error = rpcError(cause)
+      if (error === null) return false
+      this.#isSyncOffered =
+        !isMethodMissing(error) && !/method|support|allow|limit|quota/i.test(error.details)
+    }
+    return this.#isSyncOffered ?? false
   }
 
   #pendingNonce(): Promise<number> {
-    return this.#client.getTransactionCount({
+    return this.#node.getTransactionCount({
       address: this.#account.address,
       blockTag: 'pending',
     })
@@ -90,13 +179,4 @@ export class TransactionSender {
     this.#tail = turn.catch(() => undefined)
     return turn
   }
-}
-
-/** The node has this very transaction: it was sent. */
-function isAlreadyKnown(cause: unknown): boolean {
-  return nodeSays(cause, /already ?known|already imported|\bknown transaction/i)
-}
-
-function isNonceTooLow(cause: unknown): boolean {
-  return nodeSays(cause, /nonce too low/i)
 }

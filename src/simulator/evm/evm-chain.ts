@@ -12,6 +12,7 @@ import { mnemonicToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
 import type { Clock } from '../../domain/clock.ts'
 import { startAnvil } from './anvil-process.ts'
+import channels from './channels/channels.json' with { type: 'json' }
 import artefact from './token/usd-coin.json' with { type: 'json' }
 
 type DevAccount = { readonly address: Address; readonly privateKey: Hex }
@@ -47,6 +48,9 @@ export type EvmChainOptions = {
 const MNEMONIC = 'test test test test test test test test test test test junk'
 const USDC: Address = '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'
 const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
+/** Where x402's scheme `batch-settlement` has them on every chain. */
+const BATCH_SETTLEMENT: Address = '0x4020074e9dF2ce1deE5A9C1b5c3f541D02a10003'
+const DEPOSIT_COLLECTOR: Address = '0x4020806089470a89826cB9fB1f4059150b550004'
 const BUYER_USDC_ATOMIC = 1_000_000_000n
 
 const tokenAbi = parseAbi([
@@ -101,6 +105,8 @@ export async function startEvmChain(options: EvmChainOptions): Promise<EvmChain>
     const [facilitator, merchant, buyer] = [devAccount(1), devAccount(2), devAccount(3)]
     await client.setCode({ address: USDC, bytecode: hex(artefact.usdCoin) })
     await client.setCode({ address: MULTICALL3, bytecode: hex(artefact.multicall) })
+    await client.setCode({ address: BATCH_SETTLEMENT, bytecode: hex(channels.batchSettlement) })
+    await client.setCode({ address: DEPOSIT_COLLECTOR, bytecode: hex(channels.depositCollector) })
     await fundUsdc(buyer.address, buyerUsdcAtomic)
     return {
       rpcUrl: anvil.rpcUrl,

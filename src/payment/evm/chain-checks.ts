@@ -1,0 +1,98 @@
+import type { Address } from 'viem'
+import {
+  BaseError,
+  ContractFunctionRevertedError,
+  ContractFunctionZeroDataError,
+  isAddressEqual,
+  zeroAddress,
+} from 'viem'
+import { OperatingError } from '../../domain/errors.ts'
+import { nodeReason } from '../node-error.ts'
+import { domainSeparator } from './authorization-digest.ts'
+import type { PaymentNetwork } from './networks.ts'
+import type { NodeClient } from './node-client.ts'
+import { tokenAbi as abi } from './token-abi.ts'
+
+export type ChainFindings = {
+  /** With these no payment can ever be taken. Each names its remedy. */
+  readonly faults: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+const DECIMALS = 6
+/** Some 500 settlements of 100,000 gas at 0.01 gwei. */
+const GAS_BALANCE_LOW_WEI = 500_000_000_000_000n
+const WEI_PER_ETHER = 1e18
+
+/** What is wrong with those who shall get the money and pay the gas, whatever the chain says. */
+export function payeeFaults(payTo: Address, gasAccount: Address | null): readonly string[] {
+  if (isAddressEqual(payTo, zeroAddress))
+    return ['--pay-to is the zero address: the token pays nobody there; give an address you own']
+  if (gasAccount !== null && isAddressEqual(payTo, gasAccount))
+    return [
+      '--pay-to belongs to --facilitator-key: a key that lies on a server must not own the income; give another address',
+    ]
+  return []
+}
+
+/**
+ * Whether a node serves the chain, the token and the gas that settlements need.
+ * @throws OperatingError when it does not answer, without its URL, which may hold a key
+ */
+export async function examineChain(
+  node: NodeClient,
+  network: PaymentNetwork,
+  gasAccount: Address | null,
+): Promise<ChainFindings> {
+  try {
+    const chainId = await node.getChainId()
+    if (chainId !== network.chainId) {
+      const expected = `--network ${network.legacyName} is chain ${network.chainId}`
+      return fault(`the node at --rpc-url serves chain ${chainId}; ${expected}`)
+    }
+    const [token, gas] = await Promise.all([tokenFault(node, network), gasOf(node, gasAccount)])
+    if (token !== null) return fault(token)
+    if (gas === null || gas >= GAS_BALANCE_LOW_WEI) return { faults: [], warnings: [] }
+    const account = `the account ${gasAccount} of --facilitator-key`
+    if (gas === 0n) return fault(`${account} has no ether on ${network.legacyName}: send it some`)
+    const left = `${Number(gas) / WEI_PER_ETHER} ether`
+    return { faults: [], warnings: [`${account} has only ${left} left to pay gas with`] }
+  } catch (cause) {
+    throw new OperatingError('node_unanswered', nodeReason(cause))
+  }
+}
+
+async function tokenFault(node: NodeClient, network: PaymentNetwork): Promise<string | null> {
+  const { asset: address, domain, legacyName } = network
+  const remedy = `is ${legacyName} really what the node at --rpc-url serves?`
+  if ((await node.getCode({ address })) === undefined)
+    return `no contract at ${address}, where USDC should be: ${remedy}`
+  try {
+    const [decimals, separator] = await Promise.all([
+      node.readContract({ address, abi, functionName: 'decimals' }),
+      node.readContract({ address, abi, functionName: 'DOMAIN_SEPARATOR' }),
+    ])
+    if (decimals !== DECIMALS) return `the token at ${address} has ${decimals} decimals: ${remedy}`
+    if (separator !== domainSeparator(network))
+      return `the token at ${address} is not "${domain.name}" version ${domain.version}: ${remedy}`
+    return null
+  } catch (cause) {
+    if (isNoAnswerOfUsdc(cause)) return `the contract at ${address} is not USDC: ${remedy}`
+    throw cause
+  }
+}
+
+/** The contract has no such function. */
+function isNoAnswerOfUsdc(cause: unknown): boolean {
+  const isOne = (error: unknown) =>
+    error instanceof ContractFunctionRevertedError || error instanceof ContractFunctionZeroDataError
+  return cause instanceof BaseError && cause.walk(isOne) !== null
+}
+
+async function gasOf(node: NodeClient, gasAccount: Address | null): Promise<bigint | null> {
+  return gasAccount === null ? null : node.getBalance({ address: gasAccount })
+}
+
+function fault(text: string): ChainFindings {
+  return { faults: [text], warnings: [] }
+}

@@ -1,0 +1,85 @@
+import type { Address, Hex, Log } from 'viem'
+import { encodeFunctionData, isAddressEqual, parseAbi, parseEventLogs } from 'viem'
+import type { ExactEvmPayment } from './exact-evm.ts'
+import { isKeySignature } from './exact-payload.ts'
+import { tokenAbi } from './token-abi.ts'
+
+/** A call of a contract, with the most gas that is paid for it. */
+export type Call = { readonly to: Address; readonly data: Hex; readonly gas: bigint }
+
+/** A transfer costs about 85,000; a contract wallet may need more to check its signature. */
+const KEY_GAS_MAX = 200_000n
+const CONTRACT_GAS_MAX = 300_000n
+/** Of many transfers in one transaction: for itself, and for each of them. */
+const TOGETHER_GAS = 60_000n
+const TOGETHER_GAS_EACH = 110_000n
+/** The same on every chain. */
+export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
+
+/** Two functions of one name: which one is called hangs on the form of the signature. */
+const byKeyAbi = parseAbi([
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
+])
+const byContractAbi = parseAbi([
+  'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
+])
+export const multicallAbi = parseAbi([
+  'struct Call3 { address target; bool allowFailure; bytes callData; }',
+  'struct Result { bool success; bytes returnData; }',
+  'function aggregate3(Call3[] calls) payable returns (Result[])',
+])
+
+/** Moves the money of a payment. Anyone may send it: the token does not look at who does. */
+export function transferCall({ authorization, signature, chain }: ExactEvmPayment): Call {
+  const { from, to, value, validAfter, validBefore, nonce } = authorization
+  const terms = [from, to, value, validAfter, validBefore, nonce] as const
+  const functionName = 'transferWithAuthorization'
+  if (!isKeySignature(signature)) {
+    const data = encodeFunctionData({
+      abi: byContractAbi,
+      functionName,
+      args: [...terms, signature],
+    })
+    return { to: chain.asset, data, gas: CONTRACT_GAS_MAX }
+  }
+  const [r, s] = [`0x${signature.slice(2, 66)}`, `0x${signature.slice(66, 130)}`] as const
+  const v = Number.parseInt(signature.slice(130), 16)
+  const data = encodeFunctionData({ abi: byKeyAbi, functionName, args: [...terms, v, r, s] })
+  return { to: chain.asset, data, gas: KEY_GAS_MAX }
+}
+
+/** Many calls in one transaction; one that fails, fails alone. */
+export function togetherCall(calls: readonly Call[]): Call {
+  const data = encodeFunctionData({
+    abi: multicallAbi,
+    functionName: 'aggregate3',
+    args: [calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))],
+  })
+  return { to: MULTICALL3, data, gas: TOGETHER_GAS + TOGETHER_GAS_EACH * BigInt(calls.length) }
+}
+
+/**
+ * Whether the logs of a transaction hold the transfer of a payment. The same nonce can be signed for another
+ * payee, and one transaction can hold many transfers: only the token's next `Transfer` after the use of
+ * the nonce belongs to it.
+ */
+export function pays(logs: Log[], { authorization, chain }: ExactEvmPayment): boolean {
+  const { from, to, value, nonce } = authorization
+  const events = parseEventLogs({ abi: tokenAbi, logs }).filter(({ address }) =>
+    isAddressEqual(address, chain.asset),
+  )
+  const use = events.findIndex(
+    (event) =>
+      event.eventName === 'AuthorizationUsed' &&
+      event.args.nonce === nonce &&
+      isAddressEqual(event.args.authorizer, from),
+  )
+  if (use === -1) return false
+  const transfer = events.slice(use + 1).find(({ eventName }) => eventName === 'Transfer')
+  return (
+    transfer?.eventName === 'Transfer' &&
+    isAddressEqual(transfer.args.from, from) &&
+    isAddressEqual(transfer.args.to, to) &&
+    transfer.args.value === value
+  )
+}

@@ -1,0 +1,508 @@
+import Fastify from 'fastify'
+import type { Hex } from 'viem'
+import { createTestClient, createWalletClient, http, pad, publicActions } from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { base as baseChain } from 'viem/chains'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { examineChain, payeeFaults } from '../src/payment/evm/chain-checks.ts'
+import { ContractWallets } from '../src/payment/evm/contract-wallets.ts'
+import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
+import { exactEvm } from '../src/payment/evm/exact-evm.ts'
+import { GasFees } from '../src/payment/evm/gas-fees.ts'
+import type { LocalFacilitator } from '../src/payment/evm/local-facilitator.ts'
+import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
+import { base } from '../src/payment/evm/networks.ts'
+import { nodeClient } from '../src/payment/evm/node-client.ts'
+import type { Payment, Settlement } from '../src/payment/payment.ts'
+import { termsOf } from '../src/payment/terms.ts'
+import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
+import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import artefact from '../src/simulator/evm/token/usd-coin.json' with { type: 'json' }
+import { ManualClock } from './support/manual-clock.ts'
+
+const FUNDS = 100_000n
+const SYNC = 'eth_sendRawTransactionSync'
+const PLAIN = 'eth_sendRawTransaction'
+
+let chain: EvmChain
+let facilitator: LocalFacilitator
+const opened: { close(): Promise<unknown> }[] = []
+
+beforeAll(async () => {
+  chain = await startEvmChain({ clock: systemClock })
+  facilitator = facilitatorAt(chain.rpcUrl)
+})
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((thing) => thing.close()))
+})
+
+afterAll(() => chain?.close())
+
+function facilitatorAt(rpcUrl: string): LocalFacilitator {
+  const { privateKey } = chain.accounts.facilitator
+  return localFacilitator({ network: base, rpcUrl, privateKey, clock: systemClock })
+}
+
+function anvil() {
+  const transport = http(chain.rpcUrl)
+  return createTestClient({ mode: 'anvil', chain: baseChain, transport }).extend(publicActions)
+}
+
+/** What a node is asked, and what it answers in place of the truth; undefined is the truth. */
+type Question = { readonly id: number; readonly method: string; readonly params?: unknown[] }
+type Answer = { readonly result?: unknown; readonly error?: { code: number; message: string } }
+
+/** The chain's node, seen by somebody who counts, and may answer for it. */
+async function watchedNode(answer: (question: Question) => Answer | undefined = () => undefined) {
+  const asked: string[] = []
+  const app = Fastify({ forceCloseConnections: true })
+  app.post<{ Body: Question }>('/', async ({ body }) => {
+    asked.push(body.method)
+    const instead = answer(body)
+    if (instead !== undefined) return { jsonrpc: '2.0', id: body.id, ...instead }
+    const headers = { 'content-type': 'application/json' }
+    const init = { method: 'POST', headers, body: JSON.stringify(body) }
+    return (await fetch(chain.rpcUrl, init)).json()
+  })
+  opened.push(app)
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  return { url, asked, facilitator: facilitatorAt(url) }
+}
+
+async function fundedBuyer(funds = FUNDS): Promise<PrivateKeyAccount> {
+  const buyer = newBuyer()
+  await chain.fundUsdc(buyer.address, funds)
+  return buyer
+}
+
+/** A contract that pays with what its owner signs. */
+async function wallet(owner = newBuyer(), funds = FUNDS): Promise<PrivateKeyAccount> {
+  const { address } = newBuyer()
+  await anvil().setCode({ address, bytecode: artefact.wallet as Hex })
+  await anvil().setStorageAt({ address, index: 0, value: pad(owner.address) })
+  await chain.fundUsdc(address, funds)
+  return { ...owner, address }
+}
+
+async function signed(buyer: PrivateKeyAccount, choices: Partial<PaymentChoices> = {}) {
+  const payTo = chain.accounts.merchant.address
+  return signedPayload(buyer, { amount: PRICE, payTo, nowMs: systemClock.nowMs(), ...choices })
+}
+
+/** A payment as a facilitator sees it. */
+async function paymentOf(
+  buyer: PrivateKeyAccount,
+  by: LocalFacilitator = facilitator,
+): Promise<ExactEvmPayment & Payment> {
+  const payTo = chain.accounts.merchant.address
+  const method = exactEvm({ network: base, payTo, facilitator: by })
+  const { requirements } = termsOf({ priceUsdcAtomic: PRICE, description: 'pulse' }, [method])
+  const [requirement] = requirements
+  if (requirement === undefined) throw new TypeError('there is one method')
+  const { payload } = await signed(buyer)
+  return method.read(payload, { requirement, resourceUrl: 'https://api.example.com/' })
+}
+
+/** Blocks are made only when the test calls for one, until it ends. */
+async function withoutBlocks() {
+  const client = anvil()
+  await client.setAutomine(false)
+  onTestFinished(async () => {
+    await client.setAutomine(true)
+    await client.mine({ blocks: 1 })
+  })
+  return {
+    mine: () => client.mine({ blocks: 1 }),
+    pending: async () => (await client.getTxpoolStatus()).pending,
+  }
+}
+
+/** How many transactions the facilitator has sent. */
+const sentSoFar = () => anvil().getTransactionCount({ address: facilitator.gasAccount })
+
+const transactionOf = (settlement: Settlement) =>
+  settlement.kind === 'settled' ? settlement.transaction : settlement
+
+describe('in the good case', () => {
+  async function counted() {
+    const node = await watchedNode()
+    const warm = await paymentOf(await fundedBuyer(), node.facilitator)
+    expect(await warm.verify()).toEqual({ kind: 'valid' })
+    expect(await warm.settle('confirmed')).toMatchObject({ kind: 'settled' })
+    // Until then the next one would wait for company.
+    await new Promise<void>((resolve) => systemClock.after(120, resolve))
+    const payment = await paymentOf(await fundedBuyer(), node.facilitator)
+    node.asked.length = 0
+    return { node, payment }
+  }
+
+  test('a verification is one question to the node', async () => {
+    const { node, payment } = await counted()
+    await payment.verify()
+    expect(node.asked).toEqual(['eth_call'])
+  })
+
+  test.each([
+    { finality: 'preconfirmed', asked: [SYNC], kind: 'settled' },
+    { finality: 'confirmed', asked: [SYNC, 'eth_blockNumber'], kind: 'settled' },
+    { finality: 'broadcast', asked: [PLAIN], kind: 'broadcast' },
+  ] as const)('a settlement that is $finality asks $asked', async ({ finality, asked, kind }) => {
+    const { node, payment } = await counted()
+    await payment.verify()
+    node.asked.length = 0
+    expect(await payment.settle(finality)).toMatchObject({ kind })
+    expect(node.asked).toEqual(asked)
+  })
+
+  test('a node that cannot wait for a block is asked for the receipt', async () => {
+    const node = await watchedNode(({ method }) =>
+      method === SYNC ? { error: { code: -32_601, message: 'not found' } } : undefined,
+    )
+    for (const _ of [1, 2]) {
+      const payment = await paymentOf(await fundedBuyer(), node.facilitator)
+      await payment.verify()
+      expect(await payment.settle('confirmed')).toMatchObject({ kind: 'settled' })
+    }
+    expect(node.asked.filter((method) => method === SYNC)).toHaveLength(1)
+    expect(node.asked.filter((method) => method === PLAIN)).toHaveLength(2)
+  })
+})
+
+describe('many settlements at once', () => {
+  test('all succeed, in few transactions, to the last millionth', async () => {
+    const buyers = await Promise.all(Array.from({ length: 60 }, () => fundedBuyer()))
+    const payments = await Promise.all(buyers.map((buyer) => paymentOf(buyer)))
+    await Promise.all(payments.map((payment) => payment.verify()))
+    const [income, before] = [
+      await chain.balanceOf(payments[0]?.authorization.to ?? '0x'),
+      await sentSoFar(),
+    ]
+    const settled = await Promise.all(payments.map((payment) => payment.settle('confirmed')))
+    expect(settled.filter(({ kind }) => kind !== 'settled')).toEqual([])
+    expect(await chain.balanceOf(payments[0]?.authorization.to ?? '0x')).toBe(income + 60n * PRICE)
+    expect((await sentSoFar()) - before).toBeLessThanOrEqual(5)
+    for (const [index, payment] of payments.entries()) {
+      const outcome = await payment.outcome()
+      expect(outcome).toEqual({
+        kind: 'settled',
+        transaction: transactionOf(settled[index] as Settlement),
+      })
+    }
+  })
+
+  test('one that fails, fails alone', async () => {
+    const [first, ...others] = await Promise.all([1, 2, 3, 4, 5].map(() => fundedBuyer(PRICE)))
+    if (first === undefined) throw new TypeError('there are five')
+    const payments = await Promise.all(others.map((buyer) => paymentOf(buyer)))
+    const lead = await paymentOf(first)
+    await Promise.all([lead, ...payments].map((payment) => payment.verify()))
+    const drained = await paymentOf(others[1] as PrivateKeyAccount)
+    expect(await drained.settle('confirmed')).toMatchObject({ kind: 'settled' })
+    const [, good, bad, ...rest] = await Promise.all(
+      [lead, ...payments].map((payment) => payment.settle('confirmed')),
+    )
+    expect(bad).toEqual({ kind: 'rejected', reason: 'insufficient_funds' })
+    expect(good).toMatchObject({ kind: 'settled' })
+    expect(new Set(rest.map(transactionOf))).toEqual(new Set([transactionOf(good as Settlement)]))
+  })
+
+  test('a wallet that burns gas burns only its own', async () => {
+    const burner = await wallet()
+    const buyers = [await fundedBuyer(), burner, await fundedBuyer(), await fundedBuyer()]
+    const payments = await Promise.all(buyers.map((buyer) => paymentOf(buyer)))
+    for (const payment of payments) expect(await payment.verify()).toEqual({ kind: 'valid' })
+    await anvil().setStorageAt({ address: burner.address, index: 1, value: pad('0x1') })
+    const [one, burnt, two, three] = await Promise.all(
+      payments.map((payment) => payment.settle('confirmed')),
+    )
+    expect([one, two, three].map((settlement) => settlement?.kind)).toEqual(
+      Array(3).fill('settled'),
+    )
+    expect(burnt?.kind).not.toBe('settled')
+    expect(await chain.balanceOf(burner.address)).toBe(FUNDS)
+  })
+
+  test('go on while one waits for its block', async () => {
+    const blocks = await withoutBlocks()
+    const payments = await Promise.all([1, 2].map(async () => paymentOf(newBuyer())))
+    for (const { authorization } of payments) {
+      const funded = chain.fundUsdc(authorization.from, FUNDS)
+      await expect.poll(blocks.pending).toBe(1)
+      await blocks.mine()
+      await funded
+    }
+    for (const payment of payments) expect(await payment.verify()).toEqual({ kind: 'valid' })
+    const settled: Promise<Settlement>[] = []
+    for (const [index, payment] of payments.entries()) {
+      settled.push(payment.settle('confirmed'))
+      await expect.poll(blocks.pending).toBe(index + 1)
+    }
+    await blocks.mine()
+    expect(await Promise.all(settled)).toMatchObject([{ kind: 'settled' }, { kind: 'settled' }])
+  })
+})
+
+test('somebody else who sends with the same key does not cost a settlement', async () => {
+  const [one, two] = [await paymentOf(await fundedBuyer()), await paymentOf(await fundedBuyer())]
+  await two.verify()
+  expect(await one.settle('confirmed')).toMatchObject({ kind: 'settled' })
+  const blocks = await withoutBlocks()
+  const { gasAccount: account } = facilitator
+  await anvil().impersonateAccount({ address: account })
+  const hash = await createWalletClient({
+    account,
+    chain: baseChain,
+    transport: http(chain.rpcUrl),
+  }).sendTransaction({ to: account, maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 11n })
+  const settled = two.settle('confirmed')
+  await expect.poll(blocks.pending).toBe(2)
+  await blocks.mine()
+  expect(await settled).toMatchObject({ kind: 'settled' })
+  expect((await anvil().getTransactionReceipt({ hash })).status).toBe('success')
+})
+
+describe('finality', () => {
+  test('of a broadcast needs no block, and the same payment is never sent twice', async () => {
+    const buyer = await fundedBuyer()
+    const blocks = await withoutBlocks()
+    const first = await paymentOf(buyer)
+    await first.verify()
+    const broadcast = await first.settle('broadcast')
+    expect(broadcast).toMatchObject({ kind: 'broadcast' })
+    expect(await first.settle('confirmed')).toMatchObject({ kind: 'unknown' })
+    expect(await first.outcome(), 'nothing is over yet').toMatchObject({ kind: 'unknown' })
+    expect(await blocks.pending()).toBe(1)
+    await blocks.mine()
+    expect(await first.settle('confirmed')).toEqual({ ...broadcast, kind: 'settled' })
+  })
+
+  test('of a promised block is enough for preconfirmed, and not for confirmed', async () => {
+    let isSealed = false
+    const node = await watchedNode(({ method }) =>
+      method === 'eth_blockNumber' && !isSealed ? { result: '0x1' } : undefined,
+    )
+    const [quick, sure] = [
+      await paymentOf(await fundedBuyer(), node.facilitator),
+      await paymentOf(await fundedBuyer(), node.facilitator),
+    ]
+    await Promise.all([quick.verify(), sure.verify()])
+    expect(await quick.settle('preconfirmed')).toMatchObject({ kind: 'settled' })
+    const settled = sure.settle('confirmed')
+    await expect
+      .poll(() => node.asked.filter((method) => method === 'eth_blockNumber').length)
+      .toBe(2)
+    isSealed = true
+    expect(await settled).toMatchObject({ kind: 'settled' })
+  })
+})
+
+describe('a node', () => {
+  const silent = { error: { code: 3, message: 'execution reverted' } }
+
+  test.each([
+    { what: 'an empty wallet', reason: 'insufficient_funds' },
+    { what: 'a used nonce', reason: 'invalid_exact_evm_nonce_already_used' },
+  ])('that does not repeat the reason is asked for $what', async ({ what, reason }) => {
+    // The call to the token, not the look behind it.
+    const node = await watchedNode(({ method, params = [] }) => {
+      const { to } = (params[0] ?? {}) as { to?: string }
+      return method === 'eth_call' && to === chain.usdc ? silent : undefined
+    })
+    const buyer = what === 'an empty wallet' ? newBuyer() : await fundedBuyer(PRICE)
+    const payment = await paymentOf(buyer, node.facilitator)
+    if (what === 'a used nonce') await facilitator.settle(payment)
+    expect(await payment.verify()).toEqual({ kind: 'invalid', reason })
+  })
+
+  test('that names no reason and answers no question blames nobody', async () => {
+    const node = await watchedNode(({ method }) => (method === 'eth_call' ? silent : undefined))
+    const payment = await paymentOf(await fundedBuyer(), node.facilitator)
+    expect(await payment.verify()).toMatchObject({ kind: 'unreachable' })
+  })
+
+  test('that knows no pending state is asked for the latest', async () => {
+    const node = await watchedNode(({ params = [] }) =>
+      params[1] === 'pending' && typeof params[0] === 'object'
+        ? { error: { code: -32_000, message: 'pending block is not available' } }
+        : undefined,
+    )
+    const payment = await paymentOf(await fundedBuyer(), node.facilitator)
+    expect(await payment.verify()).toEqual({ kind: 'valid' })
+    node.asked.length = 0
+    expect(await payment.verify()).toEqual({ kind: 'valid' })
+    expect(node.asked).toEqual(['eth_call'])
+  })
+})
+
+describe('what gas costs', () => {
+  const asked = 'eth_getBlockByNumber'
+
+  async function watchedFees(baseFeePerGas?: string) {
+    const node = await watchedNode(({ method }) =>
+      method === asked && baseFeePerGas !== undefined
+        ? { result: { number: '0x1', timestamp: '0x1', transactions: [], baseFeePerGas } }
+        : undefined,
+    )
+    const clock = new ManualClock()
+    const questions = () => node.asked.filter((method) => method === asked).length
+    return { clock, questions, fees: new GasFees(nodeClient(base, node.url), clock) }
+  }
+
+  test('is remembered, asked anew beside the payment, and too old after 30 seconds', async () => {
+    const { clock, questions, fees } = await watchedFees()
+    const [first, again] = [await fees.current(), await fees.current()]
+    expect(again).toBe(first)
+    expect(questions()).toBe(1)
+    clock.advance(6_000)
+    expect(await fees.current(), 'without waiting').toBe(first)
+    await expect.poll(questions).toBe(2)
+    clock.advance(31_000)
+    expect(await fees.current()).not.toBe(first)
+  })
+
+  test('leaves room for a base fee that rises', async () => {
+    const { fees } = await watchedFees('0x5f5e100')
+    const { maxFeePerGas, maxPriorityFeePerGas } = await fees.current()
+    expect(maxFeePerGas).toBe(200_000_000n + maxPriorityFeePerGas)
+  })
+
+  test('is not paid at any price', async () => {
+    const { fees } = await watchedFees('0x2540be401')
+    await expect(fees.current()).rejects.toMatchObject({ code: 'gas_too_dear' })
+  })
+})
+
+describe('a contract wallet', () => {
+  async function hosted(paidCallsPerWalletPerMinute = 100) {
+    const payTo = chain.accounts.merchant.address
+    const contractWallets = new ContractWallets(nodeClient(base, chain.rpcUrl))
+    const host = await startPaidHost({
+      payTo,
+      facilitator,
+      clock: systemClock,
+      methods: [exactEvm({ network: base, payTo, facilitator, contractWallets })],
+      limits: { paidCallsPerWalletPerMinute },
+    })
+    opened.push(host)
+    return async (payment: unknown) => {
+      const headers = { 'x-payment': encodedPayment(payment) }
+      return fetch(`${host.url}/pulse/BTC`, { headers })
+    }
+  }
+
+  test.each([
+    { what: 'of 65 bytes', suffix: '' },
+    { what: 'of many bytes', suffix: 'ab'.repeat(500) },
+  ])('pays with a signature $what', async ({ suffix }) => {
+    const buy = await hosted()
+    const payer = await wallet()
+    const payment = await signed(payer)
+    payment.payload.signature += suffix as ''
+    expect((await buy(payment)).status).toBe(200)
+    expect(await chain.balanceOf(payer.address)).toBe(FUNDS - PRICE)
+  })
+
+  test('does not pay with what somebody else signed, and that does not use up its limit', async () => {
+    const buy = await hosted(1)
+    const [owner, thief] = [newBuyer(), newBuyer()]
+    const payer = await wallet(owner)
+    for (const suffix of ['', 'ab', '']) {
+      const forged = await signed({ ...thief, address: payer.address })
+      forged.payload.signature += suffix as ''
+      const refused = await buy(forged)
+      expect(refused.status).toBe(402)
+      const { diagnostics } = (await refused.json()) as { diagnostics: { reason: string } }
+      expect(diagnostics.reason).toBe('invalid_exact_evm_payload_signature')
+    }
+    expect((await buy(await signed(payer))).status).toBe(200)
+  })
+
+  test('that judges for ever is refused', async () => {
+    const buy = await hosted()
+    const payer = await wallet()
+    await anvil().setStorageAt({ address: payer.address, index: 1, value: pad('0x1') })
+    expect((await buy(await signed(payer))).status).toBe(402)
+  })
+
+  test('is not refused because the node is away', async () => {
+    const payTo = chain.accounts.merchant.address
+    const contractWallets = new ContractWallets(nodeClient(base, 'http://127.0.0.1:1'))
+    const methods = [exactEvm({ network: base, payTo, facilitator, contractWallets })]
+    const host = await startPaidHost({ payTo, facilitator, clock: systemClock, methods })
+    opened.push(host)
+    const headers = { 'x-payment': encodedPayment(await signed(await wallet())) }
+    const answer = await fetch(`${host.url}/pulse/BTC`, { headers })
+    expect(answer.status).toBe(503)
+    expect(await answer.json()).toMatchObject({ code: 'facilitator_unavailable', charged: false })
+  })
+})
+
+describe('at the start', () => {
+  const node = () => nodeClient(base, chain.rpcUrl)
+  const nobody = '0x00000000000000000000000000000000000000b1'
+
+  test('a right chain, token and gas account are left in peace', async () => {
+    const { gasAccount } = facilitator
+    expect(await examineChain(node(), base, gasAccount)).toEqual({ faults: [], warnings: [] })
+    expect(await facilitator.gasBalance()).toBeGreaterThan(0n)
+  })
+
+  test.each([
+    { what: 'another chain', network: { ...base, chainId: 1 }, says: /serves chain 8453/ },
+    { what: 'no token', network: { ...base, asset: nobody }, says: /no contract at/ },
+    {
+      what: 'a contract that is no token',
+      network: { ...base, asset: '0xcA11bde05977b3631167028862bE2a173976CA11' },
+      says: /is not USDC/,
+    },
+    {
+      what: 'the name of the token on the test network',
+      network: { ...base, domain: { name: 'USDC', version: '2' } },
+      says: /is not "USDC" version 2/,
+    },
+  ] as const)('$what is found out', async ({ network, says }) => {
+    const { faults } = await examineChain(node(), network, null)
+    expect(faults).toEqual([expect.stringMatching(says)])
+  })
+
+  test('decimals other than six are found out', async () => {
+    const decimals = '0x313ce567'
+    const { url } = await watchedNode(({ method, params = [] }) => {
+      const { data } = (params[0] ?? {}) as { data?: string }
+      const isAsked = method === 'eth_call' && data === decimals
+      return isAsked ? { result: pad('0x12') } : undefined
+    })
+    const { faults } = await examineChain(nodeClient(base, url), base, null)
+    expect(faults).toEqual([expect.stringMatching(/has 18 decimals/)])
+  })
+
+  test('an empty gas account is a fault, one that runs out is worth a warning', async () => {
+    const { address } = newBuyer()
+    const { faults } = await examineChain(node(), base, address)
+    expect(faults).toEqual([expect.stringMatching(/has no ether on base: send it some/)])
+    await anvil().setBalance({ address, value: 1_000_000n })
+    expect(await examineChain(node(), base, address)).toEqual({
+      faults: [],
+      warnings: [expect.stringMatching(/left to pay gas with/)],
+    })
+  })
+
+  test('the payee is neither nobody nor the key on the server', () => {
+    const { gasAccount } = facilitator
+    expect(payeeFaults(gasAccount, gasAccount)).toEqual([expect.stringMatching(/another address/)])
+    expect(payeeFaults(`0x${'0'.repeat(40)}`, null)).toEqual([expect.stringMatching(/zero/)])
+    expect(payeeFaults(chain.accounts.merchant.address, gasAccount)).toEqual([])
+  })
+
+  test('a node that does not answer is told apart from a wrong one', async () => {
+    const away = nodeClient(base, 'http://127.0.0.1:1/key')
+    const examined = examineChain(away, base, null)
+    await expect(examined).rejects.toMatchObject({ code: 'node_unanswered' })
+    await expect(examined).rejects.not.toThrow(/127\.0\.0\.1/)
+  })
+})
