@@ -241,13 +241,13 @@ describe('perpscope doctor', () => {
     const { findings } = await examined({
       payment: 'x402',
       payTo: `0x${'a'.repeat(40)}`,
-      rpcUrl: 'https://node.example/v2/providerkey',
-      facilitatorUrl: 'https://facilitator.example/?k=querykey',
-      facilitatorAuth: 'Bearer authkey',
+      rpcUrl: 'http://127.0.0.1:1/v2/providerkey',
+      facilitatorUrl: ['http://127.0.0.1:2/?k=querykey'],
+      facilitatorAuth: ['Bearer authkey'],
       facilitatorKey: key,
     })
     const text = JSON.stringify(findings)
-    expect(text).toContain('https://node.example, key set')
+    expect(text).toContain('node http://127.0.0.1:1, key set')
     for (const secret of ['providerkey', 'querykey', 'authkey', key])
       expect(text).not.toContain(secret)
   })
@@ -338,6 +338,11 @@ describe('perpscope doctor', () => {
       dataDir,
       payment: 'open',
       network: 'base',
+      solanaNetwork: 'mainnet',
+      paymentChannels: 'off',
+      finality: [],
+      broadcastPayerMax: 0n,
+      broadcastTotalMax: 0n,
       weightPerMinute: 1_000,
       dexes: [],
       outside: 'off',

@@ -30,11 +30,20 @@ export function checkSettings(options: ServeOptions): Finding {
 function payment(options: ServeOptions): string {
   const { network, payTo, facilitatorUrl, facilitatorAuth, rpcUrl, facilitatorKey } = options
   const parts = [`payment x402 on ${network} to ${payTo}`]
-  if (facilitatorUrl !== undefined) parts.push(`facilitator ${originOf(facilitatorUrl)}`)
+  for (const url of facilitatorUrl ?? []) parts.push(`facilitator ${originOf(url)}`)
   if (facilitatorAuth !== undefined) parts.push('its authorization set')
   if (rpcUrl !== undefined) parts.push(`node ${originOf(rpcUrl)}`)
   if (facilitatorKey !== undefined) parts.push('key set')
+  parts.push(...onSolana(options))
   return parts.join(', ')
+}
+
+function onSolana({ solanaNetwork, solanaPayTo, solanaRpcUrl, ...rest }: ServeOptions) {
+  if (solanaPayTo === undefined) return []
+  const parts = [`on Solana ${solanaNetwork} to ${solanaPayTo}`]
+  if (solanaRpcUrl !== undefined) parts.push(`node ${originOf(solanaRpcUrl)}`)
+  if (rest.solanaFacilitatorKey !== undefined) parts.push('key set')
+  return parts
 }
 
 /** A path or a query may hold a provider's key. */

@@ -1,0 +1,98 @@
+import type { SupportedResponse } from '@x402/core/types'
+import type { Clock } from '../../domain/clock.ts'
+import type { Settlement, SignedPayment, Verification } from '../payment.ts'
+import { within } from '../within.ts'
+import type { Kind } from './capability.ts'
+import { capability, paysFee } from './capability.ts'
+import { FacilitatorHealth } from './facilitator-health.ts'
+import type { CallBounds, FacilitatorCall, HttpFacilitator } from './http-facilitator.ts'
+import { httpFacilitator } from './http-facilitator.ts'
+
+/** Where a facilitator is reached, and what it wants to hear of who asks. */
+export type FacilitatorAddress = { readonly url: string; readonly authorization?: string }
+
+export type HostedFacilitatorOptions = {
+  readonly address: FacilitatorAddress
+  /** For logs and metrics: the path and the query of its URL may hold a key. */
+  readonly name: string
+  readonly clock: Clock
+  readonly bounds: CallBounds
+  /** After whatever may have changed its health. */
+  readonly onHealth: () => void
+}
+
+const PROBE_MS_MAX = 6_000
+
+/** One facilitator over HTTP, with how it is doing and what it can do. */
+export class HostedFacilitator {
+  readonly name: string
+  readonly health: FacilitatorHealth
+  readonly #options: HostedFacilitatorOptions
+  readonly #payments: HttpFacilitator<SignedPayment>
+  readonly #probes: HttpFacilitator<SignedPayment>
+  #supported: SupportedResponse | null = null
+
+  constructor(options: HostedFacilitatorOptions) {
+    const { address, name, clock, bounds } = options
+    const service = (during: 'payment' | 'probe') =>
+      httpFacilitator({ ...address, bounds, onCall: (call) => this.#note(call, during) })
+    this.#options = options
+    this.name = name
+    this.health = new FacilitatorHealth(clock.nowMs())
+    this.#payments = service('payment')
+    this.#probes = service('probe')
+  }
+
+  verify(payment: SignedPayment): Promise<Verification> {
+    return this.#payments.verify(payment)
+  }
+
+  settle(payment: SignedPayment): Promise<Settlement> {
+    return this.#payments.settle(payment)
+  }
+
+  /** Asks what it can do. @param kinds that are sold: who can do none of them is out of service */
+  async probe(kinds: readonly Kind[]): Promise<void> {
+    const { clock } = this.#options
+    try {
+      const supported = await within(clock, PROBE_MS_MAX, this.#probes.supported(), null)
+      if (supported === null) {
+        this.#note({ kind: 'failed', reason: `no answer within ${PROBE_MS_MAX} ms` }, 'probe')
+        return
+      }
+      this.#supported = supported
+      this.health.probed(
+        kinds.length === 0 || kinds.some((kind) => this.offer(kind) !== null),
+        clock.nowMs(),
+      )
+      this.#options.onHealth()
+    } catch {
+      // Noted by the call itself.
+    }
+  }
+
+  /** What it tells of a kind; null when it cannot do it, or never said anything. */
+  offer(kind: Kind): Readonly<Record<string, unknown>> | null {
+    return this.#supported === null ? null : capability(this.#supported, kind)
+  }
+
+  /** Whether it may be asked for a payment. One that never told what it can do may be. */
+  canDo(kind: Kind, { requirement }: SignedPayment): boolean {
+    if (this.#supported === null) return true
+    return this.offer(kind) !== null && paysFee(this.#supported, kind, requirement.wire.extra)
+  }
+
+  get hasToldWhatItCanDo(): boolean {
+    return this.#supported !== null
+  }
+
+  #note(call: FacilitatorCall, during: 'payment' | 'probe'): void {
+    const nowMs = this.#options.clock.nowMs()
+    if (call.kind === 'answered') this.health.answered(nowMs)
+    else {
+      const state = call.kind === 'refused' ? 'refusing' : 'down'
+      this.health.failed(state, call.reason, during, nowMs)
+    }
+    this.#options.onHealth()
+  }
+}

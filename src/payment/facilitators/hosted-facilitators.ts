@@ -1,0 +1,229 @@
+import { backOffMs } from '../../domain/back-off.ts'
+import type { Clock } from '../../domain/clock.ts'
+import type { Facilitator, Outcome, Settlement, SignedPayment, Verification } from '../payment.ts'
+import { within } from '../within.ts'
+import type { Kind } from './capability.ts'
+import { Doubts } from './doubts.ts'
+import type { FacilitatorState } from './facilitator-health.ts'
+import type { FacilitatorAddress } from './hosted-facilitator.ts'
+import { HostedFacilitator } from './hosted-facilitator.ts'
+import type { CallBounds } from './http-facilitator.ts'
+import { callBounds } from './http-facilitator.ts'
+
+export type HostedFacilitatorsOptions = {
+  /** In order of preference, at least one. */
+  readonly addresses: readonly FacilitatorAddress[]
+  readonly clock: Clock
+  /** In [0, 1), so that many services do not ask one facilitator in step. */
+  readonly chance: () => number
+  readonly bounds?: CallBounds
+  readonly onNotice?: (notice: FacilitatorNotice) => void
+}
+
+/** A change in how a facilitator is doing, for the log. Holds no URL and no header. */
+export type FacilitatorNotice = FacilitatorReport & { readonly before: FacilitatorState }
+
+export type FacilitatorReport = {
+  readonly name: string
+  readonly state: FacilitatorState
+  readonly sinceMs: number
+  /** Whether it is the most preferred of those in service, so that payments go there first. */
+  readonly isInUse: boolean
+  readonly lastError: { readonly reason: string; readonly atMs: number } | null
+}
+
+/** What a facilitator said when it was asked what it can do. */
+export type Examination = FacilitatorReport & {
+  /** null when it gave no answer. */
+  readonly can: readonly Kind[] | null
+  readonly cannot: readonly Kind[]
+}
+
+/** Of one that is in service: it may have learned or forgotten a chain. */
+const REFRESH_MS = 60_000
+/** Of one that is not. */
+const probeBackOff = { minMs: 1_000, maxMs: 60_000 }
+/** Below the till's own bound, so that it hears a reason. */
+const VERIFY_MS_MAX = 9_000
+/** After that a settlement that begins elsewhere could end after the till has stopped waiting. */
+const SETTLE_FAIL_OVER_MS_MAX = 2_000
+
+const nobody = 'no facilitator is in service'
+
+/**
+ * Facilitators of others, in order of preference. What only asks goes to the next one when one does not
+ * answer; what moves money goes to the one that verified, and to another only when it surely never began.
+ */
+export class HostedFacilitators {
+  readonly #options: HostedFacilitatorsOptions
+  readonly #all: readonly HostedFacilitator[]
+  readonly #kinds: Kind[] = []
+  readonly #cancelProbe = new Map<HostedFacilitator, () => void>()
+  readonly #verifiedBy = new WeakMap<SignedPayment, HostedFacilitator>()
+  readonly #doubts: Doubts<HostedFacilitator>
+  readonly #told = new Map<HostedFacilitator, FacilitatorState>()
+  #isStarted = false
+
+  constructor(options: HostedFacilitatorsOptions) {
+    const { addresses, clock, bounds = callBounds } = options
+    this.#options = options
+    this.#doubts = new Doubts(clock)
+    const names = namesOf(addresses)
+    this.#all = addresses.map((address, at) => {
+      const facilitator: HostedFacilitator = new HostedFacilitator({
+        address,
+        name: names[at] ?? '',
+        clock,
+        bounds,
+        onHealth: () => this.#tell(facilitator),
+      })
+      this.#told.set(facilitator, facilitator.health.state)
+      return facilitator
+    })
+  }
+
+  /** All of them as the one who settles payments of a kind. @param outcome what the chain says */
+  of<P extends SignedPayment>(
+    kind: Kind,
+    outcome?: (payment: P) => Promise<Outcome>,
+  ): Facilitator<P> {
+    this.#kinds.push(kind)
+    return {
+      verify: (payment) => this.#verify(kind, payment),
+      settle: (payment) => this.#settle(kind, payment),
+      outcome: async (payment) =>
+        outcome?.(payment) ?? { kind: 'unknown', reason: 'no RPC URL is configured' },
+    }
+  }
+
+  /** Asks each once what it can do, before anything is sold. */
+  async examine(): Promise<readonly Examination[]> {
+    await Promise.all(this.#all.map((facilitator) => facilitator.probe(this.#kinds)))
+    return this.#all.map((facilitator) => {
+      const can = this.#kinds.filter((kind) => facilitator.offer(kind) !== null)
+      return {
+        ...this.#report(facilitator),
+        can: facilitator.hasToldWhatItCanDo ? can : null,
+        cannot: this.#kinds.filter((kind) => !can.includes(kind)),
+      }
+    })
+  }
+
+  /** The `extra` of a kind by the most preferred that can do it: on Solana it names who pays the fee. */
+  offer(kind: Kind): Readonly<Record<string, unknown>> | null {
+    for (const facilitator of this.#all) {
+      const offer = facilitator.offer(kind)
+      if (offer !== null) return offer
+    }
+    return null
+  }
+
+  /** From now on each that is needed is asked from time to time whether it is there, until `stop`. */
+  start(): void {
+    if (this.#kinds.length === 0) return
+    this.#isStarted = true
+    for (const facilitator of this.#all) this.#schedule(facilitator)
+  }
+
+  stop(): void {
+    this.#isStarted = false
+    for (const cancel of this.#cancelProbe.values()) cancel()
+  }
+
+  reports(): readonly FacilitatorReport[] {
+    return this.#all.map((facilitator) => this.#report(facilitator))
+  }
+
+  async #verify(kind: Kind, payment: SignedPayment): Promise<Verification> {
+    const { clock } = this.#options
+    const endMs = clock.nowMs() + VERIFY_MS_MAX
+    let last: Verification = { kind: 'unreachable', reason: nobody }
+    for (const facilitator of this.#candidates(kind, payment)) {
+      const leftMs = endMs - clock.nowMs()
+      if (leftMs <= 0) break
+      const late: Verification = { kind: 'unreachable', reason: `${facilitator.name} is slow` }
+      last = await within(clock, leftMs, facilitator.verify(payment), late)
+      if (last.kind === 'unreachable') continue
+      this.#verifiedBy.set(payment, facilitator)
+      return last
+    }
+    return last
+  }
+
+  /**
+   * A settlement that may be under way is never begun elsewhere: a payment in doubt goes back to the one
+   * that has it, for as long as the authorization could be settled.
+   */
+  async #settle(kind: Kind, payment: SignedPayment): Promise<Settlement> {
+    const { clock } = this.#options
+    const startedAtMs = clock.nowMs()
+    const holder = this.#doubts.find(payment)
+    let last: Settlement = { kind: 'unreachable', reason: nobody }
+    for (const facilitator of holder === null ? this.#settlers(kind, payment) : [holder]) {
+      if (clock.nowMs() - startedAtMs > SETTLE_FAIL_OVER_MS_MAX) break
+      // Before the answer, too: whoever asks may stop waiting for it, and ask again.
+      this.#doubts.add(payment, facilitator)
+      last = await facilitator.settle(payment)
+      const isLastWord = last.kind === 'settled' || (holder === null && last.kind !== 'unknown')
+      if (isLastWord) this.#doubts.delete(payment)
+      if (last.kind !== 'unreachable') return last
+    }
+    return last
+  }
+
+  /** The one that verified first. */
+  #settlers(kind: Kind, payment: SignedPayment): readonly HostedFacilitator[] {
+    const candidates = this.#candidates(kind, payment)
+    const verifier = this.#verifiedBy.get(payment)
+    if (verifier === undefined) return candidates
+    return [verifier, ...candidates.filter((facilitator) => facilitator !== verifier)]
+  }
+
+  /** Those in service first. Who is down is tried when all are; who refuses us, or is unfit, is not. */
+  #candidates(kind: Kind, payment: SignedPayment): readonly HostedFacilitator[] {
+    const able = this.#all.filter((facilitator) => facilitator.canDo(kind, payment))
+    return [
+      ...able.filter(({ health }) => health.isInService),
+      ...able.filter(({ health }) => health.state === 'down'),
+    ]
+  }
+
+  #schedule(facilitator: HostedFacilitator): void {
+    this.#cancelProbe.get(facilitator)?.()
+    if (!this.#isStarted) return
+    const { clock, chance } = this.#options
+    const { isInService, failures } = facilitator.health
+    const delayMs = isInService
+      ? REFRESH_MS
+      : backOffMs(probeBackOff, Math.max(1, failures), chance())
+    const cancel = clock.after(delayMs, () => {
+      void facilitator.probe(this.#kinds).then(() => this.#schedule(facilitator))
+    })
+    this.#cancelProbe.set(facilitator, cancel)
+  }
+
+  /** Who has just left the service is asked soon whether it is back. */
+  #tell(facilitator: HostedFacilitator): void {
+    const before = this.#told.get(facilitator) ?? 'untried'
+    const { state } = facilitator.health
+    if (state === before) return
+    this.#told.set(facilitator, state)
+    this.#schedule(facilitator)
+    this.#options.onNotice?.({ ...this.#report(facilitator), before })
+  }
+
+  #report(facilitator: HostedFacilitator): FacilitatorReport {
+    const { state, sinceMs, lastError } = facilitator.health
+    const isInUse = facilitator === this.#all.find(({ health }) => health.isInService)
+    return { name: facilitator.name, state, sinceMs, isInUse, lastError }
+  }
+}
+
+/** The origin, which holds no secret, and a number where two have the same. */
+function namesOf(addresses: readonly FacilitatorAddress[]): readonly string[] {
+  const origins = addresses.map(({ url }) => new URL(url).origin)
+  return origins.map((origin, at) => {
+    const before = origins.slice(0, at).filter((other) => other === origin).length
+    return before === 0 ? origin : `${origin}#${before + 1}`
+  })
+}

@@ -1,0 +1,80 @@
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { Gauge } from 'prom-client'
+import type { ServeOptions } from '../config.ts'
+import { ConfigError } from '../config.ts'
+import type { Examination, FacilitatorNotice } from '../payment/facilitators/hosted-facilitators.ts'
+import { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
+import { systemClock } from './system-clock.ts'
+
+/** Those of `--facilitator-url`; null where none is named. */
+export function hostedFacilitators(options: ServeOptions, log: Logger): HostedFacilitators | null {
+  const { facilitatorUrl: urls = [], facilitatorAuth: values = [] } = options
+  if (urls.length === 0) return null
+  return new HostedFacilitators({
+    addresses: urls.map((url, at) => {
+      const authorization = values.length === 1 ? values[0] : values[at]
+      return { url, ...(authorization ? { authorization } : {}) }
+    }),
+    clock: systemClock,
+    chance: Math.random,
+    onNotice: (notice) => logFacilitator(log, notice),
+  })
+}
+
+/**
+ * Asks every facilitator what it can do. One that is down may be up for the first payment.
+ * @throws ConfigError when one answers and can never settle what is sold
+ */
+export async function examineFacilitators(hosted: HostedFacilitators): Promise<void> {
+  const examinations = await hosted.examine()
+  const problems = examinations.flatMap((examination) => problemOf(examination) ?? [])
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+}
+
+/** Why a facilitator can never settle what is sold; null when it can, or may. */
+export function problemOf({ name, can, cannot }: Examination): string | null {
+  if (can === null || can.length > 0 || cannot.length === 0) return null
+  const kinds = cannot.map(({ scheme, network }) => `${scheme} on ${network}`).join(', ')
+  return `the facilitator ${name} (--facilitator-url) answers and does not support ${kinds} in x402 version 2`
+}
+
+export function measureFacilitators(hosted: HostedFacilitators, metrics: Registry): void {
+  new Gauge({
+    name: 'perpscope_facilitator_up',
+    help: 'Whether payments are sent to a facilitator: 1, or 0 while it is down, refuses us or is unfit.',
+    labelNames: ['facilitator'],
+    registers: [metrics],
+    collect() {
+      for (const { name, state } of hosted.reports())
+        this.set({ facilitator: name }, state === 'up' || state === 'untried' ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'perpscope_facilitator_in_use',
+    help: 'Whether a facilitator is the most preferred of those that are up.',
+    labelNames: ['facilitator'],
+    registers: [metrics],
+    collect() {
+      for (const { name, isInUse } of hosted.reports())
+        this.set({ facilitator: name }, isInUse ? 1 : 0)
+    },
+  })
+}
+
+/** Being refused is a fault of ours that does not heal, so it is said loudest. */
+function logFacilitator(log: Logger, notice: FacilitatorNotice): void {
+  switch (notice.state) {
+    case 'refusing':
+      log.error(notice, 'the facilitator does not take our authorization: see --facilitator-auth')
+      return
+    case 'unfit':
+      log.error(notice, 'the facilitator no longer supports what is sold')
+      return
+    case 'down':
+      log.warn(notice, 'the facilitator is out of service')
+      return
+    default:
+      log.info(notice, 'the facilitator is in service')
+  }
+}

@@ -1,0 +1,176 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import { text } from 'node:stream/consumers'
+import type { x402Facilitator } from '@x402/core/facilitator'
+import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import type { Clock } from '../../domain/clock.ts'
+import { OperatingError } from '../../domain/errors.ts'
+import type { FacilitatorFault } from './facilitator-fault.ts'
+
+const operations = ['verify', 'settle', 'supported'] as const
+export type FacilitatorOperation = (typeof operations)[number]
+
+export type FacilitatorRequest = {
+  readonly operation: FacilitatorOperation
+  /** Of `/verify` and `/settle`; null for what has no body. */
+  readonly payload: PaymentPayload | null
+}
+
+export type SimulatedFacilitatorOptions = {
+  /** Does the work: the SDK's facilitator with the schemes of its choice. */
+  readonly mechanism: x402Facilitator
+  readonly clock: Clock
+  /** Whoever sends another `Authorization` header is refused with 401. */
+  readonly authorization?: string
+  /** Asked for every request. null: nothing goes wrong. */
+  readonly faultOf?: (request: FacilitatorRequest) => FacilitatorFault | null
+}
+
+/** A facilitator of somebody else, by the protocol's own HTTP interface. */
+export type SimulatedFacilitator = {
+  readonly url: string
+  /** Requests that arrived, by operation. */
+  readonly calls: Readonly<Record<FacilitatorOperation, number>>
+  /** Nothing listens there until `comeBack`. */
+  goDown(): Promise<void>
+  comeBack(): Promise<void>
+  close(): Promise<void>
+}
+
+type Asked = {
+  readonly paymentPayload: PaymentPayload
+  readonly paymentRequirements: PaymentRequirements
+}
+type Reply = { readonly status: number; readonly body: string }
+
+/** How long after its answer it acts that acts afterwards. */
+const AFTERWARDS_MS = 250
+
+export async function startSimulatedFacilitator(
+  options: SimulatedFacilitatorOptions,
+): Promise<SimulatedFacilitator> {
+  const calls = { verify: 0, settle: 0, supported: 0 }
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const operation = operations.find((one) => request.url === `/${one}`)
+    if (operation === undefined) return send(response, { status: 404, body: '{}' })
+    calls[operation] += 1
+    const body = await text(request)
+    const { authorization } = options
+    if (authorization !== undefined && request.headers.authorization !== authorization)
+      return send(response, refusalOf(request.headers.authorization))
+    const asked = operation === 'supported' ? null : (JSON.parse(body) as Asked)
+    await faulty(operation, asked, response, options)
+  }
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy())
+  })
+  const port = await listen(server, 0)
+  const goDown = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve())
+      server.closeAllConnections()
+    })
+  return {
+    url: `http://127.0.0.1:${port}`,
+    calls,
+    goDown,
+    comeBack: async () => void (await listen(server, port)),
+    close: async () => {
+      if (server.listening) await goDown()
+    },
+  }
+}
+
+async function faulty(
+  operation: FacilitatorOperation,
+  asked: Asked | null,
+  response: ServerResponse,
+  { mechanism, clock, faultOf = () => null }: SimulatedFacilitatorOptions,
+): Promise<void> {
+  const fault = faultOf({ operation, payload: asked?.paymentPayload ?? null }) ?? {}
+  const { delayMs = 0, acts = 'first', answer } = fault
+  if (delayMs > 0) await new Promise<void>((resolve) => clock.after(delayMs, resolve))
+  const act = () => truth(operation, asked, mechanism)
+  const done = acts === 'first' ? await act() : null
+  // A second attempt at what was settled meanwhile fails, as it should.
+  if (acts === 'afterwards') clock.after(AFTERWARDS_MS, () => void act().catch(() => undefined))
+  if (answer === 'nothing') return
+  if (answer === 'cut') {
+    response.destroy()
+    return
+  }
+  if (answer !== undefined) send(response, lie(operation, answer, done))
+  else send(response, done ?? { status: 200, body: '{}' })
+}
+
+/** What an honest facilitator says, after it has done it. */
+async function truth(
+  operation: FacilitatorOperation,
+  asked: Asked | null,
+  mechanism: x402Facilitator,
+): Promise<Reply> {
+  if (asked === null) return json(mechanism.getSupported())
+  const { paymentPayload, paymentRequirements } = asked
+  return json(
+    operation === 'verify'
+      ? await mechanism.verify(paymentPayload, paymentRequirements)
+      : await mechanism.settle(paymentPayload, paymentRequirements),
+  )
+}
+
+function lie(
+  operation: FacilitatorOperation,
+  answer: Exclude<NonNullable<FacilitatorFault['answer']>, 'nothing' | 'cut'>,
+  done: Reply | null,
+): Reply {
+  if (answer === 'garbage') return { status: 200, body: '<html>upstream trouble</html>' }
+  if (answer === 'nonsense') return json({ ok: true })
+  if (answer === 'pending') return json(pending(done))
+  if ('status' in answer) return { status: answer.status, body: 'upstream trouble' }
+  if ('supports' in answer)
+    return json({ kinds: answer.supports.map((kind) => ({ x402Version: 2, ...kind })) })
+  const network = 'eip155:8453'
+  if ('success' in answer) return json({ success: true, transaction: answer.success, network })
+  const { reason } = answer
+  return json(
+    operation === 'verify'
+      ? { isValid: false, invalidReason: reason }
+      : { success: false, errorReason: reason, transaction: '', network },
+  )
+}
+
+/** With the transaction, where it has been sent. */
+function pending(done: Reply | null) {
+  const known = done === null ? {} : (JSON.parse(done.body) as { transaction?: string })
+  return {
+    success: false,
+    errorReason: 'settlement_pending',
+    transaction: known.transaction ?? '',
+    network: 'eip155:8453',
+  }
+}
+
+/** As careless as some are: it repeats the key that it refuses. */
+function refusalOf(authorization: string | undefined): Reply {
+  return { status: 401, body: JSON.stringify({ error: `unknown key: ${authorization ?? 'none'}` }) }
+}
+
+function json(value: unknown): Reply {
+  return { status: 200, body: JSON.stringify(value) }
+}
+
+function send(response: ServerResponse, { status, body }: Reply): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(body)
+}
+
+function listen(server: Server, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => {
+      server.removeListener('error', reject)
+      const address = server.address()
+      if (typeof address === 'object' && address !== null) resolve(address.port)
+      else reject(new OperatingError('no_port', 'a listening server has a port'))
+    })
+  })
+}

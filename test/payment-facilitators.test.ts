@@ -1,0 +1,571 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import { Registry } from 'prom-client'
+import { createPublicClient, http } from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
+import type { DoctorOptions, ServeOptions } from '../src/config.ts'
+import { ConfigError, checkServeOptions, serveOptions } from '../src/config.ts'
+import { chainOutcome } from '../src/payment/evm/chain-outcome.ts'
+import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
+import { base, baseSepolia } from '../src/payment/evm/networks.ts'
+import type { FacilitatorNotice } from '../src/payment/facilitators/hosted-facilitators.ts'
+import { HostedFacilitators } from '../src/payment/facilitators/hosted-facilitators.ts'
+import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import type { PaidHost, PaidHostOptions } from '../src/payment/testing/paid-host.ts'
+import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
+import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
+import { checkFacilitators } from '../src/roles/doctor/facilitators.ts'
+import { examineFacilitators, measureFacilitators } from '../src/roles/hosted-facilitators.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { exactEvmMechanism } from '../src/simulator/facilitator/exact-evm-mechanism.ts'
+import type {
+  FacilitatorFault,
+  FacilitatorFaultName,
+} from '../src/simulator/facilitator/facilitator-fault.ts'
+import { facilitatorFaults } from '../src/simulator/facilitator/facilitator-fault.ts'
+import type {
+  FacilitatorOperation,
+  SimulatedFacilitator,
+} from '../src/simulator/facilitator/simulated-facilitator.ts'
+import { startSimulatedFacilitator } from '../src/simulator/facilitator/simulated-facilitator.ts'
+import { ManualClock } from './support/manual-clock.ts'
+import { runCommand, untilAnswerable } from './support/service.ts'
+
+const MAIN = join(import.meta.dirname, '../dist/main.js')
+const FUNDS = 1_000_000n
+const KEY = 'Bearer sk_live_f00dfeed'
+/** A hang ends soon; an honest answer comes sooner. */
+const bounds = { verifyMsMax: 1_500, settleMsMax: 1_500 }
+const exactOnBase = { scheme: 'exact', network: base.network, asset: base.asset }
+
+let chain: EvmChain
+const opened: { close(): Promise<unknown> }[] = []
+
+beforeAll(async () => {
+  chain = await startEvmChain({ clock: systemClock })
+})
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((thing) => thing.close()))
+})
+
+afterAll(() => chain?.close())
+
+type Stage = SimulatedFacilitator & {
+  /** From now on this goes wrong with every request of that kind. */
+  tell(operation: FacilitatorOperation, fault: FacilitatorFault | null): void
+}
+
+async function facilitator(authorization?: string): Promise<Stage> {
+  const told = new Map<FacilitatorOperation, FacilitatorFault | null>()
+  const { privateKey } = chain.accounts.facilitator
+  const simulated = await startSimulatedFacilitator({
+    mechanism: exactEvmMechanism(chain.rpcUrl, privateKey),
+    clock: systemClock,
+    faultOf: ({ operation }) => told.get(operation) ?? null,
+    ...(authorization === undefined ? {} : { authorization }),
+  })
+  opened.push(simulated)
+  return Object.assign(simulated, {
+    tell: (operation: FacilitatorOperation, fault: FacilitatorFault | null) =>
+      void told.set(operation, fault),
+  })
+}
+
+function hosted(
+  facilitators: readonly Pick<SimulatedFacilitator, 'url'>[],
+  {
+    clock = new ManualClock(),
+    authorization,
+  }: { clock?: ManualClock; authorization?: string } = {},
+) {
+  const notices: FacilitatorNotice[] = []
+  const group = new HostedFacilitators({
+    addresses: facilitators.map(({ url }) => ({
+      url,
+      ...(authorization === undefined ? {} : { authorization }),
+    })),
+    clock,
+    chance: () => 0,
+    bounds,
+    onNotice: (notice) => notices.push(notice),
+  })
+  opened.push({ close: async () => group.stop() })
+  return { group, clock, notices }
+}
+
+/** What the chain says of a payment. */
+const onChain = (payment: ExactEvmPayment) =>
+  chainOutcome(createPublicClient({ transport: http(chain.rpcUrl) }), payment)
+
+async function selling(
+  group: HostedFacilitators,
+  options: Partial<PaidHostOptions> = {},
+  outcome: typeof onChain | undefined = onChain,
+): Promise<PaidHost> {
+  const host = await startPaidHost({
+    payTo: chain.accounts.merchant.address,
+    facilitator: group.of<ExactEvmPayment>(exactOnBase, outcome),
+    clock: systemClock,
+    ...options,
+  })
+  opened.push(host)
+  return host
+}
+
+async function fundedBuyer(): Promise<PrivateKeyAccount> {
+  const buyer = newBuyer()
+  await chain.fundUsdc(buyer.address, FUNDS)
+  return buyer
+}
+
+async function paymentOf(buyer: PrivateKeyAccount): Promise<string> {
+  const payTo = chain.accounts.merchant.address
+  const nowMs = systemClock.nowMs()
+  return encodedPayment(await signedPayload(buyer, { amount: PRICE, payTo, nowMs }))
+}
+
+async function buy(host: PaidHost, payment: string, path = '/pulse/BTC') {
+  const response = await fetch(host.url + path, { headers: { 'payment-signature': payment } })
+  const text = await response.text()
+  return { status: response.status, problem: () => JSON.parse(text) }
+}
+
+const spent = async (buyer: PrivateKeyAccount) => FUNDS - (await chain.balanceOf(buyer.address))
+
+const never: readonly FacilitatorFaultName[] = ['cut', 'hangs', 'garbage', 'nonsense', 'status 500']
+const unheard: readonly FacilitatorFaultName[] = ['status 401', 'status 429']
+const perhaps: readonly FacilitatorFaultName[] = [
+  ...never,
+  ...(['drops its answer', 'acts and hangs', 'acts and fails', 'acts and talks garbage'] as const),
+  ...(['pending', 'confirms late', 'fails and acts later'] as const),
+]
+
+describe('several facilitators', () => {
+  test('are asked in order of preference', async () => {
+    const [first, second] = [await facilitator(), await facilitator()]
+    const { group } = hosted([first, second])
+    const buyer = await fundedBuyer()
+    expect((await buy(await selling(group), await paymentOf(buyer))).status).toBe(200)
+    expect(first.calls).toMatchObject({ verify: 1, settle: 1 })
+    expect(second.calls).toMatchObject({ verify: 0, settle: 0 })
+    expect(await spent(buyer)).toBe(PRICE)
+  })
+
+  test.each([...never, ...unheard])(
+    'stand in for one whose verification ends with "%s", and for the next payment at once',
+    async (fault) => {
+      const [first, second] = [await facilitator(), await facilitator()]
+      const { group } = hosted([first, second])
+      const host = await selling(group)
+      const buyer = await fundedBuyer()
+      first.tell('verify', facilitatorFaults[fault])
+      expect((await buy(host, await paymentOf(buyer))).status).toBe(200)
+      expect((await buy(host, await paymentOf(buyer))).status).toBe(200)
+      expect(first.calls, 'who verifies, settles').toMatchObject({ verify: 1, settle: 0 })
+      expect(second.calls).toMatchObject({ verify: 2, settle: 2 })
+      expect(await spent(buyer)).toBe(2n * PRICE)
+    },
+  )
+
+  test.each(unheard)(
+    'settle in place of one that said "%s", and surely never began',
+    async (fault) => {
+      const [first, second] = [await facilitator(), await facilitator()]
+      const { group } = hosted([first, second])
+      const buyer = await fundedBuyer()
+      first.tell('settle', facilitatorFaults[fault])
+      expect((await buy(await selling(group), await paymentOf(buyer))).status).toBe(200)
+      expect([first.calls.settle, second.calls.settle]).toEqual([1, 1])
+      expect(await spent(buyer)).toBe(PRICE)
+    },
+  )
+
+  test('settle in place of one that went away after it had verified', async () => {
+    const [first, second] = [await facilitator(), await facilitator()]
+    const { group } = hosted([first, second])
+    const host = await selling(group, { atWork: () => first.goDown() })
+    const buyer = await fundedBuyer()
+    expect((await buy(host, await paymentOf(buyer), '/slow/BTC')).status).toBe(200)
+    expect([first.calls.settle, second.calls.settle]).toEqual([0, 1])
+    expect(await spent(buyer)).toBe(PRICE)
+  })
+
+  test.each(perhaps)('never settle what may be under way elsewhere, after "%s"', async (fault) => {
+    const [first, second] = [await facilitator(), await facilitator()]
+    const { group } = hosted([first, second])
+    const host = await selling(group)
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    first.tell('settle', facilitatorFaults[fault])
+    const open = await buy(host, payment)
+    expect(open.status, 'a 402 would make the buyer pay twice').toBe(503)
+    expect(open.problem()).toMatchObject({ code: 'settlement_unknown', charged: null })
+    first.tell('settle', null)
+    await expect.poll(async () => (await buy(host, payment)).status).toBe(200)
+    expect(host.runs(), 'the answer is the stored one').toBe(1)
+    expect(second.calls.settle).toBe(0)
+    expect(await spent(buyer)).toBe(PRICE)
+  })
+
+  test('wait for the one that holds a payment in doubt, also when it has gone', async () => {
+    const [first, second] = [await facilitator(), await facilitator()]
+    const { group } = hosted([first, second])
+    const host = await selling(group)
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    first.tell('settle', facilitatorFaults.cut)
+    expect((await buy(host, payment)).problem()).toMatchObject({ code: 'settlement_unknown' })
+    first.tell('settle', null)
+    await first.goDown()
+    expect((await buy(host, payment)).problem()).toMatchObject({ code: 'settlement_unknown' })
+    expect(second.calls.settle).toBe(0)
+    await first.comeBack()
+    expect((await buy(host, payment)).status).toBe(200)
+    expect(await spent(buyer)).toBe(PRICE)
+  })
+
+  test('keep a payment in doubt with its holder, also after that refused it', async () => {
+    const [first, second] = [await facilitator(), await facilitator()]
+    const { group } = hosted([first, second])
+    const host = await selling(group)
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    for (const fault of ['cut', 'reverts', 'status 429'] as const) {
+      first.tell('settle', facilitatorFaults[fault])
+      const { problem } = await buy(host, payment)
+      expect(problem(), fault).toMatchObject({ code: 'settlement_unknown', charged: null })
+    }
+    expect([first.calls.settle, second.calls.settle]).toEqual([3, 0])
+    first.tell('settle', null)
+    expect((await buy(host, payment)).status).toBe(200)
+    expect(await spent(buyer)).toBe(PRICE)
+  })
+
+  test('without a view of the chain leave what is unknown unknown', async () => {
+    const [first, second] = [await facilitator(), await facilitator()]
+    const { group } = hosted([first, second])
+    const facilitatorOfNone = group.of<ExactEvmPayment>(exactOnBase)
+    const host = await selling(group, { facilitator: facilitatorOfNone })
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    first.tell('settle', facilitatorFaults['drops its answer'])
+    for (const _ of [1, 2])
+      expect((await buy(host, payment)).problem()).toMatchObject({ code: 'settlement_unknown' })
+    expect(second.calls.settle).toBe(0)
+    expect(await spent(buyer)).toBe(PRICE)
+  })
+
+  test('believe a refusal, and ask nobody else', async () => {
+    const [first, second] = [await facilitator(), await facilitator()]
+    const { group } = hosted([first, second])
+    const host = await selling(group)
+    const poor = await buy(host, await paymentOf(newBuyer()))
+    expect(poor.status).toBe(402)
+    const buyer = await fundedBuyer()
+    first.tell('settle', facilitatorFaults.reverts)
+    expect((await buy(host, await paymentOf(buyer))).status).toBe(402)
+    expect(second.calls).toMatchObject({ verify: 0, settle: 0 })
+    expect(await spent(buyer)).toBe(0n)
+  })
+
+  test('that are all gone cost nothing, and the same payment is accepted as soon as one is back', async () => {
+    const [first, second] = [await facilitator(), await facilitator()]
+    const { group } = hosted([first, second])
+    const host = await selling(group)
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    await Promise.all([first.goDown(), second.goDown()])
+    const refused = await buy(host, payment)
+    expect(refused.status).toBe(503)
+    expect(refused.problem()).toMatchObject({
+      code: 'facilitator_unavailable',
+      charged: false,
+      payment_reusable: true,
+    })
+    await second.comeBack()
+    expect((await buy(host, payment)).status, 'who is down is tried when all are').toBe(200)
+    expect(await spent(buyer)).toBe(PRICE)
+  })
+
+  test('a success without a transaction is none', async () => {
+    const first = await facilitator()
+    const { group } = hosted([first])
+    const host = await selling(group)
+    const payment = await paymentOf(await fundedBuyer())
+    first.tell('settle', { acts: 'never', answer: { success: '' } })
+    expect((await buy(host, payment)).problem()).toMatchObject({ code: 'settlement_unknown' })
+  })
+})
+
+describe('a facilitator that does not take our authorization', () => {
+  test('is left alone until a probe succeeds, is told of once, and nobody learns the key', async () => {
+    const [first, second] = [await facilitator('Bearer another'), await facilitator()]
+    const { group, notices } = hosted([first, second], { authorization: KEY })
+    const host = await selling(group)
+    const buyer = await fundedBuyer()
+    expect((await buy(host, await paymentOf(buyer))).status).toBe(200)
+    expect((await buy(host, await paymentOf(buyer))).status).toBe(200)
+    expect(first.calls.verify).toBe(1)
+    expect(notices.filter(({ state }) => state === 'refusing')).toHaveLength(1)
+    expect(group.reports()[0]).toMatchObject({ state: 'refusing', isInUse: false })
+    expect(group.reports()[0]?.lastError?.reason).toContain('401')
+    const words = JSON.stringify([notices, group.reports(), host.events])
+    expect(words).toContain('unknown key')
+    expect(words).not.toContain('f00dfeed')
+  })
+
+  test('is not asked even when nobody else is there', async () => {
+    const first = await facilitator('Bearer another')
+    const { group } = hosted([first], { authorization: KEY })
+    const host = await selling(group)
+    const buyer = await fundedBuyer()
+    for (const _ of [1, 2, 3]) {
+      const { problem } = await buy(host, await paymentOf(buyer))
+      expect(problem()).toMatchObject({ code: 'facilitator_unavailable', charged: false })
+    }
+    expect(first.calls.verify).toBe(1)
+  })
+
+  test('hears the key that it is meant to hear', async () => {
+    const first = await facilitator(KEY)
+    const { group } = hosted([first], { authorization: KEY })
+    expect((await group.examine())[0]?.can).toEqual([])
+    expect((await buy(await selling(group), await paymentOf(await fundedBuyer()))).status).toBe(200)
+  })
+})
+
+describe('a facilitator that is out of service', () => {
+  test('is asked whether it is back, ever more rarely, and then is in use again', async () => {
+    const [first, second] = [await facilitator(), await facilitator()]
+    const { group, clock, notices } = hosted([first, second])
+    const host = await selling(group)
+    group.start()
+    first.tell('verify', facilitatorFaults.cut)
+    first.tell('supported', facilitatorFaults['status 500'])
+    const buyer = await fundedBuyer()
+    await buy(host, await paymentOf(buyer))
+    expect(group.reports().map(({ state, isInUse }) => [state, isInUse])).toEqual([
+      ['down', false],
+      ['up', true],
+    ])
+    clock.advance(999)
+    expect(first.calls.supported).toBe(0)
+    clock.advance(1)
+    await expect.poll(() => group.reports()[0]?.lastError?.reason).toContain('500')
+    first.tell('supported', null)
+    first.tell('verify', null)
+    await expect.poll(() => advanced(clock, () => group.reports()[0]?.state)).toBe('up')
+    expect(group.reports()[0]?.isInUse).toBe(true)
+    expect(notices.filter(({ name }) => name === first.url).map(({ state }) => state)).toEqual([
+      'down',
+      'up',
+    ])
+    await buy(host, await paymentOf(buyer))
+    expect(first.calls).toMatchObject({ verify: 2, settle: 1 })
+  })
+
+  test('for it forgot what is sold is not asked for payments', async () => {
+    const [first, second] = [await facilitator(), await facilitator()]
+    const { group, clock } = hosted([first, second])
+    const host = await selling(group)
+    group.start()
+    first.tell('supported', { acts: 'never', answer: { supports: [] } })
+    clock.advance(60_000)
+    await expect.poll(() => group.reports()[0]?.state).toBe('unfit')
+    expect((await buy(host, await paymentOf(await fundedBuyer()))).status).toBe(200)
+    expect(first.calls.verify).toBe(0)
+  })
+
+  test('is no longer asked after the end', async () => {
+    const first = await facilitator()
+    const { group, clock } = hosted([first])
+    await selling(group)
+    group.start()
+    group.stop()
+    clock.advance(600_000)
+    expect(first.calls.supported).toBe(0)
+  })
+})
+
+describe('before anything is sold', () => {
+  test('a facilitator that answers and cannot do it is a mistake of the operator', async () => {
+    const first = await facilitator()
+    const { group } = hosted([first])
+    group.of({ scheme: 'exact', network: baseSepolia.network, asset: baseSepolia.asset })
+    await expect(examineFacilitators(group)).rejects.toThrow(
+      `${first.url} (--facilitator-url) answers and does not support exact on eip155:84532`,
+    )
+    await expect(examineFacilitators(group)).rejects.toBeInstanceOf(ConfigError)
+  })
+
+  test('one that is down, and one that can do it, are none', async () => {
+    const [first, second] = [await facilitator(), await facilitator()]
+    await first.goDown()
+    const { group } = hosted([first, second])
+    group.of(exactOnBase)
+    await expect(examineFacilitators(group)).resolves.toBeUndefined()
+    expect(group.reports().map(({ state }) => state)).toEqual(['down', 'up'])
+  })
+
+  test('metrics tell which are up, and which of them is in use', async () => {
+    const [first, second] = [await facilitator(), await facilitator()]
+    await first.goDown()
+    const { group } = hosted([first, second])
+    group.of(exactOnBase)
+    await group.examine()
+    const metrics = new Registry()
+    measureFacilitators(group, metrics)
+    const text = await metrics.metrics()
+    for (const [name, { url }, value] of [
+      ['up', first, 0],
+      ['up', second, 1],
+      ['in_use', first, 0],
+      ['in_use', second, 1],
+    ] as const)
+      expect(text).toContain(`perpscope_facilitator_${name}{facilitator="${url}"} ${value}\n`)
+  })
+
+  test('serve does not start with one that cannot do it', async () => {
+    const first = await facilitator()
+    const { code, errors } = await serve(first.url, '--network', 'base-sepolia')
+    expect(code).toBe(78)
+    expect(errors).toContain(
+      `${first.url} (--facilitator-url) answers and does not support exact on eip155:84532`,
+    )
+  })
+
+  test('serve starts without one that is down, and says so without its secrets', async () => {
+    const first = await facilitator()
+    await first.goDown()
+    const { errors } = await serve(`${first.url}/f00dfeed`)
+    expect(errors).toContain('the facilitator is out of service')
+    expect(errors, 'it got as far as listening').toContain('EADDRINUSE')
+    expect(errors).not.toContain('f00dfeed')
+  })
+
+  test('the doctor has a line for each, without their secrets', async () => {
+    const [well, gone, other] = [await facilitator(), await facilitator(), await facilitator(KEY)]
+    await gone.goDown()
+    const options = {
+      payment: 'x402',
+      network: 'base',
+      host: '127.0.0.1',
+      port: 8402,
+      payTo: chain.accounts.merchant.address,
+      facilitatorUrl: [well.url, `${gone.url}/?key=f00dfeed`, other.url],
+      facilitatorAuth: ['', '', 'Bearer sk_live_f00dfeed_old'],
+    } as unknown as DoctorOptions
+    const findings = await checkFacilitators(options)
+    expect(findings.map(({ check, status }) => [check, status])).toEqual([
+      [`facilitator ${well.url}`, 'ok'],
+      [`facilitator ${gone.url}`, 'warn'],
+      [`facilitator ${other.url}`, 'fail'],
+    ])
+    expect(findings[0]?.found).toBe('supports exact on eip155:8453')
+    expect(findings[1]?.found).toContain('ECONNREFUSED')
+    expect(findings[2]?.advice).toContain('--facilitator-auth')
+    expect(JSON.stringify(findings)).not.toContain('f00dfeed')
+  })
+})
+
+test('the built service sells by the second when the first does not answer, and says so', async () => {
+  const [first, second] = [await facilitator(), await facilitator()]
+  const venue = launch(MAIN, ['simulate', '--weight-per-minute', '60000'], 'pipe')
+  opened.push({ close: () => end(venue) })
+  const started = JSON.parse(await firstLineOf(venue)) as { venue: { http: string } }
+  const dataDir = await mkdtemp(join(tmpdir(), 'perpscope-facilitators-'))
+  const [port, adminPort] = [await freePort(), await freePort()]
+  const service = launch(
+    MAIN,
+    [
+      ...['serve', '--source', started.venue.http, '--weight-per-minute', '50000'],
+      ...['--port', port, '--admin-port', adminPort, '--data-dir', dataDir],
+      ...['--pay-to', chain.accounts.merchant.address, '--rpc-url', chain.rpcUrl],
+      ...['--facilitator-url', first.url, '--facilitator-url', second.url],
+      ...['--outside', 'off', '--log-level', 'silent'],
+    ],
+    'ignore',
+  )
+  opened.push({ close: () => end(service).then(() => rm(dataDir, { recursive: true })) })
+  const url = `http://127.0.0.1:${port}`
+  await untilAnswerable(url, 'BTC')
+  expect(first.calls.supported, 'asked before anything was sold').toBeGreaterThan(0)
+  first.tell('verify', facilitatorFaults['status 500'])
+  const buyer = await fundedBuyer()
+  const amount = pulse.contract.priceUsdcAtomic
+  const payTo = chain.accounts.merchant.address
+  const signed = await signedPayload(buyer, { amount, payTo, nowMs: systemClock.nowMs() })
+  const payment = encodedPayment(signed)
+  const { status } = await fetch(`${url}/pulse/BTC`, { headers: { 'payment-signature': payment } })
+  expect(status).toBe(200)
+  expect(await spent(buyer)).toBe(amount)
+  expect([first.calls.settle, second.calls.settle]).toEqual([0, 1])
+  const metrics = await (await fetch(`http://127.0.0.1:${adminPort}/metrics`)).text()
+  expect(metrics).toContain(`perpscope_facilitator_in_use{facilitator="${second.url}"} 1`)
+})
+
+describe('--facilitator-url', () => {
+  const [A, B] = ['https://a.example', 'https://b.example/x402']
+
+  test('may be repeated, or be a list in the variable', () => {
+    expect(parsed(['--facilitator-url', `${A}/`, '--facilitator-url', B]).facilitatorUrl).toEqual([
+      A,
+      B,
+    ])
+    expect(parsed([], { PERPSCOPE_FACILITATOR_URL: `${A} | ${B}` }).facilitatorUrl).toEqual([A, B])
+    const env = { PERPSCOPE_FACILITATOR_URL: A }
+    expect(parsed(['--facilitator-url', B], env).facilitatorUrl, 'a flag wins').toEqual([B])
+  })
+
+  test('takes an authorization for all, or one each, of which some may be none', () => {
+    const urls = ['--facilitator-url', `${A}|${B}`, '--pay-to', `0x${'a'.repeat(40)}`]
+    const env = { PERPSCOPE_FACILITATOR_AUTH: 'Bearer a|' }
+    expect(parsed(urls, env).facilitatorAuth).toEqual(['Bearer a', ''])
+    expect(() => checkServeOptions(parsed(urls, env))).not.toThrow()
+    const one = { PERPSCOPE_FACILITATOR_AUTH: 'Bearer a' }
+    expect(() => checkServeOptions(parsed(urls, one))).not.toThrow()
+    const three = { PERPSCOPE_FACILITATOR_AUTH: 'Bearer a|Bearer b|Bearer c' }
+    expect(() => checkServeOptions(parsed(urls, three))).toThrow(
+      '--facilitator-auth has 3 values for 2 facilitators',
+    )
+  })
+})
+
+/** `serve` with a port that is taken, so that it ends when it would begin to sell. */
+async function serve(facilitatorUrl: string, ...more: string[]) {
+  const dataDir = await mkdtemp(join(tmpdir(), 'perpscope-facilitators-'))
+  opened.push({ close: () => rm(dataDir, { recursive: true }) })
+  const port = new URL((await facilitator()).url).port
+  return runCommand([
+    ...['serve', '--pay-to', chain.accounts.merchant.address, '--facilitator-url', facilitatorUrl],
+    ...['--port', port, '--admin-port', '0', '--data-dir', dataDir, ...more],
+  ])
+}
+
+async function freePort(): Promise<string> {
+  const simulated = await facilitator()
+  await simulated.goDown()
+  return new URL(simulated.url).port
+}
+
+/** What `serve` would get. */
+function parsed(args: readonly string[], env: Readonly<Record<string, string>> = {}): ServeOptions {
+  const command = new Command().exitOverride()
+  for (const option of serveOptions) command.addOption(option)
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
+  const options: ServeOptions = command.parse(args, { from: 'user' }).opts()
+  vi.unstubAllEnvs()
+  return options
+}
+
+function advanced<T>(clock: ManualClock, read: () => T): T {
+  clock.advance(1_000)
+  return read()
+}
