@@ -1,0 +1,319 @@
+import assert from 'node:assert/strict'
+import { getAddress } from 'viem'
+import type { Clock } from '../../domain/clock.ts'
+import { OperatingError } from '../../domain/errors.ts'
+import type { PaymentNetwork } from '../evm/networks.ts'
+import { nodeReason } from '../node-error.ts'
+import type {
+  Outcome,
+  Payment,
+  PaymentMethod,
+  Purchase,
+  Settlement,
+  Verification,
+} from '../payment.ts'
+import type { Rejection } from '../rejection.ts'
+import { wirePayload } from '../wire-payload.ts'
+import { WITHDRAW_DELAY_SECONDS_MAX, WITHDRAW_DELAY_SECONDS_MIN } from './channel.ts'
+import type { ChannelBook } from './channel-book.ts'
+import type { ChannelDeposit, Sent } from './channel-chain.ts'
+import {
+  CUMULATIVE_MISMATCH,
+  channelStateWire,
+  checkConfig,
+  checkCumulative,
+  checkDeposit,
+  checkVoucherSignature,
+} from './channel-check.ts'
+import type { ChannelPayload } from './channel-payload.ts'
+import { channelPayloadHash, decodeChannelPayload, wireOfPayload } from './channel-payload.ts'
+import type { Channel } from './channel-store.ts'
+import { claimOf, covers, isLeaving } from './channel-store.ts'
+
+export type BatchSettlementOptions = {
+  readonly network: PaymentNetwork
+  readonly payTo: string
+  readonly withdrawDelaySeconds: number
+  readonly book: ChannelBook
+  readonly clock: Clock
+}
+
+/** A voucher never expires; its answer is kept as long as that of a payment which lasts this long. */
+const VOUCHER_SECONDS = 120
+/**
+ * A client that has lost count signs its old vouchers once more, letter for letter. Once another one has
+ * followed, a repetition is taken for a retry for as long, and then for such a client: it shall learn where
+ * it stands, and not live through its old answers.
+ */
+const RETRY_MS_MAX = 60_000
+/** A dollar: what a client should deposit at a time, as each deposit costs a transaction and a block. */
+const DEPOSIT_ADVISED = '1000000'
+/** Ten cents. What is less costs us more gas than a buyer can mean to have back, unless it is the rest. */
+const REFUND_MIN = 100_000n
+const PREFIX = 'invalid_batch_settlement_evm_'
+
+/**
+ * USDC on an EVM chain by payment channels: a deposit once, then a signature a call. Channels of wallets
+ * that are contracts are not taken, their vouchers could only be checked on chain.
+ */
+export function batchSettlement(options: BatchSettlementOptions): PaymentMethod {
+  const { network, payTo, withdrawDelaySeconds, book } = options
+  assert(
+    withdrawDelaySeconds >= WITHDRAW_DELAY_SECONDS_MIN &&
+      withdrawDelaySeconds <= WITHDRAW_DELAY_SECONDS_MAX,
+    'the contract takes a notice of 15 minutes to 30 days',
+  )
+  return {
+    scheme: 'batch-settlement',
+    network: network.network,
+    legacyName: null,
+    asset: network.asset,
+    payTo: getAddress(payTo),
+    extra: {
+      ...network.domain,
+      receiverAuthorizer: book.chain.authorizer,
+      withdrawDelay: withdrawDelaySeconds,
+      minDeposit: DEPOSIT_ADVISED,
+    },
+    read: (raw, purchase) => new ChannelPayment(decodeChannelPayload(raw), purchase, options),
+  }
+}
+
+class ChannelPayment implements Payment {
+  readonly requirement: Payment['requirement']
+  readonly resourceUrl: string
+  readonly payer: string
+  readonly nonce: string
+  readonly hash: string
+  readonly validBeforeSeconds: number
+  readonly wire: Payment['wire']
+  readonly errand?: () => Promise<Settlement>
+  /** Under which the voucher was, or will be, taken. */
+  readonly #saleHash: string
+  readonly #payload: ChannelPayload
+  readonly #options: BatchSettlementOptions
+  readonly #book: ChannelBook
+
+  constructor(payload: ChannelPayload, purchase: Purchase, options: BatchSettlementOptions) {
+    const { config, voucher } = payload
+    this.#payload = payload
+    this.#options = options
+    this.#book = options.book
+    this.requirement = purchase.requirement
+    this.resourceUrl = purchase.resourceUrl
+    this.payer = config.payer
+    this.nonce = `${voucher.channelId}:${voucher.cumulative}`
+    this.#saleHash = channelPayloadHash(options.network.network, payload, purchase.resourceUrl)
+    this.hash = this.#isOutdated() ? `${this.#saleHash} again` : this.#saleHash
+    this.validBeforeSeconds =
+      payload.kind === 'deposit'
+        ? Number(payload.deposit.validBefore)
+        : Math.floor(options.clock.nowMs() / 1_000) + VOUCHER_SECONDS
+    this.wire = wirePayload(purchase, wireOfPayload(payload))
+    if (payload.kind === 'refund') this.errand = () => this.#refund(payload.amount)
+  }
+
+  /** All from memory and disk, but for the first sight of a channel. */
+  async check(nowMs: number): Promise<Rejection | null> {
+    const { network } = this.#options
+    const { digests } = this.#book.chain
+    const payload = this.#payload
+    return (
+      checkConfig(payload, this.requirement, digests) ??
+      (await checkVoucherSignature(payload, digests)) ??
+      (payload.kind === 'deposit'
+        ? await checkDeposit(payload, payload.deposit, network, nowMs)
+        : null) ??
+      (await this.#checkCumulative())
+    )
+  }
+
+  async verify(): Promise<Verification> {
+    try {
+      const reason =
+        this.#payload.kind === 'deposit' ? await this.#depositFault() : await this.#voucherFault()
+      return reason === null ? { kind: 'valid' } : { kind: 'invalid', reason }
+    } catch (cause) {
+      return { kind: 'unreachable', reason: nodeReason(cause) }
+    }
+  }
+
+  async settle(): Promise<Settlement> {
+    const before = this.#sold()
+    if (before !== null) return before
+    if (this.#payload.kind !== 'deposit') return this.#commit('')
+    const sent = await this.#deposited()
+    if (sent.kind !== 'mined') return settlementOf(sent)
+    try {
+      await this.#sync()
+      return this.#commit(sent.transaction)
+    } catch (cause) {
+      return { kind: 'unknown', reason: nodeReason(cause), transaction: sent.transaction }
+    }
+  }
+
+  /** A voucher that was not taken when the answer was written never will be by itself. */
+  async outcome(): Promise<Outcome> {
+    const { voucher, kind } = this.#payload
+    const before = this.#sold()
+    if (before?.kind === 'settled') return before
+    const channel = this.#book.store.find(voucher.channelId)
+    const isPassed = channel !== null && channel.charged >= voucher.cumulative
+    return { kind: kind === 'deposit' && !isPassed ? 'unused' : 'forfeited' }
+  }
+
+  /** What the SDK's client reads in a receipt to keep count. */
+  receiptMembers(): Readonly<Record<string, unknown>> {
+    const { voucher, kind } = this.#payload
+    const channel = this.#book.store.find(voucher.channelId)
+    if (channel === null) return {}
+    const channelState = channelStateWire(channel, voucher.cumulative)
+    if (kind === 'refund') return { extra: { channelState } }
+    return { extra: { chargedAmount: this.requirement.amount.toString(), channelState } }
+  }
+
+  async #checkCumulative(): Promise<Rejection | null> {
+    let channel = this.#channel()
+    if (channel === null) {
+      try {
+        channel = await this.#sync()
+      } catch (cause) {
+        // Whose channel it is, nobody knows yet: a wallet's limit must not be used up by a stranger.
+        throw new OperatingError('node_unanswered', nodeReason(cause))
+      }
+    }
+    return checkCumulative(this.#payload, channel, this.requirement)
+  }
+
+  async #voucherFault(): Promise<string | null> {
+    const { cumulative } = this.#payload.voucher
+    let channel = this.#channel()
+    // Before a buyer is sent away the chain is asked: somebody may have added to the deposit.
+    if (channel === null || !this.#book.isFresh(channel) || !covers(channel, cumulative)) {
+      channel = await this.#sync()
+    }
+    if (channel === null) return `${PREFIX}channel_not_found`
+    if (isLeaving(channel)) return `${PREFIX}withdrawal_pending`
+    return covers(channel, cumulative) ? null : `${PREFIX}cumulative_exceeds_balance`
+  }
+
+  async #depositFault(): Promise<string | null> {
+    const wanted = this.#wanted()
+    const objection = await this.#book.chain.objection(wanted)
+    // Anybody may bring a deposit to the chain: then the money is there already.
+    if (objection !== null && !(await this.#book.chain.isUsed(wanted))) return objection
+    const channel = await this.#sync()
+    if (channel !== null && isLeaving(channel)) return `${PREFIX}withdrawal_pending`
+    const coming = objection === null ? wanted.deposit.amount : 0n
+    const balance = (channel?.balance ?? 0n) + coming
+    return this.#payload.voucher.cumulative <= balance
+      ? null
+      : `${PREFIX}cumulative_exceeds_balance`
+  }
+
+  /** Brings the deposit to the chain. What is there already costs nothing: it is refused before it is sent. */
+  async #deposited(): Promise<Sent> {
+    const wanted = this.#wanted()
+    const { chain } = this.#book
+    const sent = await chain.deposit(wanted)
+    if (sent.kind !== 'reverted') return sent
+    try {
+      return (await chain.isUsed(wanted)) ? { kind: 'mined', transaction: '' } : sent
+    } catch (cause) {
+      return { kind: 'unsent', reason: nodeReason(cause) }
+    }
+  }
+
+  /** Durable when this returns `settled`. */
+  #commit(transaction: string): Settlement {
+    const { channelId, cumulative, signature } = this.#payload.voucher
+    const { amount } = this.requirement
+    const { store } = this.#book
+    if (store.find(channelId) === null) {
+      return { kind: 'rejected', reason: `${PREFIX}channel_not_found` }
+    }
+    const sale = { channelId, cumulative, amount, signature, hash: this.#saleHash, transaction }
+    const result = store.commit(sale, this.#options.clock.nowMs())
+    switch (result) {
+      case 'committed':
+        return { kind: 'settled', transaction }
+      case 'counted':
+        return { kind: 'rejected', reason: CUMULATIVE_MISMATCH }
+      case 'uncovered':
+        return { kind: 'rejected', reason: `${PREFIX}cumulative_exceeds_balance` }
+      default:
+        return result satisfies never
+    }
+  }
+
+  /** What is left over goes back; what was sold and not claimed is claimed in the same transaction. */
+  async #refund(wanted: bigint | null): Promise<Settlement> {
+    const { store, chain } = this.#book
+    const { channelId, cumulative } = this.#payload.voucher
+    const rejected = (reason: string): Settlement => ({ kind: 'rejected', reason: PREFIX + reason })
+    let channel: Channel | null
+    try {
+      channel = await this.#sync()
+    } catch (cause) {
+      return { kind: 'unreachable', reason: nodeReason(cause) }
+    }
+    if (channel === null) return rejected('missing_channel')
+    if (channel.charged !== cumulative) return { kind: 'rejected', reason: CUMULATIVE_MISMATCH }
+    const left = channel.balance - channel.charged
+    if (left <= 0n) return rejected('refund_no_balance')
+    const { config, refundNonce, refundSent } = channel
+    const amount = wanted === null || wanted > left ? left : wanted
+    if (amount < left && amount < REFUND_MIN) return rejected('refund_amount_invalid')
+    store.refunding(channelId, refundNonce)
+    const sent = await chain.refund(channelId, config, amount, refundNonce, claimOf(channel))
+    // An earlier one of the same nonce may still be mined, whatever became of this one.
+    const isAlone = refundSent !== refundNonce
+    if (isAlone && (sent.kind === 'reverted' || sent.kind === 'unsent'))
+      store.refunding(channelId, null)
+    if (sent.kind === 'mined') await this.#sync().catch(() => undefined)
+    return settlementOf(sent)
+  }
+
+  #sold(): Extract<Settlement, { kind: 'settled' }> | null {
+    const { channelId, cumulative } = this.#payload.voucher
+    const sale = this.#book.store.sale(channelId, cumulative)
+    return sale?.hash === this.#saleHash ? { kind: 'settled', transaction: sale.transaction } : null
+  }
+
+  #isOutdated(): boolean {
+    const { channelId, cumulative } = this.#payload.voucher
+    const sale = this.#book.store.sale(channelId, cumulative)
+    if (sale === null || this.#options.clock.nowMs() - sale.soldMs <= RETRY_MS_MAX) return false
+    const channel = this.#channel()
+    return channel !== null && channel.charged > cumulative
+  }
+
+  #channel(): Channel | null {
+    return this.#book.store.find(this.#payload.voucher.channelId)
+  }
+
+  #sync(): Promise<Channel | null> {
+    return this.#book.sync(this.#payload.voucher.channelId, this.#payload.config)
+  }
+
+  #wanted(): ChannelDeposit {
+    const { kind, config, voucher } = this.#payload
+    if (kind !== 'deposit') throw new TypeError('only a deposit is deposited')
+    return { channelId: voucher.channelId, config, deposit: this.#payload.deposit }
+  }
+}
+
+function settlementOf(sent: Sent): Settlement {
+  switch (sent.kind) {
+    case 'mined':
+      return { kind: 'settled', transaction: sent.transaction }
+    case 'reverted':
+      return { kind: 'rejected', reason: `${PREFIX}deposit_transaction_failed` }
+    case 'unsent':
+      return { kind: 'unreachable', reason: sent.reason }
+    case 'unknown':
+      return sent
+    default:
+      return sent satisfies never
+  }
+}

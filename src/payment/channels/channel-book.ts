@@ -1,0 +1,55 @@
+import type { Hex } from 'viem'
+import type { Clock } from '../../domain/clock.ts'
+import type { ChannelConfig } from './channel.ts'
+import type { ChannelChain } from './channel-chain.ts'
+import type { Channel, ChannelStore } from './channel-store.ts'
+
+/** Channels that one question to the node asks for. */
+const CHANNELS_A_QUESTION_MAX = 100
+
+export type ChannelBookOptions = {
+  readonly store: ChannelStore
+  readonly chain: ChannelChain
+  readonly clock: Clock
+  /** What was seen on the chain is believed for as long. */
+  readonly freshMs: number
+}
+
+/** Our channels: what is on disk, with what the chain says about it. */
+export class ChannelBook {
+  readonly store: ChannelStore
+  readonly chain: ChannelChain
+  readonly #clock: Clock
+  readonly #freshMs: number
+
+  constructor({ store, chain, clock, freshMs }: ChannelBookOptions) {
+    this.store = store
+    this.chain = chain
+    this.#clock = clock
+    this.#freshMs = freshMs
+  }
+
+  isFresh({ syncedMs }: Channel): boolean {
+    return this.#clock.nowMs() - syncedMs <= this.#freshMs
+  }
+
+  /** Asks the chain. @returns null for a channel without money. @throws when the node does not answer */
+  async sync(id: Hex, config: ChannelConfig): Promise<Channel | null> {
+    const [state] = await this.chain.states([id])
+    if (state === undefined) throw new TypeError('a state for every id')
+    return this.store.mirror(id, config, state, this.#clock.nowMs())
+  }
+
+  /** Asks for all channels that hold money. @throws when the node does not answer */
+  async syncAll(): Promise<void> {
+    const open = this.store.channels().filter(({ balance, claimed }) => balance > claimed)
+    for (let from = 0; from < open.length; from += CHANNELS_A_QUESTION_MAX) {
+      const some = open.slice(from, from + CHANNELS_A_QUESTION_MAX)
+      const states = await this.chain.states(some.map(({ id }) => id))
+      for (const [index, { id, config }] of some.entries()) {
+        const state = states[index]
+        if (state !== undefined) this.store.mirror(id, config, state, this.#clock.nowMs())
+      }
+    }
+  }
+}

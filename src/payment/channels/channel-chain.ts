@@ -1,0 +1,253 @@
+import type { Address, Hex } from 'viem'
+import { encodeAbiParameters, encodeFunctionData, keccak256 } from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import type { PaymentNetwork } from '../evm/networks.ts'
+import { isNonceTooLow, isTurnedAway, revertReason } from '../evm/node-answer.ts'
+import type { NodeClient } from '../evm/node-client.ts'
+import { nodeClient } from '../evm/node-client.ts'
+import { nodeReason, nodeSays } from '../node-error.ts'
+import type { ChannelConfig, ChannelState, Claim } from './channel.ts'
+import { CHANNEL_CONTRACT, ChannelDigests, DEPOSIT_COLLECTOR, depositNonce } from './channel.ts'
+import { channelAbi, depositTokenAbi } from './channel-abi.ts'
+import type { Deposit } from './channel-payload.ts'
+
+/** What became of a transaction of ours. */
+export type Sent =
+  | { readonly kind: 'mined'; readonly transaction: Hex | '' }
+  /** The chain refuses it; nothing happened. */
+  | { readonly kind: 'reverted'; readonly reason: string }
+  /** It never left. */
+  | { readonly kind: 'unsent'; readonly reason: string }
+  | { readonly kind: 'unknown'; readonly reason: string; readonly transaction: Hex }
+
+/** A deposit and the channel that it is for. */
+export type ChannelDeposit = {
+  readonly channelId: Hex
+  readonly config: ChannelConfig
+  readonly deposit: Deposit
+}
+
+export type ChannelChainOptions = {
+  readonly network: PaymentNetwork
+  readonly rpcUrl: string
+  /** Pays the gas, and signs claims and refunds: it is the `receiverAuthorizer` of all our channels. */
+  readonly account: PrivateKeyAccount
+}
+
+const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
+/** With a nonce that another sender with the same key has not taken. */
+const SENDS_MAX = 3
+/** A fraction of a block: the wait for a deposit is latency sold. */
+const POLLING_MS = 100
+/** Below the bound of the caller, so that it learns the hash of what is pending. */
+const CONFIRMATION_MS_MAX = 8_000
+/** A claim costs about 50,000 a channel. Nothing that costs more than a full batch is signed. */
+const GAS_MAX = 8_000_000n
+
+/** The channel contract on one chain, for a seller. Reads throw where the node gives no answer. */
+export class ChannelChain {
+  readonly digests: ChannelDigests
+  readonly authorizer: Address
+  readonly #options: ChannelChainOptions
+  readonly #client: NodeClient
+  #tail: Promise<unknown> = Promise.resolve()
+
+  constructor(options: ChannelChainOptions) {
+    const { network, rpcUrl, account } = options
+    this.#options = options
+    this.authorizer = account.address
+    this.digests = new ChannelDigests(network.chainId)
+    this.#client = nodeClient(network, rpcUrl)
+  }
+
+  /** Whether this chain has the contract. */
+  async isDeployed(): Promise<boolean> {
+    return (await this.#client.getCode({ address: CHANNEL_CONTRACT })) !== undefined
+  }
+
+  /** Each with all its members from one block. */
+  async states(ids: readonly Hex[]): Promise<readonly ChannelState[]> {
+    const at = { address: CHANNEL_CONTRACT, abi: channelAbi } as const
+    const answers = await this.#client.multicall({
+      contracts: ids.flatMap((id) => [
+        { ...at, functionName: 'channels', args: [id] } as const,
+        { ...at, functionName: 'pendingWithdrawals', args: [id] } as const,
+        { ...at, functionName: 'refundNonce', args: [id] } as const,
+      ]),
+      allowFailure: false,
+      batchSize: 0,
+      multicallAddress: MULTICALL3,
+    })
+    return ids.map((_id, index) => {
+      const [amounts, withdrawal, refundNonce] = answers.slice(3 * index, 3 * index + 3)
+      const [balance, claimed] = amounts as readonly [bigint, bigint]
+      const [, withdrawRequestedAtSeconds] = withdrawal as readonly [bigint, number]
+      return { balance, claimed, withdrawRequestedAtSeconds, refundNonce: refundNonce as bigint }
+    })
+  }
+
+  /** What was claimed for a payee and has not been paid out to it. */
+  async unsettled(receiver: Address): Promise<bigint> {
+    const [claimed, settled] = await this.#client.readContract({
+      address: CHANNEL_CONTRACT,
+      abi: channelAbi,
+      functionName: 'receivers',
+      args: [receiver, this.#options.network.asset],
+    })
+    return claimed - settled
+  }
+
+  /** Whether the authorization of a deposit was used, whoever brought it, or cancelled. */
+  isUsed({ channelId, config, deposit }: ChannelDeposit): Promise<boolean> {
+    return this.#client.readContract({
+      address: config.token,
+      abi: depositTokenAbi,
+      functionName: 'authorizationState',
+      args: [config.payer, depositNonce(channelId, deposit.salt)],
+    })
+  }
+
+  /** @returns why the chain would refuse the deposit now, or null */
+  async objection(wanted: ChannelDeposit): Promise<string | null> {
+    try {
+      await this.#client.call({
+        account: this.authorizer,
+        to: CHANNEL_CONTRACT,
+        data: depositCall(wanted),
+      })
+      return null
+    } catch (cause) {
+      if (revertReason(cause) === null) throw cause
+      const held = await this.#client.readContract({
+        address: wanted.config.token,
+        abi: depositTokenAbi,
+        functionName: 'balanceOf',
+        args: [wanted.config.payer],
+      })
+      return held < wanted.deposit.amount
+        ? 'invalid_batch_settlement_evm_insufficient_balance'
+        : 'invalid_batch_settlement_evm_deposit_simulation_failed'
+    }
+  }
+
+  deposit(wanted: ChannelDeposit): Promise<Sent> {
+    return this.#send(depositCall(wanted))
+  }
+
+  async claim(claims: readonly Claim[]): Promise<Sent> {
+    return this.#send(await this.#claimCall(claims))
+  }
+
+  /** Pays out to a payee what was claimed for it. */
+  sweep(receiver: Address): Promise<Sent> {
+    return this.#send(
+      encodeFunctionData({
+        abi: channelAbi,
+        functionName: 'settle',
+        args: [receiver, this.#options.network.asset],
+      }),
+    )
+  }
+
+  /** Gives money back to the payer, after claiming what is ours: both or neither. */
+  async refund(
+    channelId: Hex,
+    config: ChannelConfig,
+    amount: bigint,
+    nonce: bigint,
+    due: Claim | null,
+  ): Promise<Sent> {
+    const signature = await this.#options.account.sign({
+      hash: this.digests.refund(channelId, nonce, amount),
+    })
+    const refund = encodeFunctionData({
+      abi: channelAbi,
+      functionName: 'refundWithSignature',
+      args: [config, amount, nonce, signature],
+    })
+    if (due === null) return this.#send(refund)
+    const calls = [await this.#claimCall([due]), refund]
+    return this.#send(
+      encodeFunctionData({ abi: channelAbi, functionName: 'multicall', args: [calls] }),
+    )
+  }
+
+  async #claimCall(claims: readonly Claim[]): Promise<Hex> {
+    const signature = await this.#options.account.sign({ hash: this.digests.claimBatch(claims) })
+    const rows = claims.map(({ config, voucher, total }) => ({
+      voucher: { channel: config, maxClaimableAmount: voucher.cumulative },
+      signature: voucher.signature,
+      totalClaimed: total,
+    }))
+    return encodeFunctionData({
+      abi: channelAbi,
+      functionName: 'claimWithSignature',
+      args: [rows, signature],
+    })
+  }
+
+  /** One after the other: another sender with the same key may have used the nonce of before. */
+  #send(data: Hex): Promise<Sent> {
+    const turn = this.#tail.then(() => this.#sent(data, SENDS_MAX))
+    this.#tail = turn.catch(() => undefined)
+    return turn
+  }
+
+  async #sent(data: Hex, sendsLeft: number): Promise<Sent> {
+    let transaction: Hex | null = null
+    try {
+      const serializedTransaction = await this.#signed(data)
+      transaction = keccak256(serializedTransaction)
+      await this.#client.sendRawTransaction({ serializedTransaction })
+      const receipt = await this.#client.waitForTransactionReceipt({
+        hash: transaction,
+        pollingInterval: POLLING_MS,
+        timeout: CONFIRMATION_MS_MAX,
+      })
+      return receipt.status === 'success'
+        ? { kind: 'mined', transaction }
+        : { kind: 'reverted', reason: `${transaction} was mined and reverted` }
+    } catch (cause) {
+      // Somebody else sent with this key just now. Everything here works once, so one more try is safe.
+      const isNonceTaken = isNonceTooLow(cause) || nodeSays(cause, /underpriced/i)
+      if (isNonceTaken && sendsLeft > 1) return this.#sent(data, sendsLeft - 1)
+      const reason = nodeReason(cause)
+      if (transaction !== null && !isTurnedAway(cause))
+        return { kind: 'unknown', reason, transaction }
+      return { kind: revertReason(cause) === null ? 'unsent' : 'reverted', reason }
+    }
+  }
+
+  async #signed(data: Hex): Promise<Hex> {
+    const { account } = this.#options
+    const call = { to: CHANNEL_CONTRACT, data }
+    const [gas, fees, nonce] = await Promise.all([
+      this.#client.estimateGas({ account: account.address, ...call }),
+      this.#client.estimateFeesPerGas(),
+      this.#client.getTransactionCount({ address: account.address, blockTag: 'pending' }),
+    ])
+    if (gas > GAS_MAX) throw new RangeError(`needs ${gas} gas, more than ${GAS_MAX}`)
+    return account.signTransaction({
+      ...call,
+      ...fees,
+      type: 'eip1559',
+      chainId: this.#client.chain.id,
+      // Headroom: the state may change between the estimate and the block.
+      gas: (gas * 12n) / 10n,
+      nonce,
+    })
+  }
+}
+
+function depositCall({ config, deposit }: ChannelDeposit): Hex {
+  const { amount, validAfter, validBefore, salt, signature } = deposit
+  const authorization = encodeAbiParameters(
+    [{ type: 'uint256' }, { type: 'uint256' }, { type: 'uint256' }, { type: 'bytes' }],
+    [validAfter, validBefore, BigInt(salt), signature],
+  )
+  return encodeFunctionData({
+    abi: channelAbi,
+    functionName: 'deposit',
+    args: [config, amount, DEPOSIT_COLLECTOR, authorization],
+  })
+}

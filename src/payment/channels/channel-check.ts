@@ -1,0 +1,211 @@
+import type { Hex } from 'viem'
+import { isAddressEqual, zeroAddress } from 'viem'
+import { domainSeparator } from '../evm/authorization-digest.ts'
+import { keyRecovery } from '../evm/key-recovery.ts'
+import type { PaymentNetwork } from '../evm/networks.ts'
+import { signerOf } from '../evm/signer.ts'
+import type { Requirement } from '../payment.ts'
+import { SETTLE_MARGIN_SECONDS } from '../payment.ts'
+import type { Rejection } from '../rejection.ts'
+import { rejection } from '../rejection.ts'
+import type { ChannelDigests } from './channel.ts'
+import { depositDigest, depositNonce } from './channel.ts'
+import type { ChannelPayload, Deposit } from './channel-payload.ts'
+import type { Channel } from './channel-store.ts'
+import { continues } from './channel-store.ts'
+
+/** A buyer's clock may run ahead of ours by this much. */
+const SKEW_SECONDS_MAX = 5
+/** Bounds how long a stored answer must be kept for a repeated payment. */
+const LIFETIME_SECONDS_MAX = 86_400
+const READ_AGAIN = 'Read the terms of this answer again and open a channel with exactly those.'
+
+export const CUMULATIVE_MISMATCH = 'invalid_batch_settlement_evm_cumulative_amount_mismatch'
+
+/** Whether the channel is one of ours: with us, in our token, claimed by our key, left with our notice. */
+export function checkConfig(
+  { config, voucher }: ChannelPayload,
+  { wire }: Requirement,
+  digests: ChannelDigests,
+): Rejection | null {
+  const extra = wire.extra as {
+    readonly receiverAuthorizer: string
+    readonly withdrawDelay: number
+  }
+  const members = [
+    ['receiver', 'receiver_mismatch', wire.payTo],
+    ['token', 'token_mismatch', wire.asset],
+    ['receiverAuthorizer', 'receiver_authorizer_mismatch', extra.receiverAuthorizer],
+    ['withdrawDelay', 'withdraw_delay_mismatch', extra.withdrawDelay],
+  ] as const
+  for (const [name, reason, expected] of members) {
+    if (String(config[name]).toLowerCase() === String(expected).toLowerCase()) continue
+    return rejected(
+      reason,
+      READ_AGAIN,
+      `channelConfig.${name}`,
+      String(expected),
+      String(config[name]),
+    )
+  }
+  if (isAddressEqual(config.payerAuthorizer, zeroAddress)) {
+    return rejected(
+      'voucher_signature',
+      'Vouchers of contract wallets are not taken: name a key as payerAuthorizer.',
+      'channelConfig.payerAuthorizer',
+      'the address of a key',
+      config.payerAuthorizer,
+    )
+  }
+  const id = digests.channelId(config)
+  return id === voucher.channelId
+    ? null
+    : rejected(
+        'channel_id_mismatch',
+        'The channel id is the EIP-712 hash of the channel config.',
+        'voucher.channelId',
+        id,
+        voucher.channelId,
+      )
+}
+
+/** Who signed the voucher. What the channel would take from nobody is taken from nobody here. */
+export async function checkVoucherSignature(
+  { config, voucher }: ChannelPayload,
+  digests: ChannelDigests,
+): Promise<Rejection | null> {
+  const digest = digests.voucher(voucher.channelId, voucher.cumulative)
+  const signer = await signerOf(bytes(digest), voucher.signature, keyRecovery)
+  return signer === config.payerAuthorizer.toLowerCase()
+    ? null
+    : rejected(
+        'voucher_signature',
+        "Sign the voucher with the key of payerAuthorizer, in the channel contract's EIP-712 domain.",
+        'channelConfig.payerAuthorizer',
+        config.payerAuthorizer,
+        signer ?? 'not a canonical ECDSA signature (low s, v of 27 or 28)',
+      )
+}
+
+/** Whether the deposit can still be fetched, and is its payer's. */
+export async function checkDeposit(
+  { config, voucher }: ChannelPayload,
+  { amount, validAfter, validBefore, salt, signature }: Deposit,
+  network: PaymentNetwork,
+  nowMs: number,
+): Promise<Rejection | null> {
+  const nowSeconds = BigInt(Math.floor(nowMs / 1_000))
+  const earliest = nowSeconds + BigInt(SETTLE_MARGIN_SECONDS)
+  const latest = nowSeconds + BigInt(LIFETIME_SECONDS_MAX)
+  if (validBefore < earliest || validBefore > latest) {
+    return rejected(
+      'payload_authorization_valid_before',
+      'Sign a deposit that expires soon, and not at once.',
+      'deposit.authorization.erc3009Authorization.validBefore',
+      `${earliest} to ${latest}`,
+      validBefore.toString(),
+    )
+  }
+  if (validAfter > nowSeconds + BigInt(SKEW_SECONDS_MAX)) {
+    return rejected(
+      'payload_authorization_valid_after',
+      'The deposit is not valid yet. Back-date validAfter by some minutes.',
+      'deposit.authorization.erc3009Authorization.validAfter',
+      `at most ${nowSeconds + BigInt(SKEW_SECONDS_MAX)}`,
+      validAfter.toString(),
+    )
+  }
+  const nonce = depositNonce(voucher.channelId, salt)
+  const digest = depositDigest(domainSeparator(network), {
+    from: config.payer,
+    value: amount,
+    validAfter,
+    validBefore,
+    nonce,
+  })
+  const signer = await signerOf(bytes(digest), signature, keyRecovery)
+  return signer === config.payer.toLowerCase()
+    ? null
+    : rejected(
+        'receive_authorization_signature',
+        "Sign ReceiveWithAuthorization to the deposit collector with the payer's key.",
+        'channelConfig.payer',
+        config.payer,
+        signer ?? 'not a canonical ECDSA signature (low s, v of 27 or 28)',
+      )
+}
+
+/** Whether the voucher goes on exactly where the channel stands. Only its owner is told where that is. */
+export function checkCumulative(
+  payload: ChannelPayload,
+  channel: Channel | null,
+  { method, amount: price }: Requirement,
+): Rejection | null {
+  const { kind, voucher } = payload
+  const { cumulative } = voucher
+  const amount = kind === 'refund' ? 0n : price
+  if (channel === null) {
+    if (kind !== 'deposit') {
+      return rejected(
+        'channel_not_found',
+        'Nothing is deposited on this channel. Send a deposit with the voucher.',
+        'voucher.channelId',
+        'a channel with a deposit',
+        voucher.channelId,
+      )
+    }
+    return cumulative === amount ? null : mismatch(amount, cumulative)
+  }
+  if (continues(channel, { cumulative, amount })) return null
+  const { scheme, network } = method
+  return {
+    ...mismatch(channel.charged + amount, cumulative),
+    ...(channel.signature === null
+      ? {}
+      : { correction: { scheme, network, extra: correctionOf(channel, channel.signature) } }),
+  }
+}
+
+/** A channel as x402 tells it to its payer. */
+export function channelStateWire(channel: Channel, charged: bigint) {
+  return {
+    channelId: channel.id,
+    balance: channel.balance.toString(),
+    totalClaimed: channel.claimed.toString(),
+    withdrawRequestedAt: channel.withdrawRequestedAtSeconds,
+    refundNonce: channel.refundNonce.toString(),
+    chargedCumulativeAmount: charged.toString(),
+  }
+}
+
+/** A client believes the sum only with its own signature over it. */
+function correctionOf(channel: Channel, signature: Hex) {
+  return {
+    channelState: channelStateWire(channel, channel.charged),
+    voucherState: { signedMaxClaimable: channel.charged.toString(), signature },
+  }
+}
+
+function mismatch(expected: bigint, received: bigint): Rejection {
+  return rejected(
+    'cumulative_amount_mismatch',
+    'Sign a voucher over what the channel was charged so far and the price.',
+    'voucher.maxClaimableAmount',
+    expected.toString(),
+    received.toString(),
+  )
+}
+
+function rejected(
+  reason: string,
+  hint: string,
+  field: string,
+  expected: string,
+  received: string,
+): Rejection {
+  return rejection(`invalid_batch_settlement_evm_${reason}`, hint, { field, expected, received })
+}
+
+function bytes(digest: Hex): Uint8Array {
+  return Buffer.from(digest.slice(2), 'hex')
+}

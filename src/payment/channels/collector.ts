@@ -1,0 +1,180 @@
+import type { Address } from 'viem'
+import { getAddress } from 'viem'
+import type { Clock } from '../../domain/clock.ts'
+import { nodeReason } from '../node-error.ts'
+import type { PaymentEvent } from '../payment-event.ts'
+import type { Claim } from './channel.ts'
+import type { ChannelBook } from './channel-book.ts'
+import type { Sent } from './channel-chain.ts'
+import type { Channel } from './channel-store.ts'
+import { claimOf } from './channel-store.ts'
+
+export type CollectorOptions = {
+  readonly book: ChannelBook
+  readonly payTo: string
+  readonly clock: Clock
+  readonly withdrawDelaySeconds: number
+  /** Millionths of a USDC: what may lie unclaimed in all before it is worth a transaction. */
+  readonly unclaimedMax: bigint
+  readonly emit: (event: PaymentEvent) => void
+}
+
+/** What is owed to us and not yet ours. */
+export type Unclaimed = { readonly amount: bigint; readonly oldestMs: number | null }
+
+/** Rows of one transaction, at about 50,000 gas each. */
+const CLAIMS_MAX = 100
+const RETRY_MS = 30_000
+const WATCH_MS_MIN = 15_000
+const WATCH_MS_MAX = 300_000
+const SALES_SWEPT_MAX = 1_000
+
+/**
+ * Claims what vouchers promise, long before their payers could withdraw it: after a quarter of the notice
+ * they must give, at once when they give it, and whenever enough has come together. A failure is told and
+ * tried again.
+ */
+export class Collector {
+  readonly #options: CollectorOptions
+  readonly #payTo: Address
+  #cancel = () => {}
+  #isStopped = false
+  /** Channels whose loss was told. */
+  readonly #lost = new Set<string>()
+  #pass: Promise<unknown> = Promise.resolve()
+
+  constructor(options: CollectorOptions) {
+    this.#options = options
+    this.#payTo = getAddress(options.payTo)
+  }
+
+  start(): void {
+    this.#pass = this.#watch()
+  }
+
+  /** Ends after the transaction that is under way. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#cancel()
+    await this.#pass
+  }
+
+  unclaimed(): Unclaimed {
+    return unclaimedOf(this.#options.book.store.unclaimed())
+  }
+
+  /** Claims everything that is due by anybody, and has it paid out. @returns whether all of it went through */
+  async flush(): Promise<boolean> {
+    const turn = this.#pass.then(() => this.#collected(() => true))
+    this.#pass = turn
+    return turn
+  }
+
+  async #watch(): Promise<void> {
+    const { clock, withdrawDelaySeconds } = this.#options
+    const watchMs = (withdrawDelaySeconds * 1_000) / 16
+    const periodMs = Math.min(Math.max(watchMs, WATCH_MS_MIN), WATCH_MS_MAX)
+    const went = await this.#collected((channels) => this.#isDue(channels))
+    if (this.#isStopped) return
+    this.#cancel = clock.after(went ? periodMs : RETRY_MS, () => {
+      this.#pass = this.#pass.then(() => this.#watch())
+    })
+  }
+
+  #isDue(channels: readonly Channel[]): boolean {
+    const { clock, withdrawDelaySeconds, unclaimedMax } = this.#options
+    const claimAfterMs = (withdrawDelaySeconds * 1_000) / 4
+    return isClaimDue(channels, clock.nowMs(), claimAfterMs, unclaimedMax)
+  }
+
+  async #collected(isDue: (channels: readonly Channel[]) => boolean): Promise<boolean> {
+    const { book, clock } = this.#options
+    try {
+      book.store.sweep(clock.nowMs(), SALES_SWEPT_MAX)
+      await book.syncAll()
+      const channels = book.store.unclaimed()
+      this.#tellLosses(channels)
+      let went = true
+      if (isDue(channels)) {
+        const claims = channels.map(claimOf).filter((claim) => claim !== null)
+        for (let from = 0; from < claims.length; from += CLAIMS_MAX) {
+          went = (await this.#claim(claims.slice(from, from + CLAIMS_MAX))) && went
+        }
+      }
+      return (await this.#paidOut()) && went
+    } catch (cause) {
+      return this.#failed('the node does not answer', nodeReason(cause))
+    }
+  }
+
+  /** One bad row makes the contract refuse all of a transaction: then each half goes by itself. */
+  async #claim(claims: readonly Claim[]): Promise<boolean> {
+    if (claims.length === 0) return true
+    const { book } = this.#options
+    const sent = await book.chain.claim(claims)
+    if (sent.kind === 'reverted' && claims.length > 1) {
+      const half = Math.ceil(claims.length / 2)
+      const first = await this.#claim(claims.slice(0, half))
+      return (await this.#claim(claims.slice(half))) && first
+    }
+    for (const { config, voucher } of claims) await book.sync(voucher.channelId, config)
+    return this.#told(sent, `a claim on ${claims.length} channels`)
+  }
+
+  /** A payer withdrew what we had not claimed: it owes us that, and cannot buy on the channel before. */
+  #tellLosses(channels: readonly Channel[]): void {
+    for (const { id, config, charged, balance } of channels) {
+      if (charged <= balance || this.#lost.has(id)) continue
+      this.#lost.add(id)
+      const reason = `${charged - balance} millionths of a USDC were withdrawn before they were claimed`
+      this.#options.emit({ kind: 'failed', route: null, payer: config.payer, reason })
+    }
+  }
+
+  async #paidOut(): Promise<boolean> {
+    const { chain } = this.#options.book
+    if ((await chain.unsettled(this.#payTo)) === 0n) return true
+    return this.#told(await chain.sweep(this.#payTo), 'the payout of what was claimed')
+  }
+
+  #told(sent: Sent, what: string): boolean {
+    if (sent.kind !== 'mined') return this.#failed(what, sent.reason)
+    const { transaction } = sent
+    this.#options.emit({ kind: 'collected', route: null, reason: what, transaction })
+    return true
+  }
+
+  #failed(what: string, cause: string): false {
+    this.#options.emit({ kind: 'failed', route: null, reason: what, cause })
+    return false
+  }
+}
+
+/** Whether something is owed to us long enough, is enough, or is about to leave. */
+export function isClaimDue(
+  channels: readonly Channel[],
+  nowMs: number,
+  claimAfterMs: number,
+  unclaimedMax: bigint,
+): boolean {
+  const { amount, oldestMs } = unclaimedOf(channels)
+  const isLate = oldestMs !== null && nowMs - oldestMs >= claimAfterMs
+  const isLeaving = channels.some(
+    (channel) => channel.withdrawRequestedAtSeconds !== 0 && claimOf(channel) !== null,
+  )
+  return isLate || isLeaving || (amount > 0n && amount >= unclaimedMax)
+}
+
+export function unclaimedOf(channels: readonly Channel[]): Unclaimed {
+  let amount = 0n
+  let oldestMs: number | null = null
+  for (const channel of channels) {
+    const { claimed, unclaimedSinceMs } = channel
+    const claim = claimOf(channel)
+    if (claim === null) continue
+    amount += claim.total - claimed
+    if (unclaimedSinceMs !== null)
+      oldestMs = Math.min(oldestMs ?? unclaimedSinceMs, unclaimedSinceMs)
+  }
+  return { amount, oldestMs }
+}

@@ -1,0 +1,108 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { Gauge } from 'prom-client'
+import { privateKeyToAccount } from 'viem/accounts'
+import type { ServeOptions } from '../config.ts'
+import { ConfigError } from '../config.ts'
+import { batchSettlement } from '../payment/channels/batch-settlement.ts'
+import { ChannelBook } from '../payment/channels/channel-book.ts'
+import { ChannelChain } from '../payment/channels/channel-chain.ts'
+import { ChannelStore } from '../payment/channels/channel-store.ts'
+import { Collector } from '../payment/channels/collector.ts'
+import { base, baseSepolia } from '../payment/evm/networks.ts'
+import { nodeReason } from '../payment/node-error.ts'
+import type { PaymentMethod } from '../payment/payment.ts'
+import { systemClock } from './system-clock.ts'
+
+/** The notice that a payer gives before it withdraws. We may be down for most of it and lose nothing. */
+const WITHDRAW_DELAY_SECONDS = 86_400
+/** Five dollars. */
+const UNCLAIMED_MAX = 5_000_000n
+/** Long after a payer has given notice we know it; far from the end of the notice. */
+const FRESH_MS = (WITHDRAW_DELAY_SECONDS * 1_000) / 4
+
+export type PaymentChannels = {
+  readonly method: PaymentMethod
+  start(): void
+  /** Ends after what is under way. What is not claimed yet is claimed after the next start. */
+  stop(): Promise<void>
+}
+
+/**
+ * Payments by channel, where they are turned on.
+ * @throws ConfigError where the chain has no channels. @throws OperatingError where the file cannot be trusted
+ */
+export async function paymentChannels(
+  options: ServeOptions,
+  log: Logger,
+  metrics: Registry,
+): Promise<PaymentChannels | null> {
+  const { payTo, rpcUrl, facilitatorKey, dataDir } = options
+  if (options.payment === 'open' || options.paymentChannels === 'off') return null
+  if (payTo === undefined || rpcUrl === undefined || facilitatorKey === undefined)
+    throw new Error('checked: channels have a payee, a node and a key')
+  const network = options.network === 'base' ? base : baseSepolia
+  const account = privateKeyToAccount(facilitatorKey)
+  const chain = new ChannelChain({ network, rpcUrl, account })
+  await checkDeployed(chain, log)
+  const store = new ChannelStore(join(dataDir, 'channels.db'))
+  const book = new ChannelBook({ store, chain, clock: systemClock, freshMs: FRESH_MS })
+  const common = { book, payTo, clock: systemClock, withdrawDelaySeconds: WITHDRAW_DELAY_SECONDS }
+  const collector = new Collector({
+    ...common,
+    unclaimedMax: UNCLAIMED_MAX,
+    emit: ({ cause, ...event }) => {
+      if (event.kind === 'failed') log.error({ ...event, err: cause }, 'payment channels')
+      else log.info(event, 'payment channels')
+    },
+  })
+  measureUnclaimed(collector, metrics)
+  log.warn('--payment-channels on: this way to pay is not proven on a public network')
+  return {
+    method: batchSettlement({ ...common, network }),
+    start: () => collector.start(),
+    stop: async () => {
+      await collector.stop()
+      store.close()
+    },
+  }
+}
+
+async function checkDeployed(chain: ChannelChain, log: Logger): Promise<void> {
+  let isDeployed: boolean
+  try {
+    isDeployed = await chain.isDeployed()
+  } catch (cause) {
+    log.warn(
+      { reason: nodeReason(cause) },
+      'the node at --rpc-url does not answer; no channel can be opened until it does',
+    )
+    return
+  }
+  if (!isDeployed)
+    throw new ConfigError(
+      '--payment-channels on: the chain at --rpc-url has no channel contract where x402 has it',
+    )
+}
+
+function measureUnclaimed(collector: Collector, metrics: Registry): void {
+  const registers = [metrics]
+  new Gauge({
+    name: 'perpscope_channels_unclaimed_usdc',
+    help: 'What buyers have signed for and was not claimed on chain yet.',
+    registers,
+    collect() {
+      this.set(Number(collector.unclaimed().amount) / 1e6)
+    },
+  })
+  new Gauge({
+    name: 'perpscope_channels_unclaimed_age_seconds',
+    help: 'How long the oldest voucher that is not claimed waits; a quarter of the notice of a withdrawal is normal.',
+    registers,
+    collect() {
+      const { oldestMs } = collector.unclaimed()
+      this.set(oldestMs === null ? 0 : (systemClock.nowMs() - oldestMs) / 1_000)
+    },
+  })
+}

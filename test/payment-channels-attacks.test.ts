@@ -1,0 +1,770 @@
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Address, Hex } from 'viem'
+import { createTestClient, http, publicActions, walletActions } from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { base as baseChain } from 'viem/chains'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { ChannelConfig } from '../src/payment/channels/channel.ts'
+import { CHANNEL_CONTRACT, ChannelDigests } from '../src/payment/channels/channel.ts'
+import { exactEvm } from '../src/payment/evm/exact-evm.ts'
+import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
+import { base } from '../src/payment/evm/networks.ts'
+import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import type { ChannelDesk } from '../src/payment/testing/channel-rig.ts'
+import {
+  channelConfig,
+  channelPayment,
+  openChannelDesk,
+  signedDeposit,
+  signedVoucher,
+  WITHDRAW_DELAY_SECONDS,
+} from '../src/payment/testing/channel-rig.ts'
+import type { PaidHost } from '../src/payment/testing/paid-host.ts'
+import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { ManualClock } from './support/manual-clock.ts'
+import { rpcWire } from './support/rpc-wire.ts'
+
+/** Payment channels against buyers who lie, forget and race, and against crashes at every point. */
+
+const FUNDS = 10_000_000n
+const DEPOSIT = 1_000_000n
+const MISMATCH = 'invalid_batch_settlement_evm_cumulative_amount_mismatch'
+let chain: EvmChain
+const opened: { close(): unknown }[] = []
+const folders: string[] = []
+
+beforeAll(async () => {
+  chain = await startEvmChain({ clock: systemClock })
+})
+
+afterEach(async () => {
+  for (const thing of opened.splice(0).reverse()) await thing.close()
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
+})
+
+afterAll(() => chain?.close())
+
+type Shop = {
+  readonly desk: ChannelDesk
+  readonly host: PaidHost
+  readonly clock: ManualClock
+  readonly terms: { readonly payTo: Address; readonly authorizer: Address }
+}
+
+type ShopOptions = {
+  readonly folder?: string
+  readonly rpcUrl?: string
+  readonly payTo?: Address
+  readonly unclaimedMax?: bigint
+}
+
+async function shop({ folder, ...options }: ShopOptions = {}): Promise<Shop> {
+  const clock = new ManualClock(systemClock.nowMs())
+  const { facilitator } = chain.accounts
+  const payTo = options.payTo ?? newBuyer().address
+  const desk = openChannelDesk({
+    rpcUrl: chain.rpcUrl,
+    key: facilitator.privateKey,
+    payTo,
+    clock,
+    ...(folder === undefined ? {} : { path: join(folder, 'channels.db') }),
+    ...options,
+  })
+  opened.push(desk.store)
+  const host = await startPaidHost({
+    payTo,
+    // Nothing here is paid by `exact`.
+    facilitator: {} as never,
+    methods: [desk.method],
+    clock,
+    ...(folder === undefined ? {} : { ledgerPath: join(folder, 'ledger.db') }),
+  })
+  opened.push(host)
+  return { desk, host, clock, terms: { payTo, authorizer: facilitator.address } }
+}
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'perpscope-channels-'))
+  folders.push(path)
+  return path
+}
+
+/** What a disk holds when the power goes. */
+function copyOf(source: string): string {
+  const target = folder()
+  for (const name of ['ledger.db', 'ledger.db-wal', 'channels.db', 'channels.db-wal']) {
+    if (existsSync(join(source, name))) copyFileSync(join(source, name), join(target, name))
+  }
+  return target
+}
+
+type Buyer = { readonly key: PrivateKeyAccount; readonly config: ChannelConfig }
+
+async function fundedBuyer({ terms }: Shop, choices: Partial<ChannelConfig> = {}): Promise<Buyer> {
+  const key = newBuyer()
+  await chain.fundUsdc(key.address, FUNDS)
+  return { key, config: channelConfig(key.address, terms, choices) }
+}
+
+async function voucher({ key, config }: Buyer, { terms }: Shop, cumulative: bigint) {
+  const signed = await signedVoucher(key, config, cumulative)
+  return channelPayment(PRICE, terms, { type: 'voucher', channelConfig: config, voucher: signed })
+}
+
+async function withDeposit(
+  { key, config }: Buyer,
+  { terms, clock }: Shop,
+  cumulative = PRICE,
+  amount = DEPOSIT,
+) {
+  const validBefore = BigInt(Math.floor(clock.nowMs() / 1_000) + 120)
+  return channelPayment(PRICE, terms, {
+    type: 'deposit',
+    channelConfig: config,
+    voucher: await signedVoucher(key, config, cumulative),
+    deposit: await signedDeposit(key, config, amount, validBefore),
+  })
+}
+
+async function buy({ host }: Pick<Shop, 'host'>, payment: string, path = '/pulse/BTC') {
+  const response = await fetch(host.url + path, { headers: { 'payment-signature': payment } })
+  const text = await response.text()
+  const { status, headers } = response
+  const decoded = (name: string) =>
+    JSON.parse(Buffer.from(headers.get(name) ?? 'e30=', 'base64').toString())
+  return {
+    status,
+    text,
+    body: () => JSON.parse(text),
+    required: () => decoded('payment-required'),
+    receipt: () => decoded('payment-response'),
+  }
+}
+
+/** A shop and a buyer with a deposit of a dollar, one price of which is spent. */
+async function opening(options: ShopOptions = {}) {
+  const at = await shop(options)
+  const buyer = await fundedBuyer(at)
+  expect((await buy(at, await withDeposit(buyer, at), '/pulse/FIRST')).status).toBe(200)
+  return { at, buyer }
+}
+
+const digests = new ChannelDigests(baseChain.id)
+const chargedOf = ({ desk }: Shop, { config }: Buyer) =>
+  desk.store.find(digests.channelId(config))?.charged ?? 0n
+const held = (address: string) => chain.balanceOf(address as Address)
+
+/** For a test that turns the chain's clock. */
+async function onOwnChain(): Promise<void> {
+  const common = chain
+  chain = await startEvmChain({ clock: systemClock })
+  const { close } = chain
+  opened.push({
+    close: () => {
+      chain = common
+      return close()
+    },
+  })
+}
+
+function client() {
+  return createTestClient({ mode: 'anvil', chain: baseChain, transport: http(chain.rpcUrl) })
+    .extend(publicActions)
+    .extend(walletActions)
+}
+
+describe('one voucher', () => {
+  test('sent again is answered with the same bytes for free, in any spelling', async () => {
+    const { at, buyer } = await opening()
+    const payment = await voucher(buyer, at, 2n * PRICE)
+    const first = await buy(at, payment, '/pulse/BTC?a=1&b=2')
+    const runs = at.host.runs()
+    for (const path of ['/pulse/BTC?a=1&b=2', '/pulse/%42TC?b=2&a=1']) {
+      const again = await buy(at, payment, path)
+      expect(again.status).toBe(200)
+      expect(again.text).toBe(first.text)
+      expect(again.receipt()).toEqual(first.receipt())
+    }
+    expect(at.host.runs()).toBe(runs)
+    expect(chargedOf(at, buyer)).toBe(2n * PRICE)
+  })
+
+  test('that another one has followed is a retry for a minute, then a client that has lost count', async () => {
+    const { at, buyer } = await opening()
+    const payment = await voucher(buyer, at, 2n * PRICE)
+    const first = await buy(at, payment)
+    expect((await buy(at, await voucher(buyer, at, 3n * PRICE))).status).toBe(200)
+    at.clock.advance(60_000)
+    expect((await buy(at, payment)).text).toBe(first.text)
+    at.clock.advance(1)
+    const late = await buy(at, payment)
+    expect(late.status).toBe(402)
+    expect(late.required().error).toBe(MISMATCH)
+    const last = await voucher(buyer, at, 3n * PRICE)
+    expect((await buy(at, last)).status, 'the last one may still be a retry').toBe(200)
+    expect(chargedOf(at, buyer)).toBe(3n * PRICE)
+  })
+
+  test('sent 20 times at once is charged once', async () => {
+    const { at, buyer } = await opening()
+    const payment = await voucher(buyer, at, 2n * PRICE)
+    const runs = at.host.runs()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => buy(at, payment)))
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+    expect(at.host.runs()).toBe(runs + 1)
+    expect(chargedOf(at, buyer)).toBe(2n * PRICE)
+  })
+
+  test.each([
+    ['over the same sum', 2n],
+    ['over an older sum', 1n],
+    ['over a sum that skips a price', 4n],
+    ['over nothing', 0n],
+  ])('%s elsewhere is refused, with where the channel stands', async (_what, prices) => {
+    const { at, buyer } = await opening()
+    expect((await buy(at, await voucher(buyer, at, 2n * PRICE))).status).toBe(200)
+    const runs = at.host.runs()
+    const { status, required, receipt } = await buy(
+      at,
+      await voucher(buyer, at, prices * PRICE),
+      '/pulse/ETH',
+    )
+    expect(status).toBe(402)
+    expect(required()).toMatchObject({
+      error: MISMATCH,
+      accepts: [
+        {
+          extra: {
+            channelState: { chargedCumulativeAmount: (2n * PRICE).toString() },
+            voucherState: { signedMaxClaimable: (2n * PRICE).toString() },
+          },
+        },
+      ],
+    })
+    expect(receipt(), 'a client with a receipt would not look at the terms').toEqual({})
+    expect(at.host.runs()).toBe(runs)
+    expect(chargedOf(at, buyer)).toBe(2n * PRICE)
+  })
+
+  test('for an answer that is an error is not charged, and buys another', async () => {
+    const { at, buyer } = await opening()
+    const payment = await voucher(buyer, at, 2n * PRICE)
+    for (const path of ['/status/500', '/status/404', '/throws', '/empty']) {
+      expect((await buy(at, payment, path)).status).toBeGreaterThanOrEqual(400)
+    }
+    expect(chargedOf(at, buyer)).toBe(PRICE)
+    expect((await buy(at, payment)).status).toBe(200)
+    expect(chargedOf(at, buyer)).toBe(2n * PRICE)
+  })
+
+  test('and another price at the same time cannot both be taken', async () => {
+    const { at, buyer } = await opening()
+    const dear = 3n * PRICE
+    const signed = await signedVoucher(buyer.key, buyer.config, PRICE + dear)
+    const dearer = channelPayment(dear, at.terms, {
+      type: 'voucher',
+      channelConfig: buyer.config,
+      voucher: signed,
+    })
+    const answers = await Promise.all([
+      buy(at, await voucher(buyer, at, 2n * PRICE)),
+      buy(at, dearer, '/bundle/BTC'),
+    ])
+    const sold = answers.filter(({ status }) => status === 200)
+    expect(sold).toHaveLength(1)
+    expect([PRICE, dear]).toContain(chargedOf(at, buyer) - PRICE)
+  })
+})
+
+describe('a voucher is refused', () => {
+  test('with a signature of somebody else, who learns nothing of the channel', async () => {
+    const { at, buyer } = await opening()
+    const forged = await voucher({ ...buyer, key: newBuyer() }, at, 2n * PRICE)
+    const { status, body, required } = await buy(at, forged)
+    expect(status).toBe(402)
+    expect(body().diagnostics.reason).toBe('invalid_batch_settlement_evm_voucher_signature')
+    expect(JSON.stringify(required())).not.toContain('channelState')
+  })
+
+  test.each([
+    ['the malleated twin of a signature', malleated],
+    ['a signature with another v', (signature: Hex): Hex => `${signature.slice(0, -2)}00` as Hex],
+    ['no point of the curve', (): Hex => `0x${'ff'.repeat(65)}`],
+  ])('with %s, which the contract would not take', async (_what, spoil) => {
+    const { at, buyer } = await opening()
+    const signed = await signedVoucher(buyer.key, buyer.config, 2n * PRICE)
+    const payment = channelPayment(PRICE, at.terms, {
+      type: 'voucher',
+      channelConfig: buyer.config,
+      voucher: { ...signed, signature: spoil(signed.signature) },
+    })
+    expect((await buy(at, payment)).status).toBe(402)
+    expect(chargedOf(at, buyer)).toBe(PRICE)
+  })
+
+  test('above the deposit', async () => {
+    const at = await shop()
+    const buyer = await fundedBuyer(at)
+    const first = await withDeposit(buyer, at, PRICE, PRICE)
+    expect((await buy(at, first)).status).toBe(200)
+    const { status, body } = await buy(at, await voucher(buyer, at, 2n * PRICE), '/pulse/ETH')
+    expect(status).toBe(402)
+    expect(body().diagnostics).toMatchObject({
+      reason: 'invalid_batch_settlement_evm_cumulative_exceeds_balance',
+      hint: expect.stringContaining('deposit'),
+    })
+  })
+
+  test('on a channel without a deposit, before it costs its payer anything', async () => {
+    const at = await shop()
+    const buyer = await fundedBuyer(at)
+    const { status, body } = await buy(at, await voucher(buyer, at, PRICE))
+    expect(status).toBe(402)
+    expect(body().diagnostics.reason).toBe('invalid_batch_settlement_evm_channel_not_found')
+    expect(at.desk.store.channels()).toEqual([])
+  })
+
+  test('for another chain', async () => {
+    const { at, buyer } = await opening()
+    const elsewhere = new ChannelDigests(84_532)
+    const channelId = digests.channelId(buyer.config)
+    const signature = await buyer.key.sign({ hash: elsewhere.voucher(channelId, 2n * PRICE) })
+    const signed = { channelId, maxClaimableAmount: (2n * PRICE).toString(), signature }
+    const payload = { type: 'voucher', channelConfig: buyer.config, voucher: signed }
+    const { status, body } = await buy(at, channelPayment(PRICE, at.terms, payload))
+    expect(status).toBe(402)
+    expect(body().diagnostics.reason).toBe('invalid_batch_settlement_evm_voucher_signature')
+  })
+
+  test.each([
+    ['receiver_mismatch', { receiver: '0x000000000000000000000000000000000000dEaD' }],
+    ['token_mismatch', { token: '0x000000000000000000000000000000000000dEaD' }],
+    [
+      'receiver_authorizer_mismatch',
+      { receiverAuthorizer: '0x000000000000000000000000000000000000dEaD' },
+    ],
+    ['withdraw_delay_mismatch', { withdrawDelay: 900 }],
+    ['voucher_signature', { payerAuthorizer: '0x0000000000000000000000000000000000000000' }],
+  ] as const)('as %s on a channel with %o', async (reason, choices) => {
+    const at = await shop()
+    const buyer = await fundedBuyer(at, choices)
+    const { status, body } = await buy(at, await withDeposit(buyer, at))
+    expect(status).toBe(402)
+    expect(body().diagnostics.reason).toBe(`invalid_batch_settlement_evm_${reason}`)
+    expect(await held(buyer.key.address)).toBe(FUNDS)
+  })
+
+  test('under the name of another channel', async () => {
+    const { at, buyer } = await opening()
+    const other = { ...buyer, config: { ...buyer.config, salt: `0x${'01'.repeat(32)}` as Hex } }
+    const signed = await signedVoucher(buyer.key, buyer.config, 2n * PRICE)
+    const payload = { type: 'voucher', channelConfig: other.config, voucher: signed }
+    const { body } = await buy(at, channelPayment(PRICE, at.terms, payload))
+    expect(body().diagnostics.reason).toBe('invalid_batch_settlement_evm_channel_id_mismatch')
+  })
+
+  test.each([
+    ['no type', { type: undefined }],
+    ['an unknown type', { type: 'claim' }],
+    ['no voucher', { voucher: undefined }],
+    ['a negative sum', { voucher: { maxClaimableAmount: '-1' } }],
+    ['a delay that is text', { channelConfig: { withdrawDelay: '900' } }],
+  ])('as malformed with %s', async (_what, edits) => {
+    const { at, buyer } = await opening()
+    const signed = await signedVoucher(buyer.key, buyer.config, 2n * PRICE)
+    const payload: Record<string, unknown> = {
+      type: 'voucher',
+      channelConfig: buyer.config,
+      voucher: signed,
+    }
+    for (const [name, edit] of Object.entries(edits)) {
+      payload[name] = typeof edit === 'object' ? { ...(payload[name] as object), ...edit } : edit
+    }
+    expect((await buy(at, channelPayment(PRICE, at.terms, payload))).status).toBe(400)
+  })
+})
+
+describe('a deposit', () => {
+  test('that somebody else has brought to the chain counts', async () => {
+    const at = await shop()
+    const other = await shop({ payTo: at.terms.payTo })
+    const buyer = await fundedBuyer(at)
+    const payment = await withDeposit(buyer, at)
+    expect((await buy(other, payment, '/pulse/ETH')).status).toBe(200)
+    expect((await buy(at, payment)).status).toBe(200)
+    expect(await held(buyer.key.address), 'and is fetched once').toBe(FUNDS - DEPOSIT)
+  })
+
+  test('whose reply is lost is open, not refused, and is fetched once', async () => {
+    const wire = await rpcWire(chain.rpcUrl)
+    opened.push(wire)
+    const at = await shop({ rpcUrl: wire.url })
+    const buyer = await fundedBuyer(at)
+    const payment = await withDeposit(buyer, at)
+    wire.swallow('eth_sendRawTransaction')
+    const { status, body } = await buy(at, payment)
+    expect(status).toBe(503)
+    expect(body()).toMatchObject({
+      code: 'settlement_unknown',
+      transaction: expect.stringMatching(/^0x/),
+    })
+    expect((await buy(at, payment)).status).toBe(200)
+    expect(at.host.runs()).toBe(1)
+    expect(chargedOf(at, buyer)).toBe(PRICE)
+    expect(await held(buyer.key.address)).toBe(FUNDS - DEPOSIT)
+  })
+
+  test('of a wallet without the money is refused', async () => {
+    const at = await shop()
+    const buyer = await fundedBuyer(at)
+    const { status, body } = await buy(at, await withDeposit(buyer, at, PRICE, 2n * FUNDS))
+    expect(status).toBe(402)
+    expect(body().diagnostics.reason).toBe('invalid_batch_settlement_evm_insufficient_balance')
+  })
+
+  test('of a stranger’s money is refused by its signature, before any wallet is counted', async () => {
+    const at = await shop()
+    const victim = await fundedBuyer(at)
+    const thief = newBuyer()
+    const config = { ...victim.config, payerAuthorizer: thief.address }
+    const { status, body } = await buy(at, await withDeposit({ key: thief, config }, at))
+    expect(status).toBe(402)
+    expect(body().diagnostics.reason).toBe(
+      'invalid_batch_settlement_evm_receive_authorization_signature',
+    )
+    expect(await held(victim.key.address)).toBe(FUNDS)
+  })
+
+  test('that does not cover its voucher is refused before it is fetched', async () => {
+    const at = await shop()
+    const buyer = await fundedBuyer(at)
+    const { status } = await buy(at, await withDeposit(buyer, at, PRICE, PRICE - 1n))
+    expect(status).toBe(402)
+    expect(await held(buyer.key.address)).toBe(FUNDS)
+  })
+})
+
+test("deposits and other transfers with the same gas key get in each other's way and all get through", async () => {
+  const { facilitator, merchant } = chain.accounts
+  const clock = new ManualClock(systemClock.nowMs())
+  const payTo = merchant.address
+  const rpcUrl = chain.rpcUrl
+  const desk = openChannelDesk({ rpcUrl, key: facilitator.privateKey, payTo, clock })
+  opened.push(desk.store)
+  const exact = localFacilitator({
+    network: base,
+    rpcUrl,
+    privateKey: facilitator.privateKey,
+    clock: systemClock,
+  })
+  const methods = [exactEvm({ network: base, payTo, facilitator: exact }), desk.method]
+  const host = await startPaidHost({ payTo, facilitator: exact, methods, clock })
+  opened.push(host)
+  const at: Shop = { desk, host, clock, terms: { payTo, authorizer: facilitator.address } }
+  const buyers: Buyer[] = []
+  for (let count = 0; count < 16; count += 1) buyers.push(await fundedBuyer(at))
+  const payments = await Promise.all(
+    buyers.map(async (buyer, index) =>
+      index % 2 === 0
+        ? withDeposit(buyer, at)
+        : encodedPayment(
+            await signedPayload(buyer.key, { amount: PRICE, payTo, nowMs: clock.nowMs() }),
+          ),
+    ),
+  )
+  const unpaid = new Set(payments)
+  for (let round = 0; round < 5 && unpaid.size > 0; round += 1) {
+    const answers = await Promise.all(
+      [...unpaid].map(async (payment) => ({ payment, ...(await buy(at, payment)) })),
+    )
+    expect(answers.every(({ status }) => status === 200 || status === 503)).toBe(true)
+    for (const { status, payment } of answers) if (status === 200) unpaid.delete(payment)
+  }
+  expect(unpaid.size).toBe(0)
+  const spent = await Promise.all(buyers.map(async ({ key }) => FUNDS - (await held(key.address))))
+  expect(spent).toEqual(buyers.map((_, index) => (index % 2 === 0 ? DEPOSIT : PRICE)))
+})
+
+describe('a withdrawal', () => {
+  test('is seen in time: all that was sold is claimed, nothing more is sold', async () => {
+    await onOwnChain()
+    const { at, buyer } = await opening()
+    expect((await buy(at, await voucher(buyer, at, 2n * PRICE))).status).toBe(200)
+    await client().setBalance({ address: buyer.key.address, value: 10n ** 18n })
+    await withdrawal(buyer, 'initiateWithdraw', [DEPOSIT])
+    at.desk.collector.start()
+    await at.desk.collector.stop()
+    expect(await held(at.terms.payTo)).toBe(2n * PRICE)
+    const { status, body } = await buy(at, await voucher(buyer, at, 3n * PRICE), '/pulse/ETH')
+    expect(status).toBe(402)
+    expect(body().diagnostics.reason).toBe('invalid_batch_settlement_evm_withdrawal_pending')
+    await client().increaseTime({ seconds: WITHDRAW_DELAY_SECONDS })
+    await withdrawal(buyer, 'finalizeWithdraw', [])
+    expect(await held(buyer.key.address)).toBe(FUNDS - 2n * PRICE)
+  })
+
+  test('that came through before the claim is told as a loss, and stops no other claim', async () => {
+    await onOwnChain()
+    const { at, buyer } = await opening()
+    const other = await fundedBuyer(at)
+    expect((await buy(at, await withDeposit(other, at), '/pulse/SOL')).status).toBe(200)
+    await client().setBalance({ address: buyer.key.address, value: 10n ** 18n })
+    await withdrawal(buyer, 'initiateWithdraw', [DEPOSIT])
+    await client().increaseTime({ seconds: WITHDRAW_DELAY_SECONDS })
+    await withdrawal(buyer, 'finalizeWithdraw', [])
+    expect(await at.desk.collector.flush()).toBe(true)
+    expect(await held(at.terms.payTo)).toBe(PRICE)
+    const told = at.desk.events.filter(({ kind }) => kind === 'failed')
+    expect(told).toMatchObject([
+      { payer: buyer.key.address, reason: expect.stringMatching(/20000/) },
+    ])
+    expect(at.desk.collector.unclaimed().amount).toBe(0n)
+  })
+
+  test('that nobody has seen is seen when the mirror is old', async () => {
+    const { at, buyer } = await opening()
+    await client().setBalance({ address: buyer.key.address, value: 10n ** 18n })
+    await withdrawal(buyer, 'initiateWithdraw', [DEPOSIT])
+    at.clock.advance((WITHDRAW_DELAY_SECONDS * 1_000) / 3)
+    expect((await buy(at, await voucher(buyer, at, 2n * PRICE), '/pulse/ETH')).status).toBe(402)
+    expect(chargedOf(at, buyer)).toBe(PRICE)
+  })
+})
+
+describe('a refund', () => {
+  async function refund(
+    { key, config }: Buyer,
+    { terms }: Shop,
+    cumulative: bigint,
+    amount: bigint,
+  ) {
+    return channelPayment(PRICE, terms, {
+      type: 'refund',
+      channelConfig: config,
+      voucher: await signedVoucher(key, config, cumulative),
+      amount: amount.toString(),
+    })
+  }
+
+  test('runs no handler, sells nothing, and is asked for by nobody else', async () => {
+    const { at, buyer } = await opening()
+    const runs = at.host.runs()
+    const forged = await refund({ ...buyer, key: newBuyer() }, at, PRICE, DEPOSIT)
+    expect((await buy(at, forged)).status).toBe(402)
+    const { status, text } = await buy(at, await refund(buyer, at, PRICE, DEPOSIT))
+    expect(status).toBe(200)
+    expect(text).not.toContain('run')
+    expect(at.host.runs()).toBe(runs)
+    expect(await held(buyer.key.address)).toBe(FUNDS - PRICE)
+    expect((await buy(at, await refund(buyer, at, PRICE, DEPOSIT))).status, 'once').toBe(402)
+  })
+
+  test.each([
+    ['of a millionth, which costs us more than that', PRICE, 1n, 'refund_amount_invalid'],
+    ['of nothing', PRICE, 0n, 'refund_amount_invalid'],
+    ['by a voucher over another sum', 2n * PRICE, 500_000n, 'cumulative_amount_mismatch'],
+  ])('%s is refused', async (_what, cumulative, amount, reason) => {
+    const { at, buyer } = await opening()
+    const { status, body } = await buy(at, await refund(buyer, at, cumulative, amount))
+    expect(status).toBe(402)
+    expect(body().diagnostics.reason).toBe(`invalid_batch_settlement_evm_${reason}`)
+    expect(await held(buyer.key.address)).toBe(FUNDS - DEPOSIT)
+  })
+})
+
+describe('the node', () => {
+  test('is not asked for a voucher', async () => {
+    const wire = await rpcWire(chain.rpcUrl)
+    opened.push(wire)
+    const { at, buyer } = await opening({ rpcUrl: wire.url })
+    const before = wire.requests()
+    for (let count = 2n; count < 12n; count += 1n) {
+      expect((await buy(at, await voucher(buyer, at, count * PRICE))).status).toBe(200)
+    }
+    expect(wire.requests()).toBe(before)
+  })
+
+  test('that is down stops deposits and nothing else, and nobody pays for it', async () => {
+    const wire = await rpcWire(chain.rpcUrl)
+    opened.push(wire)
+    const { at, buyer } = await opening({ rpcUrl: wire.url })
+    wire.cut()
+    const stranger = await fundedBuyer(at)
+    const payment = await withDeposit(stranger, at)
+    const { status, body } = await buy(at, payment)
+    expect(status).toBe(503)
+    expect(body()).toMatchObject({ code: 'facilitator_unavailable', payment_reusable: true })
+    expect((await buy(at, await voucher(buyer, at, 2n * PRICE))).status).toBe(200)
+    wire.mend()
+    expect((await buy(at, payment)).status).toBe(200)
+    expect(await held(stranger.key.address)).toBe(FUNDS - DEPOSIT)
+  })
+
+  test('that is down when a claim is due is an alarm, and the claim is tried again', async () => {
+    const wire = await rpcWire(chain.rpcUrl)
+    opened.push(wire)
+    const { at } = await opening({ rpcUrl: wire.url, unclaimedMax: 1n })
+    const { collector, events } = at.desk
+    wire.cut()
+    collector.start()
+    expect(await settled(() => events.some(({ kind }) => kind === 'failed'))).toBe(true)
+    expect(collector.unclaimed()).toMatchObject({ amount: PRICE })
+    wire.mend()
+    at.clock.advance(30_000)
+    expect(await settled(() => collector.unclaimed().amount === 0n)).toBe(true)
+    await collector.stop()
+    expect(await held(at.terms.payTo)).toBe(PRICE)
+  })
+})
+
+describe('a crash', () => {
+  test('after the voucher was taken and before the answer left costs nobody anything', async () => {
+    const disk = folder()
+    const { at, buyer } = await opening({ folder: disk })
+    const payment = await voucher(buyer, at, 2n * PRICE)
+    const left = cutAfter(at.desk, disk, 'commit')
+    expect((await buy(at, payment)).status).toBe(200)
+    const again = await shop({ folder: left(), payTo: at.terms.payTo })
+    const answer = await buy(again, payment)
+    expect(answer.status).toBe(200)
+    expect(again.host.runs(), 'the answer was on disk').toBe(0)
+    expect(chargedOf(again, buyer)).toBe(2n * PRICE)
+    expect(answer.receipt().extra.chargedAmount).toBe(PRICE.toString())
+  })
+
+  test('after a deposit was mined and before its voucher was taken fetches it once', async () => {
+    const disk = folder()
+    const at = await shop({ folder: disk })
+    const buyer = await fundedBuyer(at)
+    const payment = await withDeposit(buyer, at)
+    const left = cutAfter(at.desk, disk, 'none')
+    expect((await buy(at, payment)).status).toBe(200)
+    const again = await shop({ folder: left(), payTo: at.terms.payTo })
+    expect((await buy(again, payment)).status).toBe(200)
+    expect(again.host.runs(), 'the answer was on disk').toBe(0)
+    expect(chargedOf(again, buyer)).toBe(PRICE)
+    expect(await held(buyer.key.address)).toBe(FUNDS - DEPOSIT)
+  })
+
+  test('before the voucher was taken leaves it unpaid and good', async () => {
+    const disk = folder()
+    const { at, buyer } = await opening({ folder: disk })
+    const payment = await voucher(buyer, at, 2n * PRICE)
+    const left = cutAfter(at.desk, disk, 'none')
+    expect((await buy(at, payment)).status).toBe(200)
+    const again = await shop({ folder: left(), payTo: at.terms.payTo })
+    expect(chargedOf(again, buyer)).toBe(PRICE)
+    const statuses = [(await buy(again, payment)).status, (await buy(again, payment)).status]
+    expect(statuses.at(-1)).toBe(200)
+    expect(chargedOf(again, buyer)).toBe(2n * PRICE)
+  })
+
+  test('after a claim was mined and before it was noted claims nothing twice', async () => {
+    const disk = folder()
+    const { at, buyer } = await opening({ folder: disk })
+    expect((await buy(at, await voucher(buyer, at, 2n * PRICE))).status).toBe(200)
+    const left = copyOf(disk)
+    expect(await at.desk.collector.flush()).toBe(true)
+    expect(await held(at.terms.payTo)).toBe(2n * PRICE)
+    const again = await shop({ folder: left, payTo: at.terms.payTo })
+    expect(again.desk.collector.unclaimed().amount).toBe(2n * PRICE)
+    expect(await again.desk.collector.flush()).toBe(true)
+    expect(again.desk.collector.unclaimed().amount).toBe(0n)
+    expect(await held(at.terms.payTo)).toBe(2n * PRICE)
+  })
+
+  test('that loses all vouchers lets a channel go on where its payer stands', async () => {
+    const { at, buyer } = await opening()
+    const again = await shop({ payTo: at.terms.payTo })
+    expect((await buy(again, await voucher(buyer, again, 2n * PRICE))).status).toBe(200)
+    expect(await again.desk.collector.flush()).toBe(true)
+    expect(await held(at.terms.payTo), 'what was lost is in the sum').toBe(2n * PRICE)
+  })
+})
+
+/** Copies the disk at the instant at which a voucher was, or was not yet, taken. */
+function cutAfter({ store }: ChannelDesk, disk: string, point: 'commit' | 'none'): () => string {
+  const commit = store.commit.bind(store)
+  let left: string | null = null
+  store.commit = (sale, nowMs) => {
+    if (point === 'none') left = copyOf(disk)
+    const result = commit(sale, nowMs)
+    if (point === 'commit') left = copyOf(disk)
+    return result
+  }
+  return () => {
+    if (left === null) throw new Error('no voucher was taken')
+    return left
+  }
+}
+
+const withdrawAbi = [
+  {
+    type: 'function',
+    name: 'initiateWithdraw',
+    stateMutability: 'nonpayable',
+    outputs: [],
+    inputs: [configType(), { name: 'amount', type: 'uint128' }],
+  },
+  {
+    type: 'function',
+    name: 'finalizeWithdraw',
+    stateMutability: 'nonpayable',
+    outputs: [],
+    inputs: [configType()],
+  },
+] as const
+
+function configType() {
+  return {
+    name: 'config',
+    type: 'tuple',
+    components: [
+      { name: 'payer', type: 'address' },
+      { name: 'payerAuthorizer', type: 'address' },
+      { name: 'receiver', type: 'address' },
+      { name: 'receiverAuthorizer', type: 'address' },
+      { name: 'token', type: 'address' },
+      { name: 'withdrawDelay', type: 'uint40' },
+      { name: 'salt', type: 'bytes32' },
+    ],
+  } as const
+}
+
+async function withdrawal(
+  { key, config }: Buyer,
+  functionName: 'initiateWithdraw' | 'finalizeWithdraw',
+  args: readonly bigint[],
+) {
+  const call = {
+    address: CHANNEL_CONTRACT,
+    abi: withdrawAbi,
+    functionName,
+    args: [config, ...args],
+    account: key,
+  } as never
+  const hash = await client().writeContract(call)
+  const { status } = await client().waitForTransactionReceipt({ hash })
+  expect(status).toBe('success')
+}
+
+/** Lets what is under way at the node come to its end. */
+async function settled(holds: () => boolean): Promise<boolean> {
+  for (let turn = 0; turn < 500 && !holds(); turn += 1) {
+    await new Promise<void>((resolve) => systemClock.after(10, resolve))
+  }
+  return holds()
+}
+
+function malleated(signature: Hex): Hex {
+  const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+  const s = order - BigInt(`0x${signature.slice(66, 130)}`)
+  const v = signature.endsWith('1b') ? '1c' : '1b'
+  return `0x${signature.slice(2, 66)}${s.toString(16).padStart(64, '0')}${v}`
+}

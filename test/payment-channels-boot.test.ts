@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Command } from 'commander'
+import pino from 'pino'
+import { Registry } from 'prom-client'
+import { expect, onTestFinished, test } from 'vitest'
+import type { ServeOptions } from '../src/config.ts'
+import { checkServeOptions, serveOptions } from '../src/config.ts'
+import { paymentChannels } from '../src/roles/payment-channels.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import { startAnvil } from '../src/simulator/evm/anvil-process.ts'
+
+const KEY = `0x${'11'.repeat(32)}`
+const BASE = ['--pay-to', '0x00000000000000000000000000000000000000A1']
+const NODE = ['--rpc-url', 'http://127.0.0.1:1', '--facilitator-key', KEY]
+const ON = ['--payment-channels', 'on']
+const log = pino({ level: 'silent' })
+
+function parsed(args: readonly string[]): ServeOptions {
+  const command = new Command().exitOverride().configureOutput({ writeErr: () => undefined })
+  for (const option of serveOptions) command.addOption(option)
+  return command.parse(args, { from: 'user' }).opts<ServeOptions>()
+}
+
+test('channels are off unless they are asked for', async () => {
+  const options = parsed([...BASE, ...NODE])
+  expect(options.paymentChannels).toBe('off')
+  expect(await paymentChannels(options, log, new Registry())).toBeNull()
+})
+
+test('the help says that they are not proven', () => {
+  const help = serveOptions.find(({ long }) => long === '--payment-channels')?.description
+  expect(help).toMatch(/NOT proven on a public network/)
+})
+
+test('channels without a node and a key of our own are refused', () => {
+  const hosted = ['--facilitator-url', 'http://127.0.0.1:1']
+  expect(() => checkServeOptions(parsed([...BASE, ...hosted, ...ON]))).toThrow(
+    /--payment-channels on needs --rpc-url and --facilitator-key/,
+  )
+  expect(() => checkServeOptions(parsed([...BASE, ...NODE, ...ON]))).not.toThrow()
+})
+
+test('channels on a chain without the contract are refused', async () => {
+  const anvil = await startAnvil([], systemClock)
+  onTestFinished(() => anvil.close())
+  const node = ['--rpc-url', anvil.rpcUrl, '--facilitator-key', KEY]
+  const options = parsed([...BASE, ...node, ...ON])
+  await expect(paymentChannels(options, log, new Registry())).rejects.toThrow(/no channel contract/)
+})
+
+test('a node that is down now may be up for the first payment', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perpscope-channels-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const options = parsed([...BASE, ...NODE, ...ON, '--data-dir', folder])
+  const channels = await paymentChannels(options, log, new Registry())
+  expect(channels?.method.extra).toMatchObject({ withdrawDelay: 86_400 })
+  await channels?.stop()
+})
