@@ -11,6 +11,8 @@ export type ViewParameter = {
   /** ... and as the end of a sentence that begins with the name: `is one of full, compact`. */
   readonly rule: string
   readonly example: string
+  /** The raw value as a JSON schema; one of `allowed` where absent. */
+  readonly schema?: TSchema
   /** Code of the problem that another value is answered with. */
   readonly problem: 'invalid_timeframes' | 'invalid_parameter'
   /** What an absent value stands for. */
@@ -20,6 +22,18 @@ export type ViewParameter = {
    * parameters that stand before this one.
    */
   readonly valueOf: (raw: string, before: readonly string[]) => string | undefined
+}
+
+/** What a caller who has to choose an analysis reads of it. `useWhen` and `notWhen` end their sentence. */
+type AnalysisGuide = {
+  /** Below 80 characters. */
+  readonly title: string
+  /** Behind "Use when". */
+  readonly useWhen: string
+  /** Behind "Do not use when". */
+  readonly notWhen: string
+  /** Behind "Returns". */
+  readonly returns: string
 }
 
 /**
@@ -32,12 +46,20 @@ export type AnalysisContract = {
   readonly offering: string
   /** What the path names behind the id: one document per coin, or nothing: one for the whole market. */
   readonly scope: 'coin' | 'market'
+  /** What the published path calls the coin, where it is not `coin`. */
+  readonly pathParameter?: 'token'
   readonly summary: string
+  readonly guide: AnalysisGuide
   readonly priceUsdcAtomic: bigint
   readonly document: TSchema
   readonly defaultView: string
   /** In the order in which their values make up the key of a view; `defaultView` where there are none. */
   readonly viewParameters: readonly ViewParameter[]
+  /**
+   * Dotted paths that `view=compact` leaves out besides what it leaves out of every answer; a path goes
+   * through lists. Never one called `coin` or `token`. Without effect where a view parameter of its own is called `view`.
+   */
+  readonly compactOmits?: readonly string[]
   /**
    * A load-bearing input older than this refuses the answer with 503. Infinity: warn, never refuse. An
    * input of a document may have a stricter limit of its own.
@@ -51,6 +73,19 @@ export function pathOf(
   coin: string,
 ): string {
   return scope === 'coin' ? `/${id}/${coin}` : `/${id}`
+}
+
+/** The path as it is published, with the name of its parameter in braces. */
+export function pathTemplateOf(
+  contract: Pick<AnalysisContract, 'id' | 'scope' | 'pathParameter'>,
+): string {
+  return pathOf(contract, `{${pathParameterOf(contract)}}`)
+}
+
+export function pathParameterOf({
+  pathParameter,
+}: Pick<AnalysisContract, 'pathParameter'>): string {
+  return pathParameter ?? 'coin'
 }
 
 /** The document that answers for a coin, or for all of them. */

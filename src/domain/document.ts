@@ -10,6 +10,8 @@ export type Document = {
   /** Rises with every rendering of the key, also across engine restarts. */
   readonly version: number
   readonly renderedAtMs: number
+  /** When a newer one is due, where a schedule of its own says so; see {@link nextUpdateMs}. */
+  readonly nextUpdateMs?: number
   /** UTF-8 JSON text of every part, one behind the other. */
   readonly bytes: Uint8Array
   readonly parts: readonly Part[]
@@ -108,6 +110,22 @@ export type NoAnswer =
   | { readonly kind: 'not-covered'; readonly coins: readonly string[] }
   /** Of an answer about many: too few of them are known well enough. */
   | { readonly kind: 'low-coverage'; readonly have: number; readonly need: number }
+
+/** Names the state of the market that documents were rendered from: all of one instant share it. */
+export function snapshotIdOf(renderedAtMs: number): string {
+  return `snp_${renderedAtMs.toString(36)}`
+}
+
+/**
+ * When a newer answer is due: as soon as the next of what it rests on is due to be confirmed again. It does
+ * not move with time: once it has passed, an update is overdue.
+ */
+export function nextUpdateMs(inputs: readonly Input[], renderedAtMs: number): number {
+  const dueMs = inputs
+    .filter(({ isLoadBearing }) => isLoadBearing)
+    .map(({ confirmedAtMs, cadenceMs }) => confirmedAtMs + cadenceMs)
+  return dueMs.length === 0 ? renderedAtMs : Math.min(...dueMs)
+}
 
 /** The subject of a document that is about all coins. No coin is called so. */
 export const WHOLE_MARKET = '*'

@@ -30,6 +30,13 @@ const problems = {
 
 export type ProblemCode = keyof typeof problems
 
+/** Every code with its status, for whoever publishes them. */
+export const problemCodes = Object.entries(problems).map(([code, { status, title }]) => ({
+  code: code as ProblemCode,
+  status,
+  title,
+}))
+
 const PROBLEM_MEDIA_TYPE = 'application/problem+json; charset=utf-8'
 
 /** What a refusal says beyond its code. */
@@ -82,6 +89,7 @@ export function problem(
       retry_after: retryAfter,
       charged: facts.charged === undefined ? false : facts.charged,
       payment_reusable: facts.paymentReusable ?? false,
+      docs: `/docs/errors#${code}`,
       ...(facts.param === undefined ? {} : { param: facts.param }),
       ...(facts.allowed === undefined ? {} : { allowed: facts.allowed }),
       ...(facts.didYouMean === undefined ? {} : { did_you_mean: facts.didYouMean }),

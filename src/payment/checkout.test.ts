@@ -105,7 +105,11 @@ property.prop([fc.array(trouble, { maxLength: 6 })], { numRuns: 150 })(
         ledger,
         clock,
         publicUrl: 'https://api.example.com',
-        limits: { paidCallsPerWalletPerMinute: 1_000, failedPaymentsPerAddressPerMinute: 1_000 },
+        limits: {
+          paidCallsPerWalletPerMinute: 1_000,
+          failedPaymentsPerAddressPerMinute: 1_000,
+          identicalFailuresPerMinute: 1_000,
+        },
       })
       const config = { x402: { priceUsdcAtomic: 20_000n, description: 'pulse' } }
       app.get('/pulse/:coin', { config }, (_request, reply) => {
@@ -147,4 +151,6 @@ property.prop([fc.array(trouble, { maxLength: 6 })], { numRuns: 150 })(
     await app.close()
     ledger.close()
   },
+  // Some 5,000 requests and as many commits.
+  30_000,
 )

@@ -1,35 +1,49 @@
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
+import { OperatingError } from '../domain/errors.ts'
 import type { Answer } from './answer.ts'
 import type { Claim, Claims } from './claims.ts'
+import { isNamedBy } from './entity-tag.ts'
+import type { Extensions } from './extensions/extensions.ts'
+import type { OfferReceipts } from './extensions/offer-receipt.ts'
+import { identifierIn } from './extensions/payment-identifier.ts'
+import type { LimitHit } from './failed-payments.ts'
+import { FailedPayments } from './failed-payments.ts'
 import type { Finality } from './finality.ts'
 import type { LedgerRow, PaymentKey, PaymentLedger } from './ledger.ts'
+import type { PaymentEnvelope } from './payload.ts'
 import { decodeEnvelope, MalformedPayment, paymentHeader } from './payload.ts'
-import type { Payment, Requirement } from './payment.ts'
+import type { Payment, Requirement, Settlement } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import { callerKey, RateLimit } from './rate-limit.ts'
 import { receiptHeaders, refusalHeaders } from './receipt.ts'
 import {
   crowded,
   failed,
+  failedTooOften,
+  identifierTaken,
   inFlight,
   lapsed,
   limited,
   malformed,
+  notModified,
   outcomeOpen,
   unavailable,
   usedElsewhere,
 } from './refusals.ts'
 import type { Rejection } from './rejection.ts'
+import { facilitatorRejection } from './rejection.ts'
 import { checkAccepted, requirementFor } from './requirement.ts'
 import { binding, resourceUrl } from './resource.ts'
-import type { Terms } from './terms.ts'
+import type { Quoted, Terms } from './terms.ts'
 import type { Till, Verdict } from './till.ts'
 import { within } from './within.ts'
 
 export type PaymentLimits = {
   readonly paidCallsPerWalletPerMinute: number
   readonly failedPaymentsPerAddressPerMinute: number
+  /** Of one wallet, from one address, for one reason. */
+  readonly identicalFailuresPerMinute: number
 }
 
 export type CheckoutOptions = {
@@ -42,6 +56,8 @@ export type CheckoutOptions = {
   /** How sure of its money a price must be before its answer leaves. */
   readonly finality: (amount: bigint) => Finality
   readonly exposure: ExposureLimits
+  /** Signs offers for those who ask, and receipts; null where no key was given. */
+  readonly receipts: OfferReceipts | null
   readonly emit: (event: PaymentEvent) => void
 }
 
@@ -55,6 +71,10 @@ type Offer = {
   readonly id: string
   readonly binding: string
   readonly payloadHash: string
+  /** The buyer's own name for the payment. */
+  readonly identifier: string | null
+  /** What the buyer sent along, unsigned. */
+  readonly extensions: Extensions | null
   readonly payment: Payment
   readonly terms: Terms
 }
@@ -64,8 +84,6 @@ export type Sale = Offer & {
   readonly claim: Claim
   /** The transaction of a payment that was taken before it came here. */
   readonly prepaid: string | null
-  readonly verifyMs: number
-  readonly admittedAtMs: number
   readonly cancelLapse: () => void
 }
 
@@ -83,7 +101,9 @@ export class Checkout {
   readonly #claims: Claims
   readonly #lapsed = new WeakSet<Claim>()
   readonly #wallets: RateLimit
-  readonly #failures: RateLimit
+  readonly #failures: FailedPayments
+  /** Payments in flight by their payer and the name that it gave them. */
+  readonly #identified = new Map<string, Claim>()
 
   constructor(options: CheckoutOptions) {
     const { till, claims, limits } = options
@@ -91,7 +111,10 @@ export class Checkout {
     this.#till = till
     this.#claims = claims
     this.#wallets = new RateLimit('wallet', limits.paidCallsPerWalletPerMinute)
-    this.#failures = new RateLimit('failed-payments', limits.failedPaymentsPerAddressPerMinute)
+    this.#failures = new FailedPayments({
+      perAddressPerMinute: limits.failedPaymentsPerAddressPerMinute,
+      identicalPerMinute: limits.identicalFailuresPerMinute,
+    })
   }
 
   isAtWork(key: PaymentKey): boolean {
@@ -99,29 +122,53 @@ export class Checkout {
   }
 
   quote(request: FastifyRequest, terms: Terms, rejected?: Rejection): Answer {
-    const { header, body } = terms.quote(resourceUrl(request, this.#options.publicUrl), rejected)
-    return {
-      status: 402,
-      headers: {
-        'content-type': 'application/json; charset=utf-8',
-        'cache-control': 'no-store',
-        'payment-required': header,
-      },
-      body: Buffer.from(body),
-    }
+    return terms.quote({
+      ...this.#quoted(request, terms),
+      ...(rejected === undefined ? {} : { rejected }),
+    })
+  }
+
+  /** The same with our signature under it, where we have a key. */
+  async signedQuote(request: FastifyRequest, terms: Terms): Promise<Answer> {
+    const quoted = this.#quoted(request, terms)
+    const { receipts } = this.#options
+    if (receipts === null) return terms.quote(quoted)
+    const offers = await receipts.offers(quoted.resourceUrl, terms.requirements)
+    const answer = terms.quote({ ...quoted, offers })
+    return { ...answer, headers: { ...answer.headers, 'preference-applied': 'signed-offer' } }
   }
 
   /**
    * The answer that this very payment bought here before. It needs nothing of the host, so it is given
    * before any check that only a new sale must pass.
    */
-  async recall(request: FastifyRequest, terms: Terms): Promise<Answer | null> {
+  recall(request: FastifyRequest, terms: Terms): Promise<Answer | null> {
+    return this.#neverDenying(request, () => this.#recalled(request, terms))
+  }
+
+  /** @returns the sale that the handler shall work for, or the answer that ends the request */
+  admit(request: FastifyRequest, terms: Terms): Promise<Sale | Answer> {
+    return this.#neverDenying(request, () => this.#admitted(request, terms))
+  }
+
+  /** Where the ledger cannot be read nobody knows whether the payment was charged before. */
+  async #neverDenying<T>(request: FastifyRequest, work: () => Promise<T>): Promise<T | Answer> {
+    try {
+      return await work()
+    } catch (cause) {
+      if (!(cause instanceof UnreadableLedger)) throw cause
+      this.#emit(request, { kind: 'failed', cause: cause.cause })
+      return outcomeOpen(request, null)
+    }
+  }
+
+  async #recalled(request: FastifyRequest, terms: Terms): Promise<Answer | null> {
     let offer: Offer
     try {
       const envelope = decodeEnvelope(paymentHeader(request.headers) ?? '')
       const requirement = requirementFor(envelope, terms.requirements)
       if ('reason' in requirement) return null
-      offer = this.#offer(request, terms, requirement, envelope.payload)
+      offer = this.#offer(request, terms, requirement, envelope)
     } catch (cause) {
       // What is wrong with it is told in its turn.
       if (cause instanceof MalformedPayment) return null
@@ -132,21 +179,20 @@ export class Checkout {
     return isSame ? this.#earlier(request, offer) : null
   }
 
-  /** @returns the sale that the handler shall work for, or the answer that ends the request */
-  async admit(request: FastifyRequest, terms: Terms): Promise<Sale | Answer> {
+  async #admitted(request: FastifyRequest, terms: Terms): Promise<Sale | Answer> {
     const caller = callerKey(request.ip)
     let misfit: Rejection | null
     let offer: Offer
     try {
       const envelope = decodeEnvelope(paymentHeader(request.headers) ?? '')
       const requirement = requirementFor(envelope, terms.requirements)
-      if ('reason' in requirement) return await this.#faulty(request, caller, terms, requirement)
+      if ('reason' in requirement) return await this.#faulty(request, terms, requirement)
       misfit = checkAccepted(envelope, requirement)
-      offer = this.#offer(request, terms, requirement, envelope.payload)
+      offer = this.#offer(request, terms, requirement, envelope)
     } catch (cause) {
       if (!(cause instanceof MalformedPayment)) throw cause
-      const allowance = await this.#failures.take(caller)
-      if (!allowance.allowed) return this.#limited(request, this.#failures, allowance)
+      const hit = await this.#failures.unreadable(caller)
+      if (hit !== null) return this.#stopped(request, hit)
       this.#emit(request, { kind: 'malformed', reason: cause.message })
       return malformed(request, cause.message)
     }
@@ -154,25 +200,49 @@ export class Checkout {
     const known = this.#earlier(request, offer)
     if (known !== null) return known
 
-    const standing = await this.#failures.peek(caller)
-    if (!standing.allowed) return this.#limited(request, this.#failures, standing)
-    const wrong = misfit ?? (await offer.payment.check(this.#options.clock.nowMs()))
-    if (wrong !== null) return this.#faulty(request, caller, terms, wrong)
-    const wallet = await this.#wallets.take(offer.key.payer)
+    const { payer } = offer.key
+    const wrong = misfit ?? (await this.#failures.check(caller, () => this.#flaw(request, offer)))
+    if (wrong !== null) {
+      if ('status' in wrong) return wrong
+      if ('limit' in wrong) return this.#limited(request, wrong.limit, wrong.allowance)
+      return this.#faulty(request, terms, wrong, payer)
+    }
+    const bar = await this.#failures.barred(payer)
+    if (bar !== null) return this.#stopped(request, bar)
+    const wallet = await this.#wallets.take(payer)
     if (!wallet.allowed) return this.#limited(request, this.#wallets, wallet)
 
+    if (offer.payment.errand !== undefined)
+      return this.#ranErrand(request, offer, offer.payment.errand)
+
     // From here to the claim nothing waits, so that of many copies one wins.
-    const meanwhile = this.#earlier(request, offer) ?? this.#nonceConflict(request, offer)
+    const meanwhile =
+      this.#earlier(request, offer) ??
+      this.#nonceConflict(request, offer) ??
+      this.#identifierConflict(request, offer)
     if (meanwhile !== null) return meanwhile
     if (this.#claims.full) return crowded(request)
     const claim = this.#claims.open(offer.id, offer.binding, offer.payloadHash)
+    this.#identify(offer, claim)
     return this.#verified(request, offer, claim)
+  }
+
+  /** What is wrong with a payment, or the answer that ends the request where that cannot be told now. */
+  async #flaw(request: FastifyRequest, { payment }: Offer): Promise<Rejection | Answer | null> {
+    try {
+      return await payment.check(this.#options.clock.nowMs())
+    } catch (cause) {
+      if (!(cause instanceof OperatingError)) throw cause
+      this.#emit(request, { kind: 'unavailable', payer: payment.payer, reason: cause.message })
+      return unavailable(request)
+    }
   }
 
   /** Nothing is sold: the payment is free again, and copies get what this request gets. */
   cancel(request: FastifyRequest, sale: Sale, answer: Answer | null): void {
     sale.cancelLapse()
-    sale.claim.close(answer ?? failed(request))
+    // A copy need not have what this buyer has.
+    sale.claim.close(answer?.status === 304 ? inFlight(request) : (answer ?? failed(request)))
     this.#emit(request, { kind: 'uncharged', payer: sale.key.payer, reason: statusOf(answer) })
   }
 
@@ -203,10 +273,12 @@ export class Checkout {
       if (admission.kind === 'valid' || admission.kind === 'paid') {
         this.#emit(request, { kind: 'verified', payer: offer.key.payer, tookMs })
         const prepaid = admission.kind === 'paid' ? admission.transaction : null
-        return this.#sale(request, { ...offer, claim, prepaid, verifyMs: tookMs })
+        return this.#sale(request, { ...offer, claim, prepaid })
       }
-      if (admission.kind === 'refused') await this.#failures.take(callerKey(request.ip))
-      refusal = this.#unpaid(request, offer, admission)
+      refusal =
+        admission.kind === 'refused'
+          ? await this.#refused(request, offer, admission)
+          : this.#unpaid(request, offer, admission)
     } catch (cause) {
       this.#emit(request, { kind: 'failed', cause })
       refusal = failed(request)
@@ -215,14 +287,32 @@ export class Checkout {
     return refusal
   }
 
-  #sale(request: FastifyRequest, sale: Omit<Sale, 'admittedAtMs' | 'cancelLapse'>): Sale {
-    const { clock } = this.#options
+  async #ranErrand(
+    request: FastifyRequest,
+    offer: Offer,
+    errand: () => Promise<Settlement>,
+  ): Promise<Answer> {
+    const settlement = await errand()
+    if (settlement.kind === 'rejected') {
+      const rejection = facilitatorRejection(settlement.reason)
+      return this.#refused(request, offer, { rejection })
+    }
+    if (settlement.kind === 'unreachable') {
+      return this.#unpaid(request, offer, { ...settlement, kind: 'unavailable' })
+    }
+    if (settlement.kind === 'unknown') return outcomeOpen(request, settlement.transaction)
+    const { payer } = offer.key
+    this.#emit(request, { kind: 'uncharged', payer, reason: 'an errand of its scheme' })
+    return this.#receipted(offer.payment, errandDone, settlement.transaction)
+  }
+
+  #sale(request: FastifyRequest, sale: Omit<Sale, 'cancelLapse'>): Sale {
     const { claim } = sale
-    const cancelLapse = clock.after(HANDLER_MS_MAX, () => {
+    const cancelLapse = this.#options.clock.after(HANDLER_MS_MAX, () => {
       this.#lapsed.add(claim)
       claim.close(lapsed(request))
     })
-    return { ...sale, admittedAtMs: clock.nowMs(), cancelLapse }
+    return { ...sale, cancelLapse }
   }
 
   /** A payer whose transfer failed once, or who owes enough, waits for the block like everybody. */
@@ -245,11 +335,10 @@ export class Checkout {
     let finality: Finality
     try {
       finality = this.#finality(sale)
-      ledger.begin(
+      await ledger.begin(
         {
           ...sale,
           route: request.routeOptions.url ?? '',
-          identifier: null,
           amount: payment.requirement.amount,
           finality,
           validBeforeSeconds: payment.validBeforeSeconds,
@@ -267,7 +356,7 @@ export class Checkout {
         prepaid === null
           ? await this.#till.settle(key, payment, finality)
           : this.#till.settled(key, prepaid)
-      return this.#concluded(request, sale, verdict, answer, clock.nowMs() - beganMs)
+      return await this.#concluded(request, sale, verdict, answer, clock.nowMs() - beganMs)
     } catch (cause) {
       this.#emit(request, { kind: 'failed', cause })
       return outcomeOpen(request, null)
@@ -287,13 +376,42 @@ export class Checkout {
       return this.#reconciled(request, offer, before, before.answer)
     }
     this.#emit(request, { kind: 'replayed', payer: offer.key.payer })
-    return Promise.resolve(withReceipt(offer.payment, before.answer, before.transaction ?? ''))
+    const { answer, transaction } = before
+    return this.#receipted(
+      offer.payment,
+      this.#hasCopy(request, offer, answer) ? notModified(answer) : answer,
+      transaction ?? '',
+    )
+  }
+
+  /** Whether the buyer says that it has what it bought, and nothing newer could be bought now. */
+  #hasCopy(request: FastifyRequest, { terms }: Offer, { headers }: Answer): boolean {
+    const { etag } = headers
+    if (etag === undefined || !isNamedBy(request.headers['if-none-match'], etag)) return false
+    return terms.route.entityTagOf?.(request) === etag
   }
 
   /** The nonce belongs to another authorization of the same payer. */
   #nonceConflict(request: FastifyRequest, offer: Offer): Answer | null {
     const before = this.#claims.find(offer.id) ?? this.#row(offer.key)
     return before === null ? null : this.#usedElsewhere(request, offer)
+  }
+
+  /** The buyer called another payment by the same name. Asked once its signature was found right. */
+  #identifierConflict(request: FastifyRequest, { key, identifier }: Offer): Answer | null {
+    if (identifier === null) return null
+    const { ledger } = this.#options
+    const isFree = legible(() => ledger.findByIdentifier(key.payer, identifier)) === null
+    if (isFree && !this.#identified.has(nameOf(key, identifier))) return null
+    this.#emit(request, { kind: 'conflict', payer: key.payer })
+    return identifierTaken(request)
+  }
+
+  #identify({ key, identifier }: Offer, claim: Claim): void {
+    if (identifier === null) return
+    const name = nameOf(key, identifier)
+    this.#identified.set(name, claim)
+    void claim.answer.then(() => this.#identified.delete(name))
   }
 
   async #copied(request: FastifyRequest, claim: Claim): Promise<Answer> {
@@ -312,7 +430,7 @@ export class Checkout {
     let answer: Answer
     try {
       const verdict = await this.#till.reconcile(offer.key, offer.payment)
-      answer = this.#concluded(request, offer, verdict, stored)
+      answer = await this.#concluded(request, offer, verdict, stored)
     } catch (cause) {
       this.#emit(request, { kind: 'failed', cause })
       answer = outcomeOpen(request, row.transaction)
@@ -321,13 +439,14 @@ export class Checkout {
     return answer
   }
 
-  #concluded(
+  async #concluded(
     request: FastifyRequest,
     offer: Offer,
     verdict: Verdict,
     answer: Answer,
     tookMs?: number,
-  ): Answer {
+  ): Promise<Answer> {
+    if (verdict.kind === 'refused') return this.#refused(request, offer, verdict)
     if (verdict.kind !== 'paid' && verdict.kind !== 'trusted') {
       return this.#unpaid(request, offer, verdict)
     }
@@ -335,7 +454,12 @@ export class Checkout {
     const kind = verdict.kind === 'paid' ? 'settled' : 'trusted'
     const took = tookMs === undefined ? {} : { tookMs }
     this.#emit(request, { kind, payer: offer.key.payer, transaction, ...took })
-    return withReceipt(offer.payment, answer, transaction)
+    return this.#receipted(offer.payment, answer, transaction)
+  }
+
+  async #receipted(payment: Payment, answer: Answer, transaction: string): Promise<Answer> {
+    const receipt = await receiptHeaders(payment, transaction, this.#options.receipts)
+    return { ...answer, headers: { ...answer.headers, ...receipt } }
   }
 
   #unpaid(
@@ -362,16 +486,34 @@ export class Checkout {
     }
   }
 
+  /** A payment that can be told to be wrong here. @param payer who it says that pays, '' where unread */
   async #faulty(
     request: FastifyRequest,
-    caller: string,
     terms: Terms,
     rejected: Rejection,
+    payer = '',
   ): Promise<Answer> {
-    const allowance = await this.#failures.take(caller)
-    if (!allowance.allowed) return this.#limited(request, this.#failures, allowance)
-    this.#emit(request, { kind: 'rejected', reason: rejected.reason })
-    return this.quote(request, terms, rejected)
+    const told = await this.#failures.wrong(callerKey(request.ip), payer, rejected)
+    if ('limit' in told) return this.#stopped(request, told)
+    this.#emit(request, { kind: 'rejected', reason: told.reason })
+    return this.quote(request, terms, told)
+  }
+
+  /** A payment that only the chain can tell to be wrong. */
+  async #refused(
+    request: FastifyRequest,
+    offer: Offer,
+    { rejection }: { readonly rejection: Rejection },
+  ): Promise<Answer> {
+    const told = await this.#failures.refused(callerKey(request.ip), offer.key.payer, rejection)
+    if ('limit' in told) return this.#stopped(request, told)
+    return this.#unpaid(request, offer, { kind: 'refused', rejection: told })
+  }
+
+  /** Ends a loop of failures. */
+  #stopped(request: FastifyRequest, hit: LimitHit): Answer {
+    this.#emit(request, { kind: 'limited' })
+    return failedTooOften(request, hit)
   }
 
   #limited(...[request, limit, allowance]: Parameters<typeof limited>): Answer {
@@ -388,7 +530,7 @@ export class Checkout {
     request: FastifyRequest,
     terms: Terms,
     requirement: Requirement,
-    payload: Readonly<Record<string, unknown>>,
+    { payload, extensions }: PaymentEnvelope,
   ): Offer {
     const { network, asset } = requirement.method
     const purchase = {
@@ -403,14 +545,23 @@ export class Checkout {
       id: idOf(key),
       binding: binding(request),
       payloadHash: payment.hash,
+      identifier: identifierIn(extensions),
+      extensions,
       payment,
       terms,
     }
   }
 
+  #quoted(request: FastifyRequest, { route }: Terms): Quoted {
+    return {
+      resourceUrl: resourceUrl(request, this.#options.publicUrl),
+      ...(route.extensionsOf && { extensions: route.extensionsOf(request) }),
+    }
+  }
+
   /** A payment that was refused is as good as new, whether its answer was given or not. */
   #row(key: PaymentKey): LedgerRow | null {
-    const row = this.#options.ledger.find(key)
+    const row = legible(() => this.#options.ledger.find(key))
     return row?.state === 'released' || row?.state === 'lost' ? null : row
   }
 
@@ -419,12 +570,30 @@ export class Checkout {
   }
 }
 
+class UnreadableLedger extends Error {
+  override readonly name = 'UnreadableLedger'
+}
+
+function legible<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    throw new UnreadableLedger('the ledger cannot be read', { cause })
+  }
+}
+
 function idOf({ network, asset, payer, nonce }: PaymentKey): string {
   return [network, asset, payer, nonce].join('|')
 }
 
-function withReceipt(payment: Payment, answer: Answer, transaction: string): Answer {
-  return { ...answer, headers: { ...answer.headers, ...receiptHeaders(payment, transaction) } }
+function nameOf({ payer }: PaymentKey, identifier: string): string {
+  return `${payer}|${identifier}`
+}
+
+const errandDone: Answer = {
+  status: 200,
+  headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+  body: Buffer.from('{"message":"done, nothing was bought"}'),
 }
 
 function statusOf(answer: Answer | null): string {

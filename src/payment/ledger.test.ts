@@ -53,7 +53,7 @@ describe('a row', () => {
   test('gives back what was written, also after the file was opened again', () => {
     const one = entry('0x1')
     const before = new PaymentLedger(path)
-    before.begin(one, NOW_MS)
+    void before.begin(one, NOW_MS)
     before.move(one.key, 'settled', '0xabc', NOW_MS)
     before.close()
     const after = new PaymentLedger(path)
@@ -68,19 +68,19 @@ describe('a row', () => {
     after.close()
   })
 
-  test('can be begun once, and again only after it was released', () => {
+  test('can be begun once, and again only after it was released', async () => {
     const ledger = new PaymentLedger(path)
     const one = entry('0x1')
     for (const state of ['unknown', 'settled'] as const) {
       const other = entry(state)
-      ledger.begin(other, NOW_MS)
-      expect(() => ledger.begin(other, NOW_MS)).toThrow(/settled once/)
+      void ledger.begin(other, NOW_MS)
+      await expect(ledger.begin(other, NOW_MS)).rejects.toThrow(/settled once/)
       ledger.move(other.key, state, null, NOW_MS)
-      expect(() => ledger.begin(other, NOW_MS)).toThrow(/settled once/)
+      await expect(ledger.begin(other, NOW_MS)).rejects.toThrow(/settled once/)
     }
-    ledger.begin(one, NOW_MS)
+    void ledger.begin(one, NOW_MS)
     ledger.move(one.key, 'released', null, NOW_MS)
-    ledger.begin({ ...one, binding: 'another' }, NOW_MS)
+    void ledger.begin({ ...one, binding: 'another' }, NOW_MS)
     expect(ledger.find(one.key)).toMatchObject({ state: 'settling', binding: 'another' })
     ledger.close()
   })
@@ -88,7 +88,7 @@ describe('a row', () => {
   test('stays settled whatever is said later', () => {
     const ledger = new PaymentLedger(path)
     const one = entry('0x1')
-    ledger.begin(one, NOW_MS)
+    void ledger.begin(one, NOW_MS)
     ledger.move(one.key, 'settled', '0xabc', NOW_MS)
     ledger.move(one.key, 'released', null, NOW_MS)
     ledger.move(one.key, 'unknown', '0xdef', NOW_MS)
@@ -97,11 +97,34 @@ describe('a row', () => {
   })
 })
 
+describe('rows that come together', () => {
+  test('are durable together, and one that must not begin fails alone', async () => {
+    const turns: (() => void)[] = []
+    const ledger = new PaymentLedger(path, (task) => turns.push(task))
+    const [one, two] = [entry('0x1'), entry('0x2')]
+    const begun = [one, one, two].map((each) => ledger.begin(each, NOW_MS))
+    const ends = Promise.allSettled(begun)
+    expect(ledger.find(one.key), 'not before its turn').toBeNull()
+    expect(turns).toHaveLength(1)
+    for (const turn of turns.splice(0)) turn()
+    expect((await ends).map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect(ledger.counts().settling).toBe(2)
+    ledger.close()
+  })
+
+  test('do not hold up one that is owed by a broadcast', () => {
+    const ledger = new PaymentLedger(path, () => undefined)
+    void ledger.begin({ ...entry('0x1'), finality: 'broadcast' }, NOW_MS)
+    expect(ledger.exposure('0xB').total).toBe(25_000n)
+    ledger.close()
+  })
+})
+
 describe('the sweep', () => {
   test('removes a settled row ten minutes after its authorization ran out', () => {
     const ledger = new PaymentLedger(path)
     const one = entry('0x1')
-    ledger.begin(one, NOW_MS)
+    void ledger.begin(one, NOW_MS)
     ledger.move(one.key, 'settled', '0xabc', NOW_MS)
     const endMs = VALID_BEFORE_SECONDS * 1_000 + 10 * MINUTE_MS
     expect(ledger.sweep(endMs, 100)).toBe(0)
@@ -116,7 +139,7 @@ describe('the sweep', () => {
   test('removes a refused settlement after a day', () => {
     const ledger = new PaymentLedger(path)
     const one = entry('0x1')
-    ledger.begin(one, NOW_MS)
+    void ledger.begin(one, NOW_MS)
     ledger.move(one.key, 'released', null, NOW_MS)
     expect(ledger.sweep(NOW_MS + 24 * 60 * MINUTE_MS, 100)).toBe(0)
     expect(ledger.counts().released).toBe(1)
@@ -128,8 +151,8 @@ describe('the sweep', () => {
 
   test('keeps an open outcome for days', () => {
     const ledger = new PaymentLedger(path)
-    ledger.begin(entry('settling'), NOW_MS)
-    ledger.begin(entry('unknown'), NOW_MS)
+    void ledger.begin(entry('settling'), NOW_MS)
+    void ledger.begin(entry('unknown'), NOW_MS)
     ledger.move(entry('unknown').key, 'unknown', null, NOW_MS)
     expect(ledger.sweep(NOW_MS + 6 * 24 * 60 * MINUTE_MS, 100)).toBe(0)
     expect(ledger.sweep(NOW_MS + 8 * 24 * 60 * MINUTE_MS, 100)).toBe(2)
@@ -138,7 +161,7 @@ describe('the sweep', () => {
 
   test('works in slices', () => {
     const ledger = new PaymentLedger(path)
-    for (let index = 0; index < 7; index += 1) ledger.begin(entry(String(index)), NOW_MS)
+    for (let index = 0; index < 7; index += 1) void ledger.begin(entry(String(index)), NOW_MS)
     const farMs = NOW_MS + 365 * 24 * 60 * MINUTE_MS
     expect([ledger.sweep(farMs, 3), ledger.sweep(farMs, 3), ledger.sweep(farMs, 3)]).toEqual([
       3, 3, 1,
@@ -153,10 +176,10 @@ describe('open payments', () => {
     for (const [index, state] of (
       ['unconfirmed', 'settled', 'unknown', 'lost'] as const
     ).entries()) {
-      ledger.begin(entry(state), NOW_MS)
+      void ledger.begin(entry(state), NOW_MS)
       ledger.move(entry(state).key, state, null, NOW_MS + 10 - index)
     }
-    ledger.begin(entry('settling'), NOW_MS)
+    void ledger.begin(entry('settling'), NOW_MS)
     const nonces = (untouchedSinceMs: number) =>
       ledger.open(untouchedSinceMs, 10).map(({ key, wire: { payload } }) => [key.nonce, payload])
     expect(nonces(NOW_MS + 10)).toEqual([
@@ -169,7 +192,7 @@ describe('open payments', () => {
 
   test('include, after a crash, what was being settled', () => {
     const before = new PaymentLedger(path)
-    before.begin(entry('0x1'), NOW_MS)
+    void before.begin(entry('0x1'), NOW_MS)
     before.close()
     const after = new PaymentLedger(path)
     after.interrupted()
@@ -180,7 +203,7 @@ describe('open payments', () => {
 
   test('keep what the buyer signed only until the chain has spoken', () => {
     const ledger = new PaymentLedger(path)
-    ledger.begin(entry('0x1'), NOW_MS)
+    void ledger.begin(entry('0x1'), NOW_MS)
     ledger.move(entry('0x1').key, 'settled', '0xabc', NOW_MS)
     const reader = new Database(path, { readonly: true })
     expect(reader.prepare('SELECT payment FROM payments').pluck().all()).toEqual([null])
@@ -194,7 +217,7 @@ test('what is owed counts answers given on a broadcast, until they are confirmed
   const begin = (nonce: string, payer: string, finality: Entry['finality']) => {
     const one = entry(nonce)
     const key = { ...one.key, payer }
-    ledger.begin({ ...one, key, finality }, NOW_MS)
+    void ledger.begin({ ...one, key, finality }, NOW_MS)
     return key
   }
   const [first] = [begin('1', '0xB', 'broadcast'), begin('2', '0xD', 'broadcast')]
@@ -211,20 +234,22 @@ test('what is owed counts answers given on a broadcast, until they are confirmed
 
 test('a payment is found by the name that its payer gave it, and by nobody else', () => {
   const ledger = new PaymentLedger(path)
-  ledger.begin({ ...entry('0x1'), identifier: 'order-1' }, NOW_MS)
-  expect(ledger.identified('0xB', 'order-1')).toMatchObject({ payloadHash: 'hash' })
-  expect(ledger.identified('0xD', 'order-1')).toBeNull()
-  expect(ledger.identified('0xB', 'order-2')).toBeNull()
+  void ledger.begin({ ...entry('0x1'), identifier: 'order-1' }, NOW_MS)
+  expect(ledger.findByIdentifier('0xB', 'order-1')).toEqual(entry('0x1').key)
+  expect(ledger.findByIdentifier('0xD', 'order-1')).toBeNull()
+  expect(ledger.findByIdentifier('0xB', 'order-2')).toBeNull()
+  ledger.move(entry('0x1').key, 'released', null, NOW_MS)
+  expect(ledger.findByIdentifier('0xB', 'order-1'), 'it was refused').toBeNull()
   ledger.close()
 })
 
 test('counts are those of the file, also after it was opened again', () => {
   const before = new PaymentLedger(path)
   for (const state of ['unknown', 'settled', 'released'] as const) {
-    before.begin(entry(state), NOW_MS)
+    void before.begin(entry(state), NOW_MS)
     before.move(entry(state).key, state, null, NOW_MS)
   }
-  before.begin(entry('released'), NOW_MS)
+  void before.begin(entry('released'), NOW_MS)
   const counts = { settling: 1, unknown: 1, unconfirmed: 0, settled: 1, released: 0, lost: 0 }
   expect(before.counts()).toEqual(counts)
   before.close()
@@ -269,7 +294,7 @@ test('a file of version 1 is taken over with its answers', () => {
 describe('a ledger is refused', () => {
   test('when another process holds it', () => {
     const ledger = new PaymentLedger(path)
-    ledger.begin(entry('0x1'), NOW_MS)
+    void ledger.begin(entry('0x1'), NOW_MS)
     expect(() => new PaymentLedger(path)).toThrow(/cannot be used/)
     ledger.close()
   })
@@ -290,7 +315,7 @@ describe('a ledger is refused', () => {
 test('a damaged answer is not given out', () => {
   const one = entry('0x1')
   const before = new PaymentLedger(path)
-  before.begin(one, NOW_MS)
+  void before.begin(one, NOW_MS)
   before.close()
   const bytes = readFileSync(path)
   const at = bytes.indexOf('answer of 0x1')

@@ -23,15 +23,7 @@ export type PaymentKey = {
  * payment may be tried again as if it had never come. `lost`: the answer was given and the transfer can
  * never happen. (Claims without an answer have nothing to lose in a crash and live in memory: `claims.ts`.)
  */
-export const paymentStates = [
-  'settling',
-  'unknown',
-  'unconfirmed',
-  'settled',
-  'released',
-  'lost',
-] as const
-export type PaymentState = (typeof paymentStates)[number]
+export type PaymentState = 'settling' | 'unknown' | 'unconfirmed' | 'settled' | 'released' | 'lost'
 
 export type Entry = {
   readonly key: PaymentKey
@@ -92,6 +84,16 @@ type Row = {
   readonly answer_hash: Buffer
 }
 
+type StateRow = { readonly id: number; readonly state: PaymentState }
+
+/** A row that waits for others to be written with. */
+type Waiting = {
+  readonly entry: Entry
+  readonly nowMs: number
+  readonly resolve: () => void
+  readonly reject: (cause: unknown) => void
+}
+
 type OpenRow = PaymentKey & {
   readonly id: number
   readonly state: 'unknown' | 'unconfirmed'
@@ -106,12 +108,22 @@ type OpenRow = PaymentKey & {
  */
 export class PaymentLedger {
   readonly #db: Database.Database
+  /** The same file, for what a power cut may undo because the chain can tell it again. */
+  readonly #relaxed: Database.Database
   readonly #lock: Database.Database | null
   readonly #counts: Record<PaymentState, number>
   readonly #statements: ReturnType<typeof statementsOf>
+  readonly #moves: ReturnType<typeof movesOf>
+  readonly #soon: ((task: () => void) => void) | null
+  readonly #waiting: Waiting[] = []
 
-  /** @param path of the file, or `:memory:`. @throws OperatingError when it cannot be trusted */
-  constructor(path: string) {
+  /**
+   * @param path of the file, or `:memory:`
+   * @param soon where it is given, rows that come within one turn of it share one write to the disk
+   * @throws OperatingError when it cannot be trusted
+   */
+  constructor(path: string, soon: ((task: () => void) => void) | null = null) {
+    this.#soon = soon
     this.#lock = path === ':memory:' ? null : lockFile(path)
     try {
       this.#db = openDatabase(path)
@@ -119,7 +131,9 @@ export class PaymentLedger {
       this.#lock?.close()
       throw cause
     }
+    this.#relaxed = path === ':memory:' ? this.#db : relaxedConnection(path)
     this.#statements = statementsOf(this.#db)
+    this.#moves = movesOf(this.#relaxed)
     this.#counts = { settling: 0, unknown: 0, unconfirmed: 0, settled: 0, released: 0, lost: 0 }
     for (const { state, rows } of this.#statements.count.iterate()) this.#counts[state] = rows
   }
@@ -129,15 +143,52 @@ export class PaymentLedger {
     return this.#row(this.#statements.find.get(key), key.nonce)
   }
 
-  /** The payment to which this payer gave that name, whatever it was for. */
-  identified(payer: string, identifier: string): LedgerRow | null {
-    return this.#row(this.#statements.identified.get(payer, identifier), identifier)
+  /** The payment to which this payer gave that name, whatever it was for; not one that was refused. */
+  findByIdentifier(payer: string, identifier: string): PaymentKey | null {
+    return this.#statements.identified.get(payer, identifier) ?? null
   }
 
-  /** Makes the answer durable, as the last thing before the settlement. */
-  begin(entry: Entry, nowMs: number): void {
+  /**
+   * Makes the answer durable, as the last thing before the settlement: it is when this resolves. What is owed
+   * by a broadcast counts from the call on, so it never waits for others.
+   */
+  async begin(entry: Entry, nowMs: number): Promise<void> {
+    assert(entry.answer.body.length <= ANSWER_BYTES_MAX, 'a stored answer is at most 4 MiB')
+    if (this.#soon === null || entry.finality === 'broadcast') this.#begin(entry, nowMs)
+    else await this.#together(entry, nowMs, this.#soon)
+  }
+
+  #together(entry: Entry, nowMs: number, soon: (task: () => void) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ entry, nowMs, resolve, reject })
+      if (this.#waiting.length === 1) soon(() => this.#beginAll())
+    })
+  }
+
+  /** All in one write; one that must not begin fails alone. */
+  #beginAll(): void {
+    const together = this.#waiting.splice(0)
+    const begun: Waiting[] = []
+    try {
+      this.#db.transaction(() => {
+        for (const waiting of together) {
+          try {
+            this.#begin(waiting.entry, waiting.nowMs)
+            begun.push(waiting)
+          } catch (cause) {
+            waiting.reject(cause)
+          }
+        }
+      })()
+    } catch (cause) {
+      for (const { reject } of begun) reject(cause)
+      return
+    }
+    for (const { resolve } of begun) resolve()
+  }
+
+  #begin(entry: Entry, nowMs: number): void {
     const { key, answer, validBeforeSeconds } = entry
-    assert(answer.body.length <= ANSWER_BYTES_MAX, 'a stored answer is at most 4 MiB')
     const headers = JSON.stringify(answer.headers)
     const validBeforeMs = validBeforeSeconds * 1_000
     this.#db.transaction(() => {
@@ -174,14 +225,14 @@ export class PaymentLedger {
     transaction: string | null,
     nowMs: number,
   ): void {
-    this.#db.transaction(() => {
-      const before = this.#statements.state.get(key)
+    this.#relaxed.transaction(() => {
+      const before = this.#moves.state.get(key)
       if (before === undefined || before.state === 'settled') return
       const { id } = before
       const isOpen = state === 'unknown' || state === 'unconfirmed'
-      this.#statements.move.run({ id, state, transaction, isOpen: isOpen ? 1 : 0, nowMs })
-      if (state === 'released') this.#statements.forget.run(id)
-      else this.#statements.expire.run(isOpen ? OPEN_KEPT_MS : ANSWER_KEPT_MS, id)
+      this.#moves.move.run({ id, state, transaction, isOpen: isOpen ? 1 : 0, nowMs })
+      if (state === 'released') this.#moves.forget.run(id)
+      else this.#moves.expire.run(isOpen ? OPEN_KEPT_MS : ANSWER_KEPT_MS, id)
       this.#counted(before.state, state)
     })()
   }
@@ -238,6 +289,8 @@ export class PaymentLedger {
   }
 
   close(): void {
+    if (this.#db.open) this.#beginAll()
+    if (this.#relaxed !== this.#db) this.#relaxed.close()
     this.#db.close()
     this.#lock?.close()
   }
@@ -260,19 +313,33 @@ export class PaymentLedger {
   }
 }
 
+const byKey = 'network = @network AND asset = @asset AND payer = @payer AND nonce = @nonce'
+const stateByKey = `SELECT id, state FROM payments WHERE ${byKey}`
+
+function movesOf(db: Database.Database) {
+  return {
+    state: db.prepare<[PaymentKey], StateRow>(stateByKey),
+    move: db.prepare<[Record<string, unknown>]>(`
+      UPDATE payments SET state = @state, updated_ms = @nowMs,
+        transaction_hash = coalesce(@transaction, transaction_hash),
+        payment = iif(@isOpen, payment, NULL) WHERE id = @id`),
+    expire: db.prepare<[number, number]>(`
+      UPDATE answers SET expires_ms = p.valid_before_ms + ? FROM payments p
+        WHERE p.id = payment_id AND payment_id = ?`),
+    forget: db.prepare<[number]>('DELETE FROM answers WHERE payment_id = ?'),
+  }
+}
+
 function statementsOf(db: Database.Database) {
-  const byKey = 'network = @network AND asset = @asset AND payer = @payer AND nonce = @nonce'
   const columns =
     'state, binding, payload_hash, transaction_hash, status, headers, body, answer_hash'
   const joined = `SELECT ${columns} FROM payments LEFT JOIN answers ON payment_id = payments.id`
   return {
     find: db.prepare<[PaymentKey], Row>(`${joined} WHERE ${byKey}`),
-    identified: db.prepare<[string, string], Row>(
-      `${joined} WHERE payer = ? AND identifier = ? ORDER BY begun_ms DESC LIMIT 1`,
-    ),
-    state: db.prepare<[PaymentKey], { id: number; state: PaymentState }>(
-      `SELECT id, state FROM payments WHERE ${byKey}`,
-    ),
+    identified: db.prepare<[string, string], PaymentKey>(`
+      SELECT network, asset, payer, nonce FROM payments
+        WHERE payer = ? AND identifier = ? AND state NOT IN ('released', 'lost') LIMIT 1`),
+    state: db.prepare<[PaymentKey], StateRow>(stateByKey),
     begin: db.prepare<[Record<string, unknown>], { id: number }>(`
       INSERT INTO payments (network, asset, payer, nonce, state, route, binding, payload_hash,
           identifier, amount, finality, payment, valid_before_ms, begun_ms, updated_ms)
@@ -288,14 +355,6 @@ function statementsOf(db: Database.Database) {
     keep: db.prepare<[Record<string, unknown>]>(`
       INSERT OR REPLACE INTO answers
         VALUES (@id, @status, @headers, @body, @answerHash, @expiresMs)`),
-    move: db.prepare<[Record<string, unknown>]>(`
-      UPDATE payments SET state = @state, updated_ms = @nowMs,
-        transaction_hash = coalesce(@transaction, transaction_hash),
-        payment = iif(@isOpen, payment, NULL) WHERE id = @id`),
-    expire: db.prepare<[number, number]>(`
-      UPDATE answers SET expires_ms = p.valid_before_ms + ? FROM payments p
-        WHERE p.id = payment_id AND payment_id = ?`),
-    forget: db.prepare<[number]>('DELETE FROM answers WHERE payment_id = ?'),
     interrupt: db.prepare<[]>(`UPDATE payments SET state = 'unknown' WHERE state = 'settling'`),
     open: db.prepare<[number, number], OpenRow>(`
       SELECT id, network, asset, payer, nonce, state, begun_ms AS begunMs, route, payment
@@ -350,6 +409,13 @@ function openDatabase(path: string): Database.Database {
     db.close()
     throw cause instanceof OperatingError ? cause : unusable(path, cause)
   }
+}
+
+/** After a power cut a payment may be open again that was settled: the follow-up asks the chain. */
+function relaxedConnection(path: string): Database.Database {
+  const db = new Database(path, { timeout: LOCK_WAIT_MS_MAX })
+  db.pragma('synchronous = NORMAL')
+  return db
 }
 
 function unusable(path: string, cause: unknown): OperatingError {

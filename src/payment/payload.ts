@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Extensions } from './extensions/extensions.ts'
 
 /** A payment header after decoding, version 1 and 2 alike: their inner payloads are identical. */
 export type PaymentEnvelope = {
@@ -12,6 +13,8 @@ export type PaymentEnvelope = {
     readonly payTo: string
     readonly amount: string
   } | null
+  /** What the buyer echoes of the quote's extensions, and adds to them. Not signed. Version 1 has none. */
+  readonly extensions: Extensions | null
   readonly payload: Readonly<Record<string, unknown>>
 }
 
@@ -60,6 +63,7 @@ export function decodeEnvelope(header: string): PaymentEnvelope {
       scheme: text(value['scheme'], 'scheme'),
       network: text(value['network'], 'network'),
       accepted: null,
+      extensions: null,
       payload,
     }
   }
@@ -73,6 +77,7 @@ export function decodeEnvelope(header: string): PaymentEnvelope {
       payTo: text(accepted['payTo'], 'accepted.payTo'),
       amount: text(accepted['amount'], 'accepted.amount'),
     },
+    extensions: value['extensions'] == null ? null : record(value['extensions'], 'extensions'),
     payload,
   }
 }

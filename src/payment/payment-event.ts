@@ -20,6 +20,8 @@ export type PaymentEvent = {
     /** The outcome of a settlement is not known. */
     | 'open'
     | 'replayed'
+    /** What vouchers promised was claimed, or paid out to us. */
+    | 'collected'
     /** A fault of ours. */
     | 'failed'
   /** Pattern of the route; null when it happened after the request. */

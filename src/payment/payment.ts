@@ -56,12 +56,19 @@ export type SignedPayment = Purchase & {
 
 /** A payment together with those who know what to do with it. */
 export interface Payment extends SignedPayment {
-  /** All that can be told without a network: terms, window and signature. */
+  /**
+   * Terms, window and signature: without a network, unless a contract has to be asked for its signature.
+   * @throws OperatingError when that one does not answer
+   */
   check(nowMs: number): Promise<Rejection | null>
   verify(): Promise<Verification>
   /** As sure of the money as `finality` asks for, or surer. */
   settle(finality: Finality): Promise<Settlement>
   outcome(): Promise<Outcome>
+  /** What the scheme adds to a receipt. */
+  receiptMembers?(): Readonly<Record<string, unknown>>
+  /** Where the buyer wants no answer but something of the scheme itself: it runs instead, free of charge. */
+  readonly errand?: () => Promise<Settlement>
 }
 
 export type Verification =

@@ -143,5 +143,11 @@ test('the quote limit is a hook that a host can put before its other checks', as
   expect(headers['ratelimit']).toMatch(/^"ip";r=0;t=\d+$/)
   const paying = await app.inject({ url: '/pulse/BTC', headers: { 'x-payment': '?' } })
   expect(paying.statusCode, 'paying calls are not quotes').toBe(400)
+  const head = await app.inject({
+    method: 'HEAD',
+    url: '/pulse/BTC',
+    headers: { 'x-payment': '?' },
+  })
+  expect(head.statusCode, 'HEAD pays for nothing').toBe(429)
   await app.close()
 })

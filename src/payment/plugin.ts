@@ -12,6 +12,9 @@ import { answerOf, sendAnswer } from './answer.ts'
 import type { ExposureLimits, PaymentLimits, Sale } from './checkout.ts'
 import { Checkout } from './checkout.ts'
 import { Claims } from './claims.ts'
+import type { Extensions } from './extensions/extensions.ts'
+import type { OfferReceipts } from './extensions/offer-receipt.ts'
+import { prefersSignedOffer } from './extensions/offer-receipt.ts'
 import type { Finality } from './finality.ts'
 import type { PaymentLedger } from './ledger.ts'
 import { hasPayment } from './payload.ts'
@@ -27,6 +30,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Makes the route a paid one. */
     x402?: PaidRoute
+  }
+  interface FastifyRequest {
+    /** What the buyer echoes of the quote's extensions, unsigned: to be checked by whoever made them. */
+    paymentExtensions?: Extensions | null
   }
 }
 
@@ -45,6 +52,8 @@ export type PaymentOptions = {
   readonly finality?: (amount: bigint) => Finality
   /** Bounds what is owed for answers that were given on a mere `broadcast`; nothing where nothing is said. */
   readonly exposure?: ExposureLimits
+  /** Signs offers and receipts; without it there are none. */
+  readonly receipts?: OfferReceipts
   /** While the host refuses everything, answers that were bought before are kept, not given. */
   readonly closure?: Closure
   readonly onEvent?: (event: PaymentEvent) => void
@@ -55,6 +64,7 @@ type Closure = { isClosed(): boolean; readonly retryAfterSeconds: number }
 const limitsByDefault: PaymentLimits = {
   paidCallsPerWalletPerMinute: 20,
   failedPaymentsPerAddressPerMinute: 30,
+  identicalFailuresPerMinute: 5,
 }
 
 const noExposure: ExposureLimits = { payerMax: 0n, totalMax: 0n }
@@ -87,12 +97,14 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     claims: options.claims ?? new Claims(),
     finality: options.finality ?? (() => 'confirmed'),
     exposure: options.exposure ?? noExposure,
+    receipts: options.receipts ?? null,
     publicUrl: options.publicUrl.replace(/\/+$/, ''),
     limits: { ...limitsByDefault, ...options.limits },
     emit: onEvent,
   })
+  app.decorateRequest('paymentExtensions', null)
   const termsByRoute = new Map<PaidRoute, Terms>()
-  const sales = new WeakMap<FastifyRequest, { sale: Sale; headersBefore: ReadonlySet<string> }>()
+  const sales = new WeakMap<FastifyRequest, Sold>()
 
   app.addHook('onRoute', (route: RouteOptions) => {
     const paid = route.config?.x402
@@ -156,12 +168,25 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     // An answer without its body is worth nothing, so HEAD shows the quote and takes no payment.
     if (request.method === 'HEAD' || !hasPayment(request.headers)) {
       onEvent({ kind: 'quoted', route: request.routeOptions.url ?? null })
-      return sendAnswer(reply, checkout.quote(request, terms))
+      return sendAnswer(
+        reply,
+        prefersSignedOffer(request.headers['prefer'])
+          ? await checkout.signedQuote(request, terms)
+          : checkout.quote(request, terms),
+      )
     }
+    const startedMs = reply.elapsedTime
     const admitted = await checkout.admit(request, terms)
     if (!('claim' in admitted)) return sendAnswer(reply, admitted)
+    request.paymentExtensions = admitted.extensions
     const headersBefore = new Set(Object.keys(reply.getHeaders()))
-    sales.set(request, { sale: admitted, headersBefore })
+    const admittedMs = reply.elapsedTime
+    sales.set(request, {
+      sale: admitted,
+      headersBefore,
+      verifyMs: admittedMs - startedMs,
+      admittedMs,
+    })
   }
 
   async function settleThenSend(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
@@ -169,6 +194,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     if (sold === undefined) return payload
     sales.delete(request)
     const { sale, headersBefore } = sold
+    const answeredMs = reply.elapsedTime
     const answer = answerOf(reply, payload)
     if (reply.statusCode >= 300) {
       checkout.cancel(request, sale, answer)
@@ -179,6 +205,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
         ? checkout.fail(request, sale, new TypeError('a paid answer is a body of bytes'))
         : await checkout.complete(request, sale, kept(answer))
     if (final.status >= 300) removeHeadersSince(reply, headersBefore)
+    else reply.header('server-timing', timing(sold, answeredMs, reply.elapsedTime))
     reply.code(final.status).headers(final.headers)
     return final.body
   }
@@ -189,6 +216,22 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     assert(terms !== undefined, 'paid routes are added after the payment plugin')
     return terms
   }
+}
+
+/** A sale at work, and how long it took so far, counted from the arrival of the request. */
+type Sold = {
+  readonly sale: Sale
+  readonly headersBefore: ReadonlySet<string>
+  readonly verifyMs: number
+  readonly admittedMs: number
+}
+
+/** `Server-Timing` of one sale: what the payment took apart from what the answer took. */
+function timing({ verifyMs, admittedMs }: Sold, answeredMs: number, nowMs: number): string {
+  const parts = { verify: verifyMs, engine: answeredMs - admittedMs, settle: nowMs - answeredMs }
+  return Object.entries(parts)
+    .map(([name, ms]) => `${name};dur=${Math.round(ms * 1_000) / 1_000}`)
+    .join(', ')
 }
 
 /** A shared cache would give our answer away. */

@@ -13,7 +13,8 @@ const QUOTES_PER_MINUTE = 60
 export function quoteLimit(quotesPerMinute = QUOTES_PER_MINUTE) {
   const limit = new RateLimit('ip', quotesPerMinute)
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    if (request.routeOptions.config.x402 === undefined || hasPayment(request.headers)) return
+    const pays = request.method !== 'HEAD' && hasPayment(request.headers)
+    if (request.routeOptions.config.x402 === undefined || pays) return
     const allowance = await limit.take(callerKey(request.ip))
     reply.headers(limit.headers(allowance))
     if (allowance.allowed) return

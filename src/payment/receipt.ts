@@ -1,8 +1,19 @@
-import type { SignedPayment } from './payment.ts'
+import type { OfferReceipts, SignedReceipt } from './extensions/offer-receipt.ts'
+import { OFFER_RECEIPT } from './extensions/offer-receipt.ts'
+import type { Payment, SignedPayment } from './payment.ts'
 
-/** Tells both versions of client that the payment was settled, and in which transaction. */
-export function receiptHeaders(payment: SignedPayment, transaction: string) {
-  return responseHeaders(payment, { success: true, transaction })
+/**
+ * Tells both versions of client that the payment was settled, and in which transaction. @param receipts signs
+ * for it in version 2; null where no key was given
+ */
+export async function receiptHeaders(
+  payment: Payment,
+  transaction: string,
+  receipts: OfferReceipts | null,
+) {
+  const receipt = await receipts?.receipt(payment, transaction)
+  const members = payment.receiptMembers?.() ?? {}
+  return responseHeaders(payment, { ...members, success: true, transaction }, receipt)
 }
 
 /** Tells both versions of client that it was not. */
@@ -13,9 +24,12 @@ export function refusalHeaders(payment: SignedPayment, errorReason: string) {
 function responseHeaders(
   { requirement: { method }, payer }: SignedPayment,
   result: { success: boolean; transaction: string; errorReason?: string },
+  receipt?: SignedReceipt,
 ): Readonly<Record<'payment-response' | 'x-payment-response', string>> {
+  const extensions =
+    receipt === undefined ? {} : { extensions: { [OFFER_RECEIPT]: { info: { receipt } } } }
   return {
-    'payment-response': encoded({ ...result, network: method.network, payer }),
+    'payment-response': encoded({ ...result, network: method.network, payer, ...extensions }),
     'x-payment-response': encoded({
       ...result,
       network: method.legacyName ?? method.network,

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { ProblemCode, ProblemFacts } from '../domain/problem.ts'
 import { problem } from '../domain/problem.ts'
 import type { Answer } from './answer.ts'
+import type { LimitHit } from './failed-payments.ts'
 import type { Allowance, RateLimit } from './rate-limit.ts'
 import { requestPath } from './resource.ts'
 
@@ -24,6 +25,46 @@ export function limited(request: FastifyRequest, limit: RateLimit, allowance: Al
   return { ...answer, headers: { ...answer.headers, ...limit.headers(allowance) } }
 }
 
+/** For programs in a loop, which a 402 would only keep there. */
+export function failedTooOften(request: FastifyRequest, hit: LimitHit): Answer {
+  const { limit, allowance } = hit
+  const answer = refuse(request, 'rate_limited', {
+    ...failureFacts(hit),
+    retryAfterSeconds: allowance.resetSeconds,
+  })
+  return { ...answer, headers: { ...answer.headers, ...limit.headers(allowance) } }
+}
+
+function failureFacts(hit: LimitHit): ProblemFacts {
+  const { resetSeconds } = hit.allowance
+  switch (hit.of) {
+    case 'address':
+      return {
+        detail:
+          'Too many payments from this address failed. Send no other wrong one within ' +
+          `${resetSeconds} s; one that is right is taken at any time.`,
+      }
+    case 'wallet':
+      return {
+        detail:
+          'The chain refused too many payments of this wallet. Look at its balance, and send this payment ' +
+          `again in ${resetSeconds} s.`,
+        paymentReusable: true,
+      }
+    case 'loop': {
+      const { reason, field, hint } = hit.rejected
+      return {
+        detail:
+          `Payments of this wallet fail again and again for the same reason, ${reason}. Trying again does ` +
+          `not help. ${hint} Then wait ${resetSeconds} s.`,
+        more: { reason, ...(field === null ? {} : { field }) },
+      }
+    }
+    default:
+      return hit satisfies never
+  }
+}
+
 export function crowded(request: FastifyRequest): Answer {
   return refuse(request, 'rate_limited', {
     detail: 'Too many payments are in flight. Send the same payment again.',
@@ -42,6 +83,22 @@ export function usedElsewhere(request: FastifyRequest): Answer {
   return refuse(request, 'payment_replayed', {
     detail: 'This payment was used for another request. Sign a new one.',
   })
+}
+
+/** The buyer's own name for its payments: whoever gave it to another one must not pay twice for it. */
+export function identifierTaken(request: FastifyRequest): Answer {
+  return refuse(request, 'payment_replayed', {
+    detail:
+      'Another payment of this wallet has this payment identifier. Nothing was charged for this one. Send ' +
+      'the first payment again for its answer, or give this one an identifier of its own.',
+    param: 'extensions.payment-identifier.info.id',
+  })
+}
+
+/** The buyer has what this would send, and it is still the newest. */
+export function notModified({ headers }: Answer): Answer {
+  const { 'content-type': _type, ...rest } = headers
+  return { status: 304, headers: rest, body: Buffer.alloc(0) }
 }
 
 export function unavailable(request: FastifyRequest): Answer {

@@ -10,6 +10,12 @@ export type Rejection = {
   readonly expected: string | null
   readonly received: string | null
   readonly hint: string
+  /** What lets a client repair it by itself: goes out as `extra` of this one way to pay, not as diagnostics. */
+  readonly correction?: {
+    readonly scheme: string
+    readonly network: string
+    readonly extra: Readonly<Record<string, unknown>>
+  }
 }
 
 /** What a buyer sent is cut to this length before it is sent back. */
@@ -43,7 +49,21 @@ export function saysNonceUsed(reason: string): boolean {
 }
 
 const hints = [
+  [
+    'cumulative_exceeds_balance',
+    'The deposit does not cover this voucher. Add to it and sign again.',
+  ],
+  [
+    'withdrawal_pending',
+    'Money is on its way out of the channel. Finish that, or pay another way.',
+  ],
+  ['channel_not_found', 'Nothing is deposited on this channel. Send a deposit with the voucher.'],
   ['insufficient', 'The wallet holds less USDC than the price. Fund it and send a new payment.'],
+  ['duplicate', 'This very transaction was sent before. Sign one with a memo of its own.'],
+  [
+    'simulation_failed',
+    'The chain would not carry it out. Look at the balance, and sign a new one.',
+  ],
   ['nonce', 'The authorization was used or cancelled. Sign a new one with a fresh nonce.'],
   ['payment_expired', 'The payment has expired. Sign a new one.'],
   ['valid_before', 'The authorization has expired. Sign a new one with a later validBefore.'],

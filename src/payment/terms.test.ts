@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Answer } from './answer.ts'
 import { exactEvm } from './evm/exact-evm.ts'
 import type { PaymentNetwork } from './evm/networks.ts'
 import { base, baseSepolia } from './evm/networks.ts'
@@ -18,11 +19,13 @@ const methods = (...networks: PaymentNetwork[]) =>
 const route = { priceUsdcAtomic: 25_000n, description: 'Pulse of one coin, "fresh"' }
 const resource = 'https://api.example.com/pulse/BTC?timeframes=1h'
 const decode = (header: string) => JSON.parse(Buffer.from(header, 'base64').toString())
+const headerOf = (answer: Answer) => answer.headers['payment-required'] ?? ''
+const bodyOf = (answer: Answer) => JSON.parse(answer.body.toString())
 
 describe('a quote', () => {
   test('says the same in both versions', () => {
-    const { header, body } = termsOf(route, methods(base, baseSepolia)).quote(resource)
-    const [v1, v2] = [JSON.parse(body), decode(header)]
+    const quote = termsOf(route, methods(base, baseSepolia)).quote({ resourceUrl: resource })
+    const [v1, v2] = [bodyOf(quote), decode(headerOf(quote))]
     expect(v2.resource).toMatchObject({ url: resource, description: route.description })
     expect(v1.accepts).toHaveLength(2)
     for (const [index, network] of [base, baseSepolia].entries()) {
@@ -43,16 +46,16 @@ describe('a quote', () => {
   })
 
   test('after a rejected payment adds why, beside the object of version 1', () => {
-    const why = rejection('invalid_network', 'Pay on Base.')
-    const { header, body } = termsOf(route, methods(base)).quote(resource, why)
-    expect(JSON.parse(body)).toMatchObject({ error: 'payment_invalid', diagnostics: why })
-    expect(decode(header)).toMatchObject({ error: 'invalid_network' })
+    const rejected = rejection('invalid_network', 'Pay on Base.')
+    const quote = termsOf(route, methods(base)).quote({ resourceUrl: resource, rejected })
+    expect(bodyOf(quote)).toMatchObject({ error: 'payment_invalid', diagnostics: rejected })
+    expect(decode(headerOf(quote))).toMatchObject({ error: 'invalid_network' })
   })
 
   test('names the parameters for catalogues in version 1', () => {
     const discovery = { queryParams: { timeframes: '15m, 1h or 4h' } }
-    const { body } = termsOf({ ...route, discovery }, methods(base)).quote(resource)
-    expect(JSON.parse(body).accepts[0].outputSchema.input).toEqual({
+    const quote = termsOf({ ...route, discovery }, methods(base)).quote({ resourceUrl: resource })
+    expect(bodyOf(quote).accepts[0].outputSchema.input).toEqual({
       type: 'http',
       method: 'GET',
       discoverable: true,
@@ -60,10 +63,51 @@ describe('a quote', () => {
     })
   })
 
-  test('stays under 4 KB as a header with the longest resource', () => {
+  test('stays under 4 KB as a header with the longest resource, whatever the host adds', () => {
     const description = 'd'.repeat(500)
     const terms = termsOf({ ...route, description }, methods(base, baseSepolia))
-    expect(terms.quote('x'.repeat(RESOURCE_URL_CHARS_MAX)).header.length).toBeLessThan(4_096)
+    const resourceUrl = 'x'.repeat(RESOURCE_URL_CHARS_MAX)
+    for (const length of [0, 100, 1_000, 10_000]) {
+      const extensions = { preview: { info: 'p'.repeat(length) } }
+      expect(headerOf(terms.quote({ resourceUrl, extensions })).length).toBeLessThan(4_096)
+    }
+  })
+
+  test("leaves out of the host's extensions those that it named last", () => {
+    const extensions = { first: { info: 'f'.repeat(900) }, last: { info: 'l'.repeat(2_000) } }
+    const quote = termsOf(route, methods(base)).quote({ resourceUrl: resource, extensions })
+    expect(Object.keys(decode(headerOf(quote)).extensions)).toEqual(['payment-identifier', 'first'])
+  })
+
+  test('declares the payment identifier and what the host says of its answer', () => {
+    const extensions = { 'answer-preview': { info: { quality_grade: 'A' } } }
+    const quote = termsOf(route, methods(base)).quote({ resourceUrl: resource, extensions })
+    expect(decode(headerOf(quote)).extensions).toEqual({
+      'payment-identifier': { info: { required: false } },
+      ...extensions,
+    })
+    expect(Object.keys(bodyOf(quote))).toEqual(['x402Version', 'error', 'accepts'])
+  })
+
+  test('is the same bytes until the host has something else to say', () => {
+    const terms = termsOf(route, methods(base))
+    const first = { preview: { info: 1 } }
+    const quote = terms.quote({ resourceUrl: resource, extensions: first })
+    expect(terms.quote({ resourceUrl: resource, extensions: first })).toBe(quote)
+    const next = terms.quote({ resourceUrl: resource, extensions: { preview: { info: 2 } } })
+    expect(decode(headerOf(next)).extensions.preview.info).toBe(2)
+    expect(next.body).toBe(quote.body)
+    const other = terms.quote({ resourceUrl: `${resource}&x=1`, extensions: first })
+    expect(decode(headerOf(other)).resource.url).toBe(`${resource}&x=1`)
+  })
+
+  test("that one caller is told is nobody else's", () => {
+    const terms = termsOf(route, methods(base))
+    const common = terms.quote({ resourceUrl: resource })
+    terms.quote({ resourceUrl: resource, rejected: rejection('invalid_network', 'Pay on Base.') })
+    terms.quote({ resourceUrl: resource, offers: [] })
+    expect(terms.quote({ resourceUrl: resource })).toBe(common)
+    expect(bodyOf(common)).not.toHaveProperty('diagnostics')
   })
 
   test.each([0n, -1n])('is not given for %s atoms', (priceUsdcAtomic) => {

@@ -1,4 +1,12 @@
 import assert from 'node:assert/strict'
+import type { PaymentRequirements } from '@x402/core/types'
+import type { FastifyRequest } from 'fastify'
+import type { Answer } from './answer.ts'
+import { BoundedMap } from './bounded-map.ts'
+import type { Extensions } from './extensions/extensions.ts'
+import type { SignedOffer } from './extensions/offer-receipt.ts'
+import { OFFER_RECEIPT } from './extensions/offer-receipt.ts'
+import { paymentIdentifierOffer } from './extensions/payment-identifier.ts'
 import type { PaymentMethod, Requirement } from './payment.ts'
 import type { Rejection } from './rejection.ts'
 
@@ -11,28 +19,48 @@ export type PaidRoute = {
     readonly pathParams?: Readonly<Record<string, unknown>>
     readonly queryParams?: Readonly<Record<string, unknown>>
   }
+  /**
+   * What a quote says of the answer that this call would buy now, as extensions of the host's own, those first
+   * that matter most: a header that would be too long is sent without the last. The same
+   * object for as long as nothing in it has changed, so that the quote need not be written again.
+   */
+  readonly extensionsOf?: (request: FastifyRequest) => Extensions
+  /** Entity tag of the answer that this call would buy now; null where there is none. */
+  readonly entityTagOf?: (request: FastifyRequest) => string | null
 }
 
 export type Terms = {
+  readonly route: PaidRoute
   readonly requirements: readonly Requirement[]
   /** The 402 for one resource: version 1 in the body, version 2 in the `PAYMENT-REQUIRED` header. */
-  quote(
-    resourceUrl: string,
-    rejected?: Rejection,
-  ): { readonly header: string; readonly body: string }
+  quote(quoted: Quoted): Answer
+}
+
+export type Quoted = {
+  readonly resourceUrl: string
+  /** Those of the host; compared by identity. */
+  readonly extensions?: Extensions
+  /** Why a payment was not accepted. */
+  readonly rejected?: Rejection
+  /** Given to those who ask. */
+  readonly offers?: readonly SignedOffer[]
 }
 
 /** Long enough for a slow signer, short enough that a lost payment soon cannot be used any more. */
 const TIMEOUT_SECONDS_MAX = 120
 const DESCRIPTION_CHARS_MAX = 500
-/** Proxies buffer 4 to 8 KB of response headers. */
-const HEADER_BYTES_MAX = 4_000
+/** Proxies buffer 4 to 8 KB of response headers, and some clients take no more than 16 of all headers. */
+const HEADER_BYTES_MAX = 4_095
+/** Of one route: as many as there are coins, so that callers who make up queries cannot fill the memory. */
+const QUOTES_KEPT_MAX = 256
 export const RESOURCE_URL_CHARS_MAX = 700
 const MIME_TYPE = 'application/json'
-/** Stands for the resource until it is known. Has nothing that JSON escapes. */
-const SLOT = '{resource}'
+const nothing: Extensions = {}
 
-/** Renders what is constant about a route's 402 once; a quote then only fills in its resource. */
+/**
+ * The terms of one route. A quote is written once for each resource and state of what it quotes: whoever asks
+ * meanwhile gets the same bytes.
+ */
 export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Terms {
   assert(route.priceUsdcAtomic > 0n, 'a paid route has a price above zero')
   assert(
@@ -41,37 +69,71 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
   )
   assert(methods.length > 0, 'a paid route can be paid in at least one way')
   const requirements = methods.map((method) => requirementOf(method, route.priceUsdcAtomic))
-  const body = template({
+  const headerOf = ({ resourceUrl, extensions, rejected, offers }: Quoted) =>
+    encoded({
+      x402Version: 2,
+      error: rejected?.reason ?? 'payment_required',
+      resource: { url: resourceUrl, description: route.description, mimeType: MIME_TYPE },
+      accepts: requirements.map(({ wire }) => corrected(wire, rejected)),
+      extensions: {
+        ...paymentIdentifierOffer,
+        ...extensions,
+        ...(offers === undefined ? {} : { [OFFER_RECEIPT]: { info: { offers } } }),
+      },
+    })
+  const bodyOf = ({ resourceUrl, rejected }: Quoted) => ({
     x402Version: 1,
-    error: 'payment_required',
+    error: rejected === undefined ? 'payment_required' : 'payment_invalid',
     accepts: requirements
       .filter(({ method }) => method.legacyName !== null)
-      .map((requirement) => legacyRequirement(requirement, route)),
+      .map((requirement) => legacyRequirement(requirement, route, resourceUrl)),
+    ...(rejected === undefined ? {} : { diagnostics: diagnosticsOf(rejected) }),
   })
-  const required = template({
-    x402Version: 2,
-    error: 'payment_required',
-    resource: { url: SLOT, description: route.description, mimeType: MIME_TYPE },
-    accepts: requirements.map(({ wire }) => wire),
-  })
-  const longest = base64(required('x'.repeat(RESOURCE_URL_CHARS_MAX)))
+  /** What the host adds gives way to what a buyer needs to pay: first what it named last. */
+  const boundedHeaderOf = (quoted: Quoted): string => {
+    const header = headerOf(quoted)
+    if (header.length <= HEADER_BYTES_MAX || quoted.offers !== undefined) return header
+    const added = Object.entries(quoted.extensions ?? nothing)
+    if (added.length === 0) return header
+    return boundedHeaderOf({ ...quoted, extensions: Object.fromEntries(added.slice(0, -1)) })
+  }
+  const write = (quoted: Quoted) =>
+    paymentRequired(boundedHeaderOf(quoted), Buffer.from(JSON.stringify(bodyOf(quoted))))
+  const longest = headerOf({ resourceUrl: 'x'.repeat(RESOURCE_URL_CHARS_MAX) })
   assert(longest.length <= HEADER_BYTES_MAX, 'the PAYMENT-REQUIRED header stays under 4 KB')
 
+  const common = new BoundedMap<Common>(QUOTES_KEPT_MAX)
   return {
+    route,
     requirements,
-    quote: (resourceUrl, rejected) => {
-      const v1 = body(resourceUrl)
-      const v2 = required(resourceUrl)
-      if (rejected === undefined) return { header: base64(v2), body: v1 }
-      return {
-        header: base64(JSON.stringify({ ...JSON.parse(v2), error: rejected.reason })),
-        body: JSON.stringify({
-          ...JSON.parse(v1),
-          error: 'payment_invalid',
-          diagnostics: rejected,
-        }),
-      }
+    quote: (quoted) => {
+      // For one caller alone.
+      if (quoted.rejected !== undefined || quoted.offers !== undefined) return write(quoted)
+      const { resourceUrl, extensions = nothing } = quoted
+      const held = common.get(resourceUrl)
+      if (held?.extensions === extensions) return held.answer
+      const answer =
+        held === undefined
+          ? write(quoted)
+          : paymentRequired(boundedHeaderOf(quoted), held.answer.body)
+      common.set(resourceUrl, { extensions, answer })
+      return answer
     },
+  }
+}
+
+/** What everybody is told who asks for one resource. */
+type Common = { readonly extensions: Extensions; readonly answer: Answer }
+
+function paymentRequired(header: string, body: Buffer): Answer {
+  return {
+    status: 402,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      'payment-required': header,
+    },
+    body,
   }
 }
 
@@ -91,12 +153,22 @@ function requirementOf(method: PaymentMethod, amount: bigint): Requirement {
   }
 }
 
-function legacyRequirement({ method, amount }: Requirement, route: PaidRoute) {
+function corrected(wire: PaymentRequirements, rejected?: Rejection): PaymentRequirements {
+  const correction = rejected?.correction
+  if (correction?.scheme !== wire.scheme || correction.network !== wire.network) return wire
+  return { ...wire, extra: { ...wire.extra, ...correction.extra } }
+}
+
+function diagnosticsOf({ correction: _correction, ...diagnostics }: Rejection) {
+  return diagnostics
+}
+
+function legacyRequirement({ method, amount }: Requirement, route: PaidRoute, resourceUrl: string) {
   return {
     scheme: method.scheme,
     network: method.legacyName,
     maxAmountRequired: amount.toString(),
-    resource: SLOT,
+    resource: resourceUrl,
     description: route.description,
     mimeType: MIME_TYPE,
     payTo: method.payTo,
@@ -113,12 +185,6 @@ function legacyRequirement({ method, amount }: Requirement, route: PaidRoute) {
   }
 }
 
-/** `resourceUrl` is safe inside a JSON string: `resource.ts` lets nothing through that is not. */
-function template(value: unknown): (resourceUrl: string) => string {
-  const pieces = JSON.stringify(value).split(SLOT)
-  return (resourceUrl) => pieces.join(resourceUrl)
-}
-
-function base64(text: string): string {
-  return Buffer.from(text).toString('base64')
+function encoded(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64')
 }

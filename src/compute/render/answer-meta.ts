@@ -1,4 +1,5 @@
 import type { Input } from '../../domain/document.ts'
+import { nextUpdateMs } from '../../domain/document.ts'
 import { isoInstant } from '../../domain/instant.ts'
 import type { Rendering } from '../analysis.ts'
 import { PROVIDER } from './answer-schema.ts'
@@ -58,15 +59,4 @@ function answerIdOf({
 }): string {
   const product = offering.replace('service_', '')
   return `ans_${rendering.version.toString(36)}_${product}${view && `_${view.replaceAll(',', '_')}`}`
-}
-
-/**
- * When a newer answer is due: as soon as the next of what it rests on is due to be confirmed again. It
- * is no slot, because it does not move with time: once it has passed, an update is overdue.
- */
-function nextUpdateMs(inputs: readonly Input[], renderedAtMs: number): number {
-  const dueMs = inputs
-    .filter(({ isLoadBearing }) => isLoadBearing)
-    .map(({ confirmedAtMs, cadenceMs }) => confirmedAtMs + cadenceMs)
-  return dueMs.length === 0 ? renderedAtMs : Math.min(...dueMs)
 }

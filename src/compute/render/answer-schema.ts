@@ -22,6 +22,9 @@ export const coinMembers = {
 /** Members that `meta` has in every answer; `offering` is the analysis's own. */
 export const metaMembers = {
   provider: Type.Literal(PROVIDER),
+  sample: Type.Optional(
+    Type.Literal(true, { description: 'Present where the figures are invented: /sample.' }),
+  ),
   execution_ms: Type.Number({ minimum: 0, description: 'Server-side time of this call, ms.' }),
   data_age_seconds: Type.Number({
     minimum: 0,

@@ -110,7 +110,12 @@ export class DocumentBuilder {
     this.#views[view] = reason
   }
 
-  build(identity: { key: DocumentKey; version: number; renderedAtMs: number }): Document {
+  build(identity: {
+    key: DocumentKey
+    version: number
+    renderedAtMs: number
+    nextUpdateMs?: number
+  }): Document {
     return {
       ...identity,
       bytes: encoder.encode(this.#texts.join('')),

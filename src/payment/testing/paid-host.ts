@@ -53,6 +53,7 @@ export async function startPaidHost(options: PaidHostOptions): Promise<PaidHost>
     limits: {
       paidCallsPerWalletPerMinute: 1_000,
       failedPaymentsPerAddressPerMinute: 1_000,
+      identicalFailuresPerMinute: 1_000,
       ...options.limits,
     },
     onEvent: (event) => events.push(event),

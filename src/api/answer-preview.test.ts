@@ -1,0 +1,113 @@
+import { fc, test as property } from '@fast-check/vitest'
+import { describe, expect, test } from 'vitest'
+import type { Answer, Document } from '../domain/document.ts'
+import type { Quality } from './answer-preview.ts'
+import { previewOf, quotedQuality, worsened } from './answer-preview.ts'
+import { pulseLikeDocument } from './testing/pulse-like.ts'
+
+const NOW_MS = Date.UTC(2026, 0, 1)
+const etag = '"1-1h.4h"'
+
+function found(of: { coveragePct?: number; ageMs?: number; nextUpdateMs?: number } = {}) {
+  const { coveragePct = 100, ageMs = 0, nextUpdateMs } = of
+  const confirmedAtMs = NOW_MS - ageMs
+  const document: Document = {
+    ...pulseLikeDocument({ coin: 'BTC', confirmedAtMs, coveragePct }),
+    ...(nextUpdateMs === undefined ? {} : { nextUpdateMs }),
+  }
+  return { document, answer: document.views['1h,4h'] as Answer, etag }
+}
+
+const infoAt = (one: ReturnType<typeof found>, nowMs = NOW_MS) =>
+  (previewOf(one, nowMs)['answer-preview'] as { info: Record<string, unknown> }).info
+
+describe('the preview of an answer', () => {
+  test('says what it is of, how old, how good and when the next is due', () => {
+    expect(infoAt(found({ ageMs: 2_500, coveragePct: 95.00049 }))).toEqual({
+      snapshot_id: `snp_${(NOW_MS - 2_500).toString(36)}`,
+      as_of: expect.objectContaining({ mark: new Date(NOW_MS - 2_500).toISOString() }),
+      data_age_seconds: 2,
+      quality_grade: 'B',
+      coverage: 95,
+      etag,
+      next_update_iso: expect.stringMatching(/^2026-01-01T00:/),
+    })
+  })
+
+  test('names the next answer as its schedule does, where it has one', () => {
+    const dueMs = NOW_MS + 17_000
+    expect(infoAt(found({ nextUpdateMs: dueMs }))['next_update_iso']).toBe(
+      new Date(dueMs).toISOString(),
+    )
+  })
+
+  test('is the same object until something in it changes', () => {
+    const one = found()
+    const first = previewOf(one, NOW_MS)
+    expect(previewOf(one, NOW_MS + 999)).toBe(first)
+    expect(infoAt(one, NOW_MS + 1_000)).toMatchObject({ data_age_seconds: 1, quality_grade: 'A' })
+    expect(infoAt(one, NOW_MS + 86_400_000)).toMatchObject({ quality_grade: 'D' })
+    expect(infoAt({ ...one, etag: '"2"' }, NOW_MS)).toMatchObject({ etag: '"2"' })
+    expect(infoAt(found(), NOW_MS)).toMatchObject({ etag })
+  })
+})
+
+describe('what a buyer echoes', () => {
+  const echo = (info: unknown) => ({ 'answer-preview': { info } })
+
+  test('is what it was quoted', () => {
+    const preview = JSON.parse(JSON.stringify(previewOf(found({ coveragePct: 91.5 }), NOW_MS)))
+    expect(quotedQuality(preview)).toEqual({ grade: 'B', coverage: 91.5 })
+  })
+
+  test.each([
+    null,
+    undefined,
+    {},
+    echo(null),
+    echo('A'),
+    echo([]),
+    echo({ quality_grade: 'A' }),
+    echo({ coverage: 100 }),
+    echo({ quality_grade: 'AA', coverage: 100 }),
+    echo({ quality_grade: 'E', coverage: 100 }),
+    echo({ quality_grade: ['A'], coverage: 100 }),
+    echo({ quality_grade: 'A', coverage: '100' }),
+  ])('holds us to nothing in %j', (extensions) => {
+    expect(quotedQuality(extensions)).toBeNull()
+  })
+
+  property.prop([fc.jsonValue()])('is never believed blindly', (info) => {
+    const quality = quotedQuality(echo(info))
+    if (quality !== null) expect('ABCD').toContain(quality.grade)
+  })
+})
+
+describe('an answer has got worse', () => {
+  const quoted: Quality = { grade: 'B', coverage: 95 }
+  const then = (of: Parameters<typeof found>[0], nowMs = NOW_MS) =>
+    worsened(quoted, found(of), nowMs)
+
+  test('not where it is as good or better', () => {
+    expect(then({ coveragePct: 95 })).toBeNull()
+    expect(then({ coveragePct: 94.9999 }), 'as it was rounded').toBeNull()
+    expect(then({ coveragePct: 100 })).toBeNull()
+  })
+
+  test('by its coverage alone', () => {
+    expect(then({ coveragePct: 94.9 })).toEqual({ grade: 'B', coverage: 94.9 })
+  })
+
+  test('by its grade alone', () => {
+    expect(then({ coveragePct: 100 }, NOW_MS + 86_400_000)).toEqual({ grade: 'D', coverage: 100 })
+  })
+
+  property.prop([fc.double({ min: 0, max: 100, noNaN: true })])(
+    'never in the moment of its quote',
+    (coveragePct) => {
+      const one = found({ coveragePct })
+      const shown = quotedQuality(JSON.parse(JSON.stringify(previewOf(one, NOW_MS))))
+      expect(shown && worsened(shown, one, NOW_MS)).toBeNull()
+    },
+  )
+})

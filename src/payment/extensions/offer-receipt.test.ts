@@ -1,0 +1,105 @@
+import type { EIP712SignedOffer, EIP712SignedReceipt } from '@x402/extensions/offer-receipt'
+import {
+  verifyOfferSignatureEIP712,
+  verifyReceiptSignatureEIP712,
+} from '@x402/extensions/offer-receipt'
+import { generatePrivateKey } from 'viem/accounts'
+import { describe, expect, test } from 'vitest'
+import { ManualClock } from '../../../test/support/manual-clock.ts'
+import { exactEvm } from '../evm/exact-evm.ts'
+import { base, baseSepolia } from '../evm/networks.ts'
+import type { SignedPayment } from '../payment.ts'
+import { termsOf } from '../terms.ts'
+import { OfferReceipts, prefersSignedOffer } from './offer-receipt.ts'
+
+const payTo = '0x00000000000000000000000000000000000000A1'
+const resourceUrl = 'https://api.example.com/pulse/BTC?timeframes=1h'
+const TRANSACTION = `0x${'12'.repeat(32)}`
+
+const unasked = () => Promise.reject(new Error('a signature asks nobody'))
+const facilitator = { verify: unasked, settle: unasked, outcome: unasked }
+const { requirements } = termsOf(
+  { priceUsdcAtomic: 25_000n, description: 'pulse' },
+  [base, baseSepolia].map((network) => exactEvm({ network, payTo, facilitator })),
+)
+
+function signing() {
+  const clock = new ManualClock()
+  return { clock, receipts: new OfferReceipts({ key: generatePrivateKey(), clock }) }
+}
+
+function payment(hash: string): SignedPayment {
+  const [requirement] = requirements
+  if (requirement === undefined) throw new Error('two were made')
+  const facts = { hash, payer: payTo, nonce: '0x1', validBeforeSeconds: 0 }
+  const wire = { x402Version: 2, accepted: requirement.wire, payload: {} }
+  return { ...facts, requirement, resourceUrl, wire }
+}
+
+describe('a signed offer', () => {
+  test('of every way to pay is verified by the public package', async () => {
+    const { clock, receipts } = signing()
+    const offers = await receipts.offers(resourceUrl, requirements)
+    expect(offers).toHaveLength(2)
+    for (const [index, offer] of offers.entries()) {
+      const { signer, payload } = await verifyOfferSignatureEIP712(offer as EIP712SignedOffer)
+      expect(signer).toBe(receipts.signer)
+      const { scheme, network, asset, amount } = requirements[index]?.wire ?? {}
+      expect(payload).toEqual({
+        ...{ version: 1, resourceUrl, scheme, network, asset, payTo, amount },
+        validUntil: clock.nowMs() / 1_000 + 600,
+      })
+      expect(offer.acceptIndex).toBe(index)
+    }
+  })
+
+  test('is signed once, and again before it is good for less than five minutes', async () => {
+    const { clock, receipts } = signing()
+    const first = await receipts.offers(resourceUrl, requirements)
+    clock.advance(300_000)
+    expect(await receipts.offers(resourceUrl, requirements)).toBe(first)
+    clock.advance(1_000)
+    const [next] = await receipts.offers(resourceUrl, requirements)
+    expect(next?.payload.validUntil).toBe(clock.nowMs() / 1_000 + 600)
+  })
+
+  test('names its own resource', async () => {
+    const { receipts } = signing()
+    await receipts.offers(resourceUrl, requirements)
+    const [other] = await receipts.offers(`${resourceUrl}&x`, requirements)
+    expect(other?.payload.resourceUrl).toBe(`${resourceUrl}&x`)
+  })
+})
+
+describe('a signed receipt', () => {
+  test('is verified by the public package, and is the same for every copy', async () => {
+    const { clock, receipts } = signing()
+    const receipt = await receipts.receipt(payment('0xa'), TRANSACTION)
+    const { signer, payload } = await verifyReceiptSignatureEIP712(receipt as EIP712SignedReceipt)
+    expect(signer).toBe(receipts.signer)
+    expect(payload).toEqual({
+      version: 1,
+      network: 'eip155:8453',
+      resourceUrl,
+      payer: payTo,
+      issuedAt: clock.nowMs() / 1_000,
+      transaction: TRANSACTION,
+    })
+    clock.advance(5_000)
+    expect(await receipts.receipt(payment('0xa'), TRANSACTION)).toBe(receipt)
+    expect(await receipts.receipt(payment('0xb'), TRANSACTION)).not.toBe(receipt)
+  })
+})
+
+test.each([
+  ['signed-offer', true],
+  ['Signed-Offer; wait=5', true],
+  ['respond-async, signed-offer', true],
+  ['unsigned-offer', false],
+  ['signed-offers', false],
+  ['', false],
+  [undefined, false],
+  [['respond-async', 'signed-offer'], true],
+])('Prefer: %j asks for signed offers: %s', (prefer, asked) => {
+  expect(prefersSignedOffer(prefer)).toBe(asked)
+})

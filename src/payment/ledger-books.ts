@@ -1,0 +1,83 @@
+import { existsSync } from 'node:fs'
+import Database from 'better-sqlite3'
+import { OperatingError } from '../domain/errors.ts'
+import type { Finality } from './finality.ts'
+import type { PaymentState } from './ledger.ts'
+import { SCHEMA_VERSION } from './ledger-schema.ts'
+
+/** Instants of the first settlement attempts that count: from `sinceMs`, before `untilMs`. */
+export type BooksRange = { readonly sinceMs: number; readonly untilMs: number }
+
+/** What was sold on one UTC day, of one analysis, on one network, with one end. */
+export type BookLine = {
+  /** Such as `2026-01-31`. */
+  readonly day: string
+  readonly route: string
+  readonly network: string
+  readonly state: PaymentState
+  readonly payments: number
+  /** Millionths of a USDC. */
+  readonly amountAtomic: number
+}
+
+export type BookedPayment = {
+  readonly begunMs: number
+  readonly route: string
+  readonly network: string
+  readonly asset: string
+  readonly payer: string
+  readonly nonce: string
+  readonly amountAtomic: number
+  readonly finality: Finality
+  readonly state: PaymentState
+  readonly transaction: string | null
+}
+
+/** The ledger as an operator reads it, also while a service writes it. Changes nothing. */
+export class LedgerBooks {
+  readonly #db: Database.Database
+
+  /** @throws OperatingError when there is no ledger there, or one that cannot be read */
+  constructor(path: string) {
+    if (!existsSync(path))
+      throw new OperatingError('ledger_absent', `there is no payment ledger at ${path}`)
+    this.#db = new Database(path, { readonly: true })
+    let version: unknown
+    try {
+      version = this.#db.pragma('user_version', { simple: true })
+    } catch (cause) {
+      this.#db.close()
+      throw new OperatingError('ledger_unusable', `${path} cannot be read`, { cause })
+    }
+    if (version === SCHEMA_VERSION) return
+    this.#db.close()
+    throw new OperatingError(
+      'ledger_version',
+      `${path} has schema ${String(version)}; this version reads ${SCHEMA_VERSION}, to which serve brings it`,
+    )
+  }
+
+  lines({ sinceMs, untilMs }: BooksRange): readonly BookLine[] {
+    return this.#db
+      .prepare<[number, number], BookLine>(`
+        SELECT date(begun_ms / 1000, 'unixepoch') AS day, route, network, state,
+            count(*) AS payments, sum(amount) AS amountAtomic
+          FROM payments WHERE begun_ms >= ? AND begun_ms < ?
+          GROUP BY day, route, network, state ORDER BY day, route, network, state`)
+      .all(sinceMs, untilMs)
+  }
+
+  /** One by one, the oldest first: a year of them need not fit into memory. */
+  payments({ sinceMs, untilMs }: BooksRange): IterableIterator<BookedPayment> {
+    return this.#db
+      .prepare<[number, number], BookedPayment>(`
+        SELECT begun_ms AS begunMs, route, network, asset, payer, nonce, amount AS amountAtomic,
+            finality, state, transaction_hash AS "transaction"
+          FROM payments WHERE begun_ms >= ? AND begun_ms < ? ORDER BY begun_ms`)
+      .iterate(sinceMs, untilMs)
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+}
