@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { x402Facilitator } from '@x402/core/facilitator'
-import { resetAssetContractCache, toFacilitatorEvmSigner } from '@x402/evm'
+import { toFacilitatorEvmSigner } from '@x402/evm'
 import { registerExactEvmScheme } from '@x402/evm/exact/facilitator'
 import Fastify from 'fastify'
 import type { Hex } from 'viem'
@@ -16,7 +16,7 @@ import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
 import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
-import { httpFacilitator } from '../src/payment/http-facilitator.ts'
+import { httpFacilitator } from '../src/payment/facilitators/http-facilitator.ts'
 import { decodeEnvelope } from '../src/payment/payload.ts'
 import type { Facilitator, Payment } from '../src/payment/payment.ts'
 import { termsOf } from '../src/payment/terms.ts'
@@ -47,6 +47,7 @@ beforeAll(async () => {
     network: base,
     rpcUrl: chain.rpcUrl,
     privateKey: chain.accounts.facilitator.privateKey,
+    clock: systemClock,
   })
 })
 
@@ -191,7 +192,7 @@ async function dyingNode() {
 
 /** What a node answers in place of the truth. */
 type Lie = {
-  readonly method: string
+  readonly method: string | readonly string[]
   /** Whether the node behind gets the request all the same. */
   readonly forwarded: boolean
   /** Null: the connection is cut. */
@@ -203,19 +204,30 @@ type Lie = {
 
 const PROVIDER_KEY = 'f00dfeed'
 
+/** By which a node takes transactions: it waits for their block, or it does not. */
+const broadcasts = ['eth_sendRawTransactionSync', 'eth_sendRawTransaction'] as const
+
 /** The chain's node behind a provider that tells one lie at a time. */
-async function lyingNode() {
+async function lyingNode(offered: readonly string[] = broadcasts) {
   let lie: Lie | null = null
   let told = 0
   const app = Fastify({ forceCloseConnections: true })
-  app.post<{ Body: { id: number; method: string } }>(`/${PROVIDER_KEY}`, async (request, reply) => {
+  type Body = { readonly id: number; readonly method: string; readonly params?: readonly unknown[] }
+  app.post<{ Body: Body }>(`/${PROVIDER_KEY}`, async (request, reply) => {
     const { body } = request
+    if (broadcasts.some((method) => method === body.method) && !offered.includes(body.method)) {
+      const error = { code: -32_601, message: 'the method does not exist' }
+      return reply.send({ jsonrpc: '2.0', id: body.id, error })
+    }
+    // Whether it is offered is asked with a transaction that is none.
+    const isProbe = body.params?.[0] === '0x'
     const forward = async () => {
       const headers = { 'content-type': 'application/json' }
       const init = { method: 'POST', headers, body: JSON.stringify(body) }
       return (await fetch(chain.rpcUrl, init)).json()
     }
-    if (lie?.method !== body.method || told === lie.times) return forward()
+    if (lie === null || isProbe || told === lie.times) return forward()
+    if (![lie.method].flat().includes(body.method)) return forward()
     told += 1
     const { forwarded, error, status = 200 } = lie
     if (forwarded) await forward()
@@ -228,7 +240,8 @@ async function lyingNode() {
   return {
     url,
     /** A new one each time: what one remembers of a settlement does not survive a restart. */
-    facilitator: () => localFacilitator({ network: base, rpcUrl: url, privateKey }),
+    facilitator: () =>
+      localFacilitator({ network: base, rpcUrl: url, privateKey, clock: systemClock }),
     tell: (next: Lie | null) => {
       lie = next
       told = 0
@@ -375,7 +388,12 @@ describe('a local facilitator', () => {
   test('whose node is down blames itself, not the payment', async () => {
     const { privateKey } = chain.accounts.facilitator
     const host = await hosted({
-      facilitator: localFacilitator({ network: base, rpcUrl: nowhere, privateKey }),
+      facilitator: localFacilitator({
+        network: base,
+        rpcUrl: nowhere,
+        privateKey,
+        clock: systemClock,
+      }),
     })
     const { status, problem } = await buy(host, await paymentOf(await fundedBuyer()))
     expect(status).toBe(503)
@@ -389,13 +407,16 @@ describe('a local facilitator', () => {
     onTestFinished(() => void process.off('unhandledRejection', listener))
     const node = await dyingNode()
     const { privateKey } = chain.accounts.facilitator
-    const facilitator = localFacilitator({ network: base, rpcUrl: node.url, privateKey })
+    const facilitator = localFacilitator({
+      network: base,
+      rpcUrl: node.url,
+      privateKey,
+      clock: systemClock,
+    })
     const payment = signedPaymentOf(await paymentOf(await fundedBuyer()))
     const kinds = { verify: new Set<string>(), settle: new Set<string>() }
     for (const operation of ['verify', 'settle'] as const) {
       for (let answers = 0; node.hasDied || answers === 0; answers += 1) {
-        // What the SDK remembers of the token would hide its first question.
-        resetAssetContractCache()
         node.dieAfter(answers)
         kinds[operation].add((await facilitator[operation](payment)).kind)
         await new Promise((resolve) => setImmediate(resolve))
@@ -412,6 +433,7 @@ describe('a local facilitator', () => {
       network: base,
       rpcUrl: chain.rpcUrl,
       privateKey: `0x${privateKey.slice(2).replace(/./g, '7')}`,
+      clock: systemClock,
     })
     const host = await hosted({ facilitator: broke })
     const buyer = await fundedBuyer()
@@ -462,7 +484,7 @@ describe('a transaction that waits for its block', () => {
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
     const blocks = await withoutBlocks()
-    node.tell({ method: 'eth_sendRawTransaction', forwarded: true, error: null })
+    node.tell({ method: broadcasts, forwarded: true, error: null })
     expect((await buy(host, payment)).problem()).toMatchObject(waiting)
     node.tell(null)
     expect((await buy(host, payment)).problem()).toMatchObject(waiting)
@@ -537,7 +559,7 @@ describe('a transaction that waits for its block', () => {
     const validBeforeSeconds = BigInt(Math.floor(clock.nowMs() / 1_000)) + 120n
     const payment = await paymentOf(buyer, { validBeforeSeconds })
     const error = { code: -32_603, message: 'Internal error' }
-    node.tell({ method: 'eth_sendRawTransaction', forwarded: false, error })
+    node.tell({ method: broadcasts, forwarded: false, error })
     expect((await buy(host, payment)).problem()).toMatchObject(waiting)
     node.tell(null)
     clock.advance(180_000)
@@ -551,8 +573,8 @@ describe('a transaction that waits for its block', () => {
   })
 })
 
-describe('a node that answers a broadcast with an error', () => {
-  const broadcast = 'eth_sendRawTransaction'
+describe.each(broadcasts)('a node that answers %s with an error', (broadcast) => {
+  const lying = () => lyingNode([broadcast])
   const errors = [
     { code: -32_603, message: 'Internal error', status: 200 },
     { code: -32_000, message: 'request timed out', status: 200 },
@@ -566,7 +588,7 @@ describe('a node that answers a broadcast with an error', () => {
   test.each(errors)(
     '$status $code "$message" may have passed it on',
     async ({ status, ...error }) => {
-      const node = await lyingNode()
+      const node = await lying()
       const host = await hosted({ facilitator: node.facilitator() })
       const buyer = await fundedBuyer()
       const payment = await paymentOf(buyer)
@@ -590,7 +612,7 @@ describe('a node that answers a broadcast with an error', () => {
   )
 
   test.each(errors)('$status $code "$message" may not have', async ({ status, ...error }) => {
-    const node = await lyingNode()
+    const node = await lying()
     const host = await hosted({ facilitator: node.facilitator() })
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
@@ -606,7 +628,7 @@ describe('a node that answers a broadcast with an error', () => {
   test.each(['already known', 'Known transaction', 'AlreadyKnown', 'transaction already imported'])(
     '"%s" has it',
     async (message) => {
-      const node = await lyingNode()
+      const node = await lying()
       const host = await hosted({ facilitator: node.facilitator() })
       const buyer = await fundedBuyer()
       node.tell({ method: broadcast, forwarded: true, error: { code: -32_000, message } })
@@ -617,7 +639,7 @@ describe('a node that answers a broadcast with an error', () => {
   )
 
   test('of a nonce that its own transaction has used charges once', async () => {
-    const node = await lyingNode()
+    const node = await lying()
     const host = await hosted({ facilitator: node.facilitator() })
     const buyer = await fundedBuyer()
     expect((await buy(host, await paymentOf(buyer))).status, 'draws the next nonce').toBe(200)
@@ -628,7 +650,7 @@ describe('a node that answers a broadcast with an error', () => {
   })
 
   test('that leaves no doubt has charged nothing', async () => {
-    const node = await lyingNode()
+    const node = await lying()
     const host = await hosted({ facilitator: node.facilitator() })
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
@@ -645,15 +667,14 @@ describe('a node that answers a broadcast with an error', () => {
   })
 })
 
-describe('a node that cannot simulate', () => {
+describe('a node that fails before a broadcast', () => {
   test.each([
     { method: 'eth_call', code: -32_603, message: 'Internal error' },
     { method: 'eth_call', code: -32_000, message: 'header not found' },
     { method: 'eth_call', code: -32_005, message: 'rate limit exceeded' },
-    { method: 'eth_getCode', code: -32_603, message: 'Internal error' },
-    { method: 'eth_estimateGas', code: -32_603, message: 'Internal error' },
+    { method: 'eth_getBlockByNumber', code: -32_603, message: 'Internal error' },
+    { method: 'eth_getTransactionCount', code: -32_603, message: 'Internal error' },
   ])('$method $code "$message" is not held against the buyer', async ({ method, ...error }) => {
-    resetAssetContractCache()
     const node = await lyingNode()
     const limits = { paidCallsPerWalletPerMinute: 100, failedPaymentsPerAddressPerMinute: 1 }
     const host = await hosted({ facilitator: node.facilitator(), limits })
@@ -690,6 +711,7 @@ test('no reason tells the URL of the node, which may hold a key', async () => {
     network: base,
     rpcUrl: `${nowhere}/${PROVIDER_KEY}`,
     privateKey,
+    clock: systemClock,
   })
   const payment = signedPaymentOf(await paymentOf(await fundedBuyer()))
   const told: unknown[] = [
@@ -698,9 +720,8 @@ test('no reason tells the URL of the node, which may hold a key', async () => {
     await lost.outcome(payment),
   ]
   const found = node.facilitator()
-  for (const method of ['eth_call', 'eth_getCode', 'eth_estimateGas', 'eth_sendRawTransaction']) {
+  for (const method of ['eth_call', 'eth_getBlockByNumber', ...broadcasts]) {
     for (const error of [null, { code: -32_005, message: `out of quota: ${node.url}` }]) {
-      resetAssetContractCache()
       node.tell({ method, forwarded: false, error })
       told.push(await found.verify(payment), await found.settle(payment))
       told.push(await found.outcome(payment))

@@ -15,6 +15,8 @@ import { end, firstLineOf, launch } from '../../src/roles/child-process.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
 import type { EvmChain } from '../../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../../src/simulator/evm/evm-chain.ts'
+import type { SolanaChain } from '../../src/simulator/solana/solana-chain.ts'
+import { startSolanaChain } from '../../src/simulator/solana/solana-chain.ts'
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js')
 const DEMO = join(import.meta.dirname, '../../dist/roles/demo.js')
@@ -24,6 +26,8 @@ const READY_MS_MAX = 45_000
 /** The built service with its venue and its chain, each a process of its own. */
 export type Rig = {
   readonly chain: EvmChain
+  /** Where it was asked for; runs in the process of the test. */
+  readonly solana: SolanaChain | null
   readonly url: string
   readonly adminUrl: string
   readonly adminPort: number
@@ -38,7 +42,17 @@ export type Rig = {
   close(): Promise<void>
 }
 
-export async function startRig(): Promise<Rig> {
+export type RigOptions = {
+  /** With a local Solana, on which the service is paid too. */
+  readonly solana?: boolean
+  /** What `serve` is told beyond the usual. */
+  readonly flags?: readonly string[]
+}
+
+export async function startRig({
+  solana: withSolana = false,
+  flags = [],
+}: RigOptions = {}): Promise<Rig> {
   if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run "npm run build" first`)
   const cleanups: (() => Promise<unknown>)[] = []
   const close = async () => {
@@ -49,6 +63,8 @@ export async function startRig(): Promise<Rig> {
     cleanups.push(() => rm(dataDir, { recursive: true, force: true }))
     const chain = await startEvmChain({ clock: systemClock })
     cleanups.push(() => chain.close())
+    const solana = withSolana ? await startSolanaChain({ clock: systemClock }) : null
+    cleanups.push(async () => solana?.close())
     const simulator = launch(MAIN, ['simulate', '--weight-per-minute', '60000'], 'pipe')
     cleanups.push(() => end(simulator))
     const { venue } = JSON.parse(await firstLineOf(simulator)) as { venue: { http: string } }
@@ -56,6 +72,7 @@ export async function startRig(): Promise<Rig> {
     let service: ChildProcess | null = null
     const rig: Rig = {
       chain,
+      solana,
       url: `http://127.0.0.1:${port}`,
       adminUrl: `http://127.0.0.1:${adminPort}`,
       adminPort,
@@ -68,11 +85,16 @@ export async function startRig(): Promise<Rig> {
             ...['--source', venue.http, '--port', String(port), '--admin-port', String(adminPort)],
             ...['--data-dir', dataDir, '--pay-to', chain.accounts.merchant.address],
             ...['--rpc-url', chain.rpcUrl, '--weight-per-minute', '50000'],
+            ...solanaFlags(solana),
             // Tests come from one machine and stand for buyers from many.
             ...['--log-level', 'silent', '--trust-proxy', 'loopback'],
+            ...flags,
           ],
           'ignore',
-          { PERPSCOPE_FACILITATOR_KEY: chain.accounts.facilitator.privateKey },
+          {
+            PERPSCOPE_FACILITATOR_KEY: chain.accounts.facilitator.privateKey,
+            ...solanaKey(solana),
+          },
         )
         await until(`${rig.url}/health answers`, async () => (await fetch(`${rig.url}/health`)).ok)
       },
@@ -93,6 +115,18 @@ export async function startRig(): Promise<Rig> {
     await close()
     throw cause
   }
+}
+
+function solanaFlags(solana: SolanaChain | null): readonly string[] {
+  if (solana === null) return []
+  const { merchant } = solana.accounts
+  return ['--solana-pay-to', merchant.address, '--solana-rpc-url', solana.rpcUrl]
+}
+
+function solanaKey(solana: SolanaChain | null): Readonly<Record<string, string>> {
+  if (solana === null) return {}
+  const { seed } = solana.accounts.facilitator
+  return { PERPSCOPE_SOLANA_FACILITATOR_KEY: JSON.stringify([...seed]) }
 }
 
 /** Resolves when `holds` is true; whatever it throws counts as not yet. */

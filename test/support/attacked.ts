@@ -1,0 +1,267 @@
+import { connect } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { MaintenanceSwitch } from '../../src/api/maintenance-switch.ts'
+import { buildServer } from '../../src/api/server.ts'
+import { FEED_UP, STORE_OK } from '../../src/api/testing/gateway-fixture.ts'
+import {
+  gatedLike,
+  gatedLikeDocument,
+  listing,
+  pulseLike,
+  pulseLikeDocument,
+} from '../../src/api/testing/pulse-like.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+import type { Document } from '../../src/domain/document.ts'
+import { EngineReplica } from '../../src/link/engine-replica.ts'
+import type { ExactEvmPayment } from '../../src/payment/evm/exact-evm.ts'
+import { exactEvm } from '../../src/payment/evm/exact-evm.ts'
+import { localFacilitator } from '../../src/payment/evm/local-facilitator.ts'
+import { base } from '../../src/payment/evm/networks.ts'
+import { PaymentLedger } from '../../src/payment/ledger.ts'
+import { decodeEnvelope } from '../../src/payment/payload.ts'
+import type { Facilitator, Payment } from '../../src/payment/payment.ts'
+import type { PaymentEvent } from '../../src/payment/payment-event.ts'
+import type { PaymentOptions } from '../../src/payment/plugin.ts'
+import { payments } from '../../src/payment/plugin.ts'
+import { quoteLimit } from '../../src/payment/quote-limit.ts'
+import { termsOf } from '../../src/payment/terms.ts'
+import type { PaymentChoices } from '../../src/payment/testing/buyer.ts'
+import { encodedPayment, newBuyer, signedPayload } from '../../src/payment/testing/buyer.ts'
+import type { PaidHost, PaidHostOptions } from '../../src/payment/testing/paid-host.ts'
+import { startPaidHost } from '../../src/payment/testing/paid-host.ts'
+import { systemClock } from '../../src/roles/system-clock.ts'
+import type { EvmChain } from '../../src/simulator/evm/evm-chain.ts'
+import { startEvmChain } from '../../src/simulator/evm/evm-chain.ts'
+import { ManualClock } from './manual-clock.ts'
+
+/** What a new buyer holds, in millionths of a USDC. */
+export const FUNDS = 1_000_000n
+export const PULSE_PRICE = pulseLike.priceUsdcAtomic
+/** Stands in every answer of the gateway that is sold, and in nothing else that it says. */
+export const SOLD = '"rsi_14"'
+const PUBLIC_URL = 'https://api.example.com'
+
+/** A chain with a facilitator of its own, and everything that is opened on it. */
+export type Ground = {
+  readonly chain: EvmChain
+  readonly facilitator: Facilitator<ExactEvmPayment>
+  fundedBuyer(funds?: bigint): Promise<PrivateKeyAccount>
+  /** A payment with a right signature over whatever was chosen, as a header. */
+  paymentOf(buyer: PrivateKeyAccount, choices?: PaymentWish): Promise<string>
+  /** How much of its first `FUNDS` a buyer is without. */
+  spent(buyer: PrivateKeyAccount): Promise<bigint>
+  /** The payment plugin alone, whose handlers count how often they ran. */
+  host(options?: Partial<PaidHostOptions>): Promise<PaidHost>
+  /** The public server with the payment plugin, as `serve` puts them together. */
+  gateway(options?: GatewayOptions): Promise<Gateway>
+  /** The payment of a header as a facilitator sees it. */
+  read(header: string, amount: bigint): ExactEvmPayment & Payment
+  close(): Promise<void>
+}
+
+type PaymentWish = Partial<PaymentChoices>
+
+type GatewayOptions = {
+  readonly facilitator?: Facilitator<ExactEvmPayment>
+  readonly ledgerPath?: string
+  readonly limits?: PaymentOptions['limits']
+  readonly quotesPerMinute?: number
+  /** Instead of `wallClock`, which stands still. */
+  readonly paymentClock?: Clock
+}
+
+export type Gateway = {
+  readonly app: FastifyInstance
+  readonly url: string
+  /** Of ages and deadlines. */
+  readonly clock: ManualClock
+  /** The one on the wall, by which payments are judged. */
+  readonly wallClock: ManualClock
+  readonly engine: EngineReplica
+  readonly maintenance: MaintenanceSwitch
+  readonly ledger: PaymentLedger
+  readonly events: readonly PaymentEvent[]
+  /** The engine renders everything anew, of this instant. */
+  render(version: number): void
+  /** The engine says that it lives, and nothing else. */
+  beat(): void
+  close(): Promise<void>
+}
+
+export async function startGround(): Promise<Ground> {
+  const chain = await startEvmChain({ clock: systemClock })
+  const payTo = chain.accounts.merchant.address
+  const facilitator = localFacilitator({
+    network: base,
+    rpcUrl: chain.rpcUrl,
+    privateKey: chain.accounts.facilitator.privateKey,
+    clock: systemClock,
+  })
+  const opened: { close(): Promise<void> }[] = []
+  const kept = <T extends { close(): Promise<void> }>(thing: T): T => {
+    opened.push(thing)
+    return thing
+  }
+  return {
+    chain,
+    facilitator,
+    async fundedBuyer(funds = FUNDS) {
+      const buyer = newBuyer()
+      await chain.fundUsdc(buyer.address, funds)
+      return buyer
+    },
+    async paymentOf(buyer, choices = {}) {
+      const nowMs = systemClock.nowMs()
+      const amount = PULSE_PRICE
+      return encodedPayment(await signedPayload(buyer, { amount, payTo, nowMs, ...choices }))
+    },
+    spent: async (buyer) => FUNDS - (await chain.balanceOf(buyer.address)),
+    host: async (options = {}) =>
+      kept(
+        await startPaidHost({
+          payTo,
+          facilitator,
+          clock: new ManualClock(systemClock.nowMs()),
+          ...options,
+        }),
+      ),
+    gateway: async (options = {}) => kept(await startGateway(payTo, { facilitator, ...options })),
+    read(header, amount) {
+      const method = exactEvm({ network: base, payTo, facilitator })
+      const route = { priceUsdcAtomic: amount, description: 'pulse' }
+      const [requirement] = termsOf(route, [method]).requirements
+      if (requirement === undefined) throw new TypeError('there is one method')
+      return method.read(decodeEnvelope(header).payload, { requirement, resourceUrl: PUBLIC_URL })
+    },
+    async close() {
+      for (const thing of opened.splice(0).reverse()) await thing.close()
+      await chain.close()
+    },
+  }
+}
+
+async function startGateway(
+  payTo: string,
+  options: GatewayOptions & { readonly facilitator: Facilitator<ExactEvmPayment> },
+): Promise<Gateway> {
+  const { facilitator, ledgerPath = ':memory:', limits, quotesPerMinute = 10_000 } = options
+  const clock = new ManualClock(systemClock.nowMs())
+  const wallClock = new ManualClock(clock.nowMs())
+  const engine = new EngineReplica({ analysis: 'pulse', view: pulseLike.defaultView })
+  const maintenance = new MaintenanceSwitch(clock.nowMs())
+  const ledger = new PaymentLedger(ledgerPath)
+  const events: PaymentEvent[] = []
+  const app = buildServer({
+    contracts: [pulseLike, gatedLike],
+    engine,
+    maintenance,
+    clock,
+    version: '0.1.0',
+    exampleCoin: 'BTC',
+    payment: async (paid) => {
+      await paid.register(payments, {
+        methods: [exactEvm({ network: base, payTo, facilitator })],
+        ledger,
+        clock: options.paymentClock ?? wallClock,
+        publicUrl: PUBLIC_URL,
+        limits: {
+          paidCallsPerWalletPerMinute: 1_000,
+          failedPaymentsPerAddressPerMinute: 1_000,
+          identicalFailuresPerMinute: 1_000,
+          ...limits,
+        },
+        closure: { isClosed: () => maintenance.isOn, retryAfterSeconds: 3_600 },
+        onEvent: (event) => events.push(event),
+      })
+    },
+    quoteLimit: quoteLimit(quotesPerMinute),
+    logger: null,
+    accessLog: false,
+    discovery: { publicUrl: PUBLIC_URL, waysToPay: [] },
+  })
+  const beat = () =>
+    engine.apply(
+      {
+        kind: 'heartbeat',
+        heartbeat: {
+          startedAtMs: clock.nowMs(),
+          feeds: [FEED_UP],
+          sources: [],
+          store: STORE_OK,
+          counts: {},
+        },
+      },
+      clock.nowMs(),
+    )
+  const render = (version: number) => {
+    const confirmedAtMs = clock.nowMs()
+    const documents = ['BTC', 'ETH'].flatMap((coin): Document[] => [
+      pulseLikeDocument({ coin, confirmedAtMs, version }),
+      { ...gatedLikeDocument(coin, confirmedAtMs), version },
+    ])
+    engine.apply({ kind: 'documents', documents }, confirmedAtMs)
+    beat()
+  }
+  engine.apply({ kind: 'universe', listings: ['BTC', 'ETH'].map(listing) }, clock.nowMs())
+  render(1)
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  return {
+    app,
+    url,
+    clock,
+    wallClock,
+    engine,
+    maintenance,
+    ledger,
+    events,
+    render,
+    beat,
+    close: async () => {
+      // What is kept alive by a test that failed must not hold the next one up.
+      app.server.closeAllConnections()
+      await app.close()
+      ledger.close()
+    },
+  }
+}
+
+/** Longer than the slowest refusal here takes; a settlement ends the exchange by closing it. */
+const SILENCE_MS_MAX = 4_000
+
+/**
+ * Writes bytes to a socket as they are, which no client library would, and collects what comes back until
+ * the other side closes or has been silent for a while.
+ */
+export function rawExchange(
+  url: string,
+  bytes: string | Buffer,
+  silenceMsMax = SILENCE_MS_MAX,
+): Promise<string> {
+  return new Promise((resolve) => {
+    const { port, hostname } = new URL(url)
+    const socket = connect(Number(port), hostname)
+    let text = ''
+    socket.setEncoding('latin1')
+    socket.setTimeout(silenceMsMax, () => socket.destroy())
+    socket.on('data', (chunk: string) => {
+      text += chunk
+    })
+    // A reset says no more than that there is no more to come.
+    socket.on('error', () => undefined)
+    socket.on('close', () => resolve(text))
+    socket.write(bytes)
+  })
+}
+
+/** A request of these lines that closes its connection. */
+export function requestOf(requestLine: string, ...headers: readonly string[]): string {
+  return [requestLine, 'Host: api.example.com', 'Connection: close', ...headers, '', ''].join(
+    '\r\n',
+  )
+}
+
+/** Of each response in what came back, in order. */
+export function statusesIn(replies: string): number[] {
+  return [...replies.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
+}

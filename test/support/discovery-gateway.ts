@@ -1,0 +1,109 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { FastifyInstance } from 'fastify'
+import { MaintenanceSwitch } from '../../src/api/maintenance-switch.ts'
+import { buildServer } from '../../src/api/server.ts'
+import { contracts } from '../../src/compute/analyses/registry.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+import type { EngineReplica } from '../../src/link/engine-replica.ts'
+import type { ExactEvmPayment } from '../../src/payment/evm/exact-evm.ts'
+import { exactEvm } from '../../src/payment/evm/exact-evm.ts'
+import { base } from '../../src/payment/evm/networks.ts'
+import { PaymentLedger } from '../../src/payment/ledger.ts'
+import type { Facilitator, PaymentMethod } from '../../src/payment/payment.ts'
+import { payments } from '../../src/payment/plugin.ts'
+import { quoteLimit } from '../../src/payment/quote-limit.ts'
+import { ManualClock } from './manual-clock.ts'
+import { SimulatedService } from './simulated-service.ts'
+
+export const PUBLIC_URL = 'https://api.example.com'
+export const PAY_TO = '0x209693Bc6afc0C5328bA36FaF03C514EF312287C'
+
+const SEED = 11
+const COINS = 24
+const WARM_SECONDS = 180
+const MANY = 1_000_000
+
+/** A market that stands still at the instant at which every analysis can be sold. */
+export type StandingMarket = { readonly engine: EngineReplica; readonly nowMs: number }
+
+export function standingMarket(): StandingMarket {
+  const dataDir = mkdtempSync(join(tmpdir(), 'perpscope-discovery-'))
+  try {
+    const service = new SimulatedService({ seed: SEED, coins: COINS, dataDir, version: '1.2.3' })
+    service.run(WARM_SECONDS)
+    const nowMs = service.clock.nowMs()
+    service.stop()
+    return { engine: service.replica, nowMs }
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+export type DiscoveryGateway = {
+  readonly app: FastifyInstance
+  readonly clock: ManualClock
+  readonly maintenance: MaintenanceSwitch
+  readonly methods: readonly PaymentMethod[]
+  close(): Promise<void>
+}
+
+/** The public server over it, as `serve` builds it, sold or given away. */
+export function discoveryGateway(
+  { engine, nowMs }: StandingMarket,
+  mode: 'x402' | 'open',
+  limits: { readonly quotesPerMinute?: number } = {},
+): DiscoveryGateway {
+  const clock = new ManualClock(nowMs)
+  const maintenance = new MaintenanceSwitch(nowMs)
+  const ledger = mode === 'open' ? null : new PaymentLedger(':memory:')
+  const methods =
+    ledger === null ? [] : [exactEvm({ network: base, payTo: PAY_TO, facilitator: agreeable })]
+  const app = buildServer({
+    contracts,
+    engine,
+    maintenance,
+    clock,
+    version: '1.2.3',
+    exampleCoin: 'BTC',
+    payment: ledger === null ? null : (paid) => sell(paid, { clock, ledger, methods, maintenance }),
+    quoteLimit: ledger === null ? null : quoteLimit(limits.quotesPerMinute ?? MANY),
+    logger: null,
+    accessLog: false,
+    discovery: { publicUrl: PUBLIC_URL, waysToPay: methods },
+  })
+  const close = async () => {
+    await app.close()
+    ledger?.close()
+  }
+  return { app, clock, maintenance, methods, close }
+}
+
+async function sell(
+  app: FastifyInstance,
+  options: {
+    readonly clock: Clock
+    readonly ledger: PaymentLedger
+    readonly methods: readonly PaymentMethod[]
+    readonly maintenance: MaintenanceSwitch
+  },
+): Promise<void> {
+  await app.register(payments, {
+    ...options,
+    publicUrl: PUBLIC_URL,
+    limits: {
+      paidCallsPerWalletPerMinute: MANY,
+      failedPaymentsPerAddressPerMinute: MANY,
+      identicalFailuresPerMinute: MANY,
+    },
+    closure: { isClosed: () => options.maintenance.isOn, retryAfterSeconds: 3_600 },
+  })
+}
+
+/** Takes every payment whose signature holds: what chains say is no matter of documents. */
+const agreeable: Facilitator<ExactEvmPayment> = {
+  verify: async () => ({ kind: 'valid' }),
+  settle: async () => ({ kind: 'settled', transaction: `0x${'5'.repeat(64)}` }),
+  outcome: async () => ({ kind: 'unused' }),
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fillDocument } from '../../src/api/fill-document.ts'
+import { contracts } from '../../src/compute/analyses/registry.ts'
+import { keyOf } from '../../src/domain/contract.ts'
+import type { Json } from './answers.ts'
+import { SimulatedService } from './simulated-service.ts'
+
+const SEED = 7
+const COINS = 20
+/** Until the last analysis has an answer, and the history that it shows is more than its first row. */
+const RUN_SECONDS = 180
+const COIN = 'BTC'
+/** What is sampled instead of the default view, where that is long and every row the same. */
+const SHORT_VIEWS: ReadonlyMap<string, string> = new Map([['screener', 'full,3']])
+
+/** An answer of every analysis by its id, from the engine on the simulated market. The same at every call. */
+export function sampleAnswers(): ReadonlyMap<string, Json> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'perpscope-samples-'))
+  try {
+    const service = new SimulatedService({ seed: SEED, coins: COINS, dataDir, version: '0.0.0' })
+    service.run(RUN_SECONDS)
+    const answers = contracts.map((contract) => {
+      const document = service.replica.document(keyOf(contract, COIN))
+      const view = document?.views[SHORT_VIEWS.get(contract.id) ?? contract.defaultView]
+      assert(document !== undefined && view?.kind === 'answer', `${contract.id} has no answer`)
+      const bytes = fillDocument(document, view, {
+        nowMs: service.clock.nowMs(),
+        executionMs: 0.2,
+        coinsAvailable: service.replica.coins().length,
+      })
+      const answer: Json = JSON.parse(bytes.toString('utf8'))
+      const { provider, ...meta } = answer.meta
+      return [contract.id, { ...answer, meta: { provider, sample: true, ...meta } }] as const
+    })
+    service.stop()
+    return new Map(answers)
+  } finally {
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}

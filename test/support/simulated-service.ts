@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { concatMap, NEVER, Observable, of, throwError, timer } from 'rxjs'
+import type { Clock } from '../../src/domain/clock.ts'
+import type { SourceId } from '../../src/domain/outside.ts'
+import { EngineReplica } from '../../src/link/engine-replica.ts'
+import { startEngine } from '../../src/roles/engine.ts'
+import { ownThreadRenderer } from '../../src/roles/market-renderer.ts'
+import { catalog } from '../../src/simulator/market/catalog.ts'
+import { CoinMarkets } from '../../src/simulator/market/coin-markets.ts'
+import { modelCoins } from '../../src/simulator/market/seeded-market.ts'
+import { upstreams } from '../../src/simulator/outside/simulated-sources.ts'
+import type { Upstream, UpstreamReply } from '../../src/simulator/outside/upstream.ts'
+import { World } from '../../src/simulator/outside/world.ts'
+import { venueCadences, venueLimits } from '../../src/simulator/venue/limits.ts'
+import { Venue } from '../../src/simulator/venue/venue.ts'
+import { HttpStatusError } from '../../src/streams/http-exchange.ts'
+import { outsideFeed } from '../../src/streams/outside/outside-feed.ts'
+import type { OutsideRuntime } from '../../src/streams/runtime.ts'
+import { Chance } from '../simulation/chance.ts'
+import { Kernel } from '../simulation/kernel.ts'
+import type { Process } from '../simulation/machine.ts'
+import { Machine, withoutRealTimers } from '../simulation/machine.ts'
+import { Network } from '../simulation/network.ts'
+
+const START_MS = Date.UTC(2026, 9, 7, 15, 7)
+const LATENCY_MS = 40
+
+export type SimulatedServiceOptions = {
+  readonly seed: number
+  /** How many of the simulated venue's coins there are, the largest first. */
+  readonly coins: number
+  /** For databases; a directory of its own. */
+  readonly dataDir: string
+  readonly version: string
+}
+
+/**
+ * The engine as it runs, with the simulated venue and every simulated source, in virtual time: what it publishes
+ * depends on the seed and on nothing else.
+ */
+export class SimulatedService {
+  /** What a gateway knows. */
+  readonly replica = new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
+  /** The engine's own. */
+  readonly clock: Clock
+  readonly #kernel = new Kernel(START_MS)
+  readonly #engine: { stop(): void }
+
+  constructor({ seed, coins, dataDir, version }: SimulatedServiceOptions) {
+    const kernel = this.#kernel
+    const machine = new Machine(kernel, new Chance(seed, 'machine'))
+    const process = machine.process((cause) => {
+      throw cause
+    })
+    this.clock = process.clock
+    const model = modelCoins(seed, START_MS)
+    const market = new CoinMarkets({
+      clockShiftMs: 0,
+      coins: catalog.slice(0, coins).map((row) => model.ofCatalog(row)),
+      newCoin: model.ofListing,
+    })
+    const venue = new Venue({
+      market,
+      clock: kernel.clock,
+      limits: venueLimits,
+      cadences: venueCadences,
+    })
+    const chance = new Chance(seed, 'network')
+    const network = new Network({ kernel, venue, chance, tap: {} })
+    const sources = new SourcesWithoutSockets(new World({ market, seed }), kernel.clock)
+    const runtime = {
+      scheduler: process.scheduler,
+      random: new Chance(seed, 'engine').next,
+      connect: network.connectOf(process, 'here'),
+      post: network.postOf(process, 'here'),
+    }
+    this.#engine = withoutRealTimers(() =>
+      startEngine(
+        {
+          venue: { wsUrl: 'ws://venue/ws', infoUrl: 'http://venue/info' },
+          weightPerMinute: 1_000,
+          dexes: [],
+          dataDir: join(dataDir, 'data'),
+          version,
+          logLevel: 'silent',
+        },
+        {
+          clock: process.clock,
+          renderer: ownThreadRenderer,
+          runtime,
+          outside: (context) =>
+            outsideFeed(sources.addresses, context, sources.runtime(process, runtime.random)),
+        },
+        (message) => this.replica.apply(message, process.clock.nowMs()),
+        pino({ level: 'silent' }),
+      ),
+    )
+  }
+
+  run(seconds: number): void {
+    withoutRealTimers(() => this.#kernel.runUntil(this.#kernel.nowMs + seconds * 1_000))
+  }
+
+  stop(): void {
+    withoutRealTimers(() => this.#engine.stop())
+  }
+}
+
+/** Each simulated source at an address of its own, asked where a network would be. */
+class SourcesWithoutSockets {
+  readonly #sources: ReadonlyMap<string, Upstream>
+
+  constructor(world: World, clock: Clock) {
+    this.#sources = new Map(Object.entries(upstreams).map(([id, make]) => [id, make(world, clock)]))
+  }
+
+  get addresses(): Readonly<Partial<Record<SourceId, { readonly urls: readonly string[] }>>> {
+    return Object.fromEntries(
+      [...this.#sources].map(([id, { connect }]) => [
+        id,
+        { urls: [`${connect === undefined ? 'http' : 'ws'}://${id}`] },
+      ]),
+    )
+  }
+
+  runtime({ scheduler }: Process, random: () => number): OutsideRuntime {
+    const later = <Reply>(reply: () => Observable<Reply>) =>
+      timer(LATENCY_MS, scheduler).pipe(concatMap(reply))
+    const ask = (url: string, method: string, headers = {}, body = '') =>
+      later(() => {
+        const { hostname, pathname: path, searchParams: query } = new URL(url)
+        const request = { method, path, query, headers: { ...headers }, body }
+        return of(this.#source(hostname).request?.(request) ?? null)
+      })
+    return {
+      scheduler,
+      random,
+      get: (url, headers) => ask(url, 'GET', headers).pipe(concatMap(whole)),
+      post: (url, body) => ask(url, 'POST', {}, JSON.stringify(body)).pipe(concatMap(whole)),
+      follow: (url, headers) =>
+        ask(url, 'GET', headers).pipe(concatMap((reply) => followed(url, reply))),
+      connect: (url, outbound) => later(() => this.#connected(url, outbound)),
+    }
+  }
+
+  #connected(url: string, outbound: Observable<string>): Observable<string> {
+    const { hostname, pathname } = new URL(url)
+    return new Observable<string>((subscriber) => {
+      const session = this.#source(hostname).connect?.(pathname, {
+        send: (text) => subscriber.next(text),
+        drop: () => subscriber.error(new Error(`${url} closed`)),
+        ping: () => session?.ponged?.(),
+      })
+      assert(session !== undefined, `${hostname} is connected to`)
+      subscriber.add(outbound.subscribe((text) => session.receive(text)))
+      subscriber.add(() => session.close())
+    })
+  }
+
+  #source(id: string): Upstream {
+    const source = this.#sources.get(id)
+    assert(source !== undefined, `${id} is simulated`)
+    return source
+  }
+}
+
+function whole(reply: UpstreamReply) {
+  return reply !== null && 'body' in reply ? of(reply) : NEVER
+}
+
+function followed(url: string, reply: UpstreamReply): Observable<string> {
+  if (reply === null) return NEVER
+  if (!('start' in reply)) return throwError(() => new HttpStatusError(reply.status, url))
+  return new Observable<string>((subscriber) => {
+    const stop = reply.start(
+      (text) => subscriber.next(text),
+      () => subscriber.complete(),
+    )
+    subscriber.add(stop)
+  })
+}
