@@ -1,8 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { isAddress } from '@solana/kit'
 import { InvalidArgumentError, Option } from 'commander'
 import type { SourceId } from './domain/outside.ts'
 import { sourceIds } from './domain/outside.ts'
+import type { FinalityRule } from './payment/finality.ts'
+import { finalities } from './payment/finality.ts'
 import { DEX_NAME } from './streams/venues/hyperliquid/dexes.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from './streams/venues/hyperliquid/weight-budget.ts'
 
@@ -37,13 +40,23 @@ export type ServeOptions = {
   readonly dataDir: string
   readonly trustProxy?: number | readonly string[]
   readonly publicUrl?: string
+  readonly contactEmail?: string
   readonly payment: 'x402' | 'open'
   readonly payTo?: `0x${string}`
   readonly network: 'base' | 'base-sepolia'
-  readonly facilitatorUrl?: string
-  readonly facilitatorAuth?: string
+  readonly facilitatorUrl?: readonly string[]
+  readonly facilitatorAuth?: readonly string[]
   readonly rpcUrl?: string
   readonly facilitatorKey?: `0x${string}`
+  readonly solanaPayTo?: string
+  readonly solanaNetwork: 'mainnet' | 'devnet'
+  readonly solanaRpcUrl?: string
+  readonly solanaFacilitatorKey?: string
+  readonly paymentChannels: 'on' | 'off'
+  readonly receiptKey?: `0x${string}`
+  readonly finality: readonly FinalityRule[]
+  readonly broadcastPayerMax: bigint
+  readonly broadcastTotalMax: bigint
   readonly weightPerMinute: number
   readonly dexes: readonly string[] | 'all'
   readonly outside: 'on' | 'off'
@@ -77,6 +90,11 @@ export const serveOptions: readonly Option[] = [
     'base of the resource URLs that buyers sign for (default: the listening address, on loopback)',
   ).argParser(url),
   option(
+    '--contact-email <address>',
+    'PERPSCOPE_CONTACT_EMAIL',
+    'whom to write to about this service, for the published documents (default: nobody)',
+  ),
+  option(
     '--payment <mode>',
     'PERPSCOPE_PAYMENT',
     "'x402', or 'open' for private use without payment",
@@ -90,15 +108,16 @@ export const serveOptions: readonly Option[] = [
     .choices(['base', 'base-sepolia'])
     .default('base'),
   option(
-    '--facilitator-url <url>',
+    '--facilitator-url <urls>',
     'PERPSCOPE_FACILITATOR_URL',
-    'x402 facilitator that verifies and settles',
-  ).argParser(url),
+    'x402 facilitators that verify and settle, in order of preference: repeat it, or put | between them',
+  ).argParser(urlList),
   option(
-    '--facilitator-auth <value>',
+    '--facilitator-auth <values>',
     'PERPSCOPE_FACILITATOR_AUTH',
-    'Authorization header for the facilitator; prefer the variable, flags are visible to other users',
-  ).argParser(headerValue),
+    'Authorization header for the facilitators: one for all, or one each with | between them, empty for none; ' +
+      'prefer the variable, flags are visible to other users',
+  ).argParser(headerValues),
   option(
     '--rpc-url <url>',
     'PERPSCOPE_RPC_URL',
@@ -109,6 +128,60 @@ export const serveOptions: readonly Option[] = [
     'PERPSCOPE_FACILITATOR_KEY',
     'key that pays the gas; prefer the variable, flags are visible to other users',
   ).argParser(key),
+  option(
+    '--solana-pay-to <address>',
+    'PERPSCOPE_SOLANA_PAY_TO',
+    'wallet that receives USDC on Solana as well; its account for USDC must exist',
+  ).argParser(solanaAddress),
+  option('--solana-network <network>', 'PERPSCOPE_SOLANA_NETWORK', 'cluster that those settle on')
+    .choices(['mainnet', 'devnet'])
+    .default('mainnet'),
+  option(
+    '--solana-rpc-url <url>',
+    'PERPSCOPE_SOLANA_RPC_URL',
+    'Solana node; with --solana-facilitator-key the service settles there by itself',
+  ).argParser(url),
+  option(
+    '--solana-facilitator-key <key>',
+    'PERPSCOPE_SOLANA_FACILITATOR_KEY',
+    'key that pays the fees on Solana, in base58 or as the JSON of a key file; prefer the variable',
+  ),
+  option(
+    '--payment-channels <on|off>',
+    'PERPSCOPE_PAYMENT_CHANNELS',
+    'take payments by channel too (scheme batch-settlement: a deposit once, then a signature a call); needs --rpc-url ' +
+      'and --facilitator-key; NOT proven on a public network yet',
+  )
+    .choices(['on', 'off'])
+    .default('off'),
+  option(
+    '--receipt-key <key>',
+    'PERPSCOPE_RECEIPT_KEY',
+    'key that signs a receipt of every sale, and offers for those who ask; prefer the variable, flags are ' +
+      'visible to other users (default: nothing is signed)',
+  ).argParser(key),
+  option(
+    '--finality <rules>',
+    'PERPSCOPE_FINALITY',
+    'how sure of the money before an answer leaves: confirmed, preconfirmed or broadcast, for all prices or up to one, ' +
+      'as in broadcast:0.02,preconfirmed:0.05; what is dearer is confirmed',
+  )
+    .default([], 'confirmed')
+    .argParser(finalityRules),
+  option(
+    '--broadcast-payer-max <usdc>',
+    'PERPSCOPE_BROADCAST_PAYER_MAX',
+    'what one payer may owe by answers that were given on a broadcast',
+  )
+    .default(100_000n, '0.1')
+    .argParser(usdcAtomic),
+  option(
+    '--broadcast-total-max <usdc>',
+    'PERPSCOPE_BROADCAST_TOTAL_MAX',
+    'what all payers together may owe by such answers',
+  )
+    .default(5_000_000n, '5')
+    .argParser(usdcAtomic),
   option(
     '--weight-per-minute <weight>',
     'PERPSCOPE_WEIGHT_PER_MINUTE',
@@ -240,6 +313,66 @@ export const doctorOptions: readonly Option[] = [
   new Option('--json', 'print one JSON report'),
 ]
 
+export type McpOptions = {
+  readonly url: string
+  readonly walletKey?: `0x${string}`
+  readonly solanaKey?: Uint8Array
+  readonly solanaRpcUrl?: string
+  readonly budgetUsd: number
+  readonly maxUsdPerCall: number
+}
+
+export const mcpOptions: readonly Option[] = [
+  option('--url <url>', 'PERPSCOPE_URL', 'the service whose tools are offered')
+    .makeOptionMandatory()
+    .argParser(url),
+  option(
+    '--wallet-key <key>',
+    'PERPSCOPE_WALLET_KEY',
+    'pays with USDC on Base; prefer the variable, flags are visible to other users',
+  ).argParser(key),
+  option(
+    '--solana-key <bytes>',
+    'PERPSCOPE_SOLANA_KEY',
+    'pays with USDC on Solana: the 64 numbers of a wallet file as JSON; prefer the variable',
+  ).argParser(keyBytes),
+  option(
+    '--solana-rpc-url <url>',
+    'PERPSCOPE_SOLANA_RPC_URL',
+    'Solana node of the buyer',
+  ).argParser(url),
+  option('--budget-usd <usdc>', 'PERPSCOPE_BUDGET_USD', 'what all calls together may cost')
+    .default(1)
+    .argParser(positive),
+  option('--max-usd-per-call <usdc>', 'PERPSCOPE_MAX_USD_PER_CALL', 'what one call may cost')
+    .default(0.1)
+    .argParser(positive),
+]
+
+export type LedgerOptions = {
+  readonly dataDir: string
+  readonly since?: number
+  readonly until?: number
+  readonly csv?: string
+  readonly json?: true
+}
+
+export const ledgerOptions: readonly Option[] = [
+  shared.dataDir(),
+  option(
+    '--since <time>',
+    'PERPSCOPE_LEDGER_SINCE',
+    'leave out what was sold before this day or instant, such as 2026-01-31',
+  ).argParser(dayOrInstantMs),
+  option(
+    '--until <time>',
+    'PERPSCOPE_LEDGER_UNTIL',
+    'leave out what was sold from this day or instant on',
+  ).argParser(dayOrInstantMs),
+  option('--csv <file>', 'PERPSCOPE_LEDGER_CSV', 'write every payment there as well'),
+  option('--json', 'PERPSCOPE_LEDGER_JSON', 'print the sums as one JSON object'),
+]
+
 export type SimulateOptions = {
   readonly port: number
   readonly seed: number
@@ -247,6 +380,7 @@ export type SimulateOptions = {
   readonly startMs?: number
   readonly candles?: string
   readonly recording?: string
+  readonly frames?: string
   readonly faults?: string
   readonly world?: string
   readonly weightPerMinute: number
@@ -275,6 +409,11 @@ export const simulateOptions: readonly Option[] = [
     'PERPSCOPE_RECORDING',
     'replay recorded books and trades (hl-l2-trades-2025-09 layout)',
   ),
+  option(
+    '--frames <file>',
+    'PERPSCOPE_FRAMES',
+    'replay the books and trades of a file of perpscope record (see docs/recording.md)',
+  ).conflicts('recording'),
   option('--faults <file>', 'PERPSCOPE_FAULTS', 'what goes wrong when (see docs/faults.md)'),
   option(
     '--world <file>',
@@ -325,10 +464,36 @@ export function checkServeOptions(options: ServeOptions): void {
     problems.push(
       'nobody settles: give --facilitator-url, or --rpc-url together with --facilitator-key',
     )
+  problems.push(...solanaProblems(options))
+  if (options.paymentChannels === 'on' && !settlesItself)
+    problems.push(
+      '--payment-channels on needs --rpc-url and --facilitator-key: it claims by itself',
+    )
+  const { facilitatorUrl: urls = [], facilitatorAuth: values = [] } = options
+  if (values.length > 1 && values.length !== urls.length)
+    problems.push(
+      `--facilitator-auth has ${values.length} values for ${urls.length} facilitators: give one, or one each`,
+    )
   if (problems.length > 0)
     throw new ConfigError(
       `${problems.join('\n')}\n(or run without payment: --payment open, for private use)`,
     )
+}
+
+/** Solana stands beside the first network: without a payee there nothing else about it has a meaning. */
+function solanaProblems(options: ServeOptions): readonly string[] {
+  const { solanaPayTo, solanaRpcUrl, solanaFacilitatorKey, facilitatorUrl } = options
+  if (solanaPayTo === undefined)
+    return solanaRpcUrl === undefined && solanaFacilitatorKey === undefined
+      ? []
+      : ['--solana-pay-to (PERPSCOPE_SOLANA_PAY_TO) is missing: the wallet that receives the USDC']
+  if (solanaFacilitatorKey !== undefined && solanaRpcUrl === undefined)
+    return ['--solana-facilitator-key needs --solana-rpc-url: a node to settle with']
+  return solanaFacilitatorKey === undefined && facilitatorUrl === undefined
+    ? [
+        'nobody settles on Solana: give --facilitator-url, or --solana-rpc-url together with --solana-facilitator-key',
+      ]
+    : []
 }
 
 /** Options that mean the same as with `serve`. */
@@ -380,6 +545,28 @@ function dexNames(text: string): readonly string[] | 'all' {
   return names
 }
 
+function finalityRules(text: string): readonly FinalityRule[] {
+  return text.split(',').map((item) => {
+    const [name, price] = item.trim().split(':')
+    const finality = finalities.find((one) => one === name)
+    if (finality === undefined)
+      throw new InvalidArgumentError(`not one of ${finalities.join(', ')}: ${item.trim()}`)
+    return { finality, upTo: price === undefined ? null : usdcAtomic(price) }
+  })
+}
+
+/** Exact: what has more than six decimals is no amount of USDC. */
+function usdcAtomic(text: string): bigint {
+  const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text) ?? []
+  if (whole === undefined) throw new InvalidArgumentError('not an amount of USDC such as 0.05')
+  return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0'))
+}
+
+/** A day means its beginning in UTC. */
+function dayOrInstantMs(text: string): number {
+  return instantMs(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text)
+}
+
 function instantMs(text: string): number {
   const timeMs = Date.parse(text)
   // Without a zone it would mean another instant on another machine.
@@ -392,6 +579,17 @@ function url(text: string): string {
   if (!URL.canParse(text) || !/^https?:/.test(text))
     throw new InvalidArgumentError('not an http URL')
   return text.replace(/\/$/, '')
+}
+
+/** Those of `before` come first: an option that is given again adds to itself. */
+function urlList(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...text.split('|').map((item) => url(item.trim()))]
+}
+
+/** As `urlList`; an empty value keeps the place of one that needs none. */
+function headerValues(text: string, before: readonly string[] = []): readonly string[] {
+  const values = text.split('|').map((item) => item.trim())
+  return [...before, ...values.map((value) => (value === '' ? value : headerValue(value)))]
 }
 
 function proxies(text: string): number | readonly string[] {
@@ -420,6 +618,18 @@ function headerValue(text: string): string {
 function address(text: string): string {
   if (!HEX_ADDRESS.test(text)) throw new InvalidArgumentError('not a 0x address')
   return text
+}
+
+function solanaAddress(text: string): string {
+  if (!isAddress(text)) throw new InvalidArgumentError('not 32 bytes in base58')
+  return text
+}
+
+/** A Solana wallet file: the seed and the public key. */
+function keyBytes(text: string): Uint8Array {
+  const isWhole = /^\s*\[(\s*\d{1,3}\s*,){63}\s*\d{1,3}\s*\]\s*$/.test(text)
+  if (!isWhole) throw new InvalidArgumentError('not a list of 64 numbers')
+  return Uint8Array.from(JSON.parse(text) as number[])
 }
 
 function key(text: string): string {

@@ -2,6 +2,8 @@
 import { Argument, Command } from 'commander'
 import type {
   DoctorOptions,
+  LedgerOptions,
+  McpOptions,
   RecordOptions,
   ReplayOptions,
   ServeOptions,
@@ -10,7 +12,9 @@ import type {
 import {
   ConfigError,
   doctorOptions,
+  ledgerOptions,
   mayColor,
+  mcpOptions,
   recordOptions,
   replayOptions,
   serveOptions,
@@ -21,7 +25,9 @@ import {
 import { OperatingError } from './domain/errors.ts'
 import { doctor } from './roles/doctor.ts'
 import { printIndicators } from './roles/indicators.ts'
+import { ledger } from './roles/ledger.ts'
 import { setMaintenance } from './roles/maintenance.ts'
+import { mcp } from './roles/mcp.ts'
 import { record } from './roles/record.ts'
 import { replay } from './roles/replay.ts'
 import { serve } from './roles/serve.ts'
@@ -83,6 +89,20 @@ program
   .action(async (state: string, { adminPort }: { adminPort: number }) => {
     write(`${await setMaintenance(state === 'on', adminPort)}\n`)
   })
+
+const mcpCommand = program
+  .command('mcp')
+  .description('offer the tools of a service to a desktop client over stdio, and pay for them')
+  .action((options: McpOptions) => mcp(options, tell))
+for (const option of mcpOptions) mcpCommand.addOption(option)
+
+const ledgerCommand = program
+  .command('ledger')
+  .description('print what was sold and what became of the money, also while the service runs')
+  .action((options: LedgerOptions) =>
+    ledger(options, { write, hasColor: mayColor(process.stdout) }),
+  )
+for (const option of ledgerOptions) ledgerCommand.addOption(option)
 
 const doctorCommand = program
   .command('doctor')

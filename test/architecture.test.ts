@@ -25,14 +25,18 @@ const layers: Readonly<
     packages: [
       'fastify',
       'viem',
+      '@solana/kit',
       '@x402/core',
       '@x402/evm',
       'better-sqlite3',
       'rate-limiter-flexible',
+      'secp256k1',
+      'tiny-secp256k1',
       'node:assert',
       'node:crypto',
       'node:fs',
       'node:http',
+      'node:module',
       'node:net',
       'node:path',
     ],
@@ -44,6 +48,9 @@ const layers: Readonly<
       '@fastify',
       'typebox',
       'prom-client',
+      '@a2a-js/sdk',
+      '@modelcontextprotocol/server',
+      '@x402/core',
       'node:assert',
       'node:crypto',
       'node:http',
@@ -56,6 +63,9 @@ const layers: Readonly<
       'ws',
       'viem',
       '@solana/kit',
+      'litesvm',
+      '@x402/core',
+      '@x402/evm',
       'node:assert',
       'node:child_process',
       'node:fs',
@@ -69,15 +79,20 @@ const layers: Readonly<
       'node:zlib',
     ],
   },
+  client: { folders: ['domain', 'compute'], packages: ['typebox', '@x402/core'] },
   roles: { folders: ['*'], packages: ['*'] },
 }
 
-/** Ambient time, chance and configuration. Each has one door, named on the right. */
-const ambient: readonly (readonly [RegExp, string, string])[] = [
-  [/\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bhrtime\b/, 'the clock', 'src/roles/'],
-  [/\bMath\.random\b|\brandomBytes\b|\brandomUUID\b/, 'chance', 'src/roles/'],
-  [/\bset(Timeout|Interval|Immediate)\(|AbortSignal\.timeout\(/, 'a timer', 'src/roles/'],
-  [/\bprocess\.env\b/, 'the environment', 'src/config.ts'],
+/** Ambient time, chance and configuration. Each has its doors, named on the right. */
+const ambient: readonly (readonly [RegExp, string, readonly string[]])[] = [
+  [/\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bhrtime\b/, 'the clock', ['src/roles/']],
+  [/\bMath\.random\b|\brandomBytes\b|\brandomUUID\b/, 'chance', ['src/roles/']],
+  [
+    /\bset(Timeout|Interval|Immediate)\(|AbortSignal\.timeout\(/,
+    'a timer',
+    ['src/roles/', 'src/client/platform.ts'],
+  ],
+  [/\bprocess\.env\b/, 'the environment', ['src/config.ts']],
 ]
 
 /** The part of RxJS we use: wiring. Routing, sharing and state belong to named objects. */
@@ -119,9 +134,9 @@ describe('architecture', () => {
     '$file learns time, chance and configuration only from its arguments',
     ({ file, text }) => {
       const code = withoutComments(text)
-      for (const [pattern, what, door] of ambient) {
-        if (`src/${file}`.startsWith(door)) continue
-        expect(pattern.test(code), `${file} reaches for ${what}; only ${door} may`).toBe(false)
+      for (const [pattern, what, doors] of ambient) {
+        if (doors.some((door) => `src/${file}`.startsWith(door))) continue
+        expect(pattern.test(code), `${file} reaches for ${what}; only ${doors} may`).toBe(false)
       }
     },
   )
@@ -141,6 +156,14 @@ describe('architecture', () => {
   test.each(files)('$file names every module that it loads', ({ file, text }) => {
     const dynamic = withoutComments(text).match(/\bimport\((?!')/)
     expect(dynamic, `${file} imports a computed name, which no layer rule can see`).toBeNull()
+  })
+
+  test('the client takes types from the engine, and no code', () => {
+    const client = files.filter(({ file }) => layerOf(file) === 'client')
+    expect(client).not.toHaveLength(0)
+    for (const { file, text } of client)
+      for (const [line] of text.matchAll(/^import .* from '\.\.\/(compute|domain)\/.*$/gm))
+        expect(line, `${file} loads code`).toMatch(/^import type /)
   })
 
   test('nobody imports a composition root', () => {

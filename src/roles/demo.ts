@@ -2,27 +2,29 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { registerExactEvmScheme } from '@x402/evm/exact/client'
-import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import Table from 'cli-table3'
 import closeWithGrace from 'close-with-grace'
 import { Command } from 'commander'
 import ora from 'ora'
 import { Compile } from 'typebox/compile'
-import { privateKeyToAccount } from 'viem/accounts'
 import { contracts } from '../compute/analyses/registry.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
 import { pathOf } from '../domain/contract.ts'
 import { usdcDecimal } from '../domain/usdc.ts'
 import type { EvmChain } from '../simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../simulator/evm/evm-chain.ts'
+import type { SolanaChain } from '../simulator/solana/solana-chain.ts'
+import { startSolanaChain } from '../simulator/solana/solana-chain.ts'
 import type { Child } from './child-process.ts'
 import { startCommand, superviseCommand } from './child-process.ts'
+import type { Balances, DemoWallet } from './demo-wallets.ts'
+import { baseWallet, solanaWallet } from './demo-wallets.ts'
 import { systemClock } from './system-clock.ts'
 
 /**
- * `npm run demo`: the whole service on this machine, with no network and no key. A simulated venue, a
- * local chain, the service as it is deployed, and an agent that pays for every analysis.
+ * `npm run demo`: the whole service on this machine, with no network and no key. A simulated venue, two
+ * local chains, the service as it is deployed, and an agent that pays for every analysis, on Base and on
+ * Solana in turn.
  */
 
 const COIN = 'BTC'
@@ -31,6 +33,7 @@ const ADMIN_PORT = 9402
 const POLL_MS = 200
 const READY_MS_MAX = 120_000
 const CLOSE_MS_MAX = 30_000
+const NETWORK_CHARS_MAX = 12
 
 /** The real venue allows 1,200 a minute; ours may answer at once, so that nobody waits for a demo. */
 const SIMULATED_WEIGHT_PER_MINUTE = 60_000
@@ -45,9 +48,19 @@ type Purchase = {
   readonly bytes: number
 }
 
+/** What went from the buyer to the seller on one chain, and what they hold after it. */
+type Account = {
+  readonly network: string
+  readonly paid_usdc: number
+  readonly received_usdc: number
+  readonly buyer_usdc: number
+  readonly seller_usdc: number
+}
+
 type Report = {
   readonly ok: boolean
   readonly purchases: readonly Purchase[]
+  readonly accounts: readonly Account[]
   readonly paid_usdc: number
   readonly received_usdc: number
   readonly elapsed_ms: number
@@ -57,8 +70,14 @@ type Report = {
 type Bought = {
   ok: boolean
   readonly purchases: Purchase[]
-  paidAtomic: bigint
-  receivedAtomic: bigint
+  readonly transfers: Transfers[]
+}
+
+type Transfers = {
+  readonly network: string
+  readonly paidAtomic: bigint
+  readonly receivedAtomic: bigint
+  readonly after: Balances
 }
 
 type Progress = {
@@ -71,8 +90,11 @@ type Progress = {
 
 type Cleanup = () => Promise<void>
 
+type Chains = { readonly base: EvmChain; readonly solana: SolanaChain }
+
 type Stage = {
-  readonly chain: EvmChain
+  /** Take turns. */
+  readonly wallets: readonly DemoWallet[]
   readonly url: string
 }
 
@@ -98,7 +120,7 @@ async function run({ once, json }: { once?: true; json?: true }): Promise<void> 
     return close()
   })
 
-  const bought: Bought = { ok: false, purchases: [], paidAtomic: 0n, receivedAtomic: 0n }
+  const bought: Bought = { ok: false, purchases: [], transfers: [] }
   let url = ''
   try {
     const stage = await setUp(progress, cleanups)
@@ -139,9 +161,11 @@ async function setUp(progress: Progress, cleanups: Cleanup[]): Promise<Stage> {
   const dataDir = await mkdtemp(join(tmpdir(), 'perpscope-demo-'))
   cleanups.push(() => rm(dataDir, { recursive: true, force: true }))
 
-  progress.stage('starting a local chain')
-  const chain = await startEvmChain({ clock: systemClock })
-  cleanups.push(() => chain.close())
+  progress.stage('starting a local Base and a local Solana')
+  const base = await startEvmChain({ clock: systemClock })
+  cleanups.push(() => base.close())
+  const solana = await startSolanaChain({ clock: systemClock })
+  cleanups.push(() => solana.close())
 
   progress.stage('starting the simulated venue')
   const simulator = startCommand([
@@ -153,17 +177,18 @@ async function setUp(progress: Progress, cleanups: Cleanup[]): Promise<Stage> {
 
   const [port, adminPort] = await Promise.all([freePort(PORT), freePort(ADMIN_PORT)])
   progress.stage(`starting the service and waiting until everything can be answered`)
-  const service = startService(chain, venue.http, { port, adminPort, dataDir }, (how) =>
+  const chains = { base, solana }
+  const service = startService(chains, venue.http, { port, adminPort, dataDir }, (how) =>
     progress.stage(`the service ${how}; starting it again`),
   )
   cleanups.push(() => service.stop())
   const url = `http://127.0.0.1:${port}`
   await whenReady(url, progress)
-  return { chain, url }
+  return { wallets: [baseWallet(base), await solanaWallet(solana)], url }
 }
 
 function startService(
-  chain: EvmChain,
+  { base, solana }: Chains,
   source: string,
   at: { readonly port: number; readonly adminPort: number; readonly dataDir: string },
   onExit: (how: string) => void,
@@ -175,12 +200,17 @@ function startService(
       ...['--port', String(at.port)],
       ...['--admin-port', String(at.adminPort)],
       ...['--data-dir', at.dataDir],
-      ...['--pay-to', chain.accounts.merchant.address],
-      ...['--rpc-url', chain.rpcUrl],
+      ...['--pay-to', base.accounts.merchant.address],
+      ...['--rpc-url', base.rpcUrl],
+      ...['--solana-pay-to', solana.accounts.merchant.address],
+      ...['--solana-rpc-url', solana.rpcUrl],
       ...['--weight-per-minute', String(SIMULATED_WEIGHT_PER_MINUTE)],
       ...['--log-level', 'warn'],
     ],
-    { PERPSCOPE_FACILITATOR_KEY: chain.accounts.facilitator.privateKey },
+    {
+      PERPSCOPE_FACILITATOR_KEY: base.accounts.facilitator.privateKey,
+      PERPSCOPE_SOLANA_FACILITATOR_KEY: JSON.stringify([...solana.accounts.facilitator.seed]),
+    },
     (code, signal) => onExit(`ended (${signal ?? `code ${code}`})`),
   )
 }
@@ -227,24 +257,35 @@ async function readyCoins(url: string): Promise<readonly string[]> {
   }
 }
 
-/** Every analysis once, in turn by the second and the first generation of the protocol. */
+/** Every analysis once: on each chain in turn, and there in turn by both generations of the protocol. */
 async function buyEverything(
-  { chain, url }: Stage,
+  { wallets, url }: Stage,
   progress: Progress,
   bought: Bought,
 ): Promise<void> {
-  const buyer = buyerOf(chain)
-  const before = await chain.balanceOf(chain.accounts.merchant.address)
+  const before = await Promise.all(wallets.map((wallet) => wallet.balances()))
+  const paidAtomic = wallets.map(() => 0n)
   let areValid = true
   for (const [at, contract] of contracts.entries()) {
     progress.stage(`buying ${contract.id}`)
-    const { purchase, isValid } = await buy(contract, url, at % 2 === 0 ? buyer.v2 : buyer.v1)
+    const turn = at % wallets.length
+    const round = Math.floor(at / wallets.length)
+    const payingFetch = wallets[turn]?.[round % 2 === 0 ? 'v2' : 'v1'] ?? fetch
+    const { purchase, isValid } = await buy(contract, url, payingFetch)
     bought.purchases.push(purchase)
     areValid &&= isValid
-    if (purchase.status === 200) bought.paidAtomic += contract.priceUsdcAtomic
+    if (purchase.status === 200)
+      paidAtomic[turn] = (paidAtomic[turn] ?? 0n) + contract.priceUsdcAtomic
   }
-  bought.receivedAtomic = (await chain.balanceOf(chain.accounts.merchant.address)) - before
-  bought.ok = areValid && bought.receivedAtomic === bought.paidAtomic
+  for (const [turn, wallet] of wallets.entries()) {
+    const after = await wallet.balances()
+    const receivedAtomic = after.seller - (before[turn]?.seller ?? 0n)
+    const { network } = wallet
+    bought.transfers.push({ network, paidAtomic: paidAtomic[turn] ?? 0n, receivedAtomic, after })
+  }
+  bought.ok =
+    areValid &&
+    bought.transfers.every(({ paidAtomic: paid, receivedAtomic }) => paid === receivedAtomic)
 }
 
 async function buy(
@@ -286,49 +327,60 @@ function networkOf(receipt: string | null): string {
 }
 
 function reportOf(bought: Bought, elapsedMs: number): Report {
-  const { ok, purchases, paidAtomic, receivedAtomic } = bought
+  const { ok, purchases, transfers } = bought
   return {
     ok,
     purchases,
-    paid_usdc: Number(usdcDecimal(paidAtomic)),
-    received_usdc: Number(usdcDecimal(receivedAtomic)),
+    accounts: transfers.map(({ network, paidAtomic, receivedAtomic, after }) => ({
+      network,
+      paid_usdc: usdcNumber(paidAtomic),
+      received_usdc: usdcNumber(receivedAtomic),
+      buyer_usdc: usdcNumber(after.buyer),
+      seller_usdc: usdcNumber(after.seller),
+    })),
+    paid_usdc: usdcNumber(sum(transfers.map(({ paidAtomic }) => paidAtomic))),
+    received_usdc: usdcNumber(sum(transfers.map(({ receivedAtomic }) => receivedAtomic))),
     elapsed_ms: elapsedMs,
   }
+}
+
+function usdcNumber(atomic: bigint): number {
+  return Number(usdcDecimal(atomic))
+}
+
+function sum(values: readonly bigint[]): bigint {
+  return values.reduce((total, value) => total + value, 0n)
 }
 
 function complain(what: string, cause: unknown): void {
   process.stderr.write(`${what}: ${cause instanceof Error ? cause.message : String(cause)}\n`)
 }
 
-/** The public client as it comes. Without the v2 header it falls back to the v1 body by itself. */
-function buyerOf(chain: EvmChain): { readonly v1: typeof fetch; readonly v2: typeof fetch } {
-  const client = new x402Client()
-  registerExactEvmScheme(client, {
-    signer: privateKeyToAccount(chain.accounts.buyer.privateKey),
-  })
-  const withoutV2Header: typeof fetch = async (input, init) => {
-    const response = await fetch(input, init)
-    const headers = new Headers(response.headers)
-    headers.delete('payment-required')
-    return new Response(response.body, { status: response.status, headers })
-  }
-  return {
-    v1: wrapFetchWithPayment(withoutV2Header, client),
-    v2: wrapFetchWithPayment(fetch, client),
-  }
-}
-
 function rendered(report: Report): string {
-  const table = new Table({
-    style: { head: [], border: [], compact: true },
-    head: ['analysis', 'path', 'network', 'USDC', 'status', 'ms', 'bytes'],
-    colAligns: ['left', 'left', 'left', 'right', 'right', 'right', 'right'],
-  })
-  for (const purchase of report.purchases) table.push(Object.values(purchase))
+  const purchases = tableOf(['analysis', 'path', 'network'], ['USDC', 'status', 'ms', 'bytes'])
+  for (const purchase of report.purchases)
+    purchases.push(Object.values({ ...purchase, network: shortened(purchase.network) }))
+  const accounts = tableOf(['network'], ['paid', 'received', 'buyer has', 'seller has'])
+  for (const account of report.accounts) accounts.push(Object.values(account))
   const verdict = report.ok
     ? `${report.paid_usdc} USDC paid, ${report.received_usdc} USDC received on chain`
     : `NOT OK: ${report.paid_usdc} USDC paid, ${report.received_usdc} USDC received on chain`
-  return `${table.toString()}\n${verdict}, ${(report.elapsed_ms / 1000).toFixed(1)} s in all\n`
+  const elapsed = `${(report.elapsed_ms / 1000).toFixed(1)} s in all`
+  return `${purchases.toString()}\n${accounts.toString()}\n${verdict}, ${elapsed}\n`
+}
+
+/** A Solana is named by 39 characters, which the table of accounts has room for. */
+function shortened(network: string): string {
+  return network.length <= NETWORK_CHARS_MAX ? network : `${network.slice(0, NETWORK_CHARS_MAX)}…`
+}
+
+/** @param numbers stand to the right */
+function tableOf(texts: readonly string[], numbers: readonly string[]) {
+  return new Table({
+    style: { head: [], border: [], compact: true },
+    head: [...texts, ...numbers],
+    colAligns: [...texts.map(() => 'left' as const), ...numbers.map(() => 'right' as const)],
+  })
 }
 
 /** The usual port where it is free, else any. */

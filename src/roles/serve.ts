@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import closeWithGrace from 'close-with-grace'
 import type { Logger } from 'pino'
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Registry } from 'prom-client'
 import { buildAdminServer } from '../api/admin-server.ts'
 import type { PaymentGate } from '../api/analysis-routes.ts'
 import { MAINTENANCE_RETRY_SECONDS } from '../api/analysis-routes.ts'
@@ -17,6 +17,9 @@ import { EngineReplica } from '../link/engine-replica.ts'
 import type { SpawnEngine, SupervisorNotice } from '../link/engine-supervisor.ts'
 import { EngineSupervisor } from '../link/engine-supervisor.ts'
 import type { EngineMessage } from '../link/message.ts'
+import { Claims } from '../payment/claims.ts'
+import { OfferReceipts } from '../payment/extensions/offer-receipt.ts'
+import { finalityOf } from '../payment/finality.ts'
 import { PaymentLedger } from '../payment/ledger.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import type { PaymentEvent } from '../payment/payment-event.ts'
@@ -25,9 +28,16 @@ import { quoteLimit } from '../payment/quote-limit.ts'
 import { MaintenanceFile } from '../store/maintenance-file.ts'
 import type { EngineOptions } from './engine.ts'
 import type { EngineThreadOptions } from './engine-thread.ts'
+import {
+  examineFacilitators,
+  hostedFacilitators,
+  measureFacilitators,
+} from './hosted-facilitators.ts'
 import { processLogger } from './logger.ts'
 import { outsideOf } from './outside-source.ts'
+import { paymentChannels } from './payment-channels.ts'
 import { paymentMethods } from './payment-methods.ts'
+import { observePayments } from './payment-metrics.ts'
 import { openRecorder } from './recorder.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
 import { venueOf } from './venue-source.ts'
@@ -46,9 +56,16 @@ export async function serve(options: ServeOptions): Promise<void> {
       : { path: options.record, bytesMax: options.recordMaxBytes }
   // The engine goes on without a file that fails; one that never worked is worth a word now.
   if (recording !== undefined) await (await openRecorder(recording, () => {})).log.close()
-  const methods = options.payment === 'open' ? [] : await paymentMethods(options, log)
+  const hosted = options.payment === 'open' ? null : hostedFacilitators(options, log)
   const metrics = new Registry()
   collectDefaultMetrics({ register: metrics })
+  const channels = await paymentChannels(options, log, metrics)
+  const methods = [
+    ...(options.payment === 'open' ? [] : await paymentMethods(options, log, hosted, metrics)),
+    ...(channels === null ? [] : [channels.method]),
+  ]
+  if (hosted !== null) await examineFacilitators(hosted)
+  if (hosted !== null) measureFacilitators(hosted, metrics)
   const replica = new EngineReplica({
     analysis: pulse.contract.id,
     view: pulse.contract.defaultView,
@@ -78,8 +95,13 @@ export async function serve(options: ServeOptions): Promise<void> {
     new MaintenanceFile(join(options.dataDir, 'maintenance')),
   )
   const ledger =
-    options.payment === 'open' ? null : new PaymentLedger(join(options.dataDir, 'ledger.db'))
+    options.payment === 'open'
+      ? null
+      : new PaymentLedger(join(options.dataDir, 'ledger.db'), (task) => setImmediate(task))
 
+  const publicUrl = publicUrlOf(options)
+  const receipts = receiptsOf(options)
+  if (receipts !== null) log.info({ signer: receipts.signer }, 'offers and receipts are signed')
   const server = buildServer({
     contracts,
     engine: replica,
@@ -88,10 +110,18 @@ export async function serve(options: ServeOptions): Promise<void> {
     version,
     exampleCoin: EXAMPLE_COIN,
     payment:
-      ledger === null ? null : paymentGate({ options, methods, ledger, maintenance, log, metrics }),
+      ledger === null
+        ? null
+        : paymentGate({ options, publicUrl, methods, ledger, receipts, maintenance, log, metrics }),
     quoteLimit: ledger === null ? null : quoteLimit(),
     logger: log,
     accessLog: options.accessLog === 'on',
+    discovery: {
+      publicUrl,
+      contactEmail: options.contactEmail,
+      waysToPay: methods,
+      receiptSigner: receipts?.signer,
+    },
     ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy }),
   })
   const admin = buildAdminServer({
@@ -106,6 +136,8 @@ export async function serve(options: ServeOptions): Promise<void> {
   const close = async () => {
     await Promise.all([server.close(), admin.close()])
     await supervisor.stop()
+    hosted?.stop()
+    await channels?.stop()
     ledger?.close()
   }
   const grace = closeWithGrace({ delay: DRAIN_MS_MAX, logger: log }, ({ err }) => {
@@ -122,6 +154,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     throw cause
   }
   supervisor.start()
+  hosted?.start()
+  channels?.start()
   if (options.payment === 'open')
     log.warn('--payment open: every answer is given away, to anybody who can reach this port')
   log.info({ source: options.source, payment: options.payment }, `perpscope ${version} is up`)
@@ -174,50 +208,55 @@ function countEngine(engine: EngineReplica, metrics: Registry): void {
 
 function paymentGate({
   options,
+  publicUrl,
   methods,
   ledger,
+  receipts,
   maintenance,
   log,
   metrics,
 }: {
   readonly options: ServeOptions
+  readonly publicUrl: string
   readonly methods: readonly PaymentMethod[]
   readonly ledger: PaymentLedger
+  readonly receipts: OfferReceipts | null
   readonly maintenance: MaintenanceSwitch
   readonly log: Logger
   readonly metrics: Registry
 }): PaymentGate {
-  const events = new Counter({
-    name: 'perpscope_payment_events_total',
-    help: 'What happened to quotes and payments.',
-    labelNames: ['kind', 'route'],
-    registers: [metrics],
-  })
-  new Gauge({
-    name: 'perpscope_payments',
-    help: 'Payments in the ledger. More than a few that stay unknown need a look.',
-    labelNames: ['state'],
-    registers: [metrics],
-    collect() {
-      for (const [state, count] of Object.entries(ledger.counts())) this.set({ state }, count)
-    },
-  })
+  const claims = new Claims()
+  const observe = observePayments(metrics, { ledger, claims })
   return async (app) => {
     await app.register(payments, {
       methods,
       ledger,
+      claims,
+      finality: (amount) => finalityOf(options.finality, amount),
+      exposure: { payerMax: options.broadcastPayerMax, totalMax: options.broadcastTotalMax },
+      ...(receipts && { receipts }),
       clock: systemClock,
-      publicUrl: options.publicUrl ?? `http://${hostInUrl(options.host)}:${options.port}`,
+      publicUrl,
       closure: {
         isClosed: () => maintenance.isOn,
         retryAfterSeconds: MAINTENANCE_RETRY_SECONDS,
       },
       onEvent: (event) => {
-        events.inc({ kind: event.kind, route: event.route ?? 'none' })
+        observe(event)
         logPayment(log, event)
       },
     })
   }
+}
+
+function receiptsOf({ payment, receiptKey: key }: ServeOptions): OfferReceipts | null {
+  if (payment === 'open' || key === undefined) return null
+  return new OfferReceipts({ key, clock: systemClock })
+}
+
+/** Without a slash at its end. */
+function publicUrlOf({ publicUrl, host, port }: ServeOptions): string {
+  return (publicUrl ?? `http://${hostInUrl(host)}:${port}`).replace(/\/+$/, '')
 }
 
 function hostInUrl(host: string): string {
@@ -226,7 +265,8 @@ function hostInUrl(host: string): string {
 
 function logPayment(log: Logger, { cause, ...event }: PaymentEvent): void {
   if (event.kind === 'failed') log.error({ ...event, err: cause }, 'payment')
-  else if (event.kind !== 'quoted') log.info(event, 'payment')
+  else if (event.kind === 'lost') log.error(event, 'payment')
+  else if (event.kind !== 'quoted' && event.kind !== 'verified') log.info(event, 'payment')
 }
 
 function logNotice(log: Logger, notice: SupervisorNotice): void {

@@ -1,0 +1,100 @@
+import { createWriteStream } from 'node:fs'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import Table from 'cli-table3'
+import { stringify } from 'csv-stringify'
+import type { LedgerOptions } from '../config.ts'
+import { isoInstant } from '../domain/instant.ts'
+import type { BookedPayment, BookLine } from '../payment/ledger-books.ts'
+import { LedgerBooks } from '../payment/ledger-books.ts'
+
+type Totals = { readonly payments: number; readonly usdc: string }
+
+/** `perpscope ledger`: what was sold and what became of the money, by day, analysis, network and state. */
+export async function ledger(
+  options: LedgerOptions,
+  { write, hasColor }: { readonly write: (text: string) => void; readonly hasColor: boolean },
+): Promise<void> {
+  const range = {
+    sinceMs: options.since ?? 0,
+    untilMs: options.until ?? Number.MAX_SAFE_INTEGER,
+  }
+  const books = new LedgerBooks(join(options.dataDir, 'ledger.db'))
+  try {
+    if (options.csv !== undefined) await exported(books.payments(range), options.csv)
+    const lines = books.lines(range)
+    write(options.json ? `${JSON.stringify(report(lines), null, 2)}\n` : table(lines, hasColor))
+  } finally {
+    books.close()
+  }
+}
+
+function report(lines: readonly BookLine[]) {
+  return {
+    lines: lines.map(({ day, route, network, state, payments, amountAtomic }) => ({
+      day,
+      analysis: analysisOf(route),
+      network,
+      state,
+      payments,
+      usdc: usdc(amountAtomic),
+    })),
+    settled: totals(lines, ({ state }) => state === 'settled'),
+    open: totals(lines, ({ state }) => /^(settling|unknown|unconfirmed)$/.test(state)),
+    lost: totals(lines, ({ state }) => state === 'lost'),
+  }
+}
+
+function table(lines: readonly BookLine[], hasColor: boolean): string {
+  if (lines.length === 0) return 'nothing was sold in that time\n'
+  const rows = new Table({
+    head: ['day (UTC)', 'analysis', 'network', 'state', 'payments', 'USDC'],
+    colAligns: ['left', 'left', 'left', 'left', 'right', 'right'],
+    style: hasColor ? {} : { head: [], border: [] },
+  })
+  for (const { day, analysis, network, state, payments, usdc: sum } of report(lines).lines)
+    rows.push([day, analysis, network, state, payments, sum])
+  const { settled, open, lost } = report(lines)
+  const sums = Object.entries({ settled, open, lost })
+    .map(([name, { payments, usdc: sum }]) => `${name}: ${payments} for ${sum} USDC`)
+    .join('; ')
+  return `${rows.toString()}\n${sums}\n`
+}
+
+async function exported(payments: Iterable<BookedPayment>, path: string): Promise<void> {
+  await pipeline(
+    Readable.from(rowsOf(payments)),
+    stringify({ header: true }),
+    createWriteStream(path),
+  )
+}
+
+function* rowsOf(payments: Iterable<BookedPayment>) {
+  for (const { begunMs, route, amountAtomic, ...payment } of payments)
+    yield {
+      begun_iso: isoInstant(begunMs),
+      analysis: analysisOf(route),
+      usdc: usdc(amountAtomic),
+      ...payment,
+    }
+}
+
+function totals(lines: readonly BookLine[], counts: (line: BookLine) => boolean): Totals {
+  const counted = lines.filter(counts)
+  return {
+    payments: counted.reduce((sum, { payments }) => sum + payments, 0),
+    usdc: usdc(counted.reduce((sum, { amountAtomic }) => sum + amountAtomic, 0)),
+  }
+}
+
+/** `/pulse/:coin` sells `pulse`. */
+function analysisOf(route: string): string {
+  return route.split('/')[1] ?? route
+}
+
+/** Exact: an amount is a whole number of millionths. */
+function usdc(atomic: number): string {
+  const digits = String(atomic).padStart(7, '0')
+  return `${digits.slice(0, -6)}.${digits.slice(-6)}`
+}

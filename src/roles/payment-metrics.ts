@@ -1,0 +1,65 @@
+import type { Registry } from 'prom-client'
+import { Counter, Gauge, Histogram } from 'prom-client'
+import type { Claims } from '../payment/claims.ts'
+import type { PaymentLedger } from '../payment/ledger.ts'
+import type { PaymentEvent } from '../payment/payment-event.ts'
+
+/** A verification is a signature and a look at the chain; a settlement is a block. */
+const SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** What an operator watches of the payments. @returns where their events go */
+export function observePayments(
+  metrics: Registry,
+  { ledger, claims }: { readonly ledger: PaymentLedger; readonly claims: Claims },
+): (event: PaymentEvent) => void {
+  const registers = [metrics]
+  const events = new Counter({
+    name: 'perpscope_payment_events_total',
+    help: 'What happened to quotes and payments.',
+    labelNames: ['kind', 'route'],
+    registers,
+  })
+  const verification = new Histogram({
+    name: 'perpscope_payment_verify_seconds',
+    help: 'How long verifications have taken that found the payment good.',
+    buckets: SECONDS,
+    registers,
+  })
+  const settlement = new Histogram({
+    name: 'perpscope_payment_settle_seconds',
+    help: 'How long buyers have waited for settlements, until the answer could leave.',
+    buckets: SECONDS,
+    registers,
+  })
+  new Gauge({
+    name: 'perpscope_payments',
+    help: 'Payments in the ledger. More than a few that stay unknown need a look.',
+    labelNames: ['state'],
+    registers,
+    collect() {
+      for (const [state, count] of Object.entries(ledger.counts())) this.set({ state }, count)
+    },
+  })
+  new Gauge({
+    name: 'perpscope_payment_claims',
+    help: 'Payments that are being worked on.',
+    registers,
+    collect() {
+      this.set(claims.size)
+    },
+  })
+  new Gauge({
+    name: 'perpscope_payment_exposure_usdc',
+    help: 'What answers were given for whose transfers are only with the chain.',
+    registers,
+    collect() {
+      this.set(Number(ledger.exposure('').total) / 1e6)
+    },
+  })
+  return ({ kind, route, tookMs }) => {
+    events.inc({ kind, route: route ?? 'none' })
+    if (tookMs === undefined) return
+    if (kind === 'verified') verification.observe(tookMs / 1_000)
+    else settlement.observe(tookMs / 1_000)
+  }
+}

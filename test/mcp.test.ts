@@ -1,0 +1,269 @@
+import { join } from 'node:path'
+import { Client as NewClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { x402Client } from '@x402/core/client'
+import type { PaymentRequired, SettleResponse } from '@x402/core/types'
+import { ExactEvmScheme } from '@x402/evm'
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
+import { Compile } from 'typebox/compile'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { contracts } from '../src/compute/analyses/registry.ts'
+import { inheritedEnv } from '../src/config.ts'
+import { newBuyer } from '../src/payment/testing/buyer.ts'
+import type { Rig } from './support/service.ts'
+import { fromElsewhere, runCommand, startRig, untilSold } from './support/service.ts'
+
+const MAIN = join(import.meta.dirname, '../dist/main.js')
+const FUNDS = 1_000_000n
+const TOOLS_TOKENS_MAX = 12_000
+
+type Tool = { readonly name: string }
+type Result = {
+  readonly isError?: boolean
+  readonly content?: readonly { readonly text?: string }[]
+  readonly structuredContent?: unknown
+  readonly _meta?: Readonly<Record<string, unknown>>
+}
+/** What both generations of client can do. */
+type Caller = {
+  list(): Promise<readonly Tool[]>
+  call(name: string, args: Record<string, unknown>, meta?: Record<string, unknown>): Promise<Result>
+  close(): Promise<void>
+}
+
+let rig: Rig
+
+beforeAll(async () => {
+  rig = await startRig()
+  for (const contract of contracts) await untilSold(rig.url, contract, 'BTC')
+})
+
+afterAll(() => rig?.close())
+
+const info = { name: 'test', version: '1.0.0' }
+
+const generations = {
+  'of today': async (): Promise<Caller> => {
+    const client = new NewClient(info)
+    const url = new URL(`${rig.url}/mcp`)
+    await client.connect(new StreamableHTTPClientTransport(url, { fetch: fromElsewhere() }))
+    return {
+      list: async () => (await client.listTools()).tools,
+      call: async (name, args, meta) =>
+        (await client.callTool({ name, arguments: args, ...(meta && { _meta: meta }) })) as Result,
+      close: () => client.close(),
+    }
+  },
+  'of the generation before': async (): Promise<Caller> => {
+    const client = new OldClient(info)
+    const url = new URL(`${rig.url}/mcp`)
+    await client.connect(new OldTransport(url, { fetch: fromElsewhere() }) as never)
+    return {
+      list: async () => (await client.listTools()).tools,
+      call: async (name, args, meta) =>
+        (await client.callTool({ name, arguments: args, ...(meta && { _meta: meta }) })) as Result,
+      close: () => client.close(),
+    }
+  },
+}
+
+async function wallet() {
+  const account = newBuyer()
+  await rig.chain.fundUsdc(account.address, FUNDS)
+  const payer = new x402Client().register('eip155:8453', new ExactEvmScheme(account))
+  return {
+    pay: (quote: unknown) => payer.createPaymentPayload(quote as PaymentRequired),
+    spent: async () => FUNDS - (await rig.chain.balanceOf(account.address)),
+  }
+}
+
+describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) => {
+  let caller: Caller
+
+  beforeAll(async () => {
+    caller = await connect()
+  })
+
+  afterAll(() => caller?.close())
+
+  test('finds fifteen tools, in the order of the registry', async () => {
+    const tools = await caller.list()
+    expect(tools.map(({ name }) => name)).toEqual([
+      ...contracts.map(({ id }) => `get_${id.replaceAll('-', '_')}`),
+      'list_coins',
+      'get_price_list',
+    ])
+    expect(encode(JSON.stringify(tools)).length).toBeLessThan(TOOLS_TOKENS_MAX)
+  })
+
+  test.each(contracts)('buys $id and reads the structured result', async (contract) => {
+    const name = `get_${contract.id.replaceAll('-', '_')}`
+    const args = contract.scope === 'coin' ? { coin: 'BTC' } : {}
+    const { pay, spent } = await wallet()
+    const quoted = await caller.call(name, args)
+    expect(quoted.isError).toBe(true)
+    expect(JSON.parse(quoted.content?.[0]?.text ?? '')).toEqual(quoted.structuredContent)
+    const payment = await pay(quoted.structuredContent)
+    const bought = await caller.call(name, args, { 'x402/payment': payment })
+    expect(bought.isError ?? false, bought.content?.[0]?.text).toBe(false)
+    expect(JSON.parse(bought.content?.[0]?.text ?? '')).toEqual(bought.structuredContent)
+    expect(bought._meta?.['x402/payment-response'] as SettleResponse).toMatchObject({
+      success: true,
+      network: 'eip155:8453',
+    })
+    expect(await spent()).toBe(contract.priceUsdcAtomic)
+  })
+
+  test('gets the whole answer when it asks for it', async () => {
+    const { pay } = await wallet()
+    const args = { coin: 'BTC', view: 'full' }
+    const quoted = await caller.call('get_funding', args)
+    const payment = await pay(quoted.structuredContent)
+    const { structuredContent } = await caller.call('get_funding', args, {
+      'x402/payment': payment,
+    })
+    const contract = contracts.find(({ id }) => id === 'funding')
+    expect([...Compile(contract?.document ?? {}).Errors(structuredContent)]).toEqual([])
+  })
+
+  test('lists coins and prices for nothing', async () => {
+    const coins = await caller.call('list_coins', {})
+    expect(coins.structuredContent).toMatchObject({ coins: expect.arrayContaining(['BTC']) })
+    const prices = await caller.call('get_price_list', {})
+    expect(JSON.stringify(prices.structuredContent)).toContain('0.025')
+  })
+
+  test('learns what is wrong with its call, without a quote', async () => {
+    const { isError, content } = await caller.call('get_pulse', { coin: 'BTCC' })
+    expect(isError).toBe(true)
+    expect(JSON.parse(content?.[0]?.text ?? '')).toMatchObject({
+      code: 'invalid_coin',
+      did_you_mean: expect.arrayContaining(['BTC']),
+    })
+  })
+
+  test('is told why its payment was refused', async () => {
+    const quoted = await caller.call('get_pulse', { coin: 'BTC' })
+    const poor = new x402Client().register('eip155:8453', new ExactEvmScheme(newBuyer()))
+    const payment = await poor.createPaymentPayload(quoted.structuredContent as PaymentRequired)
+    const refused = await caller.call('get_pulse', { coin: 'BTC' }, { 'x402/payment': payment })
+    expect(refused.isError).toBe(true)
+    expect(refused.structuredContent).toMatchObject({
+      diagnostics: { reason: expect.stringMatching(/insufficient/) },
+    })
+  })
+
+  test('pays once for one payment, however often it calls, and not for another tool', async () => {
+    const { pay, spent } = await wallet()
+    const quoted = await caller.call('get_oi', { coin: 'BTC' })
+    const meta = { 'x402/payment': await pay(quoted.structuredContent) }
+    const [one, two] = [
+      await caller.call('get_oi', { coin: 'BTC' }, meta),
+      await caller.call('get_oi', { coin: 'BTC' }, meta),
+    ]
+    expect(two.structuredContent).toEqual(one.structuredContent)
+    const elsewhere = await caller.call('get_oi', { coin: 'ETH' }, meta)
+    expect(JSON.parse(elsewhere.content?.[0]?.text ?? '')).toMatchObject({
+      code: 'payment_replayed',
+    })
+    expect(await spent()).toBe(contracts.find(({ id }) => id === 'oi')?.priceUsdcAtomic)
+  })
+})
+
+describe('perpscope mcp', () => {
+  const started = async (env: Record<string, string>, flags: readonly string[] = []) => {
+    const client = new NewClient(info)
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [MAIN, 'mcp', '--url', rig.url, ...flags],
+      env: { ...inheritedEnv(), ...env },
+      stderr: 'pipe',
+    })
+    let told = ''
+    transport.stderr?.on('data', (data: Buffer) => {
+      told += data.toString()
+    })
+    await client.connect(transport)
+    return { client, told: () => told }
+  }
+  const textOf = (result: Result) => result.content?.[0]?.text ?? ''
+
+  test('buys for a client over stdio, and says what it has spent', async () => {
+    const key = generatePrivateKey()
+    const { address } = privateKeyToAccount(key)
+    await rig.chain.fundUsdc(address, FUNDS)
+    const { client, told } = await started({ PERPSCOPE_WALLET_KEY: key })
+    expect((await client.listTools()).tools).toHaveLength(15)
+    const args = { name: 'get_oi', arguments: { coin: 'BTC' } }
+    const result = (await client.callTool(args)) as Result
+    expect(result.isError ?? false, textOf(result)).toBe(false)
+    expect(result.structuredContent).toMatchObject({ coin: 'BTC' })
+    const price = contracts.find(({ id }) => id === 'oi')?.priceUsdcAtomic ?? 0n
+    expect(FUNDS - (await rig.chain.balanceOf(address))).toBe(price)
+    expect(told()).toContain(`get_oi, ${Number(price) / 1e6} USDC spent`)
+    await client.close()
+  })
+
+  test('signs nothing beyond its budget', async () => {
+    const key = generatePrivateKey()
+    const { address } = privateKeyToAccount(key)
+    await rig.chain.fundUsdc(address, FUNDS)
+    const { client } = await started({ PERPSCOPE_WALLET_KEY: key }, ['--budget-usd', '0.001'])
+    const args = { name: 'get_pulse', arguments: { coin: 'BTC' } }
+    const result = (await client.callTool(args)) as Result
+    expect(result.isError).toBe(true)
+    expect(textOf(result)).toMatch(/^Not bought: the call costs 0\.025 USDC/)
+    expect(await rig.chain.balanceOf(address)).toBe(FUNDS)
+    await client.close()
+  })
+
+  test('does not start without a wallet, and says how to give it one', async () => {
+    const { code, errors } = await runCommand(['mcp', '--url', rig.url])
+    expect(code).toBe(78)
+    expect(errors).toContain('PERPSCOPE_WALLET_KEY')
+  })
+})
+
+describe('no message is a way around payment', () => {
+  const post = (body: unknown, headers: Record<string, string> = {}) =>
+    fromElsewhere()(`${rig.url}/mcp`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    })
+  const callOf = (params: unknown, id: number | undefined = 1) => ({
+    jsonrpc: '2.0',
+    ...(id !== undefined && { id }),
+    method: 'tools/call',
+    params,
+  })
+
+  test.each([
+    ['a call without an initialization', callOf({ name: 'get_pulse', arguments: { coin: 'BTC' } })],
+    ['a batch', [1, 2, 3].map((id) => callOf({ name: 'get_oi', arguments: { coin: 'BTC' } }, id))],
+    ['a notification', { jsonrpc: '2.0', method: 'tools/call', params: { name: 'get_oi' } }],
+    ['a path for a coin', callOf({ name: 'get_pulse', arguments: { coin: '../health' } })],
+    ['a query in a coin', callOf({ name: 'get_pulse', arguments: { coin: 'BTC?view=full#' } })],
+    [
+      'a payment that is none',
+      callOf({ name: 'get_oi', arguments: { coin: 'BTC' }, _meta: { 'x402/payment': true } }),
+    ],
+  ])('%s', async (_what, body) => {
+    const text = await (await post(body)).text()
+    expect(text).not.toMatch(/(delta_24h|confluence)\\*"\s*:/)
+  })
+
+  test('and a body that is too large is refused before it is read', async () => {
+    const response = await post(
+      callOf({ name: 'get_pulse', arguments: { coin: 'x'.repeat(70_000) } }),
+    )
+    expect(response.status).toBeGreaterThanOrEqual(400)
+  })
+})
