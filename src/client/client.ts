@@ -1,0 +1,260 @@
+import type { PaymentPayload, PaymentRequired, SettleResponse } from '@x402/core/types'
+import type { Answers } from './answers.ts'
+import type { BudgetLimits } from './budget.ts'
+import { Budget } from './budget.ts'
+import type { Diagnostics, PendingPayment, ProblemBody } from './errors.ts'
+import { PaymentRefusedError, RefusedError, UnansweredError, UnpayableError } from './errors.ts'
+import { platform } from './platform.ts'
+import { dearest, payable, quoteOf } from './quote.ts'
+
+export type { Answers } from './answers.ts'
+export type { Diagnostics, PendingPayment, ProblemBody } from './errors.ts'
+// biome-ignore lint/performance/noBarrelFile: this file is the package's door
+export { PaymentRefusedError, RefusedError, UnansweredError, UnpayableError } from './errors.ts'
+
+/**
+ * Signs one of the ways to pay that a quote names: `x402Client.createPaymentPayload` of `@x402/core`, or
+ * whatever else makes the same.
+ */
+export type Payer = (quote: PaymentRequired) => Promise<PaymentPayload>
+
+export type ClientOptions = {
+  /** Of the service, such as `https://api.example.com`. */
+  readonly url: string
+  /** Without it only free calls work, and services without payment. */
+  readonly pay?: Payer
+  readonly budget?: Partial<BudgetLimits>
+  readonly fetch?: (url: string, init: { headers: Record<string, string> }) => Promise<Response>
+  readonly wait?: (ms: number) => Promise<void>
+}
+
+/** Parameters of the query: a list is joined by commas. */
+export type Query = Readonly<Record<string, string | number | readonly string[]>>
+
+export type CallOptions = {
+  /**
+   * Ask first whether the answer that was bought last for the same call is still the newest one: then it is
+   * given again for nothing. One more round trip when it is not.
+   */
+  readonly reuse?: boolean
+}
+
+export type Bought<Answer> = {
+  readonly answer: Answer
+  /** null where nothing was paid. */
+  readonly receipt: SettleResponse | null
+  readonly etag: string | null
+  /** Given again from the memory of this client, unchanged at the service. */
+  readonly isReused: boolean
+}
+
+type CoinAnalysis =
+  | 'pulse'
+  | 'spread'
+  | 'liquidations'
+  | 'funding'
+  | 'oi'
+  | 'basis'
+  | 'cex-dex'
+  | 'bundle'
+type MarketAnalysis = Exclude<keyof Answers, CoinAnalysis>
+
+type Kept = { readonly header: string; readonly bought: Bought<unknown> }
+
+const budgetByDefault: BudgetLimits = { maxUsdPerCall: 0.1, totalUsd: 1 }
+/** The payment is sent again so often before the caller is told that its answer is missing. */
+const ATTEMPTS_MAX = 6
+const WAIT_MS = 500
+const WAIT_MS_MAX = 10_000
+const KEPT_MAX = 200
+
+/**
+ * A buyer of answers. A call is signed at most once: whatever fails after that, the same payment is sent
+ * again, and the service gives what it has bought.
+ */
+export class PerpscopeClient {
+  readonly #options: ClientOptions
+  readonly #budget: Budget
+  readonly #kept = new Map<string, Kept>()
+
+  constructor(options: ClientOptions) {
+    this.#options = { ...options, url: options.url.replace(/\/+$/, '') }
+    this.#budget = new Budget({ ...budgetByDefault, ...options.budget })
+  }
+
+  /** What was signed for, less what the service says it did not charge, in USDC. */
+  get spentUsd(): number {
+    return this.#budget.spentUsd
+  }
+
+  /** An analysis of one coin, in any case: `about('pulse', 'BTC', { timeframes: ['1h'] })`. */
+  about<Id extends CoinAnalysis>(
+    analysis: Id,
+    coin: string,
+    query: Query = {},
+    options: CallOptions = {},
+  ): Promise<Bought<Answers[Id]>> {
+    const path = `/${analysis}/${encodeURIComponent(coin)}`
+    return this.#call(path, query, options) as Promise<Bought<Answers[Id]>>
+  }
+
+  /** An analysis of the whole market: `market('screener', { top_n: 20 })`. */
+  market<Id extends MarketAnalysis>(
+    analysis: Id,
+    query: Query = {},
+    options: CallOptions = {},
+  ): Promise<Bought<Answers[Id]>> {
+    return this.#call(`/${analysis}`, query, options) as Promise<Bought<Answers[Id]>>
+  }
+
+  async coins(): Promise<readonly string[]> {
+    return ((await this.#free('/coins')) as { coins: string[] }).coins
+  }
+
+  async health(): Promise<{ readonly status: 'ok' | 'degraded'; readonly version: string }> {
+    return (await this.#free('/health')) as { status: 'ok' | 'degraded'; version: string }
+  }
+
+  /** Fetches what a payment has bought whose answer did not come. @throws UnansweredError, RefusedError */
+  async resume({ url, header }: PendingPayment): Promise<Bought<unknown>> {
+    return this.#fetched(url, header)
+  }
+
+  async #free(path: string): Promise<unknown> {
+    const response = await this.#send(this.#options.url + path)
+    if (response.ok) return response.json()
+    throw new RefusedError((await response.json()) as ProblemBody)
+  }
+
+  async #call(
+    path: string,
+    query: Query,
+    { reuse = false }: CallOptions,
+  ): Promise<Bought<unknown>> {
+    const url = this.#options.url + path + searchOf(query)
+    const kept = this.#kept.get(url)
+    if (reuse && kept !== undefined && (await this.#isNewest(url, kept)))
+      return { ...kept.bought, isReused: true }
+    const response = await this.#quoted(url)
+    if (response.status === 200) return boughtOf(response)
+    const quote = payable(quoteOf(response.headers.get('payment-required')))
+    const { pay } = this.#options
+    if (pay === undefined)
+      throw new UnpayableError('the call costs money and the client has no payer')
+    const amount = dearest(quote)
+    this.#budget.take(amount)
+    let header: string
+    try {
+      header = encoded(await pay(quote))
+    } catch (cause) {
+      this.#budget.giveBack(amount)
+      throw cause
+    }
+    try {
+      const bought = await this.#fetched(url, header)
+      this.#keep(url, { header, bought })
+      return bought
+    } catch (cause) {
+      if (isUncharged(cause)) this.#budget.giveBack(amount)
+      throw cause
+    }
+  }
+
+  /** Nothing is lost before a payment, so a refusal that passes is waited for here too. */
+  async #quoted(url: string): Promise<Response> {
+    for (let attempt = 1; ; attempt += 1) {
+      const response = await this.#send(url)
+      if (response.status === 200 || response.status === 402) return response
+      const problem = (await response.json()) as ProblemBody
+      if (!problem.retryable || attempt === ATTEMPTS_MAX) throw new RefusedError(problem)
+      await this.#pause(attempt, problem.retry_after)
+    }
+  }
+
+  /** Sends one payment until it is clear what has become of it. */
+  async #fetched(url: string, header: string): Promise<Bought<unknown>> {
+    let last: unknown = null
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+      let retryAfterSeconds: number | null = null
+      try {
+        const response = await this.#send(url, { 'payment-signature': header })
+        if (response.status === 200) return await boughtOf(response)
+        const body = await response.json()
+        if (response.status === 402) throw refusedPayment(body)
+        const problem = body as ProblemBody
+        last = new RefusedError(problem)
+        if (!problem.payment_reusable) throw last
+        retryAfterSeconds = problem.retry_after
+      } catch (cause) {
+        if (cause instanceof RefusedError || cause instanceof PaymentRefusedError) throw cause
+        // A connection that broke, or a body that is no JSON: what was sent may have arrived.
+        last = cause
+      }
+      if (attempt < ATTEMPTS_MAX) await this.#pause(attempt, retryAfterSeconds)
+    }
+    if (last instanceof RefusedError && last.problem.charged === false) throw last
+    throw new UnansweredError({ url, header }, last)
+  }
+
+  async #isNewest(url: string, { header, bought }: Kept): Promise<boolean> {
+    if (bought.etag === null) return false
+    const headers = { 'payment-signature': header, 'if-none-match': bought.etag }
+    const { status } = await this.#send(url, headers)
+    if (status !== 304) this.#kept.delete(url)
+    return status === 304
+  }
+
+  #keep(url: string, kept: Kept): void {
+    this.#kept.delete(url)
+    this.#kept.set(url, kept)
+    const [oldest] = this.#kept.keys()
+    if (this.#kept.size > KEPT_MAX && oldest !== undefined) this.#kept.delete(oldest)
+  }
+
+  #send(url: string, headers: Record<string, string> = {}): Promise<Response> {
+    const { fetch = platform.fetch } = this.#options
+    return fetch(url, { headers: { accept: 'application/json', ...headers } })
+  }
+
+  #pause(attempt: number, retryAfterSeconds: number | null): Promise<void> {
+    const { wait = platform.wait } = this.#options
+    const asked =
+      retryAfterSeconds === null ? WAIT_MS * 2 ** (attempt - 1) : retryAfterSeconds * 1_000
+    return wait(Math.min(asked, WAIT_MS_MAX))
+  }
+}
+
+async function boughtOf(response: Response): Promise<Bought<unknown>> {
+  const receipt = response.headers.get('payment-response')
+  return {
+    answer: await response.json(),
+    receipt: receipt === null ? null : (JSON.parse(atob(receipt)) as SettleResponse),
+    etag: response.headers.get('etag'),
+    isReused: false,
+  }
+}
+
+function refusedPayment(body: unknown): PaymentRefusedError {
+  const { diagnostics = null } = body as { diagnostics?: Diagnostics | null }
+  return new PaymentRefusedError(diagnostics)
+}
+
+/** The service says so; what it says of an open outcome is null. */
+function isUncharged(cause: unknown): boolean {
+  if (cause instanceof PaymentRefusedError) return true
+  return cause instanceof RefusedError && cause.problem.charged === false
+}
+
+function searchOf(query: Query): string {
+  const entries = Object.entries(query).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? value.join(',') : String(value),
+  ])
+  return entries.length === 0 ? '' : `?${new URLSearchParams(entries as [string, string][])}`
+}
+
+/** JSON may hold what `btoa` does not take. */
+function encoded(payment: PaymentPayload): string {
+  const bytes = new TextEncoder().encode(JSON.stringify(payment))
+  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+}

@@ -1,0 +1,72 @@
+import type { ProblemCode } from '../domain/problem.ts'
+
+/** What the service says when it refuses: RFC 9457 with the members of perpscope. */
+export type ProblemBody = {
+  readonly code: ProblemCode
+  readonly status: number
+  readonly title: string
+  readonly detail: string
+  readonly retryable: boolean
+  readonly retry_after: number | null
+  /** null while the outcome of a settlement is unknown. */
+  readonly charged: boolean | null
+  readonly payment_reusable: boolean
+  readonly param?: string
+  readonly allowed?: readonly string[]
+  readonly did_you_mean?: readonly string[]
+  readonly request_id: string
+}
+
+/** The service has refused the call. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError'
+  readonly problem: ProblemBody
+
+  constructor(problem: ProblemBody) {
+    super(`${problem.code}: ${problem.detail}`)
+    this.problem = problem
+  }
+}
+
+/** Why a payment was not accepted, as the 402 tells it. */
+export type Diagnostics = {
+  readonly reason: string
+  readonly field: string | null
+  readonly expected: string | null
+  readonly received: string | null
+  readonly hint: string
+}
+
+/** The payment was refused; nothing was charged. It is not signed again: that is for the caller to decide. */
+export class PaymentRefusedError extends Error {
+  override readonly name = 'PaymentRefusedError'
+  readonly diagnostics: Diagnostics | null
+
+  constructor(diagnostics: Diagnostics | null) {
+    super(
+      diagnostics === null
+        ? 'the payment was refused'
+        : `${diagnostics.reason}: ${diagnostics.hint}`,
+    )
+    this.diagnostics = diagnostics
+  }
+}
+
+/** Nothing was signed: what is asked is more than may be spent, or cannot be paid safely. */
+export class UnpayableError extends Error {
+  override readonly name = 'UnpayableError'
+}
+
+/** A signed payment is out and its answer did not come. `payment` is kept: send it again with `resume`. */
+export class UnansweredError extends Error {
+  override readonly name = 'UnansweredError'
+  readonly payment: PendingPayment
+
+  constructor(payment: PendingPayment, cause: unknown) {
+    super(`no answer for a payment that may have been charged: ${payment.url}`, { cause })
+    this.payment = payment
+  }
+}
+
+/** All that is needed to fetch what a payment has bought. */
+export type PendingPayment = { readonly url: string; readonly header: string }

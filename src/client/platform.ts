@@ -1,0 +1,6 @@
+/** What the client takes from where it runs, unless it is told otherwise. Its only door to the outside. */
+export const platform = {
+  fetch: (url: string, init: { readonly headers: Record<string, string> }) =>
+    globalThis.fetch(url, init),
+  wait: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
+}

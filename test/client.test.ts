@@ -1,0 +1,216 @@
+import { x402Client } from '@x402/core/client'
+import { ExactEvmScheme } from '@x402/evm'
+import Fastify from 'fastify'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { ClientOptions, Payer } from '../src/client/client.ts'
+import { PerpscopeClient } from '../src/client/client.ts'
+import {
+  PaymentRefusedError,
+  RefusedError,
+  UnansweredError,
+  UnpayableError,
+} from '../src/client/errors.ts'
+import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
+import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
+import { base } from '../src/payment/evm/networks.ts'
+import type { Facilitator } from '../src/payment/payment.ts'
+import type { PaidHost } from '../src/payment/testing/paid-host.ts'
+import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { ManualClock } from './support/manual-clock.ts'
+
+const FUNDS = 1_000_000n
+const PRICE_USD = Number(PRICE) / 1e6
+
+let chain: EvmChain
+let local: Facilitator<ExactEvmPayment>
+const opened: { close(): Promise<unknown> }[] = []
+
+beforeAll(async () => {
+  chain = await startEvmChain({ clock: systemClock })
+  const { privateKey } = chain.accounts.facilitator
+  local = localFacilitator({ network: base, rpcUrl: chain.rpcUrl, privateKey, clock: systemClock })
+})
+
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((thing) => thing.close()))
+})
+
+afterAll(() => chain?.close())
+
+async function hosted(facilitator = local): Promise<PaidHost> {
+  const host = await startPaidHost({
+    payTo: chain.accounts.merchant.address,
+    facilitator,
+    clock: new ManualClock(systemClock.nowMs()),
+  })
+  opened.push(host)
+  return host
+}
+
+/** A wallet of the SDK that counts its signatures. */
+async function wallet(funds = FUNDS) {
+  const account = privateKeyToAccount(generatePrivateKey())
+  if (funds > 0n) await chain.fundUsdc(account.address, funds)
+  const sdk = new x402Client().register('eip155:8453', new ExactEvmScheme(account))
+  let signed = 0
+  const pay: Payer = (quote) => {
+    signed += 1
+    return sdk.createPaymentPayload(quote)
+  }
+  return {
+    pay,
+    signatures: () => signed,
+    spent: async () => funds - (await chain.balanceOf(account.address)),
+  }
+}
+
+function clientOf(host: { url: string }, options: Partial<ClientOptions> = {}) {
+  return new PerpscopeClient({ url: host.url, wait: () => Promise.resolve(), ...options })
+}
+
+/** `fetch` that goes wrong where it is told to. Keeps the payments that it saw. */
+function meddled(meddle: (call: number, go: () => Promise<Response>) => Promise<Response>) {
+  const payments: string[] = []
+  const speak: ClientOptions['fetch'] = (url, init) => {
+    const payment = init.headers['payment-signature']
+    if (payment === undefined) return fetch(url, init)
+    payments.push(payment)
+    return meddle(payments.length, () => fetch(url, init))
+  }
+  return { fetch: speak, payments }
+}
+
+describe('the client', () => {
+  test('buys an answer for what it is quoted', async () => {
+    const { pay, spent } = await wallet()
+    const client = clientOf(await hosted(), { pay })
+    const { answer, receipt } = await client.about('pulse', 'BTC')
+    expect(answer).toMatchObject({ coin: { coin: 'BTC' } })
+    expect(receipt).toMatchObject({ success: true, network: 'eip155:8453' })
+    expect(await spent()).toBe(PRICE)
+    expect(client.spentUsd).toBe(PRICE_USD)
+  })
+
+  test('fetches an answer that got lost on its way with the payment that bought it', async () => {
+    const { pay, signatures, spent } = await wallet()
+    const host = await hosted()
+    const { fetch, payments } = meddled(async (call, go) => {
+      const response = await go()
+      if (call === 1) throw new TypeError('the connection broke')
+      return response
+    })
+    const { answer } = await clientOf(host, { pay, fetch }).about('pulse', 'BTC')
+    expect(answer).toMatchObject({ run: 1 })
+    expect(new Set(payments).size).toBe(1)
+    expect(signatures()).toBe(1)
+    expect(await spent()).toBe(PRICE)
+  })
+
+  test('sends the same payment again while nobody can settle it', async () => {
+    let down = 3
+    const { pay, signatures, spent } = await wallet()
+    const host = await hosted({
+      ...local,
+      verify: async (payment) => {
+        down -= 1
+        return down > 0 ? { kind: 'unreachable', reason: 'down' } : local.verify(payment)
+      },
+    })
+    const waits: number[] = []
+    const wait = async (ms: number) => void waits.push(ms)
+    await clientOf(host, { pay, wait }).about('pulse', 'BTC')
+    expect(waits, 'as long as it was told to').toEqual([2_000, 2_000])
+    expect(signatures()).toBe(1)
+    expect(await spent()).toBe(PRICE)
+  })
+
+  test('hands over a payment whose answer never came, and resumes it', async () => {
+    const { pay, spent } = await wallet()
+    const host = await hosted()
+    let isDown = true
+    const { fetch } = meddled(async (_call, go) => {
+      const response = await go()
+      if (isDown) throw new TypeError('the connection broke')
+      return response
+    })
+    const client = clientOf(host, { pay, fetch })
+    const failure = await client.about('pulse', 'BTC').catch((cause: unknown) => cause)
+    expect(failure).toBeInstanceOf(UnansweredError)
+    expect(client.spentUsd, 'it may have been charged').toBe(PRICE_USD)
+    isDown = false
+    const { answer } = await client.resume((failure as UnansweredError).payment)
+    expect(answer).toMatchObject({ run: 1 })
+    expect(await spent()).toBe(PRICE)
+  })
+
+  test('tells why a payment was refused, and does not count it', async () => {
+    const { pay, signatures } = await wallet(0n)
+    const client = clientOf(await hosted(), { pay })
+    const refusal = await client.about('pulse', 'BTC').catch((cause: unknown) => cause)
+    expect(refusal).toBeInstanceOf(PaymentRefusedError)
+    expect((refusal as PaymentRefusedError).diagnostics?.reason).toMatch(/insufficient/)
+    expect(signatures()).toBe(1)
+    expect(client.spentUsd).toBe(0)
+  })
+})
+
+describe('nothing is signed', () => {
+  test.each([
+    ['a call that is dearer than one may be', { maxUsdPerCall: 0.01 }, 0],
+    ['a call beyond the whole budget', { maxUsdPerCall: 1, totalUsd: PRICE_USD * 1.5 }, 1],
+  ])('for %s', async (_what, budget, callsBefore) => {
+    const { pay, signatures } = await wallet()
+    const client = clientOf(await hosted(), { pay, budget })
+    for (let call = 0; call < callsBefore; call += 1) await client.about('pulse', 'BTC')
+    await expect(client.about('pulse', 'ETH')).rejects.toBeInstanceOf(UnpayableError)
+    expect(signatures()).toBe(callsBefore)
+  })
+
+  test.each([
+    ['a token that is not USDC', { asset: '0x000000000000000000000000000000000000dEaD' }],
+    ['a network that the client does not know', { network: 'eip155:1' }],
+    ['an amount that is no number of atoms', { amount: '0.01' }],
+  ])('for %s', async (_what, change) => {
+    const accepted = {
+      scheme: 'exact',
+      network: base.network,
+      asset: base.asset,
+      amount: '10000',
+      payTo: chain.accounts.merchant.address,
+      maxTimeoutSeconds: 60,
+      extra: base.domain,
+      ...change,
+    }
+    const quote = { x402Version: 2, resource: { url: 'x' }, accepts: [accepted] }
+    const app = Fastify({ forceCloseConnections: true })
+    app.get('/*', (_request, reply) =>
+      reply
+        .code(402)
+        .header('payment-required', Buffer.from(JSON.stringify(quote)).toString('base64'))
+        .send({}),
+    )
+    opened.push(app)
+    const url = await app.listen({ host: '127.0.0.1', port: 0 })
+    const { pay, signatures } = await wallet(0n)
+    await expect(clientOf({ url }, { pay }).market('screener')).rejects.toBeInstanceOf(
+      UnpayableError,
+    )
+    expect(signatures()).toBe(0)
+  })
+
+  test('where the service refuses the call itself', async () => {
+    const problem = { code: 'invalid_coin', detail: 'No such coin.', retryable: false }
+    const { pay, signatures } = await wallet(0n)
+    const fetch: ClientOptions['fetch'] = async () => Response.json(problem, { status: 400 })
+    const refusal = await clientOf({ url: 'http://127.0.0.1' }, { pay, fetch })
+      .about('pulse', 'NOPE')
+      .catch((cause: unknown) => cause)
+    expect(refusal).toBeInstanceOf(RefusedError)
+    expect((refusal as RefusedError).problem.code).toBe('invalid_coin')
+    expect(signatures()).toBe(0)
+  })
+})
