@@ -294,6 +294,7 @@ function gateway(dress: Partial<ServerOptions>) {
     quoteLimit: null,
     logger: null,
     accessLog: false,
+    discovery: { publicUrl: 'https://api.example.com', waysToPay: [] },
     ...dress,
   })
 }

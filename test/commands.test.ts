@@ -168,12 +168,20 @@ describe('perpscope maintenance', () => {
 })
 
 describe('npm run demo', () => {
+  const BASE = 'eip155:8453'
+  const SOLANA = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
+  const moved = (usdc: number) => ({
+    paid_usdc: usdc,
+    received_usdc: usdc,
+    seller_usdc: usdc,
+  })
+
   test('buys every analysis, prints one report and nothing else, and ends', async () => {
     const { code, output, errors } = await runDemo(['--once', '--json'])
     expect(code).toBe(0)
     expect(errors.split('\n'), 'each stage in its own line').toEqual(
       expect.arrayContaining([
-        'starting a local chain',
+        'starting a local Base and a local Solana',
         ...contracts.map(({ id }) => `buying ${id}`),
       ]),
     )
@@ -181,15 +189,19 @@ describe('npm run demo', () => {
     const report = JSON.parse(output) as Record<string, unknown>
     expect(report).toEqual({
       ok: true,
-      purchases: contracts.map((contract) => ({
+      purchases: contracts.map((contract, at) => ({
         analysis: contract.id,
         path: pathOf(contract, 'BTC'),
-        network: 'eip155:8453',
+        network: at % 2 === 0 ? BASE : SOLANA,
         price_usdc: expect.any(Number),
         status: 200,
         ms: expect.any(Number),
         bytes: expect.any(Number),
       })),
+      accounts: [
+        { network: BASE, ...moved(0.18), buyer_usdc: 999.82 },
+        { network: SOLANA, ...moved(0.155), buyer_usdc: 999.845 },
+      ],
       paid_usdc: 0.335,
       received_usdc: 0.335,
       elapsed_ms: expect.any(Number),

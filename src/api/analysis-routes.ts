@@ -8,11 +8,19 @@ import type {
 } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
-import { keyOf, pathOf, viewKeyOf } from '../domain/contract.ts'
+import { keyOf, pathOf, pathParameterOf, viewKeyOf } from '../domain/contract.ts'
 import type { Answer, Document, DocumentKey, NoAnswer } from '../domain/document.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
+import { isNamedBy } from '../payment/entity-tag.ts'
+import type { Extensions } from '../payment/extensions/extensions.ts'
 import { hasPayment } from '../payment/payload.ts'
 import type { PaidRoute } from '../payment/terms.ts'
+import type { Quality } from './answer-preview.ts'
+import { previewOf, quotedQuality, worsened } from './answer-preview.ts'
+import type { Selection, SelectionFault } from './answer-selection.ts'
+import { selectionReader } from './answer-selection.ts'
+import { bazaarOf } from './discovery/bazaar.ts'
+import { offerOf } from './discovery/offer-of.ts'
 import type { RequestedCoin } from './fill-document.ts'
 import { fillDocument } from './fill-document.ts'
 import { loadBearingAgeMs, overdue } from './freshness.ts'
@@ -54,6 +62,8 @@ type AnalysisCall = {
   readonly coin: string
   readonly key: DocumentKey
   readonly view: string
+  /** The part of that view that is wanted; null for all of it. */
+  readonly selection: Selection | null
   readonly requested: RequestedCoin | undefined
   readonly receivedAtMs: number
   /** What there was to answer with then. */
@@ -62,7 +72,7 @@ type AnalysisCall = {
 
 const COIN_CHARACTERS_MAX = 64
 /** Raw, as some clients send it; the router decodes the other form to this one. */
-const COIN_PLACEHOLDER = '{coin}'
+const COIN_PLACEHOLDER = /^\{(coin|token)\}$/
 
 export const MAINTENANCE_RETRY_SECONDS = 3600
 /** An engine is restarted, and a feed reconnected, within seconds. */
@@ -103,7 +113,7 @@ export async function analysisRoutes(
   for (const contract of contracts) {
     const route = {
       url: pathOf(contract, ':coin'),
-      config: { x402: saleOf(contract) },
+      config: { x402: saleOf(contract, options) },
       exposeHeadRoute: false,
       // Maintenance is checked below as well; here it only comes before the limit.
       onRequest: quoteLimit === null ? [] : [refuseMaintenance, quoteLimit],
@@ -123,13 +133,14 @@ export async function analysisRoutes(
 /** Checks parameters, engine and freshness, and keeps what it understood for the handler. */
 function refuseUnanswerable(contract: AnalysisContract, options: AnalysisRoutesOptions) {
   const { clock, engine, maintenance, payment } = options
+  const selectionOf = selectionReader(contract)
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     if (maintenance.isOn) {
       send(reply, underMaintenance())
       return
     }
     const nowMs = clock.nowMs()
-    const call = understand(contract, request, nowMs, options)
+    const call = understand(contract, selectionOf, request, nowMs, options)
     if (call.kind === 'refusal') {
       send(reply, call)
       return
@@ -166,16 +177,26 @@ function answer(contract: AnalysisContract, options: AnalysisRoutesOptions) {
       return
     }
     const { document } = found
-    const bytes = fillDocument(document, found.answer, {
+    const etag = entityTag(document, found.answer, call)
+    if (isNamedBy(request.headers['if-none-match'], etag)) {
+      // Nothing is charged for what the caller has.
+      void reply.code(304).headers(paidHeaders).header('etag', etag).send()
+      return
+    }
+    const quoted = quotedQuality(request.paymentExtensions)
+    const present = quoted && worsened(quoted, found, nowMs)
+    if (quoted !== null && present !== null) {
+      send(reply, gotWorse(quoted, present))
+      return
+    }
+    const facts = {
       nowMs,
       executionMs: nowMs - call.receivedAtMs,
       coinsAvailable: engine.coins().length,
       requested: call.requested,
-    })
-    void reply
-      .headers(paidHeaders)
-      .header('etag', entityTag(document, found.answer, call.view))
-      .send(bytes)
+    }
+    const bytes = fillDocument(document, found.answer, facts, call.selection)
+    void reply.headers(paidHeaders).header('etag', etag).send(bytes)
   }
 }
 
@@ -183,20 +204,24 @@ type Understood = AnalysisCall & { readonly kind: 'call' }
 
 function understand(
   contract: AnalysisContract,
+  selectionOf: ReturnType<typeof selectionReader>,
   request: FastifyRequest,
   nowMs: number,
   options: AnalysisRoutesOptions,
 ): Understood | Refusal {
-  const named = contract.scope === 'market' ? unnamed : nameOf(request, nowMs, options)
+  const named = contract.scope === 'market' ? unnamed : nameOf(contract, request, nowMs, options)
   if (named.kind === 'refusal') return named
   const view = viewOf(contract, request)
   if (typeof view !== 'string') return view
+  const selection = selectionOf({ fields: once(request, 'fields'), view: once(request, 'view') })
+  if (selection !== null && 'rule' in selection) return unselectable(selection)
   const { coin, requested } = named
   return {
     kind: 'call',
     coin,
     key: keyOf(contract, coin),
     view,
+    selection,
     requested,
     receivedAtMs: nowMs,
     found: null,
@@ -208,6 +233,7 @@ type Named = Pick<AnalysisCall, 'coin' | 'requested'> & { readonly kind: 'named'
 const unnamed: Named = { kind: 'named', coin: '', requested: undefined }
 
 function nameOf(
+  contract: AnalysisContract,
   request: FastifyRequest,
   nowMs: number,
   { engine, exampleCoin, payment }: AnalysisRoutesOptions,
@@ -216,10 +242,10 @@ function nameOf(
   if (ticker.length > COIN_CHARACTERS_MAX) {
     return refusal('invalid_coin', {
       detail: `A ticker has at most ${COIN_CHARACTERS_MAX} characters; /coins lists them all.`,
-      param: 'coin',
+      param: pathParameterOf(contract),
     })
   }
-  if (ticker === COIN_PLACEHOLDER && payment !== null && !hasPayment(request.headers)) {
+  if (COIN_PLACEHOLDER.test(ticker) && payment !== null && !hasPayment(request.headers)) {
     const coin = engine.resolve(exampleCoin)?.coin ?? engine.coins()[0]
     if (coin !== undefined) return { kind: 'named', coin, requested: undefined }
   }
@@ -231,10 +257,10 @@ function nameOf(
     return { kind: 'named', coin, requested }
   }
   // Without an engine the list of coins may be old or empty: "unknown" would be a guess.
-  return engineRefusal(engine, nowMs) ?? unknownCoin(ticker, engine)
+  return engineRefusal(engine, nowMs) ?? unknownCoin(contract, ticker, engine)
 }
 
-function unknownCoin(ticker: string, engine: EngineReader): Refusal {
+function unknownCoin(contract: AnalysisContract, ticker: string, engine: EngineReader): Refusal {
   const coins = engine.coins()
   if (coins.length === 0) {
     return refusal('data_stale', {
@@ -244,26 +270,32 @@ function unknownCoin(ticker: string, engine: EngineReader): Refusal {
   }
   return refusal('invalid_coin', {
     detail: `No perpetual is listed as ${JSON.stringify(ticker)}; /coins lists them all.`,
-    param: 'coin',
+    param: pathParameterOf(contract),
     didYouMean: nearestTickers(ticker, coins),
   })
 }
 
 function viewOf(contract: AnalysisContract, request: FastifyRequest): string | Refusal {
-  const query = request.query as Readonly<Record<string, string | string[] | undefined>>
-  const view = viewKeyOf(contract, (name) => {
-    const raw = query[name]
-    return Array.isArray(raw) ? null : raw
-  })
+  const view = viewKeyOf(contract, (name) => once(request, name))
   if (typeof view === 'string') return view
   const { name, rule, problem, allowed } = view
   return refusal(problem, {
-    detail: Array.isArray(query[name])
-      ? `${name} may be given once: it ${rule}.`
-      : `${name} ${rule}.`,
+    detail:
+      once(request, name) === null ? `${name} may be given once: it ${rule}.` : `${name} ${rule}.`,
     param: name,
     allowed,
   })
+}
+
+/** The raw value of a query parameter; null where it was given more than once. */
+function once(request: FastifyRequest, name: string): string | null | undefined {
+  const query = request.query as Readonly<Record<string, string | string[] | undefined>>
+  const raw = query[name]
+  return Array.isArray(raw) ? null : raw
+}
+
+function unselectable({ name, rule, allowed }: SelectionFault): Refusal {
+  return refusal('invalid_parameter', { detail: `${name} ${rule}.`, param: name, allowed })
 }
 
 type Found = { readonly kind: 'found'; readonly document: Document; readonly answer: Answer }
@@ -288,7 +320,7 @@ function find(
       retryAfterSeconds: RETRY_SECONDS,
     })
   }
-  if (view.kind !== 'answer') return noAnswer(view, call.coin || 'the market')
+  if (view.kind !== 'answer') return noAnswer(contract, view, call.coin || 'the market')
   if (loadBearingAgeMs(document, view, nowMs) === Number.POSITIVE_INFINITY) {
     return refusal('data_stale', {
       detail:
@@ -308,7 +340,7 @@ function find(
   return { kind: 'found', document, answer: view }
 }
 
-function noAnswer(view: NoAnswer, coin: string): Refusal {
+function noAnswer(contract: AnalysisContract, view: NoAnswer, coin: string): Refusal {
   switch (view.kind) {
     case 'insufficient-candles': {
       const { timeframe, have, need } = view
@@ -325,7 +357,7 @@ function noAnswer(view: NoAnswer, coin: string): Refusal {
     case 'not-covered':
       return refusal('coin_not_covered', {
         detail: `No source of this analysis knows ${coin}.`,
-        param: 'coin',
+        param: pathParameterOf(contract),
         allowed: view.coins,
       })
     case 'low-coverage': {
@@ -361,6 +393,23 @@ function engineRefusal(engine: EngineReader, nowMs: number): Refusal | null {
   }
 }
 
+/** The payment is not signed over what it echoes, so it can be sent again with another echo or none. */
+function gotWorse(quoted: Quality, present: Quality): Refusal {
+  return refusal('data_stale', {
+    detail:
+      `The answer has got worse since it was quoted: grade ${quoted.grade} with ${quoted.coverage} % of its ` +
+      `inputs then, grade ${present.grade} with ${present.coverage} % now. Send the same payment later, or at ` +
+      'once without the extension answer-preview to take the answer as it is.',
+    retryAfterSeconds: RETRY_SECONDS,
+    more: {
+      quoted_grade: quoted.grade,
+      quoted_coverage: quoted.coverage,
+      quality_grade: present.grade,
+      coverage: present.coverage,
+    },
+  })
+}
+
 function underMaintenance(): Refusal {
   return refusal('maintenance', {
     detail: 'Paid analyses are switched off for maintenance; /health and /coins go on.',
@@ -376,16 +425,20 @@ function send(reply: FastifyReply, { code, facts }: Refusal): void {
 const entityTags = new WeakMap<Answer, string>()
 
 /** A view key may hold commas, at which careless readers of `If-None-Match` would cut. */
-function entityTag({ version }: Document, answer: Answer, view: string): string {
+function entityTag(
+  { version }: Document,
+  answer: Answer,
+  { view, selection }: Pick<AnalysisCall, 'view' | 'selection'>,
+): string {
   const held = entityTags.get(answer)
-  if (held !== undefined) return held
-  const tag = `"${version}-${view.replaceAll(',', '.')}"`
-  entityTags.set(answer, tag)
-  return tag
+  const whole = held ?? `"${version}-${view.replaceAll(',', '.')}"`
+  if (held === undefined) entityTags.set(answer, whole)
+  return selection === null ? whole : `${whole.slice(0, -1)}-${selection.key}"`
 }
 
 /** What the route tells the payment about itself. */
-function saleOf({ scope, priceUsdcAtomic, summary, viewParameters }: AnalysisContract): PaidRoute {
+function saleOf(contract: AnalysisContract, options: AnalysisRoutesOptions): PaidRoute {
+  const { scope, priceUsdcAtomic, summary, viewParameters } = contract
   const pathParams: Readonly<Record<string, string>> =
     scope === 'coin' ? { coin: 'Ticker from /coins, in any case.' } : {}
   return {
@@ -399,6 +452,48 @@ function saleOf({ scope, priceUsdcAtomic, summary, viewParameters }: AnalysisCon
         ),
       }),
     },
+    extensionsOf: listed(contract, options),
+    entityTagOf: currentTag(contract, options),
+  }
+}
+
+/** What a quote says of the answer that it is for, and to catalogues. The same object for the same answer. */
+function listed(contract: AnalysisContract, options: AnalysisRoutesOptions) {
+  const bazaar = bazaarOf(offerOf(contract, options))
+  const held = new WeakMap<Extensions, Extensions>()
+  return (request: FastifyRequest): Extensions => {
+    const preview = previewOfCall(request, options)
+    const known = held.get(preview)
+    const extensions = known ?? { ...preview, ...bazaar }
+    if (known === undefined) held.set(preview, extensions)
+    return extensions
+  }
+}
+
+const nothing: Extensions = {}
+
+/**
+ * What a quote says of the answer that it is for. It says nothing where an earlier payment turns out to be
+ * refused, which is told before a call is looked at.
+ */
+function previewOfCall(request: FastifyRequest, { clock }: AnalysisRoutesOptions): Extensions {
+  const call = request.analysisCall
+  if (call === null || call.found === null) return nothing
+  const { document, answer } = call.found
+  return previewOf({ document, answer, etag: entityTag(document, answer, call) }, clock.nowMs())
+}
+
+/** Entity tag of what a call would buy now, also before its parameters were checked; null for nothing. */
+function currentTag(contract: AnalysisContract, options: AnalysisRoutesOptions) {
+  const { clock, engine, maintenance } = options
+  const selectionOf = selectionReader(contract)
+  return (request: FastifyRequest): string | null => {
+    if (maintenance.isOn) return null
+    const nowMs = clock.nowMs()
+    const call = understand(contract, selectionOf, request, nowMs, options)
+    if (call.kind === 'refusal') return null
+    const found = find(contract, call, engine, nowMs)
+    return found.kind === 'refusal' ? null : entityTag(found.document, found.answer, call)
   }
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Answer, Basis, Document, Input, Slot } from '../domain/document.ts'
+import type { Selection } from './answer-selection.ts'
+import { selectPieces } from './answer-selection.ts'
 import { freshness } from './freshness.ts'
 
 /** What the gateway knows at the moment of sending. */
@@ -17,9 +19,16 @@ export type RequestedCoin = { readonly ticker: string; readonly unitMultiplier: 
  * The bytes of one answer: rendered text with its slots filled. Nothing is parsed or serialised, and
  * copied once: V8 joins strings without copying, and a one-byte string becomes a Buffer in one go.
  * Readers of the same millisecond share the bytes, so nobody may change them.
+ * @param selection the part of it that is wanted; null for all of it
  */
-export function fillDocument(document: Document, answer: Answer, facts: FillFacts): Buffer {
-  const template = templateOf(document, answer)
+export function fillDocument(
+  document: Document,
+  answer: Answer,
+  facts: FillFacts,
+  selection: Selection | null = null,
+): Buffer {
+  const whole = templateOf(document, answer)
+  const template = selection === null ? whole : selectedTemplate(whole, selection)
   if (template.filled !== null && isSame(template.facts, facts)) return template.filled
   let text = ''
   for (const piece of template.pieces) {
@@ -38,7 +47,12 @@ type Template = {
   readonly pieces: readonly (string | Slot)[]
   facts: FillFacts
   filled: Buffer | null
+  /** What callers wanted of it lately, by the key of their selection. */
+  selected?: Map<string, Template>
 }
+
+/** Callers of one rendering seldom want many different parts of it. */
+const SELECTED_MAX = 8
 
 /** Lives as long as the document; a rendering that replaces it brings answers of its own. */
 const templates = new WeakMap<Answer, Template>()
@@ -59,8 +73,22 @@ function templateOf(document: Document, answer: Answer): Template {
     return Array.from({ length: to - from }, (_, at) => pieceAt(from + at)).flat()
   }
   const pieces = answer.parts.flatMap(pieceAt)
-  const template = { pieces, facts: noFacts, filled: null }
+  const template: Template = { pieces, facts: noFacts, filled: null }
   templates.set(answer, template)
+  return template
+}
+
+/** The parts of an answer that are wanted, found once for each rendering. */
+function selectedTemplate(whole: Template, selection: Selection): Template {
+  whole.selected ??= new Map()
+  const { selected } = whole
+  const held = selected.get(selection.key)
+  if (held !== undefined) return held
+  const pieces = selectPieces(whole.pieces, selection)
+  const template: Template = { pieces, facts: noFacts, filled: null }
+  const [oldest] = selected.keys()
+  if (selected.size >= SELECTED_MAX && oldest !== undefined) selected.delete(oldest)
+  selected.set(selection.key, template)
   return template
 }
 

@@ -1,14 +1,16 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
-import { pathOf } from '../domain/contract.ts'
+import { pathTemplateOf } from '../domain/contract.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { isoInstant } from '../domain/instant.ts'
 import { usdcDecimal } from '../domain/usdc.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { FeedHealth } from '../link/message.ts'
+import { discoveryPaths } from './discovery/discovery-routes.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
 import { discoveryHeaders } from './response-headers.ts'
+import { freeDocument, sendDocument } from './send-document.ts'
 
 export type FreeRoutesOptions = {
   readonly contracts: readonly AnalysisContract[]
@@ -24,14 +26,9 @@ const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): void {
   const { clock, engine } = options
   const startedAtMs = clock.nowMs()
-  const indexText = JSON.stringify(index(options))
+  const indexDocument = freeDocument(JSON_MEDIA_TYPE, JSON.stringify(index(options)))
 
-  app.get('/', (_request, reply) => {
-    void reply
-      .type(JSON_MEDIA_TYPE)
-      .headers({ ...discoveryHeaders, 'cache-control': 'public, max-age=300', vary: 'Origin' })
-      .send(indexText)
-  })
+  app.get('/', (request, reply) => sendDocument(request, reply, indexDocument))
 
   app.get('/health', (_request, reply) => {
     void reply
@@ -95,9 +92,9 @@ function index({ contracts, version }: FreeRoutesOptions) {
   return {
     service: 'perpscope',
     version,
-    free: ['/health', '/coins'],
+    free: ['/health', '/coins', '/sample/{analysis}', ...discoveryPaths],
     paid: contracts.map((contract) => ({
-      path: pathOf(contract, '{coin}'),
+      path: pathTemplateOf(contract),
       summary: contract.summary,
       price_usdc: usdcDecimal(contract.priceUsdcAtomic),
     })),

@@ -9,7 +9,8 @@ const COVERAGE_PCT_GOOD = 90
 /** Clocks are corrected by less than this all the time. */
 const CLOCK_BACK_MS_MAX = 5_000
 
-type Grade = 'A' | 'B' | 'C' | 'D'
+/** From best to worst, as their letters are ordered. */
+export type Grade = 'A' | 'B' | 'C' | 'D'
 
 /** How far an answer can be trusted at one instant. */
 export type Freshness = {

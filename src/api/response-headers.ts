@@ -20,12 +20,12 @@ export const crossOriginHeaders = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
     'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, EXTENSION-RESPONSES, ETag, RateLimit, ' +
-    'RateLimit-Policy, Retry-After, Server-Timing, Link, X-Request-Id',
+    'RateLimit-Policy, Retry-After, Server-Timing, Link, X-Request-Id, Preference-Applied',
 } as const
 
 /** Browsers keep a preflight answer no longer than two hours. */
 export const preflightHeaders = {
   'access-control-allow-headers':
-    'X-PAYMENT, PAYMENT-SIGNATURE, SIGN-IN-WITH-X, If-None-Match, Content-Type',
+    'X-PAYMENT, PAYMENT-SIGNATURE, SIGN-IN-WITH-X, If-None-Match, Prefer, Content-Type',
   'access-control-max-age': '7200',
 } as const

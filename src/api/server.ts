@@ -1,12 +1,16 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify, { LogController } from 'fastify'
 import { requestPath } from '../payment/resource.ts'
+import { a2aRoutes } from './a2a/a2a-routes.ts'
 import type { AnalysisRoutesOptions } from './analysis-routes.ts'
 import { analysisRoutes } from './analysis-routes.ts'
 import { refuseBrokenRequest } from './broken-request.ts'
+import { discoveryRoutes } from './discovery/discovery-routes.ts'
+import type { ServiceFacts } from './discovery/service-facts.ts'
 import type { FreeRoutesOptions } from './free-routes.ts'
 import { freeRoutes } from './free-routes.ts'
 import { KnownPaths } from './known-paths.ts'
+import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { crossOriginHeaders, preflightHeaders, securityHeaders } from './response-headers.ts'
 import { sendProblem } from './send-problem.ts'
 
@@ -21,6 +25,11 @@ export type ServerOptions = AnalysisRoutesOptions &
     readonly trustProxy?: ProxyTrust
     /** One line per request. */
     readonly accessLog: boolean
+    /** What the published documents say beyond the contracts. */
+    readonly discovery: Pick<
+      ServiceFacts,
+      'publicUrl' | 'waysToPay' | 'receiptSigner' | 'contactEmail'
+    >
   }
 
 export type ProxyTrust = readonly string[] | number
@@ -91,6 +100,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   })
 
   freeRoutes(app, options)
+  discoveryRoutes(app, { ...options, ...options.discovery })
+  mcpRoutes(app, { ...options, ...options.discovery })
+  a2aRoutes(app, { ...options, ...options.discovery })
   // Registered, so that the hooks of the payment stay with the routes that they are for.
   void app.register((paid, _, done) => {
     analysisRoutes(paid, options).then(() => done(), done)

@@ -12,6 +12,7 @@ const scanLike: AnalysisContract = {
   offering: 'service_screener',
   scope: 'market',
   summary: 'Scan of all coins',
+  guide: { title: 'One', useWhen: 'needed.', notWhen: 'not.', returns: 'a figure.' },
   priceUsdcAtomic: 60_000n,
   document: Type.Object({}),
   defaultView: 'full,50',

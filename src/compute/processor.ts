@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
-import { documentKey, hasAnswer, WHOLE_MARKET } from '../domain/document.ts'
+import { documentKey, hasAnswer, snapshotIdOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { Batch, FeedStatusEvent } from '../domain/event.ts'
 import type { ClosedBar, HistoryBatch } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
@@ -196,7 +196,7 @@ export class Processor {
       key,
       version: this.#version,
       renderedAtMs: nowMs,
-      snapshotId: `snp_${nowMs.toString(36)}`,
+      snapshotId: snapshotIdOf(nowMs),
       engineVersion: this.#engineVersion,
     }
   }

@@ -1,5 +1,6 @@
 import ora from 'ora'
 import type { DoctorOptions } from '../config.ts'
+import { checkFacilitators } from './doctor/facilitators.ts'
 import {
   checkCheckpoint,
   checkDataDir,
@@ -41,6 +42,7 @@ export async function doctor(
     checkHistory(dataDir),
     ...(store === null ? [] : [store]),
     ...(setAside === null ? [] : [setAside]),
+    ...(await checkFacilitators(options)),
     ...(await checkVenue(venueOf(source), systemClock, weightPerMinute)),
     ...(options.outside === 'off'
       ? []

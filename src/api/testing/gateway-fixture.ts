@@ -50,6 +50,7 @@ export function gatewayFixture(overrides: Partial<ServerOptions> = {}): GatewayF
     quoteLimit: null,
     logger: null,
     accessLog: false,
+    discovery: { publicUrl: 'https://api.example.com', waysToPay: [] },
     ...overrides,
   })
   const tell = (message: EngineMessage): void => engine.apply(message, clock.nowMs())

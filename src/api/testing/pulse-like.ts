@@ -12,6 +12,7 @@ export const pulseLike: AnalysisContract = {
   offering: 'service_pulse',
   scope: 'coin',
   summary: 'Multi-timeframe technical analysis',
+  guide: { title: 'One', useWhen: 'needed.', notWhen: 'not.', returns: 'a figure.' },
   priceUsdcAtomic: 25_000n,
   document: Type.Object({}),
   defaultView: '1h,4h',

@@ -24,10 +24,19 @@ export const arb: MarketAnalysis<ArbMeasurement | null> = {
     scope: 'market',
     summary:
       'Stress across eight chains: price gaps of ETH, BTC and stablecoins against costs, with opportunities',
+    guide: {
+      title: 'Stress across eight chains from price gaps between them',
+      useWhen:
+        'you want to know whether markets on chains are out of line, how wide the gaps are and how long they stay open.',
+      notWhen: 'you want one token on exchanges against pools (cex-dex).',
+      returns:
+        'stress score and level with components, the state of each chain, and the widest gaps net of costs.',
+    },
     priceUsdcAtomic: 20_000n,
     document: ArbAnswer,
     defaultView: '',
     viewParameters: [],
+    compactOmits: ['assets', 'cost_model', 'component_details'],
     inputAgeMsMax: Number.POSITIVE_INFINITY,
   },
   periodMs: ARB_STEP_MS,
@@ -43,6 +52,7 @@ export const arb: MarketAnalysis<ArbMeasurement | null> = {
       return builder.build(rendering)
     }
     const inputs = inputsOf(measurement)
+    const nextUpdateMs = measurement.sampledAtMs + ARB_STEP_MS
     const body = builder.value({
       ...arbBody(builder, measurement, measurement.stress),
       meta: answerMeta(builder, {
@@ -51,7 +61,7 @@ export const arb: MarketAnalysis<ArbMeasurement | null> = {
         view: '',
         inputs,
         sources: sourcesOf(inputs),
-        nextUpdateMs: measurement.sampledAtMs + ARB_STEP_MS,
+        nextUpdateMs,
       }),
     })
     const members = { have: fresh, need: measurement.chains.length }
@@ -67,7 +77,7 @@ export const arb: MarketAnalysis<ArbMeasurement | null> = {
         }),
       ],
     })
-    return builder.build(rendering)
+    return builder.build({ ...rendering, nextUpdateMs })
   },
 }
 

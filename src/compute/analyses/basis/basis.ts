@@ -39,6 +39,14 @@ export const basis: CoinAnalysis = {
     scope: 'coin',
     summary:
       "The venue's oracle and mark against an independent oracle network, with confidence band and history",
+    guide: {
+      title: "The venue's price of one coin against an oracle network",
+      useWhen:
+        'you want to know whether the perpetual trades above or below an independent spot price, and whether that is more than noise.',
+      notWhen: 'you want exchanges against decentralised pools (cex-dex).',
+      returns:
+        "the venue's oracle and mark, the spot price with its confidence band, basis and premium in basis points, own history, net funding.",
+    },
     priceUsdcAtomic: 20_000n,
     document: BasisAnswer,
     defaultView: '',

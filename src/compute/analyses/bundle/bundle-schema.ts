@@ -7,7 +7,9 @@ import { biases, voters } from './summary.ts'
 const Usdc = (what: string) => Type.String({ description: `${what}, USDC, a decimal number.` })
 
 /** @param components the published answers that it holds, unchanged, so that one parser serves both */
-export function bundleAnswer(components: Readonly<Record<string, TSchema>>) {
+export function bundleAnswer<Components extends Readonly<Record<string, TSchema>>>(
+  components: Components,
+) {
   return Type.Object({
     ...coinMembers,
     ...components,

@@ -22,6 +22,34 @@ const PRICE_USDC_ATOMIC = 50_000n
 /** In the order of the answer. */
 const componentNames = ['pulse', 'sentiment', 'funding', 'spread'] as const
 
+/** What the bundle's own members say for its parts too, and figures behind the figures. */
+const compactOmits = [
+  ...componentNames.flatMap((name) =>
+    [
+      'timestamp_iso',
+      'meta.provider',
+      'meta.execution_ms',
+      'meta.as_of',
+      'meta.answer_id',
+      'meta.snapshot_id',
+      'meta.engine_version',
+      'meta.valid_until_iso',
+    ].map((path) => `${name}.${path}`),
+  ),
+  'pulse.regime.drivers',
+  'pulse.confluence.weights',
+  'pulse.confluence.per_timeframe',
+  'sentiment.sentiment.components',
+  'sentiment.sentiment.history_3h',
+  'sentiment.sentiment.distribution',
+  'sentiment.sentiment.external_index',
+  'funding.funding.windows',
+  'funding.venues',
+  'spread.spread.slippage',
+  'spread.spread.trade_costs',
+  'spread.spread.calibration',
+]
+
 /** What a bundle is made of, and what it asks of each. */
 export type BundleParts = {
   readonly pulse: CoinAnalysis & Component<PulseFacts>
@@ -63,6 +91,14 @@ export function bundleOf(parts: BundleParts): CoinAnalysis {
       offering: 'service_bundle',
       scope: 'coin',
       summary: 'Pulse, sentiment, funding and spread of a coin from one snapshot, with conflicts',
+      guide: {
+        title: 'Pulse, sentiment, funding and spread of one coin at one instant',
+        useWhen:
+          'you decide about one coin and would otherwise buy pulse, sentiment, funding and spread: together they cost less and are of one instant.',
+        notWhen: 'you need one of them only.',
+        returns:
+          'the four answers unchanged, and a summary that says where they contradict each other.',
+      },
       priceUsdcAtomic: PRICE_USDC_ATOMIC,
       document: bundleAnswer({
         pulse: parts.pulse.contract.document,
@@ -72,6 +108,7 @@ export function bundleOf(parts: BundleParts): CoinAnalysis {
       }),
       defaultView: '',
       viewParameters: [],
+      compactOmits,
       // Each input has the limit of the component that it comes from.
       inputAgeMsMax: Number.POSITIVE_INFINITY,
     },

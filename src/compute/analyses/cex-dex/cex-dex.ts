@@ -42,14 +42,24 @@ const BPS = 10_000
 export const cexDex: CoinAnalysis = {
   contract: {
     id: 'cex-dex',
+    pathParameter: 'token',
     offering: 'service_cex_dex',
     scope: 'coin',
     summary:
       'Price on centralised exchanges against pools or an oracle network: divergence, noise, and edges net of fees',
+    guide: {
+      title: 'Price of one token on exchanges against pools and oracles',
+      useWhen:
+        'you look for a price gap between centralised exchanges and decentralised venues, and whether anything is left of it after costs.',
+      notWhen: "you want the venue's own oracle against spot (basis).",
+      returns:
+        'both prices, signed divergence with its noise floor and severity, depth, one-day statistics and edges net of fees.',
+    },
     priceUsdcAtomic: 20_000n,
     document: CexDexAnswer,
     defaultView: '',
     viewParameters: [],
+    compactOmits: ['exchanges', 'onchain'],
     // Each input has a limit of its own: that of an oracle is its own heartbeat's.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
   },

@@ -33,10 +33,19 @@ export const correlation: MarketAnalysis<GatheredReturns> = {
     scope: 'market',
     summary:
       'Correlation of all coins with BTC and of the largest with one another, with intervals, sectors and regime',
+    guide: {
+      title: 'Correlation of all coins with BTC and with each other',
+      useWhen:
+        'you build or hedge a portfolio and want to know what moves together, and how sure that is.',
+      notWhen: 'you want the direction of one coin (pulse).',
+      returns:
+        'correlation of every coin with BTC, with interval and beta; a matrix of the largest; sectors; change; regime.',
+    },
     priceUsdcAtomic: 50_000n,
     document: CorrelationAnswer,
     defaultView: '',
     viewParameters: [],
+    compactOmits: ['matrix', 'stats'],
     inputAgeMsMax: Number.POSITIVE_INFINITY,
   },
   periodMs: PERIOD_MS,

@@ -36,6 +36,13 @@ export const depeg: MarketAnalysis<GatheredPeg> = {
     scope: 'market',
     summary:
       'USDC against the dollar by oracle networks, exchanges and pools: deviation, level, health and duration',
+    guide: {
+      title: 'Health of USDC as collateral, by independent sources',
+      useWhen: 'you hold USDC or margin in it and want to know whether it still is worth a dollar.',
+      notWhen: 'you want stress of the market as a whole (arb, sentiment).',
+      returns:
+        'price and deviation with confidence, peg status and level with hysteresis, since when, and each class of sources.',
+    },
     priceUsdcAtomic: 10_000n,
     document: DepegAnswer,
     defaultView: '',
@@ -96,7 +103,7 @@ export const depeg: MarketAnalysis<GatheredPeg> = {
       coveragePct: coveragePct({ have: peg.classes.length, need: pegClasses.length }),
       warnings: warningsOf(peg),
     })
-    return builder.build(rendering)
+    return builder.build({ ...rendering, nextUpdateMs: rendering.renderedAtMs + PERIOD_MS })
   },
 }
 

@@ -39,6 +39,14 @@ export const funding: CoinAnalysis & Component<FundingFacts> = {
     scope: 'coin',
     summary:
       'Funding rate with its history, percentile, trend and crowding, beside other exchanges',
+    guide: {
+      title: 'Funding rate of one coin with its history',
+      useWhen:
+        'you hold or plan a position and want the cost of carrying it, or look for crowded sides.',
+      notWhen: 'you compare funding over all coins (screener).',
+      returns:
+        'current and predicted rate, what it is a year, statistics of the last day and of 30 days, crowding, and other exchanges beside it.',
+    },
     priceUsdcAtomic: 10_000n,
     document: FundingAnswer,
     defaultView: '',

@@ -30,10 +30,18 @@ export const liquidations: CoinAnalysis = {
     offering: 'service_liquidations',
     scope: 'coin',
     summary: 'Estimated liquidation heatmap by leverage tier with cascade risk',
+    guide: {
+      title: 'Where positions in one coin would be liquidated',
+      useWhen: 'you want price levels at which forced orders may come, or the risk of a cascade.',
+      notWhen: 'you want liquidations that already happened: these are levels at which they would.',
+      returns:
+        'one zone a leverage tier and side, the clusters behind them, cascade risk with its components, long-short ratio; estimates are told apart from observed positions.',
+    },
     priceUsdcAtomic: 30_000n,
     document: LiquidationsAnswer,
     defaultView: '',
     viewParameters: [],
+    compactOmits: ['clusters', 'assumptions'],
     inputAgeMsMax: OPEN_INTEREST_AGE_MS_MAX,
   },
   inputs: ['context', 'mark', 'history', 'account-position'],

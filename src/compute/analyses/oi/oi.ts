@@ -30,6 +30,14 @@ export const oi: CoinAnalysis = {
     offering: 'service_oi',
     scope: 'coin',
     summary: 'Open interest with changes, percentile, positioning and divergence from price',
+    guide: {
+      title: 'Open interest of one coin and who opens positions',
+      useWhen:
+        'you want to know whether a price move is carried by new positions or by closing ones.',
+      notWhen: 'you want the levels at which positions would be liquidated (liquidations).',
+      returns:
+        'open interest in contracts and USD, changes over 1, 4 and 24 hours, percentile, positioning and divergence from price.',
+    },
     priceUsdcAtomic: 15_000n,
     document: OpenInterestAnswer,
     defaultView: '',

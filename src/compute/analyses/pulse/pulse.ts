@@ -47,10 +47,19 @@ export const pulse: CoinAnalysis & Component<PulseFacts> = {
     offering: 'service_pulse',
     scope: 'coin',
     summary: 'Multi-timeframe technical analysis with derivatives and a confluence score',
+    guide: {
+      title: 'Technical analysis of one coin on up to three timeframes',
+      useWhen:
+        'you want the technical state of one coin: momentum, trend, volatility bands, funding and how far the indicators agree.',
+      notWhen: 'you compare many coins (screener) or need execution costs (spread).',
+      returns:
+        'indicators for each timeframe, derivatives, market regime, and a confluence score with the votes behind it.',
+    },
     priceUsdcAtomic: 25_000n,
     document: PulseAnswer,
     defaultView: defaultTimeframes.join(','),
     viewParameters: [timeframesParameter],
+    compactOmits: ['confluence.weights'],
     // The specification answers old data with a warning, not with a refusal.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
   },

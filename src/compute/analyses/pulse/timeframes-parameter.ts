@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import type { ViewParameter } from '../../../domain/contract.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframes } from '../../../domain/timeframe.ts'
@@ -19,6 +20,9 @@ export const timeframesParameter: ViewParameter = {
   allowed: timeframes,
   rule: `is a comma-separated list of ${timeframes.join(', ')}`,
   example: '1h,4h',
+  schema: Type.String({
+    pattern: '^ *(15[mM]|[14][hH]) *(, *(15[mM]|[14][hH]) *)*$',
+  }),
   problem: 'invalid_timeframes',
   defaultValue: '1h,4h',
   valueOf: (raw) => {

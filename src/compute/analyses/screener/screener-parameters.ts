@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import type { ViewParameter } from '../../../domain/contract.ts'
 
 export const screenerViews = ['full', 'compact'] as const
@@ -25,6 +26,7 @@ export const topNParameter: ViewParameter = {
   allowed: screenerViews.map((view) => `1..${rowsMax[view]} with view=${view}`),
   rule: `is a whole number from 1 to ${rowsMax.full}, with view=compact to ${rowsMax.compact}`,
   example: '20',
+  schema: Type.Integer({ minimum: 1, maximum: rowsMax.compact }),
   problem: 'invalid_parameter',
   defaultValue: String(ROWS_DEFAULT),
   valueOf: (raw, [view]) => {

@@ -48,6 +48,14 @@ export const screener: MarketAnalysis<ScreenerColumns> = {
     scope: 'market',
     summary:
       'Scan of all coins for the strongest signals, with trend, volatility, funding and regime',
+    guide: {
+      title: 'All coins ranked by signal strength in one call',
+      useWhen:
+        'you want to find coins: strongest signals, crowded funding, volatility, and the regime of the market.',
+      notWhen: 'you know the coin already and want its details (pulse).',
+      returns:
+        'one row a coin, the strongest signals first, the state of the whole market, and short lists.',
+    },
     priceUsdcAtomic: 60_000n,
     document: ScreenerAnswer,
     defaultView: defaultScreenerView,
@@ -74,7 +82,7 @@ export const screener: MarketAnalysis<ScreenerColumns> = {
       return builder.build(rendering)
     }
     renderViews(builder, columns, rendering)
-    return builder.build(rendering)
+    return builder.build({ ...rendering, nextUpdateMs: rendering.renderedAtMs + PERIOD_MS })
   },
 }
 

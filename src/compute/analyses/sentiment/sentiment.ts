@@ -63,6 +63,14 @@ export const sentiment: MarketAnalysis<GatheredMood> & Component<SentimentFacts>
     scope: 'market',
     summary:
       'Fear and greed of the market from seven sources, each shown, with sectors and history',
+    guide: {
+      title: 'Mood of the market from seven sources',
+      useWhen:
+        'you want one figure for fear and greed, with everything that it is made of, or the mood of one sector.',
+      notWhen: 'you want the technical state of one coin (pulse).',
+      returns:
+        'score, bucket and confidence, each source with weight and age, sectors, change over a day.',
+    },
     priceUsdcAtomic: 10_000n,
     document: SentimentAnswer,
     defaultView: defaultBucketView,
@@ -78,7 +86,7 @@ export const sentiment: MarketAnalysis<GatheredMood> & Component<SentimentFacts>
     const builder = new DocumentBuilder()
     const write = writerOf(builder, gathered, rendering)
     for (const view of bucketViews) builder.settle(view, write(view))
-    return builder.build(rendering)
+    return builder.build({ ...rendering, nextUpdateMs: rendering.renderedAtMs + PERIOD_MS })
   },
 
   write(builder, _coin, rendering, market) {

@@ -37,6 +37,14 @@ export const spread: CoinAnalysis & Component<SpreadFacts> = {
     scope: 'coin',
     summary:
       'Bid-ask spread, slippage by size on both sides, depth, liquidity score and what takers paid',
+    guide: {
+      title: 'Cost of trading one coin now, by size and side',
+      useWhen:
+        'you are about to trade and want to know what 10,000 to 500,000 USD cost to buy or sell.',
+      notWhen: 'you want a direction: this says nothing about where the price goes.',
+      returns:
+        'bid-ask spread, slippage for four sizes on both sides, depth, liquidity score, and what takers really paid.',
+    },
     priceUsdcAtomic: 15_000n,
     document: SpreadAnswer,
     defaultView: '',

@@ -1,0 +1,43 @@
+import type { Message } from '@a2a-js/sdk'
+import type { AnalysisTool } from '../mcp/mcp-tools.ts'
+
+const PARTS_MAX = 8
+const TEXT_CHARS_MAX = 200
+
+/**
+ * Path and query of what a message asks for: a data part `{ "analysis": "pulse", "coin": "BTC", … }` with the
+ * parameters of the path, or a text such as `pulse BTC`. null when it asks for nothing that is sold.
+ */
+export function askedUrl(
+  { parts }: Message,
+  tools: ReadonlyMap<string, AnalysisTool>,
+): string | null {
+  for (const { content } of parts.slice(0, PARTS_MAX)) {
+    const asked =
+      content?.$case === 'data'
+        ? fromData(content.value)
+        : content?.$case === 'text'
+          ? fromText(content.value)
+          : null
+    const tool = asked === null ? undefined : tools.get(asked.analysis)
+    if (asked !== null && tool !== undefined) return tool.urlOf(asked.args)
+  }
+  return null
+}
+
+type Asked = { readonly analysis: string; readonly args: Readonly<Record<string, unknown>> }
+
+function fromData(value: unknown): Asked | null {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
+  const { analysis, ...args } = value as Readonly<Record<string, unknown>>
+  return typeof analysis === 'string' ? { analysis, args } : null
+}
+
+function fromText(text: string): Asked | null {
+  const words = text
+    .slice(0, TEXT_CHARS_MAX)
+    .trim()
+    .split(/[\s/]+/)
+  const [analysis = '', coin] = words.filter((word) => word !== '')
+  return { analysis: analysis.toLowerCase(), args: coin === undefined ? {} : { coin } }
+}

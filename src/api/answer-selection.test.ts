@@ -1,0 +1,195 @@
+import { fc, test as property } from '@fast-check/vitest'
+import { Type } from 'typebox'
+import { describe, expect, test } from 'vitest'
+import { contracts } from '../compute/analyses/registry.ts'
+import type { AnalysisContract } from '../domain/contract.ts'
+import type { Answer, Document } from '../domain/document.ts'
+import type { Selection } from './answer-selection.ts'
+import { FIELDS_MAX, selectionReader } from './answer-selection.ts'
+import { fillDocument } from './fill-document.ts'
+import { layOut, pulseLike } from './testing/pulse-like.ts'
+
+const START_MS = Date.UTC(2026, 0, 1)
+const FACTS = { nowMs: START_MS + 2_000, executionMs: 0, coinsAvailable: 3 }
+
+const contract: AnalysisContract = {
+  ...pulseLike,
+  viewParameters: [],
+  compactOmits: ['levels.size'],
+  document: Type.Object({
+    coin: Type.String(),
+    timestamp_iso: Type.String(),
+    age: Type.Number(),
+    levels: Type.Array(Type.Object({ price: Type.Number(), size: Type.Number() })),
+    by_name: Type.Record(Type.String(), Type.Object({ r: Type.Number() })),
+    interpretation: Type.String(),
+    meta: Type.Object({
+      offering: Type.String(),
+      data_age_seconds: Type.Number(),
+      sources: Type.Array(Type.String()),
+    }),
+  }),
+}
+
+const answer: Answer = {
+  kind: 'answer',
+  parts: [0, 1, 2, 3, 4, 5, 6],
+  inputs: [{ name: 'mark', confirmedAtMs: START_MS, cadenceMs: 5_000, isLoadBearing: true }],
+  coveragePct: 100,
+  warnings: [],
+}
+
+function documentOf(): Document {
+  return {
+    key: 'pulse/BTC',
+    version: 1,
+    renderedAtMs: START_MS,
+    views: {},
+    ...layOut([
+      '{"coin":"BTC"',
+      { kind: 'requested-coin' },
+      ',"timestamp_iso":"2026-01-01T00:00:00Z","age":',
+      { kind: 'input-age', input: 'mark' },
+      ',"levels":[{"price":1.5,"size":2},{"price":1.6,"size":3}],"by_name":{"ä":{"r":1e-7}},' +
+        '"interpretation":"Grüße — 😀","meta":{"offering":"service_pulse",',
+      { kind: 'freshness' },
+      ',"sources":["venue"]}}',
+    ]),
+  }
+}
+
+const read = selectionReader(contract)
+const selected = (fields: string | undefined, view?: string) => {
+  const selection = read({ fields, view })
+  if (selection !== null && 'rule' in selection) throw new Error(selection.rule)
+  return filled(selection)
+}
+
+function filled(selection: Selection | null, facts: Parameters<typeof fillDocument>[2] = FACTS) {
+  return JSON.parse(fillDocument(documentOf(), { ...answer }, facts, selection).toString('utf8'))
+}
+
+describe('fields', () => {
+  test('leave what was named, and always what the answer is, of when and how good', () => {
+    expect(selected('age')).toEqual({
+      coin: 'BTC',
+      timestamp_iso: '2026-01-01T00:00:00Z',
+      age: 2,
+      meta: {
+        offering: 'service_pulse',
+        data_age_seconds: 2,
+        warnings: [],
+        quality: { grade: 'A', coverage_pct: 100, reasons: [] },
+      },
+    })
+  })
+
+  test('go through lists and through names that nobody can list', () => {
+    expect(selected('levels.price, by_name.ä.r')).toMatchObject({
+      levels: [{ price: 1.5 }, { price: 1.6 }],
+      by_name: { ä: { r: 1e-7 } },
+    })
+  })
+
+  test('keep every character of what they leave', () => {
+    expect(selected('interpretation').interpretation).toBe('Grüße — 😀')
+  })
+
+  test('keep beside the coin that prices are of another unit', () => {
+    const selection = read({ fields: 'age', view: undefined })
+    if (selection === null || 'rule' in selection) throw new Error('it is a selection')
+    const facts = { ...FACTS, requested: { ticker: 'PEPE', unitMultiplier: 1_000 } }
+    expect(filled(selection, facts)).toMatchObject({
+      requested_coin: 'PEPE',
+      unit_multiplier: 1_000,
+    })
+  })
+
+  test('of one rendering are found once, and ages in them still grow', () => {
+    const document = documentOf()
+    const selection = read({ fields: 'age', view: undefined }) as Selection
+    const at = (nowMs: number) =>
+      JSON.parse(fillDocument(document, answer, { ...FACTS, nowMs }, selection).toString('utf8'))
+        .age
+    expect([at(START_MS), at(START_MS + 1_500)]).toEqual([0, 1.5])
+  })
+
+  test.each([
+    ['an unknown one', 'nothing'],
+    ['what every object has', 'constructor'],
+    ['an unknown one below a known one', 'meta.nothing'],
+    ['an empty one', 'age,'],
+    ['too many', Array.from({ length: FIELDS_MAX + 1 }, () => 'age').join()],
+    ['too much', `age${' '.repeat(1_000)}`],
+    ['two lists', null],
+  ])('are refused for %s, with the names that there are', (_, fields) => {
+    expect(read({ fields, view: undefined })).toMatchObject({
+      name: 'fields',
+      allowed: expect.arrayContaining(['coin', 'age', 'meta']),
+    })
+  })
+
+  test('in any order are one selection', () => {
+    const key = (fields: string) => (read({ fields, view: undefined }) as Selection).key
+    expect(key('age,levels')).toBe(key('levels, age,age'))
+    expect(key('age')).not.toBe(key('levels'))
+  })
+})
+
+describe('the compact view', () => {
+  test('leaves out words about figures, what is long, and what the analysis names', () => {
+    expect(selected(undefined, 'COMPACT')).toEqual({
+      coin: 'BTC',
+      timestamp_iso: '2026-01-01T00:00:00Z',
+      age: 2,
+      levels: [{ price: 1.5 }, { price: 1.6 }],
+      by_name: { ä: { r: 1e-7 } },
+      meta: {
+        offering: 'service_pulse',
+        data_age_seconds: 2,
+        warnings: [],
+        quality: { grade: 'A', coverage_pct: 100, reasons: [] },
+      },
+    })
+  })
+
+  test('and named fields hold together', () => {
+    expect(selected('levels', 'compact').levels).toEqual([{ price: 1.5 }, { price: 1.6 }])
+  })
+
+  test('of the whole is the whole', () => {
+    expect(read({ fields: undefined, view: 'full' })).toBeNull()
+    expect(read({ fields: undefined, view: undefined })).toBeNull()
+  })
+
+  test.each(['long', '', null])('is refused for %j', (view) => {
+    expect(read({ fields: undefined, view })).toMatchObject({ name: 'view' })
+  })
+
+  test('of an analysis that has a view of its own is left to it', () => {
+    const own = contracts.find(({ id }) => id === 'screener')
+    if (own === undefined) throw new Error('there is a screener')
+    expect(selectionReader(own)({ fields: undefined, view: 'compact' })).toBeNull()
+  })
+})
+
+describe('every analysis', () => {
+  test.each(contracts.map((one) => ({ id: one.id, one })))(
+    'names only members of $id to be left out, and never the coin',
+    ({ one }) => {
+      const reader = selectionReader({ ...one, viewParameters: [] })
+      for (const path of one.compactOmits ?? []) {
+        expect(reader({ fields: path, view: undefined }), path).not.toHaveProperty('rule')
+        expect(path).not.toMatch(/(^|\.)(coin|token)$/)
+      }
+    },
+  )
+
+  property.prop([fc.string({ maxLength: 1_200 }), fc.constantFrom(...contracts)])(
+    'reads any text as fields or refuses it',
+    (fields, one) => {
+      const selection = selectionReader(one)({ fields, view: undefined })
+      expect(selection).not.toBeNull()
+    },
+  )
+})

@@ -1,0 +1,200 @@
+import { createHash } from 'node:crypto'
+import type { AnalysisContract } from '../domain/contract.ts'
+import type { Slot } from '../domain/document.ts'
+import type { JsonSchema } from './discovery/published-schema.ts'
+import { publishedSchema } from './discovery/published-schema.ts'
+import { compactOmitsAlways, hasPath } from './discovery/schema-parts.ts'
+
+/** Which part of an answer a caller wants. */
+export type Selection = {
+  /** Equal for equal selections of one analysis; safe within an entity tag. */
+  readonly key: string
+  readonly isCompact: boolean
+  /** null for every member. */
+  readonly fields: Paths | null
+  /** Left out where `isCompact`. */
+  readonly omits: Paths
+}
+
+/** Dotted paths as a tree; one without members stands for all that is below it. */
+type Paths = ReadonlyMap<string, Paths>
+
+export const answerViews = ['full', 'compact'] as const
+export const FIELDS_MAX = 32
+export const FIELDS_CHARS_MAX = 1_000
+
+/** Of what an answer is, of when, and how far it can be trusted: that always stays. */
+const KEPT_ALWAYS = ['coin', 'token', 'timestamp_iso', 'meta.offering', 'meta.data_age_seconds']
+
+/** A query parameter that does not hold, and what would. */
+export type SelectionFault = {
+  readonly name: 'fields' | 'view'
+  readonly rule: string
+  readonly allowed: readonly string[]
+}
+
+type Read = (query: SelectionQuery) => Selection | SelectionFault | null
+
+/** Raw values; null for one that was given twice. */
+type SelectionQuery = {
+  readonly fields: string | null | undefined
+  readonly view: string | null | undefined
+}
+
+/** What reads the parameters `fields` and `view` of one analysis; null for the whole answer. */
+export function selectionReader(contract: AnalysisContract): Read {
+  const schema = publishedSchema(contract.document)
+  const omits = treeOf((contract.compactOmits ?? []).map((path) => path.split('.')))
+  const takesView = hasCompactView(contract)
+  return ({ fields, view }) => {
+    const isCompact = takesView ? compactOf(view) : false
+    if (typeof isCompact !== 'boolean') return isCompact
+    if (fields === undefined) {
+      return isCompact ? { key: 'compact', isCompact, fields: null, omits } : null
+    }
+    const paths = pathsOf(fields, schema)
+    if (!Array.isArray(paths)) return paths
+    const sorted = [...new Set(paths)].sort().join()
+    const digest = createHash('sha256').update(sorted).digest('base64url').slice(0, 16)
+    const tree = treeOf([...paths, ...KEPT_ALWAYS].map((path) => path.split('.')))
+    return { key: `${isCompact ? 'compact.' : ''}${digest}`, isCompact, fields: tree, omits }
+  }
+}
+
+/** The market's own short views, such as the screener's rows, are told apart where they are rendered. */
+export function hasCompactView({ viewParameters }: AnalysisContract): boolean {
+  return viewParameters.every(({ name }) => name !== 'view')
+}
+
+function compactOf(raw: string | null | undefined): boolean | SelectionFault {
+  const view = raw?.toLowerCase() ?? (raw === null ? null : 'full')
+  if (view === 'full' || view === 'compact') return view === 'compact'
+  return { name: 'view', rule: `is one of ${answerViews.join(', ')}`, allowed: answerViews }
+}
+
+function pathsOf(raw: string | null, schema: JsonSchema): string[] | SelectionFault {
+  const fault: SelectionFault = {
+    name: 'fields',
+    rule:
+      `is a comma-separated list of up to ${FIELDS_MAX} members of the answer, ` +
+      'with dots between the names of nested ones, such as meta.quality',
+    allowed: Object.keys(schema.properties ?? {}),
+  }
+  if (raw === null || raw.length > FIELDS_CHARS_MAX) return fault
+  const paths = raw.split(',').map((path) => path.trim())
+  if (paths.length > FIELDS_MAX) return fault
+  return paths.every((path) => hasPath(schema, path.split('.'))) ? paths : fault
+}
+
+function treeOf(paths: readonly (readonly string[])[]): Paths {
+  const tree = new Map<string, Paths>()
+  const below = new Map<string, (readonly string[])[]>()
+  for (const [name, ...rest] of paths) {
+    if (name === undefined) continue
+    const others = below.get(name)
+    if (others === undefined) below.set(name, [rest])
+    else others.push(rest)
+  }
+  for (const [name, rests] of below) {
+    const isWhole = rests.some((rest) => rest.length === 0)
+    tree.set(name, isWhole ? everything : treeOf(rests))
+  }
+  return tree
+}
+
+const everything: Paths = new Map()
+
+/**
+ * The pieces of an answer that are left of it. Read once for each rendering and selection: slots stay slots, so
+ * what is sent later is filled as any other answer.
+ * @param pieces text of one character a byte, with slots between
+ */
+export function selectPieces(
+  pieces: readonly (string | Slot)[],
+  selection: Selection,
+): readonly (string | Slot)[] {
+  const slots: Slot[] = []
+  const marked = pieces.map((piece) => {
+    if (typeof piece === 'string') return piece
+    slots.push(piece)
+    return markOf(piece, slots.length - 1)
+  })
+  const answer: unknown = JSON.parse(Buffer.from(marked.join(''), 'latin1').toString('utf8'))
+  const compacted = selection.isCompact ? omitted(answer, selection.omits) : answer
+  const selected = selection.fields === null ? compacted : chosen(compacted, selection.fields)
+  return unmarked(Buffer.from(JSON.stringify(selected)).toString('latin1'), slots)
+}
+
+/** A character that no text of ours holds tells a slot from text; JSON escapes it. */
+const MARK = '\\u0001'
+const MARKED = /(,?)"\\u0001(\d+)"(:0)?/g
+
+/** As a value, or as a member, with the comma that the slot brings along. */
+function markOf({ kind }: Slot, index: number): string {
+  const mark = `"${MARK}${index}"`
+  if (kind === 'freshness') return `${mark}:0`
+  return kind === 'requested-coin' ? `,${mark}:0` : mark
+}
+
+function unmarked(text: string, slots: readonly Slot[]): readonly (string | Slot)[] {
+  const pieces: (string | Slot)[] = []
+  let from = 0
+  for (const { 0: mark, 1: comma = '', 2: index, index: at } of text.matchAll(MARKED)) {
+    const slot = slots[Number(index)]
+    if (slot === undefined) continue
+    const bringsComma = slot.kind === 'requested-coin'
+    pieces.push(text.slice(from, bringsComma ? at : at + comma.length), slot)
+    from = at + mark.length
+  }
+  return [...pieces, text.slice(from)]
+}
+
+function omitted(value: unknown, omits: Paths): unknown {
+  if (Array.isArray(value)) return value.map((item) => omitted(item, omits))
+  if (!isObject(value)) return value
+  const members: [string, unknown][] = []
+  for (const [name, member] of Object.entries(value)) {
+    const below = omits.get(name)
+    if (compactOmitsAlways.has(name) || below?.size === 0) continue
+    members.push([name, omitted(member, below ?? everything)])
+  }
+  return Object.fromEntries(members)
+}
+
+function chosen(value: unknown, paths: Paths): unknown {
+  if (paths.size === 0) return value
+  if (Array.isArray(value)) return value.map((item) => chosen(item, paths))
+  if (!isObject(value)) return value
+  const members: [string, unknown][] = []
+  for (const [name, member] of Object.entries(value)) {
+    const below = paths.get(name) ?? (isMark(name) && holdsSlot(paths) ? everything : undefined)
+    if (below !== undefined) members.push([name, chosen(member, below)])
+  }
+  return Object.fromEntries(members)
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null
+}
+
+function isMark(name: string): boolean {
+  return name.startsWith('\u0001')
+}
+
+/** The members that slots bring: they come and go together. */
+const slotMembers = [
+  'data_age_seconds',
+  'warning',
+  'warnings',
+  'quality',
+  'requested_coin',
+  'requested_token',
+  'unit_multiplier',
+  // Beside which the last three stand: what is about another unit must say so.
+  'coin',
+  'token',
+]
+
+function holdsSlot(paths: Paths): boolean {
+  return slotMembers.some((name) => paths.has(name))
+}

@@ -1,0 +1,69 @@
+import { pathOf } from '../../domain/contract.ts'
+import { offerOf } from './offer-of.ts'
+import type { DocumentFacts } from './service-facts.ts'
+import { isFree, SERVICE_NAME, SERVICE_SUMMARY } from './service-facts.ts'
+
+/** Extensions by which agents pay one another, both versions of it. */
+const PAYMENT_EXTENSIONS = [
+  'https://github.com/google-a2a/a2a-x402/v0.1',
+  'https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2',
+]
+
+const JSON_MEDIA_TYPE = 'application/json'
+
+/** `/.well-known/agent-card.json` of A2A 1.0, with the members by which 0.3 found the way. */
+export function agentCard(facts: DocumentFacts): unknown {
+  const { publicUrl } = facts
+  const url = `${publicUrl}/a2a`
+  const binding = 'JSONRPC'
+  return {
+    name: SERVICE_NAME,
+    description: SERVICE_SUMMARY,
+    supportedInterfaces: ['1.0', '0.3'].map((protocolVersion) => ({
+      url,
+      protocolBinding: binding,
+      protocolVersion,
+    })),
+    provider: { url: publicUrl, organization: SERVICE_NAME },
+    version: facts.version,
+    documentationUrl: `${publicUrl}/llms.txt`,
+    iconUrl: `${publicUrl}/favicon.svg`,
+    capabilities: {
+      streaming: false,
+      pushNotifications: false,
+      extendedAgentCard: false,
+      ...(!isFree(facts) && {
+        extensions: PAYMENT_EXTENSIONS.map((uri) => ({
+          uri,
+          description: 'Analyses are paid for in USDC within the task.',
+          required: false,
+        })),
+      }),
+    },
+    defaultInputModes: [JSON_MEDIA_TYPE],
+    defaultOutputModes: [JSON_MEDIA_TYPE],
+    skills: skills(facts),
+    url,
+    protocolVersion: '0.3.0',
+    preferredTransport: binding,
+    additionalInterfaces: [{ url, transport: binding }],
+  }
+}
+
+function skills(facts: DocumentFacts) {
+  return facts.contracts.map((contract) => {
+    const offer = offerOf(contract, { exampleCoin: facts.exampleCoin, isFree: isFree(facts) })
+    return {
+      id: offer.id,
+      name: offer.title,
+      description: offer.description,
+      tags: ['perpetuals', 'hyperliquid', contract.scope === 'coin' ? 'coin' : 'market'],
+      examples: [
+        contract.scope === 'coin' ? `${offer.id} ${facts.exampleCoin}` : offer.id,
+        `GET ${facts.publicUrl}${pathOf(contract, facts.exampleCoin)}`,
+      ],
+      inputModes: [JSON_MEDIA_TYPE],
+      outputModes: [JSON_MEDIA_TYPE],
+    }
+  })
+}

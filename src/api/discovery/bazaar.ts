@@ -1,0 +1,69 @@
+import type { AnalysisOffer, OfferedParameter } from './offer-of.ts'
+import type { JsonSchema } from './published-schema.ts'
+import { sampleOf } from './samples.ts'
+
+/** Members of a sample that say what it is; the rest is at /sample. */
+const SHOWN = ['coin', 'token', 'timestamp_iso']
+
+/**
+ * The extension `bazaar` of a quote: how catalogues of facilitators list what is sold. `info` is an example of a call
+ * and its answer, `schema` describes both. It travels in a header with every quote, so it says no more than it must.
+ */
+export function bazaarOf(offer: AnalysisOffer): Readonly<Record<'bazaar', unknown>> {
+  const ofPath = offer.parameters.filter((parameter) => parameter.in === 'path')
+  const ofQuery = offer.parameters.filter((parameter) => parameter.in === 'query')
+  const pathParams = ofPath.length > 0
+  return {
+    bazaar: {
+      info: {
+        input: {
+          type: 'http',
+          method: 'GET',
+          ...(pathParams && { pathParams: { [offer.pathParameter]: ofPath[0]?.example } }),
+        },
+        output: { type: 'json', example: excerpt(offer) },
+      },
+      schema: {
+        type: 'object',
+        properties: {
+          input: {
+            type: 'object',
+            properties: {
+              type: { const: 'http' },
+              method: { const: 'GET' },
+              ...(pathParams && {
+                pathParams: schemas(ofPath.map((one) => ({ ...one, name: offer.pathParameter }))),
+              }),
+              queryParams: schemas(ofQuery),
+            },
+            required: ['type', 'method'],
+          },
+          output: {
+            type: 'object',
+            properties: { type: { const: 'json' }, example: { type: 'object' } },
+          },
+        },
+        required: ['input'],
+      },
+      ...(pathParams && { routeTemplate: offer.template.replace(/{(\w+)}/, ':$1') }),
+    },
+  }
+}
+
+/** Types alone: bounds and words are in the OpenAPI document. */
+function schemas(parameters: readonly OfferedParameter[]): JsonSchema {
+  return {
+    type: 'object',
+    properties: Object.fromEntries(
+      parameters.map(({ name, schema: { type, enum: words } }) => [
+        name,
+        words === undefined || words.length > 3 ? { type: type ?? 'string' } : { enum: words },
+      ]),
+    ),
+  }
+}
+
+function excerpt({ id }: AnalysisOffer): Readonly<Record<string, unknown>> {
+  const sample = Object.entries((sampleOf(id) ?? {}) as Readonly<Record<string, unknown>>)
+  return Object.fromEntries(sample.filter(([name]) => SHOWN.includes(name)))
+}

@@ -1,0 +1,301 @@
+import type { ProblemCode } from '../../domain/problem.ts'
+import { problem, problemCodes } from '../../domain/problem.ts'
+import { errorGuide } from './error-guide.ts'
+import type { AnalysisOffer } from './offer-of.ts'
+import type { JsonSchema } from './published-schema.ts'
+
+const text = (description: string): JsonSchema => ({ type: 'string', description })
+const percent = (description: string): JsonSchema => ({
+  type: 'number',
+  description,
+  'x-unit': 'percent',
+})
+const texts = (description: string): JsonSchema => ({
+  type: 'array',
+  items: { type: 'string' },
+  description,
+})
+const instant: JsonSchema = { type: 'string', format: 'date-time', description: 'UTC, ISO 8601.' }
+const count = (description: string): JsonSchema => ({
+  type: 'integer',
+  minimum: 0,
+  description,
+  'x-unit': 'count',
+})
+
+/** Name of the schema of an answer: `PulseAnswer`. */
+export function answerSchemaName({ id }: Pick<AnalysisOffer, 'id'>): string {
+  const words = id.split('-').map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+  return `${words.join('')}Answer`
+}
+
+/** What `view` and `fields` leave of an answer. */
+export function selectionSchemaName(offer: Pick<AnalysisOffer, 'id'>): string {
+  return answerSchemaName(offer).replace(/Answer$/, 'Selection')
+}
+
+export function selectionSchema(offer: AnalysisOffer): JsonSchema {
+  const names = Object.keys(offer.outputSchema.properties ?? {})
+  return {
+    type: 'object',
+    description: `What view=compact or fields leaves of ${answerSchemaName(offer)}: every member that is there is as described there.`,
+    properties: Object.fromEntries(names.map((name) => [name, true])),
+    required: ['timestamp_iso', 'meta'],
+    additionalProperties: false,
+  } as unknown as JsonSchema
+}
+
+/** Statuses with a problem body. */
+export const problemStatuses: readonly number[] = [
+  ...new Set(problemCodes.map(({ status }) => status)),
+].sort((a, b) => a - b)
+
+export function codesOf(status: number): readonly ProblemCode[] {
+  return problemCodes.filter((row) => row.status === status).map(({ code }) => code)
+}
+
+/** The refusal with that code, as the service writes it. */
+export function problemExample(code: ProblemCode, instance: string): unknown {
+  const { body } = problem(code, errorGuide[code].example, { instance, requestId: 'm3x9k2-1f' })
+  return JSON.parse(body)
+}
+
+/** RFC 9457, with members of ours. */
+export function problemSchema(status: number): JsonSchema {
+  return {
+    type: 'object',
+    description: 'RFC 9457.',
+    properties: {
+      type: text('URL path of the words about this code.'),
+      title: text('The code in words.'),
+      status: { const: status },
+      detail: text('What is wrong and what to do next.'),
+      instance: text('Path of the request.'),
+      code: { type: 'string', enum: codesOf(status), description: 'Never changes its meaning.' },
+      error: text('title and detail as one sentence.'),
+      retryable: { type: 'boolean', description: 'The same request may succeed later.' },
+      retry_after: {
+        type: ['integer', 'null'],
+        minimum: 0,
+        description: 'Seconds; equals the Retry-After header.',
+        'x-unit': 'seconds',
+      },
+      charged: {
+        type: ['boolean', 'null'],
+        description: 'Whether the payment was taken; null only while its outcome is unknown.',
+      },
+      payment_reusable: {
+        type: 'boolean',
+        description: 'The same signed payment can be sent again.',
+      },
+      docs: text('URL path of the words about this code.'),
+      param: text('The parameter that does not hold.'),
+      allowed: texts('What it may be.'),
+      did_you_mean: texts('The nearest names, at most three.'),
+      timeframe: text('The timeframe with too few candles.'),
+      have: count('How many there are.'),
+      need: count('How many are needed.'),
+      transaction: text('The transaction whose outcome is open.'),
+      reason: text('What payments of this wallet fail for again and again.'),
+      field: text('What in them is wrong, where it is one field.'),
+      quoted_grade: text('Grade that the payment echoes from its quote.'),
+      quality_grade: text('Grade now.'),
+      quoted_coverage: percent('Coverage that the payment echoes from its quote.'),
+      coverage: percent('Coverage now.'),
+      request_id: text('For questions about this request.'),
+    },
+    required: [
+      ...['type', 'title', 'status', 'detail', 'instance', 'code', 'error', 'retryable'],
+      ...['retry_after', 'charged', 'payment_reusable', 'docs', 'request_id'],
+    ],
+    additionalProperties: false,
+  }
+}
+
+/** The body of a 402: x402 version 1. Version 2 is in the header. */
+export const paymentRequiredSchema: JsonSchema = {
+  type: 'object',
+  description: 'Terms of payment, x402 version 1; the PAYMENT-REQUIRED header has version 2.',
+  properties: {
+    x402Version: { const: 1 },
+    error: {
+      type: 'string',
+      enum: ['payment_required', 'payment_invalid'],
+      description: 'payment_invalid: a payment came and was refused; diagnostics says why.',
+    },
+    accepts: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          scheme: text('How the payment works.'),
+          network: text('Where it settles, by its name in version 1.'),
+          maxAmountRequired: {
+            type: 'string',
+            pattern: '^[0-9]+$',
+            description: 'The price in atomic units of the asset; USDC has six decimals.',
+          },
+          resource: text('The URL that is bought.'),
+          description: text('What is bought.'),
+          mimeType: text('Of the answer.'),
+          payTo: text('Who is paid.'),
+          maxTimeoutSeconds: {
+            type: 'integer',
+            description: 'A payment may be valid for so many seconds.',
+            'x-unit': 'seconds',
+          },
+          asset: text('Address of the token.'),
+          outputSchema: { type: 'object', description: 'How to call it.' },
+          extra: { type: 'object', description: 'What a signature needs beyond that.' },
+        },
+        required: [
+          ...['scheme', 'network', 'maxAmountRequired', 'resource', 'description', 'mimeType'],
+          ...['payTo', 'maxTimeoutSeconds', 'asset'],
+        ],
+      },
+    },
+    diagnostics: {
+      type: 'object',
+      description: 'Why a payment was refused. Never the signature.',
+      properties: {
+        reason: text('An x402 error code.'),
+        field: { type: ['string', 'null'], description: 'Path into the payment.' },
+        expected: { type: ['string', 'null'] },
+        received: { type: ['string', 'null'] },
+        hint: text('How to repair it.'),
+      },
+      required: ['reason', 'field', 'expected', 'received', 'hint'],
+    },
+  },
+  required: ['x402Version', 'error', 'accepts'],
+}
+
+const stateMembers = {
+  state: text('up is the only healthy state of a feed, ok of the store.'),
+  since_iso: { type: ['string', 'null'], description: 'UTC, ISO 8601.' },
+}
+
+export const healthSchema: JsonSchema = {
+  type: 'object',
+  properties: {
+    status: {
+      type: 'string',
+      enum: ['ok', 'degraded'],
+      description: 'degraded: no engine, maintenance, or a feed that is down.',
+    },
+    engine: { type: 'string', enum: ['available', 'unavailable'] },
+    kill_switch: {
+      type: 'string',
+      enum: ['enabled', 'disabled'],
+      description: 'disabled: maintenance, every paid path answers 503.',
+    },
+    version: text('Of the gateway.'),
+    feeds: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: { feed: text('Its name.'), ...stateMembers, reason: text('Why.') },
+        required: ['feed', 'state', 'since_iso', 'reason'],
+      },
+    },
+    store: {
+      anyOf: [
+        {
+          type: 'object',
+          properties: {
+            ...stateMembers,
+            dropped_rows: count('Rows that never reached the disk.'),
+            damaged_blocks: count('Blocks that were found damaged.'),
+          },
+          required: ['state', 'since_iso', 'dropped_rows', 'damaged_blocks'],
+        },
+        { type: 'null' },
+      ],
+      description: 'The history on disk; null while there is no engine.',
+    },
+    uptime_seconds: { type: 'integer', minimum: 0, 'x-unit': 'seconds' },
+    since_iso: instant,
+  },
+  required: [
+    ...['status', 'engine', 'kill_switch', 'version', 'feeds', 'store', 'uptime_seconds'],
+    'since_iso',
+  ],
+  additionalProperties: false,
+}
+
+export const coinsSchema: JsonSchema = {
+  type: 'object',
+  properties: {
+    coins: texts('Tickers that can be asked for now, as the venue spells them.'),
+    count: count('Number of them.'),
+    timestamp_iso: instant,
+  },
+  required: ['coins', 'count', 'timestamp_iso'],
+  additionalProperties: false,
+}
+
+export const pricesSchema: JsonSchema = {
+  type: 'object',
+  properties: {
+    currency: { const: 'USDC' },
+    free: { type: 'boolean', description: 'true: this service gives its answers away.' },
+    prices: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          analysis: text('Its id.'),
+          path: text('With {coin} or {token} where it is about one.'),
+          title: text('What it is.'),
+          price_usdc: text('A call, a decimal number.'),
+          amount_atomic: text('The same in millionths of a USDC.'),
+          available: {
+            type: 'boolean',
+            description: 'false: it is known that no answer can be given at present.',
+          },
+        },
+        required: ['analysis', 'path', 'title', 'price_usdc', 'amount_atomic', 'available'],
+        additionalProperties: false,
+      },
+    },
+    ways_to_pay: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          scheme: text('x402 scheme.'),
+          network: text('CAIP-2.'),
+          asset: text('Address of the token.'),
+          pay_to: text('Who is paid.'),
+        },
+        required: ['scheme', 'network', 'asset', 'pay_to'],
+        additionalProperties: false,
+      },
+    },
+  },
+  required: ['currency', 'free', 'prices', 'ways_to_pay'],
+  additionalProperties: false,
+}
+
+export const indexSchema: JsonSchema = {
+  type: 'object',
+  properties: {
+    service: text('Its name.'),
+    version: text('Of the gateway.'),
+    free: texts('Paths that cost nothing.'),
+    paid: {
+      type: 'array',
+      items: {
+        type: 'object',
+        properties: {
+          path: text('With {coin} or {token} where it is about one.'),
+          summary: text('What it is.'),
+          price_usdc: text('A call, a decimal number.'),
+        },
+        required: ['path', 'summary', 'price_usdc'],
+      },
+    },
+  },
+  required: ['service', 'version', 'free', 'paid'],
+  additionalProperties: false,
+}

@@ -1,0 +1,255 @@
+import type { AnalysisOffer } from './offer-of.ts'
+import { offerOf } from './offer-of.ts'
+import type { OpenApiObject } from './openapi-responses.ts'
+import {
+  docsResponses,
+  document,
+  late,
+  paidResponses,
+  problemRef,
+  problemResponse,
+  quoteName,
+  quoteResponse,
+  responseHeaders,
+  schemaRef,
+} from './openapi-responses.ts'
+import {
+  answerSchemaName,
+  coinsSchema,
+  healthSchema,
+  indexSchema,
+  paymentRequiredSchema,
+  pricesSchema,
+  problemSchema,
+  problemStatuses,
+  selectionSchema,
+  selectionSchemaName,
+} from './openapi-schemas.ts'
+import { sampleOf } from './samples.ts'
+import type { DocumentFacts } from './service-facts.ts'
+import { API_VERSION, isFree, SERVICE_NAME, SERVICE_SUMMARY } from './service-facts.ts'
+
+/** `/openapi.json`: everything that can be asked of the public port, and every way in which it may answer. */
+export function openApi(facts: DocumentFacts): OpenApiObject {
+  const offers = facts.contracts.map((contract) =>
+    offerOf(contract, { exampleCoin: facts.exampleCoin, isFree: isFree(facts) }),
+  )
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: SERVICE_NAME,
+      version: API_VERSION,
+      summary: SERVICE_SUMMARY,
+      description: [
+        SERVICE_SUMMARY,
+        'All endpoints are HTTP GET. HEAD answers as GET does, without a body; of a paid path it shows the quote.',
+        'Query parameters that are not listed are ignored. New members and new words may come; nothing is taken away.',
+      ].join('\n\n'),
+      contact: {
+        name: SERVICE_NAME,
+        url: facts.publicUrl,
+        ...(facts.contactEmail !== undefined && { email: facts.contactEmail }),
+      },
+      license: { name: 'MIT', identifier: 'MIT' },
+      'x-guidance': guidance(offers, facts),
+    },
+    servers: [{ url: facts.publicUrl }],
+    tags: [
+      { name: 'paid', description: isFree(facts) ? 'Analyses.' : 'Analyses, paid per call.' },
+      { name: 'free', description: 'What can be asked, and how the service is.' },
+    ],
+    security: [],
+    paths: {
+      ...freePaths(offers),
+      ...Object.fromEntries(
+        offers.map((offer) => [offer.template, { get: paidOperation(offer, facts) }]),
+      ),
+    },
+    components: {
+      schemas: {
+        ...Object.fromEntries(
+          offers.flatMap((offer) => [
+            [answerSchemaName(offer), offer.outputSchema],
+            [selectionSchemaName(offer), selectionSchema(offer)],
+          ]),
+        ),
+        ...Object.fromEntries(
+          problemStatuses.map((status) => [`Problem${status}`, problemSchema(status)]),
+        ),
+        PaymentRequired: paymentRequiredSchema,
+        Health: healthSchema,
+        Coins: coinsSchema,
+        Prices: pricesSchema,
+        Index: indexSchema,
+      },
+      responses: {
+        ...Object.fromEntries(
+          problemStatuses.map((status) => [`Problem${status}`, problemResponse(status)]),
+        ),
+        ...(!isFree(facts) &&
+          Object.fromEntries(
+            offers.map((offer) => [quoteName(offer), quoteResponse(offer, facts)]),
+          )),
+        Late: late,
+      },
+      headers: responseHeaders,
+    },
+    'x-agentcash-guidance': { llmsTxtUrl: `${facts.publicUrl}/llms.txt` },
+  }
+}
+
+/** Up to 4,000 characters that an agent reads before anything else. */
+function guidance(offers: readonly AnalysisOffer[], facts: DocumentFacts): string {
+  const cost = isFree(facts)
+    ? 'Every answer is free here.'
+    : 'Call a path, read the terms in the 402, sign, and send the same request with PAYMENT-SIGNATURE or X-PAYMENT. An error costs nothing. When a connection breaks send the same payment again: the stored answer comes back for free.'
+  return [
+    `${SERVICE_SUMMARY} ${cost}`,
+    'Tickers come from GET /coins. GET /sample/{analysis} shows a whole answer for free. view=compact makes answers short, fields picks members. Read meta.quality before you rely on an answer.',
+    ...offers.map(
+      ({ template, priceUsdc, title }) =>
+        `${template}${isFree(facts) ? '' : ` (${priceUsdc} USDC)`}: ${title}`,
+    ),
+  ].join('\n')
+}
+
+function paidOperation(offer: AnalysisOffer, facts: DocumentFacts): OpenApiObject {
+  return {
+    operationId: offer.name,
+    summary: offer.title,
+    description: offer.description,
+    tags: ['paid'],
+    security: [],
+    parameters: offer.parameters.map(({ name, in: place, isRequired, ...parameter }) => ({
+      name: place === 'path' ? offer.pathParameter : name,
+      in: place,
+      required: isRequired,
+      description: parameter.description,
+      schema: parameter.schema,
+      example: parameter.schema.type === 'integer' ? Number(parameter.example) : parameter.example,
+    })),
+    ...(!isFree(facts) && {
+      'x-payment-info': {
+        price: { mode: 'fixed', currency: 'USD', amount: offer.priceUsdc },
+        protocols: [{ x402: {} }],
+      },
+    }),
+    responses: paidResponses(offer, facts),
+  }
+}
+
+const free = { tags: ['free'], security: [] }
+const anObject = { type: 'object' }
+const aText = { type: 'string' }
+
+function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
+  const ids = offers.map(({ id }) => id)
+  const operation = (operationId: string, summary: string, responses: OpenApiObject) => ({
+    get: { operationId, summary, ...free, responses },
+  })
+  const json = 'application/json'
+  return {
+    '/': operation(
+      'get_index',
+      'What there is, with prices',
+      document('The index.', json, schemaRef('Index')),
+    ),
+    '/health': operation(
+      'get_health',
+      'How the service is',
+      document('Always 200.', json, schemaRef('Health'), { isCached: false }),
+    ),
+    '/coins': operation('list_coins', 'Coins that can be asked for now', {
+      ...document('Read it rather than to know it by heart.', json, schemaRef('Coins'), {
+        isCached: false,
+      }),
+    }),
+    '/pricing': operation(
+      'get_price_list',
+      'What every analysis costs, and how to pay',
+      document('The same prices as in every quote.', json, schemaRef('Prices')),
+    ),
+    '/sample/{analysis}': {
+      get: {
+        operationId: 'get_sample',
+        summary: 'A whole answer of one analysis, for free',
+        description:
+          'Given by the engine on a simulated market: true in form, invented in figures. meta.sample is true.',
+        ...free,
+        parameters: [
+          {
+            name: 'analysis',
+            in: 'path',
+            required: true,
+            description: 'Which one.',
+            schema: { type: 'string', enum: ids },
+            example: ids[0],
+          },
+        ],
+        responses: {
+          ...document(
+            'A sample.',
+            json,
+            { anyOf: offers.map((offer) => schemaRef(answerSchemaName(offer))) },
+            { example: sampleOf(ids[0] ?? '') },
+          ),
+          400: problemRef(400),
+          404: problemRef(404),
+        },
+      },
+    },
+    '/openapi.json': operation(
+      'get_openapi',
+      'This document',
+      document('OpenAPI 3.1.', json, anObject),
+    ),
+    '/.well-known/agent-card.json': operation(
+      'get_agent_card',
+      'What another agent must know of this one (A2A)',
+      document('An agent card.', json, anObject),
+    ),
+    '/.well-known/x402': operation(
+      'get_payment_manifest',
+      'Everything that is sold, for indexers of x402',
+      document('The manifest.', json, anObject),
+    ),
+    '/.well-known/x402.json': operation(
+      'get_payment_manifest_json',
+      'The same under its other name',
+      document('The manifest.', json, anObject),
+    ),
+    '/llms.txt': operation(
+      'get_llms_txt',
+      'The service in a page of text, for language models',
+      document('Markdown.', 'text/plain', aText),
+    ),
+    '/llms-full.txt': operation(
+      'get_llms_full_txt',
+      'All of the documentation as one text',
+      document('Markdown.', 'text/plain', aText),
+    ),
+    '/docs/errors': operation(
+      'get_error_guide',
+      'What every error code means',
+      document('A page.', 'text/html', aText),
+    ),
+    '/robots.txt': operation(
+      'get_robots_txt',
+      'What crawlers may read: everything',
+      document('The rules.', 'text/plain', aText),
+    ),
+    '/favicon.svg': operation(
+      'get_favicon',
+      'The sign of the service',
+      document('An image.', 'image/svg+xml', aText),
+    ),
+    '/docs': {
+      get: {
+        operationId: 'get_docs',
+        summary: 'This document as a page',
+        ...free,
+        responses: docsResponses(),
+      },
+    },
+  }
+}

@@ -1,0 +1,104 @@
+import type { AnalysisContract } from '../../domain/contract.ts'
+import { pathOf } from '../../domain/contract.ts'
+import type { AnalysisOffer } from './offer-of.ts'
+import { offerOf } from './offer-of.ts'
+import { answerSchemaName } from './openapi-schemas.ts'
+import type { JsonSchema } from './published-schema.ts'
+import type { DocumentFacts } from './service-facts.ts'
+import { isFree, SERVICE_NAME, SERVICE_SUMMARY } from './service-facts.ts'
+
+/** Whether an analysis can be sold at this moment, for all that is known. */
+export type Available = (contract: AnalysisContract) => boolean
+
+/**
+ * `/.well-known/x402`. Nobody has written down what stands there: indexers read `version` and `resources`, which
+ * holds URLs that answer 402; the other members are for whoever wants to know more.
+ */
+export function paymentManifest(facts: DocumentFacts, isAvailable: Available): unknown {
+  const offered = facts.contracts.filter(isAvailable)
+  const urlOf = (contract: AnalysisContract) =>
+    facts.publicUrl + pathOf(contract, facts.exampleCoin)
+  const options = { exampleCoin: facts.exampleCoin, isFree: isFree(facts) }
+  return {
+    version: 1,
+    resources: isFree(facts) ? [] : offered.map(urlOf),
+    name: SERVICE_NAME,
+    description: SERVICE_SUMMARY,
+    free: isFree(facts),
+    x402Versions: isFree(facts) ? [] : [1, 2],
+    networks: distinct(facts.waysToPay.map(({ network }) => network)),
+    assets: distinct(facts.waysToPay.map(({ asset }) => asset)),
+    payTo: distinct(facts.waysToPay.map(({ payTo }) => payTo)),
+    ways_to_pay: waysToPay(facts),
+    ...(facts.receiptSigner !== undefined && { receipt_signer: facts.receiptSigner }),
+    endpoints: offered.map((contract) => endpoint(offerOf(contract, options), urlOf(contract))),
+    documents: {
+      openapi: `${facts.publicUrl}/openapi.json`,
+      prices: `${facts.publicUrl}/pricing`,
+      guide: `${facts.publicUrl}/llms.txt`,
+    },
+    ...(facts.contactEmail !== undefined && { contact: facts.contactEmail }),
+  }
+}
+
+function endpoint(offer: AnalysisOffer, url: string) {
+  return {
+    path: offer.template,
+    method: 'GET',
+    url,
+    title: offer.title,
+    description: offer.description,
+    price_usdc: offer.priceUsdc,
+    amount_atomic: offer.priceUsdcAtomic.toString(),
+    input: inputOf(offer),
+    output: { $ref: `/openapi.json#/components/schemas/${answerSchemaName(offer)}` },
+    sample: `/sample/${offer.id}`,
+  }
+}
+
+/** What goes in, under the names of the published path. */
+function inputOf({ inputSchema, pathParameter }: AnalysisOffer): JsonSchema {
+  const named = (name: string) => (name === 'coin' ? pathParameter : name)
+  const { properties = {}, required = [], ...rest } = inputSchema
+  return {
+    ...rest,
+    properties: Object.fromEntries(
+      Object.entries(properties).map(([name, member]) => [named(name), member]),
+    ),
+    required: required.map(named),
+  }
+}
+
+/** `/pricing`. */
+export function priceList(facts: DocumentFacts, isAvailable: Available): unknown {
+  const options = { exampleCoin: facts.exampleCoin, isFree: isFree(facts) }
+  return {
+    currency: 'USDC',
+    free: isFree(facts),
+    prices: facts.contracts.map((contract) => {
+      const { id, template, title, priceUsdc, priceUsdcAtomic } = offerOf(contract, options)
+      return {
+        analysis: id,
+        path: template,
+        title,
+        price_usdc: priceUsdc,
+        amount_atomic: priceUsdcAtomic.toString(),
+        available: isAvailable(contract),
+      }
+    }),
+    ways_to_pay: waysToPay(facts),
+  }
+}
+
+function waysToPay(facts: DocumentFacts) {
+  return facts.waysToPay.map(({ scheme, network, asset, payTo }) => ({
+    scheme,
+    network,
+    asset,
+    pay_to: payTo,
+  }))
+}
+
+function distinct(values: readonly string[]): readonly string[] {
+  return [...new Set(values)]
+}

@@ -1,0 +1,71 @@
+import type { PaymentPayload, PaymentRequired, SettleResponse } from '@x402/core/types'
+import type { FastifyInstance } from 'fastify'
+
+/** A call of a paid path by another protocol that this server speaks. */
+export type InProcessCall = {
+  /** Path and query. */
+  readonly url: string
+  /** What the caller signed; null for a quote. */
+  readonly payment: PaymentPayload | null
+  /** The caller's own, for the limits. */
+  readonly address: string
+}
+
+export type CallResult =
+  | {
+      readonly kind: 'answer'
+      readonly answer: Readonly<Record<string, unknown>>
+      /** null where nothing was paid. */
+      readonly receipt: SettleResponse | null
+    }
+  /** `rejection` holds why a payment was refused; null where there was none. */
+  | {
+      readonly kind: 'payment-required'
+      readonly required: PaymentRequired
+      readonly rejection: Readonly<Record<string, unknown>> | null
+    }
+  /** Nothing was sold; the problem says whether it may be asked again. */
+  | { readonly kind: 'refused'; readonly problem: Readonly<Record<string, unknown>> }
+
+/**
+ * Sells what a path sells, whatever protocol asked for it: checks, quote, payment and ledger are those of the
+ * path itself, so no protocol can be a way around them.
+ */
+export async function callInProcess(
+  app: FastifyInstance,
+  { url, payment, address }: InProcessCall,
+): Promise<CallResult> {
+  const response = await app.inject({
+    method: 'GET',
+    url,
+    remoteAddress: address,
+    headers: payment === null ? {} : { 'payment-signature': base64(payment) },
+  })
+  const body = JSON.parse(response.body) as Readonly<Record<string, unknown>>
+  if (response.statusCode === 200) {
+    const receipt = response.headers['payment-response']
+    return {
+      kind: 'answer',
+      answer: body,
+      receipt: receipt === undefined ? null : parsed<SettleResponse>(receipt),
+    }
+  }
+  const required = response.headers['payment-required']
+  if (response.statusCode === 402 && required !== undefined) {
+    const { diagnostics } = body as { diagnostics?: Readonly<Record<string, unknown>> }
+    return {
+      kind: 'payment-required',
+      required: parsed<PaymentRequired>(required),
+      rejection: diagnostics ?? null,
+    }
+  }
+  return { kind: 'refused', problem: body }
+}
+
+function base64(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64')
+}
+
+function parsed<T>(header: string | number | readonly string[]): T {
+  return JSON.parse(Buffer.from(String(header), 'base64').toString()) as T
+}

@@ -1,0 +1,147 @@
+import type { CallToolRequest, CallToolResult, Tool } from '@modelcontextprotocol/server'
+import { createMcpHandler, Server } from '@modelcontextprotocol/server'
+import type { PaymentPayload } from '@x402/core/types'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { offerOf } from '../discovery/offer-of.ts'
+import type { ServiceFacts } from '../discovery/service-facts.ts'
+import { isFree, SERVICE_NAME, SERVICE_SUMMARY } from '../discovery/service-facts.ts'
+import { callInProcess } from '../in-process-call.ts'
+import type { AnalysisTool } from './mcp-tools.ts'
+import { toolOf } from './mcp-tools.ts'
+
+const BODY_BYTES_MAX = 64 * 1_024
+/** In what a caller sends to say that it pays, and in what it gets back. */
+const PAYMENT = 'x402/payment'
+const RECEIPT = 'x402/payment-response'
+
+const annotations = {
+  readOnlyHint: true,
+  destructiveHint: false,
+  idempotentHint: true,
+  openWorldHint: true,
+} as const
+
+const freeTools: readonly (Tool & { readonly path: string })[] = [
+  {
+    name: 'list_coins',
+    title: 'Coins that can be asked about',
+    description: 'Use when you need the tickers of this service. Free.',
+    inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+    outputSchema: { type: 'object' },
+    annotations,
+    path: '/coins',
+  },
+  {
+    name: 'get_price_list',
+    title: 'What each analysis costs',
+    description:
+      'Use when you plan what to buy: the price of every tool, and the ways to pay. Free.',
+    inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+    outputSchema: { type: 'object' },
+    annotations,
+    path: '/pricing',
+  },
+]
+
+/**
+ * The analyses as MCP tools at `/mcp`, streamable HTTP without sessions. A tool call becomes a call of the
+ * path that sells the same; payment travels in `_meta`, as x402 has it for MCP.
+ */
+export function mcpRoutes(
+  app: FastifyInstance,
+  facts: ServiceFacts & { readonly exampleCoin: string },
+): void {
+  const tools = facts.contracts.map((contract) =>
+    toolOf(offerOf(contract, { exampleCoin: facts.exampleCoin, isFree: isFree(facts) })),
+  )
+  const byName = new Map(tools.map((tool) => [tool.name, tool]))
+  const listed = {
+    tools: [...tools.map(listing), ...freeTools.map(({ path: _, ...tool }) => tool)],
+  }
+  /** Who sent a request: the protocol's own machinery does not know addresses. */
+  const addresses = new WeakMap<Request, string>()
+
+  const handler = createMcpHandler(
+    ({ requestInfo }) => {
+      const address = (requestInfo && addresses.get(requestInfo)) ?? 'unknown'
+      const server = new Server(
+        { name: SERVICE_NAME, version: facts.version, title: SERVICE_NAME },
+        { capabilities: { tools: {} }, instructions: SERVICE_SUMMARY },
+      )
+      server.setRequestHandler('tools/list', () => listed)
+      server.setRequestHandler('tools/call', ({ params }) => called(params, address))
+      return server
+    },
+    { maxRequestBodySize: BODY_BYTES_MAX },
+  )
+
+  async function called(
+    params: CallToolRequest['params'],
+    address: string,
+  ): Promise<CallToolResult> {
+    const free = freeTools.find(({ name }) => name === params.name)
+    const tool = byName.get(params.name)
+    if (free === undefined && tool === undefined) return failure(`there is no tool ${params.name}`)
+    const url = tool === undefined ? (free?.path ?? '') : tool.urlOf(params.arguments ?? {})
+    const payment = params._meta?.[PAYMENT]
+    if (payment !== undefined && (typeof payment !== 'object' || payment === null))
+      return failure(`_meta["${PAYMENT}"] must be an x402 PaymentPayload`)
+    const result = await callInProcess(app, {
+      url,
+      payment: (payment as PaymentPayload | undefined) ?? null,
+      address,
+    })
+    switch (result.kind) {
+      case 'answer':
+        return {
+          content: [{ type: 'text', text: JSON.stringify(result.answer) }],
+          structuredContent: result.answer,
+          ...(result.receipt !== null && { _meta: { [RECEIPT]: result.receipt } }),
+        }
+      case 'payment-required': {
+        const required = {
+          ...result.required,
+          ...(result.rejection && { diagnostics: result.rejection }),
+        }
+        return {
+          isError: true,
+          content: [{ type: 'text', text: JSON.stringify(required) }],
+          structuredContent: required,
+        }
+      }
+      case 'refused':
+        return failure(JSON.stringify(result.problem))
+      default:
+        return result satisfies never
+    }
+  }
+
+  app.route({
+    method: ['POST', 'GET', 'DELETE'],
+    url: '/mcp',
+    bodyLimit: BODY_BYTES_MAX,
+    handler: async (request, reply) => {
+      const web = webRequest(request, facts.publicUrl)
+      addresses.set(web, request.ip)
+      const response = await handler.fetch(web, { parsedBody: request.body })
+      return reply.header('cache-control', 'no-store').send(response)
+    },
+  })
+  app.addHook('onClose', () => handler.close())
+}
+
+function listing({ urlOf: _, ...tool }: AnalysisTool): Tool {
+  return { ...(tool as Omit<Tool, 'annotations'>), annotations }
+}
+
+function failure(text: string): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text }] }
+}
+
+/** The body was read already. */
+function webRequest({ method, url, headers }: FastifyRequest, publicUrl: string): Request {
+  const entries = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)] as [string, string]],
+  )
+  return new Request(new URL(url, publicUrl), { method, headers: entries })
+}

@@ -1,0 +1,268 @@
+import { fc } from '@fast-check/vitest'
+import type { LightMyRequestResponse } from 'fastify'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { offerOf } from '../src/api/discovery/offer-of.ts'
+import { contracts } from '../src/compute/analyses/registry.ts'
+import { inheritedEnv } from '../src/config.ts'
+import { ENGINE_SILENCE_MS_MAX } from '../src/link/engine-replica.ts'
+import { base } from '../src/payment/evm/networks.ts'
+import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import type { Json } from './support/answers.ts'
+import type { DiscoveryGateway, StandingMarket } from './support/discovery-gateway.ts'
+import { discoveryGateway, PAY_TO, standingMarket } from './support/discovery-gateway.ts'
+import { OpenApiChecker } from './support/openapi-checker.ts'
+
+/**
+ * Random requests against the document that the service publishes: whatever is asked, the answer is one that was
+ * promised. `OPENAPI_REQUESTS=10000` asks as often; fewer do every day.
+ */
+const REQUESTS = Number(inheritedEnv()['OPENAPI_REQUESTS'] ?? 2_000)
+const MINUTES = 60_000
+
+type State = 'serving' | 'maintenance' | 'silent' | 'disconnected'
+type Asked = {
+  readonly mode: 'x402' | 'open' | 'limited'
+  readonly state: State
+  readonly method: 'GET' | 'HEAD' | 'OPTIONS' | 'POST' | 'PUT' | 'DELETE' | 'PATCH'
+  readonly path: string
+  readonly query: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+let market: StandingMarket
+let gateways: Readonly<Record<Asked['mode'], DiscoveryGateway>>
+let checkers: Readonly<Record<Asked['mode'], OpenApiChecker>>
+let document: Json
+let payments: readonly string[]
+
+beforeAll(async () => {
+  market = standingMarket()
+  gateways = {
+    x402: discoveryGateway(market, 'x402'),
+    open: discoveryGateway(market, 'open'),
+    limited: discoveryGateway(market, 'x402', { quotesPerMinute: 3 }),
+  }
+  document = (await gateways.x402.app.inject('/openapi.json')).json()
+  const free = (await gateways.open.app.inject('/openapi.json')).json()
+  const sold = new OpenApiChecker(document)
+  checkers = { x402: sold, limited: sold, open: new OpenApiChecker(free) }
+  payments = await Promise.all(contracts.map(({ priceUsdcAtomic }) => payment(priceUsdcAtomic)))
+})
+
+afterAll(async () => {
+  for (const gateway of Object.values(gateways ?? {})) await gateway.close()
+})
+
+test(
+  `no answer to ${REQUESTS} random requests is outside the published document`,
+  async () => {
+    const statuses = new Map<string, number>()
+    await fc.assert(
+      fc.asyncProperty(requests(), async (asked) => {
+        const response = await ask(asked)
+        const key = `${asked.mode} ${response.statusCode}`
+        statuses.set(key, (statuses.get(key) ?? 0) + 1)
+        expect(wrongs(asked, response), words(asked, response)).toEqual([])
+      }),
+      { numRuns: REQUESTS },
+    )
+    console.log(Object.fromEntries([...statuses].sort()))
+    // A run that never came to an answer, a quote or a refusal would prove nothing.
+    const kinds = ['x402 200', 'x402 402', 'x402 400', 'x402 503', 'open 200', 'limited 429']
+    expect([...statuses.keys()]).toEqual(expect.arrayContaining(kinds))
+  },
+  10 * MINUTES,
+)
+
+test('a whole answer has the whole schema, a compact one the compact schema', async () => {
+  const { app } = gateways.open
+  for (const contract of contracts) {
+    const offer = offerOf(contract, { exampleCoin: 'BTC' })
+    const path = offer.path.replace('{coin}', 'BTC')
+    const checker = new OpenApiChecker({
+      ...document,
+      components: { whole: offer.outputSchema, compact: offer.compactSchema },
+    })
+    const whole = (await app.inject(path)).json()
+    const compact = (await app.inject(`${path}?view=compact`)).json()
+    expect(checker.schemaViolations('/components/whole', whole), path).toEqual([])
+    expect(checker.schemaViolations('/components/compact', compact), path).toEqual([])
+  }
+})
+
+/** As a service is in a state: the clock stands still otherwise. */
+async function ask(asked: Asked): Promise<LightMyRequestResponse> {
+  const { app, clock, maintenance } = gateways[asked.mode]
+  const { engine, nowMs } = market
+  if (asked.state === 'disconnected') engine.disconnected()
+  if (asked.state === 'maintenance') maintenance.set(true, nowMs)
+  if (asked.state === 'silent') clock.advance(ENGINE_SILENCE_MS_MAX + 1)
+  try {
+    const { method, path, query, headers } = asked
+    return await app.inject({ method, url: path + query, headers })
+  } finally {
+    if (asked.state === 'silent') clock.putBack(ENGINE_SILENCE_MS_MAX + 1)
+    maintenance.set(false, nowMs)
+    if (asked.state === 'disconnected') speakAgain()
+  }
+}
+
+/** Everything that the engine has said before. */
+function speakAgain(): void {
+  const { engine, nowMs } = market
+  const store = { state: 'ok', reason: null, sinceMs: 0, droppedRows: 0, damagedBlocks: 0 } as const
+  const feeds = [{ feed: 'venue', state: 'up', sinceMs: nowMs, reason: 'connected' } as const]
+  const heartbeat = { startedAtMs: nowMs, feeds, sources: [], store, counts: {} }
+  engine.apply({ kind: 'heartbeat', heartbeat }, nowMs)
+}
+
+function wrongs({ mode, method, path }: Asked, response: LightMyRequestResponse) {
+  return checkers[mode].violations(method, path, response)
+}
+
+function words(asked: Asked, response: LightMyRequestResponse): string {
+  return `${JSON.stringify(asked)} → ${response.statusCode} ${response.body.slice(0, 300)}`
+}
+
+/** From the document itself: its paths, its parameters with what they allow, and what it says nothing of. */
+function requests(): fc.Arbitrary<Asked> {
+  return fc.constantFrom(...Object.keys(document.paths)).chain((template) => {
+    const { parameters = [] } = document.paths[template].get
+    return fc.record({
+      mode: fc.constantFrom<Asked['mode']>('x402', 'x402', 'x402', 'open', 'limited'),
+      state: mostly<State>('serving', 'maintenance', 'silent', 'disconnected'),
+      method: mostly<Asked['method']>('GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE', 'PATCH'),
+      path: paths(template, parameters),
+      query: queries(parameters.filter((one: Json) => one.in === 'query')),
+      headers: callerHeaders(),
+    })
+  })
+}
+
+function mostly<Value>(usual: Value, ...others: readonly Value[]): fc.Arbitrary<Value> {
+  return fc.oneof(
+    { weight: 8, arbitrary: fc.constant(usual) },
+    { weight: 2, arbitrary: fc.constantFrom(...others) },
+  )
+}
+
+const oddText = fc.oneof(
+  fc.string({ maxLength: 80 }),
+  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.constantFrom('', '{coin}', '%', 'constructor', '__proto__', '0', 'x'.repeat(65)),
+)
+
+function paths(template: string, parameters: Json): fc.Arbitrary<string> {
+  const slash = template === '/' ? fc.constant('') : fc.constantFrom('', '', '', '/')
+  const filled = parameters
+    .filter((one: Json) => one.in === 'path')
+    .reduce(
+      (path: fc.Arbitrary<string>, parameter: Json) =>
+        fc
+          .tuple(path, pathValue(parameter))
+          .map(([text, value]) => text.replace(`{${parameter.name}}`, () => value)),
+      fc.constant(template) as fc.Arbitrary<string>,
+    )
+  return fc.tuple(filled as fc.Arbitrary<string>, slash).map(([path, end]) => path + end)
+}
+
+function pathValue({ name, schema }: Json): fc.Arbitrary<string> {
+  const known =
+    name === 'coin' || name === 'token'
+      ? fc
+          .tuple(fc.constantFrom(...market.engine.coins()), fc.constantFrom('', '-PERP', '-usd'))
+          .chain(([coin, end]) => fc.constantFrom(coin + end, (coin + end).toLowerCase()))
+      : fc.constantFrom<string>(...schema.enum)
+  // An empty segment is another path, and so is one of dots, which clients resolve.
+  const odd = oddText.filter((text) => !/^\.{0,2}$/.test(text)).map(encoded)
+  return fc.oneof(
+    { weight: 6, arbitrary: known },
+    { weight: 1, arbitrary: odd },
+    { weight: 1, arbitrary: fc.constantFrom('%7Bcoin%7D', '{coin}', '{token}', 'NOPE', 'PURR') },
+  )
+}
+
+function queries(parameters: readonly Json[]): fc.Arbitrary<string> {
+  const members = parameters.map((parameter) =>
+    fc.oneof(
+      { weight: 3, arbitrary: fc.constant<string[]>([]) },
+      { weight: 3, arbitrary: queryValue(parameter).map((value) => [pair(parameter.name, value)]) },
+      { weight: 1, arbitrary: oddText.map((value) => [pair(parameter.name, value)]) },
+      {
+        weight: 1,
+        arbitrary: fc
+          .tuple(queryValue(parameter), queryValue(parameter))
+          .map((values) => values.map((value) => pair(parameter.name, value))),
+      },
+    ),
+  )
+  const unknown = fc.oneof(
+    { weight: 5, arbitrary: fc.constant<string[]>([]) },
+    { weight: 1, arbitrary: oddText.map((value) => [pair('limit', value)]) },
+  )
+  return fc.tuple(...members, unknown).map((all) => {
+    const pairs = all.flat()
+    return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+  })
+}
+
+function queryValue({ name, schema, example }: Json): fc.Arbitrary<string> {
+  if (schema.enum !== undefined) return fc.constantFrom<string>(...schema.enum)
+  if (schema.type === 'integer')
+    return fc.integer({ min: schema.minimum, max: schema.maximum }).map(String)
+  if (schema.pattern !== undefined) return fc.stringMatching(new RegExp(schema.pattern))
+  if (name === 'fields')
+    return fc
+      .subarray(['coin', 'token', 'meta', 'meta.quality', 'meta.as_of', 'timestamp_iso', 'nothing'])
+      .map((some) => some.join())
+  return fc.constant(example)
+}
+
+function callerHeaders(): fc.Arbitrary<Record<string, string>> {
+  const payment = fc.oneof(
+    { weight: 6, arbitrary: fc.constant<Record<string, string>>({}) },
+    {
+      weight: 2,
+      arbitrary: fc.constantFrom(...payments).map((value) => ({ 'payment-signature': value })),
+    },
+    { weight: 1, arbitrary: junk().map((value) => ({ 'x-payment': value })) },
+    { weight: 1, arbitrary: junk().map((value) => ({ 'payment-signature': value })) },
+  )
+  const origin = fc.constantFrom<Record<string, string>>(
+    {},
+    {},
+    { origin: 'https://wallet.example' },
+  )
+  const held = fc.constantFrom<Record<string, string>>(
+    {},
+    {},
+    { 'if-none-match': '*' },
+    { 'if-none-match': '"1-1h.4h"' },
+  )
+  return fc.tuple(payment, origin, held).map((all) => Object.assign({}, ...all))
+}
+
+function junk(): fc.Arbitrary<string> {
+  return fc.oneof(
+    fc.constantFrom('%%%', 'e30=', 'bnVsbA==', 'W10=', ''),
+    fc.base64String({ maxLength: 400 }),
+    fc.json().map((text) => Buffer.from(text).toString('base64')),
+    fc
+      .record({ x402Version: fc.constantFrom(1, 2, 3), scheme: fc.string(), network: fc.string() })
+      .map((value) => Buffer.from(JSON.stringify(value)).toString('base64')),
+  )
+}
+
+function payment(amount: bigint): Promise<string> {
+  const choices = { amount, payTo: PAY_TO as `0x${string}`, nowMs: market.nowMs, network: base }
+  return signedPayload(newBuyer(), choices).then(encodedPayment)
+}
+
+function pair(name: string, value: string): string {
+  return `${name}=${encoded(value)}`
+}
+
+/** Also of half a character, which has no encoding. */
+function encoded(text: string): string {
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '?'))
+}
