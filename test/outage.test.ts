@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import type { MarketEvent } from '../src/domain/event.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
+import { readTapes } from '../src/simulator/market/recorded-tape.ts'
 import { recordingMarket } from '../src/simulator/market/recording-market.ts'
 import { modelCoins } from '../src/simulator/market/seeded-market.ts'
 import { hyperliquidFeed } from '../src/streams/venues/hyperliquid/feed.ts'
@@ -31,7 +32,7 @@ test.skipIf(!isPresent)(
         .map((row) => model.ofCatalog(row)),
       newCoin: model.ofListing,
     })
-    const market = recordingMarket(RECORDING, base, { startMs: START_MS })
+    const market = recordingMarket(readTapes(RECORDING), base, { startMs: START_MS })
     const virtual = new VirtualVenue(market, START_MS)
     const events: MarketEvent[] = []
     const notices: FeedNotice[] = []

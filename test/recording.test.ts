@@ -22,6 +22,7 @@ const MAIN = join(import.meta.dirname, '../dist/main.js')
 /** Two minutes before bars of every length end. */
 const START_MS = Date.UTC(2026, 0, 1, 11, 58)
 const LATE_MS = 8_000
+const BTC_BOOK = '{"channel":"l2Book","data":{"coin":"BTC"'
 /** Of a day before the second engine. */
 const MEASURES = ['basis/BTC/pyth-hermes', 'basis/ETH/pyth-hermes']
 
@@ -294,6 +295,25 @@ describe('perpscope record and replay', () => {
     expect(errors).toMatch(/not what was published: first difference at \d{4}-.*: (pulse|spread)\//)
   })
 
+  test('plays again at a simulated venue', async () => {
+    const bests = [...readFrameLog(path)].flatMap(recordedOf).flatMap(({ entry }) => {
+      const isBook = entry.kind === 'frame' && entry.text.startsWith(BTC_BOOK)
+      return isBook ? [(JSON.parse(entry.text) as { data: BookReply }).data.levels[0][0]?.px] : []
+    })
+    const again = launch(MAIN, ['simulate', '--frames', path], 'pipe')
+    try {
+      const { venue } = JSON.parse(await firstLineOf(again)) as { venue: { http: string } }
+      const reply = await fetch(venue.http, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ type: 'l2Book', coin: 'BTC' }),
+      })
+      expect(bests).toContain(((await reply.json()) as BookReply).levels[0][0]?.px)
+    } finally {
+      await end(again)
+    }
+  })
+
   test('ends by itself when the file is as large as it may be', async () => {
     const full = join(folder, 'full')
     const args = ['record', '--out', full, '--max-bytes', '300000', ...engine('full')]
@@ -357,6 +377,10 @@ describe('perpscope record and replay', () => {
     expect(errors).toContain('no coin is called NOSUCH')
   })
 })
+
+type BookReply = {
+  readonly levels: readonly [readonly { readonly px: string }[], unknown]
+}
 
 type Summary = {
   readonly ok: boolean

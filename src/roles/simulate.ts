@@ -2,7 +2,9 @@ import closeWithGrace from 'close-with-grace'
 import type { SimulateOptions } from '../config.ts'
 import { seededBuilderDexes } from '../simulator/market/builder-dexes.ts'
 import { candleReplayMarket } from '../simulator/market/candle-replay-market.ts'
+import { tapesOfFrames } from '../simulator/market/frame-tape.ts'
 import type { Market } from '../simulator/market/market.ts'
+import { readTapes } from '../simulator/market/recorded-tape.ts'
 import { recordingMarket } from '../simulator/market/recording-market.ts'
 import { seededMarket } from '../simulator/market/seeded-market.ts'
 import { readHappenings } from '../simulator/outside/happening.ts'
@@ -12,6 +14,7 @@ import { Dexes } from '../simulator/venue/dexes.ts'
 import type { ScriptedFault } from '../simulator/venue/fault-script.ts'
 import { checkCoins, readFaultScript, runFaultScript } from '../simulator/venue/fault-script.ts'
 import { startSimulatedVenue } from '../simulator/venue/simulated-venue.ts'
+import { recordedFrames } from './recorded-frames.ts'
 import { scaledClock, systemClock } from './system-clock.ts'
 
 /** `perpscope simulate`: the simulated upstreams on loopback. First line: their URLs, as JSON. */
@@ -58,12 +61,14 @@ export async function simulate(
   )
 }
 
-function marketOf({ seed, candles, recording }: SimulateOptions, startMs: number): Market {
+function marketOf({ seed, candles, recording, frames }: SimulateOptions, startMs: number): Market {
   const base =
     candles === undefined
       ? seededMarket({ seed, startMs })
       : candleReplayMarket(candles, { seed, startMs })
-  return recording === undefined ? base : recordingMarket(recording, base, { startMs })
+  if (recording !== undefined) return recordingMarket(readTapes(recording), base, { startMs })
+  if (frames === undefined) return base
+  return recordingMarket(tapesOfFrames(recordedFrames(frames)), base, { startMs })
 }
 
 function faultsOf(

@@ -21,6 +21,8 @@ type Shape = {
   readonly kinds?: readonly FaultKind[]
 }
 
+type Seeds = { readonly from: number; readonly seeds?: number; readonly workers: number }
+
 if (process.argv.includes(WORKER)) work()
 else await command().parseAsync()
 
@@ -28,7 +30,12 @@ function command(): Command {
   return new Command('simulate')
     .description('The service against a venue on which everything goes wrong, in virtual time.')
     .addOption(new Option('--seed <n>', 'run one seed and tell its story').argParser(wholeNumber))
-    .addOption(new Option('--seeds <n>', 'run so many seeds on all cores').argParser(wholeNumber))
+    .addOption(new Option('--seeds <n>', 'run so many seeds').argParser(wholeNumber))
+    .addOption(
+      new Option('--workers <n>', 'in so many processes')
+        .argParser(wholeNumber)
+        .default(availableParallelism()),
+    )
     .addOption(new Option('--from <seed>', 'the first of them').argParser(wholeNumber).default(1))
     .addOption(
       new Option('--minutes <n>', 'virtual minutes in which faults begin')
@@ -42,11 +49,11 @@ function command(): Command {
         `only these faults, by commas: ${faultKinds.join(', ')}`,
       ).argParser(kindsFrom),
     )
-    .action(async (given: Shape & { seed?: number; seeds?: number; from: number }) => {
-      const { minutes, faults, kinds, seed, seeds, from } = given
+    .action(async (given: Shape & Seeds & { seed?: number }) => {
+      const { minutes, faults, kinds, seed, seeds = 1, from, workers } = given
       const shape = { minutes, faults, ...(kinds === undefined ? {} : { kinds }) }
       const failed =
-        seed === undefined ? await many(from, seeds ?? 1, shape) : one({ seed, ...shape })
+        seed === undefined ? await many({ from, seeds, workers }, shape) : one({ seed, ...shape })
       process.exitCode = failed === 0 ? 0 : 1
     })
 }
@@ -74,7 +81,7 @@ function one(options: SimulationOptions): number {
 }
 
 /** @returns how many seeds had violations. */
-async function many(from: number, seeds: number, shape: Shape): Promise<number> {
+async function many({ from, seeds, workers }: Required<Seeds>, shape: Shape): Promise<number> {
   const report = new Report((seed) => commandFor(seed, shape))
   const startedMs = performance.now()
   let next = from
@@ -100,7 +107,7 @@ async function many(from: number, seeds: number, shape: Shape): Promise<number> 
       )
       assign()
     })
-  await Promise.all(Array.from({ length: Math.min(availableParallelism(), seeds) }, worker))
+  await Promise.all(Array.from({ length: Math.min(Math.max(1, workers), seeds) }, worker))
   process.stderr.write('\n')
   for (const line of report.lines()) print(line)
   return report.failed

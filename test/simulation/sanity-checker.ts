@@ -50,7 +50,7 @@ const ofWholeMarket = new Set(
   contracts.filter(({ scope }) => scope === 'market').map(({ id }) => id),
 )
 
-/** Names of figures that are prices, and so above nothing. */
+/** Names of figures that are prices, or the open interest, of which every coin here has some: above nothing. */
 const PRICES =
   /^(current|mid_price|best_bid|best_ask|ema_\d+|vwap_20|middle|impact_bid|impact_ask)$/
 

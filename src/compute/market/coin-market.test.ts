@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { CandleEvent } from '../../domain/event.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { BOUNDARY_MS, book, context, NOW_MS, wave } from '../testing/tape.ts'
 import { CandleLadder } from './candle-ladder.ts'
@@ -147,6 +148,48 @@ describe('coin market', () => {
     expect(coin.candlesConfirmedAtMs, 'and the candles keep their age').toBe(NOW_MS)
     coin.apply({ ...silence, state: 'heard', ...at(BOUNDARY_MS + QUARTER_MS + 31_000) })
     expect(coin.ladder.needs(BOUNDARY_MS + QUARTER_MS + 31_000)).not.toEqual([])
+  })
+
+  describe('figures that tell of more volume', () => {
+    const figures = (dayNotionalUsd: number, timeMs: number) =>
+      context('BTC', { dayNotionalUsd, ...at(timeMs) })
+
+    test('do not vouch for candles that did not tell why', () => {
+      coin.apply(figures(1_000, NOW_MS + 10_000))
+      coin.apply(figures(1_001, NOW_MS + 24_000))
+      coin.apply({ kind: 'mark', coin: 'BTC', markPrice: 100, ...at(NOW_MS + 27_000) })
+      coin.apply(figures(1_001, NOW_MS + 38_000))
+      expect(coin.candlesConfirmedAtMs).toBe(NOW_MS + 10_000)
+    })
+
+    test('vouch for a candle that came a little before', () => {
+      coin.apply(figures(1_000, NOW_MS + 10_000))
+      coin.apply(candleAt(NOW_MS + 7_000))
+      coin.apply(figures(1_001, NOW_MS + 24_000))
+      expect(coin.candlesConfirmedAtMs).toBe(NOW_MS + 24_000)
+    })
+
+    test('vouch again once a candle came', () => {
+      coin.apply(figures(1_000, NOW_MS + 10_000))
+      coin.apply(figures(1_001, NOW_MS + 24_000))
+      coin.apply(candleAt(NOW_MS + 25_000))
+      coin.apply(figures(1_001, NOW_MS + 38_000))
+      expect(coin.candlesConfirmedAtMs).toBe(NOW_MS + 38_000)
+    })
+
+    test('vouch again once history was asked', () => {
+      coin.apply(figures(1_000, NOW_MS + 10_000))
+      coin.apply(figures(1_001, NOW_MS + 24_000))
+      const bars = wave('15m', 300)
+      coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...at(NOW_MS + 25_000) })
+      coin.apply(figures(1_001, NOW_MS + 38_000))
+      expect(coin.candlesConfirmedAtMs).toBe(NOW_MS + 38_000)
+    })
+
+    function candleAt(timeMs: number): CandleEvent {
+      const bar = { openTimeMs: BOUNDARY_MS, open: 1, high: 1, low: 1, close: 1, volumeBase: 1 }
+      return { kind: 'candle', coin: 'BTC', timeframe: '15m', bar, ...at(timeMs) }
+    }
   })
 
   /** A word every ten seconds, as the venue gives it. */

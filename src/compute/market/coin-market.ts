@@ -31,6 +31,9 @@ const QUOTE_LAG_MS_MAX = 2 * BOOK_CADENCE_MS
 /** Longer without a word about a coin, and its candles may have moved unseen. */
 const UNOBSERVED_MS_MAX = CONTEXT_CADENCE_MS + 5_000
 
+/** The venue may tell the day's volume, and the candles that made it, so far apart. */
+const VOLUME_LAG_MS_MAX = 5_000
+
 /** Raised whenever the meaning of a saved number changes: another layout is not restored. */
 const LAYOUT = 3
 const HEADER_FIELDS = 6
@@ -56,6 +59,10 @@ export class CoinMarket {
   #observedAtMs = Number.NaN
   /** ... and by the venue's, which bars begin and end by. */
   #observedVenueMs = Number.NaN
+  /** The last candle, or question for history, by our clock. */
+  #candlesHeardAtMs = Number.NaN
+  /** After this instant, by our clock, the venue has traded: the day's volume rose. NaN before it did. */
+  #tradedSinceMs = Number.NaN
   /** One of its channels is silent: its figures go on, and prove nothing about its candles. */
   #isSilent = false
 
@@ -173,6 +180,7 @@ export class CoinMarket {
   #take(event: CoinEvent): void {
     switch (event.kind) {
       case 'history': {
+        this.#candlesHeardAtMs = later(this.#candlesHeardAtMs, event.timeReceivedMs)
         this.#observe(event)
         this.#observedVenueMs = event.timeExchangeMs
         const wasContinuous = this.ladder.isContinuous
@@ -185,6 +193,7 @@ export class CoinMarket {
         break
       }
       case 'candle':
+        this.#candlesHeardAtMs = later(this.#candlesHeardAtMs, event.timeReceivedMs)
         this.#observe(event)
         // Not the later of the two: what came before any book was not told by the venue's clock.
         this.#observedVenueMs = event.timeExchangeMs
@@ -201,6 +210,7 @@ export class CoinMarket {
         this.#top = event
         break
       case 'context':
+        this.#noteVolume(event)
         this.#context = event
         this.#setPrices(event)
         break
@@ -229,7 +239,18 @@ export class CoinMarket {
     if (markPrice !== undefined) this.#markPrice = markPrice
     if (midPrice !== undefined) this.#venueMidPrice = midPrice ?? Number.NaN
     this.#priceConfirmedAtMs = later(this.#priceConfirmedAtMs, timeReceivedMs)
-    if (!this.#isSilent) this.#observe(event)
+    if (!this.#isSilent && !this.#isTradedUnheard) this.#observe(event)
+  }
+
+  #noteVolume({ dayNotionalUsd }: ContextEvent): void {
+    const before = this.#context
+    if (before !== null && dayNotionalUsd > before.dayNotionalUsd)
+      this.#tradedSinceMs = before.timeReceivedMs - VOLUME_LAG_MS_MAX
+  }
+
+  /** The day's volume rose, and no candle told why: figures that go on prove nothing about candles. */
+  get #isTradedUnheard(): boolean {
+    return !Number.isNaN(this.#tradedSinceMs) && !(this.#candlesHeardAtMs >= this.#tradedSinceMs)
   }
 
   #observe({ timeReceivedMs, timeExchangeMs }: MarketEvent): void {

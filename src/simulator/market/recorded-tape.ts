@@ -1,4 +1,6 @@
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { OperatingError } from '../../domain/errors.ts'
 import { csvRows } from './csv-file.ts'
 import type { Book, Level, Trade } from './market.ts'
 import { bits, noiseKey } from './noise.ts'
@@ -7,7 +9,8 @@ const BOOK_LEVELS = 20
 const ID_MODULUS = 2 ** 50
 const LAP_ID_STEP = 0x9e3779b1
 
-type Snapshot = { readonly timeMs: number; readonly book: Book }
+/** Made when it is asked for, so that a long tape can keep what takes less room. */
+type Snapshot = { readonly timeMs: number; readonly book: () => Book }
 
 /** Recorded books and trades of one coin, in recorded time, ascending. */
 export type CoinTape = {
@@ -16,12 +19,25 @@ export type CoinTape = {
   readonly sizeDecimals: number
 }
 
-/** Reads `orderbooks_<COIN>.csv.gz` and `trades_<COIN>.csv.gz`. */
-export function readTape(directory: string, coin: string): CoinTape {
+/** Reads `orderbooks_<COIN>.csv.gz` and `trades_<COIN>.csv.gz` of every coin. */
+export function readTapes(directory: string): ReadonlyMap<string, CoinTape> {
+  return new Map(coinsIn(directory).map((coin) => [coin, readTape(directory, coin)]))
+}
+
+function coinsIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory).flatMap((name) => /^trades_(.+)\.csv\.gz$/.exec(name)?.[1] ?? [])
+  } catch (cause) {
+    throw new OperatingError('no_recording', `cannot read ${directory}`, { cause })
+  }
+}
+
+function readTape(directory: string, coin: string): CoinTape {
   const snapshots: Snapshot[] = []
   const bookHeader = ['timestamp', 'sequence', 'exchange_timestamp', 'bid_price_0']
   for (const cells of csvRows(join(directory, `orderbooks_${coin}.csv.gz`), bookHeader)) {
-    snapshots.push({ timeMs: Number(cells[2]), book: bookOf(cells) })
+    const book = bookOf(cells)
+    snapshots.push({ timeMs: Number(cells[2]), book: () => book })
   }
   const trades: Trade[] = []
   const known = new Set<number>()
@@ -77,7 +93,7 @@ export class TapeLoop {
   book(atMs: number, levels: number): Book {
     const { snapshots } = this.#tape
     const index = Math.max(0, firstAfter(snapshots, this.recordedMs(atMs)) - 1)
-    const book = snapshots[index]?.book ?? { bids: [], asks: [] }
+    const book = snapshots[index]?.book() ?? { bids: [], asks: [] }
     return { bids: book.bids.slice(0, levels), asks: book.asks.slice(0, levels) }
   }
 

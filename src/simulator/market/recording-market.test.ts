@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { csvRows } from './csv-file.ts'
 import type { Market } from './market.ts'
+import { readTapes } from './recorded-tape.ts'
 import { recordingMarket } from './recording-market.ts'
 import { seededMarket } from './seeded-market.ts'
 
@@ -19,7 +20,7 @@ describe.skipIf(!existsSync(directory))('a recording as a market (needs ../share
   let market: Market
 
   beforeAll(() => {
-    market = recordingMarket(directory, seededMarket({ seed: 1, startMs }), { startMs })
+    market = recordingMarket(readTapes(directory), seededMarket({ seed: 1, startMs }), { startMs })
   }, 30_000)
 
   const shifted = (recordedMs: number): number => recordedMs + market.clockShiftMs

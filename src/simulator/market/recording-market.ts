@@ -1,4 +1,3 @@
-import { readdirSync } from 'node:fs'
 import { OperatingError } from '../../domain/errors.ts'
 import { premiumOf } from './funding.ts'
 import { MINUTE_MS } from './lot-bar.ts'
@@ -17,7 +16,7 @@ import type {
 import { candleIntervalMs } from './market.ts'
 import { priceDecimalsMax, roundPrice, roundTo } from './precision.ts'
 import type { CoinTape } from './recorded-tape.ts'
-import { readTape, TapeLoop } from './recorded-tape.ts'
+import { TapeLoop } from './recorded-tape.ts'
 import { impactNotionalUsd, impactPrice } from './synthetic-book.ts'
 
 /** Silence of all books for longer than this was a lost connection. */
@@ -42,19 +41,14 @@ type RecordedCoin = {
  * that is recorded itself stays verbatim.
  */
 export function recordingMarket(
-  directory: string,
+  recorded: ReadonlyMap<string, CoinTape>,
   base: Market,
   options: { readonly startMs: number },
 ): Market {
-  const coins = coinsIn(directory).filter((coin) => base.instrument(coin) !== undefined)
-  if (coins.length === 0) {
-    throw new OperatingError('no_recording', `${directory} has no recording of a listed coin`)
-  }
-  return new RecordingMarket({
-    base,
-    joinMs: options.startMs,
-    tapes: coins.map((coin) => [coin, readTape(directory, coin)] as const),
-  })
+  const tapes = [...recorded].filter(([coin]) => base.instrument(coin) !== undefined)
+  if (tapes.length === 0)
+    throw new OperatingError('no_recording', 'the recording is of no coin that is listed')
+  return new RecordingMarket({ base, joinMs: options.startMs, tapes })
 }
 
 class RecordingMarket implements Market {
@@ -77,6 +71,8 @@ class RecordingMarket implements Market {
     const bookTimes = all.flatMap(({ snapshots }) => snapshots.map(({ timeMs }) => timeMs))
     bookTimes.sort((a, b) => a - b)
     const endMs = bookTimes.at(-1) ?? startMs
+    if (!(endMs > startMs))
+      throw new OperatingError('no_recording', 'nothing long enough is recorded')
     this.#base = base
     this.#joinMs = joinMs
     this.clockShiftMs = base.clockShiftMs === 0 ? joinMs - startMs : base.clockShiftMs
@@ -258,14 +254,6 @@ class RecordingMarket implements Market {
       if (minute !== null) found.push(minute)
     }
     return found
-  }
-}
-
-function coinsIn(directory: string): string[] {
-  try {
-    return readdirSync(directory).flatMap((name) => /^trades_(.+)\.csv\.gz$/.exec(name)?.[1] ?? [])
-  } catch (cause) {
-    throw new OperatingError('no_recording', `cannot read ${directory}`, { cause })
   }
 }
 

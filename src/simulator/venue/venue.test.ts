@@ -4,6 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { catalog } from '../market/catalog.ts'
 import { CoinMarkets } from '../market/coin-markets.ts'
+import { readTapes } from '../market/recorded-tape.ts'
 import { recordingMarket } from '../market/recording-market.ts'
 import { modelCoins, seededMarket } from '../market/seeded-market.ts'
 import type { VenueLimits } from './limits.ts'
@@ -442,7 +443,9 @@ test.skipIf(!existsSync(recording))(
   'the recorded outage drops the sockets and lets nobody in until it is over (needs ../shared/data)',
   () => {
     const clock = new ManualClock(startMs)
-    const market = recordingMarket(recording, seededMarket({ seed: 5, startMs }), { startMs })
+    const market = recordingMarket(readTapes(recording), seededMarket({ seed: 5, startMs }), {
+      startMs,
+    })
     const venue = new Venue({ market, clock, limits: venueLimits, cadences: venueCadences })
     // The recorder lost its connection 691 s after the first trade that it had been given.
     clock.advance(685_000)

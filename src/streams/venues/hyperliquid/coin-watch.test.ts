@@ -22,6 +22,17 @@ describe('silence of one coin', () => {
     expect(scene.recovered).toEqual([{ coin: 'B', channel: 'book', times: 2 }])
   })
 
+  test('is found where most coins of its connection are silent already', () => {
+    const scene = new Scene(['A', 'B', 'C', 'D', 'E'])
+    const live = ['A', 'B', 'C', 'D', 'E']
+    scene.play(60, () => live)
+    for (const silent of ['A', 'B', 'C', 'D']) {
+      live.shift()
+      scene.play(25, () => live)
+      expect(scene.found).toContainEqual({ coin: silent, channel: 'book', times: 1 })
+    }
+  })
+
   test('is found when a subscription was acknowledged and no book ever came', () => {
     const scene = new Scene(['A', 'B', 'C'])
     scene.play(40, () => ['A', 'C'])

@@ -129,10 +129,14 @@ export class CoinWatch {
     return found
   }
 
-  /** When half of the coins that are heard on a socket had been heard last; NaN without any. */
+  /**
+   * When half of the coins that are heard on a socket had been heard last; NaN without any. Those that
+   * were found silent do not count: else it takes no more than half of the coins to hide the next one.
+   */
   #usualBookMs(socket: number): number {
     const times = [...this.#coins.values()]
-      .filter((heard) => heard.socket === socket && !Number.isNaN(heard.bookMs))
+      .filter((heard) => heard.socket === socket && heard.silent !== 'book')
+      .filter(({ bookMs }) => !Number.isNaN(bookMs))
       .map(({ bookMs }) => bookMs)
       .toSorted((one, other) => one - other)
     return times[Math.floor(times.length / 2)] ?? Number.NaN

@@ -87,3 +87,27 @@ describe('the first frame of trades after a subscription', () => {
     return intake.tick(nowMs).silent
   }
 })
+
+describe('nothing open in a coin', () => {
+  /** Each is told so many seconds after the start. */
+  test.each([
+    { what: 'is a broken figure by one word', told: { 0: 9, 14: 0, 28: 8 }, believed: [9, 8] },
+    { what: 'is one too where its frame comes twice', told: { 0: 9, 14: 0, 15: 0 }, believed: [9] },
+    { what: 'is so where it is told again', told: { 0: 9, 14: 0, 28: 0 }, believed: [9, 0] },
+    { what: 'is so from the start', told: { 0: 0, 14: 0 }, believed: [0] },
+    { what: 'is doubted anew', told: { 0: 0, 14: 0, 28: 9, 42: 0 }, believed: [0, 9] },
+  ])('$what', ({ told, believed }) => {
+    const intake = new Intake({ sockets: 1 })
+    const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
+    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    const heard = Object.entries(told).flatMap(([second, openInterestBase]) => {
+      const prices = { markPx: '100', oraclePx: '100', prevDayPx: '99' }
+      const openInterest = `${openInterestBase}.0`
+      const row = { ...prices, funding: '0.0', openInterest, dayNtlVlm: '1.0' }
+      const text = JSON.stringify({ channel: 'allDexsAssetCtxs', data: { ctxs: [['', [row]]] } })
+      return intake.frame(0, text, START_MS + Number(second) * 1_000).batch
+    })
+    const contexts = heard.filter((event) => event.kind === 'context')
+    expect(contexts.map(({ openInterestBase }) => openInterestBase)).toEqual(believed)
+  })
+})

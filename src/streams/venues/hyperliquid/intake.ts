@@ -24,6 +24,7 @@ import type { Universe } from './universe.ts'
 import { decodeMeta, decodeMetaAndAssetContexts } from './universe.ts'
 import { VenueClock } from './venue-clock.ts'
 import type { DropReason, Rejected } from './wire.ts'
+import { ZeroInterest } from './zero-interest.ts'
 
 type IntakeOptions = {
   /** The feed is up once this many sockets, from 0 on, have heard the venue. */
@@ -75,6 +76,7 @@ export class Intake {
   readonly #clock = new VenueClock()
   readonly #watch = new CoinWatch()
   readonly #accounts = new AccountBook()
+  readonly #zeroInterest = new ZeroInterest()
   readonly #universes = new Map<string, Universe>()
   /** Sockets that hear the venue. */
   readonly #up = new Set<number>()
@@ -154,7 +156,7 @@ export class Intake {
       this.#noteDrops(frame.drops)
       if (frame.drops.includes('bad_time')) this.#untimely += 1
       const isReplay = this.#isReplay(frame.events)
-      batch = this.#stamped(socket, this.#admitted(frame.events, isReplay), nowMs)
+      batch = this.#stamped(socket, this.#admitted(frame.events, isReplay, nowMs), nowMs)
       if (!isReplay || this.#isNews(frame.events, nowMs))
         recovered = this.#watch.heard(frame.events, nowMs, this.#delaysMs.get(socket))
       if (recovered.length > 0)
@@ -205,7 +207,7 @@ export class Intake {
       request === 'meta' ? decodeMeta(body, dex) : decodeMetaAndAssetContexts(body, nowMs, dex)
     if (reply.kind === 'rejected') return reply
     this.#noteDrops(reply.drops)
-    const contexts = reply.kind === 'meta' ? [] : reply.contexts
+    const contexts = reply.kind === 'meta' ? [] : this.#believed(reply.contexts, nowMs)
     const isNew = !isSame(reply.universe, this.#universes.get(dex))
     if (!isNew) return { batch: contexts, isNew }
     this.#universes.set(dex, reply.universe)
@@ -370,7 +372,8 @@ export class Intake {
   }
 
   /** Trades that were delivered before are left out; a frame holds one kind of event. */
-  #admitted(events: Batch, isReplay: boolean): Batch {
+  #admitted(events: Batch, isReplay: boolean, nowMs: number): Batch {
+    if (events[0]?.kind === 'context') return this.#believed(events, nowMs)
     if (events[0]?.kind !== 'trade') return events
     const byCoin = new Map<string, TradeEvent[]>()
     for (const event of events) {
@@ -388,6 +391,14 @@ export class Intake {
       for (const trade of fresh) admitted.push(trade)
     }
     return admitted
+  }
+
+  #believed(contexts: Batch, nowMs: number): Batch {
+    return contexts.filter((event) => {
+      const isBelieved = event.kind !== 'context' || this.#zeroInterest.isBelieved(event, nowMs)
+      if (!isBelieved) this.#noteDrops(['doubtful_zero'])
+      return isBelieved
+    })
   }
 
   /** A frame without a time of its own was held up as long as the last one that had one. */
