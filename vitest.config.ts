@@ -8,6 +8,8 @@ export default defineConfig({
   test: {
     restoreMocks: true,
     sequence: { shuffle: true },
+    // Unsaid it is one on a machine of two cores.
+    maxWorkers: '100%',
     projects: [
       { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'] } },
       {

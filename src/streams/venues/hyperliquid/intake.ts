@@ -395,9 +395,10 @@ export class Intake {
 
   #believed(contexts: Batch, nowMs: number): Batch {
     return contexts.filter((event) => {
-      const isBelieved = event.kind !== 'context' || this.#zeroInterest.isBelieved(event, nowMs)
-      if (!isBelieved) this.#noteDrops(['doubtful_zero'])
-      return isBelieved
+      if (event.kind !== 'context') return true
+      const verdict = this.#zeroInterest.judge(event, nowMs)
+      if (verdict === 'refuted') this.#noteDrops(['doubtful_zero'])
+      return verdict !== 'waits'
     })
   }
 
