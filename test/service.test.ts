@@ -78,10 +78,10 @@ describe('the service', () => {
 
   test('answers a coin that is quoted in thousands by its token name, and says so', async () => {
     const url = `${rig.url}/pulse/pepe?timeframes=4h,15m`
-    // A coin is listed before its 15-minute candles are there. What is no payment is refused for itself only
-    // where there is something to sell; it counts as a quote, so each comes from elsewhere.
+    // A coin is listed before its 15-minute candles are there. What is no payment is no quote either, so
+    // it may ask as often as it likes, and is refused for itself only where there is something to sell.
     await until('its 15-minute candles are there', async () => {
-      const refused = await fromElsewhere()(url, { headers: { 'x-payment': '%%%' } })
+      const refused = await fetch(url, { headers: { 'x-payment': '%%%' } })
       return ((await refused.json()) as { code: string }).code === 'malformed_payment'
     })
     const payingFetch = wrapFetchWithPayment(fetch, client())

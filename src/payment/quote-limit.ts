@@ -1,21 +1,19 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { problem } from '../domain/problem.ts'
-import { decodeEnvelope, MalformedPayment, paymentHeader } from './payload.ts'
+import { hasPayment } from './payload.ts'
 import { callerKey, RateLimit } from './rate-limit.ts'
 import { requestPath } from './resource.ts'
 
 const QUOTES_PER_MINUTE = 60
 
 /**
- * An `onRequest` hook that limits unpaid calls of paid routes by address; a header that is no payment makes no
- * call a paid one. It stands apart from the payment plugin because it comes before the host's other checks,
- * and the plugin after them.
+ * An `onRequest` hook that limits unpaid calls of paid routes by address. It stands apart from the payment
+ * plugin because it comes before the host's other checks, and the plugin after them.
  */
 export function quoteLimit(quotesPerMinute = QUOTES_PER_MINUTE) {
   const limit = new RateLimit('ip', quotesPerMinute)
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const pays = request.method !== 'HEAD' && bringsPayment(request.headers)
+    const pays = request.method !== 'HEAD' && hasPayment(request.headers)
     if (request.routeOptions.config.x402 === undefined || pays) return
     const allowance = await limit.take(callerKey(request.ip))
     reply.headers(limit.headers(allowance))
@@ -30,17 +28,5 @@ export function quoteLimit(quotesPerMinute = QUOTES_PER_MINUTE) {
       { instance: requestPath(request.url), requestId: request.id },
     )
     return reply.code(status).headers(headers).send(body)
-  }
-}
-
-function bringsPayment(headers: IncomingHttpHeaders): boolean {
-  try {
-    const header = paymentHeader(headers)
-    if (header === null) return false
-    decodeEnvelope(header)
-    return true
-  } catch (cause) {
-    if (cause instanceof MalformedPayment) return false
-    throw cause
   }
 }

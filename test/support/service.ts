@@ -149,9 +149,9 @@ export async function untilAnswerable(url: string, coin: string): Promise<void> 
 /** Until an analysis can be bought: a payment that is none is refused for itself only where it is sold. */
 export async function untilSold(url: string, contract: AnalysisContract, coin: string) {
   const path = pathOf(contract, coin)
+  const speak = fromElsewhere()
   await until(`${path} is sold`, async () => {
-    // What is no payment counts as a quote, and its address is limited.
-    const refused = await fromElsewhere()(url + path, { headers: { 'x-payment': '%%%' } })
+    const refused = await speak(url + path, { headers: { 'x-payment': '%%%' } })
     return ((await refused.json()) as { code: string }).code === 'malformed_payment'
   })
 }
