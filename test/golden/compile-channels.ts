@@ -1,7 +1,7 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { compileContracts } from './compile-contracts.ts'
 
 /**
  * Rebuilds `src/simulator/evm/channels/channels.json` from the Solidity beside it:
@@ -15,54 +15,8 @@ const contracts = [
   ['DepositCollector.sol', 'DepositCollector', 'depositCollector'],
 ] as const
 
-type SolcOutput = {
-  readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[]
-  readonly contracts: Readonly<
-    Record<
-      string,
-      Readonly<
-        Record<string, { readonly evm: { readonly deployedBytecode: { readonly object: string } } }>
-      >
-    >
-  >
-}
-
-/** The artefact as it must lie in the repository: runtime code by contract. */
-export function compileChannels(): string {
-  const solc: { compile(input: string): string } = createRequire(import.meta.url)('solc')
-  const output: SolcOutput = JSON.parse(
-    solc.compile(
-      JSON.stringify({
-        language: 'Solidity',
-        sources: Object.fromEntries(
-          contracts.map(([file]) => [
-            file,
-            { content: readFileSync(join(channelsFolder, file), 'utf8') },
-          ]),
-        ),
-        settings: {
-          evmVersion: 'cancun',
-          viaIR: true,
-          optimizer: { enabled: true, runs: 200 },
-          // No hash of the sources in the code: a comment must not change the artefact.
-          metadata: { appendCBOR: false, bytecodeHash: 'none' },
-          outputSelection: { '*': { '*': ['evm.deployedBytecode.object'] } },
-        },
-      }),
-    ),
-  )
-  const errors = (output.errors ?? []).filter(({ severity }) => severity === 'error')
-  if (errors.length > 0) {
-    throw new Error(errors.map(({ formattedMessage }) => formattedMessage).join('\n'))
-  }
-  const artefact = Object.fromEntries(
-    contracts.map(([file, contract, key]) => [
-      key,
-      `0x${output.contracts[file]?.[contract]?.evm.deployedBytecode.object}`,
-    ]),
-  )
-  return `${JSON.stringify(artefact, null, 2)}\n`
-}
+/** The artefact as it must lie in the repository. */
+export const compileChannels = () => compileContracts(channelsFolder, contracts)
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   writeFileSync(join(channelsFolder, 'channels.json'), compileChannels())
