@@ -46,6 +46,28 @@ describe('a clock that is minutes behind', () => {
   })
 })
 
+test('a book that is ahead of all trades ends no bar: it is stamped by the clock of the trades', () => {
+  const intake = new Intake({ sockets: 1 })
+  const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
+  intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+  const toldAt = (second: number, aheadMs: number) => {
+    const nowMs = START_MS + second * 1_000
+    const time = nowMs - 300
+    const trade = { coin: 'BTC', side: 'B', px: '100', sz: '1', time, hash: `0x${'0'.repeat(64)}` }
+    const data = [{ ...trade, tid: second, users: [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`] }]
+    intake.frame(0, JSON.stringify({ channel: 'trades', data }), nowMs)
+    const level = (px: string) => [{ px, sz: '1', n: 1 }]
+    const book = { coin: 'BTC', time: time + aheadMs, levels: [level('99'), level('101')] }
+    const { batch } = intake.frame(0, JSON.stringify({ channel: 'l2Book', data: book }), nowMs)
+    const told = batch.find(({ kind }) => kind === 'book')
+    return (told?.timeExchangeMs ?? Number.NaN) - nowMs
+  }
+  const before = Array.from({ length: 60 }, (_, second) => toldAt(second, 0))
+  const ahead = Array.from({ length: 60 }, (_, second) => toldAt(60 + second, 22_000))
+  expect(new Set(before)).toEqual(new Set([-300]))
+  expect(new Set(ahead)).toEqual(new Set([1_700]))
+})
+
 describe('the first frame of trades after a subscription', () => {
   let intake: Intake
 

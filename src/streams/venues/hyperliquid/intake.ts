@@ -156,6 +156,9 @@ export class Intake {
       this.#noteDrops(frame.drops)
       if (frame.drops.includes('bad_time')) this.#untimely += 1
       const isReplay = this.#isReplay(frame.events)
+      const [first] = frame.events
+      if (first?.kind === 'trade' && !isReplay)
+        this.#clock.traded(nowMs - first.timeExchangeMs, nowMs)
       batch = this.#stamped(socket, this.#admitted(frame.events, isReplay, nowMs), nowMs)
       if (!isReplay || this.#isNews(frame.events, nowMs))
         recovered = this.#watch.heard(frame.events, nowMs, this.#delaysMs.get(socket))
@@ -346,7 +349,7 @@ export class Intake {
     const { offsetMs } = this.#clock
     if (offsetMs === null)
       return this.#untimely < UNTIMELY_MAX ? nowMs : nowMs + CLOCK_BEHIND_MS_MAX
-    return offsetMs < -CLOCK_OFFSET_MS_USUAL ? this.venueMs(nowMs) : nowMs
+    return offsetMs < -CLOCK_OFFSET_MS_USUAL ? Math.floor(this.#clock.frameMs(nowMs)) : nowMs
   }
 
   #noteDrops(drops: readonly DropReason[]): void {
@@ -411,14 +414,18 @@ export class Intake {
       if (toldMs !== null) this.#delaysMs.set(socket, toldMs)
     }
     const delayMs = this.#delaysMs.get(socket) ?? 0
-    const isAhead = Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_USUAL
-    if (delayMs === 0 && !isAhead && first.timeReceivedMs === nowMs) return events
     const timeReceivedMs = nowMs - delayMs
     const latestMs = this.venueMs(timeReceivedMs)
+    const isOff = [this.#clock.offsetMs ?? 0, timeReceivedMs - latestMs].some(
+      (offsetMs) => Math.abs(offsetMs) > CLOCK_OFFSET_MS_USUAL,
+    )
+    if (delayMs === 0 && !isOff && first.timeReceivedMs === nowMs) return events
     return events.map((event) => ({
       ...event,
       timeReceivedMs,
-      timeExchangeMs: isTimed(event) ? event.timeExchangeMs : latestMs,
+      timeExchangeMs: isTimed(event)
+        ? Math.min(event.timeExchangeMs, latestMs + CLOCK_OFFSET_MS_USUAL)
+        : latestMs,
     }))
   }
 

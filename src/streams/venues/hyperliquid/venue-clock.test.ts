@@ -68,6 +68,31 @@ describe('the venue clock', () => {
     expect(delays.filter((delayMs) => delayMs > 0)).toEqual([8_700])
   })
 
+  test('where books run ahead of trades, bars go by the trades; where both do, it is our clock', () => {
+    const clock = new VenueClock()
+    const hearBoth = (bookLagMs: number, tradeLagMs: number, fromMs: number) => {
+      for (const { lagMs, nowMs } of seconds(new Array(60).fill(bookLagMs), fromMs)) {
+        clock.tick(nowMs)
+        clock.delayMs(0, lagMs, nowMs)
+        clock.traded(tradeLagMs, nowMs)
+      }
+    }
+    hearBoth(300, 200, START_MS)
+    const behindMs = (nowMs: number) => [nowMs - clock.frameMs(nowMs), nowMs - clock.venueMs(nowMs)]
+    expect(behindMs(START_MS + 60_000)).toEqual([300, 300])
+    hearBoth(300 - 22_000, 200, START_MS + 60_000)
+    expect(behindMs(START_MS + 120_000)).toEqual([300 - 22_000, 200])
+    hearBoth(300 - 60_000, 200 - 60_000, START_MS + 120_000)
+    expect(behindMs(START_MS + 180_000)).toEqual([300 - 60_000, 300 - 60_000])
+  })
+
+  test('a few trades, which may all have been held up, hold no clock back', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300, 300]))
+    for (let trades = 0; trades < 49; trades += 1) clock.traded(30_000, START_MS + 3_000)
+    expect(clock.venueMs(START_MS + 3_000)).toBe(START_MS + 2_700)
+  })
+
   test('between two prompt pongs nothing is held up: a longer lag is a clock, and followed at once', () => {
     const clock = new VenueClock()
     hear(clock, seconds([300, 300, 300]))

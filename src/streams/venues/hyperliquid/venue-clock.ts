@@ -1,5 +1,5 @@
-/** The smallest lag of the last half to whole window is what the way and the two clocks account for. */
-const WINDOW_MS = 30 * 60_000
+import { SmallestLag } from './smallest-lag.ts'
+
 /** What the venue tells is 0.2 to 0.9 s old; only what is later than that was held up. */
 const USUAL_SPREAD_MS = 1_000
 /** A lag that differs by more is a broken figure, unless it is told again and again. */
@@ -12,6 +12,8 @@ const PAUSE_MS = 2_000
 const TICK_MS = 1_000
 /** What was held up by a pause has been read by then. */
 const SETTLING_MS = 10_000
+/** Among so many trades there is one that came as fast as they come. */
+const TRADES_MIN = 50
 
 type Way = {
   pingedMs: number | null
@@ -26,25 +28,37 @@ type Way = {
  * of this process, must not count as young because it was read late; a clock that is off by a constant
  * must not make everything old. The two are told apart by what the lag was before, and by pongs: what
  * came between two prompt ones was not held up, so a lag that is longer then is a clock's.
+ *
+ * Trades are stamped where they happen, books where they are sent: when the two disagree, bars begin and
+ * end by the trades.
  */
 export class VenueClock {
   readonly #ways = new Map<number, Way>()
   #tickedAtMs = Number.NaN
-  #windowStartMs = Number.NaN
-  #smallestLagMs = Number.POSITIVE_INFINITY
-  #previousSmallestLagMs = Number.POSITIVE_INFINITY
+  readonly #books = new SmallestLag()
+  readonly #trades = new SmallestLag()
   #implausible = 0
   #settledAtMs = Number.NEGATIVE_INFINITY
 
   /** Our clock minus the venue's, and the shortest way between; null before any lag was seen. */
   get offsetMs(): number | null {
-    const offsetMs = Math.min(this.#smallestLagMs, this.#previousSmallestLagMs)
-    return Number.isFinite(offsetMs) ? offsetMs : null
+    return this.#books.ms
   }
 
-  /** An instant of ours by the venue's clock. */
-  venueMs(nowMs: number): number {
+  /** An instant of ours by the clock of the venue's frames, which tells what cannot be yet. */
+  frameMs(nowMs: number): number {
     return nowMs - (this.offsetMs ?? 0)
+  }
+
+  /** An instant of ours by which the venue's bars begin and end: never ahead of its trades. */
+  venueMs(nowMs: number): number {
+    const tradesMs = this.#trades.count < TRADES_MIN ? null : this.#trades.ms
+    return nowMs - Math.max(this.offsetMs ?? 0, tradesMs ?? Number.NEGATIVE_INFINITY)
+  }
+
+  /** @param lagMs receive time minus the time of a trade that is no replay */
+  traded(lagMs: number, nowMs: number): void {
+    this.#trades.learn(lagMs, nowMs)
   }
 
   /**
@@ -58,7 +72,7 @@ export class VenueClock {
     if (!isPlausible && !isSettling && this.#implausible <= IMPLAUSIBLE_IN_A_ROW_MAX) return null
     const way = this.#way(socket)
     way.smallestLagMs = Math.min(way.smallestLagMs, lagMs)
-    this.#learn(lagMs, nowMs)
+    this.#books.learn(lagMs, nowMs)
     const lateMs = lagMs - (this.offsetMs ?? lagMs)
     return lateMs > USUAL_SPREAD_MS ? lateMs : 0
   }
@@ -74,8 +88,11 @@ export class VenueClock {
     way.isPrompt = pingedMs !== null && nowMs - pingedMs <= PROMPT_PONG_MS_MAX
     way.smallestLagMs = Number.POSITIVE_INFINITY
     if (!isPrompt || !way.isPrompt || !Number.isFinite(smallestLagMs)) return
-    if (smallestLagMs - (this.offsetMs ?? smallestLagMs) > USUAL_SPREAD_MS)
-      this.#startOver(smallestLagMs, nowMs)
+    if (smallestLagMs - (this.offsetMs ?? smallestLagMs) <= USUAL_SPREAD_MS) return
+    this.#books.startOver()
+    this.#books.learn(smallestLagMs, nowMs)
+    // Where it is our clock that was put forward, trades have another lag as well.
+    this.#trades.startOver()
   }
 
   /** The connection is gone. */
@@ -91,21 +108,6 @@ export class VenueClock {
     this.#settledAtMs = nowMs + SETTLING_MS
     this.#ways.clear()
     return pauseMs
-  }
-
-  #learn(lagMs: number, nowMs: number): void {
-    if (!(nowMs - this.#windowStartMs < WINDOW_MS)) {
-      this.#previousSmallestLagMs = this.#smallestLagMs
-      this.#smallestLagMs = Number.POSITIVE_INFINITY
-      this.#windowStartMs = nowMs
-    }
-    this.#smallestLagMs = Math.min(this.#smallestLagMs, lagMs)
-  }
-
-  #startOver(lagMs: number, nowMs: number): void {
-    this.#previousSmallestLagMs = Number.POSITIVE_INFINITY
-    this.#smallestLagMs = lagMs
-    this.#windowStartMs = nowMs
   }
 
   #way(socket: number): Way {
