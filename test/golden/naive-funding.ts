@@ -11,7 +11,11 @@ type Row = { readonly timeMs: number; rate: number; premium: number | null; sett
  * What `/funding/{coin}` has to say, numbers not rounded, computed from the raw log of events alone and
  * as slowly as it reads. Written from contract.md 5.7. null where there is nothing to sell.
  */
-export function naiveFunding(log: readonly MarketEvent[], coin: string): object | null {
+export function naiveFunding(
+  log: readonly MarketEvent[],
+  coin: string,
+  lookbackHours = 24,
+): object | null {
   const context = log.findLast((event) => event.kind === 'context' && event.coin === coin)
   if (context?.kind !== 'context') return null
   const hourMs = Math.floor(context.timeExchangeMs / HOUR_MS) * HOUR_MS
@@ -20,6 +24,8 @@ export function naiveFunding(log: readonly MarketEvent[], coin: string): object 
     rows.filter(({ timeMs }) => timeMs > hourMs - hours * HOUR_MS)
   const day = lastHours(24)
   if (day.length === 0) return null
+  const asked = lastHours(lookbackHours)
+  if (asked.length === 0) return null
   const current = context.fundingRateHourly
   const month = lastHours(720).map(({ rate }) => rate)
   const z = month.length < 168 ? null : naiveZScore(month, current)
@@ -33,8 +39,8 @@ export function naiveFunding(log: readonly MarketEvent[], coin: string): object 
       predicted_rate: current,
       ...premiumOf(context, coin),
       next_funding_iso: new Date(hourMs + HOUR_MS).toISOString(),
-      lookback_hours: 24,
-      ...statisticsOf(day),
+      lookback_hours: lookbackHours,
+      ...statisticsOf(asked),
       percentile: month.length < 168 ? null : naivePercentile(month, current),
       percentile_window_hours:
         (hourMs - Math.min(...lastHours(720).map(({ timeMs }) => timeMs))) / HOUR_MS + 1,
@@ -50,7 +56,7 @@ export function naiveFunding(log: readonly MarketEvent[], coin: string): object 
         '7d': { hours: 168, ...statisticsOf(lastHours(168)) },
         '30d': { hours: 720, ...statisticsOf(lastHours(720)) },
       },
-      history: day.map(({ timeMs, ...row }) => ({
+      history: asked.map(({ timeMs, ...row }) => ({
         timestamp_iso: new Date(timeMs).toISOString(),
         ...row,
       })),

@@ -27,13 +27,13 @@ describe('funding series', () => {
 
   test('counts the hours that are over, the one that just ended included', () => {
     tell(row(-23, 1e-6), row(-24, 7), row(0, 3e-6), row(1, 9))
-    const { day } = series.windows(BOUNDARY_MS)
-    expect(day).toMatchObject({ count: 2, sum: 4e-6 })
-    expect(series.windows(BOUNDARY_MS - 1).day, 'a moment earlier').toMatchObject({
+    const day = (atMs: number) => series.windows(atMs).over[24]
+    expect(day(BOUNDARY_MS)).toMatchObject({ count: 2, sum: 4e-6 })
+    expect(day(BOUNDARY_MS - 1), 'a moment earlier').toMatchObject({
       count: 2,
       sum: 7 + 1e-6,
     })
-    expect(series.windows(BOUNDARY_MS + HOUR_MS).day, 'an hour later').toMatchObject({ count: 2 })
+    expect(day(BOUNDARY_MS + HOUR_MS), 'an hour later').toMatchObject({ count: 2 })
   })
 
   test('lets the running rate a minute before the hour stand for it until the record comes', () => {
@@ -85,7 +85,7 @@ describe('funding series', () => {
     expect(series.windows(NOW_MS)).toMatchObject({
       streak: { hours: 720 },
       monthSpanHours: 720,
-      month: { count: 720 },
+      over: { 720: { count: 720 } },
     })
   })
 
@@ -132,19 +132,15 @@ describe('funding series', () => {
       const told = new FundingSeries()
       told.apply({ kind: 'funding-history', coin: name, rows: recorded, ...at(NOW_MS) })
       const lastMs = recorded.at(-1)?.timeMs ?? Number.NaN
-      for (const [hours, window] of [
-        [24, 'day'],
-        [168, 'week'],
-        [720, 'month'],
-      ] as const) {
+      for (const hours of [8, 24, 72, 168, 720] as const) {
         const expected = naiveStatistics(
           recorded
             .filter(({ timeMs }) => timeMs > lastMs - hours * HOUR_MS)
             .map(({ rateHourly }) => rateHourly),
         )
-        const { ascending: _, ...found } = told.windows(lastMs + MINUTE_MS)[window]
+        const { ascending: _, ...found } = told.windows(lastMs + MINUTE_MS).over[hours]
         for (const [key, value] of Object.entries(expected))
-          expect(found[key as keyof typeof found], `${window} ${key}`).toBeCloseTo(value, 12)
+          expect(found[key as keyof typeof found], `${hours} hours: ${key}`).toBeCloseTo(value, 12)
       }
     },
   )

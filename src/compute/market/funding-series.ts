@@ -7,8 +7,10 @@ import { statisticsOf } from './series-statistics.ts'
 import { StepRing } from './step-ring.ts'
 
 export const DAY_HOURS = 24
-export const WEEK_HOURS = 7 * DAY_HOURS
-export const MONTH_HOURS = 30 * DAY_HOURS
+export const WEEK_HOURS = 168
+export const MONTH_HOURS = 720
+/** The windows that statistics are kept of. */
+export type FundingWindowHours = 8 | typeof DAY_HOURS | 72 | typeof WEEK_HOURS | typeof MONTH_HOURS
 /** The month, and what was recorded since of an hour that is not over by the venue's clock. */
 const HOURS_KEPT = MONTH_HOURS + DAY_HOURS
 
@@ -27,9 +29,7 @@ type FundingStreak = {
 export type FundingWindows = {
   /** Number of the last of them, counted from the Unix epoch. */
   readonly lastHour: number
-  readonly day: SeriesStatistics
-  readonly week: SeriesStatistics
-  readonly month: SeriesStatistics
+  readonly over: Readonly<Record<FundingWindowHours, SeriesStatistics>>
   /** From the first record of the month to the last hour, both included. */
   readonly monthSpanHours: number
   readonly streak: FundingStreak
@@ -111,9 +111,13 @@ export class FundingSeries implements CoinTracker {
       statisticsOf(this.#hours.values(RATE, lastHour - hours + 1, lastHour))
     return {
       lastHour,
-      day: lastHours(DAY_HOURS),
-      week: lastHours(WEEK_HOURS),
-      month: lastHours(MONTH_HOURS),
+      over: {
+        8: lastHours(8),
+        24: lastHours(24),
+        72: lastHours(72),
+        168: lastHours(168),
+        720: lastHours(720),
+      },
       monthSpanHours: this.#spanHours(lastHour),
       streak: this.#streak(lastHour),
     }

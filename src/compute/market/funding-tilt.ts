@@ -1,5 +1,5 @@
 import type { CoinMarket } from './coin-market.ts'
-import { WEEK_HOURS } from './funding-series.ts'
+import { MONTH_HOURS, WEEK_HOURS } from './funding-series.ts'
 import { percentileOf, zScoreOf } from './series-statistics.ts'
 
 /** The interest part of the venue's formula, an eighth of 0.01 % an hour: what a balanced market pays. */
@@ -35,7 +35,7 @@ export type FundingTilt = {
 export function fundingTilt({ context, trackers }: CoinMarket): FundingTilt | null {
   if (context === null) return null
   const rateHourly = context.fundingRateHourly
-  const { month } = trackers.funding.windows(context.timeExchangeMs)
+  const month = trackers.funding.windows(context.timeExchangeMs).over[MONTH_HOURS]
   const isRanked = month.count >= RANKED_HOURS_MIN
   const z = isRanked ? zScoreOf(month, rateHourly) : Number.NaN
   const zscore = Number.isNaN(z) ? null : z

@@ -3,6 +3,7 @@ import { fundingSigns } from '../../market/funding-series.ts'
 import { crowdings, fundingBiases } from '../../market/funding-tilt.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { fundingTrends } from './funding-trend.ts'
+import { lookbacksHours } from './lookback-parameter.ts'
 
 const Iso = Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' })
 const Rate = Type.Number({ description: 'Fraction of the position, an hour.' })
@@ -65,7 +66,10 @@ export const FundingAnswer = Type.Object({
       }),
     ),
     next_funding_iso: Iso,
-    lookback_hours: Type.Literal(24, { description: 'Of the statistics beside it.' }),
+    lookback_hours: Type.Integer({
+      enum: [...lookbacksHours],
+      description: 'Of the statistics beside it and of the history; what was asked for, or 24.',
+    }),
     ...statistics,
     percentile: nullable(
       Type.Number({
@@ -88,7 +92,7 @@ export const FundingAnswer = Type.Object({
     ),
     trend: oneOf(
       fundingTrends,
-      'Mean of the last 4 hours less that of the 20 before, beyond half a stdev_rate. UNKNOWN where either has no record.',
+      'Mean of the last 4 hours less that of the 20 before, beyond half the deviation of these 24. UNKNOWN where either has no record.',
     ),
     bias: oneOf(
       fundingBiases,
@@ -122,7 +126,10 @@ export const FundingAnswer = Type.Object({
           description: "True: the venue's record. False: its last estimate that we saw.",
         }),
       }),
-      { maxItems: 24, description: 'The last 24 hours, oldest first; missing ones are left out.' },
+      {
+        maxItems: 168,
+        description: 'The last lookback_hours, oldest first; missing ones are left out.',
+      },
     ),
   }),
   venues: Type.Array(

@@ -6,6 +6,7 @@ import { figuresLog, loggedCoins } from '../../../../test/support/figures-log.ts
 import { Processor } from '../../processor.ts'
 import { publishedBodies } from '../../testing/published-bodies.ts'
 import { funding } from './funding.ts'
+import { lookbacksHours } from './lookback-parameter.ts'
 
 /** Whatever is read has just been rendered. */
 const everySecond = { ...funding, periodMs: 1_000 }
@@ -25,16 +26,17 @@ describe('funding beside its twin', () => {
       if (!moments.has(at + 1)) continue
       const heard = log.slice(0, at + 1)
       const bodies = publishedBodies(processor, event.timeReceivedMs)
-      for (const coin of loggedCoins) {
-        const body = bodies.get(`funding/${coin}`)
-        if (body === undefined) continue
-        expect(
-          answerDifferences(body, naiveFunding(heard, coin)),
-          `${coin}, ${at + 1} events`,
-        ).toEqual([])
-        compared += 1
-      }
+      for (const coin of loggedCoins)
+        for (const hours of lookbacksHours) {
+          const body = bodies.get(`funding/${coin}?${hours}`)
+          if (body === undefined) continue
+          expect(
+            answerDifferences(body, naiveFunding(heard, coin, hours)),
+            `${coin}, ${hours} hours, ${at + 1} events`,
+          ).toEqual([])
+          compared += 1
+        }
     }
-    expect(compared).toBeGreaterThan(MOMENTS)
+    expect(compared).toBeGreaterThan(MOMENTS * lookbacksHours.length)
   }, 60_000)
 })

@@ -13,6 +13,7 @@ import { hasSharedFundings, sharedFundings } from '../../testing/shared-fundings
 import { BOUNDARY_MS, context, NOW_MS, universe } from '../../testing/tape.ts'
 import { funding } from './funding.ts'
 import { FundingAnswer } from './funding-schema.ts'
+import { lookbacksHours } from './lookback-parameter.ts'
 
 /** Whatever is read has just been rendered. */
 const everySecond = { ...funding, periodMs: 1_000 }
@@ -107,6 +108,48 @@ describe('funding', () => {
     const deviation = Math.sqrt((20e-10 + 4 * rate ** 2) / 24 - (rate / 6) ** 2)
     expect(Math.abs(rate) > 0.5 * deviation, 'the example is one').toBe(trend !== 'FLAT')
     expect(read([history([...before, ...last]), context('BTC')]).funding.trend).toBe(trend)
+  })
+
+  test('goes back as far as it is asked to, and says elsewhere what it says by itself', () => {
+    const document = render([
+      history(Array.from({ length: 720 }, (_, hour) => 1e-6 * (720 - hour))),
+      context('BTC'),
+    ])
+    const { funding: byItself } = filled(document)
+    for (const hours of lookbacksHours) {
+      const { funding: told } = filled(document, String(hours))
+      // The newest hour has 1e-6, each one before it 1e-6 more.
+      expect(told).toEqual({
+        ...byItself,
+        lookback_hours: hours,
+        records: hours,
+        average_rate: expect.closeTo((1e-6 * (hours + 1)) / 2, 8),
+        median_rate: expect.closeTo((1e-6 * (hours + 1)) / 2, 8),
+        max_rate: expect.closeTo(1e-6 * hours, 8),
+        stdev_rate: expect.closeTo(1e-6 * Math.sqrt((hours ** 2 - 1) / 12), 7),
+        average_annualized_pct: expect.closeTo(1e-4 * ((hours + 1) / 2) * 24 * 365, 4),
+        cumulative_pct: expect.closeTo((1e-4 * hours * (hours + 1)) / 2, 4),
+        history: told.history,
+      })
+      expect(told.history).toHaveLength(hours)
+      expect(told.history.at(-1)).toEqual(byItself.history.at(-1))
+    }
+  })
+
+  test('without an hour of the last day there is nothing to sell, without one of the last eight no such view', () => {
+    const kinds = (rates: readonly (number | null)[]) =>
+      Object.entries(render([history(rates), context('BTC')]).views).map(([view, { kind }]) => [
+        view,
+        kind,
+      ])
+    const hours = (count: number, rate: number | null) => new Array<number | null>(count).fill(rate)
+    expect(kinds([...hours(100, 1e-5), ...hours(24, null)])).toEqual(
+      ['8', '24', '72', '168'].map((view) => [view, 'missing-input']),
+    )
+    expect(kinds([...hours(100, 1e-5), ...hours(8, null)])).toEqual([
+      ['8', 'missing-input'],
+      ...['24', '72', '168'].map((view) => [view, 'answer']),
+    ])
   })
 
   test('equal hours have no trend', () => {
@@ -206,7 +249,7 @@ describe('funding', () => {
       input: 'funding_history',
     },
   ])('without $what there is nothing to sell', ({ events, input }) => {
-    expect(render(events).views['']).toEqual({ kind: 'missing-input', input })
+    expect(render(events).views['24']).toEqual({ kind: 'missing-input', input })
   })
 
   test.each([
@@ -224,7 +267,7 @@ describe('funding', () => {
       coveragePct: 100,
     },
   ])('$what is warned of as $warnings', ({ rates, warnings, coveragePct }) => {
-    const answer = render([history(rates), context('BTC')]).views['']
+    const answer = render([history(rates), context('BTC')]).views['24']
     expect(answer).toMatchObject({ kind: 'answer', warnings, coveragePct })
   })
 
@@ -233,7 +276,7 @@ describe('funding', () => {
       history([1e-5]),
       context('BTC'),
       venueFundings([{ venue: 'BinPerp', rate: 1, intervalHours: 8, nextFundingMs: NOW_MS + 1 }]),
-    ]).views['']
+    ]).views['24']
     expect(answer?.kind === 'answer' && answer.inputs).toMatchObject([
       { name: 'funding', isLoadBearing: true, confirmedAtMs: NOW_MS },
       { name: 'funding_history', isLoadBearing: false, confirmedAtMs: BOUNDARY_MS },
@@ -302,8 +345,8 @@ function read(events: readonly MarketEvent[], coin = 'BTC'): Body {
   return filled(render(events, coin))
 }
 
-function filled(document: Document): Body {
-  const answer = document.views['']
+function filled(document: Document, view = funding.contract.defaultView): Body {
+  const answer = document.views[view]
   if (answer?.kind !== 'answer') throw new Error(`no answer but ${answer?.kind}`)
   const times = { nowMs: document.renderedAtMs, executionMs: 0.1, coinsAvailable: 1 }
   return JSON.parse(fillDocument(document, answer, times).toString('utf8')) as Body
@@ -312,5 +355,7 @@ function filled(document: Document): Body {
 const schema = Compile(FundingAnswer)
 
 function schemaErrors(document: Document): unknown[] {
-  return [...schema.Errors(filled(document))]
+  return Object.entries(document.views)
+    .filter(([, { kind }]) => kind === 'answer')
+    .flatMap(([view]) => [...schema.Errors(filled(document, view))])
 }

@@ -14,11 +14,18 @@ import { dexKindOf, impliedRateHourly, premiumOf } from '../../market/premium.ts
 import type { SeriesStatistics } from '../../market/series-statistics.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
-import type { Written } from '../../render/document-builder.ts'
+import type { Fragment, Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, rate } from '../../render/significance.ts'
 import { FundingAnswer } from './funding-schema.ts'
 import { fundingTrendOf } from './funding-trend.ts'
+import type { LookbackHours } from './lookback-parameter.ts'
+import {
+  defaultLookbackHours,
+  lookbackParameter,
+  lookbacksHours,
+  lookbackViewKey,
+} from './lookback-parameter.ts'
 import type { VenueRate } from './venue-rates.ts'
 import { otherVenueRates, widestSpread } from './venue-rates.ts'
 
@@ -45,12 +52,12 @@ export const funding: CoinAnalysis & Component<FundingFacts> = {
         'you hold or plan a position and want the cost of carrying it, or look for crowded sides.',
       notWhen: 'you compare funding over all coins (screener).',
       returns:
-        'current and predicted rate, what it is a year, statistics of the last day and of 30 days, crowding, and other exchanges beside it.',
+        'current and predicted rate, what it is a year, statistics of the last day, or of up to a week, and of 30 days, crowding, and other exchanges beside it.',
     },
     priceUsdcAtomic: 10_000n,
     document: FundingAnswer,
-    defaultView: '',
-    viewParameters: [],
+    defaultView: lookbackViewKey(defaultLookbackHours),
+    viewParameters: [lookbackParameter],
     inputAgeMsMax: 300_000,
   },
   inputs: ['context', 'funding-history', 'venue-fundings'],
@@ -58,56 +65,77 @@ export const funding: CoinAnalysis & Component<FundingFacts> = {
 
   render(coin, rendering) {
     const builder = new DocumentBuilder()
-    builder.settle('', writeFunding(builder, coin, rendering))
+    const write = writerOf(builder, coin, rendering, WEEK_HOURS)
+    for (const hours of lookbacksHours) builder.settle(lookbackViewKey(hours), write(hours))
     return builder.build(rendering)
   },
 
-  write: writeFunding,
+  write(builder, coin, rendering) {
+    return writerOf(builder, coin, rendering, defaultLookbackHours)(defaultLookbackHours)
+  },
 }
 
-function writeFunding(
+/** What views have in common is written once; none of them goes back further than `longestHours`. */
+function writerOf(
   builder: DocumentBuilder,
   coin: CoinMarket,
   rendering: Rendering,
-): Written<FundingFacts> | NoAnswer {
-  const measured = measure(coin)
-  if (typeof measured === 'string') return { kind: 'missing-input', input: measured }
-  const { context, tilt, windows, venueRates } = measured
-  const records = { have: windows.day.count, need: DAY_HOURS }
+  longestHours: LookbackHours,
+): (lookbackHours: LookbackHours) => Written<FundingFacts> | NoAnswer {
+  const measured = measure(coin, longestHours)
+  if (typeof measured === 'string') return () => ({ kind: 'missing-input', input: measured })
+  const { context, tilt, windows, venueRates, records } = measured
   const inputs = inputsOf(measured)
-  const body = builder.value({
-    coin: coin.listing.coin,
-    ...builder.memberSlot({ kind: 'requested-coin' }),
-    timestamp_iso: isoInstant(rendering.renderedAtMs),
-    funding: {
-      ...current(coin, context),
-      ...lastDay(measured),
-      windows: {
-        '7d': { hours: WEEK_HOURS, ...shown(windows.week) },
-        '30d': { hours: MONTH_HOURS, ...shown(windows.month) },
-      },
-      history: measured.records.map(shownRecord),
-    },
-    venues: venueRates.map(shownVenue),
-    venue_spread: venueSpread(venueRates, context),
-    meta: answerMeta(builder, {
+  const head = builder.text(
+    `${JSON.stringify({
+      coin: coin.listing.coin,
+      ...builder.memberSlot({ kind: 'requested-coin' }),
+      timestamp_iso: isoInstant(rendering.renderedAtMs),
+      funding: current(coin, context),
+    }).slice(0, -'}}'.length)},`,
+  )
+  const middle = builder.text(`${JSON.stringify(standing(measured)).slice(1, -1)},"history":[`)
+  const history = recordTexts(builder, records)
+  const afterHistory = builder.text(
+    `]},${JSON.stringify({
+      venues: venueRates.map(shownVenue),
+      venue_spread: venueSpread(venueRates, context),
+    }).slice(1, -1)},"meta":`,
+  )
+
+  return (lookbackHours) => {
+    const statistics = windows.over[lookbackHours]
+    const [first, last] = [history.at(-statistics.count), history.at(-1)]
+    if (statistics.count === 0 || first === undefined || last === undefined)
+      return { kind: 'missing-input', input: 'funding_history' }
+    const own = { lookback_hours: lookbackHours, ...shown(statistics) }
+    const meta = answerMeta(builder, {
       offering: funding.contract.offering,
       rendering,
-      view: '',
+      view: lookbackViewKey(lookbackHours),
       inputs,
       sources: ['venue'],
-    }),
-  })
-  return {
-    kind: 'written',
-    fragments: [body],
-    inputs,
-    coveragePct: coveragePct(records),
-    warnings: completenessWarnings({
-      records,
-      history: { have: windows.monthSpanHours, need: MONTH_HOURS },
-    }),
-    facts: { tilt },
+    })
+    const fragments = [
+      head,
+      builder.text(`${JSON.stringify(own).slice(1, -1)},`),
+      middle,
+      builder.run(first, last),
+      afterHistory,
+      builder.text(`${JSON.stringify(meta)}}`),
+    ]
+    const share = { have: statistics.count, need: lookbackHours }
+    return {
+      kind: 'written',
+      fragments,
+      inputs,
+      coveragePct: coveragePct(share),
+      warnings: completenessWarnings({
+        records: share,
+        history: { have: windows.monthSpanHours, need: MONTH_HOURS },
+      }),
+      facts: { tilt },
+    }
   }
 }
 
@@ -117,24 +145,24 @@ type Measured = {
   readonly context: ContextEvent
   readonly tilt: FundingTilt
   readonly windows: FundingWindows
-  /** Of the last day, oldest first; at least one. */
+  /** Oldest first; at least one. */
   readonly records: readonly Hour[]
   readonly venueRates: readonly VenueRate[]
 }
 
 /** @returns the name of the input without which there is nothing to sell */
-function measure(coin: CoinMarket): Measured | string {
+function measure(coin: CoinMarket, longestHours: LookbackHours): Measured | string {
   const { context, trackers } = coin
   const tilt = fundingTilt(coin)
   if (context === null || tilt === null) return 'funding'
   const atMs = context.timeExchangeMs
-  const records = trackers.funding.records(atMs, DAY_HOURS)
-  if (records.length === 0) return 'funding_history'
+  const windows = trackers.funding.windows(atMs)
+  if (windows.over[DAY_HOURS].count === 0) return 'funding_history'
   return {
     context,
     tilt,
-    windows: trackers.funding.windows(atMs),
-    records,
+    windows,
+    records: trackers.funding.records(atMs, longestHours),
     venueRates: otherVenueRates(trackers.funding.venueFundings, atMs),
   }
 }
@@ -158,18 +186,23 @@ function current(coin: CoinMarket, context: ContextEvent) {
   }
 }
 
-function lastDay({ tilt, windows, records }: Measured) {
+/** Where the rate stands, however far the answer goes back. */
+function standing({ tilt, windows, records }: Measured) {
+  const dayFromMs = (windows.lastHour - DAY_HOURS + 1) * FUNDING_STEP_MS
+  const day = records.filter(({ timeMs }) => timeMs >= dayFromMs)
   return {
-    lookback_hours: DAY_HOURS,
-    ...shown(windows.day),
     percentile: orNull(tilt.percentile, percent),
     percentile_window_hours: windows.monthSpanHours,
     zscore: orNull(tilt.zscore, percent),
-    trend: fundingTrendOf(records, windows),
+    trend: fundingTrendOf(day, windows),
     bias: tilt.bias,
     crowding: tilt.crowding,
     streak_sign: windows.streak.sign,
     streak_hours: windows.streak.hours,
+    windows: {
+      '7d': { hours: WEEK_HOURS, ...shown(windows.over[WEEK_HOURS]) },
+      '30d': { hours: MONTH_HOURS, ...shown(windows.over[MONTH_HOURS]) },
+    },
   }
 }
 
@@ -187,6 +220,14 @@ function shown(of: SeriesStatistics) {
     positive_pct: percent(of.positivePct),
     flips: of.flips,
   }
+}
+
+/** One after the other, so that the last of them, however many, are one run. */
+function recordTexts(builder: DocumentBuilder, records: readonly Hour[]): readonly Fragment[] {
+  return records.map((record, at) => {
+    const comma = at === records.length - 1 ? '' : ','
+    return builder.text(`${JSON.stringify(shownRecord(record))}${comma}`)
+  })
 }
 
 function shownRecord({ timeMs, rateHourly, premium, isSettled }: Hour) {
