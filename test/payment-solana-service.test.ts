@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { contracts } from '../src/compute/analyses/registry.ts'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import { solanaPayload } from '../src/payment/solana/testing/solana-buyer.ts'
 import { encodedPayment } from '../src/payment/testing/buyer.ts'
 import type { SolanaChain } from '../src/simulator/solana/solana-chain.ts'
@@ -16,10 +16,10 @@ beforeAll(async () => {
   if (rig.solana === null) throw new TypeError('it was asked for')
   solana = rig.solana
   wallets = solanaRig(solana)
-  const pulse = contracts.find(({ id }) => id === 'pulse')
-  if (pulse === undefined) throw new TypeError('the registry has it')
-  await untilSold(rig.url, pulse, 'BTC')
 })
+
+// One of the tests restarts the service.
+beforeEach(() => untilSold(rig.url, pulse.contract, 'BTC'))
 
 afterAll(() => rig?.close())
 
