@@ -50,6 +50,12 @@ function entry(nonce: string): Entry {
 }
 
 describe('a row', () => {
+  test('begins in a folder that is not there yet', () => {
+    const ledger = new PaymentLedger(join(folder, 'not', 'yet', 'ledger.db'))
+    expect(ledger.counts().settling).toBe(0)
+    ledger.close()
+  })
+
   test('gives back what was written, also after the file was opened again', () => {
     const one = entry('0x1')
     const before = new PaymentLedger(path)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { chmodSync } from 'node:fs'
+import { chmodSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
 import type { PaymentPayload } from '@x402/core/types'
 import Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
@@ -380,6 +381,7 @@ function statementsOf(db: Database.Database) {
 
 /** Held for as long as the process lives, beside the file, so that readers of the file are not shut out. */
 function lockFile(path: string): Database.Database {
+  mkdirSync(dirname(path), { recursive: true })
   const lock = new Database(`${path}-lock`, { timeout: LOCK_WAIT_MS_MAX })
   try {
     lock.exec('BEGIN EXCLUSIVE')
