@@ -62,7 +62,15 @@ export class TwinChecker {
         return `${analysis.id}: ${one.kind} and ${other.kind}`
       }
       const [said, expected] = [figures(one), figures(other)]
-      if (said !== expected) return `${said} instead of ${expected}`
+      const differing = [...new Set([...said.keys(), ...expected.keys()])].filter(
+        (path) => said.get(path) !== expected.get(path),
+      )
+      if (differing.length > 0)
+        return differing
+          .map(
+            (path) => `${analysis.id}${path}: ${said.get(path)} instead of ${expected.get(path)}`,
+          )
+          .join(', ')
     }
     return null
   }
@@ -75,12 +83,24 @@ export class TwinChecker {
 const comparable: ReadonlySet<string> = new Set(['pulse', 'spread'])
 
 /** What an answer says about the market, without the instants and names of its rendering. */
-function figures({ body }: Answered): string {
+function figures({ body }: Answered): ReadonlyMap<string, unknown> {
   const { meta: _, ...about } = body
-  return JSON.stringify(about, (name, value: unknown) => (apart.has(name) ? undefined : value))
+  return new Map(leavesOf(about))
 }
 
-/** Instants of a rendering, and what counts single trades: those of an interruption are not told again. */
+/** Everything that is no object, by its path. */
+function* leavesOf(value: unknown, path = ''): Generator<readonly [string, unknown]> {
+  if (typeof value !== 'object' || value === null) yield [path, value]
+  else
+    for (const [name, member] of Object.entries(value))
+      if (!apart.has(name) && !apart.has(`${path}.${name}`))
+        yield* leavesOf(member, `${path}.${name}`)
+}
+
+/**
+ * By name or path: instants of a rendering; what counts single trades, which are not told again; and the regime,
+ * which changes when several evaluations agree: those of an interruption are not made up for. Its drivers are compared.
+ */
 const apart = new Set([
   'timestamp_iso',
   'candle_freshness_seconds',
@@ -88,4 +108,7 @@ const apart = new Set([
   'trade_costs',
   'vs_24h',
   'calibration',
+  '.regime.current',
+  '.regime.previous',
+  '.regime.since',
 ])
