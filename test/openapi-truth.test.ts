@@ -207,7 +207,7 @@ function queries(parameters: readonly Json[]): fc.Arbitrary<string> {
 }
 
 function queryValue({ name, schema, example }: Json): fc.Arbitrary<string> {
-  if (schema.enum !== undefined) return fc.constantFrom<string>(...schema.enum)
+  if (schema.enum !== undefined) return fc.constantFrom(...schema.enum).map(String)
   if (schema.type === 'integer')
     return fc.integer({ min: schema.minimum, max: schema.maximum }).map(String)
   if (schema.pattern !== undefined) return fc.stringMatching(new RegExp(schema.pattern))

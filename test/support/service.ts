@@ -29,6 +29,8 @@ export type Rig = {
   /** Where it was asked for; runs in the process of the test. */
   readonly solana: SolanaChain | null
   readonly url: string
+  /** Of the simulated venue. */
+  readonly venueUrl: string
   readonly adminUrl: string
   readonly adminPort: number
   readonly dataDir: string
@@ -74,6 +76,7 @@ export async function startRig({
       chain,
       solana,
       url: `http://127.0.0.1:${port}`,
+      venueUrl: venue.http,
       adminUrl: `http://127.0.0.1:${adminPort}`,
       adminPort,
       dataDir,
@@ -222,7 +225,7 @@ async function runToEnd(
   return { code, output, errors: errors.join('\n') }
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()

@@ -66,7 +66,7 @@ describe('frames that a client of the venue heard', () => {
 
   test('are no market without a book and a trade of one coin', () => {
     const books = texts.filter((text) => text.includes('l2Book'))
-    expect(() => playedAgain(books)).toThrow('no coin')
+    expect(() => playedAgain(books)).toThrow('nothing long enough')
   })
 
   function bookFrames(coin: string) {

@@ -24,6 +24,8 @@ const OUTAGE_MS_MIN = 10_000
 const MINUTES_KEPT_MAX = 3 * 1440
 const ORACLE_PERIOD_MS = 3000
 const IMPACT_LEVELS = 20
+const TOO_SHORT =
+  'nothing long enough is recorded: a coin needs its books and trades of some seconds'
 
 type RecordedCoin = {
   readonly loop: TapeLoop
@@ -45,6 +47,7 @@ export function recordingMarket(
   base: Market,
   options: { readonly startMs: number },
 ): Market {
+  if (recorded.size === 0) throw new OperatingError('no_recording', TOO_SHORT)
   const tapes = [...recorded].filter(([coin]) => base.instrument(coin) !== undefined)
   if (tapes.length === 0)
     throw new OperatingError('no_recording', 'the recording is of no coin that is listed')
@@ -71,8 +74,7 @@ class RecordingMarket implements Market {
     const bookTimes = all.flatMap(({ snapshots }) => snapshots.map(({ timeMs }) => timeMs))
     bookTimes.sort((a, b) => a - b)
     const endMs = bookTimes.at(-1) ?? startMs
-    if (!(endMs > startMs))
-      throw new OperatingError('no_recording', 'nothing long enough is recorded')
+    if (!(endMs > startMs)) throw new OperatingError('no_recording', TOO_SHORT)
     this.#base = base
     this.#joinMs = joinMs
     this.clockShiftMs = base.clockShiftMs === 0 ? joinMs - startMs : base.clockShiftMs

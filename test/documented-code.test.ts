@@ -1,0 +1,311 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { gzipSync } from 'node:zlib'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
+import { contracts } from '../src/compute/analyses/registry.ts'
+import { inheritedEnv } from '../src/config.ts'
+import { pathTemplateOf } from '../src/domain/contract.ts'
+import { usdcDecimal } from '../src/domain/usdc.ts'
+import { end, firstLineOf } from '../src/roles/child-process.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import { exactEvmMechanism } from '../src/simulator/facilitator/exact-evm-mechanism.ts'
+import type { SimulatedFacilitator } from '../src/simulator/facilitator/simulated-facilitator.ts'
+import { startSimulatedFacilitator } from '../src/simulator/facilitator/simulated-facilitator.ts'
+import type { Rig } from './support/service.ts'
+import { freePort, startRig, until, untilSold } from './support/service.ts'
+
+/**
+ * Every block of code in the README and in docs/ is run as it stands there. What a reader has to put in (an
+ * address, a key, a URL) is put in, and settings that keep it on this machine come from the environment.
+ */
+const ROOT = join(import.meta.dirname, '..')
+const CANDLES = join(ROOT, 'src/compute/indicators/fixtures/flat-stretch-table.csv')
+const FUNDS = 1_000_000n
+/** Ten seconds or so: two rounds of books. */
+const RECORDED_BYTES = 700_000
+
+type Block = { readonly page: string; readonly language: string; readonly code: string }
+
+const pages = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
+const blocks: readonly Block[] = pages.flatMap((page) =>
+  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```(.*)\n([\s\S]*?)^```$/gm)].map(
+    ([, language = '', code = '']) => ({ page, language, code }),
+  ),
+)
+const blocksOf = (language: string, page?: string) =>
+  blocks.filter((block) => block.language === language && (page ?? block.page) === block.page)
+
+let rig: Rig
+let facilitator: SimulatedFacilitator
+let folder: string
+let running: ChildProcess | null = null
+
+beforeAll(async () => {
+  rig = await startRig()
+  facilitator = await startSimulatedFacilitator({
+    mechanism: exactEvmMechanism(rig.chain.rpcUrl, rig.chain.accounts.facilitator.privateKey),
+    clock: systemClock,
+  })
+  await untilSold(rig.url, pulse.contract, 'BTC')
+})
+
+afterEach(async () => {
+  if (running !== null) await end(running)
+  running = null
+})
+
+afterAll(async () => {
+  await facilitator?.close()
+  await rig?.close()
+})
+
+test('each says what language it is in, and is run unless it is a text', () => {
+  expect(blocks.length).toBeGreaterThan(15)
+  const runHere = ['sh', 'ts', 'json', 'text']
+  expect(blocks.filter(({ language }) => !runHere.includes(language))).toEqual([])
+  const jsonPages = new Set(blocksOf('json').map(({ page }) => page))
+  expect([...jsonPages].sort()).toEqual(['README.md', 'docs/faults.md', 'docs/simulated-world.md'])
+})
+
+describe('what buys', () => {
+  const purchases = blocksOf('ts').map(({ page, code }, at) => ({ page, code, at: at + 1 }))
+
+  test.each(purchases)('$page, no. $at, pays for one pulse and gets it', async ({ code }) => {
+    const { key, spent } = await wallet()
+    const filled = put(code, { "'0x…'": `'${key}'`, 'http://127.0.0.1:8402': rig.url })
+    const shown = `${filled}\nconsole.log(JSON.stringify(answer))`
+    const child = spawn(process.execPath, ['--input-type=module', '--eval', shown], {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: inheritedEnv(),
+    })
+    const { code: exit, output, errors } = await ended(child)
+    expect(exit, errors).toBe(0)
+    expect(JSON.parse(output.trim().split('\n').at(-1) ?? '')).toMatchObject({ coin: 'BTC' })
+    expect(await spent()).toBe(pulse.contract.priceUsdcAtomic)
+  })
+
+  test('the configuration of a desktop client starts what offers the tools and pays for them', async () => {
+    const { key, spent } = await wallet()
+    const [block, ...others] = blocksOf('json', 'README.md')
+    expect(others).toEqual([])
+    const { mcpServers } = JSON.parse(
+      put(block?.code ?? '', {
+        '/path/to/perpscope': ROOT,
+        'https://api.example.com': rig.url,
+        '0x…': key,
+      }),
+    )
+    const { command, args, env } = mcpServers.perpscope
+    const client = new Client({ name: 'test', version: '1.0.0' })
+    const settings = {
+      command,
+      args,
+      env: { ...inheritedEnv(), ...env },
+      stderr: 'ignore',
+    } as const
+    await client.connect(new StdioClientTransport(settings))
+    try {
+      const bought = await client.callTool({ name: 'get_pulse', arguments: { coin: 'BTC' } })
+      expect(bought.structuredContent).toMatchObject({ coin: 'BTC' })
+      expect(await spent()).toBe(pulse.contract.priceUsdcAtomic)
+    } finally {
+      await client.close()
+    }
+  })
+})
+
+describe('the commands of', () => {
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'perpscope-documented-'))
+    await symlink(join(ROOT, 'dist'), join(folder, 'dist'))
+    const candles = readFileSync(CANDLES, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => line.split(',').slice(0, 6).join())
+    await writeFile(join(folder, 'candles.csv.gz'), gzipSync(candles.join('\n')))
+    const faults = blocksOf('json', 'docs/faults.md').map(({ code }) => code)
+    await writeFile(join(folder, 'faults.jsonl'), faults.join(''))
+    const [world, ...others] = blocksOf('json', 'docs/simulated-world.md')
+    expect(others).toEqual([])
+    await writeFile(join(folder, 'world.json'), world?.code ?? '')
+    await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+  })
+
+  afterEach(() => rm(folder, { recursive: true }))
+
+  const [start, ...commandBlocks] = blocksOf('sh')
+
+  test('the README’s beginning are what .ci/run calls on a fresh machine', () => {
+    const ci = readFileSync(join(ROOT, '.ci/run'), 'utf8')
+    const commands = (start?.code ?? '').split('\n').filter((line) => line !== '')
+    expect(commands).toHaveLength(2)
+    for (const line of commands)
+      for (const command of plain(line).split(' && '))
+        expect(ci.replaceAll('--silent ', '')).toContain(command)
+  })
+
+  test.each(commandBlocks)('$page work line by line', async ({ code }) => {
+    const ports = { port: await freePort(), adminPort: await freePort() }
+    // What one page has recorded another one replays.
+    const isRecorded = code.includes('--out day.plog') || !code.includes('day.plog')
+    if (!isRecorded) await runLine('perpscope record --out day.plog', ports)
+    const lines = code.split('\n').map(plain)
+    for (const line of lines.filter((one) => one !== '' && one !== 'npm run build'))
+      await runLine(line, ports)
+  }, 150_000)
+})
+
+test('the table that the demo prints in the README has what is sold, at its price', () => {
+  const [printed] = blocksOf('text', 'README.md')
+  const rows = [
+    ...(printed?.code ?? '').matchAll(/│ (\S+) +│ (\/\S+) +│ \S+ +│ +([\d.]+) │ +200 │/g),
+  ]
+  const expected = contracts.map((contract) => [
+    contract.id,
+    pathTemplateOf(contract).replace(/\{\w+\}/, 'BTC'),
+    usdcDecimal(contract.priceUsdcAtomic),
+  ])
+  expect(rows.map(([, ...cells]) => cells).sort()).toEqual(expected.sort())
+})
+
+/** One documented command, started as it stands, until it has done what it is for. */
+async function runLine(line: string, ports: { port: number; adminPort: number }): Promise<void> {
+  const filled = put(line, {
+    'perpscope ': 'node dist/main.js ',
+    'http://127.0.0.1:PORT': rig.venueUrl,
+    '0xYourAddress': rig.chain.accounts.merchant.address,
+    'https://facilitator.example': facilitator.url,
+    ' …': ' --payment open',
+  }).replace('node dist/main.js node dist/main.js', 'node dist/main.js')
+  const [program, script = '', command = '', ...args] = filled.trim().split(/\s+/)
+  expect([program, script], line).toEqual(['node', 'dist/main.js'])
+  // A new service takes the place of the old one; a recording has one writer.
+  if (['serve', 'record'].includes(command) && running !== null) await end(running)
+  const child = spawn(process.execPath, [script, command, ...args], {
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...inheritedEnv(),
+      PERPSCOPE_PORT: String(ports.port),
+      PERPSCOPE_ADMIN_PORT: String(ports.adminPort),
+      PERPSCOPE_SIMULATOR_PORT: '0',
+      PERPSCOPE_DATA_DIR: 'data',
+      PERPSCOPE_SOURCE: rig.venueUrl,
+      PERPSCOPE_OUTSIDE: 'off',
+      PERPSCOPE_LOG_LEVEL: 'silent',
+    },
+  })
+  try {
+    await does[command as keyof typeof does](child, line, ports, args)
+  } finally {
+    if (command !== 'serve') await end(child)
+  }
+}
+
+type Doing = (
+  child: ChildProcess,
+  line: string,
+  ports: { port: number; adminPort: number },
+  args: readonly string[],
+) => Promise<void>
+
+/** What shows that a command does what it is for. */
+const succeeds: Doing = async (child, line) => {
+  const { code, output, errors } = await ended(child)
+  expect(code, `${line}\n${output}${errors}`).toBe(0)
+  expect(output, line).not.toBe('')
+}
+const does = {
+  // It stays up for the lines that follow.
+  serve: async (child, line, { port }, args) => {
+    running = child
+    let said = ''
+    child.stdout?.resume()
+    child.stderr?.on('data', (chunk: Buffer) => {
+      said += chunk
+    })
+    await until(`${line} answers`, async () => {
+      if (child.exitCode !== null) return true
+      const health = await (await fetch(`http://127.0.0.1:${port}/health`)).json()
+      return (health as { engine: string }).engine === 'available'
+    })
+    expect(child.exitCode, `${line}\n${said}`).toBeNull()
+    const out = args[args.indexOf('--record') + 1]
+    if (args.includes('--record'))
+      await until(`${out} grows`, async () => statSync(join(folder, out ?? '')).size > 0)
+  },
+  maintenance: succeeds,
+  ledger: async (child, line, ports, args) => {
+    await succeeds(child, line, ports, args)
+    expect(existsSync(join(folder, args[args.indexOf('--csv') + 1] ?? ''))).toBe(true)
+  },
+  doctor: succeeds,
+  record: async (child, line, _ports, [, out = '']) => {
+    const said = ended(child)
+    const sizeBefore = existsSync(join(folder, out)) ? statSync(join(folder, out)).size : 0
+    await until(
+      `${out} grows`,
+      async () => statSync(join(folder, out)).size > sizeBefore + RECORDED_BYTES,
+    )
+    child.kill('SIGINT')
+    const { code, errors } = await said
+    expect(code, `${line}\n${errors}`).toBe(0)
+  },
+  replay: succeeds,
+  simulate: async (child, line) => {
+    let said = ''
+    child.stderr?.on('data', (chunk: Buffer) => {
+      said += chunk
+    })
+    const first = await firstLineOf(child).catch(() => '{}')
+    expect(JSON.parse(first), `${line}\n${said}`).toHaveProperty('venue.http')
+  },
+  indicators: succeeds,
+} satisfies Record<string, Doing>
+
+async function ended(child: ChildProcess) {
+  const { stdout, stderr } = child
+  if (stdout === null || stderr === null) throw new TypeError('both are pipes')
+  const [output, errors, [code]] = await Promise.all([
+    text(stdout),
+    text(stderr),
+    once(child, 'close') as Promise<[number | null]>,
+  ])
+  return { output, errors, code }
+}
+
+/** Without its comment. */
+function plain(line: string): string {
+  return line.replace(/\s+#.*$/, '')
+}
+
+function put(written: string, values: Readonly<Record<string, string>>): string {
+  return Object.entries(values).reduce(
+    (filled, [placeholder, value]) => filled.replaceAll(placeholder, value),
+    written,
+  )
+}
+
+async function wallet() {
+  const key = generatePrivateKey()
+  const { address } = privateKeyToAccount(key)
+  await rig.chain.fundUsdc(address, FUNDS)
+  return { key, spent: async () => FUNDS - (await rig.chain.balanceOf(address)) }
+}
