@@ -161,15 +161,19 @@ describe('the commands of', () => {
         expect(ci.replaceAll('--silent ', '')).toContain(command)
   })
 
-  test.each(commandBlocks)('$page work line by line', async ({ code }) => {
-    const ports = { port: await freePort(), adminPort: await freePort() }
-    // What one page has recorded another one replays.
-    const isRecorded = code.includes('--out day.plog') || !code.includes('day.plog')
-    if (!isRecorded) await runLine('perpscope record --out day.plog', ports)
-    const lines = code.split('\n').map(plain)
-    for (const line of lines.filter((one) => one !== '' && one !== 'npm run build'))
-      await runLine(line, ports)
-  }, 150_000)
+  test.each(commandBlocks)(
+    '$page work line by line',
+    async ({ code }) => {
+      const ports = { port: await freePort(), adminPort: await freePort() }
+      // What one page has recorded another one replays.
+      const isRecorded = code.includes('--out day.plog') || !code.includes('day.plog')
+      if (!isRecorded) await runLine('perpscope record --out day.plog', ports)
+      const lines = code.split('\n').map(plain)
+      for (const line of lines.filter((one) => one !== '' && one !== 'npm run build'))
+        await runLine(line, ports)
+    },
+    150_000,
+  )
 })
 
 test('the table that the demo prints in the README has what is sold, at its price', () => {
