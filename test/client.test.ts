@@ -11,15 +11,23 @@ import {
   UnansweredError,
   UnpayableError,
 } from '../src/client/errors.ts'
+import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
 import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import type { Facilitator } from '../src/payment/payment.ts'
+import { newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { PaidHost } from '../src/payment/testing/paid-host.ts'
 import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import {
+  discoveryGateway,
+  PAY_TO,
+  PUBLIC_URL,
+  standingMarket,
+} from './support/discovery-gateway.ts'
 import { ManualClock } from './support/manual-clock.ts'
 
 const FUNDS = 1_000_000n
@@ -155,6 +163,69 @@ describe('the client', () => {
     expect((refusal as PaymentRefusedError).diagnostics?.reason).toMatch(/insufficient/)
     expect(signatures()).toBe(1)
     expect(client.spentUsd).toBe(0)
+  })
+})
+
+describe('an answer that is asked for again', () => {
+  test('is given from memory while the service has nothing newer, and is not paid for', async () => {
+    const market = standingMarket()
+    const gateway = discoveryGateway(market, 'x402')
+    opened.push(gateway)
+    const { contract } = pulse
+    let signed = 0
+    const client = clientOf(
+      { url: PUBLIC_URL },
+      {
+        pay: () => {
+          signed += 1
+          const amount = contract.priceUsdcAtomic
+          const terms = {
+            amount,
+            payTo: PAY_TO as `0x${string}`,
+            nowMs: market.nowMs,
+            network: base,
+          }
+          return signedPayload(newBuyer(), terms) as ReturnType<Payer>
+        },
+        fetch: async (url, { headers }) => {
+          const { statusCode, payload, headers: told } = await gateway.app.inject({ url, headers })
+          return new Response(statusCode === 304 ? null : payload, {
+            status: statusCode,
+            headers: told as Record<string, string>,
+          })
+        },
+      },
+    )
+    const first = await client.about('pulse', 'BTC', {}, { reuse: true })
+    const again = await client.about('pulse', 'BTC', {}, { reuse: true })
+    expect(first.isReused).toBe(false)
+    expect(again).toEqual({ ...first, isReused: true })
+    expect(signed).toBe(1)
+    expect(client.spentUsd).toBe(Number(contract.priceUsdcAtomic) / 1e6)
+  })
+
+  test('is bought again where nobody said that the old one will do', async () => {
+    const { pay, spent } = await wallet()
+    const client = clientOf(await hosted(), { pay })
+    const first = await client.about('pulse', 'BTC')
+    const again = await client.about('pulse', 'BTC')
+    expect(again.isReused).toBe(false)
+    expect(again.answer).not.toEqual(first.answer)
+    expect(await spent()).toBe(2n * PRICE)
+  })
+
+  test('is bought again once the service has a newer one', async () => {
+    const { pay, spent } = await wallet()
+    const { fetch } = meddled(async (call, go) => {
+      const response = await go()
+      // What it says where the snapshot is not the one that was bought any more.
+      return call === 2 ? new Response('{}', { status: 200 }) : response
+    })
+    const client = clientOf(await hosted(), { pay, fetch })
+    await client.about('pulse', 'BTC', {}, { reuse: true })
+    const again = await client.about('pulse', 'BTC', {}, { reuse: true })
+    expect(again).toMatchObject({ isReused: false, answer: { run: 2 } })
+    expect(await spent()).toBe(2n * PRICE)
   })
 })
 

@@ -115,11 +115,11 @@ describe('the OpenAPI document', () => {
 
   test('names every operation by verb and noun, once, and asks for no key', async () => {
     const { paths } = await fetched('/openapi.json')
-    const operations = Object.values<Json>(paths).map(({ get }) => get)
+    const operations = Object.values<Json>(paths).map(({ get, post }) => get ?? post)
     const names = operations.map(({ operationId }) => operationId)
     expect(new Set(names).size).toBe(names.length)
     for (const { operationId, summary, security } of operations) {
-      expect(operationId).toMatch(/^(get|list)_[a-z0-9_]+$/)
+      expect(operationId).toMatch(/^(get|list|call)_[a-z0-9_]+$/)
       expect(summary.length).toBeLessThan(80)
       expect(security).toEqual([])
     }
@@ -432,9 +432,9 @@ describe('the error guide', () => {
 
 function* bodiesIn(document: Json): Generator<{ pointer: string; value: unknown }> {
   const holders = [
-    ...Object.entries<Json>(document.paths).flatMap(([path, { get }]) =>
-      Object.entries<Json>(get.responses).map(([status, response]) => ({
-        pointer: `/paths/${path.replaceAll('/', '~1')}/get/responses/${status}`,
+    ...Object.entries<Json>(document.paths).flatMap(([path, { get, post }]) =>
+      Object.entries<Json>((get ?? post).responses).map(([status, response]) => ({
+        pointer: `/paths/${path.replaceAll('/', '~1')}/${get ? 'get' : 'post'}/responses/${status}`,
         response,
       })),
     ),

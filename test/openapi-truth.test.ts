@@ -27,6 +27,7 @@ type Asked = {
   readonly path: string
   readonly query: string
   readonly headers: Readonly<Record<string, string>>
+  readonly payload?: string
 }
 
 let market: StandingMarket
@@ -98,8 +99,9 @@ async function ask(asked: Asked): Promise<LightMyRequestResponse> {
   if (asked.state === 'maintenance') maintenance.set(true, nowMs)
   if (asked.state === 'silent') clock.advance(ENGINE_SILENCE_MS_MAX + 1)
   try {
-    const { method, path, query, headers } = asked
-    return await app.inject({ method, url: path + query, headers })
+    const { method, path, query, headers, payload } = asked
+    const body = payload === undefined ? {} : { payload }
+    return await app.inject({ method, url: path + query, headers, ...body })
   } finally {
     if (asked.state === 'silent') clock.putBack(ENGINE_SILENCE_MS_MAX + 1)
     maintenance.set(false, nowMs)
@@ -116,8 +118,12 @@ function speakAgain(): void {
   engine.apply({ kind: 'heartbeat', heartbeat }, nowMs)
 }
 
-function wrongs({ mode, method, path }: Asked, response: LightMyRequestResponse) {
-  return checkers[mode].violations(method, path, response)
+function wrongs({ mode, state, method, path }: Asked, response: LightMyRequestResponse) {
+  const { statusCode } = response
+  // No request is so odd that it is our fault; only an engine that is gone is.
+  const isFault = statusCode === 500 && state !== 'disconnected'
+  const violations = checkers[mode].violations(method, path, response)
+  return isFault ? ['500 while everything works', ...violations] : violations
 }
 
 function words(asked: Asked, response: LightMyRequestResponse): string {
@@ -127,6 +133,7 @@ function words(asked: Asked, response: LightMyRequestResponse): string {
 /** From the document itself: its paths, its parameters with what they allow, and what it says nothing of. */
 function requests(): fc.Arbitrary<Asked> {
   return fc.constantFrom(...Object.keys(document.paths)).chain((template) => {
+    if (document.paths[template].get === undefined) return messages(template)
     const { parameters = [] } = document.paths[template].get
     return fc.record({
       mode: fc.constantFrom<Asked['mode']>('x402', 'x402', 'x402', 'open', 'limited'),
@@ -136,6 +143,72 @@ function requests(): fc.Arbitrary<Asked> {
       query: queries(parameters.filter((one: Json) => one.in === 'query')),
       headers: callerHeaders(),
     })
+  })
+}
+
+/** To a path that takes messages. */
+function messages(path: string): fc.Arbitrary<Asked> {
+  const id = fc.constantFrom({}, { id: 1 }, { id: 'a' }, { id: null })
+  const name = fc.constantFrom(
+    ...contracts.map((contract) => `get_${contract.id}`),
+    'list_coins',
+    '',
+  )
+  const args = fc.constantFrom<object>(
+    {},
+    { coin: 'BTC' },
+    { coin: '../x' },
+    { coin: 7, top_n: 'x' },
+  )
+  const message = (text: string) => ({
+    role: 'user',
+    kind: 'message',
+    messageId: 'm',
+    parts: [{ kind: 'text', text }],
+  })
+  const call = fc.oneof(
+    fc.record({ name, arguments: args }).map((params) => ({ method: 'tools/call', params })),
+    fc.constantFrom<object>(
+      { method: 'tools/list' },
+      { method: 'ping', params: {} },
+      { method: 'message/send', params: { message: message('pulse BTC') } },
+      { method: 'message/send', params: { message: message('weather') } },
+      { method: 'message/stream', params: { message: message('pulse BTC') } },
+      { method: 'SendMessage', params: {} },
+      { method: 'tasks/get', params: { id: 'none' } },
+    ),
+  )
+  const rpc = fc.tuple(id, call).map(([of, what]) => ({ jsonrpc: '2.0', ...of, ...what }))
+  const body = fc.oneof(
+    { weight: 6, arbitrary: rpc.map((one) => JSON.stringify(one)) },
+    { weight: 1, arbitrary: fc.array(rpc, { maxLength: 3 }).map((some) => JSON.stringify(some)) },
+    { weight: 1, arbitrary: fc.json() },
+    { weight: 1, arbitrary: oddText },
+    { weight: 1, arbitrary: fc.constant('x'.repeat(70_000)) },
+  )
+  const media = mostly('application/json', 'text/plain', 'application/x-www-form-urlencoded')
+  return fc.record({
+    mode: fc.constantFrom<Asked['mode']>('x402', 'open', 'limited'),
+    state: mostly<State>('serving', 'maintenance', 'silent', 'disconnected'),
+    method: mostly<Asked['method']>('POST', 'GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PATCH'),
+    path: fc.constantFrom(path, `${path}/`),
+    query: fc.constantFrom('', '?view=compact'),
+    headers: fc
+      .tuple(
+        media.map((type) => ({ 'content-type': type })),
+        mostly('application/json, text/event-stream', 'application/json', '*/*', 'text/html').map(
+          (accept) => ({ accept }),
+        ),
+        fc.constantFrom<Record<string, string>>(
+          {},
+          {},
+          { 'a2a-version': '1.0' },
+          { 'a2a-version': '9' },
+        ),
+        fc.constantFrom<Record<string, string>>({}, {}, { 'mcp-protocol-version': '1900-01-01' }),
+      )
+      .map((all) => Object.assign({}, ...all)),
+    payload: body,
   })
 }
 

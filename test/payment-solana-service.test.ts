@@ -7,12 +7,19 @@ import type { Rig } from './support/service.ts'
 import { fromElsewhere, startRig, untilSold } from './support/service.ts'
 import { FUNDS, receiptIn, solanaRig } from './support/solana-rig.ts'
 
+type Accepted = {
+  readonly scheme: string
+  readonly network: string
+  readonly amount: string
+  readonly extra: Readonly<Record<string, string>>
+}
+
 let rig: Rig
 let solana: SolanaChain
 let wallets: ReturnType<typeof solanaRig>
 
 beforeAll(async () => {
-  rig = await startRig({ solana: true })
+  rig = await startRig({ solana: true, flags: ['--payment-channels', 'on'] })
   if (rig.solana === null) throw new TypeError('it was asked for')
   solana = rig.solana
   wallets = solanaRig(solana)
@@ -27,7 +34,7 @@ async function quoted() {
   const response = await fromElsewhere()(`${rig.url}/pulse/BTC`)
   const header = response.headers.get('payment-required') ?? ''
   const { accepts } = JSON.parse(Buffer.from(header, 'base64').toString())
-  return accepts as { network: string; amount: string; extra: Record<string, string> }[]
+  return { header, accepts: accepts as Accepted[] }
 }
 
 async function send(payment: string) {
@@ -36,14 +43,20 @@ async function send(payment: string) {
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-test('the service quotes both networks, Base first', async () => {
-  const accepts = await quoted()
-  expect(accepts.map(({ network }) => network)).toEqual(['eip155:8453', solana.network])
+test('the service quotes every way to pay, exact on Base first, in a header below 4 KB', async () => {
+  const { accepts, header } = await quoted()
+  expect(accepts.map(({ scheme, network }) => [scheme, network])).toEqual([
+    ['exact', 'eip155:8453'],
+    ['exact', solana.network],
+    ['batch-settlement', 'eip155:8453'],
+  ])
   expect(accepts[1]?.extra).toEqual({ feePayer: solana.accounts.facilitator.address })
+  expect(header.length).toBeLessThan(4_096)
 })
 
 test('what was paid on Solana is given again after the service was killed', async () => {
-  const [, terms] = await quoted()
+  const { accepts } = await quoted()
+  const terms = accepts[1]
   const amount = BigInt(terms?.amount ?? 0)
   const buyer = wallets.fundedBuyer()
   const { transaction, ...choices } = await wallets.sign(buyer, { amount })

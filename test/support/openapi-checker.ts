@@ -12,6 +12,7 @@ const UNDECLARED = new Set([
   'content-type',
   'date',
   'keep-alive',
+  'transfer-encoding',
   'x-content-type-options',
 ])
 
@@ -47,8 +48,9 @@ export class OpenApiChecker {
       return method === 'HEAD' && status === 404 ? [] : this.#problem(404, response, method)
     }
     if (method === 'OPTIONS') return status === 204 ? [] : [`OPTIONS answered ${status}`]
-    if (method !== 'GET' && method !== 'HEAD') return this.#problem(405, response, method)
-    const operation = this.#document.paths[template].get
+    const operation =
+      this.#document.paths[template][method === 'HEAD' ? 'get' : method.toLowerCase()]
+    if (operation === undefined) return this.#problem(405, response, method)
     const declared = this.#resolved(operation.responses[status])
     if (declared === undefined) return [`status ${status} is not declared`]
     return [

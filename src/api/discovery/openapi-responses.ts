@@ -42,6 +42,7 @@ export const responseHeaders: Readonly<Record<string, OpenApiObject>> = {
     'What the page may load: nothing from elsewhere.',
     "default-src 'none'",
   ),
+  'X-Accel-Buffering': header('Tells proxies to pass on at once what comes.', 'no'),
   'X-Request-Id': header('For questions about this request.', 'm3x9k2-1f'),
   'PAYMENT-REQUIRED': header('Terms of payment, x402 version 2: base64 of JSON.', 'eyJ4…', true),
   'PAYMENT-RESPONSE': header('What became of the payment, x402 version 2.', 'eyJz…'),
@@ -205,6 +206,31 @@ export function document(
         headers: headers('Cache-Control', 'Link', 'ETag', 'Vary'),
       },
     }),
+    ...everywhere,
+  }
+}
+
+/** Of a path that speaks JSON-RPC. `streams`: a response may come as an event stream. */
+export function jsonRpcResponses({ streams }: { readonly streams: boolean }): OpenApiObject {
+  const json = { 'application/json': { schema: schemaRef('JsonRpcResponse') } }
+  const refused = (description: string): OpenApiObject => ({
+    description,
+    headers: headers('Cache-Control'),
+    content: json,
+  })
+  return {
+    200: {
+      description: 'The response; what went wrong with the call itself is told in it.',
+      headers: headers('Cache-Control', ...(streams ? (['X-Accel-Buffering'] as const) : [])),
+      content: streams ? { ...json, 'text/event-stream': { schema: { type: 'string' } } } : json,
+    },
+    ...(streams && {
+      202: { description: 'A notification came; no body.', headers: headers('Cache-Control') },
+      406: refused('Both media types have to be accepted.'),
+    }),
+    400: refused('No JSON-RPC, or a version of the protocol that is not spoken.'),
+    413: refused('Longer than 64 KB.'),
+    415: refused('The body has to be application/json.'),
     ...everywhere,
   }
 }

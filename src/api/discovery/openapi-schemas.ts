@@ -112,6 +112,39 @@ export function problemSchema(status: number): JsonSchema {
   }
 }
 
+/** Its members beside these are those of the protocol that is spoken. */
+export const jsonRpcRequestSchema: JsonSchema = {
+  type: 'object',
+  description: 'JSON-RPC 2.0: a request, or without id a notification.',
+  properties: {
+    jsonrpc: { const: '2.0' },
+    id: { type: ['string', 'integer'], description: 'Comes back with the response.' },
+    method: text('Such as tools/call (MCP) or SendMessage (A2A).'),
+    params: { type: 'object', description: 'Of the method.' },
+  },
+  required: ['jsonrpc', 'method'],
+}
+
+export const jsonRpcResponseSchema: JsonSchema = {
+  type: 'object',
+  description: 'JSON-RPC 2.0: a result or an error.',
+  properties: {
+    jsonrpc: { const: '2.0' },
+    id: { type: ['string', 'number', 'null'], description: 'Of the request.' },
+    result: { type: 'object', description: 'Of the method.' },
+    error: {
+      type: 'object',
+      properties: {
+        code: { type: 'integer', description: 'Of JSON-RPC, MCP or A2A.' },
+        message: text('What is wrong.'),
+      },
+      required: ['code', 'message'],
+    },
+  },
+  required: ['jsonrpc', 'id'],
+  anyOf: [{ required: ['result'] }, { required: ['error'] }],
+}
+
 /** The body of a 402: x402 version 1. Version 2 is in the header. */
 export const paymentRequiredSchema: JsonSchema = {
   type: 'object',

@@ -4,6 +4,7 @@ import type { OpenApiObject } from './openapi-responses.ts'
 import {
   docsResponses,
   document,
+  jsonRpcResponses,
   late,
   paidResponses,
   problemRef,
@@ -18,6 +19,8 @@ import {
   coinsSchema,
   healthSchema,
   indexSchema,
+  jsonRpcRequestSchema,
+  jsonRpcResponseSchema,
   paymentRequiredSchema,
   pricesSchema,
   problemSchema,
@@ -42,7 +45,7 @@ export function openApi(facts: DocumentFacts): OpenApiObject {
       summary: SERVICE_SUMMARY,
       description: [
         SERVICE_SUMMARY,
-        'All endpoints are HTTP GET. HEAD answers as GET does, without a body; of a paid path it shows the quote.',
+        'All endpoints but /mcp and /a2a are HTTP GET. HEAD answers as GET does, without a body; of a paid path it shows the quote.',
         'Query parameters that are not listed are ignored. New members and new words may come; nothing is taken away.',
       ].join('\n\n'),
       contact: {
@@ -57,10 +60,12 @@ export function openApi(facts: DocumentFacts): OpenApiObject {
     tags: [
       { name: 'paid', description: isFree(facts) ? 'Analyses.' : 'Analyses, paid per call.' },
       { name: 'free', description: 'What can be asked, and how the service is.' },
+      { name: 'protocols', description: 'The same analyses for clients of MCP and A2A.' },
     ],
     security: [],
     paths: {
       ...freePaths(offers),
+      ...protocolPaths(),
       ...Object.fromEntries(
         offers.map((offer) => [offer.template, { get: paidOperation(offer, facts) }]),
       ),
@@ -81,6 +86,8 @@ export function openApi(facts: DocumentFacts): OpenApiObject {
         Coins: coinsSchema,
         Prices: pricesSchema,
         Index: indexSchema,
+        JsonRpcRequest: jsonRpcRequestSchema,
+        JsonRpcResponse: jsonRpcResponseSchema,
       },
       responses: {
         ...Object.fromEntries(
@@ -135,6 +142,43 @@ function paidOperation(offer: AnalysisOffer, facts: DocumentFacts): OpenApiObjec
       },
     }),
     responses: paidResponses(offer, facts),
+  }
+}
+
+/** Where agents call the analyses as tools, or as skills; their payment travels within the messages. */
+function protocolPaths(): OpenApiObject {
+  const operation = (operationId: string, summary: string, description: string) => ({
+    operationId,
+    summary,
+    description,
+    tags: ['protocols'],
+    security: [],
+    requestBody: {
+      required: true,
+      content: { 'application/json': { schema: schemaRef('JsonRpcRequest') } },
+    },
+  })
+  return {
+    '/mcp': {
+      post: {
+        ...operation(
+          'call_mcp',
+          'Every analysis as an MCP tool',
+          'Streamable HTTP without sessions: accept application/json and text/event-stream. A payment is params._meta["x402/payment"], its receipt _meta["x402/payment-response"] of the result.',
+        ),
+        responses: jsonRpcResponses({ streams: true }),
+      },
+    },
+    '/a2a': {
+      post: {
+        ...operation(
+          'call_a2a',
+          'Every analysis as a skill of an A2A agent',
+          'JSON-RPC of version 1.0 with the header A2A-Version, of 0.3 without. Payment by the extension that the agent card names.',
+        ),
+        responses: jsonRpcResponses({ streams: false }),
+      },
+    },
   }
 }
 

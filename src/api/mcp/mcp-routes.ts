@@ -6,10 +6,10 @@ import { offerOf } from '../discovery/offer-of.ts'
 import type { ServiceFacts } from '../discovery/service-facts.ts'
 import { isFree, SERVICE_NAME, SERVICE_SUMMARY } from '../discovery/service-facts.ts'
 import { callInProcess } from '../in-process-call.ts'
+import { jsonRpcScope } from '../json-rpc-scope.ts'
 import type { AnalysisTool } from './mcp-tools.ts'
 import { toolOf } from './mcp-tools.ts'
 
-const BODY_BYTES_MAX = 64 * 1_024
 /** In what a caller sends to say that it pays, and in what it gets back. */
 const PAYMENT = 'x402/payment'
 const RECEIPT = 'x402/payment-response'
@@ -61,19 +61,16 @@ export function mcpRoutes(
   /** Who sent a request: the protocol's own machinery does not know addresses. */
   const addresses = new WeakMap<Request, string>()
 
-  const handler = createMcpHandler(
-    ({ requestInfo }) => {
-      const address = (requestInfo && addresses.get(requestInfo)) ?? 'unknown'
-      const server = new Server(
-        { name: SERVICE_NAME, version: facts.version, title: SERVICE_NAME },
-        { capabilities: { tools: {} }, instructions: SERVICE_SUMMARY },
-      )
-      server.setRequestHandler('tools/list', () => listed)
-      server.setRequestHandler('tools/call', ({ params }) => called(params, address))
-      return server
-    },
-    { maxRequestBodySize: BODY_BYTES_MAX },
-  )
+  const handler = createMcpHandler(({ requestInfo }) => {
+    const address = (requestInfo && addresses.get(requestInfo)) ?? 'unknown'
+    const server = new Server(
+      { name: SERVICE_NAME, version: facts.version, title: SERVICE_NAME },
+      { capabilities: { tools: {} }, instructions: SERVICE_SUMMARY },
+    )
+    server.setRequestHandler('tools/list', () => listed)
+    server.setRequestHandler('tools/call', ({ params }) => called(params, address))
+    return server
+  })
 
   async function called(
     params: CallToolRequest['params'],
@@ -116,16 +113,14 @@ export function mcpRoutes(
     }
   }
 
-  app.route({
-    method: ['POST', 'GET', 'DELETE'],
-    url: '/mcp',
-    bodyLimit: BODY_BYTES_MAX,
-    handler: async (request, reply) => {
+  // Without sessions there is nothing to GET or to DELETE: 405, as the protocol has it.
+  jsonRpcScope(app, (scope) => {
+    scope.post('/mcp', async (request, reply) => {
       const web = webRequest(request, facts.publicUrl)
       addresses.set(web, request.ip)
-      const response = await handler.fetch(web, { parsedBody: request.body })
+      const response = await handler.fetch(web)
       return reply.header('cache-control', 'no-store').send(response)
-    },
+    })
   })
   app.addHook('onClose', () => handler.close())
 }
@@ -138,10 +133,11 @@ function failure(text: string): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }] }
 }
 
-/** The body was read already. */
-function webRequest({ method, url, headers }: FastifyRequest, publicUrl: string): Request {
+/** With the body that was read as text. */
+function webRequest({ method, url, headers, body }: FastifyRequest, publicUrl: string): Request {
   const entries = Object.entries(headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   )
-  return new Request(new URL(url, publicUrl), { method, headers: entries })
+  const text = String(body ?? '')
+  return new Request(new URL(url, publicUrl), { method, headers: entries, body: text })
 }
