@@ -14,9 +14,9 @@ import { OpenApiChecker } from './support/openapi-checker.ts'
 
 /**
  * Random requests against the document that the service publishes: whatever is asked, the answer is one that was
- * promised. `OPENAPI_REQUESTS=10000` asks as often; fewer do every day.
+ * promised. `OPENAPI_REQUESTS` asks as often as it says.
  */
-const REQUESTS = Number(inheritedEnv()['OPENAPI_REQUESTS'] ?? 2_000)
+const REQUESTS = Number(inheritedEnv()['OPENAPI_REQUESTS'] ?? 10_000)
 const MINUTES = 60_000
 
 type State = 'serving' | 'maintenance' | 'silent' | 'disconnected'

@@ -14,7 +14,8 @@ export const docsPage: FastifyPluginCallback<DocsPageOptions> = (app, options, d
   void app.register(publisherOf(options.openApi))
   void app.register(swaggerUi, {
     routePrefix: '/docs',
-    uiConfig: { deepLinking: true, docExpansion: 'list' },
+    // Without the bar for other documents, and its maker's sign.
+    uiConfig: { deepLinking: true, docExpansion: 'list', layout: 'BaseLayout' },
     staticCSP: [
       "default-src 'none'",
       "script-src 'self'",

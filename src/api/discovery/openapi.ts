@@ -44,7 +44,6 @@ export function openApi(facts: DocumentFacts): OpenApiObject {
       version: API_VERSION,
       summary: SERVICE_SUMMARY,
       description: [
-        SERVICE_SUMMARY,
         'All endpoints but /mcp and /a2a are HTTP GET. HEAD answers as GET does, without a body; of a paid path it shows the quote.',
         'Query parameters that are not listed are ignored. New members and new words may come; nothing is taken away.',
       ].join('\n\n'),

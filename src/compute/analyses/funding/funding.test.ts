@@ -1,5 +1,6 @@
 import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
+import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
@@ -134,6 +135,12 @@ describe('funding', () => {
       expect(told.history).toHaveLength(hours)
       expect(told.history.at(-1)).toEqual(byItself.history.at(-1))
     }
+  })
+
+  test('has room for a week within what clients take of one answer', () => {
+    const rates = Array.from({ length: 720 }, (_, hour) => Math.sin(hour) * 3.7e-5)
+    const document = render([history(rates), context('BTC')])
+    expect(encode(JSON.stringify(filled(document, '168'))).length).toBeLessThan(20_000)
   })
 
   test('without an hour of the last day there is nothing to sell, without one of the last eight no such view', () => {
