@@ -48,6 +48,7 @@ describe('a bundle', () => {
   const defaultViews: Readonly<Record<string, string>> = {
     pulse: pulse.contract.defaultView,
     sentiment: sentiment.contract.defaultView,
+    funding: funding.contract.defaultView,
   }
 
   describe.each([
