@@ -16,7 +16,7 @@ import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config.ts'
 import { pathTemplateOf } from '../src/domain/contract.ts'
 import { usdcDecimal } from '../src/domain/usdc.ts'
-import { end, firstLineOf } from '../src/roles/child-process.ts'
+import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { exactEvmMechanism } from '../src/simulator/facilitator/exact-evm-mechanism.ts'
 import type { SimulatedFacilitator } from '../src/simulator/facilitator/simulated-facilitator.ts'
@@ -29,6 +29,7 @@ import { freePort, startRig, until, untilSold } from './support/service.ts'
  * address, a key, a URL) is put in, and settings that keep it on this machine come from the environment.
  */
 const ROOT = join(import.meta.dirname, '..')
+const MAIN = join(ROOT, 'dist/main.js')
 const CANDLES = join(ROOT, 'src/compute/indicators/fixtures/flat-stretch-table.csv')
 const FUNDS = 1_000_000n
 /** Ten seconds or so: two rounds of books. */
@@ -55,6 +56,9 @@ let rig: Rig
 let facilitator: SimulatedFacilitator
 let folder: string
 let running: ChildProcess | null = null
+/** Of the commands alone: two services on one venue would share what it grants an address. */
+let venue: ChildProcess
+let venueUrl: string
 
 beforeAll(async () => {
   rig = await startRig()
@@ -63,11 +67,6 @@ beforeAll(async () => {
     clock: systemClock,
   })
   await untilSold(rig.url, pulse.contract, 'BTC')
-})
-
-afterEach(async () => {
-  if (running !== null) await end(running)
-  running = null
 })
 
 afterAll(async () => {
@@ -133,6 +132,8 @@ describe('what buys', () => {
 
 describe('the commands of', () => {
   beforeEach(async () => {
+    venue = launch(MAIN, ['simulate'], 'pipe')
+    venueUrl = (JSON.parse(await firstLineOf(venue)) as { venue: { http: string } }).venue.http
     folder = await mkdtemp(join(tmpdir(), 'perpscope-documented-'))
     await symlink(join(ROOT, 'dist'), join(folder, 'dist'))
     const candles = readFileSync(CANDLES, 'utf8')
@@ -148,7 +149,12 @@ describe('the commands of', () => {
     await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   })
 
-  afterEach(() => rm(folder, { recursive: true }))
+  afterEach(async () => {
+    if (running !== null) await end(running)
+    running = null
+    await end(venue)
+    await rm(folder, { recursive: true })
+  })
 
   const [start, ...commandBlocks] = blocksOf('sh')
 
@@ -193,7 +199,7 @@ test('the table that the demo prints in the README has what is sold, at its pric
 async function runLine(line: string, ports: { port: number; adminPort: number }): Promise<void> {
   const filled = put(line, {
     'perpscope ': 'node dist/main.js ',
-    'http://127.0.0.1:PORT': rig.venueUrl,
+    'http://127.0.0.1:PORT': venueUrl,
     '0xYourAddress': rig.chain.accounts.merchant.address,
     'https://facilitator.example': facilitator.url,
     ' …': ' --payment open',
@@ -211,7 +217,7 @@ async function runLine(line: string, ports: { port: number; adminPort: number })
       PERPSCOPE_ADMIN_PORT: String(ports.adminPort),
       PERPSCOPE_SIMULATOR_PORT: '0',
       PERPSCOPE_DATA_DIR: 'data',
-      PERPSCOPE_SOURCE: rig.venueUrl,
+      PERPSCOPE_SOURCE: venueUrl,
       PERPSCOPE_OUTSIDE: 'off',
       PERPSCOPE_LOG_LEVEL: 'silent',
     },

@@ -29,8 +29,6 @@ export type Rig = {
   /** Where it was asked for; runs in the process of the test. */
   readonly solana: SolanaChain | null
   readonly url: string
-  /** Of the simulated venue. */
-  readonly venueUrl: string
   readonly adminUrl: string
   readonly adminPort: number
   readonly dataDir: string
@@ -76,7 +74,6 @@ export async function startRig({
       chain,
       solana,
       url: `http://127.0.0.1:${port}`,
-      venueUrl: venue.http,
       adminUrl: `http://127.0.0.1:${adminPort}`,
       adminPort,
       dataDir,
