@@ -1,6 +1,6 @@
 import ccxt from 'ccxt'
 import { asyncScheduler, EMPTY } from 'rxjs'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MarketEvent } from '../src/domain/event.ts'
 import type { Exchange } from '../src/domain/outside.ts'
 import { exchanges } from '../src/domain/outside.ts'
@@ -20,14 +20,15 @@ const SEED = 5
 let venue: SimulatedVenue
 let world: World
 
-beforeAll(async () => {
+// For each test anew: an exchange takes a few connections a second from one address, and tests are fast.
+beforeEach(async () => {
   const market = seededMarket({ seed: SEED, startMs: systemClock.nowMs() })
   world = new World({ market, seed: SEED })
   const outside = new SimulatedSources(world, systemClock)
   venue = await startSimulatedVenue({ market, outside, clock: systemClock, port: 0 })
 })
 
-afterAll(() => venue.close())
+afterEach(() => venue.close())
 
 function urlOf(exchange: Exchange): string {
   return `${venue.outsideUrl.replace(/^http/, 'ws')}${exchange}`
