@@ -146,7 +146,6 @@ describe('the commands of', () => {
     const [world, ...others] = blocksOf('json', 'docs/simulated-world.md')
     expect(others).toEqual([])
     await writeFile(join(folder, 'world.json'), world?.code ?? '')
-    await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
   })
 
   afterEach(async () => {
@@ -197,13 +196,12 @@ test('the table that the demo prints in the README has what is sold, at its pric
 
 /** One documented command, started as it stands, until it has done what it is for. */
 async function runLine(line: string, ports: { port: number; adminPort: number }): Promise<void> {
-  const filled = put(line, {
-    'perpscope ': 'node dist/main.js ',
+  const filled = put(line.replace(/^perpscope /, 'node dist/main.js '), {
     'http://127.0.0.1:PORT': venueUrl,
     '0xYourAddress': rig.chain.accounts.merchant.address,
     'https://facilitator.example': facilitator.url,
     ' …': ' --payment open',
-  }).replace('node dist/main.js node dist/main.js', 'node dist/main.js')
+  })
   const [program, script = '', command = '', ...args] = filled.trim().split(/\s+/)
   expect([program, script], line).toEqual(['node', 'dist/main.js'])
   // A new service takes the place of the old one; a recording has one writer.

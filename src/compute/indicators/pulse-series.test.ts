@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
 import type { NaivePulse } from '../../../test/golden/naive-pulse.ts'
-import { naivePulse } from '../../../test/golden/naive-pulse.ts'
+import { moments, naivePulse } from '../../../test/golden/naive-pulse.ts'
 import { seededCandles } from '../../../test/golden/seeded-candles.ts'
 import type { Bar } from '../../domain/bar.ts'
 import { barSlot, pulseValue } from './pulse-layout.ts'
@@ -89,8 +89,14 @@ describe('against definitions without state', () => {
     ema50: (naive: NaivePulse) => ({ expected: naive.ema50, scale: naive.ema50 }),
     ema200: (naive: NaivePulse) => ({ expected: naive.ema200, scale: naive.ema200 }),
     vwap20: (naive: NaivePulse) => ({ expected: naive.vwap20, scale: naive.vwap20 }),
-    // Of a window that is flat but for one tick the deviation is what rounding leaves of ten digits.
-    zscore100: (naive: NaivePulse) => ({ expected: naive.zscore100, scale: 10 }),
+    // Rounding weighs in as the price is a multiple of the deviation: of a window that is flat but for a tick, a lot.
+    zscore100: (naive: NaivePulse, closes: readonly number[]) => {
+      const { mean, deviation } = moments(closes.slice(-100))
+      return {
+        expected: naive.zscore100,
+        scale: 1 + (deviation === 0 ? 0 : (1e-5 * mean) / deviation),
+      }
+    },
     bollingerMiddle: (naive: NaivePulse) => ({ expected: naive.middle, scale: naive.middle }),
     bollingerUpper: (naive: NaivePulse) => ({
       expected: naive.middle + 2 * naive.deviation,
@@ -104,12 +110,13 @@ describe('against definitions without state', () => {
 
   test.prop([tape])('every value of every bar is what its definition says', (bars) => {
     const naive = naivePulse(bars)
+    const closes = bars.map(({ close }) => close)
     const wrong: string[] = []
     eachPeek(bars, (values, index) => {
       const definition = naive[index]
       if (definition === undefined) throw new Error('one row a bar')
       for (const [name, expectation] of expectations) {
-        const { expected, scale } = expectation(definition)
+        const { expected, scale } = expectation(definition, closes.slice(0, index + 1))
         const actual = values[pulseValue[name as keyof typeof pulseValue]] ?? 0
         const isSame = Number.isNaN(expected)
           ? Number.isNaN(actual)
