@@ -26,8 +26,7 @@ export function venueFrames(options: {
 }): VenueFrames {
   const { startMs, seconds } = options
   const virtual = new VirtualVenue(seededMarket({ seed: SEED, startMs }), startMs)
-  const frames: string[] = []
-  const timesMs: number[] = []
+  const arrivals: { readonly text: string; readonly nowMs: number }[] = []
   const replies = new Map<string, HttpReply>()
   const runtime = virtual.runtime()
   const feed = hyperliquidFeed(
@@ -39,10 +38,7 @@ export function venueFrames(options: {
       historyOf: () => [],
       onArrival: (arrival, nowMs) => {
         if (arrival.kind === 'frame')
-          for (const text of thickened(arrival.text)) {
-            frames.push(text)
-            timesMs.push(nowMs)
-          }
+          arrivals.push({ text: arrival.text, nowMs })
         if (arrival.kind === 'universe')
           replies.set(JSON.stringify({ type: arrival.request }), {
             status: 200,
@@ -55,17 +51,31 @@ export function venueFrames(options: {
   const subscription = feed.subscribe()
   virtual.runUntil(startMs + seconds * 1_000)
   subscription.unsubscribe()
-  return { startMs, replies, frames, timesMs }
+  const traded = arrivals.filter(({ text }) => isTraded(text)).length
+  const times = Math.max(1, Math.round((TRADED_PER_SECOND * seconds) / traded))
+  const all = arrivals.flatMap(({ text, nowMs }) =>
+    thickened(text, times).map((copy) => ({ text: copy, nowMs })),
+  )
+  return {
+    startMs,
+    replies,
+    frames: all.map(({ text }) => text),
+    timesMs: all.map(({ nowMs }) => nowMs),
+  }
 }
 
-/** The model's coins are quiet: some 30 frames of trades and candles a second where the venue has 300. */
-const TRADES_TIMES = 10
+/** Frames of trades and of candles, on the real venue; the model's coins are quieter. */
+const TRADED_PER_SECOND = 300
 const TRADE_ID_STEP = 1e9
 
+function isTraded(text: string): boolean {
+  return /^\{"channel":"(trades|candle)"/.test(text)
+}
+
 /** A frame of trades or a candle several times over, with trades of their own. */
-function thickened(text: string): readonly string[] {
-  if (!/^\{"channel":"(trades|candle)"/.test(text)) return [text]
-  return Array.from({ length: TRADES_TIMES }, (_, copy) =>
+function thickened(text: string, times: number): readonly string[] {
+  if (!isTraded(text)) return [text]
+  return Array.from({ length: times }, (_, copy) =>
     text.replace(
       /"tid":(\d+)/g,
       (_match, id) => `"tid":${(Number(id) % 1e12) + copy * TRADE_ID_STEP}`,

@@ -26,8 +26,8 @@ import { syncAtOnce } from './wal-copy.ts'
 /** Blocks in one transaction: about a millisecond. */
 const BLOCKS_PER_SLICE = 16
 
-/** Blocks written before the log is copied into the file: 1 MB, so that the copying stays short. */
-const LOGGED_BLOCKS_MAX = 256
+/** Blocks written before the log is copied into the file: half a MB, so that the copying stays short. */
+const LOGGED_BLOCKS_MAX = 128
 
 /** Slices of the check that one call of `tidy` does; all of it takes some ten calls. */
 const CHECK_SLICES_PER_TURN = 100

@@ -109,6 +109,55 @@ describe('the venue clock', () => {
     expect(delays.slice(20)).toEqual(Array.from({ length: 20 }, () => 0))
   })
 
+  test('a clock that is put forward while frames are held up hides nothing of that', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300, 300, 6_300]))
+    const skewed = hear(clock, seconds(new Array(10).fill(6_300 - 29_000), START_MS + 4_000))
+    expect(skewed).toEqual(new Array(10).fill(6_000))
+    const over = hear(clock, seconds(new Array(10).fill(300 - 29_000), START_MS + 14_000))
+    expect(over).toEqual(new Array(10).fill(0))
+  })
+
+  test('what was held up no longer when the clock was put forward is known by two prompt pongs', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300, 300, 6_300]))
+    const delays = seconds(new Array(40).fill(300 - 29_000), START_MS + 4_000).flatMap(
+      (frame, second) => {
+        if (second % 20 === 0) clock.pinged(0, frame.nowMs - 50)
+        if (second % 20 === 0) clock.ponged(0, frame.nowMs)
+        return hear(clock, [frame])
+      },
+    )
+    expect(delays[19]).toBe(6_000)
+    expect(delays.slice(20)).toEqual(new Array(20).fill(0))
+  })
+
+  test('who begins while everything is held up has it from the first pong', () => {
+    const clock = new VenueClock()
+    clock.pinged(0, START_MS - 8_000)
+    clock.ponged(0, START_MS)
+    expect(hear(clock, seconds([8_300, 8_300]))).toEqual([8_000, 8_000])
+    expect(hear(clock, seconds([300, 300], START_MS + 2_000))).toEqual([0, 0])
+  })
+
+  test('nor does it matter which of pong and first frame comes first', () => {
+    const clock = new VenueClock()
+    clock.pinged(0, START_MS - 6_000)
+    expect(hear(clock, seconds([8_300, 8_300]))).toEqual([0, 0])
+    clock.ponged(0, START_MS + 2_000)
+    expect(hear(clock, seconds([8_300], START_MS + 2_000))).toEqual([8_000])
+  })
+
+  test('a late pong makes nothing old once a prompt one has been heard', () => {
+    const clock = new VenueClock()
+    clock.pinged(0, START_MS - 50)
+    clock.ponged(0, START_MS)
+    hear(clock, seconds([300, 300, 300]))
+    clock.pinged(0, START_MS + 3_000)
+    clock.ponged(0, START_MS + 11_000)
+    expect(hear(clock, seconds([300], START_MS + 11_000))).toEqual([0])
+  })
+
   test('a pong that is late itself proves nothing', () => {
     const clock = new VenueClock()
     hear(clock, seconds([300, 300, 300]))

@@ -7,6 +7,8 @@ const PLAUSIBLE_LAG_MS = 120_000
 const IMPLAUSIBLE_IN_A_ROW_MAX = 50
 /** A pong that comes so soon was not held up, nor was anything before it. */
 const PROMPT_PONG_MS_MAX = 1_000
+/** One that comes so late was held up on its way, not by the bustle of a start. */
+const LATE_PONG_MS_MIN = 2_000
 /** A second that took longer than this was a pause of ours: our clock runs evenly. */
 const PAUSE_MS = 2_000
 const TICK_MS = 1_000
@@ -21,6 +23,10 @@ type Way = {
   isPrompt: boolean
   /** Since that pong. */
   smallestLagMs: number
+  /** For how long the last frame was held up. */
+  heldUpMs: number
+  /** By its pong, for how long the next one is; 0 where that says nothing. */
+  expectedMs: number
 }
 
 /**
@@ -35,6 +41,8 @@ type Way = {
 export class VenueClock {
   readonly #ways = new Map<number, Way>()
   #tickedAtMs = Number.NaN
+  /** Some pong was prompt: not everything that was ever heard can have been held up. */
+  #isProven = false
   readonly #books = new SmallestLag()
   readonly #trades = new SmallestLag()
   #implausible = 0
@@ -72,9 +80,13 @@ export class VenueClock {
     if (!isPlausible && !isSettling && this.#implausible <= IMPLAUSIBLE_IN_A_ROW_MAX) return null
     const way = this.#way(socket)
     way.smallestLagMs = Math.min(way.smallestLagMs, lagMs)
-    this.#books.learn(lagMs, nowMs)
+    // A clock that is put forward does not say that what held frames up has ended as well.
+    const isStep = this.offsetMs !== null && lagMs < this.offsetMs - USUAL_SPREAD_MS
+    this.#books.learn(lagMs - (isStep ? way.heldUpMs : way.expectedMs), nowMs)
+    way.expectedMs = 0
     const lateMs = lagMs - (this.offsetMs ?? lagMs)
-    return lateMs > USUAL_SPREAD_MS ? lateMs : 0
+    way.heldUpMs = lateMs > USUAL_SPREAD_MS ? lateMs : 0
+    return way.heldUpMs
   }
 
   pinged(socket: number, nowMs: number): void {
@@ -84,9 +96,14 @@ export class VenueClock {
   ponged(socket: number, nowMs: number): void {
     const way = this.#way(socket)
     const { pingedMs, isPrompt, smallestLagMs } = way
+    if (pingedMs === null) return
     way.pingedMs = null
-    way.isPrompt = pingedMs !== null && nowMs - pingedMs <= PROMPT_PONG_MS_MAX
+    const tookMs = nowMs - pingedMs
+    way.isPrompt = tookMs <= PROMPT_PONG_MS_MAX
     way.smallestLagMs = Number.POSITIVE_INFINITY
+    this.#isProven ||= way.isPrompt
+    // Until then the smallest lag may itself be a late frame's: as late as the pong.
+    if (!this.#isProven && tookMs >= LATE_PONG_MS_MIN) way.expectedMs = tookMs
     if (!isPrompt || !way.isPrompt || !Number.isFinite(smallestLagMs)) return
     if (smallestLagMs - (this.offsetMs ?? smallestLagMs) <= USUAL_SPREAD_MS) return
     this.#books.startOver()
@@ -113,7 +130,13 @@ export class VenueClock {
   #way(socket: number): Way {
     let way = this.#ways.get(socket)
     if (way === undefined) {
-      way = { pingedMs: null, isPrompt: false, smallestLagMs: Number.POSITIVE_INFINITY }
+      way = {
+        pingedMs: null,
+        isPrompt: false,
+        smallestLagMs: Number.POSITIVE_INFINITY,
+        heldUpMs: 0,
+        expectedMs: 0,
+      }
       this.#ways.set(socket, way)
     }
     return way
