@@ -12,6 +12,7 @@ import { timeframeMs } from '../src/domain/timeframe.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { HttpReply, Runtime } from '../src/streams/runtime.ts'
 import { hyperliquidFeed } from '../src/streams/venues/hyperliquid/feed.ts'
+import { PING } from '../src/streams/venues/hyperliquid/session.ts'
 import { connectWebSocket } from '../src/streams/web-socket.ts'
 import type { VenueFrames } from './venue-frames.ts'
 import { venueFrames } from './venue-frames.ts'
@@ -94,12 +95,17 @@ async function oneRun(
   await once(server, 'listening')
   const address = server.address()
   assert(typeof address === 'object' && address !== null, 'a TCP address')
-  const connected = once(server, 'connection')
+  // The first of the frames answers a ping: not asked for, the next one would count as 20 s late.
+  const asked = once(server, 'connection').then(async ([socket]: WebSocket[]) => {
+    assert(socket !== undefined)
+    await once(socket, 'message')
+    return socket
+  })
   const child = fork(import.meta.filename, [`run-${candidate}`, String(address.port)])
   try {
     child.send({ replies: [...replies], timesMs, startMs })
     await reported(child, 'ready')
-    const [socket] = (await connected) as [WebSocket]
+    const socket = await asked
     const done = reported(child, 'done')
     for (const text of frames) {
       socket.send(text)
@@ -188,7 +194,10 @@ function runFloor(port: number): void {
     let members = 0
     const meter = new Meter(timesMs.length, () => String(members))
     const socket = new WebSocket(`ws://127.0.0.1:${port}/ws`, { perMessageDeflate: false })
-    socket.on('open', () => tell({ kind: 'ready' }))
+    socket.on('open', () => {
+      socket.send(PING)
+      tell({ kind: 'ready' })
+    })
     socket.on('message', (data) => {
       members += Object.keys(JSON.parse(String(data)) as object).length
       meter.tick()

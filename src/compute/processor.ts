@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
 import { documentKey, hasAnswer, snapshotIdOf, WHOLE_MARKET } from '../domain/document.ts'
-import type { Batch, FeedStatusEvent } from '../domain/event.ts'
+import type { Batch, FeedStatusEvent, MarketEvent } from '../domain/event.ts'
 import type { ClosedBar, HistoryBatch } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
 import { LISTINGS_MAX } from '../domain/listing.ts'
@@ -38,6 +38,8 @@ export class Processor {
   readonly #engineVersion: string
   /** Coins to render again, per analysis. */
   readonly #dirty: readonly Set<string>[]
+  /** Those of them whose analyses look at a kind of event. */
+  readonly #dirtiedBy = new Map<MarketEvent['kind'], readonly Set<string>[]>()
   readonly #phaseOf = new Map<string, number>()
   /** The round before which a coin is not rendered again, per analysis: for those that need not be every second. */
   readonly #notBefore: readonly Map<string, number>[]
@@ -210,10 +212,13 @@ export class Processor {
     }
   }
 
-  #markDirty(coin: string, kind: Batch[number]['kind']): void {
-    for (const [at, analysis] of this.#analyses.entries()) {
-      if (analysis.inputs.includes(kind)) this.#dirty[at]?.add(coin)
+  #markDirty(coin: string, kind: MarketEvent['kind']): void {
+    let interested = this.#dirtiedBy.get(kind)
+    if (interested === undefined) {
+      interested = this.#dirty.filter((_, at) => this.#analyses[at]?.inputs.includes(kind))
+      this.#dirtiedBy.set(kind, interested)
     }
+    for (const dirty of interested) dirty.add(coin)
   }
 }
 

@@ -38,7 +38,11 @@ export class StepRing {
     this.#newestStep = Math.max(this.#newestStep, step)
     const slot = step % this.#length
     this.#steps[slot] = step
-    for (const [field, values] of this.#fields.entries()) values[slot] = row[field] as number
+    let field = 0
+    for (const values of this.#fields) {
+      values[slot] = row[field] as number
+      field += 1
+    }
   }
 
   /** Step of the row nearest to an instant, the earlier of two as near; NaN for none within `offMsMax`. */

@@ -156,13 +156,15 @@ export class VolatilitySeries implements CoinTracker {
 
   /** One without a trade only repeats the close before it, which a range counts anyway. */
   #joined(hour: number): readonly number[] {
+    let [high, low, close] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, Number.NaN]
     const first = hour * QUARTERS_PER_HOUR
-    const known = [first, first + 1, first + 2, first + 3].filter((at) => this.#quarters.has(at))
-    return [
-      Math.max(...known.map((quarter) => this.#quarters.at(quarter, HIGH))),
-      Math.min(...known.map((quarter) => this.#quarters.at(quarter, LOW))),
-      this.#quarters.at(known.at(-1) ?? Number.NaN, CLOSE),
-    ]
+    for (let quarter = first; quarter < first + QUARTERS_PER_HOUR; quarter += 1) {
+      if (!this.#quarters.has(quarter)) continue
+      high = Math.max(high, this.#quarters.at(quarter, HIGH))
+      low = Math.min(low, this.#quarters.at(quarter, LOW))
+      close = this.#quarters.at(quarter, CLOSE)
+    }
+    return [high, low, close]
   }
 
   #setHour(hour: number, row: readonly number[]): void {

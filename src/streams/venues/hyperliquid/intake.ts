@@ -377,23 +377,27 @@ export class Intake {
   /** Trades that were delivered before are left out; a frame holds one kind of event. */
   #admitted(events: Batch, isReplay: boolean, nowMs: number): Batch {
     if (events[0]?.kind === 'context') return this.#believed(events, nowMs)
-    if (events[0]?.kind !== 'trade') return events
-    const byCoin = new Map<string, TradeEvent[]>()
-    for (const event of events) {
-      if (event.kind !== 'trade') continue
-      const trades = byCoin.get(event.coin)
-      if (trades === undefined) byCoin.set(event.coin, [event])
-      else trades.push(event)
-    }
-    const admitted: MarketEvent[] = []
-    for (const [coin, trades] of byCoin) {
-      const { fresh, repeated, gap } = this.#trades.admit(coin, trades, isReplay)
-      if (gap !== null) admitted.push(gap)
-      else if (isReplay && repeated > 0)
-        this.#onNotice({ kind: 'trades-bridged', coin, repeated, fresh: fresh.length })
-      for (const trade of fresh) admitted.push(trade)
-    }
-    return admitted
+    const trades = events.filter((event): event is TradeEvent => event.kind === 'trade')
+    const [first] = trades
+    if (first === undefined) return events
+    const { coin } = first
+    if (trades.every((trade) => trade.coin === coin))
+      return this.#admittedOf(coin, trades, isReplay)
+    const coins = new Set(trades.map((trade) => trade.coin))
+    return Array.from(coins).flatMap((each) =>
+      this.#admittedOf(
+        each,
+        trades.filter((trade) => trade.coin === each),
+        isReplay,
+      ),
+    )
+  }
+
+  #admittedOf(coin: string, trades: readonly TradeEvent[], isReplay: boolean): Batch {
+    const { fresh, repeated, gap } = this.#trades.admit(coin, trades, isReplay)
+    if (gap === null && isReplay && repeated > 0)
+      this.#onNotice({ kind: 'trades-bridged', coin, repeated, fresh: fresh.length })
+    return gap === null ? fresh : [gap, ...fresh]
   }
 
   #believed(contexts: Batch, nowMs: number): Batch {

@@ -29,7 +29,8 @@ class Generation {
   /** Where it stands, or the empty slot where it would. Ids of one block follow each other closely. */
   #slotOf(tradeId: number): number {
     const slots = this.#slots
-    let at = tradeId % slots.length
+    // Of whole numbers, which divide faster.
+    let at = (tradeId >>> 0) % slots.length
     while (slots[at] !== tradeId && !Number.isNaN(slots[at])) at = (at + 1) % slots.length
     return at
   }
