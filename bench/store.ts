@@ -18,6 +18,7 @@ import { memoryOf } from '../src/store/history-memory.ts'
 import type { HistorySlice } from '../src/store/history-store.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
 import { syncInBackground } from '../src/store/wal-copy.ts'
+import { barAt, emptyBatch, fundingAt, historyOf, sampleAt, sampleFrom } from './history-month.ts'
 
 const isQuick = process.argv.includes('--quick')
 const COINS = isQuick ? 6 : 326
@@ -401,33 +402,11 @@ function bytesWritten(): number | null {
 
 /** Everything that is kept of a coin at the end of the month. */
 function monthOf(coin: string): HistoryBatch {
-  return batchOf(coin, START_MS, END_MS)
+  return historyOf(coin, START_MS, END_MS, END_MS - DENSE_MS)
 }
 
 function dayOf(coin: string, fromMs: number): HistoryBatch {
-  return batchOf(coin, fromMs, fromMs + DAY_MS)
-}
-
-/** Samples a minute apart only where they are still kept at the end. */
-function batchOf(coin: string, fromMs: number, untilMs: number): HistoryBatch {
-  const denseFromMs = Math.min(untilMs, Math.max(fromMs, END_MS - DENSE_MS))
-  const sampleTimes = [
-    ...times(fromMs, denseFromMs, timeframeMs['15m']),
-    ...times(denseFromMs, untilMs, MINUTE_MS),
-  ]
-  return {
-    bars: timeframes.flatMap((timeframe) =>
-      times(fromMs, untilMs, timeframeMs[timeframe]).map((openTimeMs) => ({
-        coin,
-        timeframe,
-        bar: barAt(coin, openTimeMs),
-      })),
-    ),
-    samples: sampleTimes.map((timeMs) => sampleAt(coin, timeMs)),
-    fundings: times(fromMs, untilMs, HOUR_MS).map((timeMs) => fundingAt(coin, timeMs)),
-    measures: [],
-    droppedRows: 0,
-  }
+  return historyOf(coin, fromMs, fromMs + DAY_MS, END_MS - DENSE_MS)
 }
 
 /** What one minute of the service brings: a sample of every coin, bars and funding when they are due. */
@@ -444,54 +423,6 @@ function minuteOf(timeMs: number): HistoryBatch {
     measures: [],
     droppedRows: 0,
   }
-}
-
-function emptyBatch(): HistoryBatch {
-  return { bars: [], samples: [], fundings: [], measures: [], droppedRows: 0 }
-}
-
-function times(fromMs: number, untilMs: number, stepMs: number): number[] {
-  const firstMs = Math.ceil(fromMs / stepMs) * stepMs
-  const count = Math.max(0, Math.ceil((untilMs - firstMs) / stepMs))
-  return Array.from({ length: count }, (_, at) => firstMs + at * stepMs)
-}
-
-/** A number with all its digits, as most are. */
-function noise(coin: string, timeMs: number): number {
-  return 1 + Math.sin((timeMs / MINUTE_MS) * 977 + Number(coin.slice(1)) * 7_919) / 50
-}
-
-function barAt(coin: string, openTimeMs: number): Bar {
-  const open = 100 * noise(coin, openTimeMs)
-  const close = 100 * noise(coin, openTimeMs + MINUTE_MS)
-  const [high, low] = [Math.max(open, close) * 1.001, Math.min(open, close) * 0.999]
-  const volumeBase = 1_000 * noise(coin, openTimeMs + 2 * MINUTE_MS)
-  return { openTimeMs, open, high, low, close, volumeBase }
-}
-
-function sampleAt(coin: string, timeMs: number): MarketSample {
-  const value = (at: number) => noise(coin, timeMs + at * MINUTE_MS)
-  return sampleFrom(coin, [
-    0,
-    timeMs,
-    ...[100 * value(0), 100.03 * value(0), 1e5 * value(1), 1e7 * value(2)],
-    ...[1.25e-5 * value(3), 1e-4 * value(4), value(5), 3 * value(6)],
-  ])
-}
-
-/** From coin and time on in the order of the table. */
-function sampleFrom(coin: string, [, timeMs, ...values]: readonly number[]): MarketSample {
-  const [markPrice, oraclePrice, openInterestBase, dayNotionalUsd, ...others] = values
-  const [fundingRateHourly, premium, spreadBps, impactSpreadBps] = others
-  return {
-    ...{ coin, timeMs, markPrice, oraclePrice, openInterestBase, dayNotionalUsd },
-    ...{ fundingRateHourly, premium, spreadBps, impactSpreadBps },
-  } as MarketSample
-}
-
-function fundingAt(coin: string, timeMs: number): FundingRow {
-  const rateHourly = 1.25e-5 * noise(coin, timeMs)
-  return { coin, timeMs, rateHourly, premium: rateHourly * 8, isSettled: true }
 }
 
 function numbersOf({ coin: _, ...numbers }: MarketSample): number[] {

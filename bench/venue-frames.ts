@@ -37,8 +37,7 @@ export function venueFrames(options: {
       sockets: 1,
       historyOf: () => [],
       onArrival: (arrival, nowMs) => {
-        if (arrival.kind === 'frame')
-          arrivals.push({ text: arrival.text, nowMs })
+        if (arrival.kind === 'frame') arrivals.push({ text: arrival.text, nowMs })
         if (arrival.kind === 'universe')
           replies.set(JSON.stringify({ type: arrival.request }), {
             status: 200,

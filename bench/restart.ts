@@ -1,0 +1,305 @@
+/**
+ * The service restarted, with a month of history on disk: how long until every answer that it gave
+ * before is given again, and until all of them rest on what the venue said after the restart.
+ * `tsx bench/restart.ts`; needs `npm run build`. `--quick` restarts a service that is still warming up,
+ * and judges only that it answers again and lies about no age.
+ */
+import type { ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Table from 'cli-table3'
+import { Pool } from 'undici'
+import { contracts } from '../src/compute/analyses/registry.ts'
+import { pathOf } from '../src/domain/contract.ts'
+import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import { HistoryStore } from '../src/store/history-store.ts'
+import { historyOf } from './history-month.ts'
+
+const isQuick = process.argv.includes('--quick')
+/** Every answer is there again within this time of the start of the process. */
+const AGAIN_MS_MAX = 2_000
+/** One warm-up: 20 weight a coin, of the 1,000 a minute that are planned with. */
+const FRESH_MS_PER_COIN_MAX = (20 / 1_000) * 60_000
+const DAYS = isQuick ? 2 : 30
+const WARM_MS_MAX = 6 * 60_000
+/** Nothing new is answered for so long: it is warm. */
+const STEADY_MS = isQuick ? 3_000 : 20_000
+const COINS_MS = 5_000
+/** The code of an answer that is older than its freshness rule allows, or was not computed yet. */
+const STALE = 'data_stale'
+const NOT_YET = /computed yet/
+const CONNECTIONS = 8
+const MAIN = join(import.meta.dirname, '../dist/main.js')
+const [PORT, ADMIN_PORT] = ['18412', '19412']
+const URL_OF_SERVICE = `http://127.0.0.1:${PORT}`
+
+/** The oldest and the newest instant that an answer says its inputs are of. */
+type Ages = { readonly oldestMs: number; readonly newestMs: number }
+type Reply = Ages | { readonly refused: string }
+
+const folder = mkdtempSync(join(tmpdir(), 'perpscope-restart-'))
+const children: ChildProcess[] = []
+const pool = new Pool(URL_OF_SERVICE, { connections: CONNECTIONS })
+const failures: string[] = []
+let requests = 0
+
+try {
+  await bench()
+} finally {
+  for (const child of children) await end(child)
+  await pool.destroy()
+  rmSync(folder, { recursive: true })
+}
+for (const failure of failures) console.log(`failed: ${failure}`)
+if (failures.length > 0) process.exitCode = 1
+
+async function bench(): Promise<void> {
+  const simulator = launch(MAIN, ['simulate', '--weight-per-minute', '60000'], 'pipe')
+  children.push(simulator)
+  const { venue } = JSON.parse(await firstLineOf(simulator)) as { venue: { http: string } }
+  let service = await serve(venue.http, 50_000)
+  const coins = await allCoins()
+  await end(service)
+  fill(coins)
+  // A warm-up that the venue does not slow down: it is the restart that is measured.
+  service = await serve(venue.http, 50_000)
+  const before = await warm(coins)
+  const table = new Table({
+    style: { head: [], border: [] },
+    head: ['ended by', 'listens', 'half again', 'all again', 'refused', 'fresh', 'bar'],
+  })
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    const endedAtMs = systemClock.nowMs()
+    await end(service, signal)
+    const startedAtMs = systemClock.nowMs()
+    const starting = serve(venue.http, 1_000)
+    const again = await answeredAgain(before, startedAtMs, endedAtMs)
+    service = await starting
+    const freshMs = isQuick ? null : await fresh(before, startedAtMs)
+    table.push(row(signal, again, freshMs, coins.length))
+  }
+  const { size } = statSync(join(folder, 'history.db'))
+  console.log(table.toString())
+  console.log(
+    `${coins.length} coins, ${before.size} answers, ${DAYS} days of history in ${(size / 1e6).toFixed(0)} MB, ` +
+      `checksum ${requests} requests`,
+  )
+}
+
+function row(
+  signal: string,
+  { listensMs, againMs, refused }: Again,
+  freshMs: number | null,
+  coins: number,
+): string[] {
+  const sorted = againMs.toSorted((one, other) => one - other)
+  const [halfMs, allMs] = [sorted[Math.floor(sorted.length / 2)] ?? NaN, sorted.at(-1) ?? NaN]
+  const isAgain = allMs <= AGAIN_MS_MAX
+  const isFresh = freshMs !== null && freshMs <= FRESH_MS_PER_COIN_MAX * coins
+  if (!isQuick && !isAgain) failures.push(`after ${signal}, all again within ${AGAIN_MS_MAX} ms`)
+  if (!isQuick && !isFresh) failures.push(`after ${signal}, fresh within one warm-up`)
+  const seconds = (ms: number) => `${(ms / 1_000).toFixed(2)} s`
+  return [
+    ...[signal, seconds(listensMs), seconds(halfMs), seconds(allMs), String(refused)],
+    ...[
+      freshMs === null ? 'not measured' : seconds(freshMs),
+      isQuick ? '' : isAgain && isFresh ? 'met' : 'MISSED',
+    ],
+  ]
+}
+
+async function serve(source: string, weight: number): Promise<ChildProcess> {
+  const flags = ['--source', source, '--port', PORT, '--admin-port', ADMIN_PORT]
+  const child = launch(
+    MAIN,
+    [
+      ...['serve', ...flags, '--data-dir', folder, '--payment', 'open'],
+      ...['--weight-per-minute', String(weight), '--log-level', 'silent'],
+      // The requests stand for those of many.
+      ...['--trust-proxy', 'loopback'],
+    ],
+    'ignore',
+  )
+  children.push(child)
+  return child
+}
+
+function fill(coins: readonly string[]): void {
+  const nowMs = systemClock.nowMs()
+  const path = join(folder, 'history.db')
+  const store = new HistoryStore(
+    { path, onNotice: (notice) => failures.push(JSON.stringify(notice)) },
+    nowMs,
+  )
+  const [dayMs, hourMs] = [86_400_000, 3_600_000]
+  // Up to the hour before: what follows is the service's own.
+  const untilMs = Math.floor(nowMs / hourMs) * hourMs - hourMs
+  for (const [at, coin] of coins.entries()) {
+    process.stderr.write(`\rhistory of ${at + 1} of ${coins.length} coins`)
+    store.add(historyOf(coin, untilMs - DAYS * dayMs, untilMs, untilMs - 2 * dayMs))
+    for (const _ of store.write(nowMs, true));
+  }
+  process.stderr.write('\n')
+  store.close(nowMs)
+}
+
+/** Once there are no more of them than a while before. */
+async function allCoins(): Promise<readonly string[]> {
+  let known: readonly string[] = []
+  for (;;) {
+    const reply = await asked('/coins')
+    const { coins = [] } = (reply?.body ?? {}) as { coins?: readonly string[] }
+    if (coins.length > 0 && coins.length === known.length) return coins
+    known = coins
+    await wait(COINS_MS)
+  }
+}
+
+/** Asks until nothing more is answered than before. @returns what is answered */
+async function warm(coins: readonly string[]): Promise<ReadonlySet<string>> {
+  const paths = contracts.flatMap((contract) =>
+    contract.scope === 'market'
+      ? [pathOf(contract, '')]
+      : coins.map((coin) => pathOf(contract, coin)),
+  )
+  const answered = new Set<string>()
+  const startedAtMs = systemClock.nowMs()
+  let changedAtMs = startedAtMs
+  while (answered.size === 0 || systemClock.nowMs() - changedAtMs < STEADY_MS) {
+    if (systemClock.nowMs() - startedAtMs > WARM_MS_MAX) break
+    await each(paths, async (path) => {
+      const reply = await replyOf(path)
+      if (reply === null || 'refused' in reply || answered.has(path)) return
+      answered.add(path)
+      changedAtMs = systemClock.nowMs()
+    })
+    process.stderr.write(`\r${answered.size} of ${paths.length} answers`)
+    await wait(500)
+  }
+  process.stderr.write('\n')
+  return answered
+}
+
+type Again = {
+  readonly listensMs: number
+  /** Of every answer, since the start of the process. */
+  readonly againMs: readonly number[]
+  /** Those that freshness rules refuse. */
+  readonly refused: number
+}
+
+/** Asks for everything until it is answered, or refused for its age. */
+async function answeredAgain(
+  before: ReadonlySet<string>,
+  startedAtMs: number,
+  endedAtMs: number,
+): Promise<Again> {
+  const againMs: number[] = []
+  const reasons = new Map<string, number>()
+  let listensMs = NaN
+  const open = new Set(before)
+  while (open.size > 0) {
+    if (systemClock.nowMs() - startedAtMs > WARM_MS_MAX) {
+      failures.push(`never again: ${[...open].slice(0, 5).join(', ')} and ${open.size - 5} more`)
+      break
+    }
+    reasons.clear()
+    await each([...open], async (path) => {
+      const reply = await replyOf(path)
+      if (reply === null) return
+      const passedMs = systemClock.nowMs() - startedAtMs
+      if (Number.isNaN(listensMs)) listensMs = passedMs
+      if ('refused' in reply) {
+        reasons.set(reply.refused, (reasons.get(reply.refused) ?? 0) + 1)
+        if (reply.refused === STALE) open.delete(path)
+        return
+      }
+      open.delete(path)
+      againMs.push(passedMs)
+      // Nobody heard anything in between.
+      const { oldestMs, newestMs } = reply
+      const isOfNobody = [oldestMs, newestMs].some(
+        (ms) => ms > endedAtMs + 1_000 && ms < startedAtMs,
+      )
+      if (isOfNobody) failures.push(`${path} is of an instant at which nobody listened`)
+    })
+    await wait(10)
+  }
+  return { listensMs, againMs, refused: before.size - againMs.length - open.size }
+}
+
+/** @returns since the start, when the last answer rests on nothing older than that; null for never */
+async function fresh(before: ReadonlySet<string>, startedAtMs: number): Promise<number | null> {
+  const open = new Set(before)
+  while (open.size > 0) {
+    if (systemClock.nowMs() - startedAtMs > WARM_MS_MAX) {
+      failures.push(`never fresh: ${[...open].slice(0, 5).join(', ')} and ${open.size - 5} more`)
+      return null
+    }
+    await each([...open], async (path) => {
+      const reply = await replyOf(path)
+      if (reply !== null && !('refused' in reply) && reply.oldestMs >= startedAtMs)
+        open.delete(path)
+    })
+    process.stderr.write(`\r${before.size - open.size} of ${before.size} fresh `)
+    await wait(1_000)
+  }
+  process.stderr.write('\n')
+  return systemClock.nowMs() - startedAtMs
+}
+
+/** null while nobody listens. */
+async function replyOf(path: string): Promise<Reply | null> {
+  const reply = await asked(path)
+  if (reply === null) return null
+  const { status, body } = reply
+  const {
+    code = String(status),
+    detail = '',
+    meta,
+  } = body as {
+    code?: string
+    detail?: string
+    meta?: { as_of: Readonly<Record<string, string>> }
+  }
+  if (status !== 200 || meta === undefined)
+    return { refused: NOT_YET.test(detail) ? 'not computed yet' : code }
+  const times = Object.values(meta.as_of).map((iso) => Date.parse(iso))
+  return { oldestMs: Math.min(...times), newestMs: Math.max(...times) }
+}
+
+async function asked(path: string): Promise<{ status: number; body: unknown } | null> {
+  requests += 1
+  const [high, low] = [Math.floor(requests / 250) % 250, requests % 250]
+  try {
+    const { statusCode, body } = await pool.request({
+      path,
+      method: 'GET',
+      headers: { 'x-forwarded-for': `10.1.${high}.${low}` },
+    })
+    return { status: statusCode, body: await body.json() }
+  } catch {
+    return null
+  }
+}
+
+/** Some at a time. */
+async function each(
+  paths: readonly string[],
+  task: (path: string) => Promise<void>,
+): Promise<void> {
+  const waiting = paths.values()
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      for (const path of waiting) await task(path)
+    }),
+  )
+}
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    systemClock.after(ms, resolve)
+  })
+}
