@@ -23,15 +23,6 @@ import {
   version,
 } from './config.ts'
 import { OperatingError } from './domain/errors.ts'
-import { doctor } from './roles/doctor.ts'
-import { printIndicators } from './roles/indicators.ts'
-import { ledger } from './roles/ledger.ts'
-import { setMaintenance } from './roles/maintenance.ts'
-import { mcp } from './roles/mcp.ts'
-import { record } from './roles/record.ts'
-import { replay } from './roles/replay.ts'
-import { serve } from './roles/serve.ts'
-import { simulate } from './roles/simulate.ts'
 
 /** sysexits(3): what is wrong is the configuration, and a restart will not help. */
 const EXIT_CONFIG = 78
@@ -44,6 +35,7 @@ process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
   throw cause
 })
 
+/** A command loads what it needs when it runs: the others' libraries would make every start slower. */
 const program = new Command('perpscope')
   .description('Analytics for every perpetual on Hyperliquid, paid per call in USDC over x402.')
   .version(version)
@@ -51,13 +43,16 @@ const program = new Command('perpscope')
 const serveCommand = program
   .command('serve')
   .description('run the service')
-  .action((options: ServeOptions) => serve(options))
+  .action(async (options: ServeOptions) => (await import('./roles/serve.ts')).serve(options))
 for (const option of serveOptions) serveCommand.addOption(option)
 
 const simulateCommand = program
   .command('simulate')
   .description('run the simulated upstreams; the first line on standard output has their URLs')
-  .action((options: SimulateOptions) => simulate(options, write))
+  .action(async (options: SimulateOptions) => {
+    const { simulate } = await import('./roles/simulate.ts')
+    await simulate(options, write)
+  })
 for (const option of simulateOptions) simulateCommand.addOption(option)
 
 const recordCommand = program
@@ -65,21 +60,30 @@ const recordCommand = program
   .description(
     'run an engine without a gateway and record everything that reaches it, until Ctrl-C',
   )
-  .action((options: RecordOptions) => record(options, write))
+  .action(async (options: RecordOptions) => {
+    const { record } = await import('./roles/record.ts')
+    await record(options, write)
+  })
 for (const option of recordOptions) recordCommand.addOption(option)
 
 const replayCommand = program
   .command('replay')
   .description('run a recording through the engine again, and compare what comes out')
   .argument('<file>', 'what perpscope record, or serve --record, has written')
-  .action((file: string, options: ReplayOptions) => replay(file, options, { write, tell }))
+  .action(async (file: string, options: ReplayOptions) => {
+    const { replay } = await import('./roles/replay.ts')
+    replay(file, options, { write, tell })
+  })
 for (const option of replayOptions) replayCommand.addOption(option)
 
 program
   .command('indicators')
   .description('print the pulse indicators of a candle file, one JSON object a closed bar')
   .argument('<file>', 'CSV or gzipped CSV with the header t,o,h,l,c,v')
-  .action((file: string) => printIndicators(file, write))
+  .action(async (file: string) => {
+    const { printIndicators } = await import('./roles/indicators.ts')
+    printIndicators(file, write)
+  })
 
 program
   .command('maintenance')
@@ -87,21 +91,23 @@ program
   .addArgument(new Argument('<state>').choices(['on', 'off']))
   .addOption(shared.adminPort())
   .action(async (state: string, { adminPort }: { adminPort: number }) => {
+    const { setMaintenance } = await import('./roles/maintenance.ts')
     write(`${await setMaintenance(state === 'on', adminPort)}\n`)
   })
 
 const mcpCommand = program
   .command('mcp')
   .description('offer the tools of a service to a desktop client over stdio, and pay for them')
-  .action((options: McpOptions) => mcp(options, tell))
+  .action(async (options: McpOptions) => (await import('./roles/mcp.ts')).mcp(options, tell))
 for (const option of mcpOptions) mcpCommand.addOption(option)
 
 const ledgerCommand = program
   .command('ledger')
   .description('print what was sold and what became of the money, also while the service runs')
-  .action((options: LedgerOptions) =>
-    ledger(options, { write, hasColor: mayColor(process.stdout) }),
-  )
+  .action(async (options: LedgerOptions) => {
+    const { ledger } = await import('./roles/ledger.ts')
+    await ledger(options, { write, hasColor: mayColor(process.stdout) })
+  })
 for (const option of ledgerOptions) ledgerCommand.addOption(option)
 
 const doctorCommand = program
@@ -110,6 +116,7 @@ const doctorCommand = program
   .action(async (options: DoctorOptions) => {
     const { stdout } = process
     const columns = stdout.isTTY ? stdout.columns : null
+    const { doctor } = await import('./roles/doctor.ts')
     const isWell = await doctor(options, { columns, hasColor: mayColor(stdout) }, write)
     if (!isWell) process.exitCode = 1
   })

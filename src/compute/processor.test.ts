@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { pulse } from './analyses/pulse/pulse.ts'
 import type { MarketAnalysis } from './analysis.ts'
-import { Processor } from './processor.ts'
-import { BOUNDARY_MS, context, NOW_MS, warmTape } from './testing/tape.ts'
+import { Processor, PUBLISH_PHASES } from './processor.ts'
+import { BOUNDARY_MS, context, NOW_MS, universe, warmTape } from './testing/tape.ts'
 
 const MINUTE_MS = 60_000
 
@@ -59,8 +60,39 @@ describe('processor', () => {
     after.restore(before.checkpoint(NOW_MS), NOW_MS)
     expect(after.takeHistory().bars).toEqual([])
   })
+
+  test('answers at once for every coin that it was restored with, and then in turns', () => {
+    const coins = ['BTC', 'ETH', 'SOL']
+    const all = { coin: [pulse], market: [] }
+    const before = new Processor(all, '0.0.0')
+    before.process([universe(coins)])
+    for (const coin of coins) for (const batch of warmTape(coin).slice(1)) before.process(batch)
+    const after = new Processor(all, '0.0.0')
+    after.restore(before.checkpoint(NOW_MS), NOW_MS)
+    const published = () => Array.from(after.publish(NOW_MS), ({ key }) => key)
+    expect(published().toSorted()).toEqual(['pulse/BTC', 'pulse/ETH', 'pulse/SOL'])
+    for (const coin of coins) after.process([confirmed(NOW_MS, coin)])
+    const turns = Array.from({ length: 2 * PUBLISH_PHASES }, published).filter(
+      (keys) => keys.length > 0,
+    )
+    expect(turns.flat().toSorted(), 'each once').toEqual(['pulse/BTC', 'pulse/ETH', 'pulse/SOL'])
+    expect(turns, 'one after the other').toHaveLength(coins.length)
+  })
+
+  test('says of a coin that it was restored without an answer for nothing before its turn', () => {
+    const all = { coin: [pulse], market: [] }
+    const before = new Processor(all, '0.0.0')
+    before.process([universe(['BTC'])])
+    const after = new Processor(all, '0.0.0')
+    after.restore(before.checkpoint(NOW_MS), NOW_MS)
+    expect([...after.publish(NOW_MS)]).toEqual([])
+    const turns = Array.from({ length: PUBLISH_PHASES }, () => [...after.publish(NOW_MS)]).flat()
+    expect(turns.map(({ key, views }) => [key, views['1h,4h']?.kind])).toEqual([
+      ['pulse/BTC', 'missing-input'],
+    ])
+  })
 })
 
-function confirmed(timeMs: number) {
-  return context('BTC', { timeExchangeMs: timeMs, timeReceivedMs: timeMs })
+function confirmed(timeMs: number, coin = 'BTC') {
+  return context(coin, { timeExchangeMs: timeMs, timeReceivedMs: timeMs })
 }

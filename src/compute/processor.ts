@@ -19,6 +19,9 @@ const SERIES_PER_COIN = 3
 /** `publish` is called this many times per period and renders another share of the coins each time. */
 export const PUBLISH_PHASES = 20
 export const PUBLISH_PERIOD_MS = 1_000
+/** History is remembered by then, and the world outside has been heard. */
+const HURRIED_PUBLISHES = 5 * PUBLISH_PHASES
+const HURRIED_EVERY = PUBLISH_PHASES / 4
 
 /** The products that a processor makes. */
 export type Analyses = {
@@ -44,6 +47,8 @@ export class Processor {
   /** The round before which a coin is not rendered again, per analysis: for those that need not be every second. */
   readonly #notBefore: readonly Map<string, number>[]
   #version = 0
+  /** How many more calls of `publish` come soon after the restore. */
+  #hurried = 0
   #phase = 0
   /** How often all phases were gone through. */
   #round = 0
@@ -100,23 +105,34 @@ export class Processor {
     return this.#market.coin(coin)?.trackers.hourly.needFromMs(nowMs) ?? null
   }
 
-  /** Renders what changed among this call's share of the coins. */
+  /**
+   * Renders what changed among this call's share of the coins; in the first seconds after a restore also
+   * what can be answered at last, so that nobody waits for a coin's turn.
+   */
   *publish(nowMs: number): Generator<Document> {
+    const isHurried = this.#hurried > 0 && this.#hurried % HURRIED_EVERY === 0
+    this.#hurried -= 1
     this.#market.advance(nowMs)
     this.#phase = (this.#phase + 1) % PUBLISH_PHASES
     if (this.#phase === 0) this.#round += 1
     for (const [at, analysis] of this.#analyses.entries()) {
       const dirty = this.#dirty[at] as Set<string>
       for (const name of dirty) {
-        if (this.#phaseOf.get(name) !== this.#phase) continue
-        if (this.#round < (this.#notBefore[at]?.get(name) ?? 0)) continue
-        dirty.delete(name)
+        const notBefore = this.#notBefore[at]?.get(name)
+        const isItsTurn = this.#phaseOf.get(name) === this.#phase
+        if (!isItsTurn && !(isHurried && notBefore === undefined)) continue
+        if (this.#round < (notBefore ?? 0)) continue
         const coin = this.#market.coin(name)
-        if (coin === undefined) continue
+        if (coin === undefined) {
+          dirty.delete(name)
+          continue
+        }
         const key = documentKey(analysis.contract.id, name)
         const document = analysis.render(coin, this.#rendering(key, nowMs), this.#market)
         // What lacks an answer is looked at every second: what it waits for may be there any moment.
         if (hasAnswer(document)) this.#notBefore[at]?.set(name, this.#round + roundsOf(analysis))
+        else if (!isItsTurn) continue
+        dirty.delete(name)
         yield document
       }
     }
@@ -189,6 +205,7 @@ export class Processor {
     const savedMarket = checkpoint.coins.get(WHOLE_MARKET)
     if (savedMarket !== undefined) this.#market.restore(savedMarket)
     this.#version = checkpoint.version + UNSAVED_VERSIONS
+    this.#hurried = HURRIED_PUBLISHES
   }
 
   #rendering(key: DocumentKey, nowMs: number): Rendering {

@@ -106,6 +106,24 @@ export function startEngine(
     log.info({ coins: checkpoint.coins.size }, 'restored from checkpoint')
   }
 
+  const marketDocuments = new MarketDocuments({
+    processor,
+    renderer,
+    recorder,
+    nowMs: () => clock.nowMs(),
+    publish: (document) => send({ kind: 'documents', documents: [document] }),
+    log,
+  })
+  const publish = () => {
+    const nowMs = clock.nowMs()
+    const documents = [...processor.publish(nowMs)]
+    recorder?.published(documents, nowMs)
+    if (documents.length > 0) send({ kind: 'documents', documents })
+    marketDocuments.tick()
+  }
+  // What the checkpoint knows is answered before anything else is done.
+  if (checkpoint !== null) publish()
+
   const notices = new NoticeBook(log)
   const feed = hyperliquidFeed(
     {
@@ -143,21 +161,7 @@ export function startEngine(
     onNotice: (notice) => notices.take({ ...notice, feed: 'outside' }, clock.nowMs()),
   }).subscribe(hearOutside)
 
-  const marketDocuments = new MarketDocuments({
-    processor,
-    renderer,
-    recorder,
-    nowMs: () => clock.nowMs(),
-    publish: (document) => send({ kind: 'documents', documents: [document] }),
-    log,
-  })
-  const stopPublishing = clock.every(PUBLISH_PERIOD_MS / PUBLISH_PHASES, () => {
-    const nowMs = clock.nowMs()
-    const documents = [...processor.publish(nowMs)]
-    recorder?.published(documents, nowMs)
-    if (documents.length > 0) send({ kind: 'documents', documents })
-    marketDocuments.tick()
-  })
+  const stopPublishing = clock.every(PUBLISH_PERIOD_MS / PUBLISH_PHASES, publish)
   const beat = () =>
     send({
       kind: 'heartbeat',

@@ -95,24 +95,27 @@ describe('documents about the whole market', () => {
     expect(orders).toHaveLength(2 * IDS.length)
   })
 
-  test('without an answer are tried again after a second, and kept back while the engine remembers', () => {
+  test('without an answer are tried again soon, and kept back, while the engine remembers', () => {
     const documents = documentsOf(cold())
     documents.tick()
     finishAll()
     expect(published, 'what was answered before stays').toEqual([])
     expect(recorded).toEqual(IDS.map((id) => `gather ${id}`))
-    clock.advance(999)
-    documents.tick()
-    expect(orders).toHaveLength(0)
-    clock.advance(1)
-    documents.tick()
-    expect(orders).toHaveLength(IDS.length)
+    expectNextAfter(documents, 250)
     clock.advance(SETTLED_MS)
     finishAll()
     expect(
       published.map(({ key }) => key),
       'then it is said that there is none',
     ).toEqual(IDS.map((id) => `${id}/*`))
+  })
+
+  test('without an answer are tried again every second once it has remembered', () => {
+    const documents = documentsOf(cold())
+    clock.advance(SETTLED_MS)
+    documents.tick()
+    finishAll()
+    expectNextAfter(documents, 1_000)
   })
 
   test('are due at once where the clock was put back', () => {
@@ -131,6 +134,15 @@ describe('documents about the whole market', () => {
     finishAll()
     expect(published).toEqual([])
   })
+
+  function expectNextAfter(documents: MarketDocuments, ms: number): void {
+    clock.advance(ms - 1)
+    documents.tick()
+    expect(orders).toHaveLength(0)
+    clock.advance(1)
+    documents.tick()
+    expect(orders).toHaveLength(IDS.length)
+  }
 
   function finishAll(): void {
     for (const { job, done } of orders.splice(0)) done(renderMarket(job))

@@ -18,6 +18,7 @@ type Options = {
 const UNANSWERED_PERIOD_MS = 1_000
 /** So long an engine that has just started may not have remembered everything. */
 const REMEMBERING_MS = 5_000
+const REMEMBERING_PERIOD_MS = 250
 
 /**
  * Sees to it that every analysis of the whole market is made anew once a period: gathered here, rendered by
@@ -73,8 +74,9 @@ export class MarketDocuments {
     const doneMs = nowMs()
     if (!hasAnswer(document)) {
       // Something is missing that may come any moment. What an engine before this one answered stays meanwhile.
-      this.#dueMs.set(id, doneMs + UNANSWERED_PERIOD_MS)
-      if (doneMs - this.#startedMs < REMEMBERING_MS) return
+      const isRemembering = doneMs - this.#startedMs < REMEMBERING_MS
+      this.#dueMs.set(id, doneMs + (isRemembering ? REMEMBERING_PERIOD_MS : UNANSWERED_PERIOD_MS))
+      if (isRemembering) return
     }
     recorder?.rendered(id, document, doneMs)
     publish(document)
