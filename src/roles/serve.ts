@@ -145,8 +145,6 @@ export async function serve(options: ServeOptions): Promise<void> {
     return close()
   })
 
-  // First: while it loads and remembers, this thread compiles the schemas of everything.
-  supervisor.start()
   try {
     await server.listen({ port: options.port, host: options.host })
     await admin.listen({ port: options.adminPort, host: LOOPBACK })
@@ -155,6 +153,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     await close()
     throw cause
   }
+  supervisor.start()
   hosted?.start()
   channels?.start()
   if (options.payment === 'open')
