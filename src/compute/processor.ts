@@ -111,7 +111,7 @@ export class Processor {
    */
   *publish(nowMs: number): Generator<Document> {
     const isHurried = this.#hurried > 0 && this.#hurried % HURRIED_EVERY === 0
-    this.#hurried -= 1
+    this.#hurried = Math.max(0, this.#hurried - 1)
     this.#market.advance(nowMs)
     this.#phase = (this.#phase + 1) % PUBLISH_PHASES
     if (this.#phase === 0) this.#round += 1
@@ -131,6 +131,7 @@ export class Processor {
         const document = analysis.render(coin, this.#rendering(key, nowMs), this.#market)
         // What lacks an answer is looked at every second: what it waits for may be there any moment.
         if (hasAnswer(document)) this.#notBefore[at]?.set(name, this.#round + roundsOf(analysis))
+        // That there is none yet is said in turn.
         else if (!isItsTurn) continue
         dirty.delete(name)
         yield document

@@ -68,6 +68,18 @@ test('a book that is ahead of all trades ends no bar: it is stamped by the clock
   expect(new Set(ahead)).toEqual(new Set([1_700]))
 })
 
+test('what comes after a late first pong, and before any book, is as old as the pong was late', () => {
+  const intake = new Intake({ sockets: 1 })
+  const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
+  intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+  intake.ping(0, START_MS)
+  const nowMs = START_MS + 6_500
+  intake.frame(0, JSON.stringify({ channel: 'pong' }), nowMs)
+  const { batch } = intake.frame(0, contextFrame(8), nowMs)
+  const [context] = batch.filter(({ kind }) => kind === 'context')
+  expect(context?.timeReceivedMs).toBe(START_MS)
+})
+
 describe('the first frame of trades after a subscription', () => {
   let intake: Intake
 
@@ -123,13 +135,18 @@ describe('nothing open in a coin', () => {
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
     intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
     const heard = Object.entries(told).flatMap(([second, openInterestBase]) => {
-      const prices = { markPx: '100', oraclePx: '100', prevDayPx: '99' }
-      const openInterest = `${openInterestBase}.0`
-      const row = { ...prices, funding: '0.0', openInterest, dayNtlVlm: '1.0' }
-      const text = JSON.stringify({ channel: 'allDexsAssetCtxs', data: { ctxs: [['', [row]]] } })
-      return intake.frame(0, text, START_MS + Number(second) * 1_000).batch
+      const nowMs = START_MS + Number(second) * 1_000
+      return intake.frame(0, contextFrame(openInterestBase), nowMs).batch
     })
     const contexts = heard.filter((event) => event.kind === 'context')
     expect(contexts.map(({ openInterestBase }) => openInterestBase)).toEqual(believed)
   })
 })
+
+/** Of a venue that lists one coin. */
+function contextFrame(openInterestBase: number): string {
+  const prices = { markPx: '100', oraclePx: '100', prevDayPx: '99' }
+  const openInterest = `${openInterestBase}.0`
+  const row = { ...prices, funding: '0.0', openInterest, dayNtlVlm: '1.0' }
+  return JSON.stringify({ channel: 'allDexsAssetCtxs', data: { ctxs: [['', [row]]] } })
+}

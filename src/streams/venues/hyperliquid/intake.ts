@@ -169,7 +169,9 @@ export class Intake {
       if (coin !== null && channel === 'trades') this.#replayed.add(coin)
       if (coin !== null && channel === 'l2Book') this.#watch.begin(coin, socket, nowMs)
     } else if (frame.kind === 'pong') {
-      this.#clock.ponged(socket, nowMs)
+      const heldUpMs = this.#clock.ponged(socket, nowMs)
+      // Marks and contexts may come before the first book.
+      if (heldUpMs > 0) this.#delaysMs.set(socket, heldUpMs)
     } else if (frame.kind === 'rejected') {
       this.#onNotice({ kind: 'frame-rejected', reason: frame.reason })
     } else if (frame.kind === 'refused') {

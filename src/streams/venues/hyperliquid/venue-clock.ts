@@ -93,21 +93,28 @@ export class VenueClock {
     this.#way(socket).pingedMs ??= nowMs
   }
 
-  ponged(socket: number, nowMs: number): void {
+  /** @returns for how long it was held up, while it is all that can tell: before any prompt one; else 0 */
+  ponged(socket: number, nowMs: number): number {
     const way = this.#way(socket)
     const { pingedMs, isPrompt, smallestLagMs } = way
-    if (pingedMs === null) return
+    if (pingedMs === null) return 0
     way.pingedMs = null
     const tookMs = nowMs - pingedMs
     way.isPrompt = tookMs <= PROMPT_PONG_MS_MAX
     way.smallestLagMs = Number.POSITIVE_INFINITY
     this.#isProven ||= way.isPrompt
     // Until then the smallest lag may itself be a late frame's: as late as the pong.
-    if (!this.#isProven && tookMs >= LATE_PONG_MS_MIN) way.expectedMs = tookMs
-    if (!isPrompt || !way.isPrompt || !Number.isFinite(smallestLagMs)) return
-    if (smallestLagMs - (this.offsetMs ?? smallestLagMs) <= USUAL_SPREAD_MS) return
+    way.expectedMs = !this.#isProven && tookMs >= LATE_PONG_MS_MIN ? tookMs : 0
+    if (isPrompt && way.isPrompt && Number.isFinite(smallestLagMs))
+      this.#follow(smallestLagMs, nowMs)
+    return way.expectedMs
+  }
+
+  /** @param lagMs the smallest of frames that were not held up */
+  #follow(lagMs: number, nowMs: number): void {
+    if (lagMs - (this.offsetMs ?? lagMs) <= USUAL_SPREAD_MS) return
     this.#books.startOver()
-    this.#books.learn(smallestLagMs, nowMs)
+    this.#books.learn(lagMs, nowMs)
     // Where it is our clock that was put forward, trades have another lag as well.
     this.#trades.startOver()
   }
