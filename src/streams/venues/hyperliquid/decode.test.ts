@@ -290,6 +290,16 @@ describe('a frame of each channel', () => {
     expect(decode(text)).toEqual(expected)
   })
 
+  test.each([
+    ['{"type":"fastAssetCtxs"}', { channel: 'fastAssetCtxs', coin: null }],
+    ['{"type":"candle","coin":"BTC","interval":"15m"}', { channel: 'candle', coin: 'BTC' }],
+  ])('a subscription that stands already, %s, is told from one that begins', (text, expected) => {
+    expect(decode(frame('error', `Already subscribed: ${text}`))).toEqual({
+      kind: 'standing',
+      ...expected,
+    })
+  })
+
   test('an acknowledgement is read from the normalised echo', () => {
     const acknowledged = (subscription: object, method = 'subscribe') =>
       decode(frame('subscriptionResponse', { method, subscription }))

@@ -23,12 +23,16 @@ import { address, isWire, price, rejected, size, timeMs } from './wire.ts'
 export type Frame =
   | { readonly kind: 'events'; readonly events: Batch; readonly drops: readonly DropReason[] }
   /** The venue accepted a subscription; its data follow. */
-  | { readonly kind: 'acknowledged'; readonly channel: string; readonly coin: string | null }
+  | ({ readonly kind: 'acknowledged' } & Subscribed)
+  /** It had done so before, and its word was lost: nothing begins anew. */
+  | ({ readonly kind: 'standing' } & Subscribed)
   /** The venue refused something that we sent; the socket lives on. */
   | { readonly kind: 'refused'; readonly text: string }
   | { readonly kind: 'pong' }
   | { readonly kind: 'ignored' }
   | Rejected
+
+type Subscribed = { readonly channel: string; readonly coin: string | null }
 
 /** Older servers say this first. */
 const GREETING = 'Websocket connection established.'
@@ -41,6 +45,8 @@ const INFLATED_BYTES_MAX = 4 * 1024 * 1024
 /** The venue sends 20. */
 const LEVELS_PER_SIDE_MAX = 100
 const REFUSAL_LENGTH_MAX = 500
+/** What the venue says to a subscription that it has, which follows as JSON. */
+const STANDING = 'Already subscribed: '
 
 /**
  * Frames in, events out. It never throws: a frame is the other side's, so whatever it holds is data.
@@ -67,12 +73,8 @@ export class FrameDecoder {
 
   /** The long way, for whatever comes. */
   decodeSlowly(text: string, timeReceivedMs: number): Frame {
-    let message: unknown
-    try {
-      message = JSON.parse(text)
-    } catch {
-      return text === GREETING ? IGNORED : rejected('not_json')
-    }
+    const message = jsonIn(text)
+    if (message === undefined) return text === GREETING ? IGNORED : rejected('not_json')
     if (!isWire(message)) return rejected('bad_shape')
     const { channel, data } = message
     switch (channel) {
@@ -93,9 +95,7 @@ export class FrameDecoder {
       case 'subscriptionResponse':
         return this.#acknowledgement(data)
       case 'error':
-        return typeof data === 'string'
-          ? { kind: 'refused', text: data.slice(0, REFUSAL_LENGTH_MAX) }
-          : rejected('bad_shape')
+        return typeof data === 'string' ? this.#refusal(data) : rejected('bad_shape')
       case 'pong':
         return PONG
       case 'allMids':
@@ -169,13 +169,33 @@ export class FrameDecoder {
   /** The echo is normalised by the venue, so only what we asked by is read from it. */
   #acknowledgement(data: unknown): Frame {
     if (!isWire(data) || !isWire(data.subscription)) return rejected('bad_shape')
-    if (data.method !== 'subscribe') return IGNORED
-    const { type: channel, coin = null } = data.subscription
+    return data.method === 'subscribe'
+      ? this.#subscribed('acknowledged', data.subscription)
+      : IGNORED
+  }
+
+  #refusal(text: string): Frame {
+    const subscription = text.startsWith(STANDING) ? jsonIn(text.slice(STANDING.length)) : undefined
+    return isWire(subscription) && typeof subscription.type === 'string'
+      ? this.#subscribed('standing', subscription)
+      : { kind: 'refused', text: text.slice(0, REFUSAL_LENGTH_MAX) }
+  }
+
+  #subscribed(kind: 'acknowledged' | 'standing', { type: channel, coin = null }: Wire): Frame {
     if (typeof channel !== 'string') return rejected('bad_shape')
-    if (coin === null) return { kind: 'acknowledged', channel, coin }
+    if (coin === null) return { kind, channel, coin }
     return typeof coin === 'string' && this.#coins.has(coin)
-      ? { kind: 'acknowledged', channel, coin }
+      ? { kind, channel, coin }
       : { kind: 'events', events: [], drops: ['unknown_coin'] }
+  }
+}
+
+/** @returns undefined where it holds none. */
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }
 

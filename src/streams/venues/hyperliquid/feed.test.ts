@@ -458,7 +458,7 @@ describe('a lost socket', () => {
     })
     run.advance(7_000)
     expect(venue.candleRequests).toHaveLength(1)
-    venue.acknowledgeAfterMs = () => HOUR_MS
+    venue.isLosing = ({ coin }) => coin !== undefined
     venue.sockets[0]?.drop()
     run.advance(150_000)
     expect(run.of('feed-status').map(({ state }) => state)).toEqual(['up', 'down', 'up'])
@@ -674,6 +674,19 @@ describe('a name that the websocket does not know', () => {
 })
 
 describe('a subscription that the venue leaves without an answer', () => {
+  test('is sent again once where it is the answer that was lost', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B'] })
+    venue.acknowledgeAfterMs = (coin) => (coin === 'B' ? HOUR_MS : 0)
+    const run = play(venue, {
+      needs: (_, nowMs) => [{ timeframe: '15m', fromMs: nowMs - HOUR_MS }],
+    })
+    run.advance(300_000)
+    const sent = venue.sockets[0]?.heard.filter(({ text }) => /candle.*"B"/.test(text)) ?? []
+    expect(sent).toHaveLength(2)
+    const asked = run.of('history').map(({ coin }) => coin)
+    expect(asked, 'and it is followed like any other').toContain('B')
+  })
+
   test('is sent again, less and less often', () => {
     const venue = new ScriptedVenue({ coins: ['A', 'B'] })
     venue.isLosing = (subscription) => subscription.coin === 'B' && subscription.type === 'candle'
@@ -1018,6 +1031,7 @@ class ScriptedVenue {
     const { type, coin } = subscription
     if (socket.held.has(key)) {
       socket.send({ channel: 'error', data: `Already subscribed: ${key}` })
+      if (type === 'candle') this.#noteAcknowledged(coin)
       return
     }
     if (coin !== undefined && this.poison.has(coin)) {
@@ -1032,12 +1046,15 @@ class ScriptedVenue {
     socket.held.set(key, subscription)
     this.#later(coin === undefined ? LATENCY_MS : this.acknowledgeAfterMs(coin), () => {
       socket.send({ channel: 'subscriptionResponse', data: { method, subscription } })
-      if (type === 'candle' && !this.acknowledgedMs.has(coin))
-        this.acknowledgedMs.set(coin, this.nowMs)
+      if (type === 'candle') this.#noteAcknowledged(coin)
       if (type === 'l2Book' && coin === this.coins.find((name) => !name.startsWith('-')))
         this.book(coin)
       if (type === 'trades') this.#sendTrades(socket, this.#tradesOf(coin).slice(-30))
     })
+  }
+
+  #noteAcknowledged(coin: string): void {
+    if (!this.acknowledgedMs.has(coin)) this.acknowledgedMs.set(coin, this.nowMs)
   }
 
   #tradesOf(coin: string): object[] {

@@ -182,6 +182,7 @@ function oneConnection(socket: number, shared: Shared): Observable<Batch> {
 function heed(frame: Frame, session: Session, shared: Shared): void {
   switch (frame.kind) {
     case 'acknowledged':
+    case 'standing':
       session.acknowledged(frame.channel, frame.coin)
       if (frame.channel === 'candle' && frame.coin !== null) ask(frame.coin, shared)
       return
