@@ -3,12 +3,12 @@ import type { Bar } from '../src/domain/bar.ts'
 import type { FundingRow, HistoryBatch, MarketSample } from '../src/domain/history.ts'
 import { timeframeMs, timeframes } from '../src/domain/timeframe.ts'
 
-/** A history as the service keeps it, made of nothing but coin and time, so that it can be told again. */
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
 /**
- * What one coin leaves behind from one instant to another.
+ * What one coin leaves behind from one instant to another, as the service keeps it: made of nothing but
+ * coin and time, so that it can be told again.
  * @param denseFromMs samples are a minute apart from then on, a quarter of an hour before
  */
 export function historyOf(

@@ -2,12 +2,13 @@
  * The service restarted, with a month of history on disk: how long until every answer that it gave
  * before is given again, and until all of them rest on what the venue said after the restart.
  * `tsx bench/restart.ts`; needs `npm run build`. `--quick` restarts a service that is still warming up,
- * and judges only that it answers again and lies about no age.
+ * and judges only that it answers again and lies about no age; `--days N` of history.
  */
 import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { Pool } from 'undici'
 import { contracts } from '../src/compute/analyses/registry.ts'
@@ -15,18 +16,23 @@ import { pathOf } from '../src/domain/contract.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
+import { freePort } from '../test/support/service.ts'
 import { historyOf } from './history-month.ts'
 
-const isQuick = process.argv.includes('--quick')
+const { values: given } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, days: { type: 'string' } },
+})
+const isQuick = given.quick
 /** Every answer is there again within this time of the start of the process. */
 const AGAIN_MS_MAX = 2_000
 /** One warm-up: 20 weight a coin, of the 1,000 a minute that are planned with. */
 const FRESH_MS_PER_COIN_MAX = (20 / 1_000) * 60_000
-const DAYS = isQuick ? 2 : 30
+const DAYS = Number(given.days ?? (isQuick ? 2 : 30))
 const WARM_MS_MAX = isQuick ? 30_000 : 6 * 60_000
 /** Nothing new is answered for so long: it is warm. */
 const STEADY_MS = isQuick ? 3_000 : 20_000
 const COINS_MS = 5_000
+const COINS_MS_MAX = 60_000
 /** The code of an answer that is older than its freshness rule allows, or was not computed yet. */
 const STALE = 'data_stale'
 const NOT_YET = /computed yet/
@@ -38,7 +44,7 @@ const SLOW_INPUTS: ReadonlySet<string> = new Set([
 const CONNECTIONS = 8
 const SAMPLE_EVERY = 25
 const MAIN = join(import.meta.dirname, '../dist/main.js')
-const [PORT, ADMIN_PORT] = ['18412', '19412']
+const [PORT, ADMIN_PORT] = [String(await freePort()), String(await freePort())]
 const URL_OF_SERVICE = `http://127.0.0.1:${PORT}`
 
 /** The oldest and the newest instant that an answer says its inputs are of. */
@@ -74,6 +80,7 @@ async function bench(): Promise<void> {
   // A warm-up that the venue does not slow down: it is the restart that is measured.
   service = serve(venue.http, 50_000)
   const before = await warm(coins)
+  if (before.size === 0) throw new Error('nothing is answered, so nothing can be answered again')
   const table = new Table({
     style: { head: [], border: [] },
     head: [
@@ -178,13 +185,15 @@ function fill(coins: readonly string[]): void {
 /** Once there are no more of them than a while before. */
 async function allCoins(): Promise<readonly string[]> {
   let known: readonly string[] = []
-  for (;;) {
+  const deadlineMs = systemClock.nowMs() + COINS_MS_MAX
+  while (systemClock.nowMs() < deadlineMs) {
     const reply = await asked('/coins')
     const { coins = [] } = (reply?.body ?? {}) as { coins?: readonly string[] }
     if (coins.length > 0 && coins.length === known.length) return coins
     known = coins
     await wait(COINS_MS)
   }
+  throw new Error(`${URL_OF_SERVICE} lists no coins: is the port taken?`)
 }
 
 /** Asks until nothing more is answered than before. @returns what is answered */

@@ -178,8 +178,9 @@ async function checkpoints(path: string): Promise<Readonly<Record<'saved' | 'cop
       const [startMs, startCpuMs] = [performance.now(), cpuMs()]
       const { done, value } = work.next()
       const passedMs = performance.now() - startMs
-      watches[value === 'copied' ? 'copied' : 'saved'].add(passedMs, cpuMs() - startCpuMs)
       if (done) break
+      if (value !== 'waiting')
+        watches[value === 'copied' ? 'copied' : 'saved'].add(passedMs, cpuMs() - startCpuMs)
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
   }
