@@ -11,11 +11,7 @@ export default defineConfig({
     // Unsaid it is one on a machine of two cores.
     maxWorkers: '100%',
     projects: [
-      // Long enough for a busy machine: nothing here waits on real time.
-      {
-        extends: true,
-        test: { name: 'unit', include: ['src/**/*.test.ts'], testTimeout: 30_000 },
-      },
+      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'] } },
       {
         extends: true,
         test: {
