@@ -33,9 +33,9 @@ const WARM_MS_MAX = isQuick ? 30_000 : 6 * 60_000
 const STEADY_MS = isQuick ? 3_000 : 20_000
 const COINS_MS = 5_000
 const COINS_MS_MAX = 60_000
-/** The code of an answer that is older than its freshness rule allows, or was not computed yet. */
+/** The code of an answer that is older than its freshness rule allows, or that there is none of yet. */
 const STALE = 'data_stale'
-const NOT_YET = /computed yet/
+const NOT_YET = /(computed|told the \w+ of \w+) yet/
 /** Told once an hour or a day, or when a price has moved: no fresher where nobody restarts. */
 const SLOW_INPUTS: ReadonlySet<string> = new Set([
   ...['funding_history', 'supply', 'sentiment_index'],
@@ -57,6 +57,8 @@ const pool = new Pool(URL_OF_SERVICE, { connections: CONNECTIONS })
 const failures: string[] = []
 /** How many answers of each analysis were late, of all restarts. */
 const late = new Map<string, number>()
+/** How many of each were refused for their age first. */
+const stale = new Map<string, number>()
 let requests = 0
 
 try {
@@ -100,19 +102,20 @@ async function bench(): Promise<void> {
     const freshMs = isQuick || what !== 'SIGKILL' ? null : await fresh(before, startedAtMs)
     table.push(row(what, again, freshMs, coins.length))
   }
-  const orderedAtMs = systemClock.nowMs()
-  await fetch(`http://127.0.0.1:${ADMIN_PORT}/engine/restart`, { method: 'POST' })
-  await report('restart of the engine', orderedAtMs, orderedAtMs)
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const endedAtMs = systemClock.nowMs()
     await end(service, signal)
     const startedAtMs = systemClock.nowMs()
     service = serve(venue.http, 1_000)
     await report(signal, endedAtMs, startedAtMs)
+    if (signal === 'SIGKILL') continue
+    const orderedAtMs = systemClock.nowMs()
+    await fetch(`http://127.0.0.1:${ADMIN_PORT}/engine/restart`, { method: 'POST' })
+    await report('restart of the engine', orderedAtMs, orderedAtMs)
   }
   const { size } = statSync(join(folder, 'history.db'))
   console.log(table.toString())
-  console.log(`late: ${Array.from(late, ([id, count]) => `${id} ${count}`).join(', ') || 'none'}`)
+  console.log(`late: ${listed(late)}; refused for their age first: ${listed(stale)}`)
   console.log(
     `${coins.length} coins, ${before.size} answers, ${DAYS} days of history in ${(size / 1e6).toFixed(0)} MB, ` +
       `checksum ${requests} requests`,
@@ -265,6 +268,7 @@ async function answeredAgain(
       const passedMs = systemClock.nowMs() - startedAtMs
       if (Number.isNaN(listensMs)) listensMs = passedMs
       if ('refused' in reply) {
+        if (reply.refused === STALE && !refused.has(path)) count(stale, path)
         if (reply.refused === STALE) refused.add(path)
         return
       }
@@ -273,8 +277,7 @@ async function answeredAgain(
       else if (isSampling) againMs.push(passedMs)
       else if (rounds > 1) {
         lateMs.push(passedMs)
-        const [, analysis = ''] = path.split('/')
-        late.set(analysis, (late.get(analysis) ?? 0) + 1)
+        count(late, path)
       }
       // Nobody heard anything in between.
       const { oldestMs, newestMs } = reply
@@ -286,6 +289,15 @@ async function answeredAgain(
     await wait(25)
   }
   return { listensMs, againMs, lateMs, laterMs }
+}
+
+function count(counts: Map<string, number>, path: string): void {
+  const [, analysis = ''] = path.split('/')
+  counts.set(analysis, (counts.get(analysis) ?? 0) + 1)
+}
+
+function listed(counts: ReadonlyMap<string, number>): string {
+  return Array.from(counts, ([analysis, many]) => `${analysis} ${many}`).join(', ') || 'none'
 }
 
 /** @returns since the start, when the last answer rests on nothing older than that; null for never */

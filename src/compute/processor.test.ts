@@ -79,15 +79,16 @@ describe('processor', () => {
     expect(turns, 'one after the other').toHaveLength(coins.length)
   })
 
-  test('says of a coin that it was restored without an answer for nothing before its turn', () => {
+  test('does not say that a restored coin has no answer before it had time to remember', () => {
     const all = { coin: [pulse], market: [] }
     const before = new Processor(all, '0.0.0')
     before.process([universe(['BTC'])])
     const after = new Processor(all, '0.0.0')
     after.restore(before.checkpoint(NOW_MS), NOW_MS)
-    expect([...after.publish(NOW_MS)]).toEqual([])
-    const turns = Array.from({ length: PUBLISH_PHASES }, () => [...after.publish(NOW_MS)]).flat()
-    expect(turns.map(({ key, views }) => [key, views['1h,4h']?.kind])).toEqual([
+    const roundAt = (nowMs: number) =>
+      Array.from({ length: PUBLISH_PHASES }, () => [...after.publish(nowMs)]).flat()
+    expect(roundAt(NOW_MS + 29_999), 'what was answered before the restart stays').toEqual([])
+    expect(roundAt(NOW_MS + 30_000).map(({ key, views }) => [key, views['1h,4h']?.kind])).toEqual([
       ['pulse/BTC', 'missing-input'],
     ])
   })

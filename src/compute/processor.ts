@@ -19,9 +19,12 @@ const SERIES_PER_COIN = 3
 /** `publish` is called this many times per period and renders another share of the coins each time. */
 export const PUBLISH_PHASES = 20
 export const PUBLISH_PERIOD_MS = 1_000
-/** History is remembered by then, and the world outside has been heard. */
+/** A month of history is read by then. */
 const HURRIED_PUBLISHES = 5 * PUBLISH_PHASES
 const HURRIED_EVERY = PUBLISH_PHASES / 4
+
+/** Each source of the world outside has had its turn by then. */
+const REMEMBERING_MS = 30_000
 
 /** The products that a processor makes. */
 export type Analyses = {
@@ -47,8 +50,9 @@ export class Processor {
   /** The round before which a coin is not rendered again, per analysis: for those that need not be every second. */
   readonly #notBefore: readonly Map<string, number>[]
   #version = 0
-  /** How many more calls of `publish` come soon after the restore. */
+  /** How many more calls of `publish` come soon after a restore. */
   #hurried = 0
+  #restoredMs = Number.NEGATIVE_INFINITY
   #phase = 0
   /** How often all phases were gone through. */
   #round = 0
@@ -90,6 +94,15 @@ export class Processor {
     }
   }
 
+  /**
+   * Whether something that was known before a restart may still come back any moment. What cannot be answered
+   * yet is not said meanwhile: what was answered before stays, and says how old it is.
+   */
+  isRemembering(nowMs: number): boolean {
+    const passedMs = nowMs - this.#restoredMs
+    return passedMs >= 0 && passedMs < REMEMBERING_MS
+  }
+
   /** Which past bars must be asked of the venue for a coin. */
   historyOf(coin: string, nowMs: number): readonly HistoryNeed[] {
     return this.#market.coin(coin)?.ladder.needs(nowMs) ?? []
@@ -112,6 +125,7 @@ export class Processor {
   *publish(nowMs: number): Generator<Document> {
     const isHurried = this.#hurried > 0 && this.#hurried % HURRIED_EVERY === 0
     this.#hurried = Math.max(0, this.#hurried - 1)
+    const isRemembering = this.isRemembering(nowMs)
     this.#market.advance(nowMs)
     this.#phase = (this.#phase + 1) % PUBLISH_PHASES
     if (this.#phase === 0) this.#round += 1
@@ -131,8 +145,7 @@ export class Processor {
         const document = analysis.render(coin, this.#rendering(key, nowMs), this.#market)
         // What lacks an answer is looked at every second: what it waits for may be there any moment.
         if (hasAnswer(document)) this.#notBefore[at]?.set(name, this.#round + roundsOf(analysis))
-        // That there is none yet is said in turn.
-        else if (!isItsTurn) continue
+        else if (isRemembering) continue
         dirty.delete(name)
         yield document
       }
@@ -207,6 +220,7 @@ export class Processor {
     if (savedMarket !== undefined) this.#market.restore(savedMarket)
     this.#version = checkpoint.version + UNSAVED_VERSIONS
     this.#hurried = HURRIED_PUBLISHES
+    this.#restoredMs = nowMs
   }
 
   #rendering(key: DocumentKey, nowMs: number): Rendering {

@@ -6,6 +6,7 @@ import { undated } from '../compute/market/coin-market.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../compute/processor.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Clock } from '../domain/clock.ts'
+import type { Document } from '../domain/document.ts'
 import { WHOLE_MARKET } from '../domain/document.ts'
 import type { Batch, MarketEvent } from '../domain/event.ts'
 import type { StoreHealth } from '../domain/history.ts'
@@ -16,6 +17,7 @@ import { CheckpointDb, ROWS_PER_SLICE } from '../store/checkpoint-db.ts'
 import { memoryOf } from '../store/history-memory.ts'
 import type { HistoryNotice } from '../store/history-store.ts'
 import { HistoryStore } from '../store/history-store.ts'
+import { UnsavedDocuments } from '../store/unsaved-documents.ts'
 import type { FileSync } from '../store/wal-copy.ts'
 import type { SourceContext } from '../streams/outside/source.ts'
 import type { Runtime } from '../streams/runtime.ts'
@@ -86,6 +88,14 @@ export function startEngine(
     fileSync,
   )
   if (setAside !== null) log.error({ setAside, reason }, 'checkpoint has been set aside')
+  // What was answered before is answered again before anything else is done.
+  send({ kind: 'documents', documents: rememberedDocuments(options, db, log) })
+  const unsaved = new UnsavedDocuments(options.version, startedAtMs)
+  const tell = (documents: readonly Document[]) => {
+    if (documents.length > 0) send({ kind: 'documents', documents })
+    unsaved.add(documents)
+  }
+
   const history = new HistoryStore(
     {
       path: join(options.dataDir, 'history.db'),
@@ -94,7 +104,6 @@ export function startEngine(
     },
     startedAtMs,
   )
-
   const processor = new Processor(analyses, options.version)
   const saved = db.load()
   const checkpoint =
@@ -111,14 +120,14 @@ export function startEngine(
     renderer,
     recorder,
     nowMs: () => clock.nowMs(),
-    publish: (document) => send({ kind: 'documents', documents: [document] }),
+    publish: (document) => tell([document]),
     log,
   })
   const publish = () => {
     const nowMs = clock.nowMs()
     const documents = [...processor.publish(nowMs)]
     recorder?.published(documents, nowMs)
-    if (documents.length > 0) send({ kind: 'documents', documents })
+    tell(documents)
     marketDocuments.tick()
   }
   // What the checkpoint knows is answered before anything else is done.
@@ -183,7 +192,7 @@ export function startEngine(
 
   let slices: Generator<unknown> | null = null
   const writeSlice = () => {
-    slices ??= writes(processor, history, db, clock)
+    slices ??= writes({ processor, history, db, unsaved, clock })
     try {
       if (slices.next().done) slices = null
       else cancelSlice = clock.after(CHECKPOINT_SLICE_GAP_MS, writeSlice)
@@ -209,8 +218,12 @@ export function startEngine(
       feed.unsubscribe()
       outsideFeed?.unsubscribe()
       history.add(processor.takeHistory())
-      history.close(clock.nowMs())
-      db.close(processor.checkpoint(clock.nowMs()))
+      const nowMs = clock.nowMs()
+      history.close(nowMs)
+      db.hurry()
+      for (const _ of db.save(processor.checkpoint(nowMs)));
+      for (const _ of unsaved.save(db, nowMs, true));
+      db.close()
     },
   }
 }
@@ -220,12 +233,19 @@ export function startEngine(
  * know of one that history lacks. So rows are built together with the history of the same instant, and
  * wait for it to be written; some at a time, so that nothing holds the engine.
  */
-function* writes(
-  processor: Processor,
-  history: HistoryStore,
-  db: CheckpointDb,
-  clock: Clock,
-): Generator<unknown> {
+function* writes({
+  processor,
+  history,
+  db,
+  unsaved,
+  clock,
+}: {
+  readonly processor: Processor
+  readonly history: HistoryStore
+  readonly db: CheckpointDb
+  readonly unsaved: UnsavedDocuments
+  readonly clock: Clock
+}): Generator<unknown> {
   yield* db.begin(processor)
   const names = processor.savedNames()
   for (let at = 0; at < names.length; at += ROWS_PER_SLICE) {
@@ -239,7 +259,8 @@ function* writes(
     db.put(rows)
     yield
   }
-  yield* db.end()
+  yield* db.copyLongLog()
+  yield* unsaved.save(db, clock.nowMs())
   yield* history.tidy(clock.nowMs())
 }
 
@@ -248,6 +269,21 @@ function remember(event: MarketEvent, history: HistoryStore): void {
   if (event.kind === 'funding-history' && !event.isRemembered) history.addFundings(event.rows)
   if (event.kind === 'hourly-history' && !event.isRemembered)
     history.addBars(event.coin, '1h', event.bars)
+}
+
+/** None where our clock was moved: what they say of their age would be wrong. */
+function rememberedDocuments(
+  { isClockNew = false, version }: EngineOptions,
+  db: CheckpointDb,
+  log: Logger,
+): readonly Document[] {
+  try {
+    if (!isClockNew) return db.documents(version)
+    db.forgetDocuments()
+  } catch (cause) {
+    log.error({ err: cause }, 'no documents of before; the engine makes them anew')
+  }
+  return []
 }
 
 function undatedCheckpoint(checkpoint: Checkpoint): Checkpoint {

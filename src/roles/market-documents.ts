@@ -16,8 +16,6 @@ type Options = {
 }
 
 const UNANSWERED_PERIOD_MS = 1_000
-/** So long an engine that has just started may not have remembered everything. */
-const REMEMBERING_MS = 5_000
 const REMEMBERING_PERIOD_MS = 250
 
 /**
@@ -26,14 +24,12 @@ const REMEMBERING_PERIOD_MS = 250
  */
 export class MarketDocuments {
   readonly #options: Options
-  readonly #startedMs: number
   readonly #dueMs = new Map<string, number>()
   readonly #underway = new Set<string>()
   #isStopped = false
 
   constructor(options: Options) {
     this.#options = options
-    this.#startedMs = options.nowMs()
   }
 
   /** Called more often than the shortest period. */
@@ -70,11 +66,10 @@ export class MarketDocuments {
   #done(id: string, document: Document): void {
     this.#underway.delete(id)
     if (this.#isStopped) return
-    const { recorder, nowMs, publish } = this.#options
+    const { processor, recorder, nowMs, publish } = this.#options
     const doneMs = nowMs()
     if (!hasAnswer(document)) {
-      // Something is missing that may come any moment. What an engine before this one answered stays meanwhile.
-      const isRemembering = doneMs - this.#startedMs < REMEMBERING_MS
+      const isRemembering = processor.isRemembering(doneMs)
       this.#dueMs.set(id, doneMs + (isRemembering ? REMEMBERING_PERIOD_MS : UNANSWERED_PERIOD_MS))
       if (isRemembering) return
     }

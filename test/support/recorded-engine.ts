@@ -38,6 +38,7 @@ export class RecordedEngine {
   readonly #machine: Machine
   readonly #network: Network
   readonly #writer: FrameLogWriter
+  readonly #versions = new Map<string, number>()
   #engine: RunningEngine | null = null
 
   private constructor(folder: string, kernel: Kernel, writer: FrameLogWriter) {
@@ -109,11 +110,20 @@ export class RecordedEngine {
         },
         (message) => {
           this.replica.apply(message, clock.nowMs())
-          if (message.kind === 'documents') this.documents.push(...message.documents)
+          if (message.kind === 'documents') this.#heard(message.documents)
         },
         pino({ level: 'silent' }),
       ),
     )
+  }
+
+  /** What one engine repeats of the one before it was made and recorded there. */
+  #heard(documents: readonly Document[]): void {
+    for (const document of documents) {
+      if (document.version <= (this.#versions.get(document.key) ?? 0)) continue
+      this.#versions.set(document.key, document.version)
+      this.documents.push(document)
+    }
   }
 
   stop(): void {

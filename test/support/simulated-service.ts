@@ -34,6 +34,8 @@ export type SimulatedServiceOptions = {
   /** For databases; a directory of its own. */
   readonly dataDir: string
   readonly version: string
+  /** When its time begins. */
+  readonly startMs?: number
 }
 
 /**
@@ -45,17 +47,18 @@ export class SimulatedService {
   readonly replica = new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
   /** The engine's own. */
   readonly clock: Clock
-  readonly #kernel = new Kernel(START_MS)
+  readonly #kernel: Kernel
   readonly #engine: { stop(): void }
 
-  constructor({ seed, coins, dataDir, version }: SimulatedServiceOptions) {
-    const kernel = this.#kernel
+  constructor({ seed, coins, dataDir, version, startMs = START_MS }: SimulatedServiceOptions) {
+    const kernel = new Kernel(startMs)
+    this.#kernel = kernel
     const machine = new Machine(kernel, new Chance(seed, 'machine'))
     const process = machine.process((cause) => {
       throw cause
     })
     this.clock = process.clock
-    const model = modelCoins(seed, START_MS)
+    const model = modelCoins(seed, startMs)
     const market = new CoinMarkets({
       clockShiftMs: 0,
       coins: catalog.slice(0, coins).map((row) => model.ofCatalog(row)),
