@@ -10,6 +10,7 @@ import { crc32 } from 'node:zlib'
 import Database from 'better-sqlite3'
 import Table from 'cli-table3'
 import type { Bar } from '../src/domain/bar.ts'
+import type { Document, Part, View } from '../src/domain/document.ts'
 import type { FundingRow, HistoryBatch, MarketSample } from '../src/domain/history.ts'
 import { memorySeries } from '../src/domain/history.ts'
 import { timeframeMs, timeframes } from '../src/domain/timeframe.ts'
@@ -17,6 +18,7 @@ import { CheckpointDb } from '../src/store/checkpoint-db.ts'
 import { memoryOf } from '../src/store/history-memory.ts'
 import type { HistorySlice } from '../src/store/history-store.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
+import { UnsavedDocuments } from '../src/store/unsaved-documents.ts'
 import { syncInBackground } from '../src/store/wal-copy.ts'
 import { barAt, emptyBatch, fundingAt, historyOf, sampleAt, sampleFrom } from './history-month.ts'
 
@@ -28,6 +30,11 @@ const STEADY_MINUTES = isQuick ? 30 : 480
 const SLICE_MS_MAX = 5
 const READ_COINS = isQuick ? 6 : 60
 const CHECKPOINTS = isQuick ? 3 : 60
+/** A minute: documents are ten times as long as a checkpoint. */
+const CHECKPOINTS_PER_DOCUMENTS = isQuick ? 1 : 6
+const DOCUMENTS_PER_COIN = 8
+const DOCUMENT_BYTES = 8_192
+const DOCUMENT_PARTS = 64
 /** What an engine remembers of one coin after an hour: 18 kB. */
 const STATE_NUMBERS = 2_300
 
@@ -167,26 +174,62 @@ function blocks(path: string): Keeper {
   }
 }
 
-/** The engine's memory, saved again and again as it is at work. */
-async function checkpoints(path: string): Promise<Readonly<Record<'saved' | 'copied', Stopwatch>>> {
+/** The engine's memory and its documents, saved again and again as it is at work. */
+async function checkpoints(
+  path: string,
+): Promise<Readonly<Record<'saved' | 'documents' | 'copied', Stopwatch>>> {
   const { db } = CheckpointDb.open(path, END_MS, syncInBackground)
-  const watches = { saved: stopwatch(), copied: stopwatch() }
+  const watches = { saved: stopwatch(), documents: stopwatch(), copied: stopwatch() }
   const states = coins.map((name, at) => [name, new Float64Array(STATE_NUMBERS).fill(at)] as const)
-  for (let version = 1; version <= CHECKPOINTS; version += 1) {
-    const work = db.save({ version, listings: [], coins: new Map(states) })
+  const unsaved = new UnsavedDocuments('bench', END_MS)
+  const inSlices = async (work: Generator<unknown>, watch: Stopwatch) => {
     for (;;) {
       const [startMs, startCpuMs] = [performance.now(), cpuMs()]
       const { done, value } = work.next()
       const passedMs = performance.now() - startMs
-      if (done) break
+      if (done) return
       if (value !== 'waiting')
-        watches[value === 'copied' ? 'copied' : 'saved'].add(passedMs, cpuMs() - startCpuMs)
+        (value === 'copied' ? watches.copied : watch).add(passedMs, cpuMs() - startCpuMs)
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
   }
+  for (let version = 1; version <= CHECKPOINTS; version += 1) {
+    await inSlices(db.save({ version, listings: [], coins: new Map(states) }), watches.saved)
+    if (version % CHECKPOINTS_PER_DOCUMENTS !== 0) continue
+    unsaved.add(coins.flatMap((coin) => documentsOf(coin, version)))
+    await inSlices(unsaved.save(db, END_MS, true), watches.documents)
+  }
   if (db.load()?.coins.size !== coins.length) failures.push('the checkpoint lacks coins')
+  const documents = db.documents('bench').length
+  if (documents !== coins.length * DOCUMENTS_PER_COIN) failures.push('documents are lacking')
   db.close()
   return watches
+}
+
+/** As long as what the engine makes of a coin, each 10 kB: text, slots between, and views of both. */
+function documentsOf(coin: string, version: number): readonly Document[] {
+  const parts = Array.from({ length: DOCUMENT_PARTS }, (_, at): Part => {
+    const start = at * (DOCUMENT_BYTES / DOCUMENT_PARTS)
+    if (at % 4 === 3) return { kind: 'input-age', input: 'candles' }
+    return { kind: 'text', start, end: start + DOCUMENT_BYTES / DOCUMENT_PARTS }
+  })
+  const view: View = {
+    kind: 'answer',
+    parts: parts.map((_, at) => at),
+    inputs: ['candles', 'mark', 'funding'].map((name) => {
+      return { name, confirmedAtMs: END_MS, cadenceMs: MINUTE_MS, isLoadBearing: true }
+    }),
+    coveragePct: 100,
+    warnings: [],
+  }
+  return Array.from({ length: DOCUMENTS_PER_COIN }, (_, at) => ({
+    key: `a${at}/${coin}` as const,
+    version,
+    renderedAtMs: END_MS,
+    bytes: new Uint8Array(DOCUMENT_BYTES).fill(version),
+    parts,
+    views: Object.fromEntries(['1h', '4h', '1h,4h', '15m'].map((key) => [key, view])),
+  }))
 }
 
 /** Every slice by itself, as the engine runs them. @returns the milliseconds of all of them */
@@ -320,6 +363,7 @@ function report(
     ['ask whether the disk is ready', slices.waiting],
     ['recall one series of a coin', recalling],
     ['save 8 coins of a checkpoint', checkpoint.saved],
+    ['save 8 documents', checkpoint.documents],
     ["copy the checkpoint's log", checkpoint.copied],
     ['rows: a minute at once', usual.minute],
     [`the machine itself: a sum of ${yard.length / 1e6} MB`, yardstick],
@@ -337,7 +381,8 @@ function report(
   goal('rows over blocks, time to read', usual.readMs / ours.readMs, 2)
   if (ours.steadyBytes !== null && usual.steadyBytes !== null)
     goal('rows over blocks, bytes written', usual.steadyBytes / ours.steadyBytes, 2)
-  const all = { ...slices, recalling, saved: checkpoint.saved, 'saved, copied': checkpoint.copied }
+  const { saved, documents, copied } = checkpoint
+  const all = { ...slices, recalling, saved, documents, 'saved, copied': copied }
   for (const [name, { heldMs }] of Object.entries(all))
     goal(`${SLICE_MS_MAX} ms over p99.9 of ${name}`, SLICE_MS_MAX / quantile(heldMs, 0.999), 1)
 }
