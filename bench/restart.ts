@@ -33,9 +33,8 @@ const WARM_MS_MAX = isQuick ? 30_000 : 6 * 60_000
 const STEADY_MS = isQuick ? 3_000 : 20_000
 const COINS_MS = 5_000
 const COINS_MS_MAX = 60_000
-/** The code of an answer that is older than its freshness rule allows, or that there is none of yet. */
-const STALE = 'data_stale'
-const NOT_YET = /(computed|told the \w+ of \w+) yet/
+/** How an answer is refused that is older than its freshness rule allows; not one that there is none of yet. */
+const STALE = /^The data behind this answer is \d+ s old/
 /** Told once an hour or a day, or when a price has moved: no fresher where nobody restarts. */
 const SLOW_INPUTS: ReadonlySet<string> = new Set([
   ...['funding_history', 'supply', 'sentiment_index'],
@@ -268,8 +267,9 @@ async function answeredAgain(
       const passedMs = systemClock.nowMs() - startedAtMs
       if (Number.isNaN(listensMs)) listensMs = passedMs
       if ('refused' in reply) {
-        if (reply.refused === STALE && !refused.has(path)) count(stale, path)
-        if (reply.refused === STALE) refused.add(path)
+        if (!STALE.test(reply.refused) || refused.has(path)) return
+        count(stale, path)
+        refused.add(path)
         return
       }
       open.delete(path)
@@ -325,17 +325,11 @@ async function replyOf(path: string): Promise<Reply | null> {
   const reply = await asked(path)
   if (reply === null) return null
   const { status, body } = reply
-  const {
-    code = String(status),
-    detail = '',
-    meta,
-  } = body as {
-    code?: string
+  const { detail = String(status), meta } = body as {
     detail?: string
     meta?: { as_of: Readonly<Record<string, string>> }
   }
-  if (status !== 200 || meta === undefined)
-    return { refused: NOT_YET.test(detail) ? 'not computed yet' : code }
+  if (status !== 200 || meta === undefined) return { refused: detail }
   const times = Object.entries(meta.as_of).flatMap(([input, iso]) =>
     SLOW_INPUTS.has(input) ? [] : [Date.parse(iso)],
   )
