@@ -15,10 +15,10 @@ import type { FundingRow, HistoryBatch, MarketSample } from '../src/domain/histo
 import { memorySeries } from '../src/domain/history.ts'
 import { timeframeMs, timeframes } from '../src/domain/timeframe.ts'
 import { CheckpointDb } from '../src/store/checkpoint-db.ts'
+import { DocumentStore } from '../src/store/document-store.ts'
 import { memoryOf } from '../src/store/history-memory.ts'
 import type { HistorySlice } from '../src/store/history-store.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
-import { UnsavedDocuments } from '../src/store/unsaved-documents.ts'
 import { syncInBackground } from '../src/store/wal-copy.ts'
 import { barAt, emptyBatch, fundingAt, historyOf, sampleAt, sampleFrom } from './history-month.ts'
 
@@ -181,7 +181,15 @@ async function checkpoints(
   const { db } = CheckpointDb.open(path, END_MS, syncInBackground)
   const watches = { saved: stopwatch(), documents: stopwatch(), copied: stopwatch() }
   const states = coins.map((name, at) => [name, new Float64Array(STATE_NUMBERS).fill(at)] as const)
-  const unsaved = new UnsavedDocuments('bench', END_MS)
+  const { db: documents } = DocumentStore.open(
+    {
+      path: join(folder, 'documents.db'),
+      engineVersion: 'bench',
+      isClockNew: false,
+      sync: syncInBackground,
+    },
+    END_MS,
+  )
   const inSlices = async (work: Generator<unknown>, watch: Stopwatch) => {
     for (;;) {
       const [startMs, startCpuMs] = [performance.now(), cpuMs()]
@@ -196,12 +204,13 @@ async function checkpoints(
   for (let version = 1; version <= CHECKPOINTS; version += 1) {
     await inSlices(db.save({ version, listings: [], coins: new Map(states) }), watches.saved)
     if (version % CHECKPOINTS_PER_DOCUMENTS !== 0) continue
-    unsaved.add(coins.flatMap((coin) => documentsOf(coin, version)))
-    await inSlices(unsaved.save(db, END_MS, true), watches.documents)
+    documents.add(coins.flatMap((coin) => documentsOf(coin, version)))
+    await inSlices(documents.save(), watches.documents)
   }
   if (db.load()?.coins.size !== coins.length) failures.push('the checkpoint lacks coins')
-  const documents = db.documents('bench').length
-  if (documents !== coins.length * DOCUMENTS_PER_COIN) failures.push('documents are lacking')
+  if (documents.load().length !== coins.length * DOCUMENTS_PER_COIN)
+    failures.push('documents are lacking')
+  documents.close()
   db.close()
   return watches
 }
@@ -213,7 +222,7 @@ function documentsOf(coin: string, version: number): readonly Document[] {
     if (at % 4 === 3) return { kind: 'input-age', input: 'candles' }
     return { kind: 'text', start, end: start + DOCUMENT_BYTES / DOCUMENT_PARTS }
   })
-  const view: View = {
+  const view = (): View => ({
     kind: 'answer',
     parts: parts.map((_, at) => at),
     inputs: ['candles', 'mark', 'funding'].map((name) => {
@@ -221,14 +230,14 @@ function documentsOf(coin: string, version: number): readonly Document[] {
     }),
     coveragePct: 100,
     warnings: [],
-  }
+  })
   return Array.from({ length: DOCUMENTS_PER_COIN }, (_, at) => ({
     key: `a${at}/${coin}` as const,
     version,
     renderedAtMs: END_MS,
     bytes: new Uint8Array(DOCUMENT_BYTES).fill(version),
     parts,
-    views: Object.fromEntries(['1h', '4h', '1h,4h', '15m'].map((key) => [key, view])),
+    views: Object.fromEntries(['1h', '4h', '1h,4h', '15m'].map((key) => [key, view()])),
   }))
 }
 

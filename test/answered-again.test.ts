@@ -14,6 +14,8 @@ const VERSION = '0.0.0'
 const START_MS = Date.UTC(2026, 9, 7, 15, 7)
 const RUN_SECONDS = 150
 const PAUSE_SECONDS = 3
+/** Every document is made anew within this time. */
+const RENDERED_MS_MAX = 6_000
 
 let dataDir: string
 /** What was answered when the engine ended. */
@@ -22,43 +24,77 @@ let endedMs: number
 
 beforeAll(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'perpscope-again-'))
-  const service = started(join(dataDir, 'first'), START_MS)
+  const service = started(join(dataDir, 'stopped'), START_MS)
   service.run(RUN_SECONDS)
   before = answersOf(service.replica)
   endedMs = service.clock.nowMs()
+  // The files as they are when it is killed.
+  cpSync(join(dataDir, 'stopped'), join(dataDir, 'killed'), { recursive: true })
   service.stop()
 })
 
 afterAll(() => rmSync(dataDir, { recursive: true }))
 
-describe('an engine that was ended and started again', () => {
+describe.each(['stopped', 'killed'])('an engine that was %s and started again', (how) => {
   test('answers all that it answered before, before it has heard anything', () => {
     const analyses = new Set(Array.from(before.keys(), (key) => key.split('/')[0]))
     expect(analyses.size, 'what cannot be made anew of a checkpoint is among them').toBe(13)
-    restarted(({ replica }) => expect(missing(replica)).toEqual([]))
+    restarted(how, ({ replica }) => expect(missing(replica)).toEqual([]))
+  })
+
+  test('knows the coin of every answer', () => {
+    restarted(how, ({ replica }) => {
+      for (const coin of replica.coins()) expect(replica.resolve(coin)?.coin).toBe(coin)
+    })
   })
 
   test('does not say that anything is newer than it is', () => {
-    restarted(({ replica }) => {
-      const newestMs = Math.max(...[...answersOf(replica).values()].flatMap(instantsOf))
-      expect(newestMs).toBeLessThanOrEqual(endedMs)
+    restarted(how, ({ replica }) => {
+      const after = answersOf(replica)
+      const renewed = [...before].flatMap(([key, document]) => {
+        const again = after.get(key)
+        const instants = again === undefined ? [] : [...instantsOf(again)]
+        const known = new Map(instantsOf(document))
+        // What is made anew may know of the seconds since the document before it.
+        const latestMs = (input: string) =>
+          Math.min(endedMs, (known.get(input) ?? endedMs) + RENDERED_MS_MAX)
+        return instants.filter(([input, ms]) => ms > latestMs(input))
+      })
+      expect(renewed).toEqual([])
     })
   })
 
   test('does not take back what it needs some seconds to remember', () => {
-    restarted((service) => {
+    restarted(how, (service) => {
       for (let second = 1; second <= 60; second += 1) {
         service.run(1)
         expect(missing(service.replica), `${second} s after its start`).toEqual([])
       }
     })
   })
+
+  test('says nothing of before where the clock was put back meanwhile', () => {
+    restarted(
+      how,
+      ({ replica }) => {
+        const told = [...answersOf(replica).values()].filter(
+          ({ key, version }) => version === before.get(key)?.version,
+        )
+        expect(told).toEqual([])
+      },
+      endedMs - 600_000,
+    )
+  })
 })
 
-function restarted(look: (service: SimulatedService) => void): void {
+function restarted(
+  how: string,
+  look: (service: SimulatedService) => void,
+  startMs = endedMs + PAUSE_SECONDS * 1_000,
+): void {
   const copy = mkdtempSync(join(dataDir, 'copy-'))
-  cpSync(join(dataDir, 'first'), copy, { recursive: true })
-  const service = started(copy, endedMs + PAUSE_SECONDS * 1_000)
+  cpSync(join(dataDir, how), copy, { recursive: true })
+  const service = started(copy, startMs)
   try {
     look(service)
   } finally {
@@ -93,8 +129,11 @@ function answersOf(replica: EngineReplica): ReadonlyMap<string, Document> {
   return answers
 }
 
-function instantsOf({ views }: Document): readonly number[] {
-  return Object.values(views).flatMap((view) =>
-    view.kind === 'answer' ? view.inputs.map(({ confirmedAtMs }) => confirmedAtMs) : [],
+/** Of each input of each view. */
+function instantsOf({ key, views }: Document): readonly (readonly [string, number])[] {
+  return Object.entries(views).flatMap(([name, view]) =>
+    view.kind === 'answer'
+      ? view.inputs.map((input) => [`${key} ${name} ${input.name}`, input.confirmedAtMs] as const)
+      : [],
   )
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { pulse } from './analyses/pulse/pulse.ts'
-import type { MarketAnalysis } from './analysis.ts'
+import type { CoinAnalysis, MarketAnalysis, Rendering } from './analysis.ts'
 import { Processor, PUBLISH_PHASES } from './processor.ts'
 import { BOUNDARY_MS, context, NOW_MS, universe, warmTape } from './testing/tape.ts'
 
@@ -77,6 +77,35 @@ describe('processor', () => {
     )
     expect(turns.flat().toSorted(), 'each once').toEqual(['pulse/BTC', 'pulse/ETH', 'pulse/SOL'])
     expect(turns, 'one after the other').toHaveLength(coins.length)
+  })
+
+  test('says soon after a restore that it cannot answer any more what it has answered since', () => {
+    let isAnswered = true
+    const fickle = {
+      contract: { id: 'fickle' },
+      inputs: ['context'],
+      render: (_: unknown, { key, version, renderedAtMs }: Rendering) => ({
+        ...{ key, version, renderedAtMs, bytes: new Uint8Array(), parts: [] },
+        views: {
+          only: isAnswered
+            ? { kind: 'answer', parts: [], inputs: [], coveragePct: 100, warnings: [] }
+            : { kind: 'missing-input', input: 'a source that agrees' },
+        },
+      }),
+    } as unknown as CoinAnalysis
+    const all = { coin: [fickle], market: [] }
+    const before = new Processor(all, '0.0.0')
+    before.process([universe(['BTC'])])
+    const after = new Processor(all, '0.0.0')
+    after.restore(before.checkpoint(NOW_MS), NOW_MS)
+    const kindsOfARound = () =>
+      Array.from({ length: PUBLISH_PHASES }, () => [...after.publish(NOW_MS)])
+        .flat()
+        .map(({ views }) => views['only']?.kind)
+    expect(kindsOfARound()).toEqual(['answer'])
+    isAnswered = false
+    after.process([confirmed(NOW_MS)])
+    expect([...kindsOfARound(), ...kindsOfARound()]).toEqual(['missing-input'])
   })
 
   test('does not say that a restored coin has no answer before it had time to remember', () => {

@@ -95,8 +95,8 @@ export class Processor {
   }
 
   /**
-   * Whether something that was known before a restart may still come back any moment. What cannot be answered
-   * yet is not said meanwhile: what was answered before stays, and says how old it is.
+   * Whether something that was known before a restart may still come back any moment. That there is no answer is
+   * not said meanwhile of what this engine has not answered yet: what was answered before stays, with its age.
    */
   isRemembering(nowMs: number): boolean {
     const passedMs = nowMs - this.#restoredMs
@@ -145,7 +145,7 @@ export class Processor {
         const document = analysis.render(coin, this.#rendering(key, nowMs), this.#market)
         // What lacks an answer is looked at every second: what it waits for may be there any moment.
         if (hasAnswer(document)) this.#notBefore[at]?.set(name, this.#round + roundsOf(analysis))
-        else if (isRemembering) continue
+        else if (isRemembering && notBefore === undefined) continue
         dirty.delete(name)
         yield document
       }

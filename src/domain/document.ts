@@ -134,6 +134,10 @@ export function documentKey(analysis: string, subject: string): DocumentKey {
   return `${analysis}/${subject}`
 }
 
+export function subjectOf(key: DocumentKey): string {
+  return key.slice(key.indexOf('/') + 1)
+}
+
 /** Whether any of its views can be sold. */
 export function hasAnswer({ views }: Document): boolean {
   for (const key in views) if (views[key]?.kind === 'answer') return true

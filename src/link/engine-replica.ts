@@ -1,5 +1,5 @@
 import type { Document, DocumentKey } from '../domain/document.ts'
-import { WHOLE_MARKET } from '../domain/document.ts'
+import { subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
 import { TickerIndex } from '../domain/listing.ts'
@@ -132,7 +132,7 @@ export class EngineReplica implements EngineReader {
 
   #retain(coins: ReadonlySet<string>): void {
     for (const key of this.#documents.keys()) {
-      const subject = key.slice(key.indexOf('/') + 1)
+      const subject = subjectOf(key)
       if (subject !== WHOLE_MARKET && !coins.has(subject)) this.#documents.delete(key)
     }
     for (const coin of this.#ready) if (!coins.has(coin)) this.#ready.delete(coin)

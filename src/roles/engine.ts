@@ -17,11 +17,11 @@ import { CheckpointDb, ROWS_PER_SLICE } from '../store/checkpoint-db.ts'
 import { memoryOf } from '../store/history-memory.ts'
 import type { HistoryNotice } from '../store/history-store.ts'
 import { HistoryStore } from '../store/history-store.ts'
-import { UnsavedDocuments } from '../store/unsaved-documents.ts'
 import type { FileSync } from '../store/wal-copy.ts'
 import type { SourceContext } from '../streams/outside/source.ts'
 import type { Runtime } from '../streams/runtime.ts'
 import { hyperliquidFeed } from '../streams/venues/hyperliquid/feed.ts'
+import { DocumentKeeper } from './document-keeper.ts'
 import { MarketDocuments } from './market-documents.ts'
 import type { MarketRenderer } from './market-renderer.ts'
 import { recallMeasures } from './measure-recall.ts'
@@ -29,6 +29,7 @@ import { NoticeBook } from './notice-book.ts'
 import type { OutsideAddresses } from './outside-source.ts'
 import type { RecordingOptions } from './recorder.ts'
 import type { Recorder } from './recording.ts'
+import { SlicedWork } from './sliced-work.ts'
 
 export type EngineOptions = {
   readonly venue: { readonly wsUrl: string; readonly infoUrl: string }
@@ -57,7 +58,7 @@ export type RunningEngine = {
 
 const HEARTBEAT_PERIOD_MS = 1_000
 const CHECKPOINT_PERIOD_MS = 10_000
-const CHECKPOINT_SLICE_GAP_MS = 20
+const SLICE_GAP_MS = 20
 const SOCKETS = 4
 
 /** Time, chance and the outside world, as the engine may touch them. */
@@ -88,14 +89,6 @@ export function startEngine(
     fileSync,
   )
   if (setAside !== null) log.error({ setAside, reason }, 'checkpoint has been set aside')
-  // What was answered before is answered again before anything else is done.
-  send({ kind: 'documents', documents: rememberedDocuments(options, db, log) })
-  const unsaved = new UnsavedDocuments(options.version, startedAtMs)
-  const tell = (documents: readonly Document[]) => {
-    if (documents.length > 0) send({ kind: 'documents', documents })
-    unsaved.add(documents)
-  }
-
   const history = new HistoryStore(
     {
       path: join(options.dataDir, 'history.db'),
@@ -104,6 +97,7 @@ export function startEngine(
     },
     startedAtMs,
   )
+
   const processor = new Processor(analyses, options.version)
   const saved = db.load()
   const checkpoint =
@@ -114,6 +108,15 @@ export function startEngine(
     send({ kind: 'universe', listings: processor.listings })
     log.info({ coins: checkpoint.coins.size }, 'restored from checkpoint')
   }
+
+  const keeper = new DocumentKeeper(options, clock, fileSync, log)
+  const tell = (documents: readonly Document[]) => {
+    if (documents.length > 0) send({ kind: 'documents', documents })
+    keeper.add(documents)
+  }
+  // What was answered before is answered again before anything else is done.
+  const remembered = keeper.remembered(processor.tradable)
+  if (remembered.length > 0) send({ kind: 'documents', documents: remembered })
 
   const marketDocuments = new MarketDocuments({
     processor,
@@ -190,40 +193,27 @@ export function startEngine(
   beat()
   const stopHeartbeat = clock.every(HEARTBEAT_PERIOD_MS, beat)
 
-  let slices: Generator<unknown> | null = null
-  const writeSlice = () => {
-    slices ??= writes({ processor, history, db, unsaved, clock })
-    try {
-      if (slices.next().done) slices = null
-      else cancelSlice = clock.after(CHECKPOINT_SLICE_GAP_MS, writeSlice)
-    } catch (cause) {
-      slices = null
-      log.error({ err: cause }, 'checkpoint not written; the engine goes on from memory')
-    }
-  }
-  let cancelSlice = () => {}
-  // At once, so that the versions of this run are above those of any before, however short that was.
-  writeSlice()
-  const stopCheckpoints = clock.every(CHECKPOINT_PERIOD_MS, () => {
-    if (slices === null) writeSlice()
+  const checkpoints = new SlicedWork(clock, SLICE_GAP_MS, {
+    begin: () => writes(processor, history, db, clock),
+    onFailed: (cause) =>
+      log.error({ err: cause }, 'checkpoint not written; the engine goes on from memory'),
   })
-
+  // At once, so that the versions of this run are above those of any before, however short that was.
+  checkpoints.run()
+  const stopCheckpoints = clock.every(CHECKPOINT_PERIOD_MS, () => checkpoints.run())
   return {
     storeHealth: () => history.health,
     stop() {
-      const timers = [stopRecall, stopPublishing, stopHeartbeat, stopCheckpoints, cancelSlice]
-      for (const stop of timers) stop()
+      for (const stop of [stopRecall, stopPublishing, stopHeartbeat, stopCheckpoints]) stop()
+      checkpoints.stop()
       marketDocuments.stop()
       renderer.close()
       feed.unsubscribe()
       outsideFeed?.unsubscribe()
       history.add(processor.takeHistory())
-      const nowMs = clock.nowMs()
-      history.close(nowMs)
-      db.hurry()
-      for (const _ of db.save(processor.checkpoint(nowMs)));
-      for (const _ of unsaved.save(db, nowMs, true));
-      db.close()
+      history.close(clock.nowMs())
+      db.close(processor.checkpoint(clock.nowMs()))
+      keeper.stop()
     },
   }
 }
@@ -233,19 +223,12 @@ export function startEngine(
  * know of one that history lacks. So rows are built together with the history of the same instant, and
  * wait for it to be written; some at a time, so that nothing holds the engine.
  */
-function* writes({
-  processor,
-  history,
-  db,
-  unsaved,
-  clock,
-}: {
-  readonly processor: Processor
-  readonly history: HistoryStore
-  readonly db: CheckpointDb
-  readonly unsaved: UnsavedDocuments
-  readonly clock: Clock
-}): Generator<unknown> {
+function* writes(
+  processor: Processor,
+  history: HistoryStore,
+  db: CheckpointDb,
+  clock: Clock,
+): Generator<unknown> {
   yield* db.begin(processor)
   const names = processor.savedNames()
   for (let at = 0; at < names.length; at += ROWS_PER_SLICE) {
@@ -259,8 +242,7 @@ function* writes({
     db.put(rows)
     yield
   }
-  yield* db.copyLongLog()
-  yield* unsaved.save(db, clock.nowMs())
+  yield* db.end()
   yield* history.tidy(clock.nowMs())
 }
 
@@ -269,21 +251,6 @@ function remember(event: MarketEvent, history: HistoryStore): void {
   if (event.kind === 'funding-history' && !event.isRemembered) history.addFundings(event.rows)
   if (event.kind === 'hourly-history' && !event.isRemembered)
     history.addBars(event.coin, '1h', event.bars)
-}
-
-/** None where our clock was moved: what they say of their age would be wrong. */
-function rememberedDocuments(
-  { isClockNew = false, version }: EngineOptions,
-  db: CheckpointDb,
-  log: Logger,
-): readonly Document[] {
-  try {
-    if (!isClockNew) return db.documents(version)
-    db.forgetDocuments()
-  } catch (cause) {
-    log.error({ err: cause }, 'no documents of before; the engine makes them anew')
-  }
-  return []
 }
 
 function undatedCheckpoint(checkpoint: Checkpoint): Checkpoint {

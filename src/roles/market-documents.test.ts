@@ -110,6 +110,17 @@ describe('documents about the whole market', () => {
     ).toEqual(IDS.map((id) => `${id}/*`))
   })
 
+  test('that have no answer any more are published at once, also while the engine remembers', () => {
+    const documents = documentsOf(restored())
+    documents.tick()
+    for (const { job, done } of orders.splice(0)) done(answered(renderMarket(job)))
+    expect(published).toHaveLength(IDS.length)
+    clock.advance(PERIOD_MS)
+    documents.tick()
+    finishAll()
+    expect(published).toHaveLength(2 * IDS.length)
+  })
+
   test('without an answer are tried again every second where there is nothing to remember', () => {
     const documents = documentsOf(cold())
     documents.tick()
@@ -148,6 +159,11 @@ describe('documents about the whole market', () => {
     for (const { job, done } of orders.splice(0)) done(renderMarket(job))
   }
 })
+
+function answered(document: Document): Document {
+  const answer = { kind: 'answer', parts: [], inputs: [], coveragePct: 100, warnings: [] } as const
+  return { ...document, views: { only: answer } }
+}
 
 function cold(): Processor {
   return new Processor(analyses, '0.0.0')

@@ -26,6 +26,7 @@ export class MarketDocuments {
   readonly #options: Options
   readonly #dueMs = new Map<string, number>()
   readonly #underway = new Set<string>()
+  readonly #answered = new Set<string>()
   #isStopped = false
 
   constructor(options: Options) {
@@ -68,8 +69,9 @@ export class MarketDocuments {
     if (this.#isStopped) return
     const { processor, recorder, nowMs, publish } = this.#options
     const doneMs = nowMs()
-    if (!hasAnswer(document)) {
-      const isRemembering = processor.isRemembering(doneMs)
+    if (hasAnswer(document)) this.#answered.add(id)
+    else {
+      const isRemembering = processor.isRemembering(doneMs) && !this.#answered.has(id)
       this.#dueMs.set(id, doneMs + (isRemembering ? REMEMBERING_PERIOD_MS : UNANSWERED_PERIOD_MS))
       if (isRemembering) return
     }

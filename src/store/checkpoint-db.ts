@@ -1,8 +1,6 @@
-import { deserialize, serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
 import type { Checkpoint } from '../domain/checkpoint.ts'
-import type { Document } from '../domain/document.ts'
 import type { Listing } from '../domain/listing.ts'
 import { singleMarginTier } from '../domain/listing.ts'
 import type { FileInspection, OpenedFile } from './sqlite-file.ts'
@@ -15,11 +13,7 @@ const SCHEMA = `
   CREATE TABLE coin (name TEXT PRIMARY KEY, state BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 `
 
-const DOCUMENTS = `
-  CREATE TABLE document (key TEXT PRIMARY KEY, engine_version TEXT NOT NULL, content BLOB NOT NULL, crc INTEGER NOT NULL);
-`
-
-const migrations = [SCHEMA, DOCUMENTS].map((sql) => (db: Database.Database) => void db.exec(sql))
+const migrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 
 /** Rows that are built and written between two turns of the event loop: about a millisecond of work. */
 export const ROWS_PER_SLICE = 8
@@ -81,7 +75,7 @@ export class CheckpointDb {
     return { version: engine.version, listings: listingsFrom(engine.listings), coins }
   }
 
-  /** Begins a checkpoint, the rows of which follow with {@link put}. In slices. */
+  /** Begins a checkpoint, the rows of which follow with {@link put}, and {@link end}. In slices. */
   *begin({ version, listings }: Pick<Checkpoint, 'version' | 'listings'>): Generator<unknown> {
     if (this.#copy.isUnfinished) yield* this.#copy.run()
     const text = JSON.stringify(listings)
@@ -104,39 +98,8 @@ export class CheckpointDb {
     })()
   }
 
-  /**
-   * What engines published last, of every key: theirs to answer with until there is newer. That of another
-   * version may mean something else by now.
-   */
-  documents(engineVersion: string): readonly Document[] {
-    return this.#db
-      .prepare<[string], { content: Buffer; crc: number }>(
-        'SELECT content, crc FROM document WHERE engine_version = ?',
-      )
-      .all(engineVersion)
-      .flatMap(({ content, crc }) => (crc32(content) === crc ? documentFrom(content) : []))
-  }
-
-  forgetDocuments(): void {
-    this.#db.prepare('DELETE FROM document').run()
-  }
-
-  /** All of them or none. */
-  putDocuments(documents: readonly Document[], engineVersion: string): void {
-    const put = this.#db.prepare<[string, string, Buffer, number]>(
-      'INSERT OR REPLACE INTO document (key, engine_version, content, crc) VALUES (?, ?, ?, ?)',
-    )
-    this.#db.transaction(() => {
-      for (const document of documents) {
-        const content = serialize(document)
-        put.run(document.key, engineVersion, content, crc32(content))
-        this.#loggedPages += 1 + Math.ceil(content.length / PAGE_BYTES)
-      }
-    })()
-  }
-
-  /** Copies a log that has become long into the file, in slices. Nothing may be put in between. */
-  *copyLongLog(): Generator<unknown> {
+  /** Ends a checkpoint: copies a long log into the file, in slices. Nothing may be put in between. */
+  *end(): Generator<unknown> {
     if (this.#loggedPages < LOGGED_PAGES_MAX) return
     yield* this.#copy.run()
     this.#loggedPages = 0
@@ -150,28 +113,14 @@ export class CheckpointDb {
       this.put(rows.slice(at, at + ROWS_PER_SLICE))
       yield
     }
-    yield* this.copyLongLog()
+    yield* this.end()
   }
 
-  /** Nobody will come back for the next slice: ends what was begun, and from now on waits for the disk. */
-  hurry(): void {
+  /** Saves a last checkpoint, and waits for the disk. */
+  close(last: Checkpoint | null = null): void {
     this.#copy.hurry()
-    if (this.#copy.isUnfinished) for (const _ of this.#copy.run());
-  }
-
-  /** Waits for the disk. */
-  close(): void {
-    this.#copy.hurry()
+    if (last !== null) for (const _ of this.save(last));
     this.#copy.close()
-  }
-}
-
-/** @returns nothing for what another release of Node wrote in a way that ours cannot read */
-function documentFrom(content: Buffer): readonly Document[] {
-  try {
-    return [deserialize(content) as Document]
-  } catch {
-    return []
   }
 }
 

@@ -31,8 +31,6 @@ export class ReplicaChecker {
   /** Stretches of local time that a clock which was put back went through twice. */
   readonly #twice: { readonly fromMs: number; readonly untilMs: number }[] = []
 
-  /** The launch that said something last. */
-  #heardOf = 0
   #putBackAtMs = Number.NEGATIVE_INFINITY
 
   constructor(findings: Findings, log: FaultLog) {
@@ -43,13 +41,8 @@ export class ReplicaChecker {
   said(message: EngineMessage, { machine, launches }: Service): void {
     if (message.kind !== 'documents') return
     const atMs = machine.kernel.nowMs
-    // An engine begins with what was saved of the one before, which may be older than the last that one said.
-    const isRepeat = this.#heardOf !== launches
-    this.#heardOf = launches
-    for (const { key, version } of message.documents) {
-      if (isRepeat && version <= (this.#said.get(key)?.version ?? 0)) continue
+    for (const { key, version } of message.documents)
       this.#said.set(key, { version, atMs, launch: launches })
-    }
   }
 
   read({ document, view, body, coin, trueMs }: Answered, { launches }: Service): void {

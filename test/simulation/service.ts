@@ -19,7 +19,10 @@ const LAUNCH_MS_MIN = 100
 const LAUNCH_MS_SPAN = 200
 /** Between two threads of one process. */
 const MESSAGE_MS = 1
-const ENGINE_FILES = ['engine.db', 'engine.db-wal', 'history.db', 'history.db-wal']
+const ENGINE_FILES = ['engine', 'history', 'documents'].flatMap((name) => [
+  `${name}.db`,
+  `${name}.db-wal`,
+])
 
 export type ServiceOptions = {
   readonly machine: Machine

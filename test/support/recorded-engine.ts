@@ -83,6 +83,7 @@ export class RecordedEngine {
     })
     const { clock, scheduler } = process
     const post = this.#network.postOf(process, 'here')
+    let isFirst = true
     const delayedPost: Post = (url, body) =>
       post(url, body).pipe(
         concatMap((reply) => timer(this.replyDelayMs, scheduler).pipe(map(() => reply))),
@@ -110,17 +111,19 @@ export class RecordedEngine {
         },
         (message) => {
           this.replica.apply(message, clock.nowMs())
-          if (message.kind === 'documents') this.#heard(message.documents)
+          if (message.kind === 'documents') this.#heard(message.documents, isFirst)
+          if (message.kind === 'documents') isFirst = false
         },
         pino({ level: 'silent' }),
       ),
     )
   }
 
-  /** What one engine repeats of the one before it was made and recorded there. */
-  #heard(documents: readonly Document[]): void {
+  /** What an engine begins with, repeated of the one before it, was made and recorded there. */
+  #heard(documents: readonly Document[], isFirst: boolean): void {
     for (const document of documents) {
-      if (document.version <= (this.#versions.get(document.key) ?? 0)) continue
+      const isRepeated = document.version <= (this.#versions.get(document.key) ?? 0)
+      if (isFirst && isRepeated) continue
       this.#versions.set(document.key, document.version)
       this.documents.push(document)
     }

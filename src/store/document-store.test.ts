@@ -5,12 +5,13 @@ import { crc32 } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Document } from '../domain/document.ts'
-import { CheckpointDb } from './checkpoint-db.ts'
-import { UnsavedDocuments } from './unsaved-documents.ts'
+import type { DocumentStoreOptions } from './document-store.ts'
+import { DocumentStore } from './document-store.ts'
+import type { FileSync } from './wal-copy.ts'
+import { syncAtOnce } from './wal-copy.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
-const MINUTE_MS = 60_000
-const VERSION = '1.2.3'
+const HOUR_MS = 3_600_000
 
 describe('documents on disk', () => {
   let folder: string
@@ -18,7 +19,7 @@ describe('documents on disk', () => {
 
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), 'perpscope-documents-'))
-    path = join(folder, 'engine.db')
+    path = join(folder, 'documents.db')
   })
 
   afterEach(() => rmSync(folder, { recursive: true }))
@@ -34,61 +35,68 @@ describe('documents on disk', () => {
     expect(versions(reloaded())).toEqual({ BTC: 2, ETH: 1 })
   })
 
-  test('are written once a minute, since they are long', () => {
-    const { db } = CheckpointDb.open(path, NOW_MS)
-    const unsaved = new UnsavedDocuments(VERSION, NOW_MS)
-    unsaved.add([document('BTC', 1)])
-    const slicesAt = (nowMs: number) => [...unsaved.save(db, nowMs)].length
-    expect(slicesAt(NOW_MS + MINUTE_MS - 1), 'before a minute has passed').toBe(0)
-    expect(slicesAt(NOW_MS + MINUTE_MS)).toBe(1)
-    unsaved.add([document('BTC', 2)])
-    expect(slicesAt(NOW_MS + MINUTE_MS + 1)).toBe(0)
-    expect(slicesAt(NOW_MS - MINUTE_MS), 'the clock was set back').toBe(1)
-    db.close()
-  })
-
   test('that came while others were written are written the next time', () => {
-    const { db } = CheckpointDb.open(path, NOW_MS)
-    const unsaved = new UnsavedDocuments(VERSION, NOW_MS)
-    unsaved.add(Array.from({ length: 50 }, (_, index) => document(`C${index}`, 1)))
-    const slices = unsaved.save(db, NOW_MS, true)
+    const store = opened()
+    store.add(Array.from({ length: 50 }, (_, index) => document(`C${index}`, 1)))
+    const slices = store.save()
     slices.next()
-    unsaved.add([document('C0', 2), document('C49', 2)])
+    store.add([document('C0', 2), document('C49', 2)])
     drain(slices)
-    expect(versions(db.documents(VERSION)), 'of the instant at which the writing began').toEqual(
+    expect(versions(store.load()), 'of the instant at which the writing began').toEqual(
       Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`C${index}`, 1])),
     )
-    drain(unsaved.save(db, NOW_MS, true))
-    expect(versions(db.documents(VERSION))).toMatchObject({ C0: 2, C1: 1, C49: 2 })
-    db.close()
+    drain(store.save())
+    expect(versions(store.load())).toMatchObject({ C0: 2, C1: 1, C49: 2 })
+    store.close()
   })
 
-  test('that the disk refuses are written when it takes them again', () => {
-    const { db } = CheckpointDb.open(path, NOW_MS)
-    const unsaved = new UnsavedDocuments(VERSION, NOW_MS)
-    unsaved.add([document('BTC', 1)])
-    const full = Object.assign(Object.create(db) as CheckpointDb, {
-      putDocuments: () => {
-        throw new Error('disk full')
-      },
-    })
-    expect(() => drain(unsaved.save(full, NOW_MS, true))).toThrow('disk full')
-    drain(unsaved.save(db, NOW_MS + MINUTE_MS))
-    expect(versions(db.documents(VERSION))).toEqual({ BTC: 1 })
-    db.close()
+  test('of which nothing is new are not written again', () => {
+    const store = opened()
+    store.add([document('BTC', 1)])
+    expect([...store.save()]).toHaveLength(1)
+    expect([...store.save()]).toHaveLength(0)
+    store.close()
+  })
+
+  test('are all there in the end, though the disk failed while a long log was copied', () => {
+    let failures = 1
+    const failing: FileSync = (descriptor, ended) => {
+      failures -= 1
+      if (failures < 0) syncAtOnce(descriptor, ended)
+      else ended(new Error('no space left on device'))
+    }
+    const store = opened({ sync: failing })
+    const documents = Array.from({ length: 100 }, (_, at) => long(`C${at}`))
+    store.add(documents)
+    expect(() => drain(store.save())).toThrow('does not reach the disk')
+    drain(store.save())
+    store.close()
+    expect(reloaded()).toHaveLength(documents.length)
+  })
+
+  test('that are left when the engine ends are saved then', () => {
+    const store = opened()
+    store.add([document('BTC', 1)])
+    store.close()
+    expect(versions(reloaded())).toEqual({ BTC: 1 })
   })
 
   test('of another version of the engine are not told', () => {
     saved([document('BTC', 1)])
-    expect(reloaded('1.2.4')).toEqual([])
+    expect(reloaded({ engineVersion: '1.2.4' })).toEqual([])
+    expect(versions(reloaded())).toEqual({ BTC: 1 })
   })
 
-  test('are forgotten when nobody knows any more how old they are', () => {
+  test('are forgotten when our clock was moved: nobody knows any more how old they are', () => {
     saved([document('BTC', 1)])
-    const { db } = CheckpointDb.open(path, NOW_MS)
-    db.forgetDocuments()
-    expect(db.documents(VERSION)).toEqual([])
-    db.close()
+    expect(reloaded({ isClockNew: true })).toEqual([])
+    expect(reloaded(), 'for good').toEqual([])
+  })
+
+  test('are forgotten where they were made later than now', () => {
+    saved([document('BTC', 1)])
+    expect(reloaded({}, NOW_MS - HOUR_MS)).toEqual([])
+    expect(reloaded(), 'for good').toEqual([])
   })
 
   test.each([
@@ -109,32 +117,37 @@ describe('documents on disk', () => {
   })
 
   test('do not lengthen the log beyond what one copy may take', () => {
-    const { db } = CheckpointDb.open(path, NOW_MS)
-    const unsaved = new UnsavedDocuments(VERSION, NOW_MS)
-    const bytes = new Uint8Array(200_000)
-    unsaved.add(Array.from({ length: 100 }, (_, at) => ({ ...document(`C${at}`, 1), bytes })))
+    const store = opened()
+    store.add(Array.from({ length: 100 }, (_, at) => long(`C${at}`)))
     let longest = 0
-    for (const _ of unsaved.save(db, NOW_MS, true))
-      longest = Math.max(longest, statSync(`${path}-wal`).size)
-    db.close()
+    for (const _ of store.save()) longest = Math.max(longest, statSync(`${path}-wal`).size)
+    store.close()
     expect(longest, 'of 20 MB').toBeLessThan(7_000_000)
   })
 
-  function saved(documents: readonly Document[]): void {
-    const { db } = CheckpointDb.open(path, NOW_MS)
-    const unsaved = new UnsavedDocuments(VERSION, NOW_MS)
-    unsaved.add(documents)
-    drain(unsaved.save(db, NOW_MS, true))
-    db.close()
+  function opened(own: Partial<DocumentStoreOptions> = {}, nowMs = NOW_MS + HOUR_MS) {
+    const options = { path, engineVersion: '1.2.3', isClockNew: false, ...own }
+    return DocumentStore.open(options, nowMs).db
   }
 
-  function reloaded(version = VERSION): readonly Document[] {
-    const { db } = CheckpointDb.open(path, NOW_MS)
-    const documents = db.documents(version)
-    db.close()
+  function saved(documents: readonly Document[]): void {
+    const store = opened()
+    store.add(documents)
+    drain(store.save())
+    store.close()
+  }
+
+  function reloaded(own?: Partial<DocumentStoreOptions>, nowMs?: number): readonly Document[] {
+    const store = opened(own, nowMs)
+    const documents = store.load()
+    store.close()
     return documents.toSorted((one, other) => indexOf(one) - indexOf(other))
   }
 })
+
+function long(coin: string): Document {
+  return { ...document(coin, 1), bytes: new Uint8Array(200_000) }
+}
 
 function document(coin: string, version: number): Document {
   return {

@@ -1,0 +1,96 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pino } from 'pino'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../test/support/manual-clock.ts'
+import type { Document, DocumentKey } from '../domain/document.ts'
+import { DocumentKeeper } from './document-keeper.ts'
+
+const NOW_MS = Date.UTC(2026, 0, 1)
+const MINUTE_MS = 60_000
+
+describe('documents for the next engine', () => {
+  let dataDir: string
+  let clock: ManualClock
+  let logged: string[]
+
+  beforeEach(() => {
+    dataDir = mkdtempSync(join(tmpdir(), 'perpscope-keeper-'))
+    clock = new ManualClock(NOW_MS)
+    logged = []
+  })
+
+  afterEach(() => rmSync(dataDir, { recursive: true }))
+
+  test('are those of coins that are listed, and of the whole market', () => {
+    kept(['pulse/BTC', 'pulse/GONE', 'screener/*'])
+    const after = keeper()
+    expect(keysOf(after.remembered(['BTC', 'ETH']))).toEqual(['pulse/BTC', 'screener/*'])
+    after.stop()
+  })
+
+  test('are not told where an engine died and its gateways live', () => {
+    kept(['pulse/BTC'])
+    const after = keeper({ isRestart: true })
+    expect(after.remembered(['BTC'])).toEqual([])
+    after.stop()
+  })
+
+  test('are saved once a minute', () => {
+    const living = keeper()
+    living.add([document('pulse/BTC')])
+    const knownIfKilled = () => {
+      const copy = mkdtempSync(join(dataDir, 'copy-'))
+      for (const file of ['documents.db', 'documents.db-wal'])
+        cpSync(join(dataDir, file), join(copy, file))
+      const next = keeper({ dataDir: copy })
+      const known = keysOf(next.remembered(['BTC']))
+      next.stop()
+      return known
+    }
+    clock.advance(MINUTE_MS - 1)
+    expect(knownIfKilled()).toEqual([])
+    clock.advance(1)
+    expect(knownIfKilled()).toEqual(['pulse/BTC'])
+    living.stop()
+  })
+
+  test('are forgotten where our clock was moved', () => {
+    kept(['pulse/BTC'])
+    const after = keeper({ isClockNew: true })
+    expect(after.remembered(['BTC'])).toEqual([])
+    after.stop()
+  })
+
+  test('that cannot be kept do not stop the engine', () => {
+    mkdirSync(join(dataDir, 'documents.db'))
+    const without = keeper()
+    without.add([document('pulse/BTC')])
+    clock.advance(MINUTE_MS)
+    expect(without.remembered(['BTC'])).toEqual([])
+    without.stop()
+    expect(logged).toEqual(['documents are not saved; a restart takes longer to answer all'])
+  })
+
+  function keeper(
+    own: { dataDir?: string; isRestart?: boolean; isClockNew?: boolean } = {},
+  ): DocumentKeeper {
+    const log = pino({ base: null }, { write: (line: string) => logged.push(JSON.parse(line).msg) })
+    return new DocumentKeeper({ dataDir, version: '1.2.3', ...own }, clock, undefined, log)
+  }
+
+  function kept(keys: readonly DocumentKey[]): void {
+    const before = keeper()
+    before.add(keys.map(document))
+    before.stop()
+  }
+})
+
+function keysOf(documents: readonly Document[]): readonly string[] {
+  return documents.map(({ key }) => key).toSorted()
+}
+
+function document(key: DocumentKey): Document {
+  return { key, version: 1, renderedAtMs: NOW_MS, bytes: new Uint8Array(8), parts: [], views: {} }
+}

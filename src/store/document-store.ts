@@ -1,0 +1,148 @@
+import { rmSync } from 'node:fs'
+import { deserialize, serialize } from 'node:v8'
+import { crc32 } from 'node:zlib'
+import type Database from 'better-sqlite3'
+import type { Document, DocumentKey } from '../domain/document.ts'
+import type { OpenedFile } from './sqlite-file.ts'
+import { openSqliteFile } from './sqlite-file.ts'
+import type { FileSync } from './wal-copy.ts'
+import { syncAtOnce, WalCopy } from './wal-copy.ts'
+
+const SCHEMA = `
+  CREATE TABLE document (key TEXT PRIMARY KEY, maker TEXT NOT NULL, rendered_ms INTEGER NOT NULL, content BLOB NOT NULL, crc INTEGER NOT NULL);
+`
+const migrations = [(db: Database.Database) => void db.exec(SCHEMA)]
+
+/** Raised with every change of `domain/document.ts` that a gateway would misread. */
+const FORMAT = 1
+/** Written between two turns of the event loop. */
+const PER_SLICE = 8
+/** Pages written before the log is copied into the file: 4 MB, so that the copying stays short. */
+const LOGGED_PAGES_MAX = 1_000
+const PAGE_BYTES = 4_096
+/** Two threads start a moment apart. */
+const AHEAD_MS_MAX = 1_000
+
+export type DocumentStoreOptions = {
+  readonly path: string
+  readonly engineVersion: string
+  /** Our clock was moved: what the documents say of their age would be wrong. */
+  readonly isClockNew: boolean
+  /** How to wait for the disk; without it, the engine waits. */
+  readonly sync?: FileSync | undefined
+}
+
+/**
+ * What engines published last, of every key: theirs to answer with until there is newer. A file of its own,
+ * because losing it costs nothing but seconds.
+ */
+export class DocumentStore {
+  readonly #db: Database.Database
+  readonly #copy: WalCopy
+  readonly #maker: string
+  readonly #unsaved = new Map<DocumentKey, Document>()
+  #loggedPages: number
+
+  private constructor(db: Database.Database, { path, engineVersion, sync }: DocumentStoreOptions) {
+    this.#db = db
+    this.#copy = new WalCopy(db, path, sync ?? syncAtOnce)
+    this.#maker = `${engineVersion}/${FORMAT}`
+    // Else an engine that is killed again and again would lengthen the log of the one before for ever.
+    this.#loggedPages = Math.floor(this.#copy.logBytes / PAGE_BYTES)
+  }
+
+  /** @throws OperatingError when the file cannot be used: busy, full, forbidden */
+  static open(options: DocumentStoreOptions, nowMs: number): OpenedFile<DocumentStore> {
+    const use = (db: Database.Database) => new DocumentStore(db, options)
+    const kind = { name: 'documents', migrations, isCheckedWhole: true, use }
+    if (options.isClockNew) removeFiles(options.path)
+    const opened = openSqliteFile(options.path, kind, nowMs)
+    // Made after now: the clock was put back since, nobody knows how far.
+    if (opened.db.#newestMs() <= nowMs + AHEAD_MS_MAX) return opened
+    opened.db.close()
+    removeFiles(options.path)
+    return openSqliteFile(options.path, kind, nowMs)
+  }
+
+  /** Those of this version of the engine: another one's may mean something else. */
+  load(): readonly Document[] {
+    return this.#db
+      .prepare<[string], { content: Buffer; crc: number }>(
+        'SELECT content, crc FROM document WHERE maker = ?',
+      )
+      .all(this.#maker)
+      .flatMap(({ content, crc }) => (crc32(content) === crc ? documentFrom(content) : []))
+  }
+
+  /** To be saved with the next {@link save}. */
+  add(documents: readonly Document[]): void {
+    for (const document of documents) this.#unsaved.set(document.key, document)
+  }
+
+  /**
+   * In slices. After one that failed, the next call begins with what that one left.
+   * @throws what SQLite throws, and OperatingError for the disk
+   */
+  *save(): Generator<unknown> {
+    if (this.#copy.isUnfinished) yield* this.#copied()
+    const documents = [...this.#unsaved.values()]
+    for (let at = 0; at < documents.length; at += PER_SLICE) {
+      const slice = documents.slice(at, at + PER_SLICE)
+      this.#put(slice)
+      // A newer one that came meanwhile stays.
+      for (const document of slice)
+        if (this.#unsaved.get(document.key) === document) this.#unsaved.delete(document.key)
+      yield
+      if (this.#loggedPages >= LOGGED_PAGES_MAX) yield* this.#copied()
+    }
+  }
+
+  /** Saves what is left, and waits for the disk. */
+  close(): void {
+    this.#copy.hurry()
+    try {
+      for (const _ of this.save());
+    } finally {
+      this.#copy.close()
+    }
+  }
+
+  *#copied(): Generator<unknown> {
+    yield* this.#copy.run()
+    this.#loggedPages = 0
+  }
+
+  /** All of them or none. */
+  #put(documents: readonly Document[]): void {
+    const put = this.#db.prepare<[string, string, number, Buffer, number]>(
+      'INSERT OR REPLACE INTO document (key, maker, rendered_ms, content, crc) VALUES (?, ?, ?, ?, ?)',
+    )
+    this.#db.transaction(() => {
+      for (const document of documents) {
+        const content = serialize(document)
+        put.run(document.key, this.#maker, document.renderedAtMs, content, crc32(content))
+        this.#loggedPages += 1 + Math.ceil(content.length / PAGE_BYTES)
+      }
+    })()
+  }
+
+  #newestMs(): number {
+    const newest = this.#db
+      .prepare<[], { ms: number | null }>('SELECT max(rendered_ms) AS ms FROM document')
+      .get()
+    return newest?.ms ?? Number.NEGATIVE_INFINITY
+  }
+}
+
+function removeFiles(path: string): void {
+  for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
+}
+
+/** @returns nothing for what another release of Node wrote in a way that ours cannot read */
+function documentFrom(content: Buffer): readonly Document[] {
+  try {
+    return [deserialize(content) as Document]
+  } catch {
+    return []
+  }
+}
