@@ -17,6 +17,7 @@ import { World } from '../src/simulator/outside/world.ts'
 import type { SimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { CheckpointDb } from '../src/store/checkpoint-db.ts'
+import { DocumentStore } from '../src/store/document-store.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
 import { barBatch, barsFrom, START_MS } from '../src/store/testing/history-rows.ts'
 import { runCommand } from './support/service.ts'
@@ -53,7 +54,7 @@ describe('perpscope doctor', () => {
     expect(findings.filter(({ status }) => status !== 'ok')).toEqual([])
     expect(isWell).toBe(true)
     expect(findings.map(({ check }) => check)).toEqual([
-      ...['configuration', 'data directory', 'service', 'checkpoint', 'history'],
+      ...['configuration', 'data directory', 'service', 'checkpoint', 'history', 'documents'],
       ...['venue, requests', 'venue, websocket', 'clock', 'weight'],
     ])
     expect(found(findings, 'checkpoint')).toMatch(
@@ -61,6 +62,9 @@ describe('perpscope doctor', () => {
     )
     expect(found(findings, 'history')).toMatch(
       /^schema 2, .* MB, 1 coins, 0 measures, 100 rows from 2026-01-01T00:00:00\.000Z to 2026-01-02T00:45:00\.000Z, whole$/,
+    )
+    expect(found(findings, 'documents')).toMatch(
+      /^schema 1, .* MB, 1 documents, written \d+ s ago$/,
     )
     expect(found(findings, 'weight')).toMatch(/1000 of the venue's 1200 .* \d+ coins takes 11 min/)
   })
@@ -156,6 +160,19 @@ describe('perpscope doctor', () => {
     expect(isWell, 'it runs on').toBe(true)
     expect(statusOf(findings, 'history')).toBe('warn')
     expect(found(findings, 'history')).toMatch(/; 1 blocks are damaged and count as never written$/)
+  })
+
+  test('finds documents that are damaged, or a file of them that is none', async () => {
+    const path = join(dataDir, 'documents.db')
+    const raw = new Database(path)
+    raw.prepare('UPDATE document SET crc = crc + 1').run()
+    raw.close()
+    const { findings } = await examined()
+    expect(found(findings, 'documents')).toMatch(/; 1 are damaged and count as never written$/)
+    writeFileSync(path, 'this is no database, and it is longer than a header'.repeat(100))
+    const after = await examined()
+    expect(after.isWell, 'it runs without').toBe(true)
+    expect(statusOf(after.findings, 'documents')).toBe('warn')
   })
 
   test('finds a checkpoint of a version that is not ours', async () => {
@@ -293,7 +310,7 @@ describe('perpscope doctor', () => {
     const esc = String.fromCharCode(27)
     const plain = await written({}, PLAIN)
     expect(plain.split('\n').map((line) => line.split('\t')[0])).toEqual([
-      ...Array.from({ length: 9 }, () => 'ok'),
+      ...Array.from({ length: 10 }, () => 'ok'),
       'all is well',
       '',
     ])
@@ -395,6 +412,17 @@ function fill(dataDir: string): void {
   const store = historyAt(dataDir)
   store.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 100)))
   store.close(START_MS)
+  const { db: documents } = DocumentStore.open(
+    { path: join(dataDir, 'documents.db'), engineVersion: '0.0.0', isClockNew: false },
+    START_MS,
+  )
+  documents.add([
+    {
+      ...{ key: 'pulse/BTC', version: 1, renderedAtMs: START_MS },
+      ...{ bytes: new Uint8Array(8), parts: [], views: {} },
+    },
+  ])
+  documents.close()
 }
 
 function historyAt(dataDir: string): HistoryStore {

@@ -4,6 +4,7 @@ import { checkFacilitators } from './doctor/facilitators.ts'
 import {
   checkCheckpoint,
   checkDataDir,
+  checkDocuments,
   checkHistory,
   checkSetAside,
   isInUse,
@@ -40,6 +41,7 @@ export async function doctor(
     await checkService(adminPort, isInUse(dataDir)),
     checkCheckpoint(dataDir, systemClock.nowMs()),
     checkHistory(dataDir),
+    checkDocuments(dataDir, systemClock.nowMs()),
     ...(store === null ? [] : [store]),
     ...(setAside === null ? [] : [setAside]),
     ...(await checkFacilitators(options)),

@@ -3,8 +3,8 @@ import { deserialize, serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
 import type { Document, DocumentKey } from '../domain/document.ts'
-import type { OpenedFile } from './sqlite-file.ts'
-import { openSqliteFile } from './sqlite-file.ts'
+import type { FileInspection, OpenedFile } from './sqlite-file.ts'
+import { checkTable, inspectSqliteFile, openSqliteFile } from './sqlite-file.ts'
 import type { FileSync } from './wal-copy.ts'
 import { syncAtOnce, WalCopy } from './wal-copy.ts'
 
@@ -62,6 +62,20 @@ export class DocumentStore {
     opened.db.close()
     removeFiles(options.path)
     return openSqliteFile(options.path, kind, nowMs)
+  }
+
+  /** For whoever only looks: how many there are, and how many of them are not what was written. */
+  static inspect(
+    path: string,
+  ): FileInspection<{ readonly documents: number; readonly damaged: number }> {
+    return inspectSqliteFile(path, migrations, (db) => {
+      checkTable(db, 'document')
+      const rows = db
+        .prepare<[], { content: Buffer; crc: number }>('SELECT content, crc FROM document')
+        .all()
+      const damaged = rows.filter(({ content, crc }) => crc32(content) !== crc)
+      return { documents: rows.length, damaged: damaged.length }
+    })
   }
 
   /** Those of this version of the engine: another one's may mean something else. */

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } 
 import { dirname, join, resolve } from 'node:path'
 import { isoInstant } from '../../domain/instant.ts'
 import { CheckpointDb } from '../../store/checkpoint-db.ts'
+import { DocumentStore } from '../../store/document-store.ts'
 import { inspectHistory } from '../../store/history-inspection.ts'
 import type { FileInspection } from '../../store/sqlite-file.ts'
 import type { Finding } from './finding.ts'
@@ -56,6 +57,19 @@ export function checkCheckpoint(dataDir: string, nowMs: number): Finding {
       `schema ${file.version}, ${size(file.bytes)}, ${file.found.coins} coins, whole, written ${ago(nowMs - file.writtenMs)}`,
     ),
   )
+}
+
+/** What was answered last; losing it costs a restart some seconds, and keeps nobody from his work. */
+export function checkDocuments(dataDir: string, nowMs: number): Finding {
+  const check = 'documents'
+  const inspect = () => DocumentStore.inspect(join(dataDir, 'documents.db'))
+  const finding = fileFinding(check, inspect, ({ version, bytes, writtenMs, found }) => {
+    const { documents, damaged } = found
+    const text = `schema ${version}, ${size(bytes)}, ${documents} documents, written ${ago(nowMs - writtenMs)}`
+    if (damaged === 0) return ok(check, text)
+    return warn(check, `${text}; ${damaged} are damaged and count as never written`, DISK_ADVICE)
+  })
+  return finding.status === 'fail' ? { ...finding, status: 'warn' } : finding
 }
 
 export function checkHistory(dataDir: string): Finding {
