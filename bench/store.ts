@@ -184,7 +184,7 @@ async function checkpoints(
   const { db: documents } = DocumentStore.open(
     {
       path: join(folder, 'documents.db'),
-      engineVersion: 'bench',
+      maker: 'bench',
       isClockNew: false,
       sync: syncInBackground,
     },

@@ -413,7 +413,7 @@ function fill(dataDir: string): void {
   store.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 100)))
   store.close(START_MS)
   const { db: documents } = DocumentStore.open(
-    { path: join(dataDir, 'documents.db'), engineVersion: '0.0.0', isClockNew: false },
+    { path: join(dataDir, 'documents.db'), maker: '0.0.0', isClockNew: false },
     START_MS,
   )
   documents.add([

@@ -46,6 +46,8 @@ export class Processor {
   readonly #dirty: readonly Set<string>[]
   /** Those of them whose analyses look at a kind of event. */
   readonly #dirtiedBy = new Map<MarketEvent['kind'], readonly Set<string>[]>()
+  /** Coins of which it was not said that there is no answer, per analysis; see {@link isRemembering}. */
+  readonly #heldBack: readonly Set<string>[]
   readonly #phaseOf = new Map<string, number>()
   /** The round before which a coin is not rendered again, per analysis: for those that need not be every second. */
   readonly #notBefore: readonly Map<string, number>[]
@@ -62,6 +64,7 @@ export class Processor {
     this.#marketAnalyses = market
     this.#engineVersion = engineVersion
     this.#dirty = coin.map(() => new Set())
+    this.#heldBack = coin.map(() => new Set())
     this.#notBefore = coin.map(() => new Map())
   }
 
@@ -131,6 +134,7 @@ export class Processor {
     if (this.#phase === 0) this.#round += 1
     for (const [at, analysis] of this.#analyses.entries()) {
       const dirty = this.#dirty[at] as Set<string>
+      if (!isRemembering) this.#sayWhatWasHeldBack(at)
       for (const name of dirty) {
         const notBefore = this.#notBefore[at]?.get(name)
         const isItsTurn = this.#phaseOf.get(name) === this.#phase
@@ -145,7 +149,10 @@ export class Processor {
         const document = analysis.render(coin, this.#rendering(key, nowMs), this.#market)
         // What lacks an answer is looked at every second: what it waits for may be there any moment.
         if (hasAnswer(document)) this.#notBefore[at]?.set(name, this.#round + roundsOf(analysis))
-        else if (isRemembering && notBefore === undefined) continue
+        else if (isRemembering && notBefore === undefined) {
+          if (isItsTurn && dirty.delete(name)) this.#heldBack[at]?.add(name)
+          continue
+        }
         dirty.delete(name)
         yield document
       }
@@ -221,6 +228,12 @@ export class Processor {
     this.#version = checkpoint.version + UNSAVED_VERSIONS
     this.#hurried = HURRIED_PUBLISHES
     this.#restoredMs = nowMs
+  }
+
+  #sayWhatWasHeldBack(at: number): void {
+    const heldBack = this.#heldBack[at]
+    for (const name of heldBack ?? []) this.#dirty[at]?.add(name)
+    heldBack?.clear()
   }
 
   #rendering(key: DocumentKey, nowMs: number): Rendering {

@@ -63,6 +63,33 @@ describe('documents for the next engine', () => {
     after.stop()
   })
 
+  test('are not told when they are older than a quarter of an hour', () => {
+    kept(['pulse/BTC'])
+    clock.advance(15 * MINUTE_MS)
+    const after = keeper()
+    expect(after.remembered(['BTC'])).toHaveLength(1)
+    after.stop()
+    clock.advance(1)
+    const later = keeper()
+    expect(later.remembered(['BTC'])).toEqual([])
+    later.stop()
+  })
+
+  test('are kept once the file can be used: an engine that was just ending may have held it', () => {
+    const ending = keeper()
+    const next = keeper()
+    next.add([document('pulse/BTC')])
+    ending.stop()
+    next.add([document('pulse/ETH')])
+    clock.advance(MINUTE_MS)
+    next.add([document('pulse/SOL')])
+    next.stop()
+    const after = keeper()
+    expect(keysOf(after.remembered(['BTC', 'ETH', 'SOL']))).toEqual(['pulse/SOL'])
+    after.stop()
+    expect(logged).toHaveLength(1)
+  })
+
   test('that cannot be kept do not stop the engine', () => {
     mkdirSync(join(dataDir, 'documents.db'))
     const without = keeper()
@@ -70,7 +97,8 @@ describe('documents for the next engine', () => {
     clock.advance(MINUTE_MS)
     expect(without.remembered(['BTC'])).toEqual([])
     without.stop()
-    expect(logged).toEqual(['documents are not saved; a restart takes longer to answer all'])
+    const reason = 'documents are not saved; a restart takes longer to answer all'
+    expect(logged, 'and every minute').toEqual([reason, reason])
   })
 
   function keeper(

@@ -1,5 +1,7 @@
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import type { Logger } from 'pino'
+import { contracts } from '../compute/analyses/registry.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Document } from '../domain/document.ts'
 import { subjectOf, WHOLE_MARKET } from '../domain/document.ts'
@@ -11,6 +13,11 @@ import { SlicedWork } from './sliced-work.ts'
 /** They are ten times as long as a checkpoint, and most of them can be made anew of it. */
 const PERIOD_MS = 60_000
 const SLICE_GAP_MS = 20
+/**
+ * What is older is not told again: an answer has words about its sources that were true then. What a checkpoint or
+ * history can answer is there within seconds anyway.
+ */
+const REMEMBERED_MS_MAX = 15 * 60_000
 
 type Options = Pick<EngineOptions, 'dataDir' | 'version' | 'isRestart' | 'isClockNew'>
 
@@ -20,34 +27,38 @@ type Options = Pick<EngineOptions, 'dataDir' | 'version' | 'isRestart' | 'isCloc
  */
 export class DocumentKeeper {
   readonly #log: Logger
-  readonly #store: DocumentStore | null
-  readonly #isRestart: boolean
-  readonly #saving: SlicedWork | null
+  readonly #clock: Clock
+  readonly #options: Options
+  readonly #sync: FileSync | undefined
+  readonly #saving: SlicedWork
   readonly #stopTimer: () => void
+  #store: DocumentStore | null
 
   constructor(options: Options, clock: Clock, sync: FileSync | undefined, log: Logger) {
     this.#log = log
-    this.#isRestart = options.isRestart ?? false
-    const store = openStore(options, clock.nowMs(), sync, log)
-    this.#store = store
-    this.#saving =
-      store &&
-      new SlicedWork(clock, SLICE_GAP_MS, {
-        begin: () => store.save(),
-        onFailed: (cause) => log.error({ err: cause }, 'documents not saved; tried again'),
-      })
-    this.#stopTimer = clock.every(PERIOD_MS, () => this.#saving?.run())
+    this.#clock = clock
+    this.#options = options
+    this.#sync = sync
+    this.#store = this.#opened()
+    this.#saving = new SlicedWork(clock, SLICE_GAP_MS, {
+      begin: () => this.#save(),
+      onFailed: (cause) => log.error({ err: cause }, 'documents not saved; tried again'),
+    })
+    this.#stopTimer = clock.every(PERIOD_MS, () => this.#saving.run())
   }
 
   /**
-   * What was published before, of these coins and of the whole market. Nothing where an engine died and its
-   * gateways live: they have it.
+   * What was published a short while ago, of these coins and of the whole market. Nothing where an engine died
+   * and its gateways live: they have it.
    */
   remembered(coins: readonly string[]): readonly Document[] {
-    if (this.#store === null || this.#isRestart) return []
+    if (this.#store === null || this.#options.isRestart === true) return []
     const subjects = new Set([...coins, WHOLE_MARKET])
+    const fromMs = this.#clock.nowMs() - REMEMBERED_MS_MAX
     try {
-      return this.#store.load().filter(({ key }) => subjects.has(subjectOf(key)))
+      return this.#store
+        .load()
+        .filter(({ key, renderedAtMs }) => subjects.has(subjectOf(key)) && renderedAtMs >= fromMs)
     } catch (cause) {
       this.#log.error({ err: cause }, 'documents of before cannot be read')
       return []
@@ -61,28 +72,43 @@ export class DocumentKeeper {
   /** Saves the last of them. */
   stop(): void {
     this.#stopTimer()
-    this.#saving?.stop()
+    this.#saving.stop()
     try {
       this.#store?.close()
     } catch (cause) {
       this.#log.error({ err: cause }, 'the last documents are not saved')
     }
   }
-}
 
-function openStore(
-  { dataDir, version: engineVersion, isClockNew = false }: Options,
-  nowMs: number,
-  sync: FileSync | undefined,
-  log: Logger,
-): DocumentStore | null {
-  const path = join(dataDir, 'documents.db')
-  try {
-    const { db, setAside } = DocumentStore.open({ path, engineVersion, isClockNew, sync }, nowMs)
-    if (setAside !== null) log.warn({ setAside }, 'documents of before have been set aside')
-    return db
-  } catch (cause) {
-    log.error({ err: cause }, 'documents are not saved; a restart takes longer to answer all')
-    return null
+  *#save(): Generator<unknown> {
+    // Another engine that was just ending may have held the file, or the disk was full.
+    this.#store ??= this.#opened()
+    if (this.#store !== null) yield* this.#store.save()
+  }
+
+  #opened(): DocumentStore | null {
+    const { dataDir, version, isClockNew = false } = this.#options
+    const options = {
+      path: join(dataDir, 'documents.db'),
+      maker: `${version}/${contractsDigest}`,
+      isClockNew,
+      sync: this.#sync,
+    }
+    try {
+      const { db, setAside } = DocumentStore.open(options, this.#clock.nowMs())
+      if (setAside !== null) this.#log.warn({ setAside }, 'documents of before have been set aside')
+      return db
+    } catch (cause) {
+      this.#log.error(
+        { err: cause },
+        'documents are not saved; a restart takes longer to answer all',
+      )
+      return null
+    }
   }
 }
+
+/** Not every change of what is sold has a version of its own. */
+const contractsDigest = crc32(
+  JSON.stringify(contracts, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
+).toString(36)

@@ -115,7 +115,7 @@ export function startEngine(
     keeper.add(documents)
   }
   // What was answered before is answered again before anything else is done.
-  const remembered = keeper.remembered(processor.tradable)
+  const remembered = checkpoint === null ? [] : keeper.remembered(processor.tradable)
   if (remembered.length > 0) send({ kind: 'documents', documents: remembered })
 
   const marketDocuments = new MarketDocuments({
@@ -210,10 +210,11 @@ export function startEngine(
       renderer.close()
       feed.unsubscribe()
       outsideFeed?.unsubscribe()
+      keeper.stop()
       history.add(processor.takeHistory())
       history.close(clock.nowMs())
+      // The last to go: whoever gets its lock gets all of them.
       db.close(processor.checkpoint(clock.nowMs()))
-      keeper.stop()
     },
   }
 }

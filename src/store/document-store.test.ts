@@ -83,7 +83,7 @@ describe('documents on disk', () => {
 
   test('of another version of the engine are not told', () => {
     saved([document('BTC', 1)])
-    expect(reloaded({ engineVersion: '1.2.4' })).toEqual([])
+    expect(reloaded({ maker: '1.2.4' })).toEqual([])
     expect(versions(reloaded())).toEqual({ BTC: 1 })
   })
 
@@ -126,7 +126,7 @@ describe('documents on disk', () => {
   })
 
   function opened(own: Partial<DocumentStoreOptions> = {}, nowMs = NOW_MS + HOUR_MS) {
-    const options = { path, engineVersion: '1.2.3', isClockNew: false, ...own }
+    const options = { path, maker: '1.2.3', isClockNew: false, ...own }
     return DocumentStore.open(options, nowMs).db
   }
 
@@ -154,7 +154,7 @@ function document(coin: string, version: number): Document {
     key: `pulse/${coin}`,
     version,
     renderedAtMs: NOW_MS + version,
-    bytes: Buffer.from(`{"coin":"${coin}","age":}`),
+    bytes: new TextEncoder().encode(`{"coin":"${coin}","age":}`),
     parts: [
       { kind: 'text', start: 0, end: 10 },
       { kind: 'input-age', input: 'candles' },

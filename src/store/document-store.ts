@@ -20,12 +20,13 @@ const PER_SLICE = 8
 /** Pages written before the log is copied into the file: 4 MB, so that the copying stays short. */
 const LOGGED_PAGES_MAX = 1_000
 const PAGE_BYTES = 4_096
-/** Two threads start a moment apart. */
-const AHEAD_MS_MAX = 1_000
+/** Clocks are corrected by less than this all the time. */
+const AHEAD_MS_MAX = 5_000
 
 export type DocumentStoreOptions = {
   readonly path: string
-  readonly engineVersion: string
+  /** Of the code that makes them: what another one made may mean something else. */
+  readonly maker: string
   /** Our clock was moved: what the documents say of their age would be wrong. */
   readonly isClockNew: boolean
   /** How to wait for the disk; without it, the engine waits. */
@@ -43,10 +44,10 @@ export class DocumentStore {
   readonly #unsaved = new Map<DocumentKey, Document>()
   #loggedPages: number
 
-  private constructor(db: Database.Database, { path, engineVersion, sync }: DocumentStoreOptions) {
+  private constructor(db: Database.Database, { path, maker, sync }: DocumentStoreOptions) {
     this.#db = db
     this.#copy = new WalCopy(db, path, sync ?? syncAtOnce)
-    this.#maker = `${engineVersion}/${FORMAT}`
+    this.#maker = `${maker}/${FORMAT}`
     // Else an engine that is killed again and again would lengthen the log of the one before for ever.
     this.#loggedPages = Math.floor(this.#copy.logBytes / PAGE_BYTES)
   }
@@ -78,7 +79,7 @@ export class DocumentStore {
     })
   }
 
-  /** Those of this version of the engine: another one's may mean something else. */
+  /** Those of the same maker. */
   load(): readonly Document[] {
     return this.#db
       .prepare<[string], { content: Buffer; crc: number }>(
@@ -155,7 +156,9 @@ function removeFiles(path: string): void {
 /** @returns nothing for what another release of Node wrote in a way that ours cannot read */
 function documentFrom(content: Buffer): readonly Document[] {
   try {
-    return [deserialize(content) as Document]
+    const document = deserialize(content) as Document
+    // Bytes of their own: sent on, a view would take the whole row along.
+    return [{ ...document, bytes: new Uint8Array(document.bytes) }]
   } catch {
     return []
   }

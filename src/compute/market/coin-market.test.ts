@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { Bar } from '../../domain/bar.ts'
 import type { CandleEvent } from '../../domain/event.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { BOUNDARY_MS, book, context, NOW_MS, wave } from '../testing/tape.ts'
 import { CandleLadder } from './candle-ladder.ts'
 import { CoinMarket, undated } from './coin-market.ts'
+import { NewestBar } from './newest-bar.ts'
 
 const listing = {
   coin: 'BTC',
@@ -139,6 +141,47 @@ describe('coin market', () => {
     },
   )
 
+  test('a bar that is taken back had ended when the next one was heard of, whatever all clocks say', () => {
+    const endMs = BOUNDARY_MS + QUARTER_MS
+    // The bars go by another clock than the frames, which are stamped half a minute late; ours is as late.
+    const late = (ms: number) => ({ timeExchangeMs: ms - 30_000, timeReceivedMs: ms - 27_000 })
+    const candle = (openTimeMs: number, heardMs: number) => {
+      const bar = { ...(wave('15m', 300).at(-1) as Bar), openTimeMs }
+      coin.apply({ kind: 'candle', coin: 'BTC', timeframe: '15m', bar, ...late(heardMs) })
+    }
+    coin = newCoin()
+    coin.apply({
+      ...{ kind: 'history', coin: 'BTC', timeframe: '15m', bars: wave('15m', 300) },
+      ...late(NOW_MS),
+    })
+    for (let heardMs = NOW_MS; heardMs < endMs; heardMs += 10_000) candle(BOUNDARY_MS, heardMs)
+    candle(endMs, endMs + 1_000)
+    candle(endMs, endMs + 9_000)
+    expect(coin.candlesConfirmedAtMs).toBe(late(endMs + 9_000).timeReceivedMs)
+    coin.interrupt(late(endMs + 12_000).timeExchangeMs)
+    expect(coin.candlesConfirmedAtMs).toBe(late(endMs + 1_000).timeReceivedMs)
+  })
+
+  test('vouches no more for a bar that has ended once a bar of another coin has begun', () => {
+    const newestBar = new NewestBar()
+    coin = newCoin(newestBar)
+    coin.apply({
+      ...{ kind: 'history', coin: 'BTC', timeframe: '15m', bars: wave('15m', 300) },
+      ...at(NOW_MS),
+    })
+    const endMs = BOUNDARY_MS + QUARTER_MS
+    hearUntil(endMs - 10_000)
+    const bar = { ...(wave('15m', 300).at(-1) as Bar), openTimeMs: endMs }
+    newestBar.hear({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar, ...at(endMs + 500) })
+    coin.apply(context('BTC', at(endMs + 2_000)))
+    coin.advance()
+    expect(coin.candlesConfirmedAtMs).toBe(endMs + 500)
+    coin.apply(context('BTC', at(endMs + 4_000)))
+    coin.advance()
+    coin.apply(context('BTC', at(endMs + 4_500)))
+    expect(coin.candlesConfirmedAtMs, 'its own is closed').toBe(endMs + 4_500)
+  })
+
   test('closes nothing on its figures alone while one of its channels is silent', () => {
     const silence = { kind: 'silence', coin: 'BTC', channel: 'candle' } as const
     coin.apply({ ...silence, state: 'silent', ...at(NOW_MS + 5_000) })
@@ -200,8 +243,8 @@ describe('coin market', () => {
   }
 })
 
-function newCoin(): CoinMarket {
-  return new CoinMarket(listing, new CandleLadder(new PulsePool(3)))
+function newCoin(newestBar = new NewestBar()): CoinMarket {
+  return new CoinMarket(listing, new CandleLadder(new PulsePool(3)), newestBar)
 }
 
 function at(timeMs: number) {

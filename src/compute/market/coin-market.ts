@@ -14,6 +14,7 @@ import { timeframeMs } from '../../domain/timeframe.ts'
 import type { CandleLadder } from './candle-ladder.ts'
 import type { CoinTracker } from './coin-tracker.ts'
 import { coinTrackers } from './coin-trackers.ts'
+import { NewestBar } from './newest-bar.ts'
 import type { Quote } from './quote.ts'
 import { midOf, newerQuote } from './quote.ts'
 import { figuresFromNumbers, figuresToNumbers } from './saved-figures.ts'
@@ -47,6 +48,7 @@ export class CoinMarket {
   readonly trackers = coinTrackers()
   readonly #trackers: readonly CoinTracker[] = Object.values(this.trackers)
   readonly #listeners = listenersOf(this.#trackers)
+  readonly #newestBar: NewestBar
   listing: Listing
   #context: ContextEvent | null = null
   #book: BookEvent | null = null
@@ -66,8 +68,10 @@ export class CoinMarket {
   /** One of its channels is silent: its figures go on, and prove nothing about its candles. */
   #isSilent = false
 
-  constructor(listing: Listing, ladder: CandleLadder) {
+  /** @param newestBar of all coins of the venue */
+  constructor(listing: Listing, ladder: CandleLadder, newestBar = new NewestBar()) {
     this.listing = listing
+    this.#newestBar = newestBar
     this.ladder = ladder
     ladder.onClosed = (timeframe, bar) => {
       for (const tracker of this.#trackers) tracker.closed?.(timeframe, bar)
@@ -197,7 +201,10 @@ export class CoinMarket {
         this.#observe(event)
         // Not the later of the two: what came before any book was not told by the venue's clock.
         this.#observedVenueMs = event.timeExchangeMs
-        if (event.timeframe === '15m') this.ladder.live(event.bar, event.timeExchangeMs)
+        if (event.timeframe === '15m') {
+          this.#newestBar.hear(event)
+          this.ladder.live(event.bar, event.timeExchangeMs)
+        }
         this.#confirmCandles()
         break
       case 'trade':
@@ -266,13 +273,20 @@ export class CoinMarket {
   #interrupt(atVenueMs: number): void {
     this.ladder.interrupt(atVenueMs)
     const venueEndMs = this.ladder.closedUntilMs + timeframeMs['15m']
-    const openEndMs = oursOf(venueEndMs, this.#observedAtMs - this.#observedVenueMs)
+    const openEndMs = Math.min(
+      oursOf(venueEndMs, this.#observedAtMs - this.#observedVenueMs),
+      this.#newestBar.endedByMs(venueEndMs),
+    )
     if (openEndMs < this.#candlesConfirmedAtMs) this.#candlesConfirmedAtMs = openEndMs
   }
 
   /** Only a series without a hole can be confirmed; one that waits for its history keeps its age. */
   #confirmCandles(): void {
-    if (this.ladder.isContinuous) this.#candlesConfirmedAtMs = this.#observedAtMs
+    if (!this.ladder.isContinuous) return
+    // Where a bar of another coin has begun, this one's has ended, and is closed a little later.
+    const endedMs = this.#newestBar.endedByMs(this.ladder.closedUntilMs + timeframeMs['15m'])
+    const confirmedMs = Math.min(this.#observedAtMs, endedMs)
+    this.#candlesConfirmedAtMs = later(this.#candlesConfirmedAtMs, confirmedMs)
   }
 }
 

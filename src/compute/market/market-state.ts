@@ -11,6 +11,7 @@ import { CandleLadder } from './candle-ladder.ts'
 import { CoinMarket } from './coin-market.ts'
 import type { MarketTracker } from './market-tracker.ts'
 import { marketTrackers } from './market-trackers.ts'
+import { NewestBar } from './newest-bar.ts'
 import { joinSections, splitSections } from './saved-sections.ts'
 
 /** Everything that the engine knows of the venue and of the world outside. One writer: the processor. */
@@ -26,6 +27,7 @@ export class MarketState {
   readonly #measures: readonly OutsideMeasure[] = Object.values(this.measures)
   readonly #pool: PulsePool
   readonly #coins = new Map<string, CoinMarket>()
+  readonly #newestBar = new NewestBar()
   /** Names of the coins that are made of an asset, by the asset. */
   readonly #coinOfAsset = new Map<string, string>()
   /** Of coins that were delisted: the pool has a fixed size, and listings come and go for years. */
@@ -138,7 +140,7 @@ export class MarketState {
     for (const [name, listing] of tradable) {
       const known = this.#coins.get(name)
       if (known !== undefined) known.listing = listing
-      else this.#coins.set(name, new CoinMarket(listing, this.#newLadder()))
+      else this.#coins.set(name, new CoinMarket(listing, this.#newLadder(), this.#newestBar))
     }
     this.#coinOfAsset.clear()
     for (const name of tradable.keys()) {
