@@ -38,7 +38,7 @@ export class RecordedEngine {
   readonly #machine: Machine
   readonly #network: Network
   readonly #writer: FrameLogWriter
-  readonly #versions = new Map<string, number>()
+  readonly #heardOnce = new Set<string>()
   #engine: RunningEngine | null = null
 
   private constructor(folder: string, kernel: Kernel, writer: FrameLogWriter) {
@@ -122,9 +122,9 @@ export class RecordedEngine {
   /** What an engine begins with, repeated of the one before it, was made and recorded there. */
   #heard(documents: readonly Document[], isFirst: boolean): void {
     for (const document of documents) {
-      const isRepeated = document.version <= (this.#versions.get(document.key) ?? 0)
-      if (isFirst && isRepeated) continue
-      this.#versions.set(document.key, document.version)
+      const name = `${document.key} ${document.version}`
+      if (isFirst && this.#heardOnce.has(name)) continue
+      this.#heardOnce.add(name)
       this.documents.push(document)
     }
   }
