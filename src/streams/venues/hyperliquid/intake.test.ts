@@ -68,6 +68,25 @@ test('a book that is ahead of all trades ends no bar: it is stamped by the clock
   expect(new Set(ahead)).toEqual(new Set([1_700]))
 })
 
+test('what waited while the process slept is as old as the sleep, also what is read before any timer ran', () => {
+  const intake = new Intake({ sockets: 1 })
+  const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
+  intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+  const context = (nowMs: number) => intake.frame(0, contextFrame(1), nowMs).batch
+  for (let second = 0; second < 5; second += 1) {
+    intake.tick(START_MS + second * 1_000)
+    context(START_MS + second * 1_000)
+  }
+  const wokenMs = START_MS + 90_000
+  expect(context(wokenMs)).toContainEqual(
+    expect.objectContaining({ kind: 'context', timeReceivedMs: START_MS + 5_000 }),
+  )
+  intake.tick(wokenMs + 1)
+  expect(context(wokenMs + 2), 'until a frame tells when it was sent').toContainEqual(
+    expect.objectContaining({ kind: 'context', timeReceivedMs: START_MS + 5_002 }),
+  )
+})
+
 test('what comes after a late first pong, and before any book, is as old as the pong was late', () => {
   const intake = new Intake({ sockets: 1 })
   const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })

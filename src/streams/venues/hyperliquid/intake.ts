@@ -149,6 +149,7 @@ export class Intake {
 
   frame(socket: number, text: string, nowMs: number): Heard {
     this.#onArrival?.({ kind: 'frame', socket, text }, nowMs)
+    this.#paused(this.#clock.pausedMs(nowMs))
     const frame = this.#decoder.decode(text, this.#latestMs(nowMs))
     let batch: Batch = []
     let recovered = NOBODY
@@ -319,9 +320,7 @@ export class Intake {
   /** Called every second. */
   tick(nowMs: number): { readonly batch: Batch; readonly silent: readonly Silence[] } {
     this.#onArrival?.({ kind: 'tick' }, nowMs)
-    const pauseMs = this.#clock.tick(nowMs)
-    // What waits to be read was sent during the pause; when, the next book will tell.
-    if (pauseMs > 0) for (const socket of this.#up) this.#delaysMs.set(socket, pauseMs)
+    this.#paused(this.#clock.tick(nowMs))
     const silent = this.#watch.tick(nowMs)
     const events: MarketEvent[] = [...silences(silent, 'silent', this.#stamp(nowMs))]
     const isClockOff = Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_MAX
@@ -330,6 +329,11 @@ export class Intake {
       if (this.#isWhole) events.push(this.#whole(nowMs))
     }
     return { batch: events, silent }
+  }
+
+  /** What waits to be read was sent during the pause; when, the next book will tell. */
+  #paused(pauseMs: number): void {
+    if (pauseMs > 0) for (const socket of this.#up) this.#delaysMs.set(socket, pauseMs)
   }
 
   /** Every socket hears the venue. */

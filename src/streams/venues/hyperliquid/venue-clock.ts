@@ -124,11 +124,21 @@ export class VenueClock {
     this.#ways.delete(socket)
   }
 
-  /** Called every second. @returns for how long we were paused since the last time, or 0. */
+  /** Called every second. @returns as {@link pausedMs} */
   tick(nowMs: number): number {
-    const pauseMs = nowMs - this.#tickedAtMs - TICK_MS
+    const pauseMs = this.pausedMs(nowMs)
     this.#tickedAtMs = nowMs
+    return pauseMs
+  }
+
+  /**
+   * Whoever wakes up may read before his timers run, so every frame asks.
+   * @returns for how long we were paused, if that was not told yet; else 0
+   */
+  pausedMs(nowMs: number): number {
+    const pauseMs = nowMs - this.#tickedAtMs - TICK_MS
     if (!(pauseMs > PAUSE_MS)) return 0
+    this.#tickedAtMs = nowMs
     this.#settledAtMs = nowMs + SETTLING_MS
     this.#ways.clear()
     return pauseMs
