@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { Bar } from '../../domain/bar.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
-import { history, NOW_MS, universe, wave } from '../testing/tape.ts'
+import { BOUNDARY_MS, context, history, NOW_MS, universe, wave } from '../testing/tape.ts'
 import { MarketState } from './market-state.ts'
 
 describe('market state', () => {
@@ -32,8 +33,25 @@ describe('market state', () => {
     expect(market.coin('ETH')?.ladder.isContinuous).toBe(false)
   })
 
+  test('a bar that begins for one coin has ended the one before for all of them', () => {
+    const market = new MarketState(new PulsePool(6))
+    market.apply(universe(['BTC', 'ETH']))
+    for (const coin of ['BTC', 'ETH']) market.apply(history(coin, '15m', wave('15m', 20)))
+    const endMs = BOUNDARY_MS + 900_000
+    for (let timeMs = NOW_MS; timeMs < endMs; timeMs += 5_000)
+      for (const coin of ['BTC', 'ETH']) market.apply(context(coin, at(timeMs)))
+    const bar = { ...(wave('15m', 1)[0] as Bar), openTimeMs: endMs }
+    market.apply({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar, ...at(endMs + 500) })
+    market.apply(context('BTC', at(endMs + 2_000)))
+    expect(market.coin('BTC')?.candlesConfirmedAtMs).toBe(endMs + 500)
+  })
+
   test('news about a coin that is not listed changes nothing', () => {
     const market = new MarketState(new PulsePool(3))
     expect(market.apply(history('NOPE', '15m', wave('15m', 20)))).toBeNull()
   })
 })
+
+function at(timeMs: number) {
+  return { timeExchangeMs: timeMs, timeReceivedMs: timeMs }
+}
