@@ -91,6 +91,19 @@ test('a whole answer has the whole schema, a compact one the compact schema', as
   }
 })
 
+test('a purchase that is read again, and is still the newest, is answered as promised', async () => {
+  const [contract] = contracts
+  const path = offerOf(contract, { exampleCoin: 'BTC' }).path.replace('{coin}', 'BTC')
+  const headers = { 'payment-signature': await payment(contract.priceUsdcAtomic) }
+  const { app } = gateways.x402
+  const bought = await app.inject({ url: path, headers })
+  const etag = String(bought.headers['etag'])
+  const again = await app.inject({ url: path, headers: { ...headers, 'if-none-match': etag } })
+  expect([bought.statusCode, again.statusCode]).toEqual([200, 304])
+  expect(again.headers).toHaveProperty('payment-response')
+  expect(checkers.x402.violations('GET', path, again)).toEqual([])
+})
+
 /** As a service is in a state: the clock stands still otherwise. */
 async function ask(asked: Asked): Promise<LightMyRequestResponse> {
   const { app, clock, maintenance } = gateways[asked.mode]

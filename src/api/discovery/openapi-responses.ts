@@ -61,7 +61,7 @@ export function paidResponses(offer: AnalysisOffer, facts: DocumentFacts): OpenA
   const problems = [400, 404, 431, 500, 503, 504, ...(free ? [] : [409, 429])]
   return {
     200: answered(offer, free),
-    304: notModified,
+    304: notModified(free),
     ...(!free && { 402: { $ref: `#/components/responses/${quoteName(offer)}` } }),
     408: { $ref: '#/components/responses/Late' },
     ...Object.fromEntries(problems.map((status) => [status, problemRef(status)])),
@@ -72,9 +72,17 @@ export function quoteName(offer: Pick<AnalysisOffer, 'id'>): string {
   return answerSchemaName(offer).replace(/Answer$/, 'Quote')
 }
 
-const notModified: OpenApiObject = {
-  description: 'The caller has it already, as If-None-Match says. Nothing is charged.',
-  headers: headers('Cache-Control', 'ETag', 'Vary', 'Server-Timing'),
+/** With the headers of its payment where it is a purchase that is read again. */
+function notModified(free: boolean): OpenApiObject {
+  return {
+    description: 'The caller has it already, as If-None-Match says. Nothing is charged.',
+    headers: answerHeaders(free),
+  }
+}
+
+function answerHeaders(free: boolean): OpenApiObject {
+  const ofPayment: HeaderName[] = free ? [] : ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
+  return headers('Cache-Control', 'ETag', 'Vary', 'Server-Timing', ...ofPayment)
 }
 
 /** Statuses that any path may answer with, however little it does. */
@@ -89,10 +97,9 @@ export function problemRef(status: number): OpenApiObject {
 }
 
 function answered(offer: AnalysisOffer, free: boolean): OpenApiObject {
-  const paymentHeaders: HeaderName[] = free ? [] : ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
   return {
     description: `${offer.title}.`,
-    headers: headers('Cache-Control', 'ETag', 'Vary', 'Server-Timing', ...paymentHeaders),
+    headers: answerHeaders(free),
     content: {
       'application/json': {
         schema: {
