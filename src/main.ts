@@ -1,27 +1,22 @@
 #!/usr/bin/env node
 import { Argument, Command } from 'commander'
-import type {
-  DoctorOptions,
-  LedgerOptions,
-  McpOptions,
-  RecordOptions,
-  ReplayOptions,
-  ServeOptions,
-  SimulateOptions,
-} from './config.ts'
-import {
-  ConfigError,
-  doctorOptions,
-  ledgerOptions,
-  mayColor,
-  mcpOptions,
-  recordOptions,
-  replayOptions,
-  serveOptions,
-  shared,
-  simulateOptions,
-  version,
-} from './config.ts'
+import { ConfigError } from './config/config-error.ts'
+import type { DoctorOptions } from './config/doctor.ts'
+import { doctorOptions } from './config/doctor.ts'
+import { mayColor, version } from './config/environment.ts'
+import type { LedgerOptions } from './config/ledger.ts'
+import { ledgerOptions } from './config/ledger.ts'
+import type { McpOptions } from './config/mcp.ts'
+import { mcpOptions } from './config/mcp.ts'
+import { shared } from './config/option.ts'
+import type { RecordOptions } from './config/record.ts'
+import { recordOptions } from './config/record.ts'
+import type { ReplayOptions } from './config/replay.ts'
+import { replayOptions } from './config/replay.ts'
+import type { ServeOptions } from './config/serve.ts'
+import { serveOptions } from './config/serve.ts'
+import type { SimulateOptions } from './config/simulate.ts'
+import { simulateOptions } from './config/simulate.ts'
 import { OperatingError } from './domain/errors.ts'
 
 /** sysexits(3): what is wrong is the configuration, and a restart will not help. */

@@ -80,6 +80,10 @@ const layers: Readonly<
     ],
   },
   client: { folders: ['domain', 'compute'], packages: ['typebox', '@x402/core'] },
+  config: {
+    folders: ['domain', 'payment', 'streams'],
+    packages: ['commander', '@solana/kit', 'node:fs', 'node:net'],
+  },
   roles: { folders: ['*'], packages: ['*'] },
 }
 
@@ -92,7 +96,7 @@ const ambient: readonly (readonly [RegExp, string, readonly string[]])[] = [
     'a timer',
     ['src/roles/', 'src/client/platform.ts'],
   ],
-  [/\bprocess\.env\b/, 'the environment', ['src/config.ts']],
+  [/\bprocess\.env\b/, 'the environment', ['src/config/environment.ts']],
 ]
 
 /** The part of RxJS we use: wiring. Routing, sharing and state belong to named objects. */

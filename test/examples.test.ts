@@ -6,7 +6,7 @@ import { address, getAddressEncoder } from '@solana/kit'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
-import { inheritedEnv } from '../src/config.ts'
+import { inheritedEnv } from '../src/config/environment.ts'
 import type { Rig } from './support/service.ts'
 import { startRig, untilSold } from './support/service.ts'
 

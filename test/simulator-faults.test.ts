@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { inheritedEnv } from '../src/config.ts'
+import { inheritedEnv } from '../src/config/environment.ts'
 import { end, firstLineOf } from '../src/roles/child-process.ts'
 import { runCommand } from './support/service.ts'
 

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { inheritedEnv } from '../config.ts'
+import { inheritedEnv } from '../config/environment.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { systemClock } from './system-clock.ts'
 

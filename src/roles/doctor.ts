@@ -1,5 +1,5 @@
 import ora from 'ora'
-import type { DoctorOptions } from '../config.ts'
+import type { DoctorOptions } from '../config/doctor.ts'
 import { checkFacilitators } from './doctor/facilitators.ts'
 import {
   checkCheckpoint,

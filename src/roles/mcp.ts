@@ -12,8 +12,9 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { Budget } from '../client/budget.ts'
 import { UnpayableError } from '../client/errors.ts'
 import { dearest, payable } from '../client/quote.ts'
-import type { McpOptions } from '../config.ts'
-import { ConfigError, version } from '../config.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { version } from '../config/environment.ts'
+import type { McpOptions } from '../config/mcp.ts'
 
 const PAYMENT = 'x402/payment'
 /** The same payment is sent again so often while its outcome is open. */

@@ -1,4 +1,4 @@
-import type { SourceUrls } from '../config.ts'
+import type { SourceUrls } from '../config/values.ts'
 import type { SourceId } from '../domain/outside.ts'
 import { sourceIds } from '../domain/outside.ts'
 import type { SourceAddress } from '../streams/outside/source.ts'

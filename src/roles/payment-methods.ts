@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
-import type { ServeOptions } from '../config.ts'
+import type { ServeOptions } from '../config/serve.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { evmPayment } from './evm-payment.ts'

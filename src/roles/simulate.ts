@@ -1,5 +1,5 @@
 import closeWithGrace from 'close-with-grace'
-import type { SimulateOptions } from '../config.ts'
+import type { SimulateOptions } from '../config/simulate.ts'
 import { seededBuilderDexes } from '../simulator/market/builder-dexes.ts'
 import { candleReplayMarket } from '../simulator/market/candle-replay-market.ts'
 import { tapesOfFrames } from '../simulator/market/frame-tape.ts'

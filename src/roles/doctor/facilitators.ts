@@ -1,5 +1,6 @@
-import type { DoctorOptions } from '../../config.ts'
-import { ConfigError, checkServeOptions } from '../../config.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import type { DoctorOptions } from '../../config/doctor.ts'
+import { checkServeOptions } from '../../config/serve.ts'
 import type { Examination } from '../../payment/facilitators/hosted-facilitators.ts'
 import { hostedFacilitators, problemOf } from '../hosted-facilitators.ts'
 import { processLogger } from '../logger.ts'

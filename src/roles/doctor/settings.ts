@@ -1,5 +1,6 @@
-import type { ServeOptions } from '../../config.ts'
-import { ConfigError, checkServeOptions } from '../../config.ts'
+import { ConfigError } from '../../config/config-error.ts'
+import type { ServeOptions } from '../../config/serve.ts'
+import { checkServeOptions } from '../../config/serve.ts'
 import type { Finding } from './finding.ts'
 import { fail, ok } from './finding.ts'
 

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs'
+
+/** Package version, reported by `--version` and `/health`. */
+export const version: string = (
+  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
+).version
+
+/** For children: what this process inherited, without our own settings, which they are given as flags. */
+export function inheritedEnv(): Record<string, string> {
+  const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('PERPSCOPE_'))
+  return Object.fromEntries(entries) as Record<string, string>
+}
+
+/** Whether the operator wants colours there: https://no-color.org. */
+export function mayColor(stream: { readonly isTTY?: boolean }): boolean {
+  return stream.isTTY === true && (process.env['NO_COLOR'] ?? '') === ''
+}

@@ -1,0 +1,39 @@
+import type { Option } from 'commander'
+import { option } from './option.ts'
+import { key, keyBytes, positive, url } from './values.ts'
+
+export type McpOptions = {
+  readonly url: string
+  readonly walletKey?: `0x${string}`
+  readonly solanaKey?: Uint8Array
+  readonly solanaRpcUrl?: string
+  readonly budgetUsd: number
+  readonly maxUsdPerCall: number
+}
+
+export const mcpOptions: readonly Option[] = [
+  option('--url <url>', 'PERPSCOPE_URL', 'the service whose tools are offered')
+    .makeOptionMandatory()
+    .argParser(url),
+  option(
+    '--wallet-key <key>',
+    'PERPSCOPE_WALLET_KEY',
+    'pays with USDC on Base; prefer the variable, flags are visible to other users',
+  ).argParser(key),
+  option(
+    '--solana-key <bytes>',
+    'PERPSCOPE_SOLANA_KEY',
+    'pays with USDC on Solana: the 64 numbers of a wallet file as JSON; prefer the variable',
+  ).argParser(keyBytes),
+  option(
+    '--solana-rpc-url <url>',
+    'PERPSCOPE_SOLANA_RPC_URL',
+    'Solana node of the buyer',
+  ).argParser(url),
+  option('--budget-usd <usdc>', 'PERPSCOPE_BUDGET_USD', 'what all calls together may cost')
+    .default(1)
+    .argParser(positive),
+  option('--max-usd-per-call <usdc>', 'PERPSCOPE_MAX_USD_PER_CALL', 'what one call may cost')
+    .default(0.1)
+    .argParser(positive),
+]

@@ -1,0 +1,145 @@
+import { isIP } from 'node:net'
+import { isAddress } from '@solana/kit'
+import { InvalidArgumentError } from 'commander'
+import type { SourceId } from '../domain/outside.ts'
+import { sourceIds } from '../domain/outside.ts'
+import type { FinalityRule } from '../payment/finality.ts'
+import { finalities } from '../payment/finality.ts'
+import { DEX_NAME } from '../streams/venues/hyperliquid/dexes.ts'
+
+/** What the text of an option means. Each throws `InvalidArgumentError` with what would be right. */
+
+const HEX_ADDRESS = /^0x[0-9a-fA-F]{40}$/
+const HEX_KEY = /^0x[0-9a-fA-F]{64}$/
+
+export function port(text: string): number {
+  const value = integer(text)
+  if (value < 0 || value > 65_535) throw new InvalidArgumentError('not a port')
+  return value
+}
+
+export function integer(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('not an integer')
+  return value
+}
+
+export function positive(text: string): number {
+  const value = Number(text)
+  if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('not a positive number')
+  return value
+}
+
+/** URLs by source; an empty list turns a source off. */
+export type SourceUrls = Readonly<Partial<Record<SourceId, readonly string[]>>>
+
+export function sourceUrl(text: string, before: SourceUrls): SourceUrls {
+  const [, id = '', list = ''] = /^([^=]+)=(.*)$/.exec(text) ?? []
+  if (!(sourceIds as readonly string[]).includes(id))
+    throw new InvalidArgumentError(`not source=urls with one of ${sourceIds.join(', ')}`)
+  const urls = list.split('|').filter((item) => item !== '')
+  for (const item of urls)
+    if (!URL.canParse(item) || !/^(https?|wss?):/.test(item))
+      throw new InvalidArgumentError(`not an http or websocket URL: ${item}`)
+  return { ...before, [id]: urls }
+}
+
+export function dexNames(text: string): readonly string[] | 'all' {
+  if (text === 'all') return 'all'
+  const names = [...new Set(text.split(',').map((name) => name.trim()))]
+  if (!names.every((name) => DEX_NAME.test(name)))
+    throw new InvalidArgumentError("not a list of dex names such as 'xyz,flx'")
+  return names
+}
+
+export function finalityRules(text: string): readonly FinalityRule[] {
+  return text.split(',').map((item) => {
+    const [name, price] = item.trim().split(':')
+    const finality = finalities.find((one) => one === name)
+    if (finality === undefined)
+      throw new InvalidArgumentError(`not one of ${finalities.join(', ')}: ${item.trim()}`)
+    return { finality, upTo: price === undefined ? null : usdcAtomic(price) }
+  })
+}
+
+/** Exact: what has more than six decimals is no amount of USDC. */
+export function usdcAtomic(text: string): bigint {
+  const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text) ?? []
+  if (whole === undefined) throw new InvalidArgumentError('not an amount of USDC such as 0.05')
+  return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0'))
+}
+
+/** A day means its beginning in UTC. */
+export function dayOrInstantMs(text: string): number {
+  return instantMs(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text)
+}
+
+export function instantMs(text: string): number {
+  const timeMs = Date.parse(text)
+  // Without a zone it would mean another instant on another machine.
+  if (Number.isNaN(timeMs) || !/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text))
+    throw new InvalidArgumentError('not an instant such as 2026-01-31T12:00:00Z')
+  return timeMs
+}
+
+export function url(text: string): string {
+  if (!URL.canParse(text) || !/^https?:/.test(text))
+    throw new InvalidArgumentError('not an http URL')
+  return text.replace(/\/$/, '')
+}
+
+/** Those of `before` come first: an option that is given again adds to itself. */
+export function urlList(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, ...text.split('|').map((item) => url(item.trim()))]
+}
+
+/** As `urlList`; an empty value keeps the place of one that needs none. */
+export function headerValues(text: string, before: readonly string[] = []): readonly string[] {
+  const values = text.split('|').map((item) => item.trim())
+  return [...before, ...values.map((value) => (value === '' ? value : headerValue(value)))]
+}
+
+export function proxies(text: string): number | readonly string[] {
+  if (/^\d+$/.test(text)) return integer(text)
+  const list = text.split(',').map((item) => item.trim())
+  if (list.every(isNetwork)) return list
+  throw new InvalidArgumentError(
+    'neither a number nor a list of addresses, networks such as 10.0.0.0/8, or of loopback, ' +
+      'linklocal and uniquelocal',
+  )
+}
+
+function isNetwork(text: string): boolean {
+  if (/^(loopback|linklocal|uniquelocal)$/.test(text)) return true
+  const [host = '', prefix = '1', ...rest] = text.split('/')
+  const bitsMax = isIP(host) === 6 ? 128 : 32
+  const isPrefix = /^[1-9]\d*$/.test(prefix) && Number(prefix) <= bitsMax
+  return isIP(host) !== 0 && isPrefix && rest.length === 0
+}
+
+export function headerValue(text: string): string {
+  if (!/^[\x21-\x7e][\x20-\x7e]*$/.test(text)) throw new InvalidArgumentError('not a header value')
+  return text
+}
+
+export function address(text: string): string {
+  if (!HEX_ADDRESS.test(text)) throw new InvalidArgumentError('not a 0x address')
+  return text
+}
+
+export function solanaAddress(text: string): string {
+  if (!isAddress(text)) throw new InvalidArgumentError('not 32 bytes in base58')
+  return text
+}
+
+/** A Solana wallet file: the seed and the public key. */
+export function keyBytes(text: string): Uint8Array {
+  const isWhole = /^\s*\[(\s*\d{1,3}\s*,){63}\s*\d{1,3}\s*\]\s*$/.test(text)
+  if (!isWhole) throw new InvalidArgumentError('not a list of 64 numbers')
+  return Uint8Array.from(JSON.parse(text) as number[])
+}
+
+export function key(text: string): string {
+  if (!HEX_KEY.test(text)) throw new InvalidArgumentError('not a 0x private key of 32 bytes')
+  return text
+}
