@@ -205,6 +205,17 @@ describe('candle ladder', () => {
     expect(readings(ladder)).toEqual(readings(open([...flatBars(8), ...complete])))
   })
 
+  test('a bar that is taken back is as the last word on it left it', () => {
+    const last = { ...flatBar(8), high: 106, close: 104, volumeBase: 2 }
+    const ladder = open(flatBars(8))
+    ladder.live({ ...flatBar(8), volumeBase: 1 }, timeOf(8.9))
+    ladder.advance(timeOf(9) + 5_000)
+    ladder.live(last, timeOf(9) + 5_100)
+    ladder.interrupt(timeOf(9) + 6_000)
+    expect(ladder.barCount('15m')).toBe(8)
+    expect(ladder.openBar('15m')).toEqual(last)
+  })
+
   test('closes a bar in which nobody traded, flat at the last close', () => {
     const ladder = open(flatBars(8))
     ladder.live({ ...flatBar(8), close: 101, high: 101, volumeBase: 5 }, timeOf(8.5))

@@ -331,6 +331,9 @@ export class CandleLadder {
     if (!this.#canUndo) return
     const open = this.#open
     this.#loadFrom(this.#undo)
+    // Where it is taken back once more, it is as it was told last.
+    this.#open = bar
+    this.#saveInto(this.#undo)
     this.#canUndo = true
     this.#close(bar)
     if (open !== null && open.volumeBase > 0) this.#open = open
