@@ -50,6 +50,11 @@ export class BarAggregate {
     }
   }
 
+  /** Back to no bars at all. */
+  reset(): void {
+    this.#nextQuarterMs = Number.NaN
+  }
+
   save(): number[] {
     return [
       this.#openTimeMs,

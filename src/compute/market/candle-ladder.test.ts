@@ -216,6 +216,67 @@ describe('candle ladder', () => {
     expect(ladder.openBar('15m')).toEqual(last)
   })
 
+  test('a reply that was asked before a bar ended does not say how it ended', () => {
+    const half = { ...flatBar(30), volumeBase: 9 }
+    const whole = { ...flatBar(30), high: 107, close: 107, volumeBase: 10 }
+    const ladder = open(flatBars(30))
+    ladder.live(whole, timeOf(31) - 50)
+    ladder.live(flatBar(31), timeOf(31) + 200)
+    ladder.history('15m', [...flatBars(30), half], timeOf(31) - 100)
+    expect(readings(ladder)).toEqual(readings(withOpen(open([...flatBars(30), whole]), 31)))
+  })
+
+  test('a frame that was lost is in the reply to the next question', () => {
+    const more = { ...flatBar(8), high: 104, close: 104, volumeBase: 4 }
+    const ladder = open(flatBars(8))
+    ladder.live({ ...flatBar(8), volumeBase: 3 }, timeOf(8.2))
+    ladder.history('15m', [...flatBars(8), more], timeOf(8.5))
+    expect(ladder.openBar('15m')).toEqual(more)
+  })
+
+  test('a candle that was held up does not take back what the venue said when asked', () => {
+    const asked = { ...flatBar(8), high: 104, close: 104, volumeBase: 4 }
+    const ladder = open(flatBars(8))
+    ladder.interrupt(timeOf(8.1))
+    ladder.history('15m', [asked], timeOf(8.5))
+    ladder.live({ ...flatBar(8), volumeBase: 3 }, timeOf(8.4))
+    expect(ladder.openBar('15m')).toEqual(asked)
+    const later = { ...asked, close: 103, volumeBase: 5 }
+    ladder.live(later, timeOf(8.6))
+    expect(ladder.openBar('15m')).toEqual(later)
+  })
+
+  test('a bar that began is placed when the last word on the one before comes after it', () => {
+    const last = { ...flatBar(8), high: 104, close: 104, volumeBase: 4 }
+    const next = { ...flatBar(9), volumeBase: 2 }
+    const ladder = open(flatBars(8))
+    ladder.interrupt(timeOf(8.5))
+    ladder.live(next, timeOf(9) + 100)
+    ladder.live(last, timeOf(9) + 200)
+    const expected = open([...flatBars(8), last])
+    expected.live(next, timeOf(9) + 200)
+    expect(readings(ladder)).toEqual(readings(expected))
+  })
+
+  test('what was heard after the question counts by its volume, whatever it was stamped', () => {
+    const asked = { ...flatBar(8), volumeBase: 4 }
+    const heard = { ...flatBar(8), high: 104, close: 104, volumeBase: 5 }
+    const ladder = open(flatBars(7))
+    ladder.interrupt(timeOf(7.5))
+    ladder.live(heard, timeOf(8.4))
+    ladder.history('15m', [flatBar(7), asked], timeOf(8.5))
+    expect(ladder.openBar('15m')).toEqual(heard)
+  })
+
+  test('used for another coin it makes no hour of the quarters of the one before', () => {
+    const [first, second, third, fourth] = [16, 17, 18, 19].map(flatBar) as [Bar, Bar, Bar, Bar]
+    const ladder = open([first, second, third])
+    ladder.reset()
+    ladder.history('15m', [{ ...fourth, volumeBase: 1 }], timeOf(20) + SETTLED_MS)
+    expect(ladder.barCount('15m')).toBe(1)
+    expect(ladder.barCount('1h')).toBe(0)
+  })
+
   test('closes a bar in which nobody traded, flat at the last close', () => {
     const ladder = open(flatBars(8))
     ladder.live({ ...flatBar(8), close: 101, high: 101, volumeBase: 5 }, timeOf(8.5))
@@ -240,14 +301,14 @@ describe('candle ladder', () => {
   })
 
   test('takes the last word on a bar that it had closed already, more than once', () => {
-    const bars = flatBars(8)
-    const late = { ...flatBar(8), high: 106, close: 104, volumeBase: 2 }
-    const final = { ...flatBar(8), high: 107, close: 105, volumeBase: 3 }
+    const bars = flatBars(30)
+    const late = { ...flatBar(30), high: 106, close: 104, volumeBase: 2 }
+    const final = { ...flatBar(30), high: 107, close: 105, volumeBase: 3 }
     const ladder = open(bars)
-    ladder.live({ ...final, close: 103, high: 103 }, timeOf(8.9))
-    ladder.advance(timeOf(9) + 5_000)
-    ladder.live(late, timeOf(9) + 5_100)
-    ladder.live(final, timeOf(9) + 5_200)
+    ladder.live({ ...final, close: 103, high: 103 }, timeOf(30.9))
+    ladder.advance(timeOf(31) + 5_000)
+    ladder.live(late, timeOf(31) + 5_100)
+    ladder.live(final, timeOf(31) + 5_200)
     expect(readings(ladder)).toEqual(readings(open([...bars, final])))
     expect(ladder.openBar('15m')?.open, 'the flat bar after it starts where it ended').toBe(105)
   })
@@ -363,11 +424,12 @@ function takeClosed(ladder: CandleLadder, told: Map<string, Bar>): void {
     told.set(`${timeframe} ${bar.openTimeMs}`, bar)
 }
 
-/** Everything that an answer could show: counts and indicator values of every timeframe. */
+/** Everything that an answer could show: counts, forming bars and indicator values of every timeframe. */
 function readings(ladder: CandleLadder): unknown {
   return timeframes.map((timeframe) => [
     timeframe,
     ladder.barCount(timeframe),
+    ladder.openBar(timeframe),
     ladder.openBar(timeframe) && [...(ladder.peek(timeframe) ? ladder.values : [])],
   ])
 }

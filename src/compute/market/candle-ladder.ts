@@ -41,6 +41,8 @@ const SAVED_FIELDS =
 
 export type HistoryNeed = { readonly timeframe: Timeframe; readonly fromMs: number }
 
+type Held = { readonly bar: Bar; readonly receivedMs: number }
+
 /** Bars as they were folded; one that was taken back and folded again is there again. */
 type ClosedBars = {
   readonly bars: readonly { readonly timeframe: Timeframe; readonly bar: Bar }[]
@@ -62,8 +64,10 @@ export class CandleLadder {
   #nextOpenMs = Number.NaN
   /** The quarter that opens at `#nextOpenMs`, as far as it is known; null only while that is NaN. */
   #open: Bar | null = null
+  /** What the venue said, when asked, that had been traded in it so far; 0 where it was not asked. */
+  #askedVolumeBase = 0
   /** Live bars that cannot be placed yet because bars before them are missing. */
-  #held: { readonly bar: Bar; readonly receivedMs: number }[] = []
+  #held: Held[] = []
   /** True while every change since the last closed bar has been seen. */
   #isContinuous = false
   /** State before the last bar that we closed on our own; the venue may have another last word. */
@@ -169,9 +173,12 @@ export class CandleLadder {
   /** The present state of one 15m bar. */
   live(bar: Bar, receivedMs: number): void {
     if (bar.openTimeMs === this.#nextOpenMs) {
+      // Held up since before the question that was answered with more.
+      if (bar.volumeBase < this.#askedVolumeBase) return
       // It is whole, whatever of it was missed.
       this.#open = bar
       this.#isContinuous = true
+      if (this.#held.length > 0) this.#placeHeld(() => false)
     } else if (!this.#isContinuous) {
       this.#hold(bar, receivedMs)
     } else if (bar.openTimeMs === this.#nextOpenMs - QUARTER_MS) {
@@ -201,10 +208,12 @@ export class CandleLadder {
   /** Back to no bars at all. */
   reset(): void {
     for (const timeframe of timeframes) this.#series[timeframe].reset()
+    for (const timeframe of derivedTimeframes) this.#aggregates[timeframe].reset()
     this.#lastOpenMs['1h'] = Number.NaN
     this.#lastOpenMs['4h'] = Number.NaN
     this.#nextOpenMs = Number.NaN
     this.#open = null
+    this.#askedVolumeBase = 0
     this.#held = []
     this.#canUndo = false
     this.#isContinuous = false
@@ -234,24 +243,27 @@ export class CandleLadder {
       if (!Number.isNaN(this.#nextOpenMs)) this.reset()
       this.#nextOpenMs = first.openTimeMs
     }
-    if (!this.#isConfirmedBy(bars)) {
+    const settledMs = barOpenTimeMs(askedAtMs - CLOSING_GRACE_MS, '15m')
+    if (!this.#isConfirmedBy(bars, settledMs)) {
       // What was folded on a wrong bar cannot be taken back: it is asked for from the beginning.
       this.reset()
       return
     }
-    // Everything is known, and what came since the question is newer than the answer.
-    if (this.#isContinuous) return
+    // Everything is known, and what came since the question is newer than the answer; unless a frame was lost.
+    if (this.#isContinuous) {
+      for (const bar of bars) if (this.#isBeyondOpen(bar)) this.#ask(bar)
+      return
+    }
     const wasTraded = this.#open !== null && this.#open.volumeBase > 0
     const begins = bars.some((bar) => bar.openTimeMs === this.#nextOpenMs)
     // A reply without the bar that we saw being traded is not complete, whatever it says of later.
     if (!begins && (wasTraded || this.#open === null)) return
-    const settledMs = barOpenTimeMs(askedAtMs - CLOSING_GRACE_MS, '15m')
     /** Within the grace after a boundary the bar behind it has begun as well. */
     const begun: Bar[] = []
     for (const bar of bars) {
       if (bar.openTimeMs < this.#nextOpenMs) continue
       if (bar.openTimeMs >= settledMs) {
-        if (bar.openTimeMs === this.#nextOpenMs) this.#open = bar
+        if (bar.openTimeMs === this.#nextOpenMs) this.#ask(bar)
         else begun.push(bar)
         continue
       }
@@ -263,16 +275,39 @@ export class CandleLadder {
     // What was closed here has had its last word.
     this.#canUndo = false
     this.#isContinuous = true
-    for (const bar of begun) this.live(bar, askedAtMs)
-    const held = this.#held
-    this.#held = []
-    for (const { bar, receivedMs } of held)
-      if (receivedMs >= askedAtMs || bar.openTimeMs > this.#nextOpenMs) this.live(bar, receivedMs)
+    for (const bar of begun) {
+      this.live(bar, askedAtMs)
+      this.#ask(bar)
+    }
+    this.#placeHeld((held) => held.receivedMs >= askedAtMs || this.#isBeyondOpen(held.bar))
   }
 
-  /** False when the venue gives a bar otherwise than it was folded, and it was not the last one. */
-  #isConfirmedBy(bars: readonly Bar[]): boolean {
+  /** Places what was heard while bars before it were missing. */
+  #placeHeld(isNews: (held: Held) => boolean): void {
+    const held = this.#held
+    this.#held = []
+    for (const one of held)
+      if (one.bar.openTimeMs > this.#nextOpenMs || isNews(one)) this.live(one.bar, one.receivedMs)
+  }
+
+  /** A later state of the forming bar than the one we know: volume never falls. */
+  #isBeyondOpen(bar: Bar): boolean {
+    return bar.openTimeMs === this.#nextOpenMs && bar.volumeBase > (this.#open?.volumeBase ?? 0)
+  }
+
+  /** The forming bar as the venue gave it when asked. */
+  #ask(bar: Bar): void {
+    this.#open = bar
+    this.#askedVolumeBase = bar.volumeBase
+  }
+
+  /**
+   * False when the venue gives a bar otherwise than it was folded, and it was not the last one. One that was still
+   * forming when it was asked for says nothing of how it ended.
+   */
+  #isConfirmedBy(bars: readonly Bar[], settledMs: number): boolean {
     for (const bar of bars) {
+      if (bar.openTimeMs >= settledMs) break
       const folded = this.#recent.find(({ openTimeMs }) => openTimeMs === bar.openTimeMs)
       if (folded === undefined || isSameBar(folded, bar)) continue
       const isLast = bar.openTimeMs === this.#nextOpenMs - QUARTER_MS
@@ -316,6 +351,7 @@ export class CandleLadder {
     this.#fold('15m', bar)
     this.#nextOpenMs = bar.openTimeMs + QUARTER_MS
     this.#open = flatAfter(bar)
+    this.#askedVolumeBase = 0
     this.#recent = [...this.#recent, bar].slice(-AUDITED_BARS_MAX)
     for (const timeframe of derivedTimeframes) {
       const longer = this.#aggregates[timeframe].add(bar)
@@ -400,6 +436,7 @@ export class CandleLadder {
       at += STATE_LENGTH
     }
     this.#canUndo = false
+    this.#askedVolumeBase = 0
   }
 }
 
