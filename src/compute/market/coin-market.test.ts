@@ -48,6 +48,38 @@ describe('coin market', () => {
     expect(coin.midPrice).toBe(77)
   })
 
+  test('an older price, over a connection that lags, does not replace a newer one', () => {
+    coin.apply(context('BTC', { midPrice: 500, markPrice: 501, ...at(NOW_MS + 20_000) }))
+    coin.apply(context('BTC', { midPrice: 400, markPrice: 401, ...at(NOW_MS + 6_000) }))
+    expect(coin.midPrice).toBe(500)
+    expect(coin.priceConfirmedAtMs).toBe(NOW_MS + 20_000)
+  })
+
+  test('figures vouch for candles no longer than the connection of the candles was heard', () => {
+    coin.apply(book('BTC', at(NOW_MS + 5_000)))
+    coin.apply(context('BTC', at(NOW_MS + 15_000)))
+    expect(coin.candlesConfirmedAtMs).toBe(NOW_MS + 5_000)
+    coin.apply(book('BTC', at(NOW_MS + 10_400)))
+    expect(coin.candlesConfirmedAtMs).toBe(NOW_MS + 10_400)
+    coin.apply(book('BTC', at(NOW_MS + 15_800)))
+    expect(coin.candlesConfirmedAtMs, 'and not without figures').toBe(NOW_MS + 15_000)
+  })
+
+  test('takes back a bar that was closed shortly before a silence, however late that is noticed', () => {
+    hearUntil(BOUNDARY_MS + QUARTER_MS + 5_000)
+    coin.advance()
+    expect(coin.ladder.barCount('15m')).toBe(301)
+    const silentMs = BOUNDARY_MS + QUARTER_MS + 120_000
+    coin.apply({
+      kind: 'silence',
+      coin: 'BTC',
+      channel: 'candle',
+      state: 'silent',
+      ...at(silentMs),
+    })
+    expect(coin.ladder.barCount('15m')).toBe(300)
+  })
+
   test('closes bars by what it heard of the coin, not by the time that passed', () => {
     coin.apply(context('BTC', at(NOW_MS)))
     coin.advance()

@@ -63,6 +63,8 @@ export class CoinMarket {
   #observedVenueMs = Number.NaN
   /** The last candle, or question for history, by our clock. */
   #candlesHeardAtMs = Number.NaN
+  /** The last book or best levels, which come over the same connection as candles; NaN before any. */
+  #quoteHeardAtMs = Number.NaN
   /** After this instant, by our clock, the venue has traded: the day's volume rose. NaN before it did. */
   #tradedSinceMs = Number.NaN
   /** One of its channels is silent: its figures go on, and prove nothing about its candles. */
@@ -212,9 +214,11 @@ export class CoinMarket {
         break
       case 'book':
         this.#book = event
+        this.#hearQuote(event)
         break
       case 'top-of-book':
         this.#top = event
+        this.#hearQuote(event)
         break
       case 'context':
         this.#noteVolume(event)
@@ -241,11 +245,19 @@ export class CoinMarket {
     }
   }
 
+  #hearQuote({ timeReceivedMs }: BookEvent | TopOfBookEvent): void {
+    this.#quoteHeardAtMs = later(this.#quoteHeardAtMs, timeReceivedMs)
+    this.#confirmCandles()
+  }
+
   #setPrices(event: ContextEvent | MarkEvent): void {
     const { markPrice, midPrice, timeReceivedMs } = event
-    if (markPrice !== undefined) this.#markPrice = markPrice
-    if (midPrice !== undefined) this.#venueMidPrice = midPrice ?? Number.NaN
-    this.#priceConfirmedAtMs = later(this.#priceConfirmedAtMs, timeReceivedMs)
+    // Some figures come over two connections, of which one may lag.
+    if (!(timeReceivedMs < this.#priceConfirmedAtMs)) {
+      if (markPrice !== undefined) this.#markPrice = markPrice
+      if (midPrice !== undefined) this.#venueMidPrice = midPrice ?? Number.NaN
+      this.#priceConfirmedAtMs = timeReceivedMs
+    }
     if (!this.#isSilent && !this.#isTradedUnheard) this.#observe(event)
   }
 
@@ -260,6 +272,13 @@ export class CoinMarket {
     return !Number.isNaN(this.#tradedSinceMs) && !(this.#candlesHeardAtMs >= this.#tradedSinceMs)
   }
 
+  /** Figures come over another connection; that of the candles may lag, or be dead. Infinity where nobody knows. */
+  get #connectionHeardAtMs(): number {
+    return Number.isNaN(this.#quoteHeardAtMs)
+      ? Number.POSITIVE_INFINITY
+      : later(this.#candlesHeardAtMs, this.#quoteHeardAtMs)
+  }
+
   #observe({ timeReceivedMs, timeExchangeMs }: MarketEvent): void {
     // A venue that hung, or a machine that slept: what ended meanwhile may lack its last trades.
     if (timeReceivedMs - this.#observedAtMs > UNOBSERVED_MS_MAX)
@@ -271,7 +290,9 @@ export class CoinMarket {
 
   /** A bar may be taken back: then no more is confirmed than its end. */
   #interrupt(atVenueMs: number): void {
-    this.ladder.interrupt(atVenueMs)
+    // Silence may be noticed late: what was closed last was closed by what was observed.
+    const observedMs = this.#observedVenueMs
+    this.ladder.interrupt(observedMs < atVenueMs ? observedMs : atVenueMs)
     const venueEndMs = this.ladder.closedUntilMs + timeframeMs['15m']
     const openEndMs = Math.min(
       oursOf(venueEndMs, this.#observedAtMs - this.#observedVenueMs),
@@ -285,7 +306,7 @@ export class CoinMarket {
     if (!this.ladder.isContinuous) return
     // Where a bar of another coin has begun, this one's has ended, and is closed a little later.
     const endedMs = this.#newestBar.endedByMs(this.ladder.closedUntilMs + timeframeMs['15m'])
-    const confirmedMs = Math.min(this.#observedAtMs, endedMs)
+    const confirmedMs = Math.min(this.#observedAtMs, endedMs, this.#connectionHeardAtMs)
     this.#candlesConfirmedAtMs = later(this.#candlesConfirmedAtMs, confirmedMs)
   }
 }

@@ -14,6 +14,7 @@ import { coinWorld } from '../../testing/coin-world.ts'
 import { randomMarket } from '../../testing/random-market.ts'
 import {
   BOUNDARY_MS,
+  book,
   context,
   flat,
   fundingHistory,
@@ -170,9 +171,9 @@ describe('screener', () => {
 
   test('ages go on while the document stands', () => {
     const laterMs = NOW_MS + 4_000
-    const late = (coin: string) =>
-      context(coin, { timeExchangeMs: laterMs, timeReceivedMs: laterMs })
-    const tape = [...marketOf(wave), COINS.slice(1).map(late)]
+    const times = { timeExchangeMs: laterMs, timeReceivedMs: laterMs }
+    const late = (coin: string) => [book(coin, times), context(coin, times)]
+    const tape = [...marketOf(wave), COINS.slice(1).flatMap(late)]
     const { coins, meta } = read(documentOf(tape, laterMs), 'full,50', laterMs + 250)
     for (const row of coins)
       expect(row.data_age_seconds, row.coin).toBe(row.coin === COINS[0] ? 4.25 : 0.25)
