@@ -6,15 +6,15 @@ const START_MS = Date.UTC(2026, 0, 1)
 describe('a clock that is minutes behind', () => {
   const BEHIND_MS = 300_000
 
-  /** A book a second for so long, told 400 ms after it was so. */
-  function hearBooks(seconds: number) {
+  /** A book a second for so long, told 400 ms after it was so. @param fromSecond from then on the clocks disagree */
+  function hearBooks(seconds: number, fromSecond = 0) {
     const intake = new Intake({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
     intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
     const heard = Array.from({ length: seconds }, (_, second) => {
       const nowMs = START_MS + second * 1_000
       const level = (px: string) => [{ px, sz: '1', n: 1 }]
-      const time = nowMs + BEHIND_MS - 400
+      const time = nowMs + (second < fromSecond ? 0 : BEHIND_MS) - 400
       const data = { coin: 'BTC', time, levels: [level('99'), level('101')] }
       const { batch } = intake.frame(0, JSON.stringify({ channel: 'l2Book', data }), nowMs)
       const said = intake.tick(nowMs).batch
@@ -37,6 +37,17 @@ describe('a clock that is minutes behind', () => {
         }),
       )
     }
+  })
+
+  test('the venue is believed as well when its clock is put forward later, by minutes', () => {
+    const heard = hearBooks(120, 30)
+    const counted = heard.flat().filter(({ kind }) => kind === 'book')
+    expect(counted.length).toBeGreaterThan(90)
+    const nowMs = START_MS + 119_000
+    expect(counted.at(-1)).toMatchObject({
+      timeExchangeMs: nowMs + BEHIND_MS - 400,
+      timeReceivedMs: nowMs,
+    })
   })
 
   test('is told', () => {

@@ -24,6 +24,7 @@ import type { Universe } from './universe.ts'
 import { decodeMeta, decodeMetaAndAssetContexts } from './universe.ts'
 import { VenueClock } from './venue-clock.ts'
 import type { DropReason, Rejected } from './wire.ts'
+import { TIME_AHEAD_MS_MAX } from './wire.ts'
 import { ZeroInterest } from './zero-interest.ts'
 
 type IntakeOptions = {
@@ -52,7 +53,7 @@ const NOBODY: readonly Silence[] = []
 const CLOCK_OFFSET_MS_MAX = 5_000
 /** A frame of trades that happened longer ago is the replay that follows a subscription. */
 const NEWS_AGE_MS_MAX = 3_000
-/** So many frames of the future, and our clock is behind ... */
+/** So many frames of the future, and a clock is off ... */
 const UNTIMELY_MAX = 20
 /** ... by no more than this, or they mean nothing. */
 const CLOCK_BEHIND_MS_MAX = 24 * 3_600_000
@@ -81,7 +82,7 @@ export class Intake {
   /** Sockets that hear the venue. */
   readonly #up = new Set<number>()
   #isClockOff = false
-  /** Frames that told of the future, as our clock has it. */
+  /** Frames since the last timely book that told of the future, as our clock has it. */
   #untimely = 0
   /** By how much the last frame with a time of its own was held up, per socket. */
   readonly #delaysMs = new Map<number, number>()
@@ -155,11 +156,11 @@ export class Intake {
     let recovered = NOBODY
     if (frame.kind === 'events') {
       this.#noteDrops(frame.drops)
-      if (frame.drops.includes('bad_time')) this.#untimely += 1
+      this.#noteTimeliness(frame, nowMs)
       const isReplay = this.#isReplay(frame.events)
       const [first] = frame.events
       if (first?.kind === 'trade' && !isReplay)
-        this.#clock.traded(nowMs - first.timeExchangeMs, nowMs)
+        this.#clock.traded(socket, nowMs - first.timeExchangeMs, nowMs)
       batch = this.#stamped(socket, this.#admitted(frame.events, isReplay, nowMs), nowMs)
       if (!isReplay || this.#isNews(frame.events, nowMs))
         recovered = this.#watch.heard(frame.events, nowMs, this.#delaysMs.get(socket))
@@ -349,13 +350,25 @@ export class Intake {
 
   /**
    * By our clock or the venue's, whichever is ahead: what is told of later than that cannot be. Where
-   * the venue insists on it before its clock is known, it is ours that is behind.
+   * the venue insists on it, ours is behind, or its own was put forward.
    */
   #latestMs(nowMs: number): number {
-    const { offsetMs } = this.#clock
-    if (offsetMs === null)
-      return this.#untimely < UNTIMELY_MAX ? nowMs : nowMs + CLOCK_BEHIND_MS_MAX
-    return offsetMs < -CLOCK_OFFSET_MS_USUAL ? Math.floor(this.#clock.frameMs(nowMs)) : nowMs
+    return this.#untimely < UNTIMELY_MAX ? this.#knownMs(nowMs) : nowMs + CLOCK_BEHIND_MS_MAX
+  }
+
+  /** As far as its clock is known. */
+  #knownMs(nowMs: number): number {
+    const isAhead = (this.#clock.offsetMs ?? 0) < -CLOCK_OFFSET_MS_USUAL
+    return isAhead ? Math.floor(this.#clock.frameMs(nowMs)) : nowMs
+  }
+
+  #noteTimeliness({ drops, events }: Extract<Frame, { kind: 'events' }>, nowMs: number): void {
+    const [first] = events
+    if (drops.includes('bad_time')) this.#untimely += 1
+    else if (first?.kind === 'book' || first?.kind === 'top-of-book') {
+      const isTimely = first.timeExchangeMs <= this.#knownMs(nowMs) + TIME_AHEAD_MS_MAX
+      if (isTimely) this.#untimely = 0
+    }
   }
 
   #noteDrops(drops: readonly DropReason[]): void {

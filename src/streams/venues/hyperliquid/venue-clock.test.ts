@@ -74,7 +74,7 @@ describe('the venue clock', () => {
       for (const { lagMs, nowMs } of seconds(new Array(60).fill(bookLagMs), fromMs)) {
         clock.tick(nowMs)
         clock.delayMs(0, lagMs, nowMs)
-        clock.traded(tradeLagMs, nowMs)
+        clock.traded(0, tradeLagMs, nowMs)
       }
     }
     hearBoth(300, 200, START_MS)
@@ -89,24 +89,58 @@ describe('the venue clock', () => {
   test('a few trades, which may all have been held up, hold no clock back', () => {
     const clock = new VenueClock()
     hear(clock, seconds([300, 300, 300]))
-    for (let trades = 0; trades < 49; trades += 1) clock.traded(30_000, START_MS + 3_000)
+    for (let trades = 0; trades < 49; trades += 1) clock.traded(0, 30_000, START_MS + 3_000)
     expect(clock.venueMs(START_MS + 3_000)).toBe(START_MS + 2_700)
   })
 
-  test('between two prompt pongs nothing is held up: a longer lag is a clock, and followed at once', () => {
-    const clock = new VenueClock()
-    hear(clock, seconds([300, 300, 300]))
-    const skewed = seconds(
-      Array.from({ length: 40 }, () => 12_300),
-      START_MS + 3_000,
-    )
-    const delays = skewed.flatMap((frame, second) => {
+  /** Frames a second apart, a trade with each, and a prompt pong every twenty. @returns the delay of every frame */
+  const hearWithPongs = (clock: VenueClock, lagsMs: readonly number[], tradeLagMs: number) =>
+    seconds(lagsMs, START_MS + 3_000).flatMap((frame, second) => {
       if (second % 20 === 0) clock.pinged(0, frame.nowMs - 50)
       if (second % 20 === 0) clock.ponged(0, frame.nowMs)
+      clock.traded(0, tradeLagMs, frame.nowMs)
       return hear(clock, [frame])
     })
+
+  test('where trades come as fast as ever between two prompt pongs, a longer lag is a clock, and followed at once', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300, 300]))
+    clock.traded(0, 200, START_MS)
+    const delays = hearWithPongs(clock, new Array(40).fill(12_300), 400)
     expect(delays[19]).toBe(12_000)
-    expect(delays.slice(20)).toEqual(Array.from({ length: 20 }, () => 0))
+    expect(delays.slice(20)).toEqual(new Array(20).fill(0))
+  })
+
+  test('a node that lags, trades and all, is not taken for a clock, however prompt its pongs', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300, 300]))
+    clock.traded(0, 200, START_MS)
+    expect(hearWithPongs(clock, new Array(80).fill(30_300), 30_200)).toEqual(
+      new Array(80).fill(30_000),
+    )
+  })
+
+  test('nor is one that sends what it froze with, and no trades', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300, 300]))
+    const frozen = seconds(new Array(80).fill(0), START_MS + 3_000).map(({ nowMs }, second) => {
+      if (second % 20 === 0) clock.pinged(0, nowMs - 50)
+      if (second % 20 === 0) clock.ponged(0, nowMs)
+      return clock.delayMs(0, 300 + second * 1_000, nowMs)
+    })
+    expect(frozen.slice(2)).toEqual(Array.from({ length: 78 }, (_, at) => (at + 2) * 1_000))
+  })
+
+  test('one connection that is minutes late is believed to be, while others are prompt', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300, 300]))
+    const delays = Array.from({ length: 60 }, (_, at) => {
+      const nowMs = START_MS + 3_000 + at * 100
+      expect(clock.delayMs(0, 300, nowMs)).toBe(0)
+      return clock.delayMs(1, 600_300, nowMs)
+    })
+    expect(delays[0], 'one alone is a broken figure').toBeNull()
+    expect(delays.slice(50)).toEqual(new Array(10).fill(600_000))
   })
 
   test('a clock that is put forward while frames are held up hides nothing of that', () => {
@@ -121,13 +155,7 @@ describe('the venue clock', () => {
   test('what was held up no longer when the clock was put forward is known by two prompt pongs', () => {
     const clock = new VenueClock()
     hear(clock, seconds([300, 300, 300, 6_300]))
-    const delays = seconds(new Array(40).fill(300 - 29_000), START_MS + 4_000).flatMap(
-      (frame, second) => {
-        if (second % 20 === 0) clock.pinged(0, frame.nowMs - 50)
-        if (second % 20 === 0) clock.ponged(0, frame.nowMs)
-        return hear(clock, [frame])
-      },
-    )
+    const delays = hearWithPongs(clock, new Array(40).fill(300 - 29_000), 200)
     expect(delays[19]).toBe(6_000)
     expect(delays.slice(20)).toEqual(new Array(20).fill(0))
   })

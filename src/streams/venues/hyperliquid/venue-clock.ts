@@ -21,8 +21,12 @@ type Way = {
   pingedMs: number | null
   /** The last pong was prompt. */
   isPrompt: boolean
-  /** Since that pong. */
+  /** Since that pong, of what the venue stamps when it sends ... */
   smallestLagMs: number
+  /** ... and of trades. */
+  smallestTradeLagMs: number
+  /** Broken figures in a row. */
+  implausible: number
   /** For how long the last frame was held up. */
   heldUpMs: number
   /** By its pong, for how long the next one is; 0 where that says nothing. */
@@ -32,8 +36,9 @@ type Way = {
 /**
  * How far the venue's instants lie behind ours. A frame that was held up, by the network or by a pause
  * of this process, must not count as young because it was read late; a clock that is off by a constant
- * must not make everything old. The two are told apart by what the lag was before, and by pongs: what
- * came between two prompt ones was not held up, so a lag that is longer then is a clock's.
+ * must not make everything old. The two are told apart by what the lag was before, by pongs and by trades: what
+ * came between two prompt pongs was not held up on its way, and where trades came as fast as ever meanwhile
+ * the node that sent it does not lag either. A lag that is longer then is a clock's.
  *
  * Trades are stamped where they happen, books where they are sent: when the two disagree, bars begin and
  * end by the trades.
@@ -45,7 +50,6 @@ export class VenueClock {
   #isProven = false
   readonly #books = new SmallestLag()
   readonly #trades = new SmallestLag()
-  #implausible = 0
   #settledAtMs = Number.NEGATIVE_INFINITY
 
   /** Our clock minus the venue's, and the shortest way between; null before any lag was seen. */
@@ -65,8 +69,10 @@ export class VenueClock {
   }
 
   /** @param lagMs receive time minus the time of a trade that is no replay */
-  traded(lagMs: number, nowMs: number): void {
+  traded(socket: number, lagMs: number, nowMs: number): void {
     this.#trades.learn(lagMs, nowMs)
+    const way = this.#way(socket)
+    way.smallestTradeLagMs = Math.min(way.smallestTradeLagMs, lagMs)
   }
 
   /**
@@ -76,9 +82,9 @@ export class VenueClock {
   delayMs(socket: number, lagMs: number, nowMs: number): number | null {
     const isSettling = nowMs < this.#settledAtMs
     const isPlausible = Math.abs(lagMs - (this.offsetMs ?? lagMs)) <= PLAUSIBLE_LAG_MS
-    this.#implausible = isPlausible ? 0 : this.#implausible + 1
-    if (!isPlausible && !isSettling && this.#implausible <= IMPLAUSIBLE_IN_A_ROW_MAX) return null
     const way = this.#way(socket)
+    way.implausible = isPlausible ? 0 : way.implausible + 1
+    if (!isPlausible && !isSettling && way.implausible <= IMPLAUSIBLE_IN_A_ROW_MAX) return null
     way.smallestLagMs = Math.min(way.smallestLagMs, lagMs)
     // A clock that is put forward does not say that what held frames up has ended as well.
     const isStep = this.offsetMs !== null && lagMs < this.offsetMs - USUAL_SPREAD_MS
@@ -96,16 +102,18 @@ export class VenueClock {
   /** @returns for how long it was held up, while it is all that can tell: before any prompt one; else 0 */
   ponged(socket: number, nowMs: number): number {
     const way = this.#way(socket)
-    const { pingedMs, isPrompt, smallestLagMs } = way
+    const { pingedMs, isPrompt, smallestLagMs, smallestTradeLagMs } = way
     if (pingedMs === null) return 0
     way.pingedMs = null
     const tookMs = nowMs - pingedMs
     way.isPrompt = tookMs <= PROMPT_PONG_MS_MAX
     way.smallestLagMs = Number.POSITIVE_INFINITY
+    way.smallestTradeLagMs = Number.POSITIVE_INFINITY
     this.#isProven ||= way.isPrompt
     // Until then the smallest lag may itself be a late frame's: as late as the pong.
     way.expectedMs = !this.#isProven && tookMs >= LATE_PONG_MS_MIN ? tookMs : 0
-    if (isPrompt && way.isPrompt && Number.isFinite(smallestLagMs))
+    const areTradesPrompt = smallestTradeLagMs <= (this.#trades.ms ?? 0) + USUAL_SPREAD_MS
+    if (isPrompt && way.isPrompt && areTradesPrompt && Number.isFinite(smallestLagMs))
       this.#follow(smallestLagMs, nowMs)
     return way.expectedMs
   }
@@ -115,8 +123,6 @@ export class VenueClock {
     if (lagMs - (this.offsetMs ?? lagMs) <= USUAL_SPREAD_MS) return
     this.#books.startOver()
     this.#books.learn(lagMs, nowMs)
-    // Where it is our clock that was put forward, trades have another lag as well.
-    this.#trades.startOver()
   }
 
   /** The connection is gone. */
@@ -151,6 +157,8 @@ export class VenueClock {
         pingedMs: null,
         isPrompt: false,
         smallestLagMs: Number.POSITIVE_INFINITY,
+        smallestTradeLagMs: Number.POSITIVE_INFINITY,
+        implausible: 0,
         heldUpMs: 0,
         expectedMs: 0,
       }

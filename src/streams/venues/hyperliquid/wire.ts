@@ -68,7 +68,7 @@ const TIME_MS_MIN = Date.UTC(2015, 0)
  * Clocks differ; a time further ahead than this would spoil every series that takes it in. It is for
  * instants that have passed: an event's, a bar's opening. A bar's end (`T`) lies ahead and is not read.
  */
-const TIME_AHEAD_MS_MAX = 60_000
+export const TIME_AHEAD_MS_MAX = 60_000
 
 /** The venue writes decimals as strings, plainly: no exponent, no sign but minus, no blank. */
 export function decimal(value: unknown): number | undefined {
