@@ -194,6 +194,36 @@ describe('coin market', () => {
     expect(coin.candlesConfirmedAtMs).toBe(late(endMs + 1_000).timeReceivedMs)
   })
 
+  test('a clock that runs ahead ends no bar, and vouches for none beyond its end, before some coin told of the next', () => {
+    const newestBar = new NewestBar()
+    const coin = newCoin(newestBar)
+    const bars = wave('15m', 300)
+    coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...at(NOW_MS) })
+    const endMs = coin.ladder.closedUntilMs + QUARTER_MS
+    const forming = { ...(bars.at(-1) as Bar), openTimeMs: endMs - QUARTER_MS }
+    newestBar.hear({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar: forming, ...at(NOW_MS) })
+    const AHEAD_MS = 30_000
+    for (let nowMs = NOW_MS; nowMs <= endMs; nowMs += 10_000) {
+      const times = { timeReceivedMs: nowMs, timeExchangeMs: nowMs + AHEAD_MS }
+      coin.apply(context('BTC', times))
+      coin.advance()
+    }
+    expect(coin.ladder.closedUntilMs).toBe(endMs - QUARTER_MS)
+    expect(coin.candlesConfirmedAtMs).toBeLessThanOrEqual(endMs - AHEAD_MS)
+    const asked = { timeReceivedMs: endMs - 1_000, timeExchangeMs: endMs - 1_000 + AHEAD_MS }
+    coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...asked })
+    expect(coin.ladder.closedUntilMs, 'nor does a reply').toBe(endMs - QUARTER_MS)
+    newestBar.hear({
+      kind: 'candle',
+      coin: 'ETH',
+      timeframe: '15m',
+      bar: { ...forming, openTimeMs: endMs },
+      ...at(endMs + 500),
+    })
+    coin.advance()
+    expect(coin.ladder.closedUntilMs).toBe(endMs)
+  })
+
   test('vouches no more for a bar that has ended once a bar of another coin has begun', () => {
     const newestBar = new NewestBar()
     coin = newCoin(newestBar)

@@ -135,7 +135,8 @@ export class CoinMarket {
 
   /** Closes the bars that have ended by what was observed of this coin. */
   advance(): void {
-    if (!Number.isNaN(this.#observedVenueMs)) this.ladder.advance(this.#observedVenueMs)
+    if (!Number.isNaN(this.#observedVenueMs))
+      this.ladder.advance(this.#newestBar.provenMs(this.#observedVenueMs))
   }
 
   save(nowMs: number): Float64Array {
@@ -190,7 +191,11 @@ export class CoinMarket {
         this.#observe(event)
         this.#observedVenueMs = event.timeExchangeMs
         const wasContinuous = this.ladder.isContinuous
-        this.ladder.history(event.timeframe, event.bars, event.timeExchangeMs)
+        this.ladder.history(
+          event.timeframe,
+          event.bars,
+          this.#newestBar.provenMs(event.timeExchangeMs),
+        )
         // What was heard since the question was asked is no older for the answer.
         if (wasContinuous && this.ladder.isContinuous) break
         this.#candlesConfirmedAtMs = this.ladder.isContinuous
@@ -304,8 +309,12 @@ export class CoinMarket {
   /** Only a series without a hole can be confirmed; one that waits for its history keeps its age. */
   #confirmCandles(): void {
     if (!this.ladder.isContinuous) return
-    // Where a bar of another coin has begun, this one's has ended, and is closed a little later.
-    const endedMs = this.#newestBar.endedByMs(this.ladder.closedUntilMs + timeframeMs['15m'])
+    // Where a bar of another coin has begun, this one's has ended, and is closed a little later; before, the clock says.
+    const venueEndMs = this.ladder.closedUntilMs + timeframeMs['15m']
+    const provenMs = this.#newestBar.endedByMs(venueEndMs)
+    const endedMs = Number.isFinite(provenMs)
+      ? provenMs
+      : venueEndMs + this.#observedAtMs - this.#observedVenueMs
     const confirmedMs = Math.min(this.#observedAtMs, endedMs, this.#connectionHeardAtMs)
     this.#candlesConfirmedAtMs = later(this.#candlesConfirmedAtMs, confirmedMs)
   }

@@ -238,10 +238,10 @@ function listen(coin: CoinMarket, bar: Bar): void {
     coin.apply({ kind: 'candle', coin: 'BTC', timeframe: '15m', bar, ...stamp(closingMs) })
 }
 
-/** Until the quarters before an instant are closed, and something was heard after that. */
+/** Until the quarters before an instant are closed, which takes a minute where nobody trades, and something was heard after that. */
 function passBy(coin: CoinMarket, timeMs: number): void {
-  hear(coin, timeMs + 8_000)
-  hear(coin, timeMs + 9_000)
+  hear(coin, timeMs + 65_000)
+  hear(coin, timeMs + 66_000)
 }
 
 /** The venue sends figures all the while, which vouch for the candles and close what has ended. */
