@@ -158,12 +158,11 @@ export class Intake {
       this.#noteDrops(frame.drops)
       this.#noteTimeliness(frame, nowMs)
       const isReplay = this.#isReplay(frame.events)
-      const [first] = frame.events
-      if (first?.kind === 'trade' && !isReplay)
-        this.#clock.traded(socket, nowMs - first.timeExchangeMs, nowMs)
+      const isOfPast = isReplay && !this.#isNews(frame.events, nowMs)
+      if (frame.events[0]?.kind === 'trade')
+        this.#clock.traded(socket, nowMs - latestOf(frame.events), nowMs)
       batch = this.#stamped(socket, this.#admitted(frame.events, isReplay, nowMs), nowMs)
-      if (!isReplay || this.#isNews(frame.events, nowMs))
-        recovered = this.#watch.heard(frame.events, nowMs, this.#delaysMs.get(socket))
+      if (!isOfPast) recovered = this.#watch.heard(frame.events, nowMs, this.#delaysMs.get(socket))
       if (recovered.length > 0)
         batch = [...silences(recovered, 'heard', this.#stamp(nowMs)), ...batch]
     } else if (frame.kind === 'acknowledged') {
@@ -455,6 +454,10 @@ export class Intake {
   #stamp(nowMs: number): Stamp {
     return { timeExchangeMs: this.venueMs(nowMs), timeReceivedMs: nowMs }
   }
+}
+
+function latestOf(events: Batch): number {
+  return Math.max(...events.map(({ timeExchangeMs }) => timeExchangeMs))
 }
 
 type Stamp = { readonly timeExchangeMs: number; readonly timeReceivedMs: number }

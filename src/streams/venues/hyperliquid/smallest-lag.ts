@@ -6,7 +6,6 @@ export class SmallestLag {
   #windowStartMs = Number.NaN
   #smallestMs = Number.POSITIVE_INFINITY
   #previousSmallestMs = Number.POSITIVE_INFINITY
-  #count = 0
 
   /** null before any. */
   get ms(): number | null {
@@ -14,13 +13,7 @@ export class SmallestLag {
     return Number.isFinite(smallestMs) ? smallestMs : null
   }
 
-  /** How many were learned since it started over. */
-  get count(): number {
-    return this.#count
-  }
-
   learn(lagMs: number, nowMs: number): void {
-    this.#count += 1
     if (!(nowMs - this.#windowStartMs < WINDOW_MS)) {
       this.#previousSmallestMs = this.#smallestMs
       this.#smallestMs = Number.POSITIVE_INFINITY
@@ -33,6 +26,5 @@ export class SmallestLag {
     this.#windowStartMs = Number.NaN
     this.#smallestMs = Number.POSITIVE_INFINITY
     this.#previousSmallestMs = Number.POSITIVE_INFINITY
-    this.#count = 0
   }
 }

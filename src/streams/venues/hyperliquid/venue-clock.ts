@@ -14,8 +14,6 @@ const PAUSE_MS = 2_000
 const TICK_MS = 1_000
 /** What was held up by a pause has been read by then. */
 const SETTLING_MS = 10_000
-/** Among so many trades there is one that came as fast as they come. */
-const TRADES_MIN = 50
 
 type Way = {
   pingedMs: number | null
@@ -64,11 +62,10 @@ export class VenueClock {
 
   /** An instant of ours by which the venue's bars begin and end: never ahead of its trades. */
   venueMs(nowMs: number): number {
-    const tradesMs = this.#trades.count < TRADES_MIN ? null : this.#trades.ms
-    return nowMs - Math.max(this.offsetMs ?? 0, tradesMs ?? Number.NEGATIVE_INFINITY)
+    return nowMs - Math.max(this.offsetMs ?? 0, this.#trades.ms ?? Number.NEGATIVE_INFINITY)
   }
 
-  /** @param lagMs receive time minus the time of a trade that is no replay */
+  /** @param lagMs receive time minus the time of a trade: of a replay the last one, which is as old at most */
   traded(socket: number, lagMs: number, nowMs: number): void {
     this.#trades.learn(lagMs, nowMs)
     const way = this.#way(socket)
