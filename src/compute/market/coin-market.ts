@@ -297,7 +297,7 @@ export class CoinMarket {
   #interrupt(atVenueMs: number): void {
     // Silence may be noticed late: what was closed last was closed by what was observed.
     const observedMs = this.#observedVenueMs
-    this.ladder.interrupt(observedMs < atVenueMs ? observedMs : atVenueMs)
+    this.ladder.interrupt(Number.isNaN(observedMs) ? atVenueMs : Math.min(observedMs, atVenueMs))
     const venueEndMs = this.ladder.closedUntilMs + timeframeMs['15m']
     const openEndMs = Math.min(
       oursOf(venueEndMs, this.#observedAtMs - this.#observedVenueMs),
