@@ -34,6 +34,12 @@ const COINS_MIN = 12
 const KIND_SHARE = 0.5
 const ALL_KINDS_SHARE = 0.2
 const ENDLESS_KINDS_MIN = 2
+/** Share of runs in which nothing is lost unnoticed: a lost frame would excuse wrong candles for minutes. */
+const TRACED_SHARE = 0.3
+/** Share of the faults of connections that befall a single one. */
+const ONE_CONNECTION_SHARE = 0.6
+/** The feed's sockets, and those of a twin. */
+const CONNECTIONS = 6
 /** Nothing begins in a calm, so that what heals can be seen healed. */
 const CALMS = 3
 const CALM_MS = 30_000
@@ -44,7 +50,7 @@ const makers: Readonly<Record<FaultKind, Maker>> = {
   'drop-connections': {
     weight: 10,
     most: 20,
-    make: () => ({ kind: 'drop-connections' }),
+    make: (chance) => ({ kind: 'drop-connections', ...oneConnection(chance) }),
   },
   'refuse-connections': {
     weight: 5,
@@ -54,7 +60,11 @@ const makers: Readonly<Record<FaultKind, Maker>> = {
   'half-open': {
     weight: 5,
     most: 8,
-    make: (chance) => ({ kind: 'half-open', durationMs: chance.integer(5_000, 70_000) }),
+    make: (chance) => ({
+      kind: 'half-open',
+      durationMs: chance.integer(5_000, 70_000),
+      ...oneConnection(chance),
+    }),
   },
   stall: {
     weight: 10,
@@ -80,6 +90,7 @@ const makers: Readonly<Record<FaultKind, Maker>> = {
       kind: 'delay-frames',
       durationMs: chance.integer(2_000, 20_000),
       delayMs: chance.integer(300, 12_000),
+      ...oneConnection(chance),
     }),
   },
   'rest-429': {
@@ -150,6 +161,18 @@ const makers: Readonly<Record<FaultKind, Maker>> = {
 /** What can go wrong, in the order in which it is reported. */
 export const faultKinds = Object.keys(makers) as readonly FaultKind[]
 
+/** What bends or loses what the venue says, and leaves no trace in what comes after. */
+const silentKinds: ReadonlySet<FaultKind> = new Set([
+  'drop-frames',
+  'reorder-frames',
+  'garble-frames',
+  // A short one is over before anybody can notice it.
+  'stall',
+  // One that answers garbage.
+  'rest-outage',
+])
+const tracedKinds = faultKinds.filter((kind) => !silentKinds.has(kind))
+
 /** Draws what goes wrong between two instants: overlapping, in bursts, with calms between. */
 export function faultScript(
   chance: Chance,
@@ -184,25 +207,15 @@ export function endMs({ atMs, fault }: PlannedFault): number {
 
 /** Whether it bends or loses what the venue says, and leaves no trace in what comes after. */
 export function isSilent(fault: SimulatedFault): boolean {
-  switch (fault.kind) {
-    case 'drop-frames':
-    case 'reorder-frames':
-    case 'garble-frames':
-    // A short one is over before anybody can notice it.
-    case 'stall':
-      return true
-    case 'rest-outage':
-      return fault.how === 'garbage'
-    default:
-      return false
-  }
+  return silentKinds.has(fault.kind) && !(fault.kind === 'rest-outage' && fault.how !== 'garbage')
 }
 
 function someKinds(chance: Chance): readonly FaultKind[] {
-  if (chance.is(ALL_KINDS_SHARE)) return faultKinds
-  const endless = faultKinds.filter((kind) => makers[kind].most === anyNumber)
+  const kinds = chance.is(TRACED_SHARE) ? tracedKinds : faultKinds
+  if (chance.is(ALL_KINDS_SHARE)) return kinds
+  const endless = kinds.filter((kind) => makers[kind].most === anyNumber)
   for (;;) {
-    const some = faultKinds.filter(() => chance.is(KIND_SHARE))
+    const some = kinds.filter(() => chance.is(KIND_SHARE))
     if (some.filter((kind) => endless.includes(kind)).length >= ENDLESS_KINDS_MIN) return some
   }
 }
@@ -258,6 +271,10 @@ function newListing(chance: Chance, coin: string): NewListing {
     priceUsd: chance.between(0.01, 50),
     dayNotionalUsd: chance.between(1e4, 1e6),
   }
+}
+
+function oneConnection(chance: Chance): { readonly connection?: number } {
+  return chance.is(ONE_CONNECTION_SHARE) ? { connection: chance.integer(0, CONNECTIONS - 1) } : {}
 }
 
 function sign(chance: Chance): 1 | -1 {

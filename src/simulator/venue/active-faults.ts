@@ -8,6 +8,8 @@ type Active = {
   /** Chance of its own. */
   readonly key: number
   readonly frames: FrameFault | undefined
+  /** Whom it befalls; everybody where undefined. */
+  readonly only: Receiver | undefined
 }
 
 /** The faults that last at this moment, and what they come to together. */
@@ -16,10 +18,10 @@ export class ActiveFaults {
   #begun = 0
 
   /** @returns what ends it. */
-  begin(fault: LastingFault): () => void {
+  begin(fault: LastingFault, only?: Receiver): () => void {
     const key = noiseKey(this.#begun++, fault.kind)
     const frames = 'share' in fault ? new FrameFault(fault.kind, fault.share, key) : undefined
-    const begun: Active = { fault, key, frames }
+    const begun: Active = { fault, key, frames, only }
     this.#active = [...this.#active, begun]
     return () => {
       this.#active = this.#active.filter((active) => active !== begun)
@@ -32,14 +34,16 @@ export class ActiveFaults {
     return this.#active.findLast(({ fault }) => fault.kind === kind)?.key
   }
 
-  /** How much later than sent a frame arrives. */
-  get delayMs(): number {
-    return this.#sum((fault) => (fault.kind === 'delay-frames' ? fault.delayMs : 0))
+  /** How much later than sent a frame arrives there. */
+  delayMs(receiver: Receiver): number {
+    return this.#sum(({ fault, only }) =>
+      fault.kind === 'delay-frames' && (only ?? receiver) === receiver ? fault.delayMs : 0,
+    )
   }
 
   /** What the venue's clock shows beyond the time. */
   get skewMs(): number {
-    return this.#sum((fault) => (fault.kind === 'clock-skew' ? fault.offsetMs : 0))
+    return this.#sum(({ fault }) => (fault.kind === 'clock-skew' ? fault.offsetMs : 0))
   }
 
   /** The worst of the outages of HTTP: no answer at all, then a broken one. */
@@ -73,9 +77,9 @@ export class ActiveFaults {
     for (const { frames } of this.#active) frames?.forget(receiver)
   }
 
-  #sum(of: (fault: LastingFault) => number): number {
+  #sum(of: (active: Active) => number): number {
     let sum = 0
-    for (const { fault } of this.#active) sum += of(fault)
+    for (const active of this.#active) sum += of(active)
     return sum
   }
 }

@@ -38,6 +38,7 @@ describe('a script of faults', () => {
       '{"at_ms":0,"kind":"stall","coin":"kPEPE","duration_ms":1,"channels":["trades","candle"]}',
       '{"at_ms":1,"kind":"garble-frames","share":0.25,"duration_ms":2}',
       '{"at_ms":2,"kind":"delay-frames","delay_ms":5,"duration_ms":6}',
+      '{"at_ms":2,"kind":"half-open","duration_ms":9,"connection":2}',
       '{"at_ms":3,"kind":"rest-outage","how":"hang","duration_ms":7}',
       '{"at_ms":4,"kind":"list","listing":{"coin":"NEW","size_decimals":1,"max_leverage":3,"price_usd":1.5,"day_notional_usd":1e6}}',
       '{"at_ms":5,"kind":"clock-skew","offset_ms":-5000,"duration_ms":8}',
@@ -46,6 +47,7 @@ describe('a script of faults', () => {
       { kind: 'stall', coin: 'kPEPE', durationMs: 1, channels: ['trades', 'candle'] },
       { kind: 'garble-frames', share: 0.25, durationMs: 2 },
       { kind: 'delay-frames', delayMs: 5, durationMs: 6 },
+      { kind: 'half-open', durationMs: 9, connection: 2 },
       { kind: 'rest-outage', how: 'hang', durationMs: 7 },
       {
         kind: 'list',
@@ -96,6 +98,16 @@ describe('a script of faults', () => {
       'an unknown channel',
       '{"at_ms":5,"kind":"stall","coin":"SOL","duration_ms":5,"channels":["depth"]}',
       'channels must be a list of some of trades, bbo, l2Book, candle, activeAssetCtx',
+    ],
+    [
+      'half a connection',
+      '{"at_ms":5,"kind":"drop-connections","connection":0.5}',
+      'connection must be a whole number from 0 to 9; it is 0.5',
+    ],
+    [
+      'one connection where all are refused',
+      '{"at_ms":5,"kind":"refuse-connections","duration_ms":5,"connection":1}',
+      'unknown member "connection"; allowed here: at_ms, kind, duration_ms, every_ms',
     ],
     [
       'a listing without its price',

@@ -25,6 +25,8 @@ const LEVERAGE_MAX = 50
 const PRICE_USD_MAX = 1e6
 const DAY_NOTIONAL_USD_MIN = 1000
 const DAY_NOTIONAL_USD_MAX = 1e11
+/** An address has no more. */
+const CONNECTION_MAX = 9
 const COIN = /^([a-z0-9]{1,6}:)?[A-Za-z0-9_.*?-]{1,24}$/
 
 /**
@@ -134,9 +136,10 @@ function faultOf(entry: JsonMembers): Fault {
   const durationMs = (): number => entry.number('duration_ms', { min: 1, max: DAY_MS })
   switch (kind) {
     case 'drop-connections':
-      return { kind }
-    case 'refuse-connections':
+      return { kind, ...connectionOf(entry) }
     case 'half-open':
+      return { kind, durationMs: durationMs(), ...connectionOf(entry) }
+    case 'refuse-connections':
     case 'rest-429':
     case 'late-flat-bars':
       return { kind, durationMs: durationMs() }
@@ -160,6 +163,7 @@ function faultOf(entry: JsonMembers): Fault {
         kind,
         delayMs: entry.number('delay_ms', { min: 1, max: DAY_MS }),
         durationMs: durationMs(),
+        ...connectionOf(entry),
       }
     case 'rest-outage':
       return {
@@ -194,6 +198,11 @@ function faultOf(entry: JsonMembers): Fault {
         durationMs: durationMs(),
       }
   }
+}
+
+function connectionOf(entry: JsonMembers): { readonly connection?: number } {
+  if (!entry.has('connection')) return {}
+  return { connection: entry.integer('connection', { min: 0, max: CONNECTION_MAX }) }
 }
 
 function coinOf(members: JsonMembers): string {

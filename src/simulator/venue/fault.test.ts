@@ -72,6 +72,15 @@ describe('a fault of the simulated venue', () => {
     expect(new ScriptedClient(venue).isConnected).toBe(true)
   })
 
+  test('drop-connections ends the one that it names, counted on from the oldest', () => {
+    const [second, third] = [new ScriptedClient(venue), new ScriptedClient(venue)]
+    const dropped = (): boolean[] => [client, second, third].map(({ isDropped }) => isDropped)
+    inject({ kind: 'drop-connections', connection: 4 })
+    expect(dropped()).toEqual([false, true, false])
+    inject({ kind: 'drop-connections', connection: 1 })
+    expect(dropped()).toEqual([false, true, true])
+  })
+
   describe('refuse-connections', () => {
     beforeEach(() => inject({ kind: 'refuse-connections', durationMs: 20_000 }))
 
@@ -130,6 +139,23 @@ describe('a fault of the simulated venue', () => {
       expect(client.isDropped).toBe(false)
       clock.advance(1)
       expect([client.isDropped, fresh.isDropped]).toEqual([true, false])
+    })
+
+    test('of one connection spares the others', () => {
+      const other = new ScriptedClient(venue)
+      inject({ kind: 'half-open', durationMs: 5_000, connection: 1 })
+      for (const each of [client, other]) each.send({ method: 'ping' })
+      expect([client.channels, other.channels]).toEqual([['pong'], []])
+      clock.advance(5_000)
+      expect([client.isDropped, other.isDropped]).toEqual([false, true])
+    })
+
+    test('of one connection where none is open befalls none that comes later', () => {
+      inject({ kind: 'drop-connections' })
+      inject({ kind: 'half-open', durationMs: 5_000, connection: 0 })
+      const fresh = new ScriptedClient(venue)
+      clock.advance(5_000)
+      expect(fresh.isDropped).toBe(false)
     })
 
     test('lasts as long as the longest of those that a connection is in', () => {
@@ -283,6 +309,14 @@ describe('a fault of the simulated venue', () => {
       expect(client.texts.length - before, 'three seconds at once').toBeGreaterThanOrEqual(3)
       expect(client.data('activeAssetCtx')).toEqual(swift.data('activeAssetCtx'))
       expect(heard(1_000)).toEqual(['activeAssetCtx'])
+    })
+
+    test('of one connection spares the others, and those opened later', () => {
+      inject({ kind: 'delay-frames', delayMs: 3_000, durationMs: 10_000, connection: 0 })
+      const fresh = new ScriptedClient(venue)
+      for (const each of [client, fresh]) each.send({ method: 'ping' })
+      expect([client.channels, fresh.channels]).toEqual([[], ['pong']])
+      expect(heard(3_100)).toEqual(['pong'])
     })
 
     test('adds up', () => {

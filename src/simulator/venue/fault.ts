@@ -12,7 +12,7 @@ export type CoinChannel = (typeof coinChannels)[number]
  */
 export type Fault =
   /** Every open connection ends with 1006, once. */
-  | { readonly kind: 'drop-connections' }
+  | ({ readonly kind: 'drop-connections' } & OneConnection)
   /** The 1006 storm: every connection, open or new, ends within a second. */
   | { readonly kind: 'refuse-connections'; readonly durationMs: number }
   /**
@@ -20,7 +20,7 @@ export type Fault =
    * close; what is said meanwhile is lost. At the end they are reset, which the client sees as 1006. New
    * connections work.
    */
-  | { readonly kind: 'half-open'; readonly durationMs: number }
+  | ({ readonly kind: 'half-open'; readonly durationMs: number } & OneConnection)
   /**
    * One coin falls silent on its own channels, or on some of them: the socket lives, subscriptions are
    * acknowledged, channels of all coins go on. What the channels would have said is lost.
@@ -43,7 +43,11 @@ export type Fault =
    * Every frame, pongs too, arrives this much later, in order and with the venue's next block. At the end
    * what is still under way arrives at once.
    */
-  | { readonly kind: 'delay-frames'; readonly delayMs: number; readonly durationMs: number }
+  | ({
+      readonly kind: 'delay-frames'
+      readonly delayMs: number
+      readonly durationMs: number
+    } & OneConnection)
   /** Every request is over the limit, posts over the websocket too. */
   | { readonly kind: 'rest-429'; readonly durationMs: number }
   /**
@@ -66,6 +70,15 @@ export type Fault =
    * as it sends. Trades, bars and funding rows keep the time that they were recorded with.
    */
   | { readonly kind: 'clock-skew'; readonly offsetMs: number; readonly durationMs: number }
+
+/** Where it befalls one connection and spares the others: a path of its own, a node that lags. */
+type OneConnection = {
+  /**
+   * Which of those that are open when it begins, the oldest is 0; beyond the last it is counted on from
+   * the oldest. All of them where absent, and those opened later.
+   */
+  readonly connection?: number
+}
 
 /** A fault that is over some time after it began. */
 export type LastingFault = Extract<Fault, { readonly durationMs: number }>

@@ -16,9 +16,9 @@ export interface Peer {
 /** What a session asks of its venue. */
 export interface SessionHost {
   readonly limits: VenueLimits
-  /** How much later than sent a frame arrives. */
-  readonly frameDelayMs: number
   nowMs(): number
+  /** How much later than sent a frame arrives there. */
+  frameDelayMs(session: Session): number
   isListed(coin: string): boolean
   isDex(name: string): boolean
   subscribed(session: Session, key: string, subscription: Subscription): void
@@ -89,14 +89,14 @@ export class Session {
     const nowMs = this.#host.nowMs()
     this.#sentAtMs = nowMs
     if (this.isCutOff) return
-    if (this.#host.frameDelayMs > 0) this.#late.add(text, nowMs)
+    if (this.#host.frameDelayMs(this) > 0) this.#late.add(text, nowMs)
     else this.#peer.send(text)
   }
 
   /** Hands over the late frames whose time has come. */
   sendLate(): void {
     if (this.#late.isEmpty) return
-    const sentAtMs = this.#host.nowMs() - this.#host.frameDelayMs
+    const sentAtMs = this.#host.nowMs() - this.#host.frameDelayMs(this)
     for (const text of this.#late.through(sentAtMs)) {
       if (this.#isOpen && !this.isCutOff) this.#peer.send(text)
     }

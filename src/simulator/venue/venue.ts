@@ -113,8 +113,8 @@ export class Venue implements SessionHost {
     return this.#clock.nowMs()
   }
 
-  get frameDelayMs(): number {
-    return this.#faults.delayMs
+  frameDelayMs(session: Session): number {
+    return this.#faults.delayMs(session)
   }
 
   isListed(coin: string): boolean {
@@ -141,7 +141,7 @@ export class Venue implements SessionHost {
   inject(fault: Fault): void {
     switch (fault.kind) {
       case 'drop-connections':
-        this.dropConnections()
+        for (const session of this.#befallen(fault.connection)) session.drop()
         break
       case 'list':
         this.addListing(fault.listing)
@@ -208,7 +208,7 @@ export class Venue implements SessionHost {
   }
 
   dropConnections(): void {
-    for (const session of [...this.#sessions]) session.drop()
+    for (const session of this.#befallen(undefined)) session.drop()
   }
 
   addListing(listing: NewListing): void {
@@ -225,8 +225,12 @@ export class Venue implements SessionHost {
   }
 
   #begin(fault: LastingFault): void {
-    const endFault = this.#faults.begin(fault)
-    const cutOff = fault.kind === 'half-open' ? [...this.#sessions] : []
+    const one = 'connection' in fault ? fault.connection : undefined
+    const befallen = this.#befallen(one)
+    // Of no connection at all there is none to befall.
+    if (one !== undefined && befallen.length === 0) return
+    const endFault = this.#faults.begin(fault, one === undefined ? undefined : befallen[0])
+    const cutOff = fault.kind === 'half-open' ? befallen : []
     for (const session of cutOff) session.cutOff()
     if (fault.kind === 'refuse-connections') {
       for (const session of this.#sessions) this.#refuse(session)
@@ -236,6 +240,14 @@ export class Venue implements SessionHost {
       for (const session of cutOff) session.endCutOff()
       this.#sendLate()
     })
+  }
+
+  /** Open connections, or the one of them that a fault names. */
+  #befallen(connection: number | undefined): readonly Session[] {
+    const open = [...this.#sessions]
+    if (connection === undefined) return open
+    const one = open[connection % open.length]
+    return one === undefined ? [] : [one]
   }
 
   /** While connections are refused, this one ends within a second. */
