@@ -27,7 +27,10 @@ export class ReplicaChecker {
   readonly #log: FaultLog
   readonly #said = new Map<string, Said>()
   readonly #versions = new Map<string, number>()
-  readonly #confirmedMs = new Map<string, number>()
+  readonly #confirmed = new Map<
+    string,
+    { readonly confirmedMs: number; readonly readAtMs: number }
+  >()
   /** Stretches of local time that a clock which was put back went through twice. */
   readonly #twice: { readonly fromMs: number; readonly untilMs: number }[] = []
 
@@ -64,7 +67,7 @@ export class ReplicaChecker {
     // Of all coins, it is the oldest that counts, and the coins change.
     if (key.endsWith(`/${WHOLE_MARKET}`)) return
     for (const [input, instant] of Object.entries(body.meta.as_of))
-      this.#confirmed(`${key} ${view} ${input}`, Date.parse(instant), trueMs, coin)
+      this.#checkConfirmed(`${key} ${view} ${input}`, Date.parse(instant), trueMs, coin)
   }
 
   /** @param toMs what our clock shows now */
@@ -73,17 +76,20 @@ export class ReplicaChecker {
     this.#twice.push({ fromMs: toMs, untilMs: toMs + byMs })
   }
 
-  #confirmed(key: string, confirmedMs: number, atMs: number, coin: string): void {
-    const before = this.#confirmedMs.get(key)
-    this.#confirmedMs.set(key, confirmedMs)
-    if (before === undefined || confirmedMs >= before) return
-    if (this.#twice.some(({ fromMs, untilMs }) => before > fromMs && before <= untilMs)) return
-    const backMs = before - confirmedMs
+  #checkConfirmed(key: string, confirmedMs: number, atMs: number, coin: string): void {
+    const before = this.#confirmed.get(key)
+    this.#confirmed.set(key, { confirmedMs, readAtMs: atMs })
+    if (before === undefined || confirmedMs >= before.confirmedMs) return
+    const isTwice = (timeMs: number) =>
+      this.#twice.some(({ fromMs, untilMs }) => timeMs > fromMs && timeMs <= untilMs)
+    if (isTwice(before.confirmedMs)) return
+    const backMs = before.confirmedMs - confirmedMs
     const input = key.slice(key.lastIndexOf(' ') + 1).replace(/_.*/, '')
-    const during = this.#log.kindsBetween(atMs - REVISED_MS, atMs, coin)
+    // It went back at some time since it was read last.
+    const during = this.#log.kindsBetween(before.readAtMs - REVISED_MS, atMs, coin)
     // Whoever learns that it knows less than it thought has to say so, as has an engine that begins
     // again: it does where a clock that was put back is followed, a minute after the fault.
-    const isAnew = atMs - this.#putBackAtMs <= REVISED_MS
+    const isAnew = this.#putBackAtMs >= before.readAtMs
     if (isAnew || during.some((kind) => !harmless.has(kind)))
       this.#findings.excuse(`as_of went back, after a fault: ${input}`, backMs)
     else this.#violation(atMs, coin, `as_of went back: ${input}`, `${key}: by ${backMs} ms`)
