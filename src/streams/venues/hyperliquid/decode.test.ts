@@ -465,6 +465,54 @@ describe('REST replies', () => {
     })
   })
 
+  describe('of what was told before', () => {
+    const tables = [
+      [
+        56,
+        {
+          marginTiers: [
+            { lowerBound: '0.0', maxLeverage: 40 },
+            { lowerBound: '150000000.0', maxLeverage: 20 },
+          ],
+        },
+      ],
+    ]
+    const btc = { name: 'BTC', szDecimals: 5, maxLeverage: 40, marginTableId: 56 }
+    const sol = { name: 'SOL', szDecimals: 2, maxLeverage: 20 }
+    const meta = (universe: readonly object[], marginTables: unknown = tables) =>
+      JSON.stringify({ universe, marginTables })
+    const listed = (body: string, known?: Universe) => {
+      const reply = decodeMeta(body, '', known)
+      return reply.kind === 'meta' ? reply.universe : []
+    }
+    const known = listed(meta([btc, sol]))
+
+    test.each([
+      ['sizes', { ...sol, szDecimals: '2' }],
+      ['leverage', { ...sol, maxLeverage: -20 }],
+      ['name', { ...sol, name: 'S OL' }],
+    ])('a listing stays as it was where its %s cannot be read', (_, broken) => {
+      expect(known[1]).toMatchObject({ coin: 'SOL' })
+      expect(listed(meta([btc, broken]), known)).toEqual(known)
+    })
+
+    test.each([
+      ['one table', [[56, { marginTiers: [{ lowerBound: '0.0', maxLeverage: 'x' }] }]]],
+      ['all tables', null],
+    ])('its tiers stay as they were where %s cannot be read', (_, broken) => {
+      expect(listed(meta([btc, sol], broken), known)).toEqual(known)
+      expect(
+        listed(meta([btc, sol], []), known)[0]?.marginTiers,
+        'a table that is gone',
+      ).toHaveLength(1)
+    })
+
+    test('a name that moved is not listed twice', () => {
+      const moved = listed(meta([sol, { ...btc, szDecimals: 'x' }]), known)
+      expect(moved.map((row) => row?.coin)).toEqual(['SOL', undefined])
+    })
+  })
+
   test('a listing has the margin tiers of the table that it names, else a single one', () => {
     const tiers = (...rows: [string, number][]) => ({
       marginTiers: rows.map(([lowerBound, maxLeverage]) => ({ lowerBound, maxLeverage })),

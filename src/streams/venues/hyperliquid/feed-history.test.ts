@@ -52,9 +52,21 @@ describe('history', () => {
     for (const [index, event] of run.of('history').entries()) {
       expect(event.timeReceivedMs).toBe(asked[index]?.atMs)
       expect(event.timeExchangeMs, 'by the clock of the venue').toBe(event.timeReceivedMs - 300)
-      expect(asked[index]?.body).toMatchObject({ req: { endTime: event.timeExchangeMs } })
     }
   })
+
+  test.each([-30_000, 30_000])(
+    'is asked up to now, where the clock that stamps books is off by %i ms',
+    (offMs) => {
+      const venue = new ScriptedVenue({ coins: ['A'] })
+      venue.clockOffMs = offMs
+      const run = play(venue, { needs: cold })
+      run.advance(30_000)
+      const asked = venue.candleRequests
+      expect(asked.length).toBeGreaterThan(0)
+      for (const { atMs, body } of asked) expect(body).toMatchObject({ req: { endTime: atMs } })
+    },
+  )
 
   test('of a coin without bars yet is asked until they come, which is no failure', () => {
     const venue = new ScriptedVenue({ coins: ['NEW', 'OLD'] })

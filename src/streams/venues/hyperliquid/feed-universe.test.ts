@@ -68,6 +68,105 @@ describe('the universe', () => {
   })
 })
 
+describe('dexes beside the main one', () => {
+  const universeOf = (coins: readonly string[]) => ({
+    universe: coins.map((name) => ({ name, szDecimals: 2, maxLeverage: 10 })),
+    marginTables: [],
+  })
+  const refused = { status: 500, body: 'null' }
+  const asked = (venue: ScriptedVenue, ...texts: string[]) =>
+    venue.requests.filter(({ body }) => texts.every((text) => JSON.stringify(body).includes(text)))
+  const needs = (_: string, nowMs: number) => [
+    { timeframe: '15m', fromMs: nowMs - HOUR_MS } as const,
+  ]
+
+  test('keep nobody waiting while they do not answer, and cost little', () => {
+    const venue = new ScriptedVenue({ coins: ['BTC', 'ETH'] })
+    venue.reply = (body) => (JSON.stringify(body).includes('"dex"') ? refused : undefined)
+    const run = play(venue, { dexes: ['typo', 'gone'], needs })
+    run.advance(2_000)
+    expect(venue.subscribed('l2Book')).toEqual(['BTC', 'ETH'])
+    run.advance(13_000)
+    expect(run.of('history').map(({ coin }) => coin)).toEqual(['BTC', 'ETH'])
+    const before = asked(venue, '"dex"').length
+    run.advance(600_000)
+    const tenMinutesWeight = 20 * (asked(venue, '"dex"').length - before)
+    expect(tenMinutesWeight, 'a tenth of what is planned').toBeLessThan(1_000)
+  })
+
+  test('are followed from when they answer', () => {
+    const venue = new ScriptedVenue({ coins: ['BTC', 'xyz:A'] })
+    let isThere = false
+    venue.reply = (body) => {
+      const text = JSON.stringify(body)
+      if (!text.includes('meta')) return undefined
+      const isOther = text.includes('"xyz"')
+      if (isOther && !isThere) return refused
+      const universe = universeOf(isOther ? ['xyz:A'] : ['BTC'])
+      const isWithContexts = text.includes('metaAndAssetCtxs')
+      const answer = isWithContexts ? [universe, [venue.context('BTC')]] : universe
+      return { status: 200, body: JSON.stringify(answer) }
+    }
+    const run = play(venue, { dexes: ['xyz'] })
+    run.advance(10_000)
+    expect(venue.subscribed('l2Book')).toEqual(['BTC'])
+    isThere = true
+    run.advance(60_000)
+    expect(venue.subscribed('l2Book').toSorted()).toEqual(['BTC', 'xyz:A'])
+  })
+
+  test('a universe that hangs does not keep history from being asked', () => {
+    const venue = new ScriptedVenue({ coins: ['BTC'] })
+    const run = play(venue, { needs })
+    run.advance(30_000)
+    venue.reply = (body) => {
+      venue.replyAfterMs = JSON.stringify(body).includes('"meta"') ? 1e9 : 50
+      return undefined
+    }
+    run.advance(300_000)
+    const before = venue.candleRequests.length
+    for (let minute = 0; minute < 10; minute += 1) {
+      run.forget('BTC')
+      run.advance(60_000)
+    }
+    expect(venue.candleRequests.length - before).toBeGreaterThanOrEqual(5)
+  })
+})
+
+describe('a universe that cannot be', () => {
+  const known = ['A', 'B', 'C']
+  const universes = (run: ReturnType<typeof play>) =>
+    run.of('universe').map(({ listings }) => listings.map(({ coin }) => coin).join(' '))
+
+  test.each([
+    ['shorter', ['A', 'B']],
+    ['with another name in a known place', ['A', 'X', 'C']],
+  ])('%s is believed once it was told three times', (_, coins) => {
+    const venue = new ScriptedVenue({ coins: known })
+    const run = play(venue)
+    run.advance(59_000)
+    venue.coins = coins
+    run.advance(6_000)
+    expect(universes(run)).toEqual(['A B C'])
+    run.advance(60_000)
+    expect(universes(run)).toEqual(['A B C', coins.join(' ')])
+  })
+
+  test('and is taken back loses no coin', () => {
+    const venue = new ScriptedVenue({ coins: known })
+    const run = play(venue)
+    run.advance(59_000)
+    venue.coins = ['A']
+    run.advance(2_000)
+    venue.coins = known
+    run.advance(120_000)
+    expect(universes(run)).toEqual(['A B C'])
+    expect(run.notices).toContainEqual(
+      expect.objectContaining({ request: 'meta', reason: 'reply_rejected: universe_changed' }),
+    )
+  })
+})
+
 describe('a name that the websocket does not know', () => {
   const needs = (_: string, nowMs: number) => [
     { timeframe: '15m', fromMs: nowMs - HOUR_MS } as const,
@@ -104,6 +203,31 @@ describe('a name that the websocket does not know', () => {
     run.advance(120_000)
     expect(venue.subscribed('l2Book').toSorted()).toEqual(['A', 'BAD'])
     expect(run.notices).toContainEqual({ kind: 'probed', coin: 'BAD', isAccepted: true })
+  })
+
+  test('is not suspected where the venue fell mute, and nobody is', () => {
+    const coins = Array.from({ length: 300 }, (_, index) => `C${index}`)
+    const venue = new ScriptedVenue({ coins })
+    venue.isPonging = false
+    venue.isLosing = () => true
+    const run = play(venue, { needs })
+    run.advance(120_000)
+    expect(run.notices).toContainEqual(expect.objectContaining({ reason: 'pong_missing' }))
+    expect(run.notices.filter(({ kind }) => kind === 'quarantined')).toEqual([])
+  })
+
+  test('is tried on a new connection where the one for trying falls mute', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'BAD'] })
+    venue.poison.add('BAD')
+    const run = play(venue, { sockets: 2, needs })
+    run.advance(500)
+    expect(run.notices.map(({ kind }) => kind)).toContain('quarantined')
+    venue.poison.clear()
+    venue.isLosing = ({ coin }) => coin === 'BAD'
+    run.advance(20_000)
+    venue.isLosing = () => false
+    run.advance(40_000)
+    expect(venue.subscribed('l2Book').toSorted()).toEqual(['A', 'BAD'])
   })
 
   test('is not suspected of what a storm of closes does', () => {

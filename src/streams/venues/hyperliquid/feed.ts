@@ -12,6 +12,7 @@ import {
   interval,
   map,
   merge,
+  mergeMap,
   of,
   retry,
   tap,
@@ -41,7 +42,7 @@ import { Roster } from './roster.ts'
 import type { SlowTask } from './slow-work.ts'
 import { SlowWork } from './slow-work.ts'
 import { socketBatches } from './sockets.ts'
-import { MAIN_DEX } from './universe.ts'
+import { dexOf, MAIN_DEX } from './universe.ts'
 import { UniverseRefresh } from './universe-refresh.ts'
 import { ACCOUNT_WEIGHT, ACCOUNTS_SHARE, candlesWeight, fundingsWeight } from './weight-budget.ts'
 import type { Rejected } from './wire.ts'
@@ -84,7 +85,7 @@ export type FeedOptions = {
 const SOCKETS_MAX = 8
 const UNIVERSE_BACK_OFF = { minMs: 1_000, maxMs: 30_000 }
 /** Long, because the weight of a request in vain is gone too. */
-const HISTORY_BACK_OFF = { minMs: 5_000, maxMs: 300_000 }
+const PATIENT_BACK_OFF = { minMs: 5_000, maxMs: 300_000 }
 const REQUEST_PERIOD_MS = 25
 const SWEEP_PERIOD_MS = 60_000
 const RANK_PERIOD_MS = 600_000
@@ -125,17 +126,22 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
     }
     const others = dexes === 'all' ? allDexes(feed) : of(dexes)
     const known = new Set(options.knownCoins)
+    /** What our own history has of coins that nobody knew before. */
+    const memoriesOfNew = (dex: string) =>
+      defer(() => {
+        const coins = feed.roster.followed.filter((coin) => dexOf(coin) === dex && !known.has(coin))
+        return memories(coins, feed)
+      })
+    const begun = (dex: string) => concat(firstUniverse(dex, feed), memoriesOfNew(dex))
     const live = concat(
       firstUniverse(MAIN_DEX, feed),
-      others.pipe(concatMap((names) => concat(...names.map((dex) => firstUniverse(dex, feed))))),
       defer(() =>
         merge(
           socketBatches(feed, runtime).pipe(tap((batch) => noteTrades(batch, feed))),
           requestedBatches(feed),
-          memories(
-            feed.roster.followed.filter((coin) => !known.has(coin)),
-            feed,
-          ),
+          memoriesOfNew(MAIN_DEX),
+          // Each in its own time: one that does not answer keeps nobody waiting.
+          others.pipe(mergeMap((names) => merge(...names.map(begun)))),
           sweeps(feed),
           ranking(feed),
         ),
@@ -160,33 +166,33 @@ type Feed = FeedOptions & {
   readonly quarantine: Quarantine
 }
 
-/** Nothing can be subscribed or joined before the universe is known, so this is asked until answered. */
+/** Nothing of a dex can be subscribed or joined before its universe is known, so this is asked until answered. */
 function firstUniverse(dex: string, feed: Feed): Observable<Batch> {
-  const { info, refresh, runtime } = feed
+  const { info } = feed
   const request = 'metaAndAssetCtxs'
   return defer(() => info.ask(() => ({ type: request, ...named(dex) }))).pipe(
-    map(({ body }) => {
-      const batch = universe({ request, dex, body }, feed)
-      refresh.asked(dex, runtime.scheduler.now())
-      return batch
-    }),
-    untilAnswered(request, feed),
+    map(({ body }) => universe({ request, dex, body }, feed)),
+    untilAnswered(request, feed, dex === MAIN_DEX ? UNIVERSE_BACK_OFF : PATIENT_BACK_OFF),
   )
 }
 
 function allDexes(feed: Feed): Observable<readonly string[]> {
   return defer(() => feed.info.ask(() => ({ type: 'perpDexs' }))).pipe(
     map(({ body }) => accepted(decodeDexNames(body)).names),
-    untilAnswered('perpDexs', feed),
+    untilAnswered('perpDexs', feed, PATIENT_BACK_OFF),
   )
 }
 
-function untilAnswered<T>(request: string, feed: Feed): MonoTypeOperatorFunction<T> {
+function untilAnswered<T>(
+  request: string,
+  feed: Feed,
+  backOff: { readonly minMs: number; readonly maxMs: number },
+): MonoTypeOperatorFunction<T> {
   const { scheduler, random } = feed.runtime
   return retry({
     delay: (cause: unknown, failures) => {
       noteFailure(request, cause, feed)
-      return timer(backOffMs(UNIVERSE_BACK_OFF, failures, random()), scheduler)
+      return timer(backOffMs(backOff, failures, random()), scheduler)
     },
   })
 }
@@ -306,7 +312,7 @@ function slowReply(task: SlowTask, feed: Feed): Observable<Batch> {
         .ask(() => ({ type: task.request, coin, startTime: fromMs }))
         .pipe(
           map((reply) => {
-            info.debit(fundingsWeight(reply.body.split('"time":').length - 1))
+            info.debit(fundingsWeight(reply.body))
             const { batch, rows } = accepted(intake.fundings({ coin, fromMs, ...reply }, nowMs()))
             slow.told.answered(coin, fromMs, rows)
             return batch
@@ -316,10 +322,10 @@ function slowReply(task: SlowTask, feed: Feed): Observable<Batch> {
     case 'candleSnapshot': {
       const { coin, fromMs } = task
       return info
-        .ask((askedMs) => candlesRequest(coin, '1h', fromMs, intake.venueMs(askedMs)))
+        .ask((askedMs) => candlesRequest(coin, '1h', fromMs, latestMs(intake, askedMs)))
         .pipe(
           map((reply) => {
-            info.debit(candlesWeight(reply.body.split('"t":').length - 1))
+            info.debit(candlesWeight(reply.body))
             return accepted(intake.hours({ coin, fromMs, ...reply }, nowMs())).batch
           }),
         )
@@ -363,15 +369,12 @@ function account(feed: Feed): Observable<Batch> | null {
 function nextUniverse(dex: string, feed: Feed): Observable<Batch> {
   const { info, refresh, runtime } = feed
   const request = 'meta'
-  return defer(() => {
-    refresh.asked(dex, runtime.scheduler.now())
-    return info.ask(() => ({ type: request, ...named(dex) }))
-  }).pipe(
+  return defer(() => info.ask(() => ({ type: request, ...named(dex) }))).pipe(
     map(({ body }) => universe({ request, dex, body }, feed)),
     filter((batch) => batch.length > 0),
     catchError((cause: unknown) => {
       noteFailure(request, cause, feed)
-      refresh.demand()
+      refresh.failed(dex, runtime.scheduler.now())
       return EMPTY
     }),
   )
@@ -435,7 +438,7 @@ function history(task: BackfillTask, feed: Feed): Observable<Batch> {
 }
 
 function postpone(task: BackfillTask, { backfill, runtime }: Feed): void {
-  const delayMs = backOffMs(HISTORY_BACK_OFF, task.attempts + 1, runtime.random())
+  const delayMs = backOffMs(PATIENT_BACK_OFF, task.attempts + 1, runtime.random())
   backfill.postpone(task, runtime.scheduler.now() + delayMs)
 }
 
@@ -449,12 +452,12 @@ function bars(
   const { info, intake, runtime } = feed
   const { timeframe, fromMs } = request
   const exchange = info.ask((askedMs) =>
-    candlesRequest(coin, timeframe, fromMs, intake.venueMs(askedMs)),
+    candlesRequest(coin, timeframe, fromMs, latestMs(intake, askedMs)),
   )
   return exchange.pipe(
     map(({ body, askedMs }) => {
       // Paid for, whether or not it is still of use.
-      info.debit(candlesWeight(body.split('"t":').length - 1))
+      info.debit(candlesWeight(body))
       if (!isWanted()) return []
       const arrival = { coin, timeframe, fromMs, askedMs, body }
       return accepted(intake.history(arrival, runtime.scheduler.now())).batch
@@ -463,7 +466,14 @@ function bars(
   )
 }
 
-/** Until then by the venue's clock: what it holds of later is not asked, and not taken for missing. */
+/**
+ * By the later of the two clocks: a bar that one of them holds for unborn would be missing from a reply
+ * that counts as whole. Of what has not begun the venue says nothing.
+ */
+function latestMs(intake: Intake, askedMs: number): number {
+  return Math.max(askedMs, intake.venueMs(askedMs))
+}
+
 function candlesRequest(coin: string, interval: Timeframe, startTime: number, endTime: number) {
   return { type: 'candleSnapshot', req: { coin, interval, startTime, endTime } } as const
 }
@@ -476,9 +486,11 @@ function named(dex: string): { readonly dex?: string } {
 /** @returns the events to publish; none when the universe is the one that we have. */
 function universe(
   arrival: Parameters<Intake['universeReply']>[0],
-  { backfill, intake, quarantine, roster, runtime, slow }: Feed,
+  { backfill, intake, quarantine, refresh, roster, runtime, slow }: Feed,
 ): Batch {
-  const { batch, isNew } = accepted(intake.universeReply(arrival, runtime.scheduler.now()))
+  const nowMs = runtime.scheduler.now()
+  const { batch, isNew } = accepted(intake.universeReply(arrival, nowMs))
+  refresh.answered(arrival.dex, isNew, nowMs)
   roster.note(batch)
   if (!isNew) return batch
   roster.setUniverse(intake.universe)

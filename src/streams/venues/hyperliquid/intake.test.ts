@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import { LISTINGS_MAX } from '../../../domain/listing.ts'
 import { Intake } from './intake.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
@@ -55,6 +56,24 @@ describe('a clock that is minutes behind', () => {
       expect.objectContaining({ kind: 'feed-status', state: 'degraded', reason: 'clock_offset' }),
     )
   })
+})
+
+test('all dexes together list no more than the engine has room for', () => {
+  const intake = new Intake({ sockets: 1 })
+  const taken = (dex: string, length: number) => {
+    const prefix = dex === '' ? '' : `${dex}:`
+    const universe = Array.from({ length }, (_, index) => ({
+      name: `${prefix}C${index}`,
+      szDecimals: 1,
+      maxLeverage: 3,
+    }))
+    const body = JSON.stringify({ universe })
+    return intake.universeReply({ request: 'meta', dex, body }, START_MS)
+  }
+  expect(taken('', 234)).toMatchObject({ isNew: true })
+  expect(taken('big', LISTINGS_MAX - 233)).toEqual({ kind: 'rejected', reason: 'universe_length' })
+  expect(taken('big', LISTINGS_MAX - 234)).toMatchObject({ isNew: true })
+  expect(taken('', 234), 'its own listings do not count twice').toMatchObject({ isNew: false })
 })
 
 test('a book that is ahead of all trades ends no bar: it is stamped by the clock of the trades', () => {

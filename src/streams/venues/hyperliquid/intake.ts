@@ -7,6 +7,7 @@ import type {
 } from '../../../domain/event.ts'
 import type { FundingRow, Memory } from '../../../domain/history.ts'
 import type { Listing } from '../../../domain/listing.ts'
+import { LISTINGS_MAX } from '../../../domain/listing.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
 import { AccountBook } from './account-book.ts'
 import type { Position } from './account-state.ts'
@@ -21,10 +22,10 @@ import { decodeFundingHistory, decodePredictedFundings } from './fundings.ts'
 import type { OnNotice } from './notice.ts'
 import { TradeMemory } from './recent-trades.ts'
 import type { Universe } from './universe.ts'
-import { decodeMeta, decodeMetaAndAssetContexts } from './universe.ts'
+import { decodeMeta, decodeMetaAndAssetContexts, isContinued } from './universe.ts'
 import { VenueClock } from './venue-clock.ts'
 import type { DropReason, Rejected } from './wire.ts'
-import { TIME_AHEAD_MS_MAX } from './wire.ts'
+import { rejected, TIME_AHEAD_MS_MAX } from './wire.ts'
 import { ZeroInterest } from './zero-interest.ts'
 
 type IntakeOptions = {
@@ -60,6 +61,9 @@ const CLOCK_BEHIND_MS_MAX = 24 * 3_600_000
 /** Below this an instant of ours is as good as one of the venue's. */
 const CLOCK_OFFSET_MS_USUAL = 2_000
 
+/** The venue only appends coins. That some are gone, or called otherwise, is believed after so many replies. */
+const CONTRARY_REPLIES_MIN = 3
+
 /** How long after its end the venue may still change a bar. */
 const CLOSED_AFTER_MS = 3_000
 
@@ -79,6 +83,8 @@ export class Intake {
   readonly #accounts = new AccountBook()
   readonly #zeroInterest = new ZeroInterest()
   readonly #universes = new Map<string, Universe>()
+  /** By dex: replies in a row by which known coins are gone. */
+  readonly #contrary = new Map<string, number>()
   /** Sockets that hear the venue. */
   readonly #up = new Set<number>()
   #isClockOff = false
@@ -209,12 +215,18 @@ export class Intake {
   ): { readonly batch: Batch; readonly isNew: boolean } | Rejected {
     const { request, dex, body } = arrival
     this.#onArrival?.({ kind: 'universe', request, dex, body }, nowMs)
+    const known = this.#universes.get(dex)
     const reply =
-      request === 'meta' ? decodeMeta(body, dex) : decodeMetaAndAssetContexts(body, nowMs, dex)
+      request === 'meta'
+        ? decodeMeta(body, dex, known)
+        : decodeMetaAndAssetContexts(body, nowMs, dex, known)
     if (reply.kind === 'rejected') return reply
     this.#noteDrops(reply.drops)
+    const listed = this.universe.length - (known?.length ?? 0) + reply.universe.length
+    if (listed > LISTINGS_MAX) return rejected('universe_length')
+    if (!this.#isCredible(dex, reply.universe)) return rejected('universe_changed')
     const contexts = reply.kind === 'meta' ? [] : this.#believed(reply.contexts, nowMs)
-    const isNew = !isSame(reply.universe, this.#universes.get(dex))
+    const isNew = !isSame(reply.universe, known)
     if (!isNew) return { batch: contexts, isNew }
     this.#universes.set(dex, reply.universe)
     this.#decoder.setUniverse(reply.universe, dex)
@@ -329,6 +341,14 @@ export class Intake {
       if (this.#isWhole) events.push(this.#whole(nowMs))
     }
     return { batch: events, silent }
+  }
+
+  #isCredible(dex: string, universe: Universe): boolean {
+    const isContrary = !isContinued(this.#universes.get(dex) ?? [], universe)
+    const replies = isContrary ? (this.#contrary.get(dex) ?? 0) + 1 : 0
+    const isCredible = !isContrary || replies >= CONTRARY_REPLIES_MIN
+    this.#contrary.set(dex, isCredible ? 0 : replies)
+    return isCredible
   }
 
   /** What waits to be read was sent during the pause; when, the next book will tell. */

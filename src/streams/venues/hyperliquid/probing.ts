@@ -54,9 +54,9 @@ function oneProbing(shared: Shared): Observable<never> {
     const steps = timer(0, STEP_PERIOD_MS, scheduler).pipe(
       concatMap(() => {
         const nowMs = scheduler.now()
-        const verdict = probe.verdict(nowMs)
-        if (probe.coin !== null && verdict === null) return EMPTY
-        if (verdict !== null) conclude(verdict.coin, verdict.isAccepted, true)
+        const state = probe.state(nowMs)
+        if (state === 'waits' || state === 'unanswered') return EMPTY
+        if (probe.coin !== null) conclude(probe.coin, true, true)
         const frames = [...probe.end(), ...probe.begin(nowMs)]
         messages.debit(frames.length, nowMs)
         return of(...frames)
@@ -74,17 +74,26 @@ function oneProbing(shared: Shared): Observable<never> {
       }),
       ignoreElements(),
     )
+    // Whoever does not know a name hangs up on it. Who says nothing is dead, and no judge of names.
+    const watch = interval(LOOK_PERIOD_MS, scheduler).pipe(
+      tap(() => {
+        if (probe.state(scheduler.now()) === 'unanswered')
+          throw new OperatingError('probe_silent', `${wsUrl} is dead`)
+      }),
+      ignoreElements(),
+    )
     const idle = interval(LOOK_PERIOD_MS, scheduler).pipe(
       filter(() => probe.coin === null && quarantine.next(scheduler.now()) === undefined),
     )
     return concat(
       turn((nowMs) => connections.reserve(1, nowMs), scheduler),
-      frames.pipe(takeUntil(idle)),
+      merge(frames, watch).pipe(takeUntil(idle)),
     ).pipe(
       catchError((cause: unknown) => {
         if (!(cause instanceof OperatingError)) return throwError(() => cause)
         // Where the others live on, it was this coin. The venue's list may have changed as well.
-        if (probe.coin !== null) conclude(probe.coin, false, shared.isHeard())
+        const isEvidence = cause.code === 'socket_closed' && shared.isHeard()
+        if (probe.coin !== null) conclude(probe.coin, false, isEvidence)
         refresh.demand()
         return EMPTY
       }),

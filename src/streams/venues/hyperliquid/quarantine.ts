@@ -5,10 +5,11 @@ const SURVIVAL_MS = 500
 const ANSWER_MS_MAX = 10_000
 const RETRY_MS_MIN = 60_000
 const RETRY_MS_MAX = 3_600_000
-/** When the venue was not to be had at all, which says nothing about the coin. */
-const UNTRIED_RETRY_MS = 5_000
+/** When the venue was not to be had at all, which says nothing about the coin: the first time, then twice this, ... */
+const UNTRIED_RETRY_MS_MIN = 5_000
+const UNTRIED_RETRY_MS_MAX = 60_000
 
-type Entry = { dueMs: number; failures: number }
+type Entry = { dueMs: number; failures: number; untried: number }
 
 /**
  * Coins that were being subscribed when the venue dropped the connection. One of them may be a name
@@ -20,7 +21,7 @@ export class Quarantine {
 
   add(coins: readonly string[], nowMs: number): void {
     for (const coin of coins)
-      if (!this.#coins.has(coin)) this.#coins.set(coin, { dueMs: nowMs, failures: 0 })
+      if (!this.#coins.has(coin)) this.#coins.set(coin, { dueMs: nowMs, failures: 0, untried: 0 })
   }
 
   has(coin: string): boolean {
@@ -42,12 +43,14 @@ export class Quarantine {
     this.#coins.delete(coin)
   }
 
-  /** @param isEvidence false where the venue dropped every connection, and not only this one */
+  /** @param isEvidence false where the venue dropped every connection, and not only this one, or said nothing */
   refused(coin: string, isEvidence: boolean, nowMs: number): void {
     const entry = this.#coins.get(coin)
     if (entry === undefined) return
     if (!isEvidence) {
-      entry.dueMs = nowMs + UNTRIED_RETRY_MS
+      const waitMs = UNTRIED_RETRY_MS_MIN * 2 ** Math.min(entry.untried, 10)
+      entry.dueMs = nowMs + Math.min(UNTRIED_RETRY_MS_MAX, waitMs)
+      entry.untried += 1
       return
     }
     entry.dueMs = nowMs + Math.min(RETRY_MS_MAX, RETRY_MS_MIN * 2 ** Math.min(entry.failures, 10))
@@ -75,14 +78,12 @@ export class Probe {
       this.#trial.answeredMs = nowMs
   }
 
-  /** @returns the verdict on the present coin, once there is one. */
-  verdict(nowMs: number): { readonly coin: string; readonly isAccepted: boolean } | null {
+  /** How it stands with the present coin; null while there is none. */
+  state(nowMs: number): 'waits' | 'accepted' | 'unanswered' | null {
     if (this.#trial === null) return null
-    const { coin, sentMs, answeredMs } = this.#trial
-    if (nowMs - answeredMs >= SURVIVAL_MS) return { coin, isAccepted: true }
-    if (Number.isNaN(answeredMs) && nowMs - sentMs >= ANSWER_MS_MAX)
-      return { coin, isAccepted: false }
-    return null
+    const { sentMs, answeredMs } = this.#trial
+    if (nowMs - answeredMs >= SURVIVAL_MS) return 'accepted'
+    return Number.isNaN(answeredMs) && nowMs - sentMs >= ANSWER_MS_MAX ? 'unanswered' : 'waits'
   }
 
   /** Frames that end the trial of a coin. */

@@ -240,13 +240,14 @@ function lost(socket: number, shared: Shared, cause: unknown): Batch {
   sessions.delete(socket)
   const coins = roster.coinsOf(socket)
   for (const coin of coins) backfill.remove(coin)
-  const suspects = session?.suspects(nowMs) ?? []
+  const reason = cause instanceof OperatingError ? cause.code : 'internal_error'
+  // A connection that we gave up for its silence was not ended by what was said on it.
+  const suspects = reason === 'socket_closed' ? (session?.suspects(nowMs) ?? []) : []
   if (suspects.length > 0) {
     quarantine.add(suspects, nowMs)
     roster.setAside(suspects)
     refresh.demand()
     onNotice({ kind: 'quarantined', coins: suspects })
   }
-  const reason = cause instanceof OperatingError ? cause.code : 'internal_error'
   return intake.lost({ socket, reason, coins }, nowMs)
 }

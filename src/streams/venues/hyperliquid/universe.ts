@@ -37,16 +37,30 @@ export const MAIN_DEX = ''
  */
 const PERPETUAL_NAME = /^[A-Za-z0-9_.*?-]+$/
 
+/** The dex that a perpetual's name tells. */
+export function dexOf(coin: string): string {
+  const end = coin.indexOf(':')
+  return end === -1 ? MAIN_DEX : coin.slice(0, end)
+}
+
 export function isPerpetualName(name: string, dex = MAIN_DEX): boolean {
   if (dex === MAIN_DEX) return PERPETUAL_NAME.test(name)
   return name.startsWith(`${dex}:`) && PERPETUAL_NAME.test(name.slice(dex.length + 1))
 }
 
-/** The reply to `meta`. */
-export function decodeMeta(body: string, dex = MAIN_DEX): MetaReply | Rejected {
+/**
+ * The reply to `meta`.
+ * @param known what the dex told before: a row that cannot be read is taken for the one that stood there,
+ *   because the venue appends and never takes a place away
+ */
+export function decodeMeta(
+  body: string,
+  dex = MAIN_DEX,
+  known: Universe = [],
+): MetaReply | Rejected {
   const reply = parse(body)
   if (!isWire(reply)) return rejected(reply === undefined ? 'not_json' : 'bad_shape')
-  return readMeta(reply, dex)
+  return readMeta(reply, dex, known)
 }
 
 /** The reply to `metaAndAssetCtxs`. */
@@ -54,17 +68,23 @@ export function decodeMetaAndAssetContexts(
   body: string,
   timeReceivedMs: number,
   dex = MAIN_DEX,
+  known: Universe = [],
 ): MetaAndContextsReply | Rejected {
   const reply = parse(body)
   if (reply === undefined) return rejected('not_json')
   if (!Array.isArray(reply) || !isWire(reply[0]) || !Array.isArray(reply[1]))
     return rejected('bad_shape')
-  const meta = readMeta(reply[0], dex)
+  const meta = readMeta(reply[0], dex, known)
   if (meta.kind === 'rejected') return meta
   const drops = [...meta.drops]
   const contexts = joinContexts(reply[1], meta.universe, timeReceivedMs, drops)
   if (contexts === undefined) return rejected('context_length')
   return { kind: 'meta-and-contexts', universe: meta.universe, contexts, drops }
+}
+
+/** Whether every coin still stands where it stood. */
+export function isContinued(known: Universe, universe: Universe): boolean {
+  return known.every((listing, place) => listing === null || listing.coin === universe[place]?.coin)
 }
 
 /** @returns undefined when the rows cannot be those of this universe. */
@@ -84,25 +104,35 @@ export function joinContexts(
   return contexts
 }
 
-function readMeta({ universe: rows, marginTables }: Wire, dex: string): MetaReply | Rejected {
+function readMeta(
+  { universe: rows, marginTables }: Wire,
+  dex: string,
+  known: Universe,
+): MetaReply | Rejected {
   if (!Array.isArray(rows) || rows.length === 0) return rejected('bad_shape')
   if (rows.length > LISTINGS_MAX) return rejected('universe_length')
   const drops: DropReason[] = []
   const tables = readMarginTables(marginTables, drops)
   const seen = new Set<string>()
-  const universe = rows.map((row) => {
-    const listing = readListing(row, dex, tables)
-    if (listing === null || seen.has(listing.coin)) {
-      drops.push('bad_listing')
-      return null
-    }
+  const universe = rows.map((row, place) => {
+    const before = known[place] ?? null
+    const read = readListing(row, dex, tables, before)
+    const isSound = read !== null && !seen.has(read.coin)
+    if (!isSound) drops.push('bad_listing')
+    const listing = isSound ? read : before
+    if (listing === null || seen.has(listing.coin)) return null
     seen.add(listing.coin)
     return listing
   })
   return seen.size === 0 ? rejected('bad_shape') : { kind: 'meta', universe, drops }
 }
 
-function readListing(row: unknown, dex: string, tables: MarginTables): Listing | null {
+function readListing(
+  row: unknown,
+  dex: string,
+  { tables, isWhole }: MarginTables,
+  before: Listing | null,
+): Listing | null {
   if (!isWire(row)) return null
   const { name: coin } = row
   const sizeDecimals = integerBetween(row.szDecimals, 0, SIZE_DECIMALS_MAX)
@@ -111,24 +141,35 @@ function readListing(row: unknown, dex: string, tables: MarginTables): Listing |
   if (!isPerpetualName(coin, dex) || sizeDecimals === undefined || maxLeverage === undefined)
     return null
   const table = tables.get(row.marginTableId)
+  const isDelisted = row.isDelisted === true
+  const listing = { coin, sizeDecimals, maxLeverage, isDelisted }
   // A table that allows another leverage than the row does is not this coin's.
-  const marginTiers =
-    table?.[0]?.maxLeverage === maxLeverage ? table : singleMarginTier(maxLeverage)
-  return { coin, sizeDecimals, maxLeverage, marginTiers, isDelisted: row.isDelisted === true }
+  if (table?.[0]?.maxLeverage === maxLeverage) return { ...listing, marginTiers: table }
+  // Its own table may be the one that could not be read.
+  const isKnown = !isWhole && before?.coin === coin && before.maxLeverage === maxLeverage
+  const marginTiers = isKnown ? before.marginTiers : singleMarginTier(maxLeverage)
+  return { ...listing, marginTiers }
 }
 
-/** By the id that rows name them by. Tables with a single tier are implied and stand nowhere. */
-type MarginTables = ReadonlyMap<unknown, readonly MarginTier[]>
+type MarginTables = {
+  /** By the id that rows name them by. Tables with a single tier are implied and stand nowhere. */
+  readonly tables: ReadonlyMap<unknown, readonly MarginTier[]>
+  /** False where one of them could not be read. */
+  readonly isWhole: boolean
+}
 
 function readMarginTables(rows: unknown, drops: DropReason[]): MarginTables {
   const tables = new Map<unknown, readonly MarginTier[]>()
-  if (!Array.isArray(rows)) return tables
+  if (!Array.isArray(rows)) return { tables, isWhole: false }
+  let isWhole = true
   for (const row of rows.slice(0, MARGIN_TABLES_MAX)) {
     const tiers = Array.isArray(row) && isWire(row[1]) ? readMarginTiers(row[1]) : null
-    if (tiers === null) drops.push('bad_margin_table')
-    else tables.set(row[0], tiers)
+    if (tiers === null) {
+      drops.push('bad_margin_table')
+      isWhole = false
+    } else tables.set(row[0], tiers)
   }
-  return tables
+  return { tables, isWhole }
 }
 
 /** null unless lower bounds rise from 0 and leverage falls. */

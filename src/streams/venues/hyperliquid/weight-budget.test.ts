@@ -1,6 +1,11 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
-import { candlesWeight, WEIGHT_PER_MINUTE_DEFAULT, WeightBudget } from './weight-budget.ts'
+import {
+  candlesWeight,
+  fundingsWeight,
+  WEIGHT_PER_MINUTE_DEFAULT,
+  WeightBudget,
+} from './weight-budget.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const VENUE_LIMIT = 1_200
@@ -24,13 +29,19 @@ describe('weight budget', () => {
         nowMs += waitMs
       spent.push({ atMs: nowMs, weight: 20 })
       nowMs += tookMs
-      budget.debit(candlesWeight(rows), nowMs)
-      spent.push({ atMs: nowMs, weight: candlesWeight(rows) })
+      const weight = candlesWeight('"t":'.repeat(rows))
+      budget.debit(weight, nowMs)
+      spent.push({ atMs: nowMs, weight })
     }
     for (const { atMs } of spent) {
       const minute = spent.filter((one) => one.atMs > atMs - 60_000 && one.atMs <= atMs)
       expect(minute.reduce((sum, { weight }) => sum + weight, 0)).toBeLessThanOrEqual(VENUE_LIMIT)
     }
+  })
+
+  test('a reply costs no more than the longest that the venue gives, whatever it holds', () => {
+    expect(candlesWeight('"t":'.repeat(1_000_000))).toBe(83)
+    expect(fundingsWeight('"time":'.repeat(1_000_000))).toBe(25)
   })
 
   test('spends its plan: a minute of waiting is worth a minute of weight', () => {
@@ -59,6 +70,6 @@ describe('weight budget', () => {
     [1_000, 16],
     [5_000, 83],
   ])('a reply of %i candles costs %i more', (rows, weight) => {
-    expect(candlesWeight(rows)).toBe(weight)
+    expect(candlesWeight('"t":'.repeat(rows))).toBe(weight)
   })
 })

@@ -25,14 +25,22 @@ export const ACCOUNTS_SHARE = 0.06
 const CANDLES_PER_WEIGHT = 60
 const FUNDINGS_PER_WEIGHT = 20
 
-/** What a reply to `candleSnapshot` costs on top of its request, known only once it has arrived. */
-export function candlesWeight(rows: number): number {
-  return Math.floor(rows / CANDLES_PER_WEIGHT)
+/** What the venue answers at most. Whoever says more has not charged us for it. */
+const CANDLES_MAX = 5_000
+const FUNDINGS_MAX = 500
+
+/** What the reply to a `candleSnapshot` costs on top of its request, known only once it has arrived. */
+export function candlesWeight(body: string): number {
+  return Math.floor(Math.min(CANDLES_MAX, countOf('"t":', body)) / CANDLES_PER_WEIGHT)
 }
 
 /** The same of `fundingHistory`. */
-export function fundingsWeight(rows: number): number {
-  return Math.floor(rows / FUNDINGS_PER_WEIGHT)
+export function fundingsWeight(body: string): number {
+  return Math.floor(Math.min(FUNDINGS_MAX, countOf('"time":', body)) / FUNDINGS_PER_WEIGHT)
+}
+
+function countOf(text: string, body: string): number {
+  return body.split(text).length - 1
 }
 
 /**

@@ -48,6 +48,8 @@ export type RejectReason =
   | 'bad_compression'
   | 'unknown_channel'
   | 'universe_length'
+  /** Coins that are gone or renamed, by too few replies. */
+  | 'universe_changed'
   /** Contexts carry no names: without a universe of their length they belong to nobody. */
   | 'context_length'
 

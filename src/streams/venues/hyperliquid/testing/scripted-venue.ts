@@ -44,6 +44,8 @@ export class ScriptedVenue {
   isRefusing = false
   isHanging = false
   isPonging = true
+  /** By how much the time that its books bear is off. */
+  clockOffMs = 0
   /** Its metadata lists them, its websocket does not know them. */
   readonly poison = new Set<string>()
   isLosing: (subscription: { type: string; coin?: string }) => boolean = () => false
@@ -127,10 +129,21 @@ export class ScriptedVenue {
 
   book(coin: string): void {
     const side = (px: string) => [{ px, sz: '1', n: 1 }]
-    const data = { coin, time: this.nowMs - 300, levels: [side('99'), side('101')] }
+    const time = this.nowMs + this.clockOffMs - 300
+    const data = { coin, time, levels: [side('99'), side('101')] }
     for (const socket of this.#alive())
       if ([...socket.held.values()].some((one) => one.type === 'l2Book' && one.coin === coin))
         socket.send({ channel: 'l2Book', data })
+  }
+
+  context(coin: string): object {
+    const prices = { markPx: '100', oraclePx: '100', prevDayPx: '99' }
+    const day = { dayNtlVlm: String(this.dayNotionalUsd(coin)), dayBaseVlm: '1' }
+    const other = { funding: '0.0000125', openInterest: '10' }
+    const book = coin.startsWith('-')
+      ? { midPx: null, premium: null, impactPxs: null }
+      : { midPx: '100', premium: '0', impactPxs: ['99', '101'] }
+    return { ...prices, ...day, ...other, ...book }
   }
 
   /** The coins of a kind of subscription that live sockets hold. */
@@ -270,14 +283,6 @@ export class ScriptedVenue {
   }
 
   #contexts(): readonly object[] {
-    return this.coins.map((coin) => {
-      const prices = { markPx: '100', oraclePx: '100', prevDayPx: '99' }
-      const day = { dayNtlVlm: String(this.dayNotionalUsd(coin)), dayBaseVlm: '1' }
-      const other = { funding: '0.0000125', openInterest: '10' }
-      const book = coin.startsWith('-')
-        ? { midPx: null, premium: null, impactPxs: null }
-        : { midPx: '100', premium: '0', impactPxs: ['99', '101'] }
-      return { ...prices, ...day, ...other, ...book }
-    })
+    return this.coins.map((coin) => this.context(coin))
   }
 }
