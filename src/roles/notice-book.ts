@@ -55,6 +55,7 @@ function nameOf(notice: Notice): string {
     case 'request-failed':
       return `${notice.kind}:${notice.request}`
     case 'coin-silent':
+    case 'channel-silent':
       return `${notice.kind}:${notice.channel}`
     default:
       return notice.kind

@@ -18,14 +18,18 @@ export function flatBar(price: number): LotBar {
   return { open: price, high: price, low: price, close: price, lots: 0, trades: 0 }
 }
 
-/** One bar of several consecutive ones. @returns undefined for none. */
+/**
+ * One bar of several consecutive ones. The venue opens a bar with its first trade, so parts without any say
+ * nothing of where it began or how far it went. @returns undefined for none.
+ */
 export function mergeBars(bars: Iterable<LotBar>): LotBar | undefined {
   let merged: { -readonly [K in keyof LotBar]: LotBar[K] } | undefined
   for (const bar of bars) {
-    if (merged === undefined) {
+    if (merged === undefined || (merged.trades === 0 && bar.trades > 0)) {
       merged = { ...bar }
       continue
     }
+    if (bar.trades === 0) continue
     if (bar.high > merged.high) merged.high = bar.high
     if (bar.low < merged.low) merged.low = bar.low
     merged.close = bar.close

@@ -264,6 +264,7 @@ describe('a frame of each channel', () => {
         },
       ],
       drops: ['unknown_coin'],
+      channel: 'fastAssetCtxs',
     })
   })
 

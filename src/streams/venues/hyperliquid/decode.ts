@@ -14,6 +14,7 @@ import { timeframes } from '../../../domain/timeframe.ts'
 import { decodeBar } from './bars.ts'
 import { decodeContext } from './contexts.ts'
 import { readQuickly } from './quick-frames.ts'
+import type { MarketChannel } from './roster.ts'
 import type { Universe } from './universe.ts'
 import { isPerpetualName, joinContexts, MAIN_DEX } from './universe.ts'
 import type { DropReason, Rejected, Wire } from './wire.ts'
@@ -21,7 +22,13 @@ import { address, isWire, price, rejected, size, timeMs } from './wire.ts'
 
 /** What one text frame of the venue says. */
 export type Frame =
-  | { readonly kind: 'events'; readonly events: Batch; readonly drops: readonly DropReason[] }
+  | {
+      readonly kind: 'events'
+      readonly events: Batch
+      readonly drops: readonly DropReason[]
+      /** Where it tells of all coins at once. */
+      readonly channel?: MarketChannel
+    }
   /** The venue accepted a subscription; its data follow. */
   | ({ readonly kind: 'acknowledged' } & Subscribed)
   /** It had done so before, and its word was lost: nothing begins anew. */
@@ -141,7 +148,8 @@ export class FrameDecoder {
       else events.push(...contexts)
     }
     const isNothing = events.length === 0 && drops.includes('context_length')
-    return isNothing ? rejected('context_length') : { kind: 'events', events, drops }
+    const channel = 'allDexsAssetCtxs'
+    return isNothing ? rejected('context_length') : { kind: 'events', events, drops, channel }
   }
 
   #marks(data: unknown, timeReceivedMs: number): Frame {
@@ -163,7 +171,7 @@ export class FrameDecoder {
         if (event !== undefined) events.push(event)
       } else if (isPerpetualName(coin)) drops.push('unknown_coin')
     }
-    return { kind: 'events', events, drops }
+    return { kind: 'events', events, drops, channel: 'fastAssetCtxs' }
   }
 
   /** The echo is normalised by the venue, so only what we asked by is read from it. */

@@ -207,10 +207,8 @@ describe('a coin that falls silent while its socket lives', () => {
     seconds: number,
     ...silent: readonly string[]
   ) => {
-    for (let second = 0; second < seconds; second += 5) {
-      for (const coin of venue.coins) if (!silent.includes(coin)) venue.book(coin)
-      run.advance(5_000)
-    }
+    venue.isTelling = (_, coin) => coin === undefined || !silent.includes(coin)
+    run.advance(seconds * 1_000)
   }
   const needs = (_: string, nowMs: number) => [
     { timeframe: '15m', fromMs: nowMs - HOUR_MS } as const,
@@ -225,7 +223,7 @@ describe('a coin that falls silent while its socket lives', () => {
     expect(run.of('silence')).toMatchObject([{ coin: 'B', channel: 'book', state: 'silent' }])
     const renewed = venue.sockets[0]?.heard.map(({ text }) => text).slice(-6) ?? []
     expect(renewed.filter((text) => text.includes('"unsubscribe"')).length).toBeGreaterThan(0)
-    run.advance(5_000)
+    speak(venue, run, 5, 'B')
     expect(run.of('history').slice(asked)).toMatchObject([{ coin: 'B' }])
     speak(venue, run, 10)
     expect(run.of('silence').at(-1)).toMatchObject({ coin: 'B', state: 'heard' })
@@ -251,7 +249,60 @@ describe('a coin that falls silent while its socket lives', () => {
     const venue = new ScriptedVenue({ coins: ['A', 'B', 'C'] })
     const run = play(venue, { needs })
     speak(venue, run, 30)
-    run.advance(120_000)
+    speak(venue, run, 50, ...venue.coins)
     expect(run.of('silence')).toEqual([])
+  })
+})
+
+describe('a connection that answers pings and nothing else', () => {
+  const silentFor = (run: FeedRun, venue: ScriptedVenue, type: string, seconds: number) => {
+    venue.isTelling = (told) => told !== type
+    run.advance(seconds * 1_000)
+  }
+  const subscriptionsOf = (venue: ScriptedVenue, type: string) =>
+    venue.sockets.flatMap(({ heard }) =>
+      heard
+        .map(({ text }) => JSON.parse(text))
+        .filter(({ method, subscription }) => method === 'subscribe' && subscription.type === type),
+    )
+
+  test('is replaced once no book of any coin has come for a minute', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B', 'C'] })
+    const run = play(venue)
+    run.advance(30_000)
+    silentFor(run, venue, 'l2Book', 55)
+    expect(venue.connectionsMs).toHaveLength(1)
+    run.advance(10_000)
+    expect(run.of('feed-status').map(({ reason }) => reason)).toContain('feed_silent')
+    expect(venue.connectionsMs).toHaveLength(2)
+  })
+
+  test.each(['allDexsAssetCtxs', 'fastAssetCtxs'])(
+    'has %s renewed when it alone falls silent, and is replaced when that does not help',
+    (channel) => {
+      const venue = new ScriptedVenue({ coins: ['A', 'B'] })
+      const run = play(venue)
+      run.advance(30_000)
+      silentFor(run, venue, channel, 65)
+      expect(run.notices).toContainEqual({ kind: 'channel-silent', socket: 0, channel })
+      expect(subscriptionsOf(venue, channel)).toHaveLength(2)
+      expect(venue.connectionsMs, 'the coins lose nothing').toHaveLength(1)
+      run.advance(60_000)
+      expect(subscriptionsOf(venue, channel)).toHaveLength(3)
+      expect(venue.connectionsMs).toHaveLength(1)
+      run.advance(125_000)
+      expect(venue.connectionsMs).toHaveLength(2)
+    },
+  )
+
+  test('is left alone where a renewed channel tells again', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B'] })
+    const run = play(venue)
+    run.advance(30_000)
+    silentFor(run, venue, 'allDexsAssetCtxs', 65)
+    venue.isTelling = () => true
+    run.advance(300_000)
+    expect(venue.connectionsMs).toHaveLength(1)
+    expect(run.notices.filter(({ kind }) => kind === 'channel-silent')).toHaveLength(1)
   })
 })

@@ -42,6 +42,7 @@ describe('the universe', () => {
 
   test('contexts of another length have it fetched at once', () => {
     const venue = new ScriptedVenue({ coins: ['BTC'] })
+    venue.isTelling = () => false
     const run = play(venue)
     run.advance(20_000)
     venue.coins = ['BTC', 'NEW']

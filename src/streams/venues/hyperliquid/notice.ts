@@ -1,4 +1,5 @@
 import type { SilentChannel } from '../../../domain/event.ts'
+import type { MarketChannel } from './roster.ts'
 import type { DropReason, RejectReason } from './wire.ts'
 
 /** What an operator may want counted or logged. It changes nothing in the data. */
@@ -21,6 +22,8 @@ export type FeedNotice =
       readonly channel: SilentChannel
       readonly times: number
     }
+  /** What tells of all coins is silent on a connection that lives; it was subscribed anew. */
+  | { readonly kind: 'channel-silent'; readonly socket: number; readonly channel: MarketChannel }
   /** The venue dropped a connection right after these coins were subscribed. */
   | { readonly kind: 'quarantined'; readonly coins: readonly string[] }
   /** A quarantined coin was tried alone: the venue took it, or dropped the connection again. */

@@ -2,8 +2,13 @@ import type { Batch } from '../../../domain/event.ts'
 import type { Listing } from '../../../domain/listing.ts'
 import type { Universe } from './universe.ts'
 
+/** Channels that tell of all coins at once, of marks and of contexts. */
+export const marketChannels = ['fastAssetCtxs', 'allDexsAssetCtxs'] as const
+
+export type MarketChannel = (typeof marketChannels)[number]
+
 export type Subscription =
-  | { readonly type: 'fastAssetCtxs' | 'allDexsAssetCtxs' }
+  | { readonly type: MarketChannel }
   | { readonly type: 'trades' | 'l2Book' | 'bbo' | 'activeAssetCtx'; readonly coin: string }
   | { readonly type: 'candle'; readonly coin: string; readonly interval: '15m' }
 
@@ -14,7 +19,7 @@ export function subscriptionKey(type: string, coin: string | null): string {
 
 /** The venue's limit for one address. */
 const SUBSCRIPTIONS_MAX = 1_000
-const SUBSCRIPTIONS_GLOBAL = 2
+const SUBSCRIPTIONS_GLOBAL = marketChannels.length
 const SUBSCRIPTIONS_PER_COIN = 3
 const SUBSCRIPTIONS_PER_HOT_COIN = 2
 /** The most traded coins: they also get every quote change and their own contexts. */
@@ -128,8 +133,7 @@ export class Roster {
 
   /** In the order in which they are to be sent: what covers every coin, then coins by volume. */
   subscriptions(socket: number): readonly Subscription[] {
-    const everything: Subscription[] =
-      socket === 0 ? [{ type: 'fastAssetCtxs' }, { type: 'allDexsAssetCtxs' }] : []
+    const everything: Subscription[] = socket === 0 ? marketChannels.map((type) => ({ type })) : []
     return everything.concat(
       this.coinsOf(socket).flatMap((coin) => [
         ...coinSubscriptions(coin),

@@ -1,10 +1,15 @@
-import type { Roster, Subscription } from './roster.ts'
-import { subscriptionKey } from './roster.ts'
+import type { MarketChannel, Roster, Subscription } from './roster.ts'
+import { marketChannels, subscriptionKey } from './roster.ts'
 
 export const PING_PERIOD_MS = 20_000
 const PONG_MS_MAX = 15_000
-/** The venue's own limit, seen from the other side. */
+/**
+ * The venue's own limit, seen from the other side; also of what comes every few seconds whatever the market
+ * does, books and what tells of all coins at once.
+ */
 const SILENCE_MS_MAX = 60_000
+/** New subscriptions of a silent channel of all coins before the whole connection is replaced. */
+const RENEWALS_BEFORE_RECONNECT = 2
 /** The venue acknowledges at once. A lost subscription is sent again after this, then twice this, ... */
 const ACK_MS_MAX = 10_000
 const ACK_DOUBLINGS_MAX = 5
@@ -20,6 +25,9 @@ type Sent = {
   isAcknowledged: boolean
 }
 
+/** How long a channel of all coins has been silent. */
+type Silence = { readonly sinceMs: number; readonly renewals: number }
+
 type Change = { readonly method: 'subscribe' | 'unsubscribe'; readonly key: string }
 
 /** What one socket has said and heard. It is born with the socket and dies with it. */
@@ -32,6 +40,10 @@ export class Session {
   #unsent: readonly Change[] = []
   #rosterVersion = -1
   #lastFrameMs: number
+  /** The last book, or the first acknowledgement of one. NaN before. */
+  #lastBookMs = Number.NaN
+  /** Of the channels of all coins that were acknowledged. */
+  readonly #silences = new Map<MarketChannel, Silence>()
   #pingedMs: number | null = null
   #isHeard = false
   #isGivenUp = false
@@ -52,7 +64,13 @@ export class Session {
     this.#isHeard = true
   }
 
-  /** Replaced at the next look, because a coin stays silent on it. */
+  /** Something came that comes every few seconds. */
+  heardOf(channel: MarketChannel | 'l2Book', nowMs: number): void {
+    if (channel === 'l2Book') this.#lastBookMs = nowMs
+    else this.#silences.set(channel, { sinceMs: nowMs, renewals: 0 })
+  }
+
+  /** Replaced at the next look, because a coin, or a channel of all of them, stays silent on it. */
   giveUp(): void {
     this.#isGivenUp = true
   }
@@ -65,15 +83,22 @@ export class Session {
     this.#pingedMs = null
   }
 
-  acknowledged(channel: string, coin: string | null): void {
+  acknowledged(channel: string, coin: string | null, nowMs: number): void {
     const sent = this.#sent.get(subscriptionKey(channel, coin))
-    if (sent !== undefined) sent.isAcknowledged = true
+    if (sent === undefined) return
+    sent.isAcknowledged = true
+    if (channel === 'l2Book' && Number.isNaN(this.#lastBookMs)) this.#lastBookMs = nowMs
+    const ofAll = marketChannels.find((name) => name === channel)
+    if (ofAll !== undefined && !this.#silences.has(ofAll))
+      this.#silences.set(ofAll, { sinceMs: nowMs, renewals: 0 })
   }
 
   /** Why this socket is dead although nobody closed it; undefined while it is not. */
   fault(nowMs: number): 'feed_silent' | 'pong_missing' | 'coin_silent' | undefined {
     if (this.#isGivenUp) return 'coin_silent'
     if (nowMs - this.#lastFrameMs >= SILENCE_MS_MAX) return 'feed_silent'
+    // It answers pings, and has forgotten what it was asked for.
+    if (nowMs - this.#lastBookMs >= SILENCE_MS_MAX && this.#hasBooks) return 'feed_silent'
     if (this.#pingedMs !== null && nowMs - this.#pingedMs >= PONG_MS_MAX) return 'pong_missing'
     return undefined
   }
@@ -105,6 +130,26 @@ export class Session {
     this.#queue([...keys.map(change('unsubscribe')), ...keys.map(change('subscribe'))])
   }
 
+  /**
+   * Ends and renews the channels of all coins that have fallen silent. Where two renewals do not help the
+   * connection is given up, later: its coins lose by it, and a channel that the venue no longer has is no better
+   * on the next.
+   * @returns which
+   */
+  renewSilent(nowMs: number): readonly MarketChannel[] {
+    const silent = marketChannels.filter((channel) => {
+      const silence = this.#silences.get(channel)
+      return silence && nowMs - silence.sinceMs >= patienceWith(silence)
+    })
+    for (const channel of silent) {
+      const renewals = (this.#silences.get(channel)?.renewals ?? 0) + 1
+      if (renewals > RENEWALS_BEFORE_RECONNECT) this.giveUp()
+      this.#silences.set(channel, { sinceMs: nowMs, renewals })
+      this.#queue([change('unsubscribe')(channel), change('subscribe')(channel)])
+    }
+    return silent
+  }
+
   /** Subscribes again what the venue has left without an answer. @returns how many. */
   repeat(nowMs: number): number {
     const keys = [...this.#sent]
@@ -120,6 +165,12 @@ export class Session {
       if (!isAcknowledged && nowMs - sentMs <= POISON_MS_MAX && 'coin' in subscription)
         coins.add(subscription.coin)
     return [...coins]
+  }
+
+  get #hasBooks(): boolean {
+    return [...this.#sent.values()].some(
+      ({ subscription, isAcknowledged }) => isAcknowledged && subscription.type === 'l2Book',
+    )
   }
 
   #noteSent(key: string, subscription: Subscription, nowMs: number): void {
@@ -147,6 +198,10 @@ export class Session {
       ...[...wanted.keys()].filter((key) => !this.#sent.has(key)).map(change('subscribe')),
     ]
   }
+}
+
+function patienceWith({ renewals }: Silence): number {
+  return renewals < RENEWALS_BEFORE_RECONNECT ? SILENCE_MS_MAX : 2 * SILENCE_MS_MAX
 }
 
 function patienceMs({ attempts }: Sent): number {

@@ -172,6 +172,8 @@ function oneConnection(socket: number, shared: Shared): Observable<Batch> {
       if (fault !== undefined) throw new OperatingError(fault, `${wsUrl} is dead`)
       const count = session.repeat(nowMs)
       if (count > 0) onNotice({ kind: 'unacknowledged', socket, count })
+      for (const channel of session.renewSilent(nowMs))
+        onNotice({ kind: 'channel-silent', socket, channel })
     }),
     ignoreElements(),
   )
@@ -183,13 +185,14 @@ function heed(frame: Frame, session: Session, shared: Shared): void {
   switch (frame.kind) {
     case 'acknowledged':
     case 'standing':
-      session.acknowledged(frame.channel, frame.coin)
+      session.acknowledged(frame.channel, frame.coin, shared.runtime.scheduler.now())
       if (frame.channel === 'candle' && frame.coin !== null) ask(frame.coin, shared)
       return
     case 'pong':
       session.ponged()
       return
     case 'events':
+      noteHeard(frame, session, shared.runtime.scheduler.now())
       if (frame.drops.includes('context_length')) shared.refresh.demand()
       return
     case 'rejected':
@@ -201,6 +204,15 @@ function heed(frame: Frame, session: Session, shared: Shared): void {
     default:
       frame satisfies never
   }
+}
+
+function noteHeard(
+  { events, channel }: Extract<Frame, { kind: 'events' }>,
+  session: Session,
+  nowMs: number,
+): void {
+  if (channel !== undefined) session.heardOf(channel, nowMs)
+  else if (events[0]?.kind === 'book') session.heardOf('l2Book', nowMs)
 }
 
 /** The late word on a coin that was delisted meanwhile is not for us. */

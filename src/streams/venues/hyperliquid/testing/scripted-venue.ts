@@ -1,5 +1,6 @@
+import { deflateRawSync } from 'node:zlib'
 import type { SchedulerAction, Subscriber } from 'rxjs'
-import { map, NEVER, Observable, timer, VirtualTimeScheduler } from 'rxjs'
+import { interval, map, NEVER, Observable, timer, VirtualTimeScheduler } from 'rxjs'
 import { expect } from 'vitest'
 import { OperatingError } from '../../../../domain/errors.ts'
 import { timeframeMs } from '../../../../domain/timeframe.ts'
@@ -8,6 +9,8 @@ import type { HttpReply, Runtime } from '../../../runtime.ts'
 export const START_MS = Date.UTC(2026, 0, 1)
 const HOUR_MS = 3_600_000
 const LATENCY_MS = 20
+const BOOK_PERIOD_MS = 5_400
+const NO_MARKS = deflateRawSync('{}').toString('base64')
 
 class ScriptedSocket {
   readonly heard: { readonly atMs: number; readonly text: string }[] = []
@@ -44,6 +47,8 @@ export class ScriptedVenue {
   isRefusing = false
   isHanging = false
   isPonging = true
+  /** Channels that go on by themselves, as the real one's do: books, marks and contexts. */
+  isTelling: (type: string, coin?: string) => boolean = () => true
   /** By how much the time that its books bear is off. */
   clockOffMs = 0
   /** Its metadata lists them, its websocket does not know them. */
@@ -62,6 +67,7 @@ export class ScriptedVenue {
     this.coins = coins
     this.#seed = seed
     this.#scheduler.frame = START_MS
+    interval(BOOK_PERIOD_MS, this.#scheduler).subscribe(() => this.#tell())
   }
 
   /** A linear congruential generator: enough to scatter delays. */
@@ -112,7 +118,8 @@ export class ScriptedVenue {
   }
 
   sendContexts(): void {
-    this.send({ channel: 'allDexsAssetCtxs', data: { ctxs: [['', this.#contexts()]] } })
+    const [first] = this.#alive()
+    if (first !== undefined) this.#sendContexts(first)
   }
 
   trade(coin: string): void {
@@ -128,12 +135,9 @@ export class ScriptedVenue {
   }
 
   book(coin: string): void {
-    const side = (px: string) => [{ px, sz: '1', n: 1 }]
-    const time = this.nowMs + this.clockOffMs - 300
-    const data = { coin, time, levels: [side('99'), side('101')] }
     for (const socket of this.#alive())
       if ([...socket.held.values()].some((one) => one.type === 'l2Book' && one.coin === coin))
-        socket.send({ channel: 'l2Book', data })
+        this.#sendBook(socket, coin)
   }
 
   context(coin: string): object {
@@ -159,6 +163,27 @@ export class ScriptedVenue {
 
   get nowMs(): number {
     return this.#scheduler.now()
+  }
+
+  #tell(): void {
+    for (const socket of this.#alive())
+      for (const { type, coin } of socket.held.values()) {
+        if (!this.isTelling(type, coin)) continue
+        if (type === 'l2Book' && coin !== undefined) this.#sendBook(socket, coin)
+        if (type === 'allDexsAssetCtxs') this.#sendContexts(socket)
+        if (type === 'fastAssetCtxs') socket.send({ channel: type, data: NO_MARKS })
+      }
+  }
+
+  #sendContexts(socket: ScriptedSocket): void {
+    socket.send({ channel: 'allDexsAssetCtxs', data: { ctxs: [['', this.#contexts()]] } })
+  }
+
+  #sendBook(socket: ScriptedSocket, coin: string): void {
+    const side = (px: string) => [{ px, sz: '1', n: 1 }]
+    const time = this.nowMs + this.clockOffMs - 300
+    const data = { coin, time, levels: [side('99'), side('101')] }
+    socket.send({ channel: 'l2Book', data })
   }
 
   #alive(): readonly ScriptedSocket[] {
