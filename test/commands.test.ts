@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import type { AddressInfo, Server } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -150,6 +150,22 @@ describe('perpscope serve, started on a machine that is not as it should be,', (
     } finally {
       await chain.close()
     }
+  })
+
+  test.each([
+    ['serve', (folder: string) => ['serve', '--payment', 'open', '--data-dir', folder]],
+    [
+      'record',
+      (folder: string) => ['record', '--out', join(folder, 'x.plog'), '--data-dir', folder],
+    ],
+  ])('does not %s the venue from a folder that a simulator filled', async (_what, args) => {
+    const folder = join(dataDir, 'simulated')
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, 'market'), 'this machine\n')
+    const { code, errors } = await runCommand(args(folder))
+    expect(code).toBe(78)
+    expect(errors).toMatch(/market at this machine, not at .*: give another --data-dir/)
+    expect(existsSync(join(folder, 'engine.db'))).toBe(false)
   })
 
   test('does not quote an address that no buyer can reach', async () => {

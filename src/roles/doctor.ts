@@ -18,7 +18,7 @@ import { checkVenue } from './doctor/venue.ts'
 import { outsideOf } from './outside-source.ts'
 import { systemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
-import { venueOf } from './venue-source.ts'
+import { marketOf, venueOf } from './venue-source.ts'
 
 /**
  * `perpscope doctor`: what `serve` needs with the same options, one line a check. It changes nothing and
@@ -37,7 +37,7 @@ export async function doctor(
   if (process.stderr.isTTY) waiting.start('asking the venue, listening to every source')
   const findings = [
     checkSettings(options),
-    checkDataDir(dataDir),
+    checkDataDir(dataDir, marketOf(source)),
     await checkService(adminPort, isInUse(dataDir)),
     checkCheckpoint(dataDir, systemClock.nowMs()),
     checkHistory(dataDir),

@@ -136,6 +136,13 @@ export function startEngine(
   // What the checkpoint knows is answered before anything else is done.
   if (checkpoint !== null) publish()
 
+  /** Why the last checkpoint is not on disk, and since when; null where it is. */
+  let missing: { readonly reason: string; readonly sinceMs: number } | null = null
+  const storeHealth = (): StoreHealth => {
+    const { health } = history
+    if (health.state === 'degraded' || missing === null) return health
+    return { ...health, ...missing, state: 'degraded' }
+  }
   const notices = new NoticeBook(log)
   const feed = hyperliquidFeed(
     {
@@ -186,7 +193,7 @@ export function startEngine(
           reason,
           sinceMs: timeReceivedMs,
         })),
-        store: history.health,
+        store: storeHealth(),
         counts: notices.counts,
       },
     })
@@ -194,15 +201,21 @@ export function startEngine(
   const stopHeartbeat = clock.every(HEARTBEAT_PERIOD_MS, beat)
 
   const checkpoints = new SlicedWork(clock, SLICE_GAP_MS, {
-    begin: () => writes(processor, history, db, clock),
-    onFailed: (cause) =>
-      log.error({ err: cause }, 'checkpoint not written; the engine goes on from memory'),
+    *begin() {
+      yield* writes(processor, history, db, clock)
+      missing = null
+    },
+    onFailed: (cause) => {
+      const reason = `checkpoint: ${cause instanceof Error ? cause.message : String(cause)}`
+      missing = { reason, sinceMs: missing?.sinceMs ?? clock.nowMs() }
+      log.error({ err: cause }, 'checkpoint not written; the engine goes on from memory')
+    },
   })
   // At once, so that the versions of this run are above those of any before, however short that was.
   checkpoints.run()
   const stopCheckpoints = clock.every(CHECKPOINT_PERIOD_MS, () => checkpoints.run())
   return {
-    storeHealth: () => history.health,
+    storeHealth,
     stop() {
       for (const stop of [stopRecall, stopPublishing, stopHeartbeat, stopCheckpoints]) stop()
       checkpoints.stop()
@@ -211,10 +224,20 @@ export function startEngine(
       feed.unsubscribe()
       outsideFeed?.unsubscribe()
       keeper.stop()
-      history.add(processor.takeHistory())
-      history.close(clock.nowMs())
+      // A disk that refuses one of them may take the other.
+      const lastly = (what: string, task: () => void) => {
+        try {
+          task()
+        } catch (cause) {
+          log.error({ err: cause }, `the last ${what} is not saved`)
+        }
+      }
+      lastly('history', () => {
+        history.add(processor.takeHistory())
+        history.close(clock.nowMs())
+      })
       // The last to go: whoever gets its lock gets all of them.
-      db.close(processor.checkpoint(clock.nowMs()))
+      lastly('checkpoint', () => db.close(processor.checkpoint(clock.nowMs())))
     },
   }
 }
@@ -230,6 +253,9 @@ function* writes(
   db: CheckpointDb,
   clock: Clock,
 ): Generator<unknown> {
+  // Before a checkpoint is begun: a disk that refuses that one must not keep history from it.
+  history.add(processor.takeHistory())
+  yield* history.write(clock.nowMs())
   yield* db.begin(processor)
   const names = processor.savedNames()
   for (let at = 0; at < names.length; at += ROWS_PER_SLICE) {

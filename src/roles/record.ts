@@ -17,7 +17,7 @@ import { openRecorder } from './recorder.ts'
 import type { Recorder } from './recording.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
-import { venueOf } from './venue-source.ts'
+import { claimFor, venueOf } from './venue-source.ts'
 
 const CLOSE_MS_MAX = 15_000
 const PROGRESS_PERIOD_MS = 1_000
@@ -25,6 +25,7 @@ const PROGRESS_PERIOD_MS = 1_000
 /** `perpscope record`: an engine without a gateway, until Ctrl-C or until the file may not grow. */
 export async function record(options: RecordOptions, write: (line: string) => void): Promise<void> {
   const { out, maxBytes, source, logLevel, weightPerMinute, dexes, dataDir } = options
+  claimFor(source, dataDir)
   let endBecause = (_cause: OperatingError) => {}
   const ended = new Promise<OperatingError>((resolve) => {
     endBecause = resolve

@@ -41,7 +41,7 @@ import { paymentMethods } from './payment-methods.ts'
 import { observePayments } from './payment-metrics.ts'
 import { openRecorder } from './recorder.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
-import { venueOf } from './venue-source.ts'
+import { claimFor, venueOf } from './venue-source.ts'
 
 const EXAMPLE_COIN = 'BTC'
 const DRAIN_MS_MAX = 15_000
@@ -50,6 +50,7 @@ const LOOPBACK = '127.0.0.1'
 /** `perpscope serve`: gateway on this thread, engine on its own, admin interface on loopback. */
 export async function serve(options: ServeOptions): Promise<void> {
   checkServeOptions(options)
+  claimFor(options.source, options.dataDir)
   const log = processLogger(options.logLevel)
   const recording =
     options.record === undefined
@@ -164,19 +165,22 @@ export async function serve(options: ServeOptions): Promise<void> {
 
 /** The engine in a worker thread. `kill` gives it no chance to say goodbye: that is what it is for. */
 function spawnEngineThread(options: EngineOptions, clock: SteadyClock): SpawnEngine {
-  let launches = 0
+  // One that died before it said anything has told nobody what is remembered, and asked the venue for nothing.
+  let hasSpoken = false
   return ({ onMessage, onExit, isClockNew }) => {
-    launches += 1
     const worker = new Worker(new URL('./engine-thread.js', import.meta.url), {
       workerData: {
         ...options,
-        isRestart: launches > 1,
+        isRestart: hasSpoken,
         isClockNew,
         clockAnchor: clock.anchor(),
       } satisfies EngineThreadOptions,
       name: 'engine',
     })
-    worker.on('message', (message: EngineMessage) => onMessage(message))
+    worker.on('message', (message: EngineMessage) => {
+      hasSpoken = true
+      onMessage(message)
+    })
     let reason = 'ended'
     worker.on('error', (cause) => {
       reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)

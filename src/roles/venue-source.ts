@@ -1,3 +1,5 @@
+import { ConfigError } from '../config/config-error.ts'
+import { claimDataDir } from '../store/data-dir.ts'
 import type { EngineOptions } from './engine.ts'
 
 const LIVE_VENUE = {
@@ -10,4 +12,27 @@ export function venueOf(source: string): EngineOptions['venue'] {
   if (source === 'live') return LIVE_VENUE
   const base = source.replace(/\/(info\/?)?$/, '')
   return { wsUrl: `${base.replace(/^http/, 'ws')}/ws`, infoUrl: `${base}/info` }
+}
+
+/**
+ * Which market it is, for whoever remembers it: the host. A simulator has another port each time; all of this
+ * machine count as one.
+ */
+export function marketOf(source: string): string {
+  const { hostname } = new URL(venueOf(source).infoUrl)
+  return isLoopback(hostname) ? 'this machine' : hostname
+}
+
+/** @throws ConfigError where the folder has what was learnt of another market */
+export function claimFor(source: string, dataDir: string): void {
+  const market = marketOf(source)
+  const owner = claimDataDir(dataDir, market)
+  if (owner !== market)
+    throw new ConfigError(
+      `${dataDir} has what was learnt of the market at ${owner}, not at ${market}: give another --data-dir`,
+    )
+}
+
+function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || hostname.startsWith('127.')
 }

@@ -119,8 +119,11 @@ export class CheckpointDb {
   /** Saves a last checkpoint, and waits for the disk. */
   close(last: Checkpoint | null = null): void {
     this.#copy.hurry()
-    if (last !== null) for (const _ of this.save(last));
-    this.#copy.close()
+    try {
+      if (last !== null) for (const _ of this.save(last));
+    } finally {
+      this.#copy.close()
+    }
   }
 }
 

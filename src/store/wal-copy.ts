@@ -95,8 +95,8 @@ export class WalCopy {
 
   /** Everything in it may be done twice. */
   *#begin(): Generator<CopyStep> {
-    this.#file ??= openSync(this.#path, 'r+')
-    this.#log ??= openSync(`${this.#path}-wal`, 'r+')
+    this.#file ??= opened(this.#path)
+    this.#log ??= opened(`${this.#path}-wal`)
     yield* this.#synced(this.#log)
     this.#db.pragma('wal_checkpoint(PASSIVE)')
     yield 'copied'
@@ -119,5 +119,13 @@ export class WalCopy {
       throw new OperatingError('file_not_synced', `${this.#path} does not reach the disk`, {
         cause,
       })
+  }
+}
+
+function opened(path: string): number {
+  try {
+    return openSync(path, 'r+')
+  } catch (cause) {
+    throw new OperatingError('file_gone', `${path} cannot be opened`, { cause })
   }
 }

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } 
 import { dirname, join, resolve } from 'node:path'
 import { isoInstant } from '../../domain/instant.ts'
 import { CheckpointDb } from '../../store/checkpoint-db.ts'
+import { marketIn } from '../../store/data-dir.ts'
 import { DocumentStore } from '../../store/document-store.ts'
 import { inspectHistory } from '../../store/history-inspection.ts'
 import type { FileInspection } from '../../store/sqlite-file.ts'
@@ -15,7 +16,8 @@ const FREE_BYTES_GOOD = 2e9
 const DISK_ADVICE =
   'see whether the disk is failing (dmesg, smartctl), and whether a backup is whole'
 
-export function checkDataDir(dataDir: string): Finding {
+/** @param market that the options ask for */
+export function checkDataDir(dataDir: string, market: string): Finding {
   const check = 'data directory'
   const path = resolve(dataDir)
   const existing = nearestExisting(path)
@@ -26,6 +28,13 @@ export function checkDataDir(dataDir: string): Finding {
   } catch (cause) {
     return fail(check, `${existing} cannot be written: ${reasonOf(cause)}`, fix)
   }
+  const owner = existing === path ? marketIn(path) : null
+  if (owner !== null && owner !== market)
+    return fail(
+      check,
+      `${path} is of the market at ${owner}, not at ${market}`,
+      'give another --data-dir',
+    )
   const { bavail, bsize } = statfsSync(existing)
   const freeBytes = bavail * bsize
   const found = `${path}${existing === path ? '' : ' (serve will make it)'}, ${size(freeBytes)} free`

@@ -12,7 +12,6 @@ import {
   interval,
   map,
   merge,
-  mergeMap,
   of,
   retry,
   tap,
@@ -141,7 +140,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
           requestedBatches(feed),
           memoriesOfNew(MAIN_DEX),
           // Each in its own time: one that does not answer keeps nobody waiting.
-          others.pipe(mergeMap((names) => merge(...names.map(begun)))),
+          others.pipe(concatMap((names) => merge(...names.map(begun)))),
           sweeps(feed),
           ranking(feed),
         ),

@@ -1,0 +1,76 @@
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { CheckpointDb } from '../src/store/checkpoint-db.ts'
+import { HistoryStore } from '../src/store/history-store.ts'
+import { SimulatedService } from './support/simulated-service.ts'
+
+const START_MS = Date.UTC(2026, 9, 7, 15, 12)
+const CLOSED_MS = Date.UTC(2026, 9, 7, 15)
+
+/** An engine in virtual time whose disk refuses the checkpoint, as one that is full does, and takes the rest. */
+describe('while the checkpoint is refused', () => {
+  let folder: string
+  let service: SimulatedService
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'perpscope-engine-disk-'))
+    const options = { seed: 5, coins: 2, dataDir: folder, version: '1.2.3', startMs: START_MS }
+    service = new SimulatedService(options)
+    service.run(60)
+  })
+
+  afterEach(() => {
+    vi.restoreAllMocks()
+    rmSync(folder, { recursive: true })
+  })
+
+  const refuse = () =>
+    vi.spyOn(CheckpointDb.prototype, 'begin').mockImplementation(() => {
+      throw new Error('database or disk is full')
+    })
+  const health = () => service.replica.store()
+
+  /** Bars as a SIGKILL now would leave them. */
+  const barsOnDisk = (): readonly number[] => {
+    const copy = join(folder, 'copy')
+    mkdirSync(copy)
+    for (const name of ['history.db', 'history.db-wal']) {
+      const path = join(folder, 'data', name)
+      if (existsSync(path)) copyFileSync(path, join(copy, name))
+    }
+    const store = new HistoryStore({ path: join(copy, 'history.db'), onNotice: () => {} }, START_MS)
+    const bars = store.bars('BTC', '15m', CLOSED_MS)
+    store.close(START_MS)
+    return bars.map(({ openTimeMs }) => openTimeMs)
+  }
+
+  test('history goes on', () => {
+    refuse()
+    service.run(180)
+    expect(barsOnDisk()).toEqual([CLOSED_MS])
+    service.stop()
+  })
+
+  test('it is told, and told no more when it is over', () => {
+    const refusing = refuse()
+    service.run(20)
+    expect(health()).toMatchObject({
+      state: 'degraded',
+      reason: 'checkpoint: database or disk is full',
+    })
+    refusing.mockRestore()
+    service.run(30)
+    expect(health()).toMatchObject({ state: 'ok', reason: null })
+    service.stop()
+  })
+
+  test('the end of the service lets go of all files, and loses no history', () => {
+    refuse()
+    service.run(150)
+    expect(() => service.stop()).not.toThrow()
+    expect(CheckpointDb.inspect(join(folder, 'data', 'engine.db')).state).toBe('readable')
+    expect(barsOnDisk()).toEqual([CLOSED_MS])
+  })
+})
