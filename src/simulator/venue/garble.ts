@@ -26,11 +26,19 @@ const absurdNumbers = [
 
 type Garbling = (text: string, key: number) => string
 
-const garblings: readonly Garbling[] = [truncated, flipped, retyped, absurd, longLeaf, manyRows]
+const garblings: readonly Garbling[] = [
+  truncated,
+  flipped,
+  retyped,
+  absurd,
+  shifted,
+  longLeaf,
+  manyRows,
+]
 
 /**
  * A text of the venue as it never says it: cut off, a bit flipped, a value of another type, an absurd
- * number, far too long. The same key garbles the same text in the same way. A flipped bit can turn a
+ * number, a decimal point elsewhere, far too long. The same key garbles the same text in the same way. A flipped bit can turn a
  * digit into another, which nobody can notice.
  */
 export function garbled(text: string, key: number): string {
@@ -55,6 +63,15 @@ function retyped(text: string, key: number): string {
 
 function absurd(text: string, key: number): string {
   return withOtherLeaf(text, key, absurdNumbers)
+}
+
+/** Well-formed, and thousands of times too much. */
+function shifted(text: string, key: number): string {
+  const decimals = [...text.matchAll(/"(\d+)\.(\d+)"/g)]
+  const chosen = decimals[bits(key, 1) % Math.max(1, decimals.length)]
+  if (chosen === undefined) return flipped(text, key)
+  const [found, whole, part] = chosen
+  return `${text.slice(0, chosen.index)}"${whole}${part}000.0"${text.slice(chosen.index + found.length)}`
 }
 
 function longLeaf(text: string, key: number): string {

@@ -18,6 +18,8 @@ import type { Silence } from './coin-watch.ts'
 import { CoinWatch } from './coin-watch.ts'
 import type { Frame } from './decode.ts'
 import { FrameDecoder } from './decode.ts'
+import type { Verdict } from './doubt.ts'
+import { Doubt } from './doubt.ts'
 import { decodeFundingHistory, decodePredictedFundings } from './fundings.ts'
 import type { OnNotice } from './notice.ts'
 import { TradeMemory } from './recent-trades.ts'
@@ -26,7 +28,6 @@ import { decodeMeta, decodeMetaAndAssetContexts, isContinued } from './universe.
 import { VenueClock } from './venue-clock.ts'
 import type { DropReason, Rejected } from './wire.ts'
 import { rejected, TIME_AHEAD_MS_MAX } from './wire.ts'
-import { ZeroInterest } from './zero-interest.ts'
 
 type IntakeOptions = {
   /** The feed is up once this many sockets, from 0 on, have heard the venue. */
@@ -81,7 +82,7 @@ export class Intake {
   readonly #clock = new VenueClock()
   readonly #watch = new CoinWatch()
   readonly #accounts = new AccountBook()
-  readonly #zeroInterest = new ZeroInterest()
+  readonly #doubt = new Doubt()
   readonly #universes = new Map<string, Universe>()
   /** By dex: replies in a row by which known coins are gone. */
   readonly #contrary = new Map<string, number>()
@@ -414,37 +415,65 @@ export class Intake {
 
   /** Trades that were delivered before are left out; a frame holds one kind of event. */
   #admitted(events: Batch, isReplay: boolean, nowMs: number): Batch {
-    if (events[0]?.kind === 'context') return this.#believed(events, nowMs)
+    if (events[0]?.kind !== 'trade') return this.#believed(events, nowMs)
     const trades = events.filter((event): event is TradeEvent => event.kind === 'trade')
     const [first] = trades
     if (first === undefined) return events
     const { coin } = first
     if (trades.every((trade) => trade.coin === coin))
-      return this.#admittedOf(coin, trades, isReplay)
+      return this.#admittedOf(coin, trades, isReplay, nowMs)
     const coins = new Set(trades.map((trade) => trade.coin))
     return Array.from(coins).flatMap((each) =>
       this.#admittedOf(
         each,
         trades.filter((trade) => trade.coin === each),
         isReplay,
+        nowMs,
       ),
     )
   }
 
-  #admittedOf(coin: string, trades: readonly TradeEvent[], isReplay: boolean): Batch {
+  #admittedOf(
+    coin: string,
+    trades: readonly TradeEvent[],
+    isReplay: boolean,
+    nowMs: number,
+  ): Batch {
     const { fresh, repeated, gap } = this.#trades.admit(coin, trades, isReplay)
     if (gap === null && isReplay && repeated > 0)
       this.#onNotice({ kind: 'trades-bridged', coin, repeated, fresh: fresh.length })
-    return gap === null ? fresh : [gap, ...fresh]
+    const credible = fresh.filter((trade) => !this.#doubt.isTradeOff(trade, nowMs))
+    if (credible.length < fresh.length) this.#noteDrops(['doubtful_figure'])
+    return gap === null ? credible : [gap, ...credible]
   }
 
-  #believed(contexts: Batch, nowMs: number): Batch {
-    return contexts.filter((event) => {
-      if (event.kind !== 'context') return true
-      const verdict = this.#zeroInterest.judge(event, nowMs)
-      if (verdict === 'refuted') this.#noteDrops(['doubtful_zero'])
+  #believed(events: Batch, nowMs: number): Batch {
+    return events.filter((event) => {
+      const verdict = this.#verdictOn(event, nowMs)
+      if (verdict === 'refuted') this.#noteDrops(['doubtful_figure'])
       return verdict !== 'waits'
     })
+  }
+
+  #verdictOn(event: MarketEvent, nowMs: number): Verdict {
+    switch (event.kind) {
+      case 'context':
+        return this.#doubt.context(event, nowMs)
+      case 'mark':
+        return this.#doubt.mark(event, nowMs)
+      case 'book':
+      case 'top-of-book':
+        return this.#doubt.isBookOff(event, nowMs) ? this.#dropped() : 'believed'
+      case 'candle':
+        return this.#doubt.isCandleOff(event, nowMs) ? this.#dropped() : 'believed'
+      default:
+        return 'believed'
+    }
+  }
+
+  #dropped(): 'waits' {
+    this.#noteDrops(['doubtful_figure'])
+    return 'waits'
   }
 
   /** A frame without a time of its own was held up as long as the last one that had one. */

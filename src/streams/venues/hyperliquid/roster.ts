@@ -1,6 +1,7 @@
 import type { Batch } from '../../../domain/event.ts'
 import type { Listing } from '../../../domain/listing.ts'
 import type { Universe } from './universe.ts'
+import { dexOf, MAIN_DEX } from './universe.ts'
 
 /** Channels that tell of all coins at once, of marks and of contexts. */
 export const marketChannels = ['fastAssetCtxs', 'allDexsAssetCtxs'] as const
@@ -82,7 +83,7 @@ export class Roster {
     for (const coin of this.#aside) if (!aliveCoins.has(coin)) this.#aside.delete(coin)
     const position = new Map(universe.map((listing, index) => [listing?.coin, index]))
     for (const { coin } of ranked) {
-      if (this.#followed.has(coin) || this.#followed.size >= COINS_MAX) continue
+      if (this.#followed.has(coin) || !this.#hasRoomFor(coin)) continue
       this.#followed.set(coin, (position.get(coin) ?? 0) % this.#sockets)
     }
     this.#version += 1
@@ -142,6 +143,16 @@ export class Roster {
           : []),
       ]),
     )
+  }
+
+  /** A coin of the venue's own dex has it, at the cost of the least traded one of another. */
+  #hasRoomFor(coin: string): boolean {
+    if (this.#followed.size < COINS_MAX) return true
+    if (dexOf(coin) !== MAIN_DEX) return false
+    const [least] = [...this.#followed.keys()]
+      .filter((followed) => dexOf(followed) !== MAIN_DEX)
+      .toSorted((one, other) => this.#knownUsd(one) - this.#knownUsd(other))
+    return least !== undefined && this.#followed.delete(least)
   }
 
   #byVolume(listings: readonly (Listing | null)[]): readonly Listing[] {

@@ -24,8 +24,8 @@ export type DropReason =
   | 'bad_price'
   | 'bad_size'
   | 'bad_number'
-  /** Nothing is open in a coin, by one word alone. */
-  | 'doubtful_zero'
+  /** One that is sound by itself and contradicts the others, by one word alone. */
+  | 'doubtful_figure'
   | 'bad_time'
   | 'bad_side'
   | 'bad_trade_id'

@@ -1,0 +1,197 @@
+import { fc, test as property } from '@fast-check/vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type {
+  BookEvent,
+  CandleEvent,
+  ContextEvent,
+  MarkEvent,
+  TopOfBookEvent,
+  TradeEvent,
+} from '../../../domain/event.ts'
+import { Doubt } from './doubt.ts'
+
+const NOW_MS = Date.UTC(2026, 0, 1)
+const CADENCE_MS = 13_600
+
+let doubt: Doubt
+
+beforeEach(() => {
+  doubt = new Doubt()
+})
+
+const contextOf = (figures: Partial<ContextEvent> = {}): ContextEvent =>
+  ({
+    kind: 'context',
+    coin: 'BTC',
+    markPrice: 100,
+    oraclePrice: 100.1,
+    midPrice: 99.9,
+    openInterestBase: 1_000,
+    dayNotionalUsd: 1e6,
+    ...figures,
+  }) as ContextEvent
+const told = (figures: Partial<ContextEvent>, afterMs = 0) =>
+  doubt.context(contextOf(figures), NOW_MS + afterMs)
+const markTold = (figures: Partial<MarkEvent>, afterMs = 0) =>
+  doubt.mark({ kind: 'mark', coin: 'BTC', ...figures } as MarkEvent, NOW_MS + afterMs)
+
+describe('that nothing is open', () => {
+  const zero = { openInterestBase: 0 }
+
+  test('waits until it is told again, five seconds later or more', () => {
+    expect(told(zero)).toBe('waits')
+    expect(told(zero, 4_999)).toBe('waits')
+    expect(told(zero, 5_000)).toBe('believed')
+    expect(told(zero, 5_001)).toBe('believed')
+  })
+
+  test('waits where only marks were told before', () => {
+    markTold({ markPrice: 100 })
+    expect(told(zero, 1_000)).toBe('waits')
+  })
+
+  test('was a broken figure when something is open after all', () => {
+    told(zero)
+    expect(told({}, 60_000)).toBe('refuted')
+    expect(told({}, 60_001), 'once').toBe('believed')
+    expect(told(zero, 60_002), 'it begins anew').toBe('waits')
+  })
+
+  test('was true before somebody opened something', () => {
+    for (const afterMs of [0, 5_000]) told(zero, afterMs)
+    expect(told({}, 9_000)).toBe('believed')
+  })
+
+  test('of one coin says nothing of another', () => {
+    told(zero)
+    expect(told({ ...zero, coin: 'ETH' }, 5_000)).toBe('waits')
+  })
+})
+
+describe('a figure with its decimal point elsewhere', () => {
+  test.each([
+    ['markPrice', 100_000],
+    ['markPrice', 0.1],
+    ['oraclePrice', 1_001],
+    ['midPrice', 9.99],
+    ['openInterestBase', 1e6],
+    ['openInterestBase', 1],
+  ])('as %s %d waits, and is refuted by the next', (name, figure) => {
+    told({})
+    expect(told({ [name]: figure }, CADENCE_MS)).toBe('waits')
+    expect(told({}, 2 * CADENCE_MS)).toBe('refuted')
+    expect(told({}, 3 * CADENCE_MS)).toBe('believed')
+  })
+
+  test.each([
+    ['markPrice', 300, 310],
+    ['openInterestBase', 20_000, 21_000],
+  ])('as %s is believed where it is told again', (name, figure, next) => {
+    told({})
+    expect(told({ [name]: figure }, CADENCE_MS)).toBe('waits')
+    expect(told({ [name]: next }, 2 * CADENCE_MS)).toBe('believed')
+    expect(told({ [name]: figure }, 3 * CADENCE_MS)).toBe('believed')
+  })
+
+  test('is not believed because of another one', () => {
+    told({})
+    expect(told({ markPrice: 100_000 }, CADENCE_MS)).toBe('waits')
+    expect(told({ markPrice: 0.1 }, 2 * CADENCE_MS)).toBe('waits')
+    expect(told({}, 3 * CADENCE_MS)).toBe('refuted')
+  })
+
+  test('is found in the first of all, too', () => {
+    expect(told({ markPrice: 1_000 })).toBe('waits')
+    expect(told({}, CADENCE_MS)).toBe('refuted')
+  })
+
+  test('is found in marks, which tell of some prices only', () => {
+    told({})
+    expect(markTold({ midPrice: 100_000 }, 1_000)).toBe('waits')
+    expect(markTold({ markPrice: 101 }, 2_000)).toBe('refuted')
+    expect(markTold({ midPrice: null }, 3_000)).toBe('believed')
+  })
+})
+
+describe('beside a mark that is known', () => {
+  const book = (bid: number | null, ask: number | null): BookEvent =>
+    ({
+      kind: 'book',
+      coin: 'BTC',
+      bids: bid === null ? [] : [{ price: bid, sizeBase: 1 }],
+      asks: ask === null ? [] : [{ price: ask, sizeBase: 1 }],
+    }) as unknown as BookEvent
+  const top = (bid: number | null, ask: number | null): TopOfBookEvent =>
+    ({
+      kind: 'top-of-book',
+      coin: 'BTC',
+      bid: bid === null ? null : { price: bid, sizeBase: 1 },
+      ask: ask === null ? null : { price: ask, sizeBase: 1 },
+    }) as TopOfBookEvent
+  const trade = (price: number, sizeBase: number): TradeEvent =>
+    ({ kind: 'trade', coin: 'BTC', price, sizeBase }) as TradeEvent
+  const candle = (high: number, low: number, close: number, volumeBase: number): CandleEvent =>
+    ({ kind: 'candle', coin: 'BTC', bar: { high, low, close, volumeBase } }) as CandleEvent
+
+  test.each([
+    ['a book around it', book(99, 101), false],
+    ['an empty one', book(null, null), false],
+    ['a wide one', book(1, 10_000), false],
+    ['bids far above it', book(300, null), true],
+    ['asks far below it', book(null, 30), true],
+    ['best prices around it', top(99, 101), false],
+    ['best prices far above it', top(9_900, 10_100), true],
+    ['best prices far below it', top(0.99, 1.01), true],
+  ])('%s', (_, event, isOff) => {
+    told({})
+    expect(doubt.isBookOff(event, NOW_MS + 5_000)).toBe(isOff)
+  })
+
+  test.each([
+    ['a trade near it', trade(101, 3), false],
+    ['a trade far from it', trade(1_010, 3), true],
+    ['a large one', trade(100, 9_000), false],
+    ['one larger than ten times all that is open and turned over', trade(100, 120_000), true],
+  ])('%s', (_, event, isOff) => {
+    told({})
+    expect(doubt.isTradeOff(event, NOW_MS + 5_000)).toBe(isOff)
+  })
+
+  test.each([
+    ['a candle around it', candle(110, 90, 100, 500), false],
+    ['one that ends far from it', candle(310, 90, 300, 500), true],
+    ['one with a wick', candle(350, 30, 100, 500), false],
+    ['one that reaches nowhere', candle(100_000, 90, 100, 500), true],
+    ['one from nowhere', candle(110, 0.1, 100, 500), true],
+    ['one of more than can be', candle(110, 90, 100, 5e9), true],
+  ])('%s', (_, event, isOff) => {
+    told({})
+    expect(doubt.isCandleOff(event, NOW_MS + 5_000)).toBe(isOff)
+  })
+
+  test('nothing is doubted by one that is a minute old, or that nobody told', () => {
+    expect(doubt.isBookOff(book(300, null), NOW_MS)).toBe(false)
+    told({})
+    expect(doubt.isBookOff(book(300, null), NOW_MS + 60_000)).toBe(true)
+    expect(doubt.isBookOff(book(300, null), NOW_MS + 60_001)).toBe(false)
+  })
+})
+
+property.prop([
+  fc.array(
+    fc.record({ step: fc.double({ min: -0.4, max: 0.6, noNaN: true }), gapMs: fc.nat(20_000) }),
+  ),
+])(
+  'a market that moves by less than half of its price between two words is never doubted',
+  (path) => {
+    const own = new Doubt()
+    let [price, nowMs] = [100, NOW_MS]
+    own.context(contextOf({}), nowMs)
+    for (const { step, gapMs } of path) {
+      price = Math.min(1e8, Math.max(1e-6, price * (1 + step)))
+      nowMs += gapMs
+      const prices = { markPrice: price, oraclePrice: price, midPrice: price }
+      expect(own.context(contextOf(prices), nowMs)).toBe('believed')
+    }
+  },
+)

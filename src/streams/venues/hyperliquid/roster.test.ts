@@ -1,0 +1,54 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { singleMarginTier } from '../../../domain/listing.ts'
+import { Roster } from './roster.ts'
+import type { Universe } from './universe.ts'
+
+/** What the subscriptions of one address are enough for. */
+const ROOM = 322
+
+const universeOf = (coins: readonly string[]): Universe =>
+  coins.map((coin) => ({
+    coin,
+    sizeDecimals: 1,
+    maxLeverage: 3,
+    marginTiers: singleMarginTier(3),
+    isDelisted: false,
+  }))
+const named = (prefix: string, count: number) =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`)
+
+describe('a roster that is full', () => {
+  let roster: Roster
+
+  beforeEach(() => {
+    roster = new Roster(4)
+    for (const [index, coin] of named('xyz:B', ROOM).entries())
+      roster.note([{ kind: 'context', coin, dayNotionalUsd: 1e6 - index } as never])
+  })
+
+  test('has room for a new coin of the venue’s own dex, and ends the least traded of the others', () => {
+    const [main, others] = [named('A', 100), named('xyz:B', ROOM - 100)]
+    roster.setUniverse(universeOf([...main, ...others]))
+    expect(roster.followed).toHaveLength(ROOM)
+    roster.setUniverse(universeOf([...main, 'NEW', ...others]))
+    expect(roster.followed).toHaveLength(ROOM)
+    expect(roster.follows('NEW')).toBe(true)
+    expect(roster.follows('xyz:B221'), 'the least traded').toBe(false)
+    expect(roster.follows('xyz:B220')).toBe(true)
+  })
+
+  test('has none for another of the others', () => {
+    const coins = [...named('A', 100), ...named('xyz:B', ROOM - 100)]
+    roster.setUniverse(universeOf(coins))
+    roster.setUniverse(universeOf([...coins, 'xyz:NEW']))
+    expect(roster.follows('xyz:NEW')).toBe(false)
+    expect(roster.followed).toHaveLength(ROOM)
+  })
+
+  test('follows no more than it has subscriptions for', () => {
+    roster.setUniverse(universeOf(named('A', ROOM + 20)))
+    const subscriptions = [0, 1, 2, 3].flatMap((socket) => roster.subscriptions(socket))
+    expect(subscriptions.length).toBeLessThanOrEqual(990)
+    expect(roster.followed).toHaveLength(ROOM)
+  })
+})
