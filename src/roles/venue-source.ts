@@ -17,9 +17,13 @@ export function venueOf(source: string): EngineOptions['venue'] {
 /**
  * Which market it is, for whoever remembers it: the host. A simulator has another port each time; all of this
  * machine count as one.
+ * @throws ConfigError for what is no URL
  */
 export function marketOf(source: string): string {
-  const { hostname } = new URL(venueOf(source).infoUrl)
+  const { infoUrl } = venueOf(source)
+  if (!URL.canParse(infoUrl))
+    throw new ConfigError(`--source ${source} is neither 'live' nor a URL`)
+  const { hostname } = new URL(infoUrl)
   return isLoopback(hostname) ? 'this machine' : hostname
 }
 

@@ -20,6 +20,13 @@ test('a folder is the first market’s that asks for it, and of no other after t
   expect(marketIn(dataDir)).toBe('this machine')
 })
 
+test('a mark that was lost as it was written is none', () => {
+  writeFileSync(join(folder, 'market'), '')
+  expect(marketIn(folder)).toBeNull()
+  expect(claimDataDir(folder, 'venue.example')).toBe('venue.example')
+  expect(marketIn(folder)).toBe('venue.example')
+})
+
 test('a folder that cannot be looked at is nobody’s to take', () => {
   const notAFolder = join(folder, 'file')
   writeFileSync(notAFolder, '')

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperatingError } from '../domain/errors.ts'
 
@@ -11,14 +11,17 @@ export function claimDataDir(dataDir: string, market: string): string {
   const owner = marketIn(dataDir)
   if (owner !== null) return owner
   mkdirSync(dataDir, { recursive: true })
-  writeFileSync(join(dataDir, 'market'), `${market}\n`)
+  const path = join(dataDir, 'market')
+  writeFileSync(`${path}.new`, `${market}\n`, { flush: true })
+  renameSync(`${path}.new`, path)
   return market
 }
 
 /** null where it is nobody's yet. */
 export function marketIn(dataDir: string): string | null {
   try {
-    return readFileSync(join(dataDir, 'market'), 'utf8').trim()
+    const market = readFileSync(join(dataDir, 'market'), 'utf8').trim()
+    return market === '' ? null : market
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null
     throw new OperatingError('data_dir_unreadable', `${dataDir} cannot be read`, { cause })

@@ -224,6 +224,27 @@ describe('coin market', () => {
     expect(coin.ladder.closedUntilMs).toBe(endMs)
   })
 
+  test('a reply vouches for a bar no longer than until its end, where nobody told of the next', () => {
+    const newestBar = new NewestBar()
+    const coin = newCoin(newestBar)
+    const bars = wave('15m', 300)
+    coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...at(NOW_MS) })
+    const endMs = coin.ladder.closedUntilMs + QUARTER_MS
+    const forming = { ...(bars.at(-1) as Bar), openTimeMs: endMs - QUARTER_MS }
+    newestBar.hear({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar: forming, ...at(NOW_MS) })
+    coin.interrupt(endMs - 5_000)
+    const reply = [...bars.slice(0, -1), forming]
+    coin.apply({
+      kind: 'history',
+      coin: 'BTC',
+      timeframe: '15m',
+      bars: reply,
+      ...at(endMs + 18_000),
+    })
+    expect(coin.ladder.isContinuous).toBe(true)
+    expect(coin.candlesConfirmedAtMs).toBeLessThanOrEqual(endMs)
+  })
+
   test('vouches no more for a bar that has ended once a bar of another coin has begun', () => {
     const newestBar = new NewestBar()
     coin = newCoin(newestBar)

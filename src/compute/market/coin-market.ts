@@ -191,15 +191,13 @@ export class CoinMarket {
         this.#observe(event)
         this.#observedVenueMs = event.timeExchangeMs
         const wasContinuous = this.ladder.isContinuous
-        this.ladder.history(
-          event.timeframe,
-          event.bars,
-          this.#newestBar.provenMs(event.timeExchangeMs),
-        )
+        const provenMs = this.#newestBar.provenMs(event.timeExchangeMs)
+        this.ladder.history(event.timeframe, event.bars, provenMs)
         // What was heard since the question was asked is no older for the answer.
         if (wasContinuous && this.ladder.isContinuous) break
+        // A bar that may be over is vouched for no longer than until its end.
         this.#candlesConfirmedAtMs = this.ladder.isContinuous
-          ? event.timeReceivedMs
+          ? event.timeReceivedMs - (event.timeExchangeMs - provenMs)
           : oursOf(this.ladder.closedUntilMs, event.timeReceivedMs - event.timeExchangeMs)
         break
       }

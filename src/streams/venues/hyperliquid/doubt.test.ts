@@ -108,7 +108,8 @@ describe('a figure with its decimal point elsewhere', () => {
   test('is found in marks, which tell of some prices only', () => {
     told({})
     expect(markTold({ midPrice: 100_000 }, 1_000)).toBe('waits')
-    expect(markTold({ markPrice: 101 }, 2_000)).toBe('refuted')
+    expect(markTold({ markPrice: 101 }, 2_000)).toBe('believed')
+    expect(markTold({ midPrice: 100 }, 2_000)).toBe('refuted')
     expect(markTold({ midPrice: null }, 3_000)).toBe('believed')
   })
 })
@@ -144,7 +145,7 @@ describe('beside a mark that is known', () => {
     ['best prices far below it', top(0.99, 1.01), true],
   ])('%s', (_, event, isOff) => {
     told({})
-    expect(doubt.isBookOff(event, NOW_MS + 5_000)).toBe(isOff)
+    expect(doubt.isBookCredible(event, NOW_MS + 5_000)).toBe(!isOff)
   })
 
   test.each([
@@ -154,7 +155,7 @@ describe('beside a mark that is known', () => {
     ['one larger than ten times all that is open and turned over', trade(100, 120_000), true],
   ])('%s', (_, event, isOff) => {
     told({})
-    expect(doubt.isTradeOff(event, NOW_MS + 5_000)).toBe(isOff)
+    expect(doubt.isTradeCredible(event, NOW_MS + 5_000)).toBe(!isOff)
   })
 
   test.each([
@@ -166,14 +167,86 @@ describe('beside a mark that is known', () => {
     ['one of more than can be', candle(110, 90, 100, 5e9), true],
   ])('%s', (_, event, isOff) => {
     told({})
-    expect(doubt.isCandleOff(event, NOW_MS + 5_000)).toBe(isOff)
+    expect(doubt.isCandleCredible(event, NOW_MS + 5_000)).toBe(!isOff)
   })
 
   test('nothing is doubted by one that is a minute old, or that nobody told', () => {
-    expect(doubt.isBookOff(book(300, null), NOW_MS)).toBe(false)
+    expect(doubt.isBookCredible(book(300, null), NOW_MS)).toBe(true)
     told({})
-    expect(doubt.isBookOff(book(300, null), NOW_MS + 60_000)).toBe(true)
-    expect(doubt.isBookOff(book(300, null), NOW_MS + 60_001)).toBe(false)
+    expect(doubt.isBookCredible(book(300, null), NOW_MS + 60_000)).toBe(false)
+    expect(doubt.isBookCredible(book(300, null), NOW_MS + 60_001)).toBe(true)
+  })
+
+  test('what is strange is believed where it is told again, as a wick is in every candle of its bar', () => {
+    told({})
+    const wick = candle(101, 10, 100, 500)
+    expect(doubt.isCandleCredible(wick, NOW_MS + 1_000)).toBe(false)
+    expect(doubt.isCandleCredible(candle(102, 10, 101, 600), NOW_MS + 5_999)).toBe(false)
+    expect(doubt.isCandleCredible(candle(103, 10, 102, 700), NOW_MS + 6_000)).toBe(true)
+    expect(doubt.isCandleCredible(candle(103, 10, 102, 710), NOW_MS + 7_000)).toBe(true)
+    expect(doubt.isBookCredible(book(300, 310), NOW_MS + 7_000)).toBe(false)
+    expect(doubt.isBookCredible(book(320, 330), NOW_MS + 12_400)).toBe(true)
+  })
+
+  test('what is strange begins anew after something that is not', () => {
+    told({})
+    expect(doubt.isBookCredible(book(300, 310), NOW_MS)).toBe(false)
+    expect(doubt.isBookCredible(book(99, 101), NOW_MS + 5_400)).toBe(true)
+    expect(doubt.isBookCredible(book(300, 310), NOW_MS + 10_800)).toBe(false)
+  })
+})
+
+describe('between two contexts that contradict what is known', () => {
+  /** Marks come every second, contexts at their cadence. @returns the verdicts on the contexts */
+  const heard = (
+    contexts: readonly Partial<ContextEvent>[],
+    marks: Partial<MarkEvent> = { markPrice: 100, midPrice: 99.9 },
+  ): readonly string[] => {
+    let lastMs = 0
+    return contexts.map((figures, at) => {
+      for (; lastMs < at * CADENCE_MS; lastMs += 1_000) markTold(marks, lastMs)
+      return told(figures, at * CADENCE_MS)
+    })
+  }
+
+  test.each([
+    ['twenty times the open interest', {}, { openInterestBase: 20_000 }],
+    ['nothing open any more', {}, { openInterestBase: 0 }],
+    ['another oracle price', {}, { oraclePrice: 45 }],
+    ['less than what the first of all told', { openInterestBase: 1e9 }, {}],
+  ])('marks that go on refute nothing: %s', (_, first, then) => {
+    expect(heard([first, then, then, then])).toEqual(['believed', 'waits', 'believed', 'believed'])
+  })
+
+  test('marks that go on do not make nothing open from the start unheard', () => {
+    const zero = { openInterestBase: 0 }
+    expect(heard([zero, zero, zero])).toEqual(['waits', 'believed', 'believed'])
+  })
+
+  test('marks may be the first to tell of a price three times as high', () => {
+    told({})
+    for (const afterMs of [1_000, 3_000, 6_000])
+      markTold({ markPrice: 300, midPrice: 301 }, afterMs)
+    const tripled = { markPrice: 305, oraclePrice: 300, midPrice: 306 }
+    expect(told(tripled, CADENCE_MS)).toBe('waits')
+    for (let afterMs = CADENCE_MS; afterMs < 2 * CADENCE_MS; afterMs += 1_000)
+      markTold({ markPrice: 304 }, afterMs)
+    expect(told(tripled, 2 * CADENCE_MS)).toBe('believed')
+  })
+
+  property.prop([
+    fc.record({
+      markPrice: fc.double({ min: 1e-3, max: 1e6, noNaN: true }),
+      oraclePrice: fc.double({ min: 1e-3, max: 1e6, noNaN: true }),
+      midPrice: fc.option(fc.double({ min: 1e-3, max: 1e6, noNaN: true })),
+      openInterestBase: fc.oneof(fc.constant(0), fc.double({ min: 1, max: 1e9, noNaN: true })),
+    }),
+  ])('whatever is told steadily is believed within two cadences', (figures) => {
+    doubt = new Doubt()
+    told({})
+    const { markPrice, midPrice } = figures
+    const verdicts = heard([{}, figures, figures, figures], { markPrice, midPrice })
+    expect(verdicts.slice(2)).not.toContain('waits')
   })
 })
 

@@ -15,31 +15,29 @@ const PRICE_FACTOR_MAX = 2
 const INTEREST_FACTOR_MAX = 10
 /** ... and no bar reaches so far from the price at its end. */
 const REACH_FACTOR_MAX = 4
-/** A mark that is older is no measure of what comes now. */
-const MARK_AGE_MS_MAX = 60_000
 /** Nobody trades so many times what is open and what a day turns over, ... */
 const SIZE_FACTOR_MAX = 10
 /** ... where that is anything at all. */
 const SIZE_USD_MIN = 1e6
+/** What was told longer ago is no measure of what comes now. */
+const MEASURE_AGE_MS_MAX = 60_000
 
 /** `waits`: nobody knows yet. `refuted`: it is believed, and what was told before it was broken. */
 export type Verdict = 'believed' | 'waits' | 'refuted'
 
-/** NaN where it was not told. */
-type Figures = {
-  readonly markPrice: number
-  readonly oraclePrice: number
-  readonly midPrice: number
-  readonly openInterestBase: number
+type Known = {
+  readonly markPrice: DoubtedFigure
+  readonly oraclePrice: DoubtedFigure
+  readonly midPrice: DoubtedFigure
+  readonly openInterestBase: DoubtedFigure
+  /** What would be no part of this market, by what tells of it. */
+  readonly strange: Map<'book' | 'trade' | 'candle', Told>
+  dayNotionalUsd: number
+  contextMs: number
 }
 
-type Known = {
-  believed: Figures | null
-  believedMs: number
-  dayNotionalUsd: number
-  /** What contradicts it, and since when that is told. */
-  doubted: { readonly figures: Figures; readonly sinceMs: number } | null
-}
+/** One thing that contradicts what is known, and since when it is told. */
+type Told = { readonly figures: readonly number[]; readonly sinceMs: number }
 
 /**
  * Figures that are sound by themselves and cannot be true: a decimal point that was lost, nothing open in a coin.
@@ -49,125 +47,165 @@ export class Doubt {
   readonly #coins = new Map<string, Known>()
 
   context(event: ContextEvent, nowMs: number): Verdict {
-    const { coin, markPrice, oraclePrice, openInterestBase } = event
-    const midPrice = event.midPrice ?? Number.NaN
+    const { coin, markPrice, oraclePrice, midPrice, openInterestBase, dayNotionalUsd } = event
     const known = this.#knownOf(coin)
-    const verdict = judged(known, { markPrice, oraclePrice, midPrice, openInterestBase }, nowMs)
-    if (verdict !== 'waits') known.dayNotionalUsd = event.dayNotionalUsd
+    // The first of all has nothing to be compared with but the others.
+    const isMarkSound = isNear(markPrice, oraclePrice, PRICE_FACTOR_MAX)
+    const isMidSound = midPrice === null || isNear(midPrice, markPrice, PRICE_FACTOR_MAX)
+    const verdict = together([
+      known.markPrice.judge(markPrice, nowMs, isMarkSound),
+      known.oraclePrice.judge(oraclePrice, nowMs, isMarkSound),
+      ...(midPrice === null ? [] : [known.midPrice.judge(midPrice, nowMs, isMidSound)]),
+      known.openInterestBase.judge(openInterestBase, nowMs, openInterestBase !== 0),
+    ])
+    // Too much does no harm here: it is a limit.
+    const isMore = !(dayNotionalUsd <= known.dayNotionalUsd)
+    if (verdict !== 'waits' || isMore) known.dayNotionalUsd = dayNotionalUsd
+    known.contextMs = nowMs
     return verdict
   }
 
-  mark({ coin, markPrice = Number.NaN, midPrice }: MarkEvent, nowMs: number): Verdict {
-    const untold = { oraclePrice: Number.NaN, openInterestBase: Number.NaN }
-    return judged(
-      this.#knownOf(coin),
-      { ...untold, markPrice, midPrice: midPrice ?? Number.NaN },
-      nowMs,
-    )
+  mark({ coin, markPrice, midPrice }: MarkEvent, nowMs: number): Verdict {
+    const known = this.#knownOf(coin)
+    return together([
+      ...(markPrice === undefined ? [] : [known.markPrice.judge(markPrice, nowMs)]),
+      ...(midPrice == null ? [] : [known.midPrice.judge(midPrice, nowMs)]),
+    ])
   }
 
-  /** Whether somebody bids, or asks, what nobody would in a market at that mark. */
-  isBookOff(event: BookEvent | TopOfBookEvent, nowMs: number): boolean {
-    const bid = event.kind === 'book' ? event.bids[0] : event.bid
-    const ask = event.kind === 'book' ? event.asks[0] : event.ask
+  /** False where somebody bids, or asks, what nobody would in a market at that mark, by one word alone. */
+  isBookCredible(event: BookEvent | TopOfBookEvent, nowMs: number): boolean {
+    const bid = (event.kind === 'book' ? event.bids[0] : event.bid)?.price ?? Number.NaN
+    const ask = (event.kind === 'book' ? event.asks[0] : event.ask)?.price ?? Number.NaN
     const markPrice = this.#markOf(event.coin, nowMs)
-    if (bid && bid.price > markPrice * PRICE_FACTOR_MAX) return true
-    return ask != null && ask.price < markPrice / PRICE_FACTOR_MAX
+    const isStrange = bid > markPrice * PRICE_FACTOR_MAX || ask < markPrice / PRICE_FACTOR_MAX
+    return this.#isCredible(event.coin, 'book', isStrange, [bid, ask], nowMs)
   }
 
-  isTradeOff({ coin, price, sizeBase }: TradeEvent, nowMs: number): boolean {
-    return (
+  isTradeCredible({ coin, price, sizeBase }: TradeEvent, nowMs: number): boolean {
+    const isStrange =
       !isNear(price, this.#markOf(coin, nowMs), PRICE_FACTOR_MAX) ||
-      this.#isTooMuch(coin, price * sizeBase)
-    )
+      this.#isTooMuch(coin, price * sizeBase, nowMs)
+    return this.#isCredible(coin, 'trade', isStrange, [price, sizeBase], nowMs)
   }
 
-  isCandleOff({ coin, bar }: CandleEvent, nowMs: number): boolean {
+  isCandleCredible({ coin, bar }: CandleEvent, nowMs: number): boolean {
     const { high, low, close, volumeBase } = bar
     const markPrice = this.#markOf(coin, nowMs)
-    return (
+    const isStrange =
       !isNear(close, markPrice, PRICE_FACTOR_MAX) ||
       high > markPrice * REACH_FACTOR_MAX ||
       low < markPrice / REACH_FACTOR_MAX ||
-      this.#isTooMuch(coin, volumeBase * close)
-    )
+      this.#isTooMuch(coin, volumeBase * close, nowMs)
+    return this.#isCredible(coin, 'candle', isStrange, [high, low, close, volumeBase], nowMs)
   }
 
-  #isTooMuch(coin: string, notionalUsd: number): boolean {
+  #isCredible(
+    coin: string,
+    by: 'book' | 'trade' | 'candle',
+    isStrange: boolean,
+    figures: readonly number[],
+    nowMs: number,
+  ): boolean {
+    const strange = this.#coins.get(coin)?.strange
+    if (!isStrange || strange === undefined) {
+      strange?.delete(by)
+      return true
+    }
+    const told = strange.get(by)
+    const isAgain = told?.figures.every((figure, at) =>
+      isNear(figures[at] ?? Number.NaN, figure, PRICE_FACTOR_MAX),
+    )
+    strange.set(by, { figures, sinceMs: told && isAgain ? told.sinceMs : nowMs })
+    return told !== undefined && isAgain === true && nowMs - told.sinceMs >= DOUBTED_MS
+  }
+
+  #isTooMuch(coin: string, notionalUsd: number, nowMs: number): boolean {
     const known = this.#coins.get(coin)
-    if (known?.believed == null) return false
-    const { markPrice, openInterestBase } = known.believed
-    const usualUsd = known.dayNotionalUsd + markPrice * openInterestBase
+    if (known === undefined || !(nowMs - known.contextMs <= MEASURE_AGE_MS_MAX)) return false
+    const openUsd = known.markPrice.value * known.openInterestBase.value
+    const usualUsd = known.dayNotionalUsd + openUsd
     return notionalUsd > Math.max(SIZE_USD_MIN, SIZE_FACTOR_MAX * usualUsd)
   }
 
   /** NaN where none is known: then nothing is doubted by it. */
   #markOf(coin: string, nowMs: number): number {
-    const known = this.#coins.get(coin)
-    const isYoung = known !== undefined && nowMs - known.believedMs <= MARK_AGE_MS_MAX
-    return isYoung ? (known.believed?.markPrice ?? Number.NaN) : Number.NaN
+    const mark = this.#coins.get(coin)?.markPrice
+    return mark && nowMs - mark.toldMs <= MEASURE_AGE_MS_MAX ? mark.value : Number.NaN
   }
 
   #knownOf(coin: string): Known {
     let known = this.#coins.get(coin)
     if (known === undefined) {
-      known = { believed: null, believedMs: Number.NaN, dayNotionalUsd: Number.NaN, doubted: null }
+      known = {
+        markPrice: new DoubtedFigure(isPriceLike),
+        oraclePrice: new DoubtedFigure(isPriceLike),
+        midPrice: new DoubtedFigure(isPriceLike),
+        openInterestBase: new DoubtedFigure(isInterestLike),
+        strange: new Map(),
+        dayNotionalUsd: Number.NaN,
+        contextMs: Number.NaN,
+      }
       this.#coins.set(coin, known)
     }
     return known
   }
 }
 
-function judged(known: Known, figures: Figures, nowMs: number): Verdict {
-  const { believed, doubted } = known
-  const isCredible = believed === null ? isCredibleAlone(figures) : isLike(figures, believed)
-  if (!isCredible) {
-    const isToldAgain = doubted !== null && isLike(figures, doubted.figures)
-    if (!isToldAgain) known.doubted = { figures, sinceMs: nowMs }
-    if (!isToldAgain || nowMs - doubted.sinceMs < DOUBTED_MS) return 'waits'
+/** One figure of a coin: each is believed or doubted by itself, because they are told together and apart. */
+class DoubtedFigure {
+  readonly #isLike: (one: number, before: number) => boolean
+  #value = Number.NaN
+  #toldMs = Number.NaN
+  #doubted: { readonly value: number; readonly sinceMs: number } | null = null
+
+  constructor(isLike: (one: number, before: number) => boolean) {
+    this.#isLike = isLike
   }
-  known.believed = believed === null ? figures : merged(figures, believed)
-  known.believedMs = nowMs
-  known.doubted = null
-  return isCredible && doubted !== null ? 'refuted' : 'believed'
+
+  /** As it was believed last; NaN before. */
+  get value(): number {
+    return this.#value
+  }
+
+  get toldMs(): number {
+    return this.#toldMs
+  }
+
+  /** @param isSound whether it would be believed as the first of all */
+  judge(value: number, nowMs: number, isSound = true): Verdict {
+    const doubted = this.#doubted
+    const isCredible = Number.isNaN(this.#value) ? isSound : this.#isLike(value, this.#value)
+    if (!isCredible) {
+      const isAgain =
+        doubted !== null && this.#isLike(value, doubted.value) && this.#isLike(doubted.value, value)
+      if (!isAgain) this.#doubted = { value, sinceMs: nowMs }
+      if (!isAgain || nowMs - doubted.sinceMs < DOUBTED_MS) return 'waits'
+    }
+    this.#value = value
+    this.#toldMs = nowMs
+    this.#doubted = null
+    return isCredible && doubted !== null ? 'refuted' : 'believed'
+  }
 }
 
-/** With nothing to compare it with. */
-function isCredibleAlone({ markPrice, oraclePrice, midPrice, openInterestBase }: Figures): boolean {
-  return (
-    openInterestBase !== 0 &&
-    isNear(oraclePrice, markPrice, PRICE_FACTOR_MAX) &&
-    isNear(midPrice, markPrice, PRICE_FACTOR_MAX)
-  )
+/** What comes in one word is believed as a whole. */
+function together(verdicts: readonly Verdict[]): Verdict {
+  if (verdicts.includes('waits')) return 'waits'
+  return verdicts.includes('refuted') ? 'refuted' : 'believed'
 }
 
-function isLike(figures: Figures, others: Figures): boolean {
-  return (
-    isNear(figures.markPrice, others.markPrice, PRICE_FACTOR_MAX) &&
-    isNear(figures.oraclePrice, others.oraclePrice, PRICE_FACTOR_MAX) &&
-    isNear(figures.midPrice, others.midPrice, PRICE_FACTOR_MAX) &&
-    isInterestLike(figures.openInterestBase, others.openInterestBase)
-  )
+function isPriceLike(one: number, before: number): boolean {
+  return isNear(one, before, PRICE_FACTOR_MAX)
 }
 
-/** Somebody may open the first of it; that nobody has anything open any more, or is heard to, is another matter. */
-function isInterestLike(one: number, other: number): boolean {
-  if (one === 0 || other === 0) return other === 0
-  return isNear(one, other, INTEREST_FACTOR_MAX)
+/** Somebody may open the first of it; that nobody has anything open any more is another matter. */
+function isInterestLike(one: number, before: number): boolean {
+  if (one === 0 || before === 0) return before === 0
+  return isNear(one, before, INTEREST_FACTOR_MAX)
 }
 
 /** True as well where one of them is not known. */
 function isNear(one: number, other: number, factorMax: number): boolean {
   return !(one > other * factorMax || one < other / factorMax)
-}
-
-function merged(figures: Figures, before: Figures): Figures {
-  const newer = (name: keyof Figures) =>
-    Number.isNaN(figures[name]) ? before[name] : figures[name]
-  return {
-    markPrice: newer('markPrice'),
-    oraclePrice: newer('oraclePrice'),
-    midPrice: newer('midPrice'),
-    openInterestBase: newer('openInterestBase'),
-  }
 }

@@ -282,7 +282,7 @@ describe('a connection that answers pings and nothing else', () => {
     (channel) => {
       const venue = new ScriptedVenue({ coins: ['A', 'B'] })
       const run = play(venue)
-      run.advance(30_000)
+      run.advance(6_000)
       silentFor(run, venue, channel, 65)
       expect(run.notices).toContainEqual({ kind: 'channel-silent', socket: 0, channel })
       expect(subscriptionsOf(venue, channel)).toHaveLength(2)
@@ -290,7 +290,7 @@ describe('a connection that answers pings and nothing else', () => {
       run.advance(60_000)
       expect(subscriptionsOf(venue, channel)).toHaveLength(3)
       expect(venue.connectionsMs).toHaveLength(1)
-      run.advance(125_000)
+      run.advance(62_000)
       expect(venue.connectionsMs).toHaveLength(2)
     },
   )
@@ -298,10 +298,10 @@ describe('a connection that answers pings and nothing else', () => {
   test('is left alone where a renewed channel tells again', () => {
     const venue = new ScriptedVenue({ coins: ['A', 'B'] })
     const run = play(venue)
-    run.advance(30_000)
+    run.advance(6_000)
     silentFor(run, venue, 'allDexsAssetCtxs', 65)
     venue.isTelling = () => true
-    run.advance(300_000)
+    run.advance(130_000)
     expect(venue.connectionsMs).toHaveLength(1)
     expect(run.notices.filter(({ kind }) => kind === 'channel-silent')).toHaveLength(1)
   })

@@ -67,6 +67,17 @@ describe('the universe', () => {
     const universes = venue.requests.filter(({ body }) => JSON.stringify(body).includes('meta'))
     expect(universes.length).toBeLessThan(15)
   })
+
+  test('contexts that do not fit while no universe is to be had are no silence', () => {
+    const venue = new ScriptedVenue({ coins: ['BTC'] })
+    const run = play(venue)
+    run.advance(5_000)
+    venue.coins = ['BTC', 'NEW']
+    venue.reply = () => ({ status: 500, body: 'null' })
+    run.advance(200_000)
+    expect(run.notices).toContainEqual({ kind: 'frame-rejected', reason: 'context_length' })
+    expect(venue.connectionsMs).toHaveLength(1)
+  })
 })
 
 describe('dexes beside the main one', () => {

@@ -150,6 +150,26 @@ describe('the first frame of trades after a subscription', () => {
     expect(silentAfter(START_MS + 31_000)).toMatchObject([{ coin: 'BTC', channel: 'candle' }])
   })
 
+  test('is not followed by a candle that cannot be', () => {
+    intake.frame(0, contextFrame(9), START_MS + 19_000)
+    trade(START_MS + 20_000, START_MS + 19_500)
+    candle(START_MS + 20_100, '100000')
+    expect(silentAfter(START_MS + 31_000)).toMatchObject([{ coin: 'BTC', channel: 'candle' }])
+  })
+
+  test('is followed by a candle that can', () => {
+    intake.frame(0, contextFrame(9), START_MS + 19_000)
+    trade(START_MS + 20_000, START_MS + 19_500)
+    candle(START_MS + 20_100, '101')
+    expect(silentAfter(START_MS + 31_000)).toEqual([])
+  })
+
+  function candle(nowMs: number, high: string): void {
+    const bar = { o: '100', h: high, l: '99', c: '100', v: '1', n: 1 }
+    const told = { t: START_MS, T: START_MS + 899_999, s: 'BTC', i: '15m', ...bar }
+    hear('candle', told, nowMs)
+  }
+
   function acknowledge(type: string): void {
     const subscription = { type, coin: 'BTC', ...(type === 'candle' ? { interval: '15m' } : {}) }
     hear('subscriptionResponse', { method: 'subscribe', subscription }, START_MS)

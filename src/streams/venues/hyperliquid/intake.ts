@@ -169,7 +169,9 @@ export class Intake {
       if (frame.events[0]?.kind === 'trade')
         this.#clock.traded(socket, nowMs - latestOf(frame.events), nowMs)
       batch = this.#stamped(socket, this.#admitted(frame.events, isReplay, nowMs), nowMs)
-      if (!isOfPast) recovered = this.#watch.heard(frame.events, nowMs, this.#delaysMs.get(socket))
+      // A candle that was left out covers no trade: to the watch it is one that never came.
+      const heard = frame.events[0]?.kind === 'candle' ? batch : frame.events
+      if (!isOfPast) recovered = this.#watch.heard(heard, nowMs, this.#delaysMs.get(socket))
       if (recovered.length > 0)
         batch = [...silences(recovered, 'heard', this.#stamp(nowMs)), ...batch]
     } else if (frame.kind === 'acknowledged') {
@@ -442,7 +444,7 @@ export class Intake {
     const { fresh, repeated, gap } = this.#trades.admit(coin, trades, isReplay)
     if (gap === null && isReplay && repeated > 0)
       this.#onNotice({ kind: 'trades-bridged', coin, repeated, fresh: fresh.length })
-    const credible = fresh.filter((trade) => !this.#doubt.isTradeOff(trade, nowMs))
+    const credible = fresh.filter((trade) => this.#doubt.isTradeCredible(trade, nowMs))
     if (credible.length < fresh.length) this.#noteDrops(['doubtful_figure'])
     return gap === null ? credible : [gap, ...credible]
   }
@@ -463,9 +465,9 @@ export class Intake {
         return this.#doubt.mark(event, nowMs)
       case 'book':
       case 'top-of-book':
-        return this.#doubt.isBookOff(event, nowMs) ? this.#dropped() : 'believed'
+        return this.#doubt.isBookCredible(event, nowMs) ? 'believed' : this.#dropped()
       case 'candle':
-        return this.#doubt.isCandleOff(event, nowMs) ? this.#dropped() : 'believed'
+        return this.#doubt.isCandleCredible(event, nowMs) ? 'believed' : this.#dropped()
       default:
         return 'believed'
     }

@@ -98,7 +98,11 @@ export class Session {
     if (this.#isGivenUp) return 'coin_silent'
     if (nowMs - this.#lastFrameMs >= SILENCE_MS_MAX) return 'feed_silent'
     // It answers pings, and has forgotten what it was asked for.
-    if (nowMs - this.#lastBookMs >= SILENCE_MS_MAX && this.#hasBooks) return 'feed_silent'
+    if (nowMs - this.#lastBookMs >= SILENCE_MS_MAX) {
+      if (this.#hasBooks) return 'feed_silent'
+      // Its coins are gone; the next one begins anew.
+      this.#lastBookMs = Number.NaN
+    }
     if (this.#pingedMs !== null && nowMs - this.#pingedMs >= PONG_MS_MAX) return 'pong_missing'
     return undefined
   }
@@ -132,14 +136,13 @@ export class Session {
 
   /**
    * Ends and renews the channels of all coins that have fallen silent. Where two renewals do not help the
-   * connection is given up, later: its coins lose by it, and a channel that the venue no longer has is no better
-   * on the next.
+   * connection is given up.
    * @returns which
    */
   renewSilent(nowMs: number): readonly MarketChannel[] {
     const silent = marketChannels.filter((channel) => {
       const silence = this.#silences.get(channel)
-      return silence && nowMs - silence.sinceMs >= patienceWith(silence)
+      return silence && nowMs - silence.sinceMs >= SILENCE_MS_MAX
     })
     for (const channel of silent) {
       const renewals = (this.#silences.get(channel)?.renewals ?? 0) + 1
@@ -198,10 +201,6 @@ export class Session {
       ...[...wanted.keys()].filter((key) => !this.#sent.has(key)).map(change('subscribe')),
     ]
   }
-}
-
-function patienceWith({ renewals }: Silence): number {
-  return renewals < RENEWALS_BEFORE_RECONNECT ? SILENCE_MS_MAX : 2 * SILENCE_MS_MAX
 }
 
 function patienceMs({ attempts }: Sent): number {

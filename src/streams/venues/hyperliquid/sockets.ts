@@ -196,7 +196,10 @@ function heed(frame: Frame, session: Session, shared: Shared): void {
       if (frame.drops.includes('context_length')) shared.refresh.demand()
       return
     case 'rejected':
-      if (frame.reason === 'context_length') shared.refresh.demand()
+      if (frame.reason !== 'context_length') return
+      // They came, if for another universe than ours.
+      session.heardOf('allDexsAssetCtxs', shared.runtime.scheduler.now())
+      shared.refresh.demand()
       return
     case 'refused':
     case 'ignored':
