@@ -21,6 +21,7 @@ import type { FileSync } from '../store/wal-copy.ts'
 import type { SourceContext } from '../streams/outside/source.ts'
 import type { Runtime } from '../streams/runtime.ts'
 import { hyperliquidFeed } from '../streams/venues/hyperliquid/feed.ts'
+import { dexOf, MAIN_DEX } from '../streams/venues/hyperliquid/universe.ts'
 import { DocumentKeeper } from './document-keeper.ts'
 import { MarketDocuments } from './market-documents.ts'
 import type { MarketRenderer } from './market-renderer.ts'
@@ -99,7 +100,8 @@ export function startEngine(
   )
 
   const processor = new Processor(analyses, options.version)
-  const saved = db.load()
+  const loaded = db.load()
+  const saved = loaded === null ? null : followedOnly(loaded, options.dexes)
   const checkpoint =
     saved !== null && options.isClockNew === true ? undatedCheckpoint(saved) : saved
   recorder?.started({ version: options.version, sockets: SOCKETS, checkpoint }, startedAtMs)
@@ -154,7 +156,7 @@ export function startEngine(
       auditOf: (coin) => processor.auditOf(coin),
       hourlyOf: (coin, nowMs) => processor.hourlyFromMs(coin, nowMs),
       recall: (coin, series, nowMs) => memoryOf(history, coin, series, nowMs),
-      knownCoins: processor.tradable,
+      known: processor.listings,
       dexes: options.dexes,
       onNotice: (notice) => notices.take(notice, clock.nowMs()),
       ...(recorder && { onArrival: recorder.arrived }),
@@ -278,6 +280,17 @@ function remember(event: MarketEvent, history: HistoryStore): void {
   if (event.kind === 'funding-history' && !event.isRemembered) history.addFundings(event.rows)
   if (event.kind === 'hourly-history' && !event.isRemembered)
     history.addBars(event.coin, '1h', event.bars)
+}
+
+/** A dex that is not followed any more would stay listed for good: nobody tells of it. */
+function followedOnly(checkpoint: Checkpoint, dexes: EngineOptions['dexes']): Checkpoint {
+  if (dexes === 'all') return checkpoint
+  const followed = new Set([MAIN_DEX, ...dexes])
+  const listings = checkpoint.listings.filter(({ coin }) => followed.has(dexOf(coin)))
+  const gone = checkpoint.listings.filter((listing) => !listings.includes(listing))
+  const coins = new Map(checkpoint.coins)
+  for (const { coin } of gone) coins.delete(coin)
+  return { ...checkpoint, listings, coins }
 }
 
 function undatedCheckpoint(checkpoint: Checkpoint): Checkpoint {

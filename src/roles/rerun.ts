@@ -178,7 +178,7 @@ export class Rerun {
       this.replica.apply({ kind: 'universe', listings: processor.listings }, atMs)
     }
     this.#run = {
-      intake: new Intake({ sockets }),
+      intake: new Intake({ sockets, known: processor.listings }),
       processor,
       jobs: new Map(),
       fromMs: atMs,

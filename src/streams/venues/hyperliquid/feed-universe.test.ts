@@ -127,6 +127,34 @@ describe('dexes beside the main one', () => {
     expect(venue.subscribed('l2Book').toSorted()).toEqual(['BTC', 'xyz:A'])
   })
 
+  test('stay listed as the engine knew them until they answer, and are subscribed from then on', () => {
+    const venue = new ScriptedVenue({ coins: ['BTC', 'xyz:A', 'xyz:B'] })
+    let isThere = false
+    venue.reply = (body) => {
+      const text = JSON.stringify(body)
+      if (!text.includes('meta')) return undefined
+      const isOther = text.includes('"xyz"')
+      if (isOther && !isThere) return refused
+      const universe = universeOf(isOther ? ['xyz:B'] : ['BTC'])
+      const isWithContexts = text.includes('metaAndAssetCtxs')
+      const answer = isWithContexts ? [universe, [venue.context('BTC')]] : universe
+      return { status: 200, body: JSON.stringify(answer) }
+    }
+    const known = ['BTC', 'xyz:A', 'xyz:B'].map((coin) => ({
+      ...{ coin, sizeDecimals: 2, maxLeverage: 10, isDelisted: false },
+      marginTiers: [{ lowerBoundUsd: 0, maxLeverage: 10 }],
+    }))
+    const run = play(venue, { dexes: ['xyz'], known })
+    const listed = () => run.of('universe').map(({ listings }) => listings.map(({ coin }) => coin))
+    run.advance(10_000)
+    expect(listed()).toEqual([['BTC', 'xyz:A', 'xyz:B']])
+    expect(venue.subscribed('l2Book')).toEqual(['BTC'])
+    isThere = true
+    run.advance(60_000)
+    expect(listed().at(-1)).toEqual(['BTC', 'xyz:B'])
+    expect(venue.subscribed('l2Book').toSorted()).toEqual(['BTC', 'xyz:B'])
+  })
+
   test('a universe that hangs does not keep history from being asked', () => {
     const venue = new ScriptedVenue({ coins: ['BTC'] })
     const run = play(venue, { needs })

@@ -22,6 +22,7 @@ import { OperatingError } from '../../../domain/errors.ts'
 import type { Batch } from '../../../domain/event.ts'
 import type { Memory } from '../../../domain/history.ts'
 import { memorySeries } from '../../../domain/history.ts'
+import type { Listing } from '../../../domain/listing.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
 import type { Runtime } from '../../runtime.ts'
@@ -73,8 +74,11 @@ export type FeedOptions = {
   readonly hourlyOf?: (coin: string, nowMs: number) => number | null
   /** Reads what our own history has of a coin; null for nothing. Asked once, when the feed begins. */
   readonly recall?: (coin: string, series: Memory['series'], nowMs: number) => Memory | null
-  /** Coins that the engine knows already: of these it is asked at once, whether or not the venue is there. */
-  readonly knownCoins?: readonly string[]
+  /**
+   * What the engine knows already: our own history of these is asked at once, whether or not the venue is there,
+   * and they stay listed until their dex has told of itself.
+   */
+  readonly known?: readonly Listing[]
   readonly onNotice?: (notice: FeedNotice) => void
   /** Hears everything that the events depend on, before it is taken in. */
   readonly onArrival?: OnArrival
@@ -113,7 +117,10 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       onNotice,
       runtime,
       info: new InfoClient(options, runtime, onNotice),
-      intake: new Intake({ sockets, onNotice, ...(onArrival && { onArrival }) }),
+      intake: new Intake({
+        ...{ sockets, onNotice, known: options.known ?? [] },
+        ...(onArrival && { onArrival }),
+      }),
       roster: new Roster(sockets),
       backfill: new Backfill(),
       audits: new AuditRotation(nowMs),
@@ -124,7 +131,9 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       quarantine: new Quarantine(),
     }
     const others = dexes === 'all' ? allDexes(feed) : of(dexes)
-    const known = new Set(options.knownCoins)
+    const known = new Set(
+      options.known?.flatMap(({ coin, isDelisted }) => (isDelisted ? [] : [coin])),
+    )
     /** What our own history has of coins that nobody knew before. */
     const memoriesOfNew = (dex: string) =>
       defer(() => {

@@ -24,7 +24,7 @@ import { decodeFundingHistory, decodePredictedFundings } from './fundings.ts'
 import type { OnNotice } from './notice.ts'
 import { TradeMemory } from './recent-trades.ts'
 import type { Universe } from './universe.ts'
-import { decodeMeta, decodeMetaAndAssetContexts, isContinued } from './universe.ts'
+import { decodeMeta, decodeMetaAndAssetContexts, dexOf, isContinued } from './universe.ts'
 import { VenueClock } from './venue-clock.ts'
 import type { DropReason, Rejected } from './wire.ts'
 import { rejected, TIME_AHEAD_MS_MAX } from './wire.ts'
@@ -32,6 +32,8 @@ import { rejected, TIME_AHEAD_MS_MAX } from './wire.ts'
 type IntakeOptions = {
   /** The feed is up once this many sockets, from 0 on, have heard the venue. */
   readonly sockets: number
+  /** What the engine knew before: a dex that has not told anything yet still has these. */
+  readonly known?: readonly Listing[]
   readonly onNotice?: OnNotice
   /** Hears everything before it is taken in: the recorder. */
   readonly onArrival?: OnArrival
@@ -75,6 +77,7 @@ const CLOSED_AFTER_MS = 3_000
  */
 export class Intake {
   readonly #sockets: number
+  readonly #known: readonly Listing[]
   readonly #onNotice: OnNotice
   readonly #onArrival: OnArrival | undefined
   readonly #decoder = new FrameDecoder()
@@ -96,8 +99,9 @@ export class Intake {
   /** Coins whose next frame of trades is the replay that follows a subscription. */
   readonly #replayed = new Set<string>()
 
-  constructor({ sockets, onNotice = () => {}, onArrival }: IntakeOptions) {
+  constructor({ sockets, known = [], onNotice = () => {}, onArrival }: IntakeOptions) {
     this.#sockets = sockets
+    this.#known = known
     this.#onNotice = onNotice
     this.#onArrival = onArrival
   }
@@ -233,7 +237,9 @@ export class Intake {
     if (!isNew) return { batch: contexts, isNew }
     this.#universes.set(dex, reply.universe)
     this.#decoder.setUniverse(reply.universe, dex)
-    const listings = this.universe.filter((listing): listing is Listing => listing !== null)
+    const told = this.universe.filter((listing): listing is Listing => listing !== null)
+    const untold = this.#known.filter(({ coin }) => !this.#universes.has(dexOf(coin)))
+    const listings = [...told, ...untold].slice(0, LISTINGS_MAX)
     for (const { coin, isDelisted } of listings) if (isDelisted) this.#watch.end(coin)
     return { batch: [{ kind: 'universe', listings, ...this.#stamp(nowMs) }, ...contexts], isNew }
   }
