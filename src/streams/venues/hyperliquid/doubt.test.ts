@@ -145,7 +145,7 @@ describe('beside a mark that is known', () => {
     ['best prices far below it', top(0.99, 1.01), true],
   ])('%s', (_, event, isOff) => {
     told({})
-    expect(doubt.isBookCredible(event, NOW_MS + 5_000)).toBe(!isOff)
+    expect(doubt.book(event, NOW_MS + 5_000)).toBe(isOff ? 'new' : 'none')
   })
 
   test.each([
@@ -155,7 +155,7 @@ describe('beside a mark that is known', () => {
     ['one larger than ten times all that is open and turned over', trade(100, 120_000), true],
   ])('%s', (_, event, isOff) => {
     told({})
-    expect(doubt.isTradeCredible(event, NOW_MS + 5_000)).toBe(!isOff)
+    expect(doubt.isTradeStrange(event, NOW_MS + 5_000)).toBe(isOff)
   })
 
   test.each([
@@ -167,32 +167,32 @@ describe('beside a mark that is known', () => {
     ['one of more than can be', candle(110, 90, 100, 5e9), true],
   ])('%s', (_, event, isOff) => {
     told({})
-    expect(doubt.isCandleCredible(event, NOW_MS + 5_000)).toBe(!isOff)
+    expect(doubt.candle(event, NOW_MS + 5_000)).toBe(isOff ? 'new' : 'none')
   })
 
   test('nothing is doubted by one that is a minute old, or that nobody told', () => {
-    expect(doubt.isBookCredible(book(300, null), NOW_MS)).toBe(true)
+    expect(doubt.book(book(300, null), NOW_MS)).toBe('none')
     told({})
-    expect(doubt.isBookCredible(book(300, null), NOW_MS + 60_000)).toBe(false)
-    expect(doubt.isBookCredible(book(300, null), NOW_MS + 60_001)).toBe(true)
+    expect(doubt.book(book(300, null), NOW_MS + 60_000)).toBe('new')
+    expect(doubt.book(book(300, null), NOW_MS + 60_001)).toBe('none')
   })
 
   test('what is strange is believed where it is told again, as a wick is in every candle of its bar', () => {
     told({})
     const wick = candle(101, 10, 100, 500)
-    expect(doubt.isCandleCredible(wick, NOW_MS + 1_000)).toBe(false)
-    expect(doubt.isCandleCredible(candle(102, 10, 101, 600), NOW_MS + 5_999)).toBe(false)
-    expect(doubt.isCandleCredible(candle(103, 10, 102, 700), NOW_MS + 6_000)).toBe(true)
-    expect(doubt.isCandleCredible(candle(103, 10, 102, 710), NOW_MS + 7_000)).toBe(true)
-    expect(doubt.isBookCredible(book(300, 310), NOW_MS + 7_000)).toBe(false)
-    expect(doubt.isBookCredible(book(320, 330), NOW_MS + 12_400)).toBe(true)
+    expect(doubt.candle(wick, NOW_MS + 1_000)).toBe('new')
+    expect(doubt.candle(candle(102, 10, 101, 1_600), NOW_MS + 5_999)).toBe('again')
+    expect(doubt.candle(candle(103, 10, 102, 700), NOW_MS + 6_000)).toBe('none')
+    expect(doubt.candle(candle(103, 10, 102, 710), NOW_MS + 7_000)).toBe('none')
+    expect(doubt.book(book(300, 310), NOW_MS + 7_000)).toBe('new')
+    expect(doubt.book(book(320, 330), NOW_MS + 12_400)).toBe('none')
   })
 
   test('what is strange begins anew after something that is not', () => {
     told({})
-    expect(doubt.isBookCredible(book(300, 310), NOW_MS)).toBe(false)
-    expect(doubt.isBookCredible(book(99, 101), NOW_MS + 5_400)).toBe(true)
-    expect(doubt.isBookCredible(book(300, 310), NOW_MS + 10_800)).toBe(false)
+    expect(doubt.book(book(300, 310), NOW_MS)).toBe('new')
+    expect(doubt.book(book(99, 101), NOW_MS + 5_400)).toBe('none')
+    expect(doubt.book(book(300, 310), NOW_MS + 10_800)).toBe('new')
   })
 })
 

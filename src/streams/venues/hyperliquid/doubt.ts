@@ -13,7 +13,7 @@ const DOUBTED_MS = 5_000
 const PRICE_FACTOR_MAX = 2
 /** ... no open interest, unless somebody opened the first of it ... */
 const INTEREST_FACTOR_MAX = 10
-/** ... and no bar reaches so far from the price at its end. */
+/** ... and no bar reaches, and nobody trades, so far from the mark. */
 const REACH_FACTOR_MAX = 4
 /** Nobody trades so many times what is open and what a day turns over, ... */
 const SIZE_FACTOR_MAX = 10
@@ -25,13 +25,16 @@ const MEASURE_AGE_MS_MAX = 60_000
 /** `waits`: nobody knows yet. `refuted`: it is believed, and what was told before it was broken. */
 export type Verdict = 'believed' | 'waits' | 'refuted'
 
+/** Of what is strange: by one word, or by several of the last seconds; `none` as well once it was told for long enough. */
+export type Strangeness = 'none' | 'new' | 'again'
+
 type Known = {
   readonly markPrice: DoubtedFigure
   readonly oraclePrice: DoubtedFigure
   readonly midPrice: DoubtedFigure
   readonly openInterestBase: DoubtedFigure
   /** What would be no part of this market, by what tells of it. */
-  readonly strange: Map<'book' | 'trade' | 'candle', Told>
+  readonly strange: Map<'book' | 'candle', Told>
   dayNotionalUsd: number
   contextMs: number
 }
@@ -73,51 +76,56 @@ export class Doubt {
     ])
   }
 
-  /** False where somebody bids, or asks, what nobody would in a market at that mark, by one word alone. */
-  isBookCredible(event: BookEvent | TopOfBookEvent, nowMs: number): boolean {
+  /** Whether somebody bids, or asks, what nobody would in a market at that mark. */
+  book(event: BookEvent | TopOfBookEvent, nowMs: number): Strangeness {
     const bid = (event.kind === 'book' ? event.bids[0] : event.bid)?.price ?? Number.NaN
     const ask = (event.kind === 'book' ? event.asks[0] : event.ask)?.price ?? Number.NaN
     const markPrice = this.#markOf(event.coin, nowMs)
     const isStrange = bid > markPrice * PRICE_FACTOR_MAX || ask < markPrice / PRICE_FACTOR_MAX
-    return this.#isCredible(event.coin, 'book', isStrange, [bid, ask], nowMs)
+    return this.#strangeness(event.coin, 'book', isStrange, [bid, ask], nowMs)
   }
 
-  isTradeCredible({ coin, price, sizeBase }: TradeEvent, nowMs: number): boolean {
-    const isStrange =
-      !isNear(price, this.#markOf(coin, nowMs), PRICE_FACTOR_MAX) ||
+  /** A trade is told once, so one that is no part of this market is left out for good. */
+  isTradeStrange({ coin, price, sizeBase }: TradeEvent, nowMs: number): boolean {
+    return (
+      !isNear(price, this.#markOf(coin, nowMs), REACH_FACTOR_MAX) ||
       this.#isTooMuch(coin, price * sizeBase, nowMs)
-    return this.#isCredible(coin, 'trade', isStrange, [price, sizeBase], nowMs)
+    )
   }
 
-  isCandleCredible({ coin, bar }: CandleEvent, nowMs: number): boolean {
+  candle({ coin, bar }: CandleEvent, nowMs: number): Strangeness {
     const { high, low, close, volumeBase } = bar
     const markPrice = this.#markOf(coin, nowMs)
+    const isTooMuch = this.#isTooMuch(coin, volumeBase * close, nowMs)
     const isStrange =
+      isTooMuch ||
       !isNear(close, markPrice, PRICE_FACTOR_MAX) ||
       high > markPrice * REACH_FACTOR_MAX ||
-      low < markPrice / REACH_FACTOR_MAX ||
-      this.#isTooMuch(coin, volumeBase * close, nowMs)
-    return this.#isCredible(coin, 'candle', isStrange, [high, low, close, volumeBase], nowMs)
+      low < markPrice / REACH_FACTOR_MAX
+    const figures = [high, low, close, isTooMuch ? volumeBase : Number.NaN]
+    return this.#strangeness(coin, 'candle', isStrange, figures, nowMs)
   }
 
-  #isCredible(
+  #strangeness(
     coin: string,
-    by: 'book' | 'trade' | 'candle',
+    by: 'book' | 'candle',
     isStrange: boolean,
     figures: readonly number[],
     nowMs: number,
-  ): boolean {
+  ): Strangeness {
     const strange = this.#coins.get(coin)?.strange
     if (!isStrange || strange === undefined) {
       strange?.delete(by)
-      return true
+      return 'none'
     }
     const told = strange.get(by)
     const isAgain = told?.figures.every((figure, at) =>
       isNear(figures[at] ?? Number.NaN, figure, PRICE_FACTOR_MAX),
     )
-    strange.set(by, { figures, sinceMs: told && isAgain ? told.sinceMs : nowMs })
-    return told !== undefined && isAgain === true && nowMs - told.sinceMs >= DOUBTED_MS
+    const sinceMs = told !== undefined && isAgain === true ? told.sinceMs : nowMs
+    strange.set(by, { figures, sinceMs })
+    if (nowMs - sinceMs >= DOUBTED_MS) return 'none'
+    return sinceMs === nowMs ? 'new' : 'again'
   }
 
   #isTooMuch(coin: string, notionalUsd: number, nowMs: number): boolean {

@@ -150,11 +150,14 @@ describe('the first frame of trades after a subscription', () => {
     expect(silentAfter(START_MS + 31_000)).toMatchObject([{ coin: 'BTC', channel: 'candle' }])
   })
 
-  test('is not followed by a candle that cannot be', () => {
+  test('is followed by a candle that cannot be: a hole that is asked for, once', () => {
     intake.frame(0, contextFrame(9), START_MS + 19_000)
     trade(START_MS + 20_000, START_MS + 19_500)
-    candle(START_MS + 20_100, '100000')
-    expect(silentAfter(START_MS + 31_000)).toMatchObject([{ coin: 'BTC', channel: 'candle' }])
+    const { batch, recovered } = candle(START_MS + 20_100, '100000')
+    expect(recovered).toMatchObject([{ coin: 'BTC', channel: 'candle' }])
+    expect(batch).toMatchObject([{ kind: 'silence', coin: 'BTC', state: 'heard' }])
+    expect(candle(START_MS + 20_600, '100000')).toMatchObject({ batch: [], recovered: [] })
+    expect(silentAfter(START_MS + 120_000), 'nothing more has to come').toEqual([])
   })
 
   test('is followed by a candle that can', () => {
@@ -164,10 +167,10 @@ describe('the first frame of trades after a subscription', () => {
     expect(silentAfter(START_MS + 31_000)).toEqual([])
   })
 
-  function candle(nowMs: number, high: string): void {
+  function candle(nowMs: number, high: string) {
     const bar = { o: '100', h: high, l: '99', c: '100', v: '1', n: 1 }
     const told = { t: START_MS, T: START_MS + 899_999, s: 'BTC', i: '15m', ...bar }
-    hear('candle', told, nowMs)
+    return hear('candle', told, nowMs)
   }
 
   function acknowledge(type: string): void {
@@ -182,8 +185,8 @@ describe('the first frame of trades after a subscription', () => {
     hear('trades', [told], nowMs)
   }
 
-  function hear(channel: string, data: unknown, nowMs: number): void {
-    intake.frame(0, JSON.stringify({ channel, data }), nowMs)
+  function hear(channel: string, data: unknown, nowMs: number) {
+    return intake.frame(0, JSON.stringify({ channel, data }), nowMs)
   }
 
   function silentAfter(nowMs: number) {

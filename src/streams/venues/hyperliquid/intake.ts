@@ -18,7 +18,7 @@ import type { Silence } from './coin-watch.ts'
 import { CoinWatch } from './coin-watch.ts'
 import type { Frame } from './decode.ts'
 import { FrameDecoder } from './decode.ts'
-import type { Verdict } from './doubt.ts'
+import type { Strangeness, Verdict } from './doubt.ts'
 import { Doubt } from './doubt.ts'
 import { decodeFundingHistory, decodePredictedFundings } from './fundings.ts'
 import type { OnNotice } from './notice.ts'
@@ -86,6 +86,8 @@ export class Intake {
   readonly #watch = new CoinWatch()
   readonly #accounts = new AccountBook()
   readonly #doubt = new Doubt()
+  /** Candles of the present frame that were not believed: a hole, until history tells. */
+  readonly #leftOut: Silence[] = []
   readonly #universes = new Map<string, Universe>()
   /** By dex: replies in a row by which known coins are gone. */
   readonly #contrary = new Map<string, number>()
@@ -173,9 +175,8 @@ export class Intake {
       if (frame.events[0]?.kind === 'trade')
         this.#clock.traded(socket, nowMs - latestOf(frame.events), nowMs)
       batch = this.#stamped(socket, this.#admitted(frame.events, isReplay, nowMs), nowMs)
-      // A candle that was left out covers no trade: to the watch it is one that never came.
-      const heard = frame.events[0]?.kind === 'candle' ? batch : frame.events
-      if (!isOfPast) recovered = this.#watch.heard(heard, nowMs, this.#delaysMs.get(socket))
+      if (!isOfPast) recovered = this.#watch.heard(frame.events, nowMs, this.#delaysMs.get(socket))
+      if (this.#leftOut.length > 0) recovered = [...recovered, ...this.#leftOut.splice(0)]
       if (recovered.length > 0)
         batch = [...silences(recovered, 'heard', this.#stamp(nowMs)), ...batch]
     } else if (frame.kind === 'acknowledged') {
@@ -450,7 +451,7 @@ export class Intake {
     const { fresh, repeated, gap } = this.#trades.admit(coin, trades, isReplay)
     if (gap === null && isReplay && repeated > 0)
       this.#onNotice({ kind: 'trades-bridged', coin, repeated, fresh: fresh.length })
-    const credible = fresh.filter((trade) => this.#doubt.isTradeCredible(trade, nowMs))
+    const credible = fresh.filter((trade) => !this.#doubt.isTradeStrange(trade, nowMs))
     if (credible.length < fresh.length) this.#noteDrops(['doubtful_figure'])
     return gap === null ? credible : [gap, ...credible]
   }
@@ -471,15 +472,21 @@ export class Intake {
         return this.#doubt.mark(event, nowMs)
       case 'book':
       case 'top-of-book':
-        return this.#doubt.isBookCredible(event, nowMs) ? 'believed' : this.#dropped()
-      case 'candle':
-        return this.#doubt.isCandleCredible(event, nowMs) ? 'believed' : this.#dropped()
+        return this.#verdictOf(this.#doubt.book(event, nowMs))
+      case 'candle': {
+        const strangeness = this.#doubt.candle(event, nowMs)
+        // Known to be missing, it is asked for; the venue's reply is not doubted.
+        if (strangeness === 'new')
+          this.#leftOut.push({ coin: event.coin, channel: 'candle', times: 1 })
+        return this.#verdictOf(strangeness)
+      }
       default:
         return 'believed'
     }
   }
 
-  #dropped(): 'waits' {
+  #verdictOf(strangeness: Strangeness): Verdict {
+    if (strangeness === 'none') return 'believed'
     this.#noteDrops(['doubtful_figure'])
     return 'waits'
   }

@@ -8,8 +8,8 @@ const PONG_MS_MAX = 15_000
  * does, books and what tells of all coins at once.
  */
 const SILENCE_MS_MAX = 60_000
-/** New subscriptions of a silent channel of all coins before the whole connection is replaced. */
-const RENEWALS_BEFORE_RECONNECT = 2
+/** A channel of all coins that stays silent may be no more: it is renewed more and more rarely. */
+const RENEWAL_DOUBLINGS_MAX = 3
 /** The venue acknowledges at once. A lost subscription is sent again after this, then twice this, ... */
 const ACK_MS_MAX = 10_000
 const ACK_DOUBLINGS_MAX = 5
@@ -70,7 +70,7 @@ export class Session {
     else this.#silences.set(channel, { sinceMs: nowMs, renewals: 0 })
   }
 
-  /** Replaced at the next look, because a coin, or a channel of all of them, stays silent on it. */
+  /** Replaced at the next look, because a coin stays silent on it. */
   giveUp(): void {
     this.#isGivenUp = true
   }
@@ -135,18 +135,17 @@ export class Session {
   }
 
   /**
-   * Ends and renews the channels of all coins that have fallen silent. Where two renewals do not help the
-   * connection is given up.
+   * Ends and renews the channels of all coins that have fallen silent. The connection stays: its coins have
+   * nothing to do with it.
    * @returns which
    */
   renewSilent(nowMs: number): readonly MarketChannel[] {
     const silent = marketChannels.filter((channel) => {
       const silence = this.#silences.get(channel)
-      return silence && nowMs - silence.sinceMs >= SILENCE_MS_MAX
+      return silence && nowMs - silence.sinceMs >= patienceWith(silence)
     })
     for (const channel of silent) {
       const renewals = (this.#silences.get(channel)?.renewals ?? 0) + 1
-      if (renewals > RENEWALS_BEFORE_RECONNECT) this.giveUp()
       this.#silences.set(channel, { sinceMs: nowMs, renewals })
       this.#queue([change('unsubscribe')(channel), change('subscribe')(channel)])
     }
@@ -201,6 +200,10 @@ export class Session {
       ...[...wanted.keys()].filter((key) => !this.#sent.has(key)).map(change('subscribe')),
     ]
   }
+}
+
+function patienceWith({ renewals }: Silence): number {
+  return SILENCE_MS_MAX * 2 ** Math.min(renewals, RENEWAL_DOUBLINGS_MAX)
 }
 
 function patienceMs({ attempts }: Sent): number {
