@@ -195,13 +195,7 @@ describe('coin market', () => {
   })
 
   test('a clock that runs ahead ends no bar, and vouches for none beyond its end, before some coin told of the next', () => {
-    const newestBar = new NewestBar()
-    const coin = newCoin(newestBar)
-    const bars = wave('15m', 300)
-    coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...at(NOW_MS) })
-    const endMs = coin.ladder.closedUntilMs + QUARTER_MS
-    const forming = { ...(bars.at(-1) as Bar), openTimeMs: endMs - QUARTER_MS }
-    newestBar.hear({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar: forming, ...at(NOW_MS) })
+    const { newestBar, coin, bars, endMs, forming } = heardForming()
     const AHEAD_MS = 30_000
     for (let nowMs = NOW_MS; nowMs <= endMs; nowMs += 10_000) {
       const times = { timeReceivedMs: nowMs, timeExchangeMs: nowMs + AHEAD_MS }
@@ -225,13 +219,7 @@ describe('coin market', () => {
   })
 
   test('a reply vouches for a bar no longer than until its end, where nobody told of the next', () => {
-    const newestBar = new NewestBar()
-    const coin = newCoin(newestBar)
-    const bars = wave('15m', 300)
-    coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...at(NOW_MS) })
-    const endMs = coin.ladder.closedUntilMs + QUARTER_MS
-    const forming = { ...(bars.at(-1) as Bar), openTimeMs: endMs - QUARTER_MS }
-    newestBar.hear({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar: forming, ...at(NOW_MS) })
+    const { coin, bars, endMs, forming } = heardForming()
     coin.interrupt(endMs - 5_000)
     const reply = [...bars.slice(0, -1), forming]
     coin.apply({
@@ -328,6 +316,18 @@ describe('coin market', () => {
 
 function newCoin(newestBar = new NewestBar()): CoinMarket {
   return new CoinMarket(listing, new CandleLadder(new PulsePool(3)), newestBar)
+}
+
+/** A coin with its history, and the newest bar of all coins that was heard: the one that forms. */
+function heardForming() {
+  const newestBar = new NewestBar()
+  const coin = newCoin(newestBar)
+  const bars = wave('15m', 300)
+  coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...at(NOW_MS) })
+  const endMs = coin.ladder.closedUntilMs + QUARTER_MS
+  const forming = { ...(bars.at(-1) as Bar), openTimeMs: endMs - QUARTER_MS }
+  newestBar.hear({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar: forming, ...at(NOW_MS) })
+  return { newestBar, coin, bars, endMs, forming }
 }
 
 function at(timeMs: number) {

@@ -86,6 +86,23 @@ describe('dexes beside the main one', () => {
     marginTables: [],
   })
   const refused = { status: 500, body: 'null' }
+  /** The main dex lists BTC, and `xyz` one coin, from when it is told to answer. */
+  const listing = (venue: ScriptedVenue, coin: string) => {
+    let isThere = false
+    venue.reply = (body) => {
+      const text = JSON.stringify(body)
+      if (!text.includes('meta')) return undefined
+      const isOther = text.includes('"xyz"')
+      if (isOther && !isThere) return refused
+      const universe = universeOf([isOther ? coin : 'BTC'])
+      const isWithContexts = text.includes('metaAndAssetCtxs')
+      const reply = isWithContexts ? [universe, [venue.context('BTC')]] : universe
+      return { status: 200, body: JSON.stringify(reply) }
+    }
+    return () => {
+      isThere = true
+    }
+  }
   const asked = (venue: ScriptedVenue, ...texts: string[]) =>
     venue.requests.filter(({ body }) => texts.every((text) => JSON.stringify(body).includes(text)))
   const needs = (_: string, nowMs: number) => [
@@ -108,38 +125,18 @@ describe('dexes beside the main one', () => {
 
   test('are followed from when they answer', () => {
     const venue = new ScriptedVenue({ coins: ['BTC', 'xyz:A'] })
-    let isThere = false
-    venue.reply = (body) => {
-      const text = JSON.stringify(body)
-      if (!text.includes('meta')) return undefined
-      const isOther = text.includes('"xyz"')
-      if (isOther && !isThere) return refused
-      const universe = universeOf(isOther ? ['xyz:A'] : ['BTC'])
-      const isWithContexts = text.includes('metaAndAssetCtxs')
-      const answer = isWithContexts ? [universe, [venue.context('BTC')]] : universe
-      return { status: 200, body: JSON.stringify(answer) }
-    }
+    const answer = listing(venue, 'xyz:A')
     const run = play(venue, { dexes: ['xyz'] })
     run.advance(10_000)
     expect(venue.subscribed('l2Book')).toEqual(['BTC'])
-    isThere = true
+    answer()
     run.advance(60_000)
     expect(venue.subscribed('l2Book').toSorted()).toEqual(['BTC', 'xyz:A'])
   })
 
   test('stay listed as the engine knew them until they answer, and are subscribed from then on', () => {
     const venue = new ScriptedVenue({ coins: ['BTC', 'xyz:A', 'xyz:B'] })
-    let isThere = false
-    venue.reply = (body) => {
-      const text = JSON.stringify(body)
-      if (!text.includes('meta')) return undefined
-      const isOther = text.includes('"xyz"')
-      if (isOther && !isThere) return refused
-      const universe = universeOf(isOther ? ['xyz:B'] : ['BTC'])
-      const isWithContexts = text.includes('metaAndAssetCtxs')
-      const answer = isWithContexts ? [universe, [venue.context('BTC')]] : universe
-      return { status: 200, body: JSON.stringify(answer) }
-    }
+    const answer = listing(venue, 'xyz:B')
     const known = ['BTC', 'xyz:A', 'xyz:B'].map((coin) => ({
       ...{ coin, sizeDecimals: 2, maxLeverage: 10, isDelisted: false },
       marginTiers: [{ lowerBoundUsd: 0, maxLeverage: 10 }],
@@ -149,7 +146,7 @@ describe('dexes beside the main one', () => {
     run.advance(10_000)
     expect(listed()).toEqual([['BTC', 'xyz:A', 'xyz:B']])
     expect(venue.subscribed('l2Book')).toEqual(['BTC'])
-    isThere = true
+    answer()
     run.advance(60_000)
     expect(listed().at(-1)).toEqual(['BTC', 'xyz:B'])
     expect(venue.subscribed('l2Book').toSorted()).toEqual(['BTC', 'xyz:B'])
