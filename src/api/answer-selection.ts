@@ -23,8 +23,11 @@ export const answerViews = ['full', 'compact'] as const
 export const FIELDS_MAX = 32
 export const FIELDS_CHARS_MAX = 1_000
 
-/** Of what an answer is, of when, and how far it can be trusted: that always stays. */
-const KEPT_ALWAYS = ['coin', 'token', 'timestamp_iso', 'meta.offering', 'meta.data_age_seconds']
+/** Of when an answer is, and how far it can be trusted: that always stays. */
+const KEPT_ALWAYS = ['timestamp_iso', 'meta.offering', 'meta.data_age_seconds']
+
+/** What figures are of stays beside them: in the answer, in its parts, and in every row of a list. */
+const SUBJECTS = ['coin', 'token']
 
 /** A query parameter that does not hold, and what would. */
 export type SelectionFault = {
@@ -167,7 +170,8 @@ function chosen(value: unknown, paths: Paths): unknown {
   if (!isObject(value)) return value
   const members: [string, unknown][] = []
   for (const [name, member] of Object.entries(value)) {
-    const below = paths.get(name) ?? (isMark(name) && holdsSlot(paths) ? everything : undefined)
+    const isKept = SUBJECTS.includes(name) || (isMark(name) && holdsSlot(value, paths))
+    const below = isKept ? everything : paths.get(name)
     if (below !== undefined) members.push([name, chosen(member, below)])
   }
   return Object.fromEntries(members)
@@ -190,11 +194,12 @@ const slotMembers = [
   'requested_coin',
   'requested_token',
   'unit_multiplier',
-  // Beside which the last three stand: what is about another unit must say so.
-  'coin',
-  'token',
 ]
 
-function holdsSlot(paths: Paths): boolean {
-  return slotMembers.some((name) => paths.has(name))
+/** What is about another unit than the one that was asked for must say so. */
+function holdsSlot(value: Readonly<Record<string, unknown>>, paths: Paths): boolean {
+  return (
+    slotMembers.some((name) => paths.has(name)) ||
+    SUBJECTS.some((name) => Object.hasOwn(value, name))
+  )
 }

@@ -4,6 +4,7 @@ import { fc, test as property } from '@fast-check/vitest'
 import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
 import { fillDocument } from '../../api/fill-document.ts'
+import { unsoundParts } from '../../api/testing/answer-parts.ts'
 import type { AnalysisContract } from '../../domain/contract.ts'
 import type { Document } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
@@ -68,6 +69,11 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
     test('the default view answers once the coin is warm', () => {
       const view = documentOf(id, warm()).views[contract.defaultView]
       expect(view?.kind).toBe('answer')
+    })
+
+    test('any member can be asked for by itself, and what it is of comes along', () => {
+      const document = documentOf(id, warm())
+      expect(unsoundParts(contract, document, contract.defaultView, NOW_MS)).toEqual([])
     })
 
     test('a coin of which nothing is known has a reason in every view, and no answer', () => {

@@ -2,6 +2,7 @@ import { fc, test as property } from '@fast-check/vitest'
 import { Compile } from 'typebox/compile'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { fillDocument } from '../../api/fill-document.ts'
+import { unsoundParts } from '../../api/testing/answer-parts.ts'
 import type { Document } from '../../domain/document.ts'
 import { documentKey, WHOLE_MARKET } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
@@ -72,6 +73,11 @@ describe.each(Object.entries(markets).map(([name, market]) => ({ name, ...market
         }
       },
     )
+
+    test.each(contracts)('$id: any member can be asked for by itself', (contract) => {
+      const document = of(documents, contract.id)
+      expect(unsoundParts(contract, document, contract.defaultView, nowMs)).toEqual([])
+    })
 
     test.each(ofCoins)('$id speaks of all its coins', ({ id, defaultView }) => {
       const text = JSON.stringify(read(of(documents, id), defaultView, nowMs))

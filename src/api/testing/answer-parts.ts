@@ -1,0 +1,64 @@
+import type { AnalysisContract } from '../../domain/contract.ts'
+import type { Document } from '../../domain/document.ts'
+import { selectionReader } from '../answer-selection.ts'
+import { fillDocument } from '../fill-document.ts'
+
+const SUBJECTS = ['coin', 'token'] as const
+const requestedCoins = [undefined, { ticker: 'PEPE', unitMultiplier: 1_000 }]
+
+/**
+ * Asks for every member of an answer by itself, by a caller of its own name of the coin and by one of another.
+ * @returns what is wrong with what they would be sent
+ */
+export function unsoundParts(
+  contract: AnalysisContract,
+  document: Document,
+  view: string,
+  nowMs: number,
+): readonly string[] {
+  const answer = document.views[view]
+  if (answer?.kind !== 'answer') throw new Error(`${document.key} has no answer in view ${view}`)
+  const read = selectionReader(contract)
+  return requestedCoins.flatMap((requested) => {
+    const facts = { nowMs, executionMs: 0.1, coinsAvailable: 1, requested }
+    const whole: unknown = JSON.parse(fillDocument(document, answer, facts).toString())
+    return [...new Set(pathsOf(whole))].flatMap((path) => {
+      const selection = read({ fields: path, view: undefined })
+      if (selection === null || 'rule' in selection) return [`${path}: is refused`]
+      const text = fillDocument(document, answer, facts, selection).toString()
+      try {
+        const part: unknown = JSON.parse(text)
+        const missing = new Set(pathsOf(part)).has(path) ? [] : [`${path}: is not there`]
+        return [...missing, ...lostSubjects(whole, part, path)]
+      } catch {
+        return [`${path}: ${text.slice(0, 100)} is no JSON`]
+      }
+    })
+  })
+}
+
+/** Dotted paths of all members, through lists. */
+function pathsOf(value: unknown, prefix = ''): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => pathsOf(item, prefix))
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([name, member]) => {
+    // No path can go through it: a dot parts names.
+    if (name.includes('.') || name.includes(',')) return []
+    const path = `${prefix}${name}`
+    return [path, ...pathsOf(member, `${path}.`)]
+  })
+}
+
+/** Where figures are left without what they are of. */
+function lostSubjects(whole: unknown, part: unknown, path: string): string[] {
+  if (Array.isArray(whole) && Array.isArray(part))
+    return part.flatMap((item, at) => lostSubjects(whole[at], item, path))
+  if (!isObject(whole) || !isObject(part)) return []
+  const lost = SUBJECTS.filter((name) => whole[name] !== undefined && part[name] === undefined)
+  const below = Object.keys(part).flatMap((name) => lostSubjects(whole[name], part[name], path))
+  return [...lost.map((name) => `${path}: a part without its ${name}`), ...below]
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
