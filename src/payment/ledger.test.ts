@@ -4,11 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Entry } from './ledger.ts'
 import { PaymentLedger } from './ledger.ts'
+import { ledgerEntry as entry, NOW_MS, VALID_BEFORE_SECONDS } from './testing/ledger-entry.ts'
 
-const NOW_MS = Date.UTC(2026, 0, 1)
-const VALID_BEFORE_SECONDS = NOW_MS / 1_000 + 120
 const MINUTE_MS = 60_000
 
 let folder: string
@@ -20,34 +18,6 @@ beforeEach(() => {
 })
 
 afterEach(() => rmSync(folder, { recursive: true }))
-
-function wire(nonce: string): Entry['wire'] {
-  const accepted = {
-    scheme: 'exact',
-    network: 'eip155:8453',
-    asset: '0xA',
-    amount: '25000',
-    payTo: '0xC',
-    maxTimeoutSeconds: 120,
-    extra: {},
-  } as const
-  return { x402Version: 2, accepted, payload: { nonce } }
-}
-
-function entry(nonce: string): Entry {
-  return {
-    key: { network: 'eip155:8453', asset: '0xA', payer: '0xB', nonce },
-    route: '/pulse/:coin',
-    binding: '["GET","/pulse/:coin"]',
-    payloadHash: 'hash',
-    identifier: null,
-    amount: 25_000n,
-    finality: 'confirmed',
-    wire: wire(nonce),
-    validBeforeSeconds: VALID_BEFORE_SECONDS,
-    answer: { status: 200, headers: { etag: '"1"' }, body: Buffer.from(`answer of ${nonce}`) },
-  }
-}
 
 describe('a row', () => {
   test('begins in a folder that is not there yet', () => {
@@ -162,6 +132,31 @@ describe('the sweep', () => {
     ledger.move(entry('unknown').key, 'unknown', null, NOW_MS)
     expect(ledger.sweep(NOW_MS + 6 * 24 * 60 * MINUTE_MS, 100)).toBe(0)
     expect(ledger.sweep(NOW_MS + 8 * 24 * 60 * MINUTE_MS, 100)).toBe(2)
+    ledger.close()
+  })
+
+  test('keeps the answer of a payment that was found settled long after it ran out', () => {
+    const ledger = new PaymentLedger(path)
+    const { key } = entry('0x1')
+    void ledger.begin(entry('0x1'), NOW_MS)
+    ledger.move(key, 'unknown', null, NOW_MS)
+    const foundMs = VALID_BEFORE_SECONDS * 1_000 + 60 * MINUTE_MS
+    ledger.move(key, 'settled', '0xabc', foundMs)
+    expect(ledger.sweep(foundMs + 6 * 24 * 60 * MINUTE_MS, 100), 'its buyer may come back').toBe(0)
+    expect(ledger.find(key)?.answer).not.toBeNull()
+    expect(ledger.sweep(foundMs + 8 * 24 * 60 * MINUTE_MS, 100)).toBe(1)
+    ledger.close()
+  })
+
+  test('counts from the settlement where that came after the payment ran out', () => {
+    const ledger = new PaymentLedger(path)
+    const { key } = entry('0x1')
+    void ledger.begin(entry('0x1'), NOW_MS)
+    ledger.move(key, 'unconfirmed', '0xabc', NOW_MS)
+    const finalMs = VALID_BEFORE_SECONDS * 1_000 + 60 * MINUTE_MS
+    ledger.move(key, 'settled', '0xabc', finalMs)
+    expect(ledger.sweep(finalMs + 10 * MINUTE_MS, 100)).toBe(0)
+    expect(ledger.sweep(finalMs + 10 * MINUTE_MS + 1, 100)).toBe(1)
     ledger.close()
   })
 

@@ -64,9 +64,9 @@ export type OpenPayment = {
 
 export type LedgerCounts = Readonly<Record<PaymentState, number>>
 
-/** A paid answer is sent again until this long after its payment ran out. */
+/** A paid answer is sent again until this long after its payment ran out, or was settled if that came later. */
 const ANSWER_KEPT_MS = 10 * 60_000
-/** An open outcome is kept longer: it may be a payment without an answer. */
+/** While the outcome is open, and after it was: it may be a payment whose buyer is still without its answer. */
 const OPEN_KEPT_MS = 7 * 86_400_000
 /** A refused settlement is of interest to an operator for a day. */
 const RELEASED_KEPT_MS = 86_400_000
@@ -233,7 +233,10 @@ export class PaymentLedger {
       const isOpen = state === 'unknown' || state === 'unconfirmed'
       this.#moves.move.run({ id, state, transaction, isOpen: isOpen ? 1 : 0, nowMs })
       if (state === 'released') this.#moves.forget.run(id)
-      else this.#moves.expire.run(isOpen ? OPEN_KEPT_MS : ANSWER_KEPT_MS, id)
+      else {
+        const keptMs = isOpen || before.state === 'unknown' ? OPEN_KEPT_MS : ANSWER_KEPT_MS
+        this.#moves.expire.run({ id, nowMs, keptMs })
+      }
       this.#counted(before.state, state)
     })()
   }
@@ -324,9 +327,9 @@ function movesOf(db: Database.Database) {
       UPDATE payments SET state = @state, updated_ms = @nowMs,
         transaction_hash = coalesce(@transaction, transaction_hash),
         payment = iif(@isOpen, payment, NULL) WHERE id = @id`),
-    expire: db.prepare<[number, number]>(`
-      UPDATE answers SET expires_ms = p.valid_before_ms + ? FROM payments p
-        WHERE p.id = payment_id AND payment_id = ?`),
+    expire: db.prepare<[Record<string, number>]>(`
+      UPDATE answers SET expires_ms = max(p.valid_before_ms, @nowMs) + @keptMs FROM payments p
+        WHERE p.id = payment_id AND payment_id = @id`),
     forget: db.prepare<[number]>('DELETE FROM answers WHERE payment_id = ?'),
   }
 }

@@ -10,6 +10,7 @@ import type { PaymentEvent } from './payment-event.ts'
 import type { PaymentOptions } from './plugin.ts'
 import { payments } from './plugin.ts'
 import { quoteLimit } from './quote-limit.ts'
+import { ledgerEntry, NOW_MS } from './testing/ledger-entry.ts'
 
 const config = { x402: { priceUsdcAtomic: 20_000n, description: 'pulse' } }
 const ledgers: PaymentLedger[] = []
@@ -88,6 +89,24 @@ describe('a paid route', () => {
   })
 })
 
+/** After a start, as after a closure: until then nobody could ask. */
+const NO_SWEEP_MS = 2 * 3_600_000
+
+test('answers whose time ran out while the service was down wait for their buyers', async () => {
+  const { ledger, ...rest } = options()
+  const entry = ledgerEntry('0x1')
+  await ledger.begin(entry, NOW_MS)
+  ledger.move(entry.key, 'settled', '0xabc', NOW_MS)
+  const clock = new ManualClock(NOW_MS + 86_400_000)
+  const app = Fastify()
+  await app.register(payments, { ...rest, ledger, clock })
+  clock.advance(NO_SWEEP_MS)
+  expect(ledger.find(entry.key)?.answer).not.toBeNull()
+  clock.advance(10_000)
+  expect(ledger.find(entry.key)?.answer).toBeNull()
+  await app.close()
+})
+
 test('a sweep that fails is told, and tried again', async () => {
   const { ledger, ...rest } = options()
   const events: PaymentEvent[] = []
@@ -100,6 +119,7 @@ test('a sweep that fails is told, and tried again', async () => {
     onEvent: (event) => events.push(event),
   })
   ledger.close()
+  manual.advance(NO_SWEEP_MS)
   for (const tries of [1, 2]) {
     manual.advance(10_000)
     expect(events).toHaveLength(tries)

@@ -124,7 +124,8 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     if (request.routeOptions.config.x402 !== undefined) termsOfRoute(request)
   })
 
-  let closedUntilMs = Number.NEGATIVE_INFINITY
+  // Before a start nobody could ask either.
+  let closedUntilMs = clock.nowMs()
   function sweep(): void {
     let full = false
     try {
