@@ -73,7 +73,7 @@ const blockTimes = [
 const stubbed: Facilitator<ExactEvmPayment> = {
   verify: async () => ({ kind: 'valid' }),
   settle: async () => ({ kind: 'settled', transaction: TRANSACTION }),
-  outcome: async () => ({ kind: 'unused' }),
+  outcome: async () => ({ kind: 'unused', asOfSeconds: 0 }),
 }
 
 type Report =

@@ -5,7 +5,7 @@ import type { Address, Hex } from 'viem'
 import { createTestClient, http, publicActions, walletActions } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { base as baseChain } from 'viem/chains'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ChannelConfig } from '../src/payment/channels/channel.ts'
 import { CHANNEL_CONTRACT, ChannelDigests } from '../src/payment/channels/channel.ts'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
@@ -604,6 +604,41 @@ describe('the node', () => {
     wire.mend()
     expect((await buy(at, payment)).status).toBe(200)
     expect(await held(stranger.key.address)).toBe(FUNDS - DEPOSIT)
+  })
+
+  /** Its next answer about channels is from before all of them. */
+  function behind({ desk }: Shop): void {
+    const states = desk.book.chain.states.bind(desk.book.chain)
+    vi.spyOn(desk.book.chain, 'states').mockImplementationOnce(async (ids) =>
+      (await states(ids)).map((state) => ({ ...state, balance: 0n, claimed: 0n })),
+    )
+  }
+
+  test('that knows the receipt of a deposit and not its block yet lets nobody deposit twice', async () => {
+    const at = await shop()
+    const { chain: contract } = at.desk.book
+    const deposit = contract.deposit.bind(contract)
+    vi.spyOn(contract, 'deposit').mockImplementationOnce(async (wanted) => {
+      const sent = await deposit(wanted)
+      behind(at)
+      return sent
+    })
+    const buyer = await fundedBuyer(at)
+    const payment = await withDeposit(buyer, at)
+    const open = await buy(at, payment)
+    expect(open.status, 'a 402 would make the buyer sign another').toBe(503)
+    expect(open.body()).toMatchObject({ code: 'settlement_unknown', payment_reusable: true })
+    expect((await buy(at, payment)).status).toBe(200)
+    expect(await held(buyer.key.address)).toBe(FUNDS - DEPOSIT)
+    expect(chargedOf(at, buyer)).toBe(PRICE)
+  })
+
+  test('that was behind once keeps no channel from being claimed', async () => {
+    const { at } = await opening()
+    behind(at)
+    await at.desk.book.syncAll()
+    expect(await at.desk.collector.flush()).toBe(true)
+    expect(await held(at.terms.payTo)).toBe(PRICE)
   })
 
   test('that is down when a claim is due is an alarm, and the claim is tried again', async () => {

@@ -551,25 +551,29 @@ describe('a transaction that waits for its block', () => {
     expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
   })
 
-  test('and never comes is given up a minute after the authorization ran out', async () => {
-    const clock = new ManualClock(systemClock.nowMs())
-    const node = await lyingNode()
-    const host = await hosted({ clock, facilitator: node.facilitator() })
-    const buyer = await fundedBuyer()
-    const validBeforeSeconds = BigInt(Math.floor(clock.nowMs() / 1_000)) + 120n
-    const payment = await paymentOf(buyer, { validBeforeSeconds })
-    const error = { code: -32_603, message: 'Internal error' }
-    node.tell({ method: broadcasts, forwarded: false, error })
-    expect((await buy(host, payment)).problem()).toMatchObject(waiting)
-    node.tell(null)
-    clock.advance(180_000)
-    expect((await buy(host, payment)).problem(), 'a block may be late').toMatchObject(waiting)
-    clock.advance(1_000)
-    const refused = await buy(host, payment)
-    expect(refused.status).toBe(402)
-    expect(JSON.parse(refused.text).diagnostics.reason).toMatch(/payment_expired/)
-    expect(host.ledger.counts()).toMatchObject({ released: 1, unknown: 0, settling: 0 })
-    expect(await balanceOf(buyer)).toBe(FUNDS)
+  test('and is dropped by the node holds up no later one, and is sent again', async () => {
+    const sender = localFacilitator({
+      network: base,
+      rpcUrl: chain.rpcUrl,
+      privateKey: chain.accounts.facilitator.privateKey,
+      clock: systemClock,
+    })
+    const [dropped, later] = await Promise.all(
+      [1, 2].map(async () => signedPaymentOf(await paymentOf(await fundedBuyer()))),
+    )
+    if (dropped === undefined || later === undefined) throw new Error('there are two')
+    const client = createTestClient({
+      mode: 'anvil',
+      chain: baseChain,
+      transport: http(chain.rpcUrl),
+    })
+    const blocks = await withoutBlocks()
+    const sent = await sender.settle(dropped, 'broadcast')
+    if (sent.kind !== 'broadcast') throw new Error(`it was ${sent.kind}`)
+    await client.dropTransaction({ hash: sent.transaction as Hex })
+    await blocks.resume()
+    expect(await sender.settle(dropped), 'as the follow-up does').toMatchObject({ kind: 'settled' })
+    expect(await sender.settle(later)).toMatchObject({ kind: 'settled' })
   })
 })
 

@@ -59,6 +59,11 @@ const trouble: fc.Arbitrary<Trouble> = fc.record({
 class NonceOnChain implements Facilitator {
   transfers = 0
   trouble: Trouble | null = null
+  readonly #clock: ManualClock
+
+  constructor(clock: ManualClock) {
+    this.#clock = clock
+  }
 
   async verify(): Promise<Verification> {
     if (this.trouble?.verify === 'throws') throw new Error('verify broke')
@@ -85,16 +90,18 @@ class NonceOnChain implements Facilitator {
   async outcome(): Promise<Outcome> {
     if (this.trouble?.outcome === 'throws') throw new Error('outcome broke')
     if (this.trouble?.outcome === 'unknown') return { kind: 'unknown', reason: 'no view' }
-    return this.transfers > 0 ? { kind: 'settled', transaction: TRANSACTION } : { kind: 'unused' }
+    return this.transfers > 0
+      ? { kind: 'settled', transaction: TRANSACTION }
+      : { kind: 'unused', asOfSeconds: this.#clock.nowMs() / 1_000 }
   }
 }
 
 property.prop([fc.array(trouble, { maxLength: 6 })], { numRuns: 150 })(
   'whatever breaks: no answer without money, no second charge, no 402 for money taken, and in the end the answer',
   async (troubles) => {
-    const chain = new NonceOnChain()
-    const ledger = new PaymentLedger(':memory:')
     const clock = new ManualClock(NOW_MS)
+    const chain = new NonceOnChain(clock)
+    const ledger = new PaymentLedger(':memory:')
     let handled = 0
     let handlerStatus = 200
 

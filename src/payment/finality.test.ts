@@ -19,6 +19,11 @@ class SlowChain implements Facilitator<ExactEvmPayment> {
   readonly settlements: (Finality | undefined)[] = []
   readonly #waiting = new Set<string>()
   readonly #mined = new Set<string>()
+  readonly #clock: ManualClock
+
+  constructor(clock: ManualClock) {
+    this.#clock = clock
+  }
 
   async verify(): Promise<Verification> {
     return { kind: 'valid' }
@@ -36,7 +41,7 @@ class SlowChain implements Facilitator<ExactEvmPayment> {
   async outcome({ nonce }: ExactEvmPayment): Promise<Outcome> {
     return this.#mined.has(nonce)
       ? { kind: 'settled', transaction: `0x${nonce.slice(2, 10)}` }
-      : { kind: 'unused' }
+      : { kind: 'unused', asOfSeconds: this.#clock.nowMs() / SECOND_MS }
   }
 
   mine(): void {
@@ -58,8 +63,8 @@ async function rig(
   finality: Finality,
   exposure = { payerMax: 10n * PRICE, totalMax: 100n * PRICE },
 ) {
-  const chain = new SlowChain()
   const clock = new ManualClock(NOW_MS)
+  const chain = new SlowChain(clock)
   const host = await startPaidHost({
     payTo,
     facilitator: chain,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Entry } from './ledger.ts'
 import { PaymentLedger } from './ledger.ts'
 import { ledgerEntry as entry, NOW_MS, VALID_BEFORE_SECONDS } from './testing/ledger-entry.ts'
 

@@ -91,7 +91,8 @@ export type Settlement =
 export type Outcome =
   /** Used by the very transfer that the payment authorizes. */
   | { readonly kind: 'settled'; readonly transaction: string }
-  | { readonly kind: 'unused' }
+  /** Not up to this Unix time of the chain's own, which may lag behind ours. */
+  | { readonly kind: 'unused'; readonly asOfSeconds: number }
   /** Cancelled, or used for a transfer to somebody else: it can never pay us. */
   | { readonly kind: 'forfeited' }
   | { readonly kind: 'unknown'; readonly reason: string }

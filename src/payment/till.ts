@@ -30,7 +30,10 @@ const SETTLE_MS_MAX = 10_000
 const OUTCOME_MS_MAX = 5_000
 /** Blocks come every 2 s at most: what is not in one by then was dropped. */
 const TRANSFER_OVERDUE_MS = 30_000
-/** A block may be this late and still include an authorization that has run out on our clock. */
+/**
+ * By the time of the chain's blocks: those made after a standstill carry the times of before it. So much more,
+ * because the newest blocks may still be replaced by others.
+ */
 const EXPIRED_FOR_SURE_SECONDS = 60
 
 /**
@@ -111,7 +114,10 @@ export class Till {
     if (outcome.kind === 'forfeited') return refused('nonce_already_used')
     const leftSeconds = payment.validBeforeSeconds - Math.floor(this.#clock.nowMs() / 1_000)
     if (leftSeconds >= SETTLE_MARGIN_SECONDS) return null
-    return outcome.kind === 'unused' && leftSeconds < -EXPIRED_FOR_SURE_SECONDS
+    const isOver =
+      outcome.kind === 'unused' &&
+      outcome.asOfSeconds - payment.validBeforeSeconds > EXPIRED_FOR_SURE_SECONDS
+    return isOver
       ? refused('payment_expired')
       : open('the authorization has run out and its transaction may still be mined')
   }

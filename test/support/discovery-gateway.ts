@@ -105,5 +105,5 @@ async function sell(
 const agreeable: Facilitator<ExactEvmPayment> = {
   verify: async () => ({ kind: 'valid' }),
   settle: async () => ({ kind: 'settled', transaction: `0x${'5'.repeat(64)}` }),
-  outcome: async () => ({ kind: 'unused' }),
+  outcome: async () => ({ kind: 'unused', asOfSeconds: 0 }),
 }

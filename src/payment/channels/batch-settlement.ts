@@ -144,11 +144,16 @@ class ChannelPayment implements Payment {
     if (this.#payload.kind !== 'deposit') return this.#commit('')
     const sent = await this.#deposited()
     if (sent.kind !== 'mined') return settlementOf(sent)
+    const { transaction } = sent
     try {
-      await this.#sync()
-      return this.#commit(sent.transaction)
+      const channel = await this.#sync()
+      // One node behind the RPC URL may know the receipt, and another not the block.
+      const isSeen = (channel?.balance ?? 0n) >= this.#payload.voucher.cumulative
+      if (transaction !== '' && !isSeen)
+        return { kind: 'unknown', reason: 'the deposit is not seen on the chain yet', transaction }
+      return this.#commit(transaction)
     } catch (cause) {
-      return { kind: 'unknown', reason: nodeReason(cause), transaction: sent.transaction }
+      return { kind: 'unknown', reason: nodeReason(cause), transaction }
     }
   }
 
@@ -159,7 +164,9 @@ class ChannelPayment implements Payment {
     if (before?.kind === 'settled') return before
     const channel = this.#book.store.find(voucher.channelId)
     const isPassed = channel !== null && channel.charged >= voucher.cumulative
-    return { kind: kind === 'deposit' && !isPassed ? 'unused' : 'forfeited' }
+    return kind === 'deposit' && !isPassed
+      ? { kind: 'unused', asOfSeconds: Math.floor(this.#options.clock.nowMs() / 1_000) }
+      : { kind: 'forfeited' }
   }
 
   /** What the SDK's client reads in a receipt to keep count. */

@@ -40,9 +40,11 @@ export class ChannelBook {
     return this.store.mirror(id, config, state, this.#clock.nowMs())
   }
 
-  /** Asks for all channels that hold money. @throws when the node does not answer */
+  /** Asks for all channels that hold money, or owe us some. @throws when the node does not answer */
   async syncAll(): Promise<void> {
-    const open = this.store.channels().filter(({ balance, claimed }) => balance > claimed)
+    const open = this.store
+      .channels()
+      .filter(({ balance, claimed, charged }) => balance > claimed || charged > claimed)
     for (let from = 0; from < open.length; from += CHANNELS_A_QUESTION_MAX) {
       const some = open.slice(from, from + CHANNELS_A_QUESTION_MAX)
       const states = await this.chain.states(some.map(({ id }) => id))

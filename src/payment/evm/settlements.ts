@@ -108,6 +108,7 @@ export class Settlements {
       } catch (cause) {
         if (!(cause instanceof TransactionNotFoundError))
           return { kind: 'unknown', reason: nodeReason(cause), transaction }
+        this.#sender.doubtNonce()
       }
     }
     const verification = await this.#simulation.verify(payment)
@@ -186,6 +187,7 @@ export class Settlements {
     const others = jobs.filter(({ finality }) => finality !== 'broadcast')
     if (others.length === 0) return
     const receipt = early ?? (await this.#receipts.promised(transaction))
+    if (receipt === null) this.#sender.doubtNonce()
     const mined = receipt === null ? null : this.#mined(receipt)
     const answered = others.map(async ({ payment, finality, resolve }) => {
       resolve(

@@ -30,8 +30,8 @@ type Flight = { readonly raw: Hex; readonly nonce: number }
 
 /**
  * Sends transactions of one account, in order. A nonce is drawn only when the node has taken the transaction
- * before, and is drawn anew from the chain after a failed broadcast, so that no failure leaves a gap behind
- * which all later transactions would wait.
+ * before, and is drawn anew from the chain after a failed broadcast, or when a transaction does not come, so
+ * that no failure leaves a gap behind which all later transactions would wait.
  */
 export class TransactionSender {
   readonly #node: NodeClient
@@ -69,6 +69,11 @@ export class TransactionSender {
       if (receipt !== null) return { hash: first, receipt }
       return this.#attempt(transaction, isSync, onSigned)
     }
+  }
+
+  /** A transaction that was taken does not come: it may have been dropped, and its nonce be the next one again. */
+  doubtNonce(): void {
+    this.#nextNonce = null
   }
 
   async #attempt(

@@ -73,7 +73,7 @@ async function outcomeOf(
     const found = await search(finalized.slot)
     if (found !== null) return landed(found)
     const isYoung = nowMs < validBeforeSeconds * 1_000
-    if (newest.value && isYoung) return { kind: 'unused' }
+    if (newest.value && isYoung) return { kind: 'unused', asOfSeconds: nowMs / 1_000 }
     if (newest.value || finalized.value || isYoung)
       return { kind: 'unknown', reason: 'in no block yet, and may still get into one' }
     return { kind: 'forfeited' }
