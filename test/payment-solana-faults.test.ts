@@ -8,6 +8,8 @@ import { ExactSvmScheme } from '@x402/svm/exact/facilitator'
 import Fastify from 'fastify'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Clock } from '../src/domain/clock.ts'
+import { exactEvm } from '../src/payment/evm/exact-evm.ts'
+import { base } from '../src/payment/evm/networks.ts'
 import { httpFacilitator } from '../src/payment/facilitators/http-facilitator.ts'
 import type { Facilitator } from '../src/payment/payment.ts'
 import { outcomeByMessage } from '../src/payment/solana/chain-outcome.ts'
@@ -24,6 +26,7 @@ import { buy, FUNDS, receiptIn, solanaRig } from './support/solana-rig.ts'
 /** Instead of eight seconds: the chain beside us confirms in milliseconds or not at all. */
 const confirmationMsMax = 300
 const LIFETIME_MS = 90_000
+const MERCHANT_ON_BASE = '0x000000000000000000000000000000000000dEaD'
 const waiting = { code: 'settlement_unknown' }
 
 let chain: SolanaChain
@@ -54,7 +57,7 @@ async function hosted(
   settler: Facilitator<ExactSolanaPayment> = rig.facilitator({ confirmationMsMax }),
   options: Partial<PaidHostOptions> & { readonly clock?: Clock } = {},
 ): Promise<PaidHost> {
-  const methods = [rig.method(settler, options.clock)]
+  const methods = [rig.method(settler, options.clock && { clock: options.clock })]
   const host = await rig.hosted({ methods, ...options })
   opened.push(host)
   return host
@@ -492,6 +495,34 @@ describe("somebody else's facilitator", () => {
       settlement,
     )
     expect(rig.spent(buyer)).toBe(PRICE)
+  })
+
+  test('that is down at a start keeps nobody from what was bought before', async () => {
+    const { url, faults } = await service()
+    const path = join(folder(), 'ledger.db')
+    const facilitator = httpFacilitator({ url, outcome })
+    const before = await hosted(facilitator, { ledgerPath: path })
+    const [buyer, doubtful] = [rig.fundedBuyer(), rig.fundedBuyer()]
+    const bought = await rig.paymentOf(buyer)
+    const paid = await buy(before, bought)
+    faults.settle = 'cut after'
+    const open = await rig.paymentOf(doubtful)
+    expect((await buy(before, open)).status).toBe(503)
+    await before.close()
+
+    const after = await hosted(undefined, {
+      ledgerPath: path,
+      methods: [
+        exactEvm({ network: base, payTo: MERCHANT_ON_BASE, facilitator: {} as never }),
+        rig.method(facilitator, { feePayer: null }),
+      ],
+    })
+    expect((await buy(after, bought)).text).toBe(paid.text)
+    expect((await buy(after, open)).status).toBe(200)
+    expect(after.runs(), 'both answers are stored ones').toBe(0)
+    const fresh = await buy(after, await rig.paymentOf(rig.fundedBuyer()))
+    expect(fresh.status, 'and nothing is sold').toBe(402)
+    expect(JSON.stringify(fresh.problem().accepts)).not.toContain('solana')
   })
 
   test('is told apart from other payments of the same wallet by the message alone', async () => {

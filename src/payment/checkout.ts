@@ -166,7 +166,7 @@ export class Checkout {
     let offer: Offer
     try {
       const envelope = decodeEnvelope(paymentHeader(request.headers) ?? '')
-      const requirement = requirementFor(envelope, terms.requirements)
+      const requirement = requirementFor(envelope, terms.known)
       if ('reason' in requirement) return null
       offer = this.#offer(request, terms, requirement, envelope)
     } catch (cause) {

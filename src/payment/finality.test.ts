@@ -167,6 +167,20 @@ test('an answer given on a preconfirmation waits for the block in the books alon
   expect(host.ledger.counts()).toMatchObject({ unconfirmed: 0, settled: 1 })
 })
 
+test("a facilitator's word that is the last one closes the books, however sure it was to be", async () => {
+  const { chain, host, buy, pass } = await rig('preconfirmed')
+  chain.outcome = async () => ({ kind: 'unknown', reason: 'no RPC URL is configured' })
+  let settlements = 0
+  chain.settle = async () => {
+    settlements += 1
+    return { kind: 'settled', transaction: '0xabc', isFinal: true }
+  }
+  expect(await buy()).toBe(200)
+  await pass(MINUTE_MS)
+  expect(host.ledger.counts()).toMatchObject({ unconfirmed: 0, settled: 1 })
+  expect(settlements).toBe(1)
+})
+
 test('a price has the finality of the first rule that reaches it', () => {
   const rules = [
     { finality: 'broadcast', upTo: 20_000n },

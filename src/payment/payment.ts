@@ -20,6 +20,8 @@ export interface PaymentMethod<P extends Payment = Payment> {
   readonly payTo: string
   /** What a buyer must know beyond that, as `extra`. */
   readonly extra: Readonly<Record<string, unknown>>
+  /** Nothing is sold by it for now: it only reads what was bought before. */
+  readonly isSuspended?: boolean
   /**
    * Reads what a buyer signed; `payload` is the inner one, which both versions share. Checks its form and
    * nothing else: no signature, no network. @throws MalformedPayment
@@ -77,7 +79,12 @@ export type Verification =
   | { readonly kind: 'unreachable'; readonly reason: string }
 
 export type Settlement =
-  | { readonly kind: 'settled'; readonly transaction: string }
+  | {
+      readonly kind: 'settled'
+      readonly transaction: string
+      /** As sure as it ever gets, whatever was asked for. */
+      readonly isFinal?: boolean
+    }
   /** A verified transfer was handed to the chain. Only where `broadcast` was asked for. */
   | { readonly kind: 'broadcast'; readonly transaction: string }
   /** Nothing was and nothing will be transferred by this attempt. */

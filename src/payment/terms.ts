@@ -31,7 +31,10 @@ export type PaidRoute = {
 
 export type Terms = {
   readonly route: PaidRoute
+  /** What is quoted. */
   readonly requirements: readonly Requirement[]
+  /** By which something may have been bought before, too. */
+  readonly known: readonly Requirement[]
   /** The 402 for one resource: version 1 in the body, version 2 in the `PAYMENT-REQUIRED` header. */
   quote(quoted: Quoted): Answer
 }
@@ -67,8 +70,9 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
     route.description.length <= DESCRIPTION_CHARS_MAX,
     'the description is up to 500 characters',
   )
-  assert(methods.length > 0, 'a paid route can be paid in at least one way')
-  const requirements = methods.map((method) => requirementOf(method, route.priceUsdcAtomic))
+  const known = methods.map((method) => requirementOf(method, route.priceUsdcAtomic))
+  const requirements = known.filter(({ method }) => method.isSuspended !== true)
+  assert(requirements.length > 0, 'a paid route can be paid in at least one way')
   const headerOf = ({ resourceUrl, extensions, rejected, offers }: Quoted) =>
     encoded({
       x402Version: 2,
@@ -106,6 +110,7 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
   return {
     route,
     requirements,
+    known,
     quote: (quoted) => {
       // For one caller alone.
       if (quoted.rejected !== undefined || quoted.offers !== undefined) return write(quoted)

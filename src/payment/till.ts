@@ -145,7 +145,7 @@ export class Till {
     switch (settlement.kind) {
       case 'settled':
         return {
-          kind: finality === 'confirmed' ? 'paid' : 'trusted',
+          kind: finality === 'confirmed' || settlement.isFinal === true ? 'paid' : 'trusted',
           transaction: settlement.transaction,
         }
       case 'broadcast':

@@ -23,12 +23,13 @@ import { systemClock } from './system-clock.ts'
 const LAMPORTS_PER_SOL = 1e9
 
 type Settler = {
-  readonly feePayer: Address
+  /** null where nobody says who it is. */
+  readonly feePayer: Address | null
   readonly facilitator: Facilitator<ExactSolanaPayment>
 }
 
 /**
- * USDC on Solana; null where nobody is paid there, or nobody says that it would pay the fees.
+ * USDC on Solana; null where nobody is paid there. Nothing is sold where nobody says that it would pay the fees.
  * @throws ConfigError when what is configured can never take a payment
  */
 export async function solanaPayment(
@@ -51,13 +52,11 @@ export async function solanaPayment(
     own !== null && rpcUrl !== undefined
       ? localSettler(rpcUrl, own)
       : await hostedSettler(network, rpcUrl, hosted)
-  if (settler === null) {
+  if (settler.feePayer === null)
     log.warn(
       'no facilitator says who pays the fees on Solana: nothing is sold there until a restart',
     )
-    return null
-  }
-  refuse(solanaPayeeFaults(payTo, settler.feePayer))
+  else refuse(solanaPayeeFaults(payTo, settler.feePayer))
   return exactSolana({ network, payTo, clock: systemClock, ...settler })
 }
 
@@ -81,7 +80,7 @@ async function hostedSettler(
   { network, asset }: SolanaNetwork,
   rpcUrl: string | undefined,
   hosted: HostedFacilitators | null,
-): Promise<Settler | null> {
+): Promise<Settler> {
   if (hosted === null) throw new Error('checked: somebody settles')
   const kind = { scheme: 'exact', network, asset }
   const node = rpcUrl === undefined ? null : new SolanaNode({ rpcUrl, clock: systemClock })
@@ -90,8 +89,8 @@ async function hostedSettler(
     node === null ? undefined : (payment) => outcomeByMessage(node, payment, systemClock.nowMs()),
   )
   await hosted.examine()
-  const feePayer = hosted.offer(kind)?.['feePayer']
-  if (typeof feePayer !== 'string' || !isAddress(feePayer)) return null
+  const named = hosted.offer(kind)?.['feePayer']
+  const feePayer = typeof named === 'string' && isAddress(named) ? named : null
   return { feePayer, facilitator: hostedSolanaFacilitator(facilitator) }
 }
 

@@ -1,5 +1,8 @@
 import type { Facilitator } from '../../src/payment/payment.ts'
-import type { ExactSolanaPayment } from '../../src/payment/solana/exact-solana.ts'
+import type {
+  ExactSolanaOptions,
+  ExactSolanaPayment,
+} from '../../src/payment/solana/exact-solana.ts'
 import { exactSolana } from '../../src/payment/solana/exact-solana.ts'
 import { readFeePayer } from '../../src/payment/solana/fee-payer-key.ts'
 import type { LocalSolanaFacilitatorOptions } from '../../src/payment/solana/local-solana-facilitator.ts'
@@ -32,13 +35,17 @@ export function solanaRig(chain: SolanaChain) {
   const facilitator = (changes: Partial<LocalSolanaFacilitatorOptions> = {}) =>
     localSolanaFacilitator({ rpcUrl: chain.rpcUrl, feePayer, clock: systemClock, ...changes })
 
-  const method = (settler: Facilitator<ExactSolanaPayment>, clock = systemClock) =>
+  const method = (
+    settler: Facilitator<ExactSolanaPayment>,
+    choices: Partial<Pick<ExactSolanaOptions, 'clock' | 'feePayer'>> = {},
+  ) =>
     exactSolana({
       network: solana,
       payTo: merchant.address,
       feePayer: payer.address,
       facilitator: settler,
-      clock,
+      clock: systemClock,
+      ...choices,
     })
 
   const fundedBuyer = (funds = FUNDS): SolanaBuyer => {

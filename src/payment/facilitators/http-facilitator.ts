@@ -142,7 +142,7 @@ function settlementOf(
   if (success) {
     return transaction === '' && requirement.wire.scheme === 'exact'
       ? { kind: 'unknown', reason: 'settled, and in no transaction', transaction: null }
-      : { kind: 'settled', transaction }
+      : { kind: 'settled', transaction, isFinal: true }
   }
   return reason === 'settlement_pending' || reason === 'unexpected_settle_error'
     ? { kind: 'unknown', reason, transaction: transaction === '' ? null : transaction }

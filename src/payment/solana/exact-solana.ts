@@ -22,8 +22,8 @@ export type ExactSolanaPayment = SignedPayment & {
 export type ExactSolanaOptions = {
   readonly network: SolanaNetwork
   readonly payTo: string
-  /** Whose signature the facilitator adds. */
-  readonly feePayer: string
+  /** Whose signature the facilitator adds; null while that is not known, which every quote names. */
+  readonly feePayer: string | null
   readonly facilitator: Facilitator<ExactSolanaPayment>
   readonly clock: Clock
 }
@@ -40,7 +40,8 @@ export function exactSolana(
   options: ExactSolanaOptions,
 ): PaymentMethod<ExactSolanaPayment & Payment> {
   const { network: chain, facilitator, clock } = options
-  const [payTo, feePayer] = [address(options.payTo), address(options.feePayer)]
+  const payTo = address(options.payTo)
+  const feePayer = options.feePayer === null ? null : address(options.feePayer)
   const destination = associatedTokenAccount(payTo, chain.asset)
   const firstSeen = new FirstSeen()
 
@@ -50,7 +51,8 @@ export function exactSolana(
     legacyName: chain.legacyName,
     asset: chain.asset,
     payTo,
-    extra: { feePayer },
+    extra: feePayer === null ? {} : { feePayer },
+    isSuspended: feePayer === null,
     read(raw, purchase) {
       const transaction = decodeTransaction(text(raw['transaction'], 'payload.transaction'))
       const nowSeconds = Math.floor(clock.nowMs() / 1_000)
@@ -67,14 +69,16 @@ export function exactSolana(
       }
       return {
         ...payment,
-        check: async () =>
-          checkTransfer(transaction, {
+        check: async () => {
+          if (feePayer === null) throw new TypeError('nothing new is sold by it')
+          return checkTransfer(transaction, {
             source: await associatedTokenAccount(payment.payer, chain.asset),
             mint: chain.asset,
             destination: await destination,
             amount: purchase.requirement.amount,
             feePayer,
-          }),
+          })
+        },
         verify: () => facilitator.verify(payment),
         settle: (finality) => facilitator.settle(payment, finality),
         outcome: () => facilitator.outcome(payment),
