@@ -120,11 +120,16 @@ describe('the A2A client of the SDK', () => {
     const refused = await paying(0n)
     expect(refused.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED)
     expect(metadataOf(refused)).toMatchObject({
-      'x402.payment.status': 'payment-rejected',
-      'x402.payment.error': expect.stringMatching(/insufficient/),
+      'x402.payment.status': 'payment-failed',
+      'x402.payment.error': 'INSUFFICIENT_FUNDS',
     })
     const done = await paying(FUNDS)
     expect(done.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
+    const network = 'eip155:8453'
+    expect(metadataOf(done)['x402.payment.receipts']).toMatchObject([
+      { success: false, errorReason: expect.stringMatching(/insufficient/), network },
+      { success: true, network },
+    ])
   })
 
   test('learns what can be asked for when it asks for something else', async () => {

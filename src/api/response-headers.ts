@@ -20,12 +20,15 @@ export const crossOriginHeaders = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
     'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, EXTENSION-RESPONSES, ETag, RateLimit, ' +
-    'RateLimit-Policy, Retry-After, Server-Timing, Link, X-Request-Id, Preference-Applied',
+    'RateLimit-Policy, Retry-After, Server-Timing, Link, X-Request-Id, Preference-Applied, ' +
+    'A2A-Extensions, X-A2A-Extensions',
 } as const
 
 /** Browsers keep a preflight answer no longer than two hours. */
 export const preflightHeaders = {
   'access-control-allow-headers':
-    'X-PAYMENT, PAYMENT-SIGNATURE, SIGN-IN-WITH-X, If-None-Match, Prefer, Content-Type',
+    'X-PAYMENT, PAYMENT-SIGNATURE, SIGN-IN-WITH-X, If-None-Match, Prefer, Content-Type, ' +
+    'MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, ' +
+    'A2A-Version, A2A-Extensions, X-A2A-Extensions',
   'access-control-max-age': '7200',
 } as const

@@ -1,11 +1,8 @@
 import type { AgentCard } from '@a2a-js/sdk'
-import { A2A_VERSION_HEADER } from '@a2a-js/sdk'
+import { A2A_VERSION_HEADER, Extensions, HTTP_EXTENSION_HEADER } from '@a2a-js/sdk'
 import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server'
-import {
-  DefaultRequestHandler,
-  JsonRpcTransportHandler,
-  ServerCallContext,
-} from '@a2a-js/sdk/server'
+import { A2AError, toJsonRpcError } from '@a2a-js/sdk/errors'
+import { JsonRpcTransportHandler, ServerCallContext, validateVersion } from '@a2a-js/sdk/server'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../../domain/clock.ts'
 import { agentCard } from '../discovery/agent-card.ts'
@@ -17,8 +14,11 @@ import { jsonRpcScope, parsedMessage } from '../json-rpc-scope.ts'
 import { toolOf } from '../mcp/mcp-tools.ts'
 import { ADDRESS, AnalysisAgent } from './analysis-agent.ts'
 import { TaskMemory } from './task-memory.ts'
+import { TaskRequests } from './task-requests.ts'
 
 const LEGACY_VERSION = '0.3'
+/** Of 1.0, and of 0.3. */
+const EXTENSION_HEADERS = [HTTP_EXTENSION_HEADER, `X-${HTTP_EXTENSION_HEADER}`]
 
 /** The analyses as an A2A agent: JSON-RPC at `/a2a`, in the words of 1.0 and, where a caller names no version, of 0.3. */
 export function a2aRoutes(
@@ -35,13 +35,13 @@ export function a2aRoutes(
     clock: facts.clock,
   })
   const card = agentCard(facts) as AgentCard
-  const requests = new DefaultRequestHandler(card, new TaskMemory(facts.clock), agent)
+  const requests = new TaskRequests(card, new TaskMemory(facts.clock), agent)
   const today = new JsonRpcTransportHandler(requests)
   const before = new LegacyJsonRpcTransportHandler(requests)
 
   jsonRpcScope(app, (scope) => {
     scope.post('/a2a', async (request, reply) => {
-      reply.header('cache-control', 'no-store')
+      reply.header('cache-control', 'no-store').headers(activated(card, request))
       const parsed = parsedMessage(request.body)
       return 'error' in parsed
         ? reply.code(400).send(parsed.error)
@@ -50,14 +50,41 @@ export function a2aRoutes(
   })
 
   async function answered(message: Readonly<Record<string, unknown>>, request: FastifyRequest) {
-    const version = request.headers[A2A_VERSION_HEADER.toLowerCase()]
-    const requestedVersion =
-      typeof version === 'string' && version !== '' ? version : LEGACY_VERSION
+    const { params, id = null } = message
+    // There are no tenants here, and the SDK would keep something for each that is named.
+    if (typeof params === 'object' && params !== null) Reflect.deleteProperty(params, 'tenant')
+    const requestedVersion = versionOf(request)
     const context = new ServerCallContext({ requestedVersion })
     context.state.set(ADDRESS, request.ip)
-    const handler = requestedVersion.startsWith(LEGACY_VERSION) ? before : today
-    const answer = await handler.handle(message, context)
-    // Streaming is not offered, and the card says so: the one thing that comes of it is an error.
-    return Symbol.asyncIterator in answer ? (await answer.next()).value : answer
+    const handler = requestedVersion === LEGACY_VERSION ? before : today
+    try {
+      validateVersion(requestedVersion, card, 'JSONRPC')
+      const answer = await handler.handle(message, context)
+      // Streaming is not offered, and the card says so: the one thing that comes of it is an error.
+      return Symbol.asyncIterator in answer ? (await answer.next()).value : answer
+    } catch (error) {
+      if (!(error instanceof A2AError)) throw error
+      return { jsonrpc: '2.0', id, error: toJsonRpcError(error) }
+    }
   }
+}
+
+/** Major and minor, as the card names them: by the protocol the rest makes no difference. */
+function versionOf({ headers }: FastifyRequest): string {
+  const version = headers[A2A_VERSION_HEADER.toLowerCase()]
+  return typeof version === 'string' && version !== ''
+    ? version.split('.').slice(0, 2).join('.')
+    : LEGACY_VERSION
+}
+
+/** What the card offers of the extensions that a request asks for, in the header that it asks in. */
+function activated({ capabilities }: AgentCard, { headers }: FastifyRequest) {
+  const offered = new Set(capabilities?.extensions?.map(({ uri }) => uri))
+  return Object.fromEntries(
+    EXTENSION_HEADERS.flatMap((name) => {
+      const asked = Extensions.parseServiceParameter(String(headers[name.toLowerCase()] ?? ''))
+      const both = asked.filter((uri) => offered.has(uri))
+      return both.length === 0 ? [] : [[name, Extensions.toServiceParameter(both)]]
+    }),
+  )
 }

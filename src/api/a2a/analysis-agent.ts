@@ -2,7 +2,7 @@ import type { Message, Task } from '@a2a-js/sdk'
 import { Role, TaskState } from '@a2a-js/sdk'
 import type { AgentExecutor, ExecutionEventBus, RequestContext } from '@a2a-js/sdk/server'
 import { AgentEvent } from '@a2a-js/sdk/server'
-import type { PaymentPayload } from '@x402/core/types'
+import type { PaymentPayload, SettleResponse } from '@x402/core/types'
 import type { Clock } from '../../domain/clock.ts'
 import { isoInstant } from '../../domain/instant.ts'
 import type { CallResult, InProcessCall } from '../in-process-call.ts'
@@ -11,8 +11,18 @@ import { askedUrl } from './asked-analysis.ts'
 
 /** Key of the call's state that holds its caller's address. */
 export const ADDRESS = 'address'
-/** Key of a task's metadata that holds what it asks for. */
+/** Keys of a task's metadata that hold what it asks for, and how many messages it has taken. */
 const URL = 'perpscope.url'
+const MESSAGES = 'perpscope.messages'
+/** More than a purchase takes, whatever goes wrong on its way. */
+const MESSAGES_MAX = 32
+
+const STATUS = 'x402.payment.status'
+const REQUIRED = 'x402.payment.required'
+const RECEIPTS = 'x402.payment.receipts'
+const ERROR = 'x402.payment.error'
+
+const NETWORK_CHARS_MAX = 64
 
 export type AnalysisAgentOptions = {
   readonly tools: ReadonlyMap<string, AnalysisTool>
@@ -42,6 +52,24 @@ export class AnalysisAgent implements AgentExecutor {
       this.#end(context, bus, TaskState.TASK_STATE_REJECTED, text, {}, '')
       return
     }
+    const tried = { [RECEIPTS]: receiptsOf(task) }
+    if (messagesOf(task) >= MESSAGES_MAX) {
+      const text = `A task takes ${MESSAGES_MAX} messages. This one was not looked at: send it without its taskId.`
+      this.#end(context, bus, TaskState.TASK_STATE_FAILED, text, tried, url)
+      return
+    }
+    if (userMessage.metadata?.[STATUS] === 'payment-rejected') {
+      const metadata = { [STATUS]: 'payment-rejected', ...tried }
+      this.#end(
+        context,
+        bus,
+        TaskState.TASK_STATE_CANCELED,
+        'The terms were declined.',
+        metadata,
+        url,
+      )
+      return
+    }
     const payment = paymentIn(userMessage)
     const address = String(context.context.state.get(ADDRESS) ?? 'unknown')
     const result = await this.#options.call({ url, payment, address })
@@ -50,12 +78,10 @@ export class AnalysisAgent implements AgentExecutor {
         this.#deliver(context, bus, result, url)
         return
       case 'payment-required': {
-        const status = payment === null ? 'payment-required' : 'payment-rejected'
-        const reason = result.rejection?.['reason']
+        const reason = String(result.rejection?.['reason'] ?? 'payment_invalid')
         const metadata = {
-          'x402.payment.status': status,
-          'x402.payment.required': result.required,
-          ...(reason !== undefined && { 'x402.payment.error': reason }),
+          ...(payment === null ? { [STATUS]: 'payment-required' } : failed(task, payment, reason)),
+          [REQUIRED]: result.required,
         }
         const text =
           payment === null ? 'Pay to get the answer.' : `The payment was refused: ${reason}.`
@@ -63,7 +89,7 @@ export class AnalysisAgent implements AgentExecutor {
         return
       }
       case 'refused':
-        this.#refuse(context, bus, result.problem, payment !== null, url)
+        this.#refuse(context, bus, result.problem, payment, url)
         return
       default:
         result satisfies never
@@ -79,11 +105,11 @@ export class AnalysisAgent implements AgentExecutor {
     { answer, receipt }: Extract<CallResult, { kind: 'answer' }>,
     url: string,
   ): void {
-    const { taskId } = context
+    const { taskId, task: before } = context
     const metadata =
       receipt === null
         ? {}
-        : { 'x402.payment.status': 'payment-completed', 'x402.payment.receipts': [receipt] }
+        : { [STATUS]: 'payment-completed', [RECEIPTS]: [...receiptsOf(before), receipt] }
     const artifact = {
       artifactId: `${taskId}-answer`,
       name: 'answer',
@@ -109,15 +135,16 @@ export class AnalysisAgent implements AgentExecutor {
     context: RequestContext,
     bus: ExecutionEventBus,
     problem: Metadata,
-    isPaid: boolean,
+    payment: PaymentPayload | null,
     url: string,
   ): void {
     const isOpen = problem['retryable'] === true
+    const code = String(problem['code'])
     const metadata = {
-      ...(isPaid && {
-        'x402.payment.status': isOpen ? 'payment-submitted' : 'payment-failed',
-        'x402.payment.error': problem['code'],
-      }),
+      ...(payment !== null &&
+        (isOpen
+          ? { [STATUS]: 'payment-submitted', [ERROR]: code }
+          : failed(context.task, payment, code))),
       problem,
     }
     const state = isOpen ? TaskState.TASK_STATE_INPUT_REQUIRED : TaskState.TASK_STATE_FAILED
@@ -144,8 +171,9 @@ export class AnalysisAgent implements AgentExecutor {
     url: string,
   ): Task {
     const history = [...(task?.history ?? []).filter(isNot(userMessage)), userMessage]
+    const messages = messagesOf(task) + 1
     const message: Message = {
-      messageId: `${taskId}-${history.length}`,
+      messageId: `${taskId}-${messages}`,
       contextId,
       taskId,
       role: Role.ROLE_AGENT,
@@ -167,7 +195,7 @@ export class AnalysisAgent implements AgentExecutor {
       status: { state, message, timestamp: isoInstant(this.#options.clock.nowMs()) },
       artifacts: [],
       history,
-      metadata: { ...metadata, [URL]: url },
+      metadata: { ...metadata, [URL]: url, [MESSAGES]: messages },
     }
   }
 }
@@ -181,7 +209,49 @@ function urlOf(task: Task | undefined): string | null {
   return typeof url === 'string' && url !== '' ? url : null
 }
 
+function messagesOf(task: Task | undefined): number {
+  return Number(task?.metadata?.[MESSAGES] ?? 0)
+}
+
+/** Of all that was tried for it, also in vain: each is told until the task ends. */
+function receiptsOf(task: Task | undefined): readonly SettleResponse[] {
+  return (task?.metadata?.[RECEIPTS] as readonly SettleResponse[] | undefined) ?? []
+}
+
 function paymentIn({ metadata }: Message): PaymentPayload | null {
   const payment: unknown = metadata?.['x402.payment.payload']
   return typeof payment === 'object' && payment !== null ? (payment as PaymentPayload) : null
 }
+
+/** What the extension has a task say of a payment that came to nothing. */
+function failed(task: Task | undefined, payment: PaymentPayload, reason: string): Metadata {
+  const network = networkOf(payment)
+  return {
+    [STATUS]: 'payment-failed',
+    [ERROR]: errorCodes.find(([part]) => part.test(reason))?.[1] ?? reason,
+    [RECEIPTS]: [
+      ...receiptsOf(task),
+      { success: false, errorReason: reason, network, transaction: '' },
+    ],
+  }
+}
+
+/** Where it says that it pays, as version 2 or 1 of x402 has it: whoever sent it may have put anything there. */
+function networkOf(payment: {
+  readonly accepted?: { readonly network?: unknown } | null
+  readonly network?: unknown
+}): string {
+  const network = payment.accepted?.network ?? payment.network
+  return typeof network === 'string' ? network.slice(0, NETWORK_CHARS_MAX) : ''
+}
+
+/** By a part of x402's reason. What the extension has no code for keeps its reason. */
+const errorCodes = [
+  [/insufficient/, 'INSUFFICIENT_FUNDS'],
+  [/signature/, 'INVALID_SIGNATURE'],
+  [/expired|valid_before/, 'EXPIRED_PAYMENT'],
+  [/nonce|duplicate|replayed/, 'DUPLICATE_NONCE'],
+  [/network/, 'NETWORK_MISMATCH'],
+  [/value|amount/, 'INVALID_AMOUNT'],
+  [/simulation_failed/, 'SETTLEMENT_FAILED'],
+] as const

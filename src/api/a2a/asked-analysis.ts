@@ -3,6 +3,8 @@ import type { AnalysisTool } from '../mcp/mcp-tools.ts'
 
 const PARTS_MAX = 8
 const TEXT_CHARS_MAX = 200
+/** Several times that of the longest that is sold; a task keeps it. */
+const URL_CHARS_MAX = 2_000
 
 /**
  * Path and query of what a message asks for: a data part `{ "analysis": "pulse", "coin": "BTC", … }` with the
@@ -20,7 +22,9 @@ export function askedUrl(
           ? fromText(content.value)
           : null
     const tool = asked === null ? undefined : tools.get(asked.analysis)
-    if (asked !== null && tool !== undefined) return tool.urlOf(asked.args)
+    if (asked === null || tool === undefined) continue
+    const url = tool.urlOf(asked.args)
+    return url.length <= URL_CHARS_MAX ? url : null
   }
   return null
 }

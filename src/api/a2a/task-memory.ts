@@ -1,14 +1,17 @@
-import type { ListTasksResponse, Task } from '@a2a-js/sdk'
+import type { ListTasksResponse, Message, Task } from '@a2a-js/sdk'
 import type { TaskStore } from '@a2a-js/sdk/server'
 import type { Clock } from '../../domain/clock.ts'
 
 const TASKS_MAX = 1_000
 /** As long as a quote may be paid, and an answer fetched again. */
 const KEPT_MS = 15 * 60_000
+const HISTORY_MAX = 4
+/** Whoever asks for an analysis needs a few dozen. */
+const MESSAGE_CHARS_MAX = 2_000
 
 /**
  * Tasks by their id, which only its client knows: there are no accounts, so nobody is shown a list. Bounded
- * in number and time; what a payment has bought outlives its task in the ledger.
+ * in number, size and time; what a payment has bought outlives its task in the ledger.
  */
 export class TaskMemory implements TaskStore {
   readonly #clock: Clock
@@ -25,15 +28,25 @@ export class TaskMemory implements TaskStore {
       if (untilMs > nowMs && this.#tasks.size < TASKS_MAX) break
       this.#tasks.delete(id)
     }
-    this.#tasks.set(task.id, { task, untilMs: nowMs + KEPT_MS })
+    const kept = { ...task, history: latest(task.history) }
+    this.#tasks.set(task.id, { task: kept, untilMs: nowMs + KEPT_MS })
   }
 
+  /** @returns a task of the caller's own: the SDK cuts and adds to what it is given */
   async load(taskId: string): Promise<Task | undefined> {
     const kept = this.#tasks.get(taskId)
-    return kept === undefined || kept.untilMs <= this.#clock.nowMs() ? undefined : kept.task
+    return kept === undefined || kept.untilMs <= this.#clock.nowMs() ? undefined : { ...kept.task }
   }
 
   async list(): Promise<ListTasksResponse> {
     return { tasks: [], nextPageToken: '', pageSize: 0, totalSize: 0 }
   }
+}
+
+/** Without metadata: a signed payment is the business of the ledger alone. */
+function latest(history: readonly Message[]): Message[] {
+  return history
+    .slice(-HISTORY_MAX)
+    .map((message) => ({ ...message, metadata: undefined }))
+    .filter((message) => JSON.stringify(message).length <= MESSAGE_CHARS_MAX)
 }

@@ -1,0 +1,322 @@
+import { randomUUID } from 'node:crypto'
+import { DefaultExecutionEventBusManager } from '@a2a-js/sdk/server'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import type { ExactEvmPayment } from '../../payment/evm/exact-evm.ts'
+import { exactEvm } from '../../payment/evm/exact-evm.ts'
+import { base } from '../../payment/evm/networks.ts'
+import { PaymentLedger } from '../../payment/ledger.ts'
+import type { Settlement } from '../../payment/payment.ts'
+import { payments } from '../../payment/plugin.ts'
+import { newBuyer, signedPayload } from '../../payment/testing/buyer.ts'
+import { gatewayFixture } from '../testing/gateway-fixture.ts'
+import { pulseLike } from '../testing/pulse-like.ts'
+
+const PAY_TO = '0x00000000000000000000000000000000000000A1'
+const V0_1 = 'https://github.com/google-a2a/a2a-x402/v0.1'
+const V0_2 = 'https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2'
+
+type Task = {
+  readonly id: string
+  readonly contextId: string
+  readonly status: { readonly state: string; readonly message: Message }
+  readonly history?: readonly Message[]
+  readonly artifacts?: readonly unknown[]
+}
+type Message = {
+  readonly messageId: string
+  readonly metadata?: Readonly<Record<string, unknown>>
+}
+type Sent = Readonly<Record<string, unknown>>
+type Reply = {
+  readonly result?: Task & { readonly task?: Task }
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+/** The gateway with its real payments; whether one is settled is up to `settle`. */
+function agent(settle: (payment: ExactEvmPayment) => Promise<Settlement> = refusing) {
+  const ledger = new PaymentLedger(':memory:')
+  const method = exactEvm({
+    network: base,
+    payTo: PAY_TO,
+    facilitator: {
+      verify: async () => ({ kind: 'valid' }),
+      settle,
+      outcome: async () => ({ kind: 'unused', asOfSeconds: 0 }),
+    },
+  })
+  const { app, clock } = gatewayFixture({
+    payment: async (paid) => {
+      const limits = { failedPaymentsPerAddressPerMinute: 1_000, identicalFailuresPerMinute: 1_000 }
+      const publicUrl = 'https://api.example.com'
+      await paid.register(payments, { methods: [method], ledger, clock, publicUrl, limits })
+    },
+    discovery: { publicUrl: 'https://api.example.com', waysToPay: [method] },
+  })
+  onTestFinished(async () => {
+    await app.close()
+    ledger.close()
+  })
+
+  const post = (body: Sent, headers: Readonly<Record<string, string>> = {}) =>
+    app.inject({
+      method: 'POST',
+      url: '/a2a',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0', ...headers },
+      payload: { jsonrpc: '2.0', id: 7, ...body },
+    })
+  const call = async (method: string, params: Sent, headers?: Readonly<Record<string, string>>) =>
+    (await post({ method, params }, headers)).json() as Reply
+  const send = (message: Sent = {}, params: Sent = {}) =>
+    call('SendMessage', { message: asked(message), ...params })
+  const quoted = async (message?: Sent, params?: Sent) => taskOf(await send(message, params))
+  const paid = async (choices: { readonly validBeforeSeconds?: bigint } = {}) => ({
+    'x402.payment.status': 'payment-submitted',
+    'x402.payment.payload': await signedPayload(newBuyer(), {
+      amount: pulseLike.priceUsdcAtomic,
+      payTo: PAY_TO,
+      nowMs: clock.nowMs(),
+      ...choices,
+    }),
+  })
+  return { app, post, call, send, quoted, paid }
+}
+
+const refusing = async (): Promise<Settlement> => ({
+  kind: 'rejected',
+  reason: 'insufficient_funds',
+})
+
+function asked(more: Sent = {}): Sent {
+  return { messageId: randomUUID(), role: 'ROLE_USER', parts: [{ text: 'pulse BTC' }], ...more }
+}
+
+function taskOf({ result, error }: Reply): Task {
+  if (result?.task === undefined) throw new Error(`no task: ${JSON.stringify(error)}`)
+  return result.task
+}
+
+const metadataOf = ({ status }: Task) => status.message.metadata ?? {}
+
+describe('what callers leave behind', () => {
+  test('a task keeps the last short messages that it took, and no payment', async () => {
+    const { call, send, quoted, paid } = agent()
+    const { id: taskId } = await quoted()
+    for (const parts of [[{ text: 'x'.repeat(60_000) }], ...Array(6).fill([{ text: 'well?' }])])
+      await send({ taskId, parts, metadata: await paid() })
+    const { result } = await call('GetTask', { id: taskId })
+    expect(result?.history).toHaveLength(4)
+    expect(JSON.stringify(result?.history).length).toBeLessThan(8_000)
+    expect(JSON.stringify(result?.history)).not.toContain('signature')
+  })
+
+  test('a task ends when it has taken many messages, and says that the last was not looked at', async () => {
+    const { call, send, quoted } = agent()
+    const { id: taskId } = await quoted()
+    for (let count = 0; count < 200; count += 1) await send({ taskId })
+    const { result } = await call('GetTask', { id: taskId })
+    expect(result?.status).toMatchObject({
+      state: 'TASK_STATE_FAILED',
+      message: { parts: [{ text: expect.stringContaining('not looked at') }] },
+    })
+    expect(result?.history?.length).toBeLessThanOrEqual(4)
+  })
+
+  test('names of a length that nobody needs are refused or not kept', async () => {
+    const { send, quoted } = agent()
+    expect((await send({ contextId: 'x'.repeat(257) })).error?.code).toBe(-32602)
+    const long = await quoted({
+      parts: [{ data: { analysis: 'pulse', coin: 'B'.repeat(50_000) } }],
+    })
+    expect(long.status.state).toBe('TASK_STATE_REJECTED')
+    expect(JSON.stringify({ ...long, history: [] }).length).toBeLessThan(2_000)
+  })
+
+  test('a task that is asked for without its history still has it', async () => {
+    const { call, quoted } = agent()
+    const { id } = await quoted()
+    await call('GetTask', { id, historyLength: 0 })
+    expect((await call('GetTask', { id })).result?.history).toHaveLength(1)
+  })
+
+  test('a quote that nobody pays leaves no bus, whatever tenant it names', async () => {
+    const opened = vi.spyOn(DefaultExecutionEventBusManager.prototype, 'createOrGetByTaskId')
+    const { quoted } = agent()
+    for (let count = 0; count < 200; count += 1) await quoted({}, { tenant: `tenant-${count}` })
+    expect(opened).toHaveBeenCalledTimes(200)
+    const [buses] = opened.mock.contexts as DefaultExecutionEventBusManager[]
+    for (const [taskId, context] of opened.mock.calls) {
+      expect(context?.tenant).toBeUndefined()
+      expect(buses?.getByTaskId(taskId, context)).toBeUndefined()
+    }
+  })
+
+  test('a quoted task can be canceled', async () => {
+    const { call, quoted } = agent()
+    const { id } = await quoted()
+    expect((await call('CancelTask', { id })).result?.status.state).toBe('TASK_STATE_CANCELED')
+  })
+
+  test('tasks that a message refers to are not looked for, each with a line in the log', async () => {
+    const warn = vi.spyOn(console, 'warn')
+    const { quoted } = agent()
+    await quoted({ referenceTaskIds: ['a', 'b'] })
+    expect(warn).not.toHaveBeenCalled()
+  })
+})
+
+describe('messages of one task at the same time', () => {
+  /** A task whose payment is being settled until `release`. */
+  async function settling() {
+    let release = () => {}
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    let begin = () => {}
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve
+    })
+    const gateway = agent(async () => {
+      begin()
+      await released
+      return { kind: 'settled', transaction: `0x${'5'.repeat(64)}` }
+    })
+    const { id: taskId } = await gateway.quoted()
+    const paying = gateway.send({ taskId, metadata: await gateway.paid() })
+    await begun
+    return { ...gateway, taskId, paying, release }
+  }
+
+  test('do not keep the answer from the one that pays', async () => {
+    const { taskId, paying, release, ...gateway } = await settling()
+    const second = gateway.send({ taskId })
+    // Long enough for a message that nothing holds up to be answered.
+    const others = Array.from({ length: 20 }, () => gateway.send())
+    await Promise.race([second, Promise.all(others)])
+    release()
+    const done = taskOf(await paying)
+    expect(done.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(done.artifacts).toHaveLength(1)
+    const { result } = await gateway.call('GetTask', { id: taskId })
+    expect(result?.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(result?.artifacts).toEqual(done.artifacts)
+    expect((await second).error?.code, 'there is nothing more to say to it').toBe(-32004)
+  })
+
+  test('wait only so many', async () => {
+    const { taskId, paying, release, send } = await settling()
+    const replies = Array.from({ length: 8 }, () => send({ taskId }))
+    expect((await Promise.race(replies)).error?.message).toContain('at once')
+    release()
+    expect(taskOf(await paying).status.state).toBe('TASK_STATE_COMPLETED')
+    const told = (await Promise.all(replies)).map(({ error }) => error?.message)
+    expect(told.filter((message) => message?.includes('terminal'))).toHaveLength(7)
+  })
+})
+
+describe('the extension for payments', () => {
+  test('calls a payment that was refused failed, and lists every one that was', async () => {
+    const { quoted, paid } = agent()
+    const { id: taskId } = await quoted()
+    await quoted({ taskId, metadata: await paid() })
+    const task = await quoted({ taskId, metadata: await paid({ validBeforeSeconds: 1n }) })
+    expect(task.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    const receipt = { success: false, network: 'eip155:8453', transaction: '' }
+    expect(metadataOf(task)).toMatchObject({
+      'x402.payment.status': 'payment-failed',
+      'x402.payment.error': 'EXPIRED_PAYMENT',
+      'x402.payment.required': { x402Version: 2 },
+      'x402.payment.receipts': [
+        { ...receipt, errorReason: 'insufficient_funds' },
+        { ...receipt, errorReason: expect.stringContaining('valid_before') },
+      ],
+    })
+  })
+
+  test('calls what is no payment failed too', async () => {
+    const { quoted } = agent()
+    const { id: taskId } = await quoted()
+    const nonsense = { accepted: null, network: { toString: 1 } }
+    const task = await quoted({ taskId, metadata: { 'x402.payment.payload': nonsense } })
+    expect(task.status.state).toBe('TASK_STATE_FAILED')
+    expect(metadataOf(task)).toMatchObject({
+      'x402.payment.status': 'payment-failed',
+      'x402.payment.receipts': [{ success: false, network: '', transaction: '' }],
+    })
+  })
+
+  test('ends a task whose terms the client declines', async () => {
+    const { quoted } = agent()
+    const { id: taskId } = await quoted()
+    const metadata = { 'x402.payment.status': 'payment-rejected' }
+    const task = await quoted({ taskId, metadata })
+    expect(task.status.state).toBe('TASK_STATE_CANCELED')
+    expect(metadataOf(task)).toEqual({ ...metadata, 'x402.payment.receipts': [] })
+  })
+
+  test.each([
+    ['a2a-extensions', `${V0_1}, https://example.com/other`, V0_1],
+    ['x-a2a-extensions', `${V0_2},${V0_1}`, `${V0_2},${V0_1}`],
+  ])('is activated by %s', async (name, value, echoed) => {
+    const { post } = agent()
+    const request = { method: 'SendMessage', params: { message: asked() } }
+    expect((await post(request, { [name]: value })).headers[name]).toBe(echoed)
+    expect((await post(request)).headers).not.toHaveProperty(name)
+  })
+})
+
+test('an agent that gives its answers away activates nothing, and answers at once', async () => {
+  const { app } = gatewayFixture()
+  onTestFinished(() => app.close())
+  const response = await app.inject({
+    method: 'POST',
+    url: '/a2a',
+    headers: { 'a2a-version': '1.0', 'a2a-extensions': V0_1 },
+    payload: JSON.stringify({
+      jsonrpc: '2.0',
+      method: 'SendMessage',
+      params: { message: asked() },
+    }),
+  })
+  expect(response.headers).not.toHaveProperty('a2a-extensions')
+  expect(taskOf(response.json()).status.state).toBe('TASK_STATE_COMPLETED')
+})
+
+describe('what is not offered', () => {
+  test.each(['SendStreamingMessage', 'SubscribeToTask'])('%s is told so', async (method) => {
+    const { post } = agent()
+    const response = await post({ method, params: { message: asked(), id: 'task' } })
+    expect(response.statusCode).toBe(200)
+    expect(response.json()).toMatchObject({ jsonrpc: '2.0', id: 7, error: { code: -32004 } })
+  })
+
+  test.each([
+    ['2.0', -32009],
+    ['0.30', -32009],
+    ['1.0', undefined],
+    ['1.0.0', undefined],
+  ])('version %s is told %s', async (version, code) => {
+    const { call } = agent()
+    const reply = await call('SendMessage', { message: asked() }, { 'a2a-version': version })
+    expect(reply.error?.code).toBe(code)
+  })
+})
+
+test.each([
+  ['/mcp', 'mcp-protocol-version, mcp-method, mcp-name, mcp-session-id, last-event-id'],
+  ['/a2a', 'a2a-version, a2a-extensions, x-a2a-extensions'],
+])('a page of another origin may send %s what its protocol needs', async (url, wanted) => {
+  const { app } = agent()
+  const headers = {
+    origin: 'https://a.example',
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': wanted,
+  }
+  const preflight = await app.inject({ method: 'OPTIONS', url, headers })
+  const listed = (name: string) => String(preflight.headers[name]).toLowerCase().split(', ')
+  expect(listed('access-control-allow-headers')).toEqual(
+    expect.arrayContaining([...wanted.split(', '), 'content-type']),
+  )
+  expect(listed('access-control-expose-headers')).toEqual(
+    expect.arrayContaining(['a2a-extensions', 'x-a2a-extensions']),
+  )
+})
