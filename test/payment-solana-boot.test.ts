@@ -157,14 +157,16 @@ describe("a service that leaves it to somebody else's facilitator", () => {
     ['names nobody', {}],
     ['names what is no address', { feePayer: 'me' }],
   ])('offers none where it %s', async (_what, extra) => {
-    expect(await solanaPayment(bare(), log, await hostedBy(extra), new Registry())).toBeNull()
+    const method = await solanaPayment(bare(), log, await hostedBy(extra), new Registry())
+    expect(method, 'it reads what was bought before').toMatchObject({ isSuspended: true })
     expect(warnings.at(-1)).toContain('nothing is sold there')
   })
 
   test('offers none where it settles on another cluster', async () => {
     const { address: feePayer } = newSolanaBuyer()
     const hosted = await hostedBy({ feePayer }, solanaDevnet.network)
-    expect(await solanaPayment(bare(), log, hosted, new Registry())).toBeNull()
+    const method = await solanaPayment(bare(), log, hosted, new Registry())
+    expect(method).toMatchObject({ isSuspended: true })
   })
 })
 
