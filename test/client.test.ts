@@ -6,12 +6,14 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { ClientOptions, Payer } from '../src/client/client.ts'
 import { PerpscopeClient } from '../src/client/client.ts'
 import {
+  IntermediaryError,
   PaymentRefusedError,
   RefusedError,
   UnansweredError,
   UnpayableError,
 } from '../src/client/errors.ts'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
+import { problem } from '../src/domain/problem.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
 import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
@@ -155,12 +157,72 @@ describe('the client', () => {
     expect(await spent()).toBe(PRICE)
   })
 
+  test.each([
+    ['a problem', { message: 'Endpoint request timed out' }, 504],
+    ['no quote', { message: 'Payment Required' }, 402],
+  ])('takes what a proxy says, %s, for no word of the service', async (_what, body, status) => {
+    const { pay, signatures, spent } = await wallet()
+    const host = await hosted()
+    const { fetch } = meddled(async (call, go) => {
+      const response = await go()
+      return call === 1 ? Response.json(body, { status }) : response
+    })
+    const client = clientOf(host, { pay, fetch })
+    const { answer } = await client.about('pulse', 'BTC')
+    expect(answer).toMatchObject({ run: 1 })
+    expect(signatures()).toBe(1)
+    expect(await spent()).toBe(PRICE)
+    expect(client.spentUsd).toBe(PRICE_USD)
+  })
+
+  test('hands over a payment that a proxy kept from its answer, and resumes it', async () => {
+    const { pay, spent } = await wallet()
+    let isDown = true
+    const { fetch } = meddled(async (_call, go) => {
+      const response = await go()
+      return isDown ? Response.json({ message: 'timeout' }, { status: 504 }) : response
+    })
+    const client = clientOf(await hosted(), { pay, fetch })
+    const failure = await client.about('pulse', 'BTC').catch((cause: unknown) => cause)
+    expect(failure).toBeInstanceOf(UnansweredError)
+    expect((failure as UnansweredError).cause).toBeInstanceOf(IntermediaryError)
+    expect(client.spentUsd, 'it was charged').toBe(PRICE_USD)
+    isDown = false
+    const { answer } = await client.resume((failure as UnansweredError).payment)
+    expect(answer).toMatchObject({ run: 1 })
+    expect(await spent()).toBe(PRICE)
+  })
+
+  test('hands over a payment that is still at work', async () => {
+    const { pay } = await wallet()
+    const { body, status } = problem(
+      'payment_in_flight',
+      { detail: 'Send it again.', retryAfterSeconds: 2, paymentReusable: true, charged: null },
+      { instance: '/pulse/BTC', requestId: 'test' },
+    )
+    const { fetch } = meddled(async () => new Response(body, { status }))
+    const client = clientOf(await hosted(), { pay, fetch })
+    await expect(client.about('pulse', 'BTC')).rejects.toBeInstanceOf(UnansweredError)
+    expect(client.spentUsd, 'it may be charged yet').toBe(PRICE_USD)
+  })
+
+  test('waits for a proxy that cannot reach the service before it signs', async () => {
+    const { pay, signatures } = await wallet()
+    let down = 2
+    const speak: ClientOptions['fetch'] = async (url, init) => {
+      down -= 1
+      return down >= 0 ? new Response('<h1>Bad gateway</h1>', { status: 502 }) : fetch(url, init)
+    }
+    await clientOf(await hosted(), { pay, fetch: speak }).about('pulse', 'BTC')
+    expect(signatures()).toBe(1)
+  })
+
   test('tells why a payment was refused, and does not count it', async () => {
     const { pay, signatures } = await wallet(0n)
     const client = clientOf(await hosted(), { pay })
     const refusal = await client.about('pulse', 'BTC').catch((cause: unknown) => cause)
     expect(refusal).toBeInstanceOf(PaymentRefusedError)
-    expect((refusal as PaymentRefusedError).diagnostics?.reason).toMatch(/insufficient/)
+    expect((refusal as PaymentRefusedError).diagnostics.reason).toMatch(/insufficient/)
     expect(signatures()).toBe(1)
     expect(client.spentUsd).toBe(0)
   })
@@ -273,10 +335,28 @@ describe('nothing is signed', () => {
     expect(signatures()).toBe(0)
   })
 
-  test('where the service refuses the call itself', async () => {
-    const problem = { code: 'invalid_coin', detail: 'No such coin.', retryable: false }
+  test('where a proxy refuses the call', async () => {
     const { pay, signatures } = await wallet(0n)
-    const fetch: ClientOptions['fetch'] = async () => Response.json(problem, { status: 400 })
+    let calls = 0
+    const fetch: ClientOptions['fetch'] = async () => {
+      calls += 1
+      return Response.json({ message: 'Forbidden' }, { status: 403 })
+    }
+    await expect(
+      clientOf({ url: 'http://127.0.0.1' }, { pay, fetch }).about('pulse', 'BTC'),
+    ).rejects.toThrow('status 403, and not from the service')
+    expect(calls).toBe(1)
+    expect(signatures()).toBe(0)
+  })
+
+  test('where the service refuses the call itself', async () => {
+    const { body, status } = problem(
+      'invalid_coin',
+      { detail: 'No such coin.' },
+      { instance: '/pulse/NOPE', requestId: 'test' },
+    )
+    const { pay, signatures } = await wallet(0n)
+    const fetch: ClientOptions['fetch'] = async () => new Response(body, { status })
     const refusal = await clientOf({ url: 'http://127.0.0.1' }, { pay, fetch })
       .about('pulse', 'NOPE')
       .catch((cause: unknown) => cause)

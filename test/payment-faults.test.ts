@@ -813,7 +813,7 @@ describe('a handler that hangs', () => {
         return answered
       })
       .toBe(true)
-    expect((await copy).problem()).toMatchObject({ code: 'payment_in_flight', charged: false })
+    expect((await copy).problem()).toMatchObject({ code: 'payment_in_flight', charged: null })
     clock.advance(60_000)
     expect((await buy(host, payment, '/pulse/BTC')).status, 'its sale has lapsed').toBe(200)
   })

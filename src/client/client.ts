@@ -1,22 +1,27 @@
-import type { PaymentPayload, PaymentRequired, SettleResponse } from '@x402/core/types'
+import type { PaymentPayload, SettleResponse } from '@x402/core/types'
 import type { Answers } from './answers.ts'
 import type { BudgetLimits } from './budget.ts'
 import { Budget } from './budget.ts'
-import type { Diagnostics, PendingPayment, ProblemBody } from './errors.ts'
-import { PaymentRefusedError, RefusedError, UnansweredError, UnpayableError } from './errors.ts'
+import type { PaymentRefusedError, PendingPayment } from './errors.ts'
+import { IntermediaryError, RefusedError, UnansweredError, UnpayableError } from './errors.ts'
 import { platform } from './platform.ts'
-import { dearest, payable, quoteOf } from './quote.ts'
+import { quoteOf } from './quote.ts'
+import { isUncharged, refusalIn } from './refusal.ts'
+import { repeated, sentUntilClear } from './repeated.ts'
+import type { Payer } from './signed-payment.ts'
+import { signedPayment } from './signed-payment.ts'
 
 export type { Answers } from './answers.ts'
 export type { Diagnostics, PendingPayment, ProblemBody } from './errors.ts'
 // biome-ignore lint/performance/noBarrelFile: this file is the package's door
-export { PaymentRefusedError, RefusedError, UnansweredError, UnpayableError } from './errors.ts'
-
-/**
- * Signs one of the ways to pay that a quote names: `x402Client.createPaymentPayload` of `@x402/core`, or
- * whatever else makes the same.
- */
-export type Payer = (quote: PaymentRequired) => Promise<PaymentPayload>
+export {
+  IntermediaryError,
+  PaymentRefusedError,
+  RefusedError,
+  UnansweredError,
+  UnpayableError,
+} from './errors.ts'
+export type { Payer } from './signed-payment.ts'
 
 export type ClientOptions = {
   /** Of the service, such as `https://api.example.com`. */
@@ -62,10 +67,6 @@ type MarketAnalysis = Exclude<keyof Answers, CoinAnalysis>
 type Kept = { readonly header: string; readonly bought: Bought<unknown> }
 
 const budgetByDefault: BudgetLimits = { maxUsdPerCall: 0.1, totalUsd: 1 }
-/** The payment is sent again so often before the caller is told that its answer is missing. */
-const ATTEMPTS_MAX = 6
-const WAIT_MS = 500
-const WAIT_MS_MAX = 10_000
 const KEPT_MAX = 200
 
 /**
@@ -123,7 +124,7 @@ export class PerpscopeClient {
   async #free(path: string): Promise<unknown> {
     const response = await this.#send(this.#options.url + path)
     if (response.ok) return response.json()
-    throw new RefusedError((await response.json()) as ProblemBody)
+    throw await refusalOf(response)
   }
 
   async #call(
@@ -137,19 +138,12 @@ export class PerpscopeClient {
       return { ...kept.bought, isReused: true }
     const response = await this.#quoted(url)
     if (response.status === 200) return boughtOf(response)
-    const quote = payable(quoteOf(response.headers.get('payment-required')))
+    const quote = quoteOf(response.headers.get('payment-required'))
     const { pay } = this.#options
     if (pay === undefined)
       throw new UnpayableError('the call costs money and the client has no payer')
-    const amount = dearest(quote)
-    this.#budget.take(amount)
-    let header: string
-    try {
-      header = encoded(await pay(quote))
-    } catch (cause) {
-      this.#budget.giveBack(amount)
-      throw cause
-    }
+    const { payment, amount } = await signedPayment(quote, pay, this.#budget)
+    const header = encoded(payment)
     try {
       const bought = await this.#fetched(url, header)
       this.#keep(url, { header, bought })
@@ -160,40 +154,28 @@ export class PerpscopeClient {
     }
   }
 
-  /** Nothing is lost before a payment, so a refusal that passes is waited for here too. */
-  async #quoted(url: string): Promise<Response> {
-    for (let attempt = 1; ; attempt += 1) {
+  /** Nothing is lost before a payment, so what passes is waited for here too. */
+  #quoted(url: string): Promise<Response> {
+    const answered = async () => {
       const response = await this.#send(url)
       if (response.status === 200 || response.status === 402) return response
-      const problem = (await response.json()) as ProblemBody
-      if (!problem.retryable || attempt === ATTEMPTS_MAX) throw new RefusedError(problem)
-      await this.#pause(attempt, problem.retry_after)
+      throw await refusalOf(response)
     }
+    return repeated(answered, mayPass, this.#options.wait)
   }
 
-  /** Sends one payment until it is clear what has become of it. */
   async #fetched(url: string, header: string): Promise<Bought<unknown>> {
-    let last: unknown = null
-    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
-      let retryAfterSeconds: number | null = null
-      try {
-        const response = await this.#send(url, { 'payment-signature': header })
-        if (response.status === 200) return await boughtOf(response)
-        const body = await response.json()
-        if (response.status === 402) throw refusedPayment(body)
-        const problem = body as ProblemBody
-        last = new RefusedError(problem)
-        if (!problem.payment_reusable) throw last
-        retryAfterSeconds = problem.retry_after
-      } catch (cause) {
-        if (cause instanceof RefusedError || cause instanceof PaymentRefusedError) throw cause
-        // A connection that broke, or a body that is no JSON: what was sent may have arrived.
-        last = cause
-      }
-      if (attempt < ATTEMPTS_MAX) await this.#pause(attempt, retryAfterSeconds)
+    const answered = async () => {
+      const response = await this.#send(url, { 'payment-signature': header })
+      if (response.status === 200) return await boughtOf(response)
+      throw await refusalOf(response)
     }
-    if (last instanceof RefusedError && last.problem.charged === false) throw last
-    throw new UnansweredError({ url, header }, last)
+    try {
+      return await sentUntilClear(answered, this.#options.wait)
+    } catch (cause) {
+      if (isUncharged(cause)) throw cause
+      throw new UnansweredError({ url, header }, cause)
+    }
   }
 
   async #isNewest(url: string, { header, bought }: Kept): Promise<boolean> {
@@ -215,13 +197,6 @@ export class PerpscopeClient {
     const { fetch = platform.fetch } = this.#options
     return fetch(url, { headers: { accept: 'application/json', ...headers } })
   }
-
-  #pause(attempt: number, retryAfterSeconds: number | null): Promise<void> {
-    const { wait = platform.wait } = this.#options
-    const asked =
-      retryAfterSeconds === null ? WAIT_MS * 2 ** (attempt - 1) : retryAfterSeconds * 1_000
-    return wait(Math.min(asked, WAIT_MS_MAX))
-  }
 }
 
 async function boughtOf(response: Response): Promise<Bought<unknown>> {
@@ -234,15 +209,16 @@ async function boughtOf(response: Response): Promise<Bought<unknown>> {
   }
 }
 
-function refusedPayment(body: unknown): PaymentRefusedError {
-  const { diagnostics = null } = body as { diagnostics?: Diagnostics | null }
-  return new PaymentRefusedError(diagnostics)
+async function refusalOf(
+  response: Response,
+): Promise<RefusedError | PaymentRefusedError | IntermediaryError> {
+  const body: unknown = await response.json().catch(() => null)
+  return refusalIn(body) ?? new IntermediaryError(response.status)
 }
 
-/** The service says so; what it says of an open outcome is null. */
-function isUncharged(cause: unknown): boolean {
-  if (cause instanceof PaymentRefusedError) return true
-  return cause instanceof RefusedError && cause.problem.charged === false
+function mayPass(cause: unknown): boolean {
+  if (cause instanceof RefusedError) return cause.problem.retryable
+  return cause instanceof IntermediaryError && (cause.status === 429 || cause.status >= 500)
 }
 
 function searchOf(query: Query): string {

@@ -40,15 +40,22 @@ export type Diagnostics = {
 /** The payment was refused; nothing was charged. It is not signed again: that is for the caller to decide. */
 export class PaymentRefusedError extends Error {
   override readonly name = 'PaymentRefusedError'
-  readonly diagnostics: Diagnostics | null
+  readonly diagnostics: Diagnostics
 
-  constructor(diagnostics: Diagnostics | null) {
-    super(
-      diagnostics === null
-        ? 'the payment was refused'
-        : `${diagnostics.reason}: ${diagnostics.hint}`,
-    )
+  constructor(diagnostics: Diagnostics) {
+    super(`${diagnostics.reason}: ${diagnostics.hint}`)
     this.diagnostics = diagnostics
+  }
+}
+
+/** Something on the way, such as a proxy, answered in the place of the service. */
+export class IntermediaryError extends Error {
+  override readonly name = 'IntermediaryError'
+  readonly status: number
+
+  constructor(status: number) {
+    super(`status ${status}, and not from the service`)
+    this.status = status
   }
 }
 

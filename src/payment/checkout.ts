@@ -425,7 +425,7 @@ export class Checkout {
     row: LedgerRow,
     stored: Answer,
   ): Promise<Answer> {
-    if (this.#claims.full) return crowded(request)
+    if (this.#claims.full) return outcomeOpen(request, row.transaction)
     const claim = this.#claims.open(offer.id, offer.binding, offer.payloadHash)
     let answer: Answer
     try {

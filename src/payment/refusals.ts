@@ -9,7 +9,7 @@ import { requestPath } from './resource.ts'
 /** A transaction on Base takes one block of two seconds. */
 const RETRY_SECONDS = 2
 
-/** What follows in every case where nothing was charged and the buyer need not sign again. */
+/** What follows in every case where the buyer need not sign again. */
 const again = { retryAfterSeconds: RETRY_SECONDS, paymentReusable: true }
 
 export function malformed(request: FastifyRequest, reason: string): Answer {
@@ -74,8 +74,10 @@ export function crowded(request: FastifyRequest): Answer {
 
 export function inFlight(request: FastifyRequest): Answer {
   return refuse(request, 'payment_in_flight', {
-    detail: 'The first request with this payment is still at work. Send it again.',
+    detail:
+      'The first request with this payment is still at work, and may charge it. Send it again.',
     ...again,
+    charged: null,
   })
 }
 

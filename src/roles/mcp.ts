@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { Server } from '@modelcontextprotocol/server'
@@ -10,18 +9,21 @@ import { ExactEvmScheme } from '@x402/evm'
 import { ExactSvmScheme } from '@x402/svm'
 import { privateKeyToAccount } from 'viem/accounts'
 import { Budget } from '../client/budget.ts'
-import { UnpayableError } from '../client/errors.ts'
-import { dearest, payable } from '../client/quote.ts'
+import { PaymentRefusedError, RefusedError, UnpayableError } from '../client/errors.ts'
+import { isUncharged, refusalIn } from '../client/refusal.ts'
+import { sentUntilClear } from '../client/repeated.ts'
+import type { SignedPayment } from '../client/signed-payment.ts'
+import { signedPayment } from '../client/signed-payment.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { version } from '../config/environment.ts'
 import type { McpOptions } from '../config/mcp.ts'
+import { BoundedMap } from '../payment/bounded-map.ts'
 
 const PAYMENT = 'x402/payment'
-/** The same payment is sent again so often while its outcome is open. */
-const ATTEMPTS_MAX = 6
-const RETRY_MS_MAX = 10_000
+const PENDING_MAX = 200
 
 type Arguments = Readonly<Record<string, unknown>>
+type Call = { readonly name: string; readonly args: Arguments; readonly key: string }
 
 /**
  * `perpscope mcp`: the tools of a service for a desktop client that speaks over stdio, with a wallet that pays
@@ -37,30 +39,62 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
   await service.connect(new StreamableHTTPClientTransport(new URL(`${options.url}/mcp`)))
   tell(`perpscope mcp: ${options.url}, up to ${options.budgetUsd} USDC\n`)
 
-  const call = (name: string, args: Arguments, meta?: Record<string, unknown>) =>
+  const ask = ({ name, args }: Call, meta?: Record<string, unknown>) =>
     service.callTool({
       name,
       arguments: args,
       ...(meta && { _meta: meta }),
     }) as Promise<CallToolResult>
 
-  async function bought(name: string, args: Arguments): Promise<CallToolResult> {
-    const quoted = await call(name, args)
+  /** Payments whose outcome is open, by the call that they are for. */
+  const pending = new BoundedMap<SignedPayment>(PENDING_MAX)
+  const underWay = new Map<string, Promise<CallToolResult>>()
+
+  /** A host that has stopped waiting for a call, and makes it again, waits for the same purchase. */
+  function boughtOnce(call: Call): Promise<CallToolResult> {
+    const purchase = underWay.get(call.key) ?? bought(call).finally(() => underWay.delete(call.key))
+    underWay.set(call.key, purchase)
+    return purchase
+  }
+
+  async function bought(call: Call): Promise<CallToolResult> {
+    const before = pending.get(call.key)
+    if (before !== undefined) {
+      try {
+        return await delivered(call, before)
+      } catch (cause) {
+        // It was never charged and never will be, so the call is as good as new.
+        if (!(cause instanceof PaymentRefusedError)) throw cause
+      }
+    }
+    const quoted = await ask(call)
     if (!isQuote(quoted.structuredContent)) return quoted
-    const quote = payable(quoted.structuredContent)
-    const amount = dearest(quote)
-    budget.take(amount)
-    let meta: Record<string, unknown>
+    const pay = (quote: PaymentRequired) => wallet.createPaymentPayload(quote)
+    return delivered(call, await signedPayment(quoted.structuredContent, pay, budget))
+  }
+
+  async function delivered(call: Call, signed: SignedPayment): Promise<CallToolResult> {
+    const { payment, amount } = signed
     try {
-      meta = { [PAYMENT]: await wallet.createPaymentPayload(quote) }
+      const result = await sentUntilClear(async () =>
+        answerIn(await ask(call, { [PAYMENT]: payment })),
+      )
+      pending.delete(call.key)
+      return result
     } catch (cause) {
+      if (!isUncharged(cause)) {
+        pending.set(call.key, signed)
+        return failure(
+          'No answer came for a payment that may have been charged. Call again with the same arguments: ' +
+            'the same payment is sent again, and no other is made.',
+        )
+      }
+      pending.delete(call.key)
       budget.giveBack(amount)
       throw cause
+    } finally {
+      tell(`perpscope mcp: ${call.name}, ${budget.spentUsd} USDC spent\n`)
     }
-    const result = await paid(() => call(name, args, meta))
-    if (isUncharged(result)) budget.giveBack(amount)
-    tell(`perpscope mcp: ${name}, ${budget.spentUsd} USDC spent\n`)
-    return result
   }
 
   const handle = serveStdio(() => {
@@ -71,10 +105,9 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
     server.setRequestHandler('tools/list', () => service.listTools())
     server.setRequestHandler('tools/call', async ({ params }) => {
       try {
-        return await bought(params.name, params.arguments ?? {})
+        return await boughtOnce(callOf(params.name, params.arguments ?? {}))
       } catch (cause) {
-        if (!(cause instanceof UnpayableError)) throw cause
-        return { isError: true, content: [{ type: 'text', text: `Not bought: ${cause.message}.` }] }
+        return notBought(cause)
       }
     })
     return server
@@ -82,35 +115,38 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
   process.stdin.once('end', () => void Promise.all([handle.close(), service.close()]))
 }
 
-/** Sends one payment until the service says what has become of it. Never another one. */
-async function paid(send: () => Promise<CallToolResult>): Promise<CallToolResult> {
-  for (let attempt = 1; ; attempt += 1) {
-    const result = await send()
-    const problem = problemIn(result)
-    if (problem?.payment_reusable !== true || attempt === ATTEMPTS_MAX) return result
-    await wait(Math.min((problem.retry_after ?? attempt) * 1_000, RETRY_MS_MAX))
-  }
+/** With its arguments in one order, whatever order a model names them in: a payment is for one URL. */
+function callOf(name: string, given: Arguments): Call {
+  const entries = Object.entries(given).sort(([one], [other]) => (one < other ? -1 : 1))
+  return { name, args: Object.fromEntries(entries), key: JSON.stringify([name, entries]) }
 }
 
-type Problem = {
-  readonly payment_reusable?: boolean
-  readonly retry_after?: number | null
-  readonly charged?: boolean | null
+/** @throws what the service says in place of an answer */
+function answerIn(result: CallToolResult): CallToolResult {
+  if (result.isError !== true) return result
+  const [first] = result.content
+  const text = first?.type === 'text' ? first.text : ''
+  throw refusalIn(parsed(text)) ?? new Error(text)
 }
 
-function problemIn({ isError, content }: CallToolResult): Problem | null {
-  const [first] = content
-  if (isError !== true || first?.type !== 'text') return null
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(first.text) as Problem
+    return JSON.parse(text)
   } catch {
     return null
   }
 }
 
-/** A second quote means that the payment was refused; a problem says itself whether it was charged. */
-function isUncharged(result: CallToolResult): boolean {
-  return isQuote(result.structuredContent) || problemIn(result)?.charged === false
+/** What a model is told, unless it is no matter of money. */
+function notBought(cause: unknown): CallToolResult {
+  if (cause instanceof RefusedError) return failure(JSON.stringify(cause.problem))
+  if (cause instanceof UnpayableError || cause instanceof PaymentRefusedError)
+    return failure(`Not bought: ${cause.message.replace(/\.$/, '')}.`)
+  throw cause
+}
+
+function failure(text: string): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text }] }
 }
 
 function isQuote(content: unknown): content is PaymentRequired {

@@ -64,10 +64,13 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
     example: { detail: 'This payment was used for another request. Sign a new one.' },
   },
   payment_in_flight: {
-    meaning: 'The first request with this payment is still at work. Send the same payment again.',
+    meaning:
+      'The first request with this payment is still at work, and may charge it. Send the same payment again.',
     example: {
-      detail: 'The first request with this payment is still at work. Send it again.',
+      detail:
+        'The first request with this payment is still at work, and may charge it. Send it again.',
       ...again,
+      charged: null,
     },
   },
   header_too_large: {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { CallToolRequest, CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { createMcpHandler, Server } from '@modelcontextprotocol/server'
 import type { PaymentPayload } from '@x402/core/types'
@@ -13,6 +14,8 @@ import { toolOf } from './mcp-tools.ts'
 /** In what a caller sends to say that it pays, and in what it gets back. */
 const PAYMENT = 'x402/payment'
 const RECEIPT = 'x402/payment-response'
+/** Who sent a message. A header of ours, because the SDK may hand over a copy of the request. */
+const CALLER = 'x-caller-address'
 
 const annotations = {
   readOnlyHint: true,
@@ -58,11 +61,9 @@ export function mcpRoutes(
   const listed = {
     tools: [...tools.map(listing), ...freeTools.map(({ path: _, ...tool }) => tool)],
   }
-  /** Who sent a request: the protocol's own machinery does not know addresses. */
-  const addresses = new WeakMap<Request, string>()
-
   const handler = createMcpHandler(({ requestInfo }) => {
-    const address = (requestInfo && addresses.get(requestInfo)) ?? 'unknown'
+    const address = requestInfo?.headers.get(CALLER)
+    assert(address, 'callers without an address would share their limits')
     const server = new Server(
       { name: SERVICE_NAME, version: facts.version, title: SERVICE_NAME },
       { capabilities: { tools: {} }, instructions: SERVICE_SUMMARY },
@@ -116,9 +117,9 @@ export function mcpRoutes(
   // Without sessions there is nothing to GET or to DELETE: 405, as the protocol has it.
   jsonRpcScope(app, (scope) => {
     scope.post('/mcp', async (request, reply) => {
-      const web = webRequest(request, facts.publicUrl)
-      addresses.set(web, request.ip)
-      const response = await handler.fetch(web)
+      const response = await handler.fetch(webRequest(request, facts.publicUrl))
+      // Whether a connection is kept is for the server to say, above all while it closes.
+      response.headers.delete('connection')
       return reply.header('cache-control', 'no-store').send(response)
     })
   })
@@ -134,10 +135,13 @@ function failure(text: string): CallToolResult {
 }
 
 /** With the body that was read as text. */
-function webRequest({ method, url, headers, body }: FastifyRequest, publicUrl: string): Request {
-  const entries = Object.entries(headers).flatMap(([name, value]) =>
+function webRequest(request: FastifyRequest, publicUrl: string): Request {
+  const { method, url, body, ip } = request
+  const entries = Object.entries(request.headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   )
-  const text = String(body ?? '')
-  return new Request(new URL(url, publicUrl), { method, headers: entries, body: text })
+  const headers = new Headers(entries)
+  // Last, whatever a caller says of itself.
+  headers.set(CALLER, ip)
+  return new Request(new URL(url, publicUrl), { method, headers, body: String(body ?? '') })
 }

@@ -1,0 +1,168 @@
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { text as textOf } from 'node:stream/consumers'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { inheritedEnv } from '../src/config/environment.ts'
+import { problem } from '../src/domain/problem.ts'
+import type { Ground } from './support/attacked.ts'
+import { FUNDS, PULSE_PRICE, startGround } from './support/attacked.ts'
+
+const MAIN = join(import.meta.dirname, '../dist/main.js')
+
+type Result = {
+  readonly isError?: boolean
+  readonly content?: readonly { readonly text?: string }[]
+}
+
+let ground: Ground
+const opened: { close(): Promise<unknown> }[] = []
+
+beforeAll(async () => {
+  ground = await startGround()
+})
+
+afterEach(async () => {
+  for (const thing of opened.splice(0).reverse()) await thing.close()
+})
+
+afterAll(() => ground?.close())
+
+describe('perpscope mcp', () => {
+  test('fetches an answer that got lost on its way with the payment that bought it', async () => {
+    const road = await roadTo((payment, reply) => (payment === 1 ? null : reply))
+    const { buy, spent, told } = await started(road.url)
+    expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
+    expect(road.payments).toHaveLength(2)
+    expect(new Set(road.payments).size).toBe(1)
+    expect(await spent()).toBe(PULSE_PRICE)
+    await expect.poll(told).toContain('get_pulse, 0.025 USDC spent')
+  })
+
+  test.each([
+    ['again', { coin: 'BTC', timeframes: ['1h', '4h'] }],
+    ['again, in other words', { timeframes: ['1h', '4h'], coin: 'BTC' }],
+  ])('sends a payment whose outcome is open when the call is made %s', async (_how, again) => {
+    let isOpen = true
+    const road = await roadTo((_payment, reply) => (isOpen ? outcomeOpen(reply) : reply))
+    const { buy, spent, told } = await started(road.url)
+    const first = await buy({ coin: 'BTC', timeframes: ['1h', '4h'] })
+    isOpen = false
+    const second = await buy(again)
+    expect(new Set(road.payments).size).toBe(1)
+    expect(await spent()).toBe(PULSE_PRICE)
+    await expect.poll(told).toContain('get_pulse, 0.025 USDC spent')
+    expect(first.isError).toBe(true)
+    expect(first.content?.[0]?.text).toMatch(/Call again with the same arguments/)
+    expect(second).not.toHaveProperty('isError', true)
+  })
+
+  test('pays once for a call that is made again before its answer came', async () => {
+    const road = await roadTo((_payment, reply) => reply)
+    const { buy, spent } = await started(road.url)
+    const [one, other] = await Promise.all([buy({ coin: 'BTC' }), buy({ coin: 'BTC' })])
+    expect(one).not.toHaveProperty('isError', true)
+    expect(other).toEqual(one)
+    expect(await spent()).toBe(PULSE_PRICE)
+  })
+
+  test('tells why a payment was refused, and does not count it', async () => {
+    const road = await roadTo((_payment, reply) => reply)
+    const { buy, told } = await started(road.url, 0n)
+    const refused = await buy({ coin: 'BTC' })
+    expect(refused.isError).toBe(true)
+    expect(refused.content?.[0]?.text).toMatch(/^Not bought: .*insufficient/)
+    await expect.poll(told).toContain('get_pulse, 0 USDC spent')
+  })
+})
+
+/** The command with a wallet of its own, and a host that speaks to it. */
+async function started(url: string, funds = FUNDS) {
+  const key = generatePrivateKey()
+  const { address } = privateKeyToAccount(key)
+  if (funds > 0n) await ground.chain.fundUsdc(address, funds)
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [MAIN, 'mcp', '--url', url],
+    env: { ...inheritedEnv(), PERPSCOPE_WALLET_KEY: key },
+    stderr: 'pipe',
+  })
+  let told = ''
+  transport.stderr?.on('data', (data: Buffer) => {
+    told += data.toString()
+  })
+  const client = new Client({ name: 'test', version: '1.0.0' })
+  await client.connect(transport)
+  opened.push(client)
+  return {
+    buy: (args: Record<string, unknown>) =>
+      client.callTool({ name: 'get_pulse', arguments: args }) as Promise<Result>,
+    spent: async () => funds - (await ground.chain.balanceOf(address)),
+    told: () => told,
+  }
+}
+
+/** A JSON-RPC message that the service sent, with its status. */
+type Reply = { readonly status: number; readonly type: string; readonly body: string }
+/** What becomes of the reply to a payment, counted from 1; null loses it. */
+type Meddle = (payment: number, reply: Reply) => Reply | null
+
+/** A proxy before a service. Keeps the payments that it saw. */
+async function roadTo(meddle: Meddle) {
+  const gateway = await ground.gateway()
+  const payments: string[] = []
+  const server: Server = createServer((request, response) => {
+    void carry(request, response).catch(() => response.destroy())
+  })
+
+  async function carry(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const sent = await textOf(request)
+    const { host: _, connection: __, 'content-length': ___, ...headers } = request.headers
+    const answer = await fetch(gateway.url + request.url, {
+      method: request.method ?? 'GET',
+      headers: headers as Record<string, string>,
+      ...(sent !== '' && { body: sent }),
+    })
+    const reply = {
+      status: answer.status,
+      type: answer.headers.get('content-type') ?? '',
+      body: await answer.text(),
+    }
+    const payment = sent === '' ? undefined : JSON.parse(sent).params?._meta?.['x402/payment']
+    if (payment !== undefined) payments.push(JSON.stringify(payment))
+    const carried = payment === undefined ? reply : meddle(payments.length, reply)
+    if (carried === null) response.destroy()
+    else response.writeHead(carried.status, { 'content-type': carried.type }).end(carried.body)
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  opened.push({
+    close: () => {
+      server.closeAllConnections()
+      return new Promise((resolve) => server.close(resolve))
+    },
+  })
+  const { port } = server.address() as AddressInfo
+  return { url: `http://127.0.0.1:${port}`, payments }
+}
+
+/** What the service says while a settlement's outcome is unknown. */
+function outcomeOpen({ status, body }: Reply): Reply {
+  const { result, ...message } = JSON.parse(body.slice(body.indexOf('{')))
+  const { structuredContent: _, ...rest } = result
+  const open = problem(
+    'settlement_unknown',
+    { detail: 'Not known yet.', retryAfterSeconds: 0, paymentReusable: true, charged: null },
+    { instance: '/pulse/BTC', requestId: 'test' },
+  )
+  const content = [{ type: 'text', text: open.body }]
+  return {
+    status,
+    type: 'application/json',
+    body: JSON.stringify({ ...message, result: { ...rest, isError: true, content } }),
+  }
+}
