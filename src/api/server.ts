@@ -1,3 +1,5 @@
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify, { LogController } from 'fastify'
 import { requestPath } from '../payment/resource.ts'
@@ -80,6 +82,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   })
   app.server.maxHeadersCount = HEADERS_MAX
   app.server.maxConnections = CONNECTIONS_MAX
+  endConnectionsWithTheirCalls(app)
 
   const paths = new KnownPaths()
   app.addHook('onRoute', ({ url, method }) => paths.add(url, method))
@@ -108,6 +111,30 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     analysisRoutes(paid, options).then(() => done(), done)
   })
   return app
+}
+
+/** Node keeps there which response a connection is at work on: to count every request would cost every read. */
+type Connection = Socket & { readonly _httpMessage?: ServerResponse | null }
+
+/**
+ * Closing, Node waits for every connection, also for one whose caller keeps it after the call that was under way.
+ * `closeIdleConnections` again and again would cut off answers that are still being sent.
+ */
+function endConnectionsWithTheirCalls(app: FastifyInstance): void {
+  const connections = new Set<Connection>()
+  app.server.on('connection', (connection: Connection) => {
+    connections.add(connection)
+    connection.once('close', () => connections.delete(connection))
+  })
+  app.addHook('preClose', (done) => {
+    for (const connection of connections) {
+      const response = connection._httpMessage
+      if (!response) continue
+      if (response.headersSent) response.once('finish', () => connection.destroySoon())
+      else response.setHeader('connection', 'close')
+    }
+    done()
+  })
 }
 
 /** Fastify takes no number any more: it cannot tell whether the first hop is the proxy. We are told so. */

@@ -44,7 +44,9 @@ import { steadySystemClock, systemClock } from './system-clock.ts'
 import { claimFor, venueOf } from './venue-source.ts'
 
 const EXAMPLE_COIN = 'BTC'
-const DRAIN_MS_MAX = 15_000
+/** For calls under way. What is left of the grace is for the engine's last checkpoint. */
+const DRAIN_MS_MAX = 10_000
+const GRACE_MS_MAX = 15_000
 const LOOPBACK = '127.0.0.1'
 
 /** `perpscope serve`: gateway on this thread, engine on its own, admin interface on loopback. */
@@ -121,7 +123,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     discovery: {
       publicUrl,
       contactEmail: options.contactEmail,
-      waysToPay: methods,
+      waysToPay: methods.filter(({ isSuspended }) => isSuspended !== true),
       receiptSigner: receipts?.signer,
     },
     ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy }),
@@ -136,13 +138,18 @@ export async function serve(options: ServeOptions): Promise<void> {
   })
 
   const close = async () => {
+    const cancel = systemClock.after(DRAIN_MS_MAX, () => {
+      server.server.closeAllConnections()
+      admin.server.closeAllConnections()
+    })
     await Promise.all([server.close(), admin.close()])
+    cancel()
     await supervisor.stop()
     hosted?.stop()
     await channels?.stop()
     ledger?.close()
   }
-  const grace = closeWithGrace({ delay: DRAIN_MS_MAX, logger: log }, ({ err }) => {
+  const grace = closeWithGrace({ delay: GRACE_MS_MAX, logger: log }, ({ err }) => {
     if (err) log.fatal({ err }, 'ending because of a defect')
     return close()
   })

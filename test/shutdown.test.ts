@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import { Agent, get } from 'node:http'
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import type { Rig } from './support/service.ts'
+import { startRig, until, untilAnswerable } from './support/service.ts'
+
+const PRICE = 25_000n
+
+describe('a service that is asked to end', () => {
+  const agent = new Agent({ keepAlive: true })
+  let rig: Rig
+
+  beforeAll(async () => {
+    rig = await startRig()
+  })
+
+  beforeEach(async () => {
+    await rig.kill()
+    await rig.start()
+    await untilAnswerable(rig.url, 'BTC')
+  })
+
+  afterEach(() => agent.destroy())
+
+  afterAll(() => rig?.close())
+
+  test('ends with the sale that is under way, on a connection that its buyer would keep', async () => {
+    const payment = await newPayment()
+    await node('evm_setAutomine', false)
+    const call = get(`${rig.url}/pulse/BTC`, { agent, headers: { 'payment-signature': payment } })
+    const answered = once(call, 'response')
+    await until('the payment waits for its block', async () => {
+      const { pending } = (await node('txpool_status')) as { pending: string }
+      return Number(pending) > 0
+    })
+    const stopped = rig.stop()
+    await until('nobody else is let in', async () => {
+      const socket = await connected()
+      socket?.destroy()
+      return socket === null
+    })
+    await node('evm_setAutomine', true)
+    await node('evm_mine')
+    const [response] = await answered
+    const soldAtMs = Date.now()
+    expect(response.statusCode, await text(response)).toBe(200)
+    expect(await stopped).toBe(0)
+    expect(Date.now() - soldAtMs).toBeLessThan(5_000)
+  })
+
+  test('waits for nobody so long that it could not save what it knows', async () => {
+    const silent = await connected()
+    expect(await rig.stop()).toBe(0)
+    silent?.destroy()
+  })
+
+  async function newPayment(): Promise<string> {
+    const buyer = newBuyer()
+    await rig.chain.fundUsdc(buyer.address, PRICE)
+    const payTo = rig.chain.accounts.merchant.address
+    return encodedPayment(await signedPayload(buyer, { amount: PRICE, payTo, nowMs: Date.now() }))
+  }
+
+  /** Asks the chain's node for what it does for tests. */
+  async function node(method: string, ...params: unknown[]): Promise<unknown> {
+    const response = await fetch(rig.chain.rpcUrl, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    })
+    return ((await response.json()) as { result: unknown }).result
+  }
+
+  /** A connection that says nothing; null where none is taken. */
+  async function connected(): Promise<Socket | null> {
+    const { hostname, port } = new URL(rig.url)
+    const socket = connect(Number(port), hostname)
+    return once(socket, 'connect').then(
+      () => socket,
+      () => null,
+    )
+  }
+})
