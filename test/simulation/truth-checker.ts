@@ -10,7 +10,7 @@ import type { FaultKind } from './fault-script.ts'
 import type { Findings } from './findings.ts'
 import type { ObservedMarket, Seen } from './observed-market.ts'
 import { REMEMBERED_MS } from './observed-market.ts'
-import { AGE_TOLERANCE_MS, AUDIT_MS, CLOSING_MS } from './promises.ts'
+import { AGE_TOLERANCE_MS, AUDIT_MS, CLOSING_MS, noticedWithinMs } from './promises.ts'
 import type { Answered } from './reading.ts'
 import { statedAgeMs } from './reading.ts'
 
@@ -36,6 +36,9 @@ type Excuse = 'frames lost or bent' | 'a silence not noticed yet' | 'a delay not
 
 /** A bar that closed during a silence is taken back, and told anew, within this time. */
 const RETOLD_MS = 10_000
+
+/** A trade within this time of a candle may be in it: the venue tells either one first. */
+const TRADE_COVERED_MS = 2_000
 
 /** Which of several faults is named, where an age is wrong. */
 const suspects: readonly FaultKind[] = [
@@ -245,13 +248,25 @@ export class TruthChecker {
     })
   }
 
+  /**
+   * By when a silence has to be noticed in which something was over at an instant. Candles are missed by a trade
+   * that comes too long after the last of them: one right after it may be what that candle told of.
+   */
+  #silenceMs(untilMs: number, trueMs: number, coin: string): number | null {
+    const silenceMs = this.#log.silenceMs(trueMs, trueMs, coin)
+    const { candles, candlesAndTrades } = noticedWithinMs
+    if (silenceMs !== candles) return silenceMs
+    const missed = this.#market.trades(coin, untilMs + TRADE_COVERED_MS, trueMs - candles)
+    return missed.length === 0 ? candlesAndTrades : candles
+  }
+
   #ageExcuse(
     tooYoungMs: number,
     untilMs: number,
     ageMs: number,
     { trueMs, coin }: Answered,
   ): Excuse | null {
-    const silenceMs = this.#log.silenceMs(trueMs, trueMs, coin)
+    const silenceMs = this.#silenceMs(untilMs, trueMs, coin)
     if (silenceMs !== null && tooYoungMs <= silenceMs) return 'a silence not noticed yet'
     // What was taken for young when it came keeps that age until something newer comes.
     const unnoticedMs = [trueMs, trueMs - ageMs].map((atMs) => this.#log.unnoticedDelayMs(atMs))
