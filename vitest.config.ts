@@ -19,7 +19,7 @@ export default defineConfig({
           name: 'system',
           include: ['test/**/*.test.ts'],
           testTimeout: 180_000,
-          hookTimeout: 60_000,
+          hookTimeout: 180_000,
         },
       },
     ],

@@ -206,6 +206,24 @@ describe('the client', () => {
     expect(client.spentUsd, 'it may be charged yet').toBe(PRICE_USD)
   })
 
+  test('counts a payment whose answer is not kept any more, and sends it no more', async () => {
+    const { pay } = await wallet()
+    const { body, status } = problem(
+      'payment_replayed',
+      { detail: 'The answer is gone.', charged: true },
+      { instance: '/pulse/BTC', requestId: 'test' },
+    )
+    let calls = 0
+    const { fetch } = meddled(async () => {
+      calls += 1
+      return new Response(body, { status })
+    })
+    const client = clientOf(await hosted(), { pay, fetch })
+    await expect(client.about('pulse', 'BTC')).rejects.toBeInstanceOf(RefusedError)
+    expect(client.spentUsd).toBe(PRICE_USD)
+    expect(calls).toBe(1)
+  })
+
   test('waits for a proxy that cannot reach the service before it signs', async () => {
     const { pay, signatures } = await wallet()
     let down = 2

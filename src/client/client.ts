@@ -6,7 +6,7 @@ import type { PaymentRefusedError, PendingPayment } from './errors.ts'
 import { IntermediaryError, RefusedError, UnansweredError, UnpayableError } from './errors.ts'
 import { platform } from './platform.ts'
 import { quoteOf } from './quote.ts'
-import { isUncharged, refusalIn } from './refusal.ts'
+import { isOver, isUncharged, refusalIn } from './refusal.ts'
 import { repeated, sentUntilClear } from './repeated.ts'
 import type { Payer } from './signed-payment.ts'
 import { signedPayment } from './signed-payment.ts'
@@ -173,7 +173,7 @@ export class PerpscopeClient {
     try {
       return await sentUntilClear(answered, this.#options.wait)
     } catch (cause) {
-      if (isUncharged(cause)) throw cause
+      if (isUncharged(cause) || isOver(cause)) throw cause
       throw new UnansweredError({ url, header }, cause)
     }
   }

@@ -15,3 +15,9 @@ export function isUncharged(cause: unknown): boolean {
   if (cause instanceof PaymentRefusedError) return true
   return cause instanceof RefusedError && cause.problem.charged === false
 }
+
+/** Nothing will come of sending that payment again. */
+export function isOver(cause: unknown): boolean {
+  if (cause instanceof PaymentRefusedError) return true
+  return cause instanceof RefusedError && !cause.problem.payment_reusable
+}

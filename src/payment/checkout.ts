@@ -30,6 +30,7 @@ import {
   outcomeOpen,
   unavailable,
   usedElsewhere,
+  usedUp,
 } from './refusals.ts'
 import type { Rejection } from './rejection.ts'
 import { facilitatorRejection } from './rejection.ts'
@@ -371,7 +372,7 @@ export class Checkout {
       return Promise.resolve(this.#usedElsewhere(request, offer))
     }
     if (!('state' in before)) return this.#copied(request, before)
-    if (before.answer === null) return null
+    if (before.answer === null) return Promise.resolve(this.#usedUp(request, offer, before))
     if (before.state !== 'settled' && before.state !== 'unconfirmed') {
       return this.#reconciled(request, offer, before, before.answer)
     }
@@ -389,6 +390,12 @@ export class Checkout {
     const { etag } = headers
     if (etag === undefined || !isNamedBy(request.headers['if-none-match'], etag)) return false
     return terms.route.entityTagOf?.(request) === etag
+  }
+
+  /** A 402 would say that it was not charged. */
+  #usedUp(request: FastifyRequest, { key }: Offer, { state }: LedgerRow): Answer {
+    this.#emit(request, { kind: 'conflict', payer: key.payer })
+    return usedUp(request, state === 'settled')
   }
 
   /** The nonce belongs to another authorization of the same payer. */

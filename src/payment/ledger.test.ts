@@ -149,6 +149,16 @@ describe('the sweep', () => {
     ledger.close()
   })
 
+  test('keeps an open outcome no longer for being looked at', () => {
+    const ledger = new PaymentLedger(path)
+    const { key } = entry('0x1')
+    void ledger.begin(entry('0x1'), NOW_MS)
+    const weekMs = 7 * 24 * 60 * MINUTE_MS
+    for (const atMs of [NOW_MS, NOW_MS + weekMs]) ledger.move(key, 'unknown', null, atMs)
+    expect(ledger.sweep(VALID_BEFORE_SECONDS * 1_000 + weekMs + 1, 100)).toBe(1)
+    ledger.close()
+  })
+
   test('counts from the settlement where that came after the payment ran out', () => {
     const ledger = new PaymentLedger(path)
     const { key } = entry('0x1')

@@ -235,7 +235,8 @@ export class PaymentLedger {
       if (state === 'released') this.#moves.forget.run(id)
       else {
         const keptMs = isOpen || before.state === 'unknown' ? OPEN_KEPT_MS : ANSWER_KEPT_MS
-        this.#moves.expire.run({ id, nowMs, keptMs })
+        // What stays open is looked at again and again, and not kept longer for that.
+        this.#moves.expire.run({ id, notBeforeMs: isOpen ? 0 : nowMs, keptMs })
       }
       this.#counted(before.state, state)
     })()
@@ -325,10 +326,10 @@ function movesOf(db: Database.Database) {
     state: db.prepare<[PaymentKey], StateRow>(stateByKey),
     move: db.prepare<[Record<string, unknown>]>(`
       UPDATE payments SET state = @state, updated_ms = @nowMs,
-        transaction_hash = coalesce(@transaction, transaction_hash),
+        transaction_hash = coalesce(nullif(@transaction, ''), transaction_hash, @transaction),
         payment = iif(@isOpen, payment, NULL) WHERE id = @id`),
     expire: db.prepare<[Record<string, number>]>(`
-      UPDATE answers SET expires_ms = max(p.valid_before_ms, @nowMs) + @keptMs FROM payments p
+      UPDATE answers SET expires_ms = max(p.valid_before_ms, @notBeforeMs) + @keptMs FROM payments p
         WHERE p.id = payment_id AND payment_id = @id`),
     forget: db.prepare<[number]>('DELETE FROM answers WHERE payment_id = ?'),
   }

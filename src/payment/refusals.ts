@@ -87,6 +87,16 @@ export function usedElsewhere(request: FastifyRequest): Answer {
   })
 }
 
+/** Nobody came for the answer in time. */
+export function usedUp(request: FastifyRequest, isSettled: boolean): Answer {
+  return refuse(request, 'payment_replayed', {
+    detail:
+      'This payment was used before, and the answer that it bought is not kept any more. Sign a new one for a ' +
+      'new answer.',
+    charged: isSettled ? true : null,
+  })
+}
+
 /** The buyer's own name for its payments: whoever gave it to another one must not pay twice for it. */
 export function identifierTaken(request: FastifyRequest): Answer {
   return refuse(request, 'payment_replayed', {

@@ -10,7 +10,7 @@ import { ExactSvmScheme } from '@x402/svm'
 import { privateKeyToAccount } from 'viem/accounts'
 import { Budget } from '../client/budget.ts'
 import { PaymentRefusedError, RefusedError, UnpayableError } from '../client/errors.ts'
-import { isUncharged, refusalIn } from '../client/refusal.ts'
+import { isOver, isUncharged, refusalIn } from '../client/refusal.ts'
 import { sentUntilClear } from '../client/repeated.ts'
 import type { SignedPayment } from '../client/signed-payment.ts'
 import { signedPayment } from '../client/signed-payment.ts'
@@ -82,16 +82,16 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
       pending.delete(call.key)
       return result
     } catch (cause) {
-      if (!isUncharged(cause)) {
-        pending.set(call.key, signed)
-        return failure(
-          'No answer came for a payment that may have been charged. Call again with the same arguments: ' +
-            'the same payment is sent again, and no other is made.',
-        )
+      if (isUncharged(cause)) budget.giveBack(amount)
+      if (isUncharged(cause) || isOver(cause)) {
+        pending.delete(call.key)
+        throw cause
       }
-      pending.delete(call.key)
-      budget.giveBack(amount)
-      throw cause
+      pending.set(call.key, signed)
+      return failure(
+        'No answer came for a payment that may have been charged. Call again with the same arguments: ' +
+          'the same payment is sent again, and no other is made.',
+      )
     } finally {
       tell(`perpscope mcp: ${call.name}, ${budget.spentUsd} USDC spent\n`)
     }

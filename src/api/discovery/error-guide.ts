@@ -60,7 +60,9 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
     example: { detail: 'This path takes GET, HEAD, OPTIONS.' },
   },
   payment_replayed: {
-    meaning: 'The payment was used for another request. Sign a new one.',
+    meaning:
+      'The payment was used for another request, or (charged: true) bought an answer that is not kept any more. ' +
+      'Sign a new one.',
     example: { detail: 'This payment was used for another request. Sign a new one.' },
   },
   payment_in_flight: {

@@ -1,22 +1,22 @@
-import type { GetBlockReturnType, Hex, PublicClient } from 'viem'
+import type { GetBlockReturnType, PublicClient, RpcLog } from 'viem'
+import { getAbiItem, pad, toEventSelector, toHex } from 'viem'
 import { nodeReason } from '../node-error.ts'
 import type { Outcome } from '../payment.ts'
 import type { ExactEvmPayment } from './exact-evm.ts'
 import { tokenAbi as abi } from './token-abi.ts'
 import { pays } from './transfer.ts'
 
-type Client = Pick<
-  PublicClient,
-  'readContract' | 'getBlock' | 'getContractEvents' | 'getTransactionReceipt'
->
+type Client = Pick<PublicClient, 'readContract' | 'getBlock' | 'getTransactionReceipt' | 'request'>
 
 /** How far back the use of a nonce is looked for: 5 hours, before the authorization ran out at the latest. */
 const BLOCKS_BACK_MAX = 9_000n
-/** Providers refuse to search many blocks at once; some draw the line here. */
+/** Some providers refuse to search more blocks at once. */
 const BLOCKS_AT_ONCE = 1_000n
 /** Of Base. Where it does not hold, the search begins at the head. */
 const BLOCK_SECONDS = 2n
 const GUESS_MARGIN_BLOCKS = 50n
+const USED = toEventSelector(getAbiItem({ abi, name: 'AuthorizationUsed' }))
+const CANCELED = toEventSelector(getAbiItem({ abi, name: 'AuthorizationCanceled' }))
 
 /** Reads from the chain what became of a payment's nonce, whoever submitted it. */
 export async function chainOutcome(client: Client, payment: ExactEvmPayment): Promise<Outcome> {
@@ -34,13 +34,17 @@ export async function chainOutcome(client: Client, payment: ExactEvmPayment): Pr
     })
     if (!used) return { kind: 'unused', asOfSeconds: Number(head.timestamp) }
     const last = await lastUsable(client, head, authorization.validBefore)
-    const transaction = await newest(client, payment, 'AuthorizationUsed', last)
-    if (transaction !== null) {
+    const event =
+      (await newest(client, payment, last)) ??
+      // It can be cancelled at any time, also when it has run out.
+      (last < head.number ? await newest(client, payment, head.number) : null)
+    if (event !== null) {
+      if (event.topics[0] === CANCELED) return { kind: 'forfeited' }
+      const { transactionHash: transaction } = event
+      if (transaction === null) throw new TypeError('a log of a block has a transaction')
       const receipt = await client.getTransactionReceipt({ hash: transaction })
       return pays(receipt.logs, payment) ? { kind: 'settled', transaction } : { kind: 'forfeited' }
     }
-    if ((await newest(client, payment, 'AuthorizationCanceled', head.number)) !== null)
-      return { kind: 'forfeited' }
     return { kind: 'unknown', reason: `no use of the nonce within ${BLOCKS_BACK_MAX} blocks` }
   } catch (cause) {
     return { kind: 'unknown', reason: nodeReason(cause) }
@@ -59,25 +63,31 @@ async function lastUsable(
   return guess.timestamp >= validBefore ? guess.number : head.number
 }
 
-/** @returns the transaction of the newest such event of the payment's nonce; null for none within reach */
+/** @returns what used the nonce of a payment, or cancelled it, up to a block; null for nothing within reach */
 async function newest(
   client: Client,
-  { authorization: { from: authorizer, nonce }, chain }: ExactEvmPayment,
-  eventName: 'AuthorizationUsed' | 'AuthorizationCanceled',
+  { authorization: { from, nonce }, chain }: ExactEvmPayment,
   lastBlock: bigint,
-): Promise<Hex | null> {
+): Promise<RpcLog | null> {
   const firstBlock = lastBlock > BLOCKS_BACK_MAX ? lastBlock - BLOCKS_BACK_MAX : 0n
+  const eventIn = async (fromBlock: bigint, toBlock: bigint) => {
+    const range = { fromBlock: toHex(fromBlock), toBlock: toHex(toBlock) }
+    const topics = [[USED, CANCELED], pad(from), nonce]
+    const found = await client.request({
+      method: 'eth_getLogs',
+      params: [{ address: chain.asset, topics, ...range }],
+    })
+    return found[0] ?? null
+  }
+  try {
+    return await eventIn(firstBlock, lastBlock)
+  } catch {
+    // Told below, unless it was that this node does not search so many blocks.
+  }
   for (let toBlock = lastBlock; toBlock >= firstBlock; toBlock -= BLOCKS_AT_ONCE) {
     const from = toBlock - BLOCKS_AT_ONCE + 1n
-    const [event] = await client.getContractEvents({
-      address: chain.asset,
-      abi,
-      eventName,
-      args: { authorizer, nonce },
-      fromBlock: from > firstBlock ? from : firstBlock,
-      toBlock,
-    })
-    if (event !== undefined) return event.transactionHash
+    const event = await eventIn(from > firstBlock ? from : firstBlock, toBlock)
+    if (event !== null) return event
   }
   return null
 }

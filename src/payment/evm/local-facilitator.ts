@@ -52,7 +52,10 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
     async outcome(payment) {
       const isPending = await settlements.isPending(payment)
       const outcome = await chainOutcome(node, payment)
-      return isPending && outcome.kind === 'unused'
+      // From then on no block takes it, wherever it still waits.
+      const isMinable =
+        outcome.kind === 'unused' && outcome.asOfSeconds < payment.validBeforeSeconds
+      return isPending && isMinable
         ? { kind: 'unknown', reason: 'its transaction waits for a block' }
         : outcome
     },

@@ -62,11 +62,11 @@ export class TransactionSender {
         onSigned(hash)
       })
     } catch (cause) {
-      // Somebody else sent with this key, or a provider sent this very transaction once more after it was
-      // mined. Even if that cannot be seen yet, the next one would only revert: one more try is safe.
-      if (first === null || !isNonceTaken(cause)) throw cause
-      const receipt = await receiptOf(this.#node, first)
-      if (receipt !== null) return { hash: first, receipt }
+      // Somebody else sent with this key, a node that was behind told the next nonce, or a provider sent this very
+      // transaction once more after it was mined. Even if that cannot be seen yet, the next one would only revert: one more try is safe.
+      if (!isNonceTaken(cause)) throw cause
+      const receipt = first === null ? null : await receiptOf(this.#node, first)
+      if (first !== null && receipt !== null) return { hash: first, receipt }
       return this.#attempt(transaction, isSync, onSigned)
     }
   }
