@@ -82,7 +82,7 @@ async function newest(
   try {
     return await eventIn(firstBlock, lastBlock)
   } catch {
-    // Told below, unless it was that this node does not search so many blocks.
+    // Perhaps only because this node does not search so many blocks; anything else fails again below.
   }
   for (let toBlock = lastBlock; toBlock >= firstBlock; toBlock -= BLOCKS_AT_ONCE) {
     const from = toBlock - BLOCKS_AT_ONCE + 1n

@@ -62,8 +62,9 @@ export class TransactionSender {
         onSigned(hash)
       })
     } catch (cause) {
-      // Somebody else sent with this key, a node that was behind told the next nonce, or a provider sent this very
-      // transaction once more after it was mined. Even if that cannot be seen yet, the next one would only revert: one more try is safe.
+      // Somebody else sent with this key, a node that was behind told the next nonce, or a provider sent this
+      // very transaction once more after it was mined. Even if that cannot be seen yet, the next one would
+      // only revert: one more try is safe.
       if (!isNonceTaken(cause)) throw cause
       const receipt = first === null ? null : await receiptOf(this.#node, first)
       if (first !== null && receipt !== null) return { hash: first, receipt }
