@@ -57,8 +57,8 @@ export class TransactionSender {
     const transaction = { ...call, ...fees }
     let first: Hex | null = null
     try {
-      return await this.#attempt(transaction, isSync, (hash, isRemembered) => {
-        if (isRemembered) first = hash
+      return await this.#attempt(transaction, isSync, (hash) => {
+        first = hash
         onSigned(hash)
       })
     } catch (cause) {
@@ -80,12 +80,11 @@ export class TransactionSender {
   async #attempt(
     transaction: Call & Fees,
     isSync: boolean,
-    onSigned: (hash: Hex, isNonceRemembered: boolean) => void,
+    onSigned: (hash: Hex) => void,
   ): Promise<Sent> {
     const { hash, reply } = await this.#inTurn(async () => {
       await this.#untilTaken()
-      const remembered = this.#nextNonce
-      const nonce = remembered ?? (await this.#pendingNonce())
+      const nonce = this.#nextNonce ?? (await this.#pendingNonce())
       const raw = await this.#account.signTransaction({
         ...transaction,
         nonce,
@@ -93,7 +92,7 @@ export class TransactionSender {
         chainId: this.#node.chain.id,
       })
       const hash = keccak256(raw)
-      onSigned(hash, remembered !== null)
+      onSigned(hash)
       const reply = this.#broadcast({ raw, nonce }, isSync)
       if (!isSync) await reply
       return { hash, reply }
