@@ -145,6 +145,12 @@ describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) 
     })
   })
 
+  test('learns that half a character is no coin', async () => {
+    const { isError, content } = await caller.call('get_pulse', { coin: 'BTC\ud83d' })
+    expect(isError).toBe(true)
+    expect(JSON.parse(content?.[0]?.text ?? '')).toMatchObject({ code: 'invalid_coin' })
+  })
+
   test('is told why its payment was refused', async () => {
     const quoted = await caller.call('get_pulse', { coin: 'BTC' })
     const poor = new x402Client().register('eip155:8453', new ExactEvmScheme(newBuyer()))

@@ -34,7 +34,8 @@ export function toolOf(offer: AnalysisOffer): AnalysisTool {
     },
     outputSchema: answerOrQuote(outline(offer.compactSchema)),
     urlOf: ({ coin, ...args }) => {
-      const path = offer.path.replace('{coin}', encodeURIComponent(text(coin)))
+      // JSON may hold half of a surrogate pair, which no URL can: no coin is called like what stands for it.
+      const path = offer.path.replace('{coin}', encodeURIComponent(text(coin).toWellFormed()))
       const query = new URLSearchParams(isCompactable ? { view: 'compact' } : {})
       for (const [name, value] of Object.entries(args)) query.set(name, text(value))
       return query.size === 0 ? path : `${path}?${query}`
