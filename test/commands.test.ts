@@ -140,6 +140,15 @@ describe('perpscope serve, started on a machine that is not as it should be,', (
     expect(errors, 'it got as far as listening').toContain('EADDRINUSE')
   })
 
+  test('warns that nobody claims what payment channels left, once they are off', async () => {
+    const folder = join(dataDir, 'channels')
+    await mkdir(folder, { recursive: true })
+    await writeFile(join(folder, 'channels.db'), '')
+    const args = ['serve', '--payment', 'open', '--data-dir', folder, '--port', busyPort]
+    const { errors } = await runCommand(args)
+    expect(errors).toContain('payment channels are off')
+  })
+
   test('does not settle on another chain than it quotes', async () => {
     const chain = await startEvmChain({ clock: systemClock })
     try {

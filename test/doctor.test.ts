@@ -8,9 +8,11 @@ import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { DoctorOptions } from '../src/config/doctor.ts'
 import { sourceIds } from '../src/domain/outside.ts'
+import { PaymentLedger } from '../src/payment/ledger.ts'
 import type { Finding } from '../src/roles/doctor/finding.ts'
 import { doctor } from '../src/roles/doctor.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
+import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { SimulatedSources } from '../src/simulator/outside/simulated-sources.ts'
 import { World } from '../src/simulator/outside/world.ts'
@@ -251,6 +253,51 @@ describe('perpscope doctor', () => {
     expect(isWell).toBe(false)
     expect(found(findings, 'configuration')).toContain('PERPSCOPE_PAY_TO')
     expect(found(findings, 'configuration')).toContain('nobody settles')
+  })
+
+  test('asks the node what serve would ask it before anything is sold', async () => {
+    const chain = await startEvmChain({ clock: systemClock })
+    try {
+      const selling = (changes: Partial<DoctorOptions> = {}) =>
+        examined({
+          payment: 'x402',
+          payTo: chain.accounts.merchant.address,
+          rpcUrl: chain.rpcUrl,
+          facilitatorKey: chain.accounts.facilitator.privateKey,
+          ...changes,
+        })
+      const { findings } = await selling()
+      expect(statusOf(findings, 'ways to pay')).toBe('ok')
+      expect(found(findings, 'ways to pay')).toBe('exact on eip155:8453')
+      expect(found(findings, 'ledger')).toBe('none yet; serve will begin one')
+      const poor = await selling({ facilitatorKey: `0x${'7'.repeat(64)}` })
+      expect(poor.isWell).toBe(false)
+      expect(found(poor.findings, 'ways to pay')).toContain('has no ether on base: send it some')
+      const other = await selling({ network: 'base-sepolia' })
+      expect(found(other.findings, 'ways to pay')).toContain('serves chain 8453')
+      const absent = await selling({ rpcUrl: 'http://127.0.0.1:1' })
+      expect(statusOf(absent.findings, 'ways to pay'), 'serve would start').toBe('warn')
+      expect(found(absent.findings, 'ways to pay')).toContain('does not answer')
+    } finally {
+      await chain.close()
+    }
+  })
+
+  test('finds a ledger that keeps serve from starting', async () => {
+    const path = join(dataDir, 'ledger.db')
+    const selling = { payment: 'x402', payTo: `0x${'a'.repeat(40)}` } as const
+    const ledger = new PaymentLedger(path)
+    const whole = await examined(selling)
+    expect(found(whole.findings, 'ledger'), 'while a service has it').toMatch(
+      /, 0 payments, whole$/,
+    )
+    ledger.close()
+    const bytes = readFileSync(path)
+    writeFileSync(path, bytes.fill(0xff, 4_096))
+    const { isWell, findings } = await examined(selling)
+    expect(isWell).toBe(false)
+    expect(statusOf(findings, 'ledger')).toBe('fail')
+    expect(found(findings, 'ledger')).toMatch(/damaged|malformed/)
   })
 
   test('shows no key, and no address that may hold one', async () => {

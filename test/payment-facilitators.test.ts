@@ -20,7 +20,7 @@ import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/
 import type { PaidHost, PaidHostOptions } from '../src/payment/testing/paid-host.ts'
 import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
-import { checkFacilitators } from '../src/roles/doctor/facilitators.ts'
+import { checkPayment } from '../src/roles/doctor/payment.ts'
 import { examineFacilitators, measureFacilitators } from '../src/roles/hosted-facilitators.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
@@ -464,15 +464,16 @@ describe('before anything is sold', () => {
       facilitatorUrl: [well.url, `${gone.url}/?key=f00dfeed`, other.url],
       facilitatorAuth: ['', '', 'Bearer sk_live_f00dfeed_old'],
     } as unknown as DoctorOptions
-    const findings = await checkFacilitators(options)
+    const findings = await checkPayment(options)
     expect(findings.map(({ check, status }) => [check, status])).toEqual([
+      ['ways to pay', 'ok'],
       [`facilitator ${well.url}`, 'ok'],
       [`facilitator ${gone.url}`, 'warn'],
       [`facilitator ${other.url}`, 'fail'],
     ])
-    expect(findings[0]?.found).toBe('supports exact on eip155:8453')
-    expect(findings[1]?.found).toContain('ECONNREFUSED')
-    expect(findings[2]?.advice).toContain('--facilitator-auth')
+    expect(findings[1]?.found).toBe('supports exact on eip155:8453')
+    expect(findings[2]?.found).toContain('ECONNREFUSED')
+    expect(findings[3]?.advice).toContain('--facilitator-auth')
     expect(JSON.stringify(findings)).not.toContain('f00dfeed')
   })
 })

@@ -57,6 +57,18 @@ export class LedgerBooks {
     )
   }
 
+  /** Reads every page. @throws OperatingError where they contradict each other */
+  check(): void {
+    let verdict: unknown
+    try {
+      verdict = this.#db.pragma('quick_check', { simple: true })
+    } catch (cause) {
+      throw new OperatingError('ledger_corrupt', 'the payment ledger is damaged', { cause })
+    }
+    if (verdict !== 'ok')
+      throw new OperatingError('ledger_corrupt', `the payment ledger is damaged: ${verdict}`)
+  }
+
   lines({ sinceMs, untilMs }: BooksRange): readonly BookLine[] {
     return this.#db
       .prepare<[number, number], BookLine>(`

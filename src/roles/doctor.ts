@@ -1,15 +1,16 @@
 import ora from 'ora'
 import type { DoctorOptions } from '../config/doctor.ts'
-import { checkFacilitators } from './doctor/facilitators.ts'
 import {
   checkCheckpoint,
   checkDataDir,
   checkDocuments,
   checkHistory,
+  checkLedger,
   checkSetAside,
   isInUse,
 } from './doctor/files.ts'
 import { checkOutside } from './doctor/outside.ts'
+import { checkPayment } from './doctor/payment.ts'
 import type { Terminal } from './doctor/report.ts'
 import { rendered } from './doctor/report.ts'
 import { checkService, checkStore } from './doctor/service.ts'
@@ -42,9 +43,10 @@ export async function doctor(
     checkCheckpoint(dataDir, systemClock.nowMs()),
     checkHistory(dataDir),
     checkDocuments(dataDir, systemClock.nowMs()),
+    ...(options.payment === 'open' ? [] : [checkLedger(dataDir)]),
     ...(store === null ? [] : [store]),
     ...(setAside === null ? [] : [setAside]),
-    ...(await checkFacilitators(options)),
+    ...(await checkPayment(options)),
     ...(await checkVenue(venueOf(source), systemClock, weightPerMinute)),
     ...(options.outside === 'off'
       ? []

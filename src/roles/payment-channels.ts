@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -39,14 +40,21 @@ export async function paymentChannels(
   metrics: Registry,
 ): Promise<PaymentChannels | null> {
   const { payTo, rpcUrl, facilitatorKey, dataDir } = options
-  if (options.payment === 'open' || options.paymentChannels === 'off') return null
+  const path = join(dataDir, 'channels.db')
+  if (options.payment === 'open' || options.paymentChannels === 'off') {
+    if (existsSync(path))
+      log.warn(
+        `payment channels are off: what ${path} holds unclaimed can be withdrawn by its payers`,
+      )
+    return null
+  }
   if (payTo === undefined || rpcUrl === undefined || facilitatorKey === undefined)
     throw new Error('checked: channels have a payee, a node and a key')
   const network = options.network === 'base' ? base : baseSepolia
   const account = privateKeyToAccount(facilitatorKey)
   const chain = new ChannelChain({ network, rpcUrl, account })
   await checkDeployed(chain, log)
-  const store = new ChannelStore(join(dataDir, 'channels.db'))
+  const store = new ChannelStore(path)
   const book = new ChannelBook({ store, chain, clock: systemClock, freshMs: FRESH_MS })
   const common = { book, payTo, clock: systemClock, withdrawDelaySeconds: WITHDRAW_DELAY_SECONDS }
   const collector = new Collector({

@@ -1,6 +1,8 @@
 import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { OperatingError } from '../../domain/errors.ts'
 import { isoInstant } from '../../domain/instant.ts'
+import { LedgerBooks } from '../../payment/ledger-books.ts'
 import { CheckpointDb } from '../../store/checkpoint-db.ts'
 import { marketIn } from '../../store/data-dir.ts'
 import { DocumentStore } from '../../store/document-store.ts'
@@ -98,6 +100,32 @@ export function checkHistory(dataDir: string): Finding {
       DISK_ADVICE,
     )
   })
+}
+
+/** What was sold. Unlike the other files it is never begun anew: without it, what was paid for is forgotten. */
+export function checkLedger(dataDir: string): Finding {
+  const check = 'ledger'
+  const path = join(dataDir, 'ledger.db')
+  if (!existsSync(path)) return ok(check, 'none yet; serve will begin one')
+  let books: LedgerBooks | undefined
+  try {
+    books = new LedgerBooks(path)
+    books.check()
+    const lines = books.lines({ sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER })
+    const payments = lines.reduce((sum, line) => sum + line.payments, 0)
+    return ok(check, `${size(statSync(path).size)}, ${payments} payments, whole`)
+  } catch (cause) {
+    if (!(cause instanceof OperatingError)) throw cause
+    if (cause.code === 'ledger_version')
+      return warn(check, cause.message, 'keep a copy of it first')
+    return fail(
+      check,
+      reasonOf(cause),
+      `serve would not start: keep the file and what lies beside it, and put a copy back. ${DISK_ADVICE}`,
+    )
+  } finally {
+    books?.close()
+  }
 }
 
 /** Whether a running service has the files. What cannot be told counts as no. */

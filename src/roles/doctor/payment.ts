@@ -1,0 +1,72 @@
+import { pino } from 'pino'
+import { ConfigError } from '../../config/config-error.ts'
+import type { DoctorOptions } from '../../config/doctor.ts'
+import { checkServeOptions } from '../../config/serve.ts'
+import type {
+  Examination,
+  HostedFacilitators,
+} from '../../payment/facilitators/hosted-facilitators.ts'
+import { hostedFacilitators, problemOf } from '../hosted-facilitators.ts'
+import { processLogger } from '../logger.ts'
+import { paymentMethods } from '../payment-methods.ts'
+import type { Finding } from './finding.ts'
+import { fail, ok, warn } from './finding.ts'
+
+const WAYS = 'ways to pay'
+const REACH_ADVICE = 'see whether this machine reaches it (DNS, firewall, proxy), and its URL'
+
+/** Asks nodes and facilitators what `serve` asks them before it sells anything, and every facilitator what it can do. */
+export async function checkPayment(options: DoctorOptions): Promise<readonly Finding[]> {
+  if (options.payment === 'open') return []
+  const hosted = hostedFacilitators(options, processLogger('silent'))
+  const ways = await checkWays(options, hosted)
+  if (hosted === null) return ways
+  const examinations = await hosted.examine()
+  const spare = examinations.some(({ state }) => state === 'up')
+  return [...ways, ...examinations.map((examination) => facilitatorFinding(examination, spare))]
+}
+
+/** Chains, tokens, payees and what pays for gas. Options that say nothing of it are told of as the configuration. */
+async function checkWays(
+  options: DoctorOptions,
+  hosted: HostedFacilitators | null,
+): Promise<readonly Finding[]> {
+  const warnings: string[] = []
+  const log = pino(
+    { level: 'warn' },
+    { write: (line: string) => warnings.push((JSON.parse(line) as { msg: string }).msg) },
+  )
+  try {
+    checkServeOptions(options)
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause
+    // They are asked all the same what they can do, which needs to be known what is sold.
+    return []
+  }
+  try {
+    const methods = await paymentMethods(options, log, hosted)
+    if (warnings.length > 0)
+      return [warn(WAYS, warnings.join('; '), 'payments fail for as long as this is so')]
+    return [ok(WAYS, methods.map(({ scheme, network }) => `${scheme} on ${network}`).join(', '))]
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause
+    const problems = cause.message.split('\n').join('; ')
+    return [fail(WAYS, problems, 'serve would not start: see --help of serve')]
+  }
+}
+
+function facilitatorFinding(examination: Examination, spare: boolean): Finding {
+  const { name, state, can, lastError } = examination
+  const check = `facilitator ${name}`
+  const problem = problemOf(examination)
+  if (problem !== null)
+    return fail(check, problem, 'serve would not start: take it away, or sell by another network')
+  if (state === 'refusing')
+    return fail(check, `refuses us: ${lastError?.reason}`, 'give the right --facilitator-auth')
+  if (can === null) {
+    const found = `does not answer: ${lastError?.reason}`
+    return spare ? warn(check, found, REACH_ADVICE) : fail(check, found, REACH_ADVICE)
+  }
+  const kinds = can.map(({ scheme, network }) => `${scheme} on ${network}`)
+  return ok(check, kinds.length === 0 ? 'answers' : `supports ${kinds.join(', ')}`)
+}
