@@ -26,7 +26,7 @@ export async function checkPayment(options: DoctorOptions): Promise<readonly Fin
   return [...ways, ...examinations.map((examination) => facilitatorFinding(examination, spare))]
 }
 
-/** Chains, tokens, payees and what pays for gas. Options that say nothing of it are told of as the configuration. */
+/** Chains, tokens, payees and what pays for gas; nothing where the options alone keep `serve` from starting. */
 async function checkWays(
   options: DoctorOptions,
   hosted: HostedFacilitators | null,
@@ -40,7 +40,7 @@ async function checkWays(
     checkServeOptions(options)
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause
-    // They are asked all the same what they can do, which needs to be known what is sold.
+    // Told of as the configuration; the facilitators are asked all the same.
     return []
   }
   try {
