@@ -372,8 +372,8 @@ function report(
     ['ask whether the disk is ready', slices.waiting],
     ['recall one series of a coin', recalling],
     ['save 8 coins of a checkpoint', checkpoint.saved],
-    ['save 8 documents', checkpoint.documents],
-    ["copy the checkpoint's log", checkpoint.copied],
+    ['save 4 documents', checkpoint.documents],
+    ['copy as much of a checkpoint or of documents', checkpoint.copied],
     ['rows: a minute at once', usual.minute],
     [`the machine itself: a sum of ${yard.length / 1e6} MB`, yardstick],
   ] as const) {

@@ -268,10 +268,8 @@ function* writes(
       return saved === null ? [] : [[name, saved]]
     })
     yield* history.write(nowMs)
-    db.put(rows)
-    yield
+    yield* db.put(rows)
   }
-  yield* db.end()
   yield* history.tidy(clock.nowMs())
 }
 

@@ -18,10 +18,6 @@ const migrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 /** Rows that are built and written between two turns of the event loop: about a millisecond of work. */
 export const ROWS_PER_SLICE = 8
 
-/** Pages written before the log is copied into the file: 4 MB, so that the copying stays short. */
-const LOGGED_PAGES_MAX = 1_000
-const PAGE_BYTES = 4_096
-
 export type CheckpointRow = readonly [name: string, state: Float64Array]
 
 /**
@@ -31,13 +27,10 @@ export type CheckpointRow = readonly [name: string, state: Float64Array]
 export class CheckpointDb {
   readonly #db: Database.Database
   readonly #copy: WalCopy
-  #loggedPages: number
 
   private constructor(db: Database.Database, path: string, sync: FileSync) {
     this.#db = db
     this.#copy = new WalCopy(db, path, sync)
-    // Else an engine that is killed again and again would lengthen the log of the one before for ever.
-    this.#loggedPages = Math.floor(this.#copy.logBytes / PAGE_BYTES)
   }
 
   /** @throws OperatingError when a file that may be whole cannot be used: busy, full, forbidden. */
@@ -75,17 +68,17 @@ export class CheckpointDb {
     return { version: engine.version, listings: listingsFrom(engine.listings), coins }
   }
 
-  /** Begins a checkpoint, the rows of which follow with {@link put}, and {@link end}. In slices. */
+  /** Begins a checkpoint, the rows of which follow with {@link put}. In slices. */
   *begin({ version, listings }: Pick<Checkpoint, 'version' | 'listings'>): Generator<unknown> {
-    if (this.#copy.isUnfinished) yield* this.#copy.run()
+    if (this.#copy.isDue) yield* this.#copy.run()
     const text = JSON.stringify(listings)
     this.#db
       .prepare('INSERT OR REPLACE INTO engine (id, version, listings, crc) VALUES (1, ?, ?, ?)')
       .run(version, text, crc32(text))
   }
 
-  /** All of them or none. */
-  put(rows: readonly CheckpointRow[]): void {
+  /** All of them or none, in one slice; in more, what was written into the file where that has become much. */
+  *put(rows: readonly CheckpointRow[]): Generator<unknown> {
     const putCoin = this.#db.prepare<[string, Buffer, number]>(
       'INSERT INTO coin (name, state, crc) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET state = excluded.state, crc = excluded.crc',
     )
@@ -93,27 +86,18 @@ export class CheckpointDb {
       for (const [name, state] of rows) {
         const bytes = Buffer.from(state.buffer, state.byteOffset, state.byteLength)
         putCoin.run(name, bytes, crc32(bytes))
-        this.#loggedPages += 1 + Math.ceil(bytes.length / PAGE_BYTES)
       }
     })()
-  }
-
-  /** Ends a checkpoint: copies a long log into the file, in slices. Nothing may be put in between. */
-  *end(): Generator<unknown> {
-    if (this.#loggedPages < LOGGED_PAGES_MAX) return
-    yield* this.#copy.run()
-    this.#loggedPages = 0
+    yield
+    if (this.#copy.isDue) yield* this.#copy.run()
   }
 
   /** A whole checkpoint, in slices: whatever was written when one of them ends is whole. */
   *save(checkpoint: Checkpoint): Generator<unknown> {
     yield* this.begin(checkpoint)
     const rows = [...checkpoint.coins]
-    for (let at = 0; at < rows.length; at += ROWS_PER_SLICE) {
-      this.put(rows.slice(at, at + ROWS_PER_SLICE))
-      yield
-    }
-    yield* this.end()
+    for (let at = 0; at < rows.length; at += ROWS_PER_SLICE)
+      yield* this.put(rows.slice(at, at + ROWS_PER_SLICE))
   }
 
   /** Saves a last checkpoint, and waits for the disk. */

@@ -16,10 +16,7 @@ const migrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 /** Raised with every change of `domain/document.ts` that a gateway would misread. */
 const FORMAT = 1
 /** Written between two turns of the event loop. */
-const PER_SLICE = 8
-/** Pages written before the log is copied into the file: 4 MB, so that the copying stays short. */
-const LOGGED_PAGES_MAX = 1_000
-const PAGE_BYTES = 4_096
+const PER_SLICE = 4
 /** Clocks are corrected by less than this all the time. */
 const AHEAD_MS_MAX = 5_000
 
@@ -42,14 +39,11 @@ export class DocumentStore {
   readonly #copy: WalCopy
   readonly #maker: string
   readonly #unsaved = new Map<DocumentKey, Document>()
-  #loggedPages: number
 
   private constructor(db: Database.Database, { path, maker, sync }: DocumentStoreOptions) {
     this.#db = db
     this.#copy = new WalCopy(db, path, sync ?? syncAtOnce)
     this.#maker = `${maker}/${FORMAT}`
-    // Else an engine that is killed again and again would lengthen the log of the one before for ever.
-    this.#loggedPages = Math.floor(this.#copy.logBytes / PAGE_BYTES)
   }
 
   /** @throws OperatingError when the file cannot be used: busy, full, forbidden */
@@ -99,7 +93,7 @@ export class DocumentStore {
    * @throws what SQLite throws, and OperatingError for the disk
    */
   *save(): Generator<unknown> {
-    if (this.#copy.isUnfinished) yield* this.#copied()
+    if (this.#copy.isDue) yield* this.#copy.run()
     const documents = [...this.#unsaved.values()]
     for (let at = 0; at < documents.length; at += PER_SLICE) {
       const slice = documents.slice(at, at + PER_SLICE)
@@ -108,7 +102,7 @@ export class DocumentStore {
       for (const document of slice)
         if (this.#unsaved.get(document.key) === document) this.#unsaved.delete(document.key)
       yield
-      if (this.#loggedPages >= LOGGED_PAGES_MAX) yield* this.#copied()
+      if (this.#copy.isDue) yield* this.#copy.run()
     }
   }
 
@@ -122,11 +116,6 @@ export class DocumentStore {
     }
   }
 
-  *#copied(): Generator<unknown> {
-    yield* this.#copy.run()
-    this.#loggedPages = 0
-  }
-
   /** All of them or none. */
   #put(documents: readonly Document[]): void {
     const put = this.#db.prepare<[string, string, number, Buffer, number]>(
@@ -136,7 +125,6 @@ export class DocumentStore {
       for (const document of documents) {
         const content = serialize(document)
         put.run(document.key, this.#maker, document.renderedAtMs, content, crc32(content))
-        this.#loggedPages += 1 + Math.ceil(content.length / PAGE_BYTES)
       }
     })()
   }

@@ -189,9 +189,9 @@ export class HistoryDb {
     }
   }
 
-  /** The log is being copied, and nothing may be written until that is done. */
-  get isCopying(): boolean {
-    return this.#copy.isUnfinished
+  /** The log has to be copied, and nothing may be written until that is done. */
+  get isCopyDue(): boolean {
+    return this.#copy.isDue
   }
 
   /** Copies the log into the file, in slices; goes on where it was left. */

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -307,6 +307,25 @@ describe('history store', () => {
     expect(store.health.state).toBe('degraded')
     write()
     expect(store.health.state).toBe('degraded')
+  })
+
+  test('copies the log that killed writers have left, however often they were killed', () => {
+    let from = path
+    const logs = Array.from({ length: 8 }, (_, life) => {
+      for (let coin = 0; coin < 20; coin += 1)
+        store.add(barBatch(`C${coin}`, '15m', [barAt(START_MS, life)]))
+      write()
+      const bytes = statSync(`${from}-wal`).size
+      // The files as they are when the writer is killed.
+      const next = join(folder, `life-${life}.db`)
+      for (const end of ['', '-wal']) copyFileSync(`${from}${end}`, `${next}${end}`)
+      store.close(NOW_MS)
+      from = next
+      store = new HistoryStore({ path: from, onNotice: (notice) => notices.push(notice) }, NOW_MS)
+      return bytes
+    })
+    expect(Math.max(...logs), 'some 200,000 each').toBeLessThan(600_000)
+    expect(store.bars('C19', '15m', 0)).toEqual([barAt(START_MS, 7)])
   })
 
   test('loses the oldest rows, counted, when the disk stays full for too long', () => {

@@ -26,9 +26,6 @@ import { syncAtOnce } from './wal-copy.ts'
 /** Blocks in one transaction: about a millisecond. */
 const BLOCKS_PER_SLICE = 16
 
-/** Blocks written before the log is copied into the file: half a MB, so that the copying stays short. */
-const LOGGED_BLOCKS_MAX = 128
-
 /** Slices of the check that one call of `tidy` does; all of it takes some ten calls. */
 const CHECK_SLICES_PER_TURN = 100
 
@@ -78,7 +75,6 @@ export class HistoryStore {
   /** Of files that were set aside. */
   #damagedBefore = 0
   #damagedKnown = 0
-  #loggedBlocks = 0
   #retainedHourMs = Number.NaN
 
   constructor(options: HistoryOptions, nowMs: number) {
@@ -214,7 +210,6 @@ export class HistoryStore {
       })
       this.#db = db
       this.#check = db.verify()
-      this.#loggedBlocks = 0
       if (setAside !== null && reason !== null)
         onNotice({ kind: 'set-aside', path: setAside, reason })
       this.#noteDamage()
@@ -259,21 +254,20 @@ export class HistoryStore {
   #merge(db: HistoryDb, patches: readonly Patch[]): void {
     db.merge(patches)
     this.#queue.remove(patches)
-    this.#loggedBlocks += patches.length
   }
 
   /** Copies a long log into the file. @returns whether one may write now */
   *#copied(): Generator<HistorySlice, boolean> {
-    while (this.#db !== null && (this.#db.isCopying || this.#loggedBlocks >= LOGGED_BLOCKS_MAX)) {
+    for (let isCopying = false; ; ) {
       let slice: CopyStep | null = null
       const isPossible = this.#attempt((db) => {
-        slice = db.copy().next().value ?? null
+        isCopying ||= db.isCopyDue
+        if (isCopying) slice = db.copy().next().value ?? null
       })
       if (!isPossible) return false
-      if (slice === null) this.#loggedBlocks = 0
-      else yield slice
+      if (slice === null) return true
+      yield slice
     }
-    return true
   }
 
   /** By the venue's time, which is the bars': a clock of ours that jumps must not delete anything. */
@@ -290,8 +284,6 @@ export class HistoryStore {
       })
       if (!isPossible) return
       if (isDone) break
-      // About as many pages as if they were written.
-      this.#loggedBlocks += BLOCKS_PER_SLICE
       yield 'removed'
       if (!(yield* this.#copied())) return
     }

@@ -57,10 +57,10 @@ describe('copying a log', () => {
     expect(slices.next().value).toBe('copied')
     expect(logBytes()).toBe(0)
     expect(slices.next().value).toBe('waiting')
-    expect(copy.isUnfinished).toBe(true)
+    expect(copy.isDue).toBe(true)
     disk.finish()
     expect(slices.next().done).toBe(true)
-    expect(copy.isUnfinished).toBe(false)
+    expect(copy.isDue).toBe(false)
     const [log, file, again] = disk.descriptors
     expect(again).toBe(log)
     expect(file).not.toBe(log)
@@ -87,10 +87,10 @@ describe('copying a log', () => {
     expect(() => copy.run().next()).toThrow(
       expect.objectContaining({ code: 'file_not_synced', cause: new Error('EIO') }),
     )
-    expect(copy.isUnfinished).toBe(true)
+    expect(copy.isDue).toBe(true)
     copy.hurry()
     expect([...copy.run()]).toEqual(['copied', 'copied'])
-    expect(copy.isUnfinished).toBe(false)
+    expect(copy.isDue).toBe(false)
     copy.close()
     expect(valuesOf(new Database(path))).toEqual([1])
   })
@@ -102,6 +102,29 @@ describe('copying a log', () => {
     const other = new Database(path, { timeout: 0 })
     expect(() => other.prepare('SELECT * FROM row').all()).toThrow(/locked/)
     other.close()
+    copy.close()
+  })
+
+  test('is due once the log is long, whoever wrote it', () => {
+    const copy = new WalCopy(db, path, syncAtOnce)
+    put(1)
+    expect(copy.isDue).toBe(false)
+    db.prepare('INSERT INTO row VALUES (zeroblob(600000))').run()
+    expect(copy.isDue).toBe(true)
+    expect(new WalCopy(db, path, syncAtOnce).isDue, 'what a killed writer has left').toBe(true)
+    expect([...copy.run()]).toHaveLength(2)
+    expect(copy.isDue).toBe(false)
+    copy.close()
+  })
+
+  test.each(['', '-wal'])('tells of a file%s that was removed, also while it is open', (end) => {
+    const copy = new WalCopy(db, path, syncAtOnce)
+    put(1)
+    expect([...copy.run()]).toHaveLength(2)
+    rmSync(`${path}${end}`)
+    put(2)
+    expect(() => [...copy.run()]).toThrow(expect.objectContaining({ code: 'file_gone' }))
+    expect(copy.isDue).toBe(true)
     copy.close()
   })
 

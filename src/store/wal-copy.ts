@@ -18,6 +18,12 @@ export const syncAtOnce: FileSync = (descriptor, done) => {
 /** Another thread waits for the disk. */
 export const syncInBackground: FileSync = (descriptor, done) => fdatasync(descriptor, done)
 
+/**
+ * So long is a log when it is copied: short enough that a machine four times as slow as usual copies it
+ * within the 5 ms for which anything may hold the event loop.
+ */
+const LOG_BYTES_MAX = 512 * 1024
+
 /** `waiting`: nothing was done, the disk is not ready yet. */
 export type CopyStep = 'copied' | 'waiting'
 
@@ -43,14 +49,12 @@ export class WalCopy {
     this.#sync = sync
   }
 
-  /** Length of the log: with a file that was just opened, what a writer that was killed has left there. */
-  get logBytes(): number {
-    return statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0
-  }
-
-  /** Begun and not ended well: it has to be run to its end before anything is written. */
-  get isUnfinished(): boolean {
-    return this.#isUnfinished
+  /**
+   * Has to be run to its end before anything is written: it was begun and did not end well, or the log is
+   * long, whoever wrote it, or gone.
+   */
+  get isDue(): boolean {
+    return this.#isUnfinished || (sizeOf(`${this.#path}-wal`) ?? LOG_BYTES_MAX) >= LOG_BYTES_MAX
   }
 
   /** Nobody will come back for the next slice: from now on whoever calls waits for the disk. */
@@ -97,6 +101,9 @@ export class WalCopy {
   *#begin(): Generator<CopyStep> {
     this.#file ??= opened(this.#path)
     this.#log ??= opened(`${this.#path}-wal`)
+    // What is written to files that were removed lasts as long as they are open, and no longer.
+    for (const path of [this.#path, `${this.#path}-wal`])
+      if (sizeOf(path) === null) throw new OperatingError('file_gone', `${path} was removed`)
     yield* this.#synced(this.#log)
     this.#db.pragma('wal_checkpoint(PASSIVE)')
     yield 'copied'
@@ -120,6 +127,11 @@ export class WalCopy {
         cause,
       })
   }
+}
+
+/** In bytes; null where there is no such file. */
+function sizeOf(path: string): number | null {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? null
 }
 
 function opened(path: string): number {

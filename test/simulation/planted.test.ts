@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs'
+import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import Database from 'better-sqlite3'
@@ -122,8 +122,8 @@ describe('a planted defect is found:', () => {
 
   test('a checkpoint that grows without end', () => {
     const onLaunch = onSecond((dir) =>
-      // The log of the checkpoint itself would be copied and emptied within seconds.
-      writeFileSync(join(dir, 'history.db-wal'), new Uint8Array(CHECKPOINT_BYTES_MAX)),
+      // Of the file itself: a log that is long is copied and emptied within seconds.
+      appendFileSync(join(dir, 'history.db'), new Uint8Array(CHECKPOINT_BYTES_MAX)),
     )
     expect(found({ onLaunch }, crashing(CALM))).toContain('bounds: checkpoint bytes')
   })
