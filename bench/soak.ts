@@ -23,6 +23,7 @@ import { modelCoins } from '../src/simulator/market/seeded-market.ts'
 import type { Fault } from '../src/simulator/venue/fault.ts'
 import { venueCadences, venueLimits } from '../src/simulator/venue/limits.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
+import { syncInBackground } from '../src/store/wal-copy.ts'
 import { postJson } from '../src/streams/http-exchange.ts'
 import { connectWebSocket } from '../src/streams/web-socket.ts'
 
@@ -313,6 +314,8 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
     },
     {
       clock: systemClock,
+      // As in the service, where another thread waits for the disk.
+      fileSync: syncInBackground,
       renderer: threadRenderer(
         (cause) => {
           throw cause

@@ -117,6 +117,15 @@ describe('copying a log', () => {
     copy.close()
   })
 
+  test('copies nothing in parts for whoever is in a hurry', () => {
+    const copy = new WalCopy(db, path, syncAtOnce)
+    copy.hurry()
+    db.prepare('INSERT INTO row VALUES (zeroblob(600000))').run()
+    expect(copy.isDue).toBe(false)
+    copy.close()
+    expect(valuesOf(new Database(path))).toEqual([Buffer.alloc(600_000)])
+  })
+
   test.each(['', '-wal'])('tells of a file%s that was removed, also while it is open', (end) => {
     const copy = new WalCopy(db, path, syncAtOnce)
     put(1)

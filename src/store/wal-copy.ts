@@ -37,6 +37,7 @@ export class WalCopy {
   readonly #db: Database.Database
   readonly #path: string
   #sync: FileSync
+  #logBytesMax = LOG_BYTES_MAX
   /** Open as long as the database: closing them would drop the locks that SQLite holds on the same file. */
   #file: number | null = null
   #log: number | null = null
@@ -54,12 +55,19 @@ export class WalCopy {
    * long, whoever wrote it, or gone.
    */
   get isDue(): boolean {
-    return this.#isUnfinished || (sizeOf(`${this.#path}-wal`) ?? LOG_BYTES_MAX) >= LOG_BYTES_MAX
+    return (
+      this.#isUnfinished ||
+      (sizeOf(`${this.#path}-wal`) ?? Number.POSITIVE_INFINITY) >= this.#logBytesMax
+    )
   }
 
-  /** Nobody will come back for the next slice: from now on whoever calls waits for the disk. */
+  /**
+   * Nobody will come back for the next slice: from now on whoever calls waits for the disk, so what is written
+   * until {@link close} is copied then, at once.
+   */
   hurry(): void {
     this.#sync = syncAtOnce
+    this.#logBytesMax = Number.POSITIVE_INFINITY
     this.#steps = null
   }
 
