@@ -258,6 +258,32 @@ describe('candle ladder', () => {
     expect(readings(ladder)).toEqual(readings(expected))
   })
 
+  test('a bent volume in a reply holds the bar up only until the venue is asked again', () => {
+    const bent = { ...flatBar(8), close: 104, high: 104, volumeBase: 7_800_000 }
+    const traded = { ...flatBar(8), close: 103, high: 104, volumeBase: 881 }
+    const ladder = open(flatBars(8))
+    ladder.interrupt(timeOf(8.4))
+    ladder.history('15m', [bent], timeOf(8.5))
+    ladder.live(traded, timeOf(8.6))
+    expect(ladder.openBar('15m'), 'as one that was held up since before').toEqual(bent)
+    ladder.history('15m', [traded], timeOf(8.7))
+    expect(ladder.openBar('15m')).toEqual(traded)
+    const later = { ...traded, close: 102, volumeBase: 885 }
+    ladder.live(later, timeOf(8.8))
+    expect(ladder.openBar('15m')).toEqual(later)
+  })
+
+  test('a reply that says less than frames that came since the one before is not believed', () => {
+    const asked = { ...flatBar(8), volumeBase: 4 }
+    const later = { ...flatBar(8), close: 103, high: 103, volumeBase: 5 }
+    const ladder = open(flatBars(8))
+    ladder.interrupt(timeOf(8.4))
+    ladder.history('15m', [asked], timeOf(8.5))
+    ladder.live(later, timeOf(8.6))
+    ladder.history('15m', [{ ...asked, volumeBase: 3 }], timeOf(8.7))
+    expect(ladder.openBar('15m')).toEqual(later)
+  })
+
   test('what was heard after the question counts by its volume, whatever it was stamped', () => {
     const asked = { ...flatBar(8), volumeBase: 4 }
     const heard = { ...flatBar(8), high: 104, close: 104, volumeBase: 5 }

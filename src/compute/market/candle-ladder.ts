@@ -66,6 +66,8 @@ export class CandleLadder {
   #open: Bar | null = null
   /** What the venue said, when asked, that had been traded in it so far; 0 where it was not asked. */
   #askedVolumeBase = 0
+  /** When it was asked; NaN where that is not remembered. */
+  #askedAtMs = Number.NaN
   /** Live bars that cannot be placed yet because bars before them are missing. */
   #held: Held[] = []
   /** True while every change since the last closed bar has been seen. */
@@ -251,7 +253,9 @@ export class CandleLadder {
     }
     // Everything is known, and what came since the question is newer than the answer; unless a frame was lost.
     if (this.#isContinuous) {
-      for (const bar of bars) if (this.#isBeyondOpen(bar)) this.#ask(bar)
+      for (const bar of bars)
+        if (this.#isBeyondOpen(bar) || this.#isTakenBackBy(bar, askedAtMs))
+          this.#ask(bar, askedAtMs)
       return
     }
     const wasTraded = this.#open !== null && this.#open.volumeBase > 0
@@ -263,7 +267,7 @@ export class CandleLadder {
     for (const bar of bars) {
       if (bar.openTimeMs < this.#nextOpenMs) continue
       if (bar.openTimeMs >= settledMs) {
-        if (bar.openTimeMs === this.#nextOpenMs) this.#ask(bar)
+        if (bar.openTimeMs === this.#nextOpenMs) this.#ask(bar, askedAtMs)
         else begun.push(bar)
         continue
       }
@@ -277,7 +281,7 @@ export class CandleLadder {
     this.#isContinuous = true
     for (const bar of begun) {
       this.live(bar, askedAtMs)
-      this.#ask(bar)
+      this.#ask(bar, askedAtMs)
     }
     this.#placeHeld((held) => held.receivedMs >= askedAtMs || this.#isBeyondOpen(held.bar))
   }
@@ -295,10 +299,24 @@ export class CandleLadder {
     return bar.openTimeMs === this.#nextOpenMs && bar.volumeBase > (this.#open?.volumeBase ?? 0)
   }
 
+  /**
+   * Whether the venue, asked again, says less of the forming bar than before, and no frame said as much either: one
+   * figure in the reply before was bent, and would keep all frames from being heard until the bar ends.
+   */
+  #isTakenBackBy(bar: Bar, askedAtMs: number): boolean {
+    return (
+      bar.openTimeMs === this.#nextOpenMs &&
+      askedAtMs > this.#askedAtMs &&
+      bar.volumeBase < this.#askedVolumeBase &&
+      this.#open?.volumeBase === this.#askedVolumeBase
+    )
+  }
+
   /** The forming bar as the venue gave it when asked. */
-  #ask(bar: Bar): void {
+  #ask(bar: Bar, askedAtMs: number): void {
     this.#open = bar
     this.#askedVolumeBase = bar.volumeBase
+    this.#askedAtMs = askedAtMs
   }
 
   /**
