@@ -273,15 +273,20 @@ describe('candle ladder', () => {
     expect(ladder.openBar('15m')).toEqual(later)
   })
 
-  test('a reply that says less than frames that came since the one before is not believed', () => {
-    const asked = { ...flatBar(8), volumeBase: 4 }
-    const later = { ...flatBar(8), close: 103, high: 103, volumeBase: 5 }
+  test.each([
+    { why: 'frames said more since', heard: { ...flatBar(8), volumeBase: 5 }, askedAt: 8.7 },
+    {
+      why: 'it was asked before, and came late',
+      heard: { ...flatBar(8), volumeBase: 4 },
+      askedAt: 8.45,
+    },
+  ])('a reply that says less than the one before is not believed where $why', (other) => {
     const ladder = open(flatBars(8))
     ladder.interrupt(timeOf(8.4))
-    ladder.history('15m', [asked], timeOf(8.5))
-    ladder.live(later, timeOf(8.6))
-    ladder.history('15m', [{ ...asked, volumeBase: 3 }], timeOf(8.7))
-    expect(ladder.openBar('15m')).toEqual(later)
+    ladder.history('15m', [{ ...flatBar(8), volumeBase: 4 }], timeOf(8.5))
+    ladder.live(other.heard, timeOf(8.6))
+    ladder.history('15m', [{ ...flatBar(8), volumeBase: 3 }], timeOf(other.askedAt))
+    expect(ladder.openBar('15m')).toEqual(other.heard)
   })
 
   test('what was heard after the question counts by its volume, whatever it was stamped', () => {

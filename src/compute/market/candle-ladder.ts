@@ -66,7 +66,7 @@ export class CandleLadder {
   #open: Bar | null = null
   /** What the venue said, when asked, that had been traded in it so far; 0 where it was not asked. */
   #askedVolumeBase = 0
-  /** When it was asked; NaN where that is not remembered. */
+  /** When it was asked; of no meaning while that volume is 0. */
   #askedAtMs = Number.NaN
   /** Live bars that cannot be placed yet because bars before them are missing. */
   #held: Held[] = []
