@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { pulse } from './analyses/pulse/pulse.ts'
 import type { CoinAnalysis, MarketAnalysis, Rendering } from './analysis.ts'
-import { Processor, PUBLISH_PHASES } from './processor.ts'
+import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from './processor.ts'
 import { BOUNDARY_MS, context, NOW_MS, universe, warmTape } from './testing/tape.ts'
 
 const MINUTE_MS = 60_000
@@ -79,20 +79,23 @@ describe('processor', () => {
     expect(turns, 'one after the other').toHaveLength(coins.length)
   })
 
+  test('renders what need not be every second in another second for each of the coins of one turn', () => {
+    const coins = Array.from({ length: 5 * PUBLISH_PHASES }, (_, index) => `C${index}`)
+    const slow = { ...bare('slow', () => true), periodMs: 5 * PUBLISH_PERIOD_MS }
+    const processor = new Processor({ coin: [slow], market: [] }, '0.0.0')
+    processor.process([universe(coins)])
+    const perRound = Array.from({ length: 15 }, () => {
+      processor.process(coins.map((coin) => confirmed(NOW_MS, coin)))
+      return Array.from({ length: PUBLISH_PHASES }, () => [...processor.publish(NOW_MS)])
+    })
+    const settled = perRound.slice(5).flat()
+    expect(Math.max(...settled.map(({ length }) => length)), 'never two of a turn').toBe(1)
+    expect(settled.flat(), 'each twice in ten rounds').toHaveLength(2 * coins.length)
+  })
+
   test('says soon after a restore that it cannot answer any more what it has answered since', () => {
     let isAnswered = true
-    const fickle = {
-      contract: { id: 'fickle' },
-      inputs: ['context'],
-      render: (_: unknown, { key, version, renderedAtMs }: Rendering) => ({
-        ...{ key, version, renderedAtMs, bytes: new Uint8Array(), parts: [] },
-        views: {
-          only: isAnswered
-            ? { kind: 'answer', parts: [], inputs: [], coveragePct: 100, warnings: [] }
-            : { kind: 'missing-input', input: 'a source that agrees' },
-        },
-      }),
-    } as unknown as CoinAnalysis
+    const fickle = bare('fickle', () => isAnswered)
     const all = { coin: [fickle], market: [] }
     const before = new Processor(all, '0.0.0')
     before.process([universe(['BTC'])])
@@ -125,4 +128,20 @@ describe('processor', () => {
 
 function confirmed(timeMs: number, coin = 'BTC') {
   return context(coin, { timeExchangeMs: timeMs, timeReceivedMs: timeMs })
+}
+
+/** An analysis of contexts without figures. */
+function bare(id: string, isAnswered: () => boolean): CoinAnalysis {
+  return {
+    contract: { id },
+    inputs: ['context'],
+    render: (_: unknown, { key, version, renderedAtMs }: Rendering) => ({
+      ...{ key, version, renderedAtMs, bytes: new Uint8Array(), parts: [] },
+      views: {
+        only: isAnswered()
+          ? { kind: 'answer', parts: [], inputs: [], coveragePct: 100, warnings: [] }
+          : { kind: 'missing-input', input: 'a source that agrees' },
+      },
+    }),
+  } as unknown as CoinAnalysis
 }

@@ -17,14 +17,19 @@ import { MarketState } from './market/market-state.ts'
 const SERIES_PER_COIN = 3
 
 /** `publish` is called this many times per period and renders another share of the coins each time. */
-export const PUBLISH_PHASES = 20
+export const PUBLISH_PHASES = 50
 export const PUBLISH_PERIOD_MS = 1_000
+/** Time passes for the market as a whole in fewer steps: it has no shares. */
+const ADVANCE_EVERY = PUBLISH_PHASES / 25
 /** A month of history is read by then. */
 const HURRIED_PUBLISHES = 5 * PUBLISH_PHASES
-const HURRIED_EVERY = PUBLISH_PHASES / 4
+const HURRIED_EVERY = PUBLISH_PHASES / 5
 
 /** Each source of the world outside has had its turn by then. */
 const REMEMBERING_MS = 30_000
+
+/** When a coin is rendered: the phase of each round and, for what need not be every round, which of them. */
+type Turn = { readonly phase: number; readonly round: number }
 
 /** The products that a processor makes. */
 export type Analyses = {
@@ -48,7 +53,7 @@ export class Processor {
   readonly #dirtiedBy = new Map<MarketEvent['kind'], readonly Set<string>[]>()
   /** Coins of which it was not said that there is no answer, per analysis; see {@link isRemembering}. */
   readonly #heldBack: readonly Set<string>[]
-  readonly #phaseOf = new Map<string, number>()
+  readonly #turnOf = new Map<string, Turn>()
   /** The round before which a coin is not rendered again, per analysis: for those that need not be every second. */
   readonly #notBefore: readonly Map<string, number>[]
   #version = 0
@@ -129,7 +134,7 @@ export class Processor {
     const isHurried = this.#hurried > 0 && this.#hurried % HURRIED_EVERY === 0
     this.#hurried = Math.max(0, this.#hurried - 1)
     const isRemembering = this.isRemembering(nowMs)
-    this.#market.advance(nowMs)
+    if (this.#phase % ADVANCE_EVERY === 0) this.#market.advance(nowMs)
     this.#phase = (this.#phase + 1) % PUBLISH_PHASES
     if (this.#phase === 0) this.#round += 1
     for (const [at, analysis] of this.#analyses.entries()) {
@@ -137,7 +142,8 @@ export class Processor {
       if (!isRemembering) this.#sayWhatWasHeldBack(at)
       for (const name of dirty) {
         const notBefore = this.#notBefore[at]?.get(name)
-        const isItsTurn = this.#phaseOf.get(name) === this.#phase
+        const turn = this.#turnOf.get(name)
+        const isItsTurn = turn?.phase === this.#phase
         if (!isItsTurn && !(isHurried && notBefore === undefined)) continue
         if (this.#round < (notBefore ?? 0)) continue
         const coin = this.#market.coin(name)
@@ -148,7 +154,8 @@ export class Processor {
         const key = documentKey(analysis.contract.id, name)
         const document = analysis.render(coin, this.#rendering(key, nowMs), this.#market)
         // What lacks an answer is looked at every second: what it waits for may be there any moment.
-        if (hasAnswer(document)) this.#notBefore[at]?.set(name, this.#round + roundsOf(analysis))
+        if (hasAnswer(document))
+          this.#notBefore[at]?.set(name, this.#nextRound(analysis, (turn?.round ?? 0) + at))
         else if (isRemembering && notBefore === undefined) {
           if (isItsTurn && dirty.delete(name)) this.#heldBack[at]?.add(name)
           continue
@@ -251,10 +258,18 @@ export class Processor {
   #admit(): void {
     for (const coin of this.#market.coins()) {
       const name = coin.listing.coin
-      if (this.#phaseOf.has(name)) continue
-      this.#phaseOf.set(name, this.#phaseOf.size % PUBLISH_PHASES)
+      if (this.#turnOf.has(name)) continue
+      const { size } = this.#turnOf
+      const turn = { phase: size % PUBLISH_PHASES, round: Math.floor(size / PUBLISH_PHASES) }
+      this.#turnOf.set(name, turn)
       for (const dirty of this.#dirty) dirty.add(name)
     }
+  }
+
+  /** What is rendered every few rounds has the same of them every time, so that not all of it falls into one. */
+  #nextRound({ periodMs = PUBLISH_PERIOD_MS }: CoinAnalysis, shift: number): number {
+    const rounds = Math.round(periodMs / PUBLISH_PERIOD_MS)
+    return this.#round + rounds - ((this.#round + shift) % rounds)
   }
 
   #markDirty(coin: string, kind: MarketEvent['kind']): void {
@@ -265,10 +280,6 @@ export class Processor {
     }
     for (const dirty of interested) dirty.add(coin)
   }
-}
-
-function roundsOf({ periodMs = PUBLISH_PERIOD_MS }: CoinAnalysis): number {
-  return Math.round(periodMs / PUBLISH_PERIOD_MS)
 }
 
 const VERSIONS_PER_MS = 1_000

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { PaymentRequirements } from '@x402/core/types'
 import type { FastifyRequest } from 'fastify'
+import { BoundedMap } from '../domain/bounded-map.ts'
 import type { Answer } from './answer.ts'
-import { BoundedMap } from './bounded-map.ts'
 import type { Extensions } from './extensions/extensions.ts'
 import type { SignedOffer } from './extensions/offer-receipt.ts'
 import { OFFER_RECEIPT } from './extensions/offer-receipt.ts'
@@ -106,7 +106,7 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
   const longest = headerOf({ resourceUrl: 'x'.repeat(RESOURCE_URL_CHARS_MAX) })
   assert(longest.length <= HEADER_BYTES_MAX, 'the PAYMENT-REQUIRED header stays under 4 KB')
 
-  const common = new BoundedMap<Common>(QUOTES_KEPT_MAX)
+  const common = new BoundedMap<string, Common>(QUOTES_KEPT_MAX)
   return {
     route,
     requirements,

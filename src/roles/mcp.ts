@@ -17,7 +17,7 @@ import { signedPayment } from '../client/signed-payment.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { version } from '../config/environment.ts'
 import type { McpOptions } from '../config/mcp.ts'
-import { BoundedMap } from '../payment/bounded-map.ts'
+import { BoundedMap } from '../domain/bounded-map.ts'
 
 const PAYMENT = 'x402/payment'
 const PENDING_MAX = 200
@@ -47,7 +47,7 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
     }) as Promise<CallToolResult>
 
   /** Payments whose outcome is open, by the call that they are for. */
-  const pending = new BoundedMap<SignedPayment>(PENDING_MAX)
+  const pending = new BoundedMap<string, SignedPayment>(PENDING_MAX)
   const underWay = new Map<string, Promise<CallToolResult>>()
 
   /** A host that has stopped waiting for a call, and makes it again, waits for the same purchase. */

@@ -264,13 +264,28 @@ describe('candle ladder', () => {
     const ladder = open(flatBars(8))
     ladder.interrupt(timeOf(8.4))
     ladder.history('15m', [bent], timeOf(8.5))
-    ladder.live(traded, timeOf(8.6))
+    ladder.live(traded, timeOf(8.55))
     expect(ladder.openBar('15m'), 'as one that was held up since before').toEqual(bent)
     ladder.history('15m', [traded], timeOf(8.7))
     expect(ladder.openBar('15m')).toEqual(traded)
     const later = { ...traded, close: 102, volumeBase: 885 }
     ladder.live(later, timeOf(8.8))
     expect(ladder.openBar('15m')).toEqual(later)
+  })
+
+  test('asks again where frames still say less than a reply when none can be held up any more', () => {
+    const bent = { ...flatBar(8), close: 104, high: 104, volumeBase: 7_800_000 }
+    const traded = { ...flatBar(8), close: 103, high: 104, volumeBase: 881 }
+    const ladder = open(flatBars(8))
+    ladder.interrupt(timeOf(8.4))
+    ladder.history('15m', [bent], timeOf(8.5))
+    ladder.live(traded, timeOf(8.5) + 60_000)
+    expect(ladder.needs(timeOf(8.6)), 'it may have been held up').toEqual([])
+    ladder.live(traded, timeOf(8.5) + 60_001)
+    expect(ladder.needs(timeOf(8.6))).toEqual([{ timeframe: '15m', fromMs: timeOf(8) }])
+    ladder.history('15m', [traded], timeOf(8.7))
+    expect(ladder.needs(timeOf(8.7))).toEqual([])
+    expect(ladder.openBar('15m')).toEqual(traded)
   })
 
   test.each([

@@ -175,8 +175,11 @@ export class CandleLadder {
   /** The present state of one 15m bar. */
   live(bar: Bar, receivedMs: number): void {
     if (bar.openTimeMs === this.#nextOpenMs) {
-      // Held up since before the question that was answered with more.
-      if (bar.volumeBase < this.#askedVolumeBase) return
+      // Held up since before the question that was answered with more; so long none is, so the answer was bent.
+      if (bar.volumeBase < this.#askedVolumeBase) {
+        if (receivedMs > this.#askedAtMs + UNNOTICED_SILENCE_MS) this.#isContinuous = false
+        return
+      }
       // It is whole, whatever of it was missed.
       this.#open = bar
       this.#isContinuous = true

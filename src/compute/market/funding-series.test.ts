@@ -7,7 +7,7 @@ import { PulsePool } from '../indicators/pulse-series.ts'
 import { fundedCoins, hasSharedFundings, sharedFundings } from '../testing/shared-fundings.ts'
 import { BOUNDARY_MS, context, NOW_MS, universe } from '../testing/tape.ts'
 import type { CoinMarket } from './coin-market.ts'
-import { FundingSeries } from './funding-series.ts'
+import { FundingSeries, recordsOf } from './funding-series.ts'
 import { MarketState } from './market-state.ts'
 
 const HOUR_MS = 3_600_000
@@ -39,13 +39,13 @@ describe('funding series', () => {
   test('lets the running rate a minute before the hour stand for it until the record comes', () => {
     coin.sample(sample(-2 * MINUTE_MS, 1e-6))
     coin.sample(sample(-MINUTE_MS, 2e-6))
-    expect(series.records(BOUNDARY_MS - 1, 24), 'the hour is not over').toEqual([])
+    expect(recordsOf(series.windows(BOUNDARY_MS - 1), 24), 'the hour is not over').toEqual([])
     coin.sample(sample(0, 9e-6))
-    expect(series.records(NOW_MS, 24)).toEqual([
+    expect(recordsOf(series.windows(NOW_MS), 24)).toEqual([
       { timeMs: BOUNDARY_MS, rateHourly: 2e-6, premium: null, isSettled: false },
     ])
     tell({ ...row(0, 3e-6), premium: 4e-4 })
-    expect(series.records(NOW_MS, 24)).toEqual([
+    expect(recordsOf(series.windows(NOW_MS), 24)).toEqual([
       { timeMs: BOUNDARY_MS, rateHourly: 3e-6, premium: 4e-4, isSettled: true },
     ])
   })
@@ -54,14 +54,16 @@ describe('funding series', () => {
     tell(row(0, 3e-6))
     tell({ ...row(0, 5e-6), isSettled: false })
     coin.sample(sample(-MINUTE_MS, 6e-6))
-    expect(series.records(NOW_MS, 1)).toMatchObject([{ rateHourly: 3e-6, isSettled: true }])
+    expect(recordsOf(series.windows(NOW_MS), 1)).toMatchObject([
+      { rateHourly: 3e-6, isSettled: true },
+    ])
   })
 
   test('leaves out what is missing, and tells it oldest first', () => {
     tell(row(0, 1e-6), row(-2, 3e-6), row(-3, 4e-6))
-    expect(series.records(NOW_MS, 3).map(({ timeMs }) => (timeMs - BOUNDARY_MS) / HOUR_MS)).toEqual(
-      [-2, 0],
-    )
+    expect(
+      recordsOf(series.windows(NOW_MS), 3).map(({ timeMs }) => (timeMs - BOUNDARY_MS) / HOUR_MS),
+    ).toEqual([-2, 0])
   })
 
   test.each([
@@ -122,7 +124,7 @@ describe('funding series', () => {
     for (const one of shuffled)
       parts.apply({ kind: 'funding-history', coin: 'BTC', rows: [one], ...at(NOW_MS) })
     expect(parts.windows(NOW_MS)).toEqual(whole.windows(NOW_MS))
-    expect(parts.records(NOW_MS, 24)).toEqual(whole.records(NOW_MS, 24))
+    expect(parts.windows(NOW_MS).week).toEqual(whole.windows(NOW_MS).week)
   })
 
   test.runIf(hasSharedFundings).each(fundedCoins)(

@@ -25,14 +25,28 @@ type FundingStreak = {
   readonly hours: number
 }
 
-/** Statistics of the hours that were over at one instant. */
+/** One hour of a coin's funding, as it was paid or, until the venue told of it, estimated. */
+export type FundingHour = Omit<FundingRow, 'coin'>
+
+/** What is known of the hours that were over at one instant. */
 export type FundingWindows = {
   /** Number of the last of them, counted from the Unix epoch. */
   readonly lastHour: number
+  /** Of the last week, oldest first; missing ones are left out. */
+  readonly week: readonly FundingHour[]
   readonly over: Readonly<Record<FundingWindowHours, SeriesStatistics>>
   /** From the first record of the month to the last hour, both included. */
   readonly monthSpanHours: number
   readonly streak: FundingStreak
+}
+
+/** Those of the newest `hours` of them; up to a week. */
+export function recordsOf(
+  { week, lastHour }: FundingWindows,
+  hours: number,
+): readonly FundingHour[] {
+  const fromMs = (lastHour - hours + 1) * FUNDING_STEP_MS
+  return week.filter(({ timeMs }) => timeMs >= fromMs)
 }
 
 /**
@@ -69,23 +83,6 @@ export class FundingSeries implements CoinTracker {
     return this.#windows
   }
 
-  /** Records of the last hours that were over at an instant, oldest first; missing ones are left out. */
-  records(atMs: number, hours: number): Omit<FundingRow, 'coin'>[] {
-    const lastHour = this.#hours.stepOf(atMs)
-    const records: Omit<FundingRow, 'coin'>[] = []
-    for (let hour = lastHour - hours + 1; hour <= lastHour; hour += 1) {
-      if (!this.#hours.has(hour)) continue
-      const premium = this.#hours.at(hour, PREMIUM)
-      records.push({
-        timeMs: hour * FUNDING_STEP_MS,
-        rateHourly: this.#hours.at(hour, RATE),
-        premium: Number.isNaN(premium) ? null : premium,
-        isSettled: this.#isSettled(hour),
-      })
-    }
-    return records
-  }
-
   /** The venue and our history on disk tell all of it again. */
   save(): Float64Array {
     return NOTHING_SAVED
@@ -111,6 +108,7 @@ export class FundingSeries implements CoinTracker {
       statisticsOf(this.#hours.values(RATE, lastHour - hours + 1, lastHour))
     return {
       lastHour,
+      week: this.#week(lastHour),
       over: {
         8: lastHours(8),
         24: lastHours(24),
@@ -121,6 +119,21 @@ export class FundingSeries implements CoinTracker {
       monthSpanHours: this.#spanHours(lastHour),
       streak: this.#streak(lastHour),
     }
+  }
+
+  #week(lastHour: number): readonly FundingHour[] {
+    const records: FundingHour[] = []
+    for (let hour = lastHour - WEEK_HOURS + 1; hour <= lastHour; hour += 1) {
+      if (!this.#hours.has(hour)) continue
+      const premium = this.#hours.at(hour, PREMIUM)
+      records.push({
+        timeMs: hour * FUNDING_STEP_MS,
+        rateHourly: this.#hours.at(hour, RATE),
+        premium: Number.isNaN(premium) ? null : premium,
+        isSettled: this.#isSettled(hour),
+      })
+    }
+    return records
   }
 
   #spanHours(lastHour: number): number {

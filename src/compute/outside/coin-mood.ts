@@ -2,7 +2,7 @@ import type { ContextEvent } from '../../domain/event.ts'
 import type { CoinBucket } from '../../domain/sectors.ts'
 import { coinBucketOf } from '../../domain/sectors.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
-import { MONTH_HOURS } from '../market/funding-series.ts'
+import { MONTH_HOURS, recordsOf } from '../market/funding-series.ts'
 import { percentileOf } from '../market/series-statistics.ts'
 import type { MoodHours } from './mood-hours.ts'
 
@@ -99,11 +99,12 @@ function ofCandles(
 }
 
 function funding({ funding: series }: CoinMarket['trackers'], context: ContextEvent) {
-  const records = series.records(context.timeExchangeMs, FUNDING_HOURS)
+  const windows = series.windows(context.timeExchangeMs)
+  const records = recordsOf(windows, FUNDING_HOURS)
   const sum = records.reduce((total, { rateHourly }) => total + rateHourly, 0)
   // Before any record the running estimate is all there is.
   const fundingRateHourly = records.length === 0 ? context.fundingRateHourly : sum / records.length
-  const month = series.windows(context.timeExchangeMs).over[MONTH_HOURS]
+  const month = windows.over[MONTH_HOURS]
   const isRanked = month.count >= RANKED_HOURS_MIN
   return {
     fundingRateHourly,

@@ -15,7 +15,7 @@ export function answerMeta(
     readonly inputs: readonly Input[]
     readonly sources: readonly string[]
     /** Of an answer that holds others, which name their inputs themselves: an instant for each of them. */
-    readonly asOfMs?: Readonly<Record<string, number>>
+    readonly asOf?: Readonly<Record<string, string>>
     /** Where a schedule of its own says when the next answer is due. */
     readonly nextUpdateMs?: number
     /** Members that this analysis adds. */
@@ -29,12 +29,7 @@ export function answerMeta(
     execution_ms: builder.slot({ kind: 'execution-ms' }),
     ...facts.more,
     ...builder.memberSlot({ kind: 'freshness' }),
-    as_of: Object.fromEntries(
-      Object.entries(facts.asOfMs ?? confirmedAtMs(inputs)).map(([name, ms]) => [
-        name,
-        isoInstant(ms),
-      ]),
-    ),
+    as_of: facts.asOf ?? asOf(inputs),
     sources: facts.sources,
     answer_id: answerIdOf(facts),
     snapshot_id: rendering.snapshotId,
@@ -43,8 +38,10 @@ export function answerMeta(
   }
 }
 
-function confirmedAtMs(inputs: readonly Input[]): Readonly<Record<string, number>> {
-  return Object.fromEntries(inputs.map((input) => [input.name, input.confirmedAtMs]))
+function asOf(inputs: readonly Input[]): Readonly<Record<string, string>> {
+  const shown: Record<string, string> = {}
+  for (const { name, confirmedAtMs } of inputs) shown[name] = isoInstant(confirmedAtMs)
+  return shown
 }
 
 /** Answers of one rendering, as in a bundle, differ by their product; those of one product by their view. */

@@ -1,7 +1,7 @@
 import type { Hex, TransactionReceipt } from 'viem'
 import { TransactionNotFoundError } from 'viem'
+import { BoundedMap } from '../../domain/bounded-map.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { BoundedMap } from '../bounded-map.ts'
 import type { Finality } from '../finality.ts'
 import { nodeReason } from '../node-error.ts'
 import type { Settlement } from '../payment.ts'
@@ -54,7 +54,7 @@ export class Settlements {
   readonly #receipts: Receipts
   readonly #gathering: Gathering<Job>
   /** The last transaction of each payment that may still be mined, by the payment's hash. */
-  readonly #pending = new BoundedMap<Hex>(PENDING_MAX)
+  readonly #pending = new BoundedMap<string, Hex>(PENDING_MAX)
 
   constructor({ node, simulation, sender, clock }: SettlementsOptions) {
     this.#node = node

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { BoundedMap } from '../../domain/bounded-map.ts'
 import type { Clock } from '../../domain/clock.ts'
-import { BoundedMap } from '../bounded-map.ts'
 import type { Requirement, SignedPayment } from '../payment.ts'
 
 /**
@@ -87,8 +87,8 @@ const receiptTypes = {
 export class OfferReceipts {
   readonly #account: ReturnType<typeof privateKeyToAccount>
   readonly #clock: Clock
-  readonly #offers = new BoundedMap<OffersOfOneCall>(OFFERS_KEPT_MAX)
-  readonly #receipts = new BoundedMap<Promise<SignedReceipt>>(RECEIPTS_KEPT_MAX)
+  readonly #offers = new BoundedMap<string, OffersOfOneCall>(OFFERS_KEPT_MAX)
+  readonly #receipts = new BoundedMap<string, Promise<SignedReceipt>>(RECEIPTS_KEPT_MAX)
 
   constructor(options: { readonly key: Hex; readonly clock: Clock }) {
     this.#account = privateKeyToAccount(options.key)

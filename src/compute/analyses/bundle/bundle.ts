@@ -186,7 +186,9 @@ function writeBundle(
     rendering,
     view: '',
     inputs: basis.inputs,
-    asOfMs: Object.fromEntries(componentNames.map((name) => [name, oldestMs(written[name])])),
+    asOf: Object.fromEntries(
+      componentNames.map((name) => [name, isoInstant(oldestMs(written[name]))]),
+    ),
     sources: [...new Set(['venue', ...(market.outside.fearGreed ? ['alternative.me'] : [])])],
     more: price,
   })

@@ -8,7 +8,7 @@ import { overdue } from '../../../api/freshness.ts'
 import type { Document } from '../../../domain/document.ts'
 import type { MarketEvent } from '../../../domain/event.ts'
 import type { Exchange } from '../../../domain/outside.ts'
-import { Processor, PUBLISH_PHASES } from '../../processor.ts'
+import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../../processor.ts'
 import { exchangeQuote, oraclePrice, poolOf, sourceUp } from '../../testing/coin-world.ts'
 import { randomOutside } from '../../testing/random-outside.ts'
 import { renderCoin } from '../../testing/render-coin.ts'
@@ -17,6 +17,7 @@ import { cexDex } from './cex-dex.ts'
 import type { CexDexAnswer } from './cex-dex-schema.ts'
 
 const MINUTE_MS = 60_000
+const PHASE_MS = PUBLISH_PERIOD_MS / PUBLISH_PHASES
 type Body = Static<typeof CexDexAnswer>
 const schema = Compile(cexDex.contract.document)
 
@@ -316,7 +317,7 @@ describe('the history of a divergence', () => {
           { ...event, timeExchangeMs: nowMs, timeReceivedMs: nowMs } as MarketEvent,
         ])
       for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
-        for (const document of processor.publish(nowMs + 50 * phase)) last = document
+        for (const document of processor.publish(nowMs + PHASE_MS * phase)) last = document
     }
     const read = (nowMs: number): Body => {
       if (last === null) throw new Error('nothing was rendered')

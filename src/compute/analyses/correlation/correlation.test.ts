@@ -16,7 +16,7 @@ import {
   hourlyHistory,
   LAST_HOUR,
 } from '../../correlation/testing/market-log.ts'
-import { Processor } from '../../processor.ts'
+import { Processor, PUBLISH_PHASES } from '../../processor.ts'
 import { context, history, universe, wave } from '../../testing/tape.ts'
 import { correlation } from './correlation.ts'
 import type { GatheredReturns } from './gathered.ts'
@@ -310,7 +310,8 @@ function answer(log: readonly Batch[]) {
 function gatheredFrom(log: readonly Batch[]): GatheredReturns {
   const processor = new Processor({ coin: [], market: [correlation] }, '0.0.0')
   for (const batch of log) processor.process(batch)
-  for (let turn = 0; turn < 120; turn += 1) for (const _ of processor.publish(NOW_MS));
+  for (let turn = 0; turn < 5 * PUBLISH_PHASES; turn += 1)
+    for (const _ of processor.publish(NOW_MS));
   return processor.gather('correlation', NOW_MS).gathered as GatheredReturns
 }
 

@@ -8,7 +8,7 @@ import type { Batch } from '../../../domain/event.ts'
 import { COMMON_RETURNS_MIN, HOUR_MS, WINDOW_HOURS } from '../../correlation/correlation-window.ts'
 import { simdKernel } from '../../correlation/product-kernel.ts'
 import { hourlyHistory } from '../../correlation/testing/market-log.ts'
-import { Processor } from '../../processor.ts'
+import { Processor, PUBLISH_PHASES } from '../../processor.ts'
 import { universe } from '../../testing/tape.ts'
 import { correlation } from './correlation.ts'
 import type { GatheredReturns } from './gathered.ts'
@@ -73,6 +73,7 @@ function gatheredFrom(log: readonly Batch[], endMs: number): GatheredReturns {
     processor.process(
       batch.map((event) => ({ ...event, timeExchangeMs: endMs, timeReceivedMs: endMs })),
     )
-  for (let turn = 0; turn < 120; turn += 1) for (const _ of processor.publish(endMs));
+  for (let turn = 0; turn < 5 * PUBLISH_PHASES; turn += 1)
+    for (const _ of processor.publish(endMs));
   return processor.gather('correlation', endMs).gathered as GatheredReturns
 }

@@ -1,12 +1,11 @@
 import type { Input, NoAnswer } from '../../../domain/document.ts'
 import type { ContextEvent } from '../../../domain/event.ts'
-import type { FundingRow } from '../../../domain/history.ts'
 import { FUNDING_STEP_MS } from '../../../domain/history.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { CoinAnalysis, Component, Rendering } from '../../analysis.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
-import type { FundingWindows } from '../../market/funding-series.ts'
-import { DAY_HOURS, MONTH_HOURS, WEEK_HOURS } from '../../market/funding-series.ts'
+import type { FundingHour, FundingWindows } from '../../market/funding-series.ts'
+import { DAY_HOURS, MONTH_HOURS, recordsOf, WEEK_HOURS } from '../../market/funding-series.ts'
 import type { FundingTilt } from '../../market/funding-tilt.ts'
 import { annualizedPctOf, FUNDING_INTERVAL_HOURS, fundingTilt } from '../../market/funding-tilt.ts'
 import { contextInput } from '../../market/inputs.ts'
@@ -82,9 +81,9 @@ function writerOf(
   rendering: Rendering,
   longestHours: LookbackHours,
 ): (lookbackHours: LookbackHours) => Written<FundingFacts> | NoAnswer {
-  const measured = measure(coin, longestHours)
+  const measured = measure(coin)
   if (typeof measured === 'string') return () => ({ kind: 'missing-input', input: measured })
-  const { context, tilt, windows, venueRates, records } = measured
+  const { context, tilt, windows, venueRates } = measured
   const inputs = inputsOf(measured)
   const head = builder.text(
     `${JSON.stringify({
@@ -95,7 +94,12 @@ function writerOf(
     }).slice(0, -'}}'.length)},`,
   )
   const middle = builder.text(`${JSON.stringify(standing(measured)).slice(1, -1)},"history":[`)
-  const history = recordTexts(builder, records)
+  const shownHours = lookbacksHours.filter((hours) => hours <= longestHours)
+  const history = newestOf(
+    builder,
+    textsOf(windows.week),
+    shownHours.map((hours) => windows.over[hours].count),
+  )
   const afterHistory = builder.text(
     `]},${JSON.stringify({
       venues: venueRates.map(shownVenue),
@@ -105,9 +109,8 @@ function writerOf(
 
   return (lookbackHours) => {
     const statistics = windows.over[lookbackHours]
-    const [first, last] = [history.at(-statistics.count), history.at(-1)]
-    if (statistics.count === 0 || first === undefined || last === undefined)
-      return { kind: 'missing-input', input: 'funding_history' }
+    const records = history.get(statistics.count)
+    if (records === undefined) return { kind: 'missing-input', input: 'funding_history' }
     const own = { lookback_hours: lookbackHours, ...shown(statistics) }
     const meta = answerMeta(builder, {
       offering: funding.contract.offering,
@@ -120,7 +123,7 @@ function writerOf(
       head,
       builder.text(`${JSON.stringify(own).slice(1, -1)},`),
       middle,
-      builder.run(first, last),
+      records,
       afterHistory,
       builder.text(`${JSON.stringify(meta)}}`),
     ]
@@ -139,19 +142,15 @@ function writerOf(
   }
 }
 
-type Hour = Omit<FundingRow, 'coin'>
-
 type Measured = {
   readonly context: ContextEvent
   readonly tilt: FundingTilt
   readonly windows: FundingWindows
-  /** Oldest first; at least one. */
-  readonly records: readonly Hour[]
   readonly venueRates: readonly VenueRate[]
 }
 
 /** @returns the name of the input without which there is nothing to sell */
-function measure(coin: CoinMarket, longestHours: LookbackHours): Measured | string {
+function measure(coin: CoinMarket): Measured | string {
   const { context, trackers } = coin
   const tilt = fundingTilt(coin)
   if (context === null || tilt === null) return 'funding'
@@ -162,7 +161,6 @@ function measure(coin: CoinMarket, longestHours: LookbackHours): Measured | stri
     context,
     tilt,
     windows,
-    records: trackers.funding.records(atMs, longestHours),
     venueRates: otherVenueRates(trackers.funding.venueFundings, atMs),
   }
 }
@@ -187,14 +185,12 @@ function current(coin: CoinMarket, context: ContextEvent) {
 }
 
 /** Where the rate stands, however far the answer goes back. */
-function standing({ tilt, windows, records }: Measured) {
-  const dayFromMs = (windows.lastHour - DAY_HOURS + 1) * FUNDING_STEP_MS
-  const day = records.filter(({ timeMs }) => timeMs >= dayFromMs)
+function standing({ tilt, windows }: Measured) {
   return {
     percentile: orNull(tilt.percentile, percent),
     percentile_window_hours: windows.monthSpanHours,
     zscore: orNull(tilt.zscore, percent),
-    trend: fundingTrendOf(day, windows),
+    trend: fundingTrendOf(recordsOf(windows, DAY_HOURS), windows),
     bias: tilt.bias,
     crowding: tilt.crowding,
     streak_sign: windows.streak.sign,
@@ -222,15 +218,37 @@ function shown(of: SeriesStatistics) {
   }
 }
 
-/** One after the other, so that the last of them, however many, are one run. */
-function recordTexts(builder: DocumentBuilder, records: readonly Hour[]): readonly Fragment[] {
-  return records.map((record, at) => {
-    const comma = at === records.length - 1 ? '' : ','
-    return builder.text(`${JSON.stringify(shownRecord(record))}${comma}`)
+/**
+ * The newest so many of a list that is written once, oldest first, in pieces that begin where one of the views does.
+ * @returns by how many they are; none for 0
+ */
+function newestOf(
+  builder: DocumentBuilder,
+  texts: readonly string[],
+  counts: readonly number[],
+): ReadonlyMap<number, Fragment> {
+  const descending = [...new Set(counts)].filter((count) => count > 0).sort((a, b) => b - a)
+  const pieces = descending.map((count, at) => {
+    const next = descending[at + 1] ?? 0
+    const piece = texts.slice(texts.length - count, texts.length - next).join(',')
+    return builder.text(next === 0 ? piece : `${piece},`)
   })
+  return new Map(descending.map((count, at) => [count, pieces.slice(at).flat()]))
 }
 
-function shownRecord({ timeMs, rateHourly, premium, isSettled }: Hour) {
+/** A week is shown every few seconds and changes once an hour. */
+const weekTexts = new WeakMap<readonly FundingHour[], readonly string[]>()
+
+function textsOf(week: readonly FundingHour[]): readonly string[] {
+  let texts = weekTexts.get(week)
+  if (texts === undefined) {
+    texts = week.map((record) => JSON.stringify(shownRecord(record)))
+    weekTexts.set(week, texts)
+  }
+  return texts
+}
+
+function shownRecord({ timeMs, rateHourly, premium, isSettled }: FundingHour) {
   return {
     timestamp_iso: isoInstant(timeMs),
     rate: rate(rateHourly),
@@ -263,8 +281,8 @@ function venueSpread(venueRates: readonly VenueRate[], { fundingRateHourly }: Co
   )
 }
 
-function inputsOf({ context, records, venueRates }: Measured): readonly Input[] {
-  const lastRecordMs = records.at(-1)?.timeMs
+function inputsOf({ context, windows, venueRates }: Measured): readonly Input[] {
+  const lastRecordMs = windows.week.at(-1)?.timeMs
   const venuesToldAtMs = venueRates[0]?.toldAtMs
   return [
     contextInput('funding', context),

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../../domain/bounded-map.ts'
 import type { Input, NoAnswer } from '../../../domain/document.ts'
 import type { ContextEvent } from '../../../domain/event.ts'
 import { isoInstant } from '../../../domain/instant.ts'
@@ -101,7 +102,7 @@ function writerOf(
     const missing = subset.find((timeframe) => !readings.has(timeframe))
     if (missing !== undefined) return whyMissing(coin, missing)
     const inputs = inputsOf(coin, context, subset)
-    const found = confluence(readings, subset, derivativeVotes)
+    const { bias, text } = confluenceText(readings, subset, derivativeVotes)
     const meta = answerMeta(builder, {
       offering: pulse.contract.offering,
       rendering,
@@ -110,14 +111,14 @@ function writerOf(
       sources: ['venue'],
       more: { coins_available: builder.slot({ kind: 'coins-available' }) },
     })
-    const tail = builder.text(`${JSON.stringify(found)},"meta":${JSON.stringify(meta)}}`)
+    const tail = builder.text(`${text},"meta":${JSON.stringify(meta)}}`)
     return {
       kind: 'written',
       fragments: [head, ...joined(builder, subset, bodies), middle, tail],
       inputs,
       coveragePct: 100,
       warnings: [],
-      facts: { bias: found.bias, atrPct1h: readings.get('1h')?.indicators.atr_pct ?? null },
+      facts: { bias, atrPct1h: readings.get('1h')?.indicators.atr_pct ?? null },
     }
   }
 }
@@ -135,7 +136,12 @@ function whyMissing(coin: CoinMarket, timeframe: Timeframe): NoAnswer {
     : { kind: 'missing-input', input: `candles_${timeframe}` }
 }
 
-type Reading = { readonly indicators: PulseIndicators; readonly votes: Votes }
+type Reading = {
+  readonly indicators: PulseIndicators
+  readonly votes: Votes
+  /** The votes as one word. */
+  readonly ballot: string
+}
 
 /** The timeframes that can be answered, each valued as if its forming bar closed now. */
 function readTimeframes(
@@ -149,7 +155,8 @@ function readTimeframes(
     const bar = coin.ladder.peek(timeframe)
     if (bar === null) continue
     const indicators = pulseIndicators(coin.ladder.values, bar.close)
-    readings.set(timeframe, { indicators, votes: votesOf(indicators, bar.close) })
+    const votes = votesOf(indicators, bar.close)
+    readings.set(timeframe, { indicators, votes, ballot: `${timeframe}${JSON.stringify(votes)}` })
   }
   return readings
 }
@@ -247,6 +254,26 @@ function shownRegime(regime: Regime | null, { renderedAtMs }: Rendering) {
           })),
     rule_version: REGIME_RULE_VERSION,
   }
+}
+
+type ConfluenceText = { readonly bias: PulseFacts['bias']; readonly text: string }
+
+/** It follows from votes alone, and these stay for minutes while the figures behind them move every second. */
+const confluenceTexts = new BoundedMap<string, ConfluenceText>(8_192)
+
+function confluenceText(
+  readings: ReadonlyMap<Timeframe, Reading>,
+  subset: readonly Timeframe[],
+  derivativeVotes: DerivativeVotes,
+): ConfluenceText {
+  const ballots = subset.map((timeframe) => readings.get(timeframe)?.ballot)
+  const key = `${ballots.join()}${JSON.stringify(derivativeVotes)}`
+  const known = confluenceTexts.get(key)
+  if (known !== undefined) return known
+  const found = confluence(readings, subset, derivativeVotes)
+  const made = { bias: found.bias, text: JSON.stringify(found) }
+  confluenceTexts.set(key, made)
+  return made
 }
 
 function confluence(

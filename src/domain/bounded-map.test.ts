@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { BoundedMap } from './bounded-map.ts'
 
 test('a bounded map forgets what was set longest ago', () => {
-  const map = new BoundedMap<number>(2)
+  const map = new BoundedMap<string, number>(2)
   map.set('a', 1)
   map.set('b', 2)
   map.set('a', 3)
