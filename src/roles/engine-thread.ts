@@ -1,4 +1,5 @@
-import { parentPort, workerData } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import type { Logger } from 'pino'
 import type { ClockAnchor } from '../domain/steady-clock.ts'
 import type { EngineMessage } from '../link/message.ts'
@@ -18,37 +19,46 @@ export type EngineThreadOptions = EngineOptions & {
   readonly clockAnchor: ClockAnchor
 }
 
-/** Entry of the engine's worker thread. The gateway's thread supervises it. */
+/** Entry of the engine's worker thread. The gateway's thread tells it to begin, and supervises it. */
 const port = parentPort
 if (port === null) throw new Error('engine-thread runs as a worker only')
-
-const { clockAnchor, ...options } = workerData as EngineThreadOptions
-const clock = steadySystemClock(clockAnchor)
-const log = engineLogger(options.logLevel)
-const recorded = options.recording && (await openIfUsable(options.recording, log))
-const runtime = systemRuntime(clock)
-const { outside = {} } = options
-const engine = startEngine(
-  options,
-  {
-    clock,
-    runtime,
-    outside: (context) => outsideFeed(outside, context, runtime),
-    fileSync: syncInBackground,
-    renderer: threadRenderer((cause) => log.error({ err: cause }, 'a rendering worker died')),
-    recorder: recorded?.recorder,
-  },
-  (message: EngineMessage) => port.postMessage(message),
-  log,
-)
-
-port.on('message', (command: unknown) => {
-  if (command !== 'stop') return
-  engine.stop()
-  // What is still on its way to the disk keeps the thread until it is there.
-  void recorded?.log.close()
-  port.close()
+let running: Promise<() => void> | undefined
+port.on('message', (told: EngineThreadOptions | 'stop') => {
+  if (told === 'stop') void running?.then((stop) => stop())
+  else running = run(told, port)
 })
+
+/** @returns what ends it */
+async function run(
+  { clockAnchor, ...options }: EngineThreadOptions,
+  port: MessagePort,
+): Promise<() => void> {
+  const clock = steadySystemClock(clockAnchor)
+  const log = engineLogger(options.logLevel)
+  const recorded = options.recording && (await openIfUsable(options.recording, log))
+  const runtime = systemRuntime(clock)
+  const { outside = {} } = options
+  const engine = startEngine(
+    options,
+    {
+      clock,
+      runtime,
+      outside: (context) => outsideFeed(outside, context, runtime),
+      fileSync: syncInBackground,
+      renderer: threadRenderer((cause) => log.error({ err: cause }, 'a rendering worker died')),
+      recorder: recorded?.recorder,
+    },
+    (message: EngineMessage) => port.postMessage(message),
+    log,
+  )
+
+  return () => {
+    engine.stop()
+    // What is still on its way to the disk keeps the thread until it is there.
+    void recorded?.log.close()
+    port.close()
+  }
+}
 
 /** The engine is there to serve: it goes on without a recording, and says so. */
 async function openIfUsable(

@@ -60,6 +60,20 @@ export async function serve(options: ServeOptions): Promise<void> {
       : { path: options.record, bytesMax: options.recordMaxBytes }
   // The engine goes on without a file that fails; one that never worked is worth a word now.
   if (recording !== undefined) await (await openRecorder(recording, () => {})).log.close()
+  const clock = steadySystemClock()
+  const spawn = spawnEngineThread(
+    {
+      venue: venueOf(options.source),
+      weightPerMinute: options.weightPerMinute,
+      dexes: options.dexes,
+      outside: outsideOf(options),
+      dataDir: options.dataDir,
+      version,
+      logLevel: options.logLevel,
+      recording,
+    },
+    clock,
+  )
   const hosted = options.payment === 'open' ? null : hostedFacilitators(options, log)
   const metrics = new Registry()
   collectDefaultMetrics({ register: metrics })
@@ -74,21 +88,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     analysis: pulse.contract.id,
     view: pulse.contract.defaultView,
   })
-  const clock = steadySystemClock()
   const supervisor = new EngineSupervisor({
-    spawn: spawnEngineThread(
-      {
-        venue: venueOf(options.source),
-        weightPerMinute: options.weightPerMinute,
-        dexes: options.dexes,
-        outside: outsideOf(options),
-        dataDir: options.dataDir,
-        version,
-        logLevel: options.logLevel,
-        recording,
-      },
-      clock,
-    ),
+    spawn,
     replica,
     clock,
     onNotice: (notice) => logNotice(log, notice),
@@ -170,20 +171,28 @@ export async function serve(options: ServeOptions): Promise<void> {
   log.info({ source: options.source, payment: options.payment }, `perpscope ${version} is up`)
 }
 
-/** The engine in a worker thread. `kill` gives it no chance to say goodbye: that is what it is for. */
+/**
+ * The engine in a worker thread. `kill` gives it no chance to say goodbye: that is what it is for. The first thread
+ * is made at once, and loads its code while the gateway is built.
+ */
 function spawnEngineThread(options: EngineOptions, clock: SteadyClock): SpawnEngine {
+  const threadFile = new URL('./engine-thread.js', import.meta.url)
+  const newThread = () => new Worker(threadFile, { name: 'engine' })
+  let waiting: Worker | null = newThread()
+  // A gateway that cannot start ends without it.
+  waiting.unref()
   // One that died before it said anything has told nobody what is remembered, and asked the venue for nothing.
   let hasSpoken = false
   return ({ onMessage, onExit, isClockNew }) => {
-    const worker = new Worker(new URL('./engine-thread.js', import.meta.url), {
-      workerData: {
-        ...options,
-        isRestart: hasSpoken,
-        isClockNew,
-        clockAnchor: clock.anchor(),
-      } satisfies EngineThreadOptions,
-      name: 'engine',
-    })
+    const worker = waiting ?? newThread()
+    waiting = null
+    worker.ref()
+    worker.postMessage({
+      ...options,
+      isRestart: hasSpoken,
+      isClockNew,
+      clockAnchor: clock.anchor(),
+    } satisfies EngineThreadOptions)
     worker.on('message', (message: EngineMessage) => {
       hasSpoken = true
       onMessage(message)
