@@ -54,8 +54,9 @@ const folder = mkdtempSync(join(tmpdir(), 'perpscope-restart-'))
 const children: ChildProcess[] = []
 const pool = new Pool(URL_OF_SERVICE, { connections: CONNECTIONS })
 const failures: string[] = []
-/** How many answers of each analysis were late, of all restarts. */
+/** How many answers of each analysis were late, of all restarts, and what was said instead. */
 const late = new Map<string, number>()
+const saidInstead = new Set<string>()
 /** How many of each were refused for their age first. */
 const stale = new Map<string, number>()
 let requests = 0
@@ -114,6 +115,7 @@ async function bench(): Promise<void> {
   }
   const { size } = statSync(join(folder, 'history.db'))
   console.log(table.toString())
+  for (const said of saidInstead) console.log(said)
   console.log(`late: ${listed(late)}; refused for their age first: ${listed(stale)}`)
   console.log(
     `${coins.length} coins, ${before.size} answers, ${DAYS} days of history in ${(size / 1e6).toFixed(0)} MB, ` +
@@ -267,7 +269,11 @@ async function answeredAgain(
       const passedMs = systemClock.nowMs() - startedAtMs
       if (Number.isNaN(listensMs)) listensMs = passedMs
       if ('refused' in reply) {
-        if (!STALE.test(reply.refused) || refused.has(path)) return
+        if (!STALE.test(reply.refused)) {
+          if (!isSampling) saidInstead.add(`${path}: ${reply.refused}`)
+          return
+        }
+        if (refused.has(path)) return
         count(stale, path)
         refused.add(path)
         return

@@ -208,7 +208,7 @@ async function checkpoints(
     await inSlices(documents.save(), watches.documents)
   }
   if (db.load()?.coins.size !== coins.length) failures.push('the checkpoint lacks coins')
-  if (documents.load().length !== coins.length * DOCUMENTS_PER_COIN)
+  if ([...documents.load()].length !== coins.length * DOCUMENTS_PER_COIN)
     failures.push('documents are lacking')
   documents.close()
   db.close()

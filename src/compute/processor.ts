@@ -5,7 +5,7 @@ import { documentKey, hasAnswer, snapshotIdOf, WHOLE_MARKET } from '../domain/do
 import type { Batch, FeedStatusEvent, MarketEvent } from '../domain/event.ts'
 import type { ClosedBar, HistoryBatch } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
-import { LISTINGS_MAX } from '../domain/listing.ts'
+import { LISTINGS_MAX, tradableOf } from '../domain/listing.ts'
 import type { SourceStatusEvent } from '../domain/outside.ts'
 import { isOutside } from '../domain/outside.ts'
 import type { CoinAnalysis, MarketAnalysis, MarketJob, Rendering } from './analysis.ts'
@@ -79,7 +79,7 @@ export class Processor {
 
   /** Coins that trade, in the venue's order. */
   get tradable(): readonly string[] {
-    return this.#market.listings.filter(({ isDelisted }) => !isDelisted).map(({ coin }) => coin)
+    return tradableOf(this.#market.listings)
   }
 
   get feed(): FeedStatusEvent | null {

@@ -22,6 +22,11 @@ export function singleMarginTier(maxLeverage: number): readonly MarginTier[] {
   return [{ lowerBoundUsd: 0, maxLeverage }]
 }
 
+/** In the venue's order. */
+export function tradableOf(listings: readonly Listing[]): readonly string[] {
+  return listings.filter(({ isDelisted }) => !isDelisted).map(({ coin }) => coin)
+}
+
 /** A request's ticker, resolved. */
 export type ResolvedTicker = {
   readonly coin: string

@@ -1,8 +1,7 @@
 import type { Document, DocumentKey } from '../domain/document.ts'
 import { subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { StoreHealth } from '../domain/history.ts'
-import type { Listing } from '../domain/listing.ts'
-import { TickerIndex } from '../domain/listing.ts'
+import { TickerIndex, tradableOf } from '../domain/listing.ts'
 import type { EngineMessage, FeedHealth, SourceHealth } from './message.ts'
 
 /** Longer than this without a word, and an engine that is still connected counts as hanging. */
@@ -66,8 +65,8 @@ export class EngineReplica implements EngineReader {
         for (const document of message.documents) this.#store(document)
         break
       case 'universe':
-        this.#tickers = new TickerIndex(tradable(message.listings))
-        this.#retain(new Set(tradable(message.listings)))
+        this.#tickers = new TickerIndex(tradableOf(message.listings))
+        this.#retain(new Set(tradableOf(message.listings)))
         break
       case 'heartbeat':
         this.#feeds = message.heartbeat.feeds
@@ -141,7 +140,3 @@ export class EngineReplica implements EngineReader {
 }
 
 export type Readiness = { readonly analysis: string; readonly view: string }
-
-function tradable(listings: readonly Listing[]): string[] {
-  return listings.filter((listing) => !listing.isDelisted).map((listing) => listing.coin)
-}

@@ -33,7 +33,7 @@ describe('documents for the next engine', () => {
   test('are not told where an engine died and its gateways live', () => {
     kept(['pulse/BTC'])
     const after = keeper({ isRestart: true })
-    expect(after.remembered(['BTC'])).toEqual([])
+    expect([...after.remembered(['BTC'])]).toEqual([])
     after.stop()
   })
 
@@ -59,7 +59,7 @@ describe('documents for the next engine', () => {
   test('are forgotten where our clock was moved', () => {
     kept(['pulse/BTC'])
     const after = keeper({ isClockNew: true })
-    expect(after.remembered(['BTC'])).toEqual([])
+    expect([...after.remembered(['BTC'])]).toEqual([])
     after.stop()
   })
 
@@ -67,11 +67,11 @@ describe('documents for the next engine', () => {
     kept(['pulse/BTC'])
     clock.advance(15 * MINUTE_MS)
     const after = keeper()
-    expect(after.remembered(['BTC'])).toHaveLength(1)
+    expect([...after.remembered(['BTC'])]).toHaveLength(1)
     after.stop()
     clock.advance(1)
     const later = keeper()
-    expect(later.remembered(['BTC'])).toEqual([])
+    expect([...later.remembered(['BTC'])]).toEqual([])
     later.stop()
   })
 
@@ -95,7 +95,7 @@ describe('documents for the next engine', () => {
     const without = keeper()
     without.add([document('pulse/BTC')])
     clock.advance(MINUTE_MS)
-    expect(without.remembered(['BTC'])).toEqual([])
+    expect([...without.remembered(['BTC'])]).toEqual([])
     without.stop()
     const reason = 'documents are not saved; a restart takes longer to answer all'
     expect(logged, 'and every minute').toEqual([reason, reason])
@@ -115,8 +115,8 @@ describe('documents for the next engine', () => {
   }
 })
 
-function keysOf(documents: readonly Document[]): readonly string[] {
-  return documents.map(({ key }) => key).toSorted()
+function keysOf(documents: Iterable<Document>): readonly string[] {
+  return Array.from(documents, ({ key }) => key).toSorted()
 }
 
 function document(key: DocumentKey): Document {

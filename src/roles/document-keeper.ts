@@ -51,17 +51,15 @@ export class DocumentKeeper {
    * What was published a short while ago, of these coins and of the whole market. Nothing where an engine died
    * and its gateways live: they have it.
    */
-  remembered(coins: readonly string[]): readonly Document[] {
-    if (this.#store === null || this.#options.isRestart === true) return []
+  *remembered(coins: readonly string[]): Generator<Document> {
+    if (this.#store === null || this.#options.isRestart === true) return
     const subjects = new Set([...coins, WHOLE_MARKET])
     const fromMs = this.#clock.nowMs() - REMEMBERED_MS_MAX
     try {
-      return this.#store
-        .load()
-        .filter(({ key, renderedAtMs }) => subjects.has(subjectOf(key)) && renderedAtMs >= fromMs)
+      for (const document of this.#store.load())
+        if (subjects.has(subjectOf(document.key)) && document.renderedAtMs >= fromMs) yield document
     } catch (cause) {
       this.#log.error({ err: cause }, 'documents of before cannot be read')
-      return []
     }
   }
 

@@ -10,6 +10,7 @@ import type { Document } from '../domain/document.ts'
 import { WHOLE_MARKET } from '../domain/document.ts'
 import type { Batch, MarketEvent } from '../domain/event.ts'
 import type { StoreHealth } from '../domain/history.ts'
+import { tradableOf } from '../domain/listing.ts'
 import { assetOf } from '../domain/outside.ts'
 import type { EngineMessage, FeedHealth } from '../link/message.ts'
 import type { CheckpointRow } from '../store/checkpoint-db.ts'
@@ -61,6 +62,7 @@ const HEARTBEAT_PERIOD_MS = 1_000
 const CHECKPOINT_PERIOD_MS = 10_000
 const SLICE_GAP_MS = 20
 const SOCKETS = 4
+const DOCUMENTS_PER_MESSAGE = 100
 
 /** Time, chance and the outside world, as the engine may touch them. */
 export type EngineWorld = {
@@ -90,6 +92,23 @@ export function startEngine(
     fileSync,
   )
   if (setAside !== null) log.error({ setAside, reason }, 'checkpoint has been set aside')
+  const loaded = db.load()
+  const saved = loaded === null ? null : followedOnly(loaded, options.dexes)
+  const checkpoint =
+    saved !== null && options.isClockNew === true ? undatedCheckpoint(saved) : saved
+  const keeper = new DocumentKeeper(options, clock, fileSync, log)
+  // What was answered before is answered again before anything else is done.
+  if (checkpoint !== null) {
+    const { listings } = checkpoint
+    send({ kind: 'universe', listings })
+    for (const documents of grouped(keeper.remembered(tradableOf(listings))))
+      send({ kind: 'documents', documents })
+  }
+  const tell = (documents: readonly Document[]) => {
+    if (documents.length > 0) send({ kind: 'documents', documents })
+    keeper.add(documents)
+  }
+
   const history = new HistoryStore(
     {
       path: join(options.dataDir, 'history.db'),
@@ -98,27 +117,12 @@ export function startEngine(
     },
     startedAtMs,
   )
-
   const processor = new Processor(analyses, options.version)
-  const loaded = db.load()
-  const saved = loaded === null ? null : followedOnly(loaded, options.dexes)
-  const checkpoint =
-    saved !== null && options.isClockNew === true ? undatedCheckpoint(saved) : saved
   recorder?.started({ version: options.version, sockets: SOCKETS, checkpoint }, startedAtMs)
   if (checkpoint !== null) {
     processor.restore(checkpoint, startedAtMs)
-    send({ kind: 'universe', listings: processor.listings })
     log.info({ coins: checkpoint.coins.size }, 'restored from checkpoint')
   }
-
-  const keeper = new DocumentKeeper(options, clock, fileSync, log)
-  const tell = (documents: readonly Document[]) => {
-    if (documents.length > 0) send({ kind: 'documents', documents })
-    keeper.add(documents)
-  }
-  // What was answered before is answered again before anything else is done.
-  const remembered = checkpoint === null ? [] : keeper.remembered(processor.tradable)
-  if (remembered.length > 0) send({ kind: 'documents', documents: remembered })
 
   const marketDocuments = new MarketDocuments({
     processor,
@@ -289,6 +293,18 @@ function followedOnly(checkpoint: Checkpoint, dexes: EngineOptions['dexes']): Ch
   const coins = new Map(checkpoint.coins)
   for (const { coin } of gone) coins.delete(coin)
   return { ...checkpoint, listings, coins }
+}
+
+/** So that the gateway takes in the first of them while the others are read. */
+function* grouped(documents: Iterable<Document>): Generator<readonly Document[]> {
+  let group: Document[] = []
+  for (const document of documents) {
+    group.push(document)
+    if (group.length < DOCUMENTS_PER_MESSAGE) continue
+    yield group
+    group = []
+  }
+  if (group.length > 0) yield group
 }
 
 function undatedCheckpoint(checkpoint: Checkpoint): Checkpoint {

@@ -155,6 +155,8 @@ export async function serve(options: ServeOptions): Promise<void> {
     return close()
   })
 
+  // It opens its files meanwhile; where the port is taken it is told to end like any other.
+  supervisor.start()
   try {
     await server.listen({ port: options.port, host: options.host })
     await admin.listen({ port: options.adminPort, host: LOOPBACK })
@@ -163,7 +165,6 @@ export async function serve(options: ServeOptions): Promise<void> {
     await close()
     throw cause
   }
-  supervisor.start()
   hosted?.start()
   channels?.start()
   if (options.payment === 'open')

@@ -42,11 +42,11 @@ describe('documents on disk', () => {
     slices.next()
     store.add([document('C0', 2), document('C49', 2)])
     drain(slices)
-    expect(versions(store.load()), 'of the instant at which the writing began').toEqual(
+    expect(versions([...store.load()]), 'of the instant at which the writing began').toEqual(
       Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`C${index}`, 1])),
     )
     drain(store.save())
-    expect(versions(store.load())).toMatchObject({ C0: 2, C1: 1, C49: 2 })
+    expect(versions([...store.load()])).toMatchObject({ C0: 2, C1: 1, C49: 2 })
     store.close()
   })
 
@@ -139,7 +139,7 @@ describe('documents on disk', () => {
 
   function reloaded(own?: Partial<DocumentStoreOptions>, nowMs?: number): readonly Document[] {
     const store = opened(own, nowMs)
-    const documents = store.load()
+    const documents = [...store.load()]
     store.close()
     return documents.toSorted((one, other) => indexOf(one) - indexOf(other))
   }

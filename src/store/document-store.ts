@@ -73,14 +73,14 @@ export class DocumentStore {
     })
   }
 
-  /** Those of the same maker. */
-  load(): readonly Document[] {
-    return this.#db
+  /** Those of the same maker. Nothing else may be asked of the store before the last of them was read. */
+  *load(): Generator<Document> {
+    const rows = this.#db
       .prepare<[string], { content: Buffer; crc: number }>(
         'SELECT content, crc FROM document WHERE maker = ?',
       )
-      .all(this.#maker)
-      .flatMap(({ content, crc }) => (crc32(content) === crc ? documentFrom(content) : []))
+      .iterate(this.#maker)
+    for (const { content, crc } of rows) if (crc32(content) === crc) yield* documentFrom(content)
   }
 
   /** To be saved with the next {@link save}. */

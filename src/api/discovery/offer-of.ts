@@ -53,9 +53,7 @@ const COIN_CHARACTERS_MAX = 64
 
 /** Everything that is published about an analysis, from its contract and from nothing else. */
 export function offerOf(contract: AnalysisContract, options: OfferOptions): AnalysisOffer {
-  const outputSchema = publishedSchema(contract.document)
   const parameters = parametersOf(contract, options)
-  const isCompactable = hasCompactView(contract)
   return {
     id: contract.id,
     name: `get_${contract.id.replaceAll('-', '_')}`,
@@ -66,13 +64,21 @@ export function offerOf(contract: AnalysisContract, options: OfferOptions): Anal
     pathParameter: pathParameterOf(contract),
     parameters,
     inputSchema: inputSchema(parameters),
-    outputSchema,
-    compactSchema: isCompactable
-      ? compactSchema(outputSchema, contract.compactOmits)
-      : outputSchema,
+    outputSchema: publishedSchema(contract.document),
+    compactSchema: compactSchemaOf(contract),
     priceUsdcAtomic: contract.priceUsdcAtomic,
     priceUsdc: usdcDecimal(contract.priceUsdcAtomic),
   }
+}
+
+const compactSchemas = new WeakMap<AnalysisContract, JsonSchema>()
+
+function compactSchemaOf(contract: AnalysisContract): JsonSchema {
+  const whole = publishedSchema(contract.document)
+  if (!hasCompactView(contract)) return whole
+  const known = compactSchemas.get(contract) ?? compactSchema(whole, contract.compactOmits)
+  compactSchemas.set(contract, known)
+  return known
 }
 
 function descriptionOf(contract: AnalysisContract, { isFree = false }: OfferOptions): string {

@@ -27,10 +27,18 @@ type Written = {
   readonly [keyword: string]: unknown
 }
 
+/** Every document that tells of an analysis shows its schema, and a start would take a fifth longer. */
+const known = new WeakMap<TSchema, JsonSchema>()
+
 /** The schema of an answer as it is published: closed lists as `enum`, and units as `x-unit`. */
 export function publishedSchema(schema: TSchema): JsonSchema {
-  // What makes an object of the builder more than JSON does not survive this.
-  return published(JSON.parse(JSON.stringify(schema)) as Written, '', '')
+  let made = known.get(schema)
+  if (made === undefined) {
+    // What makes an object of the builder more than JSON does not survive this.
+    made = published(JSON.parse(JSON.stringify(schema)) as Written, '', '')
+    known.set(schema, made)
+  }
+  return made
 }
 
 function published(schema: Written, name: string, inherited: string): JsonSchema {
