@@ -17,7 +17,7 @@ import { MarketState } from './market/market-state.ts'
 const SERIES_PER_COIN = 3
 
 /** `publish` is called this many times per period and renders another share of the coins each time. */
-export const PUBLISH_PHASES = 50
+export const PUBLISH_PHASES = 100
 export const PUBLISH_PERIOD_MS = 1_000
 /** Time passes for the market as a whole in fewer steps: it has no shares. */
 const ADVANCE_EVERY = PUBLISH_PHASES / 25
@@ -54,6 +54,8 @@ export class Processor {
   /** Coins of which it was not said that there is no answer, per analysis; see {@link isRemembering}. */
   readonly #heldBack: readonly Set<string>[]
   readonly #turnOf = new Map<string, Turn>()
+  /** Coins by the phase of their turn. */
+  readonly #coinsOf: readonly string[][] = Array.from({ length: PUBLISH_PHASES }, () => [])
   /** The round before which a coin is not rendered again, per analysis: for those that need not be every second. */
   readonly #notBefore: readonly Map<string, number>[]
   #version = 0
@@ -140,7 +142,8 @@ export class Processor {
     for (const [at, analysis] of this.#analyses.entries()) {
       const dirty = this.#dirty[at] as Set<string>
       if (!isRemembering) this.#sayWhatWasHeldBack(at)
-      for (const name of dirty) {
+      for (const name of isHurried ? dirty : (this.#coinsOf[this.#phase] ?? [])) {
+        if (!dirty.has(name)) continue
         const notBefore = this.#notBefore[at]?.get(name)
         const turn = this.#turnOf.get(name)
         const isItsTurn = turn?.phase === this.#phase
@@ -262,6 +265,7 @@ export class Processor {
       const { size } = this.#turnOf
       const turn = { phase: size % PUBLISH_PHASES, round: Math.floor(size / PUBLISH_PHASES) }
       this.#turnOf.set(name, turn)
+      this.#coinsOf[turn.phase]?.push(name)
       for (const dirty of this.#dirty) dirty.add(name)
     }
   }

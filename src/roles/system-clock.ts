@@ -11,8 +11,16 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer)
   },
   every(periodMs, task) {
-    const timer = setInterval(task, periodMs)
-    return () => clearInterval(timer)
+    // Unlike `setInterval` it does not begin anew from where it was late: short periods would be longer under load.
+    let dueMs = performance.now() + periodMs
+    const run = () => {
+      const nowMs = performance.now()
+      dueMs = Math.max(dueMs + periodMs, nowMs)
+      timer = setTimeout(run, dueMs - nowMs)
+      task()
+    }
+    let timer = setTimeout(run, periodMs)
+    return () => clearTimeout(timer)
   },
 }
 

@@ -7,6 +7,8 @@ import type { Connect } from './runtime.ts'
 /** The largest known frame, all contexts of all venues' markets, has 0.2 MB. */
 const FRAME_BYTES_MAX = 8 * 1024 * 1024
 const HANDSHAKE_MS_MAX = 10_000
+/** After so much of one socket others have their turn, and timers: a burst of books is half a megabyte. */
+const TURN_BYTES = 32 * 1024
 /** We send a few hundred short frames; a peer that does not take them is dead. */
 const UNSENT_BYTES_MAX = 1024 * 1024
 
@@ -37,7 +39,17 @@ export const connectWebSocket: Connect = (url, outbound) =>
         }),
       )
     })
+    let turnBytes = 0
+    const letOthersRun = () => {
+      socket.pause()
+      setImmediate(() => {
+        turnBytes = 0
+        socket.resume()
+      })
+    }
     socket.on('message', (data, isBinary) => {
+      turnBytes += (data as Buffer).length
+      if (turnBytes >= TURN_BYTES && !socket.isPaused) letOthersRun()
       if (!isBinary) subscriber.next(String(data))
     })
     socket.on('unexpected-response', (_, { statusCode = 0 }) => {

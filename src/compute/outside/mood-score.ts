@@ -125,7 +125,7 @@ export function interestWeighted(
   coins: readonly CoinMood[],
   figureOf: (coin: CoinMood) => number,
 ): number {
-  return weightedMean(coins.map((coin) => [figureOf(coin), coin.openInterestUsd]))
+  return weightedMean(coins, figureOf, byInterest)
 }
 
 /** How much of its weight the index has at that age: all for a day, none from 36 h on. */
@@ -141,6 +141,9 @@ type Said = {
   readonly confirmedAtMs: (coin: CoinMood) => number
 }
 
+const byInterest = ({ openInterestUsd }: CoinMood) => openInterestUsd
+const byNotional = ({ dayNotionalUsd }: CoinMood) => dayNotionalUsd
+const alike = () => 1
 const byContext = ({ contextAtMs }: CoinMood) => contextAtMs
 const byCandles = ({ candlesAtMs }: CoinMood) => candlesAtMs
 
@@ -182,10 +185,11 @@ function indexComponent({ event, nowMs }: NonNullable<MoodSurroundings['index']>
 function fundingOf(coins: readonly CoinMood[]): Said {
   const rate = interestWeighted(coins, ({ fundingRateHourly }) => fundingRateHourly)
   const aprPct = annualizedPctOf(rate, FUNDING_INTERVAL_HOURS)
-  const score = weightedMean([
+  const paying = mean(coins, ({ fundingRateHourly }) => (Math.sign(fundingRateHourly) + 1) / 2)
+  const score = meanOf([
     [between(aprPct, FUNDING_APR_PCT), 2],
     [interestWeighted(coins, ({ fundingPercentile }) => fundingPercentile), 1],
-    [100 * mean(coins.map(({ fundingRateHourly }) => (Math.sign(fundingRateHourly) + 1) / 2)), 1],
+    [100 * paying, 1],
   ])
   return {
     score,
@@ -199,7 +203,7 @@ function fundingOf(coins: readonly CoinMood[]): Said {
 function premiumOf(coins: readonly CoinMood[], percentile: number): Said {
   const raw = premiumBpsOf(coins)
   return {
-    score: weightedMean([
+    score: meanOf([
       [between(raw, PREMIUM_BPS), 1],
       [percentile, 1],
     ]),
@@ -211,13 +215,11 @@ function premiumOf(coins: readonly CoinMood[], percentile: number): Said {
 
 /** A third each: coins above their day, above their week, and volume of those that rose in 24 h. */
 function breadthOf(coins: readonly CoinMood[]): Said {
-  const advanced = coins.map(
-    (coin) => [(Math.sign(coin.return24h) + 1) / 2, coin.dayNotionalUsd] as const,
-  )
-  const score = weightedMean([
-    [100 * mean(coins.map(({ isAboveDay }) => isAboveDay)), 1],
-    [100 * mean(coins.map(({ isAboveWeek }) => isAboveWeek)), 1],
-    [100 * weightedMean(advanced), 1],
+  const advanced = ({ return24h }: CoinMood) => (Math.sign(return24h) + 1) / 2
+  const score = meanOf([
+    [100 * mean(coins, ({ isAboveDay }) => isAboveDay), 1],
+    [100 * mean(coins, ({ isAboveWeek }) => isAboveWeek), 1],
+    [100 * weightedMean(coins, advanced, byNotional), 1],
   ])
   return {
     score,
@@ -270,15 +272,40 @@ function between(value: number, [low, high]: readonly [number, number]): number 
   return Math.max(0, Math.min(100, (100 * (value - low)) / (high - low)))
 }
 
-function mean(values: readonly number[]): number {
-  return weightedMean(values.map((value) => [value, 1]))
+function mean(coins: readonly CoinMood[], figureOf: (coin: CoinMood) => number): number {
+  return weightedMean(coins, figureOf, alike)
 }
 
-/** Of the values that are known. Where all weights are 0 or unknown they count alike. */
-function weightedMean(pairs: readonly (readonly [value: number, weight: number])[]): number {
-  const known = pairs.filter(([value]) => !Number.isNaN(value))
-  const weightOf = (weight: number) => (Number.isNaN(weight) ? 0 : weight)
-  const total = known.reduce((sum, [, weight]) => sum + weightOf(weight), 0)
-  if (total === 0) return known.reduce((sum, [value]) => sum + value, 0) / known.length
-  return known.reduce((sum, [value, weight]) => sum + (value * weightOf(weight)) / total, 0)
+function meanOf(parts: readonly (readonly [value: number, weight: number])[]): number {
+  return weightedMean(
+    parts,
+    ([value]) => value,
+    ([, weight]) => weight,
+  )
+}
+
+/**
+ * Of the values that are known. Where all weights are 0 or unknown they count alike. Without lists of its own: every
+ * coin's mood takes a dozen of them, all within one turn of the loop.
+ */
+function weightedMean<Item>(
+  items: readonly Item[],
+  figureOf: (item: Item) => number,
+  weightOf: (item: Item) => number,
+): number {
+  let [count, total, plain] = [0, 0, 0]
+  for (const item of items) {
+    const value = figureOf(item)
+    if (Number.isNaN(value)) continue
+    count += 1
+    total += weightOf(item) || 0
+    plain += value
+  }
+  if (total === 0) return plain / count
+  let sum = 0
+  for (const item of items) {
+    const value = figureOf(item)
+    if (!Number.isNaN(value)) sum += (value * (weightOf(item) || 0)) / total
+  }
+  return sum
 }
