@@ -269,7 +269,7 @@ function report(): void {
 
 /**
  * How long the engine is held up: the whole tracker through hours that close coin by coin, with one old bar
- * corrected in each, twenty turns a second and a gathering every ten. In CPU time.
+ * corrected in each, twenty-five turns a second and a gathering every eight. In CPU time.
  */
 function reportTurns(): void {
   const market = new MarketState(new PulsePool(3 * COINS))

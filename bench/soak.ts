@@ -16,6 +16,7 @@ import type { EngineMessage } from '../src/link/message.ts'
 import { startEngine } from '../src/roles/engine.ts'
 import { threadRenderer } from '../src/roles/market-renderer.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
+import { connectWebSocket } from '../src/roles/system-runtime.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
 import { noiseKey, uniform } from '../src/simulator/market/noise.ts'
@@ -25,7 +26,6 @@ import { venueCadences, venueLimits } from '../src/simulator/venue/limits.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { syncInBackground } from '../src/store/wal-copy.ts'
 import { postJson } from '../src/streams/http-exchange.ts'
-import { connectWebSocket } from '../src/streams/web-socket.ts'
 
 /**
  * The engine for half an hour at ten times the venue's rate, with a fault every ten seconds. The

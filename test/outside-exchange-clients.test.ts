@@ -5,6 +5,7 @@ import type { MarketEvent } from '../src/domain/event.ts'
 import type { Exchange } from '../src/domain/outside.ts'
 import { exchanges } from '../src/domain/outside.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
+import { connectWebSocket } from '../src/roles/system-runtime.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { SimulatedSources } from '../src/simulator/outside/simulated-sources.ts'
 import { World } from '../src/simulator/outside/world.ts'
@@ -12,7 +13,6 @@ import type { SimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { outsideFeed } from '../src/streams/outside/outside-feed.ts'
 import type { SourceNotice } from '../src/streams/outside/source.ts'
-import { connectWebSocket } from '../src/streams/web-socket.ts'
 
 /** Real sockets to the simulated exchanges: of our adapters, and of a public client that must not notice. */
 

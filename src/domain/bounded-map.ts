@@ -1,8 +1,6 @@
 /** A map that forgets what was set longest ago when it is full. */
 export class BoundedMap<Key, Value> {
   readonly #values = new Map<Key, Value>()
-  /** Goes on where it was: from the beginning it would have to pass everything that was deleted. */
-  readonly #oldestFirst = this.#values.keys()
   readonly #sizeMax: number
 
   constructor(sizeMax: number) {
@@ -15,16 +13,13 @@ export class BoundedMap<Key, Value> {
 
   set(key: Key, value: Value): void {
     this.#values.delete(key)
-    if (this.#values.size >= this.#sizeMax) this.#forgetOldest()
+    // Not by an iterator that is kept: it would keep all tables that the map ever had.
+    const oldest = this.#values.size < this.#sizeMax ? undefined : this.#values.keys().next().value
+    if (oldest !== undefined) this.#values.delete(oldest)
     this.#values.set(key, value)
   }
 
   delete(key: Key): void {
     this.#values.delete(key)
-  }
-
-  #forgetOldest(): void {
-    const { value: oldest, done } = this.#oldestFirst.next()
-    if (done !== true) this.#values.delete(oldest)
   }
 }

@@ -46,7 +46,7 @@ const STEP_LASTS_MS = 60_000
 /** An engine that ran for so long after that has saved its state by the new time. */
 const CLOCK_NEW_MS = 60_000
 
-/** A new engine loads its checkpoint before it speaks. */
+/** A new engine loads its checkpoint before its heart beats. */
 const START_MS_MAX = 60_000
 
 /** Keeps one engine running and the replica fed: an engine that dies is started again with back-off. */
@@ -117,8 +117,10 @@ export class EngineSupervisor {
     this.#run = this.#spawn({
       onMessage: (message) => {
         if (attempt !== this.#attempt || this.#isKilled) return
-        this.#heardAtMs = this.#clock.nowMs()
-        this.#replica.apply(message, this.#heardAtMs)
+        const nowMs = this.#clock.nowMs()
+        // What it remembers comes before it has begun.
+        if (message.kind === 'heartbeat') this.#heardAtMs = nowMs
+        this.#replica.apply(message, nowMs)
       },
       onExit: (reason) => {
         if (attempt === this.#attempt && this.#run !== null) this.#exited(reason)

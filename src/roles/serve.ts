@@ -155,8 +155,6 @@ export async function serve(options: ServeOptions): Promise<void> {
     return close()
   })
 
-  // It opens its files meanwhile; where the port is taken it is told to end like any other.
-  supervisor.start()
   try {
     await server.listen({ port: options.port, host: options.host })
     await admin.listen({ port: options.adminPort, host: LOOPBACK })
@@ -165,6 +163,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     await close()
     throw cause
   }
+  supervisor.start()
   hosted?.start()
   channels?.start()
   if (options.payment === 'open')
@@ -178,36 +177,46 @@ export async function serve(options: ServeOptions): Promise<void> {
  */
 function spawnEngineThread(options: EngineOptions, clock: SteadyClock): SpawnEngine {
   const threadFile = new URL('./engine-thread.js', import.meta.url)
-  const newThread = () => new Worker(threadFile, { name: 'engine' })
-  let waiting: Worker | null = newThread()
+  const newThread = () => {
+    const worker = new Worker(threadFile, { name: 'engine' })
+    return { worker, ended: endOf(worker) }
+  }
+  let waiting: ReturnType<typeof newThread> | null = newThread()
   // A gateway that cannot start ends without it.
-  waiting.unref()
-  // One that died before it said anything has told nobody what is remembered, and asked the venue for nothing.
-  let hasSpoken = false
+  waiting.worker.unref()
+  // One that died before it began has not told all that is remembered, and asked the venue for nothing.
+  let hasBegun = false
   return ({ onMessage, onExit, isClockNew }) => {
-    const worker = waiting ?? newThread()
+    const { worker, ended } = waiting ?? newThread()
     waiting = null
     worker.ref()
+    void ended.then(onExit)
     worker.postMessage({
       ...options,
-      isRestart: hasSpoken,
+      isRestart: hasBegun,
       isClockNew,
       clockAnchor: clock.anchor(),
     } satisfies EngineThreadOptions)
     worker.on('message', (message: EngineMessage) => {
-      hasSpoken = true
+      hasBegun ||= message.kind === 'heartbeat'
       onMessage(message)
     })
-    let reason = 'ended'
-    worker.on('error', (cause) => {
-      reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
-    })
-    worker.on('exit', (code) => onExit(`${reason} (code ${code})`))
     return {
       kill: () => void worker.terminate(),
       stop: () => worker.postMessage('stop'),
     }
   }
+}
+
+/** Why a thread ended, also where nobody had asked for it yet. */
+function endOf(worker: Worker): Promise<string> {
+  return new Promise((resolve) => {
+    let reason = 'ended'
+    worker.on('error', (cause) => {
+      reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+    })
+    worker.on('exit', (code) => resolve(`${reason} (code ${code})`))
+  })
 }
 
 /** What the engine counts, as counters of ours: its own begin anew with every start. */

@@ -2,7 +2,9 @@ import { asyncScheduler } from 'rxjs'
 import type { Clock } from '../domain/clock.ts'
 import { followText, getText, postJson } from '../streams/http-exchange.ts'
 import type { OutsideRuntime } from '../streams/runtime.ts'
-import { connectWebSocket } from '../streams/web-socket.ts'
+import { webSocketConnector } from '../streams/web-socket.ts'
+
+export const connectWebSocket = webSocketConnector((task) => setImmediate(task))
 
 /** The one real runtime of all feeds, by this clock. */
 export function systemRuntime(clock: Clock): OutsideRuntime {

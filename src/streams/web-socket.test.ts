@@ -6,7 +6,7 @@ import { NEVER, of } from 'rxjs'
 import { afterEach, expect, test } from 'vitest'
 import type { WebSocket } from 'ws'
 import { WebSocketServer } from 'ws'
-import { connectWebSocket } from './web-socket.ts'
+import { webSocketConnector } from './web-socket.ts'
 
 const servers: WebSocketServer[] = []
 afterEach(() => {
@@ -15,6 +15,8 @@ afterEach(() => {
     server.close()
   }
 })
+
+const connectWebSocket = webSocketConnector((task) => setImmediate(task))
 
 async function listen(onPeer: (peer: WebSocket) => void): Promise<string> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: true })
@@ -96,4 +98,22 @@ test('unsubscribing before the connection stands raises nothing', async () => {
   subscription.unsubscribe()
   await hear(connectWebSocket('ws://127.0.0.1:1', NEVER))
   expect(errors).toBe(0)
+})
+
+test('lets others run amid a burst, and loses none of it', async () => {
+  const burst = Array.from({ length: 400 }, (_, at) => `${at} ${'x'.repeat(4_000)}`)
+  const url = await listen((peer) => {
+    for (const text of burst) peer.send(text)
+    peer.close()
+  })
+  const waiting: (() => void)[] = []
+  let turns = 0
+  const connect = webSocketConnector((task) => {
+    turns += 1
+    waiting.push(task)
+    setImmediate(() => waiting.shift()?.())
+  })
+  const { frames } = await hear(connect(url, NEVER))
+  expect(frames).toEqual(burst)
+  expect(turns, 'at least once in each 64 kB').toBeGreaterThan(20)
 })

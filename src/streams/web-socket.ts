@@ -16,9 +16,18 @@ const UNSENT_BYTES_MAX = 1024 * 1024
  * The only place that opens a socket. No compression: it costs sixty times what receiving costs, and
  * no venue here offers it. A socket is torn down rather than closed, because a dead peer would not
  * answer the closing handshake.
+ * @param afterOthers runs a task once whatever else is due has run
  */
-export const connectWebSocket: Connect = (url, outbound) =>
-  new Observable<string>((subscriber) => {
+export function webSocketConnector(afterOthers: (task: () => void) => void): Connect {
+  return (url, outbound) => connected(url, outbound, afterOthers)
+}
+
+function connected(
+  url: string,
+  outbound: Observable<string>,
+  afterOthers: (task: () => void) => void,
+): Observable<string> {
+  return new Observable<string>((subscriber) => {
     const sending = new Subscription()
     const socket = new WebSocket(url, {
       perMessageDeflate: false,
@@ -42,7 +51,7 @@ export const connectWebSocket: Connect = (url, outbound) =>
     let turnBytes = 0
     const letOthersRun = () => {
       socket.pause()
-      setImmediate(() => {
+      afterOthers(() => {
         turnBytes = 0
         socket.resume()
       })
@@ -63,3 +72,4 @@ export const connectWebSocket: Connect = (url, outbound) =>
       socket.terminate()
     }
   })
+}

@@ -83,7 +83,7 @@ export class RecordedEngine {
     })
     const { clock, scheduler } = process
     const post = this.#network.postOf(process, 'here')
-    let isFirst = true
+    let isStarting = true
     const delayedPost: Post = (url, body) =>
       post(url, body).pipe(
         concatMap((reply) => timer(this.replyDelayMs, scheduler).pipe(map(() => reply))),
@@ -111,19 +111,19 @@ export class RecordedEngine {
         },
         (message) => {
           this.replica.apply(message, clock.nowMs())
-          if (message.kind === 'documents') this.#heard(message.documents, isFirst)
-          if (message.kind === 'documents') isFirst = false
+          if (message.kind === 'documents') this.#heard(message.documents, isStarting)
         },
         pino({ level: 'silent' }),
       ),
     )
+    isStarting = false
   }
 
   /** What an engine begins with, repeated of the one before it, was made and recorded there. */
-  #heard(documents: readonly Document[], isFirst: boolean): void {
+  #heard(documents: readonly Document[], isStarting: boolean): void {
     for (const document of documents) {
       const name = `${document.key} ${document.version}`
-      if (isFirst && this.#heardOnce.has(name)) continue
+      if (isStarting && this.#heardOnce.has(name)) continue
       this.#heardOnce.add(name)
       this.documents.push(document)
     }

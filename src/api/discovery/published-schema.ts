@@ -27,7 +27,7 @@ type Written = {
   readonly [keyword: string]: unknown
 }
 
-/** Every document that tells of an analysis shows its schema, and a start would take a fifth longer. */
+/** Every document that tells of an analysis shows its schema, and all of them are made at the start. */
 const known = new WeakMap<TSchema, JsonSchema>()
 
 /** The schema of an answer as it is published: closed lists as `enum`, and units as `x-unit`. */
