@@ -93,6 +93,14 @@ describe('engine supervisor', () => {
     expect(runs).toHaveLength(2)
   })
 
+  test('an engine that told what it remembers has a minute to begin, like any other', () => {
+    speak(documents)
+    clock.advance(60_000)
+    expect(runs[0]?.wasKilled, 'its history may take that long to open').toBe(false)
+    clock.advance(2_000)
+    expect(runs[0]?.wasKilled).toBe(true)
+  })
+
   test('a dead engine is unavailable at once and comes back after the back-off', () => {
     speak()
     runs[0]?.onExit('crashed')
