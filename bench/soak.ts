@@ -285,7 +285,7 @@ const LATENCIES_MAX = 100_000
 async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'perpscope-soak-'))
   process.on('exit', () => rmSync(dataDir, { recursive: true }))
-  process.on('disconnect', () => process.exit())
+  for (const end of ['disconnect', 'SIGTERM']) process.on(end, () => process.exit())
   const [delay, runDelay] = [delayMonitor(), delayMonitor()]
   const documents = new Map<string, Document>()
   let published = 0

@@ -59,45 +59,55 @@ describe('documents about the whole market', () => {
 
   test('are gathered once a period and published when they come back', () => {
     const documents = documentsOf(warm())
-    documents.tick()
-    documents.tick()
+    tickOften(documents)
+    tickOften(documents)
     expect(orders.map(({ job }) => job.analysis)).toEqual(IDS)
     finishAll()
     expect(published.map(({ key }) => key)).toEqual(IDS.map((id) => `${id}/*`))
     clock.advance(PERIOD_MS - 1)
-    documents.tick()
+    tickOften(documents)
     const early = analyses.market.filter(({ periodMs }) => periodMs < PERIOD_MS)
     expect(orders.map(({ job }) => job.analysis)).toEqual(early.map(({ contract }) => contract.id))
     finishAll()
     clock.advance(PERIOD_MS)
-    documents.tick()
+    tickOften(documents)
     expect(orders.map(({ job }) => job.analysis)).toEqual(IDS)
     expect(recorded.slice(0, 2 * IDS.length).sort()).toEqual(
       IDS.flatMap((id) => [`gather ${id}`, `rendered ${id}`]).sort(),
     )
   })
 
+  test('are gathered one at a time, though all are due at the start', () => {
+    const documents = documentsOf(warm())
+    for (const [at] of IDS.entries()) {
+      documents.tick()
+      expect(orders.map(({ job }) => job.analysis)).toEqual(IDS.slice(0, at + 1))
+    }
+    documents.tick()
+    expect(orders).toHaveLength(IDS.length)
+  })
+
   test('that take long are not begun again, however long', () => {
     const documents = documentsOf(warm())
-    documents.tick()
+    tickOften(documents)
     clock.advance(10 * PERIOD_MS)
-    documents.tick()
+    tickOften(documents)
     expect(orders).toHaveLength(IDS.length)
   })
 
   test('that failed are begun again with the next period, and nothing is published', () => {
     const documents = documentsOf(warm())
-    documents.tick()
+    tickOften(documents)
     for (const { failed } of orders) failed(new Error('the worker died'))
     expect(published).toEqual([])
     clock.advance(PERIOD_MS)
-    documents.tick()
+    tickOften(documents)
     expect(orders).toHaveLength(2 * IDS.length)
   })
 
   test('without an answer are tried again soon, and kept back, while the engine remembers', () => {
     const documents = documentsOf(restored())
-    documents.tick()
+    tickOften(documents)
     finishAll()
     expect(published, 'what was answered before stays').toEqual([])
     expect(recorded).toEqual(IDS.map((id) => `gather ${id}`))
@@ -112,18 +122,18 @@ describe('documents about the whole market', () => {
 
   test('that have no answer any more are published at once, also while the engine remembers', () => {
     const documents = documentsOf(restored())
-    documents.tick()
+    tickOften(documents)
     for (const { job, done } of orders.splice(0)) done(answered(renderMarket(job)))
     expect(published).toHaveLength(IDS.length)
     clock.advance(PERIOD_MS)
-    documents.tick()
+    tickOften(documents)
     finishAll()
     expect(published).toHaveLength(2 * IDS.length)
   })
 
   test('without an answer are tried again every second where there is nothing to remember', () => {
     const documents = documentsOf(cold())
-    documents.tick()
+    tickOften(documents)
     finishAll()
     expect(published).toHaveLength(IDS.length)
     expectNextAfter(documents, 1_000)
@@ -131,27 +141,32 @@ describe('documents about the whole market', () => {
 
   test('are due at once where the clock was put back', () => {
     const documents = documentsOf(warm())
-    documents.tick()
+    tickOften(documents)
     finishAll()
     clock.putBack(3_600_000)
-    documents.tick()
+    tickOften(documents)
     expect(orders).toHaveLength(IDS.length)
   })
 
   test('that come back after the end are dropped', () => {
     const documents = documentsOf(warm())
-    documents.tick()
+    tickOften(documents)
     documents.stop()
     finishAll()
     expect(published).toEqual([])
   })
 
+  /** As the engine does, a hundred times a second. */
+  function tickOften(documents: MarketDocuments): void {
+    for (const _ of IDS) documents.tick()
+  }
+
   function expectNextAfter(documents: MarketDocuments, ms: number): void {
     clock.advance(ms - 1)
-    documents.tick()
+    tickOften(documents)
     expect(orders).toHaveLength(0)
     clock.advance(1)
-    documents.tick()
+    tickOften(documents)
     expect(orders).toHaveLength(IDS.length)
   }
 

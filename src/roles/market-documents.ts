@@ -33,20 +33,27 @@ export class MarketDocuments {
     this.#options = options
   }
 
-  /** Called more often than the shortest period. */
+  /**
+   * Called much more often than the shortest period. Begins one document at most: all of them are due at the
+   * start, and many again at the same time, and to gather each of them holds the engine for a while.
+   */
   tick(): void {
     const nowMs = this.#options.nowMs()
-    for (const { contract, periodMs } of analyses.market) {
-      const { id } = contract
-      const dueMs = this.#dueMs.get(id) ?? nowMs
-      // Too far ahead: the clock was set back.
-      const isDue = nowMs >= dueMs || dueMs - nowMs > periodMs
-      if (isDue && !this.#underway.has(id)) this.#begin(id, nowMs, periodMs)
-    }
+    const due = analyses.market.find(
+      ({ contract: { id }, periodMs }) =>
+        this.#isDue(id, nowMs, periodMs) && !this.#underway.has(id),
+    )
+    if (due !== undefined) this.#begin(due.contract.id, nowMs, due.periodMs)
   }
 
   stop(): void {
     this.#isStopped = true
+  }
+
+  #isDue(id: string, nowMs: number, periodMs: number): boolean {
+    const dueMs = this.#dueMs.get(id) ?? nowMs
+    // Too far ahead: the clock was set back.
+    return nowMs >= dueMs || dueMs - nowMs > periodMs
   }
 
   #begin(id: string, nowMs: number, periodMs: number): void {

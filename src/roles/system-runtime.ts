@@ -4,7 +4,10 @@ import { followText, getText, postJson } from '../streams/http-exchange.ts'
 import type { OutsideRuntime } from '../streams/runtime.ts'
 import { webSocketConnector } from '../streams/web-socket.ts'
 
-export const connectWebSocket = webSocketConnector((task) => setImmediate(task))
+export const connectWebSocket = webSocketConnector({
+  nowMs: () => performance.now(),
+  afterOthers: (task) => setImmediate(task),
+})
 
 /** The one real runtime of all feeds, by this clock. */
 export function systemRuntime(clock: Clock): OutsideRuntime {

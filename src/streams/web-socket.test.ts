@@ -16,7 +16,10 @@ afterEach(() => {
   }
 })
 
-const connectWebSocket = webSocketConnector((task) => setImmediate(task))
+const connectWebSocket = webSocketConnector({
+  nowMs: () => performance.now(),
+  afterOthers: (task) => setImmediate(task),
+})
 
 async function listen(onPeer: (peer: WebSocket) => void): Promise<string> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: true })
@@ -106,14 +109,19 @@ test('lets others run amid a burst, and loses none of it', async () => {
     for (const text of burst) peer.send(text)
     peer.close()
   })
-  const waiting: (() => void)[] = []
-  let turns = 0
-  const connect = webSocketConnector((task) => {
-    turns += 1
-    waiting.push(task)
-    setImmediate(() => waiting.shift()?.())
+  let [nowMs, turns] = [0, 0]
+  const connect = webSocketConnector({
+    nowMs: () => nowMs++,
+    afterOthers: (task) => {
+      turns += 1
+      setImmediate(task)
+    },
   })
-  const { frames } = await hear(connect(url, NEVER))
+  const { frames, error } = await hear(connect(url, NEVER))
   expect(frames).toEqual(burst)
-  expect(turns, 'at least once in each 64 kB').toBeGreaterThan(20)
+  expect(error, 'that it ended is told after all frames').toMatchObject({ code: 'socket_closed' })
+  expect(
+    turns,
+    'each of five frames, as it takes a millisecond to look at the clock',
+  ).toBeGreaterThan(60)
 })

@@ -3,12 +3,12 @@ import { WebSocket } from 'ws'
 import { OperatingError } from '../domain/errors.ts'
 import { HttpStatusError } from './http-exchange.ts'
 import type { Connect } from './runtime.ts'
+import type { Loop } from './turns.ts'
+import { Turns } from './turns.ts'
 
 /** The largest known frame, all contexts of all venues' markets, has 0.2 MB. */
 const FRAME_BYTES_MAX = 8 * 1024 * 1024
 const HANDSHAKE_MS_MAX = 10_000
-/** After so much of one socket others have their turn, and timers: a burst of books is half a megabyte. */
-const TURN_BYTES = 32 * 1024
 /** We send a few hundred short frames; a peer that does not take them is dead. */
 const UNSENT_BYTES_MAX = 1024 * 1024
 
@@ -16,17 +16,13 @@ const UNSENT_BYTES_MAX = 1024 * 1024
  * The only place that opens a socket. No compression: it costs sixty times what receiving costs, and
  * no venue here offers it. A socket is torn down rather than closed, because a dead peer would not
  * answer the closing handshake.
- * @param afterOthers runs a task once whatever else is due has run
  */
-export function webSocketConnector(afterOthers: (task: () => void) => void): Connect {
-  return (url, outbound) => connected(url, outbound, afterOthers)
+export function webSocketConnector(loop: Loop): Connect {
+  const turns = new Turns(loop)
+  return (url, outbound) => connected(url, outbound, turns)
 }
 
-function connected(
-  url: string,
-  outbound: Observable<string>,
-  afterOthers: (task: () => void) => void,
-): Observable<string> {
+function connected(url: string, outbound: Observable<string>, turns: Turns): Observable<string> {
   return new Observable<string>((subscriber) => {
     const sending = new Subscription()
     const socket = new WebSocket(url, {
@@ -48,24 +44,25 @@ function connected(
         }),
       )
     })
-    let turnBytes = 0
-    const letOthersRun = () => {
-      socket.pause()
-      afterOthers(() => {
-        turnBytes = 0
-        socket.resume()
-      })
+    const inTurn = (task: () => void) => {
+      if (turns.hasTime()) {
+        task()
+        return
+      }
+      if (socket.readyState === WebSocket.OPEN) socket.pause()
+      turns.wait(task, socket)
     }
     socket.on('message', (data, isBinary) => {
-      turnBytes += (data as Buffer).length
-      if (turnBytes >= TURN_BYTES && !socket.isPaused) letOthersRun()
-      if (!isBinary) subscriber.next(String(data))
+      if (!isBinary) inTurn(() => subscriber.next(String(data)))
     })
     socket.on('unexpected-response', (_, { statusCode = 0 }) => {
       subscriber.error(new HttpStatusError(statusCode, url))
     })
-    socket.on('error', (cause) => fail('socket_failed', `${url}: ${cause.message}`, cause))
-    socket.on('close', (code) => fail('socket_closed', `${url} closed with ${code}`))
+    // After the frames that came before.
+    socket.on('error', (cause) =>
+      inTurn(() => fail('socket_failed', `${url}: ${cause.message}`, cause)),
+    )
+    socket.on('close', (code) => inTurn(() => fail('socket_closed', `${url} closed with ${code}`)))
 
     return () => {
       sending.unsubscribe()

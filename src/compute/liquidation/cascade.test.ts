@@ -2,7 +2,13 @@ import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { CascadeComponents } from './cascade.ts'
-import { cascadeLevel, cascadeLevelOf, cascadeRisk, cascadeScore } from './cascade.ts'
+import {
+  cascadeLevel,
+  cascadeLevelOf,
+  cascadeRisk,
+  cascadeScore,
+  noteCascadeLevel,
+} from './cascade.ts'
 import type { Heatmap, SideMap } from './heatmap.ts'
 import { coinOf, reading } from './testing/coin.ts'
 
@@ -79,6 +85,14 @@ describe('cascade risk', () => {
     const coin = coinOf(10)
     coin.apply(reading(0, 1_000))
     expect(cascadeLevelOf(coin)).toBeNull()
+  })
+
+  test('a coin has the level that was answered last, until another is answered', () => {
+    const coin = coinOf(10)
+    noteCascadeLevel(coin, 'EXTREME')
+    expect(cascadeLevelOf(coin)).toBe('EXTREME')
+    noteCascadeLevel(coin, null)
+    expect(cascadeLevelOf(coin), 'there was no answer').toBeNull()
   })
 })
 

@@ -77,8 +77,24 @@ export function cascadeLevel(score: number): CascadeLevel {
   return cascadeLevels[begun] as CascadeLevel
 }
 
-/** As `/liquidations` gives it; null while it has no answer. */
+/** What the last answer about a coin said. Lives as long as the coin does. */
+const answered = new WeakMap<CoinMarket, CascadeLevel | null>()
+
+/** Called with every answer of `/liquidations`; null: it has none. */
+export function noteCascadeLevel(coin: CoinMarket, level: CascadeLevel | null): void {
+  answered.set(coin, level)
+}
+
+/**
+ * As `/liquidations` last gave it, so that nobody is told two levels; null where it had no answer. Worked out only
+ * for a coin of which it said nothing yet: a map costs more than everything else that is read of a coin.
+ */
 export function cascadeLevelOf(coin: CoinMarket): CascadeLevel | null {
+  const level = answered.get(coin)
+  return level === undefined ? currentLevelOf(coin) : level
+}
+
+function currentLevelOf(coin: CoinMarket): CascadeLevel | null {
   const exposure = Exposure.of(coin)
   const atrPct = hourlyAtrPct(coin)
   if (exposure === null || atrPct === null || !(coin.midPrice > 0)) return null

@@ -2,7 +2,8 @@ import type { Input, Warning } from '../../../domain/document.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { Listing } from '../../../domain/listing.ts'
 import type { CoinAnalysis } from '../../analysis.ts'
-import { cascadeRisk, hourlyAtrPct } from '../../liquidation/cascade.ts'
+import type { CascadeRisk } from '../../liquidation/cascade.ts'
+import { cascadeRisk, hourlyAtrPct, noteCascadeLevel } from '../../liquidation/cascade.ts'
 import { Exposure } from '../../liquidation/exposure.ts'
 import type { Cluster, Heatmap, SideMap, Zone } from '../../liquidation/heatmap.ts'
 import { distancePct, heatmapOf } from '../../liquidation/heatmap.ts'
@@ -55,11 +56,14 @@ export const liquidations: CoinAnalysis = {
     const atrPct = hourlyAtrPct(coin)
     if (context === null || exposure === null || atrPct === null) {
       const input = context === null || exposure === null ? 'open_interest' : 'candles_1h'
+      noteCascadeLevel(coin, null)
       builder.noAnswer('', { kind: 'missing-input', input })
       return builder.build(rendering)
     }
     const current = coin.midPrice
     const map = heatmapOf(exposure, current)
+    const risk = cascadeRisk(map, openInterestUsd(exposure), atrPct)
+    noteCascadeLevel(coin, risk.level)
     const coverage = coverageOf(exposure)
     const inputs = inputsOf(coin, contextInput('open_interest', context))
     const body = builder.value({
@@ -76,7 +80,7 @@ export const liquidations: CoinAnalysis = {
         longs: map.long.clusters.map(clusterMembers),
         shorts: map.short.clusters.map(clusterMembers),
       },
-      cascade_risk: cascadeMembers(map, exposure, atrPct),
+      cascade_risk: cascadeMembers(map, risk),
       total_at_risk_usd: {
         within_1pct: atRisk(map, 0),
         within_2pct: atRisk(map, 1),
@@ -132,13 +136,11 @@ function clusterMembers(cluster: Cluster) {
   }
 }
 
-function cascadeMembers(map: Heatmap, exposure: Exposure, atrPct: number) {
-  const risk = cascadeRisk(map, openInterestUsd(exposure), atrPct)
-  const { components } = risk
+function cascadeMembers(map: Heatmap, { score: riskScore, level, components }: CascadeRisk) {
   const { side, ...nearest } = map.nearestCluster
   return {
-    score: risk.score,
-    level: risk.level,
+    score: riskScore,
+    level,
     components: {
       proximity: score(components.proximity),
       size: score(components.size),

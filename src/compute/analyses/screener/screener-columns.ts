@@ -1,7 +1,7 @@
 import { derivativeVotesOf } from '../../confluence/votes.ts'
 import { pulseValue } from '../../indicators/pulse-layout.ts'
 import type { CascadeLevel } from '../../liquidation/cascade.ts'
-import { cascadeLevels } from '../../liquidation/cascade.ts'
+import { cascadeLevelOf, cascadeLevels } from '../../liquidation/cascade.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { fundingBiases, fundingTilt } from '../../market/funding-tilt.ts'
 import type { MarketState } from '../../market/market-state.ts'
@@ -9,7 +9,6 @@ import { interestTrends, positioningOf } from '../../market/positioning.ts'
 import type { Regime } from '../../market/regime-rule.ts'
 import { BARS_NEEDED, isWarm } from '../../market/warm.ts'
 import { readCexDex } from '../../outside/cex-dex-reading.ts'
-import { cascadeLevelsOf } from './recent-cascades.ts'
 
 /** A coin of which the venue was silent for longer is not ranked beside the others. */
 export const COIN_AGE_MS_MAX = 300_000
@@ -79,7 +78,6 @@ export function screenerColumns(market: MarketState, nowMs: number): ScreenerCol
     if (reason === null) scanned.push(coin)
     else skipped.push({ coin: coin.listing.coin, reason })
   }
-  const cascades = cascadeLevelsOf(scanned, nowMs)
   const coinsTotal = scanned.length + skipped.length
   for (const { coin, isDelisted } of market.listings)
     if (isDelisted) skipped.push({ coin, reason: 'delisted' })
@@ -95,7 +93,7 @@ export function screenerColumns(market: MarketState, nowMs: number): ScreenerCol
     }
     const atr1h = values1h[row * VALUES_PER_COIN + pulseValue.atr14] as number
     const atrPct = (atr1h / closes.close1h) * 100
-    const cascade = cascades.get(coin) ?? null
+    const cascade = cascadeLevelOf(coin)
     const found = {
       ...closes,
       ...numbersOf(coin, { atrPct, cascade }, nowMs),

@@ -134,8 +134,8 @@ describe('sentiment', () => {
 
   test('keeps a value a minute, of itself and of the premium', () => {
     const market = heard(randomMarket(COINS, 3).flat())
-    market.advance(NOW_MS)
-    market.advance(NOW_MS + 120_000)
+    advanceTo(market, NOW_MS)
+    advanceTo(market, NOW_MS + 120_000)
     const series = market.log.take().minutes.map((minute) => minute.series)
     expect(series).toEqual(expect.arrayContaining([SENTIMENT_SERIES, 'sentiment/premium']))
   })
@@ -149,7 +149,7 @@ describe('sentiment', () => {
       value: 60,
     }))
     market.apply({ kind: 'measure-history', series: 'sentiment/premium', rows, ...at })
-    market.advance(NOW_MS + 10_000)
+    advanceTo(market, NOW_MS + 10_000)
     expect(premiumOf(), 'and below all of its past').toBeCloseTo(0, 2)
   })
 
@@ -158,10 +158,24 @@ describe('sentiment', () => {
     const before = bodyIn(market).components[1]?.raw
     for (const coin of COINS)
       market.apply(context(coin, { markPrice: 110, oraclePrice: 110, timeReceivedMs: NOW_MS + 1 }))
-    market.advance(NOW_MS + 1_000)
+    advanceTo(market, NOW_MS + 1_000)
     expect(bodyIn(market).components[1]?.raw).toBe(before)
-    market.advance(NOW_MS + 10_000)
+    advanceTo(market, NOW_MS + 10_000)
     expect(bodyIn(market).components[1]?.raw).toBe(0)
+  })
+
+  test('reads ten coins at a time, but all of them the first time', () => {
+    const market = new MarketState(new PulsePool(3 * COINS.length))
+    for (const event of randomMarket(COINS, 4).flat()) market.apply(event)
+    market.advance(NOW_MS)
+    const measuredAtMs = () => market.measures.sentiment.mood?.measuredAtMs
+    expect(measuredAtMs()).toBe(NOW_MS)
+    market.advance(NOW_MS + 10_000)
+    expect(measuredAtMs(), 'two of twelve are not read yet').toBe(NOW_MS)
+    market.advance(NOW_MS + 10_040)
+    expect(measuredAtMs()).toBe(NOW_MS + 10_040)
+    market.advance(NOW_MS + 10_080)
+    expect(measuredAtMs()).toBe(NOW_MS + 10_040)
   })
 
   test('a coin that the venue is silent about says nothing, and too many of them are no market', () => {
@@ -169,7 +183,7 @@ describe('sentiment', () => {
     const laterMs = NOW_MS + 300_001
     for (const coin of COINS.slice(0, 6))
       market.apply(context(coin, { timeExchangeMs: laterMs, timeReceivedMs: laterMs }))
-    market.advance(laterMs)
+    advanceTo(market, laterMs)
     const document = documentIn(market, laterMs)
     expect(document.views['scores']).toEqual({ kind: 'low-coverage', have: 6, need: 7 })
   })
@@ -232,8 +246,13 @@ function bodyIn(market: MarketState): Body {
 function heard(events: readonly MarketEvent[]): MarketState {
   const market = new MarketState(new PulsePool(3 * COINS.length))
   for (const event of events) market.apply(event)
-  market.advance(NOW_MS)
+  advanceTo(market, NOW_MS)
   return market
+}
+
+/** Some coins are read at a time. */
+function advanceTo(market: MarketState, nowMs: number): void {
+  for (const _ of COINS) market.advance(nowMs)
 }
 
 function documentIn(market: MarketState, nowMs = NOW_MS): Document {
