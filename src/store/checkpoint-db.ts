@@ -16,7 +16,7 @@ const SCHEMA = `
 const migrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 
 /** Rows that are built and written between two turns of the event loop: about a millisecond of work. */
-export const ROWS_PER_SLICE = 8
+export const ROWS_PER_SLICE = 4
 
 export type CheckpointRow = readonly [name: string, state: Float64Array]
 
