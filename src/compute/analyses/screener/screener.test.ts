@@ -81,8 +81,9 @@ describe('screener', () => {
           rsi_zone: hour.timeframes['1h']?.indicators.rsi_zone,
           trend: four.timeframes['4h']?.indicators.trend.label,
           funding_annualized_pct: hour.derivatives.funding_annualized_pct,
-          oi_notional_usd: Math.round(hour.derivatives.open_interest),
         })
+        const cents = row.oi_notional_usd - hour.derivatives.open_interest
+        expect(Math.abs(cents), 'the same, without its cents').toBeLessThan(0.51)
         const map = answerOf(processor, `liquidations/${row.coin}`, '') as {
           cascade_risk: { level: string }
         }
@@ -328,6 +329,7 @@ describe('screener', () => {
 type Row = {
   readonly coin: string
   readonly signal_strength: number
+  readonly oi_notional_usd: number
   readonly cascade_level: string | null
   readonly oi_trend: string
   readonly vol_regime: string
