@@ -71,7 +71,7 @@ describe('documents about the whole market', () => {
     finishAll()
     clock.advance(PERIOD_MS)
     tickOften(documents)
-    expect(orders.map(({ job }) => job.analysis)).toEqual(IDS)
+    expect(orders.map(({ job }) => job.analysis).sort()).toEqual(IDS.toSorted())
     expect(recorded.slice(0, 2 * IDS.length).sort()).toEqual(
       IDS.flatMap((id) => [`gather ${id}`, `rendered ${id}`]).sort(),
     )
@@ -85,6 +85,21 @@ describe('documents about the whole market', () => {
     }
     documents.tick()
     expect(orders).toHaveLength(IDS.length)
+  })
+
+  test('that wait longest are gathered first, also where others are due ever again', () => {
+    const documents = documentsOf(cold())
+    const begun = new Set<string>()
+    for (let turn = 0; turn < IDS.length; turn += 1) {
+      documents.tick()
+      for (const { job, done } of orders.splice(0)) {
+        begun.add(job.analysis)
+        done(renderMarket(job))
+      }
+      // Without an answer each is due again by then.
+      clock.advance(1_000)
+    }
+    expect([...begun].sort()).toEqual(IDS.toSorted())
   })
 
   test('that take long are not begun again, however long', () => {

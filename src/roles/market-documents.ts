@@ -34,26 +34,33 @@ export class MarketDocuments {
   }
 
   /**
-   * Called much more often than the shortest period. Begins one document at most: all of them are due at the
-   * start, and many again at the same time, and to gather each of them holds the engine for a while.
+   * Called much more often than the shortest period. Begins one document at most, the one that is most overdue: all
+   * of them are due at the start, and many again at the same time, and to gather each holds the engine for a while.
    */
   tick(): void {
     const nowMs = this.#options.nowMs()
-    const due = analyses.market.find(
-      ({ contract: { id }, periodMs }) =>
-        this.#isDue(id, nowMs, periodMs) && !this.#underway.has(id),
-    )
-    if (due !== undefined) this.#begin(due.contract.id, nowMs, due.periodMs)
+    const [due] = analyses.market
+      .filter(({ contract }) => !this.#underway.has(contract.id))
+      .map(({ contract: { id }, periodMs }) => ({
+        id,
+        periodMs,
+        overdueMs: this.#overdueMs(id, nowMs, periodMs),
+      }))
+      .filter(({ overdueMs }) => overdueMs >= 0)
+      .sort((one, other) => other.overdueMs - one.overdueMs)
+    if (due !== undefined) this.#begin(due.id, nowMs, due.periodMs)
   }
 
   stop(): void {
     this.#isStopped = true
   }
 
-  #isDue(id: string, nowMs: number, periodMs: number): boolean {
+  /** Below zero: not due yet. */
+  #overdueMs(id: string, nowMs: number, periodMs: number): number {
     const dueMs = this.#dueMs.get(id) ?? nowMs
+    this.#dueMs.set(id, dueMs)
     // Too far ahead: the clock was set back.
-    return nowMs >= dueMs || dueMs - nowMs > periodMs
+    return dueMs - nowMs > periodMs ? Number.POSITIVE_INFINITY : nowMs - dueMs
   }
 
   #begin(id: string, nowMs: number, periodMs: number): void {

@@ -1,10 +1,10 @@
 import { Observable, Subscription } from 'rxjs'
 import { WebSocket } from 'ws'
 import { OperatingError } from '../domain/errors.ts'
+import type { Loop, Source } from './frame-turns.ts'
+import { FrameTurns } from './frame-turns.ts'
 import { HttpStatusError } from './http-exchange.ts'
 import type { Connect } from './runtime.ts'
-import type { Loop } from './turns.ts'
-import { Turns } from './turns.ts'
 
 /** The largest known frame, all contexts of all venues' markets, has 0.2 MB. */
 const FRAME_BYTES_MAX = 8 * 1024 * 1024
@@ -18,11 +18,15 @@ const UNSENT_BYTES_MAX = 1024 * 1024
  * answer the closing handshake.
  */
 export function webSocketConnector(loop: Loop): Connect {
-  const turns = new Turns(loop)
+  const turns = new FrameTurns(loop)
   return (url, outbound) => connected(url, outbound, turns)
 }
 
-function connected(url: string, outbound: Observable<string>, turns: Turns): Observable<string> {
+function connected(
+  url: string,
+  outbound: Observable<string>,
+  turns: FrameTurns,
+): Observable<string> {
   return new Observable<string>((subscriber) => {
     const sending = new Subscription()
     const socket = new WebSocket(url, {
@@ -44,25 +48,28 @@ function connected(url: string, outbound: Observable<string>, turns: Turns): Obs
         }),
       )
     })
-    const inTurn = (task: () => void) => {
-      if (turns.hasTime()) {
-        task()
-        return
-      }
-      if (socket.readyState === WebSocket.OPEN) socket.pause()
-      turns.wait(task, socket)
+    const source: Source = {
+      hold: () => {
+        if (socket.readyState === WebSocket.OPEN) socket.pause()
+      },
+      goOn: () => {
+        // One that never opened cannot go on.
+        if (socket.isPaused) socket.resume()
+      },
     }
     socket.on('message', (data, isBinary) => {
-      if (!isBinary) inTurn(() => subscriber.next(String(data)))
+      if (!isBinary) turns.run(() => subscriber.next(String(data)), source)
     })
     socket.on('unexpected-response', (_, { statusCode = 0 }) => {
       subscriber.error(new HttpStatusError(statusCode, url))
     })
-    // After the frames that came before.
-    socket.on('error', (cause) =>
-      inTurn(() => fail('socket_failed', `${url}: ${cause.message}`, cause)),
-    )
-    socket.on('close', (code) => inTurn(() => fail('socket_closed', `${url} closed with ${code}`)))
+    /** That it ended is told after the frames before; what would be sent meanwhile would be lost. */
+    const end = (code: string, message: string, cause?: unknown) => {
+      sending.unsubscribe()
+      turns.run(() => fail(code, message, cause), source)
+    }
+    socket.on('error', (cause) => end('socket_failed', `${url}: ${cause.message}`, cause))
+    socket.on('close', (code) => end('socket_closed', `${url} closed with ${code}`))
 
     return () => {
       sending.unsubscribe()

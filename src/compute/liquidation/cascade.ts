@@ -86,8 +86,8 @@ export function noteCascadeLevel(coin: CoinMarket, level: CascadeLevel | null): 
 }
 
 /**
- * As `/liquidations` last gave it, so that nobody is told two levels; null where it had no answer. Worked out only
- * for a coin of which it said nothing yet: a map costs more than everything else that is read of a coin.
+ * As `/liquidations` last gave it; null where it had no answer. Worked out only for a coin of which it said nothing
+ * yet: a map costs more than everything else that is read of a coin.
  */
 export function cascadeLevelOf(coin: CoinMarket): CascadeLevel | null {
   const level = answered.get(coin)

@@ -39,8 +39,9 @@ export type SectorMood = {
   readonly laggards: readonly string[]
 }
 
-/** The mood of the whole market at one instant, unrounded. NaN: unknown. */
+/** The mood of the whole market, unrounded; coins are read within some two seconds. NaN: unknown. */
 export type MarketMood = {
+  /** When the last coin was read. */
   readonly measuredAtMs: number
   readonly coinsTotal: number
   /** Coins of which the venue told something lately. */
@@ -59,8 +60,8 @@ export type MarketMood = {
 }
 
 /**
- * Measures the mood every ten seconds and keeps its minutes. The first time at once; later it reads some coins at
- * a time, so that nothing holds the engine.
+ * Measures the mood every ten seconds and keeps its minutes. As long as nothing is known at once; later it reads some
+ * coins at a time, so that nothing holds the engine.
  */
 export class SentimentMeasure implements OutsideMeasure {
   readonly #hours = new MoodHours()
@@ -79,10 +80,13 @@ export class SentimentMeasure implements OutsideMeasure {
   apply(): void {}
 
   advance(market: MarketState, nowMs: number): void {
-    const step = Math.floor(nowMs / MOOD_STEP_MS)
-    if (step !== this.#step) this.#begin(step, market)
-    else if (this.#unread.length === 0) return
-    const share = this.#mood === null ? this.#unread.length : COINS_PER_ADVANCE
+    if (this.#unread.length === 0) {
+      const step = Math.floor(nowMs / MOOD_STEP_MS)
+      if (step === this.#step) return
+      this.#begin(step, market)
+    }
+    const isFirst = (this.#mood?.coinsKnown ?? 0) === 0
+    const share = isFirst ? this.#unread.length : COINS_PER_ADVANCE
     for (const coin of this.#unread.splice(0, share)) this.#read(coin, nowMs)
     if (this.#unread.length === 0) this.#measure(market, nowMs)
   }

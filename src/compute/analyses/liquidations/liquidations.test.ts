@@ -5,10 +5,11 @@ import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
 import type { MarketEvent } from '../../../domain/event.ts'
 import { singleMarginTier } from '../../../domain/listing.ts'
-import { isOutside } from '../../../domain/outside.ts'
+import { PulsePool } from '../../indicators/pulse-series.ts'
 import { cascadeLevel, cascadeLevelOf, cascadeWeights } from '../../liquidation/cascade.ts'
-import { coinOf } from '../../liquidation/testing/coin.ts'
+import { MarketState } from '../../market/market-state.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
+import { randomMarket } from '../../testing/random-market.ts'
 import { context, history, NOW_MS, universe, warmTape, wave } from '../../testing/tape.ts'
 import { longShortRatio } from './funding-ratio.ts'
 import { liquidations } from './liquidations.ts'
@@ -143,25 +144,31 @@ describe('liquidations', () => {
     expect(document.views['']).toEqual({ kind: 'missing-input', input: 'candles_1h' })
   })
 
-  test('the screener finds the same level', () => {
-    const coin = coinOf(40)
-    for (const batch of warmTape('X'))
-      for (const event of batch) {
-        if (event.kind !== 'universe' && event.kind !== 'feed-status' && !isOutside(event))
-          coin.apply(event)
-      }
-    const document = liquidations.render(
-      coin,
-      {
-        key: 'liquidations/X',
-        version: 1,
-        renderedAtMs: NOW_MS,
-        snapshotId: 's',
-        engineVersion: '0',
-      },
-      undefined as never,
-    )
-    expect(cascadeLevelOf(coin)).toBe(bodyOf(document).cascade_risk.level)
+  test('the screener finds the level that was answered last, until another is', () => {
+    const market = marketOf(['A', 'B', 'C', 'D', 'E', 'F'])
+    const coin = [...market.coins()].find((one) => cascadeLevelOf(one) !== 'LOW')
+    if (coin === undefined) throw new Error('one of them is in danger')
+    const answer = () =>
+      bodyOf(
+        liquidations.render(
+          coin,
+          {
+            key: `liquidations/${coin.listing.coin}`,
+            version: 1,
+            renderedAtMs: NOW_MS,
+            snapshotId: 's',
+            engineVersion: '0',
+          },
+          market,
+        ),
+      ).cascade_risk.level
+    const before = cascadeLevelOf(coin)
+    expect(answer(), 'worked out where nothing was answered yet').toBe(before)
+    market.apply(context(coin.listing.coin, { openInterestBase: 0 }))
+    expect(cascadeLevelOf(coin)).toBe(before)
+    const after = answer()
+    expect(after).not.toBe(before)
+    expect(cascadeLevelOf(coin)).toBe(after)
   })
 
   test('an engine that was restored answers before it hears anything', () => {
@@ -265,4 +272,11 @@ function bytesOf(document: Document): string {
   if (found?.kind !== 'answer') throw new Error('there is an answer')
   const facts = { nowMs: NOW_MS + 5_600_000, executionMs: 0.1, coinsAvailable: 1 }
   return fillDocument(document, found, facts).toString('utf8')
+}
+
+function marketOf(coins: readonly string[]): MarketState {
+  const market = new MarketState(new PulsePool(3 * coins.length))
+  for (const batch of randomMarket(coins, 5)) for (const event of batch) market.apply(event)
+  market.advance(0)
+  return market
 }

@@ -178,6 +178,13 @@ describe('sentiment', () => {
     expect(measuredAtMs()).toBe(NOW_MS + 10_040)
   })
 
+  test('a measurement that takes longer than ten seconds is finished', () => {
+    const market = heard(randomMarket(COINS, 4).flat())
+    market.advance(NOW_MS + 10_000)
+    market.advance(NOW_MS + 25_000)
+    expect(market.measures.sentiment.mood?.measuredAtMs).toBe(NOW_MS + 25_000)
+  })
+
   test('a coin that the venue is silent about says nothing, and too many of them are no market', () => {
     const market = heard(randomMarket(COINS, 5).flat())
     const laterMs = NOW_MS + 300_001

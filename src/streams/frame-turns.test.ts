@@ -1,33 +1,34 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { Turns } from './turns.ts'
+import { FrameTurns } from './frame-turns.ts'
 
 const TURN_MS = 5
 
-describe('turns of a thread', () => {
+describe('turns of frames', () => {
   let nowMs: number
   /** What runs once everything else had its chance. */
   let later: (() => void)[]
   let done: string[]
-  let resumed: number
-  let turns: Turns
-  const source = { resume: () => (resumed += 1) }
+  let held: string[]
+  let turns: FrameTurns
+  const sourceOf = (name: string) => ({
+    hold: () => void held.push(`hold ${name}`),
+    goOn: () => void held.push(`go on ${name}`),
+  })
+  const [one, other] = [sourceOf('one'), sourceOf('other')]
 
   beforeEach(() => {
     nowMs = 0
     later = []
     done = []
-    resumed = 0
-    turns = new Turns({ nowMs: () => nowMs, afterOthers: (task) => later.push(task) })
+    held = []
+    turns = new FrameTurns({ nowMs: () => nowMs, afterOthers: (task) => later.push(task) })
   })
 
-  /** What arrives: done at once where there is time. */
-  function offer(name: string, tookMs = 1): void {
-    const task = () => {
+  function offer(name: string, tookMs = 1, source = one): void {
+    turns.run(() => {
       done.push(name)
       nowMs += tookMs
-    }
-    if (turns.hasTime()) task()
-    else turns.wait(task, source)
+    }, source)
   }
 
   function letOthersRun(): void {
@@ -62,13 +63,40 @@ describe('turns of a thread', () => {
     expect(done).toEqual(['a', 'b', 'c', 'd'])
   })
 
-  test('a source goes on when nothing waits any more, not before', () => {
-    for (const name of 'abcdefghijkl') offer(name)
+  test('a source is held while something waits, and goes on when nothing does any more', () => {
+    for (const name of 'abcde') offer(name)
+    expect(held).toEqual([])
+    offer('f', 1, one)
+    offer('g', 1, other)
+    expect(held).toEqual(['hold one', 'hold other'])
+    letOthersRun()
+    expect(held).toHaveLength(2)
+    letOthersRun()
+    expect(held).toEqual(['hold one', 'hold other', 'go on one', 'go on other'])
+    letOthersRun()
+    expect(held, 'once').toHaveLength(4)
+  })
+
+  test('what another source brings meanwhile waits behind it', () => {
+    offer('a', TURN_MS, one)
+    offer('b', 1, one)
+    offer('c', 1, other)
     letOthersRun()
     letOthersRun()
-    expect(resumed).toBe(0)
+    expect(done).toEqual(['a', 'b', 'c'])
+  })
+
+  test('a frame that throws holds up none of the others', () => {
+    offer('a', TURN_MS)
+    turns.run(() => {
+      throw new Error('broken')
+    }, one)
+    offer('b')
     letOthersRun()
-    expect(resumed).toBe(1)
+    expect(letOthersRun).toThrow('broken')
+    letOthersRun()
+    expect(done).toEqual(['a', 'b'])
+    expect(held.at(-1)).toBe('go on one')
   })
 
   test('something longer than a turn is done once, and the next waits', () => {
