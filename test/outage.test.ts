@@ -1,6 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { spread } from '../src/compute/analyses/spread/spread.ts'
+import { Processor, PUBLISH_PHASES } from '../src/compute/processor.ts'
+import type { Warning } from '../src/domain/document.ts'
 import type { MarketEvent } from '../src/domain/event.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
@@ -35,6 +38,7 @@ test.skipIf(!isPresent)(
     const market = recordingMarket(readTapes(RECORDING), base, { startMs: START_MS })
     const virtual = new VirtualVenue(market, START_MS)
     const events: MarketEvent[] = []
+    const processor = new Processor({ coin: [spread], market: [] }, '0.0.0')
     const notices: FeedNotice[] = []
     hyperliquidFeed(
       {
@@ -46,7 +50,10 @@ test.skipIf(!isPresent)(
         onNotice: (notice) => notices.push(notice),
       },
       virtual.runtime(),
-    ).subscribe((batch) => events.push(...batch))
+    ).subscribe((batch) => {
+      events.push(...batch)
+      processor.process(batch)
+    })
     const of = <Kind extends MarketEvent['kind']>(kind: Kind) =>
       events.filter((event): event is Extract<MarketEvent, { kind: Kind }> => event.kind === kind)
 
@@ -67,5 +74,15 @@ test.skipIf(!isPresent)(
     expect((gap?.toMs ?? 0) - (gap?.fromMs ?? 0)).toBe(2_083)
     const ids = of('trade').map(({ coin, tradeId }) => `${coin}/${tradeId}`)
     expect(new Set(ids).size, 'no trade comes twice').toBe(ids.length)
+
+    const warnings: Record<string, readonly Warning[]> = {}
+    const nowMs = START_MS + OUTAGE_TO_MS + 30_000
+    for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
+      for (const { key, views } of processor.publish(nowMs)) {
+        const view = views[spread.contract.defaultView]
+        if (view?.kind === 'answer') warnings[key] = view.warnings
+      }
+    expect(warnings['spread/BTC'], 'and the answer says so').toContain('partial_data')
+    expect(warnings['spread/SOL']).not.toContain('partial_data')
   },
 )

@@ -69,6 +69,7 @@ describe('costs of trading', () => {
           realized_spread_10s_bps: shown(naive.realizedBps),
           realized_n: naive.realizedN,
           window_seconds: Math.round(naive.windowSeconds),
+          is_partial: log.some(({ kind }) => kind === 'trade-gap'),
         })
         expect(calibration).toMatchObject({
           n: naive.calibrationN,

@@ -123,6 +123,11 @@ export class Processor {
     return this.#market.coin(coin)?.ladder.audit() ?? null
   }
 
+  /** Of the newest trade of a coin that was counted, by the venue's clock; NaN for none. */
+  tradesUntilMs(coin: string): number {
+    return this.#market.coin(coin)?.trackers.takerFlow.newestTradeMs ?? Number.NaN
+  }
+
   /** From which open time on closed 1h bars of a coin are lacking; null for none. */
   hourlyFromMs(coin: string, nowMs: number): number | null {
     return this.#market.coin(coin)?.trackers.hourly.needFromMs(nowMs) ?? null

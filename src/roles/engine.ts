@@ -161,6 +161,7 @@ export function startEngine(
       hourlyOf: (coin, nowMs) => processor.hourlyFromMs(coin, nowMs),
       recall: (coin, series, nowMs) => memoryOf(history, coin, series, nowMs),
       known: processor.listings,
+      tradesKnownUntilMs: (coin) => processor.tradesUntilMs(coin),
       dexes: options.dexes,
       onNotice: (notice) => notices.take(notice, clock.nowMs()),
       ...(recorder && { onArrival: recorder.arrived }),

@@ -178,7 +178,11 @@ export class Rerun {
       this.replica.apply({ kind: 'universe', listings: processor.listings }, atMs)
     }
     this.#run = {
-      intake: new Intake({ sockets, known: processor.listings }),
+      intake: new Intake({
+        sockets,
+        known: processor.listings,
+        tradesKnownUntilMs: (coin) => processor.tradesUntilMs(coin),
+      }),
       processor,
       jobs: new Map(),
       fromMs: atMs,

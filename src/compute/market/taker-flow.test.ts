@@ -1,6 +1,6 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import type { TradeEvent } from '../../domain/event.ts'
+import type { TradeEvent, TradeGapEvent } from '../../domain/event.ts'
 import { TakerFlow } from './taker-flow.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
@@ -54,29 +54,39 @@ describe('taker flow', () => {
 
   test('forgets what is over four hours old', () => {
     const flow = heard([trade(START_MS, 'buy', 5)])
-    expect(flow.volume(START_MS + WINDOW_MS - 1)).toEqual({ buyUsd: 500, sellUsd: 0, steps: 1 })
-    expect(flow.volume(START_MS + WINDOW_MS)).toEqual({ buyUsd: 0, sellUsd: 0, steps: 0 })
+    expect(flow.volume(START_MS + WINDOW_MS - 1)).toMatchObject({
+      buyUsd: 500,
+      sellUsd: 0,
+      steps: 1,
+    })
+    expect(flow.volume(START_MS + WINDOW_MS)).toMatchObject({ buyUsd: 0, sellUsd: 0, steps: 0 })
   })
 
   test('does not count what may be a part of what was lost', () => {
     const flow = new TakerFlow()
-    flow.apply({
-      kind: 'trade-gap',
-      coin: 'BTC',
-      fromMs: START_MS - 5_000,
-      toMs: START_MS,
-      timeExchangeMs: START_MS,
-      timeReceivedMs: START_MS,
-    })
+    flow.apply(gapUntil(START_MS))
     flow.apply(trade(START_MS, 'sell', 1))
     flow.apply(trade(START_MS + 1, 'sell', 2))
-    expect(flow.volume(START_MS + 1)).toEqual({ buyUsd: 0, sellUsd: 200, steps: 1 })
+    expect(flow.volume(START_MS + 1)).toMatchObject({ buyUsd: 0, sellUsd: 200, steps: 1 })
+  })
+
+  test('says of four hours that they lack trades, and forgets it with them, also across a restart', () => {
+    const flow = heard([trade(START_MS, 'buy', 5)])
+    expect(flow.volume(START_MS).isWhole).toBe(true)
+    flow.apply(gapUntil(START_MS + 60_000))
+    const restored = new TakerFlow()
+    restored.restore(flow.save())
+    for (const one of [flow, restored]) {
+      expect(one.volume(START_MS + 60_000).isWhole).toBe(false)
+      expect(one.volume(START_MS + WINDOW_MS - 1).isWhole).toBe(false)
+      expect(one.volume(START_MS + WINDOW_MS).isWhole).toBe(true)
+    }
   })
 
   test.each([
     { what: 'nothing', saved: new Float64Array(0) },
     { what: 'another layout', saved: Float64Array.of(3, 1, 0, 0, 0) },
-    { what: 'half a row', saved: Float64Array.of(3, 4_301, 0, 0, 2, 1, 1) },
+    { what: 'half a row', saved: Float64Array.of(4, 4_302, 0, 0, 0, 2, 1, 1) },
   ])('begins anew from $what', ({ saved }) => {
     expect(new TakerFlow().restore(saved)).toBe(false)
   })
@@ -97,6 +107,18 @@ function timed(given: readonly Given[]): TradeEvent[] {
       timeReceivedMs: timeMs,
     }
   })
+}
+
+function gapUntil(toMs: number): TradeGapEvent {
+  const fromMs = toMs - 5_000
+  return {
+    kind: 'trade-gap',
+    coin: 'BTC',
+    fromMs,
+    toMs,
+    timeExchangeMs: toMs,
+    timeReceivedMs: toMs,
+  }
 }
 
 function trade(timeMs: number, takerSide: 'buy' | 'sell', sizeBase: number): TradeEvent {

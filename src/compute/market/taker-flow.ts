@@ -9,7 +9,8 @@ const STEPS_KEPT = TAKER_WINDOW_STEPS + 1
 const [BUY_USD, SELL_USD] = [0, 1]
 
 /** Raised whenever the meaning of a saved number changes. */
-const LAYOUT = 4_301
+const LAYOUT = 4_302
+const HEADER_FIELDS = 4
 const ROW_FIELDS = 3
 
 /** What takers bought and sold in the last four hours, USD. */
@@ -18,6 +19,8 @@ export type TakerVolume = {
   readonly sellUsd: number
   /** Of the 48 five minutes of the window, those with a trade. */
   readonly steps: number
+  /** False where the venue's replay showed that trades of the window are lost: the sums lack them. */
+  readonly isWhole: boolean
 }
 
 /** Which side started the trades of one coin, by the venue's own instants; five minutes at a time. */
@@ -27,24 +30,34 @@ export class TakerFlow implements CoinTracker {
   #newestTradeMs = Number.NEGATIVE_INFINITY
   /** Trades up to here were counted before, or are parts of what was lost. */
   #countedUntilMs = Number.NEGATIVE_INFINITY
+  /** End of the newest gap. */
+  #lostUntilMs = Number.NEGATIVE_INFINITY
+
+  /** Of the newest trade that was counted; NaN before any. */
+  get newestTradeMs(): number {
+    return Number.isFinite(this.#newestTradeMs) ? this.#newestTradeMs : Number.NaN
+  }
 
   /** As of an instant by the venue's clock. */
   volume(atMs: number): TakerVolume {
     const last = this.#volumes.stepOf(atMs)
+    const first = last - TAKER_WINDOW_STEPS + 1
     let [buyUsd, sellUsd, steps] = [0, 0, 0]
-    for (let step = last - TAKER_WINDOW_STEPS + 1; step <= last; step += 1) {
+    for (let step = first; step <= last; step += 1) {
       if (!this.#volumes.has(step)) continue
       buyUsd += this.#volumes.at(step, BUY_USD)
       sellUsd += this.#volumes.at(step, SELL_USD)
       steps += 1
     }
-    return { buyUsd, sellUsd, steps }
+    return { buyUsd, sellUsd, steps, isWhole: this.#lostUntilMs < first * STEP_MS }
   }
 
   apply(event: CoinEvent): void {
     if (event.kind === 'trade') this.#trade(event)
-    else if (event.kind === 'trade-gap')
+    else if (event.kind === 'trade-gap') {
       this.#countedUntilMs = Math.max(this.#countedUntilMs, event.toMs)
+      this.#lostUntilMs = Math.max(this.#lostUntilMs, event.toMs)
+    }
   }
 
   sample(): void {}
@@ -57,16 +70,19 @@ export class TakerFlow implements CoinTracker {
       if (this.#volumes.has(step))
         rows.push(step, this.#volumes.at(step, BUY_USD), this.#volumes.at(step, SELL_USD))
     }
-    return joinSections([[LAYOUT, this.#newestTradeMs, this.#countedUntilMs], rows])
+    const header = [LAYOUT, this.#newestTradeMs, this.#countedUntilMs, this.#lostUntilMs]
+    return joinSections([header, rows])
   }
 
   restore(saved: Float64Array): boolean {
     const [header, rows, ...others] = splitSections(saved) ?? []
-    if (header?.[0] !== LAYOUT || header.length !== 3 || !rows || others.length > 0) return false
+    if (header?.[0] !== LAYOUT || header.length !== HEADER_FIELDS || !rows || others.length > 0)
+      return false
     if (rows.length % ROW_FIELDS !== 0) return false
     this.#newestTradeMs = header[1] as number
     // They may be told again.
     this.#countedUntilMs = Math.max(this.#newestTradeMs, header[2] as number)
+    this.#lostUntilMs = header[3] as number
     for (let at = 0; at < rows.length; at += ROW_FIELDS)
       this.#volumes.set(rows[at] as number, [...rows.subarray(at + 1, at + ROW_FIELDS)])
     return true

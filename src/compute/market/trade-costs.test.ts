@@ -137,6 +137,22 @@ describe('trade costs', () => {
     expect(costs.costs().n).toBe(0)
   })
 
+  test('an hour that lacks trades says so until they would be over an hour old, also across a restart', () => {
+    const costs = new TradeCosts()
+    runOf(costs, 'buy', 101)
+    expect(costs.costs().isWhole).toBe(true)
+    const lostMs = START_MS + 10 * MINUTE_MS
+    costs.apply({ ...gap(lostMs - 5_000, lostMs), coin: 'BTC' })
+    const restored = new TradeCosts()
+    restored.restore(costs.save())
+    for (const one of [costs, restored]) {
+      one.apply(book(lostMs + 59 * MINUTE_MS, 100))
+      expect(one.costs().isWhole).toBe(false)
+      one.apply(book(lostMs + 60 * MINUTE_MS, 100))
+      expect(one.costs().isWhole).toBe(true)
+    }
+  })
+
   test('a venue whose clock is put back starts over', () => {
     const costs = new TradeCosts()
     runOf(costs, 'buy', 101)

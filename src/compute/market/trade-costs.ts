@@ -49,8 +49,8 @@ const PENDING_MAX = 256
 const CLOCK_BACK_MS_MAX = 60_000
 
 /** Raised whenever the meaning of a saved number changes. */
-const LAYOUT = 4_101
-const HEADER_FIELDS = 4
+const LAYOUT = 4_102
+const HEADER_FIELDS = 5
 
 /** What takers paid, in bps of the mid before; weighted by notional. */
 export type TakerCosts = {
@@ -63,6 +63,8 @@ export type TakerCosts = {
   readonly realizedN: number
   /** From the oldest minute with an execution to the newest instant heard of; 0 without any. */
   readonly windowSeconds: number
+  /** False where the venue's replay showed that trades of the last hour are lost. */
+  readonly isWhole: boolean
 }
 
 /** How the estimates of slippage compared with the executions that followed them. */
@@ -138,6 +140,8 @@ export class TradeCosts implements CoinTracker {
   #newestTradeMs = Number.NEGATIVE_INFINITY
   /** Trades up to here were counted before, or are parts of what was lost. */
   #countedUntilMs = Number.NEGATIVE_INFINITY
+  /** End of the newest gap. */
+  #lostUntilMs = Number.NEGATIVE_INFINITY
   /** The newest instant heard of. */
   #heardMs = Number.NEGATIVE_INFINITY
 
@@ -180,6 +184,7 @@ export class TradeCosts implements CoinTracker {
       realizedBps: realizedN < EXECUTIONS_MIN ? null : realized / realizedUsd,
       realizedN,
       windowSeconds: steps[0] === undefined ? 0 : (this.#heardMs - steps[0] * MINUTE_MS) / 1_000,
+      isWhole: !(this.#lostUntilMs >= this.#windowStartMs),
     }
   }
 
@@ -191,7 +196,7 @@ export class TradeCosts implements CoinTracker {
   /** Without the quotes: none of them is young enough when an engine is up again. */
   save(): Float64Array {
     return joinSections([
-      [LAYOUT, this.#newestTradeMs, this.#heardMs, this.#calibratedAtMs],
+      [LAYOUT, this.#newestTradeMs, this.#heardMs, this.#calibratedAtMs, this.#lostUntilMs],
       this.#stepsOfWindow().flatMap((step) => [step, ...this.#minute(step)]),
       this.#errors.save(),
       this.#ratios.save(),
@@ -209,6 +214,7 @@ export class TradeCosts implements CoinTracker {
     this.#countedUntilMs = this.#newestTradeMs
     this.#heardMs = header[2] as number
     this.#calibratedAtMs = header[3] as number
+    this.#lostUntilMs = header[4] as number
     for (const [step, ...row] of rowsOf(minutes, 1 + MINUTE_FIELDS))
       this.#minutes.set(step as number, row)
     this.#errors.restore(errors)
@@ -269,6 +275,7 @@ export class TradeCosts implements CoinTracker {
     this.#pending = []
     this.#newestTradeMs = Number.NEGATIVE_INFINITY
     this.#countedUntilMs = Number.NEGATIVE_INFINITY
+    this.#lostUntilMs = Number.NEGATIVE_INFINITY
     this.#heardMs = timeMs
   }
 
@@ -282,6 +289,7 @@ export class TradeCosts implements CoinTracker {
   #gap({ toMs }: TradeGapEvent): void {
     this.#open = null
     this.#countedUntilMs = Math.max(this.#countedUntilMs, toMs)
+    this.#lostUntilMs = Math.max(this.#lostUntilMs, toMs)
   }
 
   #midBefore(timeMs: number): number {
@@ -364,6 +372,11 @@ export class TradeCosts implements CoinTracker {
       step,
       row.map((value, field) => value + (isKnown ? this.#minutes.at(step, field) : 0)),
     )
+  }
+
+  /** Of the first minute that counts. */
+  get #windowStartMs(): number {
+    return (this.#minutes.stepOf(this.#heardMs) - WINDOW_MINUTES + 1) * MINUTE_MS
   }
 
   /** Minutes with executions, oldest first. */

@@ -43,6 +43,8 @@ export type CoinMood = {
   readonly buyUsd: number
   readonly sellUsd: number
   readonly takerSteps: number
+  /** Trades of these hours are lost. */
+  readonly lacksTrades: boolean
   /** When the venue last vouched for its figures and its candles, by our clock. */
   readonly contextAtMs: number
   readonly candlesAtMs: number
@@ -77,6 +79,7 @@ function figures({ trackers }: CoinMarket, context: ContextEvent) {
     buyUsd: taken.buyUsd,
     sellUsd: taken.sellUsd,
     takerSteps: taken.steps,
+    lacksTrades: !taken.isWhole,
     contextAtMs: context.timeReceivedMs,
   }
 }
@@ -137,6 +140,7 @@ const noFigures = {
   buyUsd: unknown,
   sellUsd: unknown,
   takerSteps: unknown,
+  lacksTrades: false,
   contextAtMs: unknown,
 }
 

@@ -36,6 +36,7 @@ const calm: CoinMood = {
   buyUsd: 1e5,
   sellUsd: 1e5,
   takerSteps: 48,
+  lacksTrades: false,
   contextAtMs: NOW_MS - 3_000,
   candlesAtMs: NOW_MS - 2_000,
 }

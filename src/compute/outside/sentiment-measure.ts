@@ -52,6 +52,8 @@ export type MarketMood = {
   readonly return24h: number
   readonly return7d: number
   readonly volatilityPercentile: number
+  /** What takers did lacks trades of some coin that are lost. */
+  readonly lacksTrades: boolean
   /** Those with a coin, in the order of `coinBuckets`. */
   readonly sectors: readonly SectorMood[]
   /** Scores of the coins that have one. */
@@ -141,6 +143,7 @@ function marketMood(
     return24h: interestWeighted(coins, ({ return24h }) => return24h),
     return7d: interestWeighted(coins, ({ return7d }) => return7d),
     volatilityPercentile: interestWeighted(coins, (coin) => coin.volatilityPercentile),
+    lacksTrades: coins.some(({ lacksTrades }) => lacksTrades),
     sectors: coinBuckets.flatMap((sector) => {
       const members = coins.filter(({ bucket }) => bucket === sector)
       return members.length === 0 ? [] : [sectorMood(sector, members)]

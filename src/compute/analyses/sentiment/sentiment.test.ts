@@ -164,6 +164,23 @@ describe('sentiment', () => {
     expect(bodyIn(market).components[1]?.raw).toBe(0)
   })
 
+  test('says that it lacks trades of some coin, where it says what takers did', () => {
+    const tape = [...randomMarket(COINS, 2).flat(), ...trades(2)]
+    const lost = {
+      kind: 'trade-gap',
+      coin: 'SOL',
+      fromMs: NOW_MS - 5_000,
+      toMs: NOW_MS,
+      ...at,
+    } as const
+    const warningsOf = (events: readonly MarketEvent[]) => {
+      const view = documentIn(heard(events)).views['scores']
+      return view?.kind === 'answer' ? view.warnings : view
+    }
+    expect(warningsOf([...tape, index(50, 1)])).toEqual([])
+    expect(warningsOf([...tape, index(50, 1), lost])).toEqual(['partial_data'])
+  })
+
   test('reads ten coins at a time, but all of them the first time', () => {
     const market = new MarketState(new PulsePool(3 * COINS.length))
     for (const event of randomMarket(COINS, 4).flat()) market.apply(event)

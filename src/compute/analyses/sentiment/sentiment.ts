@@ -118,6 +118,7 @@ function writerOf(
   const { components, liveShare } = mood.market
   const inputs = inputsOf(components)
   const live = components.filter(({ status }) => status !== 'missing')
+  const isTakerFlowPartial = mood.lacksTrades && live.some(({ name }) => name === 'taker_flow')
   const summary = summaryOf(mood.market)
   const sentimentText = JSON.stringify({
     ...summary,
@@ -156,7 +157,7 @@ function writerOf(
       inputs,
       coveragePct: percent(100 * liveShare),
       warnings: completenessWarnings({
-        records: { have: live.length, need: components.length },
+        records: { have: live.length - (isTakerFlowPartial ? 1 : 0), need: components.length },
         members: { have: mood.coinsKnown, need: mood.coinsTotal },
       }),
       facts: { overall: summary.overall, confidence: summary.confidence },

@@ -38,6 +38,10 @@ const TradeCostsAnswer = Type.Object(
       description:
         'Seconds from the first minute that was counted until the newest book or trade; at most an hour.',
     }),
+    is_partial: Type.Boolean({
+      description:
+        'Trades of the last hour are lost, because a connection was interrupted for longer than the venue repeats: what was counted lacks them.',
+    }),
   },
   {
     description:

@@ -85,6 +85,7 @@ describe('spread', () => {
       realized_spread_10s_bps: 200,
       realized_n: 20,
       window_seconds: 425,
+      is_partial: false,
     })
     expect(measured.calibration).toEqual({
       n: 20,
@@ -96,6 +97,15 @@ describe('spread', () => {
       model_n: 0,
       model_scale: 1,
     })
+  })
+
+  test('says where trades of the hour are lost', () => {
+    const lost = { kind: 'trade-gap', coin: 'BTC', fromMs: NOW_MS - 5_000, toMs: NOW_MS } as const
+    const times = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
+    const document = renderOf([bookAt(NOW_MS), { ...lost, ...times }])
+    expect(body(document).spread.trade_costs.is_partial).toBe(true)
+    const answer = document.views['']
+    expect(answer?.kind === 'answer' && answer.warnings).toContain('partial_data')
   })
 
   test('before anybody has traded says so with null and zero', () => {

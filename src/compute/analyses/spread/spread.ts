@@ -11,6 +11,7 @@ import type { SpreadComparison } from '../../market/spread-history.ts'
 import type { SlippageCalibration, TakerCosts } from '../../market/trade-costs.ts'
 import { CALIBRATED_USD_MIN } from '../../market/trade-costs.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
+import { completenessWarnings } from '../../render/completeness.ts'
 import type { Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
@@ -104,6 +105,7 @@ function measure(book: BookEvent, { context, trackers }: CoinMarket) {
   const [mid, spreadBps] = [midOf(quote), spreadBpsOf(quote)]
   if (mid === null || spreadBps === null) return null
   const calibration = trackers.tradeCosts.calibration()
+  const costs = trackers.tradeCosts.costs()
   const asks: BookSide = { levels: book.asks, mid, direction: 1 }
   const bids: BookSide = { levels: book.bids, mid, direction: -1 }
   const slippage = NOTIONALS_USD.map((notionalUsd) =>
@@ -142,12 +144,12 @@ function measure(book: BookEvent, { context, trackers }: CoinMarket) {
       max_size_10bps_usd: usd(Math.min(sizeWithinUsd(bids, 10), sizeWithinUsd(asks, 10))),
       liquidity_score: liquidityScore,
       liquidity_label: labelOf(liquidityScore),
-      trade_costs: tradeCosts(trackers.tradeCosts.costs()),
+      trade_costs: tradeCosts(costs),
       vs_24h: versusDay(trackers.spreads.compare(spreadBps, book.timeExchangeMs)),
       calibration: calibrated(calibration),
     },
     // That history is short says vs_24h by its own n: nothing else rests on it.
-    warnings: warningsOf(slippage),
+    warnings: warningsOf(slippage, costs),
   }
 }
 
@@ -159,6 +161,7 @@ function tradeCosts(costs: TakerCosts) {
     realized_spread_10s_bps: orNull(costs.realizedBps, bps),
     realized_n: costs.realizedN,
     window_seconds: Math.round(costs.windowSeconds),
+    is_partial: !costs.isWhole,
   }
 }
 
@@ -220,11 +223,16 @@ function labelOf(liquidityScore: number): string {
   return liquidityScore >= 4 ? 'FAIR' : 'THIN'
 }
 
-function warningsOf(slippage: readonly { notional_usd: number; method: string }[]): Warning[] {
+function warningsOf(
+  slippage: readonly { notional_usd: number; method: string }[],
+  { isWhole }: TakerCosts,
+): Warning[] {
+  const warnings = completenessWarnings({ records: { have: isWhole ? 1 : 0, need: 1 } })
   const modelled = slippage.filter((entry) => entry.method === 'model')
-  if (modelled.length === 0) return []
-  const isThin = modelled.some((entry) => entry.notional_usd <= SCORED_NOTIONAL_USD)
-  return isThin ? ['model_estimate', 'thin_book'] : ['model_estimate']
+  if (modelled.length > 0) warnings.push('model_estimate')
+  if (modelled.some((entry) => entry.notional_usd <= SCORED_NOTIONAL_USD))
+    warnings.push('thin_book')
+  return warnings
 }
 
 function inputsOf(book: BookEvent, context: ContextEvent | null): readonly Input[] {

@@ -15,6 +15,8 @@ export type BackfillTask = {
 export class Backfill {
   readonly #acknowledged = new Set<string>()
   readonly #tasks = new Map<string, BackfillTask>()
+  /** Were whole once: what they lack now is a gap. */
+  readonly #warm = new Set<string>()
 
   /** In the order of their acknowledgement. */
   get acknowledged(): readonly string[] {
@@ -44,6 +46,7 @@ export class Backfill {
   /** Removes what is not followed any more. */
   keep(isFollowed: (coin: string) => boolean): void {
     for (const coin of this.#acknowledged) if (!isFollowed(coin)) this.remove(coin)
+    for (const coin of this.#warm) if (!isFollowed(coin)) this.#warm.delete(coin)
   }
 
   /** A task for every acknowledged coin that has none and lacks history. */
@@ -54,13 +57,15 @@ export class Backfill {
     }
   }
 
-  /** The most traded of the coins that are due. It stays until it is `done`. */
+  /**
+   * The most traded of the coins that are due, and gaps before what is still to warm up: the weight of a minute is
+   * enough for all gaps, but a warm-up takes several. It stays until it is `done`.
+   */
   next(nowMs: number, dayNotionalUsd: (coin: string) => number): BackfillTask | undefined {
     let next: BackfillTask | undefined
-    for (const task of this.#tasks.values()) {
-      if (task.dueMs > nowMs) continue
-      if (next === undefined || dayNotionalUsd(task.coin) > dayNotionalUsd(next.coin)) next = task
-    }
+    for (const task of this.#tasks.values())
+      if (task.dueMs <= nowMs && (next === undefined || this.#isBefore(task, next, dayNotionalUsd)))
+        next = task
     return next
   }
 
@@ -70,11 +75,23 @@ export class Backfill {
   }
 
   done(task: BackfillTask): void {
-    if (this.isCurrent(task)) this.#tasks.delete(task.coin)
+    if (!this.isCurrent(task)) return
+    this.#tasks.delete(task.coin)
+    this.#warm.add(task.coin)
   }
 
   postpone(task: BackfillTask, dueMs: number): void {
     if (!this.isCurrent(task)) return
     this.#tasks.set(task.coin, { coin: task.coin, dueMs, attempts: task.attempts + 1 })
+  }
+
+  #isBefore(
+    { coin }: BackfillTask,
+    { coin: other }: BackfillTask,
+    dayNotionalUsd: (coin: string) => number,
+  ): boolean {
+    const isGap = this.#warm.has(coin)
+    if (isGap !== this.#warm.has(other)) return isGap
+    return dayNotionalUsd(coin) > dayNotionalUsd(other)
   }
 }

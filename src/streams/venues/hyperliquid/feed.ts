@@ -79,6 +79,8 @@ export type FeedOptions = {
    * and they stay listed until their dex has told of itself.
    */
   readonly known?: readonly Listing[]
+  /** Of the newest trade of a coin that the engine knows already, by the venue's clock; NaN for none. */
+  readonly tradesKnownUntilMs?: (coin: string) => number
   readonly onNotice?: (notice: FeedNotice) => void
   /** Hears everything that the events depend on, before it is taken in. */
   readonly onArrival?: OnArrival
@@ -119,6 +121,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       info: new InfoClient(options, runtime, onNotice),
       intake: new Intake({
         ...{ sockets, onNotice, known: options.known ?? [] },
+        ...(options.tradesKnownUntilMs && { tradesKnownUntilMs: options.tradesKnownUntilMs }),
         ...(onArrival && { onArrival }),
       }),
       roster: new Roster(sockets),

@@ -22,6 +22,7 @@ import type { Strangeness, Verdict } from './doubt.ts'
 import { Doubt } from './doubt.ts'
 import { decodeFundingHistory, decodePredictedFundings } from './fundings.ts'
 import type { OnNotice } from './notice.ts'
+import type { KnownUntil } from './recent-trades.ts'
 import { TradeMemory } from './recent-trades.ts'
 import type { Universe } from './universe.ts'
 import { decodeMeta, decodeMetaAndAssetContexts, dexOf, isContinued } from './universe.ts'
@@ -34,6 +35,8 @@ type IntakeOptions = {
   readonly sockets: number
   /** What the engine knew before: a dex that has not told anything yet still has these. */
   readonly known?: readonly Listing[]
+  /** ... and of a coin's newest trade: whether the first replay reaches back to it. */
+  readonly tradesKnownUntilMs?: KnownUntil
   readonly onNotice?: OnNotice
   /** Hears everything before it is taken in: the recorder. */
   readonly onArrival?: OnArrival
@@ -81,7 +84,7 @@ export class Intake {
   readonly #onNotice: OnNotice
   readonly #onArrival: OnArrival | undefined
   readonly #decoder = new FrameDecoder()
-  readonly #trades = new TradeMemory()
+  readonly #trades: TradeMemory
   readonly #clock = new VenueClock()
   readonly #watch = new CoinWatch()
   readonly #accounts = new AccountBook()
@@ -101,7 +104,9 @@ export class Intake {
   /** Coins whose next frame of trades is the replay that follows a subscription. */
   readonly #replayed = new Set<string>()
 
-  constructor({ sockets, known = [], onNotice = () => {}, onArrival }: IntakeOptions) {
+  constructor(options: IntakeOptions) {
+    const { sockets, known = [], tradesKnownUntilMs, onNotice = () => {}, onArrival } = options
+    this.#trades = new TradeMemory(tradesKnownUntilMs)
     this.#sockets = sockets
     this.#known = known
     this.#onNotice = onNotice

@@ -56,6 +56,22 @@ describe('a replay after an interruption', () => {
     expect(new TradeMemory().admit('BTC', known, true).gap).toBeNull()
   })
 
+  test.each([
+    { knownMs: 3_000, lost: { fromMs: 3_000, toMs: 10_000 } },
+    { knownMs: 10_000, lost: null },
+    { knownMs: Number.NaN, lost: null },
+  ])(
+    'is held against what an engine knew until $knownMs before it began anew',
+    ({ knownMs, lost }) => {
+      const memory = new TradeMemory(() => knownMs)
+      const { gap, fresh } = memory.admit('BTC', [trade(10), trade(11)], true)
+      expect(fresh).toHaveLength(2)
+      if (lost === null) expect(gap).toBeNull()
+      else expect(gap).toMatchObject(lost)
+      expect(memory.admit('BTC', [trade(11), trade(12)], true).gap, 'once').toBeNull()
+    },
+  )
+
   test('is told from live trades, which follow one another', () => {
     const memory = new TradeMemory()
     memory.admit('BTC', known, true)

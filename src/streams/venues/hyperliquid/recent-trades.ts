@@ -71,9 +71,18 @@ export type AdmittedTrades = {
   readonly gap: TradeGapEvent | null
 }
 
+/** NaN: it knew none. */
+export type KnownUntil = (coin: string) => number
+
 /** One memory a coin. The decoder lets only listed coins through, so their number is bounded. */
 export class TradeMemory {
   readonly #byCoin = new Map<string, RecentTrades>()
+  readonly #knownUntilMs: KnownUntil
+
+  /** @param knownUntilMs of the newest trade of a coin that the engine knew before this memory began */
+  constructor(knownUntilMs: KnownUntil = () => Number.NaN) {
+    this.#knownUntilMs = knownUntilMs
+  }
 
   /**
    * @param trades of one coin, in any order
@@ -81,7 +90,7 @@ export class TradeMemory {
    */
   admit(coin: string, trades: readonly TradeEvent[], isReplay: boolean): AdmittedTrades {
     const recent = this.#of(coin)
-    const knownMs = recent.newestMs
+    const knownMs = Number.isNaN(recent.newestMs) ? this.#knownUntilMs(coin) : recent.newestMs
     const fresh = trades.filter((trade) => recent.admit(trade))
     const repeated = trades.length - fresh.length
     const gap = isReplay && repeated === 0 ? gapAfter(knownMs, trades) : null
