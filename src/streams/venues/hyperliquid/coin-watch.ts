@@ -44,7 +44,8 @@ type Heard = {
 /**
  * Finds the coin that fell silent on a connection that lives. Quiet coins trade rarely, so silence
  * alone proves nothing: a book has a fixed cadence, a trade changes a candle, and the volume of the
- * day does not rise without trades.
+ * day does not rise without trades. Best quotes and the figures of single coins are not looked at: whole books
+ * and the figures of all coins say the same a few seconds later, and answers tell how old they are.
  */
 export class CoinWatch {
   readonly #coins = new Map<string, Heard>()

@@ -277,19 +277,24 @@ describe('a connection that answers pings and nothing else', () => {
     expect(venue.connectionsMs).toHaveLength(2)
   })
 
-  test.each(['allDexsAssetCtxs', 'fastAssetCtxs'])(
-    'has %s renewed when it alone falls silent, ever more rarely, and is not replaced',
-    (channel) => {
+  test.each([
+    ['allDexsAssetCtxs', 45],
+    ['fastAssetCtxs', 15],
+  ] as const)(
+    'has %s renewed when it alone is silent for %d s, ever more rarely, and is not replaced',
+    (channel, patienceSeconds) => {
       const venue = new ScriptedVenue({ coins: ['A', 'B'] })
       const run = play(venue)
       run.advance(6_000)
-      silentFor(run, venue, channel, 65)
+      silentFor(run, venue, channel, patienceSeconds - 2)
+      expect(subscriptionsOf(venue, channel)).toHaveLength(1)
+      run.advance(5_000)
       expect(run.notices).toContainEqual({ kind: 'channel-silent', socket: 0, channel })
       expect(subscriptionsOf(venue, channel)).toHaveLength(2)
       expect(venue.connectionsMs, 'the coins lose nothing').toHaveLength(1)
-      run.advance(110_000)
+      run.advance(2_000 * patienceSeconds - 8_000)
       expect(subscriptionsOf(venue, channel)).toHaveLength(2)
-      run.advance(15_000)
+      run.advance(10_000)
       expect(subscriptionsOf(venue, channel)).toHaveLength(3)
       expect(venue.connectionsMs).toHaveLength(1)
     },

@@ -3,11 +3,13 @@ import { marketChannels, subscriptionKey } from './roster.ts'
 
 export const PING_PERIOD_MS = 20_000
 const PONG_MS_MAX = 15_000
-/**
- * The venue's own limit, seen from the other side; also of what comes every few seconds whatever the market
- * does, books and what tells of all coins at once.
- */
+/** The venue's own limit, seen from the other side; also of the books of a socket. */
 const SILENCE_MS_MAX = 60_000
+/** They come every second and every 13.6 s, whatever the market does. */
+const CHANNEL_SILENCE_MS_MAX: Readonly<Record<MarketChannel, number>> = {
+  fastAssetCtxs: 15_000,
+  allDexsAssetCtxs: 45_000,
+}
 /** A channel of all coins that stays silent may be no more: it is renewed more and more rarely. */
 const RENEWAL_DOUBLINGS_MAX = 3
 /** The venue acknowledges at once. A lost subscription is sent again after this, then twice this, ... */
@@ -142,7 +144,7 @@ export class Session {
   renewSilent(nowMs: number): readonly MarketChannel[] {
     const silent = marketChannels.filter((channel) => {
       const silence = this.#silences.get(channel)
-      return silence && nowMs - silence.sinceMs >= patienceWith(silence)
+      return silence && nowMs - silence.sinceMs >= patienceWith(channel, silence)
     })
     for (const channel of silent) {
       const renewals = (this.#silences.get(channel)?.renewals ?? 0) + 1
@@ -202,8 +204,8 @@ export class Session {
   }
 }
 
-function patienceWith({ renewals }: Silence): number {
-  return SILENCE_MS_MAX * 2 ** Math.min(renewals, RENEWAL_DOUBLINGS_MAX)
+function patienceWith(channel: MarketChannel, { renewals }: Silence): number {
+  return CHANNEL_SILENCE_MS_MAX[channel] * 2 ** Math.min(renewals, RENEWAL_DOUBLINGS_MAX)
 }
 
 function patienceMs({ attempts }: Sent): number {
