@@ -52,6 +52,17 @@ describe('a planted defect is found:', () => {
     expect(found({ carried })).toContain('replica: readers do not get what the engine said last')
   })
 
+  test('an answer that takes back by when it was confirmed', () => {
+    let documents = 0
+    const carried = onDocuments('spread', (text) => {
+      documents += 1
+      return documents % 2 === 0
+        ? text
+        : text.replace(/("book":"\d{3})\d(?=-)/, (_, century) => `${century}5`)
+    })
+    expect(found({ carried })).toContain('replica: as_of went back: book')
+  })
+
   test('a price of less than nothing', () => {
     const carried = onDocuments('spread', (text) =>
       text.replace(/"mid_price":\d(?=\d)/, '"mid_price":-'),

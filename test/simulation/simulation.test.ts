@@ -13,6 +13,10 @@ describe('the service on a venue on which everything goes wrong', () => {
   test.each(FIXED_SEEDS)('keeps its promises with seed %i', (seed) => keepsItsPromises(seed))
 
   const fresh = Date.now() % 2 ** 31
+  // Also where all goes well: what was tried is part of the result.
+  process.stdout.write(
+    `simulated seeds: ${FIXED_SEEDS.join(', ')}; fresh ones: ${fresh} to ${fresh + FRESH_SEEDS - 1}\n`,
+  )
   test.each(Array.from({ length: FRESH_SEEDS }, (_, at) => fresh + at))(
     'keeps its promises with the fresh seed %i',
     (seed) => keepsItsPromises(seed),
