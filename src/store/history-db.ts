@@ -24,10 +24,10 @@ import { syncAtOnce, WalCopy } from './wal-copy.ts'
 const PAGES_MAX = 262_144
 
 /** Blocks whose checksum one slice of the check reads. */
-const CHECKED_BLOCKS_PER_SLICE = 64
+const CHECKED_BLOCKS_PER_SLICE = 32
 
 /** Coins whose old blocks one slice removes. */
-const COINS_PER_SLICE = 16
+const COINS_PER_SLICE = 8
 
 const KINDS: readonly BlockKind[] = Object.values(blockKinds)
 

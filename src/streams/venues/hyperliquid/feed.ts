@@ -97,7 +97,7 @@ const RANK_PERIOD_MS = 600_000
 /** Between two turns of reading our own history. */
 const RECALL_PERIOD_MS = 1
 /** Series that are read in one turn: each takes some 0.2 ms. */
-const RECALLS_A_TURN = 16
+const RECALLS_A_TURN = 8
 
 /**
  * The endless event feed of Hyperliquid's own perpetuals. It begins with the universe and all
