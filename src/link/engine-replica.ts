@@ -34,6 +34,7 @@ export class EngineReplica implements EngineReader {
   readonly #ready = new Set<string>()
   readonly #readiness: Readiness
   #sortedReady: readonly string[] | null = []
+  #listed: readonly string[] = []
   #tickers = new TickerIndex([])
   #feeds: readonly FeedHealth[] = []
   #sources: readonly SourceHealth[] = []
@@ -65,8 +66,9 @@ export class EngineReplica implements EngineReader {
         for (const document of message.documents) this.#store(document)
         break
       case 'universe':
-        this.#tickers = new TickerIndex(tradableOf(message.listings))
-        this.#retain(new Set(tradableOf(message.listings)))
+        this.#listed = tradableOf(message.listings)
+        this.#tickers = new TickerIndex(this.#listed)
+        this.#retain(new Set(this.#listed))
         break
       case 'heartbeat':
         this.#feeds = message.heartbeat.feeds
@@ -79,6 +81,11 @@ export class EngineReplica implements EngineReader {
     }
     this.#isConnected = true
     this.#heardAtMs = nowMs
+  }
+
+  /** Coins that trade, in the venue's order, whether or not anything can be answered about them. */
+  get listed(): readonly string[] {
+    return this.#listed
   }
 
   state(nowMs: number): EngineState {

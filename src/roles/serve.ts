@@ -42,6 +42,7 @@ import { observePayments } from './payment-metrics.ts'
 import { openRecorder } from './recorder.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
 import { claimFor, venueOf } from './venue-source.ts'
+import { tellWarmUp } from './warm-up.ts'
 
 const EXAMPLE_COIN = 'BTC'
 /** For calls under way. What is left of the grace is for the engine's last checkpoint. */
@@ -138,7 +139,9 @@ export async function serve(options: ServeOptions): Promise<void> {
     restartEngine: () => supervisor.restart('asked by the operator'),
   })
 
+  let stopWarmUp = () => {}
   const close = async () => {
+    stopWarmUp()
     const cancel = systemClock.after(DRAIN_MS_MAX, () => {
       server.server.closeAllConnections()
       admin.server.closeAllConnections()
@@ -164,6 +167,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     throw cause
   }
   supervisor.start()
+  stopWarmUp = tellWarmUp(replica, systemClock, log)
   hosted?.start()
   channels?.start()
   if (options.payment === 'open')

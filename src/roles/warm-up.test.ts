@@ -1,0 +1,75 @@
+import type { Logger } from 'pino'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../test/support/manual-clock.ts'
+import { universe } from '../compute/testing/tape.ts'
+import type { Document } from '../domain/document.ts'
+import { EngineReplica } from '../link/engine-replica.ts'
+import { tellWarmUp } from './warm-up.ts'
+
+describe('the warm-up is told', () => {
+  let clock: ManualClock
+  let replica: EngineReplica
+  let said: { readonly what: string; readonly ready: unknown; readonly seconds: unknown }[]
+  let stop: () => void
+
+  beforeEach(() => {
+    clock = new ManualClock()
+    replica = new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
+    said = []
+    const info = ({ ready, seconds }: { ready: unknown; seconds: unknown }, what: string) =>
+      said.push({ what, ready, seconds })
+    stop = tellWarmUp(replica, clock, { info } as unknown as Logger)
+  })
+
+  function list(...coins: string[]): void {
+    const event = universe(coins)
+    if (event.kind === 'universe')
+      replica.apply({ kind: 'universe', listings: event.listings }, clock.nowMs())
+  }
+
+  let version = 0
+  function answer(coin: string, ...views: string[]): void {
+    version += 1
+    const answered = { kind: 'answer', parts: [], inputs: [], coveragePct: 100, warnings: [] }
+    const document = {
+      key: `pulse/${coin}`,
+      version,
+      views: Object.fromEntries(views.map((view) => [view, answered])),
+    } as unknown as Document
+    replica.apply({ kind: 'documents', documents: [document] }, clock.nowMs())
+  }
+
+  test('by timeframe, whenever it got further, until every coin can be answered', () => {
+    clock.advance(5_000)
+    expect(said, 'no coin is known yet').toEqual([])
+    list('A', 'B')
+    answer('A', '15m', '1h', '4h')
+    clock.advance(5_000)
+    clock.advance(20_000)
+    answer('B', '15m')
+    clock.advance(5_000)
+    answer('B', '15m', '1h', '4h')
+    clock.advance(5_000)
+    expect(said).toEqual([
+      { what: 'warming up', ready: { '15m': 1, '1h': 1, '4h': 1 }, seconds: 10 },
+      { what: 'warming up', ready: { '15m': 2, '1h': 1, '4h': 1 }, seconds: 35 },
+      { what: 'warm', ready: { '15m': 2, '1h': 2, '4h': 2 }, seconds: 40 },
+    ])
+  })
+
+  test('no more once it was warm', () => {
+    list('A')
+    answer('A', '15m', '1h', '4h')
+    clock.advance(5_000)
+    list('A', 'NEW')
+    clock.advance(60_000)
+    expect(said).toHaveLength(1)
+  })
+
+  test('until it is stopped', () => {
+    list('A')
+    stop()
+    clock.advance(60_000)
+    expect(said).toEqual([])
+  })
+})

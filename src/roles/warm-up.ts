@@ -1,0 +1,39 @@
+import type { Logger } from 'pino'
+import { pulse } from '../compute/analyses/pulse/pulse.ts'
+import type { Clock } from '../domain/clock.ts'
+import { documentKey } from '../domain/document.ts'
+import { timeframes } from '../domain/timeframe.ts'
+import type { EngineReplica } from '../link/engine-replica.ts'
+
+const PERIOD_MS = 5_000
+
+/**
+ * Tells how many coins can be answered, by timeframe, whenever that has changed, until all of them can. A coin that
+ * was listed a moment ago has too few bars for hours, so it may never come to an end.
+ * @returns stops it
+ */
+export function tellWarmUp(engine: EngineReplica, clock: Clock, log: Logger): () => void {
+  const startedMs = clock.nowMs()
+  let before = ''
+  const stop = clock.every(PERIOD_MS, () => {
+    const coins = engine.listed.length
+    const ready = Object.fromEntries(
+      timeframes.map((timeframe) => [timeframe, readyCount(engine, timeframe)]),
+    )
+    const text = JSON.stringify({ coins, ready })
+    if (coins === 0 || text === before) return
+    before = text
+    const isWarm = Object.values(ready).every((count) => count === coins)
+    const seconds = Math.round((clock.nowMs() - startedMs) / 1_000)
+    log.info({ coins, ready, seconds }, isWarm ? 'warm' : 'warming up')
+    if (isWarm) stop()
+  })
+  return stop
+}
+
+function readyCount(engine: EngineReplica, view: string): number {
+  return engine.listed.filter((coin) => {
+    const document = engine.document(documentKey(pulse.contract.id, coin))
+    return document?.views[view]?.kind === 'answer'
+  }).length
+}
