@@ -60,6 +60,7 @@ type Sample = {
   readonly runDelayP999Ms: number
   readonly frames: number
   readonly documents: number
+  /** From the first frame of books or candles that a coin's answers lack, until the document that has it. */
   readonly publishP99Ms: number
   /** Coins whose pulse was not confirmed for longer than a fault lasts. */
   readonly late: readonly string[]
@@ -167,7 +168,7 @@ function report(run: {
   console.log(table.toString())
   console.log(
     `${minutes} minutes, ${last.frames} frames (${Math.round(last.frames / minutes / 60)} a second), ` +
-      `frame to published document p99 ${last.publishP99Ms} ms, ` +
+      `frame to published document p99 ${last.publishP99Ms.toFixed(0)} ms, ` +
       `heap ${last.heapMib.toFixed(1)} MiB, rss ${last.rssMib.toFixed(0)} MiB`,
   )
   const minutesMs = samples.slice(0, -1).map(({ delayP999Ms }) => delayP999Ms)
@@ -281,6 +282,9 @@ function faultBy(chance: () => number): Fault {
 
 const LATE_MS = 60_000
 const LATENCIES_MAX = 100_000
+/** Of a whole book, or of a candle. */
+const FRAME_OF_COIN =
+  /^\{"channel":(?:"l2Book","data":\{"coin":"([^"]+)"|"candle","data":\{.*?"s":"([^"]+)")/
 
 async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'perpscope-soak-'))
@@ -292,15 +296,24 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
   let frames = 0
   let counts: Readonly<Record<string, number>> = {}
   let latenciesMs: number[] = []
+  /** By document: when the oldest frame came that it has not taken in yet. Begins with its first answer. */
+  const awaitedSinceMs = new Map<string, number>()
+  const heard = (text: string) => {
+    frames += 1
+    const [, book, candle] = FRAME_OF_COIN.exec(text) ?? []
+    const key = book !== undefined ? `spread/${book}` : `pulse/${candle ?? ''}`
+    if (documents.has(key) && !awaitedSinceMs.has(key)) awaitedSinceMs.set(key, performance.now())
+  }
   const take = (message: EngineMessage) => {
     if (message.kind === 'heartbeat') counts = message.heartbeat.counts
     if (message.kind !== 'documents') return
     published += message.documents.length
     for (const document of message.documents) {
-      documents.set(document.key, document)
-      const newestMs = Math.max(...inputsOf(document).map(({ confirmedAtMs }) => confirmedAtMs))
-      if (latenciesMs.length < LATENCIES_MAX && newestMs > 0)
-        latenciesMs.push(document.renderedAtMs - newestMs)
+      if (inputsOf(document).length > 0) documents.set(document.key, document)
+      const sinceMs = awaitedSinceMs.get(document.key)
+      awaitedSinceMs.delete(document.key)
+      if (sinceMs !== undefined && latenciesMs.length < LATENCIES_MAX)
+        latenciesMs.push(performance.now() - sinceMs)
     }
   }
   startEngine(
@@ -325,12 +338,7 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
       runtime: {
         scheduler: asyncScheduler,
         random: Math.random,
-        connect: (url, outbound) =>
-          connectWebSocket(url, outbound).pipe(
-            tap(() => {
-              frames += 1
-            }),
-          ),
+        connect: (url, outbound) => connectWebSocket(url, outbound).pipe(tap(heard)),
         post: postJson,
       },
     },
