@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
@@ -8,6 +17,7 @@ import { SimulatedService } from './support/simulated-service.ts'
 
 const START_MS = Date.UTC(2026, 9, 7, 15, 12)
 const CLOSED_MS = Date.UTC(2026, 9, 7, 15)
+const DAY_MS = 24 * 3_600_000
 
 /** An engine in virtual time whose disk refuses the checkpoint, as one that is full does, and takes the rest. */
 describe('while the checkpoint is refused', () => {
@@ -72,5 +82,40 @@ describe('while the checkpoint is refused', () => {
     expect(() => service.stop()).not.toThrow()
     expect(CheckpointDb.inspect(join(folder, 'data', 'engine.db')).state).toBe('readable')
     expect(barsOnDisk()).toEqual([CLOSED_MS])
+  })
+})
+
+describe('a history that is damaged', () => {
+  test('is set aside when an engine starts, told of, and filled again with what the venue still has', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'perpscope-engine-damage-'))
+    const path = join(folder, 'data', 'history.db')
+    const options = { seed: 5, coins: 1, dataDir: folder, version: '1.2.3' }
+    const start = (startMs: number) => new SimulatedService({ ...options, startMs })
+    const hours = () => {
+      const store = new HistoryStore({ path, onNotice: () => {} }, START_MS)
+      const bars = store.bars('BTC', '1h', START_MS - 20 * DAY_MS)
+      store.close(START_MS)
+      return bars.map(({ openTimeMs }) => openTimeMs)
+    }
+    try {
+      const first = start(START_MS)
+      first.run(60)
+      first.stop()
+      const before = hours()
+      expect(before.length).toBeGreaterThan(19 * 24)
+      const bytes = readFileSync(path)
+      writeFileSync(path, bytes.fill(0x5a, 0, 4_096))
+
+      const second = start(START_MS + 180_000)
+      second.run(60)
+      const health = second.replica.store()
+      second.stop()
+      expect(health).toMatchObject({ state: 'ok' })
+      const names = readdirSync(join(folder, 'data'))
+      expect(names.filter((name) => /^history\.db\.corrupt-\d+$/.test(name))).toHaveLength(1)
+      expect(hours()).toEqual(before)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
   })
 })

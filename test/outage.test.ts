@@ -25,7 +25,7 @@ const OUTAGE_FROM_MS = 1_757_015_891_504 - RECORDED_FROM_MS
 const OUTAGE_TO_MS = 1_757_015_909_480 - RECORDED_FROM_MS
 
 test.skipIf(!isPresent)(
-  'the recorded outage of 18 s: the replay bridges SOL, and shows that trades of BTC are lost',
+  'the recorded outage of 18 s: the replay bridges SOL, and shows that trades of BTC are lost (needs ../shared/data)',
   () => {
     const model = modelCoins(7, START_MS)
     const base = new CoinMarkets({
