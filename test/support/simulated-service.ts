@@ -7,6 +7,7 @@ import type { SourceId } from '../../src/domain/outside.ts'
 import { EngineReplica } from '../../src/link/engine-replica.ts'
 import { startEngine } from '../../src/roles/engine.ts'
 import { ownThreadRenderer } from '../../src/roles/market-renderer.ts'
+import { seededBuilderDexes } from '../../src/simulator/market/builder-dexes.ts'
 import { catalog } from '../../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../../src/simulator/market/coin-markets.ts'
 import { modelCoins } from '../../src/simulator/market/seeded-market.ts'
@@ -36,6 +37,8 @@ export type SimulatedServiceOptions = {
   readonly version: string
   /** When its time begins. */
   readonly startMs?: number
+  /** Builder-deployed dexes that are followed beside the venue's own; the venue has them all. */
+  readonly dexes?: readonly string[] | 'all'
 }
 
 /**
@@ -50,7 +53,8 @@ export class SimulatedService {
   readonly #kernel: Kernel
   readonly #engine: { stop(): void }
 
-  constructor({ seed, coins, dataDir, version, startMs = START_MS }: SimulatedServiceOptions) {
+  constructor(options: SimulatedServiceOptions) {
+    const { seed, coins, dataDir, version, startMs = START_MS, dexes = [] } = options
     const kernel = new Kernel(startMs)
     this.#kernel = kernel
     const machine = new Machine(kernel, new Chance(seed, 'machine'))
@@ -66,6 +70,7 @@ export class SimulatedService {
     })
     const venue = new Venue({
       market,
+      builders: seededBuilderDexes({ seed, startMs }),
       clock: kernel.clock,
       limits: venueLimits,
       cadences: venueCadences,
@@ -84,7 +89,7 @@ export class SimulatedService {
         {
           venue: { wsUrl: 'ws://venue/ws', infoUrl: 'http://venue/info' },
           weightPerMinute: 1_000,
-          dexes: [],
+          dexes,
           dataDir: join(dataDir, 'data'),
           version,
           logLevel: 'silent',
