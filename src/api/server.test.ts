@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { universe } from '../compute/testing/tape.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { ENGINE_SILENCE_MS_MAX } from '../link/engine-replica.ts'
 import { quoteLimit } from '../payment/quote-limit.ts'
@@ -52,6 +53,19 @@ describe('an answer', () => {
     expect(body.coin).toBe('kPEPE')
     expect(body).not.toHaveProperty('requested_coin')
   })
+
+  test.each(['/pulse/xyz:GOLD', '/pulse/XYZ%3Agold', '/pulse/xyz:GOLD-PERP'])(
+    '%s is the coin of another dex',
+    async (url) => {
+      const { app, clock, tell } = gatewayFixture()
+      const event = universe(['BTC', 'xyz:GOLD'])
+      if (event.kind === 'universe') tell({ kind: 'universe', listings: event.listings })
+      const gold = pulseLikeDocument({ coin: 'xyz:GOLD', confirmedAtMs: clock.nowMs(), version: 2 })
+      tell({ kind: 'documents', documents: [gold] })
+      expect((await app.inject(url)).json().coin).toBe('xyz:GOLD')
+      expect((await app.inject('/pulse/GOLD')).statusCode).toBe(400)
+    },
+  )
 
   test('says what was asked for where the token is quoted in thousands', async () => {
     const { app } = gatewayFixture()
