@@ -38,6 +38,8 @@ type Cost = { readonly atMs: number; readonly cost: number }
 
 /** What passes, for stories, checkers and tests that bend it. */
 export type NetworkTap = {
+  /** @returns what reaches the venue instead. */
+  readonly onMessage?: (text: string, address: string) => string
   /** @returns the frame that arrives instead, or null for none. */
   readonly onFrame?: (text: string, address: string) => string | null
   /** The venue did not take a connection. */
@@ -126,7 +128,7 @@ export class Network {
                 toVenue(() => {
                   if (session?.isOpen !== true) return
                   usage.messages.push({ atMs: this.#kernel.nowMs, cost: 1 })
-                  session.receive(text)
+                  session.receive(this.#tap.onMessage?.(text, address) ?? text)
                   const { subscriptions } = session.use
                   usage.subscriptionsMost = Math.max(usage.subscriptionsMost, subscriptions)
                 }),

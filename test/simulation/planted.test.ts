@@ -123,6 +123,11 @@ describe('a planted defect is found:', () => {
     expect(kinds.some((kind) => kind.startsWith('health: not warm in time: spread'))).toBe(true)
   })
 
+  test('a name that the venue does not know', () => {
+    const onMessage = (text: string) => text.replace('"coin":"XRP"', '"coin":"XRPP"')
+    expect(found({ onMessage })).toContain('limits: the venue complained')
+  })
+
   test('more connections than the venue grants', () => {
     const onStart: Defect['onStart'] = (venue) => {
       const peer = { send: () => {}, drop: () => {}, queuedBytes: () => 0 }

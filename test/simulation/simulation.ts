@@ -50,6 +50,8 @@ export type SimulationOptions = {
 /** What a test breaks on purpose, to see it found. */
 export type Defect = {
   readonly onFrame?: NetworkTap['onFrame']
+  /** @returns what the service sends instead. */
+  readonly onMessage?: (text: string) => string
   readonly carried?: (message: EngineMessage) => EngineMessage | null
   readonly onSaid?: (message: EngineMessage) => void
   readonly onLaunch?: (dir: string) => void
@@ -426,6 +428,13 @@ class Simulation {
 
   #tap(defect: Defect): NetworkTap {
     return {
+      onMessage: (text, address) => {
+        const sent = (address === SERVICE && defect.onMessage?.(text)) || text
+        const coin = subscribedCoin(sent)
+        if (coin !== null && this.#market.instrument(coin) === undefined)
+          this.#limits.complaint(this.#kernel.nowMs, `${coin} is subscribed and unknown`)
+        return sent
+      },
       onFrame: (text, address) => {
         if (text.startsWith('{"channel":"error"')) this.#limits.complaint(this.#kernel.nowMs, text)
         return defect.onFrame && address === SERVICE ? defect.onFrame(text, address) : text
@@ -472,4 +481,10 @@ function startOf(chance: Chance, durationMs: number): number {
   const boundaryMs = dayMs + chance.integer(1, DAY_MS / stepMs) * stepMs
   // Now and then it falls into the warm-up.
   return boundaryMs - chance.integer(0, WARM_UP_GUESS_MS + durationMs)
+}
+
+/** null where a message is about all coins, or about none. */
+function subscribedCoin(text: string): string | null {
+  const message = JSON.parse(text) as { method?: string; subscription?: { coin?: string } }
+  return (message.method === 'subscribe' && message.subscription?.coin) || null
 }
