@@ -296,20 +296,25 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
   let frames = 0
   let counts: Readonly<Record<string, number>> = {}
   let latenciesMs: number[] = []
-  /** By document: when the oldest frame came that it has not taken in yet. Begins with its first answer. */
+  /**
+   * By document: when the oldest frame was handed on that it has not taken in yet. Begins with its first answer. How
+   * long a burst waited in its socket is not in it, but in the delay of the loop.
+   */
   const awaitedSinceMs = new Map<string, number>()
   const heard = (text: string) => {
     frames += 1
     const [, book, candle] = FRAME_OF_COIN.exec(text) ?? []
     const key = book !== undefined ? `spread/${book}` : `pulse/${candle ?? ''}`
-    if (documents.has(key) && !awaitedSinceMs.has(key)) awaitedSinceMs.set(key, performance.now())
+    const document = documents.get(key)
+    if (document === undefined || inputsOf(document).length === 0 || awaitedSinceMs.has(key)) return
+    awaitedSinceMs.set(key, performance.now())
   }
   const take = (message: EngineMessage) => {
     if (message.kind === 'heartbeat') counts = message.heartbeat.counts
     if (message.kind !== 'documents') return
     published += message.documents.length
     for (const document of message.documents) {
-      if (inputsOf(document).length > 0) documents.set(document.key, document)
+      documents.set(document.key, document)
       const sinceMs = awaitedSinceMs.get(document.key)
       awaitedSinceMs.delete(document.key)
       if (sinceMs !== undefined && latenciesMs.length < LATENCIES_MAX)

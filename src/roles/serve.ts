@@ -167,7 +167,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     throw cause
   }
   supervisor.start()
-  stopWarmUp = tellWarmUp(replica, systemClock, log)
+  stopWarmUp = tellWarmUp(replica, clock, log)
   hosted?.start()
   channels?.start()
   if (options.payment === 'open')

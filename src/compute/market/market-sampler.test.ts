@@ -107,16 +107,15 @@ describe('market sampler', () => {
     ])
   })
 
-  test('takes trades that the venue repeats for no step of the clock', () => {
+  test.each([
+    { kind: 'trade', tradeId: 1, takerSide: 'buy', price: 110, sizeBase: 1 } as const,
+    { kind: 'trade-gap', fromMs: 0, toMs: BOUNDARY_MS - 10 * HOUR_MS } as const,
+  ])('takes a $kind of long ago, which the venue repeats, for no step of the clock', (told) => {
     hear(context('BTC', at(BOUNDARY_MS - 1_000)))
     hear(context('ETH', at(BOUNDARY_MS)))
     hear({
-      kind: 'trade',
+      ...told,
       coin: 'BTC',
-      tradeId: 1,
-      takerSide: 'buy',
-      price: 110,
-      sizeBase: 1,
       timeExchangeMs: BOUNDARY_MS - 10 * HOUR_MS,
       timeReceivedMs: BOUNDARY_MS + 10,
     })

@@ -42,8 +42,8 @@ export class MarketSampler {
 
   /** To be called with the first event of a batch before any of it is applied to the market. */
   observe(event: MarketEvent, market: MarketState): void {
-    // After a subscription the venue repeats trades of long ago.
-    if (event.kind === 'trade') return
+    // After a subscription the venue repeats trades of long ago, and may show that some before them are lost.
+    if (event.kind === 'trade' || event.kind === 'trade-gap') return
     const minuteMs = this.#minutes.passed(event.timeExchangeMs)
     if (!Number.isNaN(minuteMs)) {
       for (const coin of market.coins()) {

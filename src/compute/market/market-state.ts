@@ -73,8 +73,8 @@ export class MarketState {
   apply(event: MarketEvent): CoinMarket | null {
     if (isOutside(event)) return this.#hear(event)
     const coin = this.#take(event)
-    // After a subscription the venue repeats trades of long ago.
-    if (event.kind !== 'trade') {
+    // After a subscription the venue repeats trades of long ago, and may show that some before them are lost.
+    if (event.kind !== 'trade' && event.kind !== 'trade-gap') {
       if (!(event.timeExchangeMs <= this.#venueMs)) this.#venueMs = event.timeExchangeMs
       this.#heardMs = event.timeReceivedMs
     }

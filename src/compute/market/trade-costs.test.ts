@@ -139,6 +139,7 @@ describe('trade costs', () => {
 
   test('an hour that lacks trades says so until they would be over an hour old, also across a restart', () => {
     const costs = new TradeCosts()
+    expect(costs.costs().isWhole, 'before anything was heard').toBe(true)
     runOf(costs, 'buy', 101)
     expect(costs.costs().isWhole).toBe(true)
     const lostMs = START_MS + 10 * MINUTE_MS

@@ -184,7 +184,7 @@ export class TradeCosts implements CoinTracker {
       realizedBps: realizedN < EXECUTIONS_MIN ? null : realized / realizedUsd,
       realizedN,
       windowSeconds: steps[0] === undefined ? 0 : (this.#heardMs - steps[0] * MINUTE_MS) / 1_000,
-      isWhole: !(this.#lostUntilMs >= this.#windowStartMs),
+      isWhole: !Number.isFinite(this.#lostUntilMs) || this.#lostUntilMs < this.#windowStartMs,
     }
   }
 

@@ -44,6 +44,19 @@ describe('the history that is asked next', () => {
     expect(next().coin).toBe('MIDDLE')
   })
 
+  test('is a warm-up after three gaps, though there are more of them', () => {
+    const gaps = ['A', 'B', 'C', 'D']
+    for (const coin of gaps) warmUp(coin)
+    for (const coin of [...gaps, 'BIG', 'MIDDLE']) backfill.acknowledge(coin, 0)
+    const order: string[] = []
+    for (let turn = 0; turn < 6; turn += 1) {
+      const task = next()
+      order.push(task.coin)
+      backfill.done(task)
+    }
+    expect(order).toEqual(['A', 'B', 'C', 'BIG', 'D', 'MIDDLE'])
+  })
+
   test('of a coin that was listed anew is a warm-up again', () => {
     warmUp('TAIL')
     backfill.keep(() => false)

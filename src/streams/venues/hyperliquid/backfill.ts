@@ -1,3 +1,6 @@
+/** Then a coin that warms up has its turn. */
+const GAPS_IN_A_ROW_MAX = 3
+
 /** One coin whose history has to be asked. A coin that was subscribed anew gets a new one. */
 export type BackfillTask = {
   readonly coin: string
@@ -17,6 +20,7 @@ export class Backfill {
   readonly #tasks = new Map<string, BackfillTask>()
   /** Were whole once: what they lack now is a gap. */
   readonly #warm = new Set<string>()
+  #gapsInARow = 0
 
   /** In the order of their acknowledgement. */
   get acknowledged(): readonly string[] {
@@ -58,8 +62,8 @@ export class Backfill {
   }
 
   /**
-   * The most traded of the coins that are due, and gaps before what is still to warm up: the weight of a minute is
-   * enough for all gaps, but a warm-up takes several. It stays until it is `done`.
+   * The most traded of the coins that are due. Gaps come before what is still to warm up, which takes minutes, but
+   * for every fourth: a connection that is lost again and again makes gaps without end. It stays until it is `done`.
    */
   next(nowMs: number, dayNotionalUsd: (coin: string) => number): BackfillTask | undefined {
     let next: BackfillTask | undefined
@@ -76,13 +80,19 @@ export class Backfill {
 
   done(task: BackfillTask): void {
     if (!this.isCurrent(task)) return
+    this.#count(task)
     this.#tasks.delete(task.coin)
     this.#warm.add(task.coin)
   }
 
   postpone(task: BackfillTask, dueMs: number): void {
     if (!this.isCurrent(task)) return
+    this.#count(task)
     this.#tasks.set(task.coin, { coin: task.coin, dueMs, attempts: task.attempts + 1 })
+  }
+
+  #count({ coin }: BackfillTask): void {
+    this.#gapsInARow = this.#warm.has(coin) ? this.#gapsInARow + 1 : 0
   }
 
   #isBefore(
@@ -91,7 +101,7 @@ export class Backfill {
     dayNotionalUsd: (coin: string) => number,
   ): boolean {
     const isGap = this.#warm.has(coin)
-    if (isGap !== this.#warm.has(other)) return isGap
+    if (isGap !== this.#warm.has(other)) return isGap === this.#gapsInARow < GAPS_IN_A_ROW_MAX
     return dayNotionalUsd(coin) > dayNotionalUsd(other)
   }
 }
