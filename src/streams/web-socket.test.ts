@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { connect as connectTcp } from 'node:net'
 import type { Observable } from 'rxjs'
 import { NEVER, of } from 'rxjs'
-import { afterEach, expect, test } from 'vitest'
-import type { WebSocket } from 'ws'
-import { WebSocketServer } from 'ws'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { WebSocket, WebSocketServer } from 'ws'
+import type { Connect } from './runtime.ts'
 import { webSocketConnector } from './web-socket.ts'
 
 const servers: WebSocketServer[] = []
@@ -124,4 +125,64 @@ test('lets others run amid a burst, and loses none of it', async () => {
     turns,
     'each of five frames, as it takes a millisecond to look at the clock',
   ).toBeGreaterThan(60)
+})
+
+describe('while frames wait for others to run', () => {
+  /** What would run once the others have; a test decides when that is. */
+  let later: (() => void)[]
+  let connect: Connect
+  beforeEach(() => {
+    later = []
+    let nowMs = 0
+    connect = webSocketConnector({
+      nowMs: () => nowMs++,
+      afterOthers: (task) => later.push(task),
+    })
+  })
+
+  async function letOthersRun(): Promise<void> {
+    for (const task of later.splice(0)) task()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  test('their peer is kept waiting instead of filling our memory', async () => {
+    const sent = Array.from({ length: 500 }, (_, at) => `${at} ${'x'.repeat(100_000)}`)
+    let isAllTaken = false
+    const url = await listen((peer) => {
+      for (const text of sent) peer.send(text)
+      peer.send('last', () => {
+        isAllTaken = true
+      })
+    })
+    const frames: string[] = []
+    const subscription = connect(url, NEVER).subscribe((text) => frames.push(text))
+    const others = await listen((peer) => peer.on('message', (data) => peer.send(String(data))))
+    const other = new WebSocket(others)
+    await once(other, 'open')
+    for (let trip = 0; trip < 1_000 && !isAllTaken; trip += 1) {
+      other.send('round trip')
+      await once(other, 'message')
+    }
+    other.terminate()
+    expect(isAllTaken, '50 MB are more than the system keeps for us').toBe(false)
+    while (frames.length <= sent.length) await letOthersRun()
+    subscription.unsubscribe()
+    expect(frames).toEqual([...sent, 'last'])
+  })
+
+  test('a connection that is refused harms nobody, and is told of after them', async () => {
+    const url = await listen((peer) => {
+      for (let at = 0; at < 20; at += 1) peer.send(String(at))
+    })
+    const told: string[] = []
+    const subscription = connect(url, NEVER).subscribe((text) => told.push(text))
+    while (later.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    connect('ws://127.0.0.1:1', NEVER).subscribe({ error: ({ code }) => told.push(code) })
+    const refused = connectTcp(1, '127.0.0.1')
+    await once(refused, 'error')
+    expect(told.length, 'some of the frames wait').toBeLessThan(20)
+    while (told.length <= 20) await letOthersRun()
+    subscription.unsubscribe()
+    expect(told.at(-1)).toBe('socket_failed')
+  })
 })
