@@ -1,6 +1,7 @@
 import ora from 'ora'
 import type { DoctorOptions } from '../config/doctor.ts'
 import {
+  checkChannels,
   checkCheckpoint,
   checkDataDir,
   checkDocuments,
@@ -30,9 +31,10 @@ export async function doctor(
   terminal: Terminal,
   write: (text: string) => void,
 ): Promise<boolean> {
-  const { dataDir, adminPort, source, weightPerMinute } = options
+  const { dataDir, adminPort, paymentChannels, source, weightPerMinute } = options
   const setAside = checkSetAside(dataDir)
   const store = await checkStore(adminPort)
+  const channels = checkChannels(dataDir, options.payment !== 'open' && paymentChannels === 'on')
   // Only on a terminal; the venue and the sources take some ten seconds.
   const waiting = ora({ stream: process.stderr, isEnabled: process.stderr.isTTY })
   if (process.stderr.isTTY) waiting.start('asking the venue, listening to every source')
@@ -44,6 +46,7 @@ export async function doctor(
     checkHistory(dataDir),
     checkDocuments(dataDir, systemClock.nowMs()),
     ...(options.payment === 'open' ? [] : [checkLedger(dataDir)]),
+    ...(channels === null ? [] : [channels]),
     ...(store === null ? [] : [store]),
     ...(setAside === null ? [] : [setAside]),
     ...(await checkPayment(options)),

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -6,7 +6,7 @@ import type { Hex } from 'viem'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ChannelConfig, ChannelState } from './channel.ts'
 import type { Sale } from './channel-store.ts'
-import { ChannelStore, claimOf } from './channel-store.ts'
+import { ChannelStore, claimOf, inspectChannels } from './channel-store.ts'
 
 const ADDRESS = '0x000000000000000000000000000000000000dEaD'
 const config: ChannelConfig = {
@@ -181,5 +181,36 @@ describe('a file that cannot be trusted', () => {
     const path = file()
     writeFileSync(path, 'not a database'.repeat(1_000))
     expect(() => new ChannelStore(path)).toThrow(/cannot be used/)
+  })
+})
+
+describe('looking into the channels of a service', () => {
+  test('tells what is sold on them and not claimed, also of one that was killed', () => {
+    const path = file()
+    const store = open(path)
+    store.mirror(ID, config, { ...deposited, claimed: 100n }, 0)
+    store.commit(sale(200n), 0)
+    store.commit(sale(300n), 0)
+    expect(inspectChannels(path), 'while it runs').toEqual({ state: 'in use' })
+    // The lock is not copied, as it would not survive; the log is.
+    const left = file()
+    for (const suffix of ['', '-wal']) cpSync(path + suffix, left + suffix)
+    const readable = { state: 'readable', channels: 1, unclaimed: 200n }
+    expect(inspectChannels(left)).toEqual(readable)
+    store.close()
+    expect(inspectChannels(path)).toEqual(readable)
+  })
+
+  test('takes one that was never begun for one without channels', () => {
+    const path = file()
+    writeFileSync(path, '')
+    expect(inspectChannels(path)).toEqual({ state: 'readable', channels: 0, unclaimed: 0n })
+  })
+
+  test('says of a damaged one what a service would say', () => {
+    const path = file()
+    open(path).close()
+    writeFileSync(path, 'x'.repeat(8_192))
+    expect(() => inspectChannels(path)).toThrow(/cannot be used/)
   })
 })

@@ -238,6 +238,40 @@ export function claimOf(channel: Channel): Claim | null {
   return { config, voucher: { channelId: id, cumulative: charged, signature }, total }
 }
 
+/** What whoever only looks can say; `in use`: a service holds the file, and nobody else may. */
+export type ChannelsInspection =
+  | { readonly state: 'in use' }
+  | {
+      readonly state: 'readable'
+      readonly channels: number
+      /** What their payers have signed for and was not claimed. */
+      readonly unclaimed: bigint
+    }
+
+/** Reads every page and changes nothing. @throws OperatingError where a service would not start with the file */
+export function inspectChannels(path: string): ChannelsInspection {
+  let db: Database.Database | undefined
+  try {
+    db = new Database(path, { readonly: true, fileMustExist: true, timeout: 0 })
+    checkWhole(db, path)
+    // Of a service that ended before it began them.
+    if (versionOf(db) === 0) return { state: 'readable', channels: 0, unclaimed: 0n }
+    checkVersion(db, path)
+    const channels = db.prepare<[], Row>('SELECT * FROM channels').all().map(channelOf)
+    const unclaimed = channels.reduce((sum, channel) => {
+      const claim = claimOf(channel)
+      return claim === null ? sum : sum + claim.total - channel.claimed
+    }, 0n)
+    return { state: 'readable', channels: channels.length, unclaimed }
+  } catch (cause) {
+    if (cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY'))
+      return { state: 'in use' }
+    throw unusable(path, cause)
+  } finally {
+    db?.close()
+  }
+}
+
 function channelOf(row: Row): Channel {
   return {
     id: row.id,
@@ -272,23 +306,38 @@ function openDatabase(path: string): Database.Database {
     db.pragma('journal_mode = WAL')
     // An acknowledged voucher survives a power cut.
     db.pragma('synchronous = FULL')
-    const verdict = db.pragma('quick_check', { simple: true })
-    if (verdict !== 'ok')
-      throw new OperatingError('channels_corrupt', `${path}: ${String(verdict)}`)
-    const version = db.pragma('user_version', { simple: true })
-    if (version === 0) {
+    checkWhole(db, path)
+    if (versionOf(db) === 0) {
       db.transaction(() => {
         db.exec(schema)
         db.pragma(`user_version = ${SCHEMA_VERSION}`)
       })()
-    } else if (version !== SCHEMA_VERSION) {
-      throw new OperatingError('channels_version', `${path} has schema ${String(version)}`)
     }
+    checkVersion(db, path)
     return db
   } catch (cause) {
     db.close()
-    throw cause instanceof OperatingError
-      ? cause
-      : new OperatingError('channels_unusable', `the channels in ${path} cannot be used`, { cause })
+    throw unusable(path, cause)
   }
+}
+
+function checkWhole(db: Database.Database, path: string): void {
+  const verdict = db.pragma('quick_check', { simple: true })
+  if (verdict !== 'ok') throw new OperatingError('channels_corrupt', `${path}: ${String(verdict)}`)
+}
+
+function checkVersion(db: Database.Database, path: string): void {
+  const version = versionOf(db)
+  if (version !== SCHEMA_VERSION)
+    throw new OperatingError('channels_version', `${path} has schema ${String(version)}`)
+}
+
+function versionOf(db: Database.Database): unknown {
+  return db.pragma('user_version', { simple: true })
+}
+
+function unusable(path: string, cause: unknown): OperatingError {
+  return cause instanceof OperatingError
+    ? cause
+    : new OperatingError('channels_unusable', `the channels in ${path} cannot be used`, { cause })
 }

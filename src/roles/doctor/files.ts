@@ -2,6 +2,8 @@ import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } 
 import { dirname, join, resolve } from 'node:path'
 import { OperatingError } from '../../domain/errors.ts'
 import { isoInstant } from '../../domain/instant.ts'
+import { usdcDecimal } from '../../domain/usdc.ts'
+import { inspectChannels } from '../../payment/channels/channel-store.ts'
 import { LedgerBooks } from '../../payment/ledger-books.ts'
 import { CheckpointDb } from '../../store/checkpoint-db.ts'
 import { marketIn } from '../../store/data-dir.ts'
@@ -18,8 +20,12 @@ const FREE_BYTES_GOOD = 2e9
 const DISK_ADVICE =
   'see whether the disk is failing (dmesg, smartctl), and whether a backup is whole'
 
-/** @param market that the options ask for */
-export function checkDataDir(dataDir: string, market: string): Finding {
+/** @param market that the options ask for. @param freeBytesAt what a folder's disk has left for us */
+export function checkDataDir(
+  dataDir: string,
+  market: string,
+  freeBytesAt: (folder: string) => number = freeBytesOf,
+): Finding {
   const check = 'data directory'
   const path = resolve(dataDir)
   const existing = nearestExisting(path)
@@ -37,8 +43,7 @@ export function checkDataDir(dataDir: string, market: string): Finding {
       `${path} is of the market at ${owner}, not at ${market}`,
       'give another --data-dir',
     )
-  const { bavail, bsize } = statfsSync(existing)
-  const freeBytes = bavail * bsize
+  const freeBytes = freeBytesAt(existing)
   const found = `${path}${existing === path ? '' : ' (serve will make it)'}, ${size(freeBytes)} free`
   const more = 'make room: without it nothing more is remembered, and no payment is taken'
   if (freeBytes < FREE_BYTES_MIN) return fail(check, found, more)
@@ -128,6 +133,32 @@ export function checkLedger(dataDir: string): Finding {
   }
 }
 
+/** What buyers have signed for: like the ledger it is never begun anew. null where there is none, and none will be. */
+export function checkChannels(dataDir: string, areOn: boolean): Finding | null {
+  const check = 'payment channels'
+  const path = join(dataDir, 'channels.db')
+  if (!existsSync(path)) return areOn ? ok(check, 'none yet; serve will begin them') : null
+  try {
+    const inspection = inspectChannels(path)
+    const bytes = size(statSync(path).size)
+    if (inspection.state === 'in use') return ok(check, inUse(bytes))
+    const { channels, unclaimed } = inspection
+    const found = `${bytes}, ${channels} channels, ${usdcDecimal(unclaimed)} USDC not claimed, whole`
+    if (areOn || unclaimed === 0n) return ok(check, found)
+    return warn(
+      check,
+      `${found}; they are off`,
+      'its payers can withdraw that: serve with --payment-channels on until it is claimed',
+    )
+  } catch (cause) {
+    if (!(cause instanceof OperatingError)) throw cause
+    const keep = `keep the file and what lies beside it, and put a copy back. ${DISK_ADVICE}`
+    return areOn
+      ? fail(check, reasonOf(cause), `serve would not start: ${keep}`)
+      : warn(check, reasonOf(cause), `what buyers signed for cannot be claimed: ${keep}`)
+  }
+}
+
 /** Whether a running service has the files. What cannot be told counts as no. */
 export function isInUse(dataDir: string): boolean {
   try {
@@ -152,10 +183,7 @@ function fileFinding<Found>(
     case 'absent':
       return ok(check, 'none yet; serve will begin one')
     case 'in use':
-      return ok(
-        check,
-        `${size(inspection.bytes)}, in use by a running service, which checks it itself`,
-      )
+      return ok(check, inUse(size(inspection.bytes)))
     case 'unusable':
       return fail(
         check,
@@ -167,6 +195,15 @@ function fileFinding<Found>(
     default:
       return inspection satisfies never
   }
+}
+
+function freeBytesOf(folder: string): number {
+  const { bavail, bsize } = statfsSync(folder)
+  return bavail * bsize
+}
+
+function inUse(bytes: string): string {
+  return `${bytes}, in use by a running service, which checks it itself`
 }
 
 function nearestExisting(path: string): string {

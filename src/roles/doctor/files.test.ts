@@ -1,0 +1,107 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Hex } from 'viem'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ChannelStore } from '../../payment/channels/channel-store.ts'
+import { checkChannels, checkDataDir } from './files.ts'
+
+let dataDir: string
+beforeEach(() => {
+  dataDir = mkdtempSync(join(tmpdir(), 'perpscope-doctor-files-'))
+})
+afterEach(() => rmSync(dataDir, { recursive: true }))
+
+describe('the room that is left', () => {
+  test.each([
+    [511e6, 'fail', '511.0 MB free'],
+    [512e6, 'warn', '512.0 MB free'],
+    [1.99e9, 'warn', '2.0 GB free'],
+    [2e9, 'ok', '2.0 GB free'],
+  ])('%d bytes: %s', (freeBytes, status, found) => {
+    const finding = checkDataDir(dataDir, 'venue', () => freeBytes)
+    expect(finding).toMatchObject({ status, found: expect.stringContaining(found) })
+    const advice = status === 'ok' ? null : expect.stringContaining('make room')
+    expect(finding.advice).toEqual(advice)
+  })
+
+  test('is asked of the disk that an absent folder would be made on', () => {
+    const asked: string[] = []
+    const absent = join(dataDir, 'not', 'yet')
+    checkDataDir(absent, 'venue', (folder) => {
+      asked.push(folder)
+      return 3e9
+    })
+    expect(asked).toEqual([dataDir])
+  })
+})
+
+describe('payment channels', () => {
+  const path = () => join(dataDir, 'channels.db')
+  const ADDRESS = '0x000000000000000000000000000000000000dEaD'
+  const ID: Hex = `0x${'ab'.repeat(32)}`
+
+  /** One channel, on which 0.05 USDC were sold. */
+  function sell(): ChannelStore {
+    const store = new ChannelStore(path())
+    const config = {
+      payer: ADDRESS,
+      payerAuthorizer: ADDRESS,
+      receiver: ADDRESS,
+      receiverAuthorizer: ADDRESS,
+      token: ADDRESS,
+      withdrawDelay: 900,
+      salt: `0x${'00'.repeat(32)}`,
+    } as const
+    const state = {
+      balance: 1_000_000n,
+      claimed: 0n,
+      withdrawRequestedAtSeconds: 0,
+      refundNonce: 0n,
+    }
+    store.mirror(ID, config, state, 0)
+    const amounts = { cumulative: 50_000n, amount: 50_000n }
+    store.commit(
+      { channelId: ID, ...amounts, signature: `0x${'1'.repeat(130)}`, hash: 'a', transaction: '' },
+      0,
+    )
+    return store
+  }
+
+  test('are not spoken of where there are none and none are wanted', () => {
+    expect(checkChannels(dataDir, false)).toBeNull()
+    expect(checkChannels(dataDir, true)).toMatchObject({ status: 'ok' })
+  })
+
+  test('tell what is not claimed, and warn where nobody will claim it', () => {
+    sell().close()
+    const found = expect.stringContaining('1 channels, 0.05 USDC not claimed')
+    expect(checkChannels(dataDir, true)).toMatchObject({ status: 'ok', found })
+    expect(checkChannels(dataDir, false)).toMatchObject({
+      status: 'warn',
+      found,
+      advice: expect.stringContaining('--payment-channels on'),
+    })
+  })
+
+  test('are left to the service that has them', () => {
+    const store = sell()
+    expect(checkChannels(dataDir, true)).toMatchObject({
+      status: 'ok',
+      found: expect.stringContaining('in use by a running service'),
+    })
+    store.close()
+  })
+
+  test('that are damaged keep serve from starting, or nobody can claim them', () => {
+    writeFileSync(path(), 'x'.repeat(8_192))
+    expect(checkChannels(dataDir, true)).toMatchObject({
+      status: 'fail',
+      advice: expect.stringMatching(/^serve would not start: keep the file/),
+    })
+    expect(checkChannels(dataDir, false)).toMatchObject({
+      status: 'warn',
+      advice: expect.stringContaining('cannot be claimed'),
+    })
+  })
+})
