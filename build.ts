@@ -1,9 +1,9 @@
 /**
  * Bundles what `npm run build` starts the service from over what `tsc` has emitted: 1,500 small files take Node
- * seconds to load. The client and the demo stay as `tsc` emitted them.
+ * seconds to load. The client and the demo stay as `tsc` emitted them. The licences of what is bundled are put beside it.
  */
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import type { Metafile } from 'esbuild'
 import { build } from 'esbuild'
 
@@ -48,6 +48,35 @@ rmSync(`${OUT}/${CHUNKS}`, { recursive: true, force: true })
 for (const { path, contents } of outputFiles) {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, contents)
+}
+
+writeFileSync(`${OUT}/THIRD-PARTY-NOTICES.txt`, notices(metafile))
+
+/** Their licences ask that whoever passes their code on says whose it is. */
+function notices({ inputs }: Metafile): string {
+  const packages = Object.keys(inputs).filter((path) => path.startsWith('node_modules/'))
+  const folders = new Set(packages.map(packageFolder))
+  return Array.from(folders)
+    .toSorted()
+    .map((folder) => {
+      const { name, version, license } = manifest(folder)
+      const texts = readdirSync(folder)
+        .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
+        .map((file) => readFileSync(join(folder, file), 'utf8').trim())
+      return [`${name} ${version} (${license})`, ...texts].join('\n\n')
+    })
+    .join(`\n\n${'-'.repeat(80)}\n\n`)
+}
+
+/** The package that a file is part of: not every folder with a manifest is one. */
+function packageFolder(path: string): string {
+  const folder = dirname(path)
+  const isPackage = existsSync(join(folder, 'package.json')) && 'version' in manifest(folder)
+  return isPackage ? folder : packageFolder(folder)
+}
+
+function manifest(folder: string): { name?: string; version?: string; license?: string } {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 }
 
 /** A file that a module finds from its own place has to be the same from where the bundle has put the module. */
