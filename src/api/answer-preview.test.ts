@@ -90,12 +90,12 @@ describe('an answer has got worse', () => {
 
   test('not where it is as good or better', () => {
     expect(then({ coveragePct: 95 })).toBeNull()
-    expect(then({ coveragePct: 94.9999 }), 'as it was rounded').toBeNull()
+    expect(then({ coveragePct: 94 }), 'what is seen of open interest decays').toBeNull()
     expect(then({ coveragePct: 100 })).toBeNull()
   })
 
-  test('by its coverage alone', () => {
-    expect(then({ coveragePct: 94.9 })).toEqual({ grade: 'B', coverage: 94.9 })
+  test('by its coverage alone, where more is missing than what decays between two readings', () => {
+    expect(then({ coveragePct: 93.9 })).toEqual({ grade: 'B', coverage: 93.9 })
   })
 
   test('by its grade alone', () => {

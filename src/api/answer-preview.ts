@@ -11,6 +11,8 @@ import { freshness } from './freshness.ts'
  * buyer's echo of it is a condition: what has got worse meanwhile is not sold.
  */
 const NAME = 'answer-preview'
+/** By so much coverage may fall between quote and payment: a share that decays is a little less at every reading. */
+const COVERAGE_FALL_MAX = 1
 
 /** An answer that can be given now. */
 export type Previewed = {
@@ -76,7 +78,8 @@ export function worsened(
 ): Quality | null {
   const { grade } = freshness(document, answer, nowMs)
   const coverage = coverageOf(answer)
-  return grade > quoted.grade || coverage < quoted.coverage ? { grade, coverage } : null
+  const isWorse = grade > quoted.grade || quoted.coverage - coverage > COVERAGE_FALL_MAX
+  return isWorse ? { grade, coverage } : null
 }
 
 /** Three decimals, as in the answer. */
