@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { connect } from 'node:net'
 import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -695,8 +697,45 @@ describe('on a real socket', () => {
     expect(bodyOf(reply)).toMatchObject({ code: 'invalid_parameter', charged: false })
   })
 
+  test('what waits on one connection is bounded, and nothing beyond is looked at', async () => {
+    const { app } = gatewayFixture()
+    let seen = 0
+    app.addHook('preHandler', (_request, _reply, done) => {
+      seen += 1
+      done()
+    })
+    const request = 'GET /coins HTTP/1.1\r\nHost: a\r\n\r\n'
+    const reply = await exchange(app, `${request.repeat(500)}GET /coins HTTP/1.1\r\nHost: a`)
+    const statuses = Array.from(reply.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)
+    expect(statuses, 'the one at work, 64 that wait, and the last word').toEqual([
+      ...Array.from({ length: 65 }, () => '200'),
+      '429',
+    ])
+    expect(reply.slice(reply.lastIndexOf('HTTP/1.1'))).toContain('64 requests wait')
+    expect(seen).toBe(65)
+  })
+
+  test('what waited and is answered counts no more', async () => {
+    const { app } = gatewayFixture()
+    onTestFinished(() => app.close())
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = app.server.address() as AddressInfo
+    const socket = connect(port, '127.0.0.1')
+    let got = ''
+    for (let turn = 1; turn <= 4; turn += 1) {
+      socket.write('GET /health HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(40))
+      while (got.split('HTTP/1.1 200').length <= 40 * turn) {
+        const [chunk] = await once(socket, 'data')
+        got += String(chunk)
+        expect(got).not.toContain('HTTP/1.1 429')
+      }
+    }
+    socket.destroy()
+  })
+
   test('time, size and number are bounded', async () => {
     const { server } = gatewayFixture().app
+    expect(server.timeout, 'of a caller that reads nothing').toBe(120_000)
     expect(server.headersTimeout).toBe(5_000)
     expect(server.requestTimeout).toBe(10_000)
     expect(server.keepAliveTimeout).toBe(65_000)

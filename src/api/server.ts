@@ -1,5 +1,3 @@
-import type { ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify, { LogController } from 'fastify'
 import { requestPath } from '../payment/resource.ts'
@@ -7,6 +5,7 @@ import { a2aRoutes } from './a2a/a2a-routes.ts'
 import type { AnalysisRoutesOptions } from './analysis-routes.ts'
 import { analysisRoutes } from './analysis-routes.ts'
 import { refuseBrokenRequest } from './broken-request.ts'
+import { endConnectionsWithTheirCalls, limitConnections } from './connections.ts'
 import { discoveryRoutes } from './discovery/discovery-routes.ts'
 import type { ServiceFacts } from './discovery/service-facts.ts'
 import type { FreeRoutesOptions } from './free-routes.ts'
@@ -41,10 +40,13 @@ const REQUEST_TIMEOUT_MS = 10_000
 const CONNECTIONS_CHECK_MS = 1_000
 /** Above the 60 s for which proxies keep an idle connection to us, else they race with our close. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
+/**
+ * Longer than the longest sale. A caller that reads nothing for so long of what was sent to it is gone, or wants
+ * no other to get a connection.
+ */
+const SILENT_TIMEOUT_MS = 120_000
 /** A payment of a smart wallet or on Solana alone can take several kilobytes. */
 const HEADER_BYTES_MAX = 16_384
-const HEADERS_MAX = 100
-const CONNECTIONS_MAX = 1_000
 
 /** The public server, complete but not listening. */
 export function buildServer(options: ServerOptions): FastifyInstance {
@@ -59,6 +61,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     ...(options.trustProxy === undefined ? {} : { trustProxy: trusted(options.trustProxy) }),
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+    connectionTimeout: SILENT_TIMEOUT_MS,
     http: {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
@@ -80,8 +83,6 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       else refuseUnknownPath(reply)
     },
   })
-  app.server.maxHeadersCount = HEADERS_MAX
-  app.server.maxConnections = CONNECTIONS_MAX
   endConnectionsWithTheirCalls(app)
 
   const paths = new KnownPaths()
@@ -89,6 +90,10 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     // Before everything else, so that no later hook mistakes them for a part of one answer.
     setCommonHeaders(request, reply)
+    done()
+  })
+  limitConnections(app)
+  app.addHook('onRequest', (request, reply, done) => {
     // Here rather than in the not-found handler, which would read a body first.
     if (request.is404) refuseUnrouted(paths, request, reply)
     else done()
@@ -111,30 +116,6 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     analysisRoutes(paid, options).then(() => done(), done)
   })
   return app
-}
-
-/** Node keeps there which response a connection is at work on: to count every request would cost every read. */
-type Connection = Socket & { readonly _httpMessage?: ServerResponse | null }
-
-/**
- * Closing, Node waits for every connection, also for one whose caller keeps it after the call that was under way.
- * `closeIdleConnections` again and again would cut off answers that are still being sent.
- */
-function endConnectionsWithTheirCalls(app: FastifyInstance): void {
-  const connections = new Set<Connection>()
-  app.server.on('connection', (connection: Connection) => {
-    connections.add(connection)
-    connection.once('close', () => connections.delete(connection))
-  })
-  app.addHook('preClose', (done) => {
-    for (const connection of connections) {
-      const response = connection._httpMessage
-      if (!response) continue
-      if (response.headersSent) response.once('finish', () => connection.destroySoon())
-      else response.setHeader('connection', 'close')
-    }
-    done()
-  })
 }
 
 /** Fastify takes no number any more: it cannot tell whether the first hop is the proxy. We are told so. */

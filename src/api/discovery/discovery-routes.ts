@@ -69,7 +69,7 @@ export function discoveryRoutes(app: FastifyInstance, options: DiscoveryOptions)
 
   void app.register(docsPage, {
     publicUrl: options.publicUrl,
-    openApi: () => openApi({ ...options, exampleCoin: exampleCoin(options) }),
+    openApi: () => published('/openapi.json'),
   })
 }
 

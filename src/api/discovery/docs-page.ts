@@ -1,9 +1,12 @@
 import swaggerUi from '@fastify/swagger-ui'
-import type { FastifyPluginCallback } from 'fastify'
+import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
+import type { FreeDocument } from '../send-document.ts'
+import { sendDocument } from '../send-document.ts'
 
 export type DocsPageOptions = {
   readonly publicUrl: string
-  readonly openApi: () => unknown
+  /** The published OpenAPI document. JSON is YAML too. */
+  readonly openApi: () => FreeDocument
 }
 
 /**
@@ -11,10 +14,18 @@ export type DocsPageOptions = {
  * files alone; the viewer writes styles into its elements, so those are allowed.
  */
 export const docsPage: FastifyPluginCallback<DocsPageOptions> = (app, options, done) => {
-  void app.register(publisherOf(options.openApi))
+  void app.register(noDocument)
   void app.register(swaggerUi, {
     routePrefix: '/docs',
     // Without the bar for other documents, and its maker's sign.
+    uiHooks: {
+      // Instead of the viewer's own, which write the document anew for everybody.
+      onRequest: (request, reply, next) => {
+        if (/^\/docs\/(json|yaml)$/.test(request.routeOptions.url ?? ''))
+          sendDocument(request, reply, options.openApi())
+        else next()
+      },
+    },
     uiConfig: { deepLinking: true, docExpansion: 'list', layout: 'BaseLayout' },
     staticCSP: [
       "default-src 'none'",
@@ -32,18 +43,15 @@ export const docsPage: FastifyPluginCallback<DocsPageOptions> = (app, options, d
   done()
 }
 
-/** The viewer asks the instance for its document; the usual plugin would make one out of routes. */
-function publisherOf(openApi: () => unknown): FastifyPluginCallback {
-  const publisher: FastifyPluginCallback = (app, _, done) => {
-    // JSON is YAML too.
-    app.decorate('swagger', (options?: { readonly yaml?: boolean }) =>
-      options?.yaml === true ? JSON.stringify(openApi(), null, 2) : openApi(),
-    )
+/** The viewer asks for a document that another plugin makes out of routes; ours is there already. */
+const noDocument: FastifyPluginCallback = Object.assign(
+  (app: FastifyInstance, _: unknown, done: () => void) => {
+    app.decorate('swagger', () => ({}))
     done()
-  }
-  return Object.assign(publisher, {
+  },
+  {
     [Symbol.for('skip-override')]: true,
     [Symbol.for('fastify.display-name')]: '@fastify/swagger',
     [Symbol.for('plugin-meta')]: { name: '@fastify/swagger', fastify: '5.x' },
-  })
-}
+  },
+)
