@@ -204,6 +204,36 @@ describe('a universe that cannot be', () => {
   })
 })
 
+describe('a universe of which a name was bent on its way', () => {
+  const known = ['BTC', 'kBONK'].map((coin) => ({
+    ...{ coin, sizeDecimals: 2, maxLeverage: 10, isDelisted: false },
+    marginTiers: [{ lowerBoundUsd: 0, maxLeverage: 10 }],
+  }))
+
+  test('is not believed by an engine that knew better before it was started again', () => {
+    const venue = new ScriptedVenue({ coins: ['BTC', 'oBONK'] })
+    const run = play(venue, { known })
+    run.advance(500)
+    venue.coins = ['BTC', 'kBONK']
+    run.advance(10_000)
+    expect(run.of('universe').map(({ listings }) => listings.map(({ coin }) => coin))).toEqual([
+      ['BTC', 'kBONK'],
+    ])
+    expect(venue.subscribed('trades')).toEqual(['BTC', 'kBONK'])
+  })
+
+  test('lists that name for as long as it is told, and subscribes it never', () => {
+    const venue = new ScriptedVenue({ coins: ['BTC', 'kBONK', 'NEV'] })
+    const run = play(venue, { known })
+    run.advance(500)
+    venue.coins = ['BTC', 'kBONK', 'NEW']
+    run.advance(120_000)
+    const said = venue.sockets.flatMap(({ heard }) => heard.map(({ text }) => text))
+    expect(said.join()).not.toContain('NEV')
+    expect(venue.subscribed('trades')).toEqual(['BTC', 'kBONK', 'NEW'])
+  })
+})
+
 describe('a name that the websocket does not know', () => {
   const needs = (_: string, nowMs: number) => [
     { timeframe: '15m', fromMs: nowMs - HOUR_MS } as const,

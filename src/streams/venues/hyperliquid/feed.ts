@@ -42,6 +42,7 @@ import { Roster } from './roster.ts'
 import type { SlowTask } from './slow-work.ts'
 import { SlowWork } from './slow-work.ts'
 import { socketBatches } from './sockets.ts'
+import { SureNames } from './sure-names.ts'
 import { dexOf, MAIN_DEX } from './universe.ts'
 import { UniverseRefresh } from './universe-refresh.ts'
 import { ACCOUNT_WEIGHT, ACCOUNTS_SHARE, candlesWeight, fundingsWeight } from './weight-budget.ts'
@@ -124,6 +125,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
         ...(options.tradesKnownUntilMs && { tradesKnownUntilMs: options.tradesKnownUntilMs }),
         ...(onArrival && { onArrival }),
       }),
+      names: new SureNames(options.known?.map(({ coin }) => coin) ?? []),
       roster: new Roster(sockets),
       backfill: new Backfill(),
       audits: new AuditRotation(nowMs),
@@ -167,6 +169,7 @@ type Feed = FeedOptions & {
   readonly runtime: Runtime
   readonly info: InfoClient
   readonly intake: Intake
+  readonly names: SureNames
   readonly roster: Roster
   readonly backfill: Backfill
   readonly audits: AuditRotation
@@ -497,14 +500,23 @@ function named(dex: string): { readonly dex?: string } {
 /** @returns the events to publish; none when the universe is the one that we have. */
 function universe(
   arrival: Parameters<Intake['universeReply']>[0],
-  { backfill, intake, quarantine, refresh, roster, runtime, slow }: Feed,
+  { backfill, intake, names, quarantine, refresh, roster, runtime, slow }: Feed,
 ): Batch {
   const nowMs = runtime.scheduler.now()
+  const { dex } = arrival
   const { batch, isNew } = accepted(intake.universeReply(arrival, nowMs))
-  refresh.answered(arrival.dex, isNew, nowMs)
+  refresh.answered(dex, isNew, nowMs)
   roster.note(batch)
-  if (!isNew) return batch
-  roster.setUniverse(intake.universe)
+  const told = intake.universe.flatMap((listing) => listing?.coin ?? [])
+  const isSurer = names.told(
+    dex,
+    told.filter((coin) => dexOf(coin) === dex),
+  )
+  if (names.hasUnsure(dex)) refresh.demand()
+  if (!isNew && !isSurer) return batch
+  roster.setUniverse(
+    intake.universe.map((listing) => (listing && names.isSure(listing.coin) ? listing : null)),
+  )
   backfill.keep((coin) => roster.follows(coin))
   quarantine.keep((coin) => roster.follows(coin))
   slow.keep((coin) => roster.follows(coin))

@@ -129,6 +129,28 @@ test('what comes after a late first pong, and before any book, is as old as the 
   expect(context?.timeReceivedMs).toBe(START_MS)
 })
 
+test('so is what comes over a new connection, however well another one has shown the clocks to agree', () => {
+  const intake = new Intake({ sockets: 2 })
+  const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
+  intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+  const pong = (socket: number, nowMs: number) =>
+    intake.frame(socket, JSON.stringify({ channel: 'pong' }), nowMs)
+  intake.ping(0, START_MS)
+  pong(0, START_MS + 100)
+  intake.frame(0, bookFrame(START_MS), START_MS + 300)
+  intake.ping(1, START_MS + 1_000)
+  const nowMs = START_MS + 6_000
+  pong(1, nowMs)
+  const { batch } = intake.frame(1, contextFrame(8), nowMs)
+  expect(batch).toContainEqual(
+    expect.objectContaining({ kind: 'context', timeReceivedMs: START_MS + 1_000 }),
+  )
+  intake.frame(1, bookFrame(nowMs - 300), nowMs)
+  expect(intake.frame(1, contextFrame(8), nowMs).batch, 'as soon as a frame tells').toContainEqual(
+    expect.objectContaining({ kind: 'context', timeReceivedMs: nowMs }),
+  )
+})
+
 describe('the first frame of trades after a subscription', () => {
   let intake: Intake
 
@@ -221,4 +243,11 @@ function contextFrame(openInterestBase: number): string {
   const openInterest = `${openInterestBase}.0`
   const row = { ...prices, funding: '0.0', openInterest, dayNtlVlm: '1.0' }
   return JSON.stringify({ channel: 'allDexsAssetCtxs', data: { ctxs: [['', [row]]] } })
+}
+
+/** Of the same coin, stamped by the venue. */
+function bookFrame(timeMs: number): string {
+  const level = (px: string) => [{ px, sz: '1', n: 1 }]
+  const data = { coin: 'BTC', time: timeMs, levels: [level('99'), level('101')] }
+  return JSON.stringify({ channel: 'l2Book', data })
 }

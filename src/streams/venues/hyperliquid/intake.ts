@@ -359,11 +359,19 @@ export class Intake {
   }
 
   #isCredible(dex: string, universe: Universe): boolean {
-    const isContrary = !isContinued(this.#universes.get(dex) ?? [], universe)
+    const told = this.#universes.get(dex)
+    const isContrary =
+      told === undefined ? this.#lacksKnown(dex, universe) : !isContinued(told, universe)
     const replies = isContrary ? (this.#contrary.get(dex) ?? 0) + 1 : 0
     const isCredible = !isContrary || replies >= CONTRARY_REPLIES_MIN
     this.#contrary.set(dex, isCredible ? 0 : replies)
     return isCredible
+  }
+
+  /** A coin that the engine knew before is gone, or called otherwise. */
+  #lacksKnown(dex: string, universe: Universe): boolean {
+    const coins = new Set(universe.map((listing) => listing?.coin))
+    return this.#known.some(({ coin }) => dexOf(coin) === dex && !coins.has(coin))
   }
 
   /** What waits to be read was sent during the pause; when, the next book will tell. */

@@ -29,6 +29,8 @@ type Way = {
   heldUpMs: number
   /** By its pong, for how long the next one is; 0 where that says nothing. */
   expectedMs: number
+  /** A frame of it has told when it was sent. */
+  isTimed: boolean
 }
 
 /**
@@ -80,6 +82,7 @@ export class VenueClock {
     const isSettling = nowMs < this.#settledAtMs
     const isPlausible = Math.abs(lagMs - (this.offsetMs ?? lagMs)) <= PLAUSIBLE_LAG_MS
     const way = this.#way(socket)
+    way.isTimed = true
     way.implausible = isPlausible ? 0 : way.implausible + 1
     if (!isPlausible && !isSettling && way.implausible <= IMPLAUSIBLE_IN_A_ROW_MAX) return null
     way.smallestLagMs = Math.min(way.smallestLagMs, lagMs)
@@ -96,10 +99,13 @@ export class VenueClock {
     this.#way(socket).pingedMs ??= nowMs
   }
 
-  /** @returns for how long it was held up, while it is all that can tell: before any prompt one; else 0 */
+  /**
+   * @returns for how long it was held up, while it is all that can tell: before any prompt one, or before a frame of
+   *   this connection told when it was sent; else 0
+   */
   ponged(socket: number, nowMs: number): number {
     const way = this.#way(socket)
-    const { pingedMs, isPrompt, smallestLagMs, smallestTradeLagMs } = way
+    const { pingedMs, isPrompt, isTimed, smallestLagMs, smallestTradeLagMs } = way
     if (pingedMs === null) return 0
     way.pingedMs = null
     const tookMs = nowMs - pingedMs
@@ -108,11 +114,12 @@ export class VenueClock {
     way.smallestTradeLagMs = Number.POSITIVE_INFINITY
     this.#isProven ||= way.isPrompt
     // Until then the smallest lag may itself be a late frame's: as late as the pong.
-    way.expectedMs = !this.#isProven && tookMs >= LATE_PONG_MS_MIN ? tookMs : 0
+    const heldUpMs = tookMs >= LATE_PONG_MS_MIN ? tookMs : 0
+    way.expectedMs = this.#isProven ? 0 : heldUpMs
     const areTradesPrompt = smallestTradeLagMs <= (this.#trades.ms ?? 0) + USUAL_SPREAD_MS
     if (isPrompt && way.isPrompt && areTradesPrompt && Number.isFinite(smallestLagMs))
       this.#follow(smallestLagMs, nowMs)
-    return way.expectedMs
+    return this.#isProven && isTimed ? 0 : heldUpMs
   }
 
   /** @param lagMs the smallest of frames that were not held up */
@@ -158,6 +165,7 @@ export class VenueClock {
         implausible: 0,
         heldUpMs: 0,
         expectedMs: 0,
+        isTimed: false,
       }
       this.#ways.set(socket, way)
     }
