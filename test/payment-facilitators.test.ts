@@ -146,7 +146,8 @@ const unheard: readonly FacilitatorFaultName[] = ['status 401', 'status 429']
 const perhaps: readonly FacilitatorFaultName[] = [
   ...never,
   ...(['drops its answer', 'acts and hangs', 'acts and fails', 'acts and talks garbage'] as const),
-  ...(['pending', 'confirms late', 'fails and acts later'] as const),
+  ...(['pending', 'confirms late', 'fails and acts later', 'reverts'] as const),
+  'acts and says that it failed',
 ]
 
 describe('several facilitators', () => {
@@ -239,7 +240,7 @@ describe('several facilitators', () => {
     const host = await selling(group)
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
-    for (const fault of ['cut', 'reverts', 'status 429'] as const) {
+    for (const fault of ['cut', 'refuses', 'status 429'] as const) {
       first.tell('settle', facilitatorFaults[fault])
       const { problem } = await buy(host, payment)
       expect(problem(), fault).toMatchObject({ code: 'settlement_unknown', charged: null })
@@ -271,10 +272,42 @@ describe('several facilitators', () => {
     const poor = await buy(host, await paymentOf(newBuyer()))
     expect(poor.status).toBe(402)
     const buyer = await fundedBuyer()
-    first.tell('settle', facilitatorFaults.reverts)
+    first.tell('settle', facilitatorFaults.refuses)
     expect((await buy(host, await paymentOf(buyer))).status).toBe(402)
     expect(second.calls).toMatchObject({ verify: 0, settle: 0 })
     expect(await spent(buyer)).toBe(0n)
+  })
+
+  test.each(['invalid_payload', 'invalid_exact_evm_transaction_simulation_failed'])(
+    'that say "%s" of a payment that has paid us already are not believed',
+    async (reason) => {
+      const first = await facilitator()
+      const { group } = hosted([first])
+      const buyer = await fundedBuyer()
+      const payment = await paymentOf(buyer)
+      expect((await buy(await selling(group), payment)).status).toBe(200)
+      const another = await selling(group)
+      first.tell('verify', { acts: 'never', answer: { reason } })
+      expect((await buy(another, payment)).status, 'by somebody else, or before we forgot').toBe(
+        200,
+      )
+      expect((await buy(another, await paymentOf(buyer))).status, 'this one has not').toBe(402)
+      expect(await spent(buyer)).toBe(PRICE)
+    },
+  )
+
+  test('that will not serve a wallet close the shop for nobody else, and nobody serves it in their place', async () => {
+    const [first, second] = [await facilitator(), await facilitator()]
+    const { group } = hosted([first, second])
+    const host = await selling(group)
+    first.tell('verify', { acts: 'never', answer: { screens: 'kyt_risk_detected' } })
+    const refused = await buy(host, await paymentOf(await fundedBuyer()))
+    expect(refused.status).toBe(402)
+    expect(refused.problem()).toMatchObject({ diagnostics: { reason: 'payer_declined' } })
+    expect(second.calls.verify).toBe(0)
+    first.tell('verify', null)
+    expect((await buy(host, await paymentOf(await fundedBuyer()))).status).toBe(200)
+    expect(first.calls, 'it is in service still').toMatchObject({ verify: 2, settle: 1 })
   })
 
   test('that are all gone cost nothing, and the same payment is accepted as soon as one is back', async () => {

@@ -48,7 +48,13 @@ export function saysNonceUsed(reason: string): boolean {
   return /nonce.*used|already.*used|duplicate_settlement/.test(reason)
 }
 
+/** It does not say so, and may mean it: some call a nonce that was used by no other name. */
+export function mayMeanNonceUsed(reason: string): boolean {
+  return saysNonceUsed(reason) || /simulation_failed|^invalid_payload$/.test(reason)
+}
+
 const hints = [
+  ['payer_declined', 'The facilitator takes no payments of this wallet. Pay from another one.'],
   [
     'cumulative_exceeds_balance',
     'The deposit does not cover this voucher. Add to it and sign again.',

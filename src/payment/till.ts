@@ -5,7 +5,7 @@ import type { Outcome, Payment, Settlement, Verification } from './payment.ts'
 import { SETTLE_MARGIN_SECONDS } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import type { Rejection } from './rejection.ts'
-import { facilitatorRejection, saysNonceUsed } from './rejection.ts'
+import { facilitatorRejection, mayMeanNonceUsed, saysNonceUsed } from './rejection.ts'
 import { within } from './within.ts'
 
 /** What is known about the money after one attempt to get it. */
@@ -67,11 +67,12 @@ export class Till {
       return { kind: 'unavailable', reason: verification.reason }
     }
     const { reason } = verification
-    if (saysNonceUsed(reason)) {
+    if (mayMeanNonceUsed(reason)) {
       const outcome = await this.#outcome(payment)
       if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
       // Used, perhaps in no block yet: a 402 would make the buyer sign, and pay, once more.
-      if (outcome.kind !== 'forfeited') return { kind: 'open', reason, transaction: null }
+      if (saysNonceUsed(reason) && outcome.kind !== 'forfeited')
+        return { kind: 'open', reason, transaction: null }
     }
     return { kind: 'refused', rejection: facilitatorRejection(reason) }
   }

@@ -10,8 +10,10 @@ type Client = Pick<PublicClient, 'readContract' | 'getBlock' | 'getTransactionRe
 
 /** How far back the use of a nonce is looked for: 5 hours, before the authorization ran out at the latest. */
 const BLOCKS_BACK_MAX = 9_000n
-/** Some providers refuse to search more blocks at once. */
-const BLOCKS_AT_ONCE = 1_000n
+/** Providers refuse to search more than 1,000 blocks at once, or 500, or 5: fewer and fewer are asked for. */
+const BLOCKS_AT_ONCE = [BLOCKS_BACK_MAX, 1_000n, 500n, 100n, 10n, 5n] as const
+/** At a tenth of a second each there is time for so many. They are of the newest blocks, where the use is likely. */
+const SEARCHES_MAX = 40
 /** Of Base. Where it does not hold, the search begins at the head. */
 const BLOCK_SECONDS = 2n
 const GUESS_MARGIN_BLOCKS = 50n
@@ -79,15 +81,20 @@ async function newest(
     })
     return found[0] ?? null
   }
-  try {
-    return await eventIn(firstBlock, lastBlock)
-  } catch {
-    // Perhaps only because this node does not search so many blocks; anything else fails again below.
-  }
-  for (let toBlock = lastBlock; toBlock >= firstBlock; toBlock -= BLOCKS_AT_ONCE) {
-    const from = toBlock - BLOCKS_AT_ONCE + 1n
-    const event = await eventIn(from > firstBlock ? from : firstBlock, toBlock)
-    if (event !== null) return event
+  let toBlock = lastBlock
+  let size = 0
+  for (let searches = 0; searches < SEARCHES_MAX && toBlock >= firstBlock; searches += 1) {
+    const from = toBlock - (BLOCKS_AT_ONCE[size] as bigint) + 1n
+    const fromBlock = from > firstBlock ? from : firstBlock
+    try {
+      const event = await eventIn(fromBlock, toBlock)
+      if (event !== null) return event
+      toBlock = fromBlock - 1n
+    } catch (cause) {
+      // Perhaps only because this node does not search so many blocks; anything else fails again with fewer.
+      size += 1
+      if (size === BLOCKS_AT_ONCE.length) throw cause
+    }
   }
   return null
 }

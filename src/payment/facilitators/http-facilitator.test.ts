@@ -54,6 +54,17 @@ describe('a settlement that ends with', () => {
     [200, { ...failed, errorReason: 'insufficient_funds' }, 'rejected'],
     [400, { ...failed, errorReason: 'insufficient_funds' }, 'rejected'],
     [402, { ...failed, errorReason: 'insufficient_funds' }, 'rejected'],
+    [200, { ...failed, errorReason: 'invalid_exact_svm_payload_amount_mismatch' }, 'rejected'],
+    [200, { ...failed, errorReason: 'invalid_exact_evm_authorization_value' }, 'rejected'],
+    // What failed, or was not seen to succeed, may still be mined.
+    [200, { ...failed, errorReason: 'invalid_exact_evm_transaction_failed' }, 'unknown'],
+    [400, { ...failed, errorReason: 'invalid_exact_svm_transaction_failed' }, 'unknown'],
+    [200, { ...failed, errorReason: 'settle_exact_node_failure' }, 'unknown'],
+    [200, { ...failed, errorReason: 'invalid_transaction_state' }, 'unknown'],
+    [200, { ...failed, errorReason: 'invalid_exact_evm_transfer_event_mismatch' }, 'unknown'],
+    [200, { ...failed, errorReason: 'insufficient_funds', transaction: TX }, 'unknown'],
+    // The payer is refused, and shall not be served by somebody else.
+    [403, { errorType: 'kyt_risk_detected', errorMessage: 'no' }, 'rejected'],
     // Not the payment is refused, but we are.
     [401, { ...failed, errorReason: 'unauthorized' }, 'unreachable'],
     [403, { ...failed, errorReason: 'forbidden' }, 'unreachable'],
@@ -81,6 +92,9 @@ describe('a verification that ends with', () => {
     [200, { isValid: false, invalidReason: 'invalid_network' }, 'unreachable'],
     [200, { isValid: false }, 'unreachable'],
     [401, { isValid: false, invalidReason: 'unauthorized' }, 'unreachable'],
+    [403, { isValid: false, invalidReason: 'kyt_risk_detected' }, 'invalid'],
+    [403, { errorType: 'kyt_risk_detected', errorMessage: 'no' }, 'invalid'],
+    [403, 'no', 'unreachable'],
     [500, { isValid: false, invalidReason: 'insufficient_funds' }, 'unreachable'],
     [200, { valid: true }, 'unreachable'],
     [503, 'no', 'unreachable'],
@@ -94,7 +108,9 @@ describe('how the service did', () => {
   test.each([
     [200, { isValid: false, invalidReason: 'insufficient_funds' }, 'answered'],
     [401, 'no', 'refused'],
-    [403, 'no', 'refused'],
+    // It may be about this one payment: only what it can do, asked without one, tells.
+    [403, 'no', 'failed'],
+    [403, { errorType: 'kyt_risk_detected', errorMessage: 'no' }, 'answered'],
     [429, 'no', 'failed'],
     [500, 'no', 'failed'],
     [200, '<html>', 'failed'],
@@ -102,6 +118,12 @@ describe('how the service did', () => {
     const { service, calls } = await answering(status, body)
     await service.verify(payment)
     expect(calls.map((call) => call.kind)).toEqual([kind])
+  })
+
+  test.each([401, 403])('is told after status %i for what it can do: refused', async (status) => {
+    const { service, calls } = await answering(status, 'no')
+    await expect(service.supported()).rejects.toThrow(String(status))
+    expect(calls.map((call) => call.kind)).toEqual(['refused'])
   })
 
   test('never names the key, which some repeat when they refuse it', async () => {

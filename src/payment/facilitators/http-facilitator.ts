@@ -36,6 +36,20 @@ export const callBounds: CallBounds = { verifyMsMax: 5_000, settleMsMax: 8_000 }
 const SUPPORTED_MS_MAX = 5_000
 /** Said before anything is acted upon. Not 408 and 409: there an attempt may be under way. */
 const NEVER_BEGUN = new Set([400, 401, 402, 403, 404, 405, 413, 415, 422, 429])
+/**
+ * Parts of the reasons that are given before anything is sent. With any other one, such as a transaction that failed or
+ * a confirmation that timed out, something may have been, and may still be mined.
+ */
+const NEVER_SENT = new RegExp(
+  [
+    'insufficient|simulation_failed|signature|valid_(before|after)|expired|nonce|duplicate',
+    '_payload|missing_|unsupported|not_supported|requirements|declined',
+    '(value|amount|recipient|mint|memo|network|scheme|fee_payer|token_name|token_version)(_mismatch|$)',
+  ].join('|'),
+)
+/** Why a wallet is not served, whoever asks for it. */
+const SCREENED = /kyt|sanction|aml_|high_risk/i
+const DECLINED = 'payer_declined'
 /** Shorter parts of a header are words such as `Bearer`. */
 const SECRET_CHARS_MIN = 8
 const CONNECT_FAILURES = new Set(['ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
@@ -52,10 +66,9 @@ export function httpFacilitator<P extends SignedPayment>(
   const examiner = client(Math.min(SUPPORTED_MS_MAX, bounds.verifyMsMax))
 
   /** Tells how the call went, and in words that may be logged why it failed. */
-  function failed(cause: unknown): string {
+  function failed(cause: unknown, isAboutUs = statusOf(cause) === 401): string {
     const reason = withoutSecret(reasonOf(cause), authorization)
-    const status = statusOf(cause)
-    onCall({ kind: status === 401 || status === 403 ? 'refused' : 'failed', reason })
+    onCall({ kind: isAboutUs ? 'refused' : 'failed', reason })
     return reason
   }
 
@@ -66,9 +79,10 @@ export function httpFacilitator<P extends SignedPayment>(
         const answer = await verifier.verify(payment.wire, payment.requirement.wire)
         verification = answer.isValid ? { kind: 'valid' } : invalid(answer.invalidReason)
       } catch (cause) {
-        if (!(cause instanceof VerifyError && isVerdict(cause.statusCode)))
-          return { kind: 'unreachable', reason: failed(cause) }
-        verification = invalid(cause.invalidReason)
+        if (isScreened(cause)) verification = invalid(DECLINED)
+        else if (cause instanceof VerifyError && isVerdict(cause.statusCode))
+          verification = invalid(cause.invalidReason)
+        else return { kind: 'unreachable', reason: failed(cause) }
       }
       onCall(
         verification.kind === 'unreachable'
@@ -88,6 +102,10 @@ export function httpFacilitator<P extends SignedPayment>(
           onCall(callOf(cause.errorReason))
           return settlementOf({ success: false, ...pick(cause) }, payment)
         }
+        if (isScreened(cause)) {
+          onCall({ kind: 'answered' })
+          return settlementOf({ success: false, transaction: '', errorReason: DECLINED }, payment)
+        }
         const reason = failed(cause)
         return surelyNotBegun(cause)
           ? { kind: 'unreachable', reason }
@@ -105,7 +123,8 @@ export function httpFacilitator<P extends SignedPayment>(
       try {
         return await examiner.getSupported()
       } catch (cause) {
-        throw new Error(failed(cause))
+        const status = statusOf(cause)
+        throw new Error(failed(cause, status === 401 || status === 403))
       }
     },
   }
@@ -144,9 +163,14 @@ function settlementOf(
       ? { kind: 'unknown', reason: 'settled, and in no transaction', transaction: null }
       : { kind: 'settled', transaction, isFinal: true }
   }
-  return reason === 'settlement_pending' || reason === 'unexpected_settle_error'
-    ? { kind: 'unknown', reason, transaction: transaction === '' ? null : transaction }
-    : { kind: 'rejected', reason }
+  return transaction === '' && NEVER_SENT.test(reason)
+    ? { kind: 'rejected', reason }
+    : { kind: 'unknown', reason, transaction: transaction === '' ? null : transaction }
+}
+
+/** Not we are refused, but this payer: every other payment is taken, and this one shall not be taken elsewhere. */
+function isScreened(cause: unknown): boolean {
+  return statusOf(cause) === 403 && transactionOf(cause) === null && SCREENED.test(reasonOf(cause))
 }
 
 /** Whether a body that is a verdict is one about the payment, and not about us or the service. */

@@ -21,6 +21,8 @@ type FaultyAnswer =
   | { readonly status: number }
   /** A refusal with this reason. */
   | { readonly reason: string }
+  /** 403: this wallet is not served. */
+  | { readonly screens: string }
   /** A settlement in this transaction, true or not. */
   | { readonly success: string }
   /** What it can do. */
@@ -36,6 +38,7 @@ export const facilitatorFaults = {
   'status 429': { acts: 'never', answer: { status: 429 } },
   'status 500': { acts: 'never', answer: { status: 500 } },
   slow: { delayMs: 150 },
+  refuses: { acts: 'never', answer: { reason: 'insufficient_funds' } },
   reverts: { acts: 'never', answer: { reason: 'invalid_exact_evm_transaction_failed' } },
   'drops its answer': { acts: 'first', answer: 'cut' },
   'acts and hangs': { acts: 'first', answer: 'nothing' },
@@ -44,6 +47,10 @@ export const facilitatorFaults = {
   pending: { acts: 'first', answer: 'pending' },
   'confirms late': { acts: 'afterwards', answer: 'pending' },
   'fails and acts later': { acts: 'afterwards', answer: { status: 500 } },
+  'acts and says that it failed': {
+    acts: 'afterwards',
+    answer: { reason: 'settle_exact_evm_transaction_confirmation_timed_out' },
+  },
 } as const satisfies Readonly<Record<string, FacilitatorFault>>
 
 export type FacilitatorFaultName = keyof typeof facilitatorFaults

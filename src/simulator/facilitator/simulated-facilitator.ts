@@ -127,6 +127,8 @@ function lie(
   if (answer === 'nonsense') return json({ ok: true })
   if (answer === 'pending') return json(pending(done))
   if ('status' in answer) return { status: answer.status, body: 'upstream trouble' }
+  if ('screens' in answer)
+    return { status: 403, body: JSON.stringify({ errorType: answer.screens, errorMessage: 'no' }) }
   if ('supports' in answer)
     return json({ kinds: answer.supports.map((kind) => ({ x402Version: 2, ...kind })) })
   const network = 'eip155:8453'
