@@ -117,6 +117,30 @@ describe('one payment', () => {
     expect((await first).status).toBe(200)
   })
 
+  test('whose answer somebody has already is not thought to have failed by a copy that has none', async () => {
+    const [atWork, finish] = [signal(), signal()]
+    const host = await ground.host({
+      atWork: () => {
+        atWork.give()
+        return finish.given
+      },
+    })
+    const buyer = await ground.fundedBuyer()
+    const payment = encodedPayment(await sign(buyer))
+    const headers = { 'x-payment': payment, 'if-none-match': '*' }
+    const holder = fetch(`${host.url}/slow/BTC`, { headers })
+    await atWork.given
+    const copy = call(`${host.url}/slow/BTC`, payment)
+    // It has come by the time that what was asked after it is answered.
+    for (const coin of ['ETH', 'SOL', 'DOGE']) await fetch(`${host.url}/pulse/${coin}`)
+    finish.give()
+    expect((await holder).status).toBe(304)
+    const { status, text } = await copy
+    expect(status).toBe(409)
+    expect(JSON.parse(text)).toMatchObject({ code: 'payment_in_flight', payment_reusable: true })
+    expect(await ground.spent(buyer)).toBe(0n)
+  })
+
   test('in another spelling is still that payment', async () => {
     const host = await ground.host()
     const buyer = await ground.fundedBuyer()

@@ -196,7 +196,8 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     sales.delete(request)
     const { sale, headersBefore } = sold
     const answeredMs = reply.elapsedTime
-    const answer = answerOf(reply, payload)
+    // A 304, for one, has no body.
+    const answer = answerOf(reply, payload ?? '')
     if (reply.statusCode >= 300) {
       checkout.cancel(request, sale, answer)
       return payload

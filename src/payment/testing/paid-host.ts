@@ -79,6 +79,7 @@ export async function startPaidHost(options: PaidHostOptions): Promise<PaidHost>
   sell('/bundle/:coin', answer, DEARER_PRICE)
   sell('/slow/:coin', async (request, reply) => {
     await atWork?.()
+    if (request.headers['if-none-match'] === '*') return reply.code(304).send()
     return answer(request, reply)
   })
   sell('/status/:status', (request, reply) => {
