@@ -131,6 +131,33 @@ describe('what callers leave behind', () => {
     expect(JSON.stringify({ ...long, history: [] }).length).toBeLessThan(2_000)
   })
 
+  test('one address can flush its own tasks, and nobody else’s', async () => {
+    const { app, call, quoted } = agent()
+    const { id } = await quoted()
+    const message = { ...asked(), parts: [{ text: 'hello' }] }
+    const flood = async (remoteAddress: string, count: number) => {
+      for (let sent = 0; sent < count; sent += 1)
+        await app.inject({
+          method: 'POST',
+          url: '/a2a',
+          remoteAddress,
+          headers: { 'a2a-version': '1.0' },
+          payload: { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } },
+        })
+    }
+    await flood('203.0.113.9', 1_100)
+    expect((await call('GetTask', { id })).result?.id).toBe(id)
+    await flood('127.0.0.1', 100)
+    expect((await call('GetTask', { id })).error?.code).toBe(-32001)
+  })
+
+  test('a task that is gone is told of with what to do next', async () => {
+    const { send, paid } = agent()
+    const { error } = await send({ taskId: randomUUID(), metadata: await paid() })
+    expect(error?.code).toBe(-32001)
+    expect(error?.message).toContain('without its taskId')
+  })
+
   test('a task that is asked for without its history still has it', async () => {
     const { call, quoted } = agent()
     const { id } = await quoted()

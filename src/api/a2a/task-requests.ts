@@ -1,5 +1,9 @@
 import type { AgentCard, Message, SendMessageRequest, Task } from '@a2a-js/sdk'
-import { RequestMalformedError, UnsupportedOperationError } from '@a2a-js/sdk/errors'
+import {
+  RequestMalformedError,
+  TaskNotFoundError,
+  UnsupportedOperationError,
+} from '@a2a-js/sdk/errors'
 import type { AgentExecutor, ServerCallContext, TaskStore } from '@a2a-js/sdk/server'
 import { DefaultRequestHandler } from '@a2a-js/sdk/server'
 
@@ -13,12 +17,14 @@ const MESSAGES_AT_ONCE_MAX = 8
  * nothing is kept for callers but their tasks, which are bounded.
  */
 export class TaskRequests extends DefaultRequestHandler {
+  readonly #tasks: TaskStore
   readonly #lines = new Map<string, { last: Promise<unknown>; length: number }>()
 
   constructor(card: AgentCard, tasks: TaskStore, agent: AgentExecutor) {
     // By default a bus outlives a quote, and most quotes are never paid.
     const options = { keepBusAliveStates: [] }
     super(card, tasks, agent, undefined, undefined, undefined, undefined, undefined, options)
+    this.#tasks = tasks
   }
 
   override async sendMessage(
@@ -29,6 +35,10 @@ export class TaskRequests extends DefaultRequestHandler {
     if (message === undefined) return super.sendMessage(params, context)
     if (message.contextId.length > CONTEXT_ID_CHARS_MAX)
       throw new RequestMalformedError(`contextId has up to ${CONTEXT_ID_CHARS_MAX} characters.`)
+    if (message.taskId !== '' && (await this.#tasks.load(message.taskId, context)) === undefined)
+      throw new TaskNotFoundError(
+        'There is no such task, or no more. Nothing was charged by this message: send it again without its taskId, with the same payment.',
+      )
     // Nothing here reads other tasks, and the SDK writes a line for each that it does not find.
     const lone = { ...params, message: { ...message, referenceTaskIds: [] } }
     return this.#inTurn(message.taskId, () => super.sendMessage(lone, context))
