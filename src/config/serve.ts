@@ -242,6 +242,10 @@ export function checkServeOptions(options: ServeOptions): void {
     problems.push(
       'nobody settles: give --facilitator-url, or --rpc-url together with --facilitator-key',
     )
+  if (options.facilitatorKey !== undefined && options.rpcUrl === undefined)
+    problems.push('--facilitator-key needs --rpc-url: a node to settle with')
+  if (options.facilitatorAuth !== undefined && options.facilitatorUrl === undefined)
+    problems.push('--facilitator-auth is for --facilitator-url, which is missing')
   problems.push(...solanaProblems(options))
   if (options.paymentChannels === 'on' && !settlesItself)
     problems.push(

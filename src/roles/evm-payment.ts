@@ -49,6 +49,10 @@ export async function evmPayment(
   refuse(payeeFaults(payTo, gasAccount))
   if (node !== null) await examine(node, network, gasAccount, log)
   if (facilitator !== null) measureGas(facilitator, metrics)
+  if (facilitator !== null && hosted !== null)
+    log.warn(
+      '--rpc-url and --facilitator-key settle on EVM chains: --facilitator-url is used for Solana at most',
+    )
   log.info({ signatures: keyRecovery.name }, 'payments on EVM chains are checked')
   const method = exactEvm({
     network,

@@ -1,0 +1,39 @@
+import { Command } from 'commander'
+import { expect, test } from 'vitest'
+import type { ServeOptions } from './serve.ts'
+import { checkServeOptions, serveOptions } from './serve.ts'
+
+const KEY = `0x${'1'.repeat(64)}`
+
+function parsed(args: readonly string[]): ServeOptions {
+  const command = new Command().exitOverride()
+  for (const option of serveOptions) command.addOption(option)
+  return command.parse(['--pay-to', `0x${'a'.repeat(40)}`, ...args], { from: 'user' }).opts()
+}
+
+test.each([
+  ['nobody who settles', [], /nobody settles/],
+  [
+    'a key that has no node to settle with, beside a facilitator',
+    ['--facilitator-url', 'http://127.0.0.1:1', '--facilitator-key', KEY],
+    /--facilitator-key needs --rpc-url/,
+  ],
+  [
+    'an authorization for nobody',
+    ['--rpc-url', 'http://127.0.0.1:1', '--facilitator-key', KEY, '--facilitator-auth', 'Bearer x'],
+    /--facilitator-auth is for --facilitator-url/,
+  ],
+])('serve refuses %s instead of ignoring it', (_what, args, message) => {
+  expect(() => checkServeOptions(parsed(args))).toThrow(message)
+})
+
+test.each([
+  ['a facilitator', ['--facilitator-url', 'http://127.0.0.1:1', '--facilitator-auth', 'Bearer x']],
+  [
+    'a facilitator and a node to look at the chain',
+    ['--facilitator-url', 'http://127.0.0.1:1', '--rpc-url', 'http://127.0.0.1:1'],
+  ],
+  ['a node and a key', ['--rpc-url', 'http://127.0.0.1:1', '--facilitator-key', KEY]],
+])('serve takes %s', (_what, args) => {
+  expect(() => checkServeOptions(parsed(args))).not.toThrow()
+})
