@@ -37,7 +37,7 @@ export class TaskRequests extends DefaultRequestHandler {
       throw new RequestMalformedError(`contextId has up to ${CONTEXT_ID_CHARS_MAX} characters.`)
     if (message.taskId !== '' && (await this.#tasks.load(message.taskId, context)) === undefined)
       throw new TaskNotFoundError(
-        'There is no such task, or no more. Nothing was charged by this message: send it again without its taskId, with the same payment.',
+        'There is no such task, or no more. This message was not looked at: ask for the analysis again without its taskId, with the same payment.',
       )
     // Nothing here reads other tasks, and the SDK writes a line for each that it does not find.
     const lone = { ...params, message: { ...message, referenceTaskIds: [] } }

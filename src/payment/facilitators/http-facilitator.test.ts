@@ -56,7 +56,11 @@ describe('a settlement that ends with', () => {
     [402, { ...failed, errorReason: 'insufficient_funds' }, 'rejected'],
     [200, { ...failed, errorReason: 'invalid_exact_svm_payload_amount_mismatch' }, 'rejected'],
     [200, { ...failed, errorReason: 'invalid_exact_evm_authorization_value' }, 'rejected'],
+    [200, { ...failed, errorReason: 'invalid_exact_evm_signature' }, 'rejected'],
+    [200, { ...failed, errorReason: 'payment_expired' }, 'rejected'],
     // What failed, or was not seen to succeed, may still be mined.
+    [200, { ...failed, errorReason: 'transaction_expired_blockheight_exceeded' }, 'unknown'],
+    [200, { ...failed, errorReason: 'transaction_signature_not_found' }, 'unknown'],
     [200, { ...failed, errorReason: 'invalid_exact_evm_transaction_failed' }, 'unknown'],
     [400, { ...failed, errorReason: 'invalid_exact_svm_transaction_failed' }, 'unknown'],
     [200, { ...failed, errorReason: 'settle_exact_node_failure' }, 'unknown'],

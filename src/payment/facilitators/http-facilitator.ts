@@ -42,8 +42,8 @@ const NEVER_BEGUN = new Set([400, 401, 402, 403, 404, 405, 413, 415, 422, 429])
  */
 const NEVER_SENT = new RegExp(
   [
-    'insufficient|simulation_failed|signature|valid_(before|after)|expired|nonce|duplicate',
-    '_payload|missing_|unsupported|not_supported|requirements|declined',
+    'insufficient|simulation_failed|valid_(before|after)|(payment|authorization)_expired|nonce|duplicate',
+    '_payload|^invalid_\\w*signature|parse_signature|missing_|unsupported|not_supported|requirements|declined',
     '(value|amount|recipient|mint|memo|network|scheme|fee_payer|token_name|token_version)(_mismatch|$)',
   ].join('|'),
 )
