@@ -12,10 +12,10 @@ test('nothing is found where nothing was planted', async () => {
   expect(charges).toBe(CALM.purchases)
 })
 
-test('a facilitator that calls a transfer failed, and makes it later, is found to charge twice', async () => {
+test('a facilitator that lies about the funds, and transfers later, is found to charge twice', async () => {
   const everySettlement = {
     acts: 'afterwards',
-    answer: { reason: 'invalid_exact_evm_transaction_failed' },
+    answer: { reason: 'insufficient_funds' },
   } as const
   expect(await found({ everySettlement })).toContain('a purchase was charged twice')
 })
