@@ -47,6 +47,18 @@ async function call(url: string, payment: string, header = 'x-payment') {
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
+/** A host whose slow handler, once at work, goes on when it is told to. */
+async function holdingHost() {
+  const [atWork, finish] = [signal(), signal()]
+  const host = await ground.host({
+    atWork: () => {
+      atWork.give()
+      return finish.given
+    },
+  })
+  return { host, atWork, finish }
+}
+
 /** A promise and the function that fulfils it. */
 function signal() {
   let give: () => void = () => undefined
@@ -100,13 +112,7 @@ describe('one payment', () => {
   })
 
   test('that is at work is refused elsewhere at once, and waits for nobody there', async () => {
-    const [atWork, finish] = [signal(), signal()]
-    const host = await ground.host({
-      atWork: () => {
-        atWork.give()
-        return finish.given
-      },
-    })
+    const { host, atWork, finish } = await holdingHost()
     const payment = encodedPayment(await sign(await ground.fundedBuyer()))
     const first = call(`${host.url}/slow/BTC`, payment)
     await atWork.given
@@ -118,13 +124,7 @@ describe('one payment', () => {
   })
 
   test('whose answer somebody has already is not thought to have failed by a copy that has none', async () => {
-    const [atWork, finish] = [signal(), signal()]
-    const host = await ground.host({
-      atWork: () => {
-        atWork.give()
-        return finish.given
-      },
-    })
+    const { host, atWork, finish } = await holdingHost()
     const buyer = await ground.fundedBuyer()
     const payment = encodedPayment(await sign(buyer))
     const headers = { 'x-payment': payment, 'if-none-match': '*' }

@@ -17,7 +17,6 @@ export const docsPage: FastifyPluginCallback<DocsPageOptions> = (app, options, d
   void app.register(noDocument)
   void app.register(swaggerUi, {
     routePrefix: '/docs',
-    // Without the bar for other documents, and its maker's sign.
     uiHooks: {
       // Instead of the viewer's own, which write the document anew for everybody.
       onRequest: (request, reply, next) => {
@@ -26,6 +25,7 @@ export const docsPage: FastifyPluginCallback<DocsPageOptions> = (app, options, d
         else next()
       },
     },
+    // Without the bar for other documents, and its maker's sign.
     uiConfig: { deepLinking: true, docExpansion: 'list', layout: 'BaseLayout' },
     staticCSP: [
       "default-src 'none'",

@@ -4,20 +4,11 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Hex } from 'viem'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { ChannelConfig, ChannelState } from './channel.ts'
+import { channelConfig as config } from '../testing/channel-config.ts'
+import type { ChannelState } from './channel.ts'
 import type { Sale } from './channel-store.ts'
 import { ChannelStore, claimOf, inspectChannels } from './channel-store.ts'
 
-const ADDRESS = '0x000000000000000000000000000000000000dEaD'
-const config: ChannelConfig = {
-  payer: ADDRESS,
-  payerAuthorizer: ADDRESS,
-  receiver: ADDRESS,
-  receiverAuthorizer: ADDRESS,
-  token: ADDRESS,
-  withdrawDelay: 900,
-  salt: `0x${'00'.repeat(32)}`,
-}
 const ID: Hex = `0x${'ab'.repeat(32)}`
 const deposited: ChannelState = {
   balance: 1_000n,

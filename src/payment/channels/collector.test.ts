@@ -1,24 +1,16 @@
 import type { Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
+import { channelConfig } from '../testing/channel-config.ts'
 import type { Channel } from './channel-store.ts'
 import { isClaimDue, unclaimedOf } from './collector.ts'
 
-const ADDRESS = '0x000000000000000000000000000000000000dEaD'
 const HOUR_MS = 3_600_000
 const MAX = 1_000n
 
 function channel(changes: Partial<Channel> = {}): Channel {
   return {
     id: `0x${'ab'.repeat(32)}` as Hex,
-    config: {
-      payer: ADDRESS,
-      payerAuthorizer: ADDRESS,
-      receiver: ADDRESS,
-      receiverAuthorizer: ADDRESS,
-      token: ADDRESS,
-      withdrawDelay: 900,
-      salt: `0x${'00'.repeat(32)}`,
-    },
+    config: channelConfig,
     charged: 300n,
     signature: `0x${'11'.repeat(65)}`,
     unclaimedSinceMs: 0,

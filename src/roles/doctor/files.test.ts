@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ChannelStore } from '../../payment/channels/channel-store.ts'
+import { channelConfig } from '../../payment/testing/channel-config.ts'
 import { checkChannels, checkDataDir } from './files.ts'
 
 let dataDir: string
@@ -38,28 +39,18 @@ describe('the room that is left', () => {
 
 describe('payment channels', () => {
   const path = () => join(dataDir, 'channels.db')
-  const ADDRESS = '0x000000000000000000000000000000000000dEaD'
   const ID: Hex = `0x${'ab'.repeat(32)}`
 
   /** One channel, on which 0.05 USDC were sold. */
   function sell(): ChannelStore {
     const store = new ChannelStore(path())
-    const config = {
-      payer: ADDRESS,
-      payerAuthorizer: ADDRESS,
-      receiver: ADDRESS,
-      receiverAuthorizer: ADDRESS,
-      token: ADDRESS,
-      withdrawDelay: 900,
-      salt: `0x${'00'.repeat(32)}`,
-    } as const
     const state = {
       balance: 1_000_000n,
       claimed: 0n,
       withdrawRequestedAtSeconds: 0,
       refundNonce: 0n,
     }
-    store.mirror(ID, config, state, 0)
+    store.mirror(ID, channelConfig, state, 0)
     const amounts = { cumulative: 50_000n, amount: 50_000n }
     store.commit(
       { channelId: ID, ...amounts, signature: `0x${'1'.repeat(130)}`, hash: 'a', transaction: '' },
