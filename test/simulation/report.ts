@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { FaultKind } from './fault-script.ts'
 import { faultKinds } from './fault-script.ts'
 import type { Excused, Violation } from './findings.ts'
@@ -14,6 +15,7 @@ export class Report {
   readonly #violations = new Map<string, { count: number; seeds: number[]; first: Violation }>()
   readonly #excused = new Map<string, Excused>()
   readonly #peaks = new Map<string, number>()
+  readonly #digests = new Map<number, string>()
   #seeds = 0
   #failed = 0
   #answers = 0
@@ -39,6 +41,7 @@ export class Report {
     this.#seeds += 1
     if (result.violations.length > 0) this.#failed += 1
     this.#answers += result.answers
+    this.#digests.set(result.seed, result.digest)
     this.#virtualMs += result.virtualMs
     this.#runMs += runMs
     this.#healedMs = Math.max(this.#healedMs, result.healedMs ?? 0)
@@ -91,6 +94,8 @@ export class Report {
             `${String(count).padStart(8)}  ${kind}, ${seconds(longestMs)} s at most`,
         ),
       '',
+      `checksum of all that was said ${this.#checksum()}`,
+      '',
       this.#violations.size === 0 ? 'no violations' : 'violations',
       ...[...this.#violations]
         .toSorted(([one], [other]) => (one < other ? -1 : 1))
@@ -100,6 +105,14 @@ export class Report {
           ...violationLines(first).map((line) => `          ${line}`),
         ]),
     ]
+  }
+
+  /** Code that says something else has another one, whichever worker came first. */
+  #checksum(): string {
+    const hash = createHash('sha1')
+    for (const [seed, digest] of [...this.#digests].toSorted(([one], [other]) => one - other))
+      hash.update(`${seed} ${digest} `)
+    return hash.digest('hex')
   }
 }
 
