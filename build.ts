@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join, resolve } from 'node:path'
 import type { Metafile } from 'esbuild'
 import { build } from 'esbuild'
+import { shipped } from './shipped.ts'
 
 const OUT = 'dist'
 /** What several commands share. One folder deep, as are the modules that look for a file beside theirs. */
@@ -19,21 +20,8 @@ const { metafile, outputFiles } = await build({
   outbase: 'src',
   outdir: OUT,
   chunkNames: `${CHUNKS}/[name]-[hash]`,
-  bundle: true,
+  ...shipped,
   splitting: true,
-  platform: 'node',
-  format: 'esm',
-  target: 'node20.19',
-  // Native code, files beside the package's own, or workers; and two that `ws` does without. Everything else is
-  // bundled: a package on both sides would exist twice, and neither would know the errors of the other.
-  external: [
-    ...['better-sqlite3', 'piscina', 'pino', '@fastify/swagger-ui'],
-    ...['bufferutil', 'utf-8-validate'],
-  ],
-  // The packages in CommonJS ask for Node's own modules by it.
-  banner: {
-    js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url)",
-  },
   legalComments: 'linked',
   sourcemap: 'linked',
   sourcesContent: false,

@@ -1,0 +1,170 @@
+import { asyncScheduler, of } from 'rxjs'
+import { WebSocket } from 'ws'
+import { analyses } from '../src/compute/analyses/registry.ts'
+import { Processor, PUBLISH_PHASES } from '../src/compute/processor.ts'
+import { wave } from '../src/compute/testing/tape.ts'
+import { timeframeMs } from '../src/domain/timeframe.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import { connectWebSocket } from '../src/roles/system-runtime.ts'
+import type { HttpReply, Runtime } from '../src/streams/runtime.ts'
+import { hyperliquidFeed } from '../src/streams/venues/hyperliquid/feed.ts'
+import { PING } from '../src/streams/venues/hyperliquid/session.ts'
+
+/** What `bench/ingest.ts` compares, each in a process of its own: started with a name, told by {@link Orders}. */
+export const candidates = ['floor', 'engine'] as const
+export type Candidate = (typeof candidates)[number]
+
+export type Orders = {
+  readonly port: number
+  readonly startMs: number
+  /** When each of the frames was sent. */
+  readonly timesMs: readonly number[]
+  /** Replies by request body, as JSON. */
+  readonly replies: readonly (readonly [string, HttpReply])[]
+  /** So many frames are told of at once. */
+  readonly share: number
+}
+
+export type Report =
+  | { readonly kind: 'ready' }
+  /** A share of the frames was taken in; `checksum` with the last one. */
+  | { readonly kind: 'share'; readonly cpuMicroseconds: number; readonly checksum?: string }
+
+const WARM_BARS = 1_008
+const INDICATOR = /"(?:rsi_14|ema_20|vwap_20)":([\d.]+)/g
+
+const candidate = candidates.find((name) => name === process.argv[2])
+if (candidate !== undefined) {
+  process.once('message', (orders: Orders) => runs[candidate](orders))
+  process.on('disconnect', () => process.exit())
+}
+
+const runs: Readonly<Record<Candidate, (orders: Orders) => void>> = {
+  floor: runFloor,
+  engine: runEngine,
+}
+
+function tell(report: Report): void {
+  process.send?.(report)
+}
+
+/** Counts messages, and tells what each share of them took. */
+class Meter {
+  readonly #orders: Orders
+  readonly #checksum: () => string
+  #heard = 0
+  #usage = process.cpuUsage()
+
+  constructor(orders: Orders, checksum: () => string) {
+    this.#orders = orders
+    this.#checksum = checksum
+  }
+
+  /** Messages so far. */
+  get heard(): number {
+    return this.#heard
+  }
+
+  tick(): void {
+    this.#heard += 1
+    const isLast = this.#heard === this.#orders.timesMs.length
+    // The message itself is still to be taken in.
+    if (isLast || this.#heard % this.#orders.share === 0) setImmediate(() => this.#tell(isLast))
+  }
+
+  #tell(isLast: boolean): void {
+    const { user, system } = process.cpuUsage(this.#usage)
+    tell({
+      kind: 'share',
+      cpuMicroseconds: user + system,
+      ...(isLast ? { checksum: this.#checksum() } : {}),
+    })
+    this.#usage = process.cpuUsage()
+  }
+}
+
+function runFloor(orders: Orders): void {
+  let members = 0
+  const meter = new Meter(orders, () => String(members))
+  const socket = new WebSocket(urlOf(orders), { perMessageDeflate: false })
+  socket.on('open', () => {
+    socket.send(PING)
+    tell({ kind: 'ready' })
+  })
+  socket.on('message', (data) => {
+    members += Object.keys(JSON.parse(String(data)) as object).length
+    meter.tick()
+  })
+}
+
+function runEngine(orders: Orders): void {
+  const { startMs, timesMs } = orders
+  const replies = new Map(orders.replies)
+  const processor = new Processor(analyses, '0.0.0')
+  const meter = new Meter(orders, () => checksumOf(processor))
+  const runtime: Runtime = {
+    // Five minutes pass in a second, and every frame is as prompt as it was then.
+    scheduler: {
+      now: () => timesMs[Math.min(meter.heard, timesMs.length - 1)] ?? startMs,
+      schedule: asyncScheduler.schedule.bind(asyncScheduler),
+    },
+    random: Math.random,
+    connect: (url, outbound) => {
+      const frames = connectWebSocket(url, outbound)
+      tell({ kind: 'ready' })
+      return frames
+    },
+    // What can wait is refused: it is not what is measured.
+    post: (_, body) => of(replies.get(JSON.stringify(body)) ?? { status: 500, body: 'null' }),
+  }
+  const feed = hyperliquidFeed(
+    {
+      wsUrl: urlOf(orders),
+      infoUrl: 'http://127.0.0.1/info',
+      weightPerMinute: 1e9,
+      // They are ranked, as ever; nobody is here to be asked.
+      accountWeightPerMinute: 0,
+      sockets: 1,
+      historyOf: () => [],
+      // Every message is heard of, also the one that gives no event.
+      onArrival: ({ kind }) => {
+        if (kind === 'frame') meter.tick()
+      },
+    },
+    runtime,
+  )
+  feed.subscribe((batch) => {
+    processor.process(batch)
+    for (const event of batch)
+      if (event.kind === 'universe') warmUp(processor, event.listings, startMs)
+  })
+}
+
+function urlOf({ port }: Orders): string {
+  return `ws://127.0.0.1:${port}/ws`
+}
+
+/** So many bars that every indicator has something to say, up to the quarter that is open at the start. */
+function warmUp(
+  processor: Processor,
+  listings: readonly { readonly coin: string }[],
+  startMs: number,
+): void {
+  const stepMs = timeframeMs['15m']
+  const bars = wave('15m', WARM_BARS)
+  const firstMs = Math.floor(startMs / stepMs) * stepMs - WARM_BARS * stepMs
+  const recent = bars.map((bar, index) => ({ ...bar, openTimeMs: firstMs + index * stepMs }))
+  const stamp = { timeExchangeMs: startMs, timeReceivedMs: startMs }
+  for (const { coin } of listings)
+    processor.process([{ kind: 'history', coin, timeframe: '15m', bars: recent, ...stamp }])
+}
+
+/** Sum of some indicators of all coins: it changes when any of their bars does. */
+function checksumOf(processor: Processor): string {
+  let sum = 0
+  for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
+    for (const { bytes } of processor.publish(systemClock.nowMs()))
+      for (const [, value] of Buffer.from(bytes).toString().matchAll(INDICATOR))
+        sum += Number(value)
+  return sum.toFixed(6)
+}
