@@ -63,12 +63,15 @@ const STANDING = 'Already subscribed: '
 export class FrameDecoder {
   /** By dex. */
   readonly #universes = new Map<string, Universe>()
-  #coins: ReadonlySet<string> = new Set()
+  /** By themselves: see {@link readQuickly}. */
+  #coins: ReadonlyMap<string, string> = new Map()
 
   setUniverse(universe: Universe, dex = MAIN_DEX): void {
     this.#universes.set(dex, universe)
     const listings = [...this.#universes.values()].flat()
-    this.#coins = new Set(listings.flatMap((listing) => (listing === null ? [] : [listing.coin])))
+    this.#coins = new Map(
+      listings.flatMap((listing) => (listing === null ? [] : [[listing.coin, listing.coin]])),
+    )
   }
 
   decode(text: string, timeReceivedMs: number): Frame {
@@ -122,8 +125,9 @@ export class FrameDecoder {
         continue
       }
       // A candle calls its coin `s`.
-      const coin = row.coin ?? row.s
-      if (typeof coin !== 'string' || !this.#coins.has(coin)) {
+      const told = row.coin ?? row.s
+      const coin = typeof told === 'string' ? this.#coins.get(told) : undefined
+      if (coin === undefined) {
         drops.push('unknown_coin')
         continue
       }

@@ -80,66 +80,36 @@ export class Doubt {
   book(event: BookEvent | TopOfBookEvent, nowMs: number): Strangeness {
     const bid = (event.kind === 'book' ? event.bids[0] : event.bid)?.price ?? Number.NaN
     const ask = (event.kind === 'book' ? event.asks[0] : event.ask)?.price ?? Number.NaN
-    const markPrice = this.#markOf(event.coin, nowMs)
+    const known = this.#coins.get(event.coin)
+    if (known === undefined) return 'none'
+    const markPrice = markOf(known, nowMs)
     const isStrange = bid > markPrice * PRICE_FACTOR_MAX || ask < markPrice / PRICE_FACTOR_MAX
-    return this.#strangeness(event.coin, 'book', isStrange, [bid, ask], nowMs)
+    return isStrange ? strangeness(known, 'book', [bid, ask], nowMs) : notStrange(known, 'book')
   }
 
   /** A trade is told once, so one that is no part of this market is left out for good. */
   isTradeStrange({ coin, price, sizeBase }: TradeEvent, nowMs: number): boolean {
+    const known = this.#coins.get(coin)
+    if (known === undefined) return false
     return (
-      !isNear(price, this.#markOf(coin, nowMs), REACH_FACTOR_MAX) ||
-      this.#isTooMuch(coin, price * sizeBase, nowMs)
+      !isNear(price, markOf(known, nowMs), REACH_FACTOR_MAX) ||
+      isTooMuch(known, price * sizeBase, nowMs)
     )
   }
 
   candle({ coin, bar }: CandleEvent, nowMs: number): Strangeness {
+    const known = this.#coins.get(coin)
+    if (known === undefined) return 'none'
     const { high, low, close, volumeBase } = bar
-    const markPrice = this.#markOf(coin, nowMs)
-    const isTooMuch = this.#isTooMuch(coin, volumeBase * close, nowMs)
+    const markPrice = markOf(known, nowMs)
+    const isMuch = isTooMuch(known, volumeBase * close, nowMs)
     const isStrange =
-      isTooMuch ||
+      isMuch ||
       !isNear(close, markPrice, PRICE_FACTOR_MAX) ||
       high > markPrice * REACH_FACTOR_MAX ||
       low < markPrice / REACH_FACTOR_MAX
-    const figures = [high, low, close, isTooMuch ? volumeBase : Number.NaN]
-    return this.#strangeness(coin, 'candle', isStrange, figures, nowMs)
-  }
-
-  #strangeness(
-    coin: string,
-    by: 'book' | 'candle',
-    isStrange: boolean,
-    figures: readonly number[],
-    nowMs: number,
-  ): Strangeness {
-    const strange = this.#coins.get(coin)?.strange
-    if (!isStrange || strange === undefined) {
-      strange?.delete(by)
-      return 'none'
-    }
-    const told = strange.get(by)
-    const isAgain = told?.figures.every((figure, at) =>
-      isNear(figures[at] ?? Number.NaN, figure, PRICE_FACTOR_MAX),
-    )
-    const sinceMs = told !== undefined && isAgain === true ? told.sinceMs : nowMs
-    strange.set(by, { figures, sinceMs })
-    if (nowMs - sinceMs >= DOUBTED_MS) return 'none'
-    return sinceMs === nowMs ? 'new' : 'again'
-  }
-
-  #isTooMuch(coin: string, notionalUsd: number, nowMs: number): boolean {
-    const known = this.#coins.get(coin)
-    if (known === undefined || !(nowMs - known.contextMs <= MEASURE_AGE_MS_MAX)) return false
-    const openUsd = known.markPrice.value * known.openInterestBase.value
-    const usualUsd = known.dayNotionalUsd + openUsd
-    return notionalUsd > Math.max(SIZE_USD_MIN, SIZE_FACTOR_MAX * usualUsd)
-  }
-
-  /** NaN where none is known: then nothing is doubted by it. */
-  #markOf(coin: string, nowMs: number): number {
-    const mark = this.#coins.get(coin)?.markPrice
-    return mark && nowMs - mark.toldMs <= MEASURE_AGE_MS_MAX ? mark.value : Number.NaN
+    if (!isStrange) return notStrange(known, 'candle')
+    return strangeness(known, 'candle', [high, low, close, isMuch ? volumeBase : Number.NaN], nowMs)
   }
 
   #knownOf(coin: string): Known {
@@ -195,6 +165,39 @@ class DoubtedFigure {
     this.#doubted = null
     return isCredible && doubted !== null ? 'refuted' : 'believed'
   }
+}
+
+function notStrange({ strange }: Known, by: 'book' | 'candle'): Strangeness {
+  strange.delete(by)
+  return 'none'
+}
+
+function strangeness(
+  { strange }: Known,
+  by: 'book' | 'candle',
+  figures: readonly number[],
+  nowMs: number,
+): Strangeness {
+  const told = strange.get(by)
+  const isAgain = told?.figures.every((figure, at) =>
+    isNear(figures[at] ?? Number.NaN, figure, PRICE_FACTOR_MAX),
+  )
+  const sinceMs = told !== undefined && isAgain === true ? told.sinceMs : nowMs
+  strange.set(by, { figures, sinceMs })
+  if (nowMs - sinceMs >= DOUBTED_MS) return 'none'
+  return sinceMs === nowMs ? 'new' : 'again'
+}
+
+function isTooMuch(known: Known, notionalUsd: number, nowMs: number): boolean {
+  if (!(nowMs - known.contextMs <= MEASURE_AGE_MS_MAX)) return false
+  const openUsd = known.markPrice.value * known.openInterestBase.value
+  const usualUsd = known.dayNotionalUsd + openUsd
+  return notionalUsd > Math.max(SIZE_USD_MIN, SIZE_FACTOR_MAX * usualUsd)
+}
+
+/** NaN where none is known: then nothing is doubted by it. */
+function markOf({ markPrice }: Known, nowMs: number): number {
+  return nowMs - markPrice.toldMs <= MEASURE_AGE_MS_MAX ? markPrice.value : Number.NaN
 }
 
 /** What comes in one word is believed as a whole. */

@@ -431,19 +431,18 @@ export class Intake {
 
   /** Where the replay itself was lost, the first frame of trades is of the present. */
   #isNews(trades: Batch, nowMs: number): boolean {
-    const oldestMs = Math.min(...trades.map(({ timeExchangeMs }) => timeExchangeMs))
+    let oldestMs = Number.POSITIVE_INFINITY
+    for (const { timeExchangeMs } of trades) oldestMs = Math.min(oldestMs, timeExchangeMs)
     return this.venueMs(nowMs) - oldestMs <= NEWS_AGE_MS_MAX
   }
 
   /** Trades that were delivered before are left out; a frame holds one kind of event. */
   #admitted(events: Batch, isReplay: boolean, nowMs: number): Batch {
-    if (events[0]?.kind !== 'trade') return this.#believed(events, nowMs)
+    const [first] = events
+    if (first?.kind !== 'trade') return this.#believed(events, nowMs)
+    if (areTradesOf(first.coin, events))
+      return this.#admittedOf(first.coin, events, isReplay, nowMs)
     const trades = events.filter((event): event is TradeEvent => event.kind === 'trade')
-    const [first] = trades
-    if (first === undefined) return events
-    const { coin } = first
-    if (trades.every((trade) => trade.coin === coin))
-      return this.#admittedOf(coin, trades, isReplay, nowMs)
     const coins = new Set(trades.map((trade) => trade.coin))
     return Array.from(coins).flatMap((each) =>
       this.#admittedOf(
@@ -515,9 +514,9 @@ export class Intake {
     const delayMs = this.#delaysMs.get(socket) ?? 0
     const timeReceivedMs = nowMs - delayMs
     const latestMs = this.venueMs(timeReceivedMs)
-    const isOff = [this.#clock.offsetMs ?? 0, timeReceivedMs - latestMs].some(
-      (offsetMs) => Math.abs(offsetMs) > CLOCK_OFFSET_MS_USUAL,
-    )
+    const isOff =
+      Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_USUAL ||
+      Math.abs(timeReceivedMs - latestMs) > CLOCK_OFFSET_MS_USUAL
     if (delayMs === 0 && !isOff && first.timeReceivedMs === nowMs) return events
     return events.map((event) => ({
       ...event,
@@ -533,8 +532,14 @@ export class Intake {
   }
 }
 
+function areTradesOf(coin: string, events: Batch): events is readonly TradeEvent[] {
+  return events.every((event) => event.kind === 'trade' && event.coin === coin)
+}
+
 function latestOf(events: Batch): number {
-  return Math.max(...events.map(({ timeExchangeMs }) => timeExchangeMs))
+  let latestMs = Number.NEGATIVE_INFINITY
+  for (const { timeExchangeMs } of events) latestMs = Math.max(latestMs, timeExchangeMs)
+  return latestMs
 }
 
 type Stamp = { readonly timeExchangeMs: number; readonly timeReceivedMs: number }

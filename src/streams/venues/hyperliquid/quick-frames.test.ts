@@ -8,12 +8,14 @@ import { readQuickly } from './quick-frames.ts'
 import { decodeMetaAndAssetContexts } from './universe.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1, 12) + 20_000
-const CHANNELS = ['trades', 'candle', 'l2Book']
+const CHANNELS = ['trades', 'candle', 'l2Book', 'bbo']
 
 const [metaReply = ''] = lines('replies.jsonl.gz')
 const meta = decodeMetaAndAssetContexts(metaReply, NOW_MS)
 if (meta.kind === 'rejected') throw new Error(`the universe was rejected: ${meta.reason}`)
-const coins = new Set(meta.universe.flatMap((listing) => (listing === null ? [] : [listing.coin])))
+const coins = new Map(
+  meta.universe.flatMap((listing) => (listing === null ? [] : [[listing.coin, listing.coin]])),
+)
 const decoder = new FrameDecoder()
 decoder.setUniverse(meta.universe)
 const frames = lines('frames.jsonl.gz').filter((text) =>
@@ -24,7 +26,7 @@ const frames = lines('frames.jsonl.gz').filter((text) =>
 const characters = [...'{}[]",:.-+eE0123456789 \\\t\u0000ABtnull\u00e9\u{1f600}']
 
 describe('the quick way to read a frame', () => {
-  test('takes every usual frame, of all three channels', () => {
+  test('takes every usual frame, of all four channels', () => {
     const taken = frames.filter((text) => readQuickly(text, coins, NOW_MS) !== null)
     expect(taken).toHaveLength(frames.length)
     expect(frames.length).toBeGreaterThan(50)
@@ -64,9 +66,50 @@ describe('the quick way to read a frame', () => {
     'says nothing of a truncated frame',
     (frame, share) => {
       const text = frame.slice(0, Math.floor(share * (frame.length - 1)))
+      expect(readQuickly(frame, coins, NOW_MS)).not.toBeNull()
       expect(readQuickly(text, coins, NOW_MS)).toBeNull()
     },
   )
+
+  test('does not take a letter for the one whose last byte it shares', () => {
+    const book = bookWith('2')
+    expect(readQuickly(book, coins, NOW_MS)).not.toBeNull()
+    expect(readQuickly(book.replace('"px":"2"', '"px":"\u0132"'), coins, NOW_MS)).toBeNull()
+    expect(readQuickly(book.replace('BTC', 'BT\u0143'), coins, NOW_MS)).toBeNull()
+  })
+
+  test('leaves a frame that is longer than any usual one to the long way', () => {
+    const long = bookWith('2').replace('"n":1', `"n":1,"new":"${'a'.repeat(70_000)}"`)
+    expect(readQuickly(long, coins, NOW_MS)).toBeNull()
+    expect(eventsOf(decoder.decode(long, NOW_MS))).toMatchObject([{ kind: 'book', coin: 'BTC' }])
+  })
+
+  test('names a coin by the string that was given for it', () => {
+    const [event] = readQuickly(bookWith('2'), new Map([['BTC', 'bitcoin']]), NOW_MS) ?? []
+    expect(event).toMatchObject({ coin: 'bitcoin' })
+  })
+
+  test('an empty side of the best quotes is left to the long way', () => {
+    const text = JSON.stringify({
+      channel: 'bbo',
+      data: { coin: 'BTC', time: NOW_MS, bbo: [null, { px: '2', sz: '1', n: 1 }] },
+    })
+    expect(readQuickly(text, coins, NOW_MS)).toBeNull()
+    expect(eventsOf(decoder.decode(text, NOW_MS))).toMatchObject([{ bid: null, ask: { price: 2 } }])
+  })
+
+  test.each([
+    ['usual', '[{"px":"1","sz":"1","n":1},{"px":"2","sz":"1","n":1}]', true],
+    ['crossed', '[{"px":"2","sz":"1","n":1},{"px":"1","sz":"1","n":1}]', false],
+    ['of one side', '[{"px":"2","sz":"1","n":1}]', false],
+    ['of three', '[{"px":"1","sz":"1"},{"px":"2","sz":"1"},{"px":"3","sz":"1"}]', false],
+    ['without a size', '[{"px":"1","n":1},{"px":"2","sz":"1","n":1}]', false],
+  ])('best quotes that are %s', (_, bbo, isTaken) => {
+    const text = `{"channel":"bbo","data":{"time":${NOW_MS},"coin":"BTC","bbo":${bbo}}}`
+    const quick = readQuickly(text, coins, NOW_MS)
+    expect(quick !== null).toBe(isTaken)
+    if (quick !== null) expect(quick).toEqual(eventsOf(decoder.decodeSlowly(text, NOW_MS)))
+  })
 
   test.prop(
     [

@@ -1,32 +1,36 @@
-import type { Batch, BookLevel, MarketEvent, TradeEvent } from '../../../domain/event.ts'
+import type { Batch, BookLevel, TradeEvent } from '../../../domain/event.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframes } from '../../../domain/timeframe.ts'
 import { barOf } from './bars.ts'
 import { AMOUNT_MAX, PRICE_MAX, timeMs } from './wire.ts'
 
 /**
- * The three channels that make nine tenths of the traffic, read in place: `JSON.parse` would first make
+ * The four channels that make nearly all of the traffic, read in place: `JSON.parse` would first make
  * strings and objects of hashes, addresses and numbers that nobody wants, and costs more than all that
  * is done with the rest. It reads only what is flawless and without surprise; to anything else it says
  * null, and `FrameDecoder` looks at the frame the long way. Where it answers, both answer the same.
  *
+ * @param coins those that are listed, each by itself: an event names its coin by this very string, which maps find
+ * sooner than one that was cut from the frame
  * @returns the events of a whole frame; null for a frame that has to be read the long way
  */
 export function readQuickly(
   text: string,
-  coins: ReadonlySet<string>,
+  coins: ReadonlyMap<string, string>,
   timeReceivedMs: number,
 ): Batch | null {
-  const reader = new Reader(text)
-  if (reader.skipText('{"channel":"trades","data":['))
-    return reader.isEndAfter(readTrades(reader, coins, timeReceivedMs))
-  if (reader.skipText('{"channel":"candle","data":{'))
-    return reader.isEndAfter(readCandle(reader, coins, timeReceivedMs))
-  if (reader.skipText('{"channel":"l2Book","data":{'))
-    return reader.isEndAfter(readBook(reader, coins, timeReceivedMs))
+  for (const { start, read } of channels) {
+    if (!text.startsWith(start)) continue
+    if (!take(text)) return null
+    const reader = new Reader(text, start.length)
+    const events = read(reader, coins, timeReceivedMs)
+    return reader.isEnd() ? events : null
+  }
   return null
 }
 
+/** What no frame holds: the reader loses its way there. */
+const END = 0
 const QUOTE = 0x22
 const COMMA = 0x2c
 const DOT = 0x2e
@@ -42,6 +46,41 @@ const SPACE = 0x20
 const SMALL_A = 0x61
 const SMALL_F = 0x66
 
+/** ASCII characters of a word that its code tells exactly: 7 bits each. */
+const CODED_LENGTH_MAX = 7
+const CHARACTER_CODES = 128
+
+/** A short word as a number: comparing those costs a fraction of comparing strings that were cut from the frame. */
+function codeOf(word: string): number {
+  let code = 0
+  for (let at = 0; at < word.length; at += 1) code = code * CHARACTER_CODES + word.charCodeAt(at)
+  return code
+}
+
+/** A longer word. */
+const OTHER = -1
+const NO_NAME = codeOf('')
+const COIN = codeOf('coin')
+const TIME = codeOf('time')
+const PX = codeOf('px')
+const SZ = codeOf('sz')
+const SIDE = codeOf('side')
+const TID = codeOf('tid')
+const USERS = codeOf('users')
+const LEVELS = codeOf('levels')
+const BBO = codeOf('bbo')
+const S = codeOf('s')
+const I = codeOf('i')
+const T = codeOf('t')
+const O = codeOf('o')
+const H = codeOf('h')
+const L = codeOf('l')
+const C = codeOf('c')
+const V = codeOf('v')
+const BOUGHT = codeOf('B')
+const SOLD = codeOf('A')
+const timeframeOf = new Map<number, Timeframe>(timeframes.map((name) => [codeOf(name), name]))
+
 /** Digits that a double holds exactly: of more, only `Number` knows the nearest. */
 const EXACT_DIGITS = 15
 const POWERS_OF_TEN = Array.from({ length: EXACT_DIGITS + 1 }, (_, exponent) => 10 ** exponent)
@@ -50,11 +89,41 @@ const LEVELS_PER_SIDE_MAX = 100
 const ADDRESS_LENGTH = 42
 const DEPTH_MAX = 4
 
-type Writable<T> = { -readonly [Name in keyof T]: T[Name] }
+type Channel = {
+  /** Of its frames. */
+  readonly start: string
+  readonly read: (
+    reader: Reader,
+    coins: ReadonlyMap<string, string>,
+    timeReceivedMs: number,
+  ) => Batch | null
+}
+
+const channels: readonly Channel[] = [
+  { start: '{"channel":"trades","data":[', read: readTrades },
+  { start: '{"channel":"candle","data":{', read: readCandle },
+  { start: '{"channel":"l2Book","data":{', read: readBook },
+  { start: '{"channel":"bbo","data":{', read: readTopOfBook },
+]
+
+/** The characters of the frame that is read now, and a zero: looked up sooner here than in a string. */
+const characters = Buffer.alloc(64 * 1024)
+
+/** @returns false for a frame that is too long, or not of ASCII characters alone */
+function take(text: string): boolean {
+  if (text.length >= characters.length || Buffer.byteLength(text) !== text.length) return false
+  characters.write(text, 'latin1')
+  characters[text.length] = END
+  return true
+}
+
+function characterAt(at: number): number {
+  return characters[at] as number
+}
 
 function readTrades(
   reader: Reader,
-  coins: ReadonlySet<string>,
+  coins: ReadonlyMap<string, string>,
   timeReceivedMs: number,
 ): Batch | null {
   const trades: TradeEvent[] = []
@@ -68,12 +137,12 @@ function readTrades(
 
 function readTrade(
   reader: Reader,
-  coins: ReadonlySet<string>,
+  coins: ReadonlyMap<string, string>,
   timeReceivedMs: number,
 ): TradeEvent | null {
   if (!reader.skip(LEFT_BRACE)) return null
-  let coin = ''
-  let side = ''
+  let coin: string | undefined
+  let side = 0
   let price = Number.NaN
   let sizeBase = Number.NaN
   let timeExchangeMs = Number.NaN
@@ -82,32 +151,32 @@ function readTrade(
   let seller = ''
   do {
     switch (reader.name()) {
-      case 'coin':
-        coin = reader.string()
+      case COIN:
+        coin = coins.get(reader.string())
         break
-      case 'side':
-        side = reader.string()
+      case SIDE:
+        side = reader.word()
         break
-      case 'px':
+      case PX:
         price = reader.decimal()
         break
-      case 'sz':
+      case SZ:
         sizeBase = reader.decimal()
         break
-      case 'time':
+      case TIME:
         timeExchangeMs = reader.integer()
         break
-      case 'tid':
+      case TID:
         tradeId = reader.integer()
         break
-      case 'users':
+      case USERS:
         if (!reader.skip(LEFT_BRACKET)) return null
         buyer = reader.address()
         if (!reader.skip(COMMA)) return null
         seller = reader.address()
         if (!reader.skip(RIGHT_BRACKET)) return null
         break
-      case '':
+      case NO_NAME:
         return null
       default:
         reader.skipValue(DEPTH_MAX)
@@ -115,38 +184,38 @@ function readTrade(
   } while (reader.skip(COMMA))
   const isWhole =
     reader.skip(RIGHT_BRACE) &&
-    coins.has(coin) &&
-    (side === 'A' || side === 'B') &&
+    (side === SOLD || side === BOUGHT) &&
     isPrice(price) &&
     isSize(sizeBase) &&
     tradeId >= 0 &&
     timeMs(timeExchangeMs, timeReceivedMs) !== undefined
-  if (!isWhole) return null
-  const trade: Writable<TradeEvent> = {
-    kind: 'trade',
-    coin,
-    timeExchangeMs,
-    timeReceivedMs,
-    tradeId,
-    takerSide: side === 'B' ? 'buy' : 'sell',
-    price,
-    sizeBase,
-  }
-  // Not spread: that makes the whole frame six times as dear.
-  if (buyer !== '') {
-    trade.buyer = buyer
-    trade.seller = seller
-  }
-  return trade
+  if (!isWhole || coin === undefined) return null
+  const kind = 'trade'
+  const takerSide = side === BOUGHT ? 'buy' : 'sell'
+  // Each written out: to spread one into the other makes the whole frame six times as dear.
+  return buyer === ''
+    ? { kind, coin, timeExchangeMs, timeReceivedMs, tradeId, takerSide, price, sizeBase }
+    : {
+        kind,
+        coin,
+        timeExchangeMs,
+        timeReceivedMs,
+        tradeId,
+        takerSide,
+        price,
+        sizeBase,
+        buyer,
+        seller,
+      }
 }
 
 function readCandle(
   reader: Reader,
-  coins: ReadonlySet<string>,
+  coins: ReadonlyMap<string, string>,
   timeReceivedMs: number,
 ): Batch | null {
-  let coin = ''
-  let interval = ''
+  let coin: string | undefined
+  let timeframe: Timeframe | undefined
   let openTimeMs = Number.NaN
   let open = Number.NaN
   let high = Number.NaN
@@ -155,50 +224,47 @@ function readCandle(
   let volumeBase = Number.NaN
   do {
     switch (reader.name()) {
-      case 's':
-        coin = reader.string()
+      case S:
+        coin = coins.get(reader.string())
         break
-      case 'i':
-        interval = reader.string()
+      case I:
+        timeframe = timeframeOf.get(reader.word())
         break
-      case 't':
+      case T:
         openTimeMs = reader.integer()
         break
-      case 'o':
+      case O:
         open = reader.decimal()
         break
-      case 'h':
+      case H:
         high = reader.decimal()
         break
-      case 'l':
+      case L:
         low = reader.decimal()
         break
-      case 'c':
+      case C:
         close = reader.decimal()
         break
-      case 'v':
+      case V:
         volumeBase = reader.decimal()
         break
       // It would be taken for the coin.
-      case 'coin':
-      case '':
+      case COIN:
+      case NO_NAME:
         return null
       default:
         reader.skipValue(DEPTH_MAX)
     }
   } while (reader.skip(COMMA))
-  const timeframe = timeframes.find((name: Timeframe) => name === interval)
   const isWhole =
     reader.skip(RIGHT_BRACE) &&
-    timeframe !== undefined &&
-    coins.has(coin) &&
     isPrice(open) &&
     isPrice(high) &&
     isPrice(low) &&
     isPrice(close) &&
     isAmount(volumeBase) &&
     timeMs(openTimeMs, timeReceivedMs) !== undefined
-  if (!isWhole) return null
+  if (!isWhole || coin === undefined || timeframe === undefined) return null
   const bar = barOf({ openTimeMs, open, high, low, close, volumeBase }, timeframe)
   if (typeof bar === 'string') return null
   const stamp = { timeExchangeMs: timeReceivedMs, timeReceivedMs }
@@ -207,43 +273,77 @@ function readCandle(
 
 function readBook(
   reader: Reader,
-  coins: ReadonlySet<string>,
+  coins: ReadonlyMap<string, string>,
   timeReceivedMs: number,
 ): Batch | null {
-  let coin = ''
+  let coin: string | undefined
   let timeExchangeMs = Number.NaN
   let bids: readonly BookLevel[] | null = null
   let asks: readonly BookLevel[] | null = null
   do {
     switch (reader.name()) {
-      case 'coin':
-        coin = reader.string()
+      case COIN:
+        coin = coins.get(reader.string())
         break
-      case 'time':
+      case TIME:
         timeExchangeMs = reader.integer()
         break
-      case 'levels':
+      case LEVELS:
         if (!reader.skip(LEFT_BRACKET)) return null
         bids = readSide(reader, -1)
         if (!reader.skip(COMMA)) return null
         asks = readSide(reader, 1)
         if (!reader.skip(RIGHT_BRACKET)) return null
         break
-      case '':
+      case NO_NAME:
         return null
       default:
         reader.skipValue(DEPTH_MAX)
     }
   } while (reader.skip(COMMA))
-  const isWhole =
-    reader.skip(RIGHT_BRACE) &&
-    coins.has(coin) &&
-    timeMs(timeExchangeMs, timeReceivedMs) !== undefined
-  if (!isWhole || bids === null || asks === null) return null
+  const isWhole = reader.skip(RIGHT_BRACE) && timeMs(timeExchangeMs, timeReceivedMs) !== undefined
+  if (!isWhole || coin === undefined || bids === null || asks === null) return null
   const [bid] = bids
   const [ask] = asks
   if (bid !== undefined && ask !== undefined && bid.price >= ask.price) return null
   return [{ kind: 'book', coin, timeExchangeMs, timeReceivedMs, bids, asks }]
+}
+
+/** Without an empty side: the long way reads that. */
+function readTopOfBook(
+  reader: Reader,
+  coins: ReadonlyMap<string, string>,
+  timeReceivedMs: number,
+): Batch | null {
+  let coin: string | undefined
+  let timeExchangeMs = Number.NaN
+  let bid: BookLevel | null = null
+  let ask: BookLevel | null = null
+  do {
+    switch (reader.name()) {
+      case COIN:
+        coin = coins.get(reader.string())
+        break
+      case TIME:
+        timeExchangeMs = reader.integer()
+        break
+      case BBO:
+        if (!reader.skip(LEFT_BRACKET)) return null
+        bid = readLevel(reader)
+        if (!reader.skip(COMMA)) return null
+        ask = readLevel(reader)
+        if (!reader.skip(RIGHT_BRACKET)) return null
+        break
+      case NO_NAME:
+        return null
+      default:
+        reader.skipValue(DEPTH_MAX)
+    }
+  } while (reader.skip(COMMA))
+  const isWhole = reader.skip(RIGHT_BRACE) && timeMs(timeExchangeMs, timeReceivedMs) !== undefined
+  if (!isWhole || coin === undefined || bid === null || ask === null) return null
+  if (bid.price >= ask.price) return null
+  return [{ kind: 'top-of-book', coin, timeExchangeMs, timeReceivedMs, bid, ask }]
 }
 
 /** @param direction of the prices, from the best on: -1 for bids, 1 for asks */
@@ -253,34 +353,40 @@ function readSide(reader: Reader, direction: 1 | -1): readonly BookLevel[] | nul
   const side: BookLevel[] = []
   let best = Number.NaN
   do {
-    if (!reader.skip(LEFT_BRACE)) return null
-    let price = Number.NaN
-    let sizeBase = Number.NaN
-    do {
-      switch (reader.name()) {
-        case 'px':
-          price = reader.decimal()
-          break
-        case 'sz':
-          sizeBase = reader.decimal()
-          break
-        case '':
-          return null
-        default:
-          reader.skipValue(DEPTH_MAX)
-      }
-    } while (reader.skip(COMMA))
-    if (!reader.skip(RIGHT_BRACE) || !isPrice(price) || !isSize(sizeBase)) return null
-    if ((price - best) * direction <= 0 || side.length === LEVELS_PER_SIDE_MAX) return null
-    best = price
-    side.push({ price, sizeBase })
+    const level = readLevel(reader)
+    if (level === null || side.length === LEVELS_PER_SIDE_MAX) return null
+    if ((level.price - best) * direction <= 0) return null
+    best = level.price
+    side.push(level)
   } while (reader.skip(COMMA))
   return reader.skip(RIGHT_BRACKET) ? side : null
 }
 
-function isLowerHex(text: string, from: number, to: number): boolean {
+function readLevel(reader: Reader): BookLevel | null {
+  if (!reader.skip(LEFT_BRACE)) return null
+  let price = Number.NaN
+  let sizeBase = Number.NaN
+  do {
+    switch (reader.name()) {
+      case PX:
+        price = reader.decimal()
+        break
+      case SZ:
+        sizeBase = reader.decimal()
+        break
+      case NO_NAME:
+        return null
+      default:
+        reader.skipValue(DEPTH_MAX)
+    }
+  } while (reader.skip(COMMA))
+  const isWhole = reader.skip(RIGHT_BRACE) && isPrice(price) && isSize(sizeBase)
+  return isWhole ? { price, sizeBase } : null
+}
+
+function isLowerHex(from: number, to: number): boolean {
   for (let at = from; at < to; at += 1) {
-    const code = text.charCodeAt(at)
+    const code = characterAt(at)
     const isDigit = code >= ZERO && code <= NINE
     if (!isDigit && !(code >= SMALL_A && code <= SMALL_F)) return false
   }
@@ -305,35 +411,43 @@ function isSize(value: number): boolean {
  */
 class Reader {
   readonly #text: string
-  #at = 0
+  #at: number
   #isLost = false
 
-  constructor(text: string) {
+  /** @param text the one that was taken */
+  constructor(text: string, at: number) {
     this.#text = text
-  }
-
-  skipText(expected: string): boolean {
-    if (!this.#text.startsWith(expected, this.#at)) return false
-    this.#at += expected.length
-    return true
+    this.#at = at
   }
 
   skip(code: number): boolean {
-    if (this.#isLost || this.#text.charCodeAt(this.#at) !== code) return false
+    if (this.#isLost || characterAt(this.#at) !== code) return false
     this.#at += 1
     return true
   }
 
-  /** What was read, when the frame ends where it should and nothing in it was strange. */
-  isEndAfter(events: readonly MarketEvent[] | null): Batch | null {
-    const isEnd = this.skip(RIGHT_BRACE) && this.#at === this.#text.length
-    return isEnd ? events : null
+  /** Whether the frame ends here, as it should, and nothing in it was strange. */
+  isEnd(): boolean {
+    return this.skip(RIGHT_BRACE) && this.#at === this.#text.length
   }
 
-  /** The name of the next member, and the colon behind it; empty where there is none. */
-  name(): string {
-    const name = this.string()
-    return this.skip(COLON) ? name : ''
+  /** The code of the next member's name, after the colon behind it; {@link NO_NAME} where there is none. */
+  name(): number {
+    const name = this.word()
+    return this.skip(COLON) ? name : NO_NAME
+  }
+
+  /** The code of a string without escapes; {@link OTHER} where it has none. */
+  word(): number {
+    const from = this.#at + 1
+    if (!this.#skipString()) return NO_NAME
+    const to = this.#at - 1
+    if (to - from > CODED_LENGTH_MAX) return OTHER
+    let code = 0
+    for (let at = from; at < to; at += 1) {
+      code = code * CHARACTER_CODES + characterAt(at)
+    }
+    return code
   }
 
   /** A string without escapes. */
@@ -347,8 +461,8 @@ class Reader {
     const text = this.#text
     const from = this.#at + 1
     const to = from + ADDRESS_LENGTH
-    const isFramed = this.skip(QUOTE) && text.charCodeAt(to) === QUOTE
-    if (!isFramed || !text.startsWith('0x', from) || !isLowerHex(text, from + 2, to)) {
+    const isFramed = this.skip(QUOTE) && characterAt(to) === QUOTE
+    if (!isFramed || !text.startsWith('0x', from) || !isLowerHex(from + 2, to)) {
       this.#lose()
       return ''
     }
@@ -359,19 +473,18 @@ class Reader {
   /** A string that holds a plain decimal, at most as long as a double is exact. */
   decimal(): number {
     if (!this.skip(QUOTE)) return this.#lose()
-    const text = this.#text
     let at = this.#at
     let mantissa = 0
     let digits = 0
     let decimals = 0
-    let code = text.charCodeAt(at)
-    for (; code >= ZERO && code <= NINE; code = text.charCodeAt(++at)) {
+    let code = characterAt(at)
+    for (; code >= ZERO && code <= NINE; code = characterAt(++at)) {
       mantissa = mantissa * 10 + (code - ZERO)
       digits += 1
     }
     if (code === DOT && digits > 0) {
-      code = text.charCodeAt(++at)
-      for (; code >= ZERO && code <= NINE; code = text.charCodeAt(++at)) {
+      code = characterAt(++at)
+      for (; code >= ZERO && code <= NINE; code = characterAt(++at)) {
         mantissa = mantissa * 10 + (code - ZERO)
         decimals += 1
       }
@@ -386,15 +499,14 @@ class Reader {
 
   /** A non-negative integer. */
   integer(): number {
-    const text = this.#text
     const from = this.#at
     let at = from
     let value = 0
-    let code = text.charCodeAt(at)
-    for (; code >= ZERO && code <= NINE; code = text.charCodeAt(++at))
+    let code = characterAt(at)
+    for (; code >= ZERO && code <= NINE; code = characterAt(++at))
       value = value * 10 + (code - ZERO)
     const digits = at - from
-    const isPadded = digits > 1 && text.charCodeAt(from) === ZERO
+    const isPadded = digits > 1 && characterAt(from) === ZERO
     const isExact = digits > 0 && value <= Number.MAX_SAFE_INTEGER
     if (this.#isLost || !isExact || isPadded) return this.#lose()
     this.#at = at
@@ -403,7 +515,7 @@ class Reader {
 
   /** A string, a non-negative integer, or an array of such. */
   skipValue(depth: number): void {
-    const code = this.#text.charCodeAt(this.#at)
+    const code = characterAt(this.#at)
     if (code === QUOTE) this.#skipString()
     else if (code !== LEFT_BRACKET) this.integer()
     else if (depth === 0) this.#lose()
@@ -418,13 +530,11 @@ class Reader {
 
   #skipString(): boolean {
     if (!this.skip(QUOTE)) return this.#lose() === 0
-    const text = this.#text
     let at = this.#at
-    let code = text.charCodeAt(at)
+    let code = characterAt(at)
     while (code !== QUOTE) {
-      // The end of the text, which is NaN, is neither.
-      if (!(code >= SPACE) || code === BACKSLASH) return this.#lose() === 0
-      code = text.charCodeAt(++at)
+      if (code < SPACE || code === BACKSLASH) return this.#lose() === 0
+      code = characterAt(++at)
     }
     this.#at = at + 1
     return true
