@@ -42,6 +42,25 @@ describe('step ring', () => {
     expect(ring.nearest(timeMs, offMsMax)).toBe(nearest ?? Number.NaN)
   })
 
+  property.prop([
+    fc.array(fc.record({ step: fc.nat(30), row: fc.tuple(fc.nat(1_000), fc.nat(1_000)) })),
+  ])('adds to the row of a step, or begins it', (rows) => {
+    const ring = new StepRing(STEP_MS, LENGTH, 2)
+    const sums = new Map<number, readonly [number, number]>()
+    let newest = -1
+    for (const { step, row } of rows) {
+      ring.add(step, row)
+      if (step <= newest - LENGTH) continue
+      const [one, other] = sums.get(step) ?? [0, 0]
+      sums.set(step, [one + row[0], other + row[1]])
+      newest = Math.max(newest, step)
+    }
+    for (let step = Math.max(0, newest - LENGTH + 1); step <= newest; step += 1) {
+      const row = ring.has(step) ? [ring.at(step, 0), ring.at(step, 1)] : undefined
+      expect(row).toEqual(sums.get(step))
+    }
+  })
+
   test('of two as near it takes the earlier', () => {
     const ring = new StepRing(STEP_MS, LENGTH, 1)
     for (const step of [100, 101]) ring.set(step, [0])

@@ -45,6 +45,20 @@ export class StepRing {
     }
   }
 
+  /** Adds to the row of that step, which begins with zeros; likewise. */
+  add(step: number, row: readonly number[]): void {
+    if (!this.has(step)) {
+      this.set(step, row)
+      return
+    }
+    const slot = step % this.#length
+    let field = 0
+    for (const values of this.#fields) {
+      values[slot] = (values[slot] as number) + (row[field] as number)
+      field += 1
+    }
+  }
+
   /** Step of the row nearest to an instant, the earlier of two as near; NaN for none within `offMsMax`. */
   nearest(timeMs: number, offMsMax: number): number {
     let before = this.stepOf(timeMs)

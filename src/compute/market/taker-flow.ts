@@ -91,13 +91,7 @@ export class TakerFlow implements CoinTracker {
   #trade({ timeExchangeMs: timeMs, takerSide, price, sizeBase }: TradeEvent): void {
     if (timeMs <= this.#countedUntilMs) return
     this.#newestTradeMs = Math.max(this.#newestTradeMs, timeMs)
-    const step = this.#volumes.stepOf(timeMs)
-    const isKnown = this.#volumes.has(step)
     const usd = price * sizeBase
-    const [buys, sells] = takerSide === 'buy' ? [usd, 0] : [0, usd]
-    this.#volumes.set(step, [
-      buys + (isKnown ? this.#volumes.at(step, BUY_USD) : 0),
-      sells + (isKnown ? this.#volumes.at(step, SELL_USD) : 0),
-    ])
+    this.#volumes.add(this.#volumes.stepOf(timeMs), takerSide === 'buy' ? [usd, 0] : [0, usd])
   }
 }

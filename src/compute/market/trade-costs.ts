@@ -366,12 +366,7 @@ export class TradeCosts implements CoinTracker {
   }
 
   #add(timeMs: number, row: Sums): void {
-    const step = this.#minutes.stepOf(timeMs)
-    const isKnown = this.#minutes.has(step)
-    this.#minutes.set(
-      step,
-      row.map((value, field) => value + (isKnown ? this.#minutes.at(step, field) : 0)),
-    )
+    this.#minutes.add(this.#minutes.stepOf(timeMs), row)
   }
 
   /** Of the first minute that counts. */

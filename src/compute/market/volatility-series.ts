@@ -99,7 +99,7 @@ export class VolatilitySeries implements CoinTracker {
   }
 
   #takeHour({ openTimeMs, high, low, close }: Bar): void {
-    this.#setHour(this.#hours.stepOf(openTimeMs), [high, low, close])
+    this.#setHour(this.#hours.stepOf(openTimeMs), high, low, close)
   }
 
   /**
@@ -151,12 +151,14 @@ export class VolatilitySeries implements CoinTracker {
     const firstQuarter = hour * QUARTERS_PER_HOUR
     const isWhole =
       firstQuarter >= this.#knownFromQuarter && firstQuarter > this.#newestQuarter - QUARTERS_KEPT
-    if (isWhole) this.#setHour(hour, this.#joined(hour))
+    if (isWhole) this.#join(hour)
   }
 
-  /** One without a trade only repeats the close before it, which a range counts anyway. */
-  #joined(hour: number): readonly number[] {
-    let [high, low, close] = [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY, Number.NaN]
+  /** A quarter without a trade only repeats the close before it, which a range counts anyway. */
+  #join(hour: number): void {
+    let high = Number.NEGATIVE_INFINITY
+    let low = Number.POSITIVE_INFINITY
+    let close = Number.NaN
     const first = hour * QUARTERS_PER_HOUR
     for (let quarter = first; quarter < first + QUARTERS_PER_HOUR; quarter += 1) {
       if (!this.#quarters.has(quarter)) continue
@@ -164,13 +166,17 @@ export class VolatilitySeries implements CoinTracker {
       low = Math.min(low, this.#quarters.at(quarter, LOW))
       close = this.#quarters.at(quarter, CLOSE)
     }
-    return [high, low, close]
+    this.#setHour(hour, high, low, close)
   }
 
-  #setHour(hour: number, row: readonly number[]): void {
-    const isSame = row.every((value, field) => this.#hours.at(hour, field) === value)
+  #setHour(hour: number, high: number, low: number, close: number): void {
+    const hours = this.#hours
+    const isSame =
+      hours.at(hour, HIGH) === high &&
+      hours.at(hour, LOW) === low &&
+      hours.at(hour, CLOSE) === close
     if (isSame) return
-    this.#hours.set(hour, row)
+    hours.set(hour, [high, low, close])
     if (!(hour > this.#lastHour)) this.#isChanged = true
   }
 
