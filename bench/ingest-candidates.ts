@@ -92,7 +92,7 @@ function runFloor(orders: Orders): void {
     tell({ kind: 'ready' })
   })
   socket.on('message', (data) => {
-    members += Object.keys(JSON.parse(String(data)) as object).length
+    members += Object.keys(JSON.parse((data as Buffer).toString()) as object).length
     meter.tick()
   })
 }
@@ -103,7 +103,7 @@ function runEngine(orders: Orders): void {
   const processor = new Processor(analyses, '0.0.0')
   const meter = new Meter(orders, () => checksumOf(processor))
   const runtime: Runtime = {
-    // Five minutes pass in a second, and every frame is as prompt as it was then.
+    // Minutes pass in a second, and every frame is as prompt as it was then.
     scheduler: {
       now: () => timesMs[Math.min(meter.heard, timesMs.length - 1)] ?? startMs,
       schedule: asyncScheduler.schedule.bind(asyncScheduler),

@@ -37,6 +37,7 @@ type Candidates<T> = { readonly [Name in Candidate]: T }
 const isQuick = process.argv.includes('--quick')
 const { seconds, rounds } = isQuick ? quickMode : fullMode
 const taken = venueFrames({ startMs: systemClock.nowMs() - seconds * 1_000, seconds })
+
 async function measure(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), 'perpscope-ingest-'))
   try {
@@ -106,8 +107,9 @@ async function oneRound(
         const cpuMicroseconds = await run.take(taken.frames.slice(from, from + SHARE))
         if (from >= warmUp) cost[run.candidate] += cpuMicroseconds / (length - warmUp)
       }
-    const engine = runs.find(({ candidate }) => candidate === 'engine')
-    return { cost, checksum: engine?.checksum ?? '' }
+    const checksum = runs.find(({ candidate }) => candidate === 'engine')?.checksum
+    assert(checksum, 'the engine has told what it computed')
+    return { cost, checksum }
   } finally {
     for (const run of runs) run.end()
   }
