@@ -1,4 +1,3 @@
-import { inflateRawSync } from 'node:zlib'
 import type {
   Batch,
   BookLevel,
@@ -13,6 +12,8 @@ import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframes } from '../../../domain/timeframe.ts'
 import { decodeBar } from './bars.ts'
 import { decodeContext } from './contexts.ts'
+import { inflatedText } from './deflated.ts'
+import { readAllContexts, readMarks } from './quick-contexts.ts'
 import { readQuickly } from './quick-frames.ts'
 import type { MarketChannel } from './roster.ts'
 import type { Universe } from './universe.ts'
@@ -47,8 +48,6 @@ const IGNORED: Frame = { kind: 'ignored' }
 const PONG: Frame = { kind: 'pong' }
 const NO_DROPS: readonly DropReason[] = []
 
-/** The full snapshot of some 1,900 markets has 85 kB. */
-const INFLATED_BYTES_MAX = 4 * 1024 * 1024
 /** The venue sends 20. */
 const LEVELS_PER_SIDE_MAX = 100
 const REFUSAL_LENGTH_MAX = 500
@@ -76,9 +75,14 @@ export class FrameDecoder {
 
   decode(text: string, timeReceivedMs: number): Frame {
     const events = readQuickly(text, this.#coins, timeReceivedMs)
-    return events === null
-      ? this.decodeSlowly(text, timeReceivedMs)
-      : { kind: 'events', events, drops: NO_DROPS }
+    if (events !== null) return { kind: 'events', events, drops: NO_DROPS }
+    const marks = readMarks(text, this.#coins, timeReceivedMs)
+    if (marks !== null)
+      return { kind: 'events', events: marks, drops: NO_DROPS, channel: 'fastAssetCtxs' }
+    const contexts = readAllContexts(text, this.#universes, timeReceivedMs)
+    if (contexts !== null)
+      return { kind: 'events', events: contexts, drops: NO_DROPS, channel: 'allDexsAssetCtxs' }
+    return this.decodeSlowly(text, timeReceivedMs)
   }
 
   /** The long way, for whatever comes. */
@@ -158,14 +162,10 @@ export class FrameDecoder {
 
   #marks(data: unknown, timeReceivedMs: number): Frame {
     if (typeof data !== 'string') return rejected('bad_shape')
-    let marks: unknown
-    try {
-      const deflated = Buffer.from(data, 'base64')
-      const json = inflateRawSync(deflated, { maxOutputLength: INFLATED_BYTES_MAX })
-      marks = JSON.parse(json.toString('utf8'))
-    } catch {
-      return rejected('bad_compression')
-    }
+    const json = inflatedText(data)
+    if (json === null) return rejected('bad_compression')
+    const marks = jsonIn(json)
+    if (marks === undefined) return rejected('bad_compression')
     if (!isWire(marks)) return rejected('bad_shape')
     const events: MarkEvent[] = []
     const drops: DropReason[] = []

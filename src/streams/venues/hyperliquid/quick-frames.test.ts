@@ -8,7 +8,7 @@ import { readQuickly } from './quick-frames.ts'
 import { decodeMetaAndAssetContexts } from './universe.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1, 12) + 20_000
-const CHANNELS = ['trades', 'candle', 'l2Book', 'bbo']
+const CHANNELS = ['trades', 'candle', 'l2Book', 'bbo', 'activeAssetCtx']
 
 const [metaReply = ''] = lines('replies.jsonl.gz')
 const meta = decodeMetaAndAssetContexts(metaReply, NOW_MS)
@@ -26,7 +26,7 @@ const frames = lines('frames.jsonl.gz').filter((text) =>
 const characters = [...'{}[]",:.-+eE0123456789 \\\t\u0000ABtnull\u00e9\u{1f600}']
 
 describe('the quick way to read a frame', () => {
-  test('takes every usual frame, of all four channels', () => {
+  test('takes every usual frame, of all channels of single coins', () => {
     const taken = frames.filter((text) => readQuickly(text, coins, NOW_MS) !== null)
     expect(taken).toHaveLength(frames.length)
     expect(frames.length).toBeGreaterThan(50)
@@ -79,7 +79,7 @@ describe('the quick way to read a frame', () => {
   })
 
   test('leaves a frame that is longer than any usual one to the long way', () => {
-    const long = bookWith('2').replace('"n":1', `"n":1,"new":"${'a'.repeat(70_000)}"`)
+    const long = bookWith('2').replace('"n":1', `"n":1,"new":"${'a'.repeat(300_000)}"`)
     expect(readQuickly(long, coins, NOW_MS)).toBeNull()
     expect(eventsOf(decoder.decode(long, NOW_MS))).toMatchObject([{ kind: 'book', coin: 'BTC' }])
   })
@@ -131,6 +131,23 @@ describe('the quick way to read a frame', () => {
   test.each([
     ['in another order', '{"time":@,"levels":[[{"sz":"1","n":1,"px":"2"}],[]],"coin":"BTC"}', true],
     ['with a member that is new', '{"coin":"BTC","time":@,"levels":[[],[]],"new":["a",1]}', true],
+    [
+      'with a new object',
+      '{"coin":"BTC","time":@,"levels":[[],[]],"new":{"a":{},"b":[null]}}',
+      true,
+    ],
+    [
+      'with a new object too deep',
+      '{"coin":"BTC","time":@,"levels":[[],[]],"new":[[[[[]]]]]}',
+      false,
+    ],
+    ['with a broken object', '{"coin":"BTC","time":@,"levels":[[],[]],"new":{"a"}}', false],
+    [
+      'with an object that ends as an array',
+      '{"coin":"BTC","time":@,"levels":[[],[]],"new":{"a":1]}',
+      false,
+    ],
+    ['with a word that is none', '{"coin":"BTC","time":@,"levels":[[],[]],"new":nul}', false],
     ['given twice', '{"coin":"ETH","coin":"BTC","time":@,"levels":[[],[]]}', true],
     ['with a blank', '{"coin": "BTC","time":@,"levels":[[],[]]}', false],
     ['with an escape', '{"coin":"\\u0042TC","time":@,"levels":[[],[]]}', false],

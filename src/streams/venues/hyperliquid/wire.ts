@@ -62,7 +62,7 @@ export function rejected(reason: RejectReason): Rejected {
 /** Bounds beyond which a figure is a mistake of the sender, not a market. */
 export const PRICE_MAX = 1e9
 export const AMOUNT_MAX = 1e18
-const DECIMAL_LENGTH_MAX = 40
+export const DECIMAL_LENGTH_MAX = 40
 const DECIMAL = /^-?\d+(\.\d+)?$/
 
 const TIME_MS_MIN = Date.UTC(2015, 0)
@@ -81,13 +81,13 @@ export function decimal(value: unknown): number | undefined {
 
 export function price(value: unknown): number | undefined {
   const number = decimal(value)
-  return number !== undefined && number > 0 && number <= PRICE_MAX ? number : undefined
+  return number !== undefined && isPrice(number) ? number : undefined
 }
 
 /** A volume or an interest: it may be nothing. */
 export function amount(value: unknown): number | undefined {
   const number = decimal(value)
-  return number !== undefined && number >= 0 && number <= AMOUNT_MAX ? number : undefined
+  return number !== undefined && isAmount(number) ? number : undefined
 }
 
 /** Of a trade or a book level, where nothing is not a size. */
@@ -99,7 +99,19 @@ export function size(value: unknown): number | undefined {
 /** A rate or a premium, as a fraction. */
 export function fraction(value: unknown, limit: number): number | undefined {
   const number = decimal(value)
-  return number !== undefined && Math.abs(number) <= limit ? number : undefined
+  return number !== undefined && isFraction(number, limit) ? number : undefined
+}
+
+export function isPrice(value: number): boolean {
+  return value > 0 && value <= PRICE_MAX
+}
+
+export function isAmount(value: number): boolean {
+  return value >= 0 && value <= AMOUNT_MAX
+}
+
+export function isFraction(value: number, limit: number): boolean {
+  return Math.abs(value) <= limit
 }
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i

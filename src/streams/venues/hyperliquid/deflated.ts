@@ -1,0 +1,17 @@
+import { inflateRawSync } from 'node:zlib'
+
+/** The full snapshot of some 1,900 markets has 85 kB. */
+const INFLATED_BYTES_MAX = 4 * 1024 * 1024
+
+/**
+ * @param data raw deflate (RFC 1951), as base64
+ * @returns null for what is none, or would grow beyond all that the venue sends
+ */
+export function inflatedText(data: string): string | null {
+  const deflated = Buffer.from(data, 'base64')
+  try {
+    return inflateRawSync(deflated, { maxOutputLength: INFLATED_BYTES_MAX }).toString('utf8')
+  } catch {
+    return null
+  }
+}
