@@ -1,5 +1,5 @@
 import type { TradeEvent } from '../../../domain/event.ts'
-import { MAIN_DEX } from './universe.ts'
+import { dexOf, MAIN_DEX } from './universe.ts'
 
 /** Accounts that are remembered at least; twice as many at most. */
 export const ACCOUNTS_KEPT = 512
@@ -72,10 +72,4 @@ export class AccountRanking {
   #ranked(): (readonly [account: string, weight: number])[] {
     return [...this.#weights].toSorted(([, one], [, other]) => other - one)
   }
-}
-
-/** A builder's coin is called `dex:COIN`. */
-function dexOf(coin: string): string {
-  const end = coin.indexOf(':')
-  return end === -1 ? MAIN_DEX : coin.slice(0, end)
 }
