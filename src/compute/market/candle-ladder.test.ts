@@ -289,7 +289,7 @@ describe('candle ladder', () => {
   })
 
   test.each([
-    { why: 'frames said more since', heard: { ...flatBar(8), volumeBase: 5 }, askedAt: 8.7 },
+    { why: 'frames said more just now', heard: { ...flatBar(8), volumeBase: 5 }, askedAt: 8.65 },
     {
       why: 'it was asked before, and came late',
       heard: { ...flatBar(8), volumeBase: 4 },
@@ -302,6 +302,57 @@ describe('candle ladder', () => {
     ladder.live(other.heard, timeOf(8.6))
     ladder.history('15m', [{ ...flatBar(8), volumeBase: 3 }], timeOf(other.askedAt))
     expect(ladder.openBar('15m')).toEqual(other.heard)
+  })
+
+  describe('a quiet bar that a bent frame was the last to tell of', () => {
+    const traded = { ...flatBar(8), close: 103, high: 104, volumeBase: 881 }
+    const told = timeOf(8.5)
+    const late = told + 60_001
+
+    function afterFrame(bar: Bar): CandleLadder {
+      const ladder = open(flatBars(8))
+      ladder.live(bar, told)
+      return ladder
+    }
+
+    test.each([
+      { what: 'more than was traded', bent: { ...traded, volumeBase: 7_800_000 } },
+      { what: 'another price', bent: { ...traded, close: 103.5 } },
+    ])('is as the venue says when it is asked: $what', ({ bent }) => {
+      const ladder = afterFrame(bent)
+      ladder.history('15m', [traded], late)
+      expect(ladder.openBar('15m')).toEqual(traded)
+    })
+
+    test('is as the frame said while the reply may be of before it', () => {
+      const more = { ...traded, volumeBase: 900 }
+      const ladder = afterFrame(more)
+      ladder.history('15m', [traded], told + 60_000)
+      expect(ladder.openBar('15m')).toEqual(more)
+    })
+
+    test('is as the frame said where that came after the question', () => {
+      const more = { ...traded, volumeBase: 900 }
+      const ladder = afterFrame(traded)
+      ladder.live(more, late + 1_000)
+      ladder.history('15m', [traded], late)
+      expect(ladder.openBar('15m')).toEqual(more)
+    })
+
+    test('is asked about once more where the reply was the bent one', () => {
+      const ladder = afterFrame(traded)
+      ladder.history('15m', [{ ...traded, close: 103.5 }], late)
+      ladder.history('15m', [traded], late + 60_001)
+      expect(ladder.openBar('15m')).toEqual(traded)
+    })
+
+    test('is told anew by the next frame', () => {
+      const ladder = afterFrame({ ...traded, volumeBase: 7_800_000 })
+      ladder.history('15m', [traded], late)
+      const next = { ...traded, close: 102, volumeBase: 890 }
+      ladder.live(next, late + 1_000)
+      expect(ladder.openBar('15m')).toEqual(next)
+    })
   })
 
   test('what was heard after the question counts by its volume, whatever it was stamped', () => {

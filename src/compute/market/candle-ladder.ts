@@ -64,6 +64,8 @@ export class CandleLadder {
   #nextOpenMs = Number.NaN
   /** The quarter that opens at `#nextOpenMs`, as far as it is known; null only while that is NaN. */
   #open: Bar | null = null
+  /** When it was told last, by a frame or by a reply; NaN while it only follows from the bar before. */
+  #openToldAtMs = Number.NaN
   /** What the venue said, when asked, that had been traded in it so far; 0 where it was not asked. */
   #askedVolumeBase = 0
   /** When it was asked; of no meaning while that volume is 0. */
@@ -181,7 +183,7 @@ export class CandleLadder {
         return
       }
       // It is whole, whatever of it was missed.
-      this.#open = bar
+      this.#hear(bar, receivedMs)
       this.#isContinuous = true
       if (this.#held.length > 0) this.#placeHeld(() => false)
     } else if (!this.#isContinuous) {
@@ -190,7 +192,7 @@ export class CandleLadder {
       this.#revise(bar)
     } else if (bar.openTimeMs > this.#nextOpenMs) {
       this.#closeUntil(bar.openTimeMs)
-      this.#open = bar
+      this.#hear(bar, receivedMs)
     }
   }
 
@@ -218,6 +220,7 @@ export class CandleLadder {
     this.#lastOpenMs['4h'] = Number.NaN
     this.#nextOpenMs = Number.NaN
     this.#open = null
+    this.#openToldAtMs = Number.NaN
     this.#askedVolumeBase = 0
     this.#held = []
     this.#canUndo = false
@@ -257,7 +260,11 @@ export class CandleLadder {
     // Everything is known, and what came since the question is newer than the answer; unless a frame was lost.
     if (this.#isContinuous) {
       for (const bar of bars)
-        if (this.#isBeyondOpen(bar) || this.#isTakenBackBy(bar, askedAtMs))
+        if (
+          this.#isBeyondOpen(bar) ||
+          this.#isTakenBackBy(bar, askedAtMs) ||
+          this.#isContradictedBy(bar, askedAtMs)
+        )
           this.#ask(bar, askedAtMs)
       return
     }
@@ -315,9 +322,28 @@ export class CandleLadder {
     )
   }
 
+  /**
+   * Whether the venue says otherwise of the forming bar than was told so long ago that the answer is not of before
+   * it: a figure of the last frame was bent, and no trade has brought another one since.
+   */
+  #isContradictedBy(bar: Bar, askedAtMs: number): boolean {
+    return (
+      bar.openTimeMs === this.#nextOpenMs &&
+      askedAtMs > this.#openToldAtMs + UNNOTICED_SILENCE_MS &&
+      this.#open !== null &&
+      !isSameBar(this.#open, bar)
+    )
+  }
+
+  /** The forming bar as a frame told of it. */
+  #hear(bar: Bar, receivedMs: number): void {
+    this.#open = bar
+    this.#openToldAtMs = receivedMs
+  }
+
   /** The forming bar as the venue gave it when asked. */
   #ask(bar: Bar, askedAtMs: number): void {
-    this.#open = bar
+    this.#hear(bar, askedAtMs)
     this.#askedVolumeBase = bar.volumeBase
     this.#askedAtMs = askedAtMs
   }
@@ -372,6 +398,7 @@ export class CandleLadder {
     this.#fold('15m', bar)
     this.#nextOpenMs = bar.openTimeMs + QUARTER_MS
     this.#open = flatAfter(bar)
+    this.#openToldAtMs = Number.NaN
     this.#askedVolumeBase = 0
     this.#recent = [...this.#recent, bar].slice(-AUDITED_BARS_MAX)
     for (const timeframe of derivedTimeframes) {
@@ -387,13 +414,14 @@ export class CandleLadder {
   #revise(bar: Bar): void {
     if (!this.#canUndo) return
     const open = this.#open
+    const openToldAtMs = this.#openToldAtMs
     this.#loadFrom(this.#undo)
     // Where it is taken back once more, it is as it was told last.
     this.#open = bar
     this.#saveInto(this.#undo)
     this.#canUndo = true
     this.#close(bar)
-    if (open !== null && open.volumeBase > 0) this.#open = open
+    if (open !== null && open.volumeBase > 0) this.#hear(open, openToldAtMs)
   }
 
   #fold(timeframe: Timeframe, bar: Bar): void {
@@ -457,6 +485,7 @@ export class CandleLadder {
       at += STATE_LENGTH
     }
     this.#canUndo = false
+    this.#openToldAtMs = Number.NaN
     this.#askedVolumeBase = 0
   }
 }
