@@ -3,6 +3,7 @@ import type { EngineMessage } from '../../src/link/message.ts'
 import type { FaultLog } from './fault-log.ts'
 import type { FaultKind } from './fault-script.ts'
 import type { Findings } from './findings.ts'
+import { AUDIT_MS } from './promises.ts'
 import type { Answered } from './reading.ts'
 import type { Service } from './service.ts'
 
@@ -18,6 +19,9 @@ const harmless: ReadonlySet<FaultKind> = new Set([
   'delist',
   'rest-429',
 ])
+
+/** Inputs that rest on candles. */
+const ofCandles: ReadonlySet<string> = new Set(['candles', 'pulse'])
 
 type Said = { readonly version: number; readonly atMs: number; readonly launch: number }
 
@@ -90,7 +94,10 @@ export class ReplicaChecker {
     // Whoever learns that it knows less than it thought has to say so, as has an engine that begins
     // again: it does where a clock that was put back is followed, a minute after the fault.
     const isAnew = this.#putBackAtMs >= before.readAtMs
-    if (isAnew || during.some((kind) => !harmless.has(kind)))
+    // A bar that a lost or bent frame made wrong is doubted once it was compared.
+    const isDoubted =
+      ofCandles.has(input) && this.#log.wasSilent(before.readAtMs - AUDIT_MS, atMs, coin)
+    if (isAnew || isDoubted || during.some((kind) => !harmless.has(kind)))
       this.#findings.excuse(`as_of went back, after a fault: ${input}`, backMs)
     else this.#violation(atMs, coin, `as_of went back: ${input}`, `${key}: by ${backMs} ms`)
   }

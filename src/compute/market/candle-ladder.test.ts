@@ -318,10 +318,15 @@ describe('candle ladder', () => {
     test.each([
       { what: 'more than was traded', bent: { ...traded, volumeBase: 7_800_000 } },
       { what: 'another price', bent: { ...traded, close: 103.5 } },
-    ])('is as the venue says when it is asked: $what', ({ bent }) => {
+    ])('is as the venue says when it is asked twice: $what', ({ bent }) => {
       const ladder = afterFrame(bent)
       ladder.history('15m', [traded], late)
+      expect(ladder.openBar('15m'), 'the reply may be the one that is bent').toEqual(bent)
+      expect(ladder.isContinuous, 'and nobody vouches for either').toBe(false)
+      expect(ladder.needs(late)).toEqual([{ timeframe: '15m', fromMs: timeOf(8) }])
+      ladder.history('15m', [traded], late + 1_000)
       expect(ladder.openBar('15m')).toEqual(traded)
+      expect(ladder.needs(late + 1_000)).toEqual([])
     })
 
     test('is as the frame said while the reply may be of before it', () => {
@@ -329,6 +334,7 @@ describe('candle ladder', () => {
       const ladder = afterFrame(more)
       ladder.history('15m', [traded], told + 60_000)
       expect(ladder.openBar('15m')).toEqual(more)
+      expect(ladder.isContinuous).toBe(true)
     })
 
     test('is as the frame said where that came after the question', () => {
@@ -339,11 +345,18 @@ describe('candle ladder', () => {
       expect(ladder.openBar('15m')).toEqual(more)
     })
 
-    test('is asked about once more where the reply was the bent one', () => {
+    test('stays as it was where the reply was the bent one', () => {
       const ladder = afterFrame(traded)
-      ladder.history('15m', [{ ...traded, close: 103.5 }], late)
-      ladder.history('15m', [traded], late + 60_001)
+      ladder.history('15m', [{ ...traded, high: 104_000 }], late)
+      ladder.history('15m', [traded], late + 1_000)
       expect(ladder.openBar('15m')).toEqual(traded)
+      expect(ladder.isContinuous).toBe(true)
+    })
+
+    test('stays as it was where the reply says the same', () => {
+      const ladder = afterFrame(traded)
+      ladder.history('15m', [{ ...traded }], late)
+      expect(ladder.isContinuous).toBe(true)
     })
 
     test('is told anew by the next frame', () => {
@@ -352,6 +365,7 @@ describe('candle ladder', () => {
       const next = { ...traded, close: 102, volumeBase: 890 }
       ladder.live(next, late + 1_000)
       expect(ladder.openBar('15m')).toEqual(next)
+      expect(ladder.needs(late + 1_000)).toEqual([])
     })
   })
 

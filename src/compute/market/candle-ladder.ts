@@ -260,12 +260,10 @@ export class CandleLadder {
     // Everything is known, and what came since the question is newer than the answer; unless a frame was lost.
     if (this.#isContinuous) {
       for (const bar of bars)
-        if (
-          this.#isBeyondOpen(bar) ||
-          this.#isTakenBackBy(bar, askedAtMs) ||
-          this.#isContradictedBy(bar, askedAtMs)
-        )
+        if (this.#isBeyondOpen(bar) || this.#isTakenBackBy(bar, askedAtMs))
           this.#ask(bar, askedAtMs)
+        // What is wrong may be the answer: it is asked for once more, and until then nobody vouches for the bar.
+        else if (this.#isContradictedBy(bar, askedAtMs)) this.#isContinuous = false
       return
     }
     const wasTraded = this.#open !== null && this.#open.volumeBase > 0

@@ -111,6 +111,16 @@ describe('the quick way to read a frame', () => {
     if (quick !== null) expect(quick).toEqual(eventsOf(decoder.decodeSlowly(text, NOW_MS)))
   })
 
+  test.each([
+    '{"channel":"l2Book","data":{"coin":"BTC","time":@,"levels":[[L,{"px":"3","sz":"1"},[]],"levels":[[L],[]]}}',
+    '{"channel":"bbo","data":{"coin":"BTC","time":@,"bbo":[{"":,L],"bbo":[L,{"px":"3","sz":"1"}]}}',
+    '{"channel":"bbo","data":{"coin":"BTC","time":@,"bbo":[{"px",L],"bbo":[L,{"px":"3","sz":"1"}]}}',
+  ])('does not go on behind a side that it could not read: %s', (template) => {
+    const text = template.replace('@', String(NOW_MS)).replaceAll('L', '{"px":"2","sz":"1"}')
+    expect(() => JSON.parse(text)).toThrow()
+    expect(readQuickly(text, coins, NOW_MS)).toBeNull()
+  })
+
   test.prop(
     [
       fc.oneof(

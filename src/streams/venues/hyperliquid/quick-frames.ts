@@ -287,9 +287,9 @@ function readQuotes<Side>(
       case sides:
         if (!reader.skip(LEFT_BRACKET)) return null
         bid = read(reader, -1)
-        if (!reader.skip(COMMA)) return null
+        if (bid === null || !reader.skip(COMMA)) return null
         ask = read(reader, 1)
-        if (!reader.skip(RIGHT_BRACKET)) return null
+        if (ask === null || !reader.skip(RIGHT_BRACKET)) return null
         break
       case NO_NAME:
         return null
