@@ -289,7 +289,7 @@ describe('candle ladder', () => {
   })
 
   test.each([
-    { why: 'frames said more just now', heard: { ...flatBar(8), volumeBase: 5 }, askedAt: 8.65 },
+    { why: 'frames said more since', heard: { ...flatBar(8), volumeBase: 5 }, askedAt: 8.7 },
     {
       why: 'it was asked before, and came late',
       heard: { ...flatBar(8), volumeBase: 4 },
