@@ -24,11 +24,14 @@ export const crossOriginHeaders = {
     'A2A-Extensions, X-A2A-Extensions',
 } as const
 
-/** Browsers keep a preflight answer no longer than two hours. */
+/**
+ * Browsers keep a preflight answer no longer than two hours. The x402 clients for fetch and axios send
+ * Access-Control-Expose-Headers, a header of responses, with the request that pays.
+ */
 export const preflightHeaders = {
   'access-control-allow-headers':
     'X-PAYMENT, PAYMENT-SIGNATURE, SIGN-IN-WITH-X, If-None-Match, Prefer, Content-Type, ' +
     'MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, Last-Event-ID, ' +
-    'A2A-Version, A2A-Extensions, X-A2A-Extensions',
+    'A2A-Version, A2A-Extensions, X-A2A-Extensions, Access-Control-Expose-Headers',
   'access-control-max-age': '7200',
 } as const
