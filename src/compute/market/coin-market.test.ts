@@ -233,6 +233,19 @@ describe('coin market', () => {
     expect(coin.candlesConfirmedAtMs).toBeLessThanOrEqual(endMs)
   })
 
+  test('a reply vouches no more for a bar that has ended, by a clock that lags, once a bar of another coin has begun', () => {
+    const { newestBar, coin, bars, endMs, forming } = heardForming()
+    coin.interrupt(endMs - 35_000)
+    const next = { ...forming, openTimeMs: endMs }
+    newestBar.hear({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar: next, ...at(endMs + 500) })
+    coin.apply({
+      ...{ kind: 'history', coin: 'BTC', timeframe: '15m', bars: [...bars.slice(0, -1), forming] },
+      ...{ timeReceivedMs: endMs + 10_000, timeExchangeMs: endMs - 15_000 },
+    })
+    expect(coin.ladder.isContinuous).toBe(true)
+    expect(coin.candlesConfirmedAtMs).toBe(endMs + 500)
+  })
+
   test('vouches no more for a bar that has ended once a bar of another coin has begun', () => {
     const newestBar = new NewestBar()
     coin = newCoin(newestBar)

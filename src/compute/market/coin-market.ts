@@ -197,7 +197,10 @@ export class CoinMarket {
         if (wasContinuous && this.ladder.isContinuous) break
         // A bar that may be over is vouched for no longer than until its end.
         this.#candlesConfirmedAtMs = this.ladder.isContinuous
-          ? event.timeReceivedMs - (event.timeExchangeMs - provenMs)
+          ? Math.min(
+              event.timeReceivedMs - (event.timeExchangeMs - provenMs),
+              this.#newestBar.endedByMs(this.ladder.closedUntilMs + timeframeMs['15m']),
+            )
           : oursOf(this.ladder.closedUntilMs, event.timeReceivedMs - event.timeExchangeMs)
         break
       }
