@@ -181,7 +181,7 @@ describe('a browser and a shared cache', () => {
         'OPTIONS /pulse/BTC HTTP/1.1',
         'Origin: https://agent.example',
         'Access-Control-Request-Method: GET',
-        'Access-Control-Request-Headers: access-control-expose-headers, payment-signature',
+        'Access-Control-Request-Headers: access-control-expose-headers, payment-signature, x-payment',
       ),
     )
     expect(statusesIn(preflight)).toEqual([204])

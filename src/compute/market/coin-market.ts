@@ -195,11 +195,11 @@ export class CoinMarket {
         this.ladder.history(event.timeframe, event.bars, provenMs)
         // What was heard since the question was asked is no older for the answer.
         if (wasContinuous && this.ladder.isContinuous) break
-        // A bar that may be over is vouched for no longer than until its end.
+        // A bar that may be over is vouched for no longer than until its end, which another coin may have told.
         this.#candlesConfirmedAtMs = this.ladder.isContinuous
           ? Math.min(
               event.timeReceivedMs - (event.timeExchangeMs - provenMs),
-              this.#newestBar.endedByMs(this.ladder.closedUntilMs + timeframeMs['15m']),
+              this.#newestBar.endedByMs(this.#openEndVenueMs),
             )
           : oursOf(this.ladder.closedUntilMs, event.timeReceivedMs - event.timeExchangeMs)
         break
@@ -251,6 +251,11 @@ export class CoinMarket {
     }
   }
 
+  /** When the forming bar ends, by the venue's clock. */
+  get #openEndVenueMs(): number {
+    return this.ladder.closedUntilMs + timeframeMs['15m']
+  }
+
   #hearQuote({ timeReceivedMs }: BookEvent | TopOfBookEvent): void {
     this.#quoteHeardAtMs = later(this.#quoteHeardAtMs, timeReceivedMs)
     this.#confirmCandles()
@@ -299,7 +304,7 @@ export class CoinMarket {
     // Silence may be noticed late: what was closed last was closed by what was observed.
     const observedMs = this.#observedVenueMs
     this.ladder.interrupt(Number.isNaN(observedMs) ? atVenueMs : Math.min(observedMs, atVenueMs))
-    const venueEndMs = this.ladder.closedUntilMs + timeframeMs['15m']
+    const venueEndMs = this.#openEndVenueMs
     const openEndMs = Math.min(
       oursOf(venueEndMs, this.#observedAtMs - this.#observedVenueMs),
       this.#newestBar.endedByMs(venueEndMs),
@@ -311,7 +316,7 @@ export class CoinMarket {
   #confirmCandles(): void {
     if (!this.ladder.isContinuous) return
     // Where a bar of another coin has begun, this one's has ended, and is closed a little later; before, the clock says.
-    const venueEndMs = this.ladder.closedUntilMs + timeframeMs['15m']
+    const venueEndMs = this.#openEndVenueMs
     const provenMs = this.#newestBar.endedByMs(venueEndMs)
     const endedMs = Number.isFinite(provenMs)
       ? provenMs
