@@ -97,7 +97,9 @@ export class ReplicaChecker {
     // A bar that a lost or bent frame made wrong is doubted once it was compared.
     const isDoubted =
       ofCandles.has(input) && this.#log.wasSilent(before.readAtMs - AUDIT_MS, atMs, coin)
-    if (isAnew || isDoubted || during.some((kind) => !harmless.has(kind)))
+    // Contexts carry no names: until the longer universe was asked for, none tells that nobody traded.
+    const isUnread = ofCandles.has(input) && during.includes('list')
+    if (isAnew || isUnread || isDoubted || during.some((kind) => !harmless.has(kind)))
       this.#findings.excuse(`as_of went back, after a fault: ${input}`, backMs)
     else this.#violation(atMs, coin, `as_of went back: ${input}`, `${key}: by ${backMs} ms`)
   }

@@ -161,11 +161,8 @@ describe('coin market', () => {
         timeExchangeMs: venueMs,
         timeReceivedMs: venueMs + aheadMs,
       })
-      const bars = wave('15m', 300)
-      coin = newCoin()
-      coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...ours(NOW_MS) })
-      const endMs = BOUNDARY_MS + QUARTER_MS
-      for (let venueMs = NOW_MS; venueMs <= endMs + 20_000; venueMs += 10_000)
+      const { coin, endMs } = heardForming(ours(NOW_MS))
+      for (let venueMs = NOW_MS; venueMs <= endMs + 70_000; venueMs += 10_000)
         coin.apply(context('BTC', ours(venueMs)))
       coin.advance()
       coin.interrupt(endMs + 20_000)
@@ -231,6 +228,37 @@ describe('coin market', () => {
     })
     expect(coin.ladder.isContinuous).toBe(true)
     expect(coin.candlesConfirmedAtMs).toBeLessThanOrEqual(endMs)
+  })
+
+  test.each([-60_000, 60_000])(
+    'a reply vouches for nothing that forms, by clocks %i ms apart, before any coin told of a bar',
+    (apartMs) => {
+      const newestBar = new NewestBar()
+      const coin = newCoin(newestBar)
+      const bars = wave('15m', 300)
+      const apart = (ms: number) => ({ timeReceivedMs: ms, timeExchangeMs: ms + apartMs })
+      const askedMs = BOUNDARY_MS + 300_000
+      coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...apart(askedMs) })
+      coin.apply(context('BTC', apart(askedMs + 1_000)))
+      expect(coin.ladder.isContinuous).toBe(true)
+      expect(coin.candlesConfirmedAtMs).toBeLessThanOrEqual(BOUNDARY_MS)
+      const forming = { ...(bars.at(-1) as Bar), openTimeMs: BOUNDARY_MS }
+      const candle = { kind: 'candle', coin: 'ETH', timeframe: '15m', bar: forming } as const
+      newestBar.hear({ ...candle, ...apart(askedMs + 1_500) })
+      coin.apply(context('BTC', apart(askedMs + 2_000)))
+      expect(coin.candlesConfirmedAtMs, 'and then for all').toBe(askedMs + 2_000)
+    },
+  )
+
+  test('a reply ends no bar, by a clock that is ahead of ours, before any coin told of a bar', () => {
+    const coin = newCoin()
+    const askedMs = BOUNDARY_MS - 20_000
+    const times = { timeReceivedMs: askedMs, timeExchangeMs: askedMs + 30_000 }
+    coin.apply({
+      ...{ kind: 'history', coin: 'BTC', timeframe: '15m', bars: wave('15m', 300) },
+      ...times,
+    })
+    expect(coin.ladder.closedUntilMs).toBe(BOUNDARY_MS - QUARTER_MS)
   })
 
   test('a reply vouches no more for a bar that has ended, by a clock that lags, once a bar of another coin has begun', () => {
@@ -332,14 +360,14 @@ function newCoin(newestBar = new NewestBar()): CoinMarket {
 }
 
 /** A coin with its history, and the newest bar of all coins that was heard: the one that forms. */
-function heardForming() {
+function heardForming(now = at(NOW_MS)) {
   const newestBar = new NewestBar()
   const coin = newCoin(newestBar)
   const bars = wave('15m', 300)
-  coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...at(NOW_MS) })
+  coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...now })
   const endMs = coin.ladder.closedUntilMs + QUARTER_MS
   const forming = { ...(bars.at(-1) as Bar), openTimeMs: endMs - QUARTER_MS }
-  newestBar.hear({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar: forming, ...at(NOW_MS) })
+  newestBar.hear({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar: forming, ...now })
   return { newestBar, coin, bars, endMs, forming }
 }
 

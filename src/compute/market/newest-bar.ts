@@ -1,7 +1,7 @@
 import type { CandleEvent } from '../../domain/event.ts'
-import { timeframeMs } from '../../domain/timeframe.ts'
+import { barOpenTimeMs } from '../../domain/timeframe.ts'
 
-/** So long after the end of a bar, by the clock, some coin has traded, or the clock is right. */
+/** So long after the beginning of a bar, by the clock, some coin has traded, or the clock is right. */
 const UNPROVEN_MS_MAX = 60_000
 
 /**
@@ -18,14 +18,21 @@ export class NewestBar {
     this.#heardAtMs = timeReceivedMs
   }
 
+  /** Before, clocks that disagree say nothing of when a bar ends. */
+  get isKnown(): boolean {
+    return !Number.isNaN(this.#openTimeMs)
+  }
+
   /**
-   * An instant by the venue's clock that no bar has to end for unproven: put back into the newest bar while only
-   * the clock says that it is over. A clock that runs ahead ends none early.
+   * An instant by the venue's clock that no bar has to end for unproven: put back into the bar before while only
+   * that clock says that it is over. A clock that runs ahead ends none early.
+   * @param oursMs the same instant by our own clock, which has a say before any bar was heard of
    */
-  provenMs(venueMs: number): number {
-    const endMs = this.#openTimeMs + timeframeMs['15m']
-    const isUnproven = venueMs >= endMs && venueMs < endMs + UNPROVEN_MS_MAX
-    return isUnproven ? endMs - 1 : venueMs
+  provenMs(venueMs: number, oursMs: number): number {
+    const openTimeMs = barOpenTimeMs(venueMs, '15m')
+    if (venueMs >= openTimeMs + UNPROVEN_MS_MAX) return venueMs
+    const hasBegun = this.isKnown ? this.#openTimeMs >= openTimeMs : oursMs >= openTimeMs
+    return hasBegun ? venueMs : openTimeMs - 1
   }
 
   /** By when, on our clock, a bar with this end had ended; Infinity where no newer one was heard of. */

@@ -98,6 +98,28 @@ test('a book that is ahead of all trades ends no bar: it is stamped by the clock
   expect(new Set(ahead)).toEqual(new Set([1_700]))
 })
 
+test('a replay of old trades says nothing of the clock that bars go by', () => {
+  const intake = new Intake({ sockets: 1 })
+  const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
+  intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+  const trade = (tid: number, time: number) => ({
+    ...{ coin: 'BTC', side: 'B', px: '100', sz: '1', hash: `0x${'0'.repeat(64)}` },
+    ...{ tid, time, users: [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`] },
+  })
+  const told = (channel: string, data: unknown) =>
+    intake.frame(0, JSON.stringify({ channel, data }), START_MS)
+  const level = (px: string) => [{ px, sz: '1', n: 1 }]
+  const replay = [trade(1, START_MS - 95_000), trade(2, START_MS - 90_000)]
+  told('subscriptionResponse', {
+    method: 'subscribe',
+    subscription: { type: 'trades', coin: 'BTC' },
+  })
+  told('trades', replay)
+  told('trades', replay)
+  told('l2Book', { coin: 'BTC', time: START_MS - 300, levels: [level('99'), level('101')] })
+  expect(intake.venueMs(START_MS)).toBe(START_MS - 300)
+})
+
 test('what waited while the process slept is as old as the sleep, also what is read before any timer ran', () => {
   const intake = new Intake({ sockets: 1 })
   const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })

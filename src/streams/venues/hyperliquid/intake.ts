@@ -58,7 +58,7 @@ const NOBODY: readonly Silence[] = []
 
 /** Further apart, and one of the two clocks is wrong; what the way takes is included. */
 const CLOCK_OFFSET_MS_MAX = 5_000
-/** A frame of trades that happened longer ago is the replay that follows a subscription. */
+/** A frame of trades further from now, by any clock, is the replay that follows a subscription. */
 const NEWS_AGE_MS_MAX = 3_000
 /** So many frames of the future, and a clock is off ... */
 const UNTIMELY_MAX = 20
@@ -177,9 +177,12 @@ export class Intake {
       this.#noteTimeliness(frame, nowMs)
       const isReplay = this.#isReplay(frame.events)
       const isOfPast = isReplay && !this.#isNews(frame.events, nowMs)
-      if (frame.events[0]?.kind === 'trade')
-        this.#clock.traded(socket, nowMs - latestOf(frame.events), nowMs)
-      batch = this.#stamped(socket, this.#admitted(frame.events, isReplay, nowMs), nowMs)
+      const admitted = this.#admitted(frame.events, isReplay, nowMs)
+      // What is left of one whose newest trades could not be read is of the past as well.
+      const isWhole = frame.drops.length === 0
+      if (!isOfPast && isWhole && admitted[0]?.kind === 'trade')
+        this.#clock.traded(socket, nowMs - latestOf(admitted), nowMs)
+      batch = this.#stamped(socket, admitted, nowMs)
       if (!isOfPast) recovered = this.#watch.heard(frame.events, nowMs, this.#delaysMs.get(socket))
       if (this.#leftOut.length > 0) recovered = [...recovered, ...this.#leftOut.splice(0)]
       if (recovered.length > 0)
@@ -431,9 +434,10 @@ export class Intake {
 
   /** Where the replay itself was lost, the first frame of trades is of the present. */
   #isNews(trades: Batch, nowMs: number): boolean {
-    let oldestMs = Number.POSITIVE_INFINITY
-    for (const { timeExchangeMs } of trades) oldestMs = Math.min(oldestMs, timeExchangeMs)
-    return this.venueMs(nowMs) - oldestMs <= NEWS_AGE_MS_MAX
+    const venueMs = this.venueMs(nowMs)
+    return trades.every(
+      ({ timeExchangeMs }) => Math.abs(venueMs - timeExchangeMs) <= NEWS_AGE_MS_MAX,
+    )
   }
 
   /** Trades that were delivered before are left out; a frame holds one kind of event. */

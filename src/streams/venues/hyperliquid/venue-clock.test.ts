@@ -153,6 +153,17 @@ describe('the venue clock', () => {
     expect(over).toEqual(new Array(10).fill(0))
   })
 
+  test('nor over a connection that began meanwhile: its first pong tells', () => {
+    const clock = new VenueClock()
+    clock.pinged(0, START_MS - 50)
+    clock.ponged(0, START_MS)
+    hear(clock, seconds([300, 300, 300]))
+    clock.lost(0)
+    clock.pinged(0, START_MS + 4_000)
+    clock.ponged(0, START_MS + 10_000)
+    expect(clock.delayMs(0, 6_300 - 29_000, START_MS + 10_000)).toBe(6_000)
+  })
+
   test('what was held up no longer when the clock was put forward is known by two prompt pongs', () => {
     const clock = new VenueClock()
     hear(clock, seconds([300, 300, 300, 6_300]))
@@ -167,6 +178,15 @@ describe('the venue clock', () => {
     clock.ponged(0, START_MS)
     expect(hear(clock, seconds([8_300, 8_300]))).toEqual([8_000, 8_000])
     expect(hear(clock, seconds([300, 300], START_MS + 2_000))).toEqual([0, 0])
+  })
+
+  test('also where another connection had a prompt pong before anything told when it was sent', () => {
+    const clock = new VenueClock()
+    clock.pinged(1, START_MS - 12_050)
+    clock.ponged(1, START_MS - 12_000)
+    clock.pinged(0, START_MS - 8_000)
+    clock.ponged(0, START_MS)
+    expect(hear(clock, seconds([8_300, 8_300]))).toEqual([8_000, 8_000])
   })
 
   test('nor does it matter which of pong and first frame comes first', () => {

@@ -46,7 +46,7 @@ type Way = {
 export class VenueClock {
   readonly #ways = new Map<number, Way>()
   #tickedAtMs = Number.NaN
-  /** Some pong was prompt: not everything that was ever heard can have been held up. */
+  /** A lag was learned beside a prompt pong: not everything that was learned can have been held up. */
   #isProven = false
   readonly #books = new SmallestLag()
   readonly #trades = new SmallestLag()
@@ -67,7 +67,7 @@ export class VenueClock {
     return nowMs - Math.max(this.offsetMs ?? 0, this.#trades.ms ?? Number.NEGATIVE_INFINITY)
   }
 
-  /** @param lagMs receive time minus the time of a trade: of a replay the last one, which is as old at most */
+  /** @param lagMs receive time minus the time of a trade that happened just now: a replay says nothing of a clock */
   traded(socket: number, lagMs: number, nowMs: number): void {
     this.#trades.learn(lagMs, nowMs)
     const way = this.#way(socket)
@@ -89,6 +89,7 @@ export class VenueClock {
     // A clock that is put forward does not say that what held frames up has ended as well.
     const isStep = this.offsetMs !== null && lagMs < this.offsetMs - USUAL_SPREAD_MS
     this.#books.learn(lagMs - (isStep ? way.heldUpMs : way.expectedMs), nowMs)
+    this.#isProven ||= way.isPrompt
     way.expectedMs = 0
     const lateMs = lagMs - (this.offsetMs ?? lagMs)
     way.heldUpMs = lateMs > USUAL_SPREAD_MS ? lateMs : 0
@@ -112,10 +113,12 @@ export class VenueClock {
     way.isPrompt = tookMs <= PROMPT_PONG_MS_MAX
     way.smallestLagMs = Number.POSITIVE_INFINITY
     way.smallestTradeLagMs = Number.POSITIVE_INFINITY
-    this.#isProven ||= way.isPrompt
+    this.#isProven ||= way.isPrompt && isTimed
     // Until then the smallest lag may itself be a late frame's: as late as the pong.
     const heldUpMs = tookMs >= LATE_PONG_MS_MIN ? tookMs : 0
     way.expectedMs = this.#isProven ? 0 : heldUpMs
+    // The clock may have been put forward since this connection began: then no lag shows it.
+    if (!isTimed) way.heldUpMs = heldUpMs
     const areTradesPrompt = smallestTradeLagMs <= (this.#trades.ms ?? 0) + USUAL_SPREAD_MS
     if (isPrompt && way.isPrompt && areTradesPrompt && Number.isFinite(smallestLagMs))
       this.#follow(smallestLagMs, nowMs)
