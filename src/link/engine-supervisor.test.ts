@@ -183,6 +183,22 @@ describe('engine supervisor', () => {
     },
   )
 
+  test('what was saved before a step is of unknown age until an engine has run for a minute since', () => {
+    run(5)
+    clock.step(-600_000)
+    run(62)
+    expect(runs).toHaveLength(2)
+    // The machine sleeps: the run is given up before it has saved anything.
+    clock.advance(80_000)
+    clock.advance(1_000)
+    run(58)
+    runs[2]?.onExit('crashed')
+    run(62)
+    runs[3]?.onExit('crashed')
+    run(2)
+    expect(runs.map(({ isClockNew }) => isClockNew)).toEqual([false, true, true, true, false])
+  })
+
   test('a step that is put right is not followed', () => {
     run(5)
     clock.step(600_000)

@@ -43,8 +43,8 @@ const STEP_MS_MIN = 1_000
 const FOLLOWED_MS_MIN = 3_000
 /** So long a step may turn out to be a mistake that is put right. */
 const STEP_LASTS_MS = 60_000
-/** An engine that ran for so long after that has saved its state by the new time. */
-const CLOCK_NEW_MS = 60_000
+/** An engine whose heart beat so often after that, once a second, has saved its state by the new time. */
+const CLOCK_NEW_BEATS = 60
 
 /** A new engine loads its checkpoint before its heart beats. */
 const START_MS_MAX = 60_000
@@ -64,7 +64,10 @@ export class EngineSupervisor {
   #isKilled = false
   #offMs = 0
   #offSinceMs = Number.NaN
-  #followedAtMs = Number.NEGATIVE_INFINITY
+  /** Our clock was moved, and no engine has run long enough since to save anything by it. */
+  #isClockNew = false
+  /** Heartbeats of the present run. */
+  #beats = 0
   #isStopping = false
   #whenStopped: (() => void) | null = null
   #cancelWatch = () => {}
@@ -111,6 +114,7 @@ export class EngineSupervisor {
     this.#attempt += 1
     this.#startedAtMs = this.#clock.nowMs()
     this.#heardAtMs = Number.NaN
+    this.#beats = 0
     this.#isKilled = false
     this.#onNotice({ kind: 'engine-started', attempt: this.#attempt })
     const attempt = this.#attempt
@@ -119,14 +123,21 @@ export class EngineSupervisor {
         if (attempt !== this.#attempt || this.#isKilled) return
         const nowMs = this.#clock.nowMs()
         // What it remembers comes before it has begun.
-        if (message.kind === 'heartbeat') this.#heardAtMs = nowMs
+        if (message.kind === 'heartbeat') this.#beat(nowMs)
         this.#replica.apply(message, nowMs)
       },
       onExit: (reason) => {
         if (attempt === this.#attempt && this.#run !== null) this.#exited(reason)
       },
-      isClockNew: this.#startedAtMs - this.#followedAtMs < CLOCK_NEW_MS,
+      isClockNew: this.#isClockNew,
     })
+  }
+
+  #beat(nowMs: number): void {
+    this.#heardAtMs = nowMs
+    this.#beats += 1
+    // A machine may have slept since the start, and nothing be saved in all that time.
+    if (this.#beats >= CLOCK_NEW_BEATS) this.#isClockNew = false
   }
 
   #exited(reason: string): void {
@@ -173,7 +184,7 @@ export class EngineSupervisor {
     this.#offMs = offMs
     if (Math.abs(offMs) < FOLLOWED_MS_MIN || nowMs - this.#offSinceMs < STEP_LASTS_MS) return
     this.#clock.followAtOnce()
-    this.#followedAtMs = this.#clock.nowMs()
+    this.#isClockNew = true
     this.#offMs = 0
     this.#onNotice({ kind: 'clock-followed', byMs: offMs })
     // Every age and every deadline counts from an instant of the clock that is gone.

@@ -40,6 +40,9 @@ const RETOLD_MS = 10_000
 /** A trade within this time of a candle may be in it: the venue tells either one first. */
 const TRADE_COVERED_MS = 2_000
 
+/** So often the day's volume has to rise unexplained before it tells of anything. */
+const VOLUME_RISES = 3
+
 /** Which of several faults is named, where an age is wrong. */
 const suspects: readonly FaultKind[] = [
   'clock-step',
@@ -249,12 +252,15 @@ export class TruthChecker {
   }
 
   /**
-   * By when a silence has to be noticed in which something was over at an instant. Candles are missed by a trade
-   * that comes too long after the last of them: one right after it may be what that candle told of.
+   * By when a silence has to be noticed in which something was over at an instant; null where nothing tells of it.
+   * Candles are missed by a trade that comes too long after the last of them: one right after it may be what that
+   * candle told of. Candles and trades together are missed by the day's volume, which has to rise three times.
    */
   #silenceMs(untilMs: number, trueMs: number, coin: string): number | null {
     const silenceMs = this.#log.silenceMs(trueMs, trueMs, coin)
     const { candles, candlesAndTrades } = noticedWithinMs
+    if (silenceMs === candlesAndTrades)
+      return this.#market.trades(coin, untilMs, trueMs).length < VOLUME_RISES ? null : silenceMs
     if (silenceMs !== candles) return silenceMs
     const missed = this.#market.trades(coin, untilMs + TRADE_COVERED_MS, trueMs - candles)
     return missed.length === 0 ? candlesAndTrades : candles
