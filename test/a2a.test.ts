@@ -149,13 +149,25 @@ describe('the A2A client of the SDK', () => {
 test('the card says that payments complete within a task, because they do', async () => {
   const card = (await (await fetch(`${rig.url}/.well-known/agent-card.json`)).json()) as {
     capabilities: { extensions: { uri: string; required: boolean }[] }
+    defaultInputModes: string[]
     skills: { examples: string[] }[]
   }
   expect(card.capabilities.extensions).toMatchObject([
     { uri: expect.stringContaining('a2a-x402/v0.1'), required: false },
     { uri: expect.stringContaining('a2a-x402/blob/main/spec/v0.2'), required: false },
   ])
-  expect(card.skills[0]?.examples).toEqual(['pulse BTC', `GET ${rig.url}/pulse/BTC`])
+  expect(card.defaultInputModes).toContain('text/plain')
+})
+
+test('what the card gives as examples can be sent as it is', async () => {
+  const card = (await (await fetch(`${rig.url}/.well-known/agent-card.json`)).json()) as {
+    skills: { id: string; examples: string[] }[]
+  }
+  for (const { id, examples } of card.skills)
+    for (const example of examples) {
+      const task = await sent(message(text(example)))
+      expect(task.status?.state, `${id}: ${example}`).not.toBe(TaskState.TASK_STATE_REJECTED)
+    }
 })
 
 describe('a caller of 0.3', () => {

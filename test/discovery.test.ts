@@ -149,6 +149,8 @@ describe('the OpenAPI document', () => {
       const asset = await sold.app.inject(new URL(source, 'http://here/docs').pathname)
       expect(asset.statusCode, source).toBe(200)
     }
+    const errors = await sold.app.inject('/docs/errors')
+    expect(errors.headers['content-security-policy']).toContain("default-src 'none'")
     const published = await sold.app.inject('/openapi.json')
     for (const path of ['/docs/json', '/docs/yaml']) {
       const { headers, body } = await sold.app.inject(path)
@@ -208,6 +210,8 @@ describe('prices, networks and schemas', () => {
       // One schema of what goes in, by whatever way it is called.
       const names = operation.parameters.map(({ name }: Json) => name)
       expect(Object.keys(manifest.endpoints[at].input.properties)).toEqual(names)
+      const { pathParams, queryParams } = body.accepts[0].outputSchema.input
+      expect(Object.keys({ ...pathParams, ...queryParams })).toEqual(names)
     }
     expect(manifest.networks).toEqual([method?.network])
     expect(prices.ways_to_pay).toEqual(manifest.ways_to_pay)

@@ -20,6 +20,7 @@ import { previewOf, quotedQuality, worsened } from './answer-preview.ts'
 import type { Selection, SelectionFault } from './answer-selection.ts'
 import { selectionReader } from './answer-selection.ts'
 import { bazaarOf } from './discovery/bazaar.ts'
+import type { AnalysisOffer, OfferedParameter } from './discovery/offer-of.ts'
 import { offerOf } from './discovery/offer-of.ts'
 import type { RequestedCoin } from './fill-document.ts'
 import { fillDocument } from './fill-document.ts'
@@ -438,28 +439,27 @@ function entityTag(
 
 /** What the route tells the payment about itself. */
 function saleOf(contract: AnalysisContract, options: AnalysisRoutesOptions): PaidRoute {
-  const { scope, priceUsdcAtomic, summary, viewParameters } = contract
-  const pathParams: Readonly<Record<string, string>> =
-    scope === 'coin' ? { coin: 'Ticker from /coins, in any case.' } : {}
+  const offer = offerOf(contract, options)
   return {
-    priceUsdcAtomic,
-    description: summary,
-    discovery: {
-      pathParams,
-      ...(viewParameters.length > 0 && {
-        queryParams: Object.fromEntries(
-          viewParameters.map(({ name, description }) => [name, description]),
-        ),
-      }),
-    },
-    extensionsOf: listed(contract, options),
+    priceUsdcAtomic: contract.priceUsdcAtomic,
+    description: contract.summary,
+    discovery: { pathParams: described(offer, 'path'), queryParams: described(offer, 'query') },
+    extensionsOf: listed(offer, options),
     entityTagOf: currentTag(contract, options),
   }
 }
 
+/** By their published names. */
+function described({ parameters, pathParameter }: AnalysisOffer, place: OfferedParameter['in']) {
+  const asked = parameters.filter((parameter) => parameter.in === place)
+  return Object.fromEntries(
+    asked.map(({ name, description }) => [name === 'coin' ? pathParameter : name, description]),
+  )
+}
+
 /** What a quote says of the answer that it is for, and to catalogues. The same object for the same answer. */
-function listed(contract: AnalysisContract, options: AnalysisRoutesOptions) {
-  const bazaar = bazaarOf(offerOf(contract, options))
+function listed(offer: AnalysisOffer, options: AnalysisRoutesOptions) {
+  const bazaar = bazaarOf(offer)
   const held = new WeakMap<Extensions, Extensions>()
   return (request: FastifyRequest): Extensions => {
     const preview = previewOfCall(request, options)

@@ -93,6 +93,7 @@ function index({ contracts, version }: FreeRoutesOptions) {
     service: 'perpscope',
     version,
     free: ['/health', '/coins', '/sample/{analysis}', ...discoveryPaths],
+    agents: ['/mcp', '/a2a'],
     paid: contracts.map((contract) => ({
       path: pathTemplateOf(contract),
       summary: contract.summary,

@@ -1,6 +1,6 @@
 /**
- * On every response. All of them are JSON, which no browser runs while it believes the type that we state; the
- * dozen other headers that the usual plugin sets are for pages, and cost more than the whole server.
+ * On every response. Nearly all of them are JSON, which no browser runs while it believes the type that we state;
+ * the dozen other headers that the usual plugin sets are for pages, and cost more than the whole server.
  */
 export const securityHeaders = { 'x-content-type-options': 'nosniff' } as const
 

@@ -123,7 +123,7 @@ function trusted(proxies: ProxyTrust): string[] | ((address: string, hop: number
   return typeof proxies === 'number' ? (_address, hop) => hop < proxies : [...proxies]
 }
 
-/** A page of our own, such as the console, adds a policy of its own in its handler. */
+/** A page, of which there are two, adds a policy of its own. */
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(securityHeaders)
   if (request.headers.origin !== undefined) reply.headers(crossOriginHeaders)

@@ -2,13 +2,13 @@ import type { Message } from '@a2a-js/sdk'
 import type { AnalysisTool } from '../mcp/mcp-tools.ts'
 
 const PARTS_MAX = 8
-const TEXT_CHARS_MAX = 200
+const TEXT_CHARS_MAX = 2_000
 /** Several times that of the longest that is sold; a task keeps it. */
 const URL_CHARS_MAX = 2_000
 
 /**
  * Path and query of what a message asks for: a data part `{ "analysis": "pulse", "coin": "BTC", … }` with the
- * parameters of the path, or a text such as `pulse BTC`. null when it asks for nothing that is sold.
+ * parameters of the path, the same as text, or words such as `pulse BTC`. null when it asks for nothing that is sold.
  */
 export function askedUrl(
   { parts }: Message,
@@ -37,11 +37,18 @@ function fromData(value: unknown): Asked | null {
   return typeof analysis === 'string' ? { analysis, args } : null
 }
 
-function fromText(text: string): Asked | null {
-  const words = text
-    .slice(0, TEXT_CHARS_MAX)
-    .trim()
-    .split(/[\s/]+/)
+function fromText(whole: string): Asked | null {
+  const text = whole.slice(0, TEXT_CHARS_MAX).trim()
+  if (text.startsWith('{')) return fromJson(text)
+  const words = text.split(/[\s/]+/)
   const [analysis = '', coin] = words.filter((word) => word !== '')
   return { analysis: analysis.toLowerCase(), args: coin === undefined ? {} : { coin } }
+}
+
+function fromJson(text: string): Asked | null {
+  try {
+    return fromData(JSON.parse(text))
+  } catch {
+    return null
+  }
 }

@@ -1,4 +1,3 @@
-import { pathOf } from '../../domain/contract.ts'
 import { offerOf } from './offer-of.ts'
 import type { DocumentFacts } from './service-facts.ts'
 import { isFree, SERVICE_NAME, SERVICE_SUMMARY } from './service-facts.ts'
@@ -10,6 +9,8 @@ const PAYMENT_EXTENSIONS = [
 ]
 
 const JSON_MEDIA_TYPE = 'application/json'
+/** A message may also say it in two words, or as JSON in a text. */
+const INPUT_MODES = [JSON_MEDIA_TYPE, 'text/plain']
 
 /** `/.well-known/agent-card.json` of A2A 1.0, with the members by which 0.3 found the way. */
 export function agentCard(facts: DocumentFacts): unknown {
@@ -40,7 +41,7 @@ export function agentCard(facts: DocumentFacts): unknown {
         })),
       }),
     },
-    defaultInputModes: [JSON_MEDIA_TYPE],
+    defaultInputModes: INPUT_MODES,
     defaultOutputModes: [JSON_MEDIA_TYPE],
     skills: skills(facts),
     url,
@@ -51,18 +52,19 @@ export function agentCard(facts: DocumentFacts): unknown {
 }
 
 function skills(facts: DocumentFacts) {
+  const { exampleCoin: coin } = facts
   return facts.contracts.map((contract) => {
-    const offer = offerOf(contract, { exampleCoin: facts.exampleCoin, isFree: isFree(facts) })
+    const offer = offerOf(contract, { exampleCoin: coin, isFree: isFree(facts) })
     return {
       id: offer.id,
       name: offer.title,
       description: offer.description,
       tags: ['perpetuals', 'hyperliquid', contract.scope === 'coin' ? 'coin' : 'market'],
-      examples: [
-        contract.scope === 'coin' ? `${offer.id} ${facts.exampleCoin}` : offer.id,
-        `GET ${facts.publicUrl}${pathOf(contract, facts.exampleCoin)}`,
-      ],
-      inputModes: [JSON_MEDIA_TYPE],
+      examples:
+        contract.scope === 'coin'
+          ? [`${offer.id} ${coin}`, JSON.stringify({ analysis: offer.id, coin })]
+          : [offer.id, JSON.stringify({ analysis: offer.id })],
+      inputModes: INPUT_MODES,
       outputModes: [JSON_MEDIA_TYPE],
     }
   })

@@ -6,7 +6,7 @@ import { freeDocument, sendDocument } from '../send-document.ts'
 import { sendProblem } from '../send-problem.ts'
 import { agentCard } from './agent-card.ts'
 import { docsPage } from './docs-page.ts'
-import { errorPage } from './error-page.ts'
+import { ERROR_PAGE_POLICY, errorPage } from './error-page.ts'
 import { llmsFullText, llmsText } from './llms-text.ts'
 import { openApi } from './openapi.ts'
 import type { Available } from './payment-manifest.ts'
@@ -22,6 +22,7 @@ export type DiscoveryOptions = ServiceFacts & {
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
+const ERROR_PAGE = '/docs/errors'
 
 type Writer = (facts: DocumentFacts, isAvailable: Available) => string
 
@@ -40,7 +41,7 @@ const documents: Readonly<Record<string, readonly [mediaType: string, Writer]>> 
   '/llms-full.txt': [TEXT_TYPE, llmsFullText],
   '/robots.txt': [TEXT_TYPE, robotsText],
   '/favicon.svg': ['image/svg+xml', () => FAVICON],
-  '/docs/errors': ['text/html; charset=utf-8', errorPage],
+  [ERROR_PAGE]: ['text/html; charset=utf-8', errorPage],
 }
 
 /** The paths of all documents that say what this service is. */
@@ -50,7 +51,10 @@ export const discoveryPaths: readonly string[] = [...Object.keys(documents), '/d
 export function discoveryRoutes(app: FastifyInstance, options: DiscoveryOptions): void {
   const published = publisher(options)
   for (const path of Object.keys(documents))
-    app.get(path, (request, reply) => sendDocument(request, reply, published(path)))
+    app.get(path, (request, reply) => {
+      if (path === ERROR_PAGE) void reply.header('content-security-policy', ERROR_PAGE_POLICY)
+      sendDocument(request, reply, published(path))
+    })
 
   const samples = new Map(
     options.contracts.map(({ id }) => [id, freeDocument(JSON_TYPE, JSON.stringify(sampleOf(id)))]),

@@ -2,6 +2,10 @@ import { problemCodes } from '../../domain/problem.ts'
 import { errorGuide } from './error-guide.ts'
 import { SERVICE_NAME } from './service-facts.ts'
 
+/** It has neither scripts nor styles. */
+export const ERROR_PAGE_POLICY =
+  "default-src 'none'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
 /** `/docs/errors`: what the `type` and `docs` of a problem point at, with an anchor for each code. */
 export function errorPage(): string {
   const entries = problemCodes.map(

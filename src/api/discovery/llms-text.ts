@@ -1,6 +1,6 @@
 import { problemCodes } from '../../domain/problem.ts'
 import { errorGuide } from './error-guide.ts'
-import type { AnalysisOffer } from './offer-of.ts'
+import type { AnalysisOffer, OfferedParameter } from './offer-of.ts'
 import { offerOf } from './offer-of.ts'
 import type { JsonSchema } from './published-schema.ts'
 import type { DocumentFacts } from './service-facts.ts'
@@ -36,6 +36,7 @@ export function llmsText(facts: DocumentFacts): string {
     `- [All of it as text](${publicUrl}/llms-full.txt): with every field and every error`,
     `- [Errors](${publicUrl}/docs/errors): what each code means and what to do`,
     `- [Agent card](${publicUrl}/.well-known/agent-card.json), [payment manifest](${publicUrl}/.well-known/x402)`,
+    `- [MCP](${publicUrl}/mcp), [A2A](${publicUrl}/a2a): every analysis as a tool and as a skill, view=compact unless asked for full`,
   )
 }
 
@@ -80,13 +81,20 @@ function analysisText(offer: AnalysisOffer, facts: DocumentFacts): readonly stri
     '',
     '## Parameters',
     '',
-    ...offer.parameters.map(({ name, description }) => `- ${name}: ${description}`),
+    ...offer.parameters.map(parameterLine),
     '',
     '## Fields',
     '',
     ...fieldLines(offer.outputSchema, ''),
     '',
   ]
+}
+
+/** The default where the words do not tell it. */
+function parameterLine({ name, description, schema }: OfferedParameter): string {
+  const { default: usual } = schema as { readonly default?: unknown }
+  const isTold = usual === undefined || /default/i.test(description)
+  return `- ${name}: ${description}${isTold ? '' : ` Default ${usual}.`}`
 }
 
 /** One line a field, with type and unit; what stands in a list has [] behind its name. */

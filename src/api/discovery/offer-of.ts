@@ -85,7 +85,7 @@ function descriptionOf(contract: AnalysisContract, { isFree = false }: OfferOpti
   const { guide, inputAgeMsMax, priceUsdcAtomic } = contract
   const age = Number.isFinite(inputAgeMsMax)
     ? `What it rests on is at most ${inputAgeMsMax / 1_000} seconds old, else 503.`
-    : 'Each source has an age limit of its own; beyond it 503.'
+    : 'A source that has an age limit of its own is at most so old, else 503.'
   const cost = isFree
     ? 'Free on this service.'
     : `${usdcDecimal(priceUsdcAtomic)} USDC a call by x402. An error costs nothing.`
@@ -137,7 +137,7 @@ const compactParameter: OfferedParameter = {
   in: 'query',
   isRequired: false,
   description:
-    'full (default), or compact: without interpretations, histories, lists of sources and details that follow from other members.',
+    'full, or compact: without interpretations, histories, lists of sources and details that follow from other members.',
   schema: { type: 'string', enum: answerViews, default: 'full' },
   example: 'compact',
 }

@@ -193,24 +193,35 @@ export function docsResponses(): OpenApiObject {
   }
 }
 
+type DocumentShape = {
+  readonly isCached?: boolean
+  /** With a policy of what it may load. */
+  readonly isPage?: boolean
+  readonly example?: unknown
+}
+
 /** A document that costs nothing. `isCached`: it has an entity tag, and is not sent to whoever has it. */
 export function document(
   description: string,
   mediaType: string,
   schema: JsonSchema,
-  { isCached = true, example }: { readonly isCached?: boolean; readonly example?: unknown } = {},
+  { isCached = true, isPage = false, example }: DocumentShape = {},
 ): OpenApiObject {
-  const names: HeaderName[] = isCached ? ['ETag'] : []
+  const named = headers(
+    ...(['Cache-Control', 'Link', 'Vary'] as const),
+    ...(isCached ? (['ETag'] as const) : []),
+    ...(isPage ? (['Content-Security-Policy'] as const) : []),
+  )
   return {
     200: {
       description,
-      headers: headers('Cache-Control', 'Link', 'Vary', ...names),
+      headers: named,
       content: { [mediaType]: { schema, ...(example !== undefined && { example }) } },
     },
     ...(isCached && {
       304: {
         description: 'The caller has it already, as If-None-Match says.',
-        headers: headers('Cache-Control', 'Link', 'ETag', 'Vary'),
+        headers: named,
       },
     }),
     ...everywhere,

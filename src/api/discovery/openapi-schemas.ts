@@ -316,6 +316,7 @@ export const indexSchema: JsonSchema = {
     service: text('Its name.'),
     version: text('Of the gateway.'),
     free: texts('Paths that cost nothing.'),
+    agents: texts('Paths by which agents call all of them: MCP and A2A.'),
     paid: {
       type: 'array',
       items: {
@@ -329,6 +330,6 @@ export const indexSchema: JsonSchema = {
       },
     },
   },
-  required: ['service', 'version', 'free', 'paid'],
+  required: ['service', 'version', 'free', 'agents', 'paid'],
   additionalProperties: false,
 }

@@ -274,7 +274,7 @@ function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
     '/docs/errors': operation(
       'get_error_guide',
       'What every error code means',
-      document('A page.', 'text/html', aText),
+      document('A page.', 'text/html', aText, { isPage: true }),
     ),
     '/robots.txt': operation(
       'get_robots_txt',

@@ -37,6 +37,8 @@ export function paymentManifest(facts: DocumentFacts, isAvailable: Available): u
       prices: `${facts.publicUrl}/pricing`,
       guide: `${facts.publicUrl}/llms.txt`,
     },
+    mcp: `${facts.publicUrl}/mcp`,
+    a2a: `${facts.publicUrl}/a2a`,
     ...(facts.contactEmail !== undefined && { contact: facts.contactEmail }),
   }
 }

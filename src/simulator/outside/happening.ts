@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { OperatingError } from '../../domain/errors.ts'
 import type { Chain, OracleNetwork, SourceId } from '../../domain/outside.ts'
 import { chains, oracleNetworks, sourceIds } from '../../domain/outside.ts'
 
@@ -7,7 +8,7 @@ type During = { readonly fromMs: number; readonly untilMs: number }
 
 export type Happening = During &
   (
-    | { readonly kind: 'depeg'; readonly asset: 'USDC' | 'USDT'; readonly bps: number }
+    | { readonly kind: 'depeg'; readonly asset: (typeof stables)[number]; readonly bps: number }
     /** The venue's oracle stands this far above what the asset is worth. */
     | { readonly kind: 'basis'; readonly asset: string; readonly bps: number }
     /** On one chain an asset trades this far above everywhere else, as a log difference. */
@@ -40,6 +41,7 @@ export function isDuring({ fromMs, untilMs }: During, atMs: number): boolean {
 }
 
 const SECOND_MS = 1_000
+const stables = ['USDC', 'USDT'] as const
 const kinds: readonly Happening['kind'][] = [
   'depeg',
   'basis',
@@ -55,14 +57,15 @@ const kinds: readonly Happening['kind'][] = [
 /**
  * Reads what shall happen from a JSON file: a list of objects with the members of a happening, but with
  * `from_seconds` and `until_seconds` after the start instead of instants.
- * @throws Error naming the entry that makes no sense
+ * @throws OperatingError naming the entry that makes no sense
  */
 export function readHappenings(path: string, startMs: number): readonly Happening[] {
-  const list: unknown = JSON.parse(readFileSync(path, 'utf8'))
-  if (!Array.isArray(list)) throw new Error(`${path}: not a list`)
+  const list = parsed(path)
+  if (!Array.isArray(list)) throw new OperatingError('bad_world', `${path}: not a list`)
   return list.map((entry: unknown, at) => {
     const problem = problemOf(entry)
-    if (problem !== null) throw new Error(`${path}: entry ${at + 1}: ${problem}`)
+    if (problem !== null)
+      throw new OperatingError('bad_world', `${path}: entry ${at + 1}: ${problem}`)
     const { from_seconds, until_seconds, ...what } = entry as Record<string, unknown>
     return {
       ...what,
@@ -72,9 +75,18 @@ export function readHappenings(path: string, startMs: number): readonly Happenin
   })
 }
 
+function parsed(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch (cause) {
+    const what = cause instanceof SyntaxError ? `is not JSON: ${cause.message}` : 'cannot be read'
+    throw new OperatingError('bad_world', `${path} ${what}`, { cause })
+  }
+}
+
 function problemOf(entry: unknown): string | null {
   if (typeof entry !== 'object' || entry === null) return 'not an object'
-  const { kind, from_seconds, until_seconds, source, chain, network, bps, factor } =
+  const { kind, from_seconds, until_seconds, source, chain, network, asset, bps, factor } =
     entry as Record<string, unknown>
   if (!kinds.includes(kind as Happening['kind'])) return `kind is one of ${kinds.join(', ')}`
   if (!(Number(from_seconds) < Number(until_seconds))) return 'from_seconds is below until_seconds'
@@ -85,7 +97,8 @@ function problemOf(entry: unknown): string | null {
     case 'basis':
     case 'gap':
       if (typeof bps !== 'number') return 'bps is a number'
-      if (typeof (entry as { asset?: unknown }).asset !== 'string') return 'asset is a ticker'
+      if (kind === 'depeg' && !isNamed(asset, stables)) return `asset is one of ${stables.join()}`
+      if (typeof asset !== 'string') return 'asset is a ticker'
       return kind !== 'gap' || isNamed(chain, chains) ? null : `chain is one of ${chains.join()}`
     case 'confidence':
       if (!isNamed(network, oracleNetworks)) return `network is one of ${oracleNetworks.join()}`

@@ -11,7 +11,7 @@ const ROWS_DEFAULT = 50
 
 export const viewParameter: ViewParameter = {
   name: 'view',
-  description: 'full (default), or compact: 8 fields a coin instead of 19.',
+  description: 'full, or compact: 8 fields a coin instead of 19.',
   allowed: screenerViews,
   rule: `is one of ${screenerViews.join(', ')}`,
   example: 'compact',
