@@ -132,8 +132,13 @@ describe('the A2A client of the SDK', () => {
     ])
   })
 
-  test('learns what can be asked for when it asks for something else', async () => {
-    const task = await sent(message(text('what is the weather?')))
+  test.each([
+    'what is the weather?',
+    '{"analysis":"pulse"',
+    '{"analysis":["pulse"]}',
+    '{"coin":"BTC"}',
+  ])('learns what can be asked for when it asks for something else: %s', async (words) => {
+    const task = await sent(message(text(words)))
     expect(task.status?.state).toBe(TaskState.TASK_STATE_REJECTED)
     const part = task.status?.message?.parts[0]?.content
     for (const { id } of contracts) expect(String(part?.value)).toContain(id)

@@ -232,7 +232,7 @@ export class TruthChecker {
   #judgeAge(answered: Answered, subject: Subject, ageMs: number, tooYoungMs: number): void {
     const { trueMs, coin } = answered
     const untilMs = trueMs - ageMs - tooYoungMs
-    const excuse = this.#ageExcuse(tooYoungMs, untilMs, ageMs, answered)
+    const excuse = this.#ageExcuse(answered, subject, { tooYoungMs, untilMs, ageMs })
     if (excuse !== null) {
       this.#findings.excuse(`too young, by ${excuse}: ${subject}`, tooYoungMs)
       return
@@ -256,10 +256,10 @@ export class TruthChecker {
    * Candles are missed by a trade that comes too long after the last of them: one right after it may be what that
    * candle told of. Candles and trades together are missed by the day's volume, which has to rise three times.
    */
-  #silenceMs(untilMs: number, trueMs: number, coin: string): number | null {
+  #silenceMs({ trueMs, coin }: Answered, subject: Subject, untilMs: number): number | null {
     const silenceMs = this.#log.silenceMs(trueMs, trueMs, coin)
     const { candles, candlesAndTrades } = noticedWithinMs
-    if (silenceMs === candlesAndTrades)
+    if (silenceMs === candlesAndTrades && subject === 'candles')
       return this.#market.trades(coin, untilMs, trueMs).length < VOLUME_RISES ? null : silenceMs
     if (silenceMs !== candles) return silenceMs
     const missed = this.#market.trades(coin, untilMs + TRADE_COVERED_MS, trueMs - candles)
@@ -267,12 +267,16 @@ export class TruthChecker {
   }
 
   #ageExcuse(
-    tooYoungMs: number,
-    untilMs: number,
-    ageMs: number,
-    { trueMs, coin }: Answered,
+    answered: Answered,
+    subject: Subject,
+    {
+      tooYoungMs,
+      untilMs,
+      ageMs,
+    }: { readonly tooYoungMs: number; readonly untilMs: number; readonly ageMs: number },
   ): Excuse | null {
-    const silenceMs = this.#silenceMs(untilMs, trueMs, coin)
+    const { trueMs, coin } = answered
+    const silenceMs = this.#silenceMs(answered, subject, untilMs)
     if (silenceMs !== null && tooYoungMs <= silenceMs) return 'a silence not noticed yet'
     // What was taken for young when it came keeps that age until something newer comes.
     const unnoticedMs = [trueMs, trueMs - ageMs].map((atMs) => this.#log.unnoticedDelayMs(atMs))

@@ -205,10 +205,10 @@ export class CoinMarket {
         this.#candlesConfirmedAtMs =
           this.ladder.isContinuous && this.#areBarsDated(event)
             ? Math.min(
-                event.timeReceivedMs - (event.timeExchangeMs - provenMs),
+                timeReceivedMs - (timeExchangeMs - provenMs),
                 this.#newestBar.endedByMs(this.#openEndVenueMs),
               )
-            : oursOf(this.ladder.closedUntilMs, event.timeReceivedMs - event.timeExchangeMs)
+            : oursOf(this.ladder.closedUntilMs, timeReceivedMs - timeExchangeMs)
         break
       }
       case 'candle':
