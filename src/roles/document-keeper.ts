@@ -39,7 +39,7 @@ export class DocumentKeeper {
     this.#clock = clock
     this.#options = options
     this.#sync = sync
-    this.#store = this.#opened()
+    this.#store = this.#opened(false)
     this.#saving = new SlicedWork(clock, SLICE_GAP_MS, {
       begin: () => this.#save(),
       onFailed: (cause) => log.error({ err: cause }, 'documents not saved; tried again'),
@@ -80,16 +80,17 @@ export class DocumentKeeper {
 
   *#save(): Generator<unknown> {
     // Another engine that was just ending may have held the file, or the disk was full.
-    this.#store ??= this.#opened()
+    this.#store ??= this.#opened(true)
     if (this.#store !== null) yield* this.#store.save()
   }
 
-  #opened(): DocumentStore | null {
+  #opened(isAtWork: boolean): DocumentStore | null {
     const { dataDir, version, isClockNew = false } = this.#options
     const options = {
       path: join(dataDir, 'documents.db'),
       maker: `${version}/${contractsDigest}`,
       isClockNew,
+      isAtWork,
       sync: this.#sync,
     }
     try {

@@ -26,6 +26,8 @@ export type DocumentStoreOptions = {
   readonly maker: string
   /** Our clock was moved: what the documents say of their age would be wrong. */
   readonly isClockNew: boolean
+  /** Opened by an engine at work, which waits for nobody and leaves the check of all pages to the next one. */
+  readonly isAtWork?: boolean
   /** How to wait for the disk; without it, the engine waits. */
   readonly sync?: FileSync | undefined
 }
@@ -49,7 +51,14 @@ export class DocumentStore {
   /** @throws OperatingError when the file cannot be used: busy, full, forbidden */
   static open(options: DocumentStoreOptions, nowMs: number): OpenedFile<DocumentStore> {
     const use = (db: Database.Database) => new DocumentStore(db, options)
-    const kind = { name: 'documents', migrations, isCheckedWhole: true, use }
+    const { isAtWork = false } = options
+    const kind = {
+      name: 'documents',
+      migrations,
+      isCheckedWhole: !isAtWork,
+      lockWaitMsMax: isAtWork ? 0 : undefined,
+      use,
+    }
     if (options.isClockNew) removeFiles(options.path)
     const opened = openSqliteFile(options.path, kind, nowMs)
     // Made after now: the clock was put back since, nobody knows how far.

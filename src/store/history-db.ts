@@ -92,7 +92,11 @@ export class HistoryDb {
   static open(
     path: string,
     nowMs: number,
-    { pagesMax = PAGES_MAX, sync = syncAtOnce }: { pagesMax?: number; sync?: FileSync } = {},
+    {
+      pagesMax = PAGES_MAX,
+      sync = syncAtOnce,
+      lockWaitMsMax,
+    }: { pagesMax?: number; sync?: FileSync; lockWaitMsMax?: number } = {},
   ): OpenedFile<HistoryDb> {
     return openSqliteFile(
       path,
@@ -100,6 +104,7 @@ export class HistoryDb {
         name: 'history',
         migrations: historyMigrations,
         isCheckedWhole: false,
+        lockWaitMsMax,
         use: (db) => new HistoryDb(db, new WalCopy(db, path, sync), pagesMax),
       },
       nowMs,

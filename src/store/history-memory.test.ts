@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { HourlyCloses } from '../compute/market/hourly-closes.ts'
 import { memorySeries } from '../domain/history.ts'
 import { memoryOf } from './history-memory.ts'
 import { HistoryStore } from './history-store.ts'
@@ -49,9 +50,20 @@ describe('what an engine that starts is told', () => {
     expect(times?.at(-1)).toBe(START_MS + 40 * DAY_MS)
   })
 
-  test('is a month of closed hours', () => {
+  test('is closed hours for a month as it is and as it was a week ago', () => {
     const memory = memoryOf(history, 'BTC', 'hours', NOW_MS)
-    expect(memory?.rows).toEqual(barsFrom(START_MS + 40 * DAY_MS - 720 * HOUR_MS, '1h', 720))
+    expect(memory?.rows).toEqual(barsFrom(START_MS + 2 * DAY_MS + HOUR_MS, '1h', 38 * 24 - 1))
+  })
+
+  test('is every hour that correlation reads, so that none is asked of the venue', () => {
+    const memory = memoryOf(history, 'BTC', 'hours', NOW_MS)
+    const bars = memory?.series === 'hours' ? memory.rows : []
+    const closes = new HourlyCloses()
+    closes.apply({
+      ...{ kind: 'hourly-history', coin: 'BTC', bars, isRemembered: true },
+      ...{ timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS },
+    })
+    expect(closes.needFromMs(NOW_MS)).toBeNull()
   })
 
   test('is a day of minutes, and a month of quarters before', () => {

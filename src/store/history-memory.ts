@@ -3,8 +3,9 @@ import type { HistoryStore } from './history-store.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Funding and closed hours: 720. */
 const MONTH_MS = 30 * DAY_MS
+/** Correlation looks at the month also as it was a week ago: 889 closes, and some to spare for a service that was down. */
+const HOURS_MS = 38 * DAY_MS
 
 /**
  * What an engine that starts is told of a coin, one series after the other: each is read within a few
@@ -31,7 +32,7 @@ function read(
     case 'fundings':
       return { series, coin, rows: history.fundings(coin, fromMs) }
     case 'hours':
-      return { series, coin, rows: history.bars(coin, '1h', fromMs) }
+      return { series, coin, rows: history.bars(coin, '1h', nowMs - HOURS_MS) }
     case 'quarters':
       return { series, coin, rows: history.sparseSamples(coin, fromMs, nowMs - DAY_MS - 1) }
     case 'minutes': {

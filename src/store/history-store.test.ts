@@ -348,7 +348,7 @@ describe('history store', () => {
     const busy = join(folder, 'busy', 'history.db')
     const holder = new HistoryStore({ path: busy, onNotice: () => undefined }, NOW_MS)
     store.close(NOW_MS)
-    store = open({ path: busy })
+    store = open({ path: busy, lockWaitMsMax: 0 })
     store.add(barBatch('BTC', '15m', [barAt(START_MS)]))
     write()
     expect(store.health).toMatchObject({ state: 'degraded', sinceMs: NOW_MS })
@@ -370,7 +370,7 @@ describe('history store', () => {
     expect(readdirSync(join(folder, 'taken'))).toEqual(['history.db'])
   })
 
-  function open(options: { path?: string; pagesMax?: number } = {}): HistoryStore {
+  function open(options: { path?: string; pagesMax?: number; lockWaitMsMax?: number } = {}): HistoryStore {
     return new HistoryStore(
       { path, onNotice: (notice) => notices.push(notice), ...options },
       NOW_MS,

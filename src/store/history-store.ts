@@ -31,7 +31,14 @@ const CHECK_SLICES_PER_TURN = 100
 
 const nothing: HistoryBatch = { bars: [], samples: [], fundings: [], measures: [], droppedRows: 0 }
 
-/** A file that could not be opened is tried again after so long: a busy one makes the attempt wait. */
+/**
+ * An engine that starts is told its past once, so it waits for whoever has the file: `doctor` looks through 200 MB
+ * in a second or two. Later it has answers to give, and waits for nobody.
+ */
+const LOCK_WAIT_MS_MAX = 5_000
+const NO_WAIT_MS = 0
+
+/** A file that could not be opened is tried again after so long. */
 const REOPEN_MS = 60_000
 
 const HOUR_MS = 3_600_000
@@ -54,6 +61,8 @@ export type HistoryOptions = {
   readonly pagesMax?: number
   /** How to wait for the disk; without it, whoever calls waits. */
   readonly sync?: FileSync
+  /** For how long the start waits for whoever has the file. */
+  readonly lockWaitMsMax?: number
 }
 
 /**
@@ -82,7 +91,7 @@ export class HistoryStore {
     this.#sync = options.sync ?? syncAtOnce
     this.#nowMs = nowMs
     this.#sinceMs = nowMs
-    this.#open()
+    this.#open(options.lockWaitMsMax ?? LOCK_WAIT_MS_MAX)
   }
 
   get health(): StoreHealth {
@@ -118,7 +127,7 @@ export class HistoryStore {
    */
   *write(nowMs: number, isAll = false): Generator<HistorySlice> {
     this.#nowMs = nowMs
-    if (this.#db === null && nowMs >= this.#reopenAtMs) this.#open()
+    if (this.#db === null && nowMs >= this.#reopenAtMs) this.#open(NO_WAIT_MS)
     if (!(yield* this.#copied())) return
     const due = this.#queue.due(isAll || this.#reason !== null)
     for (let at = 0; at < due.length; at += BLOCKS_PER_SLICE) {
@@ -200,13 +209,14 @@ export class HistoryStore {
     this.#db = null
   }
 
-  #open(): void {
+  #open(lockWaitMsMax: number): void {
     this.#reopenAtMs = this.#nowMs + REOPEN_MS
     const { path, pagesMax, onNotice } = this.#options
     try {
       const { db, setAside, reason } = HistoryDb.open(path, this.#nowMs, {
         ...(pagesMax === undefined ? {} : { pagesMax }),
         sync: this.#sync,
+        lockWaitMsMax,
       })
       this.#db = db
       this.#check = db.verify()
@@ -244,7 +254,7 @@ export class HistoryStore {
     this.#check = null
     try {
       onNotice({ kind: 'set-aside', path: setSqliteFileAside(path, this.#nowMs), reason })
-      this.#open()
+      this.#open(NO_WAIT_MS)
     } catch (cause) {
       if (!(cause instanceof Error && 'syscall' in cause)) throw cause
       this.#degraded(`${reason}, and it cannot be moved: ${cause.message}`)

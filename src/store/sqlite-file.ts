@@ -19,6 +19,8 @@ export type FileKind<Opened> = {
   readonly migrations: readonly ((db: Database.Database) => void)[]
   /** Whether to read every page before trusting the file, which takes a second per 100 MB cold. */
   readonly isCheckedWhole: boolean
+  /** How long to wait, at work, for whoever has the file; half a second where absent. */
+  readonly lockWaitMsMax?: number | undefined
   readonly use: (db: Database.Database) => Opened
 }
 
@@ -137,11 +139,11 @@ function hasCode(cause: unknown, code: RegExp): cause is Error {
 /** @returns what was opened, or why what the file holds is of no use to anybody. */
 function openChecked<Opened>(
   path: string,
-  { migrations, isCheckedWhole, use }: FileKind<Opened>,
+  { migrations, isCheckedWhole, lockWaitMsMax = LOCK_WAIT_MS_MAX, use }: FileKind<Opened>,
 ): { readonly db: Opened } | { readonly reason: string } {
   let db: Database.Database | undefined
   try {
-    db = new Database(path, { timeout: LOCK_WAIT_MS_MAX })
+    db = new Database(path, { timeout: lockWaitMsMax })
     db.pragma('locking_mode = EXCLUSIVE')
     db.pragma('journal_mode = WAL')
     // A killed process loses nothing. Over a power cut `WalCopy` keeps the file whole: only the last
