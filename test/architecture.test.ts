@@ -101,7 +101,7 @@ const ambient: readonly (readonly [RegExp, string, readonly string[]])[] = [
 
 /** The part of RxJS we use: wiring. Routing, sharing and state belong to named objects. */
 const rxjsNames = new Set(
-  'Observable Subscription SchedulerLike asyncScheduler MonoTypeOperatorFunction catchError concat concatMap defer EMPTY exhaustMap filter ignoreElements interval map merge of retry takeUntil tap throwError timeout timer'.split(
+  'Observable Subscription SchedulerLike asyncScheduler MonoTypeOperatorFunction catchError concat concatMap defer EMPTY exhaustMap filter ignoreElements interval map merge mergeMap of retry takeUntil tap throwError timeout timer'.split(
     ' ',
   ),
 )

@@ -5,7 +5,7 @@ import { NoticeBook } from './notice-book.ts'
 const rubbish = { kind: 'frame-rejected', reason: 'not_json' } as const
 
 function scene() {
-  const lines: { readonly times: number; readonly reason?: string }[] = []
+  const lines: { readonly level: number; readonly times: number; readonly reason?: string }[] = []
   const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line)) })
   return { book: new NoticeBook(log), lines }
 }
@@ -15,6 +15,19 @@ test('every notice is counted, and a kind that goes on is logged once a minute',
   for (let second = 0; second < 150; second += 1) book.take(rubbish, second * 1_000)
   expect(book.counts).toEqual({ 'frame-rejected:not_json': 150 })
   expect(lines.map(({ times }) => times)).toEqual([1, 60, 60])
+})
+
+test('what was left out is a warning once, and a detail from then on', () => {
+  const { book, lines } = scene()
+  for (const minute of [0, 1, 2]) book.take(rubbish, minute * 60_000)
+  const { debug, warn } = pino.levels.values as Record<'debug' | 'warn', number>
+  expect(lines.map(({ level }) => level)).toEqual([warn, debug, debug])
+})
+
+test('what belongs to an ordinary day is a detail from the start', () => {
+  const { book, lines } = scene()
+  book.take({ kind: 'trades-bridged', coin: 'SOL', repeated: 10, fresh: 20 }, 0)
+  expect(lines).toMatchObject([{ level: pino.levels.values['debug'] }])
 })
 
 test('another reason is another kind', () => {

@@ -9,7 +9,7 @@ type Entry = { count: number; loggedCount: number; loggedMs: number }
 
 /**
  * Counts what the feed has to say, by kind and reason, and logs each of these once and then at most
- * every minute: a venue that sends rubbish must not fill the disk.
+ * every minute: a venue that sends rubbish must not fill the disk. What does no harm is a warning once.
  */
 export class NoticeBook {
   readonly #log: Logger
@@ -34,10 +34,11 @@ export class NoticeBook {
     entry.count += 1
     // A clock that was put back must not silence it.
     if (Math.abs(nowMs - entry.loggedMs) < LOG_PERIOD_MS) return
+    const isQuiet = entry.loggedCount > 0 ? isDetail(notice) : isUsual(notice)
     const times = entry.count - entry.loggedCount
     entry.loggedCount = entry.count
     entry.loggedMs = nowMs
-    this.#log[isDetail(notice) ? 'debug' : 'warn']({ ...notice, times }, 'feed')
+    this.#log[isQuiet ? 'debug' : 'warn']({ ...notice, times }, 'feed')
   }
 }
 
@@ -62,14 +63,15 @@ function nameOf(notice: Notice): string {
   }
 }
 
-/** What the feed heals or leaves out by itself, and a coin that an exchange does not list: no effect on an answer. */
-const details: ReadonlySet<string> = new Set([
-  'value-dropped',
-  'frame-rejected',
-  'trades-bridged',
-  'product_refused',
-])
+/** What the feed heals by itself, and a coin that an exchange does not list: they belong to an ordinary day. */
+const usual: ReadonlySet<string> = new Set(['trades-bridged', 'product_refused'])
+/** What the feed left out: no effect on an answer. */
+const leftOut: ReadonlySet<string> = new Set(['value-dropped', 'frame-rejected'])
 
-function isDetail({ kind }: Notice): boolean {
-  return details.has(kind)
+function isUsual({ kind }: Notice): boolean {
+  return usual.has(kind)
+}
+
+function isDetail(notice: Notice): boolean {
+  return isUsual(notice) || leftOut.has(notice.kind)
 }

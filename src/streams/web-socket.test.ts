@@ -44,18 +44,18 @@ function hear(stream: Observable<string>): Promise<Heard> {
   })
 }
 
-test('sends what is outbound, emits text frames in order, and errors when the peer closes', async () => {
+test('sends what is outbound, emits frames in order, binary ones as the texts they are not, and errors when the peer closes', async () => {
   const url = await listen((peer) => {
     expect(peer.extensions, 'no compression is offered').toBe('')
     peer.on('message', (data) => {
       peer.send(`echo ${String(data)}`)
-      peer.send(Buffer.from([1, 2]), { binary: true })
+      peer.send(Buffer.from([1, 0xff]), { binary: true })
       peer.send('last')
       peer.close(1000)
     })
   })
   const heard = await hear(connectWebSocket(url, of('hello')))
-  expect(heard.frames).toEqual(['echo hello', 'last'])
+  expect(heard.frames).toEqual(['echo hello', '\u0001\ufffd', 'last'])
   expect(heard.error).toMatchObject({ name: 'OperatingError', code: 'socket_closed' })
 })
 

@@ -57,9 +57,10 @@ function connected(
         if (socket.isPaused) socket.resume()
       },
     }
-    socket.on('message', (data, isBinary) => {
+    socket.on('message', (data) => {
+      // No venue here sends binary frames: as a text that is none, such a one is rejected and counted.
       // `String` would look up how first, which costs as much.
-      if (!isBinary) turns.run(() => subscriber.next((data as Buffer).toString()), source)
+      turns.run(() => subscriber.next((data as Buffer).toString()), source)
     })
     socket.on('unexpected-response', (_, { statusCode = 0 }) => {
       subscriber.error(new HttpStatusError(statusCode, url))

@@ -2,9 +2,10 @@ import type { ContextEvent } from '../../../domain/event.ts'
 import type { DropReason } from './wire.ts'
 import { amount, fraction, isWire, price } from './wire.ts'
 
-/** The venue caps funding at 4 % an hour. */
-export const FUNDING_MAX = 1
-export const PREMIUM_MAX = 100
+/** The venue caps funding at 4 % an hour; who deploys a dex may multiply it by ten. */
+export const FUNDING_MAX = 0.4
+/** A perpetual at eleven times its oracle. */
+export const PREMIUM_MAX = 10
 
 /**
  * One row of the venue's contexts. It carries no time: the receive time stands for both.

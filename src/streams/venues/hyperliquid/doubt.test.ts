@@ -26,6 +26,11 @@ const contextOf = (figures: Partial<ContextEvent> = {}): ContextEvent =>
     markPrice: 100,
     oraclePrice: 100.1,
     midPrice: 99.9,
+    impactBid: 99.8,
+    impactAsk: 100,
+    premium: -0.001,
+    prevDayPrice: 97,
+    fundingRateHourly: 0.0000125,
     openInterestBase: 1_000,
     dayNotionalUsd: 1e6,
     ...figures,
@@ -74,8 +79,14 @@ describe('a figure with its decimal point elsewhere', () => {
     ['markPrice', 0.1],
     ['oraclePrice', 1_001],
     ['midPrice', 9.99],
+    ['impactBid', 998],
+    ['impactAsk', 10],
+    ['prevDayPrice', 9.7],
+    ['premium', -0.1],
+    ['fundingRateHourly', 0.0125],
     ['openInterestBase', 1e6],
     ['openInterestBase', 1],
+    ['dayNotionalUsd', 1e9],
   ])('as %s %d waits, and is refuted by the next', (name, figure) => {
     told({})
     expect(told({ [name]: figure }, CADENCE_MS)).toBe('waits')
@@ -100,9 +111,19 @@ describe('a figure with its decimal point elsewhere', () => {
     expect(told({}, 3 * CADENCE_MS)).toBe('refuted')
   })
 
-  test('is found in the first of all, too', () => {
-    expect(told({ markPrice: 1_000 })).toBe('waits')
+  test.each([
+    ['markPrice', 1_000],
+    ['impactBid', 9.98],
+    ['impactAsk', 1_000],
+    ['fundingRateHourly', 0.0125],
+  ])('is found in the first of all, too: %s %d', (name, figure) => {
+    expect(told({ [name]: figure })).toBe('waits')
     expect(told({}, CADENCE_MS)).toBe('refuted')
+  })
+
+  test('is not suspected where a coin that hardly trades turns over a hundred times as much', () => {
+    told({ dayNotionalUsd: 300 })
+    expect(told({ dayNotionalUsd: 30_000 }, CADENCE_MS)).toBe('believed')
   })
 
   test('is found in marks, which tell of some prices only', () => {

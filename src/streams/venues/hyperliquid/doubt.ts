@@ -15,6 +15,10 @@ const PRICE_FACTOR_MAX = 2
 const INTEREST_FACTOR_MAX = 10
 /** ... and no bar reaches, and nobody trades, so far from the mark. */
 const REACH_FACTOR_MAX = 4
+/** Funding is a mean over an hour: nobody pays, in a second, so much more or less of it an hour ... */
+const FUNDING_STEP_MAX = 0.001
+/** ... and no premium moves so far, as a fraction of the oracle price. */
+const PREMIUM_STEP_MAX = 0.05
 /** Nobody trades so many times what is open and what a day turns over, ... */
 const SIZE_FACTOR_MAX = 10
 /** ... where that is anything at all. */
@@ -32,10 +36,17 @@ type Known = {
   readonly markPrice: DoubtedFigure
   readonly oraclePrice: DoubtedFigure
   readonly midPrice: DoubtedFigure
+  readonly impactBid: DoubtedFigure
+  readonly impactAsk: DoubtedFigure
+  readonly prevDayPrice: DoubtedFigure
+  readonly premium: DoubtedFigure
+  readonly fundingRateHourly: DoubtedFigure
   readonly openInterestBase: DoubtedFigure
+  readonly dayNotionalUsd: DoubtedFigure
   /** What would be no part of this market, by what tells of it. */
   readonly strange: Map<'book' | 'candle', Told>
-  dayNotionalUsd: number
+  /** Also what is doubted where it is more: as a limit, too much does no harm. */
+  turnoverUsdMax: number
   contextMs: number
 }
 
@@ -51,19 +62,33 @@ export class Doubt {
 
   context(event: ContextEvent, nowMs: number): Verdict {
     const { coin, markPrice, oraclePrice, midPrice, openInterestBase, dayNotionalUsd } = event
+    const { impactBid, impactAsk, premium, fundingRateHourly, prevDayPrice } = event
     const known = this.#knownOf(coin)
     // The first of all has nothing to be compared with but the others.
     const isMarkSound = isNear(markPrice, oraclePrice, PRICE_FACTOR_MAX)
     const isMidSound = midPrice === null || isNear(midPrice, markPrice, PRICE_FACTOR_MAX)
+    const isReached = (price: number) => isNear(price, markPrice, REACH_FACTOR_MAX)
+    const isCalm = Math.abs(fundingRateHourly) <= FUNDING_STEP_MAX
     const verdict = together([
       known.markPrice.judge(markPrice, nowMs, isMarkSound),
       known.oraclePrice.judge(oraclePrice, nowMs, isMarkSound),
       ...(midPrice === null ? [] : [known.midPrice.judge(midPrice, nowMs, isMidSound)]),
+      ...(impactBid === null
+        ? []
+        : [known.impactBid.judge(impactBid, nowMs, isReached(impactBid))]),
+      ...(impactAsk === null
+        ? []
+        : [known.impactAsk.judge(impactAsk, nowMs, isReached(impactAsk))]),
+      ...(premium === null
+        ? []
+        : [known.premium.judge(premium, nowMs, Math.abs(premium) <= PREMIUM_STEP_MAX)]),
+      known.prevDayPrice.judge(prevDayPrice, nowMs),
+      known.fundingRateHourly.judge(fundingRateHourly, nowMs, isCalm),
       known.openInterestBase.judge(openInterestBase, nowMs, openInterestBase !== 0),
+      known.dayNotionalUsd.judge(dayNotionalUsd, nowMs),
     ])
-    // Too much does no harm here: it is a limit.
-    const isMore = !(dayNotionalUsd <= known.dayNotionalUsd)
-    if (verdict !== 'waits' || isMore) known.dayNotionalUsd = dayNotionalUsd
+    const isMore = !(dayNotionalUsd <= known.turnoverUsdMax)
+    if (verdict !== 'waits' || isMore) known.turnoverUsdMax = dayNotionalUsd
     known.contextMs = nowMs
     return verdict
   }
@@ -119,9 +144,15 @@ export class Doubt {
         markPrice: new DoubtedFigure(isPriceLike),
         oraclePrice: new DoubtedFigure(isPriceLike),
         midPrice: new DoubtedFigure(isPriceLike),
+        impactBid: new DoubtedFigure(isPriceLike),
+        impactAsk: new DoubtedFigure(isPriceLike),
+        prevDayPrice: new DoubtedFigure(isPriceLike),
+        premium: new DoubtedFigure(isPremiumLike),
+        fundingRateHourly: new DoubtedFigure(isFundingLike),
         openInterestBase: new DoubtedFigure(isInterestLike),
+        dayNotionalUsd: new DoubtedFigure(isTurnoverLike),
         strange: new Map(),
-        dayNotionalUsd: Number.NaN,
+        turnoverUsdMax: Number.NaN,
         contextMs: Number.NaN,
       }
       this.#coins.set(coin, known)
@@ -191,7 +222,7 @@ function strangeness(
 function isTooMuch(known: Known, notionalUsd: number, nowMs: number): boolean {
   if (!(nowMs - known.contextMs <= MEASURE_AGE_MS_MAX)) return false
   const openUsd = known.markPrice.value * known.openInterestBase.value
-  const usualUsd = known.dayNotionalUsd + openUsd
+  const usualUsd = known.turnoverUsdMax + openUsd
   return notionalUsd > Math.max(SIZE_USD_MIN, SIZE_FACTOR_MAX * usualUsd)
 }
 
@@ -214,6 +245,19 @@ function isPriceLike(one: number, before: number): boolean {
 function isInterestLike(one: number, before: number): boolean {
   if (one === 0 || before === 0) return before === 0
   return isNear(one, before, INTEREST_FACTOR_MAX)
+}
+
+/** A coin that hardly trades turns over many times as much by one trade. */
+function isTurnoverLike(one: number, before: number): boolean {
+  return isNear(Math.max(one, SIZE_USD_MIN), Math.max(before, SIZE_USD_MIN), INTEREST_FACTOR_MAX)
+}
+
+function isFundingLike(one: number, before: number): boolean {
+  return Math.abs(one - before) <= FUNDING_STEP_MAX
+}
+
+function isPremiumLike(one: number, before: number): boolean {
+  return Math.abs(one - before) <= PREMIUM_STEP_MAX
 }
 
 /** True as well where one of them is not known. */

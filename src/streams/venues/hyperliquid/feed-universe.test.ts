@@ -134,6 +134,29 @@ describe('dexes beside the main one', () => {
     expect(venue.subscribed('l2Book').toSorted()).toEqual(['BTC', 'xyz:A'])
   })
 
+  test('are found within the hour where all of them are wanted and somebody deploys one more', () => {
+    const venue = new ScriptedVenue({ coins: ['BTC', 'xyz:A', 'new:A'] })
+    let names = ['xyz']
+    venue.reply = (body) => {
+      const { type, dex } = body as { readonly type: string; readonly dex?: string }
+      if (type === 'perpDexs')
+        return { status: 200, body: JSON.stringify([null, ...names.map((name) => ({ name }))]) }
+      if (!type.startsWith('meta')) return undefined
+      const coin = dex === undefined ? 'BTC' : `${dex}:A`
+      const universe = universeOf([coin])
+      const reply = type === 'meta' ? universe : [universe, [venue.context(coin)]]
+      return { status: 200, body: JSON.stringify(reply) }
+    }
+    const run = play(venue, { dexes: 'all' })
+    run.advance(60_000)
+    expect(venue.subscribed('l2Book').toSorted()).toEqual(['BTC', 'xyz:A'])
+    names = ['xyz', 'new']
+    run.advance(HOUR_MS)
+    expect(venue.subscribed('l2Book').toSorted()).toEqual(['BTC', 'new:A', 'xyz:A'])
+    const begun = asked(venue, 'metaAndAssetCtxs', '"xyz"')
+    expect(begun, 'one that is followed is not begun again').toHaveLength(1)
+  })
+
   test('stay listed as the engine knew them until they answer, and are subscribed from then on', () => {
     const venue = new ScriptedVenue({ coins: ['BTC', 'xyz:A', 'xyz:B'] })
     const answer = listing(venue, 'xyz:B')

@@ -12,6 +12,7 @@ import {
   interval,
   map,
   merge,
+  mergeMap,
   of,
   retry,
   tap,
@@ -93,6 +94,7 @@ const UNIVERSE_BACK_OFF = { minMs: 1_000, maxMs: 30_000 }
 /** Long, because the weight of a request in vain is gone too. */
 const PATIENT_BACK_OFF = { minMs: 5_000, maxMs: 300_000 }
 const REQUEST_PERIOD_MS = 25
+const DEXES_PERIOD_MS = 3_600_000
 const SWEEP_PERIOD_MS = 60_000
 const RANK_PERIOD_MS = 600_000
 /** Between two turns of reading our own history. */
@@ -154,7 +156,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
           requestedBatches(feed),
           memoriesOfNew(MAIN_DEX),
           // Each in its own time: one that does not answer keeps nobody waiting.
-          others.pipe(concatMap((names) => merge(...names.map(begun)))),
+          others.pipe(mergeMap((names) => merge(...names.map(begun)))),
           sweeps(feed),
           ranking(feed),
         ),
@@ -190,10 +192,19 @@ function firstUniverse(dex: string, feed: Feed): Observable<Batch> {
   )
 }
 
+/** Names that were not told before, now and whenever somebody has deployed another dex. */
 function allDexes(feed: Feed): Observable<readonly string[]> {
-  return defer(() => feed.info.ask(() => ({ type: 'perpDexs' }))).pipe(
+  const told = new Set<string>()
+  const names = defer(() => feed.info.ask(() => ({ type: 'perpDexs' }))).pipe(
     map(({ body }) => accepted(decodeDexNames(body)).names),
     untilAnswered('perpDexs', feed, PATIENT_BACK_OFF),
+  )
+  return timer(0, DEXES_PERIOD_MS, feed.runtime.scheduler).pipe(
+    exhaustMap(() => names),
+    map((all) => all.filter((name) => !told.has(name))),
+    tap((fresh) => {
+      for (const name of fresh) told.add(name)
+    }),
   )
 }
 

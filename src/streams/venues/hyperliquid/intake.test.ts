@@ -211,6 +211,27 @@ describe('the first frame of trades after a subscription', () => {
     expect(silentAfter(START_MS + 31_000)).toEqual([])
   })
 
+  test('is the replay over a new connection, whether or not an acknowledgement came: what is missing is told', () => {
+    trade(START_MS + 20_000, START_MS + 19_500)
+    intake.lost({ socket: 0, reason: 'socket_closed', coins: ['BTC'] }, START_MS + 21_000)
+    const { batch } = trade(START_MS + 90_000, START_MS + 80_000, 2)
+    expect(batch).toContainEqual(
+      expect.objectContaining({
+        ...{ kind: 'trade-gap', coin: 'BTC' },
+        ...{ fromMs: START_MS + 19_500, toMs: START_MS + 80_000 },
+      }),
+    )
+  })
+
+  test('has a coin watched where all that is known of its books is that their subscription stands', () => {
+    intake.lost({ socket: 0, reason: 'socket_closed', coins: ['BTC'] }, START_MS)
+    trade(START_MS + 10_000, START_MS + 9_500)
+    expect(silentAfter(START_MS + 21_000), 'nothing was asked of this connection').toEqual([])
+    hear('error', 'Already subscribed: {"type":"l2Book","coin":"BTC"}', START_MS + 21_000)
+    trade(START_MS + 30_000, START_MS + 29_500, 2)
+    expect(silentAfter(START_MS + 41_000)).toMatchObject([{ coin: 'BTC', channel: 'candle' }])
+  })
+
   function candle(nowMs: number, high: string) {
     const bar = { o: '100', h: high, l: '99', c: '100', v: '1', n: 1 }
     const told = { t: START_MS, T: START_MS + 899_999, s: 'BTC', i: '15m', ...bar }
@@ -222,11 +243,11 @@ describe('the first frame of trades after a subscription', () => {
     hear('subscriptionResponse', { method: 'subscribe', subscription }, START_MS)
   }
 
-  function trade(nowMs: number, timeMs: number): void {
+  function trade(nowMs: number, timeMs: number, tid = 1) {
     const hash = `0x${'0'.repeat(64)}`
     const users = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
-    const told = { coin: 'BTC', side: 'B', px: '100', sz: '1', time: timeMs, hash, tid: 1, users }
-    hear('trades', [told], nowMs)
+    const told = { coin: 'BTC', side: 'B', px: '100', sz: '1', time: timeMs, hash, tid, users }
+    return hear('trades', [told], nowMs)
   }
 
   function hear(channel: string, data: unknown, nowMs: number) {

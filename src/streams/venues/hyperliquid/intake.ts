@@ -187,9 +187,10 @@ export class Intake {
       if (this.#leftOut.length > 0) recovered = [...recovered, ...this.#leftOut.splice(0)]
       if (recovered.length > 0)
         batch = [...silences(recovered, 'heard', this.#stamp(nowMs)), ...batch]
-    } else if (frame.kind === 'acknowledged') {
-      const { channel, coin } = frame
-      if (coin !== null && channel === 'trades') this.#replayed.add(coin)
+    } else if (frame.kind === 'acknowledged' || frame.kind === 'standing') {
+      const { channel, coin, kind } = frame
+      // What stands was replayed before, when its acknowledgement did not reach us.
+      if (coin !== null && channel === 'trades' && kind === 'acknowledged') this.#replayed.add(coin)
       if (coin !== null && channel === 'l2Book') this.#watch.begin(coin, socket, nowMs)
     } else if (frame.kind === 'pong') {
       const heldUpMs = this.#clock.ponged(socket, nowMs)
@@ -221,7 +222,11 @@ export class Intake {
     this.#up.delete(socket)
     this.#delaysMs.delete(socket)
     this.#clock.lost(socket)
-    for (const coin of coins) this.#watch.end(coin)
+    for (const coin of coins) {
+      this.#watch.end(coin)
+      // Whatever becomes of the acknowledgement, the next connection begins with a replay.
+      this.#replayed.add(coin)
+    }
     return [status('down', reason, coins, this.#stamp(nowMs))]
   }
 
