@@ -370,7 +370,9 @@ describe('history store', () => {
     expect(readdirSync(join(folder, 'taken'))).toEqual(['history.db'])
   })
 
-  function open(options: { path?: string; pagesMax?: number; lockWaitMsMax?: number } = {}): HistoryStore {
+  function open(
+    options: { path?: string; pagesMax?: number; lockWaitMsMax?: number } = {},
+  ): HistoryStore {
     return new HistoryStore(
       { path, onNotice: (notice) => notices.push(notice), ...options },
       NOW_MS,
