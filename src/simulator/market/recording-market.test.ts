@@ -136,6 +136,24 @@ describe.skipIf(!existsSync(directory))('a recording as a market (needs ../share
     expect(context?.openInterestBase).toBeGreaterThan(0)
   })
 
+  test('a coin that is delisted stands still from then on', () => {
+    const own = recordingMarket(readTapes(directory), seededMarket({ seed: 1, startMs }), {
+      startMs,
+    })
+    const delistedMs = startMs + 7 * MINUTE_MS
+    const atMs = startMs + 20 * MINUTE_MS
+    const before = own.lastTrades('BTC', delistedMs - 1, 30)
+    own.delist('BTC', delistedMs)
+    expect(own.book('BTC', delistedMs, 20)).toEqual({ bids: [], asks: [] })
+    expect(own.trades('BTC', delistedMs - 1, atMs)).toEqual([])
+    expect(own.lastTrades('BTC', atMs, 30)).toEqual(before)
+    const bars = own.candles('BTC', '1m', { fromMs: startMs, untilMs: atMs }, atMs)
+    expect(bars.at(-1)?.openTimeMs).toBeLessThan(delistedMs)
+    const price = before.at(-1)?.price
+    expect(own.context('BTC', atMs)).toMatchObject({ markPrice: price, midPrice: null })
+    expect(own.book('SOL', atMs, 20).bids).toHaveLength(20)
+  })
+
   test('other coins stay those of the base', () => {
     const base = seededMarket({ seed: 1, startMs })
     expect(market.context('ETH', startMs)).toEqual(base.context('ETH', startMs))

@@ -34,6 +34,8 @@ type RecordedCoin = {
   readonly scale: number
   /** Closed minutes of the loop; null without trades. */
   readonly minutes: Map<number, Candle | null>
+  /** Infinity for a live coin. */
+  delistedAtMs: number
 }
 
 /**
@@ -91,6 +93,7 @@ class RecordingMarket implements Market {
         sizeDecimals: base.instrument(coin)?.sizeDecimals ?? tape.sizeDecimals,
         scale: isModel ? scale : 1,
         minutes: new Map(),
+        delistedAtMs: Number.POSITIVE_INFINITY,
       })
     }
     const [first] = this.#coins.values()
@@ -109,14 +112,16 @@ class RecordingMarket implements Market {
   trades(coin: string, afterMs: number, throughMs: number): readonly Trade[] {
     const recorded = this.#coins.get(coin)
     if (recorded === undefined) return this.#base.trades(coin, afterMs, throughMs)
-    const before = this.#base.trades(coin, afterMs, Math.min(throughMs, this.#joinMs - 1))
-    const after = recorded.loop.trades(afterMs, throughMs)
+    const untilMs = aliveUntilMs(recorded, throughMs)
+    const before = this.#base.trades(coin, afterMs, Math.min(untilMs, this.#joinMs - 1))
+    const after = recorded.loop.trades(afterMs, untilMs)
     return [...before.map((trade) => scaledTrade(trade, recorded)), ...after]
   }
 
-  lastTrades(coin: string, atMs: number, count: number): readonly Trade[] {
+  lastTrades(coin: string, nowMs: number, count: number): readonly Trade[] {
     const recorded = this.#coins.get(coin)
-    if (recorded === undefined) return this.#base.lastTrades(coin, atMs, count)
+    if (recorded === undefined) return this.#base.lastTrades(coin, nowMs, count)
+    const atMs = aliveUntilMs(recorded, nowMs)
     let found: readonly Trade[] = []
     // Reach back in doubling steps until there are enough.
     for (let backMs = MINUTE_MS; found.length < count; backMs *= 2) {
@@ -132,6 +137,7 @@ class RecordingMarket implements Market {
   book(coin: string, atMs: number, levels: number): Book {
     const recorded = this.#coins.get(coin)
     if (recorded === undefined) return this.#base.book(coin, atMs, levels)
+    if (atMs >= recorded.delistedAtMs) return { bids: [], asks: [] }
     if (atMs >= this.#joinMs) return recorded.loop.book(atMs, levels)
     const { bids, asks } = this.#base.book(coin, atMs, levels)
     const side = (all: Book['bids']): Book['bids'] =>
@@ -142,7 +148,13 @@ class RecordingMarket implements Market {
   context(coin: string, atMs: number): Context | undefined {
     const recorded = this.#coins.get(coin)
     const base = this.#base.context(coin, atMs)
-    if (recorded === undefined || base === undefined || base.midPrice === null) return base
+    if (recorded === undefined || base === undefined) return base
+    if (atMs >= recorded.delistedAtMs) {
+      const [last] = this.lastTrades(coin, atMs, 1)
+      const price = last?.price ?? scaled(base.markPrice, recorded)
+      return { ...base, markPrice: price, oraclePrice: price, prevDayPrice: price }
+    }
+    if (base.midPrice === null) return base
     const { sizeDecimals } = recorded
     const tickMs = Math.floor(atMs / ORACLE_PERIOD_MS) * ORACLE_PERIOD_MS
     const tickMid = midOf(this.book(coin, tickMs, 1))
@@ -176,10 +188,11 @@ class RecordingMarket implements Market {
     coin: string,
     interval: CandleInterval,
     range: TimeRange,
-    atMs: number,
+    nowMs: number,
   ): readonly Candle[] {
     const recorded = this.#coins.get(coin)
-    if (recorded === undefined) return this.#base.candles(coin, interval, range, atMs)
+    if (recorded === undefined) return this.#base.candles(coin, interval, range, nowMs)
+    const atMs = aliveUntilMs(recorded, nowMs)
     const before = this.#base
       .candles(coin, interval, range, Math.min(atMs, this.#joinMs - 1))
       .map((candle) => scaledCandle(candle, recorded))
@@ -233,6 +246,8 @@ class RecordingMarket implements Market {
 
   delist(coin: string, atMs: number): void {
     this.#base.delist(coin, atMs)
+    const recorded = this.#coins.get(coin)
+    if (recorded !== undefined) recorded.delistedAtMs = Math.min(recorded.delistedAtMs, atMs)
   }
 
   /** Candles of the minutes with trades from an instant through another, of the loop alone. */
@@ -257,6 +272,11 @@ class RecordingMarket implements Market {
     }
     return found
   }
+}
+
+/** Nothing more happens to a coin from when it is delisted. */
+function aliveUntilMs({ delistedAtMs }: RecordedCoin, nowMs: number): number {
+  return Math.min(nowMs, delistedAtMs - 1)
 }
 
 function candleOf(

@@ -5,7 +5,7 @@ import { coarseBook } from '../market/synthetic-book.ts'
 import type { Dexes } from './dexes.ts'
 import type { InfoAnswer, View } from './info-answer.ts'
 import { data, MALFORMED, UNKNOWN, withoutNulls } from './info-answer.ts'
-import { isRecord } from './subscription.ts'
+import { areFigures, isMantissa, isRecord } from './subscription.ts'
 import { bookWire, candleWire, fundingWire, tradeWire } from './wire.ts'
 
 type Body = Readonly<Record<string, unknown>>
@@ -52,6 +52,7 @@ export function bookAnswer(dexes: Dexes, body: Body, view: View): InfoAnswer {
   if (typeof coin !== 'string') return MALFORMED
   if (nSigFigs !== null && typeof nSigFigs !== 'number') return MALFORMED
   if (mantissa !== null && typeof mantissa !== 'number') return MALFORMED
+  if (!areFigures(nSigFigs) || !isMantissa(mantissa, nSigFigs)) return MALFORMED
   return data(bookData(dexes.marketOf(coin), { coin, nSigFigs, mantissa }, BOOK_LEVELS, view))
 }
 

@@ -3,8 +3,9 @@ import { BOOK_LEVELS, bookData } from './coin-info.ts'
 import type { Dexes } from './dexes.ts'
 import { allMids } from './info.ts'
 import type { View } from './info-answer.ts'
+import { isSpotPair, spotContextsWire } from './spot.ts'
 import type { Subscription, UserSubscription } from './subscription.ts'
-import { candleWire, contextsWire, contextWire, levelWire, tradeWire } from './wire.ts'
+import { candleWire, contextsWire, contextWire, levelWire, midsWire, tradeWire } from './wire.ts'
 
 type Of<Type extends Subscription['type']> = Extract<Subscription, { readonly type: Type }>
 
@@ -66,6 +67,7 @@ export function stateFrame(
   switch (subscription.type) {
     case 'activeAssetCtx': {
       const { coin } = subscription
+      if (isSpotPair(coin)) return spotFrame(dexes, coin, atMs)
       const context = dexes.marketOf(coin).context(coin, atMs)
       if (context === undefined) return undefined
       return frame('activeAssetCtx', { coin, ctx: contextWire(context, listed(dexes, coin)) })
@@ -88,6 +90,15 @@ export function stateFrame(
     default:
       return undefined
   }
+}
+
+/** A pair's figures come over a channel that nobody subscribes by its name. */
+function spotFrame(dexes: Dexes, coin: string, atMs: number): string {
+  const mids = midsWire(dexes.main.market, atMs)
+  const ctx = spotContextsWire((perpetual) => mids[perpetual], atMs).find(
+    (context) => context.coin === coin,
+  )
+  return frame('activeSpotAssetCtx', { coin, ctx })
 }
 
 /** What a user's channel says first; undefined where it says nothing. */

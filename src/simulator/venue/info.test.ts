@@ -285,6 +285,9 @@ describe('the simulated venue over POST /info', () => {
 
   test.each([
     ['an unknown type', '{"type":"dance"}', 422],
+    ['a book without a significant figure', '{"type":"l2Book","coin":"BTC","nSigFigs":0}', 422],
+    ['a book of half a figure', '{"type":"l2Book","coin":"BTC","nSigFigs":2.5}', 422],
+    ['a mantissa of another book', '{"type":"l2Book","coin":"BTC","nSigFigs":4,"mantissa":2}', 422],
     ['a body that is no object', '[]', 422],
     ['a request without its fields', '{"type":"candleSnapshot"}', 422],
     [

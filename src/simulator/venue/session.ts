@@ -19,7 +19,8 @@ export interface SessionHost {
   nowMs(): number
   /** How much later than sent a frame arrives there. */
   frameDelayMs(session: Session): number
-  isListed(coin: string): boolean
+  /** False for a coin that this channel does not have. */
+  isKnown(subscription: Subscription): boolean
   isDex(name: string): boolean
   subscribed(session: Session, key: string, subscription: Subscription): void
   unsubscribed(session: Session, key: string): void
@@ -154,10 +155,7 @@ export class Session {
     if (parsed.kind === 'invalid' || !this.#isDexKnown(parsed)) {
       return `Invalid subscription ${JSON.stringify(value)}`
     }
-    const isFatal =
-      parsed.kind === 'fatal' ||
-      ('coin' in parsed.subscription && !this.#host.isListed(parsed.subscription.coin))
-    if (isFatal) {
+    if (parsed.kind === 'fatal' || !this.#host.isKnown(parsed.subscription)) {
       this.#host.dropSoon(this)
       return undefined
     }

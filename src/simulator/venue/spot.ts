@@ -18,6 +18,9 @@ type Pair = {
   readonly priceUsd?: number
 }
 
+/** Nothing trades there. */
+type SpotContextWire = { readonly coin: string; readonly [member: string]: string }
+
 const tokens: readonly Token[] = [
   ['USDC', 8, 8, 0],
   ['PURR', 0, 5, 1],
@@ -49,6 +52,10 @@ export const spotMetaWire = {
   tokens: tokens.map(tokenWire),
 } as const
 
+export function isSpotPair(name: string): boolean {
+  return pairs.some((pair) => pair.name === name)
+}
+
 /** Names of the spot pairs that stand at the price of a perpetual. */
 export function spotNamesOf(perpetual: string): readonly string[] {
   return namesByPerpetual.get(perpetual) ?? []
@@ -75,7 +82,7 @@ export function outsideMids(atMs: number): Readonly<Record<string, string>> {
 export function spotContextsWire(
   midOf: (perpetual: string) => string | undefined,
   atMs: number,
-): readonly object[] {
+): readonly SpotContextWire[] {
   const outside = outsideMids(atMs)
   return pairs.map(({ name, perpetual }) => {
     const px = (perpetual === undefined ? outside[name] : midOf(perpetual)) ?? '1.0'

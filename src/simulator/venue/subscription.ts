@@ -91,13 +91,19 @@ function parseBook(coin: string, value: Readonly<Record<string, unknown>>): Pars
   if (typeof fast !== 'boolean') return { kind: 'unparsable' }
   if (nSigFigs !== null && typeof nSigFigs !== 'number') return { kind: 'unparsable' }
   if (mantissa !== null && typeof mantissa !== 'number') return { kind: 'unparsable' }
-  if (nSigFigs !== null && !(nSigFigs >= figuresMin && nSigFigs <= figuresMax)) {
-    return { kind: 'fatal' }
-  }
-  if (mantissa !== null && (nSigFigs !== figuresMax || !mantissas.includes(mantissa))) {
-    return { kind: 'invalid' }
-  }
+  if (!areFigures(nSigFigs)) return { kind: 'fatal' }
+  if (!isMantissa(mantissa, nSigFigs)) return { kind: 'invalid' }
   return valid({ type: 'l2Book', coin, nSigFigs, mantissa, fast })
+}
+
+/** Whether there are books of so many significant figures. */
+export function areFigures(nSigFigs: number | null): boolean {
+  if (nSigFigs === null) return true
+  return Number.isInteger(nSigFigs) && nSigFigs >= figuresMin && nSigFigs <= figuresMax
+}
+
+export function isMantissa(mantissa: number | null, nSigFigs: number | null): boolean {
+  return mantissa === null || (nSigFigs === figuresMax && mantissas.includes(mantissa))
 }
 
 function valid(subscription: Subscription): ParsedSubscription {

@@ -77,6 +77,16 @@ describe('the simulated venue over its websocket', () => {
     }
   })
 
+  test('the figures of a spot pair come over a channel of their own', () => {
+    client.subscribe({ type: 'activeAssetCtx', coin: '@107' })
+    clock.advance(2_500)
+    expect(client.data('activeAssetCtx')).toEqual([])
+    const told = client.data('activeSpotAssetCtx') as { coin: string; ctx: { markPx: string } }[]
+    expect(told.length).toBeGreaterThan(1)
+    expect(told[0]).toMatchObject({ coin: '@107', ctx: { coin: '@107' } })
+    expect(client.isConnected).toBe(true)
+  })
+
   test.each([
     ['an unknown coin', { type: 'trades', coin: 'NOPE' }],
     ['the wrong case', { type: 'l2Book', coin: 'KPEPE' }],

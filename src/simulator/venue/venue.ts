@@ -23,6 +23,7 @@ import { InfoEndpoint } from './info-endpoint.ts'
 import type { VenueCadences, VenueLimits } from './limits.ts'
 import type { Peer, SessionHost } from './session.ts'
 import { Session } from './session.ts'
+import { isSpotPair } from './spot.ts'
 import type { Subscription } from './subscription.ts'
 
 const REPLAYED_TRADES = 30
@@ -117,8 +118,12 @@ export class Venue implements SessionHost {
     return this.#faults.delayMs(session)
   }
 
-  isListed(coin: string): boolean {
-    return this.#dexes.instrument(coin) !== undefined
+  isKnown(subscription: Subscription): boolean {
+    if (!('coin' in subscription)) return true
+    const { type, coin } = subscription
+    return (
+      this.#dexes.instrument(coin) !== undefined || (type === 'activeAssetCtx' && isSpotPair(coin))
+    )
   }
 
   isDex(name: string): boolean {
