@@ -216,6 +216,19 @@ describe('candle ladder', () => {
     expect(ladder.openBar('15m')).toEqual(last)
   })
 
+  test('a bar that began before the one behind it was taken back outlasts a reply that was asked before', () => {
+    const last = { ...flatBar(8), volumeBase: 1 }
+    const next = { ...flatBar(9), high: 104, close: 104, volumeBase: 2 }
+    const ladder = open(flatBars(8))
+    ladder.live(last, timeOf(8.9))
+    ladder.live(next, timeOf(9) + 24_500)
+    ladder.interrupt(timeOf(9) + 24_600)
+    ladder.history('15m', [last], timeOf(9) + 24_000)
+    const expected = open([...flatBars(8), last])
+    expected.live(next, timeOf(9) + 24_500)
+    expect(readings(ladder)).toEqual(readings(expected))
+  })
+
   test('a reply that was asked before a bar ended does not say how it ended', () => {
     const half = { ...flatBar(30), volumeBase: 9 }
     const whole = { ...flatBar(30), high: 107, close: 107, volumeBase: 10 }

@@ -207,8 +207,8 @@ export class CandleLadder {
   /** The connection was lost: what happened from shortly before on is unknown until it is told again. */
   interrupt(nowMs: number): void {
     const isDoubtful = this.#nextOpenMs > nowMs - UNNOTICED_SILENCE_MS
-    if (this.#isContinuous && this.#canUndo && isDoubtful) this.#loadFrom(this.#undo)
     this.#held = []
+    if (this.#isContinuous && this.#canUndo && isDoubtful) this.#takeBack()
     this.#isContinuous = false
   }
 
@@ -406,6 +406,16 @@ export class CandleLadder {
       this.#fold(timeframe, longer)
       this.#lastOpenMs[timeframe] = longer.openTimeMs
     }
+  }
+
+  /**
+   * The last bar that we closed on our own is forming again. What a frame told of the next one is held: a reply that
+   * was asked before the frame does not have it, and volume never falls.
+   */
+  #takeBack(): void {
+    const [next, toldAtMs] = [this.#open, this.#openToldAtMs]
+    this.#loadFrom(this.#undo)
+    if (next !== null && next.volumeBase > 0) this.#hold(next, toldAtMs)
   }
 
   /** The venue's last word on a bar can arrive after we closed it on our own clock. */
