@@ -47,6 +47,29 @@ describe('whether what happened at an instant was told', () => {
   })
 })
 
+describe('by how much frames may be late unnoticed', () => {
+  const delay = { kind: 'delay-frames', durationMs: 40_000, delayMs: 4_000 } as const
+  const skew = (offsetMs: number) =>
+    ({ kind: 'clock-skew', offsetMs, durationMs: 300_000 }) as const
+  const lateAt = (sinceMs: number, offsetMs?: number) => {
+    const log = new FaultLog()
+    log.begin({ atMs: NOW_MS, fault: delay })
+    if (offsetMs !== undefined) log.begin({ atMs: NOW_MS + 1_000, fault: skew(offsetMs) })
+    return log.unnoticedDelayMs(NOW_MS + sinceMs)
+  }
+
+  test('is told by the next book', () => {
+    expect(lateAt(11_000)).toBeGreaterThan(0)
+    expect(lateAt(11_001)).toBe(0)
+    expect(lateAt(11_001, -6_000), 'stamps that go back hide nothing').toBe(0)
+  })
+
+  test('is told by the next pong where the venue put its clock forward meanwhile', () => {
+    expect(lateAt(31_000, 6_000)).toBeGreaterThan(0)
+    expect(lateAt(31_001, 6_000)).toBe(0)
+  })
+})
+
 type Stall = Extract<SimulatedFault, { kind: 'stall' }>
 
 function noticed(...stalls: (Omit<Stall, 'kind' | 'coin'> & { coin?: string })[]): number | null {

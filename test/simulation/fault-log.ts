@@ -2,7 +2,7 @@ import type { CoinChannel } from '../../src/simulator/venue/fault.ts'
 import { coinChannels } from '../../src/simulator/venue/fault.ts'
 import type { FaultKind, PlannedFault, SimulatedFault } from './fault-script.ts'
 import { endMs, isSilent } from './fault-script.ts'
-import { DELAY_NOTICED_MS, noticedWithinMs } from './promises.ts'
+import { DELAY_NOTICED_MS, noticedWithinMs, PONG_NOTICED_MS } from './promises.ts'
 
 /** The venue tells what happened within this time. */
 const TOLD_MS = 2_000
@@ -68,11 +68,22 @@ export class FaultLog {
       const { fault, atMs } = planned
       if (fault.kind !== 'delay-frames') continue
       const sinceEndMs = nowMs - endMs(planned)
-      const isNew = sinceEndMs < 0 && nowMs - atMs <= fault.delayMs + DELAY_NOTICED_MS
+      const hiddenMs = this.#areStampsPutForward(atMs, nowMs) ? PONG_NOTICED_MS : 0
+      const isNew = sinceEndMs < 0 && nowMs - atMs <= fault.delayMs + DELAY_NOTICED_MS + hiddenMs
       const isOver = sinceEndMs >= 0 && sinceEndMs <= DELAY_NOTICED_MS
       if (isNew || isOver) delayMs += fault.delayMs + DELAY_NOTICED_MS
     }
     return delayMs
+  }
+
+  /** Whether the venue's clock was put forward in a time: what came late by then bears a stamp as if it had not. */
+  #areStampsPutForward(fromMs: number, toMs: number): boolean {
+    return this.#begun.some((planned) => {
+      const { fault, atMs } = planned
+      if (fault.kind !== 'clock-skew') return false
+      const forwardMs = fault.offsetMs > 0 ? atMs : endMs(planned)
+      return forwardMs >= fromMs && forwardMs <= toMs
+    })
   }
 
   /** Kinds that were at work, on this coin where they name one, in some part of a time. */

@@ -30,6 +30,9 @@ export const noticedWithinMs = {
 /** That frames come late is noticed with the next one that bears a time: a book comes every 5.4 s. */
 export const DELAY_NOTICED_MS = 7_000
 
+/** What the stamps hide, a pong that comes as late tells; one is asked for every 20 s. */
+export const PONG_NOTICED_MS = 20_000
+
 /**
  * Wrong figures that came from frames which were lost or bent unnoticed are put right within this time:
  * one coin is compared with the venue's account every ten seconds, and begins anew where it differs.

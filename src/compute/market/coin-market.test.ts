@@ -250,10 +250,13 @@ describe('coin market', () => {
     },
   )
 
-  test('a reply ends no bar, by a clock that is ahead of ours, before any coin told of a bar', () => {
+  test.each([
+    { clocks: 'a clock that is ahead of ours', oursAheadMs: 0 },
+    { clocks: 'two clocks that are ahead and disagree', oursAheadMs: 48_000 },
+  ])('a reply ends no bar, by $clocks, before any coin told of a bar', ({ oursAheadMs }) => {
     const coin = newCoin()
     const askedMs = BOUNDARY_MS - 20_000
-    const times = { timeReceivedMs: askedMs, timeExchangeMs: askedMs + 30_000 }
+    const times = { timeReceivedMs: askedMs + oursAheadMs, timeExchangeMs: askedMs + 30_000 }
     coin.apply({
       ...{ kind: 'history', coin: 'BTC', timeframe: '15m', bars: wave('15m', 300) },
       ...times,

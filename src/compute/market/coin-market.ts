@@ -35,17 +35,12 @@ const UNOBSERVED_MS_MAX = CONTEXT_CADENCE_MS + 5_000
 /** The venue may tell the day's volume, and the candles that made it, so far apart. */
 const VOLUME_LAG_MS_MAX = 5_000
 
-/** Two clocks further apart do not agree. */
-const CLOCKS_APART_MS_MAX = 5_000
-
 /** Raised whenever the meaning of a saved number changes: another layout is not restored. */
 const LAYOUT = 3
 const HEADER_FIELDS = 6
 const SAVED_AT = 1
 /** Clocks are corrected by less than this all the time. */
 const CLOCK_BACK_MS_MAX = 1_000
-
-type Stamps = Pick<MarketEvent, 'timeReceivedMs' | 'timeExchangeMs'>
 
 /** What is true about one coin now. Events are immutable, so the newest of a kind is simply kept. */
 export class CoinMarket {
@@ -203,7 +198,7 @@ export class CoinMarket {
         if (wasContinuous && this.ladder.isContinuous) break
         // A bar that may be over is vouched for no longer than until its end, which another coin may have told.
         this.#candlesConfirmedAtMs =
-          this.ladder.isContinuous && this.#areBarsDated(event)
+          this.ladder.isContinuous && this.#newestBar.isDated(timeExchangeMs, timeReceivedMs)
             ? Math.min(
                 timeReceivedMs - (timeExchangeMs - provenMs),
                 this.#newestBar.endedByMs(this.#openEndVenueMs),
@@ -319,16 +314,10 @@ export class CoinMarket {
     if (openEndMs < this.#candlesConfirmedAtMs) this.#candlesConfirmedAtMs = openEndMs
   }
 
-  /** Whether anything tells when a bar ends: a bar that some coin has told of, or two clocks that agree. */
-  #areBarsDated({ timeReceivedMs, timeExchangeMs }: Stamps): boolean {
-    const isAgreed = Math.abs(timeReceivedMs - timeExchangeMs) <= CLOCKS_APART_MS_MAX
-    return this.#newestBar.isKnown || isAgreed
-  }
-
   /** Only a series without a hole can be confirmed; one that waits for its history keeps its age. */
   #confirmCandles(): void {
-    const observed = { timeReceivedMs: this.#observedAtMs, timeExchangeMs: this.#observedVenueMs }
-    if (!this.ladder.isContinuous || !this.#areBarsDated(observed)) return
+    const isDated = this.#newestBar.isDated(this.#observedVenueMs, this.#observedAtMs)
+    if (!this.ladder.isContinuous || !isDated) return
     // Where a bar of another coin has begun, this one's has ended, and is closed a little later; before, the clock says.
     const venueEndMs = this.#openEndVenueMs
     const provenMs = this.#newestBar.endedByMs(venueEndMs)

@@ -4,6 +4,9 @@ import { barOpenTimeMs } from '../../domain/timeframe.ts'
 /** So long after the beginning of a bar, by the clock, some coin has traded, or the clock is right. */
 const UNPROVEN_MS_MAX = 60_000
 
+/** Two clocks further apart do not agree: at least one of them is wrong. */
+const CLOCKS_APART_MS_MAX = 5_000
+
 /**
  * The newest bar that any coin's candle told of. Bars of all coins begin at once, so the one before has ended for
  * every coin when that was heard, whatever the clocks say that stamp the venue's frames.
@@ -18,25 +21,35 @@ export class NewestBar {
     this.#heardAtMs = timeReceivedMs
   }
 
-  /** Before, clocks that disagree say nothing of when a bar ends. */
-  get isKnown(): boolean {
-    return !Number.isNaN(this.#openTimeMs)
+  /**
+   * Whether anything tells when a bar ends: a bar that some coin has told of, or two clocks that agree.
+   * @param venueMs an instant by the venue's clock
+   * @param oursMs the same instant by ours
+   */
+  isDated(venueMs: number, oursMs: number): boolean {
+    return this.#isKnown || Math.abs(oursMs - venueMs) <= CLOCKS_APART_MS_MAX
   }
 
   /**
    * An instant by the venue's clock that no bar has to end for unproven: put back into the bar before while only
    * that clock says that it is over. A clock that runs ahead ends none early.
-   * @param oursMs the same instant by our own clock, which has a say before any bar was heard of
+   * @param oursMs the same instant by our own clock, which has a say before any bar was heard of, if the two agree
    */
   provenMs(venueMs: number, oursMs: number): number {
     const openTimeMs = barOpenTimeMs(venueMs, '15m')
     if (venueMs >= openTimeMs + UNPROVEN_MS_MAX) return venueMs
-    const hasBegun = this.isKnown ? this.#openTimeMs >= openTimeMs : oursMs >= openTimeMs
+    const hasBegun = this.#isKnown
+      ? this.#openTimeMs >= openTimeMs
+      : oursMs >= openTimeMs && this.isDated(venueMs, oursMs)
     return hasBegun ? venueMs : openTimeMs - 1
   }
 
   /** By when, on our clock, a bar with this end had ended; Infinity where no newer one was heard of. */
   endedByMs(endMs: number): number {
     return this.#openTimeMs >= endMs ? this.#heardAtMs : Number.POSITIVE_INFINITY
+  }
+
+  get #isKnown(): boolean {
+    return !Number.isNaN(this.#openTimeMs)
   }
 }
