@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MeasureMinute } from '../domain/history.ts'
@@ -23,6 +25,17 @@ const QUARTER_MS = 15 * MINUTE_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const NOW_MS = START_MS + DAY_MS
+
+/** Reads a file as `doctor` does, a little longer than the half second that other files are waited for. */
+const LOOKER = `
+  const Database = require('better-sqlite3')
+  const { parentPort, workerData } = require('node:worker_threads')
+  const db = new Database(workerData, { readonly: true })
+  db.prepare('SELECT count(*) FROM coin').get()
+  parentPort.postMessage('looking')
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700)
+  db.close()
+`
 
 describe('history store', () => {
   let folder: string
@@ -360,6 +373,20 @@ describe('history store', () => {
     write(NOW_MS + 60_000)
     expect(store.health.state).toBe('ok')
     expect(store.bars('BTC', '15m', 0)).toHaveLength(1)
+  })
+
+  test('is told its past at the start also where somebody is looking through the file then', async () => {
+    const path = join(folder, 'looked-at', 'history.db')
+    const before = new HistoryStore({ path, onNotice: () => undefined }, NOW_MS)
+    before.add(barBatch('BTC', '15m', [barAt(START_MS)]))
+    before.close(NOW_MS)
+    const looker = new Worker(LOOKER, { eval: true, workerData: path })
+    await once(looker, 'message')
+    store.close(NOW_MS)
+    store = open({ path })
+    expect(store.health.state).toBe('ok')
+    expect(store.bars('BTC', '15m', 0)).toHaveLength(1)
+    await once(looker, 'exit')
   })
 
   test('does not throw where no file can be', () => {
