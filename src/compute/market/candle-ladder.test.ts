@@ -229,6 +229,20 @@ describe('candle ladder', () => {
     expect(readings(ladder)).toEqual(readings(expected))
   })
 
+  test('a reply with less of a bar than a frame told, shortly before by its stamp, is asked for again', () => {
+    const heard = { ...flatBar(8), high: 104, close: 104, volumeBase: 4 }
+    const before = { ...flatBar(8), volumeBase: 3 }
+    const ladder = open(flatBars(8))
+    ladder.live(heard, timeOf(8.5))
+    ladder.interrupt(timeOf(8.5) + 40_000)
+    ladder.history('15m', [before], timeOf(8.5) + 60_000)
+    expect(ladder.openBar('15m')).toEqual(heard)
+    expect(ladder.needs(timeOf(8.6))).toEqual([{ timeframe: '15m', fromMs: timeOf(8) }])
+    ladder.history('15m', [before], timeOf(8.5) + 60_001)
+    expect(ladder.openBar('15m'), 'where it still says so, the frame was bent').toEqual(before)
+    expect(ladder.needs(timeOf(8.6))).toEqual([])
+  })
+
   test('a reply that was asked before a bar ended does not say how it ended', () => {
     const half = { ...flatBar(30), volumeBase: 9 }
     const whole = { ...flatBar(30), high: 107, close: 107, volumeBase: 10 }

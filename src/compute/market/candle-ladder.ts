@@ -267,9 +267,10 @@ export class CandleLadder {
       return
     }
     const wasTraded = this.#open !== null && this.#open.volumeBase > 0
-    const begins = bars.some((bar) => bar.openTimeMs === this.#nextOpenMs)
-    // A reply without the bar that we saw being traded is not complete, whatever it says of later.
-    if (!begins && (wasTraded || this.#open === null)) return
+    const told = bars.find((bar) => bar.openTimeMs === this.#nextOpenMs)
+    // A reply without the bar that we saw being traded, or with less of it, is not complete, whatever it says of later.
+    if (told === undefined && (wasTraded || this.#open === null)) return
+    if (told !== undefined && this.#isBehindOpen(told, askedAtMs)) return
     /** Within the grace after a boundary the bar behind it has begun as well. */
     const begun: Bar[] = []
     for (const bar of bars) {
@@ -305,6 +306,17 @@ export class CandleLadder {
   /** A later state of the forming bar than the one we know: volume never falls. */
   #isBeyondOpen(bar: Bar): boolean {
     return bar.openTimeMs === this.#nextOpenMs && bar.volumeBase > (this.#open?.volumeBase ?? 0)
+  }
+
+  /**
+   * An earlier state of the forming bar than a frame told of, by a reply that was asked before: frames may count as
+   * held up, and the reply as younger than they are. Later than that, what the frame said was bent.
+   */
+  #isBehindOpen(bar: Bar, askedAtMs: number): boolean {
+    return (
+      bar.volumeBase < (this.#open?.volumeBase ?? 0) &&
+      askedAtMs <= this.#openToldAtMs + UNNOTICED_SILENCE_MS
+    )
   }
 
   /**
