@@ -19,7 +19,7 @@ export type FileKind<Opened> = {
   readonly migrations: readonly ((db: Database.Database) => void)[]
   /** Whether to read every page before trusting the file, which takes a second per 100 MB cold. */
   readonly isCheckedWhole: boolean
-  /** How long to wait, at work, for whoever has the file; half a second where absent. */
+  /** How long to wait for whoever has the file, holding up the thread; half a second where absent. */
   readonly lockWaitMsMax?: number | undefined
   readonly use: (db: Database.Database) => Opened
 }
