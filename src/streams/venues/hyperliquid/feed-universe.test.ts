@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { DEXES_MAX } from './dexes.ts'
 import { play } from './testing/feed-run.ts'
 import { ScriptedVenue } from './testing/scripted-venue.ts'
 
@@ -103,6 +104,23 @@ describe('dexes beside the main one', () => {
       isThere = true
     }
   }
+  /** Has the venue list dexes with one coin each. */
+  const deployed = (venue: ScriptedVenue) => {
+    let names: readonly string[] = []
+    venue.reply = (body) => {
+      const { type, dex } = body as { readonly type: string; readonly dex?: string }
+      if (type === 'perpDexs')
+        return { status: 200, body: JSON.stringify([null, ...names.map((name) => ({ name }))]) }
+      if (!type.startsWith('meta')) return undefined
+      const coin = dex === undefined ? 'BTC' : `${dex}:A`
+      const universe = universeOf([coin])
+      const reply = type === 'meta' ? universe : [universe, [venue.context(coin)]]
+      return { status: 200, body: JSON.stringify(reply) }
+    }
+    return (...listed: readonly string[]) => {
+      names = listed
+    }
+  }
   const asked = (venue: ScriptedVenue, ...texts: string[]) =>
     venue.requests.filter(({ body }) => texts.every((text) => JSON.stringify(body).includes(text)))
   const needs = (_: string, nowMs: number) => [
@@ -136,25 +154,39 @@ describe('dexes beside the main one', () => {
 
   test('are found within the hour where all of them are wanted and somebody deploys one more', () => {
     const venue = new ScriptedVenue({ coins: ['BTC', 'xyz:A', 'new:A'] })
-    let names = ['xyz']
-    venue.reply = (body) => {
-      const { type, dex } = body as { readonly type: string; readonly dex?: string }
-      if (type === 'perpDexs')
-        return { status: 200, body: JSON.stringify([null, ...names.map((name) => ({ name }))]) }
-      if (!type.startsWith('meta')) return undefined
-      const coin = dex === undefined ? 'BTC' : `${dex}:A`
-      const universe = universeOf([coin])
-      const reply = type === 'meta' ? universe : [universe, [venue.context(coin)]]
-      return { status: 200, body: JSON.stringify(reply) }
-    }
+    const list = deployed(venue)
+    list('xyz')
     const run = play(venue, { dexes: 'all' })
     run.advance(60_000)
     expect(venue.subscribed('l2Book').toSorted()).toEqual(['BTC', 'xyz:A'])
-    names = ['xyz', 'new']
+    list('xyz', 'new')
     run.advance(HOUR_MS)
     expect(venue.subscribed('l2Book').toSorted()).toEqual(['BTC', 'new:A', 'xyz:A'])
     const begun = asked(venue, 'metaAndAssetCtxs', '"xyz"')
     expect(begun, 'one that is followed is not begun again').toHaveLength(1)
+  })
+
+  test('a name that one list tells twice is begun once', () => {
+    const venue = new ScriptedVenue({ coins: ['BTC', 'xyz:A'] })
+    deployed(venue)('xyz', 'xyz')
+    play(venue, { dexes: 'all' }).advance(60_000)
+    expect(asked(venue, 'metaAndAssetCtxs', '"xyz"')).toHaveLength(1)
+  })
+
+  test('a list of more than there can be is a fault, in one piece and little by little', () => {
+    const venue = new ScriptedVenue({ coins: ['BTC', 'xyz:A'] })
+    const list = deployed(venue)
+    const many = Array.from({ length: DEXES_MAX }, (_, at) => `made${at}`)
+    list('xyz', ...many)
+    const run = play(venue, { dexes: 'all' })
+    run.advance(60_000)
+    expect(venue.subscribed('l2Book'), 'none of it is believed').toEqual(['BTC'])
+    list('xyz')
+    run.advance(HOUR_MS)
+    expect(venue.subscribed('l2Book').toSorted()).toEqual(['BTC', 'xyz:A'])
+    list(...many)
+    run.advance(HOUR_MS)
+    expect(asked(venue, 'metaAndAssetCtxs', '"made'), 'nor what comes later').toEqual([])
   })
 
   test('stay listed as the engine knew them until they answer, and are subscribed from then on', () => {

@@ -196,12 +196,11 @@ function firstUniverse(dex: string, feed: Feed): Observable<Batch> {
 function allDexes(feed: Feed): Observable<readonly string[]> {
   const told = new Set<string>()
   const names = defer(() => feed.info.ask(() => ({ type: 'perpDexs' }))).pipe(
-    map(({ body }) => accepted(decodeDexNames(body)).names),
+    map(({ body }) => accepted(decodeDexNames(body, told)).names),
     untilAnswered('perpDexs', feed, PATIENT_BACK_OFF),
   )
   return timer(0, DEXES_PERIOD_MS, feed.runtime.scheduler).pipe(
     exhaustMap(() => names),
-    map((all) => all.filter((name) => !told.has(name))),
     tap((fresh) => {
       for (const name of fresh) told.add(name)
     }),
