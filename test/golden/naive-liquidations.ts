@@ -115,7 +115,8 @@ export function naiveLiquidations(
         if (bar.openTimeMs < fromMs || ends(bar) > untilMs || bar.volumeBase === 0) continue
         const before = lots
         lots = []
-        const size = bar.volumeBase * 0.5 ** ((untilMs - ends(bar)) / HALF_LIFE_MS)
+        const heldAtMs = last?.timeMs ?? untilMs
+        const size = bar.volumeBase * 0.5 ** ((heldAtMs - ends(bar)) / HALF_LIFE_MS)
         open('profile', (bar.high + bar.low + bar.close) / 3, size, 0)
         // What was traded then may be liquidated since.
         const later = bars.slice(at + 1)

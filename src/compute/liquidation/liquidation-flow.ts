@@ -261,13 +261,15 @@ export class LiquidationFlow implements CoinTracker {
     if (last === undefined) return
     if (!this.profile.isPlaced) this.#mark(last.close)
     const untilMs = Math.min(this.#unseenUntilMs, endOf(last), askedAtMs)
+    // What is held is of the last reading, also where the last bars had no trades and are missing.
+    const heldAtMs = Number.isNaN(this.#readAtMs) ? untilMs : this.#readAtMs
     this.#sweepUnseen(bars, untilMs)
     let low = this.#markPrice
     let high = this.#markPrice
     for (let at = bars.length - 1; at >= 0; at -= 1) {
       const bar = bars[at] as Bar
       if (bar.openTimeMs >= this.#untradedFromMs && endOf(bar) <= untilMs)
-        this.#openUnseen(bar, untilMs, low, high)
+        this.#openUnseen(bar, heldAtMs, low, high)
       low = Math.min(low, bar.low)
       high = Math.max(high, bar.high)
     }

@@ -32,7 +32,11 @@ describe('the liquidation map of the simulated market', () => {
       fc.integer({ min: 5 * MINUTE_MS, max: 60 * MINUTE_MS }),
       fc.integer({ min: 5 * MINUTE_MS, max: 40 * MINUTE_MS }),
     ],
-    { numRuns: 6 },
+    {
+      numRuns: 20,
+      // The gap ends 1.3 s into a bar in which nothing was traded yet.
+      examples: [['BANANA', 2_200_311, 300_000]],
+    },
   )(
     'is the one that a list of every opening gives, at any moment, also behind a gap',
     (name, untilGapMs, afterGapMs) => {
