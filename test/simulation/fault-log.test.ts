@@ -29,6 +29,29 @@ describe('by when a silence has to be noticed', () => {
   })
 })
 
+describe('whether one silence hides both what happened and what would tell of it', () => {
+  const log = new FaultLog()
+  log.begin({ atMs: NOW_MS - 90_000, fault: { kind: 'stall', coin: COIN, durationMs: 20_000 } })
+  log.begin({ atMs: NOW_MS - 40_000, fault: { kind: 'half-open', durationMs: 60_000 } })
+
+  test('a later one hides nothing that an earlier one has lost', () => {
+    expect(log.isSilentThroughout(NOW_MS - 80_000, NOW_MS, COIN)).toBe(false)
+  })
+
+  test('the one that goes on hides what happens meanwhile', () => {
+    expect(log.isSilentThroughout(NOW_MS - 42_000, NOW_MS, COIN)).toBe(true)
+    expect(log.isSilentThroughout(NOW_MS - 80_000, NOW_MS - 60_000, COIN)).toBe(true)
+  })
+
+  test('that of another coin, or of what nobody watches, hides nothing', () => {
+    expect(log.isSilentThroughout(NOW_MS - 80_000, NOW_MS - 60_000, 'ETH')).toBe(false)
+    const quiet = new FaultLog()
+    const fault = { kind: 'stall', coin: COIN, channels: ['bbo'], durationMs: 60_000 } as const
+    quiet.begin({ atMs: NOW_MS, fault })
+    expect(quiet.isSilentThroughout(NOW_MS, NOW_MS + 30_000, COIN)).toBe(false)
+  })
+})
+
 describe('whether what happened at an instant was told', () => {
   const log = new FaultLog()
   log.begin({

@@ -58,6 +58,16 @@ export class FaultLog {
     return longestMs === 0 ? null : longestMs
   }
 
+  /** Whether a silence of this coin that anybody watches began before one instant, and lasts beyond another. */
+  isSilentThroughout(fromMs: number, toMs: number, coin: string): boolean {
+    return this.#between(toMs, toMs).some(({ atMs, fault }) => {
+      const isWatched =
+        fault.kind === 'half-open' ||
+        ('coin' in fault && fault.coin === coin && stallNoticedMs(fault) > 0)
+      return isWatched && atMs <= fromMs + TOLD_MS
+    })
+  }
+
   /**
    * By how much frames may be late, or be taken for late, before anything can have told of it; 0 where
    * that has not changed of late.

@@ -282,7 +282,7 @@ export class TruthChecker {
     const unnoticedMs = [trueMs, trueMs - ageMs].map((atMs) => this.#log.unnoticedDelayMs(atMs))
     if (tooYoungMs <= Math.max(...unnoticedMs)) return 'a delay not noticed yet'
     // While it goes on it has to be noticed; what was lost in one that is over, nobody can.
-    const isOver = silenceMs === null
+    const isOver = silenceMs === null || !this.#log.isSilentThroughout(untilMs, trueMs, coin)
     const isLost =
       (isOver && this.#log.wasSilent(untilMs - 1_000, trueMs, coin)) ||
       // Nor can it be noticed by a silence in which this was lost on top.
