@@ -243,6 +243,20 @@ describe('candle ladder', () => {
     expect(ladder.needs(timeOf(8.6))).toEqual([])
   })
 
+  test('a bar that began while history was on its way outlasts a reply that was asked before, and an interruption', () => {
+    const last = { ...flatBar(8), volumeBase: 1 }
+    const early = { ...flatBar(9), volumeBase: 1 }
+    const next = { ...flatBar(9), high: 104, close: 104, volumeBase: 2 }
+    const ladder = open(flatBars(8))
+    ladder.interrupt(timeOf(8.5))
+    ladder.live(next, timeOf(9) + 24_500)
+    ladder.interrupt(timeOf(9) + 24_600)
+    ladder.history('15m', [last, early], timeOf(9) + 44_000)
+    const expected = open([...flatBars(8), last])
+    expected.live(next, timeOf(9) + 24_500)
+    expect(readings(ladder)).toEqual(readings(expected))
+  })
+
   test('a reply that was asked before a bar ended does not say how it ended', () => {
     const half = { ...flatBar(30), volumeBase: 9 }
     const whole = { ...flatBar(30), high: 107, close: 107, volumeBase: 10 }

@@ -204,10 +204,12 @@ export class CandleLadder {
     if (this.#isContinuous) this.#closeUntil(barOpenTimeMs(observedMs - CLOSING_GRACE_MS, '15m'))
   }
 
-  /** The connection was lost: what happened from shortly before on is unknown until it is told again. */
+  /**
+   * The connection was lost: what happened from shortly before on is unknown until it is told again. What is held
+   * stays: a reply that was asked later says as much of that bar or more, and volume tells which of the two it is.
+   */
   interrupt(nowMs: number): void {
     const isDoubtful = this.#nextOpenMs > nowMs - UNNOTICED_SILENCE_MS
-    this.#held = []
     if (this.#isContinuous && this.#canUndo && isDoubtful) this.#takeBack()
     this.#isContinuous = false
   }
