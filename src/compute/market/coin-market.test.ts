@@ -55,6 +55,18 @@ describe('coin market', () => {
     expect(coin.priceConfirmedAtMs).toBe(NOW_MS + 20_000)
   })
 
+  test('figures that were overtaken on the way do not replace newer ones', () => {
+    coin.apply(context('BTC', { openInterestBase: 7, ...at(NOW_MS + 6_000) }))
+    coin.apply(context('BTC', { openInterestBase: 6, ...at(NOW_MS + 5_400) }))
+    expect(coin.context).toMatchObject({ openInterestBase: 7, timeReceivedMs: NOW_MS + 6_000 })
+  })
+
+  test('figures that were held up for longer do: what came before them over the same connection was as late', () => {
+    coin.apply(context('BTC', { openInterestBase: 6, ...at(NOW_MS + 6_000) }))
+    coin.apply(context('BTC', { openInterestBase: 7, ...at(NOW_MS + 1_000) }))
+    expect(coin.context).toMatchObject({ openInterestBase: 7, timeReceivedMs: NOW_MS + 1_000 })
+  })
+
   test('figures vouch for candles no longer than the connection of the candles was heard', () => {
     coin.apply(book('BTC', at(NOW_MS + 5_000)))
     coin.apply(context('BTC', at(NOW_MS + 15_000)))

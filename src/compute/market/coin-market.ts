@@ -35,6 +35,9 @@ const UNOBSERVED_MS_MAX = CONTEXT_CADENCE_MS + 5_000
 /** The venue may tell the day's volume, and the candles that made it, so far apart. */
 const VOLUME_LAG_MS_MAX = 5_000
 
+/** Of figures that come over two connections, the newer may arrive so much sooner. */
+const OVERTAKEN_MS_MAX = 3_000
+
 /** Raised whenever the meaning of a saved number changes: another layout is not restored. */
 const LAYOUT = 3
 const HEADER_FIELDS = 6
@@ -230,7 +233,7 @@ export class CoinMarket {
         break
       case 'context':
         this.#noteVolume(event)
-        this.#context = event
+        if (!this.#isOvertaken(event)) this.#context = event
         this.#setPrices(event)
         break
       case 'mark':
@@ -272,6 +275,13 @@ export class CoinMarket {
       this.#priceConfirmedAtMs = timeReceivedMs
     }
     if (!this.#isSilent && !this.#isTradedUnheard) this.#observe(event)
+  }
+
+  /** What is older by more than a moment was held up, and so was the last one, which nobody could know yet. */
+  #isOvertaken({ timeReceivedMs }: ContextEvent): boolean {
+    if (this.#context === null) return false
+    const olderByMs = this.#context.timeReceivedMs - timeReceivedMs
+    return olderByMs > 0 && olderByMs <= OVERTAKEN_MS_MAX
   }
 
   #noteVolume({ dayNotionalUsd }: ContextEvent): void {
