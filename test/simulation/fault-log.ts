@@ -58,7 +58,10 @@ export class FaultLog {
     return longestMs === 0 ? null : longestMs
   }
 
-  /** Whether a silence of this coin that anybody watches began before one instant, and lasts beyond another. */
+  /**
+   * Whether one silence of this coin that anybody watches hides what happened at an instant, and may still show at a
+   * later one.
+   */
   isSilentThroughout(fromMs: number, toMs: number, coin: string): boolean {
     return this.#between(toMs, toMs).some(({ atMs, fault }) => {
       const isWatched =

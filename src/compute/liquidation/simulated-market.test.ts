@@ -31,17 +31,18 @@ describe('the liquidation map of the simulated market', () => {
       fc.constantFrom('BTC', 'ETH', 'XRP', 'kPEPE', 'DYDX', 'BANANA'),
       fc.integer({ min: 5 * MINUTE_MS, max: 60 * MINUTE_MS }),
       fc.integer({ min: 5 * MINUTE_MS, max: 40 * MINUTE_MS }),
+      fc.integer({ min: 1_000, max: MINUTE_MS }),
     ],
     {
       numRuns: 20,
       // The gap ends 1.3 s into a bar in which nothing was traded yet.
-      examples: [['BANANA', 2_200_311, 300_000]],
+      examples: [['BANANA', 2_200_311, 300_000, 1_000]],
     },
   )(
     'is the one that a list of every opening gives, at any moment, also behind a gap',
-    (name, untilGapMs, afterGapMs) => {
+    (name, untilGapMs, afterGapMs, answeredMs) => {
       const listing = listingOf(market, name)
-      const log = logOf(market, name, untilGapMs, afterGapMs)
+      const log = logOf(market, name, { untilGapMs, afterGapMs, answeredMs })
       const coin = new CoinMarket(listing, new CandleLadder(new PulsePool(3)))
       for (const event of log) coin.apply(event)
       const exposure = Exposure.of(coin)
@@ -82,16 +83,29 @@ describe('the liquidation map of the simulated market', () => {
   )
 })
 
-/** Everything that an engine hears of a coin: a cold start, a while, a gap, and another while. */
-function logOf(of: Market, coin: string, untilGapMs: number, afterGapMs: number): CoinEvent[] {
-  const gapEndMs = START_MS + untilGapMs + GAP_MS
+/** Everything that an engine hears of a coin: a cold start, a while, a gap, and another while, in which history comes. */
+function logOf(
+  of: Market,
+  coin: string,
+  given: {
+    readonly untilGapMs: number
+    readonly afterGapMs: number
+    /** From the end of the gap. */
+    readonly answeredMs: number
+  },
+): CoinEvent[] {
+  const gapStartMs = START_MS + given.untilGapMs
+  const gapEndMs = gapStartMs + GAP_MS
+  const after = [...heard(of, coin, gapEndMs, gapEndMs + given.afterGapMs)]
+  const isBefore = (event: CoinEvent) => event.timeReceivedMs <= gapEndMs + given.answeredMs
   return [
     contextAt(of, coin, START_MS),
     historyAt(of, coin, START_MS + 2_000),
-    ...heard(of, coin, START_MS, START_MS + untilGapMs),
+    ...heard(of, coin, START_MS, gapStartMs),
     contextAt(of, coin, gapEndMs),
-    historyAt(of, coin, gapEndMs + 1_000),
-    ...heard(of, coin, gapEndMs, gapEndMs + afterGapMs),
+    ...after.filter(isBefore),
+    historyAt(of, coin, gapEndMs + given.answeredMs),
+    ...after.filter((event) => !isBefore(event)),
   ]
 }
 
