@@ -1,0 +1,234 @@
+import { describe, expect, test } from 'vitest'
+import { universe } from '../compute/testing/tape.ts'
+import { expectProblem } from './testing/expect-problem.ts'
+import { FEED_UP, gatewayFixture, quotingGate, STORE_OK } from './testing/gateway-fixture.ts'
+import { pulseLikeDocument } from './testing/pulse-like.ts'
+
+describe('an answer', () => {
+  test('is the document with its slots filled', async () => {
+    const { app, clock } = gatewayFixture()
+    clock.advance(2_500)
+    const response = await app.inject('/pulse/BTC')
+    expect(response.statusCode).toBe(200)
+    expect(response.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'private, max-age=1',
+      vary: 'X-PAYMENT, PAYMENT-SIGNATURE, Accept, Origin',
+      etag: '"1-1h.4h"',
+    })
+    expect(response.json()).toMatchObject({
+      coin: 'BTC',
+      timeframes: { '1h': { candle_freshness_seconds: 2.5 } },
+      meta: { data_age_seconds: 2.5, coins_available: 2, quality: { grade: 'A' } },
+    })
+  })
+
+  test('changes its entity tag with the version and with the view, and with nothing else', async () => {
+    const { app, clock, tell } = gatewayFixture()
+    const tag = async (url: string) => (await app.inject(url)).headers.etag
+    const first = await tag('/pulse/BTC')
+    clock.advance(100)
+    expect(await tag('/pulse/BTC?timeframes=4h,1h')).toBe(first)
+    expect(await tag('/pulse/BTC?timeframes=4h')).not.toBe(first)
+    const next = pulseLikeDocument({ coin: 'BTC', confirmedAtMs: clock.nowMs(), version: 2 })
+    tell({ kind: 'documents', documents: [next] })
+    expect(await tag('/pulse/BTC')).not.toBe(first)
+  })
+
+  test.each([
+    '/pulse/kPEPE',
+    '/pulse/KPEPE',
+    '/pulse/kpepe',
+    '/pulse/kpepe-perp',
+    '/pulse/kPEPE-USD/',
+    '/pulse/%6BPEPE',
+  ])('%s is kPEPE in the spelling of the venue', async (url) => {
+    const { app } = gatewayFixture()
+    const body = (await app.inject(url)).json()
+    expect(body.coin).toBe('kPEPE')
+    expect(body).not.toHaveProperty('requested_coin')
+  })
+
+  test.each(['/pulse/xyz:GOLD', '/pulse/XYZ%3Agold', '/pulse/xyz:GOLD-PERP'])(
+    '%s is the coin of another dex',
+    async (url) => {
+      const { app, clock, tell } = gatewayFixture()
+      const event = universe(['BTC', 'xyz:GOLD'])
+      if (event.kind === 'universe') tell({ kind: 'universe', listings: event.listings })
+      const gold = pulseLikeDocument({ coin: 'xyz:GOLD', confirmedAtMs: clock.nowMs(), version: 2 })
+      tell({ kind: 'documents', documents: [gold] })
+      expect((await app.inject(url)).json().coin).toBe('xyz:GOLD')
+      expect((await app.inject('/pulse/GOLD')).statusCode).toBe(400)
+    },
+  )
+
+  test('says what was asked for where the token is quoted in thousands', async () => {
+    const { app } = gatewayFixture()
+    const body = (await app.inject('/pulse/pepe')).json()
+    expect(body).toMatchObject({
+      coin: 'kPEPE',
+      requested_coin: 'PEPE',
+      unit_multiplier: 1000,
+    })
+  })
+
+  test.each(['4h', '4H', '4h,4h', '4h&unknown=1'])(
+    'of timeframes=%s holds the canonical set',
+    async (raw) => {
+      const { app } = gatewayFixture()
+      const body = (await app.inject(`/pulse/BTC?timeframes=${raw}`)).json()
+      expect(Object.keys(body.timeframes)).toEqual(['4h'])
+    },
+  )
+
+  test('warns of stale data and goes on where no freshness is guaranteed', async () => {
+    const { app, clock, tell } = gatewayFixture()
+    clock.advance(7_200_001)
+    tell({
+      kind: 'heartbeat',
+      heartbeat: { startedAtMs: 0, feeds: [FEED_UP], sources: [], store: STORE_OK, counts: {} },
+    })
+    const { meta } = (await app.inject('/pulse/BTC')).json()
+    expect(meta).toMatchObject({
+      warning: 'stale_data',
+      warnings: ['stale_data', 'feed_degraded'],
+      quality: { grade: 'D' },
+    })
+  })
+})
+
+describe('the order of checks', () => {
+  const broken = '/pulse/NOPE?timeframes=5m'
+
+  test('puts maintenance before the quote limit and every parameter', async () => {
+    let limited = 0
+    const { app, maintenance, clock } = gatewayFixture({
+      quoteLimit: (_request, _reply, done) => {
+        limited += 1
+        done()
+      },
+    })
+    maintenance.set(true, clock.nowMs())
+    for (const url of [broken, `/pulse/${'x'.repeat(65)}`, '/liquidations/BTC']) {
+      const response = await app.inject(url)
+      expectProblem(response, 503, 'maintenance')
+      expect(response.headers['retry-after']).toBe('3600')
+    }
+    expect(limited).toBe(0)
+    expect((await app.inject('/coins')).statusCode).toBe(200)
+    expect((await app.inject('/health')).json()).toMatchObject({
+      status: 'degraded',
+      kill_switch: 'disabled',
+    })
+  })
+
+  test('puts the quote limit before the parameters', async () => {
+    const { app } = gatewayFixture({
+      quoteLimit: (_request, reply) => {
+        void reply.code(429).send('slow down')
+      },
+    })
+    expect((await app.inject(broken)).statusCode).toBe(429)
+    expect((await app.inject('/health')).statusCode).toBe(200)
+  })
+
+  test('puts parameters before the engine', async () => {
+    const { app, engine } = gatewayFixture()
+    engine.disconnected()
+    expectProblem(await app.inject('/pulse/BTC?timeframes=5m'), 400, 'invalid_timeframes')
+  })
+
+  test('quotes only what can be answered', async () => {
+    const { app } = gatewayFixture({ payment: quotingGate })
+    expect((await app.inject('/pulse/BTC')).statusCode).toBe(402)
+    expectProblem(await app.inject('/pulse/NEWCOIN'), 503, 'data_stale')
+    expectProblem(await app.inject('/pulse/NOPE'), 400, 'invalid_coin')
+  })
+
+  test('reads the document again after the payment was checked', async () => {
+    const fixture = gatewayFixture({
+      payment: (app) => {
+        app.addHook('preHandler', (_request, _reply, done) => {
+          fixture.engine.disconnected()
+          done()
+        })
+      },
+    })
+    expectProblem(await fixture.app.inject('/pulse/BTC'), 500, 'engine_unavailable')
+  })
+
+  test('honours a kill switch that was thrown while the payment was checked', async () => {
+    const fixture = gatewayFixture({
+      payment: (app) => {
+        app.addHook('preHandler', (_request, _reply, done) => {
+          fixture.maintenance.set(true, fixture.clock.nowMs())
+          done()
+        })
+      },
+    })
+    expectProblem(await fixture.app.inject('/pulse/BTC'), 503, 'maintenance')
+  })
+})
+
+describe('a paid path', () => {
+  test.each(['/pulse/{coin}', '/pulse/%7Bcoin%7D', '/pulse/%7bcoin%7d/'])(
+    'quotes the placeholder %s as the example coin',
+    async (url) => {
+      const { app } = gatewayFixture({ payment: quotingGate })
+      expect((await app.inject(url)).statusCode).toBe(402)
+    },
+  )
+
+  test('does not sell the placeholder', async () => {
+    const { app } = gatewayFixture({ payment: quotingGate })
+    const response = await app.inject({ url: '/pulse/{coin}', headers: { 'x-payment': 'e30=' } })
+    expectProblem(response, 400, 'invalid_coin', { paymentReusable: true })
+  })
+
+  test('quotes a placeholder as the first listed coin where the example is not listed', async () => {
+    const { app } = gatewayFixture({ payment: quotingGate, exampleCoin: 'GONE' })
+    expect((await app.inject('/pulse/{coin}')).statusCode).toBe(402)
+  })
+
+  test('answers HEAD with the quote, even to a payment, and takes nothing', async () => {
+    const { app } = gatewayFixture({ payment: quotingGate })
+    for (const headers of [{}, { 'x-payment': 'e30=' }, { 'payment-signature': 'e30=' }]) {
+      const response = await app.inject({ method: 'HEAD', url: '/pulse/BTC', headers })
+      expect(response.statusCode).toBe(402)
+      expect(response.body).toBe('')
+    }
+  })
+
+  test('never lets a HEAD reach an answer, should a gate be open by mistake', async () => {
+    const { app } = gatewayFixture({ payment: () => undefined })
+    const response = await app.inject({ method: 'HEAD', url: '/pulse/BTC' })
+    expect(response.statusCode).toBe(500)
+    expect(response.headers).not.toHaveProperty('etag')
+  })
+
+  test('tells the gate what it sells by the configuration of the route', async () => {
+    const { app } = gatewayFixture({ payment: quotingGate })
+    expect((await app.inject('/liquidations/BTC')).json().price).toBe('30000')
+  })
+
+  test('has its headers before the gate looks, which removes what came later', async () => {
+    const seen: string[] = []
+    const { app } = gatewayFixture({
+      payment: (paid) => {
+        paid.addHook('preHandler', (_request, reply, done) => {
+          seen.push(...Object.keys(reply.getHeaders()))
+          done()
+        })
+      },
+    })
+    await app.inject('/pulse/BTC')
+    expect(seen).toEqual(expect.arrayContaining(['x-content-type-options', 'link']))
+  })
+
+  test('keeps its hooks to itself', async () => {
+    const { app } = gatewayFixture({ payment: quotingGate })
+    for (const url of ['/', '/health', '/coins']) {
+      expect((await app.inject(url)).statusCode).toBe(200)
+    }
+  })
+})

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest'
+import type { StoreHealth } from '../domain/history.ts'
+import { ENGINE_SILENCE_MS_MAX } from '../link/engine-replica.ts'
+import { FEED_UP, gatewayFixture, STORE_OK } from './testing/gateway-fixture.ts'
+
+type Fixture = ReturnType<typeof gatewayFixture>
+
+describe('free paths', () => {
+  test('list the coins whose default pulse can be answered', async () => {
+    const { app } = gatewayFixture()
+    const response = await app.inject('/coins')
+    expect(response.json()).toEqual({
+      coins: ['BTC', 'kPEPE'],
+      count: 2,
+      timestamp_iso: '2026-01-01T00:00:00.000Z',
+    })
+    expect(response.headers['cache-control']).toBe('public, max-age=60')
+  })
+
+  test('say that all is well', async () => {
+    const { app, clock } = gatewayFixture()
+    clock.advance(1_500)
+    const response = await app.inject('/health')
+    expect(response.headers['cache-control']).toBe('no-store')
+    expect(response.json()).toEqual({
+      status: 'ok',
+      engine: 'available',
+      kill_switch: 'enabled',
+      version: '0.1.0',
+      feeds: [
+        { feed: 'venue', state: 'up', since_iso: '1970-01-01T00:00:00.000Z', reason: 'connected' },
+      ],
+      store: {
+        state: 'ok',
+        since_iso: '1970-01-01T00:00:00.000Z',
+        dropped_rows: 0,
+        damaged_blocks: 0,
+      },
+      uptime_seconds: 1,
+      since_iso: '2026-01-01T00:00:00.000Z',
+    })
+  })
+
+  test('tell that history does not reach the disk, and not which file it is', async () => {
+    const { app, engine, tell } = gatewayFixture()
+    const store: StoreHealth = {
+      state: 'degraded',
+      reason: 'the history /var/lib/x cannot be used',
+      sinceMs: 0,
+      droppedRows: 7,
+      damagedBlocks: 2,
+    }
+    tell({
+      kind: 'heartbeat',
+      heartbeat: { startedAtMs: 0, feeds: [FEED_UP], sources: [], store, counts: {} },
+    })
+    const health = await app.inject('/health')
+    expect(health.json()).toMatchObject({
+      status: 'ok',
+      store: { state: 'degraded', dropped_rows: 7, damaged_blocks: 2 },
+    })
+    expect(health.body).not.toContain('/var/lib')
+    engine.disconnected()
+    expect((await app.inject('/health')).json().store).toBeNull()
+  })
+
+  test('do not call a feed up that nobody hears any more', async () => {
+    const { app, engine } = gatewayFixture()
+    engine.disconnected()
+    expect((await app.inject('/health')).json().feeds).toEqual([
+      { feed: 'venue', state: 'down', since_iso: null, reason: 'engine unavailable' },
+    ])
+  })
+
+  test.each([
+    [
+      'the engine is gone',
+      { status: 'degraded', engine: 'unavailable' },
+      ({ engine }: Fixture) => engine.disconnected(),
+    ],
+    [
+      'the engine is silent',
+      { status: 'degraded', engine: 'available' },
+      ({ clock }: Fixture) => clock.advance(ENGINE_SILENCE_MS_MAX + 1),
+    ],
+    [
+      'a feed is down',
+      { status: 'degraded', engine: 'available' },
+      ({ tell }: Fixture) =>
+        tell({
+          kind: 'heartbeat',
+          heartbeat: {
+            startedAtMs: 0,
+            feeds: [{ ...FEED_UP, state: 'down' }],
+            sources: [],
+            store: STORE_OK,
+            counts: {},
+          },
+        }),
+    ],
+  ] as const)('stay at 200 when %s', async (_title, expected, given) => {
+    const fixture = gatewayFixture()
+    given(fixture)
+    const response = await fixture.app.inject('/health')
+    expect(response.statusCode).toBe(200)
+    expect(response.json()).toMatchObject(expected)
+    expect((await fixture.app.inject('/coins')).statusCode).toBe(200)
+  })
+
+  test('name every paid path with its price', async () => {
+    const { app } = gatewayFixture()
+    expect((await app.inject('/')).json().paid).toContainEqual({
+      path: '/pulse/{coin}',
+      summary: 'Multi-timeframe technical analysis',
+      price_usdc: '0.025',
+    })
+  })
+})

@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest'
+import { ENGINE_SILENCE_MS_MAX } from '../link/engine-replica.ts'
+import { expectProblem } from './testing/expect-problem.ts'
+import { gatewayFixture, STORE_OK } from './testing/gateway-fixture.ts'
+import { gatedLikeDocument, pulseLikeDocument } from './testing/pulse-like.ts'
+
+type Fixture = ReturnType<typeof gatewayFixture>
+
+describe('a refusal', () => {
+  type Case = {
+    readonly url: string
+    readonly status: number
+    readonly code: string
+    readonly given?: (fixture: Fixture) => void
+    readonly more?: Readonly<Record<string, unknown>>
+  }
+
+  const speaks = {
+    kind: 'heartbeat',
+    heartbeat: { startedAtMs: 0, feeds: [], sources: [], store: STORE_OK, counts: {} },
+  } as const
+  const timeframesFault = { param: 'timeframes', allowed: ['15m', '1h', '4h'] }
+  const refusals: readonly Case[] = [
+    {
+      url: '/pulse/BTCC',
+      status: 400,
+      code: 'invalid_coin',
+      more: { param: 'coin', did_you_mean: ['BTC'] },
+    },
+    { url: `/pulse/${'B'.repeat(64)}`, status: 400, code: 'invalid_coin' },
+    { url: `/pulse/${'B'.repeat(65)}`, status: 400, code: 'invalid_coin' },
+    { url: `/pulse/${'B'.repeat(5_000)}`, status: 400, code: 'invalid_coin' },
+    { url: '/pulse/..%2f..%2fetc', status: 400, code: 'invalid_coin' },
+    { url: '/pulse/BTC%00%0d%0a', status: 400, code: 'invalid_coin' },
+    { url: '/pulse/{coin}', status: 400, code: 'invalid_coin' },
+    {
+      url: '/pulse/BTC?timeframes=5m',
+      status: 400,
+      code: 'invalid_timeframes',
+      more: timeframesFault,
+    },
+    { url: '/pulse/BTC?timeframes=', status: 400, code: 'invalid_timeframes' },
+    { url: '/pulse/BTC?timeframes=1h,', status: 400, code: 'invalid_timeframes' },
+    {
+      url: '/pulse/BTC?timeframes=1h&timeframes=4h',
+      status: 400,
+      code: 'invalid_timeframes',
+      more: timeframesFault,
+    },
+    {
+      url: '/pulse/BTC?timeframes=15m',
+      status: 400,
+      code: 'insufficient_candles',
+      more: { timeframe: '15m', have: 17, need: 200, retryable: true },
+    },
+    {
+      url: '/pulse/BTC?timeframes=1h',
+      status: 503,
+      code: 'data_stale',
+      more: { retry_after: 5 },
+    },
+    { url: '/pulse/NEWCOIN', status: 503, code: 'data_stale', more: { retry_after: 5 } },
+    {
+      url: '/liquidations/BTC',
+      status: 503,
+      code: 'data_stale',
+      more: { retry_after: 5 },
+      given: ({ clock, tell }) => {
+        clock.advance(60_001)
+        tell(speaks)
+      },
+    },
+    {
+      url: '/pulse/BTC',
+      status: 503,
+      code: 'data_stale',
+      more: { detail: expect.stringContaining('clock') },
+      given: ({ clock, tell }) => {
+        const version = 1_000
+        const confirmedAtMs = clock.nowMs() + 3_600_000
+        tell({
+          kind: 'documents',
+          documents: [pulseLikeDocument({ coin: 'BTC', confirmedAtMs, version })],
+        })
+      },
+    },
+    {
+      url: '/liquidations/ETH',
+      status: 503,
+      code: 'data_stale',
+      given: ({ clock, tell }) => {
+        const view = { kind: 'missing-input', input: 'open interest' } as const
+        tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
+      },
+    },
+    {
+      url: '/liquidations/ETH',
+      status: 503,
+      code: 'data_stale',
+      more: { detail: 'No exchange tells.', retry_after: 5 },
+      given: ({ clock, tell }) => {
+        const detail = 'No exchange tells.'
+        const view = { kind: 'missing-input', input: 'exchange', detail } as const
+        tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
+      },
+    },
+    {
+      url: '/liquidations/ETH',
+      status: 404,
+      code: 'coin_not_covered',
+      more: { param: 'coin', allowed: ['BTC', 'kPEPE'], retryable: false, charged: false },
+      given: ({ clock, tell }) => {
+        const view = { kind: 'not-covered', coins: ['BTC', 'kPEPE'] } as const
+        tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
+      },
+    },
+    {
+      url: '/liquidations/ETH',
+      status: 503,
+      code: 'data_stale',
+      more: { detail: expect.stringContaining('at most 10 s'), retry_after: 5 },
+      given: ({ clock, tell }) => {
+        const nowMs = clock.nowMs()
+        const late = { name: 'mark', confirmedAtMs: nowMs - 10_001, cadenceMs: 5_000 }
+        const inputs = [{ ...late, isLoadBearing: true, ageMsMax: 10_000 }]
+        const facts = { inputs, coveragePct: 100, warnings: [] }
+        const view = { kind: 'answer', parts: [0, 1, 2], ...facts } as const
+        tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', nowMs, view)] })
+      },
+    },
+    {
+      url: '/pulse/BTC',
+      status: 500,
+      code: 'engine_unavailable',
+      given: ({ engine }) => engine.disconnected(),
+    },
+    {
+      url: '/pulse/NEVERHEARD',
+      status: 500,
+      code: 'engine_unavailable',
+      given: ({ engine }) => engine.disconnected(),
+    },
+    {
+      url: '/pulse/BTC',
+      status: 504,
+      code: 'engine_timeout',
+      given: ({ clock }) => clock.advance(ENGINE_SILENCE_MS_MAX + 1),
+    },
+    {
+      url: '/pulse/BTC',
+      status: 503,
+      code: 'maintenance',
+      more: { retry_after: 3600 },
+      given: ({ maintenance, clock }) => maintenance.set(true, clock.nowMs()),
+    },
+    { url: '/pulse', status: 404, code: 'not_found' },
+    { url: '/pulse/', status: 404, code: 'not_found' },
+    { url: '/pulse/BTC//', status: 404, code: 'not_found' },
+    { url: '/PULSE/BTC', status: 404, code: 'not_found' },
+    { url: `/${'x'.repeat(300)}`, status: 404, code: 'not_found' },
+    { url: '/pulse/%E0%A4%A', status: 400, code: 'invalid_parameter' },
+  ]
+
+  test.each(refusals)('$status $code for $url charges nothing', async (given) => {
+    const fixture = gatewayFixture()
+    given.given?.(fixture)
+    const response = await fixture.app.inject(given.url)
+    expectProblem(response, given.status, given.code)
+    expect(response.json()).toMatchObject(given.more ?? {})
+  })
+
+  test('of an error of ours tells nothing about it', async () => {
+    const { app } = gatewayFixture()
+    app.get('/broken', () => {
+      throw new Error('secret of the house')
+    })
+    const response = await app.inject('/broken')
+    expectProblem(response, 500, 'internal_error')
+    expect(response.body).not.toContain('secret')
+  })
+
+  test('names the path alone, without the query', async () => {
+    const { app } = gatewayFixture()
+    const response = await app.inject('/pulse/NOPE?timeframes=1h')
+    expect(response.json().instance).toBe('/pulse/NOPE')
+  })
+
+  test('while nothing is listed yet does not call a coin unknown', async () => {
+    const { app, tell } = gatewayFixture()
+    tell({ kind: 'universe', listings: [] })
+    expectProblem(await app.inject('/pulse/BTC'), 503, 'data_stale')
+  })
+})
