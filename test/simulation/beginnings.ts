@@ -20,21 +20,26 @@ export class Beginnings {
     return JSON.stringify(bars(this)) === JSON.stringify(bars(other))
   }
 
-  /** @param body of a request to the venue's `/info` */
-  asked(body: unknown): void {
-    if (!isRecord(body) || body['type'] !== 'candleSnapshot' || !isRecord(body['req'])) return
+  /**
+   * @param body of a request to the venue's `/info`
+   * @returns the coin, where it asks for all history of one
+   */
+  asked(body: unknown): string | null {
+    if (!isRecord(body) || body['type'] !== 'candleSnapshot' || !isRecord(body['req'])) return null
     const { coin, interval, startTime: fromMs, endTime: askedMs } = body['req']
     if (typeof coin !== 'string' || typeof fromMs !== 'number' || typeof askedMs !== 'number')
-      return
+      return null
     if (interval === '4h') this.#asked4h.set(coin, { fromMs, askedMs })
     const asked4h = this.#asked4h.get(coin)
     const isCold = askedMs - fromMs >= COLD_QUARTERS_MIN * timeframeMs['15m']
-    if (interval === '15m' && isCold && asked4h !== undefined)
+    if (interval !== '15m' || !isCold) return null
+    if (asked4h !== undefined)
       this.#add(coin, {
         quarterMs: fromMs,
         fourHoursMs: asked4h.fromMs,
         askedMs: asked4h.askedMs,
       })
+    return coin
   }
 
   #add(coin: string, beginning: Beginning): void {

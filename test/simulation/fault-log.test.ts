@@ -1,26 +1,24 @@
 import { describe, expect, test } from 'vitest'
+import type { Silence } from './fault-log.ts'
 import { FaultLog } from './fault-log.ts'
 import type { SimulatedFault } from './fault-script.ts'
-import { noticedWithinMs } from './promises.ts'
 
 const COIN = 'GMX'
 const NOW_MS = 1_000_000
 
-describe('by when a silence has to be noticed', () => {
-  test('of a whole coin: when its books are missed', () => {
-    expect(noticed({ durationMs: 60_000 })).toBe(noticedWithinMs.book)
+describe('by what a silence is noticed', () => {
+  test('of a whole coin: its books are missed', () => {
+    expect(noticed({ durationMs: 60_000 })).toBe('book')
   })
 
-  test('of candles and trades: when the volume of the day has risen three times', () => {
-    expect(noticed({ durationMs: 60_000, channels: ['candle', 'trades'] })).toBe(
-      noticedWithinMs.candlesAndTrades,
-    )
+  test('of candles and trades: the volume of the day, which has risen three times', () => {
+    expect(noticed({ durationMs: 60_000, channels: ['candle', 'trades'] })).toBe('candlesAndTrades')
   })
 
   test('a moment without books makes the silence of the others no plainer', () => {
     expect(
       noticed({ durationMs: 60_000, channels: ['candle', 'trades'] }, { durationMs: 5_000 }),
-    ).toBe(noticedWithinMs.candlesAndTrades)
+    ).toBe('candlesAndTrades')
   })
 
   test('of what nobody watches, or of another coin, never', () => {
@@ -95,9 +93,9 @@ describe('by how much frames may be late unnoticed', () => {
 
 type Stall = Extract<SimulatedFault, { kind: 'stall' }>
 
-function noticed(...stalls: (Omit<Stall, 'kind' | 'coin'> & { coin?: string })[]): number | null {
+function noticed(...stalls: (Omit<Stall, 'kind' | 'coin'> & { coin?: string })[]): Silence | null {
   const log = new FaultLog()
   for (const stall of stalls)
     log.begin({ atMs: NOW_MS, fault: { kind: 'stall', coin: COIN, ...stall } })
-  return log.silenceMs(NOW_MS + 1_000, NOW_MS + 1_000, COIN)
+  return log.silence(NOW_MS + 1_000, NOW_MS + 1_000, COIN)
 }

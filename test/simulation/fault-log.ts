@@ -1,7 +1,7 @@
 import type { CoinChannel } from '../../src/simulator/venue/fault.ts'
 import { coinChannels } from '../../src/simulator/venue/fault.ts'
 import type { FaultKind, PlannedFault, SimulatedFault } from './fault-script.ts'
-import { endMs, isSilent } from './fault-script.ts'
+import { endMs, isTraceless } from './fault-script.ts'
 import { DELAY_NOTICED_MS, noticedWithinMs, PONG_NOTICED_MS } from './promises.ts'
 
 /** The venue tells what happened within this time. */
@@ -26,10 +26,10 @@ export class FaultLog {
     this.counts[kind] = (this.counts[kind] ?? 0) + 1
   }
 
-  /** Whether something about a coin may have been lost or bent unnoticed in some part of a time. */
-  wasSilent(fromMs: number, toMs: number, coin: string): boolean {
+  /** Whether something about a coin may have been lost or bent without a trace in some part of a time. */
+  mayBeLost(fromMs: number, toMs: number, coin: string): boolean {
     return this.#between(fromMs, toMs).some(
-      ({ fault }) => isSilent(fault) && !('coin' in fault && fault.coin !== coin),
+      ({ fault }) => isTraceless(fault) && !('coin' in fault && fault.coin !== coin),
     )
   }
 
@@ -44,31 +44,27 @@ export class FaultLog {
   }
 
   /**
-   * By when a stream of this coin that fell silent without a word has to be noticed; null where none
-   * did. What is silent longer hides what would be noticed sooner.
+   * By which rule a stream of this coin that fell silent without a word has to be noticed; null where none
+   * did. What takes longer hides what would be noticed sooner.
    */
-  silenceMs(fromMs: number, toMs: number, coin: string): number | null {
+  silence(fromMs: number, toMs: number, coin: string): Silence | null {
     const faults = this.#between(fromMs, toMs).map(({ fault }) => fault)
+    const silences = faults.map((fault) => silenceOf(fault, coin)).filter((rule) => rule !== null)
     const stalls = faults.filter((fault) => fault.kind === 'stall' && fault.coin === coin)
-    const limits = stalls.map(stallNoticedMs)
     // Of two at once, one may hide what would tell of the other.
-    if (stalls.length > 1) limits.push(noticedWithinMs.candlesAndTrades)
-    if (faults.some(({ kind }) => kind === 'half-open')) limits.push(noticedWithinMs.connection)
-    const longestMs = Math.max(0, ...limits)
-    return longestMs === 0 ? null : longestMs
+    if (stalls.length > 1) silences.push('candlesAndTrades')
+    return silences.reduce<Silence | null>(
+      (longest, silence) =>
+        longest === null || noticedWithinMs[silence] > noticedWithinMs[longest] ? silence : longest,
+      null,
+    )
   }
 
-  /**
-   * Whether one silence of this coin that anybody watches hides what happened at an instant, and may still show at a
-   * later one.
-   */
+  /** Whether one silence of this coin hides what happened at an instant, and may still show at a later one. */
   isSilentThroughout(fromMs: number, toMs: number, coin: string): boolean {
-    return this.#between(toMs, toMs).some(({ atMs, fault }) => {
-      const isWatched =
-        fault.kind === 'half-open' ||
-        ('coin' in fault && fault.coin === coin && stallNoticedMs(fault) > 0)
-      return isWatched && atMs <= fromMs + TOLD_MS
-    })
+    return this.#between(toMs, toMs).some(
+      ({ atMs, fault }) => silenceOf(fault, coin) !== null && atMs <= fromMs + TOLD_MS,
+    )
   }
 
   /**
@@ -114,13 +110,17 @@ export class FaultLog {
   }
 }
 
-/** By when a stall has to be noticed; 0 for one of channels that nobody watches. */
-function stallNoticedMs(fault: SimulatedFault): number {
-  if (fault.kind !== 'stall') return 0
+/** What gives away that a stream says nothing any more. */
+export type Silence = keyof typeof noticedWithinMs
+
+/** How a fault has to be noticed as a silence of a coin; null where it is none, or one that nobody watches. */
+function silenceOf(fault: SimulatedFault, coin: string): Silence | null {
+  if (fault.kind === 'half-open') return 'connection'
+  if (fault.kind !== 'stall' || fault.coin !== coin) return null
   const channels: readonly CoinChannel[] = fault.channels ?? coinChannels
+  const areBooksStalled = channels.includes('l2Book')
   // Books that come again in time give nothing away.
-  const isBookMissed = channels.includes('l2Book') && fault.durationMs >= noticedWithinMs.book
-  if (isBookMissed) return noticedWithinMs.book
-  if (!channels.includes('candle')) return channels.includes('l2Book') ? noticedWithinMs.book : 0
-  return channels.includes('trades') ? noticedWithinMs.candlesAndTrades : noticedWithinMs.candles
+  const areBooksMissed = areBooksStalled && fault.durationMs >= noticedWithinMs.book
+  if (areBooksMissed || !channels.includes('candle')) return areBooksStalled ? 'book' : null
+  return channels.includes('trades') ? 'candlesAndTrades' : 'candles'
 }

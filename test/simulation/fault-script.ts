@@ -162,7 +162,7 @@ const makers: Readonly<Record<FaultKind, Maker>> = {
 export const faultKinds = Object.keys(makers) as readonly FaultKind[]
 
 /** What bends or loses what the venue says, and leaves no trace in what comes after. */
-const silentKinds: ReadonlySet<FaultKind> = new Set([
+const tracelessKinds: ReadonlySet<FaultKind> = new Set([
   'drop-frames',
   'reorder-frames',
   'garble-frames',
@@ -171,7 +171,7 @@ const silentKinds: ReadonlySet<FaultKind> = new Set([
   // One that answers garbage.
   'rest-outage',
 ])
-const tracedKinds = faultKinds.filter((kind) => !silentKinds.has(kind))
+const tracedKinds = faultKinds.filter((kind) => !tracelessKinds.has(kind))
 
 /** Draws what goes wrong between two instants: overlapping, in bursts, with calms between. */
 export function faultScript(
@@ -206,8 +206,10 @@ export function endMs({ atMs, fault }: PlannedFault): number {
 }
 
 /** Whether it bends or loses what the venue says, and leaves no trace in what comes after. */
-export function isSilent(fault: SimulatedFault): boolean {
-  return silentKinds.has(fault.kind) && !(fault.kind === 'rest-outage' && fault.how !== 'garbage')
+export function isTraceless(fault: SimulatedFault): boolean {
+  return (
+    tracelessKinds.has(fault.kind) && !(fault.kind === 'rest-outage' && fault.how !== 'garbage')
+  )
 }
 
 function someKinds(chance: Chance): readonly FaultKind[] {

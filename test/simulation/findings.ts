@@ -29,6 +29,12 @@ export type Violation = {
 /** Something wrong that nothing promised against; counted, because less of it is better. */
 export type Excused = { readonly count: number; readonly longestMs: number }
 
+/** What a figure turned out to be: right and as old as it says, excused (or a violation), or not to be known. */
+export type Judgement = 'right' | 'excused' | 'unknown'
+
+/** Of one subject. */
+export type Held = Readonly<Record<Judgement, number>>
+
 /** Of one kind of violation so many are kept whole; the others are only counted. */
 const KEPT_PER_KIND = 3
 
@@ -39,6 +45,8 @@ export class Findings {
   /** All of them, by `checker: what`. */
   readonly counts: Record<string, number> = {}
   readonly excused: Record<string, Excused> = {}
+  /** How many figures were held against the truth, by subject. */
+  readonly held: Record<string, Held> = {}
   readonly #onViolation: (violation: Violation) => void
 
   constructor(onViolation: (violation: Violation) => void) {
@@ -52,6 +60,11 @@ export class Findings {
     if (count > KEPT_PER_KIND) return
     this.violations.push(violation)
     this.#onViolation(violation)
+  }
+
+  judged(subject: string, judgement: Judgement): void {
+    const held = this.held[subject] ?? { right: 0, excused: 0, unknown: 0 }
+    this.held[subject] = { ...held, [judgement]: held[judgement] + 1 }
   }
 
   /** @param ms how long it has been so, or by how much it is wrong */

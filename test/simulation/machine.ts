@@ -244,3 +244,23 @@ export function withoutRealTimers<Result>(simulation: () => Result): Result {
     Object.assign(globalThis, { setTimeout: realSetTimeout, setInterval: realSetInterval })
   }
 }
+
+/** Runs what may ask neither the real clock nor chance, so that a seed decides everything. */
+export function withoutRealTime<Result>(simulation: () => Result): Result {
+  const { setImmediate, queueMicrotask } = globalThis
+  const { now } = Date
+  const { random } = Math
+  const forbidden = () => {
+    throw new Error('real time or chance in a simulation')
+  }
+  Object.assign(globalThis, { setImmediate: forbidden, queueMicrotask: forbidden })
+  Object.assign(Date, { now: forbidden })
+  Object.assign(Math, { random: forbidden })
+  try {
+    return simulation()
+  } finally {
+    Object.assign(globalThis, { setImmediate, queueMicrotask })
+    Object.assign(Date, { now })
+    Object.assign(Math, { random })
+  }
+}

@@ -1,4 +1,4 @@
-import { appendFileSync } from 'node:fs'
+import { appendFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import Database from 'better-sqlite3'
@@ -41,6 +41,13 @@ describe('a planted defect is found:', () => {
     const kinds = found({ onLaunch: onSecond(tamperWithCheckpoint) }, crashing(CALM_TWINS))
     expect(kinds).toContain('restored: a restored engine says other than an uninterrupted one')
     expect(kinds).toContain('numbers: candles never were so')
+  })
+
+  test('a checkpoint that is lost', () => {
+    const onLaunch = onSecond((dir) => rmSync(join(dir, 'engine.db')))
+    expect(found({ onLaunch }, crashing(CALM))).toContain(
+      'restored: an engine began without its checkpoint',
+    )
   })
 
   test('documents that do not reach their readers', () => {
@@ -103,6 +110,42 @@ describe('a planted defect is found:', () => {
         ? text.replaceAll('"openInterest":"', '"openInterest":"1')
         : text
     expect(found({ onFrame })).toContain('numbers: context never were so')
+  })
+
+  test('figures that never were, also while frames are lost and everything has an excuse', () => {
+    const onFrame = (text: string) =>
+      text.includes('"openInterest"')
+        ? text.replaceAll('"openInterest":"', '"openInterest":"1')
+        : text
+    const kinds = found({ onFrame }, { ...CALM, faults: 30, kinds: ['drop-frames'] })
+    expect(kinds).toContain('numbers: context were wrong too often, whatever the excuses')
+  })
+
+  test('an hour of funding that was not charged so', () => {
+    const carried = onDocuments('funding', (text) =>
+      text.replaceAll(/("rate":-?0\.\d{5})\d/g, (_, head) => `${head}9`),
+    )
+    expect(found({ carried })).toContain('numbers: settlements never were so')
+  })
+
+  test('an old book under a new stamp', () => {
+    const before = new Map<string, string[]>()
+    const onFrame = (text: string) => {
+      if (!text.startsWith('{"channel":"l2Book"')) return text
+      const coin = /"coin":"[^"]+"/.exec(text)?.[0] ?? ''
+      const books = [...(before.get(coin) ?? []), text].slice(-3)
+      before.set(coin, books)
+      const stamp = /"time":\d+/.exec(text)?.[0] ?? ''
+      return books[0]?.replace(/"time":\d+/, stamp) ?? text
+    }
+    expect(found({ onFrame })).toContain(
+      'ages: book younger by their own word, near nothing in particular',
+    )
+  })
+
+  test('an answer about another coin than the reader meant', () => {
+    const carried = onDocuments('spread', (text) => text.replace('"coin":"XRP"', '"coin":"LTC"'))
+    expect(found({ carried })).toContain('sanity: an answer that cannot be: spread')
   })
 
   test('frames that come late and count as new', () => {

@@ -39,6 +39,29 @@ export const PONG_NOTICED_MS = 20_000
  */
 export const AUDIT_MS = 8 * 60_000
 
+/**
+ * What an analysis rests on is at most so old, by the name of the input, or nothing is sold (contract.md 5): written
+ * anew here, so that a limit which is lost there shows.
+ */
+export const inputAgeMsMax: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  spread: { book: 60_000 },
+  liquidations: { mark: 60_000, open_interest: 300_000 },
+  oi: { open_interest: 300_000, mark: 300_000 },
+  funding: { funding: 300_000 },
+  bundle: { spread: 60_000, funding: 300_000 },
+}
+
+/**
+ * Of all figures about one subject at most this share may be wrong or too young with an excuse: most runs have less
+ * than a hundredth, for what is lost or bent in the third of a run is about some coins, and put right soon.
+ */
+export const excusedShareMax: Readonly<Record<string, number>> = {
+  candles: 0.15,
+  book: 0.05,
+  context: 0.05,
+  settlements: 0,
+}
+
 /** After the last fault everything is well again within this time: the longest back-off, and some more. */
 export const HEAL_MS = 6 * 60_000
 

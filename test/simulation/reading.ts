@@ -39,12 +39,16 @@ export type Unreadable = {
 /** The members of an answer that the simulation reads; the schema is checked apart. */
 export type Body = {
   readonly coin: string
-  readonly price?: { readonly current: number }
+  /** Of a pulse an object, of other answers the price itself. */
+  readonly price?: { readonly current: number } | number
   readonly timeframes?: Readonly<
     Record<string, { readonly indicators: object; readonly candle_freshness_seconds: number }>
   >
   readonly derivatives?: Readonly<Record<string, number | null>>
   readonly mid_price?: number
+  readonly mark_price?: number
+  readonly oi?: { readonly current: number; readonly notional_usd: number }
+  readonly funding?: { readonly current_rate: number; readonly history: readonly SettledRow[] }
   readonly spread?: SpreadBody
   readonly meta: {
     readonly data_age_seconds: number
@@ -52,6 +56,13 @@ export type Body = {
     readonly quality: { readonly grade: string }
     readonly as_of: Readonly<Record<string, string>>
   }
+}
+
+/** An hour of funding. */
+export type SettledRow = {
+  readonly timestamp_iso: string
+  readonly rate: number
+  readonly settled: boolean
 }
 
 export type SpreadBody = {

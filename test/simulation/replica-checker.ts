@@ -48,8 +48,17 @@ export class ReplicaChecker {
   said(message: EngineMessage, { machine, launches }: Service): void {
     if (message.kind !== 'documents') return
     const atMs = machine.kernel.nowMs
-    for (const { key, version } of message.documents)
+    for (const { key, version } of message.documents) {
+      const before = this.#said.get(key)
+      if (before?.launch === launches && version < before.version)
+        this.#violation(
+          atMs,
+          key,
+          'an engine says what it said before',
+          `${before.version}, then ${version}`,
+        )
       this.#said.set(key, { version, atMs, launch: launches })
+    }
   }
 
   read({ document, view, body, coin, trueMs }: Answered, { launches }: Service): void {
@@ -96,7 +105,7 @@ export class ReplicaChecker {
     const isAnew = this.#putBackAtMs >= before.readAtMs
     // A bar that a lost or bent frame made wrong is doubted once it was compared.
     const isDoubted =
-      ofCandles.has(input) && this.#log.wasSilent(before.readAtMs - AUDIT_MS, atMs, coin)
+      ofCandles.has(input) && this.#log.mayBeLost(before.readAtMs - AUDIT_MS, atMs, coin)
     // Contexts carry no names: until the longer universe was asked for, none tells that nobody traded.
     const isUnread = ofCandles.has(input) && during.includes('list')
     if (isAnew || isUnread || isDoubted || during.some((kind) => !harmless.has(kind)))

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { FaultKind } from './fault-script.ts'
 import { faultKinds } from './fault-script.ts'
-import type { Excused, Violation } from './findings.ts'
+import type { Excused, Held, Violation } from './findings.ts'
 import { kindOf } from './findings.ts'
 import type { Outcome } from './outcome.ts'
 
 const DETAIL_LENGTH_MAX = 500
 const FAULTS_NAMED_MAX = 6
+const NOTHING_HELD: Held = { right: 0, excused: 0, unknown: 0 }
 
 /** What many seeds came to. */
 export class Report {
@@ -15,6 +16,8 @@ export class Report {
   readonly #violations = new Map<string, { count: number; seeds: number[]; first: Violation }>()
   readonly #excused = new Map<string, Excused>()
   readonly #peaks = new Map<string, number>()
+  readonly #held = new Map<string, Held>()
+  readonly #refused = new Map<string, number>()
   readonly #digests = new Map<number, string>()
   #seeds = 0
   #failed = 0
@@ -57,6 +60,16 @@ export class Report {
         longestMs: Math.max(known?.longestMs ?? 0, longestMs),
       })
     }
+    for (const [subject, held] of Object.entries(result.held)) {
+      const known = this.#held.get(subject) ?? NOTHING_HELD
+      this.#held.set(subject, {
+        right: known.right + held.right,
+        excused: known.excused + held.excused,
+        unknown: known.unknown + held.unknown,
+      })
+    }
+    for (const [reason, count] of Object.entries(result.refusals))
+      this.#refused.set(reason, (this.#refused.get(reason) ?? 0) + count)
     for (const first of result.violations) {
       const kind = kindOf(first)
       const known = this.#violations.get(kind)
@@ -85,6 +98,15 @@ export class Report {
       '',
       'most used',
       ...[...this.#peaks].map(([name, peak]) => `${String(peak).padStart(8)}  ${name}`),
+      '',
+      'refused instead of answered',
+      ...[...this.#refused].map(([reason, count]) => `${String(count).padStart(8)}  ${reason}`),
+      '',
+      'held against the truth: right, wrong or too young, older than what is remembered',
+      ...[...this.#held].map(
+        ([subject, { right, excused, unknown }]) =>
+          `${[right, excused, unknown].map((count) => String(count).padStart(8)).join('')}  ${subject}`,
+      ),
       '',
       'wrong or too young, but promised no better',
       ...[...this.#excused]

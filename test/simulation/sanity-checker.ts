@@ -2,11 +2,13 @@ import { Compile } from 'typebox/compile'
 import { contracts } from '../../src/compute/analyses/registry.ts'
 import type { FaultLog } from './fault-log.ts'
 import type { Findings } from './findings.ts'
+import { inputAgeMsMax } from './promises.ts'
 import type { Answered, Body, Unreadable } from './reading.ts'
+import { statedAgeMs } from './reading.ts'
 
 const DETAIL_LENGTH_MAX = 800
 
-/** Every answer satisfies its schema, and shows no figure that no market has. */
+/** Every answer satisfies its schema, shows no figure that no market has, and rests on nothing that is too old to be sold. */
 export class SanityChecker {
   readonly #findings: Findings
   readonly #log: FaultLog
@@ -16,15 +18,18 @@ export class SanityChecker {
     this.#log = log
   }
 
-  check({ analysis, coin, body, text, trueMs }: Answered): void {
+  /** @param asked the coin that the reader meant */
+  check(answered: Answered, asked: string): void {
+    const { analysis, coin, body, text, trueMs } = answered
     const schema = schemas.get(analysis)
     const fault =
       schema === undefined
         ? `no schema of ${analysis}`
         : schema.Check(body)
-          ? impossibility(analysis, coin, body)
+          ? impossibility(analysis, asked, body)
           : `schema: ${JSON.stringify([...schema.Errors(body)][0])}`
-    if (fault !== null) this.#violation(analysis, coin, trueMs, `${fault} in ${text}`)
+    const found = fault ?? staleness(answered)
+    if (found !== null) this.#violation(analysis, coin, trueMs, `${found} in ${text}`)
   }
 
   unreadable({ analysis, coin, text }: Unreadable, atMs: number): void {
@@ -54,16 +59,33 @@ const ofWholeMarket = new Set(
 const PRICES =
   /^(current|mid_price|best_bid|best_ask|ema_\d+|vwap_20|middle|impact_bid|impact_ask)$/
 
-function impossibility(analysis: string, coin: string, body: Body): string | null {
-  if (!ofWholeMarket.has(analysis) && body.coin !== coin) return `the answer is about ${body.coin}`
+/** Names of figures that are distances between a bid and an ask, of one book. */
+const SPREADS = /^(spread_bps|bid_ask_bps)$/
+
+function impossibility(analysis: string, asked: string, body: Body): string | null {
+  if (!ofWholeMarket.has(analysis) && body.coin !== asked)
+    return `the answer is about ${body.coin}, not ${asked}`
   const { spread } = body
   if (spread !== undefined && spread.best_bid >= spread.best_ask) return 'a crossed book'
   return badFigure(body)
 }
 
+/** What it rests on and is older than what is sold. */
+function staleness(answered: Answered): string | null {
+  for (const [input, limitMs] of Object.entries(inputAgeMsMax[answered.analysis] ?? {})) {
+    const ageMs = statedAgeMs(answered, input)
+    if (ageMs === undefined) return `no age of ${input}`
+    if (ageMs > limitMs) return `${input} of ${ageMs} ms ago`
+  }
+  return null
+}
+
 function badFigure(value: object): string | null {
   for (const [name, member] of Object.entries(value)) {
     if (typeof member === 'number' && PRICES.test(name) && member <= 0)
+      return `${name} is ${member}`
+    // A book that is crossed has a spread of less than nothing.
+    if (typeof member === 'number' && SPREADS.test(name) && member < 0)
       return `${name} is ${member}`
     if (typeof member === 'number' && !Number.isFinite(member)) return `${name} is ${member}`
     const inner = typeof member === 'object' && member !== null ? badFigure(member) : null

@@ -15,20 +15,21 @@ import { Chance } from './chance.ts'
 import { FaultLog } from './fault-log.ts'
 import type { FaultKind, PlannedFault } from './fault-script.ts'
 import { endMs, faultScript } from './fault-script.ts'
-import type { Excused, Violation } from './findings.ts'
+import type { Excused, Held, Violation } from './findings.ts'
 import { Findings } from './findings.ts'
 import type { Ailment } from './health.ts'
 import { ailments } from './health.ts'
 import { Kernel } from './kernel.ts'
 import type { Peaks } from './limits-checker.ts'
 import { LimitsChecker } from './limits-checker.ts'
-import { Machine, withoutRealTimers } from './machine.ts'
+import { Machine, withoutRealTime, withoutRealTimers } from './machine.ts'
 import type { NetworkTap } from './network.ts'
 import { Network } from './network.ts'
 import { ObservedMarket } from './observed-market.ts'
 import { AUDIT_MS, HEAL_MS, WARM_UP_MS } from './promises.ts'
 import { read } from './reading.ts'
 import { ReplicaChecker } from './replica-checker.ts'
+import { RestartChecker } from './restart-checker.ts'
 import { SanityChecker } from './sanity-checker.ts'
 import { Service } from './service.ts'
 import { TruthChecker } from './truth-checker.ts'
@@ -65,6 +66,8 @@ export type SimulationResult = {
   readonly violations: readonly Violation[]
   readonly counts: Readonly<Record<string, number>>
   readonly excused: Readonly<Record<string, Excused>>
+  /** How many figures were held against the truth, by subject. */
+  readonly held: Readonly<Record<string, Held>>
   readonly faults: { readonly [Kind in FaultKind]?: number }
   readonly peaks: Peaks
   readonly answers: number
@@ -118,7 +121,10 @@ const ALL_TIMEFRAMES = '15m,1h,4h'
 export function simulate(options: SimulationOptions): SimulationResult {
   const dir = mkdtempSync(join(tmpdir(), 'perpscope-simulation-'))
   try {
-    return withoutRealTimers(() => new Simulation(options, dir).run())
+    return withoutRealTimers(() => {
+      const simulation = new Simulation(options, dir)
+      return withoutRealTime(() => simulation.run())
+    })
   } finally {
     rmSync(dir, { recursive: true, force: true })
   }
@@ -139,6 +145,7 @@ class Simulation {
   readonly #replica: ReplicaChecker
   readonly #sanity: SanityChecker
   readonly #limits: LimitsChecker
+  readonly #restarts: RestartChecker
   readonly #beginnings = new Beginnings()
   readonly #twinBeginnings = new Beginnings()
   readonly #readers: Chance
@@ -172,6 +179,7 @@ class Simulation {
     this.#replica = new ReplicaChecker(this.#findings, this.#log)
     this.#sanity = new SanityChecker(this.#findings, this.#log)
     this.#limits = new LimitsChecker(this.#findings, this.#log)
+    this.#restarts = new RestartChecker(this.#findings, this.#log)
     this.#network = new Network({
       kernel: this.#kernel,
       venue: this.#venue,
@@ -186,7 +194,10 @@ class Simulation {
         this.#replica.said(message, this.#service)
       },
       ...(defect.carried ? { carried: defect.carried } : {}),
-      ...(defect.onLaunch ? { onLaunch: defect.onLaunch } : {}),
+      onLaunch: (dir) => {
+        if (this.#service.launches > 1) this.#restarts.relaunched(this.#kernel.nowMs)
+        defect.onLaunch?.(dir)
+      },
     })
     this.#twin =
       seed % TWIN_SEEDS === 0
@@ -218,6 +229,7 @@ class Simulation {
       violations: this.#findings.violations,
       counts: this.#findings.counts,
       excused: this.#findings.excused,
+      held: this.#findings.held,
       faults: this.#log.counts,
       peaks: this.#limits.peaks,
       answers: this.#answers,
@@ -365,7 +377,7 @@ class Simulation {
       const coin = chance.pick(this.#market.tradable())
       const ticker = chance.is(0.5) ? coin : coin.toLowerCase()
       const view = analysis.id === 'pulse' ? chance.pick(pulseViews) : analysis.defaultView
-      if (!this.#service.machine.isAsleep) this.#read(analysis, ticker, view)
+      if (!this.#service.machine.isAsleep) this.#read(analysis, coin, view, ticker)
     })
   }
 
@@ -375,7 +387,13 @@ class Simulation {
         this.#read(analysis, coin, analysis.id === 'pulse' ? ALL_TIMEFRAMES : analysis.defaultView)
   }
 
-  #read(analysis: (typeof venueContracts)[number], ticker: string, view: string): void {
+  /** @param ticker how the reader spells the coin */
+  #read(
+    analysis: (typeof venueContracts)[number],
+    coin: string,
+    view: string,
+    ticker = coin,
+  ): void {
     const reading = read(this.#service, analysis, ticker, view)
     if (reading.kind === 'unreadable') {
       this.#sanity.unreadable(reading, this.#kernel.nowMs)
@@ -387,7 +405,7 @@ class Simulation {
     }
     this.#answers += 1
     this.#replica.read(reading, this.#service)
-    this.#sanity.check(reading)
+    this.#sanity.check(reading, coin)
     this.#truth.check(reading)
   }
 
@@ -442,8 +460,11 @@ class Simulation {
       onRefused: (address) => this.#limits.complaint(this.#kernel.nowMs, `${address}: refused`),
       onRequest: (body, address) => {
         this.#tell(`${address} asks ${JSON.stringify(body)}`)
-        const beginnings = address === SERVICE ? this.#beginnings : this.#twinBeginnings
-        beginnings.asked(body)
+        if (address === TWIN) this.#twinBeginnings.asked(body)
+        else {
+          const coin = this.#beginnings.asked(body)
+          if (coin !== null) this.#restarts.askedCold(coin, this.#kernel.nowMs)
+        }
       },
       onTooMany: (body) =>
         this.#limits.complaint(this.#kernel.nowMs, `429 for ${JSON.stringify(body)}`),

@@ -1,34 +1,33 @@
-import type { PulseIndicators } from '../../src/compute/indicators/pulse-indicators.ts'
-import { orNull, percent, price } from '../../src/compute/render/significance.ts'
-import type { Timeframe } from '../../src/domain/timeframe.ts'
-import { timeframeMs, timeframes } from '../../src/domain/timeframe.ts'
-import { isContextOf, isQuoteOf, isSpreadOf } from './book-truth.ts'
-import type { Beginning } from './candle-truth.ts'
-import { CandleTruth } from './candle-truth.ts'
+import { timeframeMs } from '../../src/domain/timeframe.ts'
+import type { BeginningsOf, Claim, Subject } from './claims.ts'
+import { Claims } from './claims.ts'
 import type { FaultLog } from './fault-log.ts'
 import type { FaultKind } from './fault-script.ts'
-import type { Findings } from './findings.ts'
-import type { ObservedMarket, Seen } from './observed-market.ts'
-import { REMEMBERED_MS } from './observed-market.ts'
-import { AGE_TOLERANCE_MS, AUDIT_MS, CLOSING_MS, noticedWithinMs } from './promises.ts'
+import type { Findings, Judgement } from './findings.ts'
+import type { ObservedMarket } from './observed-market.ts'
+import {
+  AGE_TOLERANCE_MS,
+  AUDIT_MS,
+  CLOSING_MS,
+  excusedShareMax,
+  noticedWithinMs,
+} from './promises.ts'
 import type { Answered } from './reading.ts'
-import { statedAgeMs } from './reading.ts'
-
-/** What an answer says about one thing, held against what was true. */
-type Verdict =
-  /** It was true until that instant; Infinity where it still is. */
-  | { readonly kind: 'true'; readonly untilMs: number }
-  | { readonly kind: 'wrong'; readonly detail: string }
-  /** Older than what the simulation remembers. */
-  | { readonly kind: 'unknown' }
-
-type Subject = 'candles' | 'book' | 'context'
 
 /** How long ago frames about it can have gone wrong and still show; candles remember for good. */
 const echoMs: Readonly<Record<Subject, number>> = {
   candles: Number.POSITIVE_INFINITY,
   book: 30_000,
   context: 60_000,
+  settlements: 0,
+}
+
+/** Within this time after the last frame that was lost or bent, what it made wrong is right again. */
+const putRightWithinMs: Readonly<Record<Subject, number>> = {
+  candles: AUDIT_MS,
+  book: 15_000,
+  context: 30_000,
+  settlements: 0,
 }
 
 /** Why an answer may be wrong, or younger by its own word, for a while. */
@@ -65,8 +64,7 @@ export class TruthChecker {
   readonly #market: ObservedMarket
   readonly #log: FaultLog
   readonly #findings: Findings
-  readonly #beginnings: BeginningsOf
-  readonly #candles = new Map<string, CandleTruth>()
+  readonly #claims: Claims
   /** Subjects of answers that are wrong at present with an excuse, and since when. */
   readonly #wrong = new Map<string, { readonly sinceMs: number; readonly excuse: Excuse }>()
 
@@ -79,7 +77,7 @@ export class TruthChecker {
     this.#market = options.market
     this.#log = options.log
     this.#findings = options.findings
-    this.#beginnings = options.beginningsOf
+    this.#claims = new Claims(options.market, options.beginningsOf)
   }
 
   /** Answers that are wrong at present: `analysis/coin subject`. */
@@ -88,23 +86,24 @@ export class TruthChecker {
   }
 
   check(answered: Answered): void {
-    if (answered.analysis === 'spread') {
-      const seen = this.#market.booksSeen(answered.coin)
-      this.#judge(answered, 'book', 'book', ofSeen(answered, 'book', seen, isSpreadOf))
-      return
-    }
-    // What the others say is proven by their own tests; here it is held against its schema alone.
-    if (answered.analysis !== 'pulse') return
-    const shown = timeframes.filter((timeframe) => answered.body.timeframes?.[timeframe])
-    this.#judge(answered, 'candles', `candles_${shown[0]}`, this.#ofCandles(answered, shown))
-    const contexts = this.#market.contextsSeen(answered.coin)
-    this.#judge(answered, 'context', 'funding', ofSeen(answered, 'funding', contexts, isContextOf))
-    if (answered.body.meta.as_of['book'] !== undefined)
-      this.#judge(answered, 'book', 'book', this.#ofQuote(answered))
+    for (const claim of this.#claims.of(answered))
+      this.#findings.judged(claim.subject, this.#judge(answered, claim))
   }
 
-  /** Ends what is still open, for the counts. */
+  /** Ends what is still open, for the counts; and says where excuses were the rule. */
   finish(nowMs: number): void {
+    for (const [subject, { right, excused }] of Object.entries(this.#findings.held)) {
+      const share = excused / (right + excused)
+      if (share > (excusedShareMax[subject] ?? 0))
+        this.#findings.violation({
+          checker: 'numbers',
+          atMs: nowMs,
+          coin: null,
+          what: `${subject} were wrong too often, whatever the excuses`,
+          detail: `${excused} of ${right + excused}`,
+          during: [],
+        })
+    }
     for (const [key, { sinceMs }] of this.#wrong)
       this.#findings.excuse(`wrong to the end: ${subjectOf(key)}`, nowMs - sinceMs)
   }
@@ -113,98 +112,40 @@ export class TruthChecker {
     for (const key of this.#wrong.keys()) if (key.includes(`/${coin} `)) this.#wrong.delete(key)
   }
 
-  /** A quote is the newer of whole book and best levels. */
-  #ofQuote(answered: Answered): Verdict {
-    const ofBook = ofSeen(answered, 'book', this.#market.booksSeen(answered.coin), isQuoteOf)
-    const ofTop = ofSeen(answered, 'book', this.#market.topsSeen(answered.coin), isQuoteOf)
-    if (ofBook.kind !== 'true') return ofTop.kind === 'true' ? ofTop : ofBook
-    if (ofTop.kind !== 'true') return ofBook
-    return { kind: 'true', untilMs: Math.max(ofBook.untilMs, ofTop.untilMs) }
+  #judge(answered: Answered, claim: Claim): Judgement {
+    const { subject, ageMs, verdict } = claim
+    if (verdict.kind === 'unknown') return 'unknown'
+    const key = `${claim.of}/${answered.coin} ${subject}`
+    if (verdict.kind === 'wrong') {
+      this.#judgeWrong(answered, claim, key, verdict.detail)
+      return 'excused'
+    }
+    const tooYoungMs = answered.trueMs - ageMs - verdict.untilMs
+    const isBarEnd = subject === 'candles' && verdict.untilMs % timeframeMs['15m'] === 0
+    const isAged = tooYoungMs <= AGE_TOLERANCE_MS + (isBarEnd ? CLOSING_MS : 0)
+    // What is wrong can look, by chance, like something that was.
+    if (!isAged && this.#wrong.has(key)) return 'excused'
+    this.#right(key, answered.trueMs)
+    if (isAged) return 'right'
+    this.#judgeAge(answered, claim, tooYoungMs)
+    return 'excused'
   }
 
-  #ofCandles(answered: Answered, shown: readonly Timeframe[]): Verdict {
-    const { coin, body, trueMs } = answered
-    let truth = this.#candles.get(coin)
-    if (truth === undefined) {
-      truth = new CandleTruth(this.#market, coin)
-      this.#candles.set(coin, truth)
-    }
-    const states = truth.states(trueMs)
-    const beginnings = this.#beginnings(coin)
-    for (let at = states.length - 1; at >= 0; at -= 1) {
-      const state = states[at]
-      if (state === undefined) break
-      for (const from of beginnings) {
-        const isTrue = shown.every((timeframe) => {
-          const indicators = truth.indicators(timeframe, state, from)
-          const stated = body.timeframes?.[timeframe]?.indicators
-          return indicators !== null && stated !== undefined && differs(stated, indicators) === null
-        })
-        if (isTrue) return { kind: 'true', untilMs: state.untilMs }
-      }
-    }
-    const oldest = states[0]
-    const ageMs = statedAgeMs(answered, `candles_${shown[0]}`) ?? 0
-    if (oldest !== undefined && trueMs - ageMs - CLOSING_MS < oldest.fromMs)
-      return { kind: 'unknown' }
-    return { kind: 'wrong', detail: this.#difference(answered, shown, truth) }
-  }
-
-  /** What distinguishes the answer from the present truth, for a reader. */
-  #difference({ coin, body, trueMs }: Answered, shown: readonly Timeframe[], truth: CandleTruth) {
-    const now = truth.states(trueMs).at(-1)
-    const from = this.#beginnings(coin).at(-1)
-    if (now === undefined || from === undefined) return 'no history was ever asked'
-    return shown
-      .map((timeframe) => {
-        const indicators = truth.indicators(timeframe, now, from)
-        const stated = body.timeframes?.[timeframe]?.indicators
-        if (indicators === null || stated === undefined) return `${timeframe}: no bars`
-        return `${timeframe}: ${differs(stated, indicators) ?? 'as now'}`
-      })
-      .join('; ')
-  }
-
-  #judge(answered: Answered, subject: Subject, input: string, verdict: Verdict): void {
-    const ageMs = statedAgeMs(answered, input)
-    if (verdict.kind === 'unknown' || ageMs === undefined) return
-    const key = `${answered.analysis}/${answered.coin} ${subject}`
-    if (verdict.kind === 'wrong') this.#judgeWrong(answered, subject, key, ageMs, verdict.detail)
-    else {
-      const tooYoungMs = answered.trueMs - ageMs - verdict.untilMs
-      const isBarEnd = subject === 'candles' && verdict.untilMs % timeframeMs['15m'] === 0
-      const isAged = tooYoungMs <= AGE_TOLERANCE_MS + (isBarEnd ? CLOSING_MS : 0)
-      // What is wrong can look, by chance, like something that was.
-      if (!isAged && this.#wrong.has(key)) return
-      this.#right(key, answered.trueMs)
-      if (!isAged) this.#judgeAge(answered, subject, ageMs, tooYoungMs)
-    }
-  }
-
-  #judgeWrong(
-    answered: Answered,
-    subject: Subject,
-    key: string,
-    ageMs: number,
-    detail: string,
-  ): void {
-    const { trueMs, coin, body } = answered
-    if (body.meta.warnings.includes('partial_data')) {
-      this.#findings.excuse(`wrong, and says so: ${subject}`, 0)
-      return
-    }
+  #judgeWrong(answered: Answered, { subject, ageMs }: Claim, key: string, detail: string): void {
+    const { trueMs, coin } = answered
     const sinceMs = this.#wrong.get(key)?.sinceMs ?? trueMs
     const lastsMs = trueMs - sinceMs
-    const silenceMs = this.#log.silenceMs(sinceMs - ageMs, trueMs, coin)
+    const silence = this.#log.silence(sinceMs - ageMs, trueMs, coin)
     let excuse: Excuse | null = null
     let isExcused = false
-    if (this.#log.wasSilent(sinceMs - ageMs - echoMs[subject], trueMs, coin)) {
+    if (this.#log.mayBeLost(sinceMs - ageMs - echoMs[subject], trueMs, coin)) {
       excuse = 'frames lost or bent'
       // What is bent again and again has its time from the last time on.
-      isExcused = lastsMs < AUDIT_MS || this.#log.wasSilent(trueMs - AUDIT_MS, trueMs, coin)
-    } else if (silenceMs !== null) {
+      const putRightMs = putRightWithinMs[subject]
+      isExcused = lastsMs < putRightMs || this.#log.mayBeLost(trueMs - putRightMs, trueMs, coin)
+    } else if (silence !== null) {
       excuse = 'a silence not noticed yet'
-      isExcused = lastsMs < silenceMs + RETOLD_MS
+      isExcused = lastsMs < noticedWithinMs[silence] + RETOLD_MS
     }
     if (excuse !== null) this.#wrong.set(key, { sinceMs, excuse })
     if (isExcused) return
@@ -229,7 +170,7 @@ export class TruthChecker {
     this.#findings.excuse(`wrong for a while, by ${excuse}: ${subjectOf(key)}`, nowMs - sinceMs)
   }
 
-  #judgeAge(answered: Answered, subject: Subject, ageMs: number, tooYoungMs: number): void {
+  #judgeAge(answered: Answered, { subject, ageMs }: Claim, tooYoungMs: number): void {
     const { trueMs, coin } = answered
     const untilMs = trueMs - ageMs - tooYoungMs
     const excuse = this.#ageExcuse(answered, subject, { tooYoungMs, untilMs, ageMs })
@@ -257,13 +198,18 @@ export class TruthChecker {
    * candle told of. Candles and trades together are missed by the day's volume, which has to rise three times.
    */
   #silenceMs({ trueMs, coin }: Answered, subject: Subject, untilMs: number): number | null {
-    const silenceMs = this.#log.silenceMs(trueMs, trueMs, coin)
+    const silence = this.#log.silence(trueMs, trueMs, coin)
+    if (silence === null) return null
     const { candles, candlesAndTrades } = noticedWithinMs
-    if (silenceMs === candlesAndTrades && subject === 'candles')
-      return this.#market.trades(coin, untilMs, trueMs).length < VOLUME_RISES ? null : silenceMs
-    if (silenceMs !== candles) return silenceMs
+    if (silence === 'candlesAndTrades' && subject === 'candles')
+      return this.#market.trades(coin, untilMs, trueMs).length < VOLUME_RISES
+        ? null
+        : candlesAndTrades
+    if (silence !== 'candles') return noticedWithinMs[silence]
     const missed = this.#market.trades(coin, untilMs + TRADE_COVERED_MS, trueMs - candles)
-    return missed.length === 0 ? candlesAndTrades : candles
+    // What was not told itself tells of nothing.
+    const isTold = missed.some(({ timeMs }) => !this.#log.wereFramesLost(timeMs))
+    return isTold ? candles : candlesAndTrades
   }
 
   #ageExcuse(
@@ -284,72 +230,11 @@ export class TruthChecker {
     // While it goes on it has to be noticed; what was lost in one that is over, nobody can.
     const isOver = silenceMs === null || !this.#log.isSilentThroughout(untilMs, trueMs, coin)
     const isLost =
-      (isOver && this.#log.wasSilent(untilMs - 1_000, trueMs, coin)) ||
+      (isOver && this.#log.mayBeLost(untilMs - 1_000, trueMs, coin)) ||
       // Nor can it be noticed by a silence in which this was lost on top.
       this.#log.wereFramesLost(untilMs)
     return isLost && tooYoungMs <= AUDIT_MS ? 'frames lost or bent' : null
   }
-}
-
-type BeginningsOf = (coin: string) => readonly Beginning[]
-
-function ofSeen<Value>(
-  answered: Answered,
-  input: string,
-  seen: readonly Seen<Value>[],
-  isOf: (body: Answered['body'], value: Value) => boolean,
-): Verdict {
-  for (let at = seen.length - 1; at >= 0; at -= 1) {
-    const state = seen[at]
-    if (state === undefined || !isOf(answered.body, state.value)) continue
-    return { kind: 'true', untilMs: seen[at + 1]?.atMs ?? Number.POSITIVE_INFINITY }
-  }
-  const ageMs = statedAgeMs(answered, input) ?? 0
-  return ageMs > REMEMBERED_MS / 2
-    ? { kind: 'unknown' }
-    : { kind: 'wrong', detail: JSON.stringify(answered.body).slice(0, 600) }
-}
-
-/** @returns the first figure that differs, or null. */
-function differs(stated: object, indicators: PulseIndicators): string | null {
-  const shown = flat(stated)
-  for (const [name, value] of Object.entries(flat(rounded(indicators))))
-    if (shown[name] !== value) return `${name} is ${shown[name]}, not ${value}`
-  return null
-}
-
-/** With the digits that an answer shows. */
-function rounded(indicators: PulseIndicators): object {
-  const { bollinger } = indicators
-  return {
-    ema_20: orNull(indicators.ema_20, price),
-    ema_50: orNull(indicators.ema_50, price),
-    ema_200: orNull(indicators.ema_200, price),
-    vwap_20: orNull(indicators.vwap_20, price),
-    rsi_14: orNull(indicators.rsi_14, percent),
-    rsi_zone: indicators.rsi_zone,
-    atr_14: orNull(indicators.atr_14, price),
-    atr_pct: orNull(indicators.atr_pct, percent),
-    zscore_100: orNull(indicators.zscore_100, percent),
-    bollinger: {
-      upper: orNull(bollinger.upper, price),
-      middle: orNull(bollinger.middle, price),
-      lower: orNull(bollinger.lower, price),
-      width_pct: orNull(bollinger.width_pct, percent),
-      position_pct: orNull(bollinger.position_pct, percent),
-    },
-    trend: indicators.trend,
-  }
-}
-
-function flat(value: object): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, member]) =>
-      typeof member === 'object' && member !== null
-        ? Object.entries(member).map(([inner, leaf]) => [`${name}.${inner}`, leaf])
-        : [[name, member]],
-    ),
-  )
 }
 
 function subjectOf(key: string): string {

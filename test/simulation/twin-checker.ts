@@ -36,7 +36,7 @@ export class TwinChecker {
   report(findings: Findings, log: FaultLog): void {
     const atMs = this.#service.machine.kernel.nowMs
     for (const [coin, detail] of this.#open) {
-      if (log.wasSilent(0, atMs, coin)) {
+      if (log.mayBeLost(0, atMs, coin)) {
         findings.excuse('restored and uninterrupted differ, by frames lost or bent', 0)
         continue
       }

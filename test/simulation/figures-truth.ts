@@ -1,8 +1,10 @@
 import { bps, price, usd } from '../../src/compute/render/significance.ts'
-import type { Book, Context, Level } from '../../src/simulator/market/market.ts'
-import type { Body, SpreadBody } from './reading.ts'
+import type { Book, Context, FundingRow, Level } from '../../src/simulator/market/market.ts'
+import type { Body, SettledRow, SpreadBody } from './reading.ts'
 
 const BPS = 10_000
+/** Rates are told with so many digits. */
+const RATE_STEP = 1e-8
 
 /** Whether the figures of an answer about the spread are those of this book. */
 export function isSpreadOf({ mid_price, spread }: Body, { bids, asks }: Book): boolean {
@@ -29,7 +31,9 @@ export function isQuoteOf({ price: shown, derivatives }: Body, { bids, asks }: B
   if (bid === undefined || ask === undefined) return false
   const mid = (bid + ask) / 2
   return (
-    shown?.current === price(mid) && derivatives?.['spread_bps'] === bps(((ask - bid) / mid) * BPS)
+    typeof shown === 'object' &&
+    shown.current === price(mid) &&
+    derivatives?.['spread_bps'] === bps(((ask - bid) / mid) * BPS)
   )
 }
 
@@ -40,10 +44,34 @@ export function isContextOf({ derivatives }: Body, context: Context): boolean {
     derivatives !== undefined &&
     derivatives['open_interest_contracts'] === openInterestBase &&
     isClose(derivatives['open_interest'], usd(openInterestBase * markPrice)) &&
-    Math.abs((derivatives['funding_rate'] ?? Number.NaN) - fundingRateHourly) < 1e-8 &&
+    Math.abs((derivatives['funding_rate'] ?? Number.NaN) - fundingRateHourly) < RATE_STEP &&
     derivatives['impact_bid'] === (impact === null ? null : price(impact.bid)) &&
     derivatives['impact_ask'] === (impact === null ? null : price(impact.ask))
   )
+}
+
+/** Whether an answer about open interest is of this context. */
+export function isInterestOf({ price: shown, oi }: Body, context: Context): boolean {
+  const { openInterestBase, markPrice } = context
+  return (
+    shown === price(markPrice) &&
+    oi?.current === openInterestBase &&
+    isClose(oi.notional_usd, usd(openInterestBase * markPrice))
+  )
+}
+
+/** Whether a map of liquidations was drawn around the mark price of this context. */
+export function isMarkOf({ mark_price: shown }: Body, { markPrice }: Context): boolean {
+  return shown === price(markPrice)
+}
+
+/** Whether the running rate of an answer about funding is that of this context. */
+export function isRateOf({ funding }: Body, { fundingRateHourly }: Context): boolean {
+  return Math.abs((funding?.current_rate ?? Number.NaN) - fundingRateHourly) < RATE_STEP
+}
+
+export function isSettlementOf(row: SettledRow, { fundingRateHourly }: FundingRow): boolean {
+  return Math.abs(row.rate - fundingRateHourly) < RATE_STEP
 }
 
 function isSlippageOf(

@@ -1,0 +1,261 @@
+import type { PulseIndicators } from '../../src/compute/indicators/pulse-indicators.ts'
+import { orNull, percent, price } from '../../src/compute/render/significance.ts'
+import type { Timeframe } from '../../src/domain/timeframe.ts'
+import { timeframes } from '../../src/domain/timeframe.ts'
+import type { Context } from '../../src/simulator/market/market.ts'
+import type { Beginning } from './candle-truth.ts'
+import { CandleTruth } from './candle-truth.ts'
+import {
+  isContextOf,
+  isInterestOf,
+  isMarkOf,
+  isQuoteOf,
+  isRateOf,
+  isSettlementOf,
+  isSpreadOf,
+} from './figures-truth.ts'
+import type { ObservedMarket, Seen } from './observed-market.ts'
+import { REMEMBERED_MS } from './observed-market.ts'
+import { CLOSING_MS } from './promises.ts'
+import type { Answered, Body } from './reading.ts'
+import { statedAgeMs } from './reading.ts'
+
+export const subjects = ['candles', 'book', 'context', 'settlements'] as const
+
+export type Subject = (typeof subjects)[number]
+
+/** One thing that an answer says, how old it is by the answer's own word, and what the market knows of it. */
+export type Claim = {
+  /** The answer, or the component of it, that says so. */
+  readonly of: string
+  readonly subject: Subject
+  readonly ageMs: number
+  readonly verdict: Verdict
+}
+
+export type Verdict =
+  /** It was true until that instant; Infinity where it still is. */
+  | { readonly kind: 'true'; readonly untilMs: number }
+  | { readonly kind: 'wrong'; readonly detail: string }
+  /** Older than what the simulation remembers. */
+  | { readonly kind: 'unknown' }
+
+export type BeginningsOf = (coin: string) => readonly Beginning[]
+
+/** How old an input of an answer is by the answer's own word; undefined where it has none. */
+type AgeMsOf = (input: string) => number | undefined
+
+const DETAIL_LENGTH_MAX = 600
+const HOUR_MS = 3_600_000
+
+/** What answers say about the market, held against every state that the market had. */
+export class Claims {
+  readonly #market: ObservedMarket
+  readonly #beginnings: BeginningsOf
+  readonly #candles = new Map<string, CandleTruth>()
+
+  constructor(market: ObservedMarket, beginningsOf: BeginningsOf) {
+    this.#market = market
+    this.#beginnings = beginningsOf
+  }
+
+  of(answered: Answered): readonly Claim[] {
+    return this.#of(answered, (input) => statedAgeMs(answered, input))
+  }
+
+  #of(answered: Answered, ageMsOf: AgeMsOf): readonly Claim[] {
+    const { analysis } = answered
+    switch (analysis) {
+      case 'pulse':
+        return this.#ofPulse(answered, ageMsOf)
+      case 'spread':
+        return claimed(analysis, 'book', ageMsOf('book'), (ageMs) =>
+          ofSeen(answered.body, ageMs, this.#market.booksSeen(answered.coin), isSpreadOf),
+        )
+      case 'oi':
+        return this.#ofContext(answered, ageMsOf('open_interest'), isInterestOf)
+      case 'liquidations':
+        return this.#ofContext(answered, ageMsOf('mark'), isMarkOf)
+      case 'funding':
+        return [
+          ...this.#ofContext(answered, ageMsOf('funding'), isRateOf),
+          ...claimed(analysis, 'settlements', 0, () => this.#ofSettlements(answered)),
+        ]
+      case 'bundle':
+        return this.#ofBundle(answered, ageMsOf)
+      default:
+        // What the others say of all coins at once is proven by their own tests; here their schema is.
+        return []
+    }
+  }
+
+  #ofPulse(answered: Answered, ageMsOf: AgeMsOf): readonly Claim[] {
+    const { analysis, coin, body } = answered
+    const shown = timeframes.filter((timeframe) => body.timeframes?.[timeframe])
+    return [
+      ...claimed(analysis, 'candles', ageMsOf(`candles_${shown[0]}`), (ageMs) =>
+        this.#ofCandles(answered, ageMs, shown),
+      ),
+      ...this.#ofContext(answered, ageMsOf('funding'), isContextOf),
+      // A quote is the newer of whole book and best levels.
+      ...claimed(analysis, 'book', ageMsOf('book'), (ageMs) =>
+        eitherOf(
+          ofSeen(body, ageMs, this.#market.booksSeen(coin), isQuoteOf),
+          ofSeen(body, ageMs, this.#market.topsSeen(coin), isQuoteOf),
+        ),
+      ),
+    ]
+  }
+
+  /** Its components are answers, each as old as the oldest of what it rests on; a pulse tells its own ages. */
+  #ofBundle(answered: Answered, ageMsOf: AgeMsOf): readonly Claim[] {
+    const { pulse, spread, funding } = answered.body as unknown as Readonly<Record<string, Body>>
+    return [
+      ...(pulse === undefined ? [] : this.of({ ...answered, analysis: 'pulse', body: pulse })),
+      ...Object.entries({ spread, funding }).flatMap(([name, body]) =>
+        body === undefined
+          ? []
+          : this.#of({ ...answered, analysis: name, body }, () => ageMsOf(name)),
+      ),
+    ].map((claim) => ({ ...claim, of: `bundle.${claim.of}` }))
+  }
+
+  #ofContext(
+    { analysis, coin, body }: Answered,
+    statedMs: number | undefined,
+    isOf: (body: Body, context: Context) => boolean,
+  ): readonly Claim[] {
+    return claimed(analysis, 'context', statedMs, (ageMs) =>
+      ofSeen(body, ageMs, this.#market.contextsSeen(coin), isOf),
+    )
+  }
+
+  /** What was charged stays so: it is true for ever, or never was. */
+  #ofSettlements({ coin, body, trueMs }: Answered): Verdict {
+    for (const row of body.funding?.history ?? []) {
+      if (!row.settled) continue
+      const fromMs = Date.parse(row.timestamp_iso)
+      const range = { fromMs, untilMs: fromMs + HOUR_MS }
+      const settled = this.#market.fundingHistory(coin, range, trueMs, 1)[0]
+      if (settled === undefined || !isSettlementOf(row, settled))
+        return { kind: 'wrong', detail: `${JSON.stringify(row)}, not ${JSON.stringify(settled)}` }
+    }
+    return { kind: 'true', untilMs: Number.POSITIVE_INFINITY }
+  }
+
+  #ofCandles(answered: Answered, ageMs: number, shown: readonly Timeframe[]): Verdict {
+    const { coin, body, trueMs } = answered
+    let truth = this.#candles.get(coin)
+    if (truth === undefined) {
+      truth = new CandleTruth(this.#market, coin)
+      this.#candles.set(coin, truth)
+    }
+    const states = truth.states(trueMs)
+    const beginnings = this.#beginnings(coin)
+    for (let at = states.length - 1; at >= 0; at -= 1) {
+      const state = states[at]
+      if (state === undefined) break
+      for (const from of beginnings) {
+        const isTrue = shown.every((timeframe) => {
+          const indicators = truth.indicators(timeframe, state, from)
+          const stated = body.timeframes?.[timeframe]?.indicators
+          return indicators !== null && stated !== undefined && differs(stated, indicators) === null
+        })
+        if (isTrue) return { kind: 'true', untilMs: state.untilMs }
+      }
+    }
+    const oldest = states[0]
+    if (oldest !== undefined && trueMs - ageMs - CLOSING_MS < oldest.fromMs)
+      return { kind: 'unknown' }
+    return { kind: 'wrong', detail: this.#difference(answered, shown, truth) }
+  }
+
+  /** What distinguishes the answer from the present truth, for a reader. */
+  #difference({ coin, body, trueMs }: Answered, shown: readonly Timeframe[], truth: CandleTruth) {
+    const now = truth.states(trueMs).at(-1)
+    const from = this.#beginnings(coin).at(-1)
+    if (now === undefined || from === undefined) return 'no history was ever asked'
+    return shown
+      .map((timeframe) => {
+        const indicators = truth.indicators(timeframe, now, from)
+        const stated = body.timeframes?.[timeframe]?.indicators
+        if (indicators === null || stated === undefined) return `${timeframe}: no bars`
+        return `${timeframe}: ${differs(stated, indicators) ?? 'as now'}`
+      })
+      .join('; ')
+  }
+}
+
+/** Nothing is claimed of what an answer states no age of: it does not rest on it. */
+function claimed(
+  of: string,
+  subject: Subject,
+  ageMs: number | undefined,
+  verdictOf: (ageMs: number) => Verdict,
+): readonly Claim[] {
+  return ageMs === undefined ? [] : [{ of, subject, ageMs, verdict: verdictOf(ageMs) }]
+}
+
+function eitherOf(one: Verdict, other: Verdict): Verdict {
+  if (one.kind !== 'true') return other.kind === 'true' ? other : one
+  if (other.kind !== 'true') return one
+  return { kind: 'true', untilMs: Math.max(one.untilMs, other.untilMs) }
+}
+
+function ofSeen<Value>(
+  body: Body,
+  ageMs: number,
+  seen: readonly Seen<Value>[],
+  isOf: (body: Body, value: Value) => boolean,
+): Verdict {
+  for (let at = seen.length - 1; at >= 0; at -= 1) {
+    const state = seen[at]
+    if (state === undefined || !isOf(body, state.value)) continue
+    return { kind: 'true', untilMs: seen[at + 1]?.atMs ?? Number.POSITIVE_INFINITY }
+  }
+  return ageMs > REMEMBERED_MS / 2
+    ? { kind: 'unknown' }
+    : { kind: 'wrong', detail: JSON.stringify(body).slice(0, DETAIL_LENGTH_MAX) }
+}
+
+/** @returns the first figure that differs, or null. */
+function differs(stated: object, indicators: PulseIndicators): string | null {
+  const shown = flat(stated)
+  for (const [name, value] of Object.entries(flat(rounded(indicators))))
+    if (shown[name] !== value) return `${name} is ${shown[name]}, not ${value}`
+  return null
+}
+
+/** With the digits that an answer shows. */
+function rounded(indicators: PulseIndicators): object {
+  const { bollinger } = indicators
+  return {
+    ema_20: orNull(indicators.ema_20, price),
+    ema_50: orNull(indicators.ema_50, price),
+    ema_200: orNull(indicators.ema_200, price),
+    vwap_20: orNull(indicators.vwap_20, price),
+    rsi_14: orNull(indicators.rsi_14, percent),
+    rsi_zone: indicators.rsi_zone,
+    atr_14: orNull(indicators.atr_14, price),
+    atr_pct: orNull(indicators.atr_pct, percent),
+    zscore_100: orNull(indicators.zscore_100, percent),
+    bollinger: {
+      upper: orNull(bollinger.upper, price),
+      middle: orNull(bollinger.middle, price),
+      lower: orNull(bollinger.lower, price),
+      width_pct: orNull(bollinger.width_pct, percent),
+      position_pct: orNull(bollinger.position_pct, percent),
+    },
+    trend: indicators.trend,
+  }
+}
+
+function flat(value: object): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) =>
+      typeof member === 'object' && member !== null
+        ? Object.entries(member).map(([inner, leaf]) => [`${name}.${inner}`, leaf])
+        : [[name, member]],
+    ),
+  )
+}
