@@ -104,6 +104,14 @@ describe('a figure with its decimal point elsewhere', () => {
     expect(told({ [name]: figure }, 3 * CADENCE_MS)).toBe('believed')
   })
 
+  test('as premium is none where the prices beside it say the same: a crash is withheld from nobody', () => {
+    const fallen = [0, 0.07, 0.14, 0.22, 0.3, 0.24, 0.11, 0]
+    const verdicts = fallen.map((share, at) =>
+      told({ markPrice: 100 * (1 - share), premium: -share - 0.01 }, at * CADENCE_MS),
+    )
+    expect(verdicts).toEqual(fallen.map(() => 'believed'))
+  })
+
   test('is not believed because of another one', () => {
     told({})
     expect(told({ markPrice: 100_000 }, CADENCE_MS)).toBe('waits')

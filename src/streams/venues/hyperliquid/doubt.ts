@@ -17,7 +17,7 @@ const INTEREST_FACTOR_MAX = 10
 const REACH_FACTOR_MAX = 4
 /** Funding is a mean over an hour: nobody pays, in a second, so much more or less of it an hour ... */
 const FUNDING_STEP_MAX = 0.001
-/** ... and no premium moves so far, as a fraction of the oracle price. */
+/** ... and no premium moves so far, as a fraction of the oracle price, or lies so far from that of the mark. */
 const PREMIUM_STEP_MAX = 0.05
 /** Nobody trades so many times what is open and what a day turns over, ... */
 const SIZE_FACTOR_MAX = 10
@@ -68,6 +68,8 @@ export class Doubt {
     const isMarkSound = isNear(markPrice, oraclePrice, PRICE_FACTOR_MAX)
     const isMidSound = midPrice === null || isNear(midPrice, markPrice, PRICE_FACTOR_MAX)
     const isReached = (price: number) => isNear(price, markPrice, REACH_FACTOR_MAX)
+    // A figure that broke on its way has no price beside it that says the same; a premium in a crash has.
+    const isBacked = isPremiumLike(premium ?? 0, markPrice / oraclePrice - 1)
     const isCalm = Math.abs(fundingRateHourly) <= FUNDING_STEP_MAX
     const verdict = together([
       known.markPrice.judge(markPrice, nowMs, isMarkSound),
@@ -81,7 +83,7 @@ export class Doubt {
         : [known.impactAsk.judge(impactAsk, nowMs, isReached(impactAsk))]),
       ...(premium === null
         ? []
-        : [known.premium.judge(premium, nowMs, Math.abs(premium) <= PREMIUM_STEP_MAX)]),
+        : [known.premium.judge(premium, nowMs, isPremiumLike(premium, 0), isBacked)]),
       known.prevDayPrice.judge(prevDayPrice, nowMs),
       known.fundingRateHourly.judge(fundingRateHourly, nowMs, isCalm),
       known.openInterestBase.judge(openInterestBase, nowMs, openInterestBase !== 0),
@@ -181,10 +183,14 @@ class DoubtedFigure {
     return this.#toldMs
   }
 
-  /** @param isSound whether it would be believed as the first of all */
-  judge(value: number, nowMs: number, isSound = true): Verdict {
+  /**
+   * @param isSound whether it would be believed as the first of all
+   * @param isBacked whether others say the same, so that it is believed whatever was told before
+   */
+  judge(value: number, nowMs: number, isSound = true, isBacked = false): Verdict {
     const doubted = this.#doubted
-    const isCredible = Number.isNaN(this.#value) ? isSound : this.#isLike(value, this.#value)
+    const isUsual = Number.isNaN(this.#value) ? isSound : this.#isLike(value, this.#value)
+    const isCredible = isBacked || isUsual
     if (!isCredible) {
       const isAgain =
         doubted !== null && this.#isLike(value, doubted.value) && this.#isLike(doubted.value, value)
