@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -51,6 +51,20 @@ describe('inspection of a history file', () => {
     writeFileSync(`${copy}-wal`, wal)
     expect(inspectHistory(copy)).toMatchObject({ state: 'readable', found: { rows: 104 } })
     store.close(NOW_MS)
+  })
+
+  test('does not call a file of no use that it cannot look at, and that a service opens', () => {
+    const store = filled()
+    const copy = join(folder, 'copy.db')
+    writeFileSync(copy, readFileSync(path))
+    writeFileSync(`${copy}-wal`, readFileSync(`${path}-wal`))
+    store.close(NOW_MS)
+    // Whoever only reads makes this file beside it, which a full disk refuses as well.
+    symlinkSync(join(folder, 'nowhere'), `${copy}-shm`)
+    expect(() => inspectHistory(copy)).toThrow(/unable to open/)
+    const opened = new HistoryStore({ path: copy, onNotice: () => undefined }, NOW_MS)
+    expect(opened.bars('BTC', '15m', START_MS)).toHaveLength(100)
+    opened.close(NOW_MS)
   })
 
   test('says that a running service has it, at once', () => {

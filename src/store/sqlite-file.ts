@@ -63,7 +63,7 @@ export type FileInspection<Found> =
   | { readonly state: 'absent' }
   /** A running service holds it, and nobody else may look. */
   | { readonly state: 'in use'; readonly bytes: number }
-  /** Damaged, of another schema, or not to be read; a service would begin anew, or not start. */
+  /** Damaged, or of another schema: a service would set it aside and begin anew. */
   | { readonly state: 'unusable'; readonly bytes: number; readonly reason: string }
   | {
       readonly state: 'readable'
@@ -77,6 +77,7 @@ export type FileInspection<Found> =
 /**
  * Looks into a file without changing it and without waiting for whoever has it. `look` may throw what
  * {@link isDamage} knows.
+ * @throws whatever keeps us from looking, such as a full disk: a service may open the same file.
  */
 export function inspectSqliteFile<Found>(
   path: string,
@@ -99,8 +100,7 @@ export function inspectSqliteFile<Found>(
     return { state: 'readable', bytes, version, writtenMs, found: look(db) }
   } catch (cause) {
     if (hasCode(cause, /^SQLITE_BUSY/)) return { state: 'in use', bytes }
-    if (isDamage(cause) || cause instanceof Database.SqliteError)
-      return { state: 'unusable', bytes, reason: cause.message }
+    if (isOfNoUse(cause)) return { state: 'unusable', bytes, reason: cause.message }
     throw cause
   } finally {
     db?.close()
@@ -156,10 +156,14 @@ function openChecked<Opened>(
     return { reason }
   } catch (cause) {
     db?.close()
-    // Nothing that is asked of it here can be an error of ours: an intact file understands it.
-    if (isDamage(cause) || hasCode(cause, /^SQLITE_ERROR$/)) return { reason: cause.message }
+    if (isOfNoUse(cause)) return { reason: cause.message }
     throw cause
   }
+}
+
+/** Nothing that is asked of it here can be an error of ours: an intact file understands it. */
+function isOfNoUse(cause: unknown): cause is Error {
+  return isDamage(cause) || hasCode(cause, /^SQLITE_ERROR$/)
 }
 
 /** Brings the schema up to date. @returns what is wrong with the file, or null. */

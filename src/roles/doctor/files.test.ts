@@ -1,11 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ChannelStore } from '../../payment/channels/channel-store.ts'
 import { channelConfig } from '../../payment/testing/channel-config.ts'
-import { checkChannels, checkDataDir } from './files.ts'
+import { HistoryStore } from '../../store/history-store.ts'
+import { START_MS } from '../../store/testing/history-rows.ts'
+import { checkChannels, checkDataDir, checkHistory } from './files.ts'
 
 let dataDir: string
 beforeEach(() => {
@@ -34,6 +36,20 @@ describe('the room that is left', () => {
       return 3e9
     })
     expect(asked).toEqual([dataDir])
+  })
+})
+
+describe('a file that cannot be looked at', () => {
+  test('is not said to be damaged, nor that serve will set it aside', () => {
+    const path = join(dataDir, 'history.db')
+    new HistoryStore({ path, onNotice: () => undefined }, START_MS).close(START_MS)
+    // Whoever only reads makes this file beside it, which a full disk refuses as well.
+    symlinkSync(join(dataDir, 'nowhere'), `${path}-shm`)
+    expect(checkHistory(dataDir)).toMatchObject({
+      status: 'fail',
+      found: expect.stringMatching(/^cannot be looked at: unable to open database file/),
+      advice: expect.stringMatching(/^run doctor as the user of the service/),
+    })
   })
 })
 

@@ -12,6 +12,7 @@ import { inspectHistory } from '../../store/history-inspection.ts'
 import type { FileInspection } from '../../store/sqlite-file.ts'
 import type { Finding } from './finding.ts'
 import { fail, ok, reasonOf, warn } from './finding.ts'
+import { remedyOf } from './remedy.ts'
 
 /** A full history has 210 MB, and 0.4 MB more a measure of ours; beside it lie a checkpoint, the ledger and logs that wait to be copied. */
 const FREE_BYTES_MIN = 512e6
@@ -177,7 +178,7 @@ function fileFinding<Found>(
   try {
     inspection = inspect()
   } catch (cause) {
-    return fail(check, `cannot be read: ${reasonOf(cause)}`, 'see who may read the data directory')
+    return unseen(check, cause)
   }
   switch (inspection.state) {
     case 'absent':
@@ -195,6 +196,12 @@ function fileFinding<Found>(
     default:
       return inspection satisfies never
   }
+}
+
+/** Nothing is known of the file: it may be whole, and a service may open it. */
+function unseen(check: string, cause: unknown): Finding {
+  const advice = remedyOf(cause) ?? 'see who may read the data directory'
+  return fail(check, `cannot be looked at: ${reasonOf(cause)}`, advice)
 }
 
 function freeBytesOf(folder: string): number {
