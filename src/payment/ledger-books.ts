@@ -41,14 +41,16 @@ export class LedgerBooks {
   constructor(path: string) {
     if (!existsSync(path))
       throw new OperatingError('ledger_absent', `there is no payment ledger at ${path}`)
-    this.#db = new Database(path, { readonly: true })
+    let db: Database.Database | undefined
     let version: unknown
     try {
-      version = this.#db.pragma('user_version', { simple: true })
+      db = new Database(path, { readonly: true })
+      version = db.pragma('user_version', { simple: true })
     } catch (cause) {
-      this.#db.close()
+      db?.close()
       throw new OperatingError('ledger_unusable', `${path} cannot be read`, { cause })
     }
+    this.#db = db
     if (version === SCHEMA_VERSION) return
     this.#db.close()
     throw new OperatingError(
@@ -57,13 +59,14 @@ export class LedgerBooks {
     )
   }
 
-  /** Reads every page. @throws OperatingError where they contradict each other */
+  /** Reads every page. @throws OperatingError where they contradict each other, or cannot be read */
   check(): void {
     let verdict: unknown
     try {
       verdict = this.#db.pragma('quick_check', { simple: true })
     } catch (cause) {
-      throw new OperatingError('ledger_corrupt', 'the payment ledger is damaged', { cause })
+      // Not damage for sure: a disk may be full, or refuse.
+      throw new OperatingError('ledger_unusable', 'the payment ledger cannot be read', { cause })
     }
     if (verdict !== 'ok')
       throw new OperatingError('ledger_corrupt', `the payment ledger is damaged: ${verdict}`)

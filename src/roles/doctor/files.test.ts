@@ -1,13 +1,14 @@
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ChannelStore } from '../../payment/channels/channel-store.ts'
+import { PaymentLedger } from '../../payment/ledger.ts'
 import { channelConfig } from '../../payment/testing/channel-config.ts'
 import { HistoryStore } from '../../store/history-store.ts'
 import { START_MS } from '../../store/testing/history-rows.ts'
-import { checkChannels, checkDataDir, checkHistory } from './files.ts'
+import { checkChannels, checkCheckpoint, checkDataDir, checkHistory, checkLedger } from './files.ts'
 
 let dataDir: string
 beforeEach(() => {
@@ -49,6 +50,55 @@ describe('a file that cannot be looked at', () => {
       status: 'fail',
       found: expect.stringMatching(/^cannot be looked at: unable to open database file/),
       advice: expect.stringMatching(/^run doctor as the user of the service/),
+    })
+  })
+})
+
+describe('a link to nothing', () => {
+  test.each([
+    ['engine.db', () => checkCheckpoint(dataDir, 0)],
+    ['history.db', () => checkHistory(dataDir)],
+    ['ledger.db', () => checkLedger(dataDir)],
+    ['channels.db', () => checkChannels(dataDir, true)],
+  ])('is not taken for a %s that is not there yet', (name, check) => {
+    symlinkSync(join(dataDir, 'nowhere'), join(dataDir, name))
+    expect(check()).toMatchObject({
+      status: 'fail',
+      found: expect.stringContaining('ENOENT'),
+      advice: expect.stringMatching(/^it is a link to nothing/),
+    })
+  })
+})
+
+describe('the ledger', () => {
+  const path = () => join(dataDir, 'ledger.db')
+
+  test('that cannot be looked at may be whole: no copy is asked for', () => {
+    new PaymentLedger(path()).close()
+    // As above.
+    symlinkSync(join(dataDir, 'nowhere'), `${path()}-shm`)
+    expect(checkLedger(dataDir)).toMatchObject({
+      status: 'fail',
+      found: expect.stringMatching(/^cannot be looked at: .*unable to open database file$/),
+      advice: expect.stringMatching(/^run doctor as the user of the service/),
+    })
+  })
+
+  test('that cannot even be opened is a finding, and no error', () => {
+    mkdirSync(path())
+    expect(checkLedger(dataDir)).toMatchObject({
+      status: 'fail',
+      found: expect.stringContaining('ledger.db cannot be read: disk I/O error'),
+    })
+  })
+
+  test('that is damaged keeps serve from starting', () => {
+    new PaymentLedger(path()).close()
+    writeFileSync(path(), readFileSync(path()).fill(0xff, 4_096))
+    expect(checkLedger(dataDir)).toMatchObject({
+      status: 'fail',
+      found: expect.stringMatching(/damaged|malformed/),
+      advice: expect.stringMatching(/^serve would not start: keep the file/),
     })
   })
 })
@@ -98,6 +148,16 @@ describe('payment channels', () => {
       found: expect.stringContaining('in use by a running service'),
     })
     store.close()
+  })
+
+  test('that cannot be looked at may be whole: no copy is asked for', () => {
+    sell().close()
+    // As above.
+    symlinkSync(join(dataDir, 'nowhere'), `${path()}-shm`)
+    const found = expect.stringMatching(/^cannot be looked at: .*unable to open database file$/)
+    const advice = expect.stringMatching(/^run doctor as the user of the service/)
+    expect(checkChannels(dataDir, true)).toMatchObject({ status: 'fail', found, advice })
+    expect(checkChannels(dataDir, false)).toMatchObject({ status: 'warn', found, advice })
   })
 
   test('that are damaged keep serve from starting, or nobody can claim them', () => {

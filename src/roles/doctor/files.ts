@@ -1,4 +1,12 @@
-import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  statfsSync,
+  statSync,
+} from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { OperatingError } from '../../domain/errors.ts'
 import { isoInstant } from '../../domain/instant.ts'
@@ -67,8 +75,8 @@ export function checkSetAside(dataDir: string): Finding | null {
 
 export function checkCheckpoint(dataDir: string, nowMs: number): Finding {
   const check = 'checkpoint'
-  const inspect = () => CheckpointDb.inspect(join(dataDir, 'engine.db'))
-  return fileFinding(check, inspect, (file) =>
+  const path = join(dataDir, 'engine.db')
+  return fileFinding(check, path, CheckpointDb.inspect, (file) =>
     ok(
       check,
       `schema ${file.version}, ${size(file.bytes)}, ${file.found.coins} coins, whole, written ${ago(nowMs - file.writtenMs)}`,
@@ -79,20 +87,25 @@ export function checkCheckpoint(dataDir: string, nowMs: number): Finding {
 /** What was answered last; losing it costs a restart some seconds, and keeps nobody from his work. */
 export function checkDocuments(dataDir: string, nowMs: number): Finding {
   const check = 'documents'
-  const inspect = () => DocumentStore.inspect(join(dataDir, 'documents.db'))
-  const finding = fileFinding(check, inspect, ({ version, bytes, writtenMs, found }) => {
-    const { documents, damaged } = found
-    const text = `schema ${version}, ${size(bytes)}, ${documents} documents, written ${ago(nowMs - writtenMs)}`
-    if (damaged === 0) return ok(check, text)
-    return warn(check, `${text}; ${damaged} are damaged and count as never written`, DISK_ADVICE)
-  })
+  const path = join(dataDir, 'documents.db')
+  const finding = fileFinding(
+    check,
+    path,
+    DocumentStore.inspect,
+    ({ version, bytes, writtenMs, found }) => {
+      const { documents, damaged } = found
+      const text = `schema ${version}, ${size(bytes)}, ${documents} documents, written ${ago(nowMs - writtenMs)}`
+      if (damaged === 0) return ok(check, text)
+      return warn(check, `${text}; ${damaged} are damaged and count as never written`, DISK_ADVICE)
+    },
+  )
   return finding.status === 'fail' ? { ...finding, status: 'warn' } : finding
 }
 
 export function checkHistory(dataDir: string): Finding {
   const check = 'history'
-  const inspect = () => inspectHistory(join(dataDir, 'history.db'))
-  return fileFinding(check, inspect, ({ version, bytes, found: contents }) => {
+  const path = join(dataDir, 'history.db')
+  return fileFinding(check, path, inspectHistory, ({ version, bytes, found: contents }) => {
     const { coins, measures, rows, oldestMs, newestMs, damagedBlocks } = contents
     const span =
       oldestMs === null || newestMs === null
@@ -112,15 +125,16 @@ export function checkHistory(dataDir: string): Finding {
 export function checkLedger(dataDir: string): Finding {
   const check = 'ledger'
   const path = join(dataDir, 'ledger.db')
-  if (!existsSync(path)) return ok(check, 'none yet; serve will begin one')
   let books: LedgerBooks | undefined
   try {
+    if (isAbsent(path)) return ok(check, 'none yet; serve will begin one')
     books = new LedgerBooks(path)
     books.check()
     const lines = books.lines({ sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER })
     const payments = lines.reduce((sum, line) => sum + line.payments, 0)
     return ok(check, `${size(statSync(path).size)}, ${payments} payments, whole`)
   } catch (cause) {
+    if (remedyOf(cause) !== null) return unseen(check, cause)
     if (!(cause instanceof OperatingError)) throw cause
     if (cause.code === 'ledger_version')
       return warn(check, cause.message, 'keep a copy of it first')
@@ -138,8 +152,8 @@ export function checkLedger(dataDir: string): Finding {
 export function checkChannels(dataDir: string, areOn: boolean): Finding | null {
   const check = 'payment channels'
   const path = join(dataDir, 'channels.db')
-  if (!existsSync(path)) return areOn ? ok(check, 'none yet; serve will begin them') : null
   try {
+    if (isAbsent(path)) return areOn ? ok(check, 'none yet; serve will begin them') : null
     const inspection = inspectChannels(path)
     const bytes = size(statSync(path).size)
     if (inspection.state === 'in use') return ok(check, inUse(bytes))
@@ -152,6 +166,7 @@ export function checkChannels(dataDir: string, areOn: boolean): Finding | null {
       'its payers can withdraw that: serve with --payment-channels on until it is claimed',
     )
   } catch (cause) {
+    if (remedyOf(cause) !== null) return unseen(check, cause, areOn ? fail : warn)
     if (!(cause instanceof OperatingError)) throw cause
     const keep = `keep the file and what lies beside it, and put a copy back. ${DISK_ADVICE}`
     return areOn
@@ -171,12 +186,13 @@ export function isInUse(dataDir: string): boolean {
 
 function fileFinding<Found>(
   check: string,
-  inspect: () => FileInspection<Found>,
+  path: string,
+  inspect: (path: string) => FileInspection<Found>,
   readable: (file: Extract<FileInspection<Found>, { state: 'readable' }>) => Finding,
 ): Finding {
   let inspection: FileInspection<Found>
   try {
-    inspection = inspect()
+    inspection = isAbsent(path) ? { state: 'absent' } : inspect(path)
   } catch (cause) {
     return unseen(check, cause)
   }
@@ -199,9 +215,16 @@ function fileFinding<Found>(
 }
 
 /** Nothing is known of the file: it may be whole, and a service may open it. */
-function unseen(check: string, cause: unknown): Finding {
+function unseen(check: string, cause: unknown, finding = fail): Finding {
   const advice = remedyOf(cause) ?? 'see who may read the data directory'
-  return fail(check, `cannot be looked at: ${reasonOf(cause)}`, advice)
+  return finding(check, `cannot be looked at: ${reasonOf(cause)}`, advice)
+}
+
+/** @throws where nobody may look, and for a link to nothing: its file may lie on a disk that is not mounted */
+function isAbsent(path: string): boolean {
+  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return true
+  statSync(path)
+  return false
 }
 
 function freeBytesOf(folder: string): number {

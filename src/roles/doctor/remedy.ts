@@ -1,12 +1,15 @@
 const MAKE_ROOM =
   'make room: who only looks needs some, too; if there is room, see whether the disk is failing (dmesg, smartctl)'
 const OTHER_USER = 'run doctor as the user of the service, or see who may read and write there'
+const LINK_TO_NOTHING =
+  'it is a link to nothing: bring back what it points at (mount the disk), or take it away'
 const HELD = 'ask again, or see which other program has it (fuser)'
 
 /** By the code of what the system or SQLite refused. The file itself may be whole. */
 const remedies: readonly (readonly [RegExp, string])[] = [
   [/^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_IOERR)/, MAKE_ROOM],
   [/^(EACCES|EPERM|EROFS|SQLITE_(CANTOPEN|READONLY|PERM|AUTH))/, OTHER_USER],
+  [/^ENOENT/, LINK_TO_NOTHING],
   [/^SQLITE_(BUSY|LOCKED)/, HELD],
 ]
 
