@@ -98,6 +98,14 @@ describe('perpscope doctor', () => {
       expect(statusOf(findings, check), check).toBe('ok')
   })
 
+  test('writes the whole report where a check cannot be made', async () => {
+    const { isWell, findings } = await examined({ source: 'nonsense' })
+    expect(isWell).toBe(false)
+    expect(found(findings, 'data directory')).toMatch(/^cannot be looked at: --source nonsense is/)
+    expect(statusOf(findings, 'history')).toBe('ok')
+    for (const check of VENUE_CHECKS) expect(statusOf(findings, check), check).toBe('fail')
+  })
+
   test('finds an address that is not the venue', async () => {
     const { findings } = await examined({ source: await answering('{"hello":"world"}') })
     expect(found(findings, 'venue, requests')).toMatch(/answers 200, and no list of perpetuals$/)

@@ -1,5 +1,7 @@
 import ora from 'ora'
 import type { DoctorOptions } from '../config/doctor.ts'
+import type { Check } from './doctor/checks.ts'
+import { findingsOf } from './doctor/checks.ts'
 import {
   checkChannels,
   checkCheckpoint,
@@ -32,29 +34,32 @@ export async function doctor(
   write: (text: string) => void,
 ): Promise<boolean> {
   const { dataDir, adminPort, paymentChannels, source, weightPerMinute } = options
-  const setAside = checkSetAside(dataDir)
-  const store = await checkStore(adminPort)
-  const channels = checkChannels(dataDir, options.payment !== 'open' && paymentChannels === 'on')
+  const isOpen = options.payment === 'open'
+  const checks: readonly Check[] = [
+    ['configuration', () => checkSettings(options)],
+    ['data directory', () => checkDataDir(dataDir, marketOf(source))],
+    ['service', () => checkService(adminPort, isInUse(dataDir))],
+    ['checkpoint', () => checkCheckpoint(dataDir, systemClock.nowMs())],
+    ['history', () => checkHistory(dataDir)],
+    ['documents', () => checkDocuments(dataDir, systemClock.nowMs())],
+    ['ledger', () => (isOpen ? null : checkLedger(dataDir))],
+    ['payment channels', () => checkChannels(dataDir, !isOpen && paymentChannels === 'on')],
+    ['history at work', () => checkStore(adminPort)],
+    ['files set aside', () => checkSetAside(dataDir)],
+    ['ways to pay', () => checkPayment(options)],
+    ['venue', () => checkVenue(venueOf(source), systemClock, weightPerMinute)],
+    [
+      'sources',
+      () =>
+        options.outside === 'off'
+          ? null
+          : checkOutside(outsideOf(options), systemRuntime(systemClock)),
+    ],
+  ]
   // Only on a terminal; the venue and the sources take some ten seconds.
   const waiting = ora({ stream: process.stderr, isEnabled: process.stderr.isTTY })
   if (process.stderr.isTTY) waiting.start('asking the venue, listening to every source')
-  const findings = [
-    checkSettings(options),
-    checkDataDir(dataDir, marketOf(source)),
-    await checkService(adminPort, isInUse(dataDir)),
-    checkCheckpoint(dataDir, systemClock.nowMs()),
-    checkHistory(dataDir),
-    checkDocuments(dataDir, systemClock.nowMs()),
-    ...(options.payment === 'open' ? [] : [checkLedger(dataDir)]),
-    ...(channels === null ? [] : [channels]),
-    ...(store === null ? [] : [store]),
-    ...(setAside === null ? [] : [setAside]),
-    ...(await checkPayment(options)),
-    ...(await checkVenue(venueOf(source), systemClock, weightPerMinute)),
-    ...(options.outside === 'off'
-      ? []
-      : await checkOutside(outsideOf(options), systemRuntime(systemClock))),
-  ]
+  const findings = await findingsOf(checks)
   waiting.stop()
   const isWell = findings.every(({ status }) => status !== 'fail')
   write(

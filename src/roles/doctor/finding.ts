@@ -1,3 +1,5 @@
+import { remedyOf } from './remedy.ts'
+
 /** What one check of `perpscope doctor` found: `fail` keeps the service from its work. */
 export type Finding = {
   readonly check: string
@@ -17,6 +19,12 @@ export function warn(check: string, found: string, advice: string): Finding {
 
 export function fail(check: string, found: string, advice: string): Finding {
   return { check, status: 'fail', found, advice }
+}
+
+/** Nothing is known of what was to be checked: it may be whole, and `serve` may get along with it. */
+export function unseen(check: string, cause: unknown, finding = fail): Finding {
+  const advice = remedyOf(cause) ?? 'doctor does not know this error: report it if it stays'
+  return finding(check, `cannot be looked at: ${reasonOf(cause)}`, advice)
 }
 
 /** What went wrong, from the outermost error to the innermost; nothing is said twice. */

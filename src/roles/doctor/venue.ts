@@ -1,3 +1,4 @@
+import type { Subscription } from 'rxjs'
 import { of } from 'rxjs'
 import { request } from 'undici'
 import type { Clock } from '../../domain/clock.ts'
@@ -123,16 +124,18 @@ async function checkSocket(wsUrl: string, coin: string, clock: Clock): Promise<F
 
 function acknowledged(wsUrl: string, subscription: object, clock: Clock): Promise<void> {
   return new Promise((resolve, reject) => {
+    // What is no address at all fails while it is subscribed to.
+    let frames: Subscription | undefined
     const end = (finish: () => void) => {
       cancel()
-      frames.unsubscribe()
+      frames?.unsubscribe()
       finish()
     }
     const cancel = clock.after(ANSWER_MS_MAX, () =>
       end(() => reject(new OperatingError('timeout', 'no subscription was acknowledged'))),
     )
     const order = JSON.stringify({ method: 'subscribe', subscription })
-    const frames = connectWebSocket(wsUrl, of(order)).subscribe({
+    frames = connectWebSocket(wsUrl, of(order)).subscribe({
       next: (text) => {
         const frame: unknown = JSON.parse(text)
         if (isObject(frame) && frame['channel'] === 'subscriptionResponse') end(resolve)
