@@ -6,9 +6,17 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ChannelStore } from '../../payment/channels/channel-store.ts'
 import { PaymentLedger } from '../../payment/ledger.ts'
 import { channelConfig } from '../../payment/testing/channel-config.ts'
+import { claimDataDir } from '../../store/data-dir.ts'
 import { HistoryStore } from '../../store/history-store.ts'
 import { START_MS } from '../../store/testing/history-rows.ts'
-import { checkChannels, checkCheckpoint, checkDataDir, checkHistory, checkLedger } from './files.ts'
+import {
+  checkChannels,
+  checkCheckpoint,
+  checkDataDir,
+  checkHistory,
+  checkLedger,
+  checkSetAside,
+} from './files.ts'
 
 let dataDir: string
 beforeEach(() => {
@@ -37,6 +45,35 @@ describe('the room that is left', () => {
       return 3e9
     })
     expect(asked).toEqual([dataDir])
+  })
+})
+
+describe('a data directory', () => {
+  test('whose market cannot be read is a finding, and no error', () => {
+    mkdirSync(join(dataDir, 'market'))
+    expect(checkDataDir(dataDir, 'venue')).toMatchObject({
+      status: 'fail',
+      found: expect.stringMatching(/^cannot be used: .* cannot be read: EISDIR/),
+    })
+  })
+
+  test('that is a link to nothing is none that serve will make', () => {
+    const link = join(dataDir, 'link')
+    symlinkSync(join(dataDir, 'nowhere'), link)
+    expect(checkDataDir(link, 'venue')).toMatchObject({
+      status: 'fail',
+      found: expect.stringMatching(/^cannot be used: ENOENT/),
+      advice: expect.stringMatching(/^it is a link to nothing/),
+    })
+    expect(() => claimDataDir(link, 'venue'), 'and serve cannot').toThrow('ENOENT')
+  })
+})
+
+test('a file set aside that is a link to nothing is told of all the same', () => {
+  symlinkSync(join(dataDir, 'nowhere'), join(dataDir, 'history.db.corrupt-1'))
+  expect(checkSetAside(dataDir)).toMatchObject({
+    status: 'warn',
+    found: expect.stringContaining('history.db.corrupt-1'),
   })
 })
 

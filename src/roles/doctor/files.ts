@@ -19,7 +19,7 @@ import { DocumentStore } from '../../store/document-store.ts'
 import { inspectHistory } from '../../store/history-inspection.ts'
 import type { FileInspection } from '../../store/sqlite-file.ts'
 import type { Finding } from './finding.ts'
-import { fail, ok, reasonOf, warn } from './finding.ts'
+import { fail, ok, reasonOf, unseen, warn } from './finding.ts'
 import { remedyOf } from './remedy.ts'
 
 /** A full history has 210 MB, and 0.4 MB more a measure of ours; beside it lie a checkpoint, the ledger and logs that wait to be copied. */
@@ -37,15 +37,18 @@ export function checkDataDir(
 ): Finding {
   const check = 'data directory'
   const path = resolve(dataDir)
-  const existing = nearestExisting(path)
-  const fix = 'make a folder there that this user may write to, or give another --data-dir'
+  let existing: string
+  let owner: string | null
   try {
+    existing = nearestExisting(path)
+    const fix = 'make a folder there, or give another --data-dir'
     if (!statSync(existing).isDirectory()) return fail(check, `${existing} is no folder`, fix)
     accessSync(existing, constants.W_OK | constants.X_OK)
+    owner = existing === path ? marketIn(path) : null
   } catch (cause) {
-    return fail(check, `${existing} cannot be written: ${reasonOf(cause)}`, fix)
+    const fix = remedyOf(cause) ?? 'see what lies there'
+    return fail(check, `cannot be used: ${reasonOf(cause)}`, `${fix}; or give another --data-dir`)
   }
-  const owner = existing === path ? marketIn(path) : null
   if (owner !== null && owner !== market)
     return fail(
       check,
@@ -65,7 +68,7 @@ export function checkSetAside(dataDir: string): Finding | null {
   if (!existsSync(dataDir) || !statSync(dataDir).isDirectory()) return null
   const names = readdirSync(dataDir).filter((name) => /\.corrupt-\d+$/.test(name))
   if (names.length === 0) return null
-  const bytes = names.reduce((sum, name) => sum + statSync(join(dataDir, name)).size, 0)
+  const bytes = names.reduce((sum, name) => sum + lstatSync(join(dataDir, name)).size, 0)
   return warn(
     'files set aside',
     `${names.join(', ')}: ${size(bytes)} that were damaged or of another version`,
@@ -214,12 +217,6 @@ function fileFinding<Found>(
   }
 }
 
-/** Nothing is known of the file: it may be whole, and a service may open it. */
-function unseen(check: string, cause: unknown, finding = fail): Finding {
-  const advice = remedyOf(cause) ?? 'see who may read the data directory'
-  return finding(check, `cannot be looked at: ${reasonOf(cause)}`, advice)
-}
-
 /** @throws where nobody may look, and for a link to nothing: its file may lie on a disk that is not mounted */
 function isAbsent(path: string): boolean {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return true
@@ -236,8 +233,10 @@ function inUse(bytes: string): string {
   return `${bytes}, in use by a running service, which checks it itself`
 }
 
+/** A link to nothing is there: no folder can be made in its place. */
 function nearestExisting(path: string): string {
-  return existsSync(path) ? path : nearestExisting(dirname(path))
+  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  return isThere ? path : nearestExisting(dirname(path))
 }
 
 function size(bytes: number): string {
