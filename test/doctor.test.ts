@@ -22,7 +22,7 @@ import { CheckpointDb } from '../src/store/checkpoint-db.ts'
 import { DocumentStore } from '../src/store/document-store.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
 import { barBatch, barsFrom, START_MS } from '../src/store/testing/history-rows.ts'
-import { runCommand } from './support/service.ts'
+import { freePort, runCommand } from './support/service.ts'
 
 const PLAIN = { columns: null, hasColor: false }
 const VENUE_CHECKS = ['venue, requests', 'venue, websocket', 'clock']
@@ -32,6 +32,8 @@ describe('perpscope doctor', () => {
   let venue: SimulatedVenue
   let folder: string
   let dataDir: string
+  let port: number
+  let adminPort: number
   const servers: Server[] = []
 
   beforeAll(async () => {
@@ -40,7 +42,8 @@ describe('perpscope doctor', () => {
 
   afterAll(() => venue.close())
 
-  beforeEach(() => {
+  beforeEach(async () => {
+    ;[port, adminPort] = [await freePort(), await freePort()]
     folder = mkdtempSync(join(tmpdir(), 'perpscope-doctor-'))
     dataDir = join(folder, 'data')
     fill(dataDir)
@@ -56,7 +59,8 @@ describe('perpscope doctor', () => {
     expect(findings.filter(({ status }) => status !== 'ok')).toEqual([])
     expect(isWell).toBe(true)
     expect(findings.map(({ check }) => check)).toEqual([
-      ...['configuration', 'data directory', 'service', 'checkpoint', 'history', 'documents'],
+      ...['configuration', 'data directory', 'service', 'ports'],
+      ...['checkpoint', 'history', 'documents'],
       ...['venue, requests', 'venue, websocket', 'clock', 'weight'],
     ])
     expect(found(findings, 'checkpoint')).toMatch(
@@ -252,8 +256,15 @@ describe('perpscope doctor', () => {
     const { db } = CheckpointDb.open(join(dataDir, 'engine.db'), START_MS)
     const { findings } = await examined()
     expect(statusOf(findings, 'service')).toBe('warn')
-    expect(found(findings, 'service')).toContain('nothing answers on admin port 1')
+    expect(found(findings, 'service')).toContain(`nothing answers on admin port ${adminPort}`)
     db.close()
+  })
+
+  test('finds a port that another program holds, which would keep serve from starting', async () => {
+    const { isWell, findings } = await examined({ port: await serving({ hello: 'world' }) })
+    expect(isWell).toBe(false)
+    expect(statusOf(findings, 'ports')).toBe('fail')
+    expect(found(findings, 'ports')).toContain('public: listen EADDRINUSE')
   })
 
   test('names every problem that would keep serve from starting', async () => {
@@ -365,7 +376,7 @@ describe('perpscope doctor', () => {
     const esc = String.fromCharCode(27)
     const plain = await written({}, PLAIN)
     expect(plain.split('\n').map((line) => line.split('\t')[0])).toEqual([
-      ...Array.from({ length: 10 }, () => 'ok'),
+      ...Array.from({ length: 11 }, () => 'ok'),
       'all is well',
       '',
     ])
@@ -379,7 +390,8 @@ describe('perpscope doctor', () => {
 
   test('ends with 0 where nothing fails, else with 1, and prints one JSON report', async () => {
     const args = (source: string) => [
-      ...['doctor', '--json', '--payment', 'open', '--admin-port', '1'],
+      ...['doctor', '--json', '--payment', 'open'],
+      ...['--port', String(port), '--admin-port', String(adminPort)],
       ...['--data-dir', dataDir, '--source', source, '--outside', 'off'],
     ]
     const well = await runCommand(args(sourceOf(venue)))
@@ -405,8 +417,8 @@ describe('perpscope doctor', () => {
     const options: DoctorOptions = {
       source: sourceOf(venue),
       host: '127.0.0.1',
-      port: 8402,
-      adminPort: 1,
+      port,
+      adminPort,
       dataDir,
       payment: 'open',
       network: 'base',

@@ -14,6 +14,7 @@ import {
 } from './doctor/files.ts'
 import { checkOutside } from './doctor/outside.ts'
 import { checkPayment } from './doctor/payment.ts'
+import { checkPorts } from './doctor/ports.ts'
 import type { Terminal } from './doctor/report.ts'
 import { rendered } from './doctor/report.ts'
 import { checkService, checkStore } from './doctor/service.ts'
@@ -39,6 +40,7 @@ export async function doctor(
     ['configuration', () => checkSettings(options)],
     ['data directory', () => checkDataDir(dataDir, marketOf(source))],
     ['service', () => checkService(adminPort, isInUse(dataDir))],
+    ['ports', () => checkPorts(options)],
     ['checkpoint', () => checkCheckpoint(dataDir, systemClock.nowMs())],
     ['history', () => checkHistory(dataDir)],
     ['documents', () => checkDocuments(dataDir, systemClock.nowMs())],

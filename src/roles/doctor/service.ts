@@ -30,7 +30,7 @@ export async function checkService(adminPort: number, hasFiles: boolean): Promis
 /** What the service says of the history that it writes; null where none runs, or it does not say. */
 export async function checkStore(adminPort: number): Promise<Finding | null> {
   const check = 'history at work'
-  const answer = await answerAt(adminPort, '/store')
+  const answer = await answerAt(`${adminUrl(adminPort)}/store`)
   const store = isStoreReport(answer) ? answer.store : null
   if (store === null) return null
   const { state, reason, since_iso, dropped_rows, damaged_blocks } = store
@@ -45,15 +45,20 @@ export async function checkStore(adminPort: number): Promise<Finding | null> {
   return warn(check, `reaches the disk; ${losses}`, 'its log says when, and why')
 }
 
+export async function isServiceAt(adminPort: number): Promise<boolean> {
+  return (await readinessAt(adminPort)) !== null
+}
+
 /** null where nobody answers, or somebody else. */
 async function readinessAt(adminPort: number): Promise<Readiness | null> {
-  const answer = await answerAt(adminPort, '/readyz')
+  const answer = await answerAt(`${adminUrl(adminPort)}/readyz`)
   return isReadiness(answer) ? answer : null
 }
 
-async function answerAt(adminPort: number, path: string): Promise<unknown> {
+/** What is JSON there; null where nobody answers, or in other words. */
+export async function answerAt(url: string): Promise<unknown> {
   try {
-    const { body } = await request(`http://127.0.0.1:${adminPort}${path}`, {
+    const { body } = await request(url, {
       headersTimeout: ANSWER_MS_MAX,
       bodyTimeout: ANSWER_MS_MAX,
     })
@@ -61,6 +66,10 @@ async function answerAt(adminPort: number, path: string): Promise<unknown> {
   } catch {
     return null
   }
+}
+
+function adminUrl(adminPort: number): string {
+  return `http://127.0.0.1:${adminPort}`
 }
 
 type StoreReport = {

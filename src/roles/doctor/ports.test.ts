@@ -1,0 +1,86 @@
+import { createServer as createHttpServer } from 'node:http'
+import type { AddressInfo, Server } from 'node:net'
+import { createServer } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { checkPorts } from './ports.ts'
+
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close()
+})
+
+const host = '127.0.0.1'
+
+describe('the ports', () => {
+  test('that are free are free again afterwards', async () => {
+    const [port, adminPort] = [
+      await freed(await portOf(silent())),
+      await freed(await portOf(silent())),
+    ]
+    for (const _ of [1, 2])
+      expect(await checkPorts({ host, port, adminPort })).toMatchObject({
+        status: 'ok',
+        found: `public 127.0.0.1:${port} free, admin 127.0.0.1:${adminPort} free`,
+      })
+  })
+
+  test('that another program holds keep serve from starting', async () => {
+    const [port, adminPort] = [await portOf(silent()), await portOf(answering({ hello: 'world' }))]
+    expect(await checkPorts({ host, port, adminPort })).toMatchObject({
+      status: 'fail',
+      found: `public: listen EADDRINUSE: address already in use 127.0.0.1:${port}, admin: listen EADDRINUSE: address already in use 127.0.0.1:${adminPort}`,
+      advice: expect.stringMatching(/^serve would not start/),
+    })
+  })
+
+  test('that our own service holds are well', async () => {
+    const adminPort = await portOf(answering({ ready: false, reasons: ['coin_ready'] }))
+    const port = await portOf(answering({ service: 'perpscope' }))
+    expect(await checkPorts({ host, port, adminPort })).toMatchObject({
+      status: 'ok',
+      found: `public 127.0.0.1:${port} held by the service that runs, admin 127.0.0.1:${adminPort} held by the service that runs`,
+    })
+  })
+
+  test('that a service with another admin port holds keep a second one from starting', async () => {
+    const port = await portOf(answering({ service: 'perpscope' }))
+    expect(await checkPorts({ host, port, adminPort: 0 })).toMatchObject({ status: 'fail' })
+  })
+
+  test('that are one and the same are one too few', async () => {
+    const port = await freed(await portOf(silent()))
+    expect(await checkPorts({ host, port, adminPort: port })).toMatchObject({
+      status: 'fail',
+      found: expect.stringMatching(/^public .* free, admin: listen EADDRINUSE/),
+    })
+  })
+
+  test('on an address that this machine does not have are none', async () => {
+    // Reserved for documentation, RFC 5737.
+    expect(await checkPorts({ host: '192.0.2.1', port: 0, adminPort: 0 })).toMatchObject({
+      status: 'fail',
+      found: expect.stringContaining('EADDRNOTAVAIL'),
+    })
+  })
+})
+
+function silent(): Server {
+  return createServer((socket) => socket.destroy())
+}
+
+function answering(body: object): Server {
+  return createHttpServer((_request, response) => {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
+  })
+}
+
+async function portOf(server: Server): Promise<number> {
+  servers.push(server)
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
+  return (server.address() as AddressInfo).port
+}
+
+async function freed(port: number): Promise<number> {
+  await new Promise((resolve) => servers.pop()?.close(resolve))
+  return port
+}

@@ -1,0 +1,75 @@
+import type { Server } from 'node:net'
+import { createServer } from 'node:net'
+import type { DoctorOptions } from '../../config/doctor.ts'
+import type { Finding } from './finding.ts'
+import { fail, ok, reasonOf } from './finding.ts'
+import { answerAt, isServiceAt } from './service.ts'
+
+const CHECK = 'ports'
+const LOOPBACK = '127.0.0.1'
+
+/** Binds what `serve` binds, and lets go of it; what our own service answers on is left to it. */
+export async function checkPorts({
+  host,
+  port,
+  adminPort,
+}: Pick<DoctorOptions, 'host' | 'port' | 'adminPort'>): Promise<Finding> {
+  const isRunning = await isServiceAt(adminPort)
+  // One with another admin port is in the way as anybody else is.
+  const isPublicOurs = isRunning && isIndex(await answerAt(`http://${inUrl(host)}:${port}/`))
+  const wanted = [
+    { name: 'public', host, port, isOurs: isPublicOurs },
+    { name: 'admin', host: LOOPBACK, port: adminPort, isOurs: isRunning },
+  ]
+  const found: string[] = []
+  // Until the last was tried: both may be given the same.
+  const held: Server[] = []
+  let isWell = true
+  for (const { name, isOurs, ...address } of wanted) {
+    const where = `${name} ${inUrl(address.host)}:${address.port}`
+    if (isOurs) {
+      found.push(`${where} held by the service that runs`)
+      continue
+    }
+    try {
+      held.push(await bound(address))
+      found.push(`${where} free`)
+    } catch (cause) {
+      isWell = false
+      found.push(`${name}: ${reasonOf(cause)}`)
+    }
+  }
+  await Promise.all(held.map(released))
+  if (isWell) return ok(CHECK, found.join(', '))
+  return fail(
+    CHECK,
+    found.join(', '),
+    'serve would not start: see which program holds it (ss -ltnp), or give another --host, --port or --admin-port',
+  )
+}
+
+function bound(address: { readonly host: string; readonly port: number }): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer((socket) => socket.destroy())
+    server.once('error', reject)
+    server.listen({ ...address, exclusive: true }, () => resolve(server))
+  })
+}
+
+function released(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()))
+}
+
+/** What our service answers at `/`. */
+function isIndex(answer: unknown): boolean {
+  return (
+    typeof answer === 'object' &&
+    answer !== null &&
+    'service' in answer &&
+    answer.service === 'perpscope'
+  )
+}
+
+function inUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}
