@@ -267,6 +267,16 @@ describe('perpscope doctor', () => {
     expect(found(findings, 'ports')).toContain('public: listen EADDRINUSE')
   })
 
+  test('finds a file that is no recording, with which serve does not start', async () => {
+    const diary = join(folder, 'diary.txt')
+    writeFileSync(diary, 'Dear diary')
+    const { isWell, findings } = await examined({ record: diary })
+    expect(isWell).toBe(false)
+    expect(found(findings, 'recording')).toBe(
+      `cannot be used: ${diary} is not a recording of perpscope`,
+    )
+  })
+
   test('names every problem that would keep serve from starting', async () => {
     const { isWell, findings } = await examined({ payment: 'x402' })
     expect(isWell).toBe(false)

@@ -15,6 +15,7 @@ import {
 import { checkOutside } from './doctor/outside.ts'
 import { checkPayment } from './doctor/payment.ts'
 import { checkPorts } from './doctor/ports.ts'
+import { checkRecording } from './doctor/recording.ts'
 import type { Terminal } from './doctor/report.ts'
 import { rendered } from './doctor/report.ts'
 import { checkService, checkStore } from './doctor/service.ts'
@@ -46,6 +47,7 @@ export async function doctor(
     ['documents', () => checkDocuments(dataDir, systemClock.nowMs())],
     ['ledger', () => (isOpen ? null : checkLedger(dataDir))],
     ['payment channels', () => checkChannels(dataDir, !isOpen && paymentChannels === 'on')],
+    ['recording', () => checkRecording(options)],
     ['history at work', () => checkStore(adminPort)],
     ['files set aside', () => checkSetAside(dataDir)],
     ['ways to pay', () => checkPayment(options)],

@@ -218,7 +218,7 @@ function fileFinding<Found>(
 }
 
 /** @throws where nobody may look, and for a link to nothing: its file may lie on a disk that is not mounted */
-function isAbsent(path: string): boolean {
+export function isAbsent(path: string): boolean {
   if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return true
   statSync(path)
   return false
@@ -234,12 +234,12 @@ function inUse(bytes: string): string {
 }
 
 /** A link to nothing is there: no folder can be made in its place. */
-function nearestExisting(path: string): string {
+export function nearestExisting(path: string): string {
   const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
   return isThere ? path : nearestExisting(dirname(path))
 }
 
-function size(bytes: number): string {
+export function size(bytes: number): string {
   return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`
 }
 

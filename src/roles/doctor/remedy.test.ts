@@ -10,6 +10,8 @@ describe('what to do where a file cannot be looked at', () => {
     ['SQLITE_READONLY', /^run doctor as the user of the service/],
     ['SQLITE_CANTOPEN', /^run doctor as the user of the service/],
     ['EACCES', /^run doctor as the user of the service/],
+    ['ENOENT', /^it is a link to nothing/],
+    ['ENOTDIR', /^see what lies there/],
     ['SQLITE_BUSY', /^ask again/],
   ])('follows from %s, also where another error tells of it', (code, remedy) => {
     const cause = Object.assign(new Error('no'), { code })
