@@ -12,3 +12,11 @@ export class OperatingError extends Error {
     this.code = code
   }
 }
+
+/** What went wrong, from the outermost error to the innermost; nothing is said twice. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const words = error.message === '' && 'code' in error ? String(error.code) : error.message
+  const inner = error.cause instanceof Error ? reasonOf(error.cause) : ''
+  return words.includes(inner) ? words : `${words}: ${inner}`
+}

@@ -8,7 +8,7 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { OperatingError } from '../../domain/errors.ts'
+import { OperatingError, reasonOf } from '../../domain/errors.ts'
 import { isoInstant } from '../../domain/instant.ts'
 import { usdcDecimal } from '../../domain/usdc.ts'
 import { inspectChannels } from '../../payment/channels/channel-store.ts'
@@ -19,7 +19,7 @@ import { DocumentStore } from '../../store/document-store.ts'
 import { inspectHistory } from '../../store/history-inspection.ts'
 import type { FileInspection } from '../../store/sqlite-file.ts'
 import type { Finding } from './finding.ts'
-import { fail, ok, reasonOf, unseen, warn } from './finding.ts'
+import { fail, ok, unseen, warn } from './finding.ts'
 import { remedyOf } from './remedy.ts'
 
 /** A full history has 210 MB, and 0.4 MB more a measure of ours; beside it lie a checkpoint, the ledger and logs that wait to be copied. */

@@ -1,3 +1,4 @@
+import { reasonOf } from '../../domain/errors.ts'
 import { remedyOf } from './remedy.ts'
 
 /** What one check of `perpscope doctor` found: `fail` keeps the service from its work. */
@@ -25,12 +26,4 @@ export function fail(check: string, found: string, advice: string): Finding {
 export function unseen(check: string, cause: unknown, finding = fail): Finding {
   const advice = remedyOf(cause) ?? 'doctor does not know this error: report it if it stays'
   return finding(check, `cannot be looked at: ${reasonOf(cause)}`, advice)
-}
-
-/** What went wrong, from the outermost error to the innermost; nothing is said twice. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  const words = error.message === '' && 'code' in error ? String(error.code) : error.message
-  const inner = error.cause instanceof Error ? reasonOf(error.cause) : ''
-  return words.includes(inner) ? words : `${words}: ${inner}`
 }

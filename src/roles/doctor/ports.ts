@@ -1,8 +1,9 @@
 import type { Server } from 'node:net'
 import { createServer } from 'node:net'
 import type { DoctorOptions } from '../../config/doctor.ts'
+import { reasonOf } from '../../domain/errors.ts'
 import type { Finding } from './finding.ts'
-import { fail, ok, reasonOf } from './finding.ts'
+import { fail, ok } from './finding.ts'
 import { answerAt, isServiceAt } from './service.ts'
 
 const CHECK = 'ports'

@@ -1,10 +1,11 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DoctorOptions } from '../../config/doctor.ts'
+import { reasonOf } from '../../domain/errors.ts'
 import { checkFileHeader, FILE_HEADER } from '../../store/frame-log.ts'
 import { isAbsent, nearestExisting, size } from './files.ts'
 import type { Finding } from './finding.ts'
-import { fail, ok, reasonOf, warn } from './finding.ts'
+import { fail, ok, warn } from './finding.ts'
 import { remedyOf } from './remedy.ts'
 
 const CHECK = 'recording'

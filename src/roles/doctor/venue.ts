@@ -2,11 +2,11 @@ import type { Subscription } from 'rxjs'
 import { of } from 'rxjs'
 import { request } from 'undici'
 import type { Clock } from '../../domain/clock.ts'
-import { OperatingError } from '../../domain/errors.ts'
+import { OperatingError, reasonOf } from '../../domain/errors.ts'
 import type { EngineOptions } from '../engine.ts'
 import { connectWebSocket } from '../system-runtime.ts'
 import type { Finding } from './finding.ts'
-import { fail, ok, reasonOf, warn } from './finding.ts'
+import { fail, ok, warn } from './finding.ts'
 
 const ANSWER_MS_MAX = 10_000
 const CLOCK_ASKS = 5
