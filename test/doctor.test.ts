@@ -252,6 +252,24 @@ describe('perpscope doctor', () => {
     expect(found(findings, 'history at work')).toMatch(words)
   })
 
+  test.each<readonly [string, object, string, RegExp]>([
+    ['goes on', { state: 'on', reason: null }, 'ok', /^goes on since 2026-01-01T00:00:00\.000Z$/],
+    [
+      'ended',
+      { state: 'stopped', reason: 'it has its 30 bytes' },
+      'warn',
+      /^ended at 2026-01-01T00:00:00\.000Z: it has its 30 bytes; the service goes on without$/,
+    ],
+  ])('tells of a service whose recording %s', async (_what, state, status, words) => {
+    const recording = { ...state, since_iso: '2026-01-01T00:00:00.000Z' }
+    const { isWell, findings } = await examined({
+      adminPort: await serving({ ready: true, reasons: [], store: null, recording }),
+    })
+    expect(isWell).toBe(true)
+    expect(statusOf(findings, 'recording at work')).toBe(status)
+    expect(found(findings, 'recording at work')).toMatch(words)
+  })
+
   test('tells of a service that holds its files and does not answer', async () => {
     const { db } = CheckpointDb.open(join(dataDir, 'engine.db'), START_MS)
     const { findings } = await examined()

@@ -73,7 +73,20 @@ describe('the history on disk', () => {
         dropped_rows: 7,
         damaged_blocks: 2,
       },
+      recording: null,
     })
+  })
+
+  test('is told with the recording that ended, until a heartbeat says otherwise', async () => {
+    const { admin, tell } = fixture()
+    const recording = { state: 'stopped', reason: 'it has its 30 bytes', sinceMs: 0 } as const
+    tell({ kind: 'heartbeat', heartbeat: { ...heartbeat, recording } })
+    expect((await admin.inject('/store')).json().recording).toEqual({
+      ...{ state: 'stopped', reason: 'it has its 30 bytes' },
+      since_iso: '1970-01-01T00:00:00.000Z',
+    })
+    tell({ kind: 'heartbeat', heartbeat })
+    expect((await admin.inject('/store')).json().recording).toBeNull()
   })
 
   test('is measured', async () => {

@@ -102,16 +102,19 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
 
 /** null before the engine said anything of it, and while there is none. */
 function storeReport(engine: EngineReader) {
-  const store = engine.store()
-  if (store === null) return { store: null }
-  const { state, reason, sinceMs, droppedRows, damagedBlocks } = store
+  const [store, recording] = [engine.store(), engine.recording()]
   return {
-    store: {
-      state,
-      reason,
-      since_iso: isoInstant(sinceMs),
-      dropped_rows: droppedRows,
-      damaged_blocks: damagedBlocks,
+    store: store && {
+      state: store.state,
+      reason: store.reason,
+      since_iso: isoInstant(store.sinceMs),
+      dropped_rows: store.droppedRows,
+      damaged_blocks: store.damagedBlocks,
+    },
+    recording: recording && {
+      state: recording.state,
+      reason: recording.reason,
+      since_iso: isoInstant(recording.sinceMs),
     },
   }
 }

@@ -2,7 +2,7 @@ import type { Document, DocumentKey } from '../domain/document.ts'
 import { subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { TickerIndex, tradableOf } from '../domain/listing.ts'
-import type { EngineMessage, FeedHealth, SourceHealth } from './message.ts'
+import type { EngineMessage, FeedHealth, RecordingHealth, SourceHealth } from './message.ts'
 
 /** Longer than this without a word, and an engine that is still connected counts as hanging. */
 export const ENGINE_SILENCE_MS_MAX = 15_000
@@ -24,6 +24,8 @@ export interface EngineReader {
   sources(): readonly SourceHealth[]
   /** null before the engine said anything. */
   store(): StoreHealth | null
+  /** null where nothing is recorded. */
+  recording(): RecordingHealth | null
   /** What the engine has counted since it started. */
   counts(): Readonly<Record<string, number>>
 }
@@ -39,6 +41,7 @@ export class EngineReplica implements EngineReader {
   #feeds: readonly FeedHealth[] = []
   #sources: readonly SourceHealth[] = []
   #storeHealth: StoreHealth | null = null
+  #recording: RecordingHealth | null = null
   #counts: Readonly<Record<string, number>> = {}
   #heardAtMs = Number.NEGATIVE_INFINITY
   #isConnected = false
@@ -74,6 +77,7 @@ export class EngineReplica implements EngineReader {
         this.#feeds = message.heartbeat.feeds
         this.#sources = message.heartbeat.sources
         this.#storeHealth = message.heartbeat.store
+        this.#recording = message.heartbeat.recording ?? null
         this.#counts = message.heartbeat.counts
         break
       default:
@@ -116,6 +120,10 @@ export class EngineReplica implements EngineReader {
 
   store(): StoreHealth | null {
     return this.#storeHealth
+  }
+
+  recording(): RecordingHealth | null {
+    return this.#recording
   }
 
   counts(): Readonly<Record<string, number>> {

@@ -20,8 +20,18 @@ type Heartbeat = {
   readonly sources: readonly SourceHealth[]
   /** How the history on disk is. */
   readonly store: StoreHealth
+  /** Absent where nothing is recorded. */
+  readonly recording?: RecordingHealth
   /** What the engine has counted since it started, by name. */
   readonly counts: Readonly<Record<string, number>>
+}
+
+/** Of the file that everything that reaches the engine is recorded to. What is `stopped` stays so until the engine starts anew. */
+export type RecordingHealth = {
+  readonly state: 'on' | 'stopped'
+  /** Why it stopped; null while it is on. */
+  readonly reason: string | null
+  readonly sinceMs: number
 }
 
 export type FeedHealth = {

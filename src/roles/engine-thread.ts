@@ -1,6 +1,5 @@
 import type { MessagePort } from 'node:worker_threads'
 import { parentPort } from 'node:worker_threads'
-import type { Logger } from 'pino'
 import type { ClockAnchor } from '../domain/steady-clock.ts'
 import type { EngineMessage } from '../link/message.ts'
 import { syncInBackground } from '../store/wal-copy.ts'
@@ -9,8 +8,8 @@ import type { EngineOptions } from './engine.ts'
 import { startEngine } from './engine.ts'
 import { engineLogger } from './logger.ts'
 import { threadRenderer } from './market-renderer.ts'
-import type { FileRecorder, RecordingOptions } from './recorder.ts'
-import { openRecorder } from './recorder.ts'
+import type { ServedRecording } from './recorder.ts'
+import { recordWhileServing } from './recorder.ts'
 import { steadySystemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
 
@@ -35,7 +34,11 @@ async function run(
 ): Promise<() => void> {
   const clock = steadySystemClock(clockAnchor)
   const log = engineLogger(options.logLevel)
-  const recorded = options.recording && (await openIfUsable(options.recording, log))
+  const recording =
+    options.recording &&
+    (await recordWhileServing(options.recording, clock, (cause) =>
+      log.error({ err: cause }, 'not recorded any more; the engine goes on'),
+    ))
   const runtime = systemRuntime(clock)
   const { outside = {} } = options
   const engine = startEngine(
@@ -46,31 +49,22 @@ async function run(
       outside: (context) => outsideFeed(outside, context, runtime),
       fileSync: syncInBackground,
       renderer: threadRenderer((cause) => log.error({ err: cause }, 'a rendering worker died')),
-      recorder: recorded?.recorder,
+      recorder: recording?.recorder,
     },
-    (message: EngineMessage) => port.postMessage(message),
+    (message: EngineMessage) => port.postMessage(withRecording(message, recording)),
     log,
   )
 
   return () => {
     engine.stop()
     // What is still on its way to the disk keeps the thread until it is there.
-    void recorded?.log.close()
+    void recording?.close()
     port.close()
   }
 }
 
-/** The engine is there to serve: it goes on without a recording, and says so. */
-async function openIfUsable(
-  recording: RecordingOptions,
-  log: Logger,
-): Promise<FileRecorder | undefined> {
-  const goOnWithout = (cause: unknown) =>
-    log.error({ err: cause }, 'not recorded any more; the engine goes on')
-  try {
-    return await openRecorder(recording, goOnWithout)
-  } catch (cause) {
-    goOnWithout(cause)
-    return undefined
-  }
+/** The engine knows nothing of the file. */
+function withRecording(message: EngineMessage, recording?: ServedRecording): EngineMessage {
+  if (message.kind !== 'heartbeat' || recording === undefined) return message
+  return { ...message, heartbeat: { ...message.heartbeat, recording: recording.health() } }
 }

@@ -1,4 +1,7 @@
+import type { Clock } from '../domain/clock.ts'
 import type { OperatingError } from '../domain/errors.ts'
+import { reasonOf } from '../domain/errors.ts'
+import type { RecordingHealth } from '../link/message.ts'
 import { FrameLogWriter } from '../store/frame-log-writer.ts'
 import type { Recorder } from './recording.ts'
 import { recorderOf } from './recording.ts'
@@ -17,4 +20,31 @@ export async function openRecorder(
 ): Promise<FileRecorder> {
   const log = await FrameLogWriter.open(path, { bytesMax, clock: systemClock, onStopped })
   return { recorder: recorderOf((recorded) => log.append(recorded)), log }
+}
+
+/** What an engine that is there to serve is recorded by, for as long as that works. */
+export type ServedRecording = {
+  /** undefined where the file cannot be opened. */
+  readonly recorder: Recorder | undefined
+  health(): RecordingHealth
+  close(): Promise<void>
+}
+
+/** Does without a file that fails: `onStopped` tells of it once, `health` for as long as anybody asks. */
+export async function recordWhileServing(
+  recording: RecordingOptions,
+  clock: Pick<Clock, 'nowMs'>,
+  onStopped: (cause: unknown) => void,
+): Promise<ServedRecording> {
+  let health: RecordingHealth = { state: 'on', reason: null, sinceMs: clock.nowMs() }
+  const goOnWithout = (cause: unknown) => {
+    health = { state: 'stopped', reason: reasonOf(cause), sinceMs: clock.nowMs() }
+    onStopped(cause)
+  }
+  const opened = await openRecorder(recording, goOnWithout).catch(goOnWithout)
+  return {
+    recorder: opened?.recorder,
+    health: () => health,
+    close: async () => opened?.log.close(),
+  }
 }

@@ -27,12 +27,19 @@ export async function checkService(adminPort: number, hasFiles: boolean): Promis
   )
 }
 
-/** What the service says of the history that it writes; null where none runs, or it does not say. */
-export async function checkStore(adminPort: number): Promise<Finding | null> {
-  const check = 'history at work'
+/** What the service says of the history that it writes, and of what it records; nothing where none runs, or it does not say. */
+export async function checkStore(adminPort: number): Promise<readonly Finding[]> {
   const answer = await answerAt(`${adminUrl(adminPort)}/store`)
-  const store = isStoreReport(answer) ? answer.store : null
-  if (store === null) return null
+  if (!isStoreReport(answer)) return []
+  const { store, recording } = answer
+  return [
+    ...(store === null ? [] : [historyFinding(store)]),
+    ...(recording ? [recordingFinding(recording)] : []),
+  ]
+}
+
+function historyFinding(store: NonNullable<StoreReport['store']>): Finding {
+  const check = 'history at work'
   const { state, reason, since_iso, dropped_rows, damaged_blocks } = store
   const losses = `${dropped_rows} rows lost, ${damaged_blocks} blocks damaged since the start`
   if (state !== 'ok')
@@ -43,6 +50,16 @@ export async function checkStore(adminPort: number): Promise<Finding | null> {
     )
   if (dropped_rows === 0 && damaged_blocks === 0) return ok(check, `reaches the disk; ${losses}`)
   return warn(check, `reaches the disk; ${losses}`, 'its log says when, and why')
+}
+
+function recordingFinding({ state, reason, since_iso }: State): Finding {
+  const check = 'recording at work'
+  if (state === 'on') return ok(check, `goes on since ${since_iso}`)
+  return warn(
+    check,
+    `ended at ${since_iso}: ${reason}; the service goes on without`,
+    'make room, or give another --record or a larger --record-max-bytes, and start the service again',
+  )
 }
 
 export async function isServiceAt(adminPort: number): Promise<boolean> {
@@ -72,14 +89,14 @@ function adminUrl(adminPort: number): string {
   return `http://127.0.0.1:${adminPort}`
 }
 
+type State = { readonly state: string; readonly reason: string | null; readonly since_iso: string }
+
 type StoreReport = {
-  readonly store: {
-    readonly state: string
-    readonly reason: string | null
-    readonly since_iso: string
-    readonly dropped_rows: number
-    readonly damaged_blocks: number
-  } | null
+  readonly store:
+    | (State & { readonly dropped_rows: number; readonly damaged_blocks: number })
+    | null
+  /** Absent in older versions, null where nothing is recorded. */
+  readonly recording?: State | null
 }
 
 /** Who has such a member is our own service, and of this version or a later one. */
