@@ -240,10 +240,11 @@ describe('perpscope doctor', () => {
       /^nothing reaches the disk since 2026-01-01T00:00:00\.000Z: SQLITE_FULL: disk is full; 7 rows lost/,
     ],
     ['is damaged', { damaged_blocks: 3 }, 'warn', /0 rows lost, 3 blocks damaged/],
+    ['was begun anew', { set_aside_files: 1 }, 'warn', /0 blocks damaged, 1 files set aside/],
   ])('tells of a service whose history %s', async (_what, other, status, words) => {
     const store = {
       ...{ state: 'ok', reason: null, since_iso: '2026-01-01T00:00:00.000Z' },
-      ...{ dropped_rows: 0, damaged_blocks: 0, ...other },
+      ...{ dropped_rows: 0, damaged_blocks: 0, set_aside_files: 0, ...other },
     }
     const adminPort = await serving({ ready: true, reasons: [], store })
     const { isWell, findings } = await examined({ adminPort })

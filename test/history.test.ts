@@ -74,6 +74,7 @@ describe('the history of an engine', () => {
       sinceMs: START_MS,
       droppedRows: 0,
       damagedBlocks: 0,
+      setAsideFiles: 0,
     })
     engine.stop()
     store = open(dataDir)

@@ -126,7 +126,14 @@ async function ask(asked: Asked): Promise<LightMyRequestResponse> {
 /** Everything that the engine has said before. */
 function speakAgain(): void {
   const { engine, nowMs } = market
-  const store = { state: 'ok', reason: null, sinceMs: 0, droppedRows: 0, damagedBlocks: 0 } as const
+  const store = {
+    state: 'ok',
+    reason: null,
+    sinceMs: 0,
+    droppedRows: 0,
+    damagedBlocks: 0,
+    setAsideFiles: 0,
+  } as const
   const feeds = [{ feed: 'venue', state: 'up', sinceMs: nowMs, reason: 'connected' } as const]
   const heartbeat = { startedAtMs: nowMs, feeds, sources: [], store, counts: {} }
   engine.apply({ kind: 'heartbeat', heartbeat }, nowMs)

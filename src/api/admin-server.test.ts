@@ -59,6 +59,7 @@ describe('the history on disk', () => {
     sinceMs: 0,
     droppedRows: 7,
     damagedBlocks: 2,
+    setAsideFiles: 1,
   }
   const heartbeat = { startedAtMs: 0, feeds: [], sources: [], store, counts: {} }
 
@@ -72,6 +73,7 @@ describe('the history on disk', () => {
         since_iso: '1970-01-01T00:00:00.000Z',
         dropped_rows: 7,
         damaged_blocks: 2,
+        set_aside_files: 1,
       },
       recording: null,
     })
@@ -97,6 +99,7 @@ describe('the history on disk', () => {
     expect(body).toContain('perpscope_store_ok 0')
     expect(body).toContain('perpscope_store_dropped_rows 7')
     expect(body).toContain('perpscope_store_damaged_blocks 2')
+    expect(body).toContain('perpscope_store_set_aside_files 1')
   })
 })
 
@@ -111,6 +114,7 @@ describe('the sources beyond the venue', () => {
     sinceMs: 0,
     droppedRows: 0,
     damagedBlocks: 0,
+    setAsideFiles: 0,
   }
   const heartbeat = { startedAtMs: 0, feeds: [], sources, store, counts: {} }
 

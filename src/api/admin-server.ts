@@ -110,6 +110,7 @@ function storeReport(engine: EngineReader) {
       since_iso: isoInstant(store.sinceMs),
       dropped_rows: store.droppedRows,
       damaged_blocks: store.damagedBlocks,
+      set_aside_files: store.setAsideFiles,
     },
     recording: recording && {
       state: recording.state,
@@ -172,6 +173,11 @@ function measureStore(engine: EngineReader, metrics: Registry): void {
     'perpscope_store_damaged_blocks',
     'Blocks of history that were found damaged, since the engine started.',
     ({ damagedBlocks }) => damagedBlocks,
+  )
+  gauge(
+    'perpscope_store_set_aside_files',
+    'Files of history that could not be read any more, since the engine started.',
+    ({ setAsideFiles }) => setAsideFiles,
   )
 }
 

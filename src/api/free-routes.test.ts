@@ -35,6 +35,7 @@ describe('free paths', () => {
         since_iso: '1970-01-01T00:00:00.000Z',
         dropped_rows: 0,
         damaged_blocks: 0,
+        set_aside_files: 0,
       },
       uptime_seconds: 1,
       since_iso: '2026-01-01T00:00:00.000Z',
@@ -49,6 +50,7 @@ describe('free paths', () => {
       sinceMs: 0,
       droppedRows: 7,
       damagedBlocks: 2,
+      setAsideFiles: 1,
     }
     tell({
       kind: 'heartbeat',
@@ -57,7 +59,7 @@ describe('free paths', () => {
     const health = await app.inject('/health')
     expect(health.json()).toMatchObject({
       status: 'ok',
-      store: { state: 'degraded', dropped_rows: 7, damaged_blocks: 2 },
+      store: { state: 'degraded', dropped_rows: 7, damaged_blocks: 2, set_aside_files: 1 },
     })
     expect(health.body).not.toContain('/var/lib')
     engine.disconnected()

@@ -74,12 +74,13 @@ function feedStatus({ feed, state, sinceMs, reason }: FeedHealth) {
 /** Why it is degraded may name files of this machine: that the operator's port tells. */
 function storeStatus(store: StoreHealth | null) {
   if (store === null) return null
-  const { state, sinceMs, droppedRows, damagedBlocks } = store
+  const { state, sinceMs, droppedRows, damagedBlocks, setAsideFiles } = store
   return {
     state,
     since_iso: isoInstant(sinceMs),
     dropped_rows: droppedRows,
     damaged_blocks: damagedBlocks,
+    set_aside_files: setAsideFiles,
   }
 }
 

@@ -111,4 +111,6 @@ export type StoreHealth = {
   readonly droppedRows: number
   /** Blocks that were found damaged, since the start. */
   readonly damagedBlocks: number
+  /** Files that could not be read any more, since the start: history was begun anew as often. */
+  readonly setAsideFiles: number
 }

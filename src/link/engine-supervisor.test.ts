@@ -11,7 +11,14 @@ const heartbeat: EngineMessage = {
     startedAtMs: 0,
     feeds: [],
     sources: [],
-    store: { state: 'ok', reason: null, sinceMs: 0, droppedRows: 0, damagedBlocks: 0 },
+    store: {
+      state: 'ok',
+      reason: null,
+      sinceMs: 0,
+      droppedRows: 0,
+      damagedBlocks: 0,
+      setAsideFiles: 0,
+    },
     counts: {},
   },
 }

@@ -297,6 +297,7 @@ describe('history store', () => {
       sinceMs: NOW_MS + 5,
       droppedRows: 0,
       damagedBlocks: 0,
+      setAsideFiles: 0,
     })
     const recent = START_MS + 33 * DAY_MS
     for (const coin of coins)

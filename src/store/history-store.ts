@@ -84,6 +84,7 @@ export class HistoryStore {
   /** Of files that were set aside. */
   #damagedBefore = 0
   #damagedKnown = 0
+  #setAsideFiles = 0
   #retainedHourMs = Number.NaN
 
   constructor(options: HistoryOptions, nowMs: number) {
@@ -101,6 +102,7 @@ export class HistoryStore {
       sinceMs: this.#sinceMs,
       droppedRows: this.#queue.droppedRows,
       damagedBlocks: this.#damagedKnown,
+      setAsideFiles: this.#setAsideFiles,
     }
   }
 
@@ -211,7 +213,7 @@ export class HistoryStore {
 
   #open(lockWaitMsMax: number): void {
     this.#reopenAtMs = this.#nowMs + REOPEN_MS
-    const { path, pagesMax, onNotice } = this.#options
+    const { path, pagesMax } = this.#options
     try {
       const { db, setAside, reason } = HistoryDb.open(path, this.#nowMs, {
         ...(pagesMax === undefined ? {} : { pagesMax }),
@@ -220,8 +222,7 @@ export class HistoryStore {
       })
       this.#db = db
       this.#check = db.verify()
-      if (setAside !== null && reason !== null)
-        onNotice({ kind: 'set-aside', path: setAside, reason })
+      if (setAside !== null && reason !== null) this.#noteSetAside(setAside, reason)
       this.#noteDamage()
     } catch (cause) {
       if (!(cause instanceof OperatingError)) throw cause
@@ -247,13 +248,13 @@ export class HistoryStore {
 
   /** What waits in memory is written to the new file. */
   #beginAnew(reason: string): void {
-    const { path, onNotice } = this.#options
+    const { path } = this.#options
     this.#damagedBefore += this.#db?.damaged ?? 0
     this.#db?.close()
     this.#db = null
     this.#check = null
     try {
-      onNotice({ kind: 'set-aside', path: setSqliteFileAside(path, this.#nowMs), reason })
+      this.#noteSetAside(setSqliteFileAside(path, this.#nowMs), reason)
       this.#open(NO_WAIT_MS)
     } catch (cause) {
       if (!(cause instanceof Error && 'syscall' in cause)) throw cause
@@ -332,6 +333,11 @@ export class HistoryStore {
       })
     }
     return rows
+  }
+
+  #noteSetAside(path: string, reason: string): void {
+    this.#setAsideFiles += 1
+    this.#options.onNotice({ kind: 'set-aside', path, reason })
   }
 
   #noteDamage(): void {

@@ -32,6 +32,7 @@ export const STORE_OK: StoreHealth = {
   sinceMs: 0,
   droppedRows: 0,
   damagedBlocks: 0,
+  setAsideFiles: 0,
 }
 
 /** A gateway whose engine has just told everything: BTC and kPEPE are ready, NEWCOIN is not. */

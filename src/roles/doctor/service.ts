@@ -40,15 +40,16 @@ export async function checkStore(adminPort: number): Promise<readonly Finding[]>
 
 function historyFinding(store: NonNullable<StoreReport['store']>): Finding {
   const check = 'history at work'
-  const { state, reason, since_iso, dropped_rows, damaged_blocks } = store
-  const losses = `${dropped_rows} rows lost, ${damaged_blocks} blocks damaged since the start`
+  const { state, reason, since_iso, dropped_rows, damaged_blocks, set_aside_files } = store
+  const losses = `${dropped_rows} rows lost, ${damaged_blocks} blocks damaged, ${set_aside_files} files set aside since the start`
   if (state !== 'ok')
     return warn(
       check,
       `nothing reaches the disk since ${since_iso}: ${reason}; ${losses}`,
       'make room, or see who holds the file: what waits in memory is written once that is possible',
     )
-  if (dropped_rows === 0 && damaged_blocks === 0) return ok(check, `reaches the disk; ${losses}`)
+  if (dropped_rows === 0 && damaged_blocks === 0 && set_aside_files === 0)
+    return ok(check, `reaches the disk; ${losses}`)
   return warn(check, `reaches the disk; ${losses}`, 'its log says when, and why')
 }
 
@@ -93,7 +94,11 @@ type State = { readonly state: string; readonly reason: string | null; readonly 
 
 type StoreReport = {
   readonly store:
-    | (State & { readonly dropped_rows: number; readonly damaged_blocks: number })
+    | (State & {
+        readonly dropped_rows: number
+        readonly damaged_blocks: number
+        readonly set_aside_files: number
+      })
     | null
   /** Absent in older versions, null where nothing is recorded. */
   readonly recording?: State | null
