@@ -76,6 +76,7 @@ const slices: Record<HistorySlice, Stopwatch> = {
   copied: stopwatch(),
   removed: stopwatch(),
   checked: stopwatch(),
+  salvaged: stopwatch(),
   waiting: stopwatch(),
 }
 const recalling = stopwatch()

@@ -49,6 +49,8 @@ type BlockRow = { readonly key: number; readonly body: Buffer; readonly crc: num
 /** Every block is put together here on its way to the file, one at a time. */
 const merged = emptyBlock()
 const mergedBytes = bytesOf(merged)
+const stored = emptyBlock()
+const storedBytes = bytesOf(stored)
 
 type Shard = {
   readonly name: string
@@ -138,23 +140,18 @@ export class HistoryDb {
 
   /** Puts new rows over what is there: all of them or none. */
   merge(patches: readonly Patch[]): void {
-    const added = new Map<string, number>()
-    this.#db.transaction(() => {
-      for (const patch of patches) {
-        const id = this.#idOf(patch.coin, added)
-        const { get, put } = this.#shard(id)
-        const key = blockKey(id, patch.kind, patch.number)
-        const row = get.get(key)
-        if (row !== undefined && this.#isWhole(row)) mergedBytes.set(row.body)
-        else merged.fill(Number.NaN)
-        overlay(merged, patch.kind, patch.rows)
-        put.run(key, mergedBytes, blockCrc(key, mergedBytes))
-      }
-    })()
-    for (const [coin, id] of added) {
-      this.#coinIds.set(coin, id)
-      this.#lastCoinId = id
-    }
+    this.#put(patches, ({ kind, rows }) => {
+      merged.set(stored)
+      overlay(merged, kind, rows)
+    })
+  }
+
+  /** Puts rows of before under what is there: all of them or none. */
+  adopt(patches: readonly Patch[]): void {
+    this.#put(patches, ({ kind, rows }) => {
+      merged.set(rows)
+      overlay(merged, kind, stored)
+    })
   }
 
   /** Removes, in slices, the blocks that ended before what is kept of their kind at `nowMs`. */
@@ -219,6 +216,26 @@ export class HistoryDb {
     if (body.byteLength === BLOCK_BYTES && blockCrc(key, body) === crc) return true
     this.#damaged.add(key)
     return false
+  }
+
+  #put(patches: readonly Patch[], mergeStored: (patch: Patch) => void): void {
+    const added = new Map<string, number>()
+    this.#db.transaction(() => {
+      for (const patch of patches) {
+        const id = this.#idOf(patch.coin, added)
+        const { get, put } = this.#shard(id)
+        const key = blockKey(id, patch.kind, patch.number)
+        const row = get.get(key)
+        if (row !== undefined && this.#isWhole(row)) storedBytes.set(row.body)
+        else stored.fill(Number.NaN)
+        mergeStored(patch)
+        put.run(key, mergedBytes, blockCrc(key, mergedBytes))
+      }
+    })()
+    for (const [coin, id] of added) {
+      this.#coinIds.set(coin, id)
+      this.#lastCoinId = id
+    }
   }
 
   #shard(coinId: number): Shard {

@@ -2,11 +2,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { HistoryNotice } from './history-store.ts'
+import type { HistoryNotice, HistorySlice } from './history-store.ts'
 import { HistoryStore } from './history-store.ts'
-import { barBatch, barsFrom, START_MS } from './testing/history-rows.ts'
+import { barAt, barBatch, barsFrom, START_MS } from './testing/history-rows.ts'
 
 const NOW_MS = START_MS + 86_400_000
+const QUARTER_MS = 900_000
 const PAGE_BYTES = 4_096
 /** First byte of a page that holds rows. */
 const LEAF_PAGE = 13
@@ -46,15 +47,72 @@ describe('a history file of which one page is lost', () => {
     losePage(0)
     const store = open()
     expect(store.health).toMatchObject({ state: 'ok', setAsideFiles: 1 })
+    tidy(store)
+    expect(
+      notices.map(({ kind }) => kind),
+      'as it is beyond reading',
+    ).toEqual(['set-aside'])
     store.close(NOW_MS)
   })
 
-  function open(): HistoryStore {
-    return new HistoryStore({ path, onNotice: (notice) => notices.push(notice) }, NOW_MS)
+  test('costs the rows of that page: the others are in the next one, after some slices', () => {
+    const store = open()
+    const slices = tidy(store).filter((slice) => slice === 'salvaged')
+    expect(slices.length).toBeGreaterThan(65)
+    expect(notices.at(-1)).toEqual({ kind: 'salvaged', blocks: 66 * 3 - 1 })
+    store.close(NOW_MS)
+    expectAllButOneBlock(open())
+  })
+
+  test('is read beside the next one until that has all', () => {
+    const store = open()
+    tidy(store, 1)
+    expect(store.health.setAsideFiles).toBe(1)
+    expectAllButOneBlock(store)
+  })
+
+  test('puts no older row over one that came meanwhile', () => {
+    const store = open()
+    tidy(store, 1)
+    const revised = barAt(START_MS + QUARTER_MS, 50)
+    store.add(barBatch('C3', '15m', [revised]))
+    for (const _ of store.write(NOW_MS));
+    const expected = bars.with(1, revised)
+    expect(store.bars('C3', '15m', 0), 'while it is read beside the next one').toEqual(expected)
+    tidy(store)
+    expect(notices.at(-1)?.kind).toBe('salvaged')
+    expect(store.bars('C3', '15m', 0)).toEqual(expected)
+    store.close(NOW_MS)
+  })
+
+  test('gives its blocks also when they were refused before', () => {
+    const store = open({ pagesMax: 150 })
+    tidy(store)
+    expect(store.health).toMatchObject({ state: 'degraded' })
+    expectAllButOneBlock(store)
+  })
+
+  function expectAllButOneBlock(store: HistoryStore): void {
+    const found = coins.map((coin) => store.bars(coin, '15m', 0))
+    store.close(NOW_MS)
+    const short = found.filter(({ length }) => length < bars.length)
+    expect(short).toHaveLength(1)
+    const written = new Set(bars.map((bar) => JSON.stringify(bar)))
+    for (const bar of found.flat())
+      if (!written.has(JSON.stringify(bar))) expect.fail('a wrong bar')
+    expect(short[0]?.length).toBeGreaterThanOrEqual(bars.length - 96)
   }
 
-  function tidy(store: HistoryStore): void {
-    for (let turn = 0; turn < 4; turn += 1) for (const _ of store.tidy(NOW_MS));
+  function open(options: { pagesMax?: number } = {}): HistoryStore {
+    return new HistoryStore(
+      { path, onNotice: (notice) => notices.push(notice), ...options },
+      NOW_MS,
+    )
+  }
+
+  /** @returns what was done, in slices. */
+  function tidy(store: HistoryStore, turns = 4): readonly HistorySlice[] {
+    return Array.from({ length: turns }, () => [...store.tidy(NOW_MS)]).flat()
   }
 
   function lastLeaf(): number {

@@ -10,7 +10,6 @@ import {
   blockKinds,
   blockNumber,
   eachRow,
-  emptyBlock,
   measureName,
   measureSeriesOf,
   overlay,
@@ -19,6 +18,7 @@ import type { Patch } from './history-db.ts'
 import { HistoryDb } from './history-db.ts'
 import { barKinds, HistoryQueue } from './history-queue.ts'
 import { barOf, fundingOf, sampleOf } from './history-row.ts'
+import { HistorySalvage } from './history-salvage.ts'
 import { isDamage, setSqliteFileAside } from './sqlite-file.ts'
 import type { CopyStep, FileSync } from './wal-copy.ts'
 import { syncAtOnce } from './wal-copy.ts'
@@ -28,6 +28,9 @@ const BLOCKS_PER_SLICE = 16
 
 /** Slices of the check that one call of `tidy` does; all of it takes some ten calls. */
 const CHECK_SLICES_PER_TURN = 100
+
+/** Slices of the salvage that one call of `tidy` does; all of it takes some twenty calls. */
+const SALVAGE_SLICES_PER_TURN = 200
 
 const nothing: HistoryBatch = { bars: [], samples: [], fundings: [], measures: [], droppedRows: 0 }
 
@@ -44,11 +47,13 @@ const REOPEN_MS = 60_000
 const HOUR_MS = 3_600_000
 
 /** What a slice of work did. */
-export type HistorySlice = 'merged' | 'removed' | 'checked' | CopyStep
+export type HistorySlice = 'merged' | 'removed' | 'salvaged' | 'checked' | CopyStep
 
 export type HistoryNotice =
   /** The file could not be read any more, and was moved; history begins anew. */
   | { readonly kind: 'set-aside'; readonly path: string; readonly reason: string }
+  /** So many blocks of the file that was moved are in the new one; there are no more, or no room for them. */
+  | { readonly kind: 'salvaged'; readonly blocks: number }
   /** So many blocks, since the start, are not what was written. They count as never written. */
   | { readonly kind: 'damaged'; readonly blocks: number }
   | { readonly kind: 'degraded'; readonly reason: string }
@@ -85,6 +90,8 @@ export class HistoryStore {
   #damagedBefore = 0
   #damagedKnown = 0
   #setAsideFiles = 0
+  /** The file that was set aside, until all that it still has was taken over. */
+  #salvage: HistorySalvage | null = null
   #retainedHourMs = Number.NaN
 
   constructor(options: HistoryOptions, nowMs: number) {
@@ -142,12 +149,13 @@ export class HistoryStore {
   }
 
   /**
-   * Removes, once an hour, what is too old, and checks, a part with every call, what was in the file at
-   * the start. In slices.
+   * Removes, once an hour, what is too old, and, a part with every call, takes over what a file that was set
+   * aside still has, and checks what was in the file at the start. In slices.
    */
   *tidy(nowMs: number): Generator<HistorySlice> {
     this.#nowMs = nowMs
     yield* this.#retain()
+    yield* this.#takeOver()
     for (let slice = 0; slice < CHECK_SLICES_PER_TURN && this.#check !== null; slice += 1) {
       const check = this.#check
       this.#attempt(() => {
@@ -186,6 +194,7 @@ export class HistoryStore {
   /** Of every measure that was ever kept, ascending; of some of them nothing may be left. */
   measureSeries(): readonly string[] {
     const names = new Set(this.#queue.names())
+    for (const name of this.#salvage?.names() ?? []) names.add(name)
     this.#attempt((db) => {
       for (const name of db.names()) names.add(name)
     })
@@ -209,6 +218,8 @@ export class HistoryStore {
     for (const _ of this.write(nowMs, true));
     this.#db?.close()
     this.#db = null
+    this.#salvage?.close()
+    this.#salvage = null
   }
 
   #open(lockWaitMsMax: number): void {
@@ -301,6 +312,23 @@ export class HistoryStore {
     this.#retainedHourMs = hourMs
   }
 
+  *#takeOver(): Generator<HistorySlice> {
+    for (let slice = 0; slice < SALVAGE_SLICES_PER_TURN; slice += 1) {
+      if (this.#salvage === null || !(yield* this.#copied())) return
+      const salvage = this.#salvage
+      const patches = salvage.next()
+      if (patches === null) {
+        this.#options.onNotice({ kind: 'salvaged', blocks: salvage.takenBlocks })
+        salvage.close()
+        this.#salvage = null
+        return
+      }
+      if (!this.#attempt((db) => db.adopt(patches))) return
+      salvage.taken()
+      yield 'salvaged'
+    }
+  }
+
   #samples(kind: BlockKind, coin: string, fromMs: number, toMs: number): MarketSample[] {
     return this.#rows(coin, kind, fromMs, toMs, (timeMs, numbers, at) =>
       sampleOf(coin, timeMs, numbers, at),
@@ -315,17 +343,20 @@ export class HistoryStore {
     rowOf: (timeMs: number, numbers: Float64Array, at: number) => Row,
   ): Row[] {
     const blocks = new Map<number, Float64Array>()
+    const put = (number: number, over: Float64Array) => {
+      const block = blocks.get(number)
+      if (block === undefined) blocks.set(number, over)
+      else overlay(block, kind, over)
+    }
     const first = Math.max(0, blockNumber(kind, fromMs))
     const last = Math.min(BLOCK_NUMBER_MAX, blockNumber(kind, toMs))
+    for (const { number, rows } of this.#salvage?.read(coin, kind, first, last) ?? [])
+      put(number, rows)
     this.#attempt((db) => {
-      for (const { number, block } of db.read(coin, kind, first, last)) blocks.set(number, block)
+      for (const { number, block } of db.read(coin, kind, first, last)) put(number, block)
     })
-    for (const patch of this.#queue.waiting(coin, kind)) {
-      if (patch.number < first || patch.number > last) continue
-      const block = blocks.get(patch.number) ?? emptyBlock()
-      overlay(block, kind, patch.rows)
-      blocks.set(patch.number, block)
-    }
+    for (const { number, rows } of this.#queue.waiting(coin, kind))
+      if (number >= first && number <= last) put(number, rows)
     const rows: Row[] = []
     for (const [number, block] of [...blocks].sort(([one], [other]) => one - other)) {
       eachRow(block, kind, number, (timeMs, at) => {
@@ -338,6 +369,8 @@ export class HistoryStore {
   #noteSetAside(path: string, reason: string): void {
     this.#setAsideFiles += 1
     this.#options.onNotice({ kind: 'set-aside', path, reason })
+    this.#salvage?.close()
+    this.#salvage = HistorySalvage.open(path)
   }
 
   #noteDamage(): void {
