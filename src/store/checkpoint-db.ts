@@ -35,7 +35,7 @@ export class CheckpointDb {
 
   /** @throws OperatingError when a file that may be whole cannot be used: busy, full, forbidden. */
   static open(path: string, nowMs: number, sync = syncAtOnce): OpenedFile<CheckpointDb> {
-    const use = (db: Database.Database) => new CheckpointDb(db, path, sync)
+    const use = (db: Database.Database, place: string) => new CheckpointDb(db, place, sync)
     const kind = { name: 'checkpoint', migrations, isCheckedWhole: true, use }
     return openSqliteFile(path, kind, nowMs)
   }

@@ -4,7 +4,7 @@ import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
 import type { Document, DocumentKey } from '../domain/document.ts'
 import type { FileInspection, OpenedFile } from './sqlite-file.ts'
-import { checkTable, inspectSqliteFile, openSqliteFile } from './sqlite-file.ts'
+import { checkTable, inspectSqliteFile, openSqliteFile, placeOf } from './sqlite-file.ts'
 import type { FileSync } from './wal-copy.ts'
 import { syncAtOnce, WalCopy } from './wal-copy.ts'
 
@@ -42,15 +42,15 @@ export class DocumentStore {
   readonly #maker: string
   readonly #unsaved = new Map<DocumentKey, Document>()
 
-  private constructor(db: Database.Database, { path, maker, sync }: DocumentStoreOptions) {
+  private constructor(db: Database.Database, place: string, { maker, sync }: DocumentStoreOptions) {
     this.#db = db
-    this.#copy = new WalCopy(db, path, sync ?? syncAtOnce)
+    this.#copy = new WalCopy(db, place, sync ?? syncAtOnce)
     this.#maker = `${maker}/${FORMAT}`
   }
 
   /** @throws OperatingError when the file cannot be used: busy, full, forbidden */
   static open(options: DocumentStoreOptions, nowMs: number): OpenedFile<DocumentStore> {
-    const use = (db: Database.Database) => new DocumentStore(db, options)
+    const use = (db: Database.Database, place: string) => new DocumentStore(db, place, options)
     const { isAtWork = false } = options
     const kind = {
       name: 'documents',
@@ -146,8 +146,10 @@ export class DocumentStore {
   }
 }
 
+/** A link to them stays. */
 function removeFiles(path: string): void {
-  for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
+  const place = placeOf(path)
+  for (const end of ['', '-wal', '-shm']) rmSync(`${place}${end}`, { force: true })
 }
 
 /** @returns nothing for what another release of Node wrote in a way that ours cannot read */

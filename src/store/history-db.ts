@@ -107,7 +107,7 @@ export class HistoryDb {
         migrations: historyMigrations,
         isCheckedWhole: false,
         lockWaitMsMax,
-        use: (db) => new HistoryDb(db, new WalCopy(db, path, sync), pagesMax),
+        use: (db, place) => new HistoryDb(db, new WalCopy(db, place, sync), pagesMax),
       },
       nowMs,
     )

@@ -1,5 +1,5 @@
-import { mkdirSync, renameSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { lstatSync, mkdirSync, readlinkSync, realpathSync, renameSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
 
@@ -21,7 +21,8 @@ export type FileKind<Opened> = {
   readonly isCheckedWhole: boolean
   /** How long to wait for whoever has the file, holding up the thread; half a second where absent. */
   readonly lockWaitMsMax?: number | undefined
-  readonly use: (db: Database.Database) => Opened
+  /** `place`: where the file lies, its log beside it. */
+  readonly use: (db: Database.Database, place: string) => Opened
 }
 
 export type OpenedFile<Opened> = {
@@ -44,10 +45,11 @@ export function openSqliteFile<Opened>(
 ): OpenedFile<Opened> {
   try {
     mkdirSync(dirname(path), { recursive: true })
-    const found = openChecked(path, kind)
+    const place = placeOf(path)
+    const found = openChecked(place, kind)
     if ('db' in found) return { ...found, setAside: null, reason: null }
-    const setAside = setSqliteFileAside(path, nowMs)
-    const fresh = openChecked(path, kind)
+    const setAside = setSqliteFileAside(place, nowMs)
+    const fresh = openChecked(place, kind)
     if ('db' in fresh) return { ...fresh, setAside, reason: found.reason }
     throw new OperatingError(`${kind.name}_unusable`, `a new ${path} is unusable: ${fresh.reason}`)
   } catch (cause) {
@@ -84,7 +86,8 @@ export function inspectSqliteFile<Found>(
   migrations: FileKind<unknown>['migrations'],
   look: (db: Database.Database) => Found,
 ): FileInspection<Found> {
-  const parts = [path, `${path}-wal`].flatMap((part) => {
+  const place = placeOf(path)
+  const parts = [place, `${place}-wal`].flatMap((part) => {
     const stat = statSync(part, { throwIfNoEntry: false })
     return stat === undefined ? [] : [stat]
   })
@@ -107,12 +110,24 @@ export function inspectSqliteFile<Found>(
   }
 }
 
-/** Moves a closed file away, with what belongs to it. @returns its new path. */
+/**
+ * Where a file lies: a path may only link to it, also before it is there, and SQLite puts the log beside the file
+ * and not beside the link.
+ */
+export function placeOf(path: string): string {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return path
+  // Links that lead back to each other end here.
+  statSync(path, { throwIfNoEntry: false })
+  return placeOf(resolve(realpathSync(dirname(path)), readlinkSync(path)))
+}
+
+/** Moves a closed file away, with what belongs to it; a link to it stays. @returns its new path. */
 export function setSqliteFileAside(path: string, nowMs: number): string {
-  const target = `${path}.corrupt-${nowMs}`
+  const place = placeOf(path)
+  const target = `${place}.corrupt-${nowMs}`
   for (const suffix of ['', '-wal', '-shm']) {
     try {
-      renameSync(path + suffix, target + suffix)
+      renameSync(place + suffix, target + suffix)
     } catch (cause) {
       if (!isMissing(cause)) throw cause
     }
@@ -151,7 +166,7 @@ function openChecked<Opened>(
     db.pragma('synchronous = OFF')
     db.pragma('wal_autocheckpoint = 0')
     const reason = fault(db, migrations, isCheckedWhole)
-    if (reason === null) return { db: use(db) }
+    if (reason === null) return { db: use(db, path) }
     db.close()
     return { reason }
   } catch (cause) {
