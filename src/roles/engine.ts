@@ -315,7 +315,8 @@ function undatedCheckpoint(checkpoint: Checkpoint): Checkpoint {
 }
 
 function logHistory(log: Logger, notice: HistoryNotice): void {
-  log[notice.kind === 'recovered' ? 'info' : 'error'](notice, 'history')
+  const isGood = notice.kind === 'recovered' || notice.kind === 'salvaged'
+  log[isGood ? 'info' : 'error'](notice, 'history')
 }
 
 function feedHealth(processor: Processor, startedAtMs: number): readonly FeedHealth[] {

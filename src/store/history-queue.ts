@@ -47,6 +47,13 @@ export class HistoryQueue {
     return this.#droppedRows
   }
 
+  /** Rows that wait. */
+  get rows(): number {
+    let rows = 0
+    for (const patch of this.#patches.values()) rows += rowCount(patch.rows, patch.kind)
+    return rows
+  }
+
   /** End of the newest bar ever queued: the time that the venue has reached. NaN before any. */
   get newestBarEndMs(): number {
     return this.#newestBarEndMs

@@ -58,6 +58,8 @@ export type HistoryNotice =
   | { readonly kind: 'damaged'; readonly blocks: number }
   | { readonly kind: 'degraded'; readonly reason: string }
   | { readonly kind: 'recovered'; readonly droppedRows: number }
+  /** So many rows still waited for the disk at the end, and are lost. */
+  | { readonly kind: 'unwritten'; readonly rows: number }
 
 export type HistoryOptions = {
   readonly path: string
@@ -211,11 +213,14 @@ export class HistoryStore {
     )
   }
 
-  /** Writes what is left, if it can, and lets go of the file. */
+  /** Writes what is left, if it can, tells what it cannot, and lets go of the file. */
   close(nowMs: number): void {
     this.#sync = syncAtOnce
     this.#db?.hurry()
+    if (this.#queue.rows > 0) this.#reopenAtMs = nowMs
     for (const _ of this.write(nowMs, true));
+    const { rows } = this.#queue
+    if (rows > 0) this.#options.onNotice({ kind: 'unwritten', rows })
     this.#db?.close()
     this.#db = null
     this.#salvage?.close()
