@@ -21,7 +21,7 @@ import { barOf, fundingOf, sampleOf } from './history-row.ts'
 import { HistorySalvage } from './history-salvage.ts'
 import { isDamage, setSqliteFileAside } from './sqlite-file.ts'
 import type { CopyStep, FileSync } from './wal-copy.ts'
-import { syncAtOnce } from './wal-copy.ts'
+import { isGone, syncAtOnce } from './wal-copy.ts'
 
 /** Blocks in one transaction: about a millisecond. */
 const BLOCKS_PER_SLICE = 16
@@ -41,7 +41,7 @@ const nothing: HistoryBatch = { bars: [], samples: [], fundings: [], measures: [
 const LOCK_WAIT_MS_MAX = 5_000
 const NO_WAIT_MS = 0
 
-/** A file that could not be opened is tried again after so long. */
+/** A file that could not be opened, or that was gone, is tried again after so long. */
 const REOPEN_MS = 60_000
 
 const HOUR_MS = 3_600_000
@@ -217,14 +217,20 @@ export class HistoryStore {
   close(nowMs: number): void {
     this.#sync = syncAtOnce
     this.#db?.hurry()
-    if (this.#queue.rows > 0) this.#reopenAtMs = nowMs
-    for (const _ of this.write(nowMs, true));
+    this.#writeLast(nowMs)
+    // Where that found that the file is lost, into a new one.
+    this.#writeLast(nowMs)
     const { rows } = this.#queue
     if (rows > 0) this.#options.onNotice({ kind: 'unwritten', rows })
     this.#db?.close()
     this.#db = null
     this.#salvage?.close()
     this.#salvage = null
+  }
+
+  #writeLast(nowMs: number): void {
+    if (this.#queue.rows > 0) this.#reopenAtMs = nowMs
+    for (const _ of this.write(nowMs, true));
   }
 
   #open(lockWaitMsMax: number): void {
@@ -255,6 +261,7 @@ export class HistoryStore {
       return true
     } catch (cause) {
       if (isDamage(cause)) this.#beginAnew(cause.message)
+      else if (isGone(cause)) this.#letGo(cause)
       else if (cause instanceof Database.SqliteError || cause instanceof OperatingError)
         this.#degraded(reasonOf(cause))
       else throw cause
@@ -265,10 +272,7 @@ export class HistoryStore {
   /** What waits in memory is written to the new file. */
   #beginAnew(reason: string): void {
     const { path } = this.#options
-    this.#damagedBefore += this.#db?.damaged ?? 0
-    this.#db?.close()
-    this.#db = null
-    this.#check = null
+    this.#closeFile()
     try {
       this.#noteSetAside(setSqliteFileAside(path, this.#nowMs), reason)
       this.#open(NO_WAIT_MS)
@@ -276,6 +280,20 @@ export class HistoryStore {
       if (!(cause instanceof Error && 'syscall' in cause)) throw cause
       this.#degraded(`${reason}, and it cannot be moved: ${cause.message}`)
     }
+  }
+
+  /** What waits in memory is written to the file that is there after a while. */
+  #letGo(cause: Error): void {
+    this.#closeFile()
+    this.#reopenAtMs = this.#nowMs + REOPEN_MS
+    this.#degraded(reasonOf(cause))
+  }
+
+  #closeFile(): void {
+    this.#damagedBefore += this.#db?.damaged ?? 0
+    this.#db?.close()
+    this.#db = null
+    this.#check = null
   }
 
   #merge(db: HistoryDb, patches: readonly Patch[]): void {

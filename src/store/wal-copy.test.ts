@@ -1,4 +1,4 @@
-import { copyFileSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -134,6 +134,16 @@ describe('copying a log', () => {
     put(2)
     expect(() => [...copy.run()]).toThrow(expect.objectContaining({ code: 'file_gone' }))
     expect(copy.isDue).toBe(true)
+    copy.close()
+  })
+
+  test.each(['', '-wal'])('tells of a file%s that another one took the place of', (end) => {
+    const copy = new WalCopy(db, path, syncAtOnce)
+    put(1)
+    copyFileSync(`${path}${end}`, join(folder, 'other'))
+    renameSync(join(folder, 'other'), `${path}${end}`)
+    expect(copy.isDue).toBe(true)
+    expect(() => [...copy.run()]).toThrow(expect.objectContaining({ code: 'file_gone' }))
     copy.close()
   })
 

@@ -1,3 +1,4 @@
+import type { Stats } from 'node:fs'
 import { closeSync, fdatasync, fdatasyncSync, openSync, statSync } from 'node:fs'
 import type Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
@@ -41,6 +42,8 @@ export class WalCopy {
   /** Open as long as the database: closing them would drop the locks that SQLite holds on the same file. */
   #file: number | null = null
   #log: number | null = null
+  /** Of the files that SQLite has open, by where they were then. */
+  readonly #inodes: readonly (readonly [path: string, inode: number | undefined])[]
   #steps: Generator<CopyStep> | null = null
   #isUnfinished = false
 
@@ -48,17 +51,16 @@ export class WalCopy {
     this.#db = db
     this.#path = path
     this.#sync = sync
+    this.#inodes = [path, `${path}-wal`].map((part) => [part, statOf(part)?.ino] as const)
   }
 
   /**
    * Has to be run to its end before anything is written: it was begun and did not end well, or the log is
-   * long, whoever wrote it, or gone.
+   * long, whoever wrote it, or a file is gone.
    */
   get isDue(): boolean {
-    return (
-      this.#isUnfinished ||
-      (sizeOf(`${this.#path}-wal`) ?? Number.POSITIVE_INFINITY) >= this.#logBytesMax
-    )
+    if (this.#isUnfinished || this.#gonePath() !== undefined) return true
+    return (statOf(`${this.#path}-wal`)?.size ?? 0) >= this.#logBytesMax
   }
 
   /**
@@ -107,11 +109,11 @@ export class WalCopy {
 
   /** Everything in it may be done twice. */
   *#begin(): Generator<CopyStep> {
+    const gonePath = this.#gonePath()
+    if (gonePath !== undefined)
+      throw new OperatingError('file_gone', `${gonePath} was removed or replaced`)
     this.#file ??= opened(this.#path)
     this.#log ??= opened(`${this.#path}-wal`)
-    // What is written to files that were removed lasts as long as they are open, and no longer.
-    for (const path of [this.#path, `${this.#path}-wal`])
-      if (sizeOf(path) === null) throw new OperatingError('file_gone', `${path} was removed`)
     yield* this.#synced(this.#log)
     this.#db.pragma('wal_checkpoint(PASSIVE)')
     yield 'copied'
@@ -119,6 +121,11 @@ export class WalCopy {
     this.#db.pragma('wal_checkpoint(TRUNCATE)')
     yield 'copied'
     yield* this.#synced(this.#log)
+  }
+
+  /** What is written to a file that is not there any more lasts as long as it is open, and no longer. */
+  #gonePath(): string | undefined {
+    return this.#inodes.find(([path, inode]) => statOf(path)?.ino !== inode)?.[0]
   }
 
   *#synced(descriptor: number): Generator<CopyStep> {
@@ -137,9 +144,13 @@ export class WalCopy {
   }
 }
 
-/** In bytes; null where there is no such file. */
-function sizeOf(path: string): number | null {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? null
+function statOf(path: string): Stats | undefined {
+  return statSync(path, { throwIfNoEntry: false })
+}
+
+/** Whether what a copy threw is that its files are not there any more: only opening them anew helps. */
+export function isGone(cause: unknown): cause is OperatingError {
+  return cause instanceof OperatingError && cause.code === 'file_gone'
 }
 
 function opened(path: string): number {
