@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { SqliteError } from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { CheckpointDb } from '../src/store/checkpoint-db.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
@@ -82,6 +83,34 @@ describe('while the checkpoint is refused', () => {
     expect(() => service.stop()).not.toThrow()
     expect(CheckpointDb.inspect(join(folder, 'data', 'engine.db')).state).toBe('readable')
     expect(barsOnDisk()).toEqual([CLOSED_MS])
+  })
+})
+
+describe('a checkpoint that is damaged under an engine at work', () => {
+  test('is set aside, and what the engine remembers is in a new one before its next round', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'perpscope-engine-damage-'))
+    const path = join(folder, 'data', 'engine.db')
+    const options = { seed: 5, coins: 2, dataDir: folder, version: '1.2.3', startMs: START_MS }
+    const service = new SimulatedService(options)
+    try {
+      service.run(60)
+      vi.spyOn(CheckpointDb.prototype, 'put').mockImplementationOnce(() => {
+        throw new SqliteError('database disk image is malformed', 'SQLITE_CORRUPT')
+      })
+      service.run(15)
+      expect(service.replica.store()).toMatchObject({ state: 'ok' })
+      const names = readdirSync(join(folder, 'data'))
+      expect(names.filter((name) => /^engine\.db\.corrupt-\d+$/.test(name))).toHaveLength(1)
+      const copy = join(folder, 'copy.db')
+      for (const end of ['', '-wal']) copyFileSync(`${path}${end}`, `${copy}${end}`)
+      const { db } = CheckpointDb.open(copy, START_MS)
+      expect([...(db.load()?.coins.keys() ?? [])].toSorted()).toEqual(['*', 'BTC', 'ETH'])
+      db.close()
+      service.stop()
+    } finally {
+      vi.restoreAllMocks()
+      rmSync(folder, { recursive: true })
+    }
   })
 })
 

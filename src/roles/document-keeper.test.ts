@@ -1,10 +1,12 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { SqliteError } from 'better-sqlite3'
 import { pino } from 'pino'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
+import { DocumentStore } from '../store/document-store.ts'
 import { DocumentKeeper } from './document-keeper.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
@@ -88,6 +90,33 @@ describe('documents for the next engine', () => {
     expect(keysOf(after.remembered(['BTC', 'ETH', 'SOL']))).toEqual(['pulse/SOL'])
     after.stop()
     expect(logged).toHaveLength(1)
+  })
+
+  test('are kept in a new file where theirs was removed', () => {
+    const living = keeper()
+    for (const end of ['', '-wal']) rmSync(join(dataDir, `documents.db${end}`))
+    living.add([document('pulse/BTC')])
+    clock.advance(MINUTE_MS)
+    living.add([document('pulse/ETH')])
+    living.stop()
+    expect(logged).toEqual(['documents not saved; tried again'])
+    const after = keeper()
+    expect(keysOf(after.remembered(['BTC', 'ETH']))).toEqual(['pulse/ETH'])
+    after.stop()
+  })
+
+  test('are kept in a new file where theirs is damaged, which is set aside', () => {
+    const living = keeper()
+    vi.spyOn(DocumentStore.prototype, 'save').mockImplementationOnce(() => {
+      throw new SqliteError('database disk image is malformed', 'SQLITE_CORRUPT')
+    })
+    clock.advance(MINUTE_MS)
+    living.add([document('pulse/ETH')])
+    living.stop()
+    expect(readdirSync(dataDir)).toContain(`documents.db.corrupt-${NOW_MS + MINUTE_MS}`)
+    const after = keeper()
+    expect(keysOf(after.remembered(['ETH']))).toEqual(['pulse/ETH'])
+    after.stop()
   })
 
   test('that cannot be kept do not stop the engine', () => {

@@ -6,7 +6,9 @@ import type { Clock } from '../domain/clock.ts'
 import type { Document } from '../domain/document.ts'
 import { subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import { DocumentStore } from '../store/document-store.ts'
+import { isDamage, setSqliteFileAside } from '../store/sqlite-file.ts'
 import type { FileSync } from '../store/wal-copy.ts'
+import { isGone } from '../store/wal-copy.ts'
 import type { EngineOptions } from './engine.ts'
 import { SlicedWork } from './sliced-work.ts'
 
@@ -32,12 +34,14 @@ export class DocumentKeeper {
   readonly #sync: FileSync | undefined
   readonly #saving: SlicedWork
   readonly #stopTimer: () => void
+  readonly #path: string
   #store: DocumentStore | null
 
   constructor(options: Options, clock: Clock, sync: FileSync | undefined, log: Logger) {
     this.#log = log
     this.#clock = clock
     this.#options = options
+    this.#path = join(options.dataDir, 'documents.db')
     this.#sync = sync
     this.#store = this.#opened(false)
     this.#saving = new SlicedWork(clock, SLICE_GAP_MS, {
@@ -81,13 +85,35 @@ export class DocumentKeeper {
   *#save(): Generator<unknown> {
     // Another engine that was just ending may have held the file, or the disk was full.
     this.#store ??= this.#opened(true)
-    if (this.#store !== null) yield* this.#store.save()
+    const store = this.#store
+    if (store === null) return
+    try {
+      yield* store.save()
+    } catch (cause) {
+      if (isDamage(cause) || isGone(cause)) this.#leave(store, cause)
+      throw cause
+    }
+  }
+
+  /** What comes from now on goes into a new file; what was in this one is lost, which costs the next engine seconds. */
+  #leave(store: DocumentStore, cause: Error): void {
+    this.#store = null
+    try {
+      store.close()
+    } catch {
+      // It is closed all the same, and why it cannot save is known.
+    }
+    if (isDamage(cause)) {
+      const setAside = setSqliteFileAside(this.#path, this.#clock.nowMs())
+      this.#log.warn({ setAside }, 'documents of before have been set aside')
+    }
+    this.#store = this.#opened(true)
   }
 
   #opened(isAtWork: boolean): DocumentStore | null {
-    const { dataDir, version, isClockNew = false } = this.#options
+    const { version, isClockNew = false } = this.#options
     const options = {
-      path: join(dataDir, 'documents.db'),
+      path: this.#path,
       maker: `${version}/${contractsDigest}`,
       isClockNew,
       isAtWork,

@@ -13,8 +13,9 @@ import type { StoreHealth } from '../domain/history.ts'
 import { tradableOf } from '../domain/listing.ts'
 import { assetOf } from '../domain/outside.ts'
 import type { EngineMessage, FeedHealth } from '../link/message.ts'
-import type { CheckpointRow } from '../store/checkpoint-db.ts'
-import { CheckpointDb, ROWS_PER_SLICE } from '../store/checkpoint-db.ts'
+import type { CheckpointDb, CheckpointRow } from '../store/checkpoint-db.ts'
+import { ROWS_PER_SLICE } from '../store/checkpoint-db.ts'
+import { CheckpointStore } from '../store/checkpoint-store.ts'
 import { memoryOf } from '../store/history-memory.ts'
 import type { HistoryNotice } from '../store/history-store.ts'
 import { HistoryStore } from '../store/history-store.ts'
@@ -86,13 +87,16 @@ export function startEngine(
   log: Logger,
 ): RunningEngine {
   const startedAtMs = clock.nowMs()
-  const { db, setAside, reason } = CheckpointDb.open(
-    join(options.dataDir, 'engine.db'),
+  const checkpointStore = new CheckpointStore(
+    {
+      path: join(options.dataDir, 'engine.db'),
+      onSetAside: (setAside, reason) =>
+        log.error({ setAside, reason }, 'checkpoint has been set aside'),
+      sync: fileSync,
+    },
     startedAtMs,
-    fileSync,
   )
-  if (setAside !== null) log.error({ setAside, reason }, 'checkpoint has been set aside')
-  const loaded = db.load()
+  const loaded = checkpointStore.load()
   const saved = loaded === null ? null : followedOnly(loaded, options.dexes)
   const checkpoint =
     saved !== null && options.isClockNew === true ? undatedCheckpoint(saved) : saved
@@ -209,7 +213,10 @@ export function startEngine(
 
   const checkpoints = new SlicedWork(clock, SLICE_GAP_MS, {
     *begin() {
-      yield* writes(processor, history, db, clock)
+      yield* checkpointStore.write(
+        (db) => writes(processor, history, db, clock),
+        () => clock.nowMs(),
+      )
       missing = null
     },
     onFailed: (cause) => {
@@ -244,7 +251,10 @@ export function startEngine(
         history.close(clock.nowMs())
       })
       // The last to go: whoever gets its lock gets all of them.
-      lastly('checkpoint', () => db.close(processor.checkpoint(clock.nowMs())))
+      lastly('checkpoint', () => {
+        const nowMs = clock.nowMs()
+        checkpointStore.close(processor.checkpoint(nowMs), nowMs)
+      })
     },
   }
 }

@@ -33,10 +33,25 @@ export class CheckpointDb {
     this.#copy = new WalCopy(db, path, sync)
   }
 
-  /** @throws OperatingError when a file that may be whole cannot be used: busy, full, forbidden. */
-  static open(path: string, nowMs: number, sync = syncAtOnce): OpenedFile<CheckpointDb> {
+  /**
+   * @param isAtWork whoever opens it has other things to do, waits for nobody and leaves the check of all pages
+   * to the next start
+   * @throws OperatingError when a file that may be whole cannot be used: busy, full, forbidden.
+   */
+  static open(
+    path: string,
+    nowMs: number,
+    sync = syncAtOnce,
+    isAtWork = false,
+  ): OpenedFile<CheckpointDb> {
     const use = (db: Database.Database, place: string) => new CheckpointDb(db, place, sync)
-    const kind = { name: 'checkpoint', migrations, isCheckedWhole: true, use }
+    const kind = {
+      name: 'checkpoint',
+      migrations,
+      isCheckedWhole: !isAtWork,
+      lockWaitMsMax: isAtWork ? 0 : undefined,
+      use,
+    }
     return openSqliteFile(path, kind, nowMs)
   }
 
