@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { CheckpointDb, ROWS_PER_SLICE } from './checkpoint-db.ts'
 
@@ -128,6 +128,21 @@ describe('checkpoint', () => {
     expect(db.load()).toBeNull()
     db.close()
     expect(readdirSync(join(folder, 'deep'))).toContain(`engine.db.corrupt-${NOW_MS}`)
+  })
+
+  test('tells where a damaged file was moved also when no new one can be begun', () => {
+    CheckpointDb.open(path, NOW_MS).db.close()
+    writeFileSync(path, 'this is not a database, and it is longer than a header'.repeat(100))
+    vi.spyOn(Database.prototype, 'exec').mockImplementationOnce(() => {
+      throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
+    })
+    expect(() => CheckpointDb.open(path, NOW_MS)).toThrow(
+      expect.objectContaining({
+        code: 'checkpoint_unusable',
+        message: `${path} was moved to ${path}.corrupt-${NOW_MS} (file is not a database), and no new checkpoint can be begun`,
+        cause: expect.objectContaining({ code: 'SQLITE_FULL' }),
+      }),
+    )
   })
 
   test('does not read a file of another schema version', () => {

@@ -1,7 +1,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import Database from 'better-sqlite3'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HistoryNotice, HistorySlice } from './history-store.ts'
 import { HistoryStore } from './history-store.ts'
 import { barAt, barBatch, barsFrom, START_MS } from './testing/history-rows.ts'
@@ -52,6 +53,18 @@ describe('a history file of which one page is lost', () => {
       notices.map(({ kind }) => kind),
       'as it is beyond reading',
     ).toEqual(['set-aside'])
+    store.close(NOW_MS)
+  })
+
+  test('is told of also when no new one can be begun yet', () => {
+    losePage(0)
+    vi.spyOn(Database.prototype, 'exec').mockImplementationOnce(() => {
+      throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
+    })
+    const store = open()
+    expect(store.health).toMatchObject({ state: 'degraded', setAsideFiles: 1 })
+    for (const _ of store.write(NOW_MS + 60_000));
+    expect(notices.map(({ kind }) => kind)).toEqual(['set-aside', 'degraded', 'recovered'])
     store.close(NOW_MS)
   })
 

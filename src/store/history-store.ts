@@ -19,7 +19,7 @@ import { HistoryDb } from './history-db.ts'
 import { barKinds, HistoryQueue } from './history-queue.ts'
 import { barOf, fundingOf, sampleOf } from './history-row.ts'
 import { HistorySalvage } from './history-salvage.ts'
-import { isDamage, setSqliteFileAside } from './sqlite-file.ts'
+import { isDamage, NotBegunError, setSqliteFileAside } from './sqlite-file.ts'
 import type { CopyStep, FileSync } from './wal-copy.ts'
 import { isGone, syncAtOnce } from './wal-copy.ts'
 
@@ -248,6 +248,7 @@ export class HistoryStore {
       this.#noteDamage()
     } catch (cause) {
       if (!(cause instanceof OperatingError)) throw cause
+      if (cause instanceof NotBegunError) this.#noteSetAside(cause.setAside, cause.reason)
       this.#degraded(reasonOf(cause))
     }
   }

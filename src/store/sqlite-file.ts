@@ -33,6 +33,26 @@ export type OpenedFile<Opened> = {
   readonly reason: string | null
 }
 
+/** A file was set aside, and no new one can be begun yet; the next attempt knows nothing of that. */
+export class NotBegunError extends OperatingError {
+  readonly setAside: string
+  readonly reason: string
+
+  constructor(
+    name: string,
+    path: string,
+    { setAside, reason, cause }: { setAside: string; reason: string; cause: unknown },
+  ) {
+    super(
+      `${name}_unusable`,
+      `${path} was moved to ${setAside} (${reason}), and no new ${name} can be begun`,
+      { cause },
+    )
+    this.setAside = setAside
+    this.reason = reason
+  }
+}
+
 /**
  * Opens a database that only this process may use: the lock is exclusive, so that two do not overwrite
  * each other. What is of no use to anybody is moved out of the way, and a new file begun.
@@ -48,10 +68,15 @@ export function openSqliteFile<Opened>(
     const place = placeOf(path)
     const found = openChecked(place, kind)
     if ('db' in found) return { ...found, setAside: null, reason: null }
+    const { reason } = found
     const setAside = setSqliteFileAside(place, nowMs)
-    const fresh = openChecked(place, kind)
-    if ('db' in fresh) return { ...fresh, setAside, reason: found.reason }
-    throw new OperatingError(`${kind.name}_unusable`, `a new ${path} is unusable: ${fresh.reason}`)
+    try {
+      const fresh = openChecked(place, kind)
+      if ('db' in fresh) return { ...fresh, setAside, reason }
+      throw new OperatingError(`${kind.name}_unusable`, `it is unusable: ${fresh.reason}`)
+    } catch (cause) {
+      throw new NotBegunError(kind.name, path, { setAside, reason, cause })
+    }
   } catch (cause) {
     if (cause instanceof OperatingError) throw cause
     throw new OperatingError(`${kind.name}_unusable`, `the ${kind.name} ${path} cannot be used`, {
