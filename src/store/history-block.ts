@@ -33,12 +33,15 @@ export type BlockKind = {
  *
  * | kind | asked for by | rows a coin | pages |
  * |---|---|---|---|
- * | 15m bars, 31 d | 30 d of the default timeframes | 2,976 | 326 x 32 |
+ * | 15m bars, 31 d | nobody | 2,976 | 326 x 32 |
  * | 1h bars, 40 d | correlation: 720 h, also as of 7 d ago | 960 | 326 x 11 |
- * | 4h bars, 90 d | EMA 200 from a cold start: 250 bars, twice over | 540 | 326 x 7 |
+ * | 4h bars, 90 d | nobody | 540 | 326 x 7 |
  * | samples, 1 min, 49 h | 24 h percentiles, open interest 24 h ago | 2,940 | 326 x 50 |
  * | samples, 15 min, 31 d | open interest against its own 30 d | 2,976 | 326 x 51 |
  * | funding, 1 h, 31 d | percentile over 720 h | 744 | 326 x 6 |
+ *
+ * 15m and 4h bars are a record that nothing reads back: an engine that starts has its candles from the checkpoint, or
+ * asks the venue.
  *
  * 157 pages a coin, 51,182 in all: 210 MB. Sparse samples every 5 min instead would be 342 MB.
  *

@@ -253,7 +253,7 @@ describe('history store', () => {
     expect(store.bars('ETH', '15m', 0)).toEqual([barAt(START_MS + QUARTER_MS)])
   })
 
-  test('keeps every kind of row for as long as analyses ask for it', () => {
+  test('keeps every kind of row for as long as it is asked for, and bars of a month', () => {
     const nowMs = START_MS + 100 * DAY_MS
     const oldest = { '15m': 30 * DAY_MS, '1h': 38 * DAY_MS, '4h': 42 * DAY_MS }
     for (const timeframe of timeframes)
