@@ -114,6 +114,33 @@ describe('a checkpoint that is damaged under an engine at work', () => {
   })
 })
 
+test('a checkpoint forgets a coin that is not listed any more, and no other one', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perpscope-engine-delisted-'))
+  const path = join(folder, 'data', 'engine.db')
+  const options = { seed: 5, coins: 2, dataDir: folder, version: '1.2.3' }
+  const namesAfter = (startMs: number) => {
+    const service = new SimulatedService({ ...options, startMs })
+    service.run(30)
+    service.stop()
+    const { db } = CheckpointDb.open(path, startMs)
+    const checkpoint = db.load()
+    if (checkpoint !== null) {
+      const gone = new Map(checkpoint.coins).set('GONE', Float64Array.of(1))
+      for (const _ of db.save({ ...checkpoint, coins: gone }));
+    }
+    db.close()
+    return [...(checkpoint?.coins.keys() ?? [])].toSorted()
+  }
+  try {
+    expect(namesAfter(START_MS)).toEqual(['*', 'BTC', 'ETH'])
+    expect(namesAfter(START_MS + 60_000), 'after a row of another one was there').toEqual([
+      ...['*', 'BTC', 'ETH'],
+    ])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
 describe('a history that is damaged', () => {
   test('is set aside when an engine starts, told of, and filled again with what the venue still has', () => {
     const folder = mkdtempSync(join(tmpdir(), 'perpscope-engine-damage-'))

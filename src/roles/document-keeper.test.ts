@@ -92,6 +92,17 @@ describe('documents for the next engine', () => {
     expect(logged).toHaveLength(1)
   })
 
+  test('do not include those of coins that were delisted, after the next save', () => {
+    kept(['pulse/BTC', 'pulse/GONE', 'screener/*'])
+    const living = keeper()
+    living.list(['BTC'])
+    clock.advance(MINUTE_MS + 1_000)
+    living.stop()
+    const after = keeper()
+    expect(keysOf(after.remembered(['BTC', 'GONE']))).toEqual(['pulse/BTC', 'screener/*'])
+    after.stop()
+  })
+
   test('are kept in a new file where theirs was removed', () => {
     const living = keeper()
     for (const end of ['', '-wal']) rmSync(join(dataDir, `documents.db${end}`))

@@ -36,6 +36,8 @@ export class DocumentKeeper {
   readonly #stopTimer: () => void
   readonly #path: string
   #store: DocumentStore | null
+  /** The last list of coins, until a save has looked at it. */
+  #listed: ReadonlySet<string> | null = null
 
   constructor(options: Options, clock: Clock, sync: FileSync | undefined, log: Logger) {
     this.#log = log
@@ -71,6 +73,11 @@ export class DocumentKeeper {
     this.#store?.add(documents)
   }
 
+  /** Those of all other coins are forgotten with the next save. */
+  list(coins: readonly string[]): void {
+    this.#listed = new Set(coins)
+  }
+
   /** Saves the last of them. */
   stop(): void {
     this.#stopTimer()
@@ -89,6 +96,9 @@ export class DocumentKeeper {
     if (store === null) return
     try {
       yield* store.save()
+      const listed = this.#listed
+      this.#listed = null
+      if (listed !== null) yield* store.retain(listed)
     } catch (cause) {
       if (isDamage(cause) || isGone(cause)) this.#leave(store, cause)
       throw cause

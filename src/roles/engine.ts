@@ -174,7 +174,10 @@ export function startEngine(
   ).subscribe((batch) => {
     processor.process(batch)
     for (const event of batch) {
-      if (event.kind === 'universe') send({ kind: 'universe', listings: event.listings })
+      if (event.kind === 'universe') {
+        send({ kind: 'universe', listings: event.listings })
+        keeper.list(tradableOf(event.listings))
+      }
       if (event.kind === 'feed-status')
         log.warn({ state: event.state, reason: event.reason }, 'feed')
       remember(event, history)
@@ -285,6 +288,8 @@ function* writes(
     yield* history.write(nowMs)
     yield* db.put(rows)
   }
+  // Without a list of coins nobody knows which of them are gone.
+  if (processor.tradable.length > 0) yield* db.retain(new Set(processor.savedNames()))
   yield* history.tidy(clock.nowMs())
 }
 

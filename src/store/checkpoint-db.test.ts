@@ -185,6 +185,22 @@ describe('checkpoint', () => {
     expect(readdirSync(join(folder, 'deep')).filter((name) => name.includes('corrupt'))).toEqual([])
   })
 
+  test('forgets the rows of all names but those that are to be kept', () => {
+    const { db } = CheckpointDb.open(path, NOW_MS)
+    drain(db.save(checkpoint))
+    const kept = [...checkpoint.coins.keys()].filter((_, at) => at % 3 === 0)
+    drain(db.retain(new Set([...kept, 'NEW'])))
+    db.close()
+    expect([...(reload()?.coins.keys() ?? [])].toSorted()).toEqual(kept.toSorted())
+  })
+
+  test('does not count the row of the whole market as a coin', () => {
+    const { db } = CheckpointDb.open(path, NOW_MS)
+    drain(db.save({ ...checkpoint, coins: new Map([['*', Float64Array.of(1)]]) }))
+    db.close()
+    expect(CheckpointDb.inspect(path)).toMatchObject({ found: { coins: 0 } })
+  })
+
   test('can be looked at without being opened', () => {
     expect(CheckpointDb.inspect(path)).toEqual({ state: 'absent' })
     const { db } = CheckpointDb.open(path, NOW_MS)

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
 import type { Checkpoint } from '../domain/checkpoint.ts'
+import { WHOLE_MARKET } from '../domain/document.ts'
 import type { Listing } from '../domain/listing.ts'
 import { singleMarginTier } from '../domain/listing.ts'
 import type { FileInspection, OpenedFile } from './sqlite-file.ts'
@@ -59,7 +60,8 @@ export class CheckpointDb {
   static inspect(path: string): FileInspection<{ readonly coins: number }> {
     return inspectSqliteFile(path, migrations, (db) => {
       checkTable(db, 'coin')
-      return { coins: new CheckpointDb(db, path, syncAtOnce).load()?.coins.size ?? 0 }
+      const names = new CheckpointDb(db, path, syncAtOnce).load()?.coins.keys() ?? []
+      return { coins: [...names].filter((name) => name !== WHOLE_MARKET).length }
     })
   }
 
@@ -105,6 +107,18 @@ export class CheckpointDb {
     })()
     yield
     if (this.#copy.isDue) yield* this.#copy.run()
+  }
+
+  /** Forgets the rows of all other names, in slices. */
+  *retain(names: ReadonlySet<string>): Generator<unknown> {
+    const saved = this.#db.prepare<[], string>('SELECT name FROM coin').pluck().all()
+    const gone = saved.filter((name) => !names.has(name))
+    const remove = this.#db.prepare<[string]>('DELETE FROM coin WHERE name = ?')
+    for (const name of gone) {
+      remove.run(name)
+      yield
+      if (this.#copy.isDue) yield* this.#copy.run()
+    }
   }
 
   /** A whole checkpoint, in slices: whatever was written when one of them ends is whole. */

@@ -74,6 +74,18 @@ describe('documents on disk', () => {
     expect(reloaded()).toHaveLength(documents.length)
   })
 
+  test('of coins that are not listed any more are forgotten, those of the whole market never', () => {
+    const store = opened()
+    const ofMarket = { ...document('', 1), key: 'screener/*' } as const
+    store.add([...Array.from({ length: 30 }, (_, at) => document(`C${at}`, 1)), ofMarket])
+    drain(store.save())
+    drain(store.retain(new Set(['C3', 'C7', 'NEW'])))
+    expect(Array.from(store.load(), ({ key }) => key).toSorted()).toEqual([
+      ...['pulse/C3', 'pulse/C7', 'screener/*'],
+    ])
+    store.close()
+  })
+
   test('that are left when the engine ends are saved then', () => {
     const store = opened()
     store.add([document('BTC', 1)])

@@ -3,6 +3,7 @@ import { deserialize, serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
 import type { Document, DocumentKey } from '../domain/document.ts'
+import { subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { FileInspection, OpenedFile } from './sqlite-file.ts'
 import { checkTable, inspectSqliteFile, openSqliteFile, placeOf } from './sqlite-file.ts'
 import type { FileSync } from './wal-copy.ts'
@@ -110,6 +111,19 @@ export class DocumentStore {
       // A newer one that came meanwhile stays.
       for (const document of slice)
         if (this.#unsaved.get(document.key) === document) this.#unsaved.delete(document.key)
+      yield
+      if (this.#copy.isDue) yield* this.#copy.run()
+    }
+  }
+
+  /** Forgets those of all other coins, in slices; to be called after a whole {@link save}. */
+  *retain(coins: ReadonlySet<string>): Generator<unknown> {
+    const keys = this.#db.prepare<[], DocumentKey>('SELECT key FROM document').pluck().all()
+    const remove = this.#db.prepare<[DocumentKey]>('DELETE FROM document WHERE key = ?')
+    for (const key of keys) {
+      const subject = subjectOf(key)
+      if (subject === WHOLE_MARKET || coins.has(subject)) continue
+      remove.run(key)
       yield
       if (this.#copy.isDue) yield* this.#copy.run()
     }
