@@ -112,7 +112,7 @@ describe('documents for the next engine', () => {
     living.stop()
     expect(logged).toEqual(['documents not saved; tried again'])
     const after = keeper()
-    expect(keysOf(after.remembered(['BTC', 'ETH']))).toEqual(['pulse/ETH'])
+    expect(keysOf(after.remembered(['BTC', 'ETH']))).toEqual(['pulse/BTC', 'pulse/ETH'])
     after.stop()
   })
 

@@ -8,7 +8,7 @@ import { subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import { DocumentStore } from '../store/document-store.ts'
 import { isDamage, setSqliteFileAside } from '../store/sqlite-file.ts'
 import type { FileSync } from '../store/wal-copy.ts'
-import { isGone } from '../store/wal-copy.ts'
+import { isToBeReopened } from '../store/wal-copy.ts'
 import type { EngineOptions } from './engine.ts'
 import { SlicedWork } from './sliced-work.ts'
 
@@ -100,12 +100,12 @@ export class DocumentKeeper {
       this.#listed = null
       if (listed !== null) yield* store.retain(listed)
     } catch (cause) {
-      if (isDamage(cause) || isGone(cause)) this.#leave(store, cause)
+      if (isDamage(cause) || isToBeReopened(cause)) this.#leave(store, cause)
       throw cause
     }
   }
 
-  /** What comes from now on goes into a new file; what was in this one is lost, which costs the next engine seconds. */
+  /** What waits goes into the file that is there now; what was in a damaged one is lost, which costs seconds. */
   #leave(store: DocumentStore, cause: Error): void {
     this.#store = null
     try {
@@ -118,6 +118,7 @@ export class DocumentKeeper {
       this.#log.warn({ setAside }, 'documents of before have been set aside')
     }
     this.#store = this.#opened(true)
+    this.#store?.add(store.unsaved)
   }
 
   #opened(isAtWork: boolean): DocumentStore | null {

@@ -2,7 +2,7 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import { CheckpointDb } from './checkpoint-db.ts'
 import { isDamage, setSqliteFileAside } from './sqlite-file.ts'
 import type { FileSync } from './wal-copy.ts'
-import { isGone } from './wal-copy.ts'
+import { isToBeReopened } from './wal-copy.ts'
 
 export type CheckpointStoreOptions = {
   readonly path: string
@@ -75,5 +75,5 @@ export class CheckpointStore {
 }
 
 function isLost(cause: unknown): cause is Error {
-  return isDamage(cause) || isGone(cause)
+  return isDamage(cause) || isToBeReopened(cause)
 }

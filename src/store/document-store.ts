@@ -93,6 +93,11 @@ export class DocumentStore {
     for (const { content, crc } of rows) if (crc32(content) === crc) yield* documentFrom(content)
   }
 
+  /** What waits for the next {@link save}. */
+  get unsaved(): readonly Document[] {
+    return [...this.#unsaved.values()]
+  }
+
   /** To be saved with the next {@link save}. */
   add(documents: readonly Document[]): void {
     for (const document of documents) this.#unsaved.set(document.key, document)

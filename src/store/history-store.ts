@@ -21,7 +21,7 @@ import { barOf, fundingOf, sampleOf } from './history-row.ts'
 import { HistorySalvage } from './history-salvage.ts'
 import { isDamage, NotBegunError, setSqliteFileAside } from './sqlite-file.ts'
 import type { CopyStep, FileSync } from './wal-copy.ts'
-import { isGone, syncAtOnce } from './wal-copy.ts'
+import { isToBeReopened, syncAtOnce } from './wal-copy.ts'
 
 /** Blocks in one transaction: about a millisecond. */
 const BLOCKS_PER_SLICE = 16
@@ -262,7 +262,7 @@ export class HistoryStore {
       return true
     } catch (cause) {
       if (isDamage(cause)) this.#beginAnew(cause.message)
-      else if (isGone(cause)) this.#letGo(cause)
+      else if (isToBeReopened(cause)) this.#letGo(cause)
       else if (cause instanceof Database.SqliteError || cause instanceof OperatingError)
         this.#degraded(reasonOf(cause))
       else throw cause

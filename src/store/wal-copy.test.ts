@@ -1,4 +1,13 @@
-import { copyFileSync, mkdtempSync, renameSync, rmSync, statSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -78,21 +87,54 @@ describe('copying a log', () => {
     copy.close()
   })
 
-  test('fails with the disk, stays unfinished, and begins anew', () => {
+  test('fails with the disk, and then believes no success of it: it tells of a failure once', () => {
     const disk = new Disk()
     const copy = new WalCopy(db, path, disk.sync)
     put(1)
     copy.run().next()
     disk.finish(new Error('EIO'))
-    expect(() => copy.run().next()).toThrow(
-      expect.objectContaining({ code: 'file_not_synced', cause: new Error('EIO') }),
-    )
-    expect(copy.isDue).toBe(true)
+    const failure = expect.objectContaining({ code: 'file_not_synced', cause: new Error('EIO') })
+    expect(() => copy.run().next()).toThrow(failure)
     copy.hurry()
-    expect([...copy.run()]).toEqual(['copied', 'copied'])
-    expect(copy.isDue).toBe(false)
+    expect(copy.isDue).toBe(true)
+    expect(() => copy.run().next()).toThrow(failure)
     copy.close()
     expect(valuesOf(new Database(path))).toEqual([1])
+  })
+
+  test.each([0, 1])('keeps the log where sync %i failed, for whoever opens the file next', (at) => {
+    const onDisk = readFileSync(path)
+    put(1)
+    const results = [null, null]
+    const sync: FileSync = (_descriptor, done) => done(results.shift() ?? null)
+    results.splice(at, 0, new Error('EIO') as never)
+    const copy = new WalCopy(db, path, sync)
+    expect(() => [...copy.run()]).toThrow('does not reach the disk')
+    copy.close()
+    // What was copied into the file has not reached the disk.
+    writeFileSync(path, onDisk)
+    expect(valuesOf(new Database(path))).toEqual([1])
+  })
+
+  test('leaves another file alone, and its log, that were put in the place of its own', () => {
+    const copy = new WalCopy(db, path, syncAtOnce)
+    put(1)
+    for (const end of ['', '-wal']) {
+      rmSync(`${path}${end}`)
+      writeFileSync(`${path}${end}`, `another file${end}`)
+    }
+    copy.close()
+    for (const end of ['', '-wal'])
+      expect(readFileSync(`${path}${end}`, 'utf8')).toBe(`another file${end}`)
+  })
+
+  test.each(['', '-wal'])('leaves no log where file%s of two was replaced', (end) => {
+    const copy = new WalCopy(db, path, syncAtOnce)
+    put(1)
+    copyFileSync(`${path}${end}`, join(folder, 'other'))
+    renameSync(join(folder, 'other'), `${path}${end}`)
+    copy.close()
+    expect(existsSync(`${path}-wal`)).toBe(false)
   })
 
   test('keeps the lock of the database', () => {

@@ -1,5 +1,14 @@
 import type { Stats } from 'node:fs'
-import { closeSync, fdatasync, fdatasyncSync, openSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  fdatasync,
+  fdatasyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import type Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
 
@@ -46,6 +55,8 @@ export class WalCopy {
   readonly #inodes: readonly (readonly [path: string, inode: number | undefined])[]
   #steps: Generator<CopyStep> | null = null
   #isUnfinished = false
+  /** The disk tells of a failure once, whatever was lost: no success after it is to be believed. */
+  #failure: OperatingError | null = null
 
   constructor(db: Database.Database, path: string, sync: FileSync) {
     this.#db = db
@@ -74,11 +85,13 @@ export class WalCopy {
   }
 
   /**
-   * In slices; goes on where it was left, and begins anew after a failure.
+   * In slices; goes on where it was left, and begins anew after a failure of SQLite. After one of the disk nothing
+   * helps but to open the file anew: {@link close} keeps the log, so that all of it is copied once more.
    * @throws what SQLite throws, and OperatingError for the disk
    */
   *run(): Generator<CopyStep> {
     this.#isUnfinished = true
+    if (this.#failure !== null) throw this.#failure
     for (let step = this.#step(); step !== null; step = this.#step()) yield step
     this.#isUnfinished = false
   }
@@ -99,11 +112,19 @@ export class WalCopy {
   /** Closes the database as well. Waits for the disk. */
   close(): void {
     const descriptors = [this.#log, this.#file].filter((descriptor) => descriptor !== null)
-    // A disk that refuses was told of before; here nothing more can be done about it.
-    for (const descriptor of descriptors) syncAtOnce(descriptor, () => {})
+    if (this.#failure === null)
+      for (const descriptor of descriptors) syncAtOnce(descriptor, (error) => this.#heard(error))
+    const [log, kept] = [`${this.#path}-wal`, `${this.#path}-wal-kept`]
+    const [isFileOurs, isLogOurs] = this.#inodes.map(([path, inode]) => statOf(path)?.ino === inode)
+    // SQLite removes the log, though the file may lack what is in it.
+    const isNeeded = this.#failure !== null && isFileOurs === true && isLogOurs === true
+    const isKept = isNeeded && isDone(() => copyFileSync(log, kept))
     // What is still in the log SQLite copies when it closes, and then it must wait.
-    this.#db.pragma('synchronous = FULL')
+    if (!isKept) this.#db.pragma('synchronous = FULL')
     this.#db.close()
+    if (isKept) isDone(() => renameSync(kept, log))
+    // SQLite leaves it where another file is in the place of its own, which it would damage.
+    if (isFileOurs === false && isLogOurs === true) isDone(() => rmSync(log, { force: true }))
     for (const descriptor of descriptors) closeSync(descriptor)
   }
 
@@ -129,18 +150,30 @@ export class WalCopy {
   }
 
   *#synced(descriptor: number): Generator<CopyStep> {
-    let result: { readonly error: Error | null } | null = null
-    const ended = (error: Error | null) => {
-      result = { error }
-    }
-    this.#sync(descriptor, ended)
-    const outcome = () => result
-    while (outcome() === null) yield 'waiting'
-    const cause = outcome()?.error ?? null
-    if (cause !== null)
-      throw new OperatingError('file_not_synced', `${this.#path} does not reach the disk`, {
-        cause,
-      })
+    let isWaiting = true
+    this.#sync(descriptor, (error) => {
+      isWaiting = false
+      this.#heard(error)
+    })
+    const isStillWaiting = () => isWaiting
+    while (isStillWaiting()) yield 'waiting'
+    if (this.#failure !== null) throw this.#failure
+  }
+
+  #heard(cause: Error | null): void {
+    if (cause === null) return
+    const message = `${this.#path} does not reach the disk`
+    this.#failure ??= new OperatingError('file_not_synced', message, { cause })
+  }
+}
+
+/** @returns false where the disk does not allow it. */
+function isDone(task: () => void): boolean {
+  try {
+    task()
+    return true
+  } catch {
+    return false
   }
 }
 
@@ -148,9 +181,9 @@ function statOf(path: string): Stats | undefined {
   return statSync(path, { throwIfNoEntry: false })
 }
 
-/** Whether what a copy threw is that its files are not there any more: only opening them anew helps. */
-export function isGone(cause: unknown): cause is OperatingError {
-  return cause instanceof OperatingError && cause.code === 'file_gone'
+/** Whether only opening a file anew helps: it is not there any more, or has not kept what was written to it. */
+export function isToBeReopened(cause: unknown): cause is OperatingError {
+  return cause instanceof OperatingError && /^file_(gone|not_synced)$/.test(cause.code)
 }
 
 function opened(path: string): number {
