@@ -111,6 +111,33 @@ describe('silence of one coin', () => {
     expect(scene.found).toEqual([{ coin: 'A', channel: 'trades', times: 1 }])
   })
 
+  test.each(['book', 'candle', 'trades'] as const)(
+    'of its %s goes on over the next connection, until that is heard again',
+    (channel) => {
+      const scene = new Scene(['A', 'B', 'C'])
+      const live = channel === 'book' ? ['A', 'B'] : ['A', 'B', 'C']
+      let notional = 1_000
+      const others = (second: number) => {
+        if (channel === 'candle') return [trade('C')]
+        return channel === 'trades' && second % 5 === 0 ? [context('C', notional++)] : []
+      }
+      scene.play(40, () => live, others)
+      expect(scene.found).toMatchObject([{ coin: 'C', channel, times: 1 }])
+      scene.reconnect()
+      scene.play(40, () => live, others)
+      expect(scene.found.slice(1)).toEqual([{ coin: 'C', channel, times: 2 }])
+      scene.reconnect()
+      const heard = { book: book('C'), candle: candle('C'), trades: trade('C') }[channel]
+      scene.play(
+        1,
+        () => ['A', 'B'],
+        () => [heard],
+      )
+      scene.play(40, () => live, others)
+      expect(scene.found.slice(2)).toMatchObject([{ coin: 'C', channel, times: 1 }])
+    },
+  )
+
   test('is not found when the volume of the day falls, or rises with trades', () => {
     const scene = new Scene(['A', 'B'])
     scene.play(
@@ -133,8 +160,16 @@ class Scene {
   readonly #watch = new CoinWatch()
   #nowMs = Date.UTC(2026, 0, 1)
 
+  readonly #coins: readonly string[]
+
   constructor(coins: readonly string[]) {
+    this.#coins = coins
     for (const coin of coins) this.#watch.begin(coin, 0, this.#nowMs)
+  }
+
+  reconnect(): void {
+    for (const coin of this.#coins) this.#watch.lost(coin)
+    for (const coin of this.#coins) this.#watch.begin(coin, 0, this.#nowMs)
   }
 
   play(

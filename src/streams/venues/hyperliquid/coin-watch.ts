@@ -36,6 +36,8 @@ type Heard = {
   /** When the first of them was told. */
   unexplainedMs: number
   silent: SilentChannel | null
+  /** What it was found silent on over a connection before, and was not heard on since. */
+  unheard: SilentChannel | null
   times: number
   /** When the present silence is told again. */
   dueMs: number
@@ -49,11 +51,18 @@ type Heard = {
  */
 export class CoinWatch {
   readonly #coins = new Map<string, Heard>()
+  /**
+   * What was found over connections that are gone, and stays true over the next one: else each would be given up
+   * for the coin that the one before was given up for.
+   */
+  readonly #unheard = new Map<string, Silence>()
 
   /** The venue has acknowledged the coin's subscriptions on this socket: from here on it is expected. */
   begin(coin: string, socket: number, nowMs: number): void {
     const known = this.#coins.get(coin)
     if (known?.socket === socket) return
+    const before = this.#unheard.get(coin)
+    this.#unheard.delete(coin)
     this.#coins.set(coin, {
       socket,
       begunMs: nowMs,
@@ -64,14 +73,25 @@ export class CoinWatch {
       unexplainedRises: 0,
       unexplainedMs: nowMs,
       silent: null,
-      times: 0,
+      unheard: before?.channel ?? null,
+      times: before?.times ?? 0,
       dueMs: 0,
     })
   }
 
-  /** Its connection is gone, or the coin is. */
+  /** Its connection is gone. */
+  lost(coin: string): void {
+    const heard = this.#coins.get(coin)
+    this.#coins.delete(coin)
+    const channel = heard?.silent ?? heard?.unheard ?? null
+    if (heard !== undefined && channel !== null)
+      this.#unheard.set(coin, { coin, channel, times: heard.times })
+  }
+
+  /** The coin is gone. */
   end(coin: string): void {
     this.#coins.delete(coin)
+    this.#unheard.delete(coin)
   }
 
   /**
@@ -122,6 +142,7 @@ export class CoinWatch {
       const channel = silentChannel(heard, usualMs, nowMs)
       if (channel === null || (heard.silent !== null && nowMs < heard.dueMs)) continue
       heard.silent = channel
+      heard.unheard = null
       heard.times += 1
       heard.dueMs =
         nowMs + Math.min(PATIENCE_MS_MAX, PATIENCE_MS_MIN * 2 ** Math.min(heard.times - 1, 10))
@@ -157,6 +178,10 @@ export class CoinWatch {
       const isCovered = nowMs - heard.candleMs <= CANDLE_LEAD_MS_MAX
       if (!isCovered && Number.isNaN(heard.uncoveredTradeMs)) heard.uncoveredTradeMs = nowMs
     }
+    if (heard.unheard === channelOf[kind]) {
+      heard.unheard = null
+      heard.times = 0
+    }
     const channel = heard.silent
     if (channel === null || silentChannel(heard, nowMs, nowMs) !== null) return []
     heard.silent = null
@@ -165,6 +190,9 @@ export class CoinWatch {
     return [{ coin, channel, times }]
   }
 }
+
+/** What is proven by the events of a kind. */
+const channelOf = { book: 'book', candle: 'candle', trade: 'trades' } as const
 
 function silentChannel(
   { begunMs, bookMs, uncoveredTradeMs, unexplainedRises, unexplainedMs }: Heard,

@@ -245,6 +245,18 @@ describe('a coin that falls silent while its socket lives', () => {
     expect(venue.connectionsMs).toHaveLength(2)
   })
 
+  test('has it replaced once, and is then subscribed anew, more and more rarely', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B', 'C'] })
+    const run = play(venue, { needs })
+    speak(venue, run, 30)
+    speak(venue, run, 1_300, 'B')
+    expect(venue.connectionsMs).toHaveLength(2)
+    const found = run.notices.flatMap((one) => (one.kind === 'coin-silent' ? [one.times] : []))
+    expect(found).toEqual([1, 2, 3, 4, 5, 6])
+    speak(venue, run, 10)
+    expect(run.of('silence').at(-1)).toMatchObject({ coin: 'B', state: 'heard' })
+  })
+
   test('is not taken for one when all are silent', () => {
     const venue = new ScriptedVenue({ coins: ['A', 'B', 'C'] })
     const run = play(venue, { needs })

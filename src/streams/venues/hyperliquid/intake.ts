@@ -223,7 +223,7 @@ export class Intake {
     this.#delaysMs.delete(socket)
     this.#clock.lost(socket)
     for (const coin of coins) {
-      this.#watch.end(coin)
+      this.#watch.lost(coin)
       // Whatever becomes of the acknowledgement, the next connection begins with a replay.
       this.#replayed.add(coin)
     }
