@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { MarketEvent } from '../../../domain/event.ts'
 import { CoinWatch } from './coin-watch.ts'
 
@@ -138,6 +138,49 @@ describe('silence of one coin', () => {
     },
   )
 
+  describe('that a new subscription has made good', () => {
+    let scene: Scene
+    const live = () => ['A', 'B']
+
+    beforeEach(() => {
+      scene = new Scene(['A', 'B'])
+      scene.play(20, live, (second) => (second === 5 ? [trade('A')] : []))
+      expect(scene.found).toMatchObject([{ coin: 'A', channel: 'candle', times: 1 }])
+      scene.madeGood('A', 'candle')
+    })
+
+    test('is over once nobody has traded for a while', () => {
+      scene.play(29, live)
+      expect(scene.recovered).toEqual([])
+      scene.play(300, live)
+      expect(scene.recovered).toMatchObject([{ coin: 'A', channel: 'candle' }])
+      expect(scene.found).toHaveLength(1)
+    })
+
+    test('goes on while trades come, and is counted on', () => {
+      for (const times of [2, 3]) {
+        scene.play(70, live, (second) => (second % 3 === 0 ? [trade('A')] : []))
+        expect(scene.found.at(-1)).toMatchObject({ channel: 'candle', times })
+        scene.madeGood('A', 'candle')
+      }
+      expect(scene.recovered).toEqual([])
+    })
+
+    test('goes on while the volume of the day rises', () => {
+      scene.play(100, live, (second) => (second % 14 === 0 ? [context('A', 1_000 + second)] : []))
+      expect(scene.recovered).toEqual([])
+    })
+
+    test('is counted on where nothing was heard until it is found again', () => {
+      scene.play(40, live)
+      scene.play(20, live, () => [trade('A')])
+      expect(scene.found.at(-1)).toMatchObject({ channel: 'candle', times: 2 })
+      scene.play(1, live, () => [candle('A')])
+      scene.play(20, live, () => [trade('A')])
+      expect(scene.found.at(-1)).toMatchObject({ channel: 'candle', times: 1 })
+    })
+  })
+
   test('is not found when the volume of the day falls, or rises with trades', () => {
     const scene = new Scene(['A', 'B'])
     scene.play(
@@ -165,6 +208,10 @@ class Scene {
   constructor(coins: readonly string[]) {
     this.#coins = coins
     for (const coin of coins) this.#watch.begin(coin, 0, this.#nowMs)
+  }
+
+  madeGood(coin: string, channel: 'candle' | 'trades'): void {
+    this.#watch.madeGood(coin, channel, this.#nowMs)
   }
 
   reconnect(): void {

@@ -39,6 +39,11 @@ type Heard = {
   /** What it was found silent on over a connection before, and was not heard on since. */
   unheard: SilentChannel | null
   times: number
+  /**
+   * When a new subscription told what the present silence had shown to be missing, and no volume has risen since. NaN
+   * before. That it tells what comes next is not proven by that.
+   */
+  madeGoodMs: number
   /** When the present silence is told again. */
   dueMs: number
 }
@@ -75,8 +80,22 @@ export class CoinWatch {
       silent: null,
       unheard: before?.channel ?? null,
       times: before?.times ?? 0,
+      madeGoodMs: Number.NaN,
       dueMs: 0,
     })
+  }
+
+  /**
+   * A new subscription has what was missing: the venue replayed the trades that the volume told of, or acknowledged
+   * candles, whose history is asked then. A coin that nobody trades any more would else stay silent, and have its
+   * connection replaced for a frame that was made good.
+   */
+  madeGood(coin: string, channel: 'candle' | 'trades', nowMs: number): void {
+    const heard = this.#coins.get(coin)
+    if (heard?.silent !== channel) return
+    if (channel === 'candle') heard.uncoveredTradeMs = Number.NaN
+    else heard.unexplainedRises = 0
+    heard.madeGoodMs = nowMs
   }
 
   /** Its connection is gone. */
@@ -119,6 +138,8 @@ export class CoinWatch {
           if (event.dayNotionalUsd > heard.dayNotionalUsd) {
             if (heard.unexplainedRises === 0) heard.unexplainedMs = nowMs
             heard.unexplainedRises += 1
+            // It is traded: what is missing now comes live, or not at all.
+            if (!Number.isNaN(heard.madeGoodMs)) heard.madeGoodMs = nowMs
           }
           heard.dayNotionalUsd = event.dayNotionalUsd
         }
@@ -143,6 +164,7 @@ export class CoinWatch {
       if (channel === null || (heard.silent !== null && nowMs < heard.dueMs)) continue
       heard.silent = channel
       heard.unheard = null
+      heard.madeGoodMs = Number.NaN
       heard.times += 1
       heard.dueMs =
         nowMs + Math.min(PATIENCE_MS_MAX, PATIENCE_MS_MIN * 2 ** Math.min(heard.times - 1, 10))
@@ -178,17 +200,29 @@ export class CoinWatch {
       const isCovered = nowMs - heard.candleMs <= CANDLE_LEAD_MS_MAX
       if (!isCovered && Number.isNaN(heard.uncoveredTradeMs)) heard.uncoveredTradeMs = nowMs
     }
-    if (heard.unheard === channelOf[kind]) {
+    const channel = heard.silent
+    const isProof = channelOf[kind] === (channel ?? heard.unheard)
+    if (isProof) heard.madeGoodMs = Number.NaN
+    if (isProof && channel === null) {
       heard.unheard = null
       heard.times = 0
     }
-    const channel = heard.silent
     if (channel === null || silentChannel(heard, nowMs, nowMs) !== null) return []
-    heard.silent = null
+    const isMadeGood = !Number.isNaN(heard.madeGoodMs)
+    if (isMadeGood && !isQuiet(heard, nowMs)) return []
     const { times } = heard
-    heard.times = 0
+    heard.silent = null
+    // Nothing is missing, and nothing was heard: found again before that, it was renewed in vain.
+    if (isMadeGood) heard.unheard = channel
+    else heard.times = 0
+    heard.madeGoodMs = Number.NaN
     return [{ coin, channel, times }]
   }
+}
+
+/** Nothing was traded since, by trades and by volume, that would have had to be heard. */
+function isQuiet({ madeGoodMs, uncoveredTradeMs }: Heard, nowMs: number): boolean {
+  return Number.isNaN(uncoveredTradeMs) && nowMs - madeGoodMs > UNEXPLAINED_MS_MAX
 }
 
 /** What is proven by the events of a kind. */

@@ -259,6 +259,65 @@ describe('the first frame of trades after a subscription', () => {
   }
 })
 
+describe('the silence of a coin that nobody trades any more', () => {
+  const SECONDS = 300
+  const subscribed = (type: string) =>
+    JSON.stringify({
+      channel: 'subscriptionResponse',
+      data: { method: 'subscribe', subscription: { type, coin: 'BTC' } },
+    })
+  const trades = (ids: readonly number[], second: number) => {
+    const told = { coin: 'BTC', side: 'B', px: '100', sz: '1', hash: `0x${'0'.repeat(64)}` }
+    const users = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
+    const data = ids.map((tid) => ({ ...told, tid, users, time: START_MS + second * 1_000 - 300 }))
+    return JSON.stringify({ channel: 'trades', data })
+  }
+
+  /** @param told what comes beside books, by second @param renewed the answer to a new subscription */
+  function play(told: (second: number) => readonly string[], renewed: readonly string[]) {
+    const intake = new Intake({ sockets: 1 })
+    const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
+    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    for (const type of ['candle', 'trades', 'l2Book']) intake.frame(0, subscribed(type), START_MS)
+    intake.frame(0, trades([1], 0), START_MS)
+    const found: unknown[] = []
+    const recovered: unknown[] = []
+    for (let second = 1; second < SECONDS; second += 1) {
+      const nowMs = START_MS + second * 1_000
+      const frames = [...told(second), ...(second % 5 === 0 ? [bookFrame(nowMs - 300)] : [])]
+      for (const frame of frames) recovered.push(...intake.frame(0, frame, nowMs).recovered)
+      const { silent } = intake.tick(nowMs)
+      found.push(...silent)
+      if (silent.length > 0)
+        for (const frame of renewed) recovered.push(...intake.frame(0, frame, nowMs).recovered)
+    }
+    return { found, recovered }
+  }
+
+  test('is over where the replay has the trades that were missing', () => {
+    const rising = (second: number) => [contextFrame(9, 1_000 + Math.min(second, 40))]
+    const told = (second: number) => (second % 10 === 0 ? rising(second) : [])
+    const { found, recovered } = play(told, [subscribed('trades'), trades([1, 2, 3, 4], 30)])
+    expect(found).toEqual([{ coin: 'BTC', channel: 'trades', times: 1 }])
+    expect(recovered).toEqual([{ coin: 'BTC', channel: 'trades', times: 1 }])
+  })
+
+  test('is not over where the replay has none of them', () => {
+    const rising = (second: number) => [contextFrame(9, 1_000 + Math.min(second, 40))]
+    const told = (second: number) => (second % 10 === 0 ? rising(second) : [])
+    const { found, recovered } = play(told, [subscribed('trades'), trades([1], 0)])
+    expect(found.length).toBeGreaterThan(1)
+    expect(recovered).toEqual([])
+  })
+
+  test('is over where its candles are acknowledged anew, since their history is asked then', () => {
+    const told = (second: number) => (second === 20 ? [trades([2], 20)] : [])
+    const { found, recovered } = play(told, [subscribed('candle')])
+    expect(found).toEqual([{ coin: 'BTC', channel: 'candle', times: 1 }])
+    expect(recovered).toEqual([{ coin: 'BTC', channel: 'candle', times: 1 }])
+  })
+})
+
 describe('nothing open in a coin', () => {
   /** Each is told so many seconds after the start. */
   test.each([
@@ -281,10 +340,10 @@ describe('nothing open in a coin', () => {
 })
 
 /** Of a venue that lists one coin. */
-function contextFrame(openInterestBase: number): string {
+function contextFrame(openInterestBase: number, dayNotionalUsd = 1): string {
   const prices = { markPx: '100', oraclePx: '100', prevDayPx: '99' }
   const openInterest = `${openInterestBase}.0`
-  const row = { ...prices, funding: '0.0', openInterest, dayNtlVlm: '1.0' }
+  const row = { ...prices, funding: '0.0', openInterest, dayNtlVlm: `${dayNotionalUsd}.0` }
   return JSON.stringify({ channel: 'allDexsAssetCtxs', data: { ctxs: [['', [row]]] } })
 }
 

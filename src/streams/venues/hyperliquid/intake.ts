@@ -192,6 +192,8 @@ export class Intake {
       // What stands was replayed before, when its acknowledgement did not reach us.
       if (coin !== null && channel === 'trades' && kind === 'acknowledged') this.#replayed.add(coin)
       if (coin !== null && channel === 'l2Book') this.#watch.begin(coin, socket, nowMs)
+      if (coin !== null && channel === 'candle' && kind === 'acknowledged')
+        this.#watch.madeGood(coin, 'candle', nowMs)
     } else if (frame.kind === 'pong') {
       const heldUpMs = this.#clock.ponged(socket, nowMs)
       // Marks and contexts may come before the first book.
@@ -470,8 +472,10 @@ export class Intake {
     nowMs: number,
   ): Batch {
     const { fresh, repeated, gap } = this.#trades.admit(coin, trades, isReplay)
-    if (gap === null && isReplay && repeated > 0)
+    if (gap === null && isReplay && repeated > 0) {
       this.#onNotice({ kind: 'trades-bridged', coin, repeated, fresh: fresh.length })
+      if (fresh.length > 0) this.#watch.madeGood(coin, 'trades', nowMs)
+    }
     const credible = fresh.filter((trade) => !this.#doubt.isTradeStrange(trade, nowMs))
     if (credible.length < fresh.length) this.#noteDrops(['doubtful_figure'])
     return gap === null ? credible : [gap, ...credible]
