@@ -81,6 +81,22 @@ describe('a lost socket', () => {
     expect(venue.candleRequests).toHaveLength(1)
   })
 
+  test('what was asked before it, to compare, does not stand for history that is asked after it', () => {
+    const venue = new ScriptedVenue({ coins: ['A'] })
+    const request = { timeframe: '15m', fromMs: venue.nowMs - HOUR_MS } as const
+    const run = play(venue, { needs: () => [request], auditOf: () => request })
+    run.advance(2_000)
+    venue.replyAfterMs = 5_000
+    const before = venue.candleRequests.length
+    while (venue.candleRequests.length === before) run.advance(100)
+    venue.sockets[0]?.drop()
+    const droppedMs = venue.nowMs
+    run.advance(20_000)
+    expect(run.of('feed-status').map(({ state }) => state)).toEqual(['up', 'down', 'up'])
+    const [, ...after] = run.of('history')
+    expect(after[0]?.timeReceivedMs, 'when it was asked').toBeGreaterThan(droppedMs)
+  })
+
   test('the trades that the venue replays are delivered once', () => {
     const venue = new ScriptedVenue({ coins: ['BTC'] })
     const run = play(venue)

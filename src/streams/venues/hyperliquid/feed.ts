@@ -253,7 +253,8 @@ function audit(feed: Feed): Observable<Batch> | null {
   const coin = audits.next(backfill.acknowledged, runtime.scheduler.now())
   const request = coin === undefined ? null : (auditOf?.(coin) ?? null)
   if (coin === undefined || request === null) return null
-  return bars(coin, request, feed, () => backfill.acknowledged.includes(coin)).pipe(
+  // One that lost its connection meanwhile waits for history that is asked after that.
+  return bars(coin, request, feed, () => backfill.isWhole(coin)).pipe(
     catchError((cause: unknown) => {
       noteFailure('candleSnapshot', cause, feed)
       return EMPTY
