@@ -70,10 +70,14 @@ test('all dexes together list no more than the engine has room for', () => {
     const body = JSON.stringify({ universe })
     return intake.universeReply({ request: 'meta', dex, body }, START_MS)
   }
+  const room = LISTINGS_MAX / 2
+  const refused = { kind: 'rejected', reason: 'universe_length' }
   expect(taken('', 234)).toMatchObject({ isNew: true })
-  expect(taken('big', LISTINGS_MAX - 233)).toEqual({ kind: 'rejected', reason: 'universe_length' })
-  expect(taken('big', LISTINGS_MAX - 234)).toMatchObject({ isNew: true })
-  expect(taken('', 234), 'its own listings do not count twice').toMatchObject({ isNew: false })
+  expect(taken('big', room + 1)).toEqual(refused)
+  expect(taken('big', room)).toMatchObject({ isNew: true })
+  expect(taken('big', room), 'its own listings do not count twice').toMatchObject({ isNew: false })
+  expect(taken('small', 1)).toEqual(refused)
+  expect(taken('', 235), 'the venue’s own dex has room for more').toMatchObject({ isNew: true })
 })
 
 test('a book that is ahead of all trades ends no bar: it is stamped by the clock of the trades', () => {

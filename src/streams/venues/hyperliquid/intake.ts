@@ -25,7 +25,7 @@ import type { OnNotice } from './notice.ts'
 import type { KnownUntil } from './recent-trades.ts'
 import { TradeMemory } from './recent-trades.ts'
 import type { Universe } from './universe.ts'
-import { decodeMeta, decodeMetaAndAssetContexts, dexOf, isContinued } from './universe.ts'
+import { decodeMeta, decodeMetaAndAssetContexts, dexOf, isContinued, MAIN_DEX } from './universe.ts'
 import { VenueClock } from './venue-clock.ts'
 import type { DropReason, Rejected } from './wire.ts'
 import { rejected, TIME_AHEAD_MS_MAX } from './wire.ts'
@@ -69,6 +69,9 @@ const CLOCK_OFFSET_MS_USUAL = 2_000
 
 /** The venue only appends coins. That some are gone, or called otherwise, is believed after so many replies. */
 const CONTRARY_REPLIES_MIN = 3
+
+/** Kept free for the venue's own dex, which lists 230 and never takes one away. */
+const LISTINGS_OF_MAIN = LISTINGS_MAX / 2
 
 /** How long after its end the venue may still change a bar. */
 const CLOSED_AFTER_MS = 3_000
@@ -245,8 +248,8 @@ export class Intake {
         : decodeMetaAndAssetContexts(body, nowMs, dex, known)
     if (reply.kind === 'rejected') return reply
     this.#noteDrops(reply.drops)
-    const listed = this.universe.length - (known?.length ?? 0) + reply.universe.length
-    if (listed > LISTINGS_MAX) return rejected('universe_length')
+    if (dex !== MAIN_DEX && !this.#hasRoomFor(dex, reply.universe))
+      return rejected('universe_length')
     if (!this.#isCredible(dex, reply.universe)) return rejected('universe_changed')
     const contexts = reply.kind === 'meta' ? [] : this.#believed(reply.contexts, nowMs)
     const isNew = !isSame(reply.universe, known)
@@ -366,6 +369,14 @@ export class Intake {
       if (this.#isWhole) events.push(this.#whole(nowMs))
     }
     return { batch: events, silent }
+  }
+
+  /** Beside the main dex, which is never refused: contexts do not fit a universe that is not taken. */
+  #hasRoomFor(dex: string, universe: Universe): boolean {
+    let count = Math.max(LISTINGS_OF_MAIN, this.#universes.get(MAIN_DEX)?.length ?? 0)
+    for (const [other, { length }] of this.#universes)
+      if (other !== MAIN_DEX && other !== dex) count += length
+    return count + universe.length <= LISTINGS_MAX
   }
 
   #isCredible(dex: string, universe: Universe): boolean {
