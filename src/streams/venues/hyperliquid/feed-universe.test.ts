@@ -22,7 +22,7 @@ describe('the universe', () => {
     })
     run.advance(30_000)
     venue.coins = ['BTC', '-ETH', 'NEW']
-    run.advance(35_000)
+    run.advance(70_000)
     expect(run.of('universe')).toHaveLength(2)
     expect(
       run
@@ -233,6 +233,7 @@ describe('a universe that cannot be', () => {
   test.each([
     ['shorter', ['A', 'B']],
     ['with another name in a known place', ['A', 'X', 'C']],
+    ['of which a coin is delisted', ['A', '-B', 'C']],
   ])('%s is believed once it was told three times', (_, coins) => {
     const venue = new ScriptedVenue({ coins: known })
     const run = play(venue)
@@ -241,14 +242,16 @@ describe('a universe that cannot be', () => {
     run.advance(6_000)
     expect(universes(run)).toEqual(['A B C'])
     run.advance(60_000)
-    expect(universes(run)).toEqual(['A B C', coins.join(' ')])
+    expect(universes(run)).toEqual(['A B C', coins.join(' ').replace('-', '')])
+    const alive = coins.filter((coin) => !coin.startsWith('-'))
+    expect(venue.subscribed('trades').toSorted()).toEqual(alive.toSorted())
   })
 
-  test('and is taken back loses no coin', () => {
+  test.each([[['A']], [['A', '-B', 'C']]])('(%j) and is taken back loses no coin', (coins) => {
     const venue = new ScriptedVenue({ coins: known })
     const run = play(venue)
     run.advance(59_000)
-    venue.coins = ['A']
+    venue.coins = coins
     run.advance(2_000)
     venue.coins = known
     run.advance(120_000)

@@ -25,7 +25,14 @@ import type { OnNotice } from './notice.ts'
 import type { KnownUntil } from './recent-trades.ts'
 import { TradeMemory } from './recent-trades.ts'
 import type { Universe } from './universe.ts'
-import { decodeMeta, decodeMetaAndAssetContexts, dexOf, isContinued, MAIN_DEX } from './universe.ts'
+import {
+  decodeMeta,
+  decodeMetaAndAssetContexts,
+  dexOf,
+  isContinued,
+  isStill,
+  MAIN_DEX,
+} from './universe.ts'
 import { VenueClock } from './venue-clock.ts'
 import type { DropReason, Rejected } from './wire.ts'
 import { rejected, TIME_AHEAD_MS_MAX } from './wire.ts'
@@ -67,7 +74,10 @@ const CLOCK_BEHIND_MS_MAX = 24 * 3_600_000
 /** Below this an instant of ours is as good as one of the venue's. */
 const CLOCK_OFFSET_MS_USUAL = 2_000
 
-/** The venue only appends coins. That some are gone, or called otherwise, is believed after so many replies. */
+/**
+ * The venue only appends coins, and what is known of a coin goes with it: that some are gone, delisted, or called
+ * otherwise, is believed after so many replies.
+ */
 const CONTRARY_REPLIES_MIN = 3
 
 /** Kept free for the venue's own dex, which lists 230 and never takes one away. */
@@ -95,7 +105,7 @@ export class Intake {
   /** Candles of the present frame that were not believed: a hole, until history tells. */
   readonly #leftOut: Silence[] = []
   readonly #universes = new Map<string, Universe>()
-  /** By dex: replies in a row by which known coins are gone. */
+  /** By dex: replies in a row by which known coins are gone or delisted. */
   readonly #contrary = new Map<string, number>()
   /** Sockets that hear the venue. */
   readonly #up = new Set<number>()
@@ -389,10 +399,12 @@ export class Intake {
     return isCredible
   }
 
-  /** A coin that the engine knew before is gone, or called otherwise. */
+  /** A coin that the engine knew before is gone, delisted, or called otherwise. */
   #lacksKnown(dex: string, universe: Universe): boolean {
-    const coins = new Set(universe.map((listing) => listing?.coin))
-    return this.#known.some(({ coin }) => dexOf(coin) === dex && !coins.has(coin))
+    const told = new Map(universe.map((listing) => [listing?.coin, listing]))
+    return this.#known.some(
+      (known) => dexOf(known.coin) === dex && !isStill(known, told.get(known.coin)),
+    )
   }
 
   /** What waits to be read was sent during the pause; when, the next book will tell. */

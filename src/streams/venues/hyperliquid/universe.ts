@@ -82,9 +82,14 @@ export function decodeMetaAndAssetContexts(
   return { kind: 'meta-and-contexts', universe: meta.universe, contexts, drops }
 }
 
-/** Whether every coin still stands where it stood. */
+/** Whether every coin still stands where it stood, and trades where it traded. */
 export function isContinued(known: Universe, universe: Universe): boolean {
-  return known.every((listing, place) => listing === null || listing.coin === universe[place]?.coin)
+  return known.every((listing, place) => listing === null || isStill(listing, universe[place]))
+}
+
+/** The same coin, which was not delisted since: what is known of one that is goes with it. */
+export function isStill(known: Listing, listing: Listing | null | undefined): boolean {
+  return listing?.coin === known.coin && (known.isDelisted || !listing.isDelisted)
 }
 
 /** @returns undefined when the rows cannot be those of this universe. */
