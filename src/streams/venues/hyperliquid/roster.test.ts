@@ -37,6 +37,16 @@ describe('a roster that is full', () => {
     expect(roster.follows('xyz:B220')).toBe(true)
   })
 
+  test('does not keep aside whoever it ended, once there is room again', () => {
+    const [main, others] = [named('A', 100), named('xyz:B', ROOM - 100)]
+    roster.setUniverse(universeOf([...main, ...others]))
+    roster.setAside(['xyz:B221'])
+    roster.setUniverse(universeOf([...main, 'NEW', ...others]))
+    roster.setUniverse(universeOf([...main, ...others]))
+    const subscribed = [0, 1, 2, 3].flatMap((socket) => roster.coinsOf(socket))
+    expect(subscribed).toContain('xyz:B221')
+  })
+
   test('has none for another of the others', () => {
     const coins = [...named('A', 100), ...named('xyz:B', ROOM - 100)]
     roster.setUniverse(universeOf(coins))

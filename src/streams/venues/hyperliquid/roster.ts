@@ -80,12 +80,13 @@ export class Roster {
     const ranked = this.#byVolume(alive)
     const aliveCoins = new Set(ranked.map(({ coin }) => coin))
     for (const coin of this.#followed.keys()) if (!aliveCoins.has(coin)) this.#followed.delete(coin)
-    for (const coin of this.#aside) if (!aliveCoins.has(coin)) this.#aside.delete(coin)
     const position = new Map(universe.map((listing, index) => [listing?.coin, index]))
     for (const { coin } of ranked) {
       if (this.#followed.has(coin) || !this.#hasRoomFor(coin)) continue
       this.#followed.set(coin, (position.get(coin) ?? 0) % this.#sockets)
     }
+    // Whoever comes again is tried again.
+    for (const coin of this.#aside) if (!this.#followed.has(coin)) this.#aside.delete(coin)
     this.#version += 1
     this.rank()
   }
