@@ -88,7 +88,8 @@ export type ContextEvent = Stamped & {
   /** One-sided, in the coin's unit. */
   readonly openInterestBase: number
   readonly dayNotionalUsd: number
-  readonly prevDayPrice: number
+  /** null for a coin that was listed since. */
+  readonly prevDayPrice: number | null
 }
 
 /** The venue's frequent, sparse price refresh: a field that did not change is absent. */

@@ -60,6 +60,7 @@ function naiveRow(log: readonly MarketEvent[], coin: string) {
     oi: { trend: string; positioning: string; notional_usd: number }
   }
   const { bias, zscore } = funding.funding
+  const prevDayPrice = context.prevDayPrice ?? Number.NaN
   const fundingVote = contrarian(bias, zscore)
   const hourVotes = candleVotes(hour, close)
   const net = netOf([
@@ -74,7 +75,7 @@ function naiveRow(log: readonly MarketEvent[], coin: string) {
   return {
     coin,
     price,
-    change_24h_pct: (100 * (price - context.prevDayPrice)) / context.prevDayPrice,
+    change_24h_pct: (100 * (price - prevDayPrice)) / prevDayPrice,
     signal_strength:
       0.6 * Math.abs(net) +
       0.15 * Math.min(1, Math.abs(hour.rsi14 - 50) / 50) +

@@ -96,7 +96,9 @@ export function naiveMood(coins: readonly NaiveCoin[], index: NaiveIndex | undef
 
   const day = coins.map((coin) => above(coin, 24))
   const week = coins.map((coin) => above(coin, 168))
-  const rose = coins.map(({ context }) => half(context.markPrice, context.prevDayPrice))
+  const rose = coins.map(({ context }) =>
+    half(context.markPrice, context.prevDayPrice ?? Number.NaN),
+  )
   const volume = coins.map(({ context }) => context.dayNotionalUsd)
   keep(
     'breadth',

@@ -90,6 +90,8 @@ function leaderInputs(coin: CoinMarket | undefined, heardMs: number) {
   if (coin === undefined || !isFresh(coin, heardMs)) return null
   const { context, ladder, trackers } = coin
   if (context === null || heardMs - context.timeReceivedMs > INPUT_AGE_MS_MAX) return null
+  const { markPrice, prevDayPrice } = context
+  if (prevDayPrice === null) return null
   if (!isWarm(coin, '4h', heardMs) || !isWarm(coin, '1h', heardMs)) return null
   const hour = ladder.peek('1h')
   const atrPct = hour === null ? null : pulseIndicators(ladder.values, hour.close).atr_pct
@@ -101,7 +103,7 @@ function leaderInputs(coin: CoinMarket | undefined, heardMs: number) {
     btcStack: trend.ema_stack,
     btcDirection: trend.direction,
     btcVolatilityPercentile: percentile,
-    btcChange24hPct: (context.markPrice / context.prevDayPrice - 1) * 100,
+    btcChange24hPct: (markPrice / prevDayPrice - 1) * 100,
   }
 }
 

@@ -50,7 +50,7 @@ function contextToNumbers(context: ContextEvent | null): readonly number[] {
     context.fundingRateHourly,
     context.openInterestBase,
     context.dayNotionalUsd,
-    context.prevDayPrice,
+    orNaN(context.prevDayPrice),
   ]
 }
 
@@ -71,7 +71,7 @@ function contextFromNumbers(coin: string, numbers: Float64Array): ContextEvent |
     fundingRateHourly: field(8),
     openInterestBase: field(9),
     dayNotionalUsd: field(10),
-    prevDayPrice: field(11),
+    prevDayPrice: orNull(field(11)),
   }
 }
 

@@ -74,7 +74,7 @@ function figures({ trackers }: CoinMarket, context: ContextEvent) {
     dayNotionalUsd: context.dayNotionalUsd,
     ...funding(trackers, context),
     premiumBps: Math.max(-PREMIUM_BPS_MAX, Math.min(PREMIUM_BPS_MAX, premiumBps)),
-    return24h: prevDayPrice > 0 ? markPrice / prevDayPrice - 1 : Number.NaN,
+    return24h: markPrice / (prevDayPrice ?? Number.NaN) - 1,
     interestFlow: change === null ? Number.NaN : interestFlowOf(change),
     buyUsd: taken.buyUsd,
     sellUsd: taken.sellUsd,

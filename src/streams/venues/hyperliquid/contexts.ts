@@ -23,8 +23,7 @@ export function decodeContext(
   }
   const markPrice = price(row.markPx)
   const oraclePrice = price(row.oraclePx)
-  const prevDayPrice = price(row.prevDayPx)
-  if (markPrice === undefined || oraclePrice === undefined || prevDayPrice === undefined) {
+  if (markPrice === undefined || oraclePrice === undefined) {
     drops.push('bad_price')
     return undefined
   }
@@ -54,7 +53,7 @@ export function decodeContext(
     fundingRateHourly,
     openInterestBase,
     dayNotionalUsd,
-    prevDayPrice,
+    prevDayPrice: optional(row.prevDayPx, price, 'bad_price', drops),
   }
 }
 

@@ -227,6 +227,11 @@ describe('a frame of each channel', () => {
     ])
   })
 
+  test.each([null, '0.0'])('a coin of today has no price of the day before: %j', (prevDayPx) => {
+    const told = frame('activeAssetCtx', { coin: 'BTC', ctx: { ...context, prevDayPx } })
+    expect(decode(told)).toMatchObject({ events: [{ markPrice: 77562, prevDayPrice: null }] })
+  })
+
   test('contexts of another length belong to nobody', () => {
     const decoder = decoderOf(['BTC', 'kPEPE'])
     expect(decoder.decode(frames.allDexsAssetCtxs, RECEIVED_MS)).toEqual({

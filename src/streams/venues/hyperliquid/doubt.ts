@@ -84,7 +84,7 @@ export class Doubt {
       ...(premium === null
         ? []
         : [known.premium.judge(premium, nowMs, isPremiumLike(premium, 0), isBacked)]),
-      known.prevDayPrice.judge(prevDayPrice, nowMs),
+      ...(prevDayPrice === null ? [] : [known.prevDayPrice.judge(prevDayPrice, nowMs)]),
       known.fundingRateHourly.judge(fundingRateHourly, nowMs, isCalm),
       known.openInterestBase.judge(openInterestBase, nowMs, openInterestBase !== 0),
       known.dayNotionalUsd.judge(dayNotionalUsd, nowMs),

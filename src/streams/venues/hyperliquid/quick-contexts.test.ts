@@ -105,7 +105,7 @@ describe('the quick way to read the contexts of all dexes', () => {
   test('what nobody tells is null', () => {
     const silent = JSON.stringify({
       ...JSON.parse(row),
-      ...{ premium: null, midPx: null, impactPxs: null },
+      ...{ premium: null, midPx: null, impactPxs: null, prevDayPx: null },
     })
     const quick = readAllContexts(
       ofDexes(`["",[${row},${silent}]]`),
@@ -114,7 +114,10 @@ describe('the quick way to read the contexts of all dexes', () => {
     )
     expect(quick).toMatchObject([
       { fundingRateHourly: -0.0000125, dayNotionalUsd: 2362388.8046617485, impactBid: 0.00363 },
-      { premium: null, midPrice: null, impactBid: null, impactAsk: null, markPrice: 0.003645 },
+      {
+        ...{ premium: null, midPrice: null, impactBid: null, impactAsk: null },
+        ...{ prevDayPrice: null, markPrice: 0.003645 },
+      },
     ])
   })
 })

@@ -99,7 +99,7 @@ export function readContext(
   if (!reader.skipText(OPEN_INTEREST)) return null
   const openInterestBase = reader.decimal()
   if (!reader.skipText(PREVIOUS_DAY_PRICE)) return null
-  const prevDayPrice = reader.decimal()
+  const prevDayPrice = reader.skipNull() ? null : reader.decimal()
   if (!reader.skipText(DAY_NOTIONAL)) return null
   const dayNotionalUsd = reader.decimal()
   if (!reader.skipText(PREMIUM)) return null
@@ -126,7 +126,7 @@ export function readContext(
     reader.skip(RIGHT_BRACE) &&
     isPrice(markPrice) &&
     isPrice(oraclePrice) &&
-    isPrice(prevDayPrice) &&
+    (prevDayPrice === null || isPrice(prevDayPrice)) &&
     isFraction(fundingRateHourly, FUNDING_MAX) &&
     isAmount(openInterestBase) &&
     isAmount(dayNotionalUsd) &&
