@@ -48,11 +48,18 @@ describe('coin market', () => {
     expect(coin.midPrice).toBe(77)
   })
 
-  test('an older price, over a connection that lags, does not replace a newer one', () => {
+  test('a price that was overtaken on the way does not replace a newer one', () => {
     coin.apply(context('BTC', { midPrice: 500, markPrice: 501, ...at(NOW_MS + 20_000) }))
-    coin.apply(context('BTC', { midPrice: 400, markPrice: 401, ...at(NOW_MS + 6_000) }))
+    coin.apply(context('BTC', { midPrice: 400, markPrice: 401, ...at(NOW_MS + 18_000) }))
     expect(coin.midPrice).toBe(500)
     expect(coin.priceConfirmedAtMs).toBe(NOW_MS + 20_000)
+  })
+
+  test('a price that was held up for longer does, and is as old: the one before was as late', () => {
+    coin.apply({ kind: 'mark', coin: 'BTC', midPrice: 400, ...at(NOW_MS + 20_000) })
+    coin.apply({ kind: 'mark', coin: 'BTC', midPrice: 500, ...at(NOW_MS + 6_000) })
+    expect(coin.midPrice).toBe(500)
+    expect(coin.priceConfirmedAtMs).toBe(NOW_MS + 6_000)
   })
 
   test('figures that were overtaken on the way do not replace newer ones', () => {

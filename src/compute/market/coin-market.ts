@@ -233,7 +233,8 @@ export class CoinMarket {
         break
       case 'context':
         this.#noteVolume(event)
-        if (!this.#isOvertaken(event)) this.#context = event
+        if (this.#context === null || !isOvertaken(event, this.#context.timeReceivedMs))
+          this.#context = event
         this.#setPrices(event)
         break
       case 'mark':
@@ -268,20 +269,12 @@ export class CoinMarket {
 
   #setPrices(event: ContextEvent | MarkEvent): void {
     const { markPrice, midPrice, timeReceivedMs } = event
-    // Some figures come over two connections, of which one may lag.
-    if (!(timeReceivedMs < this.#priceConfirmedAtMs)) {
+    if (!isOvertaken(event, this.#priceConfirmedAtMs)) {
       if (markPrice !== undefined) this.#markPrice = markPrice
       if (midPrice !== undefined) this.#venueMidPrice = midPrice ?? Number.NaN
       this.#priceConfirmedAtMs = timeReceivedMs
     }
     if (!this.#isSilent && !this.#isTradedUnheard) this.#observe(event)
-  }
-
-  /** What is older by more than a moment was held up, and so was the last one, which nobody could know yet. */
-  #isOvertaken({ timeReceivedMs }: ContextEvent): boolean {
-    if (this.#context === null) return false
-    const olderByMs = this.#context.timeReceivedMs - timeReceivedMs
-    return olderByMs > 0 && olderByMs <= OVERTAKEN_MS_MAX
   }
 
   #noteVolume({ dayNotionalUsd }: ContextEvent): void {
@@ -337,6 +330,16 @@ export class CoinMarket {
     const confirmedMs = Math.min(this.#observedAtMs, endedMs, this.#connectionHeardAtMs)
     this.#candlesConfirmedAtMs = later(this.#candlesConfirmedAtMs, confirmedMs)
   }
+}
+
+/**
+ * By what came over the other connection. What is older by more than a moment was held up, and so was the last one,
+ * which nobody could know yet.
+ * @param lastMs when the last one counts as received; NaN before any
+ */
+function isOvertaken({ timeReceivedMs }: MarketEvent, lastMs: number): boolean {
+  const olderByMs = lastMs - timeReceivedMs
+  return olderByMs > 0 && olderByMs <= OVERTAKEN_MS_MAX
 }
 
 /** A saved coin of which nobody knows how old it is. */
