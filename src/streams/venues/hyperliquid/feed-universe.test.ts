@@ -355,6 +355,22 @@ describe('a name that the websocket does not know', () => {
     expect(venue.subscribed('l2Book').toSorted()).toEqual(['A', 'BAD'])
   })
 
+  test('is tried more and more rarely while there is no connection to try it on', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'BAD', 'C', 'D'] })
+    venue.poison.add('BAD')
+    const run = play(venue, { needs })
+    run.advance(500)
+    expect(run.notices.map(({ kind }) => kind)).toContain('quarantined')
+    venue.poison.clear()
+    venue.isRefusing = true
+    run.advance(300_000)
+    const others = run.notices.filter(({ kind }) => kind === 'reconnect').length
+    expect(venue.connectionsMs.length - others).toBeLessThan(12)
+    venue.isRefusing = false
+    run.advance(120_000)
+    expect(venue.subscribed('l2Book').toSorted()).toEqual(['A', 'BAD', 'C', 'D'])
+  })
+
   test('is not suspected of what a storm of closes does', () => {
     const coins = Array.from({ length: 40 }, (_, index) => `C${index}`)
     const venue = new ScriptedVenue({ coins })

@@ -94,6 +94,7 @@ function oneProbing(shared: Shared): Observable<never> {
         // Where the others live on, it was this coin. The venue's list may have changed as well.
         const isEvidence = cause.code === 'socket_closed' && shared.isHeard()
         if (probe.coin !== null) conclude(probe.coin, false, isEvidence)
+        else quarantine.untried(scheduler.now())
         refresh.demand()
         return EMPTY
       }),

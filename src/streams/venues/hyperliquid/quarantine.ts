@@ -43,6 +43,12 @@ export class Quarantine {
     this.#coins.delete(coin)
   }
 
+  /** There was no connection to try anybody on: whoever is due waits, and longer every time. */
+  untried(nowMs: number): void {
+    for (const [coin, { dueMs }] of this.#coins)
+      if (dueMs <= nowMs) this.refused(coin, false, nowMs)
+  }
+
   /** @param isEvidence false where the venue dropped every connection, and not only this one, or said nothing */
   refused(coin: string, isEvidence: boolean, nowMs: number): void {
     const entry = this.#coins.get(coin)
