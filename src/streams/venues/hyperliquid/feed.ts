@@ -222,8 +222,8 @@ function untilAnswered<T>(
 }
 
 /**
- * Everything asked over REST after the start, one request after the other: the universe whenever it
- * is due, else the history of the most traded coin that waits for it, else what is not urgent.
+ * Everything asked over REST after the start, one request after the other, but for how other dexes begin: the universe
+ * whenever it is due, else the history of the most traded coin that waits for it, else what is not urgent.
  */
 function requestedBatches(feed: Feed): Observable<Batch> {
   const { backfill, intake, refresh, roster, runtime, slow } = feed

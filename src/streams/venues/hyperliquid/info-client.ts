@@ -31,7 +31,10 @@ const REPLY_MS_MAX = 30_000
 const OK = 200
 const TOO_MANY_REQUESTS = 429
 
-/** The venue's `/info`, within its weight limit. One request at a time. */
+/**
+ * The venue's `/info`, within its weight limit. Beside the one request after the other that a feed makes, the names and
+ * the first universes of other dexes may be on their way.
+ */
 export class InfoClient {
   readonly #url: string
   readonly #runtime: Runtime

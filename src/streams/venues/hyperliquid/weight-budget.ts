@@ -44,8 +44,9 @@ function countOf(text: string, body: string): number {
 }
 
 /**
- * The REST weight that we may spend at the venue. For requests that are made one after the other: the
- * late debit of several at once could pass the limit.
+ * The REST weight that we may spend at the venue. Requests that are paid for late, by the rows of their reply, are made
+ * one after the other: the debit of several at once could pass the limit. Those that cost the same whatever is
+ * answered may be on their way beside them.
  */
 export class WeightBudget {
   readonly #bucket: TokenBucket
