@@ -57,6 +57,14 @@ describe('the universe', () => {
     expect(run.of('context').slice(known)).toMatchObject([{ coin: 'BTC' }, { coin: 'NEW' }])
   })
 
+  test('of more coins than there are subscriptions for has their number told, once', () => {
+    const coins = Array.from({ length: 330 }, (_, index) => `C${index}`)
+    const run = play(new ScriptedVenue({ coins }))
+    run.advance(130_000)
+    const told = run.notices.filter(({ kind }) => kind === 'left-out')
+    expect(told).toEqual([{ kind: 'left-out', count: 8 }])
+  })
+
   test('contexts that never fit do not starve the rest', () => {
     const venue = new ScriptedVenue({ coins: ['BTC'] })
     const run = play(venue)

@@ -421,9 +421,12 @@ function sweeps({ backfill, historyOf, runtime }: Feed): Observable<never> {
 }
 
 /** Volumes move within hours, and with them the coins that deserve a closer look. */
-function ranking({ roster, runtime }: Feed): Observable<never> {
-  return interval(RANK_PERIOD_MS, runtime.scheduler).pipe(
-    tap(() => roster.rank()),
+function ranking(feed: Feed): Observable<never> {
+  return interval(RANK_PERIOD_MS, feed.runtime.scheduler).pipe(
+    tap(() => {
+      feed.roster.rank()
+      keepFollowed(feed)
+    }),
     ignoreElements(),
   )
 }
@@ -509,10 +512,8 @@ function named(dex: string): { readonly dex?: string } {
 }
 
 /** @returns the events to publish; none when the universe is the one that we have. */
-function universe(
-  arrival: Parameters<Intake['universeReply']>[0],
-  { backfill, intake, names, quarantine, refresh, roster, runtime, slow }: Feed,
-): Batch {
+function universe(arrival: Parameters<Intake['universeReply']>[0], feed: Feed): Batch {
+  const { intake, names, onNotice, refresh, roster, runtime } = feed
   const nowMs = runtime.scheduler.now()
   const { dex } = arrival
   const { batch, isNew } = accepted(intake.universeReply(arrival, nowMs))
@@ -525,13 +526,20 @@ function universe(
   )
   if (names.hasUnsure(dex)) refresh.demand()
   if (!isNew && !isSurer) return batch
+  const before = roster.leftOutCount
   roster.setUniverse(
     intake.universe.map((listing) => (listing && names.isSure(listing.coin) ? listing : null)),
   )
-  backfill.keep((coin) => roster.follows(coin))
-  quarantine.keep((coin) => roster.follows(coin))
-  slow.keep((coin) => roster.follows(coin))
+  const count = roster.leftOutCount
+  if (count !== before) onNotice({ kind: 'left-out', count })
+  keepFollowed(feed)
   return batch
+}
+
+/** Forgets what was to be asked or tried of coins that are not followed any more. */
+function keepFollowed({ backfill, quarantine, roster, slow }: Feed): void {
+  const isFollowed = (coin: string) => roster.follows(coin)
+  for (const one of [backfill, quarantine, slow]) one.keep(isFollowed)
 }
 
 function accepted<Reply extends object>(reply: Reply | Rejected): Reply {

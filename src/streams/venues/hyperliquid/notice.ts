@@ -28,6 +28,8 @@ export type FeedNotice =
   | { readonly kind: 'quarantined'; readonly coins: readonly string[] }
   /** A quarantined coin was tried alone: the venue took it, or dropped the connection again. */
   | { readonly kind: 'probed'; readonly coin: string; readonly isAccepted: boolean }
+  /** So many coins are not followed, because the venue grants no more subscriptions. */
+  | { readonly kind: 'left-out'; readonly count: number }
   /** Subscriptions that the venue did not acknowledge were sent again. */
   | { readonly kind: 'unacknowledged'; readonly socket: number; readonly count: number }
   /** The venue complained about something that we sent. */

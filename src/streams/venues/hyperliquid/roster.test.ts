@@ -55,6 +55,42 @@ describe('a roster that is full', () => {
     expect(roster.followed).toHaveLength(ROOM)
   })
 
+  describe('and of which others are traded more', () => {
+    const coins = [...named('A', 100), ...named('xyz:B', ROOM - 100)]
+    const least = 1e6 - 221
+    const volume = (coin: string, dayNotionalUsd: number) =>
+      roster.note([{ kind: 'context', coin, dayNotionalUsd } as never])
+
+    beforeEach(() => {
+      roster.setUniverse(universeOf([...coins, 'abc:MORE', 'abc:LESS']))
+    })
+
+    test('says how many are left out', () => {
+      expect(roster.leftOutCount).toBe(2)
+    })
+
+    test('gives one that is clearly more traded the room of the least traded', () => {
+      volume('abc:MORE', 3 * least)
+      volume('abc:LESS', 1.5 * least)
+      const { version } = roster
+      roster.rank()
+      expect(roster.version).toBeGreaterThan(version)
+      expect(roster.follows('abc:MORE')).toBe(true)
+      expect(roster.follows('xyz:B221')).toBe(false)
+      expect(roster.follows('abc:LESS'), 'about as much').toBe(false)
+      expect([roster.followed.length, roster.leftOutCount]).toEqual([ROOM, 2])
+      const subscribed = [0, 1, 2, 3].flatMap((socket) => roster.coinsOf(socket))
+      expect(subscribed).toContain('abc:MORE')
+    })
+
+    test('gives nobody the room of a coin of the venue’s own dex', () => {
+      roster.setUniverse(universeOf([...named('A', ROOM), 'abc:MORE']))
+      volume('abc:MORE', 1e12)
+      roster.rank()
+      expect(roster.follows('abc:MORE')).toBe(false)
+    })
+  })
+
   test('follows no more than it has subscriptions for', () => {
     roster.setUniverse(universeOf(named('A', ROOM + 20)))
     const subscriptions = [0, 1, 2, 3].flatMap((socket) => roster.subscriptions(socket))

@@ -38,14 +38,20 @@ const COINS_MAX = Math.floor(
     SUBSCRIPTIONS_PER_COIN,
 )
 
+/** Whoever waits has the room of one that is traded so much less: two that are about equal do not take turns. */
+const EXCHANGE_FACTOR_MIN = 2
+
 /**
  * Which coins are followed, and on which socket. Only names that the venue's metadata lists as alive
- * get in, because the venue drops the socket of whoever subscribes anything else. A coin keeps its
- * socket and its place for good; a later universe only adds coins and removes delisted ones.
+ * get in, because the venue drops the socket of whoever subscribes anything else. A coin of the venue's own dex keeps
+ * its socket and its place until it is delisted. Those of others share what is left: where that is not enough for all,
+ * whoever came first has it, and the most traded ones have it in the end.
  */
 export class Roster {
   readonly #sockets: number
   readonly #followed = new Map<string, number>()
+  /** Coins that are alive, and where they stand among all. */
+  #places: ReadonlyMap<string, number> = new Map()
   readonly #aside = new Set<string>()
   #hot: ReadonlySet<string> = new Set()
   readonly #dayNotionalUsd = new Map<string, number>()
@@ -80,19 +86,27 @@ export class Roster {
     const ranked = this.#byVolume(alive)
     const aliveCoins = new Set(ranked.map(({ coin }) => coin))
     for (const coin of this.#followed.keys()) if (!aliveCoins.has(coin)) this.#followed.delete(coin)
-    const position = new Map(universe.map((listing, index) => [listing?.coin, index]))
-    for (const { coin } of ranked) {
-      if (this.#followed.has(coin) || !this.#hasRoomFor(coin)) continue
-      this.#followed.set(coin, (position.get(coin) ?? 0) % this.#sockets)
-    }
-    // Whoever comes again is tried again.
-    for (const coin of this.#aside) if (!this.#followed.has(coin)) this.#aside.delete(coin)
+    this.#places = new Map(
+      universe.flatMap((listing, place) =>
+        listing !== null && aliveCoins.has(listing.coin) ? [[listing.coin, place] as const] : [],
+      ),
+    )
+    for (const { coin } of ranked)
+      if (!this.#followed.has(coin) && this.#hasRoomFor(coin)) this.#follow(coin)
     this.#version += 1
     this.rank()
+    // Whoever comes again is tried again.
+    for (const coin of this.#aside) if (!this.#followed.has(coin)) this.#aside.delete(coin)
   }
 
-  /** Chooses the hot coins by the volumes of now. */
+  /** Coins that are alive and not followed, because the venue grants no more subscriptions. */
+  get leftOutCount(): number {
+    return this.#places.size - this.#followed.size
+  }
+
+  /** By the volumes of now, chooses the coins that have what room there is, and of them the hot ones. */
   rank(): void {
+    this.#exchange()
     const ranked = [...this.#followed.keys()].toSorted(
       (one, other) => this.#knownUsd(other) - this.#knownUsd(one),
     )
@@ -154,6 +168,27 @@ export class Roster {
       .filter((followed) => dexOf(followed) !== MAIN_DEX)
       .toSorted((one, other) => this.#knownUsd(one) - this.#knownUsd(other))
     return least !== undefined && this.#followed.delete(least)
+  }
+
+  /** The most traded of those that wait for the least traded of the others' that are followed, and so on. */
+  #exchange(): void {
+    const byVolume = (coins: readonly string[]) =>
+      coins.toSorted((one, other) => this.#knownUsd(other) - this.#knownUsd(one))
+    const waiting = byVolume([...this.#places.keys()].filter((coin) => !this.#followed.has(coin)))
+    const ofOthers = byVolume(this.followed.filter((coin) => dexOf(coin) !== MAIN_DEX))
+    for (const coin of waiting) {
+      const least = ofOthers.pop()
+      if (least === undefined) return
+      if (this.#knownUsd(coin) <= EXCHANGE_FACTOR_MIN * this.#knownUsd(least)) return
+      this.#followed.delete(least)
+      this.#aside.delete(least)
+      this.#follow(coin)
+      this.#version += 1
+    }
+  }
+
+  #follow(coin: string): void {
+    this.#followed.set(coin, (this.#places.get(coin) ?? 0) % this.#sockets)
   }
 
   #byVolume(listings: readonly (Listing | null)[]): readonly Listing[] {
