@@ -29,6 +29,8 @@ export type Frame =
       readonly drops: readonly DropReason[]
       /** Where it tells of all coins at once. */
       readonly channel?: MarketChannel
+      /** Coins of which a trade could not be read: it is told once. */
+      readonly lost?: readonly string[]
     }
   /** The venue accepted a subscription; its data follow. */
   | ({ readonly kind: 'acknowledged' } & Subscribed)
@@ -93,7 +95,7 @@ export class FrameDecoder {
     const { channel, data } = message
     switch (channel) {
       case 'trades':
-        return this.#each(data, timeReceivedMs, decodeTrade)
+        return this.#trades(data, timeReceivedMs)
       case 'candle':
         return this.#each(Array.isArray(data) ? data : [data], timeReceivedMs, decodeCandle)
       case 'l2Book':
@@ -117,6 +119,16 @@ export class FrameDecoder {
       default:
         return rejected('unknown_channel')
     }
+  }
+
+  #trades(rows: unknown, timeReceivedMs: number): Frame {
+    const lost = new Set<string>()
+    const frame = this.#each(rows, timeReceivedMs, (row, coin, ...others) => {
+      const trade = decodeTrade(row, coin, ...others)
+      if (trade === undefined) lost.add(coin)
+      return trade
+    })
+    return frame.kind === 'events' && lost.size > 0 ? { ...frame, lost: [...lost] } : frame
   }
 
   #each(rows: unknown, timeReceivedMs: number, decodeRow: DecodeRow): Frame {

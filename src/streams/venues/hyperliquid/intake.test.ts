@@ -263,6 +263,37 @@ describe('the first frame of trades after a subscription', () => {
   }
 })
 
+describe('a trade that is told once', () => {
+  const told = (tid: number, figures: object) => ({
+    ...{ coin: 'BTC', side: 'B', px: '100', sz: '1', hash: `0x${'0'.repeat(64)}` },
+    ...{ tid, time: START_MS - 300, users: [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`] },
+    ...figures,
+  })
+  const gap = (atMs: number) => ({ kind: 'trade-gap', coin: 'BTC', fromMs: atMs, toMs: atMs })
+
+  function hear(data: readonly object[]) {
+    const intake = new Intake({ sockets: 1 })
+    const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
+    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    intake.frame(0, contextFrame(9), START_MS)
+    return intake.frame(0, JSON.stringify({ channel: 'trades', data }), START_MS).batch
+  }
+
+  test.each([
+    ['cannot be read', { px: 'x' }],
+    ['is no part of this market', { px: '100000' }],
+  ])('and %s is lost, and the others of its frame are not', (_, figures) => {
+    expect(hear([told(1, {}), told(2, figures)])).toMatchObject([
+      gap(START_MS - 301),
+      { kind: 'trade', tradeId: 1 },
+    ])
+  })
+
+  test('and cannot be read is lost also where it comes alone', () => {
+    expect(hear([told(1, { px: 'x' })])).toMatchObject([gap(START_MS)])
+  })
+})
+
 describe('the silence of a coin that nobody trades any more', () => {
   const SECONDS = 300
   const subscribed = (type: string) =>

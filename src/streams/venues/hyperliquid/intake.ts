@@ -4,6 +4,7 @@ import type {
   MarketEvent,
   SilenceEvent,
   TradeEvent,
+  TradeGapEvent,
 } from '../../../domain/event.ts'
 import type { FundingRow, Memory } from '../../../domain/history.ts'
 import type { Listing } from '../../../domain/listing.ts'
@@ -23,7 +24,7 @@ import { Doubt } from './doubt.ts'
 import { decodeFundingHistory, decodePredictedFundings } from './fundings.ts'
 import type { OnNotice } from './notice.ts'
 import type { KnownUntil } from './recent-trades.ts'
-import { TradeMemory } from './recent-trades.ts'
+import { gapBeside, TradeMemory } from './recent-trades.ts'
 import type { Universe } from './universe.ts'
 import {
   decodeMeta,
@@ -190,7 +191,9 @@ export class Intake {
       this.#noteTimeliness(frame, nowMs)
       const isReplay = this.#isReplay(frame.events)
       const isOfPast = isReplay && !this.#isNews(frame.events, nowMs)
-      const admitted = this.#admitted(frame.events, isReplay, nowMs)
+      const believed = this.#admitted(frame.events, isReplay, nowMs)
+      const gaps = frame.lost?.map((coin) => this.#gapBeside(coin, believed, nowMs))
+      const admitted = gaps === undefined ? believed : [...gaps, ...believed]
       // What is left of one whose newest trades could not be read is of the past as well.
       const isWhole = frame.drops.length === 0
       if (!isOfPast && isWhole && admitted[0]?.kind === 'trade')
@@ -500,8 +503,13 @@ export class Intake {
       if (fresh.length > 0) this.#watch.madeGood(coin, 'trades', nowMs)
     }
     const credible = fresh.filter((trade) => !this.#doubt.isTradeStrange(trade, nowMs))
-    if (credible.length < fresh.length) this.#noteDrops(['doubtful_figure'])
-    return gap === null ? credible : [gap, ...credible]
+    if (credible.length === fresh.length) return gap === null ? credible : [gap, ...credible]
+    this.#noteDrops(['doubtful_figure'])
+    return [gap ?? this.#gapBeside(coin, credible, nowMs), ...credible]
+  }
+
+  #gapBeside(coin: string, trades: Batch, nowMs: number): TradeGapEvent {
+    return gapBeside(coin, trades, { venueMs: this.venueMs(nowMs), nowMs })
   }
 
   #believed(events: Batch, nowMs: number): Batch {

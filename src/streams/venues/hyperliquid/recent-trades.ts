@@ -1,4 +1,4 @@
-import type { TradeEvent, TradeGapEvent } from '../../../domain/event.ts'
+import type { Batch, TradeEvent, TradeGapEvent } from '../../../domain/event.ts'
 
 /** The venue replays the last 30; a generation holds far more than any replay reaches back. */
 const TRADES_PER_GENERATION = 1_024
@@ -105,6 +105,24 @@ export class TradeMemory {
     }
     return recent
   }
+}
+
+/**
+ * A trade was told that cannot be read or believed: as much is lost as by a gap. The others of its frame stay.
+ * @param trades of the frame
+ * @param venueMs by which it had been made, if the others do not tell
+ */
+export function gapBeside(
+  coin: string,
+  trades: Batch,
+  { venueMs, nowMs }: { readonly venueMs: number; readonly nowMs: number },
+): TradeGapEvent {
+  const times = trades.flatMap((event) =>
+    event.kind === 'trade' && event.coin === coin ? [event.timeExchangeMs] : [],
+  )
+  const atMs = times.length === 0 ? venueMs : Math.min(...times) - 1
+  const stamp = { timeExchangeMs: atMs, timeReceivedMs: nowMs }
+  return { kind: 'trade-gap', coin, fromMs: atMs, toMs: atMs, ...stamp }
 }
 
 function gapAfter(knownMs: number, replayed: readonly TradeEvent[]): TradeGapEvent | null {
