@@ -8,7 +8,6 @@ import type {
 } from '../../../domain/event.ts'
 import type { FundingRow, Memory } from '../../../domain/history.ts'
 import type { Listing } from '../../../domain/listing.ts'
-import { LISTINGS_MAX } from '../../../domain/listing.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
 import { AccountBook } from './account-book.ts'
 import type { Position } from './account-state.ts'
@@ -25,18 +24,12 @@ import { decodeFundingHistory, decodePredictedFundings } from './fundings.ts'
 import type { OnNotice } from './notice.ts'
 import type { KnownUntil } from './recent-trades.ts'
 import { gapBeside, TradeMemory } from './recent-trades.ts'
+import { ToldUniverses } from './told-universes.ts'
 import type { Universe } from './universe.ts'
-import {
-  decodeMeta,
-  decodeMetaAndAssetContexts,
-  dexOf,
-  isContinued,
-  isStill,
-  MAIN_DEX,
-} from './universe.ts'
+import { decodeMeta, decodeMetaAndAssetContexts } from './universe.ts'
 import { VenueClock } from './venue-clock.ts'
 import type { DropReason, Rejected } from './wire.ts'
-import { rejected, TIME_AHEAD_MS_MAX } from './wire.ts'
+import { TIME_AHEAD_MS_MAX } from './wire.ts'
 
 type IntakeOptions = {
   /** The feed is up once this many sockets, from 0 on, have heard the venue. */
@@ -75,15 +68,6 @@ const CLOCK_BEHIND_MS_MAX = 24 * 3_600_000
 /** Below this an instant of ours is as good as one of the venue's. */
 const CLOCK_OFFSET_MS_USUAL = 2_000
 
-/**
- * The venue only appends coins, and what is known of a coin goes with it: that some are gone, delisted, or called
- * otherwise, is believed after so many replies.
- */
-const CONTRARY_REPLIES_MIN = 3
-
-/** Kept free for the venue's own dex, which lists 230 and never takes one away. */
-const LISTINGS_OF_MAIN = LISTINGS_MAX / 2
-
 /** How long after its end the venue may still change a bar. */
 const CLOSED_AFTER_MS = 3_000
 
@@ -94,7 +78,6 @@ const CLOSED_AFTER_MS = 3_000
  */
 export class Intake {
   readonly #sockets: number
-  readonly #known: readonly Listing[]
   readonly #onNotice: OnNotice
   readonly #onArrival: OnArrival | undefined
   readonly #decoder = new FrameDecoder()
@@ -105,9 +88,7 @@ export class Intake {
   readonly #doubt = new Doubt()
   /** Candles of the present frame that were not believed: a hole, until history tells. */
   readonly #leftOut: Silence[] = []
-  readonly #universes = new Map<string, Universe>()
-  /** By dex: replies in a row by which known coins are gone or delisted. */
-  readonly #contrary = new Map<string, number>()
+  readonly #universes: ToldUniverses
   /** Sockets that hear the venue. */
   readonly #up = new Set<number>()
   #isClockOff = false
@@ -122,7 +103,7 @@ export class Intake {
     const { sockets, known = [], tradesKnownUntilMs, onNotice = () => {}, onArrival } = options
     this.#trades = new TradeMemory(tradesKnownUntilMs)
     this.#sockets = sockets
-    this.#known = known
+    this.#universes = new ToldUniverses(known)
     this.#onNotice = onNotice
     this.#onArrival = onArrival
   }
@@ -134,7 +115,7 @@ export class Intake {
 
   /** The perpetuals of all dexes that were told, the venue's own first. null holds an unread place. */
   get universe(): Universe {
-    return [...this.#universes.values()].flat()
+    return this.#universes.all
   }
 
   /** Takes in a recorded arrival. What was rejected then is rejected again, and gives nothing. */
@@ -254,24 +235,20 @@ export class Intake {
   ): { readonly batch: Batch; readonly isNew: boolean } | Rejected {
     const { request, dex, body } = arrival
     this.#onArrival?.({ kind: 'universe', request, dex, body }, nowMs)
-    const known = this.#universes.get(dex)
+    const known = this.#universes.of(dex)
     const reply =
       request === 'meta'
         ? decodeMeta(body, dex, known)
         : decodeMetaAndAssetContexts(body, nowMs, dex, known)
     if (reply.kind === 'rejected') return reply
     this.#noteDrops(reply.drops)
-    if (dex !== MAIN_DEX && !this.#hasRoomFor(dex, reply.universe))
-      return rejected('universe_length')
-    if (!this.#isCredible(dex, reply.universe)) return rejected('universe_changed')
+    const taken = this.#universes.take(dex, reply.universe)
+    if ('kind' in taken) return taken
     const contexts = reply.kind === 'meta' ? [] : this.#believed(reply.contexts, nowMs)
-    const isNew = !isSame(reply.universe, known)
+    const { isNew } = taken
     if (!isNew) return { batch: contexts, isNew }
-    this.#universes.set(dex, reply.universe)
     this.#decoder.setUniverse(reply.universe, dex)
-    const told = this.universe.filter((listing): listing is Listing => listing !== null)
-    const untold = this.#known.filter(({ coin }) => !this.#universes.has(dexOf(coin)))
-    const listings = [...told, ...untold].slice(0, LISTINGS_MAX)
+    const { listings } = this.#universes
     for (const { coin, isDelisted } of listings) if (isDelisted) this.#watch.end(coin)
     return { batch: [{ kind: 'universe', listings, ...this.#stamp(nowMs) }, ...contexts], isNew }
   }
@@ -382,32 +359,6 @@ export class Intake {
       if (this.#isWhole) events.push(this.#whole(nowMs))
     }
     return { batch: events, silent }
-  }
-
-  /** Beside the main dex, which is never refused: contexts do not fit a universe that is not taken. */
-  #hasRoomFor(dex: string, universe: Universe): boolean {
-    let count = Math.max(LISTINGS_OF_MAIN, this.#universes.get(MAIN_DEX)?.length ?? 0)
-    for (const [other, { length }] of this.#universes)
-      if (other !== MAIN_DEX && other !== dex) count += length
-    return count + universe.length <= LISTINGS_MAX
-  }
-
-  #isCredible(dex: string, universe: Universe): boolean {
-    const told = this.#universes.get(dex)
-    const isContrary =
-      told === undefined ? this.#lacksKnown(dex, universe) : !isContinued(told, universe)
-    const replies = isContrary ? (this.#contrary.get(dex) ?? 0) + 1 : 0
-    const isCredible = !isContrary || replies >= CONTRARY_REPLIES_MIN
-    this.#contrary.set(dex, isCredible ? 0 : replies)
-    return isCredible
-  }
-
-  /** A coin that the engine knew before is gone, delisted, or called otherwise. */
-  #lacksKnown(dex: string, universe: Universe): boolean {
-    const told = new Map(universe.map((listing) => [listing?.coin, listing]))
-    return this.#known.some(
-      (known) => dexOf(known.coin) === dex && !isStill(known, told.get(known.coin)),
-    )
   }
 
   /** What waits to be read was sent during the pause; when, the next book will tell. */
@@ -591,10 +542,6 @@ type Stamp = { readonly timeExchangeMs: number; readonly timeReceivedMs: number 
 /** The venue has told the instant itself. */
 function isTimed({ kind }: MarketEvent): boolean {
   return kind === 'book' || kind === 'top-of-book' || kind === 'trade'
-}
-
-function isSame(one: Universe, other: Universe | undefined): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
 }
 
 function status(
