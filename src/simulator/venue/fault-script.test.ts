@@ -115,6 +115,11 @@ describe('a script of faults', () => {
       'listing: price_usd must be a number from 0.000001 to 1000000; it is missing',
     ],
     [
+      'a price that its decimals round away',
+      '{"at_ms":5,"kind":"list","listing":{"coin":"TINY","size_decimals":5,"max_leverage":3,"price_usd":0.001,"day_notional_usd":1e6}}',
+      'faults.jsonl:1: listing: price_usd must be at least 10 where size_decimals is 5',
+    ],
+    [
       'half a decimal',
       '{"at_ms":5,"kind":"list","listing":{"coin":"N","size_decimals":1.5}}',
       'listing: size_decimals must be a whole number from 0 to 5; it is 1.5',

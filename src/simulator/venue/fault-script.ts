@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { Clock } from '../../domain/clock.ts'
 import { OperatingError } from '../../domain/errors.ts'
+import type { NewListing } from '../market/market.ts'
+import { priceDecimalsMax, sizeOf } from '../market/precision.ts'
 import type { Fault } from './fault.ts'
 import { coinChannels } from './fault.ts'
 import { JsonMembers } from './json-members.ts'
@@ -23,6 +25,8 @@ const DAY_MS = 86_400_000
 const SIZE_DECIMALS_MAX = 5
 const LEVERAGE_MAX = 50
 const PRICE_USD_MAX = 1e6
+/** Below a price of so many steps there is no room for twenty levels of bids and a day's moves. */
+const PRICE_STEPS_MIN = 100
 const DAY_NOTIONAL_USD_MIN = 1000
 const DAY_NOTIONAL_USD_MAX = 1e11
 /** An address has no more. */
@@ -100,7 +104,7 @@ function scriptedFault({ value, line }: TextObject, path: string): ScriptedFault
   const bad = (problem: string): OperatingError => badFault(path, line, problem)
   const entry = new JsonMembers(value, bad)
   const atMs = entry.number('at_ms', { min: 0, max: DAY_MS })
-  const fault = faultOf(entry)
+  const fault = faultOf(entry, bad)
   const shortestMs = 'durationMs' in fault ? Math.max(100, fault.durationMs) : 100
   const everyMs = entry.has('every_ms')
     ? entry.number('every_ms', { min: shortestMs, max: DAY_MS })
@@ -131,7 +135,7 @@ const kinds = [
   'clock-skew',
 ] as const satisfies readonly Fault['kind'][]
 
-function faultOf(entry: JsonMembers): Fault {
+function faultOf(entry: JsonMembers, bad: (problem: string) => OperatingError): Fault {
   const kind = entry.oneOf('kind', kinds)
   const durationMs = (): number => entry.number('duration_ms', { min: 1, max: DAY_MS })
   switch (kind) {
@@ -172,22 +176,9 @@ function faultOf(entry: JsonMembers): Fault {
         durationMs: durationMs(),
       }
     case 'list': {
-      const listing = entry.members('listing')
-      const fault: Fault = {
-        kind,
-        listing: {
-          coin: coinOf(listing),
-          sizeDecimals: listing.integer('size_decimals', { min: 0, max: SIZE_DECIMALS_MAX }),
-          maxLeverage: listing.integer('max_leverage', { min: 1, max: LEVERAGE_MAX }),
-          priceUsd: listing.number('price_usd', { min: 1e-6, max: PRICE_USD_MAX }),
-          dayNotionalUsd: listing.number('day_notional_usd', {
-            min: DAY_NOTIONAL_USD_MIN,
-            max: DAY_NOTIONAL_USD_MAX,
-          }),
-        },
-      }
-      listing.checkNoOthers()
-      return fault
+      const listing = listingOf(entry.members('listing'))
+      checkPriceSteps(listing, bad)
+      return { kind, listing }
     }
     case 'delist':
       return { kind, coin: coinOf(entry) }
@@ -198,6 +189,33 @@ function faultOf(entry: JsonMembers): Fault {
         durationMs: durationMs(),
       }
   }
+}
+
+function listingOf(members: JsonMembers): NewListing {
+  const listing = {
+    coin: coinOf(members),
+    sizeDecimals: members.integer('size_decimals', { min: 0, max: SIZE_DECIMALS_MAX }),
+    maxLeverage: members.integer('max_leverage', { min: 1, max: LEVERAGE_MAX }),
+    priceUsd: members.number('price_usd', { min: 1e-6, max: PRICE_USD_MAX }),
+    dayNotionalUsd: members.number('day_notional_usd', {
+      min: DAY_NOTIONAL_USD_MIN,
+      max: DAY_NOTIONAL_USD_MAX,
+    }),
+  }
+  members.checkNoOthers()
+  return listing
+}
+
+/** A price that is rounded to nothing has no book, and a mark that is no number. */
+function checkPriceSteps(
+  { sizeDecimals, priceUsd }: NewListing,
+  bad: (problem: string) => OperatingError,
+): void {
+  const priceUsdMin = sizeOf(PRICE_STEPS_MIN, priceDecimalsMax(sizeDecimals))
+  if (priceUsd >= priceUsdMin) return
+  throw bad(
+    `listing: price_usd must be at least ${priceUsdMin} where size_decimals is ${sizeDecimals}, as a price has at most 6 - size_decimals decimals; it is ${priceUsd}`,
+  )
 }
 
 function connectionOf(entry: JsonMembers): { readonly connection?: number } {

@@ -409,6 +409,21 @@ describe('a fault of the simulated venue', () => {
     expect(universe.find(({ name }) => name === 'SOL')?.isDelisted).toBe(true)
   })
 
+  test.each([0, 2, 5])(
+    'list at the lowest price that is allowed with %i size decimals: a whole book all day',
+    (sizeDecimals) => {
+      const priceUsd = 100 / 10 ** (6 - sizeDecimals)
+      const model = modelCoins(5, startMs)
+      const market = model.ofListing({ ...newListing, sizeDecimals, priceUsd }, startMs)
+      for (let hour = 1; hour <= 24; hour++) {
+        const atMs = startMs + hour * 60 * MINUTE_MS
+        const { bids, asks } = market.book(atMs, 20)
+        expect([bids.length, asks.length]).toEqual([20, 20])
+        expect(market.context(atMs).markPrice).toBeGreaterThan(0)
+      }
+    },
+  )
+
   test('clock-skew shifts the times that the venue stamps, and no others', () => {
     const timeOf = (reply: unknown): number => (reply as { time: number }).time
     const request = { coin: 'BTC', interval: '15m', startTime: startMs - 60 * MINUTE_MS }
