@@ -7,6 +7,8 @@ import { isRecord, parseSubscription } from './subscription.ts'
 /** The far end of one connection. */
 export interface Peer {
   send(text: string): void
+  /** Nothing is read from now on, so that nothing answers below the frames either: no pong, no close. */
+  pause?(): void
   /** Ends the connection without a closing handshake: the client sees 1006. */
   drop(): void
   /** Bytes that the client has not taken yet. */
@@ -73,6 +75,7 @@ export class Session {
   /** From now on nothing passes in either direction, and the client does not learn of it … */
   cutOff(): void {
     this.#cutOffs++
+    this.#peer.pause?.()
   }
 
   /** … until the last of the faults that cut it off is over: then the connection is reset. */

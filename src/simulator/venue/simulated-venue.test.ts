@@ -116,6 +116,22 @@ describe('the simulated venue on its sockets', () => {
     other.terminate()
   })
 
+  test('a half-open connection answers neither a ping of the protocol nor a closing handshake', async () => {
+    const [socket, other] = [await open(), await open()]
+    let answers = 0
+    for (const answer of ['pong', 'close']) socket.on(answer, () => answers++)
+    venue.inject({ kind: 'half-open', durationMs: 20_000, connection: 0 })
+    socket.ping()
+    socket.close(1000)
+    await settle(other)
+    await settle(other)
+    expect(answers).toBe(0)
+    const closed = once(socket, 'close')
+    clock.advance(20_000)
+    expect((await closed)[0]).toBe(1006)
+    other.terminate()
+  })
+
   test('a refused connection is opened and ends with 1006 within a second', async () => {
     venue.inject({ kind: 'refuse-connections', durationMs: 20_000 })
     const socket = await open()

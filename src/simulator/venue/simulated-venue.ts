@@ -139,6 +139,7 @@ function serveSockets(
 function attach(webSocket: WebSocket, address: string, venue: Venue): void {
   const session = venue.connect(address, {
     send: (text) => webSocket.send(text),
+    pause: () => webSocket.pause(),
     drop: () => webSocket.terminate(),
     queuedBytes: () => webSocket.bufferedAmount,
   })
