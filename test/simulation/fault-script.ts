@@ -57,6 +57,16 @@ const makers: Readonly<Record<FaultKind, Maker>> = {
     most: 6,
     make: (chance) => ({ kind: 'refuse-connections', durationMs: chance.integer(2_000, 25_000) }),
   },
+  'refuse-subscriptions': {
+    weight: 4,
+    most: 6,
+    // The checker of limits takes every error text for a complaint about us.
+    make: (chance) => ({
+      kind: 'refuse-subscriptions',
+      how: 'silent',
+      durationMs: chance.integer(2_000, 20_000),
+    }),
+  },
   'half-open': {
     weight: 5,
     most: 8,

@@ -54,6 +54,14 @@ export class ActiveFaults {
     return (['hang', '500', 'garbage'] as const).find((how) => outages.includes(how))
   }
 
+  /** What becomes of new subscriptions; they are granted where undefined. Silence hides the error. */
+  get subscriptionRefusal(): 'silent' | 'error' | undefined {
+    const refusals = this.#active.flatMap(({ fault }) =>
+      fault.kind === 'refuse-subscriptions' ? [fault.how] : [],
+    )
+    return (['silent', 'error'] as const).find((how) => refusals.includes(how))
+  }
+
   isStalled(coin: string, channel: CoinChannel): boolean {
     return this.#active.some(
       ({ fault }) =>

@@ -30,7 +30,7 @@ describe('a script of faults', () => {
     const kinds = examples
       .flatMap((example) => parseFaultScript(example, 'faults.md'))
       .map(({ fault }) => fault.kind)
-    expect(new Set(kinds).size, 'all fifteen').toBe(15)
+    expect(new Set(kinds).size, 'all sixteen').toBe(16)
   })
 
   test('reads what each kind needs', () => {
@@ -39,6 +39,8 @@ describe('a script of faults', () => {
       '{"at_ms":1,"kind":"garble-frames","share":0.25,"duration_ms":2}',
       '{"at_ms":2,"kind":"delay-frames","delay_ms":5,"duration_ms":6}',
       '{"at_ms":2,"kind":"half-open","duration_ms":9,"connection":2}',
+      '{"at_ms":2,"kind":"drop-connections","code":1000,"connection":0}',
+      '{"at_ms":2,"kind":"refuse-subscriptions","how":"error","duration_ms":3}',
       '{"at_ms":3,"kind":"rest-outage","how":"hang","duration_ms":7}',
       '{"at_ms":4,"kind":"list","listing":{"coin":"NEW","size_decimals":1,"max_leverage":3,"price_usd":1.5,"day_notional_usd":1e6}}',
       '{"at_ms":5,"kind":"clock-skew","offset_ms":-5000,"duration_ms":8}',
@@ -48,6 +50,8 @@ describe('a script of faults', () => {
       { kind: 'garble-frames', share: 0.25, durationMs: 2 },
       { kind: 'delay-frames', delayMs: 5, durationMs: 6 },
       { kind: 'half-open', durationMs: 9, connection: 2 },
+      { kind: 'drop-connections', code: 1000, connection: 0 },
+      { kind: 'refuse-subscriptions', how: 'error', durationMs: 3 },
       { kind: 'rest-outage', how: 'hang', durationMs: 7 },
       {
         kind: 'list',
@@ -98,6 +102,11 @@ describe('a script of faults', () => {
       'an unknown channel',
       '{"at_ms":5,"kind":"stall","coin":"SOL","duration_ms":5,"channels":["depth"]}',
       'channels must be a list of some of trades, bbo, l2Book, candle, activeAssetCtx',
+    ],
+    [
+      'another code of closing',
+      '{"at_ms":5,"kind":"drop-connections","code":1001}',
+      'code must be one of 1000, 1006; it is 1001',
     ],
     [
       'half a connection',

@@ -3,8 +3,8 @@ import type { Clock } from '../../domain/clock.ts'
 import { OperatingError } from '../../domain/errors.ts'
 import type { NewListing } from '../market/market.ts'
 import { priceDecimalsMax, sizeOf } from '../market/precision.ts'
-import type { Fault } from './fault.ts'
-import { coinChannels } from './fault.ts'
+import type { CloseCode, Fault } from './fault.ts'
+import { closeCodes, coinChannels } from './fault.ts'
 import { JsonMembers } from './json-members.ts'
 import type { TextObject } from './json-objects.ts'
 import { jsonObjects } from './json-objects.ts'
@@ -120,6 +120,7 @@ function scriptedFault({ value, line }: TextObject, path: string): ScriptedFault
 const kinds = [
   'drop-connections',
   'refuse-connections',
+  'refuse-subscriptions',
   'half-open',
   'stall',
   'drop-frames',
@@ -140,13 +141,15 @@ function faultOf(entry: JsonMembers, bad: (problem: string) => OperatingError): 
   const durationMs = (): number => entry.number('duration_ms', { min: 1, max: DAY_MS })
   switch (kind) {
     case 'drop-connections':
-      return { kind, ...connectionOf(entry) }
+      return { kind, ...codeOf(entry), ...connectionOf(entry) }
     case 'half-open':
       return { kind, durationMs: durationMs(), ...connectionOf(entry) }
     case 'refuse-connections':
     case 'rest-429':
     case 'late-flat-bars':
       return { kind, durationMs: durationMs() }
+    case 'refuse-subscriptions':
+      return { kind, how: entry.oneOf('how', ['silent', 'error']), durationMs: durationMs() }
     case 'stall': {
       const stall = { kind, coin: coinOf(entry), durationMs: durationMs() }
       return entry.has('channels')
@@ -216,6 +219,11 @@ function checkPriceSteps(
   throw bad(
     `listing: price_usd must be at least ${priceUsdMin} where size_decimals is ${sizeDecimals}, as a price has at most 6 - size_decimals decimals; it is ${priceUsd}`,
   )
+}
+
+function codeOf(entry: JsonMembers): { readonly code?: CloseCode } {
+  if (!entry.has('code')) return {}
+  return { code: entry.oneOf('code', closeCodes) }
 }
 
 function connectionOf(entry: JsonMembers): { readonly connection?: number } {

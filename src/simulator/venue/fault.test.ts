@@ -81,6 +81,46 @@ describe('a fault of the simulated venue', () => {
     expect(dropped()).toEqual([false, true, true])
   })
 
+  test('drop-connections ends with the code that it names, and half-open ones with 1006', () => {
+    const other = new ScriptedClient(venue)
+    inject({ kind: 'half-open', durationMs: 90_000, connection: 0 })
+    inject({ kind: 'drop-connections', code: 1000 })
+    expect([client.code, other.code]).toEqual([1006, 1000])
+  })
+
+  describe('refuse-subscriptions', () => {
+    const subscription = { type: 'activeAssetCtx', coin: 'BTC' }
+
+    test('leaves a subscription without a word and without data', () => {
+      inject({ kind: 'refuse-subscriptions', how: 'silent', durationMs: 20_000 })
+      client.subscribe(subscription)
+      expect(heard(10_000)).toEqual([])
+      expect(client.texts).toEqual([])
+      expect(client.isConnected).toBe(true)
+    })
+
+    test('calls it invalid where it is said', () => {
+      inject({ kind: 'refuse-subscriptions', how: 'error', durationMs: 20_000 })
+      client.subscribe(subscription)
+      expect(client.data('error')).toEqual([
+        'Invalid subscription {"type":"activeAssetCtx","coin":"BTC"}',
+      ])
+      expect(heard(10_000)).toEqual([])
+    })
+
+    test('spares what stands, and grants what is asked again when it is over', () => {
+      client.subscribe({ type: 'activeAssetCtx', coin: 'ETH' })
+      inject({ kind: 'refuse-subscriptions', how: 'silent', durationMs: 20_000 })
+      client.subscribe(subscription)
+      expect(new Set(heard(20_000))).toEqual(new Set(['activeAssetCtx']))
+      client.subscribe(subscription)
+      expect(client.data('subscriptionResponse')).toContainEqual({
+        method: 'subscribe',
+        subscription,
+      })
+    })
+  })
+
   describe('refuse-connections', () => {
     beforeEach(() => inject({ kind: 'refuse-connections', durationMs: 20_000 }))
 

@@ -11,8 +11,12 @@ export type CoinChannel = (typeof coinChannels)[number]
  * key, so that the same faults at the same instants of the same conversation do the same.
  */
 export type Fault =
-  /** Every open connection ends with 1006, once. */
-  | ({ readonly kind: 'drop-connections' } & OneConnection)
+  /** Every open connection ends, once. */
+  | ({
+      readonly kind: 'drop-connections'
+      /** 1006 where absent. */
+      readonly code?: CloseCode
+    } & OneConnection)
   /** The 1006 storm: every connection, open or new, ends within a second. */
   | { readonly kind: 'refuse-connections'; readonly durationMs: number }
   /**
@@ -21,6 +25,15 @@ export type Fault =
    * connections work.
    */
   | ({ readonly kind: 'half-open'; readonly durationMs: number } & OneConnection)
+  /**
+   * No subscription is granted, new or renewed: nothing comes of it. The venue says nothing at all, or that
+   * it is invalid. What stands goes on.
+   */
+  | {
+      readonly kind: 'refuse-subscriptions'
+      readonly how: 'silent' | 'error'
+      readonly durationMs: number
+    }
   /**
    * One coin falls silent on its own channels, or on some of them: the socket lives, subscriptions are
    * acknowledged, channels of all coins go on. What the channels would have said is lost.
@@ -70,6 +83,11 @@ export type Fault =
    * as it sends. Trades, bars and funding rows keep the time that they were recorded with.
    */
   | { readonly kind: 'clock-skew'; readonly offsetMs: number; readonly durationMs: number }
+
+/** How a connection ends: 1000 with a closing handshake, 1006 without one. */
+export const closeCodes = [1000, 1006] as const
+
+export type CloseCode = (typeof closeCodes)[number]
 
 /** Where it befalls one connection and spares the others: a path of its own, a node that lags. */
 type OneConnection = {

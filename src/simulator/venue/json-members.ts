@@ -41,7 +41,7 @@ export class JsonMembers {
     throw this.#refusal(name, allowed)
   }
 
-  oneOf<Value extends string>(name: string, allowed: readonly Value[]): Value {
+  oneOf<Value extends string | number>(name: string, allowed: readonly Value[]): Value {
     const value = this.#take(name)
     const found = allowed.find((candidate) => candidate === value)
     if (found !== undefined) return found

@@ -1,4 +1,5 @@
 import type { AddressUse } from './allowance.ts'
+import type { CloseCode } from './fault.ts'
 import { LateFrames } from './late-frames.ts'
 import type { VenueLimits } from './limits.ts'
 import type { ParsedSubscription, Subscription } from './subscription.ts'
@@ -9,8 +10,8 @@ export interface Peer {
   send(text: string): void
   /** Nothing is read from now on, so that nothing answers below the frames either: no pong, no close. */
   pause?(): void
-  /** Ends the connection without a closing handshake: the client sees 1006. */
-  drop(): void
+  /** Ends the connection: 1000 with a closing handshake, 1006 without one. */
+  drop(code: CloseCode): void
   /** Bytes that the client has not taken yet. */
   queuedBytes(): number
 }
@@ -18,6 +19,8 @@ export interface Peer {
 /** What a session asks of its venue. */
 export interface SessionHost {
   readonly limits: VenueLimits
+  /** What becomes of new subscriptions; they are granted where undefined. */
+  readonly subscriptionRefusal: 'silent' | 'error' | undefined
   nowMs(): number
   /** How much later than sent a frame arrives there. */
   frameDelayMs(session: Session): number
@@ -106,10 +109,11 @@ export class Session {
     }
   }
 
-  drop(): void {
+  drop(code: CloseCode = 1006): void {
     if (!this.#isOpen) return
     this.close()
-    this.#peer.drop()
+    // No handshake passes where nothing does.
+    this.#peer.drop(this.isCutOff ? 1006 : code)
   }
 
   /** The connection is gone: gives back what it had in use. */
@@ -165,6 +169,9 @@ export class Session {
     const { subscription } = parsed
     const key = JSON.stringify(subscription)
     if (this.#subscriptions.has(key)) return `Already subscribed: ${JSON.stringify(value)}`
+    const refusal = this.#host.subscriptionRefusal
+    if (refusal === 'silent') return undefined
+    if (refusal === 'error') return `Invalid subscription ${JSON.stringify(value)}`
     const { subscriptionsMax, usersMax } = this.#host.limits
     if (this.use.subscriptions >= subscriptionsMax) {
       return `Cannot subscribe to more than ${subscriptionsMax} channels.`

@@ -172,6 +172,13 @@ describe('the simulated venue on its sockets', () => {
     again.terminate()
   })
 
+  test('a connection that is ended with 1000 is closed by a handshake', async () => {
+    const socket = await open()
+    const closed = once(socket, 'close')
+    venue.inject({ kind: 'drop-connections', code: 1000 })
+    expect((await closed)[0]).toBe(1000)
+  })
+
   test('an eleventh connection is not kept', async () => {
     const sockets = await Promise.all(Array.from({ length: 10 }, open))
     const eleventh = new WebSocket(venue.wsUrl)

@@ -140,7 +140,7 @@ function attach(webSocket: WebSocket, address: string, venue: Venue): void {
   const session = venue.connect(address, {
     send: (text) => webSocket.send(text),
     pause: () => webSocket.pause(),
-    drop: () => webSocket.terminate(),
+    drop: (code) => (code === 1006 ? webSocket.terminate() : webSocket.close(code)),
     queuedBytes: () => webSocket.bufferedAmount,
   })
   // A failing socket also closes, and the closing is what the session hears of.

@@ -114,6 +114,10 @@ export class Venue implements SessionHost {
     return this.#clock.nowMs()
   }
 
+  get subscriptionRefusal(): 'silent' | 'error' | undefined {
+    return this.#faults.subscriptionRefusal
+  }
+
   frameDelayMs(session: Session): number {
     return this.#faults.delayMs(session)
   }
@@ -146,7 +150,7 @@ export class Venue implements SessionHost {
   inject(fault: Fault): void {
     switch (fault.kind) {
       case 'drop-connections':
-        for (const session of this.#befallen(fault.connection)) session.drop()
+        for (const session of this.#befallen(fault.connection)) session.drop(fault.code)
         break
       case 'list':
         this.addListing(fault.listing)

@@ -1,4 +1,5 @@
 import { inflateRawSync } from 'node:zlib'
+import type { CloseCode } from '../fault.ts'
 import type { Peer, Session } from '../session.ts'
 import type { Venue } from '../venue.ts'
 
@@ -7,7 +8,8 @@ export type Frame = { readonly channel: string; readonly data?: unknown }
 /** A client without a socket: it keeps every frame and whether it was dropped. For tests. */
 export class ScriptedClient {
   readonly texts: string[] = []
-  isDropped = false
+  /** How it was dropped. */
+  code: CloseCode | undefined
   readonly #session: Session | undefined
 
   constructor(venue: Venue, address = 'here') {
@@ -15,12 +17,16 @@ export class ScriptedClient {
       send: (text) => {
         this.texts.push(text)
       },
-      drop: () => {
-        this.isDropped = true
+      drop: (code) => {
+        this.code = code
       },
       queuedBytes: () => 0,
     }
     this.#session = venue.connect(address, peer)
+  }
+
+  get isDropped(): boolean {
+    return this.code !== undefined
   }
 
   get isConnected(): boolean {
