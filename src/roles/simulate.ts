@@ -26,7 +26,7 @@ export async function simulate(
   const market = marketOf(options, startMs)
   const builders = seededBuilderDexes({ seed: options.seed, startMs })
   const dexes = new Dexes(market, builders, startMs)
-  const faults = faultsOf(options, (coin) => dexes.instrument(coin) !== undefined)
+  const faults = faultsOf(options, dexes)
   const clock = scaledClock(startMs, options.speed)
   const happenings = options.world === undefined ? [] : readHappenings(options.world, startMs)
   const world = new World({ market, seed: options.seed, happenings })
@@ -71,12 +71,9 @@ function marketOf({ seed, candles, recording, frames }: SimulateOptions, startMs
   return recordingMarket(tapesOfFrames(recordedFrames(frames)), base, { startMs })
 }
 
-function faultsOf(
-  { faults }: SimulateOptions,
-  isListed: (coin: string) => boolean,
-): readonly ScriptedFault[] {
+function faultsOf({ faults }: SimulateOptions, dexes: Dexes): readonly ScriptedFault[] {
   if (faults === undefined) return []
   const script = readFaultScript(faults)
-  checkCoins(script, faults, isListed)
+  checkCoins(script, faults, dexes)
   return script
 }

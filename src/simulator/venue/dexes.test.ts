@@ -167,6 +167,18 @@ describe('the dexes of builders', () => {
     expect(answer).toEqual({ status: 500, body: 'null', isJson: true })
   })
 
+  test('list no coin on the main dex for a name of another that does not exist', () => {
+    const listing = {
+      coin: 'nope:NEW',
+      sizeDecimals: 1,
+      maxLeverage: 3,
+      priceUsd: 1.5,
+      dayNotionalUsd: 1e6,
+    }
+    expect(() => venue.addListing(listing)).toThrow('nope:NEW belongs to no dex')
+    expect(namesOf(metaOf(''))).not.toContain('nope:NEW')
+  })
+
   describe('over the websocket', () => {
     let client: ScriptedClient
 

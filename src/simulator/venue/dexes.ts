@@ -37,11 +37,15 @@ export class Dexes {
     return this.#byName.get(name)
   }
 
-  /** Where a coin is traded, or would be: a name with an unknown dex is nowhere listed. */
-  marketOf(coin: string): Market {
+  /** By the name before the colon, the main one where there is none; undefined for one that does not exist. */
+  dexOf(coin: string): Dex | undefined {
     const end = coin.indexOf(':')
-    const dex = end === -1 ? undefined : this.#byName.get(coin.slice(0, end))
-    return (dex ?? this.main).market
+    return end === -1 ? this.main : this.#byName.get(coin.slice(0, end))
+  }
+
+  /** Where a coin is traded. A name with an unknown dex is listed nowhere, so any market will do. */
+  marketOf(coin: string): Market {
+    return (this.dexOf(coin) ?? this.main).market
   }
 
   instrument(coin: string): Instrument | undefined {

@@ -1,6 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
+import { seededBuilderDexes } from '../market/builder-dexes.ts'
+import { seededMarket } from '../market/seeded-market.ts'
+import { Dexes } from './dexes.ts'
 import { checkCoins, parseFaultScript, readFaultScript, runFaultScript } from './fault-script.ts'
 
 const FILE = 'faults.jsonl'
@@ -152,15 +155,28 @@ describe('a script of faults', () => {
     expect(() => readFaultScript('/nowhere/faults.jsonl')).toThrow('/nowhere/faults.jsonl')
   })
 
-  test('may speak of coins that it has listed itself, and of no others that are unknown', () => {
-    const list =
-      '{"at_ms":9,"kind":"list","listing":{"coin":"NEW","size_decimals":1,"max_leverage":3,"price_usd":1,"day_notional_usd":1e6}}'
+  describe('checked against the universe that it begins with', () => {
+    const startMs = Date.UTC(2026, 9, 7)
+    const options = { seed: 5, startMs }
+    const dexes = new Dexes(seededMarket(options), seededBuilderDexes(options), startMs)
+    const list = (coin: string): string =>
+      `{"at_ms":9,"kind":"list","listing":{"coin":"${coin}","size_decimals":1,"max_leverage":3,"price_usd":1,"day_notional_usd":1e6}}`
     const check = (...lines: string[]): void =>
-      checkCoins(parseFaultScript(lines.join('\n'), FILE), FILE, (coin) => coin === 'SOL')
-    const stallNew = '{"at_ms":10,"kind":"stall","coin":"NEW","duration_ms":60000}'
-    expect(() => check(stall, stallNew, list)).not.toThrow()
-    expect(() => check(stall, stallNew)).toThrow('faults.jsonl:2: NEW is not listed then')
-    expect(() => check(list, list)).toThrow('NEW is listed already')
+      checkCoins(parseFaultScript(lines.join('\n'), FILE), FILE, dexes)
+
+    test('may speak of coins that it has listed itself, and of no others that are unknown', () => {
+      const stallNew = '{"at_ms":10,"kind":"stall","coin":"NEW","duration_ms":60000}'
+      expect(() => check(stall, stallNew, list('NEW'))).not.toThrow()
+      expect(() => check(stall, stallNew)).toThrow('faults.jsonl:2: NEW is not listed then')
+      expect(() => check(list('NEW'), list('NEW'))).toThrow('NEW is listed already')
+    })
+
+    test('lists no coin of a dex that does not exist, and says which do', () => {
+      expect(() => check(list('flx:NEW'))).not.toThrow()
+      expect(() => check(stall, list('nope:NEW'))).toThrow(
+        'faults.jsonl:2: nope:NEW has no dex to be listed on: begin with one of xyz, flx, hyna and',
+      )
+    })
   })
 
   test('begins its faults at their times, repeats what is to be repeated, and stops', () => {

@@ -3,6 +3,7 @@ import type { Clock } from '../../domain/clock.ts'
 import { OperatingError } from '../../domain/errors.ts'
 import type { NewListing } from '../market/market.ts'
 import { priceDecimalsMax, sizeOf } from '../market/precision.ts'
+import type { Dexes } from './dexes.ts'
 import type { CloseCode, Fault } from './fault.ts'
 import { closeCodes, coinChannels } from './fault.ts'
 import { JsonMembers } from './json-members.ts'
@@ -62,14 +63,23 @@ export function parseFaultScript(text: string, path: string): readonly ScriptedF
 export function checkCoins(
   script: readonly ScriptedFault[],
   path: string,
-  isListed: (coin: string) => boolean,
+  dexes: Pick<Dexes, 'instrument' | 'dexOf' | 'builders'>,
 ): void {
   const listed = new Set<string>()
-  const isKnown = (coin: string): boolean => listed.has(coin) || isListed(coin)
+  const isKnown = (coin: string): boolean =>
+    listed.has(coin) || dexes.instrument(coin) !== undefined
   for (const { fault, line } of script) {
     if (fault.kind === 'list') {
       const { coin } = fault.listing
       if (isKnown(coin)) throw badFault(path, line, `${coin} is listed already`)
+      if (dexes.dexOf(coin) === undefined) {
+        const names = dexes.builders.map(({ name }) => name).join(', ')
+        throw badFault(
+          path,
+          line,
+          `${coin} has no dex to be listed on: begin with one of ${names} and a colon, or with the coin itself for the main dex`,
+        )
+      }
       listed.add(coin)
     } else if ('coin' in fault && !isKnown(fault.coin)) {
       throw badFault(path, line, `${fault.coin} is not listed then; names are case-sensitive`)

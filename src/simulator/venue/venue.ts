@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { Clock } from '../../domain/clock.ts'
 import type { BuilderDex } from '../market/builder-dexes.ts'
 import type { Market, NewListing, Trade } from '../market/market.ts'
@@ -221,7 +222,9 @@ export class Venue implements SessionHost {
   }
 
   addListing(listing: NewListing): void {
-    this.#dexes.marketOf(listing.coin).addListing(listing, this.nowMs())
+    const dex = this.#dexes.dexOf(listing.coin)
+    assert(dex !== undefined, `${listing.coin} belongs to no dex`)
+    dex.market.addListing(listing, this.nowMs())
   }
 
   delist(coin: string): void {
