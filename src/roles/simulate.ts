@@ -40,8 +40,9 @@ export async function simulate(
     limits: { restWeightPerMinute: options.weightPerMinute },
   })
   const stopFaults = runFaultScript(faults, clock, ({ fault, text }) => {
-    process.stderr.write(`fault ${new Date(clock.nowMs()).toISOString()} ${text}\n`)
-    venue.inject(fault)
+    const beganAt = new Date(clock.nowMs()).toISOString()
+    const outcome = venue.inject(fault) ? '' : ' befell nobody'
+    process.stderr.write(`fault ${beganAt} ${text}${outcome}\n`)
   })
   closeWithGrace(async () => {
     stopFaults()

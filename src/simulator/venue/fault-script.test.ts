@@ -171,6 +171,13 @@ describe('a script of faults', () => {
       expect(() => check(list('NEW'), list('NEW'))).toThrow('NEW is listed already')
     })
 
+    test('delists no coin that is delisted already, by itself or from the start', () => {
+      const delist = (coin: string): string => `{"at_ms":9,"kind":"delist","coin":"${coin}"}`
+      expect(() => check(list('NEW'), delist('NEW'))).not.toThrow()
+      expect(() => check(delist('MATIC'))).toThrow('faults.jsonl:1: MATIC is delisted already')
+      expect(() => check(delist('SOL'), delist('SOL'))).toThrow(':2: SOL is delisted already')
+    })
+
     test('lists no coin of a dex that does not exist, and says which do', () => {
       expect(() => check(list('flx:NEW'))).not.toThrow()
       expect(() => check(stall, list('nope:NEW'))).toThrow(

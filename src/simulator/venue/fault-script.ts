@@ -66,6 +66,9 @@ export function checkCoins(
   dexes: Pick<Dexes, 'instrument' | 'dexOf' | 'builders'>,
 ): void {
   const listed = new Set<string>()
+  const delisted = new Set<string>()
+  const isDelisted = (coin: string): boolean =>
+    delisted.has(coin) || dexes.instrument(coin)?.isDelisted === true
   const isKnown = (coin: string): boolean =>
     listed.has(coin) || dexes.instrument(coin) !== undefined
   for (const { fault, line } of script) {
@@ -84,6 +87,9 @@ export function checkCoins(
     } else if ('coin' in fault && !isKnown(fault.coin)) {
       throw badFault(path, line, `${fault.coin} is not listed then; names are case-sensitive`)
     }
+    if (fault.kind !== 'delist') continue
+    if (isDelisted(fault.coin)) throw badFault(path, line, `${fault.coin} is delisted already`)
+    delisted.add(fault.coin)
   }
 }
 

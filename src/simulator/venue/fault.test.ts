@@ -63,7 +63,9 @@ describe('a fault of the simulated venue', () => {
     clock.advance(byMs)
     return of.channels.slice(before)
   }
-  const inject = (fault: Fault): void => venue.inject(fault)
+  const inject = (fault: Fault): void => {
+    venue.inject(fault)
+  }
 
   test('drop-connections ends all that are open, once', () => {
     const other = new ScriptedClient(venue, 'elsewhere')
@@ -227,6 +229,17 @@ describe('a fault of the simulated venue', () => {
       client.subscribe({ type: 'activeAssetCtx', coin: 'ETH' })
       client.subscribe({ type: 'allMids' })
       expect(new Set(heard(5_000))).toEqual(new Set(['activeAssetCtx', 'allMids']))
+    })
+
+    test('of a delisted coin silences its empty books, its figures and its last trades', () => {
+      const listener = new ScriptedClient(venue)
+      for (const subscription of perCoin('MATIC')) listener.subscribe(subscription)
+      clock.advance(10_000)
+      const told = new Set(listener.channels)
+      expect([...told]).toEqual(expect.arrayContaining(['l2Book', 'activeAssetCtx']))
+      inject({ kind: 'stall', coin: 'MATIC', durationMs: 20_000 })
+      for (const subscription of perCoin('MATIC')) client.subscribe(subscription)
+      expect([...heard(10_000), ...heard(9_000, listener)]).toEqual([])
     })
 
     test('silences only the channels that it names', () => {
@@ -463,6 +476,18 @@ describe('a fault of the simulated venue', () => {
       }
     },
   )
+
+  test('what finds nothing to befall says so', () => {
+    const halfOpen = { kind: 'half-open', durationMs: 5_000 } as const
+    expect(venue.inject(halfOpen)).toBe(true)
+    expect(venue.inject({ kind: 'drop-connections' })).toBe(true)
+    expect(venue.inject({ kind: 'drop-connections' })).toBe(false)
+    expect(venue.inject(halfOpen)).toBe(false)
+    expect(venue.inject({ ...halfOpen, connection: 0 })).toBe(false)
+    expect(venue.inject({ kind: 'delist', coin: 'SOL' })).toBe(true)
+    expect(venue.inject({ kind: 'delist', coin: 'SOL' })).toBe(false)
+    expect(venue.inject({ kind: 'refuse-connections', durationMs: 5_000 })).toBe(true)
+  })
 
   test('clock-skew shifts the times that the venue stamps, and no others', () => {
     const timeOf = (reply: unknown): number => (reply as { time: number }).time

@@ -30,8 +30,8 @@ export type SimulatedVenue = {
   /** Appends a coin to the universe; its first bar is the quarter that is open now. */
   addListing(listing: NewListing): void
   delist(coin: string): void
-  /** Begins a fault, or does what it does once. */
-  inject(fault: Fault): void
+  /** Begins a fault, or does what it does once. @returns false where there was nothing for it to befall. */
+  inject(fault: Fault): boolean
   /** Stops all timers and ends all connections. */
   close(): Promise<void>
 }

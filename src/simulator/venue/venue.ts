@@ -147,20 +147,24 @@ export class Venue implements SessionHost {
     return session
   }
 
-  /** Begins a fault, or does what it does once. */
-  inject(fault: Fault): void {
+  /** Begins a fault, or does what it does once. @returns false where there was nothing for it to befall. */
+  inject(fault: Fault): boolean {
     switch (fault.kind) {
-      case 'drop-connections':
-        for (const session of this.#befallen(fault.connection)) session.drop(fault.code)
-        break
+      case 'drop-connections': {
+        const befallen = this.#befallen(fault.connection)
+        for (const session of befallen) session.drop(fault.code)
+        return befallen.length > 0
+      }
       case 'list':
         this.addListing(fault.listing)
-        break
-      case 'delist':
+        return true
+      case 'delist': {
+        const isTraded = this.#dexes.instrument(fault.coin)?.isDelisted === false
         this.delist(fault.coin)
-        break
+        return isTraded
+      }
       default:
-        this.#begin(fault)
+        return this.#begin(fault)
     }
   }
 
@@ -236,11 +240,12 @@ export class Venue implements SessionHost {
     this.dropConnections()
   }
 
-  #begin(fault: LastingFault): void {
+  #begin(fault: LastingFault): boolean {
     const one = 'connection' in fault ? fault.connection : undefined
     const befallen = this.#befallen(one)
-    // Of no connection at all there is none to befall.
-    if (one !== undefined && befallen.length === 0) return
+    // Connections that come later are spared.
+    const isOfOpenOnes = one !== undefined || fault.kind === 'half-open'
+    if (isOfOpenOnes && befallen.length === 0) return false
     const endFault = this.#faults.begin(fault, one === undefined ? undefined : befallen[0])
     const cutOff = fault.kind === 'half-open' ? befallen : []
     for (const session of cutOff) session.cutOff()
@@ -252,6 +257,7 @@ export class Venue implements SessionHost {
       for (const session of cutOff) session.endCutOff()
       this.#sendLate()
     })
+    return true
   }
 
   /** Open connections, or the one of them that a fault names. */
