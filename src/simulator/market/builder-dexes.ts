@@ -45,7 +45,7 @@ const builders: readonly BuilderRow[] = [
   {
     name: 'flx',
     fullName: 'Felix Exchange',
-    collateralToken: 360,
+    collateralToken: 6,
     fundingMultiplier: 1,
     isCrossAllowed: false,
     coins: [
@@ -58,7 +58,7 @@ const builders: readonly BuilderRow[] = [
   {
     name: 'hyna',
     fullName: 'HyENA',
-    collateralToken: 235,
+    collateralToken: 5,
     fundingMultiplier: 1,
     isCrossAllowed: true,
     coins: [

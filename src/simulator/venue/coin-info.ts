@@ -5,6 +5,7 @@ import { coarseBook } from '../market/synthetic-book.ts'
 import type { Dexes } from './dexes.ts'
 import type { InfoAnswer, View } from './info-answer.ts'
 import { data, MALFORMED, UNKNOWN, withoutNulls } from './info-answer.ts'
+import { isSpotPair, spotInstrument } from './spot.ts'
 import { areFigures, isMantissa, isRecord } from './subscription.ts'
 import { bookWire, candleWire, fundingWire, tradeWire } from './wire.ts'
 
@@ -33,7 +34,8 @@ export function bookData(
   { atMs, stampMs }: Pick<View, 'atMs' | 'stampMs'>,
 ): object | null {
   const { coin, nSigFigs, mantissa } = request
-  const instrument = market.instrument(coin)
+  // A market knows no spot pair, and answers as an empty one.
+  const instrument = market.instrument(coin) ?? spotInstrument(coin)
   if (instrument === undefined) return null
   if (nSigFigs === null) return bookWire(market.book(coin, atMs, levels), instrument, stampMs)
   const raw = market.book(coin, atMs, RAW_LEVELS_OF_COARSE_BOOK)
@@ -64,7 +66,7 @@ export function candleAnswer(dexes: Dexes, request: unknown, view: View): InfoAn
   if (typeof startTime !== 'number' || typeof endTime !== 'number') return MALFORMED
   if (!isCandleInterval(interval)) return MALFORMED
   const instrument = dexes.instrument(coin)
-  if (instrument === undefined) return UNKNOWN
+  if (instrument === undefined) return nothingOf(coin)
   const stepMs = candleIntervalMs[interval]
   const oldestMs = (Math.floor(atMs / stepMs) - CANDLES_MAX + 1) * stepMs
   const range = { fromMs: Math.max(startTime, oldestMs), untilMs: endTime + 1 }
@@ -111,10 +113,15 @@ export function recentTradesAnswer(dexes: Dexes, body: Body, { atMs }: View): In
   const { coin } = body
   if (typeof coin !== 'string') return MALFORMED
   const instrument = dexes.instrument(coin)
-  if (instrument === undefined) return UNKNOWN
+  if (instrument === undefined) return nothingOf(coin)
   const newest = dexes.marketOf(coin).lastTrades(coin, atMs, RECENT_TRADES).toReversed()
   return data(
     newest.map((trade) => tradeWire(trade, instrument)),
     Math.floor(newest.length / ROWS_A_WEIGHT),
   )
+}
+
+/** Of a spot pair there are no trades; of what is none, nothing is known. */
+function nothingOf(coin: string): InfoAnswer {
+  return isSpotPair(coin) ? data([]) : UNKNOWN
 }

@@ -96,7 +96,7 @@ describe('the dexes of builders', () => {
       ['', 'xyz', 'flx', 'hyna'].map((dex) => metaOf(dex)),
     )
     expect(['', 'xyz', 'flx', 'hyna'].map((dex) => metaOf(dex).collateralToken)).toEqual([
-      0, 0, 360, 235,
+      0, 0, 6, 5,
     ])
     expect(metaOf('xyz').universe[0]).toEqual({
       szDecimals: 4,
@@ -109,8 +109,8 @@ describe('the dexes of builders', () => {
     expect(metaOf('flx').universe[0]).toMatchObject({ onlyIsolated: true, marginMode: 'noCross' })
     expect(metaOf('xyz').marginTables.map(([id]) => id)).toEqual([50])
     expect(metaOf('flx').universe.find(({ isDelisted }) => isDelisted)?.name).toBe('flx:SILVER')
-    const { tokens } = ask<{ tokens: { index: number }[] }>(venue, { type: 'spotMeta' })
-    expect(tokens.map(({ index }) => index)).toEqual(expect.arrayContaining([0, 360, 235]))
+    const { tokens } = ask<{ tokens: { name: string }[] }>(venue, { type: 'spotMeta' })
+    expect([0, 6, 5].map((index) => tokens[index]?.name)).toEqual(['USDC', 'USDH', 'USDE'])
   })
 
   test('make their premium from the middle of the impact prices', () => {

@@ -43,11 +43,11 @@ export function bookFrame(
 
 /** Best prices without their time, which alone is no change; undefined for an empty book. */
 export function bestPrices(dexes: Dexes, coin: string, atMs: number): string | undefined {
-  const { sizeDecimals } = listed(dexes, coin)
   const { bids, asks } = dexes.marketOf(coin).book(coin, atMs, 1)
   const bid = bids[0]
   const ask = asks[0]
   if (bid === undefined && ask === undefined) return undefined
+  const { sizeDecimals } = listed(dexes, coin)
   const bbo = [bid, ask].map((level) =>
     level === undefined ? null : levelWire(level, sizeDecimals),
   )

@@ -229,6 +229,21 @@ describe('the simulated venue over POST /info', () => {
     expect(contexts.find(({ coin }) => coin === '@107')?.markPx).toBe(HYPE)
   })
 
+  test('of a spot pair there is an empty book, no trade and no candle', () => {
+    const coin = '@107'
+    expect(ask({ type: 'l2Book', coin })).toMatchObject({ coin, levels: [[], []] })
+    expect(ask({ type: 'recentTrades', coin })).toEqual([])
+    expect(candles({ coin, interval: '15m', startTime: startMs - 10 * HOUR_MS })).toEqual([])
+  })
+
+  test('the index of a spot token is its position, and some are not canonical', () => {
+    const { tokens } = ask<{ tokens: { index: number; isCanonical: boolean }[] }>({
+      type: 'spotMeta',
+    })
+    expect(tokens.map(({ index }) => index)).toEqual([...tokens.keys()])
+    expect(new Set(tokens.map(({ isCanonical }) => isCanonical))).toEqual(new Set([true, false]))
+  })
+
   test('who is named by a trade may have an account, whose figures agree with each other', () => {
     const trades = ask<{ users: string[] }[]>({ type: 'recentTrades', coin: 'BTC' })
     const accounts = trades

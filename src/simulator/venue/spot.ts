@@ -1,3 +1,4 @@
+import type { Instrument } from '../market/market.ts'
 import { drift, noiseKey } from '../market/noise.ts'
 import { decimalText, priceDecimalsMax, roundPrice } from '../market/precision.ts'
 import { hexText } from './hex.ts'
@@ -6,7 +7,12 @@ const HOUR_MS = 3_600_000
 const PRICE_SIZE_DECIMALS = 0
 const OUTCOME_DECIMALS = 4
 
-type Token = readonly [name: string, sizeDecimals: number, weiDecimals: number, index: number]
+type Token = readonly [
+  name: string,
+  sizeDecimals: number,
+  weiDecimals: number,
+  isCanonical: boolean,
+]
 
 /** A spot pair stands at the price of a perpetual, or wanders around one of its own. */
 type Pair = {
@@ -21,22 +27,23 @@ type Pair = {
 /** Nothing trades there. */
 type SpotContextWire = { readonly coin: string; readonly [member: string]: string }
 
+/** A token's index is its position: clients look it up by either. */
 const tokens: readonly Token[] = [
-  ['USDC', 8, 8, 0],
-  ['PURR', 0, 5, 1],
-  ['HFUN', 2, 8, 2],
-  ['LICK', 0, 5, 3],
-  ['HYPE', 2, 8, 150],
-  ['USDE', 2, 8, 235],
-  ['USDH', 2, 8, 360],
+  ['USDC', 8, 8, true],
+  ['PURR', 0, 5, true],
+  ['HFUN', 2, 8, false],
+  ['LICK', 0, 5, false],
+  ['HYPE', 2, 8, false],
+  ['USDE', 2, 8, false],
+  ['USDH', 2, 8, false],
 ]
 
 const pairs: readonly Pair[] = [
   { name: 'PURR/USDC', index: 0, base: 1, quote: 0, perpetual: 'PURR' },
   { name: '@1', index: 1, base: 2, quote: 0, priceUsd: 13.69 },
   { name: '@2', index: 2, base: 3, quote: 0, priceUsd: 0.0512 },
-  { name: '@107', index: 107, base: 150, quote: 0, perpetual: 'HYPE' },
-  { name: '@230', index: 230, base: 360, quote: 0, priceUsd: 1 },
+  { name: '@107', index: 107, base: 4, quote: 0, perpetual: 'HYPE' },
+  { name: '@230', index: 230, base: 6, quote: 0, priceUsd: 1 },
 ]
 
 /** Markets of yes and no, between 0 and 1. */
@@ -54,6 +61,15 @@ export const spotMetaWire = {
 
 export function isSpotPair(name: string): boolean {
   return pairs.some((pair) => pair.name === name)
+}
+
+/** What the empty book of a pair is written with; undefined for what is none. */
+export function spotInstrument(
+  name: string,
+): Pick<Instrument, 'coin' | 'sizeDecimals'> | undefined {
+  const pair = pairs.find((candidate) => candidate.name === name)
+  const [, sizeDecimals] = tokens[pair?.base ?? -1] ?? []
+  return sizeDecimals === undefined ? undefined : { coin: name, sizeDecimals }
 }
 
 /** Names of the spot pairs that stand at the price of a perpetual. */
@@ -105,14 +121,14 @@ function wandering(name: string, priceUsd: number, atMs: number): string {
   return decimalText(price, priceDecimalsMax(PRICE_SIZE_DECIMALS))
 }
 
-function tokenWire([name, szDecimals, weiDecimals, index]: Token): object {
+function tokenWire([name, szDecimals, weiDecimals, isCanonical]: Token, index: number): object {
   return {
     name,
     szDecimals,
     weiDecimals,
     index,
     tokenId: `0x${hexText(noiseKey(index, name), 32)}`,
-    isCanonical: true,
+    isCanonical,
     evmContract: null,
     fullName: null,
     deployerTradingFeeShare: '0.0',

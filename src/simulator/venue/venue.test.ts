@@ -87,6 +87,19 @@ describe('the simulated venue over its websocket', () => {
     expect(client.isConnected).toBe(true)
   })
 
+  test('the other channels of a spot pair are quiet: empty books, no trades', () => {
+    const coin = 'PURR/USDC'
+    client.subscribe({ type: 'trades', coin })
+    client.subscribe({ type: 'bbo', coin })
+    client.subscribe({ type: 'candle', coin, interval: '15m' })
+    client.subscribe({ type: 'l2Book', coin })
+    client.subscribe({ type: 'l2Book', coin, nSigFigs: 3 })
+    clock.advance(6_000)
+    expect(client.isConnected).toBe(true)
+    expect(new Set(client.channels)).toEqual(new Set(['subscriptionResponse', 'l2Book']))
+    for (const book of client.data('l2Book')) expect(book).toMatchObject({ coin, levels: [[], []] })
+  })
+
   test.each([
     ['an unknown coin', { type: 'trades', coin: 'NOPE' }],
     ['the wrong case', { type: 'l2Book', coin: 'KPEPE' }],

@@ -125,10 +125,8 @@ export class Venue implements SessionHost {
 
   isKnown(subscription: Subscription): boolean {
     if (!('coin' in subscription)) return true
-    const { type, coin } = subscription
-    return (
-      this.#dexes.instrument(coin) !== undefined || (type === 'activeAssetCtx' && isSpotPair(coin))
-    )
+    const { coin } = subscription
+    return this.#dexes.instrument(coin) !== undefined || isSpotPair(coin)
   }
 
   isDex(name: string): boolean {

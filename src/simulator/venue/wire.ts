@@ -105,7 +105,7 @@ export function levelWire(level: Level, sizeDecimals: number): object {
 
 export function bookWire(
   book: Book,
-  { coin, sizeDecimals }: Instrument,
+  { coin, sizeDecimals }: Pick<Instrument, 'coin' | 'sizeDecimals'>,
   timeMs: number,
 ): { coin: string; time: number; levels: object[][] } {
   const side = (levels: readonly Level[]): object[] =>
