@@ -13,12 +13,12 @@ export class Addresses {
   }
 
   /** An address that has no connection is forgotten when there are too many. */
-  use(address: string, nowMs: number): AddressUse {
+  use(address: string): AddressUse {
     const known = this.#uses.get(address)
     if (known !== undefined) return known
     const idle = [...this.#uses].find(([, { connections }]) => connections === 0)
     if (this.#uses.size >= ADDRESSES_MAX && idle !== undefined) this.#uses.delete(idle[0])
-    const use = new AddressUse(this.#limits, nowMs)
+    const use = new AddressUse(this.#limits)
     this.#uses.set(address, use)
     return use
   }

@@ -1,31 +1,57 @@
+import assert from 'node:assert/strict'
 import type { VenueLimits } from './limits.ts'
 
 const MINUTE_MS = 60_000
 
-/** A bucket that refills evenly over a minute. What is charged afterwards may leave it in debt. */
+type Taken = { readonly atMs: number; amount: number }
+
+/**
+ * So much in any minute that one looks back on. A bucket that refills would let twice as much pass in its
+ * first minute. What is charged afterwards may leave it in debt.
+ */
 export class Allowance {
   readonly #perMinute: number
-  #left: number
-  #atMs: number
+  /**
+   * By time, one entry an instant: never more than are allowed a minute, and as many again that are over.
+   * Those are before `#oldest`, and cut off when they are half of all.
+   */
+  #taken: Taken[] = []
+  #oldest = 0
+  #used = 0
 
-  constructor(perMinute: number, nowMs: number) {
+  constructor(perMinute: number) {
     this.#perMinute = perMinute
-    this.#left = perMinute
-    this.#atMs = nowMs
   }
 
   /** @returns false, and takes nothing, when less than `amount` is left. */
   take(amount: number, nowMs: number): boolean {
-    const refill = ((nowMs - this.#atMs) * this.#perMinute) / MINUTE_MS
-    this.#left = Math.min(this.#perMinute, this.#left + refill)
-    this.#atMs = nowMs
-    if (this.#left < amount) return false
-    this.#left -= amount
+    this.#forget(nowMs - MINUTE_MS)
+    if (this.#used + amount > this.#perMinute) return false
+    const newest = this.#taken.at(-1)
+    if (newest?.atMs === nowMs) newest.amount += amount
+    else this.#taken.push({ atMs: nowMs, amount })
+    this.#used += amount
     return true
   }
 
+  /** On top of what was taken last. */
   charge(amount: number): void {
-    this.#left -= amount
+    const newest = this.#taken.at(-1)
+    assert(newest !== undefined, 'something was taken before')
+    newest.amount += amount
+    this.#used += amount
+  }
+
+  #forget(throughMs: number): void {
+    for (;;) {
+      const taken = this.#taken[this.#oldest]
+      if (taken === undefined || taken.atMs > throughMs) break
+      this.#used -= taken.amount
+      this.#oldest++
+    }
+    if (2 * this.#oldest <= this.#taken.length) return
+    this.#taken = this.#taken.slice(this.#oldest)
+    this.#oldest = 0
   }
 }
 
@@ -40,10 +66,10 @@ export class AddressUse {
   /** Subscriptions by user. */
   readonly #users = new Map<string, number>()
 
-  constructor(limits: VenueLimits, nowMs: number) {
-    this.restWeight = new Allowance(limits.restWeightPerMinute, nowMs)
-    this.messages = new Allowance(limits.messagesPerMinute, nowMs)
-    this.newConnections = new Allowance(limits.newConnectionsPerMinute, nowMs)
+  constructor(limits: VenueLimits) {
+    this.restWeight = new Allowance(limits.restWeightPerMinute)
+    this.messages = new Allowance(limits.messagesPerMinute)
+    this.newConnections = new Allowance(limits.newConnectionsPerMinute)
   }
 
   /** @returns false when that would be one user too many. */

@@ -342,6 +342,24 @@ describe('the caps of an address, as the venue has them,', () => {
     expect(clients.map(({ isConnected }) => isConnected)).toEqual([...Array(10).fill(true), false])
   })
 
+  test('keep no 31st new connection of a minute, also where the attempts are spread over it', () => {
+    const { venue, clock } = open()
+    let kept = 0
+    for (let second = 0; second < 60; second++) {
+      if (new ScriptedClient(venue).isConnected) kept++
+      venue.dropConnections()
+      clock.advance(1000)
+    }
+    expect(kept).toBe(30)
+  })
+
+  test('count an attempt that found ten connections open', () => {
+    const { venue } = open()
+    for (let attempt = 0; attempt < 30; attempt++) new ScriptedClient(venue)
+    venue.dropConnections()
+    expect(new ScriptedClient(venue).isConnected).toBe(false)
+  })
+
   test('keep no 31st new connection of a minute', () => {
     const { venue, clock } = open()
     const isKept = (): boolean => {
@@ -378,7 +396,10 @@ describe('the caps of an address, as the venue has them,', () => {
     expect(client.texts.slice(0, 2000).every((text) => text === '{"channel":"pong"}')).toBe(true)
     expect(client.data('error')).toEqual(['Cannot send more than 2000 messages per minute.'])
     expect(client.isConnected).toBe(true)
-    clock.advance(1000)
+    clock.advance(59_999)
+    client.send({ method: 'ping' })
+    expect(client.channels.at(-1)).toBe('error')
+    clock.advance(1)
     client.send({ method: 'ping' })
     expect(client.channels.at(-1)).toBe('pong')
   })

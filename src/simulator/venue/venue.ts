@@ -135,10 +135,11 @@ export class Venue implements SessionHost {
 
   /** @returns undefined when the address may not connect now, or the recording is in its outage. */
   connect(address: string, peer: Peer): Session | undefined {
-    const use = this.#addresses.use(address, this.nowMs())
+    const use = this.#addresses.use(address)
     if (this.#dexes.main.market.isOutage(this.#viewMs())) return undefined
-    if (use.connections >= this.limits.connectionsMax) return undefined
+    // One that is refused for being the eleventh was an attempt all the same.
     if (!use.newConnections.take(1, this.nowMs())) return undefined
+    if (use.connections >= this.limits.connectionsMax) return undefined
     const session = new Session(peer, use, this)
     this.#sessions.add(session)
     this.#refuse(session)
@@ -168,8 +169,7 @@ export class Venue implements SessionHost {
 
   /** Answers the body of one `POST /info`; undefined while requests hang. */
   info(address: string, text: string): HttpAnswer | undefined {
-    const nowMs = this.nowMs()
-    return this.#endpoint.http(this.#addresses.use(address, nowMs), text, nowMs)
+    return this.#endpoint.http(this.#addresses.use(address), text, this.nowMs())
   }
 
   subscribed(session: Session, key: string, subscription: Subscription): void {
