@@ -34,6 +34,7 @@ export function perpDexWire(dex: BuilderDex, atMs: number): object {
     lastDeployerFeeScaleChangeTime: '1970-01-01T00:00:00',
     assetToFundingMultiplier: coins.map((coin) => [coin, decimalText(dex.fundingMultiplier, 4)]),
     assetToFundingInterestRate: [],
+    assetToFundingClamp: [],
   }
 }
 

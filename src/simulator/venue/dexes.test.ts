@@ -25,6 +25,7 @@ type DexWire = {
   name: string
   assetToFundingMultiplier: [string, string][]
   assetToStreamingOiCap: [string, string][]
+  assetToFundingClamp: [string, string][]
 }
 type Limits = { totalOiCap: string; coinToOiCap: [string, string][] }
 
@@ -77,6 +78,7 @@ describe('the dexes of builders', () => {
       const coins = namesOf(metaOf(dex?.name ?? ''))
       expect(dex?.assetToFundingMultiplier.map(([coin]) => coin)).toEqual(coins)
       expect(dex?.assetToStreamingOiCap.map(([coin]) => coin)).toEqual(coins)
+      expect(dex?.assetToFundingClamp, 'the default for all').toEqual([])
     }
   })
 
@@ -161,6 +163,7 @@ describe('the dexes of builders', () => {
     'perpDexLimits',
     'perpDexStatus',
     'clearinghouseState',
+    'spotClearinghouseState',
     'marginTable',
   ])('are refused by %s with 500 null when they are unknown', (type) => {
     const answer = venue.info('here', JSON.stringify({ type, dex: 'XYZ', id: 3 }))

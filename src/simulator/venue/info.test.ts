@@ -298,6 +298,16 @@ describe('the simulated venue over POST /info', () => {
     expect(venue.info('here', '{"type":"clearinghouseState","user":"0x1"}')?.status).toBe(422)
   })
 
+  test('a user is somebody who trades here, has no spot balances and no orders', () => {
+    const [trade] = ask<{ users: string[] }[]>({ type: 'recentTrades', coin: 'BTC' })
+    const user = trade?.users[0] ?? ''
+    expect(ask({ type: 'userRole', user })).toEqual({ role: 'user' })
+    expect(ask({ type: 'userRole', user: `0x${'ab'.repeat(20)}` })).toEqual({ role: 'missing' })
+    expect(ask({ type: 'spotClearinghouseState', user })).toEqual({ balances: [] })
+    for (const oid of [1, `0x${'1'.repeat(32)}`])
+      expect(ask({ type: 'orderStatus', user, oid })).toEqual({ status: 'unknownOid' })
+  })
+
   test.each([
     ['an unknown type', '{"type":"dance"}', 422],
     ['a book without a significant figure', '{"type":"l2Book","coin":"BTC","nSigFigs":0}', 422],
@@ -317,6 +327,13 @@ describe('the simulated venue over POST /info', () => {
     ['trades of an unknown coin', '{"type":"recentTrades","coin":"NOPE"}', 500],
     ['a margin table that does not exist', '{"type":"marginTable","id":999}', 500],
     ['several coins', '{"type":"l2Book","coin":["BTC","ETH"]}', 422],
+    ['the role of nobody', '{"type":"userRole","user":"0x1"}', 422],
+    ['an order without its user', '{"type":"orderStatus","oid":1}', 422],
+    [
+      'an order of another shape',
+      `{"type":"orderStatus","user":"0x${'1'.repeat(40)}","oid":"1"}`,
+      422,
+    ],
     ['limits of no dex', '{"type":"perpDexLimits"}', 422],
     ['the book of an unknown coin', '{"type":"l2Book","coin":"NOPE"}', 200],
     ['bad JSON', '{', 400],
@@ -354,15 +371,20 @@ describe('the simulated venue over POST /info', () => {
     ])
   })
 
-  test.each(['l2Book', 'allMids', 'exchangeStatus', 'clearinghouseState'])(
-    '%s weighs 2',
-    (type) => {
-      const body = JSON.stringify({ type, coin: 'NOPE', user: `0x${'1'.repeat(40)}`, dex: 'nope' })
-      let answered = 0
-      while (venue.info('spender', body)?.status !== 429) answered++
-      expect(answered).toBe(600)
-    },
-  )
+  test.each([
+    ['l2Book', 2],
+    ['allMids', 2],
+    ['exchangeStatus', 2],
+    ['clearinghouseState', 2],
+    ['spotClearinghouseState', 2],
+    ['orderStatus', 2],
+    ['userRole', 60],
+  ])('%s weighs %i', (type, weight) => {
+    const body = JSON.stringify({ type, coin: 'NOPE', user: `0x${'1'.repeat(40)}`, dex: 'nope' })
+    let answered = 0
+    while (venue.info('spender', body)?.status !== 429) answered++
+    expect(answered).toBe(1200 / weight)
+  })
 
   test('candles weigh one more for every 60 bars', () => {
     const req = { coin: 'BTC', interval: '1m', startTime: 0, endTime: startMs }

@@ -13,6 +13,9 @@ import { contextsWire, marginTableWire, metaWire, midsWire } from './wire.ts'
 
 const DEFAULT_WEIGHT = 20
 const LIGHT_WEIGHT = 2
+const USER_ROLE_WEIGHT = 60
+
+const CLIENT_ORDER = /^0x[0-9a-fA-F]{32}$/
 
 /** Somebody who has never been here. */
 const NOBODY: Account = { positions: [], crossValueUsd: 0, crossMaintenanceUsd: 0 }
@@ -22,6 +25,8 @@ const lightTypes: ReadonlySet<string> = new Set([
   'allMids',
   'exchangeStatus',
   'clearinghouseState',
+  'spotClearinghouseState',
+  'orderStatus',
 ])
 
 /** Requests that may name a dex. */
@@ -34,17 +39,19 @@ const dexTypes: ReadonlySet<unknown> = new Set([
   'perpDexLimits',
   'perpDexStatus',
   'clearinghouseState',
+  'spotClearinghouseState',
 ])
 
 export function infoWeight(body: unknown): number {
   if (!isRecord(body)) return DEFAULT_WEIGHT
   const { type } = body
+  if (type === 'userRole') return USER_ROLE_WEIGHT
   return typeof type === 'string' && lightTypes.has(type) ? LIGHT_WEIGHT : DEFAULT_WEIGHT
 }
 
 export function answerInfo(dexes: Dexes, body: unknown, view: View): InfoAnswer {
   if (!isRecord(body)) return MALFORMED
-  const { type, req } = body
+  const { type, req, user } = body
   const { atMs } = view
   if (dexTypes.has(type)) return answerOfDex(dexes, body, view)
   switch (type) {
@@ -68,6 +75,11 @@ export function answerInfo(dexes: Dexes, body: unknown, view: View): InfoAnswer 
       const mids = midsWire(dexes.main.market, atMs)
       return data([spotMetaWire, spotContextsWire((coin) => mids[coin], atMs)])
     }
+    case 'userRole':
+      return isUser(user) ? data({ role: roleOf(user) }) : MALFORMED
+    case 'orderStatus':
+      // Nobody has orders here.
+      return isUser(user) && isOrder(body['oid']) ? data({ status: 'unknownOid' }) : MALFORMED
     case 'exchangeStatus':
       return data({ specialStatuses: null, time: view.stampMs })
     default:
@@ -106,9 +118,21 @@ function answerOfDex(
       return body['dex'] === undefined ? MALFORMED : data(perpDexStatusWire(dex, atMs))
     case 'clearinghouseState':
       return isUser(user) ? data(accountAnswer(dexes, dex, user, view)) : MALFORMED
+    case 'spotClearinghouseState':
+      // Nobody holds spot tokens here.
+      return isUser(user) ? data({ balances: [] }) : MALFORMED
     default:
       return MALFORMED
   }
+}
+
+function roleOf(user: string): 'user' | 'missing' {
+  return traderAt(user) === undefined ? 'missing' : 'user'
+}
+
+/** An order is named by the venue's number or by the client's own. */
+function isOrder(oid: unknown): boolean {
+  return typeof oid === 'string' ? CLIENT_ORDER.test(oid) : Number.isSafeInteger(oid)
 }
 
 function accountAnswer(
