@@ -125,6 +125,8 @@ export const candleIntervalMs = {
   '8h': 480 * MINUTE_MS,
   '12h': 720 * MINUTE_MS,
   '1d': 1440 * MINUTE_MS,
+  '3d': 3 * 1440 * MINUTE_MS,
+  '1w': 7 * 1440 * MINUTE_MS,
 } as const
 
 export type CandleInterval = keyof typeof candleIntervalMs

@@ -17,7 +17,7 @@ type Meta = {
 }
 type MarginTable = { marginTiers: unknown[] }
 type ContextWire = { midPx?: unknown; premium?: unknown; impactPxs?: unknown }
-type CandleWire = { t: number; T: number; n: number }
+type CandleWire = { t: number; T: number; n: number; o: string; c: string }
 type FundingWire = { time: number }
 type CoarseBook = { levels: { px: string }[][]; spread: string }
 type AccountWire = {
@@ -136,6 +136,22 @@ describe('the simulated venue over POST /info', () => {
       expect(whole.some(({ n }) => n === 0)).toBe(true)
       expect(lacking(whole, whole.at(-1)?.t ?? 0)).toEqual([])
     })
+  })
+
+  test.each([
+    ['3d', 3],
+    ['1w', 7],
+  ])('a bar of %s is its days together, counted from the epoch', (interval, days) => {
+    const stepMs = days * 24 * HOUR_MS
+    const startTime = (Math.floor(startMs / stepMs) - 2) * stepMs
+    const range = { coin: 'ETH', startTime, endTime: startTime + stepMs - 1 }
+    const [bar, ...others] = candles({ ...range, interval })
+    const parts = candles({ ...range, interval: '1d' })
+    expect(others).toEqual([])
+    expect(parts).toHaveLength(days)
+    expect(bar).toMatchObject({ t: startTime, T: startTime + stepMs - 1, i: interval })
+    expect(bar?.n).toBe(parts.reduce((sum, { n }) => sum + n, 0))
+    expect([bar?.o, bar?.c]).toEqual([parts[0]?.o, parts.at(-1)?.c])
   })
 
   test('only the newest 5,000 candles exist', () => {
