@@ -3,24 +3,24 @@ import type { Clock } from '../domain/clock.ts'
 import type { ClockAnchor } from '../domain/steady-clock.ts'
 import { SteadyClock } from '../domain/steady-clock.ts'
 
+/** A timer of more would fire at once. */
+const TIMEOUT_MS_MAX = 2 ** 31 - 1
+
 /** The machine's clock on the wall, for what others judge by theirs: payments, above all. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
-  after(delayMs, task) {
-    const timer = setTimeout(task, delayMs)
-    return () => clearTimeout(timer)
-  },
+  after: startTimer,
   every(periodMs, task) {
     // Unlike `setInterval` it does not begin anew from where it was late: short periods would be longer under load.
     let dueMs = performance.now() + periodMs
     const run = () => {
       const nowMs = performance.now()
       dueMs = Math.max(dueMs + periodMs, nowMs)
-      timer = setTimeout(run, dueMs - nowMs)
+      stop = startTimer(dueMs - nowMs, run)
       task()
     }
-    let timer = setTimeout(run, periodMs)
-    return () => clearTimeout(timer)
+    let stop = startTimer(periodMs, run)
+    return () => stop()
   },
 }
 
@@ -47,4 +47,15 @@ export function scaledClock(startMs: number, speed: number): Clock {
     after: (delayMs, task) => systemClock.after(delayMs / speed, task),
     every: (periodMs, task) => systemClock.every(periodMs / speed, task),
   }
+}
+
+/** A timer of any length: a slow clock waits for weeks. @returns what stops it. */
+function startTimer(delayMs: number, task: () => void): () => void {
+  let timer: NodeJS.Timeout | undefined
+  const wait = (leftMs: number) => {
+    const stepMs = Math.min(leftMs, TIMEOUT_MS_MAX)
+    timer = setTimeout(stepMs === leftMs ? task : () => wait(leftMs - stepMs), stepMs)
+  }
+  wait(delayMs)
+  return () => clearTimeout(timer)
 }
