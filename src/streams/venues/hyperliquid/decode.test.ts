@@ -219,6 +219,15 @@ describe('a frame of each channel', () => {
     ])
   })
 
+  test('figures that carry the noise of floating point, as the venue sends some', () => {
+    // `openInterest` and `dayBaseVlm` may have more decimals than the coin's sizes.
+    const noisy = { ...context, openInterest: '605822.2557999999', dayBaseVlm: '1552235.51999999' }
+    const ofAll = frame('allDexsAssetCtxs', { ctxs: [['', [noisy, noisy, noisy]]] })
+    const ofOne = frame('activeAssetCtx', { coin: 'BTC', ctx: noisy })
+    const told = [...eventsOf(ofAll), ...eventsOf(ofOne)]
+    expect(told).toMatchObject(Array(4).fill({ openInterestBase: 605822.2557999999 }))
+  })
+
   test('contexts of all coins belong to names by position, delisted ones with nulls', () => {
     expect(eventsOf(frames.allDexsAssetCtxs)).toMatchObject([
       { coin: 'BTC', markPrice: 77562 },
