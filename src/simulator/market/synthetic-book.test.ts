@@ -1,7 +1,13 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
 import { roundPrice } from './precision.ts'
-import { coarseBook, impactPrice, liquidityFor, syntheticBook } from './synthetic-book.ts'
+import {
+  coarseBook,
+  deepenedSide,
+  impactPrice,
+  liquidityFor,
+  syntheticBook,
+} from './synthetic-book.ts'
 
 const anyBook = fc
   .record({
@@ -65,6 +71,35 @@ describe('a synthetic book', () => {
       expect(coarse.asks[0]?.price).toBeGreaterThanOrEqual(book.asks[0]?.price ?? 0)
     },
   )
+})
+
+describe('a coarse side made deeper', () => {
+  const level = { price: 0, sizeBase: 10, orders: 2 }
+  const options = { figures: 2, mantissa: 1, levels: 20, sizeDecimals: 1, key: 5 }
+
+  test('keeps what it has, and goes on step by step, finer below a power of ten', () => {
+    const side = [
+      { ...level, price: 110 },
+      { ...level, price: 100 },
+    ]
+    const bids = deepenedSide(side, { ...options, direction: -1 })
+    expect(bids.slice(0, 2)).toEqual(side)
+    expect(bids.slice(0, 5).map(({ price }) => price)).toEqual([110, 100, 99, 98, 97])
+    expect(bids).toHaveLength(20)
+    for (const { sizeBase, orders } of bids) {
+      expect(sizeBase).toBeGreaterThan(0)
+      expect(orders).toBeGreaterThan(0)
+    }
+  })
+
+  test('is coarser above a power of ten', () => {
+    const asks = deepenedSide([{ ...level, price: 98 }], { ...options, direction: 1 })
+    expect(asks.slice(0, 5).map(({ price }) => price)).toEqual([98, 99, 100, 110, 120])
+  })
+
+  test('is empty where it was', () => {
+    expect(deepenedSide([], { ...options, direction: 1 })).toEqual([])
+  })
 })
 
 test('the impact price is the average of what the notional takes', () => {

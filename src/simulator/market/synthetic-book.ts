@@ -107,12 +107,11 @@ export function coarseBook(book: Book, figures: number, mantissa: number, levels
   const join = (side: readonly Level[], round: (value: number) => number): Level[] => {
     const joined: Level[] = []
     for (const level of side) {
-      const exponent = Math.floor(Math.log10(level.price)) - figures + 1
-      const step = mantissa * 10 ** exponent
+      const { step, decimals } = coarseStep(level.price, figures, mantissa)
       const steps = level.price / step
       const nearest = Math.round(steps)
       const whole = Math.abs(steps - nearest) < 1e-6 ? nearest : round(steps)
-      const price = roundTo(whole * step, Math.max(0, -exponent))
+      const price = roundTo(whole * step, decimals)
       const last = joined.at(-1)
       if (last?.price === price) {
         joined[joined.length - 1] = {
@@ -126,4 +125,51 @@ export function coarseBook(book: Book, figures: number, mantissa: number, levels
     return joined
   }
   return { bids: join(book.bids, Math.floor), asks: join(book.asks, Math.ceil) }
+}
+
+/**
+ * A side of a coarse book with `levels` of them, which the raw one fills only near the best price: those beyond
+ * hold as much as the ones before on average, more or less by chance.
+ */
+export function deepenedSide(
+  side: readonly Level[],
+  options: {
+    /** 1 for asks. */
+    readonly direction: 1 | -1
+    readonly figures: number
+    readonly mantissa: number
+    readonly levels: number
+    readonly sizeDecimals: number
+    readonly key: number
+  },
+): readonly Level[] {
+  const { direction, figures, mantissa, levels, sizeDecimals, key } = options
+  const mean = (of: (level: Level) => number): number =>
+    side.reduce((sum, level) => sum + of(level), 0) / side.length
+  const meanLots = lotsOf(
+    mean(({ sizeBase }) => sizeBase),
+    sizeDecimals,
+  )
+  const meanOrders = mean(({ orders }) => orders)
+  const deep = [...side]
+  for (let last = deep.at(-1); last !== undefined && deep.length < levels; last = deep.at(-1)) {
+    // Just below a power of ten steps are ten times finer than just above.
+    const { step, decimals } = coarseStep(last.price * (1 + direction * 1e-9), figures, mantissa)
+    const price = roundTo(last.price + direction * step, decimals)
+    const scatter = Math.exp(0.5 * gaussian(key, Math.round(price / step)))
+    const lots = Math.max(1, Math.round(meanLots * scatter))
+    const orders = Math.max(1, Math.round(meanOrders * scatter))
+    deep.push({ price, sizeBase: sizeOf(lots, sizeDecimals), orders })
+  }
+  return deep
+}
+
+/** Distance of the prices of a coarse book, and the decimals that they need. */
+function coarseStep(
+  price: number,
+  figures: number,
+  mantissa: number,
+): { readonly step: number; readonly decimals: number } {
+  const exponent = Math.floor(Math.log10(price)) - figures + 1
+  return { step: mantissa * 10 ** exponent, decimals: Math.max(0, -exponent) }
 }

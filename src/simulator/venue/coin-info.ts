@@ -1,7 +1,7 @@
-import type { Candle, CandleInterval, Instrument, Market } from '../market/market.ts'
+import type { Candle, CandleInterval, Instrument, Level, Market } from '../market/market.ts'
 import { candleIntervalMs, isCandleInterval } from '../market/market.ts'
 import { noiseKey, uniform } from '../market/noise.ts'
-import { coarseBook } from '../market/synthetic-book.ts'
+import { coarseBook, deepenedSide } from '../market/synthetic-book.ts'
 import type { Dexes } from './dexes.ts'
 import type { InfoAnswer, View } from './info-answer.ts'
 import { data, MALFORMED, UNKNOWN, withoutNulls } from './info-answer.ts'
@@ -39,7 +39,20 @@ export function bookData(
   if (instrument === undefined) return null
   if (nSigFigs === null) return bookWire(market.book(coin, atMs, levels), instrument, stampMs)
   const raw = market.book(coin, atMs, RAW_LEVELS_OF_COARSE_BOOK)
-  const book = coarseBook(raw, nSigFigs, mantissa ?? 1, levels)
+  const { bids, asks } = coarseBook(raw, nSigFigs, mantissa ?? 1, levels)
+  const deepened = (side: readonly Level[], rawSide: readonly Level[], direction: 1 | -1) =>
+    // One that ends by itself is told whole.
+    rawSide.length < RAW_LEVELS_OF_COARSE_BOOK
+      ? side
+      : deepenedSide(side, {
+          direction,
+          figures: nSigFigs,
+          mantissa: mantissa ?? 1,
+          levels,
+          sizeDecimals: instrument.sizeDecimals,
+          key: noiseKey(0, 'coarse book', coin),
+        })
+  const book = { bids: deepened(bids, raw.bids, -1), asks: deepened(asks, raw.asks, 1) }
   const bid = book.bids[0]?.price
   const ask = book.asks[0]?.price
   const spread = bid === undefined || ask === undefined ? 0 : ask - bid

@@ -189,6 +189,16 @@ describe('the simulated venue over POST /info', () => {
     expect(Number(spread)).toBe(Number(asks[0]?.px) - Number(bids[0]?.px))
   })
 
+  test.each([2, 3, 4, 5])('a coarse book of %i figures has twenty levels a side', (nSigFigs) => {
+    for (const coin of ['BTC', 'ETH', 'UMA', 'kPEPE']) {
+      const { levels } = ask<CoarseBook>({ type: 'l2Book', coin, nSigFigs })
+      expect(
+        levels.map((side) => side.length),
+        coin,
+      ).toEqual([20, 20])
+    }
+  })
+
   test('predicted fundings are those of live coins here and on two others, null where they lack one', () => {
     type Prediction = { fundingRate: string; nextFundingTime: number } | null
     const rows = ask<[string, [string, Prediction][]][]>({ type: 'predictedFundings' })
