@@ -20,9 +20,7 @@ import { CLOSING_MS } from './promises.ts'
 import type { Answered, Body } from './reading.ts'
 import { statedAgeMs } from './reading.ts'
 
-export const subjects = ['candles', 'book', 'context', 'settlements'] as const
-
-export type Subject = (typeof subjects)[number]
+export type Subject = 'candles' | 'book' | 'context' | 'settlements'
 
 /** One thing that an answer says, how old it is by the answer's own word, and what the market knows of it. */
 export type Claim = {
