@@ -92,7 +92,7 @@ export type ContextEvent = Stamped & {
   readonly prevDayPrice: number | null
 }
 
-/** The venue's frequent, sparse price refresh: a field that did not change is absent. */
+/** The venue's frequent, sparse price refresh: a field that did not change since the last one is absent. */
 export type MarkEvent = Stamped & {
   readonly kind: 'mark'
   readonly coin: string

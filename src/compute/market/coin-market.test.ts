@@ -48,6 +48,16 @@ describe('coin market', () => {
     expect(coin.midPrice).toBe(77)
   })
 
+  test('a price that did not change is that of the last mark, whatever a context told between', () => {
+    const mark = { kind: 'mark', coin: 'BTC' } as const
+    coin.apply({ ...mark, markPrice: 100, midPrice: 101, ...at(NOW_MS + 1_000) })
+    coin.apply(context('BTC', { markPrice: 102, midPrice: 103, ...at(NOW_MS + 1_400) }))
+    coin.apply({ ...mark, midPrice: 104, ...at(NOW_MS + 2_000) })
+    expect(coin.trackers.liquidations.markPrice).toBe(100)
+    coin.apply({ ...mark, markPrice: 105, ...at(NOW_MS + 3_000) })
+    expect(coin.midPrice).toBe(104)
+  })
+
   test('a price that was overtaken on the way does not replace a newer one', () => {
     coin.apply(context('BTC', { midPrice: 500, markPrice: 501, ...at(NOW_MS + 20_000) }))
     coin.apply(context('BTC', { midPrice: 400, markPrice: 401, ...at(NOW_MS + 18_000) }))

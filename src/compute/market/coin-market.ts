@@ -56,6 +56,8 @@ export class CoinMarket {
   #context: ContextEvent | null = null
   #book: BookEvent | null = null
   #top: TopOfBookEvent | null = null
+  /** The last of its channel, with all that it told before and did not change. */
+  #mark: MarkEvent | null = null
   #markPrice = Number.NaN
   #venueMidPrice = Number.NaN
   #priceConfirmedAtMs = Number.NaN
@@ -120,9 +122,10 @@ export class CoinMarket {
   }
 
   apply(event: CoinEvent): void {
-    this.#take(event)
-    const listeners = this.#listeners[event.kind]
-    if (listeners !== undefined) for (const tracker of listeners) tracker.apply(event, this)
+    const whole = event.kind === 'mark' ? this.#wholeMark(event) : event
+    this.#take(whole)
+    const listeners = this.#listeners[whole.kind]
+    if (listeners !== undefined) for (const tracker of listeners) tracker.apply(whole, this)
   }
 
   /** A whole minute's figures of this coin. */
@@ -265,6 +268,12 @@ export class CoinMarket {
   #hearQuote({ timeReceivedMs }: BookEvent | TopOfBookEvent): void {
     this.#quoteHeardAtMs = later(this.#quoteHeardAtMs, timeReceivedMs)
     this.#confirmCandles()
+  }
+
+  /** What did not change is as the last mark told it: a context may have told the same price of another instant since. */
+  #wholeMark(event: MarkEvent): MarkEvent {
+    this.#mark = this.#mark === null ? event : { ...this.#mark, ...event }
+    return this.#mark
   }
 
   #setPrices(event: ContextEvent | MarkEvent): void {
