@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DoctorOptions } from '../src/config/doctor.ts'
 import { sourceIds } from '../src/domain/outside.ts'
 import { PaymentLedger } from '../src/payment/ledger.ts'
@@ -22,9 +22,11 @@ import { CheckpointDb } from '../src/store/checkpoint-db.ts'
 import { DocumentStore } from '../src/store/document-store.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
 import { barBatch, barsFrom, START_MS } from '../src/store/testing/history-rows.ts'
-import { freePort, runCommand } from './support/service.ts'
+import { runCommand } from './support/service.ts'
 
 const PLAIN = { columns: null, hasColor: false }
+/** One that is free now may be another test's a moment later. */
+const ANY_PORT = 0
 const VENUE_CHECKS = ['venue, requests', 'venue, websocket', 'clock']
 
 /** A full disk, and a folder that only somebody else may write, cannot be had by a test that may be root. */
@@ -32,25 +34,19 @@ describe('perpscope doctor', () => {
   let venue: SimulatedVenue
   let folder: string
   let dataDir: string
-  let port: number
-  let adminPort: number
   const servers: Server[] = []
 
-  beforeAll(async () => {
-    venue = await startVenue()
-  })
-
-  afterAll(() => venue.close())
-
   beforeEach(async () => {
-    ;[port, adminPort] = [await freePort(), await freePort()]
+    // One for each: it grants 30 new connections a minute.
+    venue = await startVenue()
     folder = mkdtempSync(join(tmpdir(), 'perpscope-doctor-'))
     dataDir = join(folder, 'data')
     fill(dataDir)
   })
 
-  afterEach(() => {
+  afterEach(async () => {
     for (const server of servers.splice(0)) server.close()
+    await venue.close()
     rmSync(folder, { recursive: true })
   })
 
@@ -275,7 +271,7 @@ describe('perpscope doctor', () => {
     const { db } = CheckpointDb.open(join(dataDir, 'engine.db'), START_MS)
     const { findings } = await examined()
     expect(statusOf(findings, 'service')).toBe('warn')
-    expect(found(findings, 'service')).toContain(`nothing answers on admin port ${adminPort}`)
+    expect(found(findings, 'service')).toContain(`nothing answers on admin port ${ANY_PORT}`)
     db.close()
   })
 
@@ -420,7 +416,7 @@ describe('perpscope doctor', () => {
   test('ends with 0 where nothing fails, else with 1, and prints one JSON report', async () => {
     const args = (source: string) => [
       ...['doctor', '--json', '--payment', 'open'],
-      ...['--port', String(port), '--admin-port', String(adminPort)],
+      ...['--port', String(ANY_PORT), '--admin-port', String(ANY_PORT)],
       ...['--data-dir', dataDir, '--source', source, '--outside', 'off'],
     ]
     const well = await runCommand(args(sourceOf(venue)))
@@ -446,10 +442,11 @@ describe('perpscope doctor', () => {
     const options: DoctorOptions = {
       source: sourceOf(venue),
       host: '127.0.0.1',
-      port,
-      adminPort,
+      port: ANY_PORT,
+      adminPort: ANY_PORT,
       dataDir,
       payment: 'open',
+      publicUrl: 'https://perpscope.example',
       network: 'base',
       solanaNetwork: 'mainnet',
       paymentChannels: 'off',
