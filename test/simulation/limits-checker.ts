@@ -15,6 +15,8 @@ import type { Service } from './service.ts'
 
 const MINUTE_MS = 60_000
 const ALREADY = '"data":"Already '
+/** What the venue did not grant is asked for again within this time, and may be ended before. */
+const REGRANTED_MS = 60_000
 
 /** The most that was used of every limit. */
 export type Peaks = { -readonly [Name in keyof typeof limits]: number }
@@ -80,8 +82,9 @@ export class LimitsChecker {
   complaint(atMs: number, text: string): void {
     const during = this.#log.kindsBetween(atMs, atMs)
     if (text.startsWith('429') && during.includes('rest-429')) return
-    // What is not answered in time is asked once more.
-    if (text.includes(ALREADY) && during.length > 0)
+    const lately = this.#log.kindsBetween(atMs - REGRANTED_MS, atMs)
+    // What is not answered in time is asked once more, or ended as if it had been granted.
+    if (text.includes(ALREADY) && (during.length > 0 || lately.includes('refuse-subscriptions')))
       this.#findings.excuse('asked once more what the venue had granted', 0)
     else this.#violation(atMs, 'the venue complained', text)
   }
