@@ -5,6 +5,7 @@ import { offerOf } from '../src/api/discovery/offer-of.ts'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
 import { ENGINE_SILENCE_MS_MAX } from '../src/link/engine-replica.ts'
+import { STORE_OK } from '../src/link/testing/store-ok.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { Json } from './support/answers.ts'
@@ -126,16 +127,8 @@ async function ask(asked: Asked): Promise<LightMyRequestResponse> {
 /** Everything that the engine has said before. */
 function speakAgain(): void {
   const { engine, nowMs } = market
-  const store = {
-    state: 'ok',
-    reason: null,
-    sinceMs: 0,
-    droppedRows: 0,
-    damagedBlocks: 0,
-    setAsideFiles: 0,
-  } as const
   const feeds = [{ feed: 'venue', state: 'up', sinceMs: nowMs, reason: 'connected' } as const]
-  const heartbeat = { startedAtMs: nowMs, feeds, sources: [], store, counts: {} }
+  const heartbeat = { startedAtMs: nowMs, feeds, sources: [], store: STORE_OK, counts: {} }
   engine.apply({ kind: 'heartbeat', heartbeat }, nowMs)
 }
 

@@ -2,6 +2,7 @@ import { Counter, Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import type { StoreHealth } from '../domain/history.ts'
 import type { SourceHealth } from '../link/message.ts'
+import { STORE_OK } from '../link/testing/store-ok.ts'
 import type { AdminServerOptions } from './admin-server.ts'
 import { buildAdminServer } from './admin-server.ts'
 import { gatewayFixture } from './testing/gateway-fixture.ts'
@@ -108,15 +109,7 @@ describe('the sources beyond the venue', () => {
     { source: 'okx', state: 'up', sinceMs: 0, reason: 'connected' },
     { source: 'solana', state: 'down', sinceMs: 1_000, reason: 'request_failed' },
   ]
-  const store: StoreHealth = {
-    state: 'ok',
-    reason: null,
-    sinceMs: 0,
-    droppedRows: 0,
-    damagedBlocks: 0,
-    setAsideFiles: 0,
-  }
-  const heartbeat = { startedAtMs: 0, feeds: [], sources, store, counts: {} }
+  const heartbeat = { startedAtMs: 0, feeds: [], sources, store: STORE_OK, counts: {} }
 
   test('are told at /sources, with since when and why', async () => {
     const { admin, tell } = fixture()

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { universe } from '../compute/testing/tape.ts'
+import { STORE_OK } from '../link/testing/store-ok.ts'
 import { expectProblem } from './testing/expect-problem.ts'
-import { FEED_UP, gatewayFixture, quotingGate, STORE_OK } from './testing/gateway-fixture.ts'
+import { FEED_UP, gatewayFixture, quotingGate } from './testing/gateway-fixture.ts'
 import { pulseLikeDocument } from './testing/pulse-like.ts'
 
 describe('an answer', () => {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import type { StoreHealth } from '../domain/history.ts'
 import { ENGINE_SILENCE_MS_MAX } from '../link/engine-replica.ts'
-import { FEED_UP, gatewayFixture, STORE_OK } from './testing/gateway-fixture.ts'
+import { STORE_OK } from '../link/testing/store-ok.ts'
+import { FEED_UP, gatewayFixture } from './testing/gateway-fixture.ts'
 
 type Fixture = ReturnType<typeof gatewayFixture>
 

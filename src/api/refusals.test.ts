@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ENGINE_SILENCE_MS_MAX } from '../link/engine-replica.ts'
+import { STORE_OK } from '../link/testing/store-ok.ts'
 import { expectProblem } from './testing/expect-problem.ts'
-import { gatewayFixture, STORE_OK } from './testing/gateway-fixture.ts'
+import { gatewayFixture } from './testing/gateway-fixture.ts'
 import { gatedLikeDocument, pulseLikeDocument } from './testing/pulse-like.ts'
 
 type Fixture = ReturnType<typeof gatewayFixture>

@@ -115,8 +115,8 @@ export type FeedStatusEvent = Stamped & {
 
 /**
  * Trades between the two instants are lost for good: the venue replayed too few to reach back to the
- * last known one, or one of that instant could not be read. Candles are whole again once their history was asked; whatever is summed up from
- * single trades is not.
+ * last known one, or one of that instant could not be read. Candles are whole again once their history was
+ * asked; whatever is summed up from single trades is not.
  */
 export type TradeGapEvent = Stamped & {
   readonly kind: 'trade-gap'

@@ -4,6 +4,7 @@ import { EngineReplica } from './engine-replica.ts'
 import type { SpawnEngine, SupervisorNotice } from './engine-supervisor.ts'
 import { EngineSupervisor } from './engine-supervisor.ts'
 import type { EngineMessage } from './message.ts'
+import { STORE_OK } from './testing/store-ok.ts'
 
 const heartbeat: EngineMessage = {
   kind: 'heartbeat',
@@ -11,14 +12,7 @@ const heartbeat: EngineMessage = {
     startedAtMs: 0,
     feeds: [],
     sources: [],
-    store: {
-      state: 'ok',
-      reason: null,
-      sinceMs: 0,
-      droppedRows: 0,
-      damagedBlocks: 0,
-      setAsideFiles: 0,
-    },
+    store: STORE_OK,
     counts: {},
   },
 }

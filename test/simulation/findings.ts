@@ -29,11 +29,13 @@ export type Violation = {
 /** Something wrong that nothing promised against; counted, because less of it is better. */
 export type Excused = { readonly count: number; readonly longestMs: number }
 
-/** What a figure turned out to be: right and as old as it says, excused (or a violation), or not to be known. */
-export type Judgement = 'right' | 'excused' | 'unknown'
+/** What a figure turned out to be: right and as old as it says; wrong or too young, with an excuse or without; or not to be known. */
+export type Judgement = 'right' | 'wrong' | 'unknown'
 
 /** Of one subject. */
 export type Held = Readonly<Record<Judgement, number>>
+
+export const NOTHING_HELD: Held = { right: 0, wrong: 0, unknown: 0 }
 
 /** Of one kind of violation so many are kept whole; the others are only counted. */
 const KEPT_PER_KIND = 3
@@ -63,7 +65,7 @@ export class Findings {
   }
 
   judged(subject: string, judgement: Judgement): void {
-    const held = this.held[subject] ?? { right: 0, excused: 0, unknown: 0 }
+    const held = this.held[subject] ?? NOTHING_HELD
     this.held[subject] = { ...held, [judgement]: held[judgement] + 1 }
   }
 

@@ -52,10 +52,10 @@ export const inputAgeMsMax: Readonly<Record<string, Readonly<Record<string, numb
 }
 
 /**
- * Of all figures about one subject at most this share may be wrong or too young with an excuse: most runs have less
- * than a hundredth, for what is lost or bent in the third of a run is about some coins, and put right soon.
+ * Of all figures about one subject at most this share may be wrong or too young, whatever the excuses: most runs have
+ * less than a hundredth, for what is lost or bent is about some coins, and put right soon.
  */
-export const excusedShareMax: Readonly<Record<string, number>> = {
+export const wrongShareMax: Readonly<Record<string, number>> = {
   candles: 0.15,
   book: 0.05,
   context: 0.05,

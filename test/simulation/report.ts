@@ -2,12 +2,11 @@ import { createHash } from 'node:crypto'
 import type { FaultKind } from './fault-script.ts'
 import { faultKinds } from './fault-script.ts'
 import type { Excused, Held, Violation } from './findings.ts'
-import { kindOf } from './findings.ts'
+import { kindOf, NOTHING_HELD } from './findings.ts'
 import type { Outcome } from './outcome.ts'
 
 const DETAIL_LENGTH_MAX = 500
 const FAULTS_NAMED_MAX = 6
-const NOTHING_HELD: Held = { right: 0, excused: 0, unknown: 0 }
 
 /** What many seeds came to. */
 export class Report {
@@ -64,7 +63,7 @@ export class Report {
       const known = this.#held.get(subject) ?? NOTHING_HELD
       this.#held.set(subject, {
         right: known.right + held.right,
-        excused: known.excused + held.excused,
+        wrong: known.wrong + held.wrong,
         unknown: known.unknown + held.unknown,
       })
     }
@@ -104,8 +103,8 @@ export class Report {
       '',
       'held against the truth: right, wrong or too young, older than what is remembered',
       ...[...this.#held].map(
-        ([subject, { right, excused, unknown }]) =>
-          `${[right, excused, unknown].map((count) => String(count).padStart(8)).join('')}  ${subject}`,
+        ([subject, { right, wrong, unknown }]) =>
+          `${[right, wrong, unknown].map((count) => String(count).padStart(8)).join('')}  ${subject}`,
       ),
       '',
       'wrong or too young, but promised no better',

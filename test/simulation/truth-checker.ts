@@ -9,8 +9,8 @@ import {
   AGE_TOLERANCE_MS,
   AUDIT_MS,
   CLOSING_MS,
-  excusedShareMax,
   noticedWithinMs,
+  wrongShareMax,
 } from './promises.ts'
 import type { Answered } from './reading.ts'
 
@@ -92,15 +92,15 @@ export class TruthChecker {
 
   /** Ends what is still open, for the counts; and says where excuses were the rule. */
   finish(nowMs: number): void {
-    for (const [subject, { right, excused }] of Object.entries(this.#findings.held)) {
-      const share = excused / (right + excused)
-      if (share > (excusedShareMax[subject] ?? 0))
+    for (const [subject, { right, wrong }] of Object.entries(this.#findings.held)) {
+      const share = wrong / (right + wrong)
+      if (share > (wrongShareMax[subject] ?? 0))
         this.#findings.violation({
           checker: 'numbers',
           atMs: nowMs,
           coin: null,
           what: `${subject} were wrong too often, whatever the excuses`,
-          detail: `${excused} of ${right + excused}`,
+          detail: `${wrong} of ${right + wrong}`,
           during: [],
         })
     }
@@ -118,17 +118,17 @@ export class TruthChecker {
     const key = `${claim.of}/${answered.coin} ${subject}`
     if (verdict.kind === 'wrong') {
       this.#judgeWrong(answered, claim, key, verdict.detail)
-      return 'excused'
+      return 'wrong'
     }
     const tooYoungMs = answered.trueMs - ageMs - verdict.untilMs
     const isBarEnd = subject === 'candles' && verdict.untilMs % timeframeMs['15m'] === 0
     const isAged = tooYoungMs <= AGE_TOLERANCE_MS + (isBarEnd ? CLOSING_MS : 0)
     // What is wrong can look, by chance, like something that was.
-    if (!isAged && this.#wrong.has(key)) return 'excused'
+    if (!isAged && this.#wrong.has(key)) return 'wrong'
     this.#right(key, answered.trueMs)
     if (isAged) return 'right'
     this.#judgeAge(answered, claim, tooYoungMs)
-    return 'excused'
+    return 'wrong'
   }
 
   #judgeWrong(answered: Answered, { subject, ageMs }: Claim, key: string, detail: string): void {

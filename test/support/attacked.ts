@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { MaintenanceSwitch } from '../../src/api/maintenance-switch.ts'
 import { buildServer } from '../../src/api/server.ts'
-import { FEED_UP, STORE_OK } from '../../src/api/testing/gateway-fixture.ts'
+import { FEED_UP } from '../../src/api/testing/gateway-fixture.ts'
 import {
   gatedLike,
   gatedLikeDocument,
@@ -14,6 +14,7 @@ import {
 import type { Clock } from '../../src/domain/clock.ts'
 import type { Document } from '../../src/domain/document.ts'
 import { EngineReplica } from '../../src/link/engine-replica.ts'
+import { STORE_OK } from '../../src/link/testing/store-ok.ts'
 import type { ExactEvmPayment } from '../../src/payment/evm/exact-evm.ts'
 import { exactEvm } from '../../src/payment/evm/exact-evm.ts'
 import { localFacilitator } from '../../src/payment/evm/local-facilitator.ts'

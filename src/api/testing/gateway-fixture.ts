@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import type { Document } from '../../domain/document.ts'
-import type { StoreHealth } from '../../domain/history.ts'
 import { EngineReplica } from '../../link/engine-replica.ts'
 import type { EngineMessage, FeedHealth } from '../../link/message.ts'
+import { STORE_OK } from '../../link/testing/store-ok.ts'
 import type { PaymentGate } from '../analysis-routes.ts'
 import { MaintenanceSwitch } from '../maintenance-switch.ts'
 import type { ServerOptions } from '../server.ts'
@@ -25,15 +25,6 @@ export type GatewayFixture = {
 }
 
 export const FEED_UP: FeedHealth = { feed: 'venue', state: 'up', sinceMs: 0, reason: 'connected' }
-
-export const STORE_OK: StoreHealth = {
-  state: 'ok',
-  reason: null,
-  sinceMs: 0,
-  droppedRows: 0,
-  damagedBlocks: 0,
-  setAsideFiles: 0,
-}
 
 /** A gateway whose engine has just told everything: BTC and kPEPE are ready, NEWCOIN is not. */
 export function gatewayFixture(overrides: Partial<ServerOptions> = {}): GatewayFixture {
