@@ -3,9 +3,10 @@ import { join } from 'node:path'
 import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { impliedRateHourly } from '../../domain/implied-rate.ts'
 import * as simulated from '../../simulator/market/funding.ts'
 import { context } from '../testing/tape.ts'
-import { dexKindOf, impliedRateHourly, premiumOf } from './premium.ts'
+import { dexKindOf, premiumOf } from './premium.ts'
 
 const FRAME = join(
   import.meta.dirname,

@@ -231,6 +231,31 @@ describe('what can wait', () => {
       expect(timeMs - (times[at] ?? 0)).toBeGreaterThanOrEqual(9_900)
   })
 
+  test('that broke on its way is not told, and asked for once more', () => {
+    const venue = new ScriptedVenue({ coins: ['A'] })
+    const row = (hour: number, fundingRate: string) => ({
+      coin: 'A',
+      fundingRate,
+      premium: '0.0001',
+      time: START_MS - hour * HOUR_MS + 50,
+    })
+    const replies = [
+      [row(2, '0.0000125'), row(1, '0.0000325'), row(0, '0.0000125')],
+      [row(1, '0.0000125'), row(0, '0.0000125')],
+    ]
+    venue.reply = (body) => {
+      if (!JSON.stringify(body).includes('"fundingHistory"')) return undefined
+      return { status: 200, body: JSON.stringify(replies.shift() ?? []) }
+    }
+    const run = play(venue)
+    run.advance(180_000)
+    expect(run.of('funding-history').map(({ rows }) => rows.map(({ timeMs }) => timeMs))).toEqual([
+      [START_MS - 2 * HOUR_MS, START_MS],
+      [START_MS - HOUR_MS, START_MS],
+    ])
+    expect(replies, 'both were asked for').toEqual([])
+  })
+
   test('is what every coin pays next, every five minutes', () => {
     const run = play(new ScriptedVenue({ coins: ['A', 'B'] }))
     run.advance(1_000_000)

@@ -338,9 +338,9 @@ function slowReply(task: SlowTask, feed: Feed): Observable<Batch> {
         .pipe(
           map((reply) => {
             info.debit(fundingsWeight(reply.body))
-            const { batch, rows } = accepted(intake.fundings({ coin, fromMs, ...reply }, nowMs()))
-            slow.told.answered(coin, fromMs, rows)
-            return batch
+            const taken = accepted(intake.fundings({ coin, fromMs, ...reply }, nowMs()))
+            slow.told.answered(coin, fromMs, taken)
+            return taken.batch
           }),
         )
     }

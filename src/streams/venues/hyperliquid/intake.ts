@@ -20,6 +20,7 @@ import type { Frame } from './decode.ts'
 import { FrameDecoder } from './decode.ts'
 import type { Strangeness, Verdict } from './doubt.ts'
 import { Doubt } from './doubt.ts'
+import { FundingDoubt } from './funding-doubt.ts'
 import { decodeFundingHistory, decodePredictedFundings } from './fundings.ts'
 import type { OnNotice } from './notice.ts'
 import type { KnownUntil } from './recent-trades.ts'
@@ -86,6 +87,7 @@ export class Intake {
   readonly #watch = new CoinWatch()
   readonly #accounts = new AccountBook()
   readonly #doubt = new Doubt()
+  readonly #fundingDoubt = new FundingDoubt()
   /** Candles of the present frame that were not believed: a hole, until history tells. */
   readonly #leftOut: Silence[] = []
   readonly #universes: ToldUniverses
@@ -285,18 +287,25 @@ export class Intake {
     return { batch: bars.length === 0 ? [] : [{ kind: 'hourly-history', coin, bars, ...times }] }
   }
 
+  /** @returns also whether all that came is believed, so that an hour which is missing is not to be had. */
   fundings(
     arrival: Omit<ArrivalOf<'fundings'>, 'kind'>,
     nowMs: number,
-  ): { readonly batch: Batch; readonly rows: readonly FundingRow[] } | Rejected {
+  ):
+    | { readonly batch: Batch; readonly rows: readonly FundingRow[]; readonly isWhole: boolean }
+    | Rejected {
     const { coin, fromMs, askedMs, body } = arrival
     this.#onArrival?.({ kind: 'fundings', coin, fromMs, askedMs, body }, nowMs)
     const reply = decodeFundingHistory(body, { coin, fromMs }, nowMs)
     if (reply.kind === 'rejected') return reply
-    this.#noteDrops(reply.drops)
-    const { rows } = reply
+    const rows = this.#fundingDoubt.believed(coin, reply.rows)
+    const drops = [
+      ...reply.drops,
+      ...reply.rows.slice(rows.length).map(() => 'doubtful_figure' as const),
+    ]
+    this.#noteDrops(drops)
     const event = { kind: 'funding-history', coin, rows, ...this.#stamp(askedMs) } as const
-    return { batch: rows.length === 0 ? [] : [event], rows }
+    return { batch: rows.length === 0 ? [] : [event], rows, isWhole: drops.length === 0 }
   }
 
   predictions(

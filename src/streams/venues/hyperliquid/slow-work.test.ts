@@ -32,7 +32,10 @@ describe('what can wait', () => {
     const fundings = ['A', 'B'].map((coin) => {
       const task = work.next({ ...at, nowMs: at.nowMs + 1_000 })
       expect(task).toEqual({ request: 'fundingHistory', coin, fromMs: NOON_MS - 720 * HOUR_MS })
-      work.told.answered(coin, NOON_MS - 720 * HOUR_MS, [row(coin, NOON_MS - HOUR_MS)])
+      work.told.answered(coin, NOON_MS - 720 * HOUR_MS, {
+        rows: [row(coin, NOON_MS - HOUR_MS)],
+        isWhole: true,
+      })
       return task
     })
     for (const task of fundings) if (task !== undefined) work.answered(task, at, 0)
@@ -53,8 +56,8 @@ describe('what can wait', () => {
 
   test('asks what is paid next every five minutes, whether or not it was told', () => {
     const work = calmWork()
-    work.told.answered('A', 0, [row('A', NOON_MS + HOUR_MS)])
-    work.told.answered('B', 0, [row('B', NOON_MS + HOUR_MS)])
+    work.told.answered('A', 0, { rows: [row('A', NOON_MS + HOUR_MS)], isWhole: true })
+    work.told.answered('B', 0, { rows: [row('B', NOON_MS + HOUR_MS)], isWhole: true })
     const asked: number[] = []
     for (let atMs = 10_000; atMs < 1_000_000; atMs += 1_000) {
       const task = work.next({ ...view(atMs), venueMs: NOON_MS })

@@ -16,16 +16,19 @@ describe('funding that is lacking', () => {
 
   test('begins where the first page of the venue ended', () => {
     const told = new ToldFundings()
-    told.answered('BTC', FIRST_MS, hours(FIRST_MS, 500))
+    told.answered('BTC', FIRST_MS, { rows: hours(FIRST_MS, 500), isWhole: true })
     expect(told.needFromMs('BTC', NOW_MS)).toBe(FIRST_MS + 500 * HOUR_MS)
-    told.answered('BTC', FIRST_MS + 500 * HOUR_MS, hours(FIRST_MS + 500 * HOUR_MS, 220))
+    told.answered('BTC', FIRST_MS + 500 * HOUR_MS, {
+      rows: hours(FIRST_MS + 500 * HOUR_MS, 220),
+      isWhole: true,
+    })
     expect(told.needFromMs('BTC', NOW_MS)).toBeNull()
     expect(told.needFromMs('ETH', NOW_MS)).toBe(FIRST_MS)
   })
 
   test('is the hour that was settled just now, a minute after it', () => {
     const told = new ToldFundings()
-    told.answered('BTC', FIRST_MS, hours(FIRST_MS, 720))
+    told.answered('BTC', FIRST_MS, { rows: hours(FIRST_MS, 720), isWhole: true })
     const nextMs = NOON_MS + HOUR_MS
     expect(told.needFromMs('BTC', nextMs + 59_999)).toBeNull()
     expect(told.needFromMs('BTC', nextMs + 60_000)).toBe(nextMs)
@@ -34,10 +37,31 @@ describe('funding that is lacking', () => {
   test('is nothing where the venue had no more: a young coin, or hours that it left out', () => {
     const told = new ToldFundings()
     const young = hours(NOON_MS - 30 * HOUR_MS, 31).filter((_, at) => at !== 10)
-    told.answered('NEW', FIRST_MS, young)
+    told.answered('NEW', FIRST_MS, { rows: young, isWhole: true })
     expect(told.needFromMs('NEW', NOW_MS)).toBeNull()
-    told.answered('EMPTY', FIRST_MS, [])
+    told.answered('EMPTY', FIRST_MS, { rows: [], isWhole: true })
     expect(told.needFromMs('EMPTY', NOW_MS), 'it is asked again').toBe(FIRST_MS)
+  })
+
+  test('begins with the hour that an answer left out as broken, which is asked for once more', () => {
+    const told = new ToldFundings()
+    const rows = hours(FIRST_MS, 720)
+    const brokenMs = FIRST_MS + 700 * HOUR_MS
+    told.answered('BTC', FIRST_MS, { rows: rows.toSpliced(700, 1), isWhole: false })
+    expect(told.needFromMs('BTC', NOW_MS)).toBe(brokenMs)
+    told.answered('BTC', brokenMs, { rows: rows.slice(701), isWhole: false })
+    expect(told.needFromMs('BTC', NOW_MS), 'what cannot be read twice is not to be had').toBeNull()
+  })
+
+  test('is the newest hour while nothing else came than what is broken', () => {
+    const told = new ToldFundings()
+    told.answered('BTC', FIRST_MS, { rows: hours(FIRST_MS, 719), isWhole: true })
+    for (const times of [1, 2, 3]) {
+      told.answered('BTC', NOON_MS, { rows: [], isWhole: false })
+      expect(told.needFromMs('BTC', NOW_MS), `${times} times`).toBe(NOON_MS)
+    }
+    told.answered('BTC', NOON_MS, { rows: hours(NOON_MS, 1), isWhole: true })
+    expect(told.needFromMs('BTC', NOW_MS)).toBeNull()
   })
 
   test('begins at the first hole of what our history remembers', () => {
@@ -64,7 +88,7 @@ describe('funding that is lacking', () => {
 
   test('is all of it of a coin that came back', () => {
     const told = new ToldFundings()
-    told.answered('BTC', FIRST_MS, hours(FIRST_MS, 720))
+    told.answered('BTC', FIRST_MS, { rows: hours(FIRST_MS, 720), isWhole: true })
     told.keep((coin) => coin !== 'BTC')
     expect(told.needFromMs('BTC', NOW_MS)).toBe(FIRST_MS)
   })
@@ -79,7 +103,7 @@ describe('funding that is lacking', () => {
     for (const [block, length] of answers) {
       const fromMs = FIRST_MS + block * 18 * HOUR_MS
       const rows = hours(fromMs, length).filter(({ timeMs }) => timeMs < lackingMs)
-      told.answered('BTC', fromMs, rows)
+      told.answered('BTC', fromMs, { rows, isWhole: true })
       for (const { timeMs } of rows) known.add(timeMs)
     }
     const need = told.needFromMs('BTC', NOW_MS)
