@@ -86,11 +86,11 @@ describe('the venue clock', () => {
     expect(behindMs(START_MS + 180_000)).toEqual([300 - 60_000, 300 - 60_000])
   })
 
-  test('books that run ahead from the start are not believed beyond the first trade, and each makes it clearer', () => {
+  test('books that run ahead from the start are not believed beyond the first trade, and two make it clearer', () => {
     const clock = new VenueClock()
     hear(clock, seconds([-31_700]))
     expect(clock.venueMs(START_MS)).toBe(START_MS + 31_700)
-    for (const lagMs of [4_000, 900, 2_000]) clock.traded(0, lagMs, START_MS)
+    for (const lagMs of [4_000, 800, 900, 2_000]) clock.traded(0, lagMs, START_MS)
     expect(clock.venueMs(START_MS)).toBe(START_MS - 900)
   })
 
@@ -109,6 +109,15 @@ describe('the venue clock', () => {
     clock.traded(0, 200, START_MS)
     const delays = hearWithPongs(clock, new Array(40).fill(12_300), 400)
     expect(delays[19]).toBe(12_000)
+    expect(delays.slice(20)).toEqual(new Array(20).fill(0))
+  })
+
+  test('a trade whose time broke on its way makes no other trade a late one', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300, 300]))
+    for (const lagMs of [200, 300, -3_300]) clock.traded(0, lagMs, START_MS)
+    expect(clock.venueMs(START_MS)).toBe(START_MS - 300)
+    const delays = hearWithPongs(clock, new Array(40).fill(12_300), 400)
     expect(delays.slice(20)).toEqual(new Array(20).fill(0))
   })
 

@@ -50,6 +50,8 @@ export class VenueClock {
   #isProven = false
   readonly #books = new SmallestLag()
   readonly #trades = new SmallestLag()
+  /** The last lag of a trade that was shorter than any by too much to be believed alone; NaN before any. */
+  #doubtedTradeLagMs = Number.NaN
   #settledAtMs = Number.NEGATIVE_INFINITY
 
   /** Our clock minus the venue's, and the shortest way between; null before any lag was seen. */
@@ -69,6 +71,7 @@ export class VenueClock {
 
   /** @param lagMs receive time minus the time of a trade that happened just now: a replay says nothing of a clock */
   traded(socket: number, lagMs: number, nowMs: number): void {
+    if (this.#isTradeDoubted(lagMs)) return
     this.#trades.learn(lagMs, nowMs)
     const way = this.#way(socket)
     way.smallestTradeLagMs = Math.min(way.smallestTradeLagMs, lagMs)
@@ -123,6 +126,14 @@ export class VenueClock {
     if (isPrompt && way.isPrompt && areTradesPrompt && Number.isFinite(smallestLagMs))
       this.#follow(smallestLagMs, nowMs)
     return this.#isProven && isTimed ? 0 : heldUpMs
+  }
+
+  /** One trade that came sooner than any other by far has a time that broke on its way, until another did, too. */
+  #isTradeDoubted(lagMs: number): boolean {
+    if (lagMs >= (this.#trades.ms ?? lagMs) - USUAL_SPREAD_MS) return false
+    const isToldAgain = Math.abs(lagMs - this.#doubtedTradeLagMs) <= USUAL_SPREAD_MS
+    this.#doubtedTradeLagMs = lagMs
+    return !isToldAgain
   }
 
   /** @param lagMs the smallest of frames that were not held up */
