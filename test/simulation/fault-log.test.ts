@@ -68,6 +68,22 @@ describe('whether what happened at an instant was told', () => {
   })
 })
 
+describe('whether what happened at an instant is never told any more', () => {
+  const log = new FaultLog()
+  log.begin({ atMs: NOW_MS, fault: { kind: 'stall', coin: COIN, durationMs: 20_000 } })
+
+  test('is so once the stall of the coin that kept it back is over', () => {
+    expect(log.wasLost(NOW_MS + 10_000, COIN, NOW_MS + 20_001)).toBe(true)
+  })
+
+  test('is not while it goes on, of another coin, or of what happened before and after', () => {
+    expect(log.wasLost(NOW_MS + 10_000, COIN, NOW_MS + 20_000)).toBe(false)
+    expect(log.wasLost(NOW_MS + 10_000, 'ETH', NOW_MS + 90_000)).toBe(false)
+    expect(log.wasLost(NOW_MS - 3_000, COIN, NOW_MS + 90_000)).toBe(false)
+    expect(log.wasLost(NOW_MS + 20_001, COIN, NOW_MS + 90_000)).toBe(false)
+  })
+})
+
 describe('by how much frames may be late unnoticed', () => {
   const delay = { kind: 'delay-frames', durationMs: 40_000, delayMs: 4_000 } as const
   const skew = (offsetMs: number) =>

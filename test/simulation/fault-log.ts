@@ -43,6 +43,19 @@ export class FaultLog {
     )
   }
 
+  /** ... or what a stall of this coin kept back, which is over by now: the venue does not tell it later. */
+  wasLost(atMs: number, coin: string, nowMs: number): boolean {
+    const isStallOver = this.#begun.some(
+      (planned) =>
+        planned.fault.kind === 'stall' &&
+        planned.fault.coin === coin &&
+        planned.atMs <= atMs + TOLD_MS &&
+        endMs(planned) >= atMs &&
+        endMs(planned) < nowMs,
+    )
+    return isStallOver || this.wereFramesLost(atMs)
+  }
+
   /**
    * By which rule a stream of this coin that fell silent without a word has to be noticed; null where none
    * did. What takes longer hides what would be noticed sooner.

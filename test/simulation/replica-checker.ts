@@ -20,6 +20,12 @@ const harmless: ReadonlySet<FaultKind> = new Set([
   'rest-429',
 ])
 
+/** A frame that comes later than usual by more than this is dated by when it was sent, the one before by when it came. */
+const DATED_MS = 1_000
+
+/** Inputs that rest on all coins: it is the oldest of them that counts, and the coins change. */
+const ofAllCoins: ReadonlySet<string> = new Set(['sentiment'])
+
 /** Inputs that rest on candles. */
 const ofCandles: ReadonlySet<string> = new Set(['candles', 'pulse'])
 
@@ -77,10 +83,10 @@ export class ReplicaChecker {
         this.#findings.excuse('a version went back with our clock', trueMs - this.#putBackAtMs)
       else this.#violation(trueMs, coin, 'a version went back', `${key}: ${before} to ${version}`)
     }
-    // Of all coins, it is the oldest that counts, and the coins change.
     if (key.endsWith(`/${WHOLE_MARKET}`)) return
     for (const [input, instant] of Object.entries(body.meta.as_of))
-      this.#checkConfirmed(`${key} ${view} ${input}`, Date.parse(instant), trueMs, coin)
+      if (!ofAllCoins.has(input))
+        this.#checkConfirmed(`${key} ${view} ${input}`, Date.parse(instant), trueMs, coin)
   }
 
   /** @param toMs what our clock shows now */
@@ -97,6 +103,7 @@ export class ReplicaChecker {
       this.#twice.some(({ fromMs, untilMs }) => timeMs > fromMs && timeMs <= untilMs)
     if (isTwice(before.confirmedMs)) return
     const backMs = before.confirmedMs - confirmedMs
+    if (backMs <= DATED_MS) return
     const input = key.slice(key.lastIndexOf(' ') + 1).replace(/_.*/, '')
     // It went back at some time since it was read last.
     const during = this.#log.kindsBetween(before.readAtMs - REVISED_MS, atMs, coin)

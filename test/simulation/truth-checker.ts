@@ -140,9 +140,10 @@ export class TruthChecker {
     let isExcused = false
     if (this.#log.mayBeLost(sinceMs - ageMs - echoMs[subject], trueMs, coin)) {
       excuse = 'frames lost or bent'
-      // What is bent again and again has its time from the last time on.
+      // What is bent again and again has its time from the last time on, and what came last is as old as it says.
       const putRightMs = putRightWithinMs[subject]
-      isExcused = lastsMs < putRightMs || this.#log.mayBeLost(trueMs - putRightMs, trueMs, coin)
+      const fromMs = trueMs - ageMs - putRightMs
+      isExcused = lastsMs < putRightMs || this.#log.mayBeLost(fromMs, trueMs, coin)
     } else if (silence !== null) {
       excuse = 'a silence not noticed yet'
       isExcused = lastsMs < noticedWithinMs[silence] + RETOLD_MS
@@ -231,8 +232,8 @@ export class TruthChecker {
     const isOver = silenceMs === null || !this.#log.isSilentThroughout(untilMs, trueMs, coin)
     const isLost =
       (isOver && this.#log.mayBeLost(untilMs - 1_000, trueMs, coin)) ||
-      // Nor can it be noticed by a silence in which this was lost on top.
-      this.#log.wereFramesLost(untilMs)
+      // Nor can it be noticed by a silence in which this was lost on top, or in another one that is over.
+      this.#log.wasLost(untilMs, coin, trueMs)
     return isLost && tooYoungMs <= AUDIT_MS ? 'frames lost or bent' : null
   }
 }
