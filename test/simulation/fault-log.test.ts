@@ -107,6 +107,27 @@ describe('by how much frames may be late unnoticed', () => {
   })
 })
 
+describe('by how much what waited while we slept may be late unnoticed', () => {
+  const asleep = (skewedMs?: number) => {
+    const log = new FaultLog()
+    log.begin({ atMs: NOW_MS, fault: { kind: 'sleep', durationMs: 60_000 } })
+    const fault = { kind: 'clock-skew', offsetMs: 21_000, durationMs: 300_000 } as const
+    if (skewedMs !== undefined) log.begin({ atMs: NOW_MS + skewedMs, fault })
+    return (sinceMs: number) => log.unnoticedDelayMs(NOW_MS + sinceMs)
+  }
+
+  test('is what the venue put its clock forward by meanwhile, until a pong tells', () => {
+    expect(asleep(10_000)(60_000)).toBe(21_000)
+    expect(asleep(10_000)(80_000)).toBe(21_000)
+    expect(asleep(10_000)(80_001)).toBe(0)
+  })
+
+  test('is nothing where its clock went on as before', () => {
+    expect(asleep()(60_000)).toBe(0)
+    expect(asleep(60_001)(60_001)).toBe(0)
+  })
+})
+
 type Stall = Extract<SimulatedFault, { kind: 'stall' }>
 
 function noticed(...stalls: (Omit<Stall, 'kind' | 'coin'> & { coin?: string })[]): Silence | null {

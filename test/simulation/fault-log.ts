@@ -88,9 +88,12 @@ export class FaultLog {
     let delayMs = 0
     for (const planned of this.#begun) {
       const { fault, atMs } = planned
-      if (fault.kind !== 'delay-frames') continue
       const sinceEndMs = nowMs - endMs(planned)
-      const hiddenMs = this.#areStampsPutForward(atMs, nowMs) ? PONG_NOTICED_MS : 0
+      // What waited while we slept is as late as its stamps say.
+      if (fault.kind === 'sleep' && sinceEndMs <= PONG_NOTICED_MS)
+        delayMs += Math.min(fault.durationMs, this.#stampsForwardMs(atMs, endMs(planned)))
+      if (fault.kind !== 'delay-frames') continue
+      const hiddenMs = this.#stampsForwardMs(atMs, nowMs) > 0 ? PONG_NOTICED_MS : 0
       const isNew = sinceEndMs < 0 && nowMs - atMs <= fault.delayMs + DELAY_NOTICED_MS + hiddenMs
       const isOver = sinceEndMs >= 0 && sinceEndMs <= DELAY_NOTICED_MS
       if (isNew || isOver) delayMs += fault.delayMs + DELAY_NOTICED_MS
@@ -98,14 +101,16 @@ export class FaultLog {
     return delayMs
   }
 
-  /** Whether the venue's clock was put forward in a time: what came late by then bears a stamp as if it had not. */
-  #areStampsPutForward(fromMs: number, toMs: number): boolean {
-    return this.#begun.some((planned) => {
+  /** By how much the venue's clock was put forward in a time: what came late by then bears a stamp as if it had not. */
+  #stampsForwardMs(fromMs: number, toMs: number): number {
+    let sumMs = 0
+    for (const planned of this.#begun) {
       const { fault, atMs } = planned
-      if (fault.kind !== 'clock-skew') return false
+      if (fault.kind !== 'clock-skew') continue
       const forwardMs = fault.offsetMs > 0 ? atMs : endMs(planned)
-      return forwardMs >= fromMs && forwardMs <= toMs
-    })
+      if (forwardMs >= fromMs && forwardMs <= toMs) sumMs += Math.abs(fault.offsetMs)
+    }
+    return sumMs
   }
 
   /** Kinds that were at work, on this coin where they name one, in some part of a time. */
