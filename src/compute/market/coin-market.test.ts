@@ -303,7 +303,7 @@ describe('coin market', () => {
       ...{ timeReceivedMs: endMs + 10_000, timeExchangeMs: endMs - 15_000 },
     })
     expect(coin.ladder.isContinuous).toBe(true)
-    expect(coin.candlesConfirmedAtMs).toBe(endMs + 500)
+    expect(coin.candlesConfirmedAtMs).toBe(endMs)
   })
 
   test('vouches no more for a bar that has ended once a bar of another coin has begun', () => {
@@ -319,7 +319,7 @@ describe('coin market', () => {
     newestBar.hear({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar, ...at(endMs + 500) })
     coin.apply(context('BTC', at(endMs + 2_000)))
     coin.advance()
-    expect(coin.candlesConfirmedAtMs).toBe(endMs + 500)
+    expect(coin.candlesConfirmedAtMs).toBe(endMs)
     coin.apply(context('BTC', at(endMs + 4_000)))
     coin.advance()
     coin.apply(context('BTC', at(endMs + 4_500)))

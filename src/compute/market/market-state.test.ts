@@ -43,7 +43,7 @@ describe('market state', () => {
     const bar = { ...(wave('15m', 1)[0] as Bar), openTimeMs: endMs }
     market.apply({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar, ...at(endMs + 500) })
     market.apply(context('BTC', at(endMs + 2_000)))
-    expect(market.coin('BTC')?.candlesConfirmedAtMs).toBe(endMs + 500)
+    expect(market.coin('BTC')?.candlesConfirmedAtMs).toBe(endMs)
   })
 
   test('news about a coin that is not listed changes nothing', () => {

@@ -13,11 +13,19 @@ const CLOCKS_APART_MS_MAX = 5_000
  */
 export class NewestBar {
   #openTimeMs = Number.NaN
-  #heardAtMs = Number.NaN
+  /** When it began, by our clock. */
+  #begunAtMs = Number.NaN
+  /** When any coin told of it last. */
+  #heardAtMs = Number.NEGATIVE_INFINITY
 
   hear({ bar: { openTimeMs }, timeReceivedMs }: CandleEvent): void {
-    if (openTimeMs <= this.#openTimeMs) return
-    this.#openTimeMs = openTimeMs
+    if (openTimeMs < this.#openTimeMs) return
+    if (openTimeMs !== this.#openTimeMs) {
+      // After a start, or a time in which nobody told anything, it may have begun long before: when our clock says, but
+      // not before the bar before was heard of last.
+      this.#begunAtMs = Math.min(timeReceivedMs, Math.max(openTimeMs, this.#heardAtMs))
+      this.#openTimeMs = openTimeMs
+    }
     this.#heardAtMs = timeReceivedMs
   }
 
@@ -46,7 +54,7 @@ export class NewestBar {
 
   /** By when, on our clock, a bar with this end had ended; Infinity where no newer one was heard of. */
   endedByMs(endMs: number): number {
-    return this.#openTimeMs >= endMs ? this.#heardAtMs : Number.POSITIVE_INFINITY
+    return this.#openTimeMs >= endMs ? this.#begunAtMs : Number.POSITIVE_INFINITY
   }
 
   get #isKnown(): boolean {
