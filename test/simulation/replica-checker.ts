@@ -103,8 +103,11 @@ export class ReplicaChecker {
       this.#twice.some(({ fromMs, untilMs }) => timeMs > fromMs && timeMs <= untilMs)
     if (isTwice(before.confirmedMs)) return
     const backMs = before.confirmedMs - confirmedMs
-    if (backMs <= DATED_MS) return
     const input = key.slice(key.lastIndexOf(' ') + 1).replace(/_.*/, '')
+    if (backMs <= DATED_MS) {
+      this.#findings.excuse(`as_of went back, as a late frame is dated: ${input}`, backMs)
+      return
+    }
     // It went back at some time since it was read last.
     const during = this.#log.kindsBetween(before.readAtMs - REVISED_MS, atMs, coin)
     // Whoever learns that it knows less than it thought has to say so, as has an engine that begins

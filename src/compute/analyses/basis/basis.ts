@@ -1,5 +1,5 @@
 import type { Input, NoAnswer, Warning } from '../../../domain/document.ts'
-import { impliedRateHourly } from '../../../domain/implied-rate.ts'
+import { impliedRateHourly } from '../../../domain/funding-rate.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { CoinAnalysis } from '../../analysis.ts'
 import { annualizedPctOf } from '../../market/funding-tilt.ts'

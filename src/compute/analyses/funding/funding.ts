@@ -1,7 +1,7 @@
 import type { Input, NoAnswer } from '../../../domain/document.ts'
 import type { ContextEvent } from '../../../domain/event.ts'
+import { impliedRateHourly } from '../../../domain/funding-rate.ts'
 import { FUNDING_STEP_MS } from '../../../domain/history.ts'
-import { impliedRateHourly } from '../../../domain/implied-rate.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { CoinAnalysis, Component, Rendering } from '../../analysis.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'

@@ -1,6 +1,6 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
-import { impliedRateHourly } from '../../../domain/implied-rate.ts'
+import { impliedRateHourly } from '../../../domain/funding-rate.ts'
 import { FundingDoubt } from './funding-doubt.ts'
 
 const HOUR_MS = 3_600_000

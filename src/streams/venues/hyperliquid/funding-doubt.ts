@@ -1,5 +1,5 @@
+import { impliedRateHourly } from '../../../domain/funding-rate.ts'
 import type { FundingRow } from '../../../domain/history.ts'
-import { impliedRateHourly } from '../../../domain/implied-rate.ts'
 import { dexOf, MAIN_DEX } from './universe.ts'
 
 /** Half a step of what an answer shows of a rate; the venue rounds both figures finer. */

@@ -299,10 +299,8 @@ export class Intake {
     const reply = decodeFundingHistory(body, { coin, fromMs }, nowMs)
     if (reply.kind === 'rejected') return reply
     const rows = this.#fundingDoubt.believed(coin, reply.rows)
-    const drops = [
-      ...reply.drops,
-      ...reply.rows.slice(rows.length).map(() => 'doubtful_figure' as const),
-    ]
+    const doubted = new Array<DropReason>(reply.rows.length - rows.length).fill('doubtful_figure')
+    const drops = [...reply.drops, ...doubted]
     this.#noteDrops(drops)
     const event = { kind: 'funding-history', coin, rows, ...this.#stamp(askedMs) } as const
     return { batch: rows.length === 0 ? [] : [event], rows, isWhole: drops.length === 0 }
