@@ -23,7 +23,7 @@ const JUMP_MS = 1_000
 /** A step and a suspension may hide each other: so often the uptime is asked in any case. */
 const UPTIME_PERIOD_MS = 100
 /** By so much a second is stretched or shortened while the wall clock is followed: no age shows it. */
-const FOLLOWED_PER_MS = 0.005
+export const FOLLOWED_PER_MS = 0.005
 
 /**
  * Unix time that runs evenly: no step of the wall clock moves it, so no age and no deadline is ever off

@@ -1,5 +1,6 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
+import { FOLLOWED_PER_MS } from '../../../domain/steady-clock.ts'
 import { VenueClock } from './venue-clock.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
@@ -119,6 +120,22 @@ describe('the venue clock', () => {
     expect(clock.venueMs(START_MS)).toBe(START_MS - 300)
     const delays = hearWithPongs(clock, new Array(40).fill(12_300), 400)
     expect(delays.slice(20)).toEqual(new Array(20).fill(0))
+  })
+
+  test('our own clock, while it follows the wall clock, makes no trades late, so the clock of the venue is followed all the while', () => {
+    const clock = new VenueClock()
+    const lagMs = (second: number) => 300 + second * 1_000 * FOLLOWED_PER_MS
+    const delays = seconds(new Array(1_000).fill(0)).flatMap(({ nowMs }, second) => {
+      if (second % 20 === 0) clock.pinged(0, nowMs - 50)
+      if (second % 20 === 0) clock.ponged(0, nowMs)
+      // One that was slow; the next is as fast as the way allows.
+      clock.traded(0, lagMs(second) + (second % 2) * 500, nowMs)
+      const putBackMs = second < 900 ? 0 : 20_000
+      return hear(clock, [{ nowMs, lagMs: lagMs(second) + putBackMs }])
+    })
+    expect(Math.max(...delays.slice(0, 900))).toBe(0)
+    expect(delays.slice(940)).toEqual(new Array(60).fill(0))
+    expect(clock.venueMs(START_MS)).toBe(START_MS - Math.max(clock.offsetMs ?? 0, lagMs(980)))
   })
 
   test('a node that lags, trades and all, is not taken for a clock, however prompt its pongs', () => {

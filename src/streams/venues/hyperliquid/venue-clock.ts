@@ -38,7 +38,8 @@ type Way = {
  * of this process, must not count as young because it was read late; a clock that is off by a constant
  * must not make everything old. The two are told apart by what the lag was before, by pongs and by trades: what
  * came between two prompt pongs was not held up on its way, and where trades came as fast as ever meanwhile
- * the node that sent it does not lag either. A lag that is longer then is a clock's.
+ * the node that sent it does not lag either. A lag that is longer then is a clock's. Our own moves as well, as slowly as
+ * it follows the wall clock: each time it is measured anew how fast that is.
  *
  * Trades are stamped where they happen, books where they are sent: when the two disagree, bars begin and
  * end by the trades.
@@ -123,8 +124,10 @@ export class VenueClock {
     // The clock may have been put forward since this connection began: then no lag shows it.
     if (!isTimed) way.heldUpMs = heldUpMs
     const areTradesPrompt = smallestTradeLagMs <= (this.#trades.ms ?? 0) + USUAL_SPREAD_MS
-    if (isPrompt && way.isPrompt && areTradesPrompt && Number.isFinite(smallestLagMs))
-      this.#follow(smallestLagMs, nowMs)
+    if (isPrompt && way.isPrompt && areTradesPrompt) {
+      if (Number.isFinite(smallestLagMs)) this.#follow(smallestLagMs, nowMs)
+      this.#trades.grow(smallestTradeLagMs, nowMs)
+    }
     return this.#isProven && isTimed ? 0 : heldUpMs
   }
 
@@ -138,7 +141,10 @@ export class VenueClock {
 
   /** @param lagMs the smallest of frames that were not held up */
   #follow(lagMs: number, nowMs: number): void {
-    if (lagMs - (this.offsetMs ?? lagMs) <= USUAL_SPREAD_MS) return
+    if (lagMs - (this.offsetMs ?? lagMs) <= USUAL_SPREAD_MS) {
+      this.#books.grow(lagMs, nowMs)
+      return
+    }
     this.#books.startOver()
     this.#books.learn(lagMs, nowMs)
   }
