@@ -45,9 +45,7 @@ describe('a planted defect is found:', () => {
 
   test('a checkpoint that is lost', () => {
     const onLaunch = onSecond((dir) => rmSync(join(dir, 'engine.db')))
-    expect(found({ onLaunch }, crashing(CALM))).toContain(
-      'restored: an engine began without its checkpoint',
-    )
+    expectFound('restored: an engine began without its checkpoint', { onLaunch }, crashing(CALM))
   })
 
   test('documents that do not reach their readers', () => {
@@ -56,7 +54,7 @@ describe('a planted defect is found:', () => {
       messages += 1
       return message.kind === 'documents' && messages % 7 === 0 ? null : message
     }
-    expect(found({ carried })).toContain('replica: readers do not get what the engine said last')
+    expectFound('replica: readers do not get what the engine said last', { carried })
   })
 
   test('an answer that takes back by when it was confirmed', () => {
@@ -67,14 +65,14 @@ describe('a planted defect is found:', () => {
         ? text
         : text.replace(/("book":"\d{3})\d(?=-)/, (_, century) => `${century}5`)
     })
-    expect(found({ carried })).toContain('replica: as_of went back: book')
+    expectFound('replica: as_of went back: book', { carried })
   })
 
   test('a price of less than nothing', () => {
     const carried = onDocuments('spread', (text) =>
       text.replace(/"mid_price":\d(?=\d)/, '"mid_price":-'),
     )
-    expect(found({ carried })).toContain('sanity: an answer that cannot be: spread')
+    expectFound('sanity: an answer that cannot be: spread', { carried })
   })
 
   test('a crossed book', () => {
@@ -84,7 +82,7 @@ describe('a planted defect is found:', () => {
         .replaceAll('"best_ask"', '"best_bid"')
         .replaceAll('"best_xxx"', '"best_ask"'),
     )
-    expect(found({ carried })).toContain('sanity: an answer that cannot be: spread')
+    expectFound('sanity: an answer that cannot be: spread', { carried })
   })
 
   test('a candle that is off by its last digit', () => {
@@ -95,13 +93,13 @@ describe('a planted defect is found:', () => {
             (_, head, digit, zero = '') => `${head}${digit === '1' ? 2 : 1}${zero}"`,
           )
         : text
-    expect(found({ onFrame })).toContain('numbers: candles never were so')
+    expectFound('numbers: candles never were so', { onFrame })
   })
 
   test('a book with another size', () => {
     const onFrame = (text: string) =>
       text.startsWith('{"channel":"l2Book"') ? text.replaceAll('"sz":"', '"sz":"1') : text
-    expect(found({ onFrame })).toContain('numbers: book never were so')
+    expectFound('numbers: book never were so', { onFrame })
   })
 
   test('figures of derivatives that the venue did not tell', () => {
@@ -109,7 +107,7 @@ describe('a planted defect is found:', () => {
       text.includes('"openInterest"')
         ? text.replaceAll('"openInterest":"', '"openInterest":"1')
         : text
-    expect(found({ onFrame })).toContain('numbers: context never were so')
+    expectFound('numbers: context never were so', { onFrame })
   })
 
   test('figures that never were, also while frames are lost and everything has an excuse', () => {
@@ -125,7 +123,7 @@ describe('a planted defect is found:', () => {
     const carried = onDocuments('funding', (text) =>
       text.replaceAll(/("rate":-?0\.\d{5})\d/g, (_, head) => `${head}9`),
     )
-    expect(found({ carried })).toContain('numbers: settlements never were so')
+    expectFound('numbers: settlements never were so', { carried })
   })
 
   test('an old book under a new stamp', () => {
@@ -138,14 +136,12 @@ describe('a planted defect is found:', () => {
       const stamp = /"time":\d+/.exec(text)?.[0] ?? ''
       return books[0]?.replace(/"time":\d+/, stamp) ?? text
     }
-    expect(found({ onFrame })).toContain(
-      'ages: book younger by their own word, near nothing in particular',
-    )
+    expectFound('ages: book younger by their own word, near nothing in particular', { onFrame })
   })
 
   test('an answer about another coin than the reader meant', () => {
     const carried = onDocuments('spread', (text) => text.replace('"coin":"XRP"', '"coin":"LTC"'))
-    expect(found({ carried })).toContain('sanity: an answer that cannot be: spread')
+    expectFound('sanity: an answer that cannot be: spread', { carried })
   })
 
   test('frames that come late and count as new', () => {
@@ -155,20 +151,17 @@ describe('a planted defect is found:', () => {
       late.push(text)
       return late.length > 80 ? (late.shift() ?? text) : null
     }
-    expect(found({ onFrame })).toContain(
-      'ages: candles younger by their own word, near nothing in particular',
-    )
+    expectFound('ages: candles younger by their own word, near nothing in particular', { onFrame })
   })
 
   test('a coin that stays silent', () => {
     const onFrame = (text: string) => (text.includes('"coin":"XRP"') ? null : text)
-    const kinds = found({ onFrame })
-    expect(kinds.some((kind) => kind.startsWith('health: not warm in time: spread'))).toBe(true)
+    expectFound('health: not warm in time: spread', { onFrame })
   })
 
   test('a name that the venue does not know', () => {
     const onMessage = (text: string) => text.replace('"coin":"XRP"', '"coin":"XRPP"')
-    expect(found({ onMessage })).toContain('limits: the venue complained')
+    expectFound('limits: the venue complained', { onMessage })
   })
 
   test('more connections than the venue grants', () => {
@@ -176,7 +169,7 @@ describe('a planted defect is found:', () => {
       const peer = { send: () => {}, drop: () => {}, queuedBytes: () => 0 }
       for (let more = 0; more < 8; more += 1) venue.connect('service', peer)
     }
-    expect(found({ onStart })).toContain('limits: the venue complained')
+    expectFound('limits: the venue complained', { onStart })
   })
 
   test('a checkpoint that grows without end', () => {
@@ -184,7 +177,7 @@ describe('a planted defect is found:', () => {
       // Of the file itself: a log that is long is copied and emptied within seconds.
       appendFileSync(join(dir, 'history.db'), new Uint8Array(CHECKPOINT_BYTES_MAX)),
     )
-    expect(found({ onLaunch }, crashing(CALM))).toContain('bounds: checkpoint bytes')
+    expectFound('bounds: checkpoint bytes', { onLaunch }, crashing(CALM))
   })
 
   test('an exception that nobody catches', () => {
@@ -193,9 +186,16 @@ describe('a planted defect is found:', () => {
       messages += 1
       if (messages === 100) throw new Error('planted')
     }
-    expect(found({ onSaid })).toContain("crash: service's engine died: planted")
+    expectFound("crash: service's engine died: planted", { onSaid })
   })
 })
+
+/** @param kind how it begins */
+function expectFound(kind: string, defect: Defect, options: SimulationOptions = CALM): void {
+  const kinds = found(defect, { ...options, until: kind })
+  const isFound = kinds.some((each) => each.startsWith(kind))
+  expect(isFound, `"${kind}" among: ${kinds.join('; ') || 'nothing'}`).toBe(true)
+}
 
 /** @returns the kinds of violations. */
 function found(defect: Defect, options: SimulationOptions = CALM): readonly string[] {

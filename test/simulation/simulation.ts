@@ -46,6 +46,8 @@ export type SimulationOptions = {
   /** Called with what happens, and its true instant. */
   readonly onStory?: (atMs: number, text: string) => void
   readonly defect?: Defect
+  /** How a kind of violation begins, where only that one is looked for: the run ends when it is found. */
+  readonly until?: string
 }
 
 /** What a test breaks on purpose, to see it found. */
@@ -214,7 +216,8 @@ class Simulation {
     this.#readOn()
     const warmUpMs = this.#warmUp()
     const calmMs = this.#disturb()
-    this.#kernel.runUntil(calmMs)
+    while (this.#kernel.nowMs < calmMs && !this.#isFound)
+      this.#kernel.runUntil(Math.min(this.#kernel.nowMs + LOOK_MS, calmMs))
     this.#tell('nothing goes wrong any more')
     const healedMs = this.#heal(calmMs)
     this.#audit(calmMs)
@@ -242,15 +245,21 @@ class Simulation {
     }
   }
 
+  get #isFound(): boolean {
+    const { until } = this.#options
+    if (until === undefined) return false
+    return Object.keys(this.#findings.counts).some((kind) => kind.startsWith(until))
+  }
+
   /** Until every coin is answered well. */
   #warmUp(): number {
     const untilMs = this.#startMs + WARM_UP_MS
     let ill = this.#ailments()
-    while (ill.length > 0 && this.#kernel.nowMs < untilMs) {
+    while (ill.length > 0 && this.#kernel.nowMs < untilMs && !this.#isFound) {
       this.#kernel.runUntil(this.#kernel.nowMs + LOOK_MS)
       ill = this.#ailments()
     }
-    this.#report('not warm in time', ill)
+    if (!this.#isFound) this.#report('not warm in time', ill)
     const warmUpMs = this.#kernel.nowMs - this.#startMs
     this.#tell(`warm after ${warmUpMs / SECOND_MS} s`)
     return warmUpMs
@@ -301,7 +310,7 @@ class Simulation {
   /** @returns how long it took; null if it did not. */
   #heal(calmMs: number): number | null {
     let wellSinceMs = Number.NaN
-    for (;;) {
+    while (!this.#isFound) {
       const { nowMs } = this.#kernel
       const ill = this.#ailments()
       if (ill.length > 0) wellSinceMs = Number.NaN
@@ -316,20 +325,21 @@ class Simulation {
       }
       this.#kernel.runUntil(nowMs + LOOK_MS)
     }
+    return null
   }
 
   /** What was lost without a trace is found, too, and put right. */
   #audit(calmMs: number): void {
     const untilMs = calmMs + AUDIT_MS + MINUTE_MS
     this.#readAll()
-    while (this.#truth.wrongNow.length > 0 && this.#kernel.nowMs < untilMs) {
+    while (this.#truth.wrongNow.length > 0 && this.#kernel.nowMs < untilMs && !this.#isFound) {
       this.#kernel.runUntil(this.#kernel.nowMs + LOOK_MS)
       this.#readAll()
     }
   }
 
   #compareTwins(): void {
-    if (this.#twin === null) return
+    if (this.#twin === null || this.#isFound) return
     const comparable = this.#market
       .tradable()
       .filter((coin) => this.#beginnings.isSame(coin, this.#twinBeginnings))
