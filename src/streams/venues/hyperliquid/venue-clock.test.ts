@@ -138,6 +138,19 @@ describe('the venue clock', () => {
     expect(clock.venueMs(START_MS)).toBe(START_MS - Math.max(clock.offsetMs ?? 0, lagMs(980)))
   })
 
+  test('a lag that grows faster than our clock can be moved is no clock of ours', () => {
+    const clock = new VenueClock()
+    const delays = seconds(new Array(300).fill(0)).flatMap(({ nowMs }, second) => {
+      if (second % 20 === 0) clock.pinged(0, nowMs - 50)
+      if (second % 20 === 0) clock.ponged(0, nowMs)
+      const lagMs = 300 + second * 1_000 * FOLLOWED_PER_MS * 8
+      clock.traded(0, lagMs, nowMs)
+      return hear(clock, [{ nowMs, lagMs }])
+    })
+    // Twelve seconds, less what our clock may account for before it shows.
+    expect(delays.at(-1)).toBeGreaterThan(11_000)
+  })
+
   test('a node that lags, trades and all, is not taken for a clock, however prompt its pongs', () => {
     const clock = new VenueClock()
     hear(clock, seconds([300, 300, 300]))
