@@ -105,6 +105,19 @@ describe('by how much frames may be late unnoticed', () => {
     expect(lateAt(31_000, 6_000)).toBeGreaterThan(0)
     expect(lateAt(31_001, 6_000)).toBe(0)
   })
+
+  test('is told by the next pong where the engine had begun just before, with nothing to compare', () => {
+    const lateAfter = (crashedMsAgo: number, sinceMs: number) => {
+      const log = new FaultLog()
+      log.begin({ atMs: NOW_MS - crashedMsAgo, fault: { kind: 'engine-crash' } })
+      log.begin({ atMs: NOW_MS, fault: delay })
+      return log.unnoticedDelayMs(NOW_MS + sinceMs)
+    }
+    expect(lateAfter(15_000, 31_000)).toBeGreaterThan(0)
+    expect(lateAfter(15_000, 31_001)).toBe(0)
+    expect(lateAfter(15_001, 11_001), 'it has heard by then').toBe(0)
+    expect(lateAfter(-5_000, 11_001), 'its first pong is as late').toBe(0)
+  })
 })
 
 describe('by how much what waited while we slept may be late unnoticed', () => {

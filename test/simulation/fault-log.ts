@@ -15,6 +15,9 @@ const frameLosses: ReadonlySet<FaultKind> = new Set([
 /** What was lost or bent in one moment may show until the next frame of its channel. */
 const ECHO_MS = 15_000
 
+/** An engine that begins has heard within this time, refused subscriptions included, what its first frames tell. */
+const STARTING_MS = 15_000
+
 /** What has gone wrong so far: the possible causes of what a checker finds. */
 export class FaultLog {
   readonly #begun: PlannedFault[] = []
@@ -93,12 +96,21 @@ export class FaultLog {
       if (fault.kind === 'sleep' && sinceEndMs <= PONG_NOTICED_MS)
         delayMs += Math.min(fault.durationMs, this.#stampsForwardMs(atMs, endMs(planned)))
       if (fault.kind !== 'delay-frames') continue
-      const hiddenMs = this.#stampsForwardMs(atMs, nowMs) > 0 ? PONG_NOTICED_MS : 0
+      const isHidden = this.#stampsForwardMs(atMs, nowMs) > 0 || this.#isStarting(atMs)
+      const hiddenMs = isHidden ? PONG_NOTICED_MS : 0
       const isNew = sinceEndMs < 0 && nowMs - atMs <= fault.delayMs + DELAY_NOTICED_MS + hiddenMs
       const isOver = sinceEndMs >= 0 && sinceEndMs <= DELAY_NOTICED_MS
       if (isNew || isOver) delayMs += fault.delayMs + DELAY_NOTICED_MS
     }
     return delayMs
+  }
+
+  /** An engine that had heard nothing yet compares the first late frame with none. */
+  #isStarting(atMs: number): boolean {
+    return this.#begun.some(
+      ({ fault, atMs: crashedAtMs }) =>
+        fault.kind === 'engine-crash' && crashedAtMs <= atMs && atMs - crashedAtMs <= STARTING_MS,
+    )
   }
 
   /** By how much the venue's clock was put forward in a time: what came late by then bears a stamp as if it had not. */

@@ -228,6 +228,16 @@ describe('the venue clock', () => {
     expect(hear(clock, seconds([8_300, 8_300]))).toEqual([8_000, 8_000])
   })
 
+  test('and where its own was prompt long before: what came late since then is told by the next', () => {
+    const clock = new VenueClock()
+    clock.pinged(0, START_MS - 15_050)
+    clock.ponged(0, START_MS - 15_000)
+    clock.pinged(0, START_MS - 5_000)
+    expect(hear(clock, seconds([8_300, 8_300]))).toEqual([0, 0])
+    clock.ponged(0, START_MS + 3_000)
+    expect(hear(clock, seconds([8_300], START_MS + 3_000))).toEqual([8_000])
+  })
+
   test('nor does it matter which of pong and first frame comes first', () => {
     const clock = new VenueClock()
     clock.pinged(0, START_MS - 6_000)

@@ -19,6 +19,8 @@ type Way = {
   pingedMs: number | null
   /** The last pong was prompt. */
   isPrompt: boolean
+  /** What comes until then came as promptly as that pong: a connection keeps its order. */
+  isPromptUntilMs: number
   /** Since that pong, of what the venue stamps when it sends ... */
   smallestLagMs: number
   /** ... and of trades. */
@@ -93,7 +95,7 @@ export class VenueClock {
     // A clock that is put forward does not say that what held frames up has ended as well.
     const isStep = this.offsetMs !== null && lagMs < this.offsetMs - USUAL_SPREAD_MS
     this.#books.learn(lagMs - (isStep ? way.heldUpMs : way.expectedMs), nowMs)
-    this.#isProven ||= way.isPrompt
+    this.#isProven ||= nowMs <= way.isPromptUntilMs
     way.expectedMs = 0
     const lateMs = lagMs - (this.offsetMs ?? lagMs)
     way.heldUpMs = lateMs > USUAL_SPREAD_MS ? lateMs : 0
@@ -115,6 +117,7 @@ export class VenueClock {
     way.pingedMs = null
     const tookMs = nowMs - pingedMs
     way.isPrompt = tookMs <= PROMPT_PONG_MS_MAX
+    if (way.isPrompt) way.isPromptUntilMs = nowMs + PROMPT_PONG_MS_MAX
     way.smallestLagMs = Number.POSITIVE_INFINITY
     way.smallestTradeLagMs = Number.POSITIVE_INFINITY
     this.#isProven ||= way.isPrompt && isTimed
@@ -180,6 +183,7 @@ export class VenueClock {
       way = {
         pingedMs: null,
         isPrompt: false,
+        isPromptUntilMs: Number.NEGATIVE_INFINITY,
         smallestLagMs: Number.POSITIVE_INFINITY,
         smallestTradeLagMs: Number.POSITIVE_INFINITY,
         implausible: 0,
