@@ -15,11 +15,21 @@ export default defineConfig({
     isolate: false,
     projects: [
       // Time limits are for what hangs: machines have been seen that take three times as long as others.
-      { extends: true, test: { name: 'unit', include: ['src/**/*.test.ts'], testTimeout: 30_000 } },
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          // One project after the other: a worker that changes over to the other one is started and loaded anew.
+          sequence: { groupOrder: 0 },
+          include: ['src/**/*.test.ts'],
+          testTimeout: 30_000,
+        },
+      },
       {
         extends: true,
         test: {
           name: 'system',
+          sequence: { groupOrder: 1 },
           include: ['test/**/*.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 180_000,
