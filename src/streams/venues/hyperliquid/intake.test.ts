@@ -177,6 +177,45 @@ test('so is what comes over a new connection, however well another one has shown
   )
 })
 
+describe('what comes after a silence of its connection', () => {
+  const receivedMs = (intake: Intake, nowMs: number) =>
+    intake.frame(0, contextFrame(8), nowMs).batch.find(({ kind }) => kind === 'context')
+      ?.timeReceivedMs
+
+  /** Heard every second, then not for so long. @returns when it is heard again */
+  function silent(intake: Intake, silentMs: number): number {
+    const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
+    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    intake.frame(0, bookFrame(START_MS - 300), START_MS)
+    for (let sinceMs = 1_000; sinceMs < silentMs; sinceMs += 1_000) intake.tick(START_MS + sinceMs)
+    return START_MS + silentMs
+  }
+
+  test('counts as held up as long, until a book tells', () => {
+    const intake = new Intake({ sockets: 1 })
+    const nowMs = silent(intake, 11_000)
+    expect(receivedMs(intake, nowMs)).toBe(START_MS)
+    expect(receivedMs(intake, nowMs + 10)).toBe(START_MS + 10)
+    intake.frame(0, bookFrame(nowMs - 300), nowMs + 20)
+    expect(receivedMs(intake, nowMs + 30)).toBe(nowMs + 30)
+    intake.frame(0, bookFrame(nowMs - 4_300), nowMs + 40)
+    expect(receivedMs(intake, nowMs + 50), 'what the book tells counts').toBe(nowMs - 3_990)
+  })
+
+  test('counts as new after no more than the time between two books', () => {
+    const intake = new Intake({ sockets: 1 })
+    const nowMs = silent(intake, 6_000)
+    expect(receivedMs(intake, nowMs)).toBe(nowMs)
+  })
+
+  test('is told by a new connection of its own', () => {
+    const intake = new Intake({ sockets: 1 })
+    const nowMs = silent(intake, 11_000)
+    intake.lost({ socket: 0, reason: 'socket_closed', coins: [] }, nowMs - 5_000)
+    expect(receivedMs(intake, nowMs)).toBe(nowMs)
+  })
+})
+
 describe('the first frame of trades after a subscription', () => {
   let intake: Intake
 

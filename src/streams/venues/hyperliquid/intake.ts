@@ -69,6 +69,9 @@ const CLOCK_BEHIND_MS_MAX = 24 * 3_600_000
 /** Below this an instant of ours is as good as one of the venue's. */
 const CLOCK_OFFSET_MS_USUAL = 2_000
 
+/** Each connection has a book every 5.4 s: after more, whatever comes next may have been held up as long. */
+const SILENCE_MS = 6_000
+
 /** How long after its end the venue may still change a bar. */
 const CLOSED_AFTER_MS = 3_000
 
@@ -98,6 +101,10 @@ export class Intake {
   #untimely = 0
   /** By how much the last frame with a time of its own was held up, per socket. */
   readonly #delaysMs = new Map<number, number>()
+  /** When anything but a pong came last, per socket ... */
+  readonly #heardAtMs = new Map<number, number>()
+  /** ... and how long none had come, until a frame tells whether what followed was held up. */
+  readonly #silentMs = new Map<number, number>()
   /** Coins whose next frame of trades is the replay that follows a subscription. */
   readonly #replayed = new Set<string>()
 
@@ -167,6 +174,7 @@ export class Intake {
     this.#onArrival?.({ kind: 'frame', socket, text }, nowMs)
     this.#paused(this.#clock.pausedMs(nowMs))
     const frame = this.#decoder.decode(text, this.#latestMs(nowMs))
+    if (frame.kind !== 'pong') this.#noteSilence(socket, nowMs)
     let batch: Batch = []
     let recovered = NOBODY
     if (frame.kind === 'events') {
@@ -222,6 +230,8 @@ export class Intake {
     this.#onArrival?.({ kind: 'lost', socket, reason, coins }, nowMs)
     this.#up.delete(socket)
     this.#delaysMs.delete(socket)
+    this.#heardAtMs.delete(socket)
+    this.#silentMs.delete(socket)
     this.#clock.lost(socket)
     for (const coin of coins) {
       this.#watch.lost(coin)
@@ -370,7 +380,16 @@ export class Intake {
 
   /** What waits to be read was sent during the pause; when, the next book will tell. */
   #paused(pauseMs: number): void {
-    if (pauseMs > 0) for (const socket of this.#up) this.#delaysMs.set(socket, pauseMs)
+    if (pauseMs <= 0) return
+    for (const socket of this.#up) this.#delaysMs.set(socket, pauseMs)
+    // The silence was ours.
+    this.#heardAtMs.clear()
+  }
+
+  #noteSilence(socket: number, nowMs: number): void {
+    const silentMs = nowMs - (this.#heardAtMs.get(socket) ?? nowMs)
+    this.#heardAtMs.set(socket, nowMs)
+    if (silentMs > SILENCE_MS) this.#silentMs.set(socket, silentMs)
   }
 
   /** Every socket hears the venue. */
@@ -505,15 +524,22 @@ export class Intake {
     return 'waits'
   }
 
-  /** A frame without a time of its own was held up as long as the last one that had one. */
+  /**
+   * A frame without a time of its own was held up as long as the last one that had one; or, after a silence of its
+   * connection, by up to as long as that.
+   */
   #stamped(socket: number, events: Batch, nowMs: number): Batch {
     const [first] = events
     if (first === undefined) return events
     if (first.kind === 'book' || first.kind === 'top-of-book') {
       const toldMs = this.#clock.delayMs(socket, nowMs - first.timeExchangeMs, nowMs)
-      if (toldMs !== null) this.#delaysMs.set(socket, toldMs)
+      if (toldMs !== null) {
+        this.#delaysMs.set(socket, toldMs)
+        this.#silentMs.delete(socket)
+      }
     }
-    const delayMs = this.#delaysMs.get(socket) ?? 0
+    const silentMs = isUndated(first) ? (this.#silentMs.get(socket) ?? 0) : 0
+    const delayMs = Math.max(this.#delaysMs.get(socket) ?? 0, silentMs)
     const timeReceivedMs = nowMs - delayMs
     const latestMs = this.venueMs(timeReceivedMs)
     const isOff =
@@ -549,6 +575,11 @@ type Stamp = { readonly timeExchangeMs: number; readonly timeReceivedMs: number 
 /** The venue has told the instant itself. */
 function isTimed({ kind }: MarketEvent): boolean {
   return kind === 'book' || kind === 'top-of-book' || kind === 'trade'
+}
+
+/** Nothing in it says when it was so; a candle bears its bar at least. */
+function isUndated({ kind }: MarketEvent): boolean {
+  return kind === 'context' || kind === 'mark'
 }
 
 function status(
