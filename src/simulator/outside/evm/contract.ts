@@ -1,5 +1,12 @@
-import type { Abi, Hex } from 'viem'
-import { decodeFunctionData, encodeErrorResult, encodeFunctionResult, parseAbi } from 'viem'
+import type { Abi, AbiFunction, Hex } from 'viem'
+import {
+  decodeAbiParameters,
+  encodeErrorResult,
+  encodeFunctionResult,
+  parseAbi,
+  slice,
+  toFunctionSelector,
+} from 'viem'
 
 /** Answers a call as of a block; throws a {@link Revert} where the real one would. */
 export type Contract = (data: Hex, blockMs: number) => Hex
@@ -8,6 +15,9 @@ export type Contract = (data: Hex, blockMs: number) => Hex
 export type Contracts = ReadonlyMap<string, Contract>
 
 type Functions = Readonly<Record<string, (args: readonly unknown[], blockMs: number) => unknown>>
+
+const SELECTOR_BYTES = 4
+const SELECTOR_LENGTH = '0x'.length + 2 * SELECTOR_BYTES
 
 const errorAbi = parseAbi(['error Error(string)'])
 
@@ -24,19 +34,26 @@ export class Revert extends Error {
 
 /** A contract with the real one's interface. Each function returns what viem encodes for its outputs. */
 export function contract(abi: Abi, functions: Functions): Contract {
+  // viem's `decodeFunctionData` hashes the signatures anew at each call.
+  const bySelector = new Map(
+    abi
+      .filter((item): item is AbiFunction => item.type === 'function')
+      .map((item) => [toFunctionSelector(item), item]),
+  )
   return (data, blockMs) => {
-    const { functionName, args } = decoded(abi, data)
-    const answer = functions[functionName]
+    const called = bySelector.get(data.slice(0, SELECTOR_LENGTH) as Hex)
+    if (called === undefined) throw new Revert()
+    const answer = functions[called.name]
     if (answer === undefined) throw new Revert()
-    const result = answer(args, blockMs)
-    return encodeFunctionResult({ abi, functionName, result })
+    const result = answer(argumentsOf(called, data), blockMs)
+    return encodeFunctionResult({ abi, functionName: called.name, result })
   }
 }
 
-function decoded(abi: Abi, data: Hex) {
+function argumentsOf({ inputs }: AbiFunction, data: Hex): readonly unknown[] {
+  if (inputs.length === 0) return []
   try {
-    const { functionName, args } = decodeFunctionData({ abi, data })
-    return { functionName, args: (args ?? []) as readonly unknown[] }
+    return decodeAbiParameters(inputs, slice(data, SELECTOR_BYTES)) as readonly unknown[]
   } catch {
     throw new Revert()
   }
