@@ -182,11 +182,12 @@ describe('what comes after a silence of its connection', () => {
     intake.frame(0, contextFrame(8), nowMs).batch.find(({ kind }) => kind === 'context')
       ?.timeReceivedMs
 
-  /** Heard every second, then not for so long. @returns when it is heard again */
-  function silent(intake: Intake, silentMs: number): number {
+  /** Books a second, all as late; then none for so long. @returns when it is heard again */
+  function silent(intake: Intake, silentMs: number, lateMs = 0): number {
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
-    intake.frame(0, bookFrame(START_MS - 300), START_MS)
+    intake.universeReply({ request: 'meta', dex: '', body }, START_MS - 60_000)
+    intake.frame(0, bookFrame(START_MS - 2_300), START_MS - 2_000)
+    intake.frame(0, bookFrame(START_MS - 300 - lateMs), START_MS)
     for (let sinceMs = 1_000; sinceMs < silentMs; sinceMs += 1_000) intake.tick(START_MS + sinceMs)
     return START_MS + silentMs
   }
@@ -202,18 +203,89 @@ describe('what comes after a silence of its connection', () => {
     expect(receivedMs(intake, nowMs + 50), 'what the book tells counts').toBe(nowMs - 3_990)
   })
 
+  test('is that much later than what had been late before', () => {
+    const intake = new Intake({ sockets: 1 })
+    const nowMs = silent(intake, 11_000, 15_000)
+    expect(receivedMs(intake, nowMs)).toBe(START_MS - 15_000)
+  })
+
+  test('is as late as that also where we paused meanwhile', () => {
+    const intake = new Intake({ sockets: 1 })
+    silent(intake, 11_000)
+    const nowMs = START_MS + 16_000
+    intake.tick(nowMs)
+    expect(receivedMs(intake, nowMs)).toBe(START_MS)
+  })
+
   test('counts as new after no more than the time between two books', () => {
     const intake = new Intake({ sockets: 1 })
     const nowMs = silent(intake, 6_000)
     expect(receivedMs(intake, nowMs)).toBe(nowMs)
   })
 
-  test('is told by a new connection of its own', () => {
+  test('counts as new once a pong was prompt, where no frame told when it was sent', () => {
     const intake = new Intake({ sockets: 1 })
     const nowMs = silent(intake, 11_000)
-    intake.lost({ socket: 0, reason: 'socket_closed', coins: [] }, nowMs - 5_000)
-    expect(receivedMs(intake, nowMs)).toBe(nowMs)
+    intake.lost({ socket: 0, reason: 'socket_closed', coins: [] }, nowMs)
+    intake.ping(0, nowMs)
+    intake.frame(0, contextFrame(8), nowMs + 20_000)
+    intake.ping(0, nowMs + 20_000)
+    intake.frame(0, JSON.stringify({ channel: 'pong' }), nowMs + 20_050)
+    expect(receivedMs(intake, nowMs + 20_060)).toBe(nowMs + 20_060)
   })
+})
+
+describe('a pause of ours', () => {
+  test('makes what is read after it later than it was before', () => {
+    const intake = new Intake({ sockets: 1 })
+    const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
+    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    intake.tick(START_MS)
+    intake.frame(0, bookFrame(START_MS - 300), START_MS)
+    intake.frame(0, bookFrame(START_MS - 20_300), START_MS)
+    const nowMs = START_MS + 5_000
+    const { batch } = intake.frame(0, contextFrame(8), nowMs)
+    expect(batch).toContainEqual(
+      expect.objectContaining({ kind: 'context', timeReceivedMs: START_MS - 19_000 }),
+    )
+  })
+
+  test('is one for a connection that has only just been opened as well', () => {
+    const intake = new Intake({ sockets: 1 })
+    const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
+    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    intake.tick(START_MS)
+    intake.ping(0, START_MS + 100)
+    const nowMs = START_MS + 12_000
+    intake.frame(0, JSON.stringify({ channel: 'pong' }), nowMs)
+    const [context] = intake
+      .frame(0, contextFrame(8), nowMs)
+      .batch.filter(({ kind }) => kind === 'context')
+    expect(context?.timeReceivedMs).toBe(START_MS + 1_000)
+  })
+})
+
+test('a trade keeps the time at which it happened where books are stamped by a clock that was put back', () => {
+  const intake = new Intake({ sockets: 1 })
+  const universe = [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }]
+  intake.universeReply({ request: 'meta', dex: '', body: JSON.stringify({ universe }) }, START_MS)
+  const tradeFrame = (tid: number, time: number) => {
+    const trade = { coin: 'BTC', side: 'B', px: '100', sz: '1', time, tid }
+    const users = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
+    const data = [{ ...trade, hash: `0x${'0'.repeat(64)}`, users }]
+    return JSON.stringify({ channel: 'trades', data })
+  }
+  const times = Array.from({ length: 60 }, (_, second) => {
+    const nowMs = START_MS + second * 1_000
+    intake.tick(nowMs)
+    if (second % 20 === 0) intake.ping(0, nowMs)
+    if (second % 20 === 0) intake.frame(0, JSON.stringify({ channel: 'pong' }), nowMs)
+    intake.frame(0, bookFrame(nowMs - 300 - (second < 5 ? 0 : 12_000)), nowMs)
+    const { batch } = intake.frame(0, tradeFrame(second + 1, nowMs - 200), nowMs)
+    const trade = batch.find(({ kind }) => kind === 'trade')
+    return nowMs - (trade?.timeExchangeMs ?? Number.NaN)
+  })
+  expect(new Set(times)).toEqual(new Set([200]))
 })
 
 describe('the first frame of trades after a subscription', () => {

@@ -16,6 +16,7 @@ import type { Arrival } from './arrival.ts'
 import { decodeCandleSnapshot } from './bars.ts'
 import type { Silence } from './coin-watch.ts'
 import { CoinWatch } from './coin-watch.ts'
+import { ConnectionDelays } from './connection-delays.ts'
 import type { Frame } from './decode.ts'
 import { FrameDecoder } from './decode.ts'
 import type { Strangeness, Verdict } from './doubt.ts'
@@ -69,9 +70,6 @@ const CLOCK_BEHIND_MS_MAX = 24 * 3_600_000
 /** Below this an instant of ours is as good as one of the venue's. */
 const CLOCK_OFFSET_MS_USUAL = 2_000
 
-/** Each connection has a book every 5.4 s: after more, whatever comes next may have been held up as long. */
-const SILENCE_MS = 6_000
-
 /** How long after its end the venue may still change a bar. */
 const CLOSED_AFTER_MS = 3_000
 
@@ -99,12 +97,7 @@ export class Intake {
   #isClockOff = false
   /** Frames since the last timely book that told of the future, as our clock has it. */
   #untimely = 0
-  /** By how much the last frame with a time of its own was held up, per socket. */
-  readonly #delaysMs = new Map<number, number>()
-  /** When anything but a pong came last, per socket ... */
-  readonly #heardAtMs = new Map<number, number>()
-  /** ... and how long none had come, until a frame tells whether what followed was held up. */
-  readonly #silentMs = new Map<number, number>()
+  readonly #delays = new ConnectionDelays()
   /** Coins whose next frame of trades is the replay that follows a subscription. */
   readonly #replayed = new Set<string>()
 
@@ -174,7 +167,7 @@ export class Intake {
     this.#onArrival?.({ kind: 'frame', socket, text }, nowMs)
     this.#paused(this.#clock.pausedMs(nowMs))
     const frame = this.#decoder.decode(text, this.#latestMs(nowMs))
-    if (frame.kind !== 'pong') this.#noteSilence(socket, nowMs)
+    if (frame.kind !== 'pong') this.#delays.heard(socket, nowMs)
     let batch: Batch = []
     let recovered = NOBODY
     if (frame.kind === 'events') {
@@ -190,7 +183,8 @@ export class Intake {
       if (!isOfPast && isWhole && admitted[0]?.kind === 'trade')
         this.#clock.traded(socket, nowMs - latestOf(admitted), nowMs)
       batch = this.#stamped(socket, admitted, nowMs)
-      if (!isOfPast) recovered = this.#watch.heard(frame.events, nowMs, this.#delaysMs.get(socket))
+      if (!isOfPast)
+        recovered = this.#watch.heard(frame.events, nowMs, this.#delays.ofDatedMs(socket))
       if (this.#leftOut.length > 0) recovered = [...recovered, ...this.#leftOut.splice(0)]
       if (recovered.length > 0)
         batch = [...silences(recovered, 'heard', this.#stamp(nowMs)), ...batch]
@@ -204,7 +198,7 @@ export class Intake {
     } else if (frame.kind === 'pong') {
       const heldUpMs = this.#clock.ponged(socket, nowMs)
       // Marks and contexts may come before the first book.
-      if (heldUpMs > 0) this.#delaysMs.set(socket, heldUpMs)
+      if (heldUpMs !== null) this.#delays.told(socket, heldUpMs, nowMs)
     } else if (frame.kind === 'rejected') {
       this.#onNotice({ kind: 'frame-rejected', reason: frame.reason })
     } else if (frame.kind === 'refused') {
@@ -217,6 +211,7 @@ export class Intake {
   ping(socket: number, nowMs: number): void {
     this.#onArrival?.({ kind: 'ping', socket }, nowMs)
     this.#clock.pinged(socket, nowMs)
+    this.#delays.opened(socket, nowMs)
   }
 
   /** An instant of ours by the venue's clock, as well as it is known. */
@@ -229,9 +224,7 @@ export class Intake {
     const { socket, reason, coins } = arrival
     this.#onArrival?.({ kind: 'lost', socket, reason, coins }, nowMs)
     this.#up.delete(socket)
-    this.#delaysMs.delete(socket)
-    this.#heardAtMs.delete(socket)
-    this.#silentMs.delete(socket)
+    this.#delays.lost(socket)
     this.#clock.lost(socket)
     for (const coin of coins) {
       this.#watch.lost(coin)
@@ -380,16 +373,7 @@ export class Intake {
 
   /** What waits to be read was sent during the pause; when, the next book will tell. */
   #paused(pauseMs: number): void {
-    if (pauseMs <= 0) return
-    for (const socket of this.#up) this.#delaysMs.set(socket, pauseMs)
-    // The silence was ours.
-    this.#heardAtMs.clear()
-  }
-
-  #noteSilence(socket: number, nowMs: number): void {
-    const silentMs = nowMs - (this.#heardAtMs.get(socket) ?? nowMs)
-    this.#heardAtMs.set(socket, nowMs)
-    if (silentMs > SILENCE_MS) this.#silentMs.set(socket, silentMs)
+    if (pauseMs > 0) this.#delays.paused(pauseMs)
   }
 
   /** Every socket hears the venue. */
@@ -524,25 +508,23 @@ export class Intake {
     return 'waits'
   }
 
-  /**
-   * A frame without a time of its own was held up as long as the last one that had one; or, after a silence of its
-   * connection, by up to as long as that.
-   */
+  /** With the times that it has, or would have had without what held it up. */
   #stamped(socket: number, events: Batch, nowMs: number): Batch {
     const [first] = events
     if (first === undefined) return events
     if (first.kind === 'book' || first.kind === 'top-of-book') {
       const toldMs = this.#clock.delayMs(socket, nowMs - first.timeExchangeMs, nowMs)
-      if (toldMs !== null) {
-        this.#delaysMs.set(socket, toldMs)
-        this.#silentMs.delete(socket)
-      }
+      if (toldMs !== null) this.#delays.told(socket, toldMs, nowMs)
     }
-    const silentMs = isUndated(first) ? (this.#silentMs.get(socket) ?? 0) : 0
-    const delayMs = Math.max(this.#delaysMs.get(socket) ?? 0, silentMs)
+    const delayMs = isUndated(first)
+      ? this.#delays.ofUndatedMs(socket)
+      : this.#delays.ofDatedMs(socket)
     const timeReceivedMs = nowMs - delayMs
     const latestMs = this.venueMs(timeReceivedMs)
+    // Trades have the time at which they happened, by whatever clock books are stamped.
+    const toldUntilMs = first.kind === 'trade' ? this.#clock.tradeMs(nowMs) : latestMs
     const isOff =
+      (isTimed(first) && first.timeExchangeMs > toldUntilMs + CLOCK_OFFSET_MS_USUAL) ||
       Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_USUAL ||
       Math.abs(timeReceivedMs - latestMs) > CLOCK_OFFSET_MS_USUAL
     if (delayMs === 0 && !isOff && first.timeReceivedMs === nowMs) return events
@@ -550,7 +532,7 @@ export class Intake {
       ...event,
       timeReceivedMs,
       timeExchangeMs: isTimed(event)
-        ? Math.min(event.timeExchangeMs, latestMs + CLOCK_OFFSET_MS_USUAL)
+        ? Math.min(event.timeExchangeMs, toldUntilMs + CLOCK_OFFSET_MS_USUAL)
         : latestMs,
     }))
   }

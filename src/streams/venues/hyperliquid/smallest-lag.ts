@@ -1,5 +1,7 @@
 import { FOLLOWED_PER_MS } from '../../../domain/steady-clock.ts'
 
+/** What the venue tells is 0.2 to 0.9 s old; only what is later than that was held up. */
+export const USUAL_SPREAD_MS = 1_000
 /** The smallest of the last half to whole window is what the way and the two clocks account for. */
 const WINDOW_MS = 30 * 60_000
 
@@ -12,11 +14,20 @@ export class SmallestLag {
   #windowStartMs = Number.NaN
   #smallest = NONE
   #previousSmallest = NONE
+  #doubtedMs = Number.NaN
 
   /** null before any. */
   get ms(): number | null {
     const { lagMs } = this.#least
     return Number.isFinite(lagMs) ? lagMs : null
+  }
+
+  /** What came sooner than anything before by far has a time that broke on its way, until something else did, too. */
+  isDoubted(lagMs: number): boolean {
+    if (lagMs >= (this.ms ?? lagMs) - USUAL_SPREAD_MS) return false
+    const isToldAgain = Math.abs(lagMs - this.#doubtedMs) <= USUAL_SPREAD_MS
+    this.#doubtedMs = lagMs
+    return !isToldAgain
   }
 
   learn(lagMs: number, nowMs: number): void {

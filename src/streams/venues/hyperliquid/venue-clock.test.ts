@@ -160,15 +160,22 @@ describe('the venue clock', () => {
     )
   })
 
-  test('nor is one that sends what it froze with, and no trades', () => {
+  test.each([
+    ['and no trades', null],
+    ['while trades go on', 200],
+  ])('nor is one that sends what it froze with, %s', (_, tradeLagMs) => {
     const clock = new VenueClock()
     hear(clock, seconds([300, 300, 300]))
-    const frozen = seconds(new Array(80).fill(0), START_MS + 3_000).map(({ nowMs }, second) => {
+    clock.traded(0, 200, START_MS)
+    const frozen = seconds(new Array(400).fill(0), START_MS + 3_000).map(({ nowMs }, second) => {
       if (second % 20 === 0) clock.pinged(0, nowMs - 50)
       if (second % 20 === 0) clock.ponged(0, nowMs)
+      if (tradeLagMs !== null) clock.traded(0, tradeLagMs, nowMs)
       return clock.delayMs(0, 300 + second * 1_000, nowMs)
     })
-    expect(frozen.slice(2)).toEqual(Array.from({ length: 78 }, (_, at) => (at + 2) * 1_000))
+    const told = frozen.map((delayMs, second) => delayMs ?? second * 1_000).slice(2)
+    expect(told).toEqual(Array.from({ length: 398 }, (_, at) => (at + 2) * 1_000))
+    expect(frozen.filter((delayMs) => delayMs === null).length, 'at two minutes').toBe(50)
   })
 
   test('one connection that is minutes late is believed to be, while others are prompt', () => {
@@ -187,7 +194,7 @@ describe('the venue clock', () => {
     const clock = new VenueClock()
     hear(clock, seconds([300, 300, 300, 6_300]))
     const skewed = hear(clock, seconds(new Array(10).fill(6_300 - 29_000), START_MS + 4_000))
-    expect(skewed).toEqual(new Array(10).fill(6_000))
+    expect(skewed.slice(1), 'one alone may be broken').toEqual(new Array(9).fill(6_000))
     const over = hear(clock, seconds(new Array(10).fill(300 - 29_000), START_MS + 14_000))
     expect(over).toEqual(new Array(10).fill(0))
   })
@@ -200,6 +207,7 @@ describe('the venue clock', () => {
     clock.lost(0)
     clock.pinged(0, START_MS + 4_000)
     clock.ponged(0, START_MS + 10_000)
+    expect(clock.delayMs(0, 6_300 - 29_000, START_MS + 10_000), 'one alone').toBeNull()
     expect(clock.delayMs(0, 6_300 - 29_000, START_MS + 10_000)).toBe(6_000)
   })
 
@@ -244,6 +252,23 @@ describe('the venue clock', () => {
     expect(hear(clock, seconds([8_300, 8_300]))).toEqual([0, 0])
     clock.ponged(0, START_MS + 2_000)
     expect(hear(clock, seconds([8_300], START_MS + 2_000))).toEqual([8_000])
+  })
+
+  test('what was late on its way to the venue makes nothing old once a pong was prompt, with trades or without', () => {
+    const clock = new VenueClock()
+    clock.pinged(0, START_MS - 8_000)
+    clock.ponged(0, START_MS)
+    clock.pinged(0, START_MS + 1_000)
+    expect(hear(clock, seconds([300, 300]))).toEqual([8_000, 8_000])
+    clock.ponged(0, START_MS + 1_050)
+    expect(hear(clock, seconds([300, 300], START_MS + 2_000))).toEqual([0, 0])
+  })
+
+  test('a book whose time broke on its way makes nothing old', () => {
+    const clock = new VenueClock()
+    hear(clock, seconds([300, 300, 300]))
+    expect(clock.delayMs(0, -50_000, START_MS + 2_500)).toBeNull()
+    expect(hear(clock, seconds([300, 300], START_MS + 3_000))).toEqual([0, 0])
   })
 
   test('a late pong makes nothing old once a prompt one has been heard', () => {

@@ -1,7 +1,7 @@
-import { SmallestLag } from './smallest-lag.ts'
+import { SmallestLag, USUAL_SPREAD_MS } from './smallest-lag.ts'
 
-/** What the venue tells is 0.2 to 0.9 s old; only what is later than that was held up. */
-const USUAL_SPREAD_MS = 1_000
+/** Lags between two pongs that differ by more are not those of a clock: something falls behind. */
+const STEADY_SPREAD_MS = 2 * USUAL_SPREAD_MS
 /** A lag that differs by more is a broken figure, unless it is told again and again. */
 const PLAUSIBLE_LAG_MS = 120_000
 const IMPLAUSIBLE_IN_A_ROW_MAX = 50
@@ -23,6 +23,7 @@ type Way = {
   isPromptUntilMs: number
   /** Since that pong, of what the venue stamps when it sends ... */
   smallestLagMs: number
+  largestLagMs: number
   /** ... and of trades. */
   smallestTradeLagMs: number
   /** Broken figures in a row. */
@@ -53,8 +54,6 @@ export class VenueClock {
   #isProven = false
   readonly #books = new SmallestLag()
   readonly #trades = new SmallestLag()
-  /** The last lag of a trade that was shorter than any by too much to be believed alone; NaN before any. */
-  #doubtedTradeLagMs = Number.NaN
   #settledAtMs = Number.NEGATIVE_INFINITY
 
   /** Our clock minus the venue's, and the shortest way between; null before any lag was seen. */
@@ -72,9 +71,14 @@ export class VenueClock {
     return nowMs - Math.max(this.offsetMs ?? 0, this.#trades.ms ?? Number.NEGATIVE_INFINITY)
   }
 
+  /** An instant of ours by the clock of trades: no trade that came by then happened later. */
+  tradeMs(nowMs: number): number {
+    return nowMs - (this.#trades.ms ?? this.offsetMs ?? 0)
+  }
+
   /** @param lagMs receive time minus the time of a trade that happened just now: a replay says nothing of a clock */
   traded(socket: number, lagMs: number, nowMs: number): void {
-    if (this.#isTradeDoubted(lagMs)) return
+    if (this.#trades.isDoubted(lagMs)) return
     this.#trades.learn(lagMs, nowMs)
     const way = this.#way(socket)
     way.smallestTradeLagMs = Math.min(way.smallestTradeLagMs, lagMs)
@@ -82,15 +86,18 @@ export class VenueClock {
 
   /**
    * @param lagMs receive time minus the venue's time of one frame
-   * @returns for how long the frame was held up on the way; 0 for a usual one, null where that cannot be
+   * @returns for how long the frame was held up on the way; 0 for a usual one, null where that cannot be told by it
    */
   delayMs(socket: number, lagMs: number, nowMs: number): number | null {
     const isSettling = nowMs < this.#settledAtMs
     const isPlausible = Math.abs(lagMs - (this.offsetMs ?? lagMs)) <= PLAUSIBLE_LAG_MS
     const way = this.#way(socket)
-    way.isTimed = true
+    // Also what is no measure of a clock shows that lags are not those of one.
+    way.largestLagMs = Math.max(way.largestLagMs, lagMs)
     way.implausible = isPlausible ? 0 : way.implausible + 1
     if (!isPlausible && !isSettling && way.implausible <= IMPLAUSIBLE_IN_A_ROW_MAX) return null
+    if (this.#books.isDoubted(lagMs)) return null
+    way.isTimed = true
     way.smallestLagMs = Math.min(way.smallestLagMs, lagMs)
     // A clock that is put forward does not say that what held frames up has ended as well.
     const isStep = this.offsetMs !== null && lagMs < this.offsetMs - USUAL_SPREAD_MS
@@ -108,19 +115,24 @@ export class VenueClock {
 
   /**
    * @returns for how long it was held up, while it is all that can tell: before any prompt one, or before a frame of
-   *   this connection told when it was sent; else 0
+   *   this connection told when it was sent; else null
    */
-  ponged(socket: number, nowMs: number): number {
+  ponged(socket: number, nowMs: number): number | null {
     const way = this.#way(socket)
-    const { pingedMs, isPrompt, isTimed, smallestLagMs, smallestTradeLagMs } = way
-    if (pingedMs === null) return 0
+    const { pingedMs, isPrompt, isTimed, smallestLagMs, largestLagMs, smallestTradeLagMs } = way
+    if (pingedMs === null) return null
     way.pingedMs = null
     const tookMs = nowMs - pingedMs
     way.isPrompt = tookMs <= PROMPT_PONG_MS_MAX
     if (way.isPrompt) way.isPromptUntilMs = nowMs + PROMPT_PONG_MS_MAX
     way.smallestLagMs = Number.POSITIVE_INFINITY
+    way.largestLagMs = Number.NEGATIVE_INFINITY
     way.smallestTradeLagMs = Number.POSITIVE_INFINITY
-    this.#isProven ||= way.isPrompt && isTimed
+    if (!this.#isProven && way.isPrompt && isTimed) {
+      this.#isProven = true
+      // Earlier ones may have been late by as much as nothing said.
+      if (Number.isFinite(smallestLagMs)) this.#startOver(smallestLagMs, nowMs)
+    }
     // Until then the smallest lag may itself be a late frame's: as late as the pong.
     const heldUpMs = tookMs >= LATE_PONG_MS_MIN ? tookMs : 0
     way.expectedMs = this.#isProven ? 0 : heldUpMs
@@ -128,26 +140,21 @@ export class VenueClock {
     if (!isTimed) way.heldUpMs = heldUpMs
     const areTradesPrompt = smallestTradeLagMs <= (this.#trades.ms ?? 0) + USUAL_SPREAD_MS
     if (isPrompt && way.isPrompt && areTradesPrompt) {
-      if (Number.isFinite(smallestLagMs)) this.#follow(smallestLagMs, nowMs)
+      if (Number.isFinite(smallestLagMs)) this.#follow(smallestLagMs, largestLagMs, nowMs)
       this.#trades.grow(smallestTradeLagMs, nowMs)
     }
-    return this.#isProven && isTimed ? 0 : heldUpMs
+    if (this.#isProven && isTimed) return null
+    return heldUpMs > 0 || way.isPrompt ? heldUpMs : null
   }
 
-  /** One trade that came sooner than any other by far has a time that broke on its way, until another did, too. */
-  #isTradeDoubted(lagMs: number): boolean {
-    if (lagMs >= (this.#trades.ms ?? lagMs) - USUAL_SPREAD_MS) return false
-    const isToldAgain = Math.abs(lagMs - this.#doubtedTradeLagMs) <= USUAL_SPREAD_MS
-    this.#doubtedTradeLagMs = lagMs
-    return !isToldAgain
+  /** @param smallestMs and the largest, of frames that were not held up */
+  #follow(smallestMs: number, largestMs: number, nowMs: number): void {
+    if (smallestMs - (this.offsetMs ?? smallestMs) <= USUAL_SPREAD_MS)
+      this.#books.grow(smallestMs, nowMs)
+    else if (largestMs - smallestMs <= STEADY_SPREAD_MS) this.#startOver(smallestMs, nowMs)
   }
 
-  /** @param lagMs the smallest of frames that were not held up */
-  #follow(lagMs: number, nowMs: number): void {
-    if (lagMs - (this.offsetMs ?? lagMs) <= USUAL_SPREAD_MS) {
-      this.#books.grow(lagMs, nowMs)
-      return
-    }
+  #startOver(lagMs: number, nowMs: number): void {
     this.#books.startOver()
     this.#books.learn(lagMs, nowMs)
   }
@@ -185,6 +192,7 @@ export class VenueClock {
         isPrompt: false,
         isPromptUntilMs: Number.NEGATIVE_INFINITY,
         smallestLagMs: Number.POSITIVE_INFINITY,
+        largestLagMs: Number.NEGATIVE_INFINITY,
         smallestTradeLagMs: Number.POSITIVE_INFINITY,
         implausible: 0,
         heldUpMs: 0,
