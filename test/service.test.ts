@@ -127,7 +127,9 @@ describe('the service', () => {
       coins: string[]
     }
     expect(count).toBe(coins.length)
-    expect(bought.meta.coins_available).toBe(count)
+    // One more may have become ready between two of the three.
+    expect(bought.meta.coins_available).toBeGreaterThanOrEqual(last.count)
+    expect(bought.meta.coins_available).toBeLessThanOrEqual(count)
   })
 
   describe('refuses without a charge', () => {
