@@ -272,7 +272,9 @@ test('a trade keeps the time at which it happened where books are stamped by a c
   const tradeFrame = (tid: number, time: number) => {
     const trade = { coin: 'BTC', side: 'B', px: '100', sz: '1', time, tid }
     const users = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
-    const data = [{ ...trade, hash: `0x${'0'.repeat(64)}`, users }]
+    const whole = { ...trade, hash: `0x${'0'.repeat(64)}`, users }
+    // Beside one that cannot be read, which leaves a gap before it.
+    const data = tid === 30 ? [{ ...whole, tid: 1_000, px: 'x' }, whole] : [whole]
     return JSON.stringify({ channel: 'trades', data })
   }
   const times = Array.from({ length: 60 }, (_, second) => {

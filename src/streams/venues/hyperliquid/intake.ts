@@ -522,9 +522,10 @@ export class Intake {
     const timeReceivedMs = nowMs - delayMs
     const latestMs = this.venueMs(timeReceivedMs)
     // Trades have the time at which they happened, by whatever clock books are stamped.
-    const toldUntilMs = first.kind === 'trade' ? this.#clock.tradeMs(nowMs) : latestMs
+    const toldUntilMs = (kind: MarketEvent['kind']) =>
+      (kind === 'trade' ? this.#clock.tradeMs(nowMs) : latestMs) + CLOCK_OFFSET_MS_USUAL
     const isOff =
-      (isTimed(first) && first.timeExchangeMs > toldUntilMs + CLOCK_OFFSET_MS_USUAL) ||
+      (isTimed(first) && first.timeExchangeMs > toldUntilMs(first.kind)) ||
       Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_USUAL ||
       Math.abs(timeReceivedMs - latestMs) > CLOCK_OFFSET_MS_USUAL
     if (delayMs === 0 && !isOff && first.timeReceivedMs === nowMs) return events
@@ -532,7 +533,7 @@ export class Intake {
       ...event,
       timeReceivedMs,
       timeExchangeMs: isTimed(event)
-        ? Math.min(event.timeExchangeMs, toldUntilMs + CLOCK_OFFSET_MS_USUAL)
+        ? Math.min(event.timeExchangeMs, toldUntilMs(event.kind))
         : latestMs,
     }))
   }

@@ -2,6 +2,7 @@ import { FOLLOWED_PER_MS } from '../../../domain/steady-clock.ts'
 
 /** What the venue tells is 0.2 to 0.9 s old; only what is later than that was held up. */
 export const USUAL_SPREAD_MS = 1_000
+
 /** The smallest of the last half to whole window is what the way and the two clocks account for. */
 const WINDOW_MS = 30 * 60_000
 
