@@ -1,10 +1,9 @@
 import type { AccountPositionEvent } from '../../../domain/event.ts'
 import type { Position } from './account-state.ts'
+import type { Stamp } from './arrival-times.ts'
 
 /** Accounts of which it is remembered what they hold; more than are asked in a round. */
 export const ACCOUNTS_MAX = 512
-
-type Stamp = { readonly timeExchangeMs: number; readonly timeReceivedMs: number }
 
 /**
  * Whom the engine believes to hold what, so that it hears of a position that is gone: the venue tells

@@ -2,7 +2,7 @@ import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
 import { memorySeries } from '../../../domain/history.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
-import type { HistoryRequest } from './feed.ts'
+import type { HistoryRequest } from './feed-parts.ts'
 import { play } from './testing/feed-run.ts'
 import { ScriptedVenue, START_MS } from './testing/scripted-venue.ts'
 

@@ -13,10 +13,11 @@ import { AccountBook } from './account-book.ts'
 import type { Position } from './account-state.ts'
 import { decodeAccountState } from './account-state.ts'
 import type { Arrival } from './arrival.ts'
+import type { Stamp } from './arrival-times.ts'
+import { ArrivalTimes } from './arrival-times.ts'
 import { decodeCandleSnapshot } from './bars.ts'
 import type { Silence } from './coin-watch.ts'
 import { CoinWatch } from './coin-watch.ts'
-import { ConnectionDelays } from './connection-delays.ts'
 import type { Frame } from './decode.ts'
 import { FrameDecoder } from './decode.ts'
 import type { Strangeness, Verdict } from './doubt.ts'
@@ -29,9 +30,7 @@ import { gapBeside, TradeMemory } from './recent-trades.ts'
 import { ToldUniverses } from './told-universes.ts'
 import type { Universe } from './universe.ts'
 import { decodeMeta, decodeMetaAndAssetContexts } from './universe.ts'
-import { VenueClock } from './venue-clock.ts'
 import type { DropReason, Rejected } from './wire.ts'
-import { TIME_AHEAD_MS_MAX } from './wire.ts'
 
 type IntakeOptions = {
   /** The feed is up once this many sockets, from 0 on, have heard the venue. */
@@ -63,12 +62,6 @@ const NOBODY: readonly Silence[] = []
 const CLOCK_OFFSET_MS_MAX = 5_000
 /** A frame of trades further from now, by any clock, is the replay that follows a subscription. */
 const NEWS_AGE_MS_MAX = 3_000
-/** So many frames of the future, and a clock is off ... */
-const UNTIMELY_MAX = 20
-/** ... by no more than this, or they mean nothing. */
-const CLOCK_BEHIND_MS_MAX = 24 * 3_600_000
-/** Below this an instant of ours is as good as one of the venue's. */
-const CLOCK_OFFSET_MS_USUAL = 2_000
 
 /** How long after its end the venue may still change a bar. */
 const CLOSED_AFTER_MS = 3_000
@@ -84,7 +77,7 @@ export class Intake {
   readonly #onArrival: OnArrival | undefined
   readonly #decoder = new FrameDecoder()
   readonly #trades: TradeMemory
-  readonly #clock = new VenueClock()
+  readonly #times = new ArrivalTimes()
   readonly #watch = new CoinWatch()
   readonly #accounts = new AccountBook()
   readonly #doubt = new Doubt()
@@ -95,9 +88,6 @@ export class Intake {
   /** Sockets that hear the venue. */
   readonly #up = new Set<number>()
   #isClockOff = false
-  /** Frames since the last timely book that told of the future, as our clock has it. */
-  #untimely = 0
-  readonly #delays = new ConnectionDelays()
   /** Coins whose next frame of trades is the replay that follows a subscription. */
   readonly #replayed = new Set<string>()
 
@@ -112,7 +102,7 @@ export class Intake {
 
   /** Our clock minus the venue's, including the way; null before the first book. */
   get clockOffsetMs(): number | null {
-    return this.#clock.offsetMs
+    return this.#times.offsetMs
   }
 
   /** The perpetuals of all dexes that were told, the venue's own first. null holds an unread place. */
@@ -165,14 +155,14 @@ export class Intake {
 
   frame(socket: number, text: string, nowMs: number): Heard {
     this.#onArrival?.({ kind: 'frame', socket, text }, nowMs)
-    this.#paused(this.#clock.pausedMs(nowMs))
-    const frame = this.#decoder.decode(text, this.#latestMs(nowMs))
-    if (frame.kind !== 'pong') this.#delays.heard(socket, nowMs)
+    this.#times.reading(nowMs)
+    const frame = this.#decoder.decode(text, this.#times.latestMs(nowMs))
+    if (frame.kind !== 'pong') this.#times.heard(socket, nowMs)
     let batch: Batch = []
     let recovered = NOBODY
     if (frame.kind === 'events') {
       this.#noteDrops(frame.drops)
-      this.#noteTimeliness(frame, nowMs)
+      this.#times.noteTimeliness(frame, nowMs)
       const isReplay = this.#isReplay(frame.events)
       const isOfPast = isReplay && !this.#isNews(frame.events, nowMs)
       const believed = this.#admitted(frame.events, isReplay, nowMs)
@@ -181,13 +171,12 @@ export class Intake {
       // What is left of one whose newest trades could not be read is of the past as well.
       const isWhole = frame.drops.length === 0
       if (!isOfPast && isWhole && admitted[0]?.kind === 'trade')
-        this.#clock.traded(socket, nowMs - latestOf(admitted), nowMs)
-      batch = this.#stamped(socket, admitted, nowMs)
-      if (!isOfPast)
-        recovered = this.#watch.heard(frame.events, nowMs, this.#delays.ofDatedMs(socket))
+        this.#times.traded(socket, admitted, nowMs)
+      batch = this.#times.stamped(socket, admitted, nowMs)
+      if (!isOfPast) recovered = this.#watch.heard(frame.events, nowMs, this.#times.delayMs(socket))
       if (this.#leftOut.length > 0) recovered = [...recovered, ...this.#leftOut.splice(0)]
       if (recovered.length > 0)
-        batch = [...silences(recovered, 'heard', this.#stamp(nowMs)), ...batch]
+        batch = [...silences(recovered, 'heard', this.#times.stamp(nowMs)), ...batch]
     } else if (frame.kind === 'acknowledged' || frame.kind === 'standing') {
       const { channel, coin, kind } = frame
       // What stands was replayed before, when its acknowledgement did not reach us.
@@ -196,9 +185,7 @@ export class Intake {
       if (coin !== null && channel === 'candle' && kind === 'acknowledged')
         this.#watch.madeGood(coin, 'candle', nowMs)
     } else if (frame.kind === 'pong') {
-      const heldUpMs = this.#clock.ponged(socket, nowMs)
-      // Marks and contexts may come before the first book.
-      if (heldUpMs !== null) this.#delays.told(socket, heldUpMs, nowMs)
+      this.#times.ponged(socket, nowMs)
     } else if (frame.kind === 'rejected') {
       this.#onNotice({ kind: 'frame-rejected', reason: frame.reason })
     } else if (frame.kind === 'refused') {
@@ -210,13 +197,12 @@ export class Intake {
 
   ping(socket: number, nowMs: number): void {
     this.#onArrival?.({ kind: 'ping', socket }, nowMs)
-    this.#clock.pinged(socket, nowMs)
-    this.#delays.opened(socket, nowMs)
+    this.#times.pinged(socket, nowMs)
   }
 
   /** An instant of ours by the venue's clock, as well as it is known. */
   venueMs(nowMs: number): number {
-    return Math.floor(this.#clock.venueMs(nowMs))
+    return this.#times.venueMs(nowMs)
   }
 
   /** A connection ended: what came over it may be incomplete from shortly before on. */
@@ -224,14 +210,13 @@ export class Intake {
     const { socket, reason, coins } = arrival
     this.#onArrival?.({ kind: 'lost', socket, reason, coins }, nowMs)
     this.#up.delete(socket)
-    this.#delays.lost(socket)
-    this.#clock.lost(socket)
+    this.#times.lost(socket)
     for (const coin of coins) {
       this.#watch.lost(coin)
       // Whatever becomes of the acknowledgement, the next connection begins with a replay.
       this.#replayed.add(coin)
     }
-    return [status('down', reason, coins, this.#stamp(nowMs))]
+    return [status('down', reason, coins, this.#times.stamp(nowMs))]
   }
 
   universeReply(
@@ -255,7 +240,10 @@ export class Intake {
     this.#decoder.setUniverse(reply.universe, dex)
     const { listings } = this.#universes
     for (const { coin, isDelisted } of listings) if (isDelisted) this.#watch.end(coin)
-    return { batch: [{ kind: 'universe', listings, ...this.#stamp(nowMs) }, ...contexts], isNew }
+    return {
+      batch: [{ kind: 'universe', listings, ...this.#times.stamp(nowMs) }, ...contexts],
+      isNew,
+    }
   }
 
   history(
@@ -264,11 +252,15 @@ export class Intake {
   ): { readonly batch: Batch } | Rejected {
     const { coin, timeframe, fromMs, askedMs, body } = arrival
     this.#onArrival?.({ kind: 'history', coin, timeframe, fromMs, askedMs, body }, nowMs)
-    const reply = decodeCandleSnapshot(body, { coin, timeframe, fromMs }, this.#latestMs(nowMs))
+    const reply = decodeCandleSnapshot(
+      body,
+      { coin, timeframe, fromMs },
+      this.#times.latestMs(nowMs),
+    )
     if (reply.kind === 'rejected') return reply
     this.#noteDrops(reply.drops)
     // What it says is as of the question, however long the answer took.
-    const times = this.#stamp(askedMs)
+    const times = this.#times.stamp(askedMs)
     const { bars } = reply
     return { batch: [{ kind: 'history', coin, timeframe, bars, ...times }] }
   }
@@ -280,11 +272,11 @@ export class Intake {
   ): { readonly batch: Batch } | Rejected {
     const { coin, fromMs, askedMs, body } = arrival
     this.#onArrival?.({ kind: 'hours', coin, fromMs, askedMs, body }, nowMs)
-    const latestMs = this.#latestMs(nowMs)
+    const latestMs = this.#times.latestMs(nowMs)
     const reply = decodeCandleSnapshot(body, { coin, timeframe: '1h', fromMs }, latestMs)
     if (reply.kind === 'rejected') return reply
     this.#noteDrops(reply.drops)
-    const times = this.#stamp(askedMs)
+    const times = this.#times.stamp(askedMs)
     const closedMs = times.timeExchangeMs - CLOSED_AFTER_MS - timeframeMs['1h']
     const bars = reply.bars.filter(({ openTimeMs }) => openTimeMs <= closedMs)
     return { batch: bars.length === 0 ? [] : [{ kind: 'hourly-history', coin, bars, ...times }] }
@@ -305,7 +297,7 @@ export class Intake {
     const doubted = new Array<DropReason>(reply.rows.length - rows.length).fill('doubtful_figure')
     const drops = [...reply.drops, ...doubted]
     this.#noteDrops(drops)
-    const event = { kind: 'funding-history', coin, rows, ...this.#stamp(askedMs) } as const
+    const event = { kind: 'funding-history', coin, rows, ...this.#times.stamp(askedMs) } as const
     return { batch: rows.length === 0 ? [] : [event], rows, isWhole: drops.length === 0 }
   }
 
@@ -316,7 +308,7 @@ export class Intake {
     const { askedMs, body } = arrival
     this.#onArrival?.({ kind: 'predictions', askedMs, body }, nowMs)
     const listed = new Set(this.universe.map((listing) => listing?.coin))
-    const times = this.#stamp(askedMs)
+    const times = this.#times.stamp(askedMs)
     const isListed = (coin: string) => listed.has(coin)
     const reply = decodePredictedFundings(body, isListed, times.timeExchangeMs)
     if (reply.kind === 'rejected') return reply
@@ -335,14 +327,14 @@ export class Intake {
     const reply = decodeAccountState(body, listed)
     if (reply.kind === 'rejected') return reply
     this.#noteDrops(reply.drops)
-    const batch = this.#accounts.take(account, reply, this.#stamp(askedMs))
+    const batch = this.#accounts.take(account, reply, this.#times.stamp(askedMs))
     return { batch, positions: reply.positions }
   }
 
   remembered(memory: Memory, nowMs: number): Batch {
     this.#onArrival?.({ kind: 'remembered', memory }, nowMs)
     const { coin } = memory
-    const times = this.#stamp(nowMs)
+    const times = this.#times.stamp(nowMs)
     const isRemembered = true
     switch (memory.series) {
       case 'fundings':
@@ -360,20 +352,15 @@ export class Intake {
   /** Called every second. */
   tick(nowMs: number): { readonly batch: Batch; readonly silent: readonly Silence[] } {
     this.#onArrival?.({ kind: 'tick' }, nowMs)
-    this.#paused(this.#clock.tick(nowMs))
+    this.#times.tick(nowMs)
     const silent = this.#watch.tick(nowMs)
-    const events: MarketEvent[] = [...silences(silent, 'silent', this.#stamp(nowMs))]
-    const isClockOff = Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_MAX
+    const events: MarketEvent[] = [...silences(silent, 'silent', this.#times.stamp(nowMs))]
+    const isClockOff = Math.abs(this.#times.offsetMs ?? 0) > CLOCK_OFFSET_MS_MAX
     if (isClockOff !== this.#isClockOff) {
       this.#isClockOff = isClockOff
       if (this.#isWhole) events.push(this.#whole(nowMs))
     }
     return { batch: events, silent }
-  }
-
-  /** What waits to be read was sent during the pause; when, the next book will tell. */
-  #paused(pauseMs: number): void {
-    if (pauseMs > 0) this.#delays.paused(pauseMs)
   }
 
   /** Every socket hears the venue. */
@@ -383,31 +370,8 @@ export class Intake {
 
   #whole(nowMs: number): FeedStatusEvent {
     return this.#isClockOff
-      ? status('degraded', 'clock_offset', [], this.#stamp(nowMs))
-      : status('up', 'connected', [], this.#stamp(nowMs))
-  }
-
-  /**
-   * By our clock or the venue's, whichever is ahead: what is told of later than that cannot be. Where
-   * the venue insists on it, ours is behind, or its own was put forward.
-   */
-  #latestMs(nowMs: number): number {
-    return this.#untimely < UNTIMELY_MAX ? this.#knownMs(nowMs) : nowMs + CLOCK_BEHIND_MS_MAX
-  }
-
-  /** As far as its clock is known. */
-  #knownMs(nowMs: number): number {
-    const isAhead = (this.#clock.offsetMs ?? 0) < -CLOCK_OFFSET_MS_USUAL
-    return isAhead ? Math.floor(this.#clock.frameMs(nowMs)) : nowMs
-  }
-
-  #noteTimeliness({ drops, events }: Extract<Frame, { kind: 'events' }>, nowMs: number): void {
-    const [first] = events
-    if (drops.includes('bad_time')) this.#untimely += 1
-    else if (first?.kind === 'book' || first?.kind === 'top-of-book') {
-      const isTimely = first.timeExchangeMs <= this.#knownMs(nowMs) + TIME_AHEAD_MS_MAX
-      if (isTimely) this.#untimely = 0
-    }
+      ? status('degraded', 'clock_offset', [], this.#times.stamp(nowMs))
+      : status('up', 'connected', [], this.#times.stamp(nowMs))
   }
 
   #noteDrops(drops: readonly DropReason[]): void {
@@ -507,62 +471,10 @@ export class Intake {
     this.#noteDrops(['doubtful_figure'])
     return 'waits'
   }
-
-  /** With the times that it has, or would have had without what held it up. */
-  #stamped(socket: number, events: Batch, nowMs: number): Batch {
-    const [first] = events
-    if (first === undefined) return events
-    if (first.kind === 'book' || first.kind === 'top-of-book') {
-      const toldMs = this.#clock.delayMs(socket, nowMs - first.timeExchangeMs, nowMs)
-      if (toldMs !== null) this.#delays.told(socket, toldMs, nowMs)
-    }
-    const delayMs = isUndated(first)
-      ? this.#delays.ofUndatedMs(socket)
-      : this.#delays.ofDatedMs(socket)
-    const timeReceivedMs = nowMs - delayMs
-    const latestMs = this.venueMs(timeReceivedMs)
-    // Trades have the time at which they happened, by whatever clock books are stamped.
-    const toldUntilMs = (kind: MarketEvent['kind']) =>
-      (kind === 'trade' ? this.#clock.tradeMs(nowMs) : latestMs) + CLOCK_OFFSET_MS_USUAL
-    const isOff =
-      (isTimed(first) && first.timeExchangeMs > toldUntilMs(first.kind)) ||
-      Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_USUAL ||
-      Math.abs(timeReceivedMs - latestMs) > CLOCK_OFFSET_MS_USUAL
-    if (delayMs === 0 && !isOff && first.timeReceivedMs === nowMs) return events
-    return events.map((event) => ({
-      ...event,
-      timeReceivedMs,
-      timeExchangeMs: isTimed(event)
-        ? Math.min(event.timeExchangeMs, toldUntilMs(event.kind))
-        : latestMs,
-    }))
-  }
-
-  #stamp(nowMs: number): Stamp {
-    return { timeExchangeMs: this.venueMs(nowMs), timeReceivedMs: nowMs }
-  }
 }
 
 function areTradesOf(coin: string, events: Batch): events is readonly TradeEvent[] {
   return events.every((event) => event.kind === 'trade' && event.coin === coin)
-}
-
-function latestOf(events: Batch): number {
-  let latestMs = Number.NEGATIVE_INFINITY
-  for (const { timeExchangeMs } of events) latestMs = Math.max(latestMs, timeExchangeMs)
-  return latestMs
-}
-
-type Stamp = { readonly timeExchangeMs: number; readonly timeReceivedMs: number }
-
-/** The venue has told the instant itself. */
-function isTimed({ kind }: MarketEvent): boolean {
-  return kind === 'book' || kind === 'top-of-book' || kind === 'trade'
-}
-
-/** Nothing in it says when it was so; a candle bears its bar at least. */
-function isUndated({ kind }: MarketEvent): boolean {
-  return kind === 'context' || kind === 'mark'
 }
 
 function status(

@@ -43,6 +43,11 @@ export function dexOf(coin: string): string {
   return end === -1 ? MAIN_DEX : coin.slice(0, end)
 }
 
+/** How a request asks of a dex: of the venue's own it names none. */
+export function dexArgument(dex: string): { readonly dex?: string } {
+  return dex === MAIN_DEX ? {} : { dex }
+}
+
 export function isPerpetualName(name: string, dex = MAIN_DEX): boolean {
   if (dex === MAIN_DEX) return PERPETUAL_NAME.test(name)
   return name.startsWith(`${dex}:`) && PERPETUAL_NAME.test(name.slice(dex.length + 1))

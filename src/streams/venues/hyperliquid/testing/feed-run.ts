@@ -1,7 +1,7 @@
 import { expect } from 'vitest'
 import type { MarketEvent } from '../../../../domain/event.ts'
-import type { FeedOptions } from '../feed.ts'
 import { hyperliquidFeed } from '../feed.ts'
+import type { FeedOptions } from '../feed-parts.ts'
 import type { FeedNotice } from '../notice.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../weight-budget.ts'
 import type { ScriptedVenue } from './scripted-venue.ts'

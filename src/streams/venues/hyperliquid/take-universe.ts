@@ -1,0 +1,39 @@
+import type { Batch } from '../../../domain/event.ts'
+import type { FeedParts } from './feed-parts.ts'
+import { accepted } from './feed-parts.ts'
+import type { Intake } from './intake.ts'
+import { dexOf } from './universe.ts'
+
+/** @returns the events to publish; none when the universe is the one that we have. */
+export function takeUniverse(
+  arrival: Parameters<Intake['universeReply']>[0],
+  feed: FeedParts,
+): Batch {
+  const { intake, names, onNotice, refresh, roster, runtime } = feed
+  const nowMs = runtime.scheduler.now()
+  const { dex } = arrival
+  const { batch, isNew } = accepted(intake.universeReply(arrival, nowMs))
+  refresh.answered(dex, isNew, nowMs)
+  roster.note(batch)
+  const told = intake.universe.flatMap((listing) => listing?.coin ?? [])
+  const isSurer = names.told(
+    dex,
+    told.filter((coin) => dexOf(coin) === dex),
+  )
+  if (names.hasUnsure(dex)) refresh.demand()
+  if (!isNew && !isSurer) return batch
+  const before = roster.leftOutCount
+  roster.setUniverse(
+    intake.universe.map((listing) => (listing && names.isSure(listing.coin) ? listing : null)),
+  )
+  const count = roster.leftOutCount
+  if (count !== before) onNotice({ kind: 'left-out', count })
+  keepFollowed(feed)
+  return batch
+}
+
+/** Forgets what was to be asked or tried of coins that are not followed any more. */
+export function keepFollowed({ backfill, quarantine, roster, slow }: FeedParts): void {
+  const isFollowed = (coin: string) => roster.follows(coin)
+  for (const one of [backfill, quarantine, slow]) one.keep(isFollowed)
+}
