@@ -23,8 +23,11 @@ export class SmallestLag {
     return Number.isFinite(lagMs) ? lagMs : null
   }
 
-  /** What came sooner than anything before by far has a time that broke on its way, until something else did, too. */
-  isDoubted(lagMs: number): boolean {
+  /**
+   * What came sooner than anything before by far has a time that broke on its way, until another one tells the same:
+   * so it is remembered.
+   */
+  doubts(lagMs: number): boolean {
     if (lagMs >= (this.ms ?? lagMs) - USUAL_SPREAD_MS) return false
     const isToldAgain = Math.abs(lagMs - this.#doubtedMs) <= USUAL_SPREAD_MS
     this.#doubtedMs = lagMs

@@ -17,10 +17,8 @@ const SETTLING_MS = 10_000
 
 type Way = {
   pingedMs: number | null
-  /** The last pong was prompt. */
-  isPrompt: boolean
-  /** What comes until then came as promptly as that pong: a connection keeps its order. */
-  isPromptUntilMs: number
+  /** When the last pong came, if it was prompt; else NaN. */
+  promptPongMs: number
   /** Since that pong, of what the venue stamps when it sends ... */
   smallestLagMs: number
   largestLagMs: number
@@ -78,7 +76,7 @@ export class VenueClock {
 
   /** @param lagMs receive time minus the time of a trade that happened just now: a replay says nothing of a clock */
   traded(socket: number, lagMs: number, nowMs: number): void {
-    if (this.#trades.isDoubted(lagMs)) return
+    if (this.#trades.doubts(lagMs)) return
     this.#trades.learn(lagMs, nowMs)
     const way = this.#way(socket)
     way.smallestTradeLagMs = Math.min(way.smallestTradeLagMs, lagMs)
@@ -96,13 +94,14 @@ export class VenueClock {
     way.largestLagMs = Math.max(way.largestLagMs, lagMs)
     way.implausible = isPlausible ? 0 : way.implausible + 1
     if (!isPlausible && !isSettling && way.implausible <= IMPLAUSIBLE_IN_A_ROW_MAX) return null
-    if (this.#books.isDoubted(lagMs)) return null
+    if (this.#books.doubts(lagMs)) return null
     way.isTimed = true
     way.smallestLagMs = Math.min(way.smallestLagMs, lagMs)
     // A clock that is put forward does not say that what held frames up has ended as well.
     const isStep = this.offsetMs !== null && lagMs < this.offsetMs - USUAL_SPREAD_MS
     this.#books.learn(lagMs - (isStep ? way.heldUpMs : way.expectedMs), nowMs)
-    this.#isProven ||= nowMs <= way.isPromptUntilMs
+    // What comes so soon after a prompt pong came as promptly: a connection keeps its order.
+    this.#isProven ||= nowMs <= way.promptPongMs + PROMPT_PONG_MS_MAX
     way.expectedMs = 0
     const lateMs = lagMs - (this.offsetMs ?? lagMs)
     way.heldUpMs = lateMs > USUAL_SPREAD_MS ? lateMs : 0
@@ -119,16 +118,17 @@ export class VenueClock {
    */
   ponged(socket: number, nowMs: number): number | null {
     const way = this.#way(socket)
-    const { pingedMs, isPrompt, isTimed, smallestLagMs, largestLagMs, smallestTradeLagMs } = way
+    const { pingedMs, isTimed, smallestLagMs, largestLagMs, smallestTradeLagMs } = way
     if (pingedMs === null) return null
     way.pingedMs = null
     const tookMs = nowMs - pingedMs
-    way.isPrompt = tookMs <= PROMPT_PONG_MS_MAX
-    if (way.isPrompt) way.isPromptUntilMs = nowMs + PROMPT_PONG_MS_MAX
+    const wasPrompt = !Number.isNaN(way.promptPongMs)
+    const isPrompt = tookMs <= PROMPT_PONG_MS_MAX
+    way.promptPongMs = isPrompt ? nowMs : Number.NaN
     way.smallestLagMs = Number.POSITIVE_INFINITY
     way.largestLagMs = Number.NEGATIVE_INFINITY
     way.smallestTradeLagMs = Number.POSITIVE_INFINITY
-    if (!this.#isProven && way.isPrompt && isTimed) {
+    if (!this.#isProven && isPrompt && isTimed) {
       this.#isProven = true
       // Earlier ones may have been late by as much as nothing said.
       if (Number.isFinite(smallestLagMs)) this.#startOver(smallestLagMs, nowMs)
@@ -139,12 +139,12 @@ export class VenueClock {
     // The clock may have been put forward since this connection began: then no lag shows it.
     if (!isTimed) way.heldUpMs = heldUpMs
     const areTradesPrompt = smallestTradeLagMs <= (this.#trades.ms ?? 0) + USUAL_SPREAD_MS
-    if (isPrompt && way.isPrompt && areTradesPrompt) {
+    if (wasPrompt && isPrompt && areTradesPrompt) {
       if (Number.isFinite(smallestLagMs)) this.#follow(smallestLagMs, largestLagMs, nowMs)
       this.#trades.grow(smallestTradeLagMs, nowMs)
     }
     if (this.#isProven && isTimed) return null
-    return heldUpMs > 0 || way.isPrompt ? heldUpMs : null
+    return heldUpMs > 0 || isPrompt ? heldUpMs : null
   }
 
   /** @param smallestMs and the largest, of frames that were not held up */
@@ -189,8 +189,7 @@ export class VenueClock {
     if (way === undefined) {
       way = {
         pingedMs: null,
-        isPrompt: false,
-        isPromptUntilMs: Number.NEGATIVE_INFINITY,
+        promptPongMs: Number.NaN,
         smallestLagMs: Number.POSITIVE_INFINITY,
         largestLagMs: Number.NEGATIVE_INFINITY,
         smallestTradeLagMs: Number.POSITIVE_INFINITY,
