@@ -100,9 +100,10 @@ const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 /**
  * Drivers of the regime are those of its last evaluation. Where one fell among the faults the twins may have known
- * different prices; they agree from the next one on.
+ * different prices, and where a candle came just then only one of them may have known it: that happens to one, and
+ * hardly ever to the next as well.
  */
-const TWIN_AGREEMENT_MS = REGIME_STEP_MS + MINUTE_MS
+const TWIN_AGREEMENT_MS = 2 * REGIME_STEP_MS + MINUTE_MS
 const DAY_MS = 24 * 60 * MINUTE_MS
 const FIRST_DAY_MS = Date.UTC(2026, 5, 1)
 const DAYS = 300
