@@ -9,7 +9,7 @@ import type { Timeframe } from './timeframe.ts'
  * for one that was held up, when it would have. Where the venue sends no time, the second stands for the
  * first, set to the venue's clock where the two are apart, as soon as that is known.
  */
-type Stamped = {
+export type Stamped = {
   readonly timeExchangeMs: number
   readonly timeReceivedMs: number
 }

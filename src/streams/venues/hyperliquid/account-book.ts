@@ -1,6 +1,5 @@
-import type { AccountPositionEvent } from '../../../domain/event.ts'
+import type { AccountPositionEvent, Stamped } from '../../../domain/event.ts'
 import type { Position } from './account-state.ts'
-import type { Stamp } from './arrival-times.ts'
 
 /** Accounts of which it is remembered what they hold; more than are asked in a round. */
 export const ACCOUNTS_MAX = 512
@@ -20,7 +19,7 @@ export class AccountBook {
   take(
     account: string,
     told: { readonly positions: readonly Position[]; readonly unread: readonly string[] },
-    stamp: Stamp,
+    stamp: Stamped,
   ): readonly AccountPositionEvent[] {
     const before = this.#coins.get(account) ?? new Set<string>()
     const stays = told.unread.filter((coin) => before.has(coin))
@@ -38,7 +37,7 @@ export class AccountBook {
     return events
   }
 
-  #forgetOldest(stamp: Stamp): readonly AccountPositionEvent[] {
+  #forgetOldest(stamp: Stamped): readonly AccountPositionEvent[] {
     const [oldest] = this.#coins
     if (oldest === undefined) return []
     const [account, coins] = oldest
@@ -47,7 +46,7 @@ export class AccountBook {
   }
 }
 
-function gone(account: string, coin: string, stamp: Stamp): AccountPositionEvent {
+function gone(account: string, coin: string, stamp: Stamped): AccountPositionEvent {
   return {
     kind: 'account-position',
     coin,

@@ -1,11 +1,8 @@
-import type { Batch, MarketEvent } from '../../../domain/event.ts'
+import type { Batch, MarketEvent, Stamped } from '../../../domain/event.ts'
 import { ConnectionDelays } from './connection-delays.ts'
 import type { Frame } from './decode.ts'
 import { VenueClock } from './venue-clock.ts'
 import { TIME_AHEAD_MS_MAX } from './wire.ts'
-
-/** The two times that every event bears. */
-export type Stamp = { readonly timeExchangeMs: number; readonly timeReceivedMs: number }
 
 /** So many frames of the future, and a clock is off ... */
 const UNTIMELY_MAX = 20
@@ -15,8 +12,8 @@ const CLOCK_BEHIND_MS_MAX = 24 * 3_600_000
 const CLOCK_OFFSET_MS_USUAL = 2_000
 
 /**
- * When it was so what arrives: the venue's clock, and by how much each connection is held up. What every arrival
- * shows of the two goes in, and the times that its events bear come out.
+ * When what arrives was so: the venue's clock, and by how much each connection is held up. What every arrival shows
+ * of the two goes in, and the times that its events bear come out.
  */
 export class ArrivalTimes {
   readonly #clock = new VenueClock()
@@ -42,13 +39,13 @@ export class ArrivalTimes {
     return this.#untimely < UNTIMELY_MAX ? this.#knownMs(nowMs) : nowMs + CLOCK_BEHIND_MS_MAX
   }
 
-  /** Of what says itself when it was so. */
+  /** For how long what says itself when it was so may have been held up now. */
   delayMs(socket: number): number {
     return this.#delays.ofDatedMs(socket)
   }
 
-  /** Of what we say or ask ourselves. */
-  stamp(nowMs: number): Stamp {
+  /** The times of what we say or ask ourselves. */
+  stamp(nowMs: number): Stamped {
     return { timeExchangeMs: this.venueMs(nowMs), timeReceivedMs: nowMs }
   }
 

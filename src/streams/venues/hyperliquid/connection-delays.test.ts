@@ -39,6 +39,12 @@ describe('what comes over a connection', () => {
     expect(delays.ofUndatedMs(0)).toBe(300)
   })
 
+  test('counts its silence from its beginning on', () => {
+    const delays = opened(0)
+    delays.heard(0, START_MS + 9_000)
+    expect([delays.ofDatedMs(0), delays.ofUndatedMs(0)]).toEqual([0, 9_000])
+  })
+
   test('is not silent while we do not read', () => {
     const delays = opened(0)
     delays.paused(8_000)

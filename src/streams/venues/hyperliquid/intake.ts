@@ -3,6 +3,7 @@ import type {
   FeedStatusEvent,
   MarketEvent,
   SilenceEvent,
+  Stamped,
   TradeEvent,
   TradeGapEvent,
 } from '../../../domain/event.ts'
@@ -13,7 +14,6 @@ import { AccountBook } from './account-book.ts'
 import type { Position } from './account-state.ts'
 import { decodeAccountState } from './account-state.ts'
 import type { Arrival } from './arrival.ts'
-import type { Stamp } from './arrival-times.ts'
 import { ArrivalTimes } from './arrival-times.ts'
 import { decodeCandleSnapshot } from './bars.ts'
 import type { Silence } from './coin-watch.ts'
@@ -481,7 +481,7 @@ function status(
   state: FeedStatusEvent['state'],
   reason: string,
   coins: readonly string[],
-  stamp: Stamp,
+  stamp: Stamped,
 ): FeedStatusEvent {
   return { kind: 'feed-status', feed: 'venue', state, reason, coins, ...stamp }
 }
@@ -489,7 +489,7 @@ function status(
 function silences(
   found: readonly Silence[],
   state: SilenceEvent['state'],
-  stamp: Stamp,
+  stamp: Stamped,
 ): readonly SilenceEvent[] {
   return found.map(({ coin, channel }) => ({
     kind: 'silence',
