@@ -59,6 +59,8 @@ type Sample = {
   /** ... and of the run; a forced collection a minute is in it, one of some 50,000 values. */
   readonly runDelayP999Ms: number
   readonly frames: number
+  /** Of these, trades and candles. */
+  readonly flowFrames: number
   readonly documents: number
   /** From the first frame of books or candles that a coin's answers lack, until the document that has it. */
   readonly publishP99Ms: number
@@ -136,6 +138,7 @@ function report(run: {
   assert(last !== undefined, 'there is at least one sample')
   const judged = samples.slice(Math.floor(samples.length * SETTLING_SHARE), -1)
   const slope = slopePerMinute(judged)
+  const perSecond = (count: number) => Math.round(count / minutes / 60)
   const delayMs = last.runDelayP999Ms
   const worstMs = Math.max(...judged.map(({ delayP999Ms }) => delayP999Ms), 0)
   const rows: (readonly [string, string, string, boolean])[] = [
@@ -167,7 +170,8 @@ function report(run: {
     table.push([what, measured, bar, minutes < 1 ? 'not judged' : isMet ? 'met' : 'MISSED'])
   console.log(table.toString())
   console.log(
-    `${minutes} minutes, ${last.frames} frames (${Math.round(last.frames / minutes / 60)} a second), ` +
+    `${minutes} minutes, ${last.frames} frames (${perSecond(last.frames)} a second, ` +
+      `${perSecond(last.flowFrames)} of them trades and candles), ` +
       `frame to published document p99 ${last.publishP99Ms.toFixed(0)} ms, ` +
       `heap ${last.heapMib.toFixed(1)} MiB, rss ${last.rssMib.toFixed(0)} MiB`,
   )
@@ -285,6 +289,7 @@ const LATENCIES_MAX = 100_000
 /** Of a whole book, or of a candle. */
 const FRAME_OF_COIN =
   /^\{"channel":(?:"l2Book","data":\{"coin":"([^"]+)"|"candle","data":\{.*?"s":"([^"]+)")/
+const FLOW_FRAME = /^\{"channel":"(?:trades|candle)"/
 
 async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'perpscope-soak-'))
@@ -293,7 +298,7 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
   const [delay, runDelay] = [delayMonitor(), delayMonitor()]
   const documents = new Map<string, Document>()
   let published = 0
-  let frames = 0
+  let [frames, flowFrames] = [0, 0]
   let counts: Readonly<Record<string, number>> = {}
   let latenciesMs: number[] = []
   /**
@@ -303,6 +308,7 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
   const awaitedSinceMs = new Map<string, number>()
   const heard = (text: string) => {
     frames += 1
+    if (FLOW_FRAME.test(text)) flowFrames += 1
     const [, book, candle] = FRAME_OF_COIN.exec(text) ?? []
     const key = book !== undefined ? `spread/${book}` : `pulse/${candle ?? ''}`
     const document = documents.get(key)
@@ -372,6 +378,7 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
       delayP999Ms,
       runDelayP999Ms: ms(runDelay),
       frames,
+      flowFrames,
       documents: published,
       publishP99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN,
       late: late.map(({ key }) => key.slice(key.indexOf('/') + 1)),

@@ -43,7 +43,16 @@ const QUIET_QUARTERS_MAX = 7 * QUARTERS_A_DAY
 const ORACLE_PERIOD_MS = 3000
 const IMPACT_LEVELS = 16
 
-type DayTotals = { readonly quarter: number; readonly lots: number; readonly notionalUsd: number }
+type DayTotals = {
+  readonly quarter: number
+  readonly prevDayPrice: number
+  readonly lots: number
+  readonly notionalUsd: number
+}
+
+type Span = { readonly fromMs: number; readonly untilMs: number }
+
+type OpenMinute = { readonly minute: number; readonly trades: number; readonly bar: LotBar }
 
 /** Everything that the venue tells about one coin, derived from its bars. */
 export class CoinMarket {
@@ -60,6 +69,10 @@ export class CoinMarket {
   readonly #minutes = new Map<number, readonly LotBar[]>()
   readonly #trades = new Map<number, readonly Trade[]>()
   #day: DayTotals | undefined
+  /** Of an open bar, what is closed of it, by its length: the clock mostly goes on within a minute. */
+  readonly #closedParts = new Map<number, Span & { readonly bar: LotBar | undefined }>()
+  /** The newest open minute, and how many of its trades are in it. */
+  #openMinute: OpenMinute | undefined
   #touchBefore: { readonly minute: number; readonly touch: Touch } | undefined
   #running: { readonly minute: number; readonly rate: number } | undefined
 
@@ -109,9 +122,10 @@ export class CoinMarket {
     const found: Trade[] = []
     const last = Math.floor(untilMs / MINUTE_MS)
     for (let minute = Math.floor((fromMs + 1) / MINUTE_MS); minute <= last; minute++) {
-      for (const trade of this.#tradesOfMinute(minute)) {
+      const trades = this.#tradesOfMinute(minute)
+      for (const trade of trades.slice(countThrough(trades, fromMs))) {
         if (trade.timeMs > untilMs) break
-        if (trade.timeMs > fromMs) found.push(trade)
+        found.push(trade)
       }
     }
     return found
@@ -278,9 +292,8 @@ export class CoinMarket {
     const day = this.#day?.quarter === quarter ? this.#day : this.#dayBefore(quarter)
     this.#day = day
     const open = this.#openBar(QUARTER_MS, atMs) ?? flatBar(0)
-    const first = Math.max(this.#source.firstQuarter, quarter - QUARTERS_A_DAY)
     return {
-      prevDayPrice: this.#source.quarter(first).open,
+      prevDayPrice: day.prevDayPrice,
       dayVolumeBase: sizeOf(day.lots + open.lots, sizeDecimals),
       dayNotionalUsd: day.notionalUsd + notionalOf(open, sizeDecimals),
     }
@@ -295,7 +308,8 @@ export class CoinMarket {
       lots += bar.lots
       notionalUsd += notionalOf(bar, this.#listing.sizeDecimals)
     }
-    return { quarter, lots, notionalUsd }
+    const dayAgo = Math.max(this.#source.firstQuarter, quarter - QUARTERS_A_DAY)
+    return { quarter, prevDayPrice: this.#source.quarter(dayAgo).open, lots, notionalUsd }
   }
 
   #frozenContext(): Context {
@@ -319,10 +333,8 @@ export class CoinMarket {
   #touch(atMs: number): Touch {
     const minute = Math.floor(atMs / MINUTE_MS)
     const trades = this.#tradesOfMinute(minute)
-    for (let i = trades.length - 1; i >= 0; i--) {
-      const trade = trades[i]
-      if (trade !== undefined && trade.timeMs <= atMs) return trade
-    }
+    const newest = trades[countThrough(trades, atMs) - 1]
+    if (newest !== undefined) return newest
     if (this.#touchBefore?.minute !== minute) {
       this.#touchBefore = { minute, touch: this.#touchBeforeMinute(minute) }
     }
@@ -343,28 +355,27 @@ export class CoinMarket {
   }
 
   #closedBar(stepMs: number, index: number): LotBar | undefined {
-    if (stepMs > QUARTER_MS) {
-      return this.#source.recorded(stepMs, index) ?? this.#merged(stepMs, index, index + 1)
-    }
-    return this.#merged(stepMs, index, index + 1)
+    const recorded = stepMs > QUARTER_MS ? this.#source.recorded(stepMs, index) : undefined
+    return recorded ?? this.#merged({ fromMs: index * stepMs, untilMs: (index + 1) * stepMs })
   }
 
   /** The bar that holds `atMs`, up to and including it. */
   #openBar(stepMs: number, atMs: number): LotBar | undefined {
-    const index = Math.floor(atMs / stepMs)
-    const parts = [this.#merged(stepMs, index, undefined, atMs), this.#openMinute(atMs)]
+    const fromMs = Math.floor(atMs / stepMs) * stepMs
+    const untilMs = Math.floor(atMs / MINUTE_MS) * MINUTE_MS
+    let closed = this.#closedParts.get(stepMs)
+    if (closed?.fromMs !== fromMs || closed.untilMs !== untilMs) {
+      closed = { fromMs, untilMs, bar: this.#merged({ fromMs, untilMs }) }
+      this.#closedParts.set(stepMs, closed)
+    }
+    const parts = [closed.bar, this.#minuteThrough(atMs)]
     return mergeBars(parts.filter((part) => part !== undefined))
   }
 
-  /** Closed quarters and minutes of a bar, until its end or until the minute that holds `atMs`. */
-  #merged(stepMs: number, index: number, endIndex?: number, atMs?: number): LotBar | undefined {
-    const startMs = index * stepMs
-    const endMs =
-      endIndex === undefined
-        ? Math.floor((atMs ?? startMs) / MINUTE_MS) * MINUTE_MS
-        : endIndex * stepMs
-    const firstMs = Math.max(startMs, this.#source.firstQuarter * QUARTER_MS)
-    return mergeBars(this.#parts(firstMs, endMs))
+  /** Of whole minutes. */
+  #merged({ fromMs, untilMs }: Span): LotBar | undefined {
+    const firstMs = Math.max(fromMs, this.#source.firstQuarter * QUARTER_MS)
+    return mergeBars(this.#parts(firstMs, untilMs))
   }
 
   *#parts(firstMs: number, endMs: number): Generator<LotBar> {
@@ -380,20 +391,25 @@ export class CoinMarket {
     }
   }
 
-  #openMinute(atMs: number): LotBar | undefined {
+  /** The minute that holds `atMs`, up to and including it. */
+  #minuteThrough(atMs: number): LotBar | undefined {
     const minute = Math.floor(atMs / MINUTE_MS)
-    const { sizeDecimals } = this.#listing
-    let bar: { -readonly [K in keyof LotBar]: LotBar[K] } | undefined
-    for (const trade of this.#tradesOfMinute(minute)) {
-      if (trade.timeMs > atMs) break
-      const { price } = trade
-      bar ??= flatBar(price)
+    const all = this.#tradesOfMinute(minute)
+    const trades = countThrough(all, atMs)
+    const [first] = all
+    if (trades === 0 || first === undefined) return undefined
+    const before = this.#openMinute
+    const goesOn = before?.minute === minute && before.trades <= trades
+    const known = goesOn ? before : { trades: 0, bar: flatBar(first.price) }
+    const bar: { -readonly [K in keyof LotBar]: LotBar[K] } = { ...known.bar }
+    for (const { price, sizeBase } of all.slice(known.trades, trades)) {
       bar.high = Math.max(bar.high, price)
       bar.low = Math.min(bar.low, price)
       bar.close = price
-      bar.lots += Math.round(trade.sizeBase * 10 ** sizeDecimals)
+      bar.lots += Math.round(sizeBase * 10 ** this.#listing.sizeDecimals)
       bar.trades++
     }
+    this.#openMinute = { minute, trades, bar }
     return bar
   }
 
@@ -430,6 +446,17 @@ export class CoinMarket {
     const volumeBase = sizeOf(lots, this.#listing.sizeDecimals)
     return { openTimeMs, open, high, low, close, volumeBase, trades }
   }
+}
+
+/** How many of the trades, oldest first, had happened by then. */
+function countThrough(trades: readonly Trade[], timeMs: number): number {
+  let [from, until] = [0, trades.length]
+  while (from < until) {
+    const middle = (from + until) >>> 1
+    if ((trades[middle]?.timeMs ?? Number.POSITIVE_INFINITY) <= timeMs) from = middle + 1
+    else until = middle
+  }
+  return from
 }
 
 /** Value from a bounded memory that forgets its oldest entry. */
