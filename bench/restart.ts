@@ -28,7 +28,7 @@ const AGAIN_MS_MAX = 2_000
 /** One warm-up: 20 weight a coin, of the 1,000 a minute that are planned with. */
 const FRESH_MS_PER_COIN_MAX = (20 / 1_000) * 60_000
 const DAYS = Number(given.days ?? (isQuick ? 2 : 30))
-const WARM_MS_MAX = isQuick ? 30_000 : 6 * 60_000
+const WARM_MS_MAX = isQuick ? 10_000 : 6 * 60_000
 /** Nothing new is answered for so long: it is warm. */
 const STEADY_MS = isQuick ? 3_000 : 20_000
 const COINS_MS = 5_000
