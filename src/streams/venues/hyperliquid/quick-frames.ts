@@ -30,14 +30,13 @@ export function readQuickly(
   coins: ReadonlyMap<string, string>,
   timeReceivedMs: number,
 ): Batch | null {
-  for (const { start, read } of channels) {
-    if (!text.startsWith(start)) continue
-    const reader = FrameReader.of(text, start.length)
-    if (reader === null) return null
-    const events = read(reader, coins, timeReceivedMs)
-    return reader.isEnd() ? events : null
-  }
-  return null
+  const channel = channelsByLetter.get(text.charCodeAt(LETTER_AT))
+  if (channel === undefined || !text.startsWith(channel.start)) return null
+  const { start, read } = channel
+  const reader = FrameReader.of(text, start.length)
+  if (reader === null) return null
+  const events = read(reader, coins, timeReceivedMs)
+  return reader.isEnd() ? events : null
 }
 
 const COIN = codeOf('coin')
@@ -81,6 +80,12 @@ const channels: readonly Channel[] = [
   { start: '{"channel":"bbo","data":{', read: readTopOfBook },
   { start: '{"channel":"activeAssetCtx","data":{', read: readActiveContext },
 ]
+
+/** No two of their names begin with the same letter. */
+const LETTER_AT = '{"channel":"'.length
+const channelsByLetter = new Map(
+  channels.map((channel) => [channel.start.charCodeAt(LETTER_AT), channel]),
+)
 
 function readTrades(
   reader: FrameReader,
