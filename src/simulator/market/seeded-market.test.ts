@@ -71,17 +71,27 @@ describe('the seeded market', () => {
     expect(merged(minutes, 15 * MINUTE_MS, sizeDecimals)).toEqual(quarters)
   })
 
-  test.prop([liveCoins, moments], { numRuns: 60 })(
-    'the open bar is made of the trades so far',
-    (coin, atMs) => {
-      const open = market.openCandle(coin, '1m', atMs)
-      const minuteMs = Math.floor(atMs / MINUTE_MS) * MINUTE_MS
-      const trades = market.trades(coin, minuteMs - 1, atMs)
-      expect(open?.trades ?? 0).toBe(trades.length)
-      if (open === undefined) return
-      expect(open.high).toBe(Math.max(...trades.map(({ price }) => price)))
-      expect(open.low).toBe(Math.min(...trades.map(({ price }) => price)))
-      expect(open.close).toBe(trades.at(-1)?.price)
+  // On and back within minutes: what is remembered of an open bar is of another instant.
+  const clockSteps = fc.array(fc.integer({ min: -90_000, max: 90_000 }), {
+    minLength: 1,
+    maxLength: 6,
+  })
+  test.prop([liveCoins, moments, clockSteps], { numRuns: 60 })(
+    'the open bar is made of the trades so far, wherever the clock was before',
+    (coin, baseMs, steps) => {
+      for (const atMs of [baseMs, ...steps.map((stepMs) => baseMs + stepMs)]) {
+        for (const interval of ['1m', '15m'] as const) {
+          const open = market.openCandle(coin, interval, atMs)
+          const stepMs = candleIntervalMs[interval]
+          const trades = market.trades(coin, Math.floor(atMs / stepMs) * stepMs - 1, atMs)
+          expect(open?.trades ?? 0).toBe(trades.length)
+          if (open === undefined) continue
+          expect(open.open).toBe(trades[0]?.price)
+          expect(open.high).toBe(Math.max(...trades.map(({ price }) => price)))
+          expect(open.low).toBe(Math.min(...trades.map(({ price }) => price)))
+          expect(open.close).toBe(trades.at(-1)?.price)
+        }
+      }
     },
   )
 
