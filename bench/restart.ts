@@ -2,7 +2,7 @@
  * The service restarted, with a month of history on disk: how long until every answer that it gave
  * before is given again, and until all of them rest on what the venue said after the restart.
  * `tsx bench/restart.ts`; needs `npm run build`. `--quick` restarts a service that is still warming up,
- * once each by order and with its engine, and judges only that it answers again and lies about no age; `--days N` of history.
+ * and judges only that it answers again and lies about no age; `--days N` of history.
  */
 import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -102,7 +102,7 @@ async function bench(): Promise<void> {
     const freshMs = isQuick || what !== 'SIGKILL' ? null : await fresh(before, startedAtMs)
     table.push(row(what, again, freshMs, coins.length))
   }
-  for (const signal of isQuick ? (['SIGTERM'] as const) : (['SIGTERM', 'SIGKILL'] as const)) {
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     const endedAtMs = systemClock.nowMs()
     await end(service, signal)
     const startedAtMs = systemClock.nowMs()

@@ -26,6 +26,7 @@ import { venueCadences, venueLimits } from '../src/simulator/venue/limits.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { syncInBackground } from '../src/store/wal-copy.ts'
 import { postJson } from '../src/streams/http-exchange.ts'
+import { isTraded } from './venue-frames.ts'
 
 /**
  * The engine for half an hour at ten times the venue's rate, with a fault every ten seconds. The
@@ -60,7 +61,7 @@ type Sample = {
   readonly runDelayP999Ms: number
   readonly frames: number
   /** Of these, trades and candles. */
-  readonly flowFrames: number
+  readonly tradedFrames: number
   readonly documents: number
   /** From the first frame of books or candles that a coin's answers lack, until the document that has it. */
   readonly publishP99Ms: number
@@ -171,7 +172,7 @@ function report(run: {
   console.log(table.toString())
   console.log(
     `${minutes} minutes, ${last.frames} frames (${perSecond(last.frames)} a second, ` +
-      `${perSecond(last.flowFrames)} of them trades and candles), ` +
+      `${perSecond(last.tradedFrames)} of them trades and candles), ` +
       `frame to published document p99 ${last.publishP99Ms.toFixed(0)} ms, ` +
       `heap ${last.heapMib.toFixed(1)} MiB, rss ${last.rssMib.toFixed(0)} MiB`,
   )
@@ -289,7 +290,6 @@ const LATENCIES_MAX = 100_000
 /** Of a whole book, or of a candle. */
 const FRAME_OF_COIN =
   /^\{"channel":(?:"l2Book","data":\{"coin":"([^"]+)"|"candle","data":\{.*?"s":"([^"]+)")/
-const FLOW_FRAME = /^\{"channel":"(?:trades|candle)"/
 
 async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
   const dataDir = mkdtempSync(join(tmpdir(), 'perpscope-soak-'))
@@ -298,7 +298,7 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
   const [delay, runDelay] = [delayMonitor(), delayMonitor()]
   const documents = new Map<string, Document>()
   let published = 0
-  let [frames, flowFrames] = [0, 0]
+  let [frames, tradedFrames] = [0, 0]
   let counts: Readonly<Record<string, number>> = {}
   let latenciesMs: number[] = []
   /**
@@ -308,7 +308,7 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
   const awaitedSinceMs = new Map<string, number>()
   const heard = (text: string) => {
     frames += 1
-    if (FLOW_FRAME.test(text)) flowFrames += 1
+    if (isTraded(text)) tradedFrames += 1
     const [, book, candle] = FRAME_OF_COIN.exec(text) ?? []
     const key = book !== undefined ? `spread/${book}` : `pulse/${candle ?? ''}`
     const document = documents.get(key)
@@ -378,7 +378,7 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
       delayP999Ms,
       runDelayP999Ms: ms(runDelay),
       frames,
-      flowFrames,
+      tradedFrames,
       documents: published,
       publishP99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN,
       late: late.map(({ key }) => key.slice(key.indexOf('/') + 1)),

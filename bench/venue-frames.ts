@@ -67,7 +67,8 @@ export function venueFrames(options: {
 const TRADED_PER_SECOND = 300
 const TRADE_ID_STEP = 1e9
 
-function isTraded(text: string): boolean {
+/** Whether a frame is of trades or a candle. */
+export function isTraded(text: string): boolean {
   return /^\{"channel":"(trades|candle)"/.test(text)
 }
 
