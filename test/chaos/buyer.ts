@@ -23,9 +23,11 @@ export type PurchaseOptions = {
   readonly payTo: `0x${string}`
   readonly priceUsdcAtomic: bigint
   readonly lifetimeSeconds: number
-  /** A payment that has no end so long after it was signed never has one. */
+  /** A payment that has no end after so long, by {@link servedMs}, never has one. */
   readonly patienceMs: number
   readonly clock: Clock
+  /** For how long the service was there, in all. */
+  readonly servedMs: () => number
   readonly chance: Chance
   readonly onSigned: (nonce: string) => void
   readonly onReply: (nonce: string, reply: Reply) => Promise<void>
@@ -35,7 +37,8 @@ export type PurchaseOptions = {
 export type SignedPurchase = {
   readonly header: string
   readonly nonce: string
-  readonly signedAtMs: number
+  /** For how long the service had been there by then. */
+  readonly servedMsBefore: number
 }
 
 const ANSWER_MS_MAX = 15_000
@@ -121,21 +124,22 @@ async function replyTo(url: string, header: string, patienceMs: number): Promise
 }
 
 async function sign(options: PurchaseOptions): Promise<SignedPurchase> {
-  const { wallet, payTo, priceUsdcAtomic: amount, lifetimeSeconds, clock, onSigned } = options
+  const { wallet, payTo, priceUsdcAtomic: amount, lifetimeSeconds, clock } = options
+  const { servedMs, onSigned } = options
   const nowMs = clock.nowMs()
   const validBeforeSeconds = BigInt(Math.floor(nowMs / 1_000) + lifetimeSeconds)
   const payload = await signedPayload(wallet, { amount, payTo, nowMs, validBeforeSeconds })
   const { nonce } = payload.payload.authorization
   onSigned(nonce)
-  return { header: encodedPayment(payload), nonce, signedAtMs: nowMs }
+  return { header: encodedPayment(payload), nonce, servedMsBefore: servedMs() }
 }
 
 function isLate(
-  { clock, patienceMs, onEndless }: PurchaseOptions,
-  payment: SignedPurchase,
+  { servedMs, patienceMs, onEndless }: PurchaseOptions,
+  { servedMsBefore, nonce }: SignedPurchase,
 ): boolean {
-  if (clock.nowMs() - payment.signedAtMs < patienceMs) return false
-  onEndless(payment.nonce)
+  if (servedMs() - servedMsBefore < patienceMs) return false
+  onEndless(nonce)
   return true
 }
 

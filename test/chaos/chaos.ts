@@ -31,7 +31,7 @@ export type ChaosOptions = {
   readonly kills: boolean
   /** Of authorizations that run out while they are being settled. */
   readonly shortLived: number
-  /** A payment that has no end so long after it was signed never has one. */
+  /** A payment that has no end after so long, the time left out in which the service was not there, never has one. */
   readonly patienceMs: number
   /** Instead of the faults that are drawn. */
   readonly everySettlement?: FacilitatorFault
@@ -83,7 +83,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
     const node = await startFlakyNode(chain.rpcUrl, isDrawn ? nodeFault : () => null)
     cleanups.push(() => node.close())
     const port = await freePort()
-    const host = new HostProcess({
+    const host = await HostProcess.built(systemClock, {
       port,
       ledgerPath: join(folder, 'ledger.db'),
       payTo: chain.accounts.merchant.address,
@@ -191,6 +191,7 @@ class Run {
       lifetimeSeconds: chance.is(shortLived) ? SHORT_LIFETIME_SECONDS : LIFETIME_SECONDS,
       patienceMs,
       clock: systemClock,
+      servedMs: () => this.#stage.host.servedMs,
       chance,
       onSigned: (nonce) => this.#books.signed({ nonce, payer: wallet.address, purchase: id }),
       onReply: (nonce, reply) => this.#note(nonce, reply),

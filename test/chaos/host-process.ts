@@ -1,7 +1,14 @@
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { build } from 'esbuild'
+import { shipped } from '../../shipped.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+
+/** Its bundle finds native packages from here. */
+const CACHE = join(import.meta.dirname, '../../node_modules/.cache')
 
 /** Something wrong that the checker must find. `forgets`: what was paid for is sent once and never again. */
 export type HostDefect = 'forgets' | 'other bytes'
@@ -16,33 +23,59 @@ export type HostOptions = {
   readonly defect: HostDefect | null
 }
 
-/** The service as a real process, which can be ended at any instant. */
+/**
+ * The service as a real process, which can be ended at any instant. It is bundled once: it has to start within a
+ * fraction of the time that it is let live, on a slow machine too.
+ */
 export class HostProcess {
   readonly #options: HostOptions
+  readonly #clock: Clock
+  readonly #folder: string
   readonly #killAtExit = () => void this.#child?.kill('SIGKILL')
   #child: ChildProcess | null = null
+  /** In the lives before. */
+  #servedMs = 0
+  /** NaN: it is not there. */
+  #listensSinceMs = Number.NaN
 
-  constructor(options: HostOptions) {
+  private constructor(options: HostOptions, clock: Clock, folder: string) {
     this.#options = options
+    this.#clock = clock
+    this.#folder = folder
     process.once('exit', this.#killAtExit)
   }
 
+  static async built(clock: Clock, options: HostOptions): Promise<HostProcess> {
+    await mkdir(CACHE, { recursive: true })
+    const host = new HostProcess(options, clock, await mkdtemp(join(CACHE, 'chaos-')))
+    const entryPoints = [join(import.meta.dirname, 'host.ts')]
+    await build({ ...shipped, entryPoints, outfile: host.#module, logLevel: 'warning' })
+    return host
+  }
+
+  /** For how long it was there, in all of its lives. */
+  get servedMs(): number {
+    const sinceMs = this.#listensSinceMs
+    return this.#servedMs + (Number.isNaN(sinceMs) ? 0 : this.#clock.nowMs() - sinceMs)
+  }
+
   async start(): Promise<void> {
-    const child = fork(join(import.meta.dirname, 'host.ts'), [JSON.stringify(this.#options)], {
-      execArgv: ['--import', 'tsx'],
-    })
+    const child = fork(this.#module, [JSON.stringify(this.#options)])
     this.#child = child
     const ended = once(child, 'exit').then(([code, signal]) => {
       throw new Error(`the host ended while it started: ${signal ?? code}`)
     })
     await Promise.race([once(child, 'message'), ended])
     ended.catch(() => undefined)
+    this.#listensSinceMs = this.#clock.nowMs()
   }
 
   /** SIGKILL: it learns nothing of it. */
   async kill(): Promise<void> {
     const child = this.#child
     this.#child = null
+    this.#servedMs = this.servedMs
+    this.#listensSinceMs = Number.NaN
     if (child === null || child.exitCode !== null || child.signalCode !== null) return
     const ended = once(child, 'exit')
     child.kill('SIGKILL')
@@ -52,5 +85,10 @@ export class HostProcess {
   async close(): Promise<void> {
     await this.kill()
     process.removeListener('exit', this.#killAtExit)
+    await rm(this.#folder, { recursive: true })
+  }
+
+  get #module(): string {
+    return join(this.#folder, 'host.mjs')
   }
 }
