@@ -1,4 +1,5 @@
 import { OperatingError } from '../../../domain/errors.ts'
+import type { Batch } from '../../../domain/event.ts'
 import type { Memory } from '../../../domain/history.ts'
 import type { Listing } from '../../../domain/listing.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
@@ -71,6 +72,8 @@ export type FeedParts = FeedOptions & {
   readonly slow: SlowWork
   readonly refresh: UniverseRefresh
   readonly quarantine: Quarantine
+  /** To whoever listens to the feed. */
+  readonly deliver: (batch: Batch) => void
 }
 
 /** Long, because the weight of a request in vain is gone too. */

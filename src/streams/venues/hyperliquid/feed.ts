@@ -1,5 +1,5 @@
 import { strict as assert } from 'node:assert'
-import type { MonoTypeOperatorFunction, Observable } from 'rxjs'
+import type { MonoTypeOperatorFunction } from 'rxjs'
 import {
   concat,
   defer,
@@ -9,6 +9,7 @@ import {
   map,
   merge,
   mergeMap,
+  Observable,
   of,
   retry,
   tap,
@@ -56,7 +57,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
     Number.isInteger(sockets) && sockets >= 1 && sockets <= SOCKETS_MAX,
     `sockets must be an integer from 1 to ${SOCKETS_MAX}`,
   )
-  return defer(() => {
+  return new Observable<Batch>((subscriber) => {
     const { onNotice = () => {}, onArrival, dexes = [], weightPerMinute } = options
     const { accountWeightPerMinute = ACCOUNTS_SHARE * weightPerMinute } = options
     const nowMs = runtime.scheduler.now()
@@ -79,6 +80,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       slow: new SlowWork(),
       refresh: new UniverseRefresh(MAIN_DEX),
       quarantine: new Quarantine(),
+      deliver: (batch) => subscriber.next(batch),
     }
     const others = dexes === 'all' ? allDexes(feed) : of(dexes)
     const known = new Set(
@@ -95,7 +97,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       firstUniverse(MAIN_DEX, feed),
       defer(() =>
         merge(
-          socketBatches(feed, runtime).pipe(tap((batch) => noteTrades(batch, feed))),
+          socketBatches(feed, runtime),
           requestedBatches(feed),
           memoriesOfNew(MAIN_DEX),
           // Each in its own time: one that does not answer keeps nobody waiting.
@@ -105,7 +107,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
         ),
       ),
     )
-    return merge(memories([...known], feed), live)
+    merge(memories([...known], feed), live).subscribe(subscriber)
   })
 }
 
@@ -146,11 +148,6 @@ function untilAnswered<T>(
       return timer(backOffMs(backOff, failures, random()), scheduler)
     },
   })
-}
-
-function noteTrades(batch: Batch, { runtime, traders }: FeedParts): void {
-  const nowMs = runtime.scheduler.now()
-  for (const event of batch) if (event.kind === 'trade') traders.note(event, nowMs)
 }
 
 /**
