@@ -21,7 +21,7 @@ const EXPONENT_MAX = 64
  * that trades more than the median one between two such moments.
  */
 export class AccountRanking {
-  readonly #weights = new Map<string, number>()
+  readonly #weights = new Map<string, { weight: number }>()
   #originMs: number
 
   constructor(nowMs: number) {
@@ -50,17 +50,16 @@ export class AccountRanking {
 
   #add(account: string, weight: number): void {
     const known = this.#weights.get(account)
-    if (known !== undefined) this.#weights.set(account, known + weight)
+    if (known !== undefined) known.weight += weight
     // A part of a frame would keep all of it in memory.
-    else this.#weights.set(Buffer.from(account, 'latin1').toString('latin1'), weight)
+    else this.#weights.set(Buffer.from(account, 'latin1').toString('latin1'), { weight })
   }
 
   /** By how much what is traded now outweighs what was traded at the origin. */
   #growth(nowMs: number): number {
     const exponent = (nowMs - this.#originMs) / HALF_LIFE_MS
     if (exponent <= EXPONENT_MAX) return 2 ** exponent
-    for (const [account, weight] of this.#weights)
-      this.#weights.set(account, weight * 2 ** -exponent)
+    for (const known of this.#weights.values()) known.weight *= 2 ** -exponent
     this.#originMs = nowMs
     return 1
   }
@@ -69,7 +68,7 @@ export class AccountRanking {
     for (const [account] of this.#ranked().slice(ACCOUNTS_KEPT)) this.#weights.delete(account)
   }
 
-  #ranked(): (readonly [account: string, weight: number])[] {
-    return [...this.#weights].toSorted(([, one], [, other]) => other - one)
+  #ranked(): (readonly [account: string, known: { readonly weight: number }])[] {
+    return [...this.#weights].toSorted(([, one], [, other]) => other.weight - one.weight)
   }
 }

@@ -112,11 +112,8 @@ export class ArrivalTimes {
       : this.#delays.ofDatedMs(socket)
     const timeReceivedMs = nowMs - delayMs
     const latestMs = this.venueMs(timeReceivedMs)
-    // Trades have the time at which they happened, by whatever clock books are stamped.
-    const toldUntilMs = (kind: MarketEvent['kind']) =>
-      (kind === 'trade' ? this.#clock.tradeMs(nowMs) : latestMs) + CLOCK_OFFSET_MS_USUAL
     const isOff =
-      (isTimed(first) && first.timeExchangeMs > toldUntilMs(first.kind)) ||
+      (isTimed(first) && first.timeExchangeMs > this.#toldUntilMs(first, latestMs, nowMs)) ||
       Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_USUAL ||
       Math.abs(timeReceivedMs - latestMs) > CLOCK_OFFSET_MS_USUAL
     if (delayMs === 0 && !isOff && first.timeReceivedMs === nowMs) return events
@@ -124,9 +121,14 @@ export class ArrivalTimes {
       ...event,
       timeReceivedMs,
       timeExchangeMs: isTimed(event)
-        ? Math.min(event.timeExchangeMs, toldUntilMs(event.kind))
+        ? Math.min(event.timeExchangeMs, this.#toldUntilMs(event, latestMs, nowMs))
         : latestMs,
     }))
+  }
+
+  /** Trades have the time at which they happened, by whatever clock books are stamped. */
+  #toldUntilMs({ kind }: MarketEvent, latestMs: number, nowMs: number): number {
+    return (kind === 'trade' ? this.#clock.tradeMs(nowMs) : latestMs) + CLOCK_OFFSET_MS_USUAL
   }
 
   /** What waits to be read was sent during the pause; when, the next book will tell. */

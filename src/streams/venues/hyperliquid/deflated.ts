@@ -2,6 +2,9 @@ import { inflateRawSync } from 'node:zlib'
 
 /** The full snapshot of some 1,900 markets has 85 kB. */
 const INFLATED_BYTES_MAX = 4 * 1024 * 1024
+/** Most have two: to make room for more takes longer than to inflate them. */
+const CHUNK_BYTES = 4 * 1024
+const OPTIONS = { maxOutputLength: INFLATED_BYTES_MAX, chunkSize: CHUNK_BYTES }
 
 /**
  * @param data raw deflate (RFC 1951), as base64
@@ -10,7 +13,7 @@ const INFLATED_BYTES_MAX = 4 * 1024 * 1024
 export function inflatedText(data: string): string | null {
   const deflated = Buffer.from(data, 'base64')
   try {
-    return inflateRawSync(deflated, { maxOutputLength: INFLATED_BYTES_MAX }).toString('utf8')
+    return inflateRawSync(deflated, OPTIONS).toString('utf8')
   } catch {
     return null
   }

@@ -44,7 +44,7 @@ type Known = {
   readonly openInterestBase: DoubtedFigure
   readonly dayNotionalUsd: DoubtedFigure
   /** What would be no part of this market, by what tells of it. */
-  readonly strange: Map<'book' | 'candle', Told>
+  readonly strange: { book: Told | null; candle: Told | null }
   /** Also what is doubted where it is more: as a limit, too much does no harm. */
   turnoverUsdMax: number
   contextMs: number
@@ -67,24 +67,19 @@ export class Doubt {
     // The first of all has nothing to be compared with but the others.
     const isMarkSound = isNear(markPrice, oraclePrice, PRICE_FACTOR_MAX)
     const isMidSound = midPrice === null || isNear(midPrice, markPrice, PRICE_FACTOR_MAX)
-    const isReached = (price: number) => isNear(price, markPrice, REACH_FACTOR_MAX)
+    const isReached = (price: number | null) =>
+      price === null || isNear(price, markPrice, REACH_FACTOR_MAX)
     // A figure that broke on its way has no price beside it that says the same; a premium in a crash has.
     const isBacked = isPremiumLike(premium ?? 0, markPrice / oraclePrice - 1)
     const isCalm = Math.abs(fundingRateHourly) <= FUNDING_STEP_MAX
     const verdict = together([
       known.markPrice.judge(markPrice, nowMs, isMarkSound),
       known.oraclePrice.judge(oraclePrice, nowMs, isMarkSound),
-      ...(midPrice === null ? [] : [known.midPrice.judge(midPrice, nowMs, isMidSound)]),
-      ...(impactBid === null
-        ? []
-        : [known.impactBid.judge(impactBid, nowMs, isReached(impactBid))]),
-      ...(impactAsk === null
-        ? []
-        : [known.impactAsk.judge(impactAsk, nowMs, isReached(impactAsk))]),
-      ...(premium === null
-        ? []
-        : [known.premium.judge(premium, nowMs, isPremiumLike(premium, 0), isBacked)]),
-      ...(prevDayPrice === null ? [] : [known.prevDayPrice.judge(prevDayPrice, nowMs)]),
+      judgeIfTold(known.midPrice, midPrice, nowMs, isMidSound),
+      judgeIfTold(known.impactBid, impactBid, nowMs, isReached(impactBid)),
+      judgeIfTold(known.impactAsk, impactAsk, nowMs, isReached(impactAsk)),
+      judgeIfTold(known.premium, premium, nowMs, isPremiumLike(premium ?? 0, 0), isBacked),
+      judgeIfTold(known.prevDayPrice, prevDayPrice, nowMs),
       known.fundingRateHourly.judge(fundingRateHourly, nowMs, isCalm),
       known.openInterestBase.judge(openInterestBase, nowMs, openInterestBase !== 0),
       known.dayNotionalUsd.judge(dayNotionalUsd, nowMs),
@@ -98,8 +93,8 @@ export class Doubt {
   mark({ coin, markPrice, midPrice }: MarkEvent, nowMs: number): Verdict {
     const known = this.#knownOf(coin)
     return together([
-      ...(markPrice === undefined ? [] : [known.markPrice.judge(markPrice, nowMs)]),
-      ...(midPrice == null ? [] : [known.midPrice.judge(midPrice, nowMs)]),
+      judgeIfTold(known.markPrice, markPrice, nowMs),
+      judgeIfTold(known.midPrice, midPrice, nowMs),
     ])
   }
 
@@ -153,7 +148,7 @@ export class Doubt {
         fundingRateHourly: new DoubtedFigure(isFundingLike),
         openInterestBase: new DoubtedFigure(isInterestLike),
         dayNotionalUsd: new DoubtedFigure(isTurnoverLike),
-        strange: new Map(),
+        strange: { book: null, candle: null },
         turnoverUsdMax: Number.NaN,
         contextMs: Number.NaN,
       }
@@ -204,8 +199,19 @@ class DoubtedFigure {
   }
 }
 
+/** As {@link DoubtedFigure.judge}; what was not told is not doubted. */
+function judgeIfTold(
+  figure: DoubtedFigure,
+  value: number | null | undefined,
+  nowMs: number,
+  isSound?: boolean,
+  isBacked?: boolean,
+): Verdict {
+  return value == null ? 'believed' : figure.judge(value, nowMs, isSound, isBacked)
+}
+
 function notStrange({ strange }: Known, by: 'book' | 'candle'): Strangeness {
-  strange.delete(by)
+  if (strange[by] !== null) strange[by] = null
   return 'none'
 }
 
@@ -215,12 +221,12 @@ function strangeness(
   figures: readonly number[],
   nowMs: number,
 ): Strangeness {
-  const told = strange.get(by)
+  const told = strange[by]
   const isAgain = told?.figures.every((figure, at) =>
     isNear(figures[at] ?? Number.NaN, figure, PRICE_FACTOR_MAX),
   )
-  const sinceMs = told !== undefined && isAgain === true ? told.sinceMs : nowMs
-  strange.set(by, { figures, sinceMs })
+  const sinceMs = told !== null && isAgain === true ? told.sinceMs : nowMs
+  strange[by] = { figures, sinceMs }
   if (nowMs - sinceMs >= DOUBTED_MS) return 'none'
   return sinceMs === nowMs ? 'new' : 'again'
 }

@@ -10,9 +10,8 @@ const NINE = 0x39
 export const COLON = 0x3a
 const BACKSLASH = 0x5c
 const SPACE = 0x20
-const SMALL_A = 0x61
-const SMALL_F = 0x66
 const SMALL_N = 0x6e
+const SMALL_X = 0x78
 export const COMMA = 0x2c
 export const LEFT_BRACKET = 0x5b
 export const RIGHT_BRACKET = 0x5d
@@ -133,7 +132,8 @@ export class FrameReader {
     const from = this.#at + 1
     const to = from + ADDRESS_LENGTH
     const isFramed = this.skip(QUOTE) && characterAt(to) === QUOTE
-    if (!isFramed || !text.startsWith('0x', from) || !isLowerHex(from + 2, to)) {
+    const isPrefixed = characterAt(from) === ZERO && characterAt(from + 1) === SMALL_X
+    if (!isFramed || !isPrefixed || !isLowerHex(from + 2, to)) {
       this.#lose()
       return ''
     }
@@ -237,11 +237,13 @@ export class FrameReader {
   }
 }
 
+/** By a table: digits and letters come by chance, so half of the branches would be guessed wrong. */
 function isLowerHex(from: number, to: number): boolean {
-  for (let at = from; at < to; at += 1) {
-    const code = characterAt(at)
-    const isDigit = code >= ZERO && code <= NINE
-    if (!isDigit && !(code >= SMALL_A && code <= SMALL_F)) return false
-  }
-  return true
+  let others = 0
+  for (let at = from; at < to; at += 1) others += otherThanLowerHex[characterAt(at)] as number
+  return others === 0
 }
+
+/** 1 for a character that is no digit of a lower-case hexadecimal number. */
+const otherThanLowerHex = new Uint8Array(256).fill(1)
+for (const digit of charactersOf('0123456789abcdef')) otherThanLowerHex[digit] = 0

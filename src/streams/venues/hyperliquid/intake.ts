@@ -24,6 +24,7 @@ import type { Strangeness, Verdict } from './doubt.ts'
 import { Doubt } from './doubt.ts'
 import { FundingDoubt } from './funding-doubt.ts'
 import { decodeFundingHistory, decodePredictedFundings } from './fundings.ts'
+import { kept } from './kept.ts'
 import type { OnNotice } from './notice.ts'
 import type { KnownUntil } from './recent-trades.ts'
 import { gapBeside, TradeMemory } from './recent-trades.ts'
@@ -387,7 +388,7 @@ export class Intake {
 
   #isReplay(events: Batch): boolean {
     const [first] = events
-    return first?.kind === 'trade' && this.#replayed.delete(first.coin)
+    return this.#replayed.size > 0 && first?.kind === 'trade' && this.#replayed.delete(first.coin)
   }
 
   /** Where the replay itself was lost, the first frame of trades is of the present. */
@@ -427,7 +428,7 @@ export class Intake {
       this.#onNotice({ kind: 'trades-bridged', coin, repeated, fresh: fresh.length })
       if (fresh.length > 0) this.#watch.madeGood(coin, 'trades', nowMs)
     }
-    const credible = fresh.filter((trade) => !this.#doubt.isTradeStrange(trade, nowMs))
+    const credible = kept(fresh, (trade) => !this.#doubt.isTradeStrange(trade, nowMs))
     if (credible.length === fresh.length) return gap === null ? credible : [gap, ...credible]
     this.#noteDrops(['doubtful_figure'])
     return [gap ?? this.#gapBeside(coin, credible, nowMs), ...credible]
@@ -438,7 +439,7 @@ export class Intake {
   }
 
   #believed(events: Batch, nowMs: number): Batch {
-    return events.filter((event) => {
+    return kept(events, (event) => {
       const verdict = this.#verdictOn(event, nowMs)
       if (verdict === 'refuted') this.#noteDrops(['doubtful_figure'])
       return verdict !== 'waits'

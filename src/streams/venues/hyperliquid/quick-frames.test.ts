@@ -139,7 +139,12 @@ describe('the quick way to read a frame', () => {
   })
 
   test.each([
-    ['in another order', '{"time":@,"levels":[[{"sz":"1","n":1,"px":"2"}],[]],"coin":"BTC"}', true],
+    ['in another order', '{"time":@,"levels":[[L],[]],"coin":"BTC"}', true],
+    [
+      'with a level in another order',
+      '{"coin":"BTC","time":@,"levels":[[{"sz":"1","n":1,"px":"2"}],[]]}',
+      false,
+    ],
     ['with a member that is new', '{"coin":"BTC","time":@,"levels":[[],[]],"new":["a",1]}', true],
     [
       'with a new object',

@@ -4,6 +4,7 @@ import { timeframes } from '../../../domain/timeframe.ts'
 import { barOf } from './bars.ts'
 import {
   COMMA,
+  charactersOf,
   codeOf,
   FrameReader,
   LEFT_BRACE,
@@ -62,6 +63,9 @@ const SOLD = codeOf('A')
 const timeframeOf = new Map<number, Timeframe>(timeframes.map((name) => [codeOf(name), name]))
 
 const LEVELS_PER_SIDE_MAX = 100
+const LEVEL_PRICE = charactersOf('{"px":')
+const LEVEL_SIZE = charactersOf(',"sz":')
+const LEVEL_ORDERS = charactersOf(',"n":')
 
 type Channel = {
   /** Of its frames. */
@@ -335,24 +339,14 @@ function readSide(reader: FrameReader, direction: 1 | -1): readonly BookLevel[] 
   return reader.skip(RIGHT_BRACKET) ? side : null
 }
 
+/** There are forty of them in a book: their members are taken in the order alone that the venue gives them. */
 function readLevel(reader: FrameReader): BookLevel | null {
-  if (!reader.skip(LEFT_BRACE)) return null
-  let price = Number.NaN
-  let sizeBase = Number.NaN
-  do {
-    switch (reader.name()) {
-      case PX:
-        price = reader.decimal()
-        break
-      case SZ:
-        sizeBase = reader.decimal()
-        break
-      case NO_NAME:
-        return null
-      default:
-        reader.skipValue()
-    }
-  } while (reader.skip(COMMA))
+  if (!reader.skipText(LEVEL_PRICE)) return null
+  const price = reader.decimal()
+  if (!reader.skipText(LEVEL_SIZE)) return null
+  const sizeBase = reader.decimal()
+  if (!reader.skipText(LEVEL_ORDERS)) return null
+  reader.integer()
   const isWhole = reader.skip(RIGHT_BRACE) && isPrice(price) && isSize(sizeBase)
   return isWhole ? { price, sizeBase } : null
 }

@@ -15,6 +15,17 @@ describe('repeated trades', () => {
     },
   )
 
+  test.prop([fc.array(fc.nat(400), { maxLength: 1_000 }), fc.func(fc.nat(20))])(
+    'an id passes once, whichever trades share an instant, and in whatever order they come',
+    (ids, instantOf) => {
+      const memory = new TradeMemory()
+      const passed = ids.flatMap(
+        (id) => memory.admit('BTC', [trade(id, instantOf(id))], false).fresh,
+      )
+      expect(passed.map(({ tradeId }) => tradeId)).toEqual([...new Set(ids)])
+    },
+  )
+
   test('the last 1,024 of a coin are remembered, however many there were', () => {
     const memory = new TradeMemory()
     for (let id = 0; id < 10_500; id += 1) memory.admit('BTC', [trade(id)], false)
@@ -52,6 +63,16 @@ describe('a replay after an interruption', () => {
     expect(gap).toMatchObject({ kind: 'trade-gap', coin: 'BTC', fromMs: 3_000, toMs: 10_000 })
   })
 
+  test('knows a trade by its id, though its time was bent when it was told first', () => {
+    const memory = new TradeMemory()
+    memory.admit('BTC', known, true)
+    memory.admit('BTC', [trade(4, 1), trade(9, 3)], false)
+    expect(memory.admit('BTC', [trade(4), trade(5)], true)).toMatchObject({
+      fresh: [trade(5)],
+      repeated: 1,
+    })
+  })
+
   test('is no gap when nothing was known before', () => {
     expect(new TradeMemory().admit('BTC', known, true).gap).toBeNull()
   })
@@ -79,8 +100,8 @@ describe('a replay after an interruption', () => {
   })
 })
 
-function trade(tradeId: number): TradeEvent {
-  const timeExchangeMs = tradeId * 1_000
+function trade(tradeId: number, second = tradeId): TradeEvent {
+  const timeExchangeMs = second * 1_000
   const stamp = { timeExchangeMs, timeReceivedMs: timeExchangeMs + 300 }
   return {
     kind: 'trade',

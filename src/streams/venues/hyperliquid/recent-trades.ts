@@ -1,4 +1,5 @@
 import type { Batch, TradeEvent, TradeGapEvent } from '../../../domain/event.ts'
+import { kept } from './kept.ts'
 
 /** The venue replays the last 30; a generation holds far more than any replay reaches back. */
 const TRADES_PER_GENERATION = 1_024
@@ -91,7 +92,7 @@ export class TradeMemory {
   admit(coin: string, trades: readonly TradeEvent[], isReplay: boolean): AdmittedTrades {
     const recent = this.#of(coin)
     const knownMs = Number.isNaN(recent.newestMs) ? this.#knownUntilMs(coin) : recent.newestMs
-    const fresh = trades.filter((trade) => recent.admit(trade))
+    const fresh = kept(trades, (trade) => recent.admit(trade))
     const repeated = trades.length - fresh.length
     const gap = isReplay && repeated === 0 ? gapAfter(knownMs, trades) : null
     return { fresh, repeated, gap }
