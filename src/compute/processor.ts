@@ -29,7 +29,18 @@ const HURRIED_EVERY = PUBLISH_PHASES / 5
 const REMEMBERING_MS = 30_000
 
 /** When a coin is rendered: the phase of each round and, for what need not be every round, which of them. */
-type Turn = { readonly phase: number; readonly round: number }
+type Turn = {
+  readonly coin: string
+  readonly phase: number
+  readonly round: number
+  /** Analyses to render again, a bit for each. */
+  dirty: number
+  /** Analyses of which it was not said that there is no answer; see {@link Processor.isRemembering}. */
+  heldBack: number
+}
+
+/** Analyses that have a bit. */
+const ANALYSES_MAX = 31
 
 /** The products that a processor makes. */
 export type Analyses = {
@@ -47,17 +58,15 @@ export class Processor {
   readonly #analyses: readonly CoinAnalysis[]
   readonly #marketAnalyses: readonly MarketAnalysis<unknown>[]
   readonly #engineVersion: string
-  /** Coins to render again, per analysis. */
-  readonly #dirty: readonly Set<string>[]
-  /** Those of them whose analyses look at a kind of event. */
-  readonly #dirtiedBy = new Map<MarketEvent['kind'], readonly Set<string>[]>()
-  /** Coins of which it was not said that there is no answer, per analysis; see {@link isRemembering}. */
-  readonly #heldBack: readonly Set<string>[]
+  /** The bits of the analyses that look at a kind of event. */
+  readonly #dirtiedBy = new Map<MarketEvent['kind'], number>()
   readonly #turnOf = new Map<string, Turn>()
-  /** Coins by the phase of their turn. */
-  readonly #coinsOf: readonly string[][] = Array.from({ length: PUBLISH_PHASES }, () => [])
+  /** Turns by their phase. */
+  readonly #turnsIn: readonly Turn[][] = Array.from({ length: PUBLISH_PHASES }, () => [])
   /** The round before which a coin is not rendered again, per analysis: for those that need not be every second. */
   readonly #notBefore: readonly Map<string, number>[]
+  /** Some turn holds something back. */
+  #isHoldingBack = false
   #version = 0
   /** How many more calls of `publish` come soon after a restore. */
   #hurried = 0
@@ -70,8 +79,7 @@ export class Processor {
     this.#analyses = coin
     this.#marketAnalyses = market
     this.#engineVersion = engineVersion
-    this.#dirty = coin.map(() => new Set())
-    this.#heldBack = coin.map(() => new Set())
+    assert(coin.length <= ANALYSES_MAX, 'each analysis of a coin has a bit')
     this.#notBefore = coin.map(() => new Map())
   }
 
@@ -144,31 +152,36 @@ export class Processor {
     if (this.#phase % ADVANCE_EVERY === 0) this.#market.advance(nowMs)
     this.#phase = (this.#phase + 1) % PUBLISH_PHASES
     if (this.#phase === 0) this.#round += 1
+    if (!isRemembering) this.#sayWhatWasHeldBack()
+    const turns = isHurried ? [...this.#turnOf.values()] : (this.#turnsIn[this.#phase] ?? [])
     for (const [at, analysis] of this.#analyses.entries()) {
-      const dirty = this.#dirty[at] as Set<string>
-      if (!isRemembering) this.#sayWhatWasHeldBack(at)
-      for (const name of isHurried ? dirty : (this.#coinsOf[this.#phase] ?? [])) {
-        if (!dirty.has(name)) continue
+      const bit = 1 << at
+      for (const turn of turns) {
+        if ((turn.dirty & bit) === 0) continue
+        const { coin: name } = turn
         const notBefore = this.#notBefore[at]?.get(name)
-        const turn = this.#turnOf.get(name)
-        const isItsTurn = turn?.phase === this.#phase
+        const isItsTurn = turn.phase === this.#phase
         if (!isItsTurn && !(isHurried && notBefore === undefined)) continue
         if (this.#round < (notBefore ?? 0)) continue
         const coin = this.#market.coin(name)
         if (coin === undefined) {
-          dirty.delete(name)
+          turn.dirty &= ~bit
           continue
         }
         const key = documentKey(analysis.contract.id, name)
         const document = analysis.render(coin, this.#rendering(key, nowMs), this.#market)
         // What lacks an answer is looked at every second: what it waits for may be there any moment.
         if (hasAnswer(document))
-          this.#notBefore[at]?.set(name, this.#nextRound(analysis, (turn?.round ?? 0) + at))
+          this.#notBefore[at]?.set(name, this.#nextRound(analysis, turn.round + at))
         else if (isRemembering && notBefore === undefined) {
-          if (isItsTurn && dirty.delete(name)) this.#heldBack[at]?.add(name)
+          if (isItsTurn) {
+            turn.dirty &= ~bit
+            turn.heldBack |= bit
+            this.#isHoldingBack = true
+          }
           continue
         }
-        dirty.delete(name)
+        turn.dirty &= ~bit
         yield document
       }
     }
@@ -245,10 +258,13 @@ export class Processor {
     this.#restoredMs = nowMs
   }
 
-  #sayWhatWasHeldBack(at: number): void {
-    const heldBack = this.#heldBack[at]
-    for (const name of heldBack ?? []) this.#dirty[at]?.add(name)
-    heldBack?.clear()
+  #sayWhatWasHeldBack(): void {
+    if (!this.#isHoldingBack) return
+    this.#isHoldingBack = false
+    for (const turn of this.#turnOf.values()) {
+      turn.dirty |= turn.heldBack
+      turn.heldBack = 0
+    }
   }
 
   #rendering(key: DocumentKey, nowMs: number): Rendering {
@@ -268,10 +284,15 @@ export class Processor {
       const name = coin.listing.coin
       if (this.#turnOf.has(name)) continue
       const { size } = this.#turnOf
-      const turn = { phase: size % PUBLISH_PHASES, round: Math.floor(size / PUBLISH_PHASES) }
+      const turn = {
+        coin: name,
+        phase: size % PUBLISH_PHASES,
+        round: Math.floor(size / PUBLISH_PHASES),
+        dirty: bitsOf(this.#analyses, () => true),
+        heldBack: 0,
+      }
       this.#turnOf.set(name, turn)
-      this.#coinsOf[turn.phase]?.push(name)
-      for (const dirty of this.#dirty) dirty.add(name)
+      this.#turnsIn[turn.phase]?.push(turn)
     }
   }
 
@@ -284,11 +305,16 @@ export class Processor {
   #markDirty(coin: string, kind: MarketEvent['kind']): void {
     let interested = this.#dirtiedBy.get(kind)
     if (interested === undefined) {
-      interested = this.#dirty.filter((_, at) => this.#analyses[at]?.inputs.includes(kind))
+      interested = bitsOf(this.#analyses, ({ inputs }) => inputs.includes(kind))
       this.#dirtiedBy.set(kind, interested)
     }
-    for (const dirty of interested) dirty.add(coin)
+    const turn = this.#turnOf.get(coin)
+    if (turn !== undefined) turn.dirty |= interested
   }
+}
+
+function bitsOf<T>(all: readonly T[], isMeant: (one: T) => boolean): number {
+  return all.reduce((bits, one, at) => (isMeant(one) ? bits | (1 << at) : bits), 0)
 }
 
 const VERSIONS_PER_MS = 1_000

@@ -9,6 +9,7 @@ import type {
 import type { BookSide } from './book-walk.ts'
 import { walk } from './book-walk.ts'
 import type { CoinTracker } from './coin-tracker.ts'
+import { RecentMids } from './recent-mids.ts'
 import { RecentValues } from './recent-values.ts'
 import { joinSections, splitSections } from './saved-sections.ts'
 import { StepRing } from './step-ring.ts'
@@ -40,8 +41,6 @@ export const MODEL_RATIOS_MIN = 20
 const MODEL_SCALE_MIN = 0.5
 const MODEL_SCALE_MAX = 3
 
-/** Two seconds of the busiest coin, which changes its best quotes with every block. */
-const QUOTES_MAX = 32
 /** Beyond this the oldest is left without a realised spread. */
 const PENDING_MAX = 256
 
@@ -131,8 +130,7 @@ export class TradeCosts implements CoinTracker {
   /** As it was asked for last; null once an execution has changed it. */
   #calibration: SlippageCalibration | null = null
   #calibratedAtMs = Number.NaN
-  /** Oldest first. */
-  #quotes: { readonly timeMs: number; readonly mid: number }[] = []
+  readonly #mids = new RecentMids()
   #book: BookEvent | null = null
   #bookBefore: BookEvent | null = null
   #open: Execution | null = null
@@ -238,7 +236,7 @@ export class TradeCosts implements CoinTracker {
       open = {
         timeMs,
         direction,
-        midBefore: this.#midBefore(timeMs),
+        midBefore: this.#mids.before(timeMs, QUOTE_AGE_MS_MAX),
         side: this.#sideBefore(timeMs, direction),
         notionalUsd: 0,
         sizeBase: 0,
@@ -257,18 +255,17 @@ export class TradeCosts implements CoinTracker {
   #quote(timeMs: number, mid: number): void {
     if (timeMs < this.#heardMs - CLOCK_BACK_MS_MAX) this.#startOver(timeMs)
     // A whole book that was overtaken by quotes of later blocks.
-    if (timeMs < (this.#quotes.at(-1)?.timeMs ?? Number.NEGATIVE_INFINITY)) return
+    if (timeMs < this.#mids.newestMs) return
     this.#heardMs = Math.max(this.#heardMs, timeMs)
     if (this.#open !== null && this.#open.timeMs < timeMs) this.#close()
     this.#realize(timeMs, mid)
-    this.#quotes.push({ timeMs, mid })
-    if (this.#quotes.length > QUOTES_MAX) this.#quotes.shift()
+    this.#mids.add(timeMs, mid)
   }
 
   /** The venue's clock was put back, or was ahead for a moment: what is known has no order any more. */
   #startOver(timeMs: number): void {
     this.#minutes = new StepRing(MINUTE_MS, WINDOW_MINUTES, MINUTE_FIELDS)
-    this.#quotes = []
+    this.#mids.clear()
     this.#book = null
     this.#bookBefore = null
     this.#open = null
@@ -290,11 +287,6 @@ export class TradeCosts implements CoinTracker {
     this.#open = null
     this.#countedUntilMs = Math.max(this.#countedUntilMs, toMs)
     this.#lostUntilMs = Math.max(this.#lostUntilMs, toMs)
-  }
-
-  #midBefore(timeMs: number): number {
-    const quote = this.#quotes.findLast((one) => one.timeMs < timeMs)
-    return quote !== undefined && timeMs - quote.timeMs <= QUOTE_AGE_MS_MAX ? quote.mid : Number.NaN
   }
 
   #calibrated(): SlippageCalibration {

@@ -41,6 +41,26 @@ describe('volatility of a coin', () => {
     expect(figures(followed)).toEqual(figures(whole))
   })
 
+  property.prop([quarters({ minLength: 760, maxLength: 800 }), fc.infiniteStream(fc.boolean())], {
+    numRuns: 6,
+  })('is the same, whoever asks for what while a quarter forms', (bars, asks) => {
+    const [asked, left] = [btc(), btc()]
+    const [past, heard] = [bars.slice(0, -12), bars.slice(-12)]
+    for (const coin of [asked, left]) tell(coin, historyOf(past, endOf(past)))
+    for (const bar of heard) {
+      const begun = { ...bar, high: bar.open, low: bar.open, close: bar.open, volumeBase: 0.5 }
+      for (const word of [begun, bar]) {
+        listen(asked, word)
+        listen(left, word)
+        if (asks.next().value === true) asked.trackers.volatility.save()
+        if (asks.next().value === true) asked.trackers.volatility.priceAt(bar.openTimeMs)
+      }
+    }
+    for (const coin of [asked, left]) passBy(coin, endOf(bars))
+    expect(asked.trackers.volatility.save()).toEqual(left.trackers.volatility.save())
+    expect(figures(asked)).toEqual(figures(left))
+  })
+
   test('an hour in which nobody trades is flat, not missing', () => {
     const bars = wavy(760)
     const coin = btc()
@@ -104,6 +124,28 @@ describe('volatility of a coin', () => {
     for (const bar of rest) listen(first, bar)
     passBy(first, endOf(bars))
     expect(figures(restarted)).toEqual(figures(first))
+  })
+
+  test('the last word on a quarter is the price before its end, also while its hour is open', () => {
+    const bars = wavy(764)
+    const coin = btc()
+    tell(coin, historyOf(bars.slice(0, 760), endOf(bars.slice(0, 760))))
+    for (const bar of bars.slice(760)) {
+      listen(coin, { ...bar, close: bar.open })
+      listen(coin, bar)
+    }
+    expect(coin.trackers.volatility.priceAt(endOf(bars))).toBe(bars.at(-1)?.close)
+  })
+
+  test('a later word on the last quarter of a closed hour counts at once', () => {
+    const bars = wavy(760)
+    const coin = btc()
+    tell(coin, historyOf(bars, endOf(bars)))
+    const last = bars.at(-1)
+    if (last === undefined) throw new Error('there are bars')
+    const revised = { ...last, high: last.high * 1.2, volumeBase: last.volumeBase + 1 }
+    listen(coin, revised)
+    expectAsNaive(coin.trackers.volatility, naiveHours(closedOf([...bars.slice(0, -1), revised])))
   })
 
   test('a later word on a closed hour counts', () => {

@@ -41,6 +41,8 @@ export class VolatilitySeries implements CoinTracker {
   #newestQuarter = -1
   /** From here on a quarter that is not there is one without a trade. */
   #knownFromQuarter = Number.POSITIVE_INFINITY
+  /** The last word on the quarter that is forming, which is taken in when its hour is over or somebody asks. */
+  #forming: Quarter | null = null
   /** The last hour that is over and known; NaN before any. */
   #lastHour = Number.NaN
   /** A closed hour is known otherwise than it was measured. */
@@ -61,16 +63,20 @@ export class VolatilitySeries implements CoinTracker {
 
   /** The last price before an instant, by the venue's clock; NaN when none is known within six hours. */
   priceAt(timeMs: number): number {
+    this.#takeForming()
     const openTimeMs = (this.#hours.stepOf(timeMs) - 1) * HOUR_MS
     const hour = this.#hours.nearest(openTimeMs, PRICE_OFF_MS_MAX)
     return Number.isNaN(hour) ? Number.NaN : this.#hours.at(hour, CLOSE)
   }
 
   apply(event: CoinEvent, coin: CoinMarket): void {
-    if (event.kind === 'hourly-history') for (const bar of event.bars) this.#takeHour(bar)
-    else if (event.kind === 'history' && event.timeframe === '15m') this.#takeHistory(event.bars)
-    else if (event.kind === 'candle' && event.timeframe === '15m') this.#takeQuarter(event.bar)
-    else if (event.kind !== 'context') return
+    if (event.kind === 'candle') {
+      if (event.timeframe === '15m') this.#hear(event.bar)
+    } else if (event.kind !== 'context') {
+      this.#takeForming()
+      if (event.kind === 'hourly-history') for (const bar of event.bars) this.#takeHour(bar)
+      else if (event.kind === 'history' && event.timeframe === '15m') this.#takeHistory(event.bars)
+    }
     this.#close(coin)
   }
 
@@ -78,6 +84,7 @@ export class VolatilitySeries implements CoinTracker {
 
   /** The last quarters, of an hour that no history has yet. */
   save(): Float64Array {
+    this.#takeForming()
     return Float64Array.from(
       this.#keptQuarters().flatMap((bar) => [
         bar.openTimeMs,
@@ -96,6 +103,19 @@ export class VolatilitySeries implements CoinTracker {
       this.#takeQuarter({ openTimeMs, high, low, close, volumeBase } as Quarter)
     }
     return true
+  }
+
+  /** A quarter is told again with every trade: its last word counts, unless its hour is over already. */
+  #hear(bar: Quarter): void {
+    if (this.#forming?.openTimeMs !== bar.openTimeMs) this.#takeForming()
+    this.#forming = bar
+    if (!(bar.openTimeMs >= (this.#lastHour + 1) * HOUR_MS)) this.#takeForming()
+  }
+
+  #takeForming(): void {
+    if (this.#forming === null) return
+    this.#takeQuarter(this.#forming)
+    this.#forming = null
   }
 
   #takeHour({ openTimeMs, high, low, close }: Bar): void {
@@ -185,6 +205,7 @@ export class VolatilitySeries implements CoinTracker {
     const lastHour = Math.floor(ladder.closedUntilMs / HOUR_MS) - 1
     if (Number.isNaN(lastHour)) return
     if (lastHour === this.#lastHour && !this.#isChanged) return
+    this.#takeForming()
     if (ladder.isContinuous) this.#fillFlat(lastHour)
     this.#lastHour = lastHour
     this.#isChanged = false
