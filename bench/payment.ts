@@ -27,6 +27,7 @@ import type { Facilitator } from '../src/payment/payment.ts'
 import { payments } from '../src/payment/plugin.ts'
 import { quoteLimit } from '../src/payment/quote-limit.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import { newSecret } from '../src/payment/testing/new-secret.ts'
 import { steadySystemClock, systemClock } from '../src/roles/system-clock.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { stockFacilitator, stockHost, stubbedStockFacilitator } from './stock-sdk.ts'
@@ -399,10 +400,12 @@ function paymentOptions(ledger: PaymentLedger, facilitator: Facilitator<ExactEvm
     methods: [exactEvm({ network: base, payTo: PAY_TO, facilitator })],
     ledger,
     clock: systemClock,
+    newSecret,
     publicUrl: 'https://api.example.com',
     limits: {
       paidCallsPerWalletPerMinute: 1e9,
       failedPaymentsPerAddressPerMinute: 1e9,
+      repeatedPaymentsPerAddressPerMinute: 1e9,
       identicalFailuresPerMinute: 1e9,
     },
   }

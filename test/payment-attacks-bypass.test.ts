@@ -7,6 +7,7 @@ import { exactEvm } from '../src/payment/evm/exact-evm.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import { PaymentLedger } from '../src/payment/ledger.ts'
 import { payments } from '../src/payment/plugin.ts'
+import { newSecret } from '../src/payment/testing/new-secret.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { Gateway, Ground } from './support/attacked.ts'
 import {
@@ -457,6 +458,7 @@ describe('the gate fails shut', () => {
       ledger,
       clock: systemClock,
       publicUrl: 'https://api.example.com',
+      newSecret,
     })
     const config = { x402: { priceUsdcAtomic: PULSE_PRICE, description: 'Sells no bytes' } }
     app.get('/odd', { config }, async (_request, reply) => reply.send(body()))

@@ -16,6 +16,7 @@ import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import { termsOf } from '../src/payment/terms.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import { newSecret } from '../src/payment/testing/new-secret.ts'
 import { PRICE } from '../src/payment/testing/paid-host.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { Gateway, Ground } from './support/attacked.ts'
@@ -132,7 +133,10 @@ describe('a price', () => {
     'of /$id is a whole number of millionths in both versions, below what clients pay unasked',
     ({ contract: { priceUsdcAtomic, summary } }) => {
       const terms = termsOf({ priceUsdcAtomic, description: summary }, methods)
-      const { headers, body } = terms.quote({ resourceUrl: 'https://api.example.com/x' })
+      const { headers, body } = terms.quote({
+        resourceUrl: 'https://api.example.com/x',
+        secret: newSecret(),
+      })
       const header = Buffer.from(headers['payment-required'] ?? '', 'base64')
       const [v1, v2] = [JSON.parse(body.toString()), JSON.parse(header.toString())]
       expect([isPaymentRequiredV1(v1), isPaymentRequiredV2(v2)]).toEqual([true, true])

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Agent, fetch as fetchFrom } from 'undici'
 import type { Hex } from 'viem'
 import {
   createTestClient,
@@ -72,12 +73,10 @@ const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index))
 
 describe('one payment', () => {
-  test('sent 100 times at once, by both versions and over one socket, is one render and one transfer', async () => {
+  test('sent 100 times at once, in both headers and over one socket, is one render and one transfer', async () => {
     const host = await ground.host()
     const buyer = await ground.fundedBuyer()
-    const v2 = await sign(buyer)
-    const v1 = { x402Version: 1, scheme: 'exact', network: 'base', payload: v2.payload }
-    const [modern, legacy] = [encodedPayment(v2), encodedPayment(v1)]
+    const modern = encodedPayment(await sign(buyer))
     const pipelined = times(
       29,
       () => `GET /pulse/BTC HTTP/1.1\r\nHost: x\r\nX-PAYMENT: ${modern}\r\n\r\n`,
@@ -86,7 +85,7 @@ describe('one payment', () => {
     const [row, ...single] = await Promise.all([
       rawExchange(host.url, pipelined.join('') + last, 10_000),
       ...times(35, () => call(`${host.url}/pulse/BTC`, modern, 'payment-signature')),
-      ...times(35, () => call(`${host.url}/pulse/BTC`, legacy)),
+      ...times(35, () => call(`${host.url}/pulse/BTC`, modern)),
     ])
     expect(statusesIn(row)).toEqual(times(30, () => 200))
     expect(row.split('{"coin":{"coin":"BTC"},"run":1}')).toHaveLength(31)
@@ -96,6 +95,51 @@ describe('one payment', () => {
     )
     expect(host.runs()).toBe(1)
     expect(await ground.spent(buyer)).toBe(PRICE)
+  })
+
+  test('of version 1 is one render and one transfer for copies from the same address, and no other', async () => {
+    const { host, atWork, finish } = await holdingHost()
+    const buyer = await ground.fundedBuyer()
+    const payment = encodedPayment(await sign(buyer, { version: 1 }))
+    const first = call(`${host.url}/slow/BTC`, payment)
+    await atWork.given
+    const copies = times(5, () => call(`${host.url}/slow/BTC`, payment))
+    const stranger = new Agent({ localAddress: '127.0.0.2' })
+    onTestFinished(() => stranger.close())
+    const headers = { 'x-payment': payment }
+    const elsewhere = await fetchFrom(`${host.url}/slow/BTC`, { headers, dispatcher: stranger })
+    expect(elsewhere.status).toBe(409)
+    // The copies have come by the time that what was asked after them is answered.
+    for (const coin of ['ETH', 'SOL', 'DOGE']) await fetch(`${host.url}/pulse/${coin}`)
+    finish.give()
+    const answers = await Promise.all([first, ...copies])
+    expect(answers.map(({ status }) => status)).toEqual(times(6, () => 200))
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+    expect(host.runs()).toBe(1)
+    expect(await ground.spent(buyer)).toBe(PRICE)
+  })
+
+  test('of version 1 is given again to its address for two minutes, until one copy was handed over', async () => {
+    const clock = new ManualClock(systemClock.nowMs())
+    const host = await ground.host({ clock })
+    const newPayment = async () => {
+      const choices = { version: 1, nowMs: clock.nowMs() } as const
+      return encodedPayment(await sign(await ground.fundedBuyer(), choices))
+    }
+    const lost = await newPayment()
+    const closing = (payment: string) =>
+      rawExchange(host.url, requestOf('GET /pulse/BTC HTTP/1.1', `X-PAYMENT: ${payment}`), 10_000)
+    for (const afterMs of [0, 60_000, 59_000]) {
+      clock.advance(afterMs)
+      expect(statusesIn(await closing(lost)), 'a closed connection proves nothing').toEqual([200])
+    }
+    clock.advance(1_000)
+    expect(statusesIn(await closing(lost))).toEqual([409])
+
+    const read = await newPayment()
+    expect((await call(`${host.url}/pulse/BTC`, read)).status).toBe(200)
+    clock.advance(1_000)
+    expect((await call(`${host.url}/pulse/BTC`, read)).status, 'its connection stood').toBe(409)
   })
 
   test('sent to 100 URLs at once buys one of them', async () => {
@@ -118,7 +162,7 @@ describe('one payment', () => {
     await atWork.given
     const elsewhere = await call(`${host.url}/pulse/BTC`, payment)
     expect(elsewhere.status).toBe(409)
-    expect(JSON.parse(elsewhere.text)).toMatchObject({ code: 'payment_replayed', charged: false })
+    expect(JSON.parse(elsewhere.text)).toMatchObject({ code: 'payment_replayed', charged: null })
     finish.give()
     expect((await first).status).toBe(200)
   })
@@ -328,7 +372,9 @@ describe('what is forgotten', () => {
     await before.close()
     for (const suffix of ['', '-wal', '-shm']) rmSync(ledgerPath + suffix, { force: true })
     const after = await ground.host({ ledgerPath })
-    expect((await call(`${after.url}/pulse/BTC`, payment)).status).toBe(200)
+    const again = await call(`${after.url}/pulse/BTC`, payment)
+    expect(again.status, 'nor gives an answer to whoever has read the chain').toBe(409)
+    expect(JSON.parse(again.text)).toMatchObject({ code: 'payment_replayed', charged: null })
     expect(await ground.spent(buyer), 'the chain remembers').toBe(PRICE)
   })
 

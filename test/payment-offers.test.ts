@@ -32,6 +32,7 @@ import type { Facilitator } from '../src/payment/payment.ts'
 import type { PaymentOptions } from '../src/payment/plugin.ts'
 import { payments } from '../src/payment/plugin.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import { newSecret } from '../src/payment/testing/new-secret.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
@@ -76,7 +77,13 @@ async function openShop(of: ShopOptions = {}): Promise<Shop> {
       const { maintenance } = gateway
       const closure = { isClosed: () => maintenance.isOn, retryAfterSeconds: 3_600 }
       const till = { methods, ledger: kept, clock: systemClock }
-      await app.register(payments, { ...till, ...options, publicUrl: PUBLIC_URL, closure })
+      await app.register(payments, {
+        ...till,
+        ...options,
+        publicUrl: PUBLIC_URL,
+        newSecret,
+        closure,
+      })
     },
   })
   const url = await gateway.app.listen({ host: '127.0.0.1', port: 0 })

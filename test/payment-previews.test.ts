@@ -12,6 +12,7 @@ import type { Answer } from '../src/domain/document.ts'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
 import { base, baseSepolia } from '../src/payment/evm/networks.ts'
 import { termsOf } from '../src/payment/terms.ts'
+import { newSecret } from '../src/payment/testing/new-secret.ts'
 import type { Json } from './support/answers.ts'
 import { SimulatedService } from './support/simulated-service.ts'
 
@@ -78,7 +79,9 @@ describe.each(contracts.map((contract) => ({ id: contract.id, contract })))(
         [base, baseSepolia].map((network) => exactEvm({ network, payTo, facilitator })),
       )
       const resourceUrl = `https://perpscope.example.com/${contract.id}/BTC?${LONGEST_QUERY}`
-      const header = terms.quote({ resourceUrl, extensions }).headers['payment-required'] ?? ''
+      const header =
+        terms.quote({ resourceUrl, secret: newSecret(), extensions }).headers['payment-required'] ??
+        ''
       const quoted = JSON.parse(Buffer.from(header, 'base64').toString())
       expect(quoted.extensions).toMatchObject(extensions)
       expect(header.length).toBeLessThan(4_096)

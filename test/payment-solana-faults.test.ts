@@ -286,13 +286,13 @@ describe('a node that answers with nonsense', () => {
 })
 
 describe('a payment that was taken before it came here', () => {
-  test('by us, and is in no ledger, gets its answer', async () => {
+  test('and is in no ledger buys nothing, and is not asked for again', async () => {
     const buyer = rig.fundedBuyer()
     const payment = await rig.paymentOf(buyer)
     expect((await buy(await hosted(), payment)).status).toBe(200)
     const emptied = await hosted()
-    expect((await buy(emptied, payment)).status).toBe(200)
-    expect(emptied.runs()).toBe(1)
+    expect((await buy(emptied, payment)).status).toBe(409)
+    expect(emptied.runs()).toBe(0)
     expect(rig.spent(buyer)).toBe(PRICE)
   })
 })
@@ -489,9 +489,9 @@ describe("somebody else's facilitator", () => {
     const purchase = { requirement: { method, amount: PRICE, wire }, resourceUrl: '' }
     const settlement = await facilitator.settle(method.read(payload, purchase))
     expect(settlement.kind).toBe('settled')
-    const paid = await buy(host, payment)
-    expect(paid.status).toBe(200)
-    expect(settlement).toMatchObject({ transaction: receiptIn(paid.headers).transaction })
+    const { status, problem } = await buy(host, payment)
+    expect(status, 'and no answer either: that settlement was not ours').toBe(409)
+    expect(problem()).toMatchObject({ code: 'payment_replayed', charged: null })
     expect(rig.spent(buyer)).toBe(PRICE)
   })
 

@@ -4,12 +4,20 @@ import { OperatingError } from '../domain/errors.ts'
 import type { Answer } from './answer.ts'
 import type { Claim, Claims } from './claims.ts'
 import { isNamedBy } from './entity-tag.ts'
+import type { Credentials } from './extensions/answer-access.ts'
+import {
+  CALLER_ACCESS_MS,
+  CALLER_ACCESS_OPEN_MS,
+  credentials,
+  opens,
+} from './extensions/answer-access.ts'
 import type { Extensions } from './extensions/extensions.ts'
 import type { OfferReceipts } from './extensions/offer-receipt.ts'
 import { identifierIn } from './extensions/payment-identifier.ts'
 import type { LimitHit } from './failed-payments.ts'
 import { FailedPayments } from './failed-payments.ts'
 import type { Finality } from './finality.ts'
+import { Handovers } from './handover.ts'
 import type { LedgerRow, PaymentKey, PaymentLedger } from './ledger.ts'
 import type { PaymentEnvelope } from './payload.ts'
 import { decodeEnvelope, MalformedPayment, paymentHeader } from './payload.ts'
@@ -23,13 +31,15 @@ import {
   failedTooOften,
   identifierTaken,
   inFlight,
+  keptForLater,
   lapsed,
   limited,
   malformed,
+  nonceTaken,
   notModified,
   outcomeOpen,
   unavailable,
-  usedElsewhere,
+  usedBefore,
   usedUp,
 } from './refusals.ts'
 import type { Rejection } from './rejection.ts'
@@ -45,7 +55,12 @@ export type PaymentLimits = {
   readonly failedPaymentsPerAddressPerMinute: number
   /** Of one wallet, from one address, for one reason. */
   readonly identicalFailuresPerMinute: number
+  /** Payments that were used before, whether their answer is given again or not. */
+  readonly repeatedPaymentsPerAddressPerMinute: number
 }
+
+/** While the host refuses everything, answers that were bought before are kept, not given. */
+export type Closure = { isClosed(): boolean; readonly retryAfterSeconds: number }
 
 export type CheckoutOptions = {
   readonly till: Till
@@ -59,6 +74,9 @@ export type CheckoutOptions = {
   readonly exposure: ExposureLimits
   /** Signs offers for those who ask, and receipts; null where no key was given. */
   readonly receipts: OfferReceipts | null
+  readonly closure: Closure
+  /** Another secret for each quote, of `SECRET_CHARS`. */
+  readonly newSecret: () => string
   readonly emit: (event: PaymentEvent) => void
 }
 
@@ -76,6 +94,7 @@ type Offer = {
   readonly identifier: string | null
   /** What the buyer sent along, unsigned. */
   readonly extensions: Extensions | null
+  readonly shown: Credentials
   readonly payment: Payment
   readonly terms: Terms
 }
@@ -103,6 +122,10 @@ export class Checkout {
   readonly #lapsed = new WeakSet<Claim>()
   readonly #wallets: RateLimit
   readonly #failures: FailedPayments
+  readonly #repeats: RateLimit
+  readonly #handovers: Handovers
+  /** Payments whose answer is on its way to an address that has nothing but itself to show. */
+  readonly #byAddressAlone = new WeakMap<FastifyRequest, PaymentKey>()
   /** Payments in flight by their payer and the name that it gave them. */
   readonly #identified = new Map<string, Claim>()
 
@@ -116,6 +139,8 @@ export class Checkout {
       perAddressPerMinute: limits.failedPaymentsPerAddressPerMinute,
       identicalPerMinute: limits.identicalFailuresPerMinute,
     })
+    this.#repeats = new RateLimit('repeated-payments', limits.repeatedPaymentsPerAddressPerMinute)
+    this.#handovers = new Handovers(options.clock)
   }
 
   isAtWork(key: PaymentKey): boolean {
@@ -137,6 +162,17 @@ export class Checkout {
     const offers = await receipts.offers(quoted.resourceUrl, terms.requirements)
     const answer = terms.quote({ ...quoted, offers })
     return { ...answer, headers: { ...answer.headers, 'preference-applied': 'signed-offer' } }
+  }
+
+  /** A request came on its connection. */
+  arrived(request: FastifyRequest): void {
+    this.#handovers.arrived(request)
+  }
+
+  /** The last byte of an answer was sent. */
+  sent(request: FastifyRequest): void {
+    const key = this.#byAddressAlone.get(request)
+    if (key !== undefined) this.#handovers.sent(request, () => this.#admitCaller(key, 0))
   }
 
   /**
@@ -175,9 +211,13 @@ export class Checkout {
       if (cause instanceof MalformedPayment) return null
       throw cause
     }
-    const before = this.#claims.find(offer.id) ?? this.#row(offer.key)
-    const isSame = before?.payloadHash === offer.payloadHash && before.binding === offer.binding
-    return isSame ? this.#earlier(request, offer) : null
+    const before = this.#before(offer)
+    if (before === null || isReleased(before) || !this.#isOfBuyer(offer, before)) return null
+    const answer = await this.#again(request, offer, before)
+    const { closure } = this.#options
+    if (!closure.isClosed() || answer.status !== 200) return answer
+    this.#expectCaller(offer, closure.retryAfterSeconds * 1_000 + CALLER_ACCESS_MS)
+    return keptForLater(request, closure.retryAfterSeconds)
   }
 
   async #admitted(request: FastifyRequest, terms: Terms): Promise<Sale | Answer> {
@@ -223,7 +263,7 @@ export class Checkout {
       this.#identifierConflict(request, offer)
     if (meanwhile !== null) return meanwhile
     if (this.#claims.full) return crowded(request)
-    const claim = this.#claims.open(offer.id, offer.binding, offer.payloadHash)
+    const claim = this.#claims.open(offer.id, this.#purchase(offer))
     this.#identify(offer, claim)
     return this.#verified(request, offer, claim)
   }
@@ -271,15 +311,19 @@ export class Checkout {
       const beganMs = this.#options.clock.nowMs()
       const admission = await this.#till.verify(offer.payment)
       const tookMs = this.#options.clock.nowMs() - beganMs
-      if (admission.kind === 'valid' || admission.kind === 'paid') {
+      const isUsed = admission.kind === 'paid' || admission.kind === 'open'
+      if (isUsed && !this.#wasBegunHere(offer)) {
+        refusal = this.#usedBefore(request, offer)
+      } else if (admission.kind === 'valid' || admission.kind === 'paid') {
         this.#emit(request, { kind: 'verified', payer: offer.key.payer, tookMs })
         const prepaid = admission.kind === 'paid' ? admission.transaction : null
         return this.#sale(request, { ...offer, claim, prepaid })
+      } else {
+        refusal =
+          admission.kind === 'refused'
+            ? await this.#refused(request, offer, admission)
+            : this.#unpaid(request, offer, admission)
       }
-      refusal =
-        admission.kind === 'refused'
-          ? await this.#refused(request, offer, admission)
-          : this.#unpaid(request, offer, admission)
     } catch (cause) {
       this.#emit(request, { kind: 'failed', cause })
       refusal = failed(request)
@@ -339,6 +383,7 @@ export class Checkout {
       await ledger.begin(
         {
           ...sale,
+          access: sale.claim.access,
           route: request.routeOptions.url ?? '',
           amount: payment.requirement.amount,
           finality,
@@ -364,25 +409,45 @@ export class Checkout {
     }
   }
 
-  /** What happened to the same payment before, if anything did: wait for it, repeat it or clear it up. */
+  /** What follows where the same payment came before: its answer, or the refusal. null where it is new. */
   #earlier(request: FastifyRequest, offer: Offer): Promise<Answer> | null {
-    const before = this.#claims.find(offer.id) ?? this.#row(offer.key)
-    if (before === null || before.payloadHash !== offer.payloadHash) return null
-    if (before.binding !== offer.binding) {
-      return Promise.resolve(this.#usedElsewhere(request, offer))
-    }
-    if (!('state' in before)) return this.#copied(request, before)
-    if (before.answer === null) return Promise.resolve(this.#usedUp(request, offer, before))
-    if (before.state !== 'settled' && before.state !== 'unconfirmed') {
-      return this.#reconciled(request, offer, before, before.answer)
-    }
-    this.#emit(request, { kind: 'replayed', payer: offer.key.payer })
+    const before = this.#before(offer)
+    if (before === null) return null
+    if (!this.#isOfBuyer(offer, before))
+      return this.#counted(request, () => this.#usedBefore(request, offer))
+    return isReleased(before) ? null : this.#again(request, offer, before)
+  }
+
+  /** The same signed payment in flight or in the ledger. */
+  #before({ id, key, payloadHash }: Offer): Claim | LedgerRow | null {
+    const before = this.#claims.find(id) ?? legible(() => this.#options.ledger.find(key))
+    return before?.payloadHash === payloadHash ? before : null
+  }
+
+  /** Whether it is the buyer who sends it again, for what it bought; nothing that a chain shows proves that. */
+  #isOfBuyer({ binding, shown }: Offer, before: Claim | LedgerRow): boolean {
+    if (before.access === null || !opens(before.access, shown, this.#options.clock.nowMs()))
+      return false
+    // What was not sold may be tried again for another call.
+    return before.binding === binding || isReleased(before)
+  }
+
+  /** For the buyer: wait for the first request, repeat its answer, or clear up what became of the money. */
+  #again(request: FastifyRequest, offer: Offer, before: Claim | LedgerRow): Promise<Answer> {
+    if (!('state' in before)) return this.#copied(request, offer, before)
     const { answer, transaction } = before
-    return this.#receipted(
-      offer.payment,
-      this.#hasCopy(request, offer, answer) ? notModified(answer) : answer,
-      transaction ?? '',
-    )
+    if (answer === null) return this.#counted(request, () => this.#usedUp(request, offer, before))
+    if (before.state !== 'settled' && before.state !== 'unconfirmed')
+      return this.#reconciled(request, offer, before, answer)
+    return this.#counted(request, () => {
+      this.#emit(request, { kind: 'replayed', payer: offer.key.payer })
+      return this.#given(
+        request,
+        offer,
+        this.#hasCopy(request, offer, answer) ? notModified(answer) : answer,
+        transaction ?? '',
+      )
+    })
   }
 
   /** Whether the buyer says that it has what it bought, and nothing newer could be bought now. */
@@ -399,9 +464,11 @@ export class Checkout {
   }
 
   /** The nonce belongs to another authorization of the same payer. */
-  #nonceConflict(request: FastifyRequest, offer: Offer): Answer | null {
-    const before = this.#claims.find(offer.id) ?? this.#row(offer.key)
-    return before === null ? null : this.#usedElsewhere(request, offer)
+  #nonceConflict(request: FastifyRequest, { id, key }: Offer): Answer | null {
+    const before = this.#claims.find(id) ?? legible(() => this.#options.ledger.find(key))
+    if (before === null || isReleased(before)) return null
+    this.#emit(request, { kind: 'conflict', payer: key.payer })
+    return nonceTaken(request)
   }
 
   /** The buyer called another payment by the same name. Asked once its signature was found right. */
@@ -421,9 +488,11 @@ export class Checkout {
     void claim.answer.then(() => this.#identified.delete(name))
   }
 
-  async #copied(request: FastifyRequest, claim: Claim): Promise<Answer> {
+  async #copied(request: FastifyRequest, { key }: Offer, claim: Claim): Promise<Answer> {
     const answer = await within(this.#options.clock, COPY_WAIT_MS_MAX, claim.answer, null)
-    return answer ?? inFlight(request)
+    if (answer === null) return inFlight(request)
+    if (answer.status === 200 && isByAddress(claim.access)) this.#byAddressAlone.set(request, key)
+    return answer
   }
 
   async #reconciled(
@@ -433,9 +502,10 @@ export class Checkout {
     stored: Answer,
   ): Promise<Answer> {
     if (this.#claims.full) return outcomeOpen(request, row.transaction)
-    const claim = this.#claims.open(offer.id, offer.binding, offer.payloadHash)
+    const claim = this.#claims.open(offer.id, this.#purchase(offer))
     let answer: Answer
     try {
+      this.#expectCaller(offer, CALLER_ACCESS_MS)
       const verdict = await this.#till.reconcile(offer.key, offer.payment)
       answer = await this.#concluded(request, offer, verdict, stored)
     } catch (cause) {
@@ -454,6 +524,7 @@ export class Checkout {
     tookMs?: number,
   ): Promise<Answer> {
     if (verdict.kind === 'refused') return this.#refused(request, offer, verdict)
+    if (verdict.kind === 'open') this.#expectCaller(offer, CALLER_ACCESS_OPEN_MS)
     if (verdict.kind !== 'paid' && verdict.kind !== 'trusted') {
       return this.#unpaid(request, offer, verdict)
     }
@@ -461,7 +532,43 @@ export class Checkout {
     const kind = verdict.kind === 'paid' ? 'settled' : 'trusted'
     const took = tookMs === undefined ? {} : { tookMs }
     this.#emit(request, { kind, payer: offer.key.payer, transaction, ...took })
-    return this.#receipted(offer.payment, answer, transaction)
+    return this.#given(request, offer, answer, transaction)
+  }
+
+  /** The answer as its buyer gets it. */
+  #given(
+    request: FastifyRequest,
+    { key, payment, shown }: Offer,
+    answer: Answer,
+    transaction: string,
+  ): Promise<Answer> {
+    if (isByAddress(shown)) this.#byAddressAlone.set(request, key)
+    return this.#receipted(payment, answer, transaction)
+  }
+
+  /** The buyer may be back within `ms`, with nothing but its address to show. */
+  #expectCaller({ key, shown }: Offer, ms: number): void {
+    if (isByAddress(shown)) this.#admitCaller(key, this.#options.clock.nowMs() + ms)
+  }
+
+  #admitCaller(key: PaymentKey, untilMs: number): void {
+    try {
+      this.#options.ledger.admitCaller(key, untilMs)
+    } catch (cause) {
+      // It stays as it was, which ends by itself.
+      this.#options.emit({ kind: 'failed', route: null, payer: key.payer, cause })
+    }
+  }
+
+  /** What a claim and a row remember of a purchase. */
+  #purchase({ binding, payloadHash, shown }: Offer) {
+    const callerUntilMs = this.#options.clock.nowMs() + CALLER_ACCESS_MS
+    return { binding, payloadHash, access: { ...shown, callerUntilMs } }
+  }
+
+  /** A payment that was refused before and is on chain now: only what was begun here can have been for us. */
+  #wasBegunHere({ key, payloadHash }: Offer): boolean {
+    return legible(() => this.#options.ledger.find(key))?.payloadHash === payloadHash
   }
 
   async #receipted(payment: Payment, answer: Answer, transaction: string): Promise<Answer> {
@@ -528,9 +635,15 @@ export class Checkout {
     return limited(request, limit, allowance)
   }
 
-  #usedElsewhere(request: FastifyRequest, offer: Offer): Answer {
-    this.#emit(request, { kind: 'conflict', payer: offer.key.payer })
-    return usedElsewhere(request)
+  /** Counts a payment that came before, whatever it gets: neither guesses nor right ones are free or stand out. */
+  async #counted(request: FastifyRequest, give: () => Answer | Promise<Answer>): Promise<Answer> {
+    const allowance = await this.#repeats.take(callerKey(request.ip))
+    return allowance.allowed ? give() : this.#limited(request, this.#repeats, allowance)
+  }
+
+  #usedBefore(request: FastifyRequest, { key }: Offer): Answer {
+    this.#emit(request, { kind: 'conflict', payer: key.payer })
+    return usedBefore(request)
   }
 
   #offer(
@@ -547,13 +660,15 @@ export class Checkout {
     const payment = requirement.method.read(payload, purchase)
     const { payer, nonce } = payment
     const key = { network, asset, payer, nonce }
+    const identifier = identifierIn(extensions)
     return {
       key,
       id: idOf(key),
       binding: binding(request),
       payloadHash: payment.hash,
-      identifier: identifierIn(extensions),
+      identifier,
       extensions,
+      shown: credentials({ payment: payment.hash, extensions, identifier, address: request.ip }),
       payment,
       terms,
     }
@@ -562,14 +677,9 @@ export class Checkout {
   #quoted(request: FastifyRequest, { route }: Terms): Quoted {
     return {
       resourceUrl: resourceUrl(request, this.#options.publicUrl),
+      secret: this.#options.newSecret(),
       ...(route.extensionsOf && { extensions: route.extensionsOf(request) }),
     }
-  }
-
-  /** A payment that was refused is as good as new, whether its answer was given or not. */
-  #row(key: PaymentKey): LedgerRow | null {
-    const row = legible(() => this.#options.ledger.find(key))
-    return row?.state === 'released' || row?.state === 'lost' ? null : row
   }
 
   #emit(request: FastifyRequest, event: Omit<PaymentEvent, 'route'>): void {
@@ -587,6 +697,16 @@ function legible<T>(read: () => T): T {
   } catch (cause) {
     throw new UnreadableLedger('the ledger cannot be read', { cause })
   }
+}
+
+/** A payment that was refused is as good as new, whether its answer was given or not. */
+function isReleased(before: Claim | LedgerRow): boolean {
+  return 'state' in before && (before.state === 'released' || before.state === 'lost')
+}
+
+/** Nothing but the address stands for the buyer. */
+function isByAddress({ secrets }: Credentials): boolean {
+  return secrets.length === 0
 }
 
 function idOf({ network, asset, payer, nonce }: PaymentKey): string {

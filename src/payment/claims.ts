@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import type { Answer } from './answer.ts'
+import type { AnswerAccess } from './extensions/answer-access.ts'
 
 /** One payment that is being worked on. Everything that wants the same waits for its answer. */
 export type Claim = {
   readonly binding: string
   readonly payloadHash: string
+  readonly access: AnswerAccess
   readonly answer: Promise<Answer>
   /** Ends the claim with the answer that every copy gets. */
   close(answer: Answer): void
@@ -31,13 +33,15 @@ export class Claims {
     return this.#claims.get(key)
   }
 
-  open(key: string, binding: string, payloadHash: string): Claim {
+  open(key: string, purchase: Pick<Claim, 'binding' | 'payloadHash' | 'access'>): Claim {
     assert(!this.#claims.has(key), 'a payment is claimed once at a time')
     assert(!this.full, 'claims are bounded')
     const { promise, resolve } = deferred<Answer>()
+    const { binding, payloadHash, access } = purchase
     const claim: Claim = {
       binding,
       payloadHash,
+      access,
       answer: promise,
       close: (answer) => {
         if (this.#claims.get(key) === claim) this.#claims.delete(key)

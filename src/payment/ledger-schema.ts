@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
 /**
  * A row of `payments` stays for the books; its answer goes when nobody may ask for it any more, and the
@@ -26,6 +26,8 @@ CREATE TABLE payments (
   valid_before_ms INTEGER NOT NULL,
   begun_ms INTEGER NOT NULL,
   updated_ms INTEGER NOT NULL,
+  access TEXT,
+  caller_until_ms INTEGER NOT NULL DEFAULT 0,
   UNIQUE (network, asset, payer, nonce)
 ) STRICT;
 CREATE INDEX payments_state ON payments (state, updated_ms);
@@ -59,12 +61,24 @@ INSERT INTO answers
 DROP TABLE payments_1;
 `
 
+/** Nobody who paid before can prove it by more than a chain shows: what was sold then is not given again. */
+const fromVersion2 = `
+ALTER TABLE payments ADD COLUMN access TEXT;
+ALTER TABLE payments ADD COLUMN caller_until_ms INTEGER NOT NULL DEFAULT 0;
+`
+
+const scripts: ReadonlyMap<unknown, string> = new Map([
+  [0, tables],
+  [1, fromVersion1],
+  [2, fromVersion2],
+])
+
 /** Brings a file of an earlier version, or an empty one, to ours. @returns false where it is of a later one */
 export function migrate(db: Database.Database): boolean {
   const version = db.pragma('user_version', { simple: true })
   if (version === SCHEMA_VERSION) return true
-  const script = version === 0 ? tables : version === 1 ? fromVersion1 : null
-  if (script === null) return false
+  const script = scripts.get(version)
+  if (script === undefined) return false
   db.transaction(() => {
     db.exec(script)
     db.pragma(`user_version = ${SCHEMA_VERSION}`)

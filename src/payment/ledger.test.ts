@@ -39,6 +39,7 @@ describe('a row', () => {
       binding: one.binding,
       payloadHash: 'hash',
       transaction: '0xabc',
+      access: one.access,
       answer: one.answer,
     })
     expect(after.find({ ...one.key, nonce: '0x2' })).toBeNull()
@@ -295,6 +296,7 @@ test('a file of version 1 is taken over with its answers', () => {
     binding: '["GET","/pulse/:coin",[],[]]',
     payloadHash: 'hash',
     transaction: '0xabc',
+    access: null,
     answer: { status: 200, headers: { etag: '1' }, body },
   })
   expect(ledger.find(entry('settling').key)).toMatchObject({ state: 'settling', answer: { body } })
@@ -337,4 +339,30 @@ test('a damaged answer is not given out', () => {
   const after = new PaymentLedger(path)
   expect(() => after.find(one.key)).toThrow(/damaged/)
   after.close()
+})
+
+test('a file of version 2 is taken over, and nobody has access to what was sold before', () => {
+  const one = entry('0x1')
+  const before = new PaymentLedger(path)
+  void before.begin(one, NOW_MS)
+  before.move(one.key, 'settled', '0xabc', NOW_MS)
+  before.close()
+  const db = new Database(path)
+  db.exec(`ALTER TABLE payments DROP COLUMN access;
+    ALTER TABLE payments DROP COLUMN caller_until_ms; PRAGMA user_version = 2`)
+  db.close()
+  const ledger = new PaymentLedger(path)
+  expect(ledger.find(one.key)).toMatchObject({ state: 'settled', access: null, answer: one.answer })
+  void ledger.begin(entry('0x2'), NOW_MS)
+  expect(ledger.find(entry('0x2').key)?.access).toEqual(entry('0x2').access)
+  ledger.close()
+})
+
+test('a row remembers until when the address that paid has access', () => {
+  const ledger = new PaymentLedger(':memory:')
+  const one = entry('0x1')
+  void ledger.begin(one, NOW_MS)
+  ledger.admitCaller(one.key, 0)
+  expect(ledger.find(one.key)?.access).toEqual({ ...one.access, callerUntilMs: 0 })
+  ledger.close()
 })

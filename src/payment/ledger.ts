@@ -6,6 +6,7 @@ import type { PaymentPayload } from '@x402/core/types'
 import Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
 import type { Answer } from './answer.ts'
+import type { AnswerAccess, Credentials } from './extensions/answer-access.ts'
 import type { Finality } from './finality.ts'
 import { migrate } from './ledger-schema.ts'
 
@@ -35,6 +36,7 @@ export type Entry = {
   readonly payloadHash: string
   /** The buyer's own name for the payment, where it gave one. */
   readonly identifier: string | null
+  readonly access: AnswerAccess
   readonly amount: bigint
   readonly finality: Finality
   readonly validBeforeSeconds: number
@@ -48,6 +50,8 @@ export type LedgerRow = {
   readonly binding: string
   readonly payloadHash: string
   readonly transaction: string | null
+  /** null where the payment came before version 3 of the file, which knows who may have an answer again. */
+  readonly access: AnswerAccess | null
   /** null when its time is over, and where the payment bought nothing. */
   readonly answer: Answer | null
 }
@@ -79,6 +83,8 @@ type Row = {
   readonly binding: string
   readonly payload_hash: string
   readonly transaction_hash: string | null
+  readonly access: string | null
+  readonly caller_until_ms: number
   readonly status: number | null
   readonly headers: string
   readonly body: Buffer
@@ -200,6 +206,8 @@ export class PaymentLedger {
         binding: entry.binding,
         payloadHash: entry.payloadHash,
         identifier: entry.identifier,
+        access: JSON.stringify(credentialsOf(entry.access)),
+        callerUntilMs: entry.access.callerUntilMs,
         amount: entry.amount,
         finality: entry.finality,
         payment: JSON.stringify(entry.wire),
@@ -240,6 +248,11 @@ export class PaymentLedger {
       }
       this.#counted(before.state, state)
     })()
+  }
+
+  /** Until when the address that paid may have the answer again; 0 once it has the whole of it. */
+  admitCaller(key: PaymentKey, untilMs: number): void {
+    this.#moves.admitCaller.run({ ...key, untilMs })
   }
 
   /** What a crash cut off counts as unknown from now on. To be called before the first sale. */
@@ -308,7 +321,11 @@ export class PaymentLedger {
   #row(row: Row | undefined, name: string): LedgerRow | null {
     if (row === undefined) return null
     const { state, binding, payload_hash: payloadHash, transaction_hash: transaction } = row
-    const facts = { state, binding, payloadHash, transaction }
+    const access =
+      row.access === null
+        ? null
+        : { ...(JSON.parse(row.access) as Credentials), callerUntilMs: row.caller_until_ms }
+    const facts = { state, binding, payloadHash, transaction, access }
     if (row.status === null) return { ...facts, answer: null }
     if (!answerHash(row.headers, row.body).equals(row.answer_hash)) {
       throw new OperatingError('ledger_corrupt', `the stored answer of ${name} is damaged`)
@@ -331,13 +348,16 @@ function movesOf(db: Database.Database) {
     expire: db.prepare<[Record<string, number>]>(`
       UPDATE answers SET expires_ms = max(p.valid_before_ms, @notBeforeMs) + @keptMs FROM payments p
         WHERE p.id = payment_id AND payment_id = @id`),
+    admitCaller: db.prepare<[PaymentKey & { readonly untilMs: number }]>(
+      `UPDATE payments SET caller_until_ms = @untilMs WHERE ${byKey}`,
+    ),
     forget: db.prepare<[number]>('DELETE FROM answers WHERE payment_id = ?'),
   }
 }
 
 function statementsOf(db: Database.Database) {
   const columns =
-    'state, binding, payload_hash, transaction_hash, status, headers, body, answer_hash'
+    'state, binding, payload_hash, transaction_hash, access, caller_until_ms, status, headers, body, answer_hash'
   const joined = `SELECT ${columns} FROM payments LEFT JOIN answers ON payment_id = payments.id`
   return {
     find: db.prepare<[PaymentKey], Row>(`${joined} WHERE ${byKey}`),
@@ -347,15 +367,18 @@ function statementsOf(db: Database.Database) {
     state: db.prepare<[PaymentKey], StateRow>(stateByKey),
     begin: db.prepare<[Record<string, unknown>], { id: number }>(`
       INSERT INTO payments (network, asset, payer, nonce, state, route, binding, payload_hash,
-          identifier, amount, finality, payment, valid_before_ms, begun_ms, updated_ms)
+          identifier, amount, finality, payment, valid_before_ms, begun_ms, updated_ms,
+          access, caller_until_ms)
         VALUES (@network, @asset, @payer, @nonce, 'settling', @route, @binding, @payloadHash,
-          @identifier, @amount, @finality, @payment, @validBeforeMs, @nowMs, @nowMs)
+          @identifier, @amount, @finality, @payment, @validBeforeMs, @nowMs, @nowMs,
+          @access, @callerUntilMs)
         ON CONFLICT DO UPDATE SET state = 'settling', route = excluded.route,
           binding = excluded.binding, payload_hash = excluded.payload_hash,
           identifier = excluded.identifier, amount = excluded.amount, finality = excluded.finality,
           transaction_hash = NULL, payment = excluded.payment,
           valid_before_ms = excluded.valid_before_ms, begun_ms = excluded.begun_ms,
-          updated_ms = excluded.updated_ms
+          updated_ms = excluded.updated_ms, access = excluded.access,
+          caller_until_ms = excluded.caller_until_ms
         WHERE state IN ('released', 'lost') RETURNING id`),
     keep: db.prepare<[Record<string, unknown>]>(`
       INSERT OR REPLACE INTO answers
@@ -428,6 +451,10 @@ function unusable(path: string, cause: unknown): OperatingError {
   return new OperatingError('ledger_unusable', `the payment ledger ${path} cannot be used`, {
     cause,
   })
+}
+
+function credentialsOf({ secrets, caller }: AnswerAccess): Credentials {
+  return { secrets, caller }
 }
 
 function answerHash(headers: string, body: Buffer): Buffer {

@@ -6,11 +6,14 @@ import { ManualClock } from '../../test/support/manual-clock.ts'
 import { exactEvm } from './evm/exact-evm.ts'
 import { base } from './evm/networks.ts'
 import { PaymentLedger } from './ledger.ts'
+import type { Facilitator } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import type { PaymentOptions } from './plugin.ts'
 import { payments } from './plugin.ts'
 import { quoteLimit } from './quote-limit.ts'
+import { encodedPayment, newBuyer, signedPayload } from './testing/buyer.ts'
 import { ledgerEntry, NOW_MS } from './testing/ledger-entry.ts'
+import { newSecret } from './testing/new-secret.ts'
 
 const config = { x402: { priceUsdcAtomic: 20_000n, description: 'pulse' } }
 const ledgers: PaymentLedger[] = []
@@ -34,6 +37,7 @@ function options(): PaymentOptions {
     ledger,
     clock: new ManualClock(),
     publicUrl: 'https://api.example.com/',
+    newSecret,
   }
 }
 
@@ -126,6 +130,62 @@ test('a sweep that fails is told, and tried again', async () => {
   }
   expect(events[0]).toMatchObject({ kind: 'failed', route: null, cause: expect.any(Error) })
   await app.close()
+})
+
+describe('a payment that was used', () => {
+  const payTo = '0x00000000000000000000000000000000000000A1'
+
+  async function sold(repeatedPaymentsPerAddressPerMinute: number) {
+    const { clock, ...rest } = options()
+    const facilitator: Facilitator = {
+      verify: async () => ({ kind: 'valid' }),
+      settle: async () => ({ kind: 'settled', transaction: '0xabc' }),
+      outcome: async () => ({ kind: 'unused', asOfSeconds: 0 }),
+    }
+    const app = Fastify()
+    await app.register(payments, {
+      ...rest,
+      clock,
+      methods: [exactEvm({ network: base, payTo, facilitator })],
+      limits: { repeatedPaymentsPerAddressPerMinute },
+    })
+    app.get('/pulse/:coin', { config }, async () => Buffer.from('sold'))
+    const payment = await signedPayload(newBuyer(), {
+      amount: 20_000n,
+      payTo,
+      nowMs: clock.nowMs(),
+    })
+    const ask = async (url: string, sent: object, remoteAddress = '192.0.2.1') => {
+      const headers = { 'payment-signature': encodedPayment(sent) }
+      return (await app.inject({ url, headers, remoteAddress })).statusCode
+    }
+    expect(await ask('/pulse/BTC', payment)).toBe(200)
+    const { extensions: _secret, ...rebuilt } = payment
+    return { app, ask, payment, rebuilt }
+  }
+
+  test('is refused alike for the call that it bought and for others, to whoever cannot show its secret', async () => {
+    const { app, ask, payment, rebuilt } = await sold(100)
+    for (const url of ['/pulse/BTC', '/pulse/ETH']) expect(await ask(url, rebuilt), url).toBe(409)
+    const another = {
+      ...payment,
+      extensions: { 'answer-access': { info: { secret: newSecret() } } },
+    }
+    for (const url of ['/pulse/BTC', '/pulse/ETH']) expect(await ask(url, another), url).toBe(409)
+    expect(await ask('/pulse/BTC', payment, '203.0.113.9'), 'its buyer, from elsewhere').toBe(200)
+    await app.close()
+  })
+
+  test('limits what comes with a used payment, whether it is right or wrong', async () => {
+    const { app, ask, payment, rebuilt } = await sold(3)
+    expect(await ask('/pulse/ETH', rebuilt)).toBe(409)
+    expect(await ask('/pulse/BTC', rebuilt)).toBe(409)
+    expect(await ask('/pulse/BTC', payment)).toBe(200)
+    for (const sent of [rebuilt, payment])
+      for (const url of ['/pulse/BTC', '/pulse/ETH']) expect(await ask(url, sent)).toBe(429)
+    expect(await ask('/pulse/BTC', payment, '203.0.113.9'), 'another address').toBe(200)
+    await app.close()
+  })
 })
 
 describe('the resource of a quote', () => {

@@ -9,7 +9,7 @@ import type {
 import type { Clock } from '../domain/clock.ts'
 import type { Answer } from './answer.ts'
 import { answerOf, sendAnswer } from './answer.ts'
-import type { ExposureLimits, PaymentLimits, Sale } from './checkout.ts'
+import type { Closure, ExposureLimits, PaymentLimits, Sale } from './checkout.ts'
 import { Checkout } from './checkout.ts'
 import { Claims } from './claims.ts'
 import type { Extensions } from './extensions/extensions.ts'
@@ -21,7 +21,6 @@ import { hasPayment } from './payload.ts'
 import type { PaymentMethod } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import { Reconciler } from './reconciler.ts'
-import { keptForLater } from './refusals.ts'
 import type { PaidRoute, Terms } from './terms.ts'
 import { termsOf } from './terms.ts'
 import { Till } from './till.ts'
@@ -56,15 +55,16 @@ export type PaymentOptions = {
   readonly receipts?: OfferReceipts
   /** While the host refuses everything, answers that were bought before are kept, not given. */
   readonly closure?: Closure
+  /** Another secret for each quote: 16 random bytes in base64url. */
+  readonly newSecret: () => string
   readonly onEvent?: (event: PaymentEvent) => void
 }
-
-type Closure = { isClosed(): boolean; readonly retryAfterSeconds: number }
 
 const limitsByDefault: PaymentLimits = {
   paidCallsPerWalletPerMinute: 20,
   failedPaymentsPerAddressPerMinute: 30,
   identicalFailuresPerMinute: 5,
+  repeatedPaymentsPerAddressPerMinute: 60,
 }
 
 const noExposure: ExposureLimits = { payerMax: 0n, totalMax: 0n }
@@ -98,6 +98,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     finality: options.finality ?? (() => 'confirmed'),
     exposure: options.exposure ?? noExposure,
     receipts: options.receipts ?? null,
+    closure,
     publicUrl: options.publicUrl.replace(/\/+$/, ''),
     limits: { ...limitsByDefault, ...options.limits },
     emit: onEvent,
@@ -114,9 +115,12 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
       `${route.url}: only what is read can be sold; a payment is not bound to a body`,
     )
     if (!termsByRoute.has(paid)) termsByRoute.set(paid, termsOf(paid, methods))
+    route.onRequest = [...listOf(route.onRequest), arrived]
     route.preParsing = [...listOf(route.preParsing), recall]
     route.preHandler = [...listOf(route.preHandler), admit]
-    if (route.method === 'GET') route.onSend = [...listOf(route.onSend), settleThenSend]
+    if (route.method !== 'GET') return
+    route.onSend = [...listOf(route.onSend), settleThenSend]
+    route.onResponse = [...listOf(route.onResponse), sent]
   })
 
   // A paid route that was added before this plugin has none of the hooks above: it stays shut.
@@ -155,13 +159,19 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     reconciler.stop()
   })
 
+  async function arrived(request: FastifyRequest) {
+    checkout.arrived(request)
+  }
+
+  async function sent(request: FastifyRequest) {
+    checkout.sent(request)
+  }
+
   /** Before the host's `preValidation`: what was bought needs no engine, no coin and no fresh data. */
   async function recall(request: FastifyRequest, reply: FastifyReply) {
     if (request.method === 'HEAD' || !hasPayment(request.headers)) return undefined
     const answer = await checkout.recall(request, termsOfRoute(request))
-    if (answer === null) return undefined
-    const isKept = closure.isClosed() && answer.status === 200
-    return sendAnswer(reply, isKept ? keptForLater(request, closure.retryAfterSeconds) : answer)
+    return answer === null ? undefined : sendAnswer(reply, answer)
   }
 
   async function admit(request: FastifyRequest, reply: FastifyReply) {

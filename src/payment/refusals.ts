@@ -81,9 +81,25 @@ export function inFlight(request: FastifyRequest): Answer {
   })
 }
 
-export function usedElsewhere(request: FastifyRequest): Answer {
+/**
+ * The one refusal for whoever may not have what a payment bought: it must not tell a stranger whether the call is the
+ * one that was bought, whether the answer is still stored, or whether the payment came here at all.
+ */
+export function usedBefore(request: FastifyRequest): Answer {
   return refuse(request, 'payment_replayed', {
-    detail: 'This payment was used for another request. Sign a new one.',
+    detail:
+      'This payment was used before. Its answer is given again only to the request that bought it: the same URL ' +
+      'and the same payment with its extensions, or without any from the same address within two minutes. ' +
+      'Nothing more was charged. Sign a new payment for a new answer.',
+    charged: null,
+  })
+}
+
+/** The nonce belongs to another authorization of the same wallet, which its owner alone can have signed. */
+export function nonceTaken(request: FastifyRequest): Answer {
+  return refuse(request, 'payment_replayed', {
+    detail:
+      'Another payment of this wallet has this nonce. Nothing was charged for this one. Sign a new payment.',
   })
 }
 

@@ -17,6 +17,8 @@ const methods = (...networks: PaymentNetwork[]) =>
     }),
   )
 const route = { priceUsdcAtomic: 25_000n, description: 'Pulse of one coin, "fresh"' }
+const secret = 'a'.repeat(22)
+const access = { 'answer-access': { info: { secret } } }
 const resource = 'https://api.example.com/pulse/BTC?timeframes=1h'
 const decode = (header: string) => JSON.parse(Buffer.from(header, 'base64').toString())
 const headerOf = (answer: Answer) => answer.headers['payment-required'] ?? ''
@@ -24,7 +26,10 @@ const bodyOf = (answer: Answer) => JSON.parse(answer.body.toString())
 
 describe('a quote', () => {
   test('says the same in both versions', () => {
-    const quote = termsOf(route, methods(base, baseSepolia)).quote({ resourceUrl: resource })
+    const quote = termsOf(route, methods(base, baseSepolia)).quote({
+      secret,
+      resourceUrl: resource,
+    })
     const [v1, v2] = [bodyOf(quote), decode(headerOf(quote))]
     expect(v2.resource).toMatchObject({ url: resource, description: route.description })
     expect(v1.accepts).toHaveLength(2)
@@ -47,14 +52,17 @@ describe('a quote', () => {
 
   test('after a rejected payment adds why, beside the object of version 1', () => {
     const rejected = rejection('invalid_network', 'Pay on Base.')
-    const quote = termsOf(route, methods(base)).quote({ resourceUrl: resource, rejected })
+    const quote = termsOf(route, methods(base)).quote({ secret, resourceUrl: resource, rejected })
     expect(bodyOf(quote)).toMatchObject({ error: 'payment_invalid', diagnostics: rejected })
     expect(decode(headerOf(quote))).toMatchObject({ error: 'invalid_network' })
   })
 
   test('names the parameters for catalogues in version 1', () => {
     const discovery = { queryParams: { timeframes: '15m, 1h or 4h' } }
-    const quote = termsOf({ ...route, discovery }, methods(base)).quote({ resourceUrl: resource })
+    const quote = termsOf({ ...route, discovery }, methods(base)).quote({
+      secret,
+      resourceUrl: resource,
+    })
     expect(bodyOf(quote).accepts[0].outputSchema.input).toEqual({
       type: 'http',
       method: 'GET',
@@ -69,44 +77,63 @@ describe('a quote', () => {
     const resourceUrl = 'x'.repeat(RESOURCE_URL_CHARS_MAX)
     for (const length of [0, 100, 1_000, 10_000]) {
       const extensions = { preview: { info: 'p'.repeat(length) } }
-      expect(headerOf(terms.quote({ resourceUrl, extensions })).length).toBeLessThan(4_096)
+      expect(headerOf(terms.quote({ secret, resourceUrl, extensions })).length).toBeLessThan(4_096)
     }
   })
 
   test("leaves out of the host's extensions those that it named last", () => {
     const extensions = { first: { info: 'f'.repeat(900) }, last: { info: 'l'.repeat(2_000) } }
-    const quote = termsOf(route, methods(base)).quote({ resourceUrl: resource, extensions })
-    expect(Object.keys(decode(headerOf(quote)).extensions)).toEqual(['payment-identifier', 'first'])
+    const quote = termsOf(route, methods(base)).quote({ secret, resourceUrl: resource, extensions })
+    expect(Object.keys(decode(headerOf(quote)).extensions)).toEqual([
+      'payment-identifier',
+      'first',
+      'answer-access',
+    ])
   })
 
   test('declares the payment identifier and what the host says of its answer', () => {
     const extensions = { 'answer-preview': { info: { quality_grade: 'A' } } }
-    const quote = termsOf(route, methods(base)).quote({ resourceUrl: resource, extensions })
+    const quote = termsOf(route, methods(base)).quote({ secret, resourceUrl: resource, extensions })
     expect(decode(headerOf(quote)).extensions).toEqual({
       'payment-identifier': { info: { required: false } },
       ...extensions,
+      ...access,
     })
     expect(Object.keys(bodyOf(quote))).toEqual(['x402Version', 'error', 'accepts'])
   })
 
-  test('is the same bytes until the host has something else to say', () => {
+  test('is written once until the host has something else to say', () => {
     const terms = termsOf(route, methods(base))
     const first = { preview: { info: 1 } }
-    const quote = terms.quote({ resourceUrl: resource, extensions: first })
-    expect(terms.quote({ resourceUrl: resource, extensions: first })).toBe(quote)
-    const next = terms.quote({ resourceUrl: resource, extensions: { preview: { info: 2 } } })
+    const quote = terms.quote({ secret, resourceUrl: resource, extensions: first })
+    expect(terms.quote({ secret, resourceUrl: resource, extensions: first })).toEqual(quote)
+    const next = terms.quote({
+      secret,
+      resourceUrl: resource,
+      extensions: { preview: { info: 2 } },
+    })
     expect(decode(headerOf(next)).extensions.preview.info).toBe(2)
     expect(next.body).toBe(quote.body)
-    const other = terms.quote({ resourceUrl: `${resource}&x=1`, extensions: first })
+    const other = terms.quote({ secret, resourceUrl: `${resource}&x=1`, extensions: first })
     expect(decode(headerOf(other)).resource.url).toBe(`${resource}&x=1`)
+  })
+
+  test('carries a secret that is in no other', () => {
+    const terms = termsOf(route, methods(base))
+    const secrets = ['b', 'c'].map((letter) => letter.repeat(22))
+    const quoted = secrets.map((each) => terms.quote({ secret: each, resourceUrl: resource }))
+    expect(quoted.map((quote) => decode(headerOf(quote)).extensions['answer-access'])).toEqual(
+      secrets.map((each) => ({ info: { secret: each } })),
+    )
   })
 
   test("that one caller is told is nobody else's", () => {
     const terms = termsOf(route, methods(base))
-    const common = terms.quote({ resourceUrl: resource })
-    terms.quote({ resourceUrl: resource, rejected: rejection('invalid_network', 'Pay on Base.') })
-    terms.quote({ resourceUrl: resource, offers: [] })
-    expect(terms.quote({ resourceUrl: resource })).toBe(common)
+    const common = terms.quote({ secret, resourceUrl: resource })
+    const rejected = rejection('invalid_network', 'Pay on Base.')
+    terms.quote({ secret, resourceUrl: resource, rejected })
+    terms.quote({ secret, resourceUrl: resource, offers: [] })
+    expect(terms.quote({ secret, resourceUrl: resource })).toEqual(common)
     expect(bodyOf(common)).not.toHaveProperty('diagnostics')
   })
 

@@ -3,6 +3,7 @@ import type { PaymentRequirements } from '@x402/core/types'
 import type { FastifyRequest } from 'fastify'
 import { BoundedMap } from '../domain/bounded-map.ts'
 import type { Answer } from './answer.ts'
+import { ANSWER_ACCESS, SECRET_CHARS } from './extensions/answer-access.ts'
 import type { Extensions } from './extensions/extensions.ts'
 import type { SignedOffer } from './extensions/offer-receipt.ts'
 import { OFFER_RECEIPT } from './extensions/offer-receipt.ts'
@@ -41,6 +42,8 @@ export type Terms = {
 
 export type Quoted = {
   readonly resourceUrl: string
+  /** Of this quote alone: see `answer-access`. */
+  readonly secret: string
   /** Those of the host; compared by identity. */
   readonly extensions?: Extensions
   /** Why a payment was not accepted. */
@@ -61,8 +64,8 @@ const MIME_TYPE = 'application/json'
 const nothing: Extensions = {}
 
 /**
- * The terms of one route. A quote is written once for each resource and state of what it quotes: whoever asks
- * meanwhile gets the same bytes.
+ * The terms of one route. A quote is written once for each resource and state of what it quotes: it differs in its
+ * secret alone for whoever asks next.
  */
 export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Terms {
   assert(route.priceUsdcAtomic > 0n, 'a paid route has a price above zero')
@@ -73,8 +76,8 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
   const known = methods.map((method) => requirementOf(method, route.priceUsdcAtomic))
   const requirements = known.filter(({ method }) => method.isSuspended !== true)
   assert(requirements.length > 0, 'a paid route can be paid in at least one way')
-  const headerOf = ({ resourceUrl, extensions, rejected, offers }: Quoted) =>
-    encoded({
+  const stemFor = ({ resourceUrl, extensions, rejected, offers }: Contents) =>
+    stemOf({
       x402Version: 2,
       error: rejected?.reason ?? 'payment_required',
       resource: { url: resourceUrl, description: route.description, mimeType: MIME_TYPE },
@@ -85,7 +88,7 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
         ...(offers === undefined ? {} : { [OFFER_RECEIPT]: { info: { offers } } }),
       },
     })
-  const bodyOf = ({ resourceUrl, rejected }: Quoted) => ({
+  const bodyOf = ({ resourceUrl, rejected }: Contents) => ({
     x402Version: 1,
     error: rejected === undefined ? 'payment_required' : 'payment_invalid',
     accepts: requirements
@@ -94,49 +97,80 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
     ...(rejected === undefined ? {} : { diagnostics: diagnosticsOf(rejected) }),
   })
   /** What the host adds gives way to what a buyer needs to pay: first what it named last. */
-  const boundedHeaderOf = (quoted: Quoted): string => {
-    const header = headerOf(quoted)
-    if (header.length <= HEADER_BYTES_MAX || quoted.offers !== undefined) return header
+  const boundedStemFor = (quoted: Contents): HeaderStem => {
+    const stem = stemFor(quoted)
+    if (lengthWith(stem) <= HEADER_BYTES_MAX || quoted.offers !== undefined) return stem
     const added = Object.entries(quoted.extensions ?? nothing)
-    if (added.length === 0) return header
-    return boundedHeaderOf({ ...quoted, extensions: Object.fromEntries(added.slice(0, -1)) })
+    if (added.length === 0) return stem
+    return boundedStemFor({ ...quoted, extensions: Object.fromEntries(added.slice(0, -1)) })
   }
-  const write = (quoted: Quoted) =>
-    paymentRequired(boundedHeaderOf(quoted), Buffer.from(JSON.stringify(bodyOf(quoted))))
-  const longest = headerOf({ resourceUrl: 'x'.repeat(RESOURCE_URL_CHARS_MAX) })
-  assert(longest.length <= HEADER_BYTES_MAX, 'the PAYMENT-REQUIRED header stays under 4 KB')
+  const write = (quoted: Contents): Written => ({
+    stem: boundedStemFor(quoted),
+    body: Buffer.from(JSON.stringify(bodyOf(quoted))),
+  })
+  const longest = stemFor({ resourceUrl: 'x'.repeat(RESOURCE_URL_CHARS_MAX) })
+  assert(lengthWith(longest) <= HEADER_BYTES_MAX, 'the PAYMENT-REQUIRED header stays under 4 KB')
 
   const common = new BoundedMap<string, Common>(QUOTES_KEPT_MAX)
   return {
     route,
     requirements,
     known,
-    quote: (quoted) => {
+    quote: ({ secret, ...quoted }) => {
       // For one caller alone.
-      if (quoted.rejected !== undefined || quoted.offers !== undefined) return write(quoted)
+      if (quoted.rejected !== undefined || quoted.offers !== undefined)
+        return paymentRequired(write(quoted), secret)
       const { resourceUrl, extensions = nothing } = quoted
       const held = common.get(resourceUrl)
-      if (held?.extensions === extensions) return held.answer
-      const answer =
-        held === undefined
-          ? write(quoted)
-          : paymentRequired(boundedHeaderOf(quoted), held.answer.body)
-      common.set(resourceUrl, { extensions, answer })
-      return answer
+      if (held?.extensions === extensions) return paymentRequired(held, secret)
+      const written =
+        held === undefined ? write(quoted) : { stem: boundedStemFor(quoted), body: held.body }
+      common.set(resourceUrl, { extensions, ...written })
+      return paymentRequired(written, secret)
     },
   }
 }
 
-/** What everybody is told who asks for one resource. */
-type Common = { readonly extensions: Extensions; readonly answer: Answer }
+type Contents = Omit<Quoted, 'secret'>
 
-function paymentRequired(header: string, body: Buffer): Answer {
+/** A quote but for its secret. */
+type Written = { readonly stem: HeaderStem; readonly body: Buffer }
+
+/** What everybody is told who asks for one resource. */
+type Common = Written & { readonly extensions: Extensions }
+
+/** The header up to the secret, encoded as far as whole groups of base64 go. */
+type HeaderStem = { readonly encoded: string; readonly rest: Buffer }
+
+const BEFORE_SECRET = `,"${ANSWER_ACCESS}":{"info":{"secret":"`
+const AFTER_SECRET = '"}}}}'
+/** Three bytes are four characters. */
+const BASE64_GROUP = 3
+
+/** @param value whose last member is `extensions`, and not empty */
+function stemOf(value: object): HeaderStem {
+  const json = JSON.stringify(value)
+  const bytes = Buffer.from(json.slice(0, -2) + BEFORE_SECRET)
+  const whole = bytes.length - (bytes.length % BASE64_GROUP)
+  return { encoded: bytes.toString('base64', 0, whole), rest: bytes.subarray(whole) }
+}
+
+function headerOf({ encoded, rest }: HeaderStem, secret: string): string {
+  return encoded + Buffer.from(rest.toString() + secret + AFTER_SECRET).toString('base64')
+}
+
+function lengthWith(stem: HeaderStem): number {
+  return headerOf(stem, 'x'.repeat(SECRET_CHARS)).length
+}
+
+function paymentRequired({ stem, body }: Written, secret: string): Answer {
+  assert(secret.length === SECRET_CHARS, 'a secret has a fixed length')
   return {
     status: 402,
     headers: {
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'no-store',
-      'payment-required': header,
+      'payment-required': headerOf(stem, secret),
     },
     body,
   }
@@ -188,8 +222,4 @@ function legacyRequirement({ method, amount }: Requirement, route: PaidRoute, re
         }),
     extra: method.extra,
   }
-}
-
-function encoded(value: unknown): string {
-  return Buffer.from(JSON.stringify(value)).toString('base64')
 }

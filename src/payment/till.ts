@@ -52,9 +52,8 @@ export class Till {
   }
 
   /**
-   * Whether a payment that was never seen here can be taken. `paid`: somebody else submitted the
-   * authorization already, as anyone may; the money is ours, so the buyer gets the answer. It gets it
-   * once: the ledger remembers what was sold for longer than an authorization lasts.
+   * Whether a payment can be taken. `paid` and `open`: the chain has used it, or may have. Whether that was for an
+   * answer of ours the ledger tells: anybody may submit an authorization, and another service may have our payee.
    */
   async verify(payment: Payment): Promise<Admission> {
     const verification = await this.#bounded(

@@ -49,6 +49,7 @@ function book(
       binding: '',
       payloadHash: '',
       identifier: null,
+      access: { secrets: [], caller: '', callerUntilMs: 0 },
       amount,
       finality: 'confirmed',
       validBeforeSeconds: atMs / 1_000 + 120,

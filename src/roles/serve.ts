@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import closeWithGrace from 'close-with-grace'
@@ -49,6 +50,8 @@ const EXAMPLE_COIN = 'BTC'
 const DRAIN_MS_MAX = 10_000
 const GRACE_MS_MAX = 15_000
 const LOOPBACK = '127.0.0.1'
+/** Nobody guesses 128 bits; in base64url they are the 22 characters of `answer-access`. */
+const SECRET_BYTES = 16
 
 /** `perpscope serve`: gateway on this thread, engine on its own, admin interface on loopback. */
 export async function serve(options: ServeOptions): Promise<void> {
@@ -272,6 +275,7 @@ function paymentGate({
       ...(receipts && { receipts }),
       clock: systemClock,
       publicUrl,
+      newSecret: () => randomBytes(SECRET_BYTES).toString('base64url'),
       closure: {
         isClosed: () => maintenance.isOn,
         retryAfterSeconds: MAINTENANCE_RETRY_SECONDS,

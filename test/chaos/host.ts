@@ -7,6 +7,7 @@ import { base } from '../../src/payment/evm/networks.ts'
 import { HostedFacilitators } from '../../src/payment/facilitators/hosted-facilitators.ts'
 import { PaymentLedger } from '../../src/payment/ledger.ts'
 import { payments } from '../../src/payment/plugin.ts'
+import { newSecret } from '../../src/payment/testing/new-secret.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
 import type { HostOptions } from './host-process.ts'
 
@@ -44,10 +45,12 @@ await app.register(payments, {
   ledger,
   clock: systemClock,
   publicUrl: `http://127.0.0.1:${port}`,
+  newSecret,
   limits: {
     paidCallsPerWalletPerMinute: LIMIT,
     failedPaymentsPerAddressPerMinute: LIMIT,
     identicalFailuresPerMinute: LIMIT,
+    repeatedPaymentsPerAddressPerMinute: LIMIT,
   },
 })
 

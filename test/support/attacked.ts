@@ -29,6 +29,7 @@ import { quoteLimit } from '../../src/payment/quote-limit.ts'
 import { termsOf } from '../../src/payment/terms.ts'
 import type { PaymentChoices } from '../../src/payment/testing/buyer.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../../src/payment/testing/buyer.ts'
+import { newSecret } from '../../src/payment/testing/new-secret.ts'
 import type { PaidHost, PaidHostOptions } from '../../src/payment/testing/paid-host.ts'
 import { startPaidHost } from '../../src/payment/testing/paid-host.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
@@ -166,10 +167,12 @@ async function startGateway(
         ledger,
         clock: options.paymentClock ?? wallClock,
         publicUrl: PUBLIC_URL,
+        newSecret,
         limits: {
           paidCallsPerWalletPerMinute: 1_000,
           failedPaymentsPerAddressPerMinute: 1_000,
           identicalFailuresPerMinute: 1_000,
+          repeatedPaymentsPerAddressPerMinute: 1_000,
           ...limits,
         },
         closure: { isClosed: () => maintenance.isOn, retryAfterSeconds: 3_600 },

@@ -14,6 +14,7 @@ import { PaymentLedger } from '../../src/payment/ledger.ts'
 import type { Facilitator, PaymentMethod } from '../../src/payment/payment.ts'
 import { payments } from '../../src/payment/plugin.ts'
 import { quoteLimit } from '../../src/payment/quote-limit.ts'
+import { newSecret } from '../../src/payment/testing/new-secret.ts'
 import { ManualClock } from './manual-clock.ts'
 import { SimulatedService } from './simulated-service.ts'
 
@@ -92,10 +93,12 @@ async function sell(
   await app.register(payments, {
     ...options,
     publicUrl: PUBLIC_URL,
+    newSecret,
     limits: {
       paidCallsPerWalletPerMinute: MANY,
       failedPaymentsPerAddressPerMinute: MANY,
       identicalFailuresPerMinute: MANY,
+      repeatedPaymentsPerAddressPerMinute: MANY,
     },
     closure: { isClosed: () => options.maintenance.isOn, retryAfterSeconds: 3_600 },
   })

@@ -8,6 +8,7 @@ import { PaymentLedger } from '../../payment/ledger.ts'
 import type { Settlement } from '../../payment/payment.ts'
 import { payments } from '../../payment/plugin.ts'
 import { newBuyer, signedPayload } from '../../payment/testing/buyer.ts'
+import { newSecret } from '../../payment/testing/new-secret.ts'
 import { gatewayFixture } from '../testing/gateway-fixture.ts'
 import { pulseLike } from '../testing/pulse-like.ts'
 
@@ -48,7 +49,14 @@ function agent(settle: (payment: ExactEvmPayment) => Promise<Settlement> = refus
     payment: async (paid) => {
       const limits = { failedPaymentsPerAddressPerMinute: 1_000, identicalFailuresPerMinute: 1_000 }
       const publicUrl = 'https://api.example.com'
-      await paid.register(payments, { methods: [method], ledger, clock, publicUrl, limits })
+      await paid.register(payments, {
+        methods: [method],
+        ledger,
+        clock,
+        publicUrl,
+        limits,
+        newSecret,
+      })
     },
     discovery: { publicUrl: 'https://api.example.com', waysToPay: [method] },
   })

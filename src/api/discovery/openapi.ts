@@ -108,7 +108,7 @@ export function openApi(facts: DocumentFacts): OpenApiObject {
 function guidance(offers: readonly AnalysisOffer[], facts: DocumentFacts): string {
   const cost = isFree(facts)
     ? 'Every answer is free here.'
-    : 'Call a path, read the terms in the 402, sign, and send the same request with PAYMENT-SIGNATURE or X-PAYMENT. An error costs nothing. When a connection breaks send the same payment again: the stored answer comes back for free.'
+    : 'Call a path, read the terms in the 402, sign, and send the same request with PAYMENT-SIGNATURE or X-PAYMENT. An error costs nothing. When a connection breaks send the very same request again, payment and extensions included: the stored answer comes back for free.'
   return [
     `${SERVICE_SUMMARY} ${cost}`,
     'Tickers come from GET /coins. GET /sample/{analysis} shows a whole answer for free. view=compact makes answers short, fields picks members. Read meta.quality before you rely on an answer.',

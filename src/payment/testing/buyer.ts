@@ -5,6 +5,7 @@ import type { PrivateKeyAccount } from 'viem/accounts'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import type { PaymentNetwork } from '../evm/networks.ts'
 import { base } from '../evm/networks.ts'
+import { newSecret } from './new-secret.ts'
 
 /** Everything about a payment that a test may want to get wrong. */
 export type PaymentChoices = {
@@ -72,7 +73,9 @@ export async function signedPayload(buyer: PrivateKeyAccount, choices: PaymentCh
     maxTimeoutSeconds: 120,
     extra: network.domain,
   }
-  return { x402Version: 2, accepted, payload }
+  // As clients echo it from a quote.
+  const extensions = { 'answer-access': { info: { secret: newSecret() } } }
+  return { x402Version: 2, accepted, payload, extensions }
 }
 
 export function encodedPayment(payment: unknown): string {

@@ -24,6 +24,7 @@ export function ledgerEntry(nonce: string): Entry {
     binding: '["GET","/pulse/:coin"]',
     payloadHash: 'hash',
     identifier: null,
+    access: { secrets: [], caller: 'caller', callerUntilMs: NOW_MS + 120_000 },
     amount: 25_000n,
     finality: 'confirmed',
     wire: wire(nonce),

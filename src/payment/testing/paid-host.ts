@@ -9,6 +9,7 @@ import type { PaymentEvent } from '../payment-event.ts'
 import type { PaymentOptions } from '../plugin.ts'
 import { payments } from '../plugin.ts'
 import { quoteLimit } from '../quote-limit.ts'
+import { newSecret } from './new-secret.ts'
 
 export const PRICE = 20_000n
 export const DEARER_PRICE = 60_000n
@@ -48,12 +49,14 @@ export async function startPaidHost(options: PaidHostOptions): Promise<PaidHost>
     ledger,
     clock,
     publicUrl: 'https://api.example.com',
+    newSecret,
     ...(options.finality === undefined ? {} : { finality: options.finality }),
     ...(options.exposure === undefined ? {} : { exposure: options.exposure }),
     limits: {
       paidCallsPerWalletPerMinute: 1_000,
       failedPaymentsPerAddressPerMinute: 1_000,
       identicalFailuresPerMinute: 1_000,
+      repeatedPaymentsPerAddressPerMinute: 1_000,
       ...options.limits,
     },
     onEvent: (event) => events.push(event),

@@ -12,6 +12,7 @@ import {
   setTransactionMessageFeePayer,
   setTransactionMessageLifetimeUsingBlockhash,
 } from '@solana/kit'
+import { newSecret } from '../../testing/new-secret.ts'
 import type { Ed25519Key } from '../ed25519.ts'
 import { ed25519Key } from '../ed25519.ts'
 import type { SolanaNetwork } from '../networks.ts'
@@ -95,7 +96,9 @@ export function solanaPayload(
     maxTimeoutSeconds: 120,
     extra: { feePayer },
   }
-  return { x402Version, accepted, payload }
+  // As clients echo it from a quote.
+  const extensions = { 'answer-access': { info: { secret: newSecret() } } }
+  return { x402Version, accepted, payload, extensions }
 }
 
 export function memoInstruction(text: string): Instruction {
