@@ -1,0 +1,39 @@
+import { beforeAll, describe, expect, test } from 'vitest'
+import { PRICE } from '../src/payment/testing/paid-host.ts'
+import type { ObserverResult } from './attacks/chain-observer.ts'
+import { observeChain } from './attacks/chain-observer.ts'
+
+const COUNT = 24
+
+let result: ObserverResult
+
+beforeAll(async () => {
+  result = await observeChain({ count: COUNT, seed: 34 })
+})
+
+describe('a payment that a stranger reads from the chain', () => {
+  test('opens no answer', () => {
+    expect(result.guesses).toHaveLength(2 * COUNT)
+    expect(result.guesses.filter(({ isSold }) => isSold)).toEqual([])
+  })
+
+  test('tells nobody what it bought', () => {
+    const told = ({ status, bytes }: { status: number; bytes: number }) => `${status} ${bytes}`
+    const of = (isRight: boolean) =>
+      new Set(result.guesses.filter((guess) => guess.isRight === isRight).map(told))
+    expect(of(true)).toEqual(of(false))
+    expect([...of(true)].every((answer) => answer.startsWith('409'))).toBe(true)
+  })
+})
+
+describe('a connection that breaks at any moment', () => {
+  test('costs no buyer its answer, whichever public client it uses', () => {
+    expect(result.calls.some(({ wasBroken }) => wasBroken)).toBe(true)
+    expect(result.calls.filter(({ isAnswered }) => !isAnswered)).toEqual([])
+  })
+
+  test('is paid and rendered once', () => {
+    expect(result.calls.filter(({ atomsPaid }) => atomsPaid !== PRICE)).toEqual([])
+    expect(result.renders).toBe(COUNT)
+  })
+})
