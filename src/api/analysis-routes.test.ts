@@ -73,7 +73,7 @@ describe('an answer', () => {
     })
   })
 
-  test.each(['4h', '4H', '4h,4h', '4h&unknown=1'])(
+  test.each(['4h', '4H', '4h,4h', '4h&utm_source=a&utm_source=b&_=1'])(
     'of timeframes=%s holds the canonical set',
     async (raw) => {
       const { app } = gatewayFixture()

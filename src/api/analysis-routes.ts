@@ -8,17 +8,19 @@ import type {
 } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
-import { keyOf, pathOf, pathParameterOf, viewKeyOf } from '../domain/contract.ts'
+import { keyOf, pathOf, pathParameterOf } from '../domain/contract.ts'
 import type { Answer, Document, DocumentKey, NoAnswer } from '../domain/document.ts'
+import { tickerName } from '../domain/listing.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import { isNamedBy } from '../payment/entity-tag.ts'
 import type { Extensions } from '../payment/extensions/extensions.ts'
 import { hasPayment } from '../payment/payload.ts'
 import type { PaidRoute } from '../payment/terms.ts'
+import type { RequestReader } from './analysis-request.ts'
+import { documentNames, requestReader } from './analysis-request.ts'
 import type { Quality } from './answer-preview.ts'
 import { previewOf, quotedQuality, worsened } from './answer-preview.ts'
-import type { Selection, SelectionFault } from './answer-selection.ts'
-import { selectionReader } from './answer-selection.ts'
+import type { Selection } from './answer-selection.ts'
 import { bazaarOf } from './discovery/bazaar.ts'
 import type { AnalysisOffer, OfferedParameter } from './discovery/offer-of.ts'
 import { offerOf } from './discovery/offer-of.ts'
@@ -26,7 +28,7 @@ import type { RequestedCoin } from './fill-document.ts'
 import { fillDocument } from './fill-document.ts'
 import { loadBearingAgeMs, overdue } from './freshness.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
-import { nearestTickers } from './nearest-tickers.ts'
+import { nearestNames } from './nearest-names.ts'
 import { discoveryHeaders } from './response-headers.ts'
 import type { Refusal } from './send-problem.ts'
 import { refusal, sendProblem } from './send-problem.ts'
@@ -71,7 +73,6 @@ type AnalysisCall = {
   found: Found | null
 }
 
-const COIN_CHARACTERS_MAX = 64
 /** Raw, as some clients send it; the router decodes the other form to this one. */
 const COIN_PLACEHOLDER = /^\{(coin|token)\}$/
 
@@ -134,14 +135,14 @@ export async function analysisRoutes(
 /** Checks parameters, engine and freshness, and keeps what it understood for the handler. */
 function refuseUnanswerable(contract: AnalysisContract, options: AnalysisRoutesOptions) {
   const { clock, engine, maintenance, payment } = options
-  const selectionOf = selectionReader(contract)
+  const read = requestReader(contract)
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     if (maintenance.isOn) {
       send(reply, underMaintenance())
       return
     }
     const nowMs = clock.nowMs()
-    const call = understand(contract, selectionOf, request, nowMs, options)
+    const call = understand(contract, read(request), request, nowMs, options)
     if (call.kind === 'refusal') {
       send(reply, call)
       return
@@ -205,24 +206,22 @@ type Understood = AnalysisCall & { readonly kind: 'call' }
 
 function understand(
   contract: AnalysisContract,
-  selectionOf: ReturnType<typeof selectionReader>,
+  asked: ReturnType<RequestReader>,
   request: FastifyRequest,
   nowMs: number,
   options: AnalysisRoutesOptions,
 ): Understood | Refusal {
-  const named = contract.scope === 'market' ? unnamed : nameOf(contract, request, nowMs, options)
+  if (asked.kind === 'refusal') return asked
+  const named =
+    contract.scope === 'market' ? unnamed : nameOf(contract, asked.ticker, request, nowMs, options)
   if (named.kind === 'refusal') return named
-  const view = viewOf(contract, request)
-  if (typeof view !== 'string') return view
-  const selection = selectionOf({ fields: once(request, 'fields'), view: once(request, 'view') })
-  if (selection !== null && 'rule' in selection) return unselectable(selection)
   const { coin, requested } = named
   return {
     kind: 'call',
     coin,
     key: keyOf(contract, coin),
-    view,
-    selection,
+    view: asked.view,
+    selection: asked.selection,
     requested,
     receivedAtMs: nowMs,
     found: null,
@@ -235,17 +234,11 @@ const unnamed: Named = { kind: 'named', coin: '', requested: undefined }
 
 function nameOf(
   contract: AnalysisContract,
+  ticker: string,
   request: FastifyRequest,
   nowMs: number,
   { engine, exampleCoin, payment }: AnalysisRoutesOptions,
 ): Named | Refusal {
-  const ticker = (request.params as { readonly coin: string }).coin
-  if (ticker.length > COIN_CHARACTERS_MAX) {
-    return refusal('invalid_coin', {
-      detail: `A ticker has at most ${COIN_CHARACTERS_MAX} characters; /coins lists them all.`,
-      param: pathParameterOf(contract),
-    })
-  }
   if (COIN_PLACEHOLDER.test(ticker) && payment !== null && !hasPayment(request.headers)) {
     const coin = engine.resolve(exampleCoin)?.coin ?? engine.coins()[0]
     if (coin !== undefined) return { kind: 'named', coin, requested: undefined }
@@ -254,7 +247,7 @@ function nameOf(
   if (resolved !== undefined) {
     const { coin, unitMultiplier } = resolved
     const requested =
-      unitMultiplier === undefined ? undefined : { ticker: ticker.toUpperCase(), unitMultiplier }
+      unitMultiplier === undefined ? undefined : { ticker: tickerName(ticker), unitMultiplier }
     return { kind: 'named', coin, requested }
   }
   // Without an engine the list of coins may be old or empty: "unknown" would be a guess.
@@ -272,31 +265,8 @@ function unknownCoin(contract: AnalysisContract, ticker: string, engine: EngineR
   return refusal('invalid_coin', {
     detail: `No perpetual is listed as ${JSON.stringify(ticker)}; /coins lists them all.`,
     param: pathParameterOf(contract),
-    didYouMean: nearestTickers(ticker, coins),
+    didYouMean: nearestNames(ticker, coins),
   })
-}
-
-function viewOf(contract: AnalysisContract, request: FastifyRequest): string | Refusal {
-  const view = viewKeyOf(contract, (name) => once(request, name))
-  if (typeof view === 'string') return view
-  const { name, rule, problem, allowed } = view
-  return refusal(problem, {
-    detail:
-      once(request, name) === null ? `${name} may be given once: it ${rule}.` : `${name} ${rule}.`,
-    param: name,
-    allowed,
-  })
-}
-
-/** The raw value of a query parameter; null where it was given more than once. */
-function once(request: FastifyRequest, name: string): string | null | undefined {
-  const query = request.query as Readonly<Record<string, string | string[] | undefined>>
-  const raw = query[name]
-  return Array.isArray(raw) ? null : raw
-}
-
-function unselectable({ name, rule, allowed }: SelectionFault): Refusal {
-  return refusal('invalid_parameter', { detail: `${name} ${rule}.`, param: name, allowed })
 }
 
 type Found = { readonly kind: 'found'; readonly document: Document; readonly answer: Answer }
@@ -446,6 +416,7 @@ function saleOf(contract: AnalysisContract, options: AnalysisRoutesOptions): Pai
     discovery: { pathParams: described(offer, 'path'), queryParams: described(offer, 'query') },
     extensionsOf: listed(offer, options),
     entityTagOf: currentTag(contract, options),
+    documentOf: documentNames(contract),
   }
 }
 
@@ -486,11 +457,11 @@ function previewOfCall(request: FastifyRequest, { clock }: AnalysisRoutesOptions
 /** Entity tag of what a call would buy now, also before its parameters were checked; null for nothing. */
 function currentTag(contract: AnalysisContract, options: AnalysisRoutesOptions) {
   const { clock, engine, maintenance } = options
-  const selectionOf = selectionReader(contract)
+  const read = requestReader(contract)
   return (request: FastifyRequest): string | null => {
     if (maintenance.isOn) return null
     const nowMs = clock.nowMs()
-    const call = understand(contract, selectionOf, request, nowMs, options)
+    const call = understand(contract, read(request), request, nowMs, options)
     if (call.kind === 'refusal') return null
     const found = find(contract, call, engine, nowMs)
     return found.kind === 'refusal' ? null : entityTag(found.document, found.answer, call)

@@ -57,9 +57,9 @@ export function selectionReader(contract: AnalysisContract): Read {
     }
     const paths = pathsOf(fields, schema)
     if (!Array.isArray(paths)) return paths
-    const sorted = [...new Set(paths)].sort().join()
-    const digest = createHash('sha256').update(sorted).digest('base64url').slice(0, 16)
     const tree = treeOf([...paths, ...KEPT_ALWAYS].map((path) => path.split('.')))
+    const chosenPaths = pathsIn(tree).sort().join()
+    const digest = createHash('sha256').update(chosenPaths).digest('base64url').slice(0, 16)
     return { key: `${isCompact ? 'compact.' : ''}${digest}`, isCompact, fields: tree, omits }
   }
 }
@@ -106,6 +106,13 @@ function treeOf(paths: readonly (readonly string[])[]): Paths {
 }
 
 const everything: Paths = new Map()
+
+/** In full: what lies below another one is not named beside it. */
+function pathsIn(tree: Paths): string[] {
+  return [...tree].flatMap(([name, below]) =>
+    below.size === 0 ? [name] : pathsIn(below).map((path) => `${name}.${path}`),
+  )
+}
 
 /**
  * The pieces of an answer that are left of it. Read once for each rendering and selection: slots stay slots, so

@@ -8,7 +8,10 @@ import { gatewayFixture, quotingGate } from './testing/gateway-fixture.ts'
 describe('on a real socket', () => {
   test('an absolute request target behaves as its path', async () => {
     const { app } = gatewayFixture({ payment: quotingGate })
-    const reply = await exchange(app, 'GET http://evil.example/pulse/BTC?x=1 HTTP/1.1\r\nHost: a')
+    const reply = await exchange(
+      app,
+      'GET http://evil.example/pulse/BTC?utm_source=x HTTP/1.1\r\nHost: a',
+    )
     expect(reply).toMatch(/^HTTP\/1\.1 402 /)
   })
 

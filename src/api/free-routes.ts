@@ -11,6 +11,7 @@ import { discoveryPaths } from './discovery/discovery-routes.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
 import { discoveryHeaders } from './response-headers.ts'
 import { freeDocument, sendDocument } from './send-document.ts'
+import { refuseParameters } from './unknown-parameter.ts'
 
 export type FreeRoutesOptions = {
   readonly contracts: readonly AnalysisContract[]
@@ -37,7 +38,7 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
       .send(JSON.stringify(health(options, startedAtMs)))
   })
 
-  app.get('/coins', (_request, reply) => {
+  app.get('/coins', { onRequest: refuseParameters }, (_request, reply) => {
     const coins = engine.coins()
     const body = { coins, count: coins.length, timestamp_iso: isoInstant(clock.nowMs()) }
     void reply

@@ -118,7 +118,7 @@ describe('the access log', () => {
     const logger = pino({ base: null }, { write: (line: string) => lines.push(line) })
     const { app } = gatewayFixture({ logger, accessLog: true })
     await app.inject({
-      url: '/pulse/BTC?timeframes=4h&token=secret',
+      url: '/pulse/BTC?timeframes=4h&utm_term=secret',
       headers: { 'x-payment': 'secret' },
     })
     expect(lines).toHaveLength(1)

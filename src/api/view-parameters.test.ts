@@ -4,6 +4,7 @@ import { topNParameter, viewParameter } from '../compute/analyses/screener/scree
 import type { AnalysisContract } from '../domain/contract.ts'
 import type { Document, View } from '../domain/document.ts'
 import { documentKey, WHOLE_MARKET } from '../domain/document.ts'
+import { expectProblem } from './testing/expect-problem.ts'
 import { gatewayFixture, quotingGate } from './testing/gateway-fixture.ts'
 import { layOut } from './testing/pulse-like.ts'
 
@@ -25,7 +26,7 @@ describe('several parameters', () => {
     ['/screener', 'full,50'],
     ['/screener?view=full&top_n=50', 'full,50'],
     ['/screener?view=Compact&top_n=2', 'compact,2'],
-    ['/screener?lookback=9', 'full,50'],
+    ['/screener?utm_campaign=x&_=9', 'full,50'],
   ])('%s selects one view together', async (url, view) => {
     const response = await gateway().inject(url)
     expect(response.statusCode).toBe(200)
@@ -52,6 +53,40 @@ describe('several parameters', () => {
     const body = { code: 'invalid_parameter', param, allowed, detail, charged: false }
     expect(response.json()).toMatchObject(body)
   })
+
+  test.each([
+    ['/screener?topn=5', 'topn', ['top_n']],
+    ['/screener?lookback=9', 'lookback', []],
+    ['/screener?Top_N=5', 'Top_N', ['top_n']],
+    ['/screener?utm=x', 'utm', []],
+    ['/screener?__proto__=1', '__proto__', []],
+    ['/screener?=5', '', []],
+  ])('%s is refused before any quote: nobody knows the parameter', async (url, param, meant) => {
+    const response = await gateway().inject(url)
+    expectProblem(response, 400, 'unknown_parameter')
+    expect(response.json()).toMatchObject({
+      param,
+      allowed: ['view', 'top_n', 'fields'],
+      did_you_mean: meant,
+      charged: false,
+    })
+  })
+
+  test('a name of any length is refused in a few words', async () => {
+    const response = await gateway().inject(`/screener?${'x'.repeat(8_000)}=1`)
+    expectProblem(response, 400, 'unknown_parameter')
+    expect(response.body.length).toBeLessThan(1_000)
+  })
+
+  test.each(['/coins?limit=5', '/sample/screener?view=compact'])(
+    '%s names a parameter where none is taken',
+    async (url) => {
+      const { app } = gatewayFixture({ contracts: [scanLike] })
+      const response = await app.inject(url)
+      expectProblem(response, 400, 'unknown_parameter')
+      expect(response.json()).toMatchObject({ allowed: [] })
+    },
+  )
 
   test('the index names a path without a coin', async () => {
     const { app } = gatewayFixture({ contracts: [scanLike] })

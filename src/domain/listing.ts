@@ -39,31 +39,38 @@ const SCALED_NAME = /^k([A-Z0-9]+)$/
 const SCALED_UNIT_MULTIPLIER = 1000
 
 /**
- * Finds the venue's spelling for whatever a caller typed: any case, `-PERP` or `-USD` behind it, and
- * the plain token name of a coin that the venue quotes in thousands. An exact name always wins over
- * an unscaled one, so a listing of its own is never shadowed.
+ * One name for every spelling of a ticker: any case, with `-PERP` or `-USD` behind it or without. Needs no list of
+ * coins, so two calls for one coin are known to be the same while nothing is listed yet.
+ */
+export function tickerName(ticker: string): string {
+  return ticker.toUpperCase().replace(QUOTE_SUFFIX, '')
+}
+
+/**
+ * Finds the venue's spelling for whatever a caller typed: any `tickerName` of a coin, and the plain token name of
+ * one that the venue quotes in thousands. A listing of its own is never shadowed by an unscaled name, nor by one
+ * that differs from it in the suffix alone.
  */
 export class TickerIndex {
-  readonly #byUpperName = new Map<string, ResolvedTicker>()
+  readonly #byName = new Map<string, ResolvedTicker>()
 
   constructor(coins: Iterable<string>) {
-    const scaled: (readonly [string, ResolvedTicker])[] = []
+    const others: (readonly [string, ResolvedTicker])[] = []
     for (const coin of coins) {
-      this.#byUpperName.set(coin.toUpperCase(), { coin })
+      const name = tickerName(coin)
+      if (name === coin.toUpperCase()) this.#byName.set(name, { coin })
+      else others.unshift([name, { coin }])
       const token = SCALED_NAME.exec(coin)?.[1]
       if (token !== undefined)
-        scaled.push([token, { coin, unitMultiplier: SCALED_UNIT_MULTIPLIER }])
+        others.push([token, { coin, unitMultiplier: SCALED_UNIT_MULTIPLIER }])
     }
-    for (const [token, resolved] of scaled) {
-      if (!this.#byUpperName.has(token)) this.#byUpperName.set(token, resolved)
+    for (const [name, resolved] of others) {
+      if (!this.#byName.has(name)) this.#byName.set(name, resolved)
     }
   }
 
   /** @returns undefined when the venue lists nothing by that name. */
   resolve(ticker: string): ResolvedTicker | undefined {
-    return (
-      this.#byUpperName.get(ticker) ??
-      this.#byUpperName.get(ticker.toUpperCase().replace(QUOTE_SUFFIX, ''))
-    )
+    return this.#byName.get(tickerName(ticker))
   }
 }

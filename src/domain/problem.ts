@@ -6,6 +6,7 @@ const problems = {
   invalid_coin: { status: 400, title: 'Unknown coin', retryable: false },
   invalid_timeframes: { status: 400, title: 'Invalid timeframes', retryable: false },
   invalid_parameter: { status: 400, title: 'Invalid parameter', retryable: false },
+  unknown_parameter: { status: 400, title: 'Unknown parameter', retryable: false },
   insufficient_candles: { status: 400, title: 'Not enough candles yet', retryable: true },
   malformed_payment: { status: 400, title: 'Malformed payment', retryable: false },
   coin_not_covered: { status: 404, title: 'Coin not covered by this analysis', retryable: false },

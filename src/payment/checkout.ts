@@ -45,7 +45,7 @@ import {
 import type { Rejection } from './rejection.ts'
 import { facilitatorRejection } from './rejection.ts'
 import { checkAccepted, requirementFor } from './requirement.ts'
-import { binding, resourceUrl } from './resource.ts'
+import { bindingOf, resourceUrl } from './resource.ts'
 import type { Quoted, Terms } from './terms.ts'
 import type { Till, Verdict } from './till.ts'
 import { within } from './within.ts'
@@ -664,7 +664,7 @@ export class Checkout {
     return {
       key,
       id: idOf(key),
-      binding: binding(request),
+      binding: bindingOf(request, terms.route),
       payloadHash: payment.hash,
       identifier,
       extensions,

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { PaidRoute } from './terms.ts'
 import { RESOURCE_URL_CHARS_MAX } from './terms.ts'
 
 /**
@@ -19,16 +20,16 @@ export function requestPath(url: string): string {
 }
 
 /**
- * What a payment buys, as one text: the same for every spelling of one call (percent-encoding, order of
- * the query, absolute form), different for any two calls that may be answered differently.
+ * What a payment buys, as one text: the same for every spelling of a call for one document, different for any two
+ * calls that may be answered differently.
  */
-export function binding(request: FastifyRequest): string {
-  return JSON.stringify([
-    request.method,
-    request.routeOptions.url,
-    sortedEntries(request.params),
-    sortedEntries(request.query),
-  ])
+export function bindingOf(
+  request: FastifyRequest,
+  { documentOf }: Pick<PaidRoute, 'documentOf'>,
+): string {
+  const name = documentOf?.(request) ?? null
+  const asked = name === null ? [sortedEntries(request.params), sortedEntries(request.query)] : [name]
+  return JSON.stringify([request.method, request.routeOptions.url, ...asked])
 }
 
 function originForm(url: string): string {

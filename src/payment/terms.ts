@@ -28,6 +28,12 @@ export type PaidRoute = {
   readonly extensionsOf?: (request: FastifyRequest) => Extensions
   /** Entity tag of the answer that this call would buy now; null where there is none. */
   readonly entityTagOf?: (request: FastifyRequest) => string | null
+  /**
+   * Names the document that this call buys: one name for all spellings of the call, another for every other
+   * document; null where its parameters do not hold. Depends on the request alone, because a payment that comes
+   * again is recognised before anything else is looked at.
+   */
+  readonly documentOf?: (request: FastifyRequest) => string | null
 }
 
 export type Terms = {

@@ -41,8 +41,10 @@ function fromText(whole: string): Asked | null {
   const text = whole.slice(0, TEXT_CHARS_MAX).trim()
   if (text.startsWith('{')) return fromJson(text)
   const words = text.split(/[\s/]+/)
-  const [analysis = '', coin] = words.filter((word) => word !== '')
-  return { analysis: analysis.toLowerCase(), args: coin === undefined ? {} : { coin } }
+  const [analysis = '', coin, ...others] = words.filter((word) => word !== '')
+  // The path refuses what else was said: it may have been meant to change what is bought.
+  const args = Object.fromEntries(others.map((word) => [word, '']))
+  return { analysis: analysis.toLowerCase(), args: coin === undefined ? args : { ...args, coin } }
 }
 
 function fromJson(text: string): Asked | null {

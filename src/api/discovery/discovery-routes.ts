@@ -4,6 +4,7 @@ import type { EngineReader } from '../../link/engine-replica.ts'
 import type { FreeDocument } from '../send-document.ts'
 import { freeDocument, sendDocument } from '../send-document.ts'
 import { sendProblem } from '../send-problem.ts'
+import { refuseParameters } from '../unknown-parameter.ts'
 import { agentCard } from './agent-card.ts'
 import { docsPage } from './docs-page.ts'
 import { ERROR_PAGE_POLICY, errorPage } from './error-page.ts'
@@ -59,7 +60,7 @@ export function discoveryRoutes(app: FastifyInstance, options: DiscoveryOptions)
   const samples = new Map(
     options.contracts.map(({ id }) => [id, freeDocument(JSON_TYPE, JSON.stringify(sampleOf(id)))]),
   )
-  app.get('/sample/:analysis', (request, reply) => {
+  app.get('/sample/:analysis', { onRequest: refuseParameters }, (request, reply) => {
     const { analysis } = request.params as { readonly analysis: string }
     const sample = samples.get(analysis)
     if (sample !== undefined) sendDocument(request, reply, sample)

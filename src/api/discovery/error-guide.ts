@@ -31,6 +31,17 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
       allowed: ['full', 'compact'],
     },
   },
+  unknown_parameter: {
+    meaning:
+      'The call has a parameter that this path does not take: param names it, allowed lists those that it takes. ' +
+      'Nothing was quoted or charged; utm_* and _ are ignored.',
+    example: {
+      detail: 'The parameter "timeframe" is unknown; this call takes timeframes, view, fields.',
+      param: 'timeframe',
+      allowed: ['timeframes', 'view', 'fields'],
+      didYouMean: ['timeframes'],
+    },
+  },
   insufficient_candles: {
     meaning: 'The coin is too young for this timeframe. Ask for a shorter one, or later.',
     example: {

@@ -67,6 +67,7 @@ function howToCall(facts: DocumentFacts): readonly string[] {
     ...paying,
     '- Every answer has meta.data_age_seconds and meta.quality.grade, A to D. What is not known is null.',
     '- view=compact makes answers short, fields=a,b.c picks members of them.',
+    '- A parameter that is not listed is refused (400 unknown_parameter with did_you_mean), not ignored; nothing is quoted.',
   ]
 }
 

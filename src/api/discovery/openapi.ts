@@ -45,7 +45,7 @@ export function openApi(facts: DocumentFacts): OpenApiObject {
       summary: SERVICE_SUMMARY,
       description: [
         'All endpoints but /mcp and /a2a are HTTP GET. HEAD answers as GET does, without a body; of a paid path it shows the quote.',
-        'Query parameters that are not listed are ignored. New members and new words may come; nothing is taken away.',
+        'Analyses, /coins and /sample/{analysis} refuse query parameters that are not listed: 400 unknown_parameter, nothing quoted. utm_* and _ are ignored. New members and new words may come; nothing is taken away.',
       ].join('\n\n'),
       contact: {
         name: SERVICE_NAME,
@@ -206,6 +206,7 @@ function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
       ...document('Read it rather than to know it by heart.', json, schemaRef('Coins'), {
         isCached: false,
       }),
+      400: problemRef(400),
     }),
     '/pricing': operation(
       'get_price_list',

@@ -3,19 +3,22 @@ import type { CallToolRequest, CallToolResult, Tool } from '@modelcontextprotoco
 import { createMcpHandler, Server } from '@modelcontextprotocol/server'
 import type { PaymentPayload } from '@x402/core/types'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { problem } from '../../domain/problem.ts'
 import { offerOf } from '../discovery/offer-of.ts'
 import type { ServiceFacts } from '../discovery/service-facts.ts'
 import { isFree, SERVICE_NAME, SERVICE_SUMMARY } from '../discovery/service-facts.ts'
 import { callInProcess } from '../in-process-call.ts'
 import { jsonRpcScope } from '../json-rpc-scope.ts'
+import { unknownParameter } from '../unknown-parameter.ts'
 import type { AnalysisTool } from './mcp-tools.ts'
 import { toolOf } from './mcp-tools.ts'
 
 /** In what a caller sends to say that it pays, and in what it gets back. */
 const PAYMENT = 'x402/payment'
 const RECEIPT = 'x402/payment-response'
-/** Who sent a message. A header of ours, because the SDK may hand over a copy of the request. */
+/** Who sent a message, and in which request. Headers of ours, because the SDK may hand over a copy of it. */
 const CALLER = 'x-caller-address'
+const REQUEST_ID = 'x-caller-request'
 
 const annotations = {
   readOnlyHint: true,
@@ -63,25 +66,35 @@ export function mcpRoutes(
   }
   const handler = createMcpHandler(({ requestInfo }) => {
     const address = requestInfo?.headers.get(CALLER)
+    const requestId = requestInfo?.headers.get(REQUEST_ID) ?? ''
     assert(address, 'callers without an address would share their limits')
     const server = new Server(
       { name: SERVICE_NAME, version: facts.version, title: SERVICE_NAME },
       { capabilities: { tools: {} }, instructions: SERVICE_SUMMARY },
     )
     server.setRequestHandler('tools/list', () => listed)
-    server.setRequestHandler('tools/call', ({ params }) => called(params, address))
+    server.setRequestHandler('tools/call', ({ params }) => called(params, address, requestId))
     return server
   })
 
   async function called(
     params: CallToolRequest['params'],
     address: string,
+    requestId: string,
   ): Promise<CallToolResult> {
     const free = freeTools.find(({ name }) => name === params.name)
     const tool = byName.get(params.name)
     if (free === undefined && tool === undefined) return failure(`there is no tool ${params.name}`)
-    const url = tool === undefined ? (free?.path ?? '') : tool.urlOf(params.arguments ?? {})
+    const args = params.arguments ?? {}
+    const { properties } = (tool ?? free)?.inputSchema ?? {}
     const payment = params._meta?.[PAYMENT]
+    // The schema of a tool names fewer parameters than its path takes, and utm_* is nothing that a model says.
+    const unknown = unknownParameter(Object.keys(args), Object.keys(properties ?? {}))
+    if (unknown !== null) {
+      const facts = { ...unknown.facts, paymentReusable: payment !== undefined }
+      return failure(problem(unknown.code, facts, { instance: '/mcp', requestId }).body)
+    }
+    const url = tool === undefined ? (free?.path ?? '') : tool.urlOf(args)
     if (payment !== undefined && (typeof payment !== 'object' || payment === null))
       return failure(`_meta["${PAYMENT}"] must be an x402 PaymentPayload`)
     const result = await callInProcess(app, {
@@ -136,12 +149,13 @@ function failure(text: string): CallToolResult {
 
 /** With the body that was read as text. */
 function webRequest(request: FastifyRequest, publicUrl: string): Request {
-  const { method, url, body, ip } = request
+  const { method, url, body, ip, id } = request
   const entries = Object.entries(request.headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   )
   const headers = new Headers(entries)
   // Last, whatever a caller says of itself.
   headers.set(CALLER, ip)
+  headers.set(REQUEST_ID, id)
   return new Request(new URL(url, publicUrl), { method, headers, body: String(body ?? '') })
 }

@@ -33,11 +33,13 @@ export function toolOf(offer: AnalysisOffer): AnalysisTool {
       additionalProperties: false,
     },
     outputSchema: answerOrQuote(outline(offer.compactSchema)),
-    urlOf: ({ coin, ...args }) => {
+    urlOf: (args) => {
       // JSON may hold half of a surrogate pair, which no URL can: no coin is called like what stands for it.
-      const path = offer.path.replace('{coin}', encodeURIComponent(text(coin).toWellFormed()))
+      const coin = encodeURIComponent(text(args['coin']).toWellFormed())
+      const path = offer.path.replace('{coin}', () => coin)
       const query = new URLSearchParams(isCompactable ? { view: 'compact' } : {})
-      for (const [name, value] of Object.entries(args)) query.set(name, text(value))
+      for (const [name, value] of Object.entries(args))
+        if (name !== 'coin' || path === offer.path) query.set(name, text(value))
       return query.size === 0 ? path : `${path}?${query}`
     },
   }

@@ -1,24 +1,28 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
-import { editDistance, nearestTickers } from './nearest-tickers.ts'
+import { editDistance, nearestNames } from './nearest-names.ts'
 
 const word = fc.string({ minLength: 0, maxLength: 6, unit: fc.constantFrom('A', 'B', 'C') })
 
-describe('nearestTickers', () => {
+describe('nearestNames', () => {
   test('suggests the nearest first, in any case, and at most three', () => {
-    expect(nearestTickers('btcc', ['ETH', 'BTC', 'BCH', 'kBTCC', 'LTC'])).toEqual([
+    expect(nearestNames('btcc', ['ETH', 'BTC', 'BCH', 'kBTCC', 'LTC'])).toEqual([
       'BTC',
       'kBTCC',
       'BCH',
     ])
   })
 
+  test('suggests parameters alike', () => {
+    expect(nearestNames('Timeframe', ['timeframes', 'view', 'fields'])).toEqual(['timeframes'])
+  })
+
   test('suggests nothing for a ticker that is near to nothing', () => {
-    expect(nearestTickers('ZZZZZZ', ['BTC', 'ETH'])).toEqual([])
+    expect(nearestNames('ZZZZZZ', ['BTC', 'ETH'])).toEqual([])
   })
 
   test('does not take every short ticker for every other', () => {
-    expect(nearestTickers('Q', ['S', 'W'])).toEqual([])
+    expect(nearestNames('Q', ['S', 'W'])).toEqual([])
   })
 })
 

@@ -1,22 +1,22 @@
 const SUGGESTIONS_MAX = 3
-/** Two slips of the finger. More, and a short ticker is near to everything. */
+/** Two slips of the finger. More, and a short name is near to everything. */
 const DISTANCE_MAX = 2
 
-/** Listed coins that the caller may have meant, nearest first. */
-export function nearestTickers(ticker: string, coins: readonly string[]): string[] {
-  const wanted = ticker.toUpperCase()
+/** Names that the caller may have meant, such as tickers or parameters, nearest first and in any case. */
+export function nearestNames(name: string, names: readonly string[]): string[] {
+  const wanted = name.toUpperCase()
   const limit = Math.min(DISTANCE_MAX, wanted.length - 1)
-  return coins
-    .map((coin) => ({ coin, distance: editDistance(wanted, coin.toUpperCase(), limit) }))
+  return names
+    .map((known) => ({ known, distance: editDistance(wanted, known.toUpperCase(), limit) }))
     .filter(({ distance }) => distance <= limit)
     .sort((a, b) => a.distance - b.distance)
     .slice(0, SUGGESTIONS_MAX)
-    .map(({ coin }) => coin)
+    .map(({ known }) => known)
 }
 
 /**
  * Insertions, deletions and replacements between two words (Levenshtein). Words whose lengths alone
- * put them beyond `limit` are not compared: a long ticker costs nothing.
+ * put them beyond `limit` are not compared: a long name costs nothing.
  */
 export function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return Number.POSITIVE_INFINITY

@@ -1,0 +1,93 @@
+import type { FastifyRequest } from 'fastify'
+import type { AnalysisContract } from '../domain/contract.ts'
+import { pathParameterOf, viewKeyOf } from '../domain/contract.ts'
+import { tickerName } from '../domain/listing.ts'
+import type { Selection, SelectionFault } from './answer-selection.ts'
+import { hasCompactView, selectionReader } from './answer-selection.ts'
+import type { Refusal } from './send-problem.ts'
+import { refusal } from './send-problem.ts'
+import { unknownQueryParameter } from './unknown-parameter.ts'
+
+/** What a call asks for, by its path and query alone. */
+export type AnalysisRequest = {
+  readonly kind: 'request'
+  /** As the caller spelled it; '' where the answer is about the whole market. */
+  readonly ticker: string
+  readonly view: string
+  /** The part of that view that is wanted; null for all of it. */
+  readonly selection: Selection | null
+}
+
+export type RequestReader = (request: FastifyRequest) => AnalysisRequest | Refusal
+
+const COIN_CHARACTERS_MAX = 64
+
+/** Reads the calls of one analysis. It needs no engine, so it finds the same at any time. */
+export function requestReader(contract: AnalysisContract): RequestReader {
+  const selectionOf = selectionReader(contract)
+  const known = queryParametersOf(contract)
+  return (request) => {
+    const unknown = unknownQueryParameter(request.query, known)
+    if (unknown !== null) return unknown
+    const ticker =
+      contract.scope === 'market' ? '' : (request.params as { readonly coin: string }).coin
+    if (ticker.length > COIN_CHARACTERS_MAX) {
+      return refusal('invalid_coin', {
+        detail: `A ticker has at most ${COIN_CHARACTERS_MAX} characters; /coins lists them all.`,
+        param: pathParameterOf(contract),
+      })
+    }
+    const view = viewOf(contract, request)
+    if (typeof view !== 'string') return view
+    const selection = selectionOf({ fields: once(request, 'fields'), view: once(request, 'view') })
+    if (selection !== null && 'rule' in selection) return unselectable(request, selection)
+    return { kind: 'request', ticker, view, selection }
+  }
+}
+
+/**
+ * One name for the document that a call asks for, however the call is spelled; null where its parameters do
+ * not hold.
+ */
+export function documentNames(contract: AnalysisContract) {
+  const read = requestReader(contract)
+  return (request: FastifyRequest): string | null => {
+    const asked = read(request)
+    if (asked.kind === 'refusal') return null
+    const { ticker, view, selection } = asked
+    return JSON.stringify([contract.id, tickerName(ticker), view, selection?.key ?? ''])
+  }
+}
+
+/** In the order in which they are published. */
+function queryParametersOf(contract: AnalysisContract): readonly string[] {
+  const own = contract.viewParameters.map(({ name }) => name)
+  return [...own, ...(hasCompactView(contract) ? ['view'] : []), 'fields']
+}
+
+function viewOf(contract: AnalysisContract, request: FastifyRequest): string | Refusal {
+  const view = viewKeyOf(contract, (name) => once(request, name))
+  if (typeof view === 'string') return view
+  const { name, problem, allowed } = view
+  return refusal(problem, { detail: detailOf(request, view), param: name, allowed })
+}
+
+function unselectable(request: FastifyRequest, fault: SelectionFault): Refusal {
+  const { name, allowed } = fault
+  return refusal('invalid_parameter', { detail: detailOf(request, fault), param: name, allowed })
+}
+
+type Rule = { readonly name: string; readonly rule: string }
+
+function detailOf(request: FastifyRequest, { name, rule }: Rule): string {
+  return once(request, name) === null
+    ? `${name} may be given once: it ${rule}.`
+    : `${name} ${rule}.`
+}
+
+/** The raw value of a query parameter; null where it was given more than once. */
+function once(request: FastifyRequest, name: string): string | null | undefined {
+  const query = request.query as Readonly<Record<string, string | string[] | undefined>>
+  const raw = query[name]
+  return Array.isArray(raw) ? null : raw
+}
