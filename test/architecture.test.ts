@@ -89,7 +89,11 @@ const layers: Readonly<
 
 /** Ambient time, chance and configuration. Each has its doors, named on the right. */
 const ambient: readonly (readonly [RegExp, string, readonly string[]])[] = [
-  [/\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bhrtime\b/, 'the clock', ['src/roles/']],
+  [
+    /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bhrtime\b/,
+    'the clock',
+    ['src/roles/', 'src/client/platform.ts'],
+  ],
   [/\bMath\.random\b|\brandomBytes\b|\brandomUUID\b/, 'chance', ['src/roles/']],
   [
     /\bset(Timeout|Interval|Immediate)\(|AbortSignal\.timeout\(/,

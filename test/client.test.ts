@@ -1,4 +1,5 @@
 import { x402Client } from '@x402/core/client'
+import type { PaymentPayload } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm'
 import Fastify from 'fastify'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
@@ -15,6 +16,7 @@ import {
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import { problem } from '../src/domain/problem.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
+import { exactEvm } from '../src/payment/evm/exact-evm.ts'
 import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import type { Facilitator } from '../src/payment/payment.ts'
@@ -34,6 +36,12 @@ import { ManualClock } from './support/manual-clock.ts'
 
 const FUNDS = 1_000_000n
 const PRICE_USD = Number(PRICE) / 1e6
+/** How long a payment of a quote lasts, and how much longer it counts. */
+const QUOTED_MS = 120_000
+const MARGIN_MS = 60_000
+/** At most, between the instants at which wallet and test have looked at the clock. */
+const CLOCKS_APART_MS = 60_000
+const LIE = { instance: '/pulse/BTC', requestId: 'test' }
 
 let chain: EvmChain
 let local: Facilitator<ExactEvmPayment>
@@ -76,6 +84,25 @@ async function wallet(funds = FUNDS) {
     signatures: () => signed,
     spent: async () => funds - (await chain.balanceOf(account.address)),
   }
+}
+
+/** A quote of 0.02 USDC, but for what is changed in it. */
+function quoting(change: Readonly<Record<string, unknown>>): Response {
+  const accepted = {
+    scheme: 'exact',
+    network: base.network,
+    asset: base.asset,
+    amount: PRICE.toString(),
+    payTo: chain.accounts.merchant.address,
+    maxTimeoutSeconds: 120,
+    extra: base.domain,
+    ...change,
+  }
+  const quote = { x402Version: 2, resource: { url: 'x' }, accepts: [accepted] }
+  return new Response('{}', {
+    status: 402,
+    headers: { 'payment-required': btoa(JSON.stringify(quote)) },
+  })
 }
 
 function clientOf(host: { url: string }, options: Partial<ClientOptions> = {}) {
@@ -235,13 +262,183 @@ describe('the client', () => {
     expect(signatures()).toBe(1)
   })
 
-  test('tells why a payment was refused, and does not count it', async () => {
+  test('tells why a payment was refused, and counts it until it can be charged no more', async () => {
     const { pay, signatures } = await wallet(0n)
-    const client = clientOf(await hosted(), { pay })
+    let nowMs = systemClock.nowMs()
+    const client = clientOf(await hosted(), { pay, nowMs: () => nowMs })
     const refusal = await client.about('pulse', 'BTC').catch((cause: unknown) => cause)
     expect(refusal).toBeInstanceOf(PaymentRefusedError)
     expect((refusal as PaymentRefusedError).diagnostics.reason).toMatch(/insufficient/)
     expect(signatures()).toBe(1)
+    expect([client.spentUsd, client.heldUsd]).toEqual([PRICE_USD, PRICE_USD])
+    nowMs += QUOTED_MS + MARGIN_MS + CLOCKS_APART_MS
+    expect([client.spentUsd, client.heldUsd]).toEqual([0, 0])
+  })
+
+  test('sends a payment that was not charged again before it signs another', async () => {
+    const { pay, signatures, spent } = await wallet()
+    const { body, status } = problem(
+      'data_stale',
+      { detail: 'Later.', paymentReusable: true },
+      { instance: '/pulse/BTC', requestId: 'test' },
+    )
+    let isStale = true
+    const { fetch, payments } = meddled(async (_call, go) =>
+      isStale ? new Response(body, { status }) : go(),
+    )
+    const client = clientOf(await hosted(), { pay, fetch })
+    for (let call = 0; call < 3; call += 1)
+      await expect(client.about('pulse', 'BTC')).rejects.toBeInstanceOf(RefusedError)
+    isStale = false
+    await client.about('pulse', 'BTC')
+    expect(new Set(payments).size).toBe(1)
+    expect(signatures()).toBe(1)
+    expect([client.spentUsd, client.heldUsd]).toEqual([PRICE_USD, 0])
+    expect(await spent()).toBe(PRICE)
+  })
+
+  test('signs anew when the service does not take the earlier payment any more', async () => {
+    const { pay, signatures } = await wallet()
+    const { body, status } = problem(
+      'data_stale',
+      { detail: 'Later.', paymentReusable: true },
+      { instance: '/pulse/BTC', requestId: 'test' },
+    )
+    const refused = { diagnostics: { reason: 'expired', hint: 'Sign again.' } }
+    let isStale = true
+    const { fetch, payments } = meddled(async (_call, go) => {
+      if (isStale) return new Response(body, { status })
+      const isFirst = new Set(payments).size === 1
+      return isFirst ? Response.json(refused, { status: 402 }) : go()
+    })
+    const client = clientOf(await hosted(), { pay, fetch })
+    await expect(client.about('pulse', 'BTC')).rejects.toBeInstanceOf(RefusedError)
+    isStale = false
+    await client.about('pulse', 'BTC')
+    expect(signatures()).toBe(2)
+    expect([client.spentUsd, client.heldUsd]).toEqual([2 * PRICE_USD, PRICE_USD])
+  })
+})
+
+describe('a service that lies', () => {
+  test('and says that nothing was charged cannot cash more than the budget', async () => {
+    const funds = 5_000_000n
+    const { pay, signatures, spent } = await wallet(funds)
+    const price = 100_000n
+    const lie = problem('data_stale', { detail: 'Nothing was charged.' }, LIE)
+    const cashable: string[] = []
+    const fetch: ClientOptions['fetch'] = async (_url, { headers }) => {
+      const payment = headers['payment-signature']
+      if (payment === undefined) return quoting({ amount: price.toString() })
+      cashable.push(payment)
+      return new Response(lie.body, { status: lie.status })
+    }
+    const client = clientOf({ url: 'http://liar.example' }, { pay, fetch, budget: { totalUsd: 1 } })
+    const failures: unknown[] = []
+    for (let call = 0; call < 50; call += 1)
+      await client.about('pulse', 'BTC').catch((cause: unknown) => failures.push(cause))
+    const refused = failures.filter((cause) => cause instanceof UnpayableError)
+    expect(failures).toHaveLength(50)
+    expect(refused).toHaveLength(40)
+    expect(String(refused[0])).toMatch(/1 more are held for payments .* try again in \d+ s/)
+    expect(signatures()).toBe(10)
+    const method = exactEvm({
+      network: base,
+      payTo: chain.accounts.merchant.address,
+      facilitator: local,
+    })
+    for (const header of new Set(cashable)) {
+      const { accepted, payload } = JSON.parse(atob(header)) as PaymentPayload
+      const requirement = { method, amount: price, wire: accepted }
+      const settled = await method
+        .read(payload, { requirement, resourceUrl: '' })
+        .settle('confirmed')
+      expect(settled.kind).toBe('settled')
+    }
+    expect(await spent()).toBe(1_000_000n)
+    expect(client.spentUsd).toBe(1)
+  })
+
+  test.each([
+    [
+      'a payment that lasts for an hour',
+      { maxTimeoutSeconds: 3_600 },
+      /could be charged for 3600 s/,
+    ],
+    [
+      'another payee',
+      { payTo: '0x000000000000000000000000000000000000bEEF' },
+      /0x0*bEEF on eip155/,
+    ],
+    [
+      'another network',
+      { network: 'eip155:84532', asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' },
+      /on eip155:84532, which is not who the first quote named/,
+    ],
+    ['another token', { asset: '0x000000000000000000000000000000000000dEaD' }, /names no USDC/],
+    ['an approval', { extra: { assetTransferMethod: 'permit2' } }, /names no USDC/],
+    ['a scheme without bounds', { scheme: 'upto' }, /names no USDC/],
+  ])('and quotes %s after its first quote gets no signature', async (_what, change, message) => {
+    const { pay, signatures } = await wallet(0n)
+    const lie = problem('data_stale', { detail: 'Nothing was charged.' }, LIE)
+    let quotes = 0
+    const fetch: ClientOptions['fetch'] = async (_url, { headers }) => {
+      if (headers['payment-signature'] !== undefined)
+        return new Response(lie.body, { status: lie.status })
+      quotes += 1
+      return quoting(quotes === 1 ? {} : change)
+    }
+    const client = clientOf({ url: 'http://liar.example' }, { pay, fetch })
+    await expect(client.about('pulse', 'BTC')).rejects.toBeInstanceOf(RefusedError)
+    const failure = await client.about('pulse', 'ETH').catch((cause: unknown) => cause)
+    expect(failure).toBeInstanceOf(UnpayableError)
+    expect((failure as Error).message).toMatch(message)
+    expect((failure as Error).message).toContain('nothing was signed')
+    expect(signatures()).toBe(1)
+  })
+
+  test('and is not who the client shall pay gets no signature', async () => {
+    const { pay, signatures } = await wallet(0n)
+    const payTo = ['0x000000000000000000000000000000000000bEEF']
+    const client = clientOf({ url: 'x' }, { pay, payTo, fetch: async () => quoting({}) })
+    await expect(client.about('pulse', 'BTC')).rejects.toThrow('not a payee of this client')
+    expect(signatures()).toBe(0)
+  })
+
+  test('a longer payment can be allowed', async () => {
+    const { pay, signatures } = await wallet(0n)
+    const fetch = async () => quoting({ maxTimeoutSeconds: 900 })
+    const client = clientOf({ url: 'x' }, { pay, maxTimeoutSeconds: 900, fetch })
+    await client.about('pulse', 'BTC').catch(() => undefined)
+    expect(signatures()).toBe(1)
+  })
+
+  test.each([
+    ['a larger amount', { value: '20001' }],
+    ['another payee', { to: '0x000000000000000000000000000000000000bEEF' }],
+    ['a longer life', { validBefore: String(Math.ceil(systemClock.nowMs() / 1_000) + 3_600) }],
+    ['nothing that can be read', { value: '0x01' }],
+  ])('with a wallet that signs %s gets nothing', async (_what, change) => {
+    const { pay } = await wallet(0n)
+    const sent: string[] = []
+    const client = clientOf(
+      { url: 'x' },
+      {
+        pay: async (quote) => {
+          const signed = await pay(quote)
+          const authorization = { ...(signed.payload['authorization'] as object), ...change }
+          return { ...signed, payload: { ...signed.payload, authorization } }
+        },
+        fetch: async (_url, { headers }) => {
+          if (headers['payment-signature'] !== undefined) sent.push(headers['payment-signature'])
+          return quoting({})
+        },
+      },
+    )
+    const failure = await client.about('pulse', 'BTC').catch((cause: unknown) => cause)
+    expect(failure).toBeInstanceOf(UnpayableError)
+    expect((failure as Error).message).toMatch(/^the wallet signed .*; nothing was sent$/)
+    expect(sent).toEqual([])
     expect(client.spentUsd).toBe(0)
   })
 })
@@ -256,6 +453,7 @@ describe('an answer that is asked for again', () => {
     const client = clientOf(
       { url: PUBLIC_URL },
       {
+        nowMs: () => market.nowMs,
         pay: () => {
           signed += 1
           const amount = contract.priceUsdcAtomic

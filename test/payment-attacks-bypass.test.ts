@@ -334,7 +334,7 @@ describe('no framing smuggles a payment or a request past the other', () => {
     [
       'in the request line',
       (header: string) => requestOf(`GET /pulse/BTC?${header.replace(': ', '=')} HTTP/1.1`),
-      [402],
+      [400],
     ],
   ] as const)('a payment %s is none', async (_what, request, statuses) => {
     const buyer = await ground.fundedBuyer()

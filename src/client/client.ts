@@ -1,15 +1,22 @@
 import type { PaymentPayload, SettleResponse } from '@x402/core/types'
 import type { Answers } from './answers.ts'
-import type { BudgetLimits } from './budget.ts'
+import type { BudgetLimits, Hold } from './budget.ts'
 import { Budget } from './budget.ts'
-import type { PaymentRefusedError, PendingPayment } from './errors.ts'
-import { IntermediaryError, RefusedError, UnansweredError, UnpayableError } from './errors.ts'
+import type { PendingPayment } from './errors.ts'
+import {
+  IntermediaryError,
+  PaymentRefusedError,
+  RefusedError,
+  UnansweredError,
+  UnpayableError,
+} from './errors.ts'
+import { Payees } from './payees.ts'
 import { platform } from './platform.ts'
 import { quoteOf } from './quote.ts'
-import { isOver, isUncharged, refusalIn } from './refusal.ts'
+import { isCharged, isOver, isUncharged, refusalIn } from './refusal.ts'
 import { repeated, sentUntilClear } from './repeated.ts'
-import type { Payer } from './signed-payment.ts'
-import { signedPayment } from './signed-payment.ts'
+import type { Payer, SignedPayment } from './signed-payment.ts'
+import { signedPayment, TIMEOUT_SECONDS_MAX } from './signed-payment.ts'
 
 export type { Answers } from './answers.ts'
 export type { Diagnostics, PendingPayment, ProblemBody } from './errors.ts'
@@ -29,8 +36,14 @@ export type ClientOptions = {
   /** Without it only free calls work, and services without payment. */
   readonly pay?: Payer
   readonly budget?: Partial<BudgetLimits>
+  /** Addresses that may be paid, on whatever network; without them whoever the first quote names. */
+  readonly payTo?: readonly string[]
+  /** A quote that asks for a payment which could be charged for longer is not signed. 300 by default. */
+  readonly maxTimeoutSeconds?: number
   readonly fetch?: (url: string, init: { headers: Record<string, string> }) => Promise<Response>
   readonly wait?: (ms: number) => Promise<void>
+  /** Unix time. */
+  readonly nowMs?: () => number
 }
 
 /** Parameters of the query: a list is joined by commas. */
@@ -64,10 +77,15 @@ type CoinAnalysis =
   | 'bundle'
 type MarketAnalysis = Exclude<keyof Answers, CoinAnalysis>
 
+/** A payment that can be sent again in the place of a new one. */
+type Unspent = Pick<SignedPayment, 'freshUntilMs'> & { readonly header: string }
+
 type Kept = { readonly header: string; readonly bought: Bought<unknown> }
 
 const budgetByDefault: BudgetLimits = { maxUsdPerCall: 0.1, totalUsd: 1 }
 const KEPT_MAX = 200
+/** Payments that were signed and have bought nothing yet. */
+const OPEN_MAX = 1_000
 
 /**
  * A buyer of answers. A call is signed at most once: whatever fails after that, the same payment is sent
@@ -76,16 +94,29 @@ const KEPT_MAX = 200
 export class PerpscopeClient {
   readonly #options: ClientOptions
   readonly #budget: Budget
+  readonly #payees: Payees
+  readonly #nowMs: () => number
   readonly #kept = new Map<string, Kept>()
+  /** By their headers. */
+  readonly #open = new Map<string, Hold>()
+  /** By the URL that they are for: the service says that they were not charged, and can be sent again. */
+  readonly #unspent = new Map<string, Unspent>()
 
   constructor(options: ClientOptions) {
     this.#options = { ...options, url: options.url.replace(/\/+$/, '') }
-    this.#budget = new Budget({ ...budgetByDefault, ...options.budget })
+    this.#nowMs = options.nowMs ?? platform.nowMs
+    this.#budget = new Budget({ ...budgetByDefault, ...options.budget }, this.#nowMs)
+    this.#payees = new Payees(options.payTo)
   }
 
-  /** What was signed for, less what the service says it did not charge, in USDC. */
+  /** What counts against the budget, in USDC: all that was signed, but for what can be charged no more and was not. */
   get spentUsd(): number {
     return this.#budget.spentUsd
+  }
+
+  /** The part of it that could still be charged and was not, for all that is known, in USDC. */
+  get heldUsd(): number {
+    return this.#budget.heldUsd
   }
 
   /** An analysis of one coin, in any case: `about('pulse', 'BTC', { timeframes: ['1h'] })`. */
@@ -136,20 +167,50 @@ export class PerpscopeClient {
     const kept = this.#kept.get(url)
     if (reuse && kept !== undefined && (await this.#isNewest(url, kept)))
       return { ...kept.bought, isReused: true }
+    return (await this.#boughtAgain(url)) ?? (await this.#boughtAnew(url))
+  }
+
+  /** By a payment for the same call that was signed before and not charged; null where there is none. */
+  async #boughtAgain(url: string): Promise<Bought<unknown> | null> {
+    const unspent = this.#unspent.get(url)
+    this.#unspent.delete(url)
+    if (unspent === undefined || unspent.freshUntilMs <= this.#nowMs()) return null
+    try {
+      return await this.#bought(url, unspent)
+    } catch (cause) {
+      // It was not charged, and will not be accepted either: the call is as good as new.
+      if (cause instanceof PaymentRefusedError) return null
+      throw cause
+    }
+  }
+
+  async #boughtAnew(url: string): Promise<Bought<unknown>> {
     const response = await this.#quoted(url)
     if (response.status === 200) return boughtOf(response)
     const quote = quoteOf(response.headers.get('payment-required'))
-    const { pay } = this.#options
+    const { pay, maxTimeoutSeconds = TIMEOUT_SECONDS_MAX } = this.#options
     if (pay === undefined)
       throw new UnpayableError('the call costs money and the client has no payer')
-    const { payment, amount } = await signedPayment(quote, pay, this.#budget)
+    const { payment, hold, freshUntilMs } = await signedPayment(quote, {
+      pay,
+      budget: this.#budget,
+      payees: this.#payees,
+      timeoutSecondsMax: maxTimeoutSeconds,
+      nowMs: this.#nowMs,
+    })
     const header = encoded(payment)
+    keep(this.#open, header, hold, OPEN_MAX)
+    return this.#bought(url, { header, freshUntilMs })
+  }
+
+  async #bought(url: string, unspent: Unspent): Promise<Bought<unknown>> {
+    const { header } = unspent
     try {
       const bought = await this.#fetched(url, header)
-      this.#keep(url, { header, bought })
+      keep(this.#kept, url, { header, bought }, KEPT_MAX)
       return bought
     } catch (cause) {
-      if (isUncharged(cause)) this.#budget.giveBack(amount)
+      if (isUncharged(cause) && !isOver(cause)) keep(this.#unspent, url, unspent, OPEN_MAX)
       throw cause
     }
   }
@@ -170,9 +231,14 @@ export class PerpscopeClient {
       if (response.status === 200) return await boughtOf(response)
       throw await refusalOf(response)
     }
+    const hold = this.#open.get(header)
     try {
-      return await sentUntilClear(answered, this.#options.wait)
+      const bought = await sentUntilClear(answered, this.#options.wait)
+      if (hold !== undefined) this.#budget.settle(hold)
+      return bought
     } catch (cause) {
+      if (hold !== undefined && isUncharged(cause)) this.#budget.disclaim(hold)
+      if (hold !== undefined && isCharged(cause)) this.#budget.settle(hold)
       if (isUncharged(cause) || isOver(cause)) throw cause
       throw new UnansweredError({ url, header }, cause)
     }
@@ -186,17 +252,18 @@ export class PerpscopeClient {
     return status === 304
   }
 
-  #keep(url: string, kept: Kept): void {
-    this.#kept.delete(url)
-    this.#kept.set(url, kept)
-    const [oldest] = this.#kept.keys()
-    if (this.#kept.size > KEPT_MAX && oldest !== undefined) this.#kept.delete(oldest)
-  }
-
   #send(url: string, headers: Record<string, string> = {}): Promise<Response> {
     const { fetch = platform.fetch } = this.#options
     return fetch(url, { headers: { accept: 'application/json', ...headers } })
   }
+}
+
+/** Forgets what was kept longest ago. */
+function keep<Value>(map: Map<string, Value>, key: string, value: Value, sizeMax: number): void {
+  map.delete(key)
+  map.set(key, value)
+  const [oldest] = map.keys()
+  if (map.size > sizeMax && oldest !== undefined) map.delete(oldest)
 }
 
 async function boughtOf(response: Response): Promise<Bought<unknown>> {

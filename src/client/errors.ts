@@ -37,7 +37,10 @@ export type Diagnostics = {
   readonly hint: string
 }
 
-/** The payment was refused; nothing was charged. It is not signed again: that is for the caller to decide. */
+/**
+ * The payment was refused; the service says that nothing was charged. It counts against the budget until it cannot be
+ * charged any more. It is not signed again: that is for the caller to decide.
+ */
 export class PaymentRefusedError extends Error {
   override readonly name = 'PaymentRefusedError'
   readonly diagnostics: Diagnostics
@@ -59,7 +62,7 @@ export class IntermediaryError extends Error {
   }
 }
 
-/** Nothing was signed: what is asked is more than may be spent, or cannot be paid safely. */
+/** Nothing was sent, so nothing can be charged: what is asked is more than may be spent, or cannot be paid safely. */
 export class UnpayableError extends Error {
   override readonly name = 'UnpayableError'
 }
@@ -70,7 +73,11 @@ export class UnansweredError extends Error {
   readonly payment: PendingPayment
 
   constructor(payment: PendingPayment, cause: unknown) {
-    super(`no answer for a payment that may have been charged: ${payment.url}`, { cause })
+    super(
+      `no answer came for a payment that may have been charged, for ${payment.url}: ` +
+        'send it again with resume(error.payment) instead of paying anew',
+      { cause },
+    )
     this.payment = payment
   }
 }

@@ -2,5 +2,6 @@
 export const platform = {
   fetch: (url: string, init: { readonly headers: Record<string, string> }) =>
     globalThis.fetch(url, init),
+  nowMs: () => Date.now(),
   wait: (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)),
 }

@@ -21,11 +21,25 @@ export function quoteOf(header: string | null): PaymentRequired {
   throw new UnpayableError('the quote cannot be read')
 }
 
-/** The quote with only those ways to pay that are in real USDC. @throws UnpayableError when there is none */
-export function payable(quote: PaymentRequired): PaymentRequired {
-  const accepts = quote.accepts.filter(isUsdc)
+/** Schemes whose payments this client can read, so that it knows what they are worth and how long. */
+const schemes = ['exact', 'batch-settlement']
+
+/**
+ * The quote with only those ways to pay that are in real USDC and whose payments run out in time. @throws
+ * UnpayableError when there is none
+ */
+export function payable(quote: PaymentRequired, timeoutSecondsMax: number): PaymentRequired {
+  const known = quote.accepts.filter((one) => isUsdc(one) && isReadable(one))
+  if (known.length === 0)
+    throw new UnpayableError(
+      'the quote names no USDC on a network that this client knows; nothing was signed',
+    )
+  const accepts = known.filter(({ maxTimeoutSeconds }) => maxTimeoutSeconds <= timeoutSecondsMax)
   if (accepts.length === 0)
-    throw new UnpayableError('the quote names no USDC on a network that this client knows')
+    throw new UnpayableError(
+      `the quote asks for a payment that could be charged for ${known[0]?.maxTimeoutSeconds} s, more than ` +
+        `${timeoutSecondsMax}; nothing was signed. Allow it with maxTimeoutSeconds if the service needs it`,
+    )
   return { ...quote, accepts }
 }
 
@@ -33,6 +47,12 @@ export function payable(quote: PaymentRequired): PaymentRequired {
 export function dearest({ accepts }: PaymentRequired): bigint {
   const amounts = accepts.map(({ amount }) => BigInt(amount))
   return amounts.sort((one, other) => (one < other ? 1 : -1))[0] ?? 0n
+}
+
+/** By an EIP-3009 authorization on EVM chains, as no other transfer is sold here. */
+function isReadable({ scheme, extra }: PaymentRequirements): boolean {
+  const transfer: unknown = extra?.['assetTransferMethod'] ?? 'eip3009'
+  return schemes.includes(scheme) && transfer === 'eip3009'
 }
 
 function isUsdc({ network, asset, amount }: PaymentRequirements): boolean {

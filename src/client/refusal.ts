@@ -16,6 +16,11 @@ export function isUncharged(cause: unknown): boolean {
   return cause instanceof RefusedError && cause.problem.charged === false
 }
 
+/** The same. */
+export function isCharged(cause: unknown): boolean {
+  return cause instanceof RefusedError && cause.problem.charged === true
+}
+
 /** Nothing will come of sending that payment again. */
 export function isOver(cause: unknown): boolean {
   if (cause instanceof PaymentRefusedError) return true

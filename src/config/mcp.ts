@@ -1,6 +1,6 @@
 import type { Option } from 'commander'
 import { option } from './option.ts'
-import { key, keyBytes, positive, url } from './values.ts'
+import { key, keyBytes, payeeList, positive, url } from './values.ts'
 
 export type McpOptions = {
   readonly url: string
@@ -9,6 +9,9 @@ export type McpOptions = {
   readonly solanaRpcUrl?: string
   readonly budgetUsd: number
   readonly maxUsdPerCall: number
+  /** Whoever the first quote names where there is none. */
+  readonly payee?: readonly string[]
+  readonly maxTimeoutSeconds: number
 }
 
 export const mcpOptions: readonly Option[] = [
@@ -35,5 +38,18 @@ export const mcpOptions: readonly Option[] = [
     .argParser(positive),
   option('--max-usd-per-call <usdc>', 'PERPSCOPE_MAX_USD_PER_CALL', 'what one call may cost')
     .default(0.1)
+    .argParser(positive),
+  option(
+    '--payee <address>',
+    'PERPSCOPE_PAYEE',
+    'who may be paid, on Base or Solana; repeat it, or separate by |; without it whoever the first quote names',
+  ).argParser(payeeList),
+  option(
+    '--max-timeout-seconds <seconds>',
+    'PERPSCOPE_MAX_TIMEOUT_SECONDS',
+    'a quote that asks for a payment which could be charged for longer is not signed',
+  )
+    // As perpscope/client has it.
+    .default(300)
     .argParser(positive),
 ]

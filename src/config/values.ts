@@ -132,6 +132,15 @@ export function solanaAddress(text: string): string {
   return text
 }
 
+/** Addresses of either network. An option that is given again adds to itself. */
+export function payeeList(text: string, before: readonly string[] = []): readonly string[] {
+  const all = text.split('|').map((item) => item.trim())
+  for (const item of all)
+    if (!HEX_ADDRESS.test(item) && !isAddress(item))
+      throw new InvalidArgumentError(`neither a 0x address nor one of Solana: ${item}`)
+  return [...before, ...all]
+}
+
 /** A Solana wallet file: the seed and the public key. */
 export function keyBytes(text: string): Uint8Array {
   const isWhole = /^\s*\[(\s*\d{1,3}\s*,){63}\s*\d{1,3}\s*\]\s*$/.test(text)

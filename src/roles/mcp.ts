@@ -10,19 +10,26 @@ import { ExactSvmScheme } from '@x402/svm'
 import { privateKeyToAccount } from 'viem/accounts'
 import { Budget } from '../client/budget.ts'
 import { PaymentRefusedError, RefusedError, UnpayableError } from '../client/errors.ts'
-import { isOver, isUncharged, refusalIn } from '../client/refusal.ts'
+import { Payees } from '../client/payees.ts'
+import { isCharged, isOver, isUncharged, refusalIn } from '../client/refusal.ts'
 import { sentUntilClear } from '../client/repeated.ts'
-import type { SignedPayment } from '../client/signed-payment.ts'
+import type { Purse, SignedPayment } from '../client/signed-payment.ts'
 import { signedPayment } from '../client/signed-payment.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { version } from '../config/environment.ts'
 import type { McpOptions } from '../config/mcp.ts'
 import { BoundedMap } from '../domain/bounded-map.ts'
+import { systemClock } from './system-clock.ts'
 
 const PAYMENT = 'x402/payment'
 const PENDING_MAX = 200
 
 type Arguments = Readonly<Record<string, unknown>>
+type Pending = {
+  readonly signed: SignedPayment
+  /** It may have been charged: it is sent again whatever its age, before another is signed. */
+  readonly isOpen: boolean
+}
 type Call = { readonly name: string; readonly args: Arguments; readonly key: string }
 
 /**
@@ -31,10 +38,16 @@ type Call = { readonly name: string; readonly args: Arguments; readonly key: str
  */
 export async function mcp(options: McpOptions, tell: (text: string) => void): Promise<void> {
   const wallet = await walletOf(options)
-  const budget = new Budget({
-    maxUsdPerCall: options.maxUsdPerCall,
-    totalUsd: options.budgetUsd,
-  })
+  const { nowMs } = systemClock
+  const limits = { maxUsdPerCall: options.maxUsdPerCall, totalUsd: options.budgetUsd }
+  const budget = new Budget(limits, nowMs)
+  const purse: Purse = {
+    pay: (quote) => wallet.createPaymentPayload(quote),
+    budget,
+    payees: new Payees(options.payee),
+    timeoutSecondsMax: options.maxTimeoutSeconds,
+    nowMs,
+  }
   const service = new Client({ name: 'perpscope-mcp', version })
   await service.connect(new StreamableHTTPClientTransport(new URL(`${options.url}/mcp`)))
   tell(`perpscope mcp: ${options.url}, up to ${options.budgetUsd} USDC\n`)
@@ -46,8 +59,8 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
       ...(meta && { _meta: meta }),
     }) as Promise<CallToolResult>
 
-  /** Payments whose outcome is open, by the call that they are for. */
-  const pending = new BoundedMap<string, SignedPayment>(PENDING_MAX)
+  /** Payments whose outcome is open, or that were not charged and may be sent again, by the call that they are for. */
+  const pending = new BoundedMap<string, Pending>(PENDING_MAX)
   const underWay = new Map<string, Promise<CallToolResult>>()
 
   /** A host that has stopped waiting for a call, and makes it again, waits for the same purchase. */
@@ -59,9 +72,9 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
 
   async function bought(call: Call): Promise<CallToolResult> {
     const before = pending.get(call.key)
-    if (before !== undefined) {
+    if (before !== undefined && (before.isOpen || before.signed.freshUntilMs > nowMs())) {
       try {
-        return await delivered(call, before)
+        return await delivered(call, before.signed)
       } catch (cause) {
         // It was never charged and never will be, so the call is as good as new.
         if (!(cause instanceof PaymentRefusedError)) throw cause
@@ -69,31 +82,32 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
     }
     const quoted = await ask(call)
     if (!isQuote(quoted.structuredContent)) return quoted
-    const pay = (quote: PaymentRequired) => wallet.createPaymentPayload(quote)
-    return delivered(call, await signedPayment(quoted.structuredContent, pay, budget))
+    return delivered(call, await signedPayment(quoted.structuredContent, purse))
   }
 
   async function delivered(call: Call, signed: SignedPayment): Promise<CallToolResult> {
-    const { payment, amount } = signed
+    const { payment, hold } = signed
     try {
       const result = await sentUntilClear(async () =>
         answerIn(await ask(call, { [PAYMENT]: payment })),
       )
       pending.delete(call.key)
+      budget.settle(hold)
       return result
     } catch (cause) {
-      if (isUncharged(cause)) budget.giveBack(amount)
-      if (isUncharged(cause) || isOver(cause)) {
-        pending.delete(call.key)
-        throw cause
-      }
-      pending.set(call.key, signed)
+      pending.delete(call.key)
+      if (isUncharged(cause)) budget.disclaim(hold)
+      if (isCharged(cause)) budget.settle(hold)
+      if (!isOver(cause)) pending.set(call.key, { signed, isOpen: !isUncharged(cause) })
+      if (isUncharged(cause) || isOver(cause)) throw cause
       return failure(
         'No answer came for a payment that may have been charged. Call again with the same arguments: ' +
           'the same payment is sent again, and no other is made.',
       )
     } finally {
-      tell(`perpscope mcp: ${call.name}, ${budget.spentUsd} USDC spent\n`)
+      const { heldUsd } = budget
+      const held = heldUsd === 0 ? '' : `, ${heldUsd} of them for payments without an answer`
+      tell(`perpscope mcp: ${call.name}, ${budget.spentUsd} USDC spent${held}\n`)
     }
   }
 

@@ -1,0 +1,150 @@
+import { fc, test as property } from '@fast-check/vitest'
+import { describe, expect, test } from 'vitest'
+import type { Hold } from './budget.ts'
+import { Budget } from './budget.ts'
+import { UnpayableError } from './errors.ts'
+
+const PRICE = 100_000n
+const ENDS_MS = 180_000
+
+function budgetOf(totalUsd = 1) {
+  let nowMs = 0
+  const budget = new Budget({ maxUsdPerCall: 0.1, totalUsd }, () => nowMs)
+  const signed = (): Hold =>
+    budget.signed(budget.hold(PRICE), { amount: PRICE, endsMs: nowMs + ENDS_MS })
+  const advance = (ms: number) => {
+    nowMs += ms
+  }
+  return { budget, signed, advance }
+}
+
+describe('a signed payment counts', () => {
+  test('until it can be charged no more, whatever the seller says', () => {
+    const { budget, signed, advance } = budgetOf()
+    budget.disclaim(signed())
+    advance(ENDS_MS - 1)
+    expect([budget.spentUsd, budget.heldUsd]).toEqual([0.1, 0.1])
+    advance(1)
+    expect([budget.spentUsd, budget.heldUsd]).toEqual([0, 0])
+  })
+
+  test('for good where nobody said that it was not charged', () => {
+    const { budget, signed, advance } = budgetOf()
+    signed()
+    advance(ENDS_MS)
+    expect([budget.spentUsd, budget.heldUsd]).toEqual([0.1, 0])
+  })
+
+  test('for good where it was settled, also when the seller had denied it', () => {
+    const { budget, signed, advance } = budgetOf()
+    const [at, late] = [signed(), signed()]
+    budget.disclaim(at)
+    budget.settle(at)
+    budget.disclaim(late)
+    advance(ENDS_MS)
+    expect(budget.spentUsd).toBe(0.1)
+    budget.settle(late)
+    budget.settle(late)
+    expect(budget.spentUsd).toBe(0.2)
+  })
+
+  test('not at all where it was never sent', () => {
+    const { budget } = budgetOf()
+    budget.forget(budget.hold(PRICE))
+    expect(budget.spentUsd).toBe(0)
+  })
+
+  test('as a voucher by what its channel adds up to, for good', () => {
+    const { budget, advance } = budgetOf()
+    budget.signedVoucher(budget.hold(PRICE), '0xa', 300_000n)
+    budget.signedVoucher(budget.hold(PRICE), '0xa', 400_000n)
+    // The same again, by a client that has lost count.
+    budget.disclaim(budget.signedVoucher(budget.hold(PRICE), '0xa', 400_000n))
+    advance(10 * ENDS_MS)
+    expect([budget.spentUsd, budget.heldUsd]).toEqual([0.4, 0])
+  })
+})
+
+describe('nothing is sent', () => {
+  test('for a voucher over more than the call costs, or than is left', () => {
+    const { budget } = budgetOf()
+    budget.signedVoucher(budget.hold(PRICE), '0xa', 300_000n)
+    const expected = budget.hold(PRICE)
+    const tries = [
+      () => budget.signedVoucher(expected, '0xa', 400_001n),
+      () => budget.signedVoucher(expected, '0xb', 700_001n),
+    ]
+    for (const attempt of tries) expect(attempt).toThrow(/nothing was sent$/)
+    budget.forget(expected)
+    expect(budget.spentUsd).toBe(0.3)
+  })
+
+  test('beyond the budget, and it says what is held and for how long', () => {
+    const { budget, signed, advance } = budgetOf(0.1)
+    budget.disclaim(signed())
+    advance(60_000)
+    expect(() => budget.hold(PRICE)).toThrow(
+      'the call costs 0.1 USDC, and 0 are left of the budget, 0.1 more are held for payments that the ' +
+        'service says it did not charge and still could: try again in 120 s; nothing was signed',
+    )
+  })
+})
+
+test('a seller that denies for ever gets no more than twice the budget', () => {
+  const { budget, signed, advance } = budgetOf()
+  let signatures = 0
+  for (let round = 0; round < 100; round += 1) {
+    for (;;) {
+      try {
+        budget.disclaim(signed())
+        signatures += 1
+      } catch (cause) {
+        expect(cause).toBeInstanceOf(UnpayableError)
+        break
+      }
+    }
+    advance(ENDS_MS)
+  }
+  expect(signatures).toBe(20)
+})
+
+type Step = { readonly what: 'sign' | 'settle' | 'disclaim' | 'wait'; readonly index: number }
+
+const steps = fc.array(
+  fc.record<Step>({
+    what: fc.constantFrom('sign', 'sign', 'settle', 'disclaim', 'wait'),
+    index: fc.nat(30),
+  }),
+  { maxLength: 200 },
+)
+
+property.prop([steps], { seed: 34 })(
+  'what can be charged at a moment is never more than the budget',
+  (all) => {
+    const { budget, signed, advance } = budgetOf()
+    const holds: { readonly hold: Hold; isOver: boolean }[] = []
+    let nowMs = 0
+    let settled = 0
+    for (const { what, index } of all) {
+      const chosen = holds[index % Math.max(1, holds.length)]
+      if (what === 'wait') {
+        nowMs += index * 10_000
+        advance(index * 10_000)
+      } else if (what === 'sign') {
+        try {
+          holds.push({ hold: signed(), isOver: false })
+        } catch (cause) {
+          expect(cause).toBeInstanceOf(UnpayableError)
+        }
+      } else if (chosen !== undefined && what === 'disclaim') budget.disclaim(chosen.hold)
+      else if (chosen !== undefined && !chosen.isOver && chosen.hold.endsMs > nowMs) {
+        chosen.isOver = true
+        settled += 1
+        budget.settle(chosen.hold)
+      }
+      const open = holds.filter(({ hold, isOver }) => !isOver && hold.endsMs > nowMs).length
+      expect(open + settled).toBeLessThanOrEqual(10)
+      expect(Math.round(budget.spentUsd * 10)).toBeGreaterThanOrEqual(open + settled)
+    }
+  },
+)
