@@ -1,8 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { STORE_OK } from '../src/link/testing/store-ok.ts'
 import { base } from '../src/payment/evm/networks.ts'
@@ -11,12 +7,10 @@ import type { DiscoveryGateway, StandingMarket } from './support/discovery-gatew
 import { discoveryGateway, PAY_TO, standingMarket } from './support/discovery-gateway.ts'
 
 let market: StandingMarket
-let dataDir: string
 let opened: DiscoveryGateway[] = []
 
 beforeAll(() => {
   market = standingMarket()
-  dataDir = mkdtempSync(join(tmpdir(), 'perpscope-one-document-'))
 })
 
 afterEach(async () => {
@@ -24,10 +18,8 @@ afterEach(async () => {
   opened = []
 })
 
-afterAll(() => rmSync(dataDir, { recursive: true, force: true }))
-
-function gateway(ledgerPath = ':memory:'): DiscoveryGateway {
-  const started = discoveryGateway(market, 'x402', { ledgerPath })
+function gateway(): DiscoveryGateway {
+  const started = discoveryGateway(market, 'x402')
   opened.push(started)
   return started
 }

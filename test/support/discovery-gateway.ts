@@ -54,11 +54,11 @@ export type DiscoveryGateway = {
 export function discoveryGateway(
   { engine, nowMs }: StandingMarket,
   mode: 'x402' | 'open',
-  limits: { readonly quotesPerMinute?: number; readonly ledgerPath?: string } = {},
+  limits: { readonly quotesPerMinute?: number } = {},
 ): DiscoveryGateway {
   const clock = new ManualClock(nowMs)
   const maintenance = new MaintenanceSwitch(nowMs)
-  const ledger = mode === 'open' ? null : new PaymentLedger(limits.ledgerPath ?? ':memory:')
+  const ledger = mode === 'open' ? null : new PaymentLedger(':memory:')
   const methods =
     ledger === null ? [] : [exactEvm({ network: base, payTo: PAY_TO, facilitator: agreeable })]
   const app = buildServer({
