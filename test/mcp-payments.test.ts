@@ -70,13 +70,15 @@ describe('perpscope mcp', () => {
     expect(await spent()).toBe(PULSE_PRICE)
   })
 
-  test('tells why a payment was refused, and does not count it', async () => {
+  test('tells why a payment was refused, and counts it for as long as it could be charged', async () => {
     const road = await roadTo((_payment, reply) => reply)
     const { buy, told } = await started(road.url, 0n)
     const refused = await buy({ coin: 'BTC' })
     expect(refused.isError).toBe(true)
     expect(refused.content?.[0]?.text).toMatch(/^Not bought: .*insufficient/)
-    await expect.poll(told).toContain('get_pulse, 0 USDC spent')
+    await expect
+      .poll(told)
+      .toContain('get_pulse, 0.025 USDC spent, 0.025 of them for payments without an answer')
   })
 })
 

@@ -28,7 +28,8 @@ export function bindingOf(
   { documentOf }: Pick<PaidRoute, 'documentOf'>,
 ): string {
   const name = documentOf?.(request) ?? null
-  const asked = name === null ? [sortedEntries(request.params), sortedEntries(request.query)] : [name]
+  const asked =
+    name === null ? [sortedEntries(request.params), sortedEntries(request.query)] : [name]
   return JSON.stringify([request.method, request.routeOptions.url, ...asked])
 }
 
