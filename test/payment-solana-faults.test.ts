@@ -181,7 +181,7 @@ describe('a transaction that no block takes', () => {
     expect(rig.spent(buyer)).toBe(PRICE)
   })
 
-  test('and that never can any more is refused, once that is certain', async () => {
+  test('and that never can any more is refused as expired, once that is certain', async () => {
     const { clock, forward } = shiftedClock()
     const host = await hosted(rig.facilitator({ clock, confirmationMsMax }), { clock })
     const buyer = rig.fundedBuyer()
@@ -194,7 +194,11 @@ describe('a transaction that no block takes', () => {
     const early = await buy(host, payment)
     expect(early.status, 'a node may not know the blockhash yet').toBe(503)
     forward(LIFETIME_MS)
-    expect((await buy(host, payment)).status).toBe(402)
+    const dropped = await buy(host, payment)
+    expect(dropped.status).toBe(402)
+    expect(dropped.problem().diagnostics, 'the nonce was never used').toMatchObject({
+      reason: 'payment_expired',
+    })
     expect(rig.spent(buyer)).toBe(0n)
     expect((await buy(host, await rig.paymentOf(buyer))).status, 'a new payment').toBe(200)
   })

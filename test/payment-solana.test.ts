@@ -20,6 +20,7 @@ import { MEMO_PROGRAM } from '../src/payment/solana/programs.ts'
 import type { SolanaPaymentChoices } from '../src/payment/solana/testing/solana-buyer.ts'
 import { memoInstruction, newSolanaBuyer } from '../src/payment/solana/testing/solana-buyer.ts'
 import { encodedPayment } from '../src/payment/testing/buyer.ts'
+import { directly } from '../src/payment/testing/directly.ts'
 import type { PaidHost } from '../src/payment/testing/paid-host.ts'
 import { DEARER_PRICE, PRICE } from '../src/payment/testing/paid-host.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
@@ -321,7 +322,7 @@ describe("the SDK's own facilitator", () => {
     const payment = await rig.read(rig.fundedBuyer(), rig.facilitator(), choices)
     return {
       payer: payment.payer,
-      ours: await payment.check(systemClock.nowMs()),
+      ours: await payment.check(systemClock.nowMs(), directly),
       theirs: await new ExactSvmFacilitator(signer).verify(payment.wire, payment.requirement.wire),
     }
   }

@@ -500,16 +500,37 @@ describe('limits', () => {
     await small.close()
   })
 
-  test('failed payments by address, but not one that is right', async () => {
+  test('failed payments by address, and then new payers there, but nobody who has bought before', async () => {
     const small = await limited({ failedPaymentsPerAddressPerMinute: 2 })
-    const buyer = await fundedBuyer()
-    expect((await get(`${small.url}/pulse/BTC`, 'garbage')).status).toBe(400)
-    const wrong = () => paymentOf(buyer, { amount: 1n })
-    expect((await get(`${small.url}/pulse/BTC`, await wrong())).status).toBe(402)
-    const stopped = await get(`${small.url}/pulse/BTC`, await wrong())
+    const url = `${small.url}/pulse/BTC`
+    const [known, unknown] = [await fundedBuyer(), await fundedBuyer()]
+    expect((await get(url, await paymentOf(known))).status).toBe(200)
+    expect((await get(url, 'garbage')).status).toBe(400)
+    const wrong = () => paymentOf(known, { amount: 1n })
+    expect((await get(url, await wrong())).status).toBe(402)
+    const stopped = await get(url, await wrong())
     expect(stopped.status).toBe(429)
     expect(await stopped.json()).toMatchObject({ charged: false, payment_reusable: false })
-    expect((await get(`${small.url}/pulse/BTC`, await paymentOf(buyer))).status).toBe(200)
+    const turnedAway = await get(url, await paymentOf(unknown))
+    expect(turnedAway.status).toBe(429)
+    expect(Number(turnedAway.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await turnedAway.json()).toMatchObject({ charged: false, payment_reusable: true })
+    expect((await get(url, await paymentOf(known))).status).toBe(200)
+    expect([await spent(known), await spent(unknown)]).toEqual([2n * PRICE, 0n])
+    await small.close()
+  })
+
+  test('sales by wallet, but none that failed by our fault', async () => {
+    const small = await limited({ paidCallsPerWalletPerMinute: 1 })
+    const buyer = await fundedBuyer()
+    for (const path of ['/throws', '/status/503']) {
+      expect((await get(small.url + path, await paymentOf(buyer))).status).toBeGreaterThanOrEqual(
+        500,
+      )
+    }
+    const url = `${small.url}/pulse/BTC`
+    expect((await get(url, await paymentOf(buyer))).status).toBe(200)
+    expect((await get(url, await paymentOf(buyer))).status).toBe(429)
     await small.close()
   })
 })

@@ -122,6 +122,8 @@ property.prop([fc.array(trouble, { maxLength: 6 })], { numRuns: 150 })(
           failedPaymentsPerAddressPerMinute: 1_000,
           identicalFailuresPerMinute: 1_000,
           repeatedPaymentsPerAddressPerMinute: 1_000,
+          unverifiedPaymentsPerAddressPerMinute: 1_000,
+          unverifiedPaymentsPerSecond: 1_000,
         },
       })
       const config = { x402: { priceUsdcAtomic: 20_000n, description: 'pulse' } }

@@ -19,9 +19,11 @@ import { FailedPayments } from './failed-payments.ts'
 import type { Finality } from './finality.ts'
 import { Handovers } from './handover.ts'
 import type { LedgerRow, PaymentKey, PaymentLedger } from './ledger.ts'
+import type { AdmissionRefusal, NodeVisit } from './node-admission.ts'
+import { NodeAdmission } from './node-admission.ts'
 import type { PaymentEnvelope } from './payload.ts'
 import { decodeEnvelope, MalformedPayment, paymentHeader } from './payload.ts'
-import type { Payment, Requirement, Settlement } from './payment.ts'
+import type { AskNode, Payment, Requirement, Settlement } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import { callerKey, RateLimit } from './rate-limit.ts'
 import { receiptHeaders, refusalHeaders } from './receipt.ts'
@@ -47,7 +49,7 @@ import { facilitatorRejection } from './rejection.ts'
 import { checkAccepted, requirementFor } from './requirement.ts'
 import { bindingOf, resourceUrl } from './resource.ts'
 import type { Quoted, Terms } from './terms.ts'
-import type { Till, Verdict } from './till.ts'
+import type { Screened, Till, Verdict } from './till.ts'
 import { within } from './within.ts'
 
 export type PaymentLimits = {
@@ -57,6 +59,10 @@ export type PaymentLimits = {
   readonly identicalFailuresPerMinute: number
   /** Payments that were used before, whether their answer is given again or not. */
   readonly repeatedPaymentsPerAddressPerMinute: number
+  /** Payments of new payers from one address that may fail at a node or a facilitator. */
+  readonly unverifiedPaymentsPerAddressPerMinute: number
+  /** The same of all addresses, and of known payers once more. */
+  readonly unverifiedPaymentsPerSecond: number
 }
 
 /** While the host refuses everything, answers that were bought before are kept, not given. */
@@ -126,11 +132,12 @@ export class Checkout {
   readonly #handovers: Handovers
   /** Payments whose answer is on its way to an address that has nothing but itself to show. */
   readonly #byAddressAlone = new WeakMap<FastifyRequest, PaymentKey>()
+  readonly #admission: NodeAdmission
   /** Payments in flight by their payer and the name that it gave them. */
   readonly #identified = new Map<string, Claim>()
 
   constructor(options: CheckoutOptions) {
-    const { till, claims, limits } = options
+    const { till, claims, clock, limits } = options
     this.#options = options
     this.#till = till
     this.#claims = claims
@@ -141,6 +148,11 @@ export class Checkout {
     })
     this.#repeats = new RateLimit('repeated-payments', limits.repeatedPaymentsPerAddressPerMinute)
     this.#handovers = new Handovers(options.clock)
+    this.#admission = new NodeAdmission({
+      clock,
+      failuresPerAddressPerMinute: limits.unverifiedPaymentsPerAddressPerMinute,
+      failuresPerSecond: limits.unverifiedPaymentsPerSecond,
+    })
   }
 
   isAtWork(key: PaymentKey): boolean {
@@ -184,8 +196,13 @@ export class Checkout {
   }
 
   /** @returns the sale that the handler shall work for, or the answer that ends the request */
-  admit(request: FastifyRequest, terms: Terms): Promise<Sale | Answer> {
-    return this.#neverDenying(request, () => this.#admitted(request, terms))
+  async admit(request: FastifyRequest, terms: Terms): Promise<Sale | Answer> {
+    const visit = this.#admission.open(callerKey(request.ip))
+    try {
+      return await this.#neverDenying(request, () => this.#admitted(request, terms, visit))
+    } finally {
+      visit.end()
+    }
   }
 
   /** Where the ledger cannot be read nobody knows whether the payment was charged before. */
@@ -220,7 +237,7 @@ export class Checkout {
     return keptForLater(request, closure.retryAfterSeconds)
   }
 
-  async #admitted(request: FastifyRequest, terms: Terms): Promise<Sale | Answer> {
+  async #admitted(request: FastifyRequest, terms: Terms, visit: NodeVisit): Promise<Sale | Answer> {
     const caller = callerKey(request.ip)
     let misfit: Rejection | null
     let offer: Offer
@@ -242,7 +259,8 @@ export class Checkout {
     if (known !== null) return known
 
     const { payer } = offer.key
-    const wrong = misfit ?? (await this.#failures.check(caller, () => this.#flaw(request, offer)))
+    const wrong =
+      misfit ?? (await this.#failures.check(caller, () => this.#flaw(request, offer, visit)))
     if (wrong !== null) {
       if ('status' in wrong) return wrong
       if ('limit' in wrong) return this.#limited(request, wrong.limit, wrong.allowance)
@@ -254,7 +272,7 @@ export class Checkout {
     if (!wallet.allowed) return this.#limited(request, this.#wallets, wallet)
 
     if (offer.payment.errand !== undefined)
-      return this.#ranErrand(request, offer, offer.payment.errand)
+      return this.#ranErrand(request, offer, offer.payment.errand, visit)
 
     // From here to the claim nothing waits, so that of many copies one wins.
     const meanwhile =
@@ -265,18 +283,96 @@ export class Checkout {
     if (this.#claims.full) return crowded(request)
     const claim = this.#claims.open(offer.id, this.#purchase(offer))
     this.#identify(offer, claim)
-    return this.#verified(request, offer, claim)
+    void claim.answer.then((answer) => this.#ended(payer, answer))
+    return this.#verified(request, offer, claim, visit)
   }
 
   /** What is wrong with a payment, or the answer that ends the request where that cannot be told now. */
-  async #flaw(request: FastifyRequest, { payment }: Offer): Promise<Rejection | Answer | null> {
+  async #flaw(
+    request: FastifyRequest,
+    offer: Offer,
+    visit: NodeVisit,
+  ): Promise<Rejection | Answer | null> {
+    const { payment } = offer
+    let isAsked = false
+    const ask: AskNode = async (question) => {
+      const refusal = await this.#stranger(request, payment, visit)
+      if (refusal !== null) throw new NotAsked(refusal)
+      isAsked = true
+      return question()
+    }
     try {
-      return await payment.check(this.#options.clock.nowMs())
+      const flaw = await payment.check(this.#options.clock.nowMs(), ask)
+      if (isAsked && flaw !== null) visit.fail()
+      return flaw
     } catch (cause) {
+      if (cause instanceof NotAsked) return cause.answer
       if (!(cause instanceof OperatingError)) throw cause
       this.#emit(request, { kind: 'unavailable', payer: payment.payer, reason: cause.message })
       return unavailable(request)
     }
+  }
+
+  /**
+   * Before a node is asked who signed: until then anybody can have named this payer.
+   * @returns the answer that ends the request where no node may be asked
+   */
+  async #stranger(
+    request: FastifyRequest,
+    { payer }: Payment,
+    visit: NodeVisit,
+  ): Promise<Answer | null> {
+    const bar = await this.#failures.barred(payer)
+    if (bar !== null) return this.#stopped(request, bar)
+    const sales = await this.#wallets.peek(payer)
+    if (!sales.allowed) return this.#limited(request, this.#wallets, sales)
+    return (
+      (await this.#reserved(request, visit)) ?? this.#unadmitted(request, await visit.start('new'))
+    )
+  }
+
+  /** @returns the answer that ends the request where its address may ask no node about new payers */
+  async #reserved(request: FastifyRequest, visit: NodeVisit): Promise<Answer | null> {
+    const hit = await this.#failures.unverified(callerKey(request.ip))
+    return hit === null
+      ? this.#unadmitted(request, await visit.reserve())
+      : this.#stopped(request, hit)
+  }
+
+  #unadmitted(request: FastifyRequest, refusal: AdmissionRefusal | null): Answer | null {
+    if (refusal === null) return null
+    if (refusal.of === 'unverified') return this.#stopped(request, refusal)
+    this.#emit(request, { kind: 'limited' })
+    return crowded(request)
+  }
+
+  /**
+   * What keeps a payment from the node although its signature is right. Known payers come at once; new ones within
+   * the limit of their address, and after those who come at the same time were asked about together.
+   * @returns null for a payment that may be verified now
+   */
+  async #barrier(
+    request: FastifyRequest,
+    { payment }: Offer,
+    visit: NodeVisit,
+  ): Promise<Answer | Screened | null> {
+    const { payer } = payment
+    let barrier: Answer | Screened | null
+    if (this.#options.ledger.hasSettled(payer) && !(await this.#failures.wasRefused(payer)))
+      barrier = this.#unadmitted(request, await visit.start('known'))
+    else
+      barrier =
+        (await this.#reserved(request, visit)) ??
+        (await this.#till.screen(payment)) ??
+        this.#unadmitted(request, await visit.start('new'))
+    // A payment that was turned away unread is no sale of its wallet.
+    if (barrier !== null && 'status' in barrier) await this.#wallets.giveBack(payer)
+    return barrier
+  }
+
+  /** A sale that failed by our fault does not count in the limit of its wallet. */
+  #ended(payer: string, { status }: Answer): void {
+    if (status >= 500) void this.#wallets.giveBack(payer)
   }
 
   /** Nothing is sold: the payment is free again, and copies get what this request gets. */
@@ -305,14 +401,27 @@ export class Checkout {
     return answer
   }
 
-  async #verified(request: FastifyRequest, offer: Offer, claim: Claim): Promise<Sale | Answer> {
+  async #verified(
+    request: FastifyRequest,
+    offer: Offer,
+    claim: Claim,
+    visit: NodeVisit,
+  ): Promise<Sale | Answer> {
     let refusal: Answer
     try {
       const beganMs = this.#options.clock.nowMs()
-      const admission = await this.#till.verify(offer.payment)
+      const barrier = await this.#barrier(request, offer, visit)
+      if (barrier !== null && 'status' in barrier) {
+        claim.close(barrier)
+        return barrier
+      }
+      const admission = barrier ?? (await this.#till.verify(offer.payment))
       const tookMs = this.#options.clock.nowMs() - beganMs
       const isUsed = admission.kind === 'paid' || admission.kind === 'open'
-      if (isUsed && !this.#wasBegunHere(offer)) {
+      const isForeign = isUsed && !this.#wasBegunHere(offer)
+      // An open one may be right, and it has cost more questions than any other.
+      if (isForeign || admission.kind === 'refused' || admission.kind === 'open') visit.fail()
+      if (isForeign) {
         refusal = this.#usedBefore(request, offer)
       } else if (admission.kind === 'valid' || admission.kind === 'paid') {
         this.#emit(request, { kind: 'verified', payer: offer.key.payer, tookMs })
@@ -336,9 +445,14 @@ export class Checkout {
     request: FastifyRequest,
     offer: Offer,
     errand: () => Promise<Settlement>,
+    visit: NodeVisit,
   ): Promise<Answer> {
+    const barrier = await this.#barrier(request, offer, visit)
+    if (barrier !== null)
+      return 'status' in barrier ? barrier : this.#unpaid(request, offer, barrier)
     const settlement = await errand()
     if (settlement.kind === 'rejected') {
+      visit.fail()
       const rejection = facilitatorRejection(settlement.reason)
       return this.#refused(request, offer, { rejection })
     }
@@ -684,6 +798,17 @@ export class Checkout {
 
   #emit(request: FastifyRequest, event: Omit<PaymentEvent, 'route'>): void {
     this.#options.emit({ ...event, route: request.routeOptions.url ?? null })
+  }
+}
+
+/** Why a node may not be asked for a request, as the answer that ends it. */
+class NotAsked extends Error {
+  override readonly name = 'NotAsked'
+  readonly answer: Answer
+
+  constructor(answer: Answer) {
+    super('no node may be asked')
+    this.answer = answer
   }
 }
 

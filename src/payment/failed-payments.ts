@@ -1,4 +1,4 @@
-import type { Allowance } from './rate-limit.ts'
+import type { Allowance, LimitPolicy } from './rate-limit.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { Rejection } from './rejection.ts'
 
@@ -9,10 +9,12 @@ export type FailedPaymentsOptions = {
 }
 
 /** A limit on failures that stands in the way of an answer, and whose they are. */
-export type LimitHit = (
-  | { readonly of: 'address' | 'wallet' }
-  | { readonly of: 'loop'; readonly rejected: Rejection }
-) & { readonly limit: RateLimit; readonly allowance: Allowance }
+export type LimitHit =
+  /** `unverified`: the payment may be right, and its address may ask no node about it. */
+  (
+    | { readonly of: 'address' | 'wallet' | 'unverified' }
+    | { readonly of: 'loop'; readonly rejected: Rejection }
+  ) & { readonly limit: LimitPolicy; readonly allowance: Allowance }
 
 const REPEATED_FROM = 3
 /** Of one address. More do not come here: the server holds fewer connections. */
@@ -23,21 +25,22 @@ type Lane = { waiting: number; last: Promise<unknown> }
 
 /**
  * What follows from payments that fail. An address may send so many a minute, and fewer of the same kind;
- * beyond that a wrong one is told no more than to stop. A right one is always taken, because its address may
- * be shared with whoever fails: what is bounded is the work of telling the two apart. A wallet is nobody
- * else's: when the chain refuses its payments again and again, no more are tried for the rest of the minute.
+ * beyond that a wrong one gets 429, and no node is asked about a new payer's. Its signature is still checked, and a
+ * payer who has bought before is still served, because the address may be shared with whoever fails. A wallet is
+ * nobody else's: when the chain refuses its payments again and again, no more are tried for the rest of the minute.
  */
 export class FailedPayments {
   readonly #byAddress: RateLimit
   readonly #byWallet: RateLimit
+  readonly #perWallet: number
   readonly #identical: RateLimit
   readonly #identicalPerMinute: number
   readonly #lanes = new Map<string, Lane>()
 
   constructor({ perAddressPerMinute, identicalPerMinute }: FailedPaymentsOptions) {
     this.#byAddress = new RateLimit('failed-payments', perAddressPerMinute)
-    const perWallet = Math.min(identicalPerMinute, perAddressPerMinute)
-    this.#byWallet = new RateLimit('refused-payments', perWallet)
+    this.#perWallet = Math.min(identicalPerMinute, perAddressPerMinute)
+    this.#byWallet = new RateLimit('refused-payments', this.#perWallet)
     this.#identical = new RateLimit('identical-failures', identicalPerMinute)
     this.#identicalPerMinute = identicalPerMinute
   }
@@ -61,6 +64,17 @@ export class FailedPayments {
       lane.waiting -= 1
       if (lane.waiting === 0) this.#lanes.delete(caller)
     }
+  }
+
+  /** Whether an address has used up its failures, so that no node is asked for it about new payers. */
+  async unverified(caller: string): Promise<LimitHit | null> {
+    const allowance = await this.#byAddress.peek(caller)
+    return allowance.allowed ? null : this.#hit('unverified', allowance)
+  }
+
+  /** Whether the chain refused a payment of this wallet within the last minute. */
+  async wasRefused(payer: string): Promise<boolean> {
+    return (await this.#byWallet.peek(payer)).remaining < this.#perWallet
   }
 
   /** Whether the chain refused this wallet's payments too often. To be asked once it has signed. */
@@ -103,7 +117,7 @@ export class FailedPayments {
     return this.wrong(caller, payer, rejected)
   }
 
-  #hit(of: 'address' | 'wallet', allowance: Allowance): LimitHit {
+  #hit(of: 'address' | 'wallet' | 'unverified', allowance: Allowance): LimitHit {
     return { of, allowance, limit: of === 'wallet' ? this.#byWallet : this.#byAddress }
   }
 }

@@ -289,6 +289,11 @@ export class PaymentLedger {
     return { payer: BigInt(ofPayer ?? 0), total: BigInt(total ?? 0) }
   }
 
+  /** Whether this payer has paid for an answer before. */
+  hasSettled(payer: string): boolean {
+    return this.#statements.bought.get(payer) !== undefined
+  }
+
   /** Whether a transfer of this payer failed after its answer was given. */
   hasLost(payer: string): boolean {
     return this.#statements.lost.get(payer) !== undefined
@@ -393,6 +398,9 @@ function statementsOf(db: Database.Database) {
     exposure: db.prepare<[string]>(`
       SELECT sum(iif(payer = ?, amount, 0)) AS ofPayer, sum(amount) AS total FROM payments
         WHERE state IN ('settling', 'unconfirmed') AND finality = 'broadcast'`),
+    bought: db.prepare<[string]>(
+      `SELECT 1 FROM payments WHERE payer = ? AND state = 'settled' LIMIT 1`,
+    ),
     lost: db.prepare<[string]>(`SELECT 1 FROM payments WHERE payer = ? AND state = 'lost' LIMIT 1`),
     sweepAnswers: db.prepare<[number, number]>(`
       DELETE FROM answers WHERE payment_id IN

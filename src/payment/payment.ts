@@ -60,9 +60,15 @@ export type SignedPayment = Purchase & {
 export interface Payment extends SignedPayment {
   /**
    * Terms, window and signature: without a network, unless a contract has to be asked for its signature.
-   * @throws OperatingError when that one does not answer
+   * @param ask puts every question to a node, and throws where none may be put
+   * @throws OperatingError when the node does not answer
    */
-  check(nowMs: number): Promise<Rejection | null>
+  check(nowMs: number, ask: AskNode): Promise<Rejection | null>
+  /**
+   * Whether the payer holds the price, in one question for all payments that come at the same time. A single one
+   * is called valid without a question, since its verification costs no more.
+   */
+  screen?(): Promise<Verification>
   verify(): Promise<Verification>
   /** As sure of the money as `finality` asks for, or surer. */
   settle(finality: Finality): Promise<Settlement>
@@ -72,6 +78,9 @@ export interface Payment extends SignedPayment {
   /** Where the buyer wants no answer but something of the scheme itself: it runs instead, free of charge. */
   readonly errand?: () => Promise<Settlement>
 }
+
+/** Puts a question to a node. */
+export type AskNode = <Answer>(question: () => Promise<Answer>) => Promise<Answer>
 
 export type Verification =
   | { readonly kind: 'valid' }
@@ -100,8 +109,10 @@ export type Outcome =
   | { readonly kind: 'settled'; readonly transaction: string }
   /** Not up to this Unix time of the chain's own, which may lag behind ours. */
   | { readonly kind: 'unused'; readonly asOfSeconds: number }
-  /** Cancelled, or used for a transfer to somebody else: it can never pay us. */
+  /** Cancelled, used for a transfer to somebody else, or failed on the chain: it can never pay us. */
   | { readonly kind: 'forfeited' }
+  /** Never carried out, and no block can take it any more. */
+  | { readonly kind: 'expired' }
   | { readonly kind: 'unknown'; readonly reason: string }
 
 /**
@@ -109,6 +120,8 @@ export type Outcome =
  * exceptions: what a caller may do next differs for each.
  */
 export interface Facilitator<P extends SignedPayment = SignedPayment> {
+  /** See `Payment`. */
+  screen?(payment: P): Promise<Verification>
   verify(payment: P): Promise<Verification>
   /** `confirmed` unless less is asked for; surer than asked is always right. */
   settle(payment: P, finality?: Finality): Promise<Settlement>

@@ -60,11 +60,14 @@ export type PaymentOptions = {
   readonly onEvent?: (event: PaymentEvent) => void
 }
 
-const limitsByDefault: PaymentLimits = {
+export const limitsByDefault: PaymentLimits = {
   paidCallsPerWalletPerMinute: 20,
   failedPaymentsPerAddressPerMinute: 30,
   identicalFailuresPerMinute: 5,
   repeatedPaymentsPerAddressPerMinute: 60,
+  unverifiedPaymentsPerAddressPerMinute: 10,
+  // A public node answers 25 requests a second: most of them are left to those who buy.
+  unverifiedPaymentsPerSecond: 5,
 }
 
 const noExposure: ExposureLimits = { payerMax: 0n, totalMax: 0n }

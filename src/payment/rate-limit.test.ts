@@ -12,6 +12,17 @@ describe('a rate limit', () => {
     expect(await limit.take('b')).toMatchObject({ allowed: true })
   })
 
+  test('takes back a call that does not count, and never more than were counted', async () => {
+    const limit = new RateLimit('ip', 2)
+    await limit.giveBack('a')
+    await limit.take('a')
+    await limit.take('a')
+    await limit.giveBack('a')
+    expect(await limit.take('a')).toMatchObject({ allowed: true, remaining: 0 })
+    for (const _ of [1, 2, 3, 4]) await limit.giveBack('a')
+    expect(await limit.peek('a')).toMatchObject({ remaining: 2 })
+  })
+
   test('shows itself as structured fields', () => {
     const limit = new RateLimit('ip', 60)
     expect(limit.headers({ allowed: true, remaining: 57, resetSeconds: 12 })).toEqual({

@@ -7,16 +7,31 @@ export type Allowance = {
   readonly resetSeconds: number
 }
 
-const WINDOW_SECONDS = 60
+/** How callers are shown a limit. */
+export type LimitPolicy = {
+  headers(allowance: Allowance): Readonly<Record<string, string>>
+}
+
+export const WINDOW_SECONDS = 60
+
+/** `RateLimit` and `RateLimit-Policy` as structured fields. */
+export function limitPolicy(name: string, perMinute: number): LimitPolicy {
+  return {
+    headers: ({ remaining, resetSeconds }) => ({
+      'ratelimit-policy': `"${name}";q=${perMinute};w=${WINDOW_SECONDS}`,
+      ratelimit: `"${name}";r=${remaining};t=${resetSeconds}`,
+    }),
+  }
+}
 
 /** So many calls a minute and key, counted in this process. Keys are forgotten with their window. */
-export class RateLimit {
+export class RateLimit implements LimitPolicy {
   readonly #limiter: RateLimiterMemory
-  readonly #policy: string
+  readonly #policy: LimitPolicy
   readonly #perMinute: number
 
-  constructor(policy: string, perMinute: number) {
-    this.#policy = policy
+  constructor(name: string, perMinute: number) {
+    this.#policy = limitPolicy(name, perMinute)
     this.#perMinute = perMinute
     this.#limiter = new RateLimiterMemory({ points: perMinute, duration: WINDOW_SECONDS })
   }
@@ -39,12 +54,14 @@ export class RateLimit {
       : allowance(state, state.remainingPoints > 0)
   }
 
-  /** `RateLimit` and `RateLimit-Policy` as structured fields. */
-  headers({ remaining, resetSeconds }: Allowance): Readonly<Record<string, string>> {
-    return {
-      'ratelimit-policy': `"${this.#policy}";q=${this.#perMinute};w=${WINDOW_SECONDS}`,
-      ratelimit: `"${this.#policy}";r=${remaining};t=${resetSeconds}`,
-    }
+  /** Takes back one call that was counted in the present window. */
+  async giveBack(key: string): Promise<void> {
+    const state = await this.#limiter.get(key)
+    if (state !== null && state.consumedPoints > 0) await this.#limiter.reward(key)
+  }
+
+  headers(allowance: Allowance): Readonly<Record<string, string>> {
+    return this.#policy.headers(allowance)
   }
 }
 

@@ -3,7 +3,7 @@ import type { ProblemCode, ProblemFacts } from '../domain/problem.ts'
 import { problem } from '../domain/problem.ts'
 import type { Answer } from './answer.ts'
 import type { LimitHit } from './failed-payments.ts'
-import type { Allowance, RateLimit } from './rate-limit.ts'
+import type { Allowance, LimitPolicy } from './rate-limit.ts'
 import { requestPath } from './resource.ts'
 
 /** A transaction on Base takes one block of two seconds. */
@@ -16,7 +16,7 @@ export function malformed(request: FastifyRequest, reason: string): Answer {
   return refuse(request, 'malformed_payment', { detail: `${reason}.` })
 }
 
-export function limited(request: FastifyRequest, limit: RateLimit, allowance: Allowance): Answer {
+export function limited(request: FastifyRequest, limit: LimitPolicy, allowance: Allowance): Answer {
   const answer = refuse(request, 'rate_limited', {
     detail: `Too many payments. Send the same payment again in ${allowance.resetSeconds} s.`,
     retryAfterSeconds: allowance.resetSeconds,
@@ -41,8 +41,15 @@ function failureFacts(hit: LimitHit): ProblemFacts {
     case 'address':
       return {
         detail:
-          'Too many payments from this address failed. Send no other wrong one within ' +
-          `${resetSeconds} s; one that is right is taken at any time.`,
+          `Too many payments from this address failed. Invalid ones are blocked for ${resetSeconds} s; ` +
+          'payers who have bought here before are still served.',
+      }
+    case 'unverified':
+      return {
+        detail:
+          'Too many payments from this address failed, and this payer has not bought here before. Nothing was ' +
+          `charged. Send the same payment again in ${resetSeconds} s, or now from another address.`,
+        paymentReusable: true,
       }
     case 'wallet':
       return {

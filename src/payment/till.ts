@@ -19,6 +19,9 @@ export type Verdict =
 
 export type Admission = Exclude<Verdict, { kind: 'trusted' }> | { readonly kind: 'valid' }
 
+/** Why a payment gets no verification of its own. */
+export type Screened = Extract<Verdict, { kind: 'refused' | 'unavailable' }>
+
 export type TillOptions = {
   readonly ledger: PaymentLedger
   readonly clock: Clock
@@ -51,6 +54,20 @@ export class Till {
     this.#emit = emit
   }
 
+  /** Whether a payment is worth a verification of its own: null where it is. */
+  async screen(payment: Payment): Promise<Screened | null> {
+    const screened = await this.#bounded(
+      VERIFY_MS_MAX,
+      async (): Promise<Verification> => payment.screen?.() ?? { kind: 'valid' },
+      (reason): Verification => ({ kind: 'unreachable', reason }),
+    )
+    if (screened.kind === 'valid') return null
+    const { kind, reason } = screened
+    return kind === 'unreachable'
+      ? { kind: 'unavailable', reason }
+      : { kind: 'refused', rejection: facilitatorRejection(reason) }
+  }
+
   /**
    * Whether a payment can be taken. `paid` and `open`: the chain has used it, or may have. Whether that was for an
    * answer of ours the ledger tells: anybody may submit an authorization, and another service may have our payee.
@@ -70,7 +87,7 @@ export class Till {
       const outcome = await this.#outcome(payment)
       if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
       // Used, perhaps in no block yet: a 402 would make the buyer sign, and pay, once more.
-      if (saysNonceUsed(reason) && outcome.kind !== 'forfeited')
+      if (saysNonceUsed(reason) && !isOver(outcome))
         return { kind: 'open', reason, transaction: null }
     }
     return { kind: 'refused', rejection: facilitatorRejection(reason) }
@@ -112,6 +129,7 @@ export class Till {
     const outcome = await this.#outcome(payment)
     if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
     if (outcome.kind === 'forfeited') return refused('nonce_already_used')
+    if (outcome.kind === 'expired') return refused('payment_expired')
     const leftSeconds = payment.validBeforeSeconds - Math.floor(this.#clock.nowMs() / 1_000)
     if (leftSeconds >= SETTLE_MARGIN_SECONDS) return null
     const isOver =
@@ -178,7 +196,7 @@ export class Till {
     const outcome = await this.#outcome(payment)
     if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
     // A node that simulates on its mempool calls a nonce used before any block has used it.
-    if (saysNonceUsed(reason) && outcome.kind !== 'forfeited') {
+    if (saysNonceUsed(reason) && !isOver(outcome)) {
       return { kind: 'open', reason, transaction: null }
     }
     return refused(reason)
@@ -230,6 +248,10 @@ export class Till {
     }
     return within(this.#clock, msMax, attempt(), giveUp(`no answer within ${msMax} ms`))
   }
+}
+
+function isOver({ kind }: Outcome): boolean {
+  return kind === 'forfeited' || kind === 'expired'
 }
 
 function open(reason: string): Verdict {

@@ -51,6 +51,8 @@ await app.register(payments, {
     failedPaymentsPerAddressPerMinute: LIMIT,
     identicalFailuresPerMinute: LIMIT,
     repeatedPaymentsPerAddressPerMinute: LIMIT,
+    unverifiedPaymentsPerAddressPerMinute: LIMIT,
+    unverifiedPaymentsPerSecond: LIMIT,
   },
 })
 

@@ -173,6 +173,8 @@ async function startGateway(
           failedPaymentsPerAddressPerMinute: 1_000,
           identicalFailuresPerMinute: 1_000,
           repeatedPaymentsPerAddressPerMinute: 1_000,
+          unverifiedPaymentsPerAddressPerMinute: 1_000,
+          unverifiedPaymentsPerSecond: 1_000,
           ...limits,
         },
         closure: { isClosed: () => maintenance.isOn, retryAfterSeconds: 3_600 },

@@ -99,6 +99,8 @@ async function sell(
       failedPaymentsPerAddressPerMinute: MANY,
       identicalFailuresPerMinute: MANY,
       repeatedPaymentsPerAddressPerMinute: MANY,
+      unverifiedPaymentsPerAddressPerMinute: MANY,
+      unverifiedPaymentsPerSecond: MANY,
     },
     closure: { isClosed: () => options.maintenance.isOn, retryAfterSeconds: 3_600 },
   })

@@ -5,6 +5,8 @@ import Fastify from 'fastify'
 export type RpcWire = {
   readonly url: string
   requests(): number
+  /** The most requests that came within one second, of those that came from `fromMs` of `performance.now()` on. */
+  busiestSecond(fromMs: number): number
   cut(): void
   mend(): void
   /** The next request of this method reaches the node, its answer reaches nobody. */
@@ -12,17 +14,29 @@ export type RpcWire = {
   close(): Promise<void>
 }
 
-export async function rpcWire(target: string): Promise<RpcWire> {
-  let requests = 0
+/** @param perSecondMax what the node answers in a second; more is refused, as by a provider with a plan */
+export async function rpcWire(
+  target: string,
+  { perSecondMax = Number.POSITIVE_INFINITY } = {},
+): Promise<RpcWire> {
+  const cameMs: number[] = []
   let isCut = false
   let swallowed: string | null = null
+  const busiestSecond = (fromMs: number) => {
+    const since = cameMs.filter((ms) => ms >= fromMs)
+    const counts = since.map((ms) => since.filter((at) => at > ms - 1_000 && at <= ms).length)
+    return Math.max(0, ...counts)
+  }
   const app = Fastify({ forceCloseConnections: true })
   app.post('/', async (request, reply) => {
-    requests += 1
+    const nowMs = performance.now()
+    cameMs.push(nowMs)
     if (isCut) {
       request.raw.socket.destroy()
       return reply.hijack()
     }
+    if (cameMs.filter((ms) => ms > nowMs - 1_000).length > perSecondMax)
+      return reply.code(429).send({ error: 'requests a second' })
     const response = await fetch(target, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -40,7 +54,8 @@ export async function rpcWire(target: string): Promise<RpcWire> {
   const { port } = app.server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
-    requests: () => requests,
+    requests: () => cameMs.length,
+    busiestSecond,
     cut: () => {
       isCut = true
     },

@@ -5,6 +5,7 @@ import { OperatingError } from '../../domain/errors.ts'
 import type { PaymentNetwork } from '../evm/networks.ts'
 import { nodeReason } from '../node-error.ts'
 import type {
+  AskNode,
   Outcome,
   Payment,
   PaymentMethod,
@@ -114,7 +115,7 @@ class ChannelPayment implements Payment {
   }
 
   /** All from memory and disk, but for the first sight of a channel. */
-  async check(nowMs: number): Promise<Rejection | null> {
+  async check(nowMs: number, ask: AskNode): Promise<Rejection | null> {
     const { network } = this.#options
     const { digests } = this.#book.chain
     const payload = this.#payload
@@ -124,7 +125,7 @@ class ChannelPayment implements Payment {
       (payload.kind === 'deposit'
         ? await checkDeposit(payload, payload.deposit, network, nowMs)
         : null) ??
-      (await this.#checkCumulative())
+      (await this.#checkCumulative(ask))
     )
   }
 
@@ -179,17 +180,18 @@ class ChannelPayment implements Payment {
     return { extra: { chargedAmount: this.requirement.amount.toString(), channelState } }
   }
 
-  async #checkCumulative(): Promise<Rejection | null> {
-    let channel = this.#channel()
-    if (channel === null) {
-      try {
-        channel = await this.#sync()
-      } catch (cause) {
-        // Whose channel it is, nobody knows yet: a wallet's limit must not be used up by a stranger.
-        throw new OperatingError('node_unanswered', nodeReason(cause))
-      }
-    }
+  async #checkCumulative(ask: AskNode): Promise<Rejection | null> {
+    const channel = this.#channel() ?? (await ask(() => this.#firstSight()))
     return checkCumulative(this.#payload, channel, this.requirement)
+  }
+
+  async #firstSight(): Promise<Channel | null> {
+    try {
+      return await this.#sync()
+    } catch (cause) {
+      // Whose channel it is, nobody knows yet: a wallet's limit must not be used up by a stranger.
+      throw new OperatingError('node_unanswered', nodeReason(cause))
+    }
   }
 
   async #voucherFault(): Promise<string | null> {

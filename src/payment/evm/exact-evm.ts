@@ -55,10 +55,11 @@ export function exactEvm({
       }
       return {
         ...payment,
-        check: async (nowMs) =>
+        check: async (nowMs, ask) =>
           checkAuthorization(authorization, purchase.requirement) ??
           checkWindow(authorization, nowMs) ??
-          (await checkSignature(exact, judges)),
+          (await checkSignature(exact, judges, ask)),
+        screen: async () => facilitator.screen?.(payment) ?? { kind: 'valid' },
         verify: () => facilitator.verify(payment),
         settle: (finality) => facilitator.settle(payment, finality),
         outcome: () => facilitator.outcome(payment),

@@ -2,6 +2,7 @@ import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Clock } from '../../domain/clock.ts'
 import type { Facilitator } from '../payment.ts'
+import { Screening } from '../screening.ts'
 import { chainOutcome } from './chain-outcome.ts'
 import type { ExactEvmPayment } from './exact-evm.ts'
 import type { PaymentNetwork } from './networks.ts'
@@ -34,6 +35,10 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
   const account = privateKeyToAccount(privateKey)
   const node = nodeClient(network, rpcUrl)
   const simulation = new Simulation(node, account.address)
+  const screening = new Screening<ExactEvmPayment>({
+    clock,
+    ask: (payments) => simulation.screen(payments),
+  })
   const sender = new TransactionSender(node, account, clock)
   const settlements = new Settlements({ node, simulation, sender, clock })
   /** What the chain would have carried out a moment ago need not be asked for again. */
@@ -42,6 +47,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
   return {
     gasAccount: account.address,
     gasBalance: () => node.getBalance({ address: account.address }),
+    screen: (payment) => screening.screen(payment),
     async verify(payment) {
       const verification = await simulation.verify(payment)
       if (verification.kind === 'valid') verified.add(payment)

@@ -4,6 +4,7 @@ import { hashTypedData, recoverTypedDataAddress, toHex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { OperatingError } from '../../domain/errors.ts'
 import { newBuyer, signedPayload } from '../testing/buyer.ts'
+import { directly } from '../testing/directly.ts'
 import { authorizationDigest } from './authorization-digest.ts'
 import { ContractWallets } from './contract-wallets.ts'
 import type { Authorization } from './exact-payload.ts'
@@ -146,8 +147,8 @@ describe.each(recoveries)('the signer, by the $name library', (recovery) => {
 describe('a signature', () => {
   test('of the payer is right on its own network only', async () => {
     const exact = await signed()
-    expect(await checkSignature(exact, judges())).toBeNull()
-    expect(await checkSignature(exact, judges(baseSepolia))).toMatchObject({
+    expect(await checkSignature(exact, judges(), directly)).toBeNull()
+    expect(await checkSignature(exact, judges(baseSepolia), directly)).toMatchObject({
       reason: 'invalid_exact_evm_payload_signature',
       field: 'authorization.from',
     })
@@ -156,13 +157,13 @@ describe('a signature', () => {
   test.each(['00', '01', '1d', 'ff'])('with a recovery value of %s is refused', async (v) => {
     const exact = await signed()
     const signature: Hex = `0x${exact.signature.slice(2, -2)}${v}`
-    expect(await checkSignature({ ...exact, signature }, judges())).not.toBeNull()
+    expect(await checkSignature({ ...exact, signature }, judges(), directly)).not.toBeNull()
   })
 
   test('of a contract is refused with a hint where no node can be asked', async () => {
     const exact = await signed()
     const signature: Hex = `${exact.signature}00`
-    const { hint } = (await checkSignature({ ...exact, signature }, judges())) ?? {}
+    const { hint } = (await checkSignature({ ...exact, signature }, judges(), directly)) ?? {}
     expect(hint).toMatch(/contract wallets cannot be asked/)
   })
 
@@ -171,7 +172,8 @@ describe('a signature', () => {
     const signature: Hex = `0x${exact.signature.slice(2)}${'6492'.repeat(16)}`
     const contractWallets = new ContractWallets(nodeClient(base, 'http://127.0.0.1:1'))
     const { hint } =
-      (await checkSignature({ ...exact, signature }, { ...judges(), contractWallets })) ?? {}
+      (await checkSignature({ ...exact, signature }, { ...judges(), contractWallets }, directly)) ??
+      {}
     expect(hint).toMatch(/Deploy the wallet first/)
   })
 
@@ -179,7 +181,11 @@ describe('a signature', () => {
     const exact = await signed()
     const signature: Hex = `${exact.signature}00`
     const contractWallets = new ContractWallets(nodeClient(base, 'http://127.0.0.1:1'))
-    const asked = checkSignature({ ...exact, signature }, { ...judges(), contractWallets })
+    const asked = checkSignature(
+      { ...exact, signature },
+      { ...judges(), contractWallets },
+      directly,
+    )
     await expect(asked).rejects.toThrow(OperatingError)
   })
 })

@@ -1,3 +1,4 @@
+import type { AskNode } from '../payment.ts'
 import type { Rejection } from '../rejection.ts'
 import { rejection } from '../rejection.ts'
 import type { AuthorizationDigest } from './authorization-digest.ts'
@@ -25,6 +26,7 @@ const REASON = 'invalid_exact_evm_payload_signature'
 export async function checkSignature(
   { authorization, signature }: ExactPayload,
   { digest: digestOf, recovery, contractWallets }: SignatureJudges,
+  ask: AskNode,
 ): Promise<Rejection | null> {
   const { from } = authorization
   const digest = digestOf(authorization)
@@ -37,7 +39,11 @@ export async function checkSignature(
   if (contractWallets === null && !isKey) {
     return refused('Pay from an account with a key: contract wallets cannot be asked here.')
   }
-  if (await contractWallets?.accepts(from, digest, signature)) return null
+  if (
+    contractWallets !== null &&
+    (await ask(() => contractWallets.accepts(from, digest, signature)))
+  )
+    return null
   return rejection(
     REASON,
     "Sign with the token's EIP-712 domain (name and version stand in `extra`) and the paying key.",

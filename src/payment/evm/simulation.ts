@@ -24,6 +24,9 @@ const codes = [
 const PAUSED = /paused/i
 const NO_CODE = 'invalid_exact_evm_transaction_simulation_failed'
 
+/** Whether the nonce of a payment was used, and whether its payer holds the amount. */
+type Holding = { readonly isUsed: boolean; readonly isCovered: boolean }
+
 /** Asks a node whether the chain would carry out payments now, by executing them there for nothing. */
 export class Simulation {
   readonly #node: NodeClient
@@ -49,6 +52,15 @@ export class Simulation {
     }
   }
 
+  /** One question for all of them: whether the payers hold what they signed for. */
+  async screen(payments: readonly ExactEvmPayment[]): Promise<readonly Verification[]> {
+    const holdings = await this.#holdings(payments)
+    return holdings.map(({ isUsed, isCovered }) =>
+      // A payment that was taken leaves less behind: whether it was ours is found out one by one.
+      isUsed || isCovered ? { kind: 'valid' } : { kind: 'invalid', reason: INSUFFICIENT },
+    )
+  }
+
   async #refused(payment: ExactEvmPayment, words: string): Promise<Verification> {
     if (PAUSED.test(words)) return { kind: 'unreachable', reason: 'the token is paused' }
     const known = codes.find(([pattern]) => pattern.test(words))?.[1]
@@ -62,24 +74,31 @@ export class Simulation {
   }
 
   /** For nodes that repeat nothing of what the contract said. */
-  async #likelyReason({ authorization, chain }: ExactEvmPayment): Promise<string> {
-    const { from, nonce, value } = authorization
+  async #likelyReason(payment: ExactEvmPayment): Promise<string> {
+    const [holding] = await this.#holdings([payment])
+    if (holding?.isUsed) return NONCE_USED
+    return holding?.isCovered ? NO_CODE : INSUFFICIENT
+  }
+
+  async #holdings(payments: readonly ExactEvmPayment[]): Promise<readonly Holding[]> {
     const abi = tokenAbi
-    const questions = [
-      encodeFunctionData({ abi, functionName: 'authorizationState', args: [from, nonce] }),
-      encodeFunctionData({ abi, functionName: 'balanceOf', args: [from] }),
-    ]
+    const calls = payments.flatMap(({ authorization: { from, nonce }, chain }) =>
+      [
+        encodeFunctionData({ abi, functionName: 'authorizationState', args: [from, nonce] }),
+        encodeFunctionData({ abi, functionName: 'balanceOf', args: [from] }),
+      ].map((callData) => ({ target: chain.asset, allowFailure: false, callData })),
+    )
     const functionName = 'aggregate3'
-    const calls = questions.map((callData) => ({
-      target: chain.asset,
-      allowFailure: false,
-      callData,
-    }))
     const data = encodeFunctionData({ abi: multicallAbi, functionName, args: [calls] })
     const answer = await this.#call({ to: MULTICALL3, data })
-    const [state, balance] = decodeFunctionResult({ abi: multicallAbi, functionName, data: answer })
-    if (BigInt(state?.returnData ?? 0) !== 0n) return NONCE_USED
-    return BigInt(balance?.returnData ?? 0) < value ? INSUFFICIENT : NO_CODE
+    const results = decodeFunctionResult({ abi: multicallAbi, functionName, data: answer })
+    return payments.map(({ authorization: { value } }, index) => {
+      const [state, balance] = results.slice(2 * index, 2 * index + 2)
+      return {
+        isUsed: BigInt(state?.returnData ?? 0) !== 0n,
+        isCovered: BigInt(balance?.returnData ?? 0) >= value,
+      }
+    })
   }
 
   async #call({ to, data, gas }: Omit<Call, 'gas'> & Partial<Call>): Promise<Hex> {

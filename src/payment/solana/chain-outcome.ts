@@ -76,7 +76,7 @@ async function outcomeOf(
     if (newest.value && isYoung) return { kind: 'unused', asOfSeconds: nowMs / 1_000 }
     if (newest.value || finalized.value || isYoung)
       return { kind: 'unknown', reason: 'in no block yet, and may still get into one' }
-    return { kind: 'forfeited' }
+    return { kind: 'expired' }
   } catch (cause) {
     return { kind: 'unknown', reason: nodeReason(cause) }
   }

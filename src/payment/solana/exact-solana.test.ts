@@ -2,6 +2,7 @@ import { AccountRole, address } from '@solana/kit'
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { MalformedPayment } from '../payload.ts'
+import { directly } from '../testing/directly.ts'
 import { exactSolana } from './exact-solana.ts'
 import { solana } from './networks.ts'
 import { ASSOCIATED_TOKEN_PROGRAM, LIGHTHOUSE_PROGRAM } from './programs.ts'
@@ -45,7 +46,7 @@ const sign = (choices: Partial<SolanaPaymentChoices> = {}) =>
   signedTransfer(buyer, { amount: AMOUNT, payTo, feePayer, blockhash: BLOCKHASH, ...choices })
 
 async function rejectionOf(choices: Partial<SolanaPaymentChoices>) {
-  return read(await sign(choices)).check(0)
+  return read(await sign(choices)).check(0, directly)
 }
 
 describe('a payment on Solana', () => {
@@ -54,7 +55,7 @@ describe('a payment on Solana', () => {
     async (version) => {
       const payment = read(await sign({ version }))
       expect(payment.payer).toBe(buyer.address)
-      expect(await payment.check(0)).toBeNull()
+      expect(await payment.check(0, directly)).toBeNull()
     },
   )
 
@@ -217,7 +218,7 @@ describe('a payment on Solana', () => {
   test('that was changed after it was signed is refused', async () => {
     const bytes = Buffer.from(await sign({ memo: 'paid for tea' }), 'base64')
     bytes.write('paid for war', bytes.indexOf('paid for tea'))
-    const rejected = await read(bytes.toString('base64')).check(0)
+    const rejected = await read(bytes.toString('base64')).check(0, directly)
     expect(rejected?.reason).toBe('invalid_exact_svm_payload_signature_invalid')
   })
 
@@ -225,7 +226,9 @@ describe('a payment on Solana', () => {
     const bytes = Buffer.from(await sign(), 'base64')
     const payment = read(bytes.toString('base64'))
     bytes.set(stranger.key.sign(payment.transaction.message), 65)
-    expect((await read(bytes.toString('base64')).check(0))?.reason).toMatch(/signature_invalid$/)
+    expect((await read(bytes.toString('base64')).check(0, directly))?.reason).toMatch(
+      /signature_invalid$/,
+    )
   })
 })
 

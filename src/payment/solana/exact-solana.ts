@@ -79,6 +79,7 @@ export function exactSolana(
             feePayer,
           })
         },
+        screen: async () => facilitator.screen?.(payment) ?? { kind: 'valid' },
         verify: () => facilitator.verify(payment),
         settle: (finality) => facilitator.settle(payment, finality),
         outcome: () => facilitator.outcome(payment),

@@ -40,6 +40,8 @@ export type SolanaNodeOptions = {
 
 const REQUEST_MS_MAX = 5_000
 const NEVER_CONNECTED = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT/
+/** Where the token program keeps the amount: https://docs.rs/spl-token/latest/spl_token/state/struct.Account.html. */
+const AMOUNT_SLICE = { offset: 64, length: 8 }
 const BASE64 = { encoding: 'base64' } as const
 
 /** A node of Solana over JSON-RPC. Every call may throw SolanaNodeError; none is repeated. */
@@ -67,6 +69,21 @@ export class SolanaNode {
     const { owner, lamports, data } = record(value)
     if (typeof owner !== 'string' || typeof lamports !== 'number') throw unreadable()
     return { owner, lamports, data: bytesOf(data) }
+  }
+
+  /** What token accounts hold, in atoms and in their order; 0 for one that does not exist. At most 100. */
+  async tokenBalances(accounts: readonly string[]): Promise<readonly bigint[]> {
+    const { value } = await this.#atSlot('getMultipleAccounts', [
+      accounts,
+      { ...BASE64, dataSlice: AMOUNT_SLICE, commitment: 'processed' },
+    ])
+    const found = list(value)
+    if (found.length !== accounts.length) throw unreadable()
+    return found.map((account) => {
+      if (account === null) return 0n
+      const amount = bytesOf(record(account)['data'])
+      return amount.length === AMOUNT_SLICE.length ? amount.readBigUInt64LE() : 0n
+    })
   }
 
   /** The error that a transaction would end with, null for none. Signatures are not looked at. */

@@ -1,3 +1,5 @@
+export const INSUFFICIENT = 'invalid_exact_svm_insufficient_funds'
+
 const TRANSFER_AT = 2
 /** Of the token program: https://docs.rs/spl-token/latest/spl_token/error/enum.TokenError.html. */
 const INSUFFICIENT_FUNDS = 1
@@ -21,8 +23,7 @@ export function failureOf(err: unknown): Failure {
     return { fault: 'payment', reason: 'invalid_exact_svm_payment_expired' }
   if (err === 'AlreadyProcessed') return { fault: 'payment', reason: 'duplicate_settlement' }
   const [index, inner] = instructionError(err)
-  if (index === TRANSFER_AT && lacksFunds(inner))
-    return { fault: 'payment', reason: 'invalid_exact_svm_insufficient_funds' }
+  if (index === TRANSFER_AT && lacksFunds(inner)) return { fault: 'payment', reason: INSUFFICIENT }
   return isOurs(err)
     ? { fault: 'ours', reason: `the transaction would fail: ${JSON.stringify(err)}` }
     : { fault: 'payment', reason: 'invalid_exact_svm_transaction_simulation_failed' }

@@ -57,6 +57,8 @@ export async function startPaidHost(options: PaidHostOptions): Promise<PaidHost>
       failedPaymentsPerAddressPerMinute: 1_000,
       identicalFailuresPerMinute: 1_000,
       repeatedPaymentsPerAddressPerMinute: 1_000,
+      unverifiedPaymentsPerAddressPerMinute: 1_000,
+      unverifiedPaymentsPerSecond: 1_000,
       ...options.limits,
     },
     onEvent: (event) => events.push(event),

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Target } from './node-questions.ts'
+import {
+  flood,
+  freshAddresses,
+  openBase,
+  openSolana,
+  PURCHASES,
+  siege,
+  signedMany,
+} from './node-questions.ts'
+
+/** Node calls for each junk request beyond the first ten of its address. */
+const CALLS_PER_REQUEST_MAX = 0.1
+/** Ten questions for many payers, five for one, and what ten purchases ask for in a second at most. */
+const CALLS_PER_SECOND_MAX = 25
+/** Half a second, on a machine that is busy with other tests: Solana is asked for a status every 200 ms. */
+const NOISE_MS = 500
+
+describe.each([
+  ['Base', openBase],
+  ['Solana', openSolana],
+] as const)('who owns nothing, on %s', (_chain, open) => {
+  let attacked: Target
+
+  beforeAll(async () => {
+    attacked = await open()
+  })
+
+  afterAll(() => attacked?.close())
+
+  test.each(['all at once', 'one by one'] as const)(
+    'makes us ask a node for ten payments from one address, %s',
+    async (how) => {
+      const payments = await signedMany(100, attacked.poorPayment)
+      const { callsPerRequest, statuses } = await flood(attacked, payments, how, freshAddresses(1))
+      expect(callsPerRequest).toBeLessThanOrEqual(CALLS_PER_REQUEST_MAX)
+      expect(statuses).toEqual({ 402: 10, 429: 90 })
+    },
+  )
+
+  test('and signs for others makes us ask no more', async () => {
+    const { forgedPayment } = attacked
+    if (forgedPayment === null) return
+    const payments = await signedMany(100, forgedPayment)
+    const sent = await flood(attacked, payments, 'all at once', freshAddresses(1))
+    expect(sent.callsPerRequest).toBeLessThanOrEqual(CALLS_PER_REQUEST_MAX)
+    expect(sent.statuses).toEqual({ 402: 10, 429: 90 })
+  })
+
+  test('keeps nobody who has bought before from buying, from however many addresses', async () => {
+    const { bought, busiestNodeSecond, idleMs, controlMs, attackedMs } = await siege(attacked)
+    expect(bought).toBe(PURCHASES)
+    expect(busiestNodeSecond).toBeLessThanOrEqual(CALLS_PER_SECOND_MAX)
+    expect(attackedMs).toBeLessThanOrEqual(2 * Math.max(idleMs, controlMs) + NOISE_MS)
+  })
+})

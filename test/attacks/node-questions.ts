@@ -1,0 +1,338 @@
+import { Agent, request } from 'node:http'
+import { pathToFileURL } from 'node:url'
+import { ContractWallets } from '../../src/payment/evm/contract-wallets.ts'
+import { exactEvm } from '../../src/payment/evm/exact-evm.ts'
+import { localFacilitator } from '../../src/payment/evm/local-facilitator.ts'
+import { base } from '../../src/payment/evm/networks.ts'
+import { nodeClient } from '../../src/payment/evm/node-client.ts'
+import { limitsByDefault } from '../../src/payment/plugin.ts'
+import { newSolanaBuyer } from '../../src/payment/solana/testing/solana-buyer.ts'
+import { encodedPayment, newBuyer, signedPayload } from '../../src/payment/testing/buyer.ts'
+import { PRICE, startPaidHost } from '../../src/payment/testing/paid-host.ts'
+import { systemClock } from '../../src/roles/system-clock.ts'
+import { startEvmChain } from '../../src/simulator/evm/evm-chain.ts'
+import { startSolanaChain } from '../../src/simulator/solana/solana-chain.ts'
+import type { RpcWire } from '../support/rpc-wire.ts'
+import { rpcWire } from '../support/rpc-wire.ts'
+import { solanaRig } from '../support/solana-rig.ts'
+
+/**
+ * Attackers who own nothing send payments that are signed well, or forged, and cannot be paid. What do they cost
+ * our node, and whom do they keep from buying? Run by hand: `npx tsx test/attacks/node-questions.ts`.
+ */
+
+/** A service with the limits that it has by default, behind a node whose requests are counted. */
+export type Target = {
+  readonly name: string
+  readonly node: RpcWire
+  readonly url: string
+  /** A payment of a wallet that holds nothing. */
+  poorPayment(): Promise<string>
+  /** One that is found wrong without a node. */
+  wrongPayment(): Promise<string>
+  /** One that names a payer and is signed by somebody else; null where that needs no node. */
+  readonly forgedPayment: (() => Promise<string>) | null
+  /** Of a wallet that holds enough and has bought here before. */
+  knownPayment(): Promise<string>
+  close(): Promise<void>
+}
+
+export type Flood = {
+  readonly requests: number
+  readonly statuses: Readonly<Record<number, number>>
+  readonly nodeCalls: number
+  /** Of the requests beyond the first ten of each address. */
+  readonly callsPerRequest: number
+}
+
+/** What a provider's free plan lets pass. */
+const NODE_REQUESTS_PER_SECOND = 25
+export const PURCHASES = 10
+const SIEGE_ADDRESSES = 300
+const SIEGE_PAYMENTS = 300
+const SPARED_REQUESTS = 10
+/** Forty a second: more than the node answers, and little enough to leave the processor to the purchases. */
+const SIEGE_AT_ONCE = 4
+const SIEGE_PAUSE_MS = 100
+/** Each purchase asks the node four times. */
+const PURCHASE_PAUSE_MS = 300
+/** A wallet may buy 20 times a minute. */
+const KNOWN_WALLETS = 4
+
+export async function openBase(): Promise<Target> {
+  const chain = await startEvmChain({ clock: systemClock })
+  const node = await rpcWire(chain.rpcUrl, { perSecondMax: NODE_REQUESTS_PER_SECOND })
+  const payTo = chain.accounts.merchant.address
+  const facilitator = localFacilitator({
+    network: base,
+    rpcUrl: node.url,
+    privateKey: chain.accounts.facilitator.privateKey,
+    clock: systemClock,
+  })
+  const contractWallets = new ContractWallets(nodeClient(base, node.url))
+  const host = await startPaidHost({
+    payTo,
+    facilitator,
+    methods: [exactEvm({ network: base, payTo, facilitator, contractWallets })],
+    clock: systemClock,
+    limits: limitsByDefault,
+  })
+  const signed = (buyer: ReturnType<typeof newBuyer>, amount = PRICE) =>
+    signedPayload(buyer, { amount, payTo, nowMs: systemClock.nowMs() })
+  const known = Array.from({ length: KNOWN_WALLETS }, newBuyer)
+  for (const { address } of known) await chain.fundUsdc(address, 100n * PRICE)
+  return target({
+    name: 'Base',
+    node,
+    url: host.url,
+    poorPayment: async () => encodedPayment(await signed(newBuyer())),
+    wrongPayment: async () => encodedPayment(await signed(newBuyer(), 1n)),
+    forgedPayment: async () =>
+      encodedPayment(await signed({ ...newBuyer(), address: newBuyer().address })),
+    paymentOf: async (index) => encodedPayment(await signed(known[index] ?? newBuyer())),
+    close: async () => {
+      await host.close()
+      await node.close()
+      await chain.close()
+    },
+  })
+}
+
+export async function openSolana(): Promise<Target> {
+  const chain = await startSolanaChain({ clock: systemClock })
+  const node = await rpcWire(chain.rpcUrl, { perSecondMax: NODE_REQUESTS_PER_SECOND })
+  const rig = solanaRig(chain)
+  const host = await rig.hosted({ limits: limitsByDefault }, rig.facilitator({ rpcUrl: node.url }))
+  let memos = 0
+  const known = Array.from({ length: KNOWN_WALLETS }, () => rig.fundedBuyer(100n * PRICE))
+  return target({
+    name: 'Solana',
+    node,
+    url: host.url,
+    poorPayment: () => rig.paymentOf(newSolanaBuyer()),
+    wrongPayment: () => rig.paymentOf(newSolanaBuyer(), { amount: 1n }),
+    forgedPayment: null,
+    // Two payments of one wallet by one blockhash differ in their memo.
+    paymentOf: (index) => {
+      memos += 1
+      return rig.paymentOf(known[index] ?? newSolanaBuyer(), { memo: `purchase ${memos}` })
+    },
+    close: async () => {
+      await host.close()
+      await node.close()
+      await chain.close()
+    },
+  })
+}
+
+/** Every known wallet has bought once. */
+async function target({
+  paymentOf,
+  ...rest
+}: Omit<Target, 'knownPayment'> & {
+  readonly paymentOf: (index: number) => Promise<string>
+}): Promise<Target> {
+  for (let index = 0; index < KNOWN_WALLETS; index += 1) {
+    const { status } = await send(rest.url, await paymentOf(index), '127.0.0.1')
+    if (status !== 200) throw new Error(`the first purchase of a wallet ended in ${status}`)
+  }
+  let purchases = 0
+  return { ...rest, knownPayment: () => paymentOf(purchases++ % KNOWN_WALLETS) }
+}
+
+/** @param addresses from which the payments come in turn */
+export async function flood(
+  { node, url }: Target,
+  payments: readonly string[],
+  how: 'all at once' | 'one by one',
+  addresses: readonly string[],
+): Promise<Flood> {
+  const before = node.requests()
+  const statuses: Record<number, number> = {}
+  const sent = async (payment: string, index: number) => {
+    const { status } = await send(url, payment, addresses[index % addresses.length] ?? '')
+    statuses[status] = (statuses[status] ?? 0) + 1
+  }
+  if (how === 'all at once') await Promise.all(payments.map(sent))
+  else for (const [index, payment] of payments.entries()) await sent(payment, index)
+  const nodeCalls = node.requests() - before
+  const spared = SPARED_REQUESTS * addresses.length
+  const beyond = Math.max(1, payments.length - spared)
+  const callsPerRequest = Math.max(0, nodeCalls - spared) / beyond
+  return { requests: payments.length, statuses, nodeCalls, callsPerRequest }
+}
+
+/** Purchases of known wallets. @returns their statuses, and the median of how long they took */
+export async function purchases({ knownPayment, url }: Target, count: number) {
+  const tookMs: number[] = []
+  const statuses: number[] = []
+  for (let bought = 0; bought < count; bought += 1) {
+    const payment = await knownPayment()
+    const startMs = performance.now()
+    statuses.push((await send(url, payment, '127.0.0.1')).status)
+    tookMs.push(performance.now() - startMs)
+    await wait(PURCHASE_PAUSE_MS)
+  }
+  tookMs.sort((a, b) => a - b)
+  return { statuses, medianMs: tookMs[Math.floor(count / 2)] ?? Number.NaN }
+}
+
+export type Siege = {
+  readonly requests: number
+  readonly lastedSeconds: number
+  /** With those of the purchases. */
+  readonly busiestNodeSecond: number
+  readonly bought: number
+  readonly idleMs: number
+  /** While as many requests come that ask no node: what the processor costs. */
+  readonly controlMs: number
+  readonly attackedMs: number
+}
+
+/** What a known buyer sees while unfunded payments come from many addresses. */
+export async function siege(attacked: Target): Promise<Siege> {
+  const [wrong, poor] = [
+    await signedMany(SIEGE_PAYMENTS, attacked.wrongPayment),
+    await signedMany(SIEGE_PAYMENTS, attacked.poorPayment),
+  ]
+  const idle = await purchases(attacked, PURCHASES)
+  let control = idle
+  await besieged(attacked, wrong, freshAddresses(SIEGE_ADDRESSES), async () => {
+    control = await purchases(attacked, PURCHASES)
+  })
+  let under = idle
+  const startMs = performance.now()
+  const requests = await besieged(attacked, poor, freshAddresses(SIEGE_ADDRESSES), async () => {
+    under = await purchases(attacked, PURCHASES)
+  })
+  return {
+    requests,
+    lastedSeconds: (performance.now() - startMs) / 1_000,
+    busiestNodeSecond: attacked.node.busiestSecond(startMs),
+    bought: under.statuses.filter((status) => status === 200).length,
+    idleMs: idle.medianMs,
+    controlMs: control.medianMs,
+    attackedMs: under.medianMs,
+  }
+}
+
+/** Sends payments from many addresses, some at a time, for as long as `work` takes. @returns how many */
+export async function besieged(
+  { url }: Target,
+  payments: readonly string[],
+  addresses: readonly string[],
+  work: () => Promise<unknown>,
+): Promise<number> {
+  let isOver = false
+  const working = work().finally(() => {
+    isOver = true
+  })
+  let sent = 0
+  const under: Promise<unknown>[] = [working]
+  while (!isOver) {
+    for (let index = 0; index < SIEGE_AT_ONCE; index += 1) {
+      const payment = payments[sent % payments.length] ?? ''
+      under.push(send(url, payment, addresses[sent % addresses.length] ?? ''))
+      sent += 1
+    }
+    await wait(SIEGE_PAUSE_MS)
+  }
+  await Promise.all(under)
+  return sent
+}
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => systemClock.after(ms, resolve))
+}
+
+/** One after the other: signing takes the processor from everything else. */
+export async function signedMany(count: number, sign: () => Promise<string>): Promise<string[]> {
+  const payments: string[] = []
+  while (payments.length < count) payments.push(await sign())
+  return payments
+}
+
+/** Addresses of this machine other than the usual one. */
+function addressesOf(count: number, from: number): string[] {
+  return Array.from({ length: count }, (_, index) => {
+    const at = from + index
+    return `127.1.${at >> 8}.${at & 255 || 254}`
+  })
+}
+
+function send(
+  url: string,
+  payment: string,
+  localAddress: string,
+): Promise<{ readonly status: number; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'x-payment': payment }
+    const agent = new Agent({ maxSockets: 1 })
+    const call = request(`${url}/pulse/BTC`, { localAddress, headers, agent }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk: string) => {
+        text += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }))
+      response.on('error', reject)
+    })
+    call.on('error', reject)
+    call.end()
+  })
+}
+
+async function main(): Promise<void> {
+  for (const open of [openBase, openSolana]) {
+    const attacked = await open()
+    try {
+      const { poorPayment, forgedPayment } = attacked
+      const rows = [
+        await row(attacked, 'unfunded', 120, 'one by one', poorPayment),
+        await row(attacked, 'unfunded', 400, 'all at once', poorPayment),
+      ]
+      if (forgedPayment !== null)
+        rows.push(await row(attacked, 'forged', 400, 'all at once', forgedPayment))
+      process.stdout.write(`${attacked.name}\n${rows.join('\n')}\n`)
+      const { bought, ...told } = await siege(attacked)
+      process.stdout.write(
+        `  unfunded, ${SIEGE_ADDRESSES} addresses: ${told.requests} requests in ` +
+          `${told.lastedSeconds.toFixed(1)} s, at most ${told.busiestNodeSecond} node calls a second ` +
+          'with those of the purchases\n' +
+          `  a known buyer: ${told.idleMs.toFixed(0)} ms idle, ${told.controlMs.toFixed(0)} ms beside as many ` +
+          `requests that ask no node, ${told.attackedMs.toFixed(0)} ms under that attack, ` +
+          `${bought} of ${PURCHASES} bought\n`,
+      )
+    } finally {
+      await attacked.close()
+    }
+  }
+}
+
+let used = 0
+
+/** Addresses that were not used before. */
+export function freshAddresses(count: number): string[] {
+  used += count
+  return addressesOf(count, used - count)
+}
+
+async function row(
+  attacked: Target,
+  what: string,
+  count: number,
+  how: 'all at once' | 'one by one',
+  sign: () => Promise<string>,
+): Promise<string> {
+  const payments = await signedMany(count, sign)
+  const sent = await flood(attacked, payments, how, freshAddresses(1))
+  return (
+    `  ${what}, one address, ${how}: ${sent.requests} requests, ${sent.nodeCalls} node calls, ` +
+    `${sent.callsPerRequest.toFixed(3)} a request beyond the first ten, ${JSON.stringify(sent.statuses)}`
+  )
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  await main()
+  process.exit()
+}
