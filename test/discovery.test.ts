@@ -215,6 +215,10 @@ describe('prices, networks and schemas', () => {
     }
     expect(manifest.networks).toEqual([method?.network])
     expect(prices.ways_to_pay).toEqual(manifest.ways_to_pay)
+    expect(prices.limits).toEqual({
+      sales_per_wallet_per_minute: 20,
+      quotes_per_address_per_minute: 60,
+    })
   })
 
   test('of what is given away are free in every document', async () => {

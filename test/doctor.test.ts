@@ -453,6 +453,8 @@ describe('perpscope doctor', () => {
       finality: [],
       broadcastPayerMax: 0n,
       broadcastTotalMax: 0n,
+      salesPerWalletPerMinute: 20,
+      quotesPerAddressPerMinute: 60,
       weightPerMinute: 1_000,
       dexes: [],
       outside: 'off',

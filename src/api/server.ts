@@ -29,7 +29,7 @@ export type ServerOptions = AnalysisRoutesOptions &
     /** What the published documents say beyond the contracts. */
     readonly discovery: Pick<
       ServiceFacts,
-      'publicUrl' | 'waysToPay' | 'receiptSigner' | 'contactEmail'
+      'publicUrl' | 'waysToPay' | 'limits' | 'receiptSigner' | 'contactEmail'
     >
   }
 

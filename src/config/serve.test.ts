@@ -27,6 +27,18 @@ test.each([
   expect(() => checkServeOptions(parsed(args))).toThrow(message)
 })
 
+test('the limits of a minute are options, and whole numbers', () => {
+  expect(parsed([])).toMatchObject({
+    salesPerWalletPerMinute: 20,
+    quotesPerAddressPerMinute: 60,
+  })
+  expect(parsed(['--sales-per-wallet-per-minute', '200'])).toMatchObject({
+    salesPerWalletPerMinute: 200,
+  })
+  for (const value of ['0', '-1', '1.5', 'many'])
+    expect(() => parsed(['--quotes-per-address-per-minute', value])).toThrow()
+})
+
 test.each([
   ['a facilitator', ['--facilitator-url', 'http://127.0.0.1:1', '--facilitator-auth', 'Bearer x']],
   [

@@ -1,11 +1,13 @@
 import type { Option } from 'commander'
 import type { FinalityRule } from '../payment/finality.ts'
+import { limitsByDefault, QUOTES_PER_MINUTE } from '../payment/payment-limits.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../streams/venues/hyperliquid/weight-budget.ts'
 import { ConfigError } from './config-error.ts'
 import { option, RECORDING_BYTES_MAX, shared } from './option.ts'
 import type { SourceUrls } from './values.ts'
 import {
   address,
+  count,
   dexNames,
   finalityRules,
   headerValue,
@@ -49,6 +51,8 @@ export type ServeOptions = {
   readonly finality: readonly FinalityRule[]
   readonly broadcastPayerMax: bigint
   readonly broadcastTotalMax: bigint
+  readonly salesPerWalletPerMinute: number
+  readonly quotesPerAddressPerMinute: number
   readonly weightPerMinute: number
   readonly dexes: readonly string[] | 'all'
   readonly outside: 'on' | 'off'
@@ -174,6 +178,20 @@ export const serveOptions: readonly Option[] = [
   )
     .default(5_000_000n, '5')
     .argParser(usdcAtomic),
+  option(
+    '--sales-per-wallet-per-minute <count>',
+    'PERPSCOPE_SALES_PER_WALLET_PER_MINUTE',
+    'answers that one wallet can buy in a minute; more are 429, and the payment stays good',
+  )
+    .default(limitsByDefault.paidCallsPerWalletPerMinute)
+    .argParser(count),
+  option(
+    '--quotes-per-address-per-minute <count>',
+    'PERPSCOPE_QUOTES_PER_ADDRESS_PER_MINUTE',
+    'calls without a payment that one address can make in a minute',
+  )
+    .default(QUOTES_PER_MINUTE)
+    .argParser(count),
   option(
     '--weight-per-minute <weight>',
     'PERPSCOPE_WEIGHT_PER_MINUTE',

@@ -24,6 +24,13 @@ export function integer(text: string): number {
   return value
 }
 
+/** Of things, at least one. */
+export function count(text: string): number {
+  const value = integer(text)
+  if (value < 1) throw new InvalidArgumentError('not a whole number above zero')
+  return value
+}
+
 export function positive(text: string): number {
   const value = Number(text)
   if (!Number.isFinite(value) || value <= 0) throw new InvalidArgumentError('not a positive number')

@@ -25,6 +25,7 @@ import type { PaymentEnvelope } from './payload.ts'
 import { decodeEnvelope, MalformedPayment, paymentHeader } from './payload.ts'
 import type { AskNode, Payment, Requirement, Settlement } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
+import type { PaymentLimits } from './payment-limits.ts'
 import { callerKey, RateLimit } from './rate-limit.ts'
 import { receiptHeaders, refusalHeaders } from './receipt.ts'
 import {
@@ -51,19 +52,6 @@ import { bindingOf, resourceUrl } from './resource.ts'
 import type { Quoted, Terms } from './terms.ts'
 import type { Screened, Till, Verdict } from './till.ts'
 import { within } from './within.ts'
-
-export type PaymentLimits = {
-  readonly paidCallsPerWalletPerMinute: number
-  readonly failedPaymentsPerAddressPerMinute: number
-  /** Of one wallet, from one address, for one reason. */
-  readonly identicalFailuresPerMinute: number
-  /** Payments that were used before, whether their answer is given again or not. */
-  readonly repeatedPaymentsPerAddressPerMinute: number
-  /** Payments of new payers from one address that may fail at a node or a facilitator. */
-  readonly unverifiedPaymentsPerAddressPerMinute: number
-  /** The same of all addresses, and of known payers once more. */
-  readonly unverifiedPaymentsPerSecond: number
-}
 
 /** While the host refuses everything, answers that were bought before are kept, not given. */
 export type Closure = { isClosed(): boolean; readonly retryAfterSeconds: number }

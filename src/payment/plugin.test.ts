@@ -212,6 +212,22 @@ describe('the resource of a quote', () => {
   })
 })
 
+test('a quote that fails by our fault does not count in the limit of its address', async () => {
+  const app = Fastify()
+  await app.register(payments, options())
+  let isBroken = true
+  const fail: onRequestHookHandler = (_request, reply, done) => {
+    if (isBroken) void reply.code(503).send('not now')
+    else done()
+  }
+  app.get('/pulse/:coin', { config, onRequest: [quoteLimit(1), fail] }, async () => '')
+  for (const _ of [1, 2, 3]) expect((await app.inject('/pulse/BTC')).statusCode).toBe(503)
+  isBroken = false
+  expect((await app.inject('/pulse/BTC')).statusCode).toBe(402)
+  expect((await app.inject('/pulse/BTC')).statusCode).toBe(429)
+  await app.close()
+})
+
 test('the quote limit is a hook that a host can put before its other checks', async () => {
   const limit: onRequestHookHandler = quoteLimit(1)
   const app = Fastify()

@@ -9,7 +9,7 @@ import type {
 import type { Clock } from '../domain/clock.ts'
 import type { Answer } from './answer.ts'
 import { answerOf, sendAnswer } from './answer.ts'
-import type { Closure, ExposureLimits, PaymentLimits, Sale } from './checkout.ts'
+import type { Closure, ExposureLimits, Sale } from './checkout.ts'
 import { Checkout } from './checkout.ts'
 import { Claims } from './claims.ts'
 import type { Extensions } from './extensions/extensions.ts'
@@ -20,6 +20,8 @@ import type { PaymentLedger } from './ledger.ts'
 import { hasPayment } from './payload.ts'
 import type { PaymentMethod } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
+import type { PaymentLimits } from './payment-limits.ts'
+import { limitsByDefault } from './payment-limits.ts'
 import { Reconciler } from './reconciler.ts'
 import type { PaidRoute, Terms } from './terms.ts'
 import { termsOf } from './terms.ts'
@@ -58,16 +60,6 @@ export type PaymentOptions = {
   /** Another secret for each quote: 16 random bytes in base64url. */
   readonly newSecret: () => string
   readonly onEvent?: (event: PaymentEvent) => void
-}
-
-export const limitsByDefault: PaymentLimits = {
-  paidCallsPerWalletPerMinute: 20,
-  failedPaymentsPerAddressPerMinute: 30,
-  identicalFailuresPerMinute: 5,
-  repeatedPaymentsPerAddressPerMinute: 60,
-  unverifiedPaymentsPerAddressPerMinute: 10,
-  // A public node answers 25 requests a second: most of them are left to those who buy.
-  unverifiedPaymentsPerSecond: 5,
 }
 
 const noExposure: ExposureLimits = { payerMax: 0n, totalMax: 0n }

@@ -1,10 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { problem } from '../domain/problem.ts'
 import { hasPayment } from './payload.ts'
+import { QUOTES_PER_MINUTE } from './payment-limits.ts'
 import { callerKey, RateLimit } from './rate-limit.ts'
 import { requestPath } from './resource.ts'
-
-const QUOTES_PER_MINUTE = 60
 
 /**
  * An `onRequest` hook that limits unpaid calls of paid routes by address. It stands apart from the payment
@@ -15,9 +14,16 @@ export function quoteLimit(quotesPerMinute = QUOTES_PER_MINUTE) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const pays = request.method !== 'HEAD' && hasPayment(request.headers)
     if (request.routeOptions.config.x402 === undefined || pays) return
-    const allowance = await limit.take(callerKey(request.ip))
+    const caller = callerKey(request.ip)
+    const allowance = await limit.take(caller)
     reply.headers(limit.headers(allowance))
-    if (allowance.allowed) return
+    if (allowance.allowed) {
+      // A call that failed by our fault does not count.
+      reply.raw.once('finish', () => {
+        if (reply.statusCode >= 500) void limit.giveBack(caller)
+      })
+      return
+    }
     const { status, headers, body } = problem(
       'rate_limited',
       {

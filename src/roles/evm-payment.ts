@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
+import { zeroAddress } from 'viem'
 import { ConfigError } from '../config/config-error.ts'
 import type { ServeOptions } from '../config/serve.ts'
 import { examineChain, payeeFaults } from '../payment/evm/chain-checks.ts'
@@ -15,8 +16,10 @@ import type { PaymentNetwork } from '../payment/evm/networks.ts'
 import { base, baseSepolia } from '../payment/evm/networks.ts'
 import type { NodeClient } from '../payment/evm/node-client.ts'
 import { nodeClient } from '../payment/evm/node-client.ts'
+import { Simulation } from '../payment/evm/simulation.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
+import { Screening } from '../payment/screening.ts'
 import { systemClock } from './system-clock.ts'
 
 const WEI_PER_ETHER = 1e18
@@ -93,7 +96,14 @@ function hostedOn(
   if (hosted === null) throw new Error('checked: somebody settles')
   const outcome =
     node === null ? undefined : (payment: ExactEvmPayment) => chainOutcome(node, payment)
-  return hosted.of({ scheme: 'exact', network, asset }, outcome)
+  const facilitator = hosted.of({ scheme: 'exact', network, asset }, outcome)
+  if (node === null) return facilitator
+  const simulation = new Simulation(node, zeroAddress)
+  const screening = new Screening<ExactEvmPayment>({
+    clock: systemClock,
+    ask: (payments) => simulation.screen(payments),
+  })
+  return { ...facilitator, screen: (payment: ExactEvmPayment) => screening.screen(payment) }
 }
 
 /** Shows what the node said last, and asks it again: nobody who reads metrics waits for a node. */

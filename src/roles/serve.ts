@@ -122,13 +122,19 @@ export async function serve(options: ServeOptions): Promise<void> {
       ledger === null
         ? null
         : paymentGate({ options, publicUrl, methods, ledger, receipts, maintenance, log, metrics }),
-    quoteLimit: ledger === null ? null : quoteLimit(),
+    quoteLimit: ledger === null ? null : quoteLimit(options.quotesPerAddressPerMinute),
     logger: log,
     accessLog: options.accessLog === 'on',
     discovery: {
       publicUrl,
       contactEmail: options.contactEmail,
       waysToPay: methods.filter(({ isSuspended }) => isSuspended !== true),
+      ...(ledger !== null && {
+        limits: {
+          salesPerWallet: options.salesPerWalletPerMinute,
+          quotesPerAddress: options.quotesPerAddressPerMinute,
+        },
+      }),
       receiptSigner: receipts?.signer,
     },
     ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy }),
@@ -270,6 +276,7 @@ function paymentGate({
       methods,
       ledger,
       claims,
+      limits: { paidCallsPerWalletPerMinute: options.salesPerWalletPerMinute },
       finality: (amount) => finalityOf(options.finality, amount),
       exposure: { payerMax: options.broadcastPayerMax, totalMax: options.broadcastTotalMax },
       ...(receipts && { receipts }),

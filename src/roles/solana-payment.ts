@@ -7,6 +7,7 @@ import { ConfigError } from '../config/config-error.ts'
 import type { ServeOptions } from '../config/serve.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import type { Facilitator, PaymentMethod } from '../payment/payment.ts'
+import { Screening } from '../payment/screening.ts'
 import { outcomeByMessage } from '../payment/solana/chain-outcome.ts'
 import { examineCluster, solanaPayeeFaults } from '../payment/solana/cluster-checks.ts'
 import type { ExactSolanaPayment } from '../payment/solana/exact-solana.ts'
@@ -17,6 +18,7 @@ import { hostedSolanaFacilitator } from '../payment/solana/hosted-solana-facilit
 import { localSolanaFacilitator } from '../payment/solana/local-solana-facilitator.ts'
 import type { SolanaNetwork } from '../payment/solana/networks.ts'
 import { solana, solanaDevnet } from '../payment/solana/networks.ts'
+import { screenHoldings } from '../payment/solana/payer-holdings.ts'
 import { SolanaNode } from '../payment/solana/solana-node.ts'
 import { systemClock } from './system-clock.ts'
 
@@ -91,7 +93,20 @@ async function hostedSettler(
   await hosted.examine()
   const named = hosted.offer(kind)?.['feePayer']
   const feePayer = typeof named === 'string' && isAddress(named) ? named : null
-  return { feePayer, facilitator: hostedSolanaFacilitator(facilitator) }
+  const screening =
+    node === null
+      ? null
+      : new Screening<ExactSolanaPayment>({
+          clock: systemClock,
+          ask: (payments) => screenHoldings(node, payments),
+        })
+  return {
+    feePayer,
+    facilitator: {
+      ...hostedSolanaFacilitator(facilitator),
+      ...(screening && { screen: (payment) => screening.screen(payment) }),
+    },
+  }
 }
 
 /** A node of another cluster would make every payment fail; one that is down now may be up for the first. */

@@ -72,7 +72,11 @@ export function discoveryGateway(
     quoteLimit: ledger === null ? null : quoteLimit(limits.quotesPerMinute ?? MANY),
     logger: null,
     accessLog: false,
-    discovery: { publicUrl: PUBLIC_URL, waysToPay: methods },
+    discovery: {
+      publicUrl: PUBLIC_URL,
+      waysToPay: methods,
+      ...(ledger !== null && { limits: { salesPerWallet: 20, quotesPerAddress: 60 } }),
+    },
   })
   const close = async () => {
     await app.close()

@@ -306,6 +306,19 @@ export const pricesSchema: JsonSchema = {
         additionalProperties: false,
       },
     },
+    limits: {
+      type: 'object',
+      description:
+        'Calls above these are 429, and a payment that came along stays good. Absent where free.',
+      properties: {
+        sales_per_wallet_per_minute: count('Answers that one wallet can buy in a minute.'),
+        quotes_per_address_per_minute: count(
+          'Calls without a payment that one address can make in a minute.',
+        ),
+      },
+      required: ['sales_per_wallet_per_minute', 'quotes_per_address_per_minute'],
+      additionalProperties: false,
+    },
   },
   required: ['currency', 'free', 'prices', 'ways_to_pay'],
   additionalProperties: false,

@@ -89,6 +89,12 @@ export function priceList(facts: DocumentFacts, isAvailable: Available): unknown
       }
     }),
     ways_to_pay: waysToPay(facts),
+    ...(facts.limits !== undefined && {
+      limits: {
+        sales_per_wallet_per_minute: facts.limits.salesPerWallet,
+        quotes_per_address_per_minute: facts.limits.quotesPerAddress,
+      },
+    }),
   }
 }
 

@@ -15,6 +15,12 @@ type WayToPay = Pick<
   'scheme' | 'network' | 'legacyName' | 'asset' | 'payTo' | 'extra'
 >
 
+/** What a caller may do within a minute. */
+type CallLimits = {
+  readonly salesPerWallet: number
+  readonly quotesPerAddress: number
+}
+
 /** What the published documents say beyond the contracts of the analyses. */
 export type ServiceFacts = {
   readonly contracts: readonly AnalysisContract[]
@@ -24,6 +30,8 @@ export type ServiceFacts = {
   readonly version: string
   /** In the order in which they are offered; none where answers are given away. */
   readonly waysToPay: readonly WayToPay[]
+  /** Of calls a minute, where answers are sold. */
+  readonly limits?: CallLimits | undefined
   /** Address under whose key offers and receipts are signed, where they are. */
   readonly receiptSigner?: string | undefined
   /** Whom to write to about this service. */

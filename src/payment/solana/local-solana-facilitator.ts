@@ -7,10 +7,10 @@ import { Screening } from '../screening.ts'
 import { outcomeByMessage, outcomeBySignature } from './chain-outcome.ts'
 import type { ExactSolanaPayment } from './exact-solana.ts'
 import type { FeePayer } from './fee-payer-key.ts'
+import { screenHoldings } from './payer-holdings.ts'
 import type { SignatureStatus } from './solana-node.ts'
 import { SolanaNode, SolanaNodeError } from './solana-node.ts'
-import { associatedTokenAccount } from './token-account.ts'
-import { failureOf, INSUFFICIENT } from './transaction-error.ts'
+import { failureOf } from './transaction-error.ts'
 import { encodeTransaction } from './wire-transaction.ts'
 
 export type LocalSolanaFacilitatorOptions = {
@@ -86,17 +86,10 @@ export function localSolanaFacilitator({
     }
   }
 
-  /** One question for all of them: whether the payers hold the price. */
-  async function screened(payments: readonly ExactSolanaPayment[]) {
-    const accounts = payments.map(({ payer, chain }) => associatedTokenAccount(payer, chain.asset))
-    const balances = await node.tokenBalances(await Promise.all(accounts))
-    return payments.map(({ requirement }, index): Verification => {
-      const isCovered = (balances[index] ?? 0n) >= requirement.amount
-      return isCovered ? { kind: 'valid' } : { kind: 'invalid', reason: INSUFFICIENT }
-    })
-  }
-
-  const screening = new Screening<ExactSolanaPayment>({ clock, ask: screened })
+  const screening = new Screening<ExactSolanaPayment>({
+    clock,
+    ask: (payments) => screenHoldings(node, payments),
+  })
 
   return {
     screen: (payment) => screening.screen(payment),
