@@ -407,6 +407,8 @@ function paymentOptions(ledger: PaymentLedger, facilitator: Facilitator<ExactEvm
       failedPaymentsPerAddressPerMinute: 1e9,
       repeatedPaymentsPerAddressPerMinute: 1e9,
       identicalFailuresPerMinute: 1e9,
+      unverifiedPaymentsPerAddressPerMinute: 1e9,
+      unverifiedPaymentsPerSecond: 1e9,
     },
   }
 }

@@ -378,9 +378,11 @@ describe('what gas costs', () => {
 })
 
 describe('a contract wallet', () => {
-  async function hosted(paidCallsPerWalletPerMinute = 100) {
+  async function hosted(
+    paidCallsPerWalletPerMinute = 100,
+    contractWallets = new ContractWallets(nodeClient(base, chain.rpcUrl)),
+  ) {
     const payTo = chain.accounts.merchant.address
-    const contractWallets = new ContractWallets(nodeClient(base, chain.rpcUrl))
     const host = await startPaidHost({
       payTo,
       facilitator,
@@ -420,6 +422,21 @@ describe('a contract wallet', () => {
       expect(diagnostics.reason).toBe('invalid_exact_evm_payload_signature')
     }
     expect((await buy(await signed(payer))).status).toBe(200)
+  })
+
+  test('that has used up its sales costs the node no more questions', async () => {
+    let asked = 0
+    class CountedWallets extends ContractWallets {
+      override accepts(...question: Parameters<ContractWallets['accepts']>) {
+        asked += 1
+        return super.accepts(...question)
+      }
+    }
+    const buy = await hosted(1, new CountedWallets(nodeClient(base, chain.rpcUrl)))
+    const payer = await wallet()
+    expect((await buy(await signed(payer))).status).toBe(200)
+    for (const _ of [1, 2, 3]) expect((await buy(await signed(payer))).status).toBe(429)
+    expect(asked).toBe(1)
   })
 
   test('that judges for ever is refused', async () => {

@@ -163,7 +163,7 @@ export async function flood(
 }
 
 /** Purchases of known wallets. @returns their statuses, and the median of how long they took */
-export async function purchases({ knownPayment, url }: Target, count: number) {
+async function purchases({ knownPayment, url }: Target, count: number) {
   const tookMs: number[] = []
   const statuses: number[] = []
   for (let bought = 0; bought < count; bought += 1) {
@@ -217,7 +217,7 @@ export async function siege(attacked: Target): Promise<Siege> {
 }
 
 /** Sends payments from many addresses, some at a time, for as long as `work` takes. @returns how many */
-export async function besieged(
+async function besieged(
   { url }: Target,
   payments: readonly string[],
   addresses: readonly string[],
