@@ -141,9 +141,17 @@ describe('in the good case', () => {
     return { node, payment }
   }
 
-  test('a verification is one question to the node', async () => {
+  test('a verification is a simulation and a look at the payer’s code', async () => {
     const { node, payment } = await counted()
     await payment.verify()
+    expect(node.asked).toEqual(['eth_call', 'eth_getCode'])
+  })
+
+  test('a payment that the chain would refuse is one question', async () => {
+    const { node } = await counted()
+    const payment = await paymentOf(newBuyer(), node.facilitator)
+    node.asked.length = 0
+    expect(await payment.verify()).toMatchObject({ kind: 'invalid' })
     expect(node.asked).toEqual(['eth_call'])
   })
 
@@ -335,7 +343,7 @@ describe('a node', () => {
     expect(await payment.verify()).toEqual({ kind: 'valid' })
     node.asked.length = 0
     expect(await payment.verify()).toEqual({ kind: 'valid' })
-    expect(node.asked).toEqual(['eth_call'])
+    expect(node.asked).toEqual(['eth_call', 'eth_getCode'])
   })
 })
 

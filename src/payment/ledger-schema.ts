@@ -44,6 +44,26 @@ CREATE TABLE answers (
 CREATE INDEX answers_expiry ON answers (expires_ms);
 `
 
+/**
+ * Transactions that we paid for and that moved nothing, and those of contract wallets that are under way
+ * (`in_flight`, with the gas that they may use): read to bar payers and to bound what they can cost.
+ */
+const failedSettlements = `
+CREATE TABLE failed_settlements (
+  id INTEGER PRIMARY KEY,
+  network TEXT NOT NULL,
+  payer TEXT NOT NULL,
+  code TEXT,
+  state TEXT NOT NULL CHECK (state IN ('in_flight', 'failed')),
+  cost INTEGER NOT NULL,
+  strikes INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX failed_settlements_payer ON failed_settlements (network, payer);
+CREATE INDEX failed_settlements_code ON failed_settlements (network, code) WHERE code IS NOT NULL;
+CREATE INDEX failed_settlements_time ON failed_settlements (at_ms);
+`
+
 /** Version 1 kept everything in one table and forgot a payment with its answer. */
 const fromVersion1 = `
 ALTER TABLE payments RENAME TO payments_1;
@@ -67,10 +87,11 @@ ALTER TABLE payments ADD COLUMN access TEXT;
 ALTER TABLE payments ADD COLUMN caller_until_ms INTEGER NOT NULL DEFAULT 0;
 `
 
+/** What brings a file of each earlier version to ours; 0 is an empty one. */
 const scripts: ReadonlyMap<unknown, string> = new Map([
-  [0, tables],
-  [1, fromVersion1],
-  [2, fromVersion2],
+  [0, tables + failedSettlements],
+  [1, fromVersion1 + failedSettlements],
+  [2, fromVersion2 + failedSettlements],
 ])
 
 /** Brings a file of an earlier version, or an empty one, to ours. @returns false where it is of a later one */

@@ -7,6 +7,7 @@ import Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
 import type { Answer } from './answer.ts'
 import type { AnswerAccess, Credentials } from './extensions/answer-access.ts'
+import { FailedSettlements } from './failed-settlements.ts'
 import type { Finality } from './finality.ts'
 import { migrate } from './ledger-schema.ts'
 
@@ -114,6 +115,7 @@ type OpenRow = PaymentKey & {
  * a second service on the same file does not start. Readers, such as `perpscope ledger`, may look on.
  */
 export class PaymentLedger {
+  readonly failures: FailedSettlements
   readonly #db: Database.Database
   /** The same file, for what a power cut may undo because the chain can tell it again. */
   readonly #relaxed: Database.Database
@@ -139,6 +141,7 @@ export class PaymentLedger {
       throw cause
     }
     this.#relaxed = path === ':memory:' ? this.#db : relaxedConnection(path)
+    this.failures = new FailedSettlements(this.#relaxed)
     this.#statements = statementsOf(this.#db)
     this.#moves = movesOf(this.#relaxed)
     this.#counts = { settling: 0, unknown: 0, unconfirmed: 0, settled: 0, released: 0, lost: 0 }
@@ -299,12 +302,12 @@ export class PaymentLedger {
     return this.#statements.lost.get(payer) !== undefined
   }
 
-  /** Removes up to `rowsMax` answers, and as many refusals, whose time is over. @returns how many they were */
+  /** Removes up to `rowsMax` answers, refusals and failures each whose time is over. @returns how many they were */
   sweep(nowMs: number, rowsMax: number): number {
     const answers = this.#statements.sweepAnswers.run(nowMs, rowsMax).changes
     const released = this.#statements.sweepReleased.run(nowMs - RELEASED_KEPT_MS, rowsMax).changes
     this.#counts.released -= released
-    return Math.max(answers, released)
+    return Math.max(answers, released, this.failures.sweep(nowMs, rowsMax))
   }
 
   counts(): LedgerCounts {

@@ -20,6 +20,8 @@ export interface PaymentMethod<P extends Payment = Payment> {
   readonly payTo: string
   /** What a buyer must know beyond that, as `extra`. */
   readonly extra: Readonly<Record<string, unknown>>
+  /** What a quote adds to that for now: the same object for as long as it holds. */
+  extraNow?(): Readonly<Record<string, unknown>>
   /** Nothing is sold by it for now: it only reads what was bought before. */
   readonly isSuspended?: boolean
   /**

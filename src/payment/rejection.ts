@@ -54,6 +54,30 @@ export function mayMeanNonceUsed(reason: string): boolean {
 }
 
 const hints = [
+  [
+    'payer_barred',
+    'Settlements of this wallet failed on the chain at our cost, so it is not accepted for 7 days. Pay from another one.',
+  ],
+  [
+    'contract_wallet_barred',
+    'Settlements of wallets with this contract code failed on the chain at our cost. Pay from an account with a key and no code.',
+  ],
+  [
+    'contract_wallet_failed',
+    'The contract of this wallet accepted the payment in a simulation and failed in the transaction. Nothing was charged. Pay from an account with a key and no code.',
+  ],
+  [
+    'contract_wallets_not_accepted',
+    'Contract wallets are not accepted here. Pay from an account with a key and no code.',
+  ],
+  [
+    'contract_wallets_suspended',
+    'Contract wallets are not accepted at the moment. Pay from an account with a key and no code, or try again in an hour.',
+  ],
+  [
+    'exact_evm_transaction_failed',
+    'The transfer failed on the chain. Nothing was charged. Keep the balance until the answer has arrived, and sign a new payment.',
+  ],
   ['payer_declined', 'The facilitator takes no payments of this wallet. Pay from another one.'],
   [
     'cumulative_exceeds_balance',

@@ -50,6 +50,27 @@ describe('a quote', () => {
     }
   })
 
+  test('says at once what a way to pay adds to its terms for now', () => {
+    let isSuspended = false
+    const [keysOnly, nothing] = [{ contractWallets: false }, {}]
+    const ways = methods(base).map((method) => ({
+      ...method,
+      extraNow: () => (isSuspended ? keysOnly : nothing),
+    }))
+    const terms = termsOf(route, ways)
+    const extras = () => {
+      const quote = terms.quote({ resourceUrl: resource })
+      return [bodyOf(quote), decode(headerOf(quote))].map(({ accepts }) => accepts[0].extra)
+    }
+    expect(extras()).toEqual([base.domain, base.domain])
+    isSuspended = true
+    expect(extras()).toEqual(Array(2).fill({ ...base.domain, contractWallets: false }))
+    isSuspended = false
+    expect(extras()).toEqual([base.domain, base.domain])
+    const held = terms.quote({ resourceUrl: resource })
+    expect(terms.quote({ resourceUrl: resource })).toBe(held)
+  })
+
   test('after a rejected payment adds why, beside the object of version 1', () => {
     const rejected = rejection('invalid_network', 'Pay on Base.')
     const quote = termsOf(route, methods(base)).quote({ secret, resourceUrl: resource, rejected })

@@ -87,7 +87,7 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
       x402Version: 2,
       error: rejected?.reason ?? 'payment_required',
       resource: { url: resourceUrl, description: route.description, mimeType: MIME_TYPE },
-      accepts: requirements.map(({ wire }) => corrected(wire, rejected)),
+      accepts: requirements.map((requirement) => corrected(current(requirement), rejected)),
       extensions: {
         ...paymentIdentifierOffer,
         ...extensions,
@@ -127,11 +127,14 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
       if (quoted.rejected !== undefined || quoted.offers !== undefined)
         return paymentRequired(write(quoted), secret)
       const { resourceUrl, extensions = nothing } = quoted
+      const extras = requirements.map(({ method }) => method.extraNow?.())
       const held = common.get(resourceUrl)
-      if (held?.extensions === extensions) return paymentRequired(held, secret)
-      const written =
-        held === undefined ? write(quoted) : { stem: boundedStemFor(quoted), body: held.body }
-      common.set(resourceUrl, { extensions, ...written })
+      const isCurrent = held?.extras.every((extra, index) => extra === extras[index]) === true
+      if (isCurrent && held.extensions === extensions) return paymentRequired(held, secret)
+      const written = isCurrent
+        ? { stem: boundedStemFor(quoted), body: held.body }
+        : write(quoted)
+      common.set(resourceUrl, { extensions, extras, ...written })
       return paymentRequired(written, secret)
     },
   }
@@ -143,7 +146,11 @@ type Contents = Omit<Quoted, 'secret'>
 type Written = { readonly stem: HeaderStem; readonly body: Buffer }
 
 /** What everybody is told who asks for one resource. */
-type Common = Written & { readonly extensions: Extensions }
+type Common = Written & {
+  readonly extensions: Extensions
+  /** What each way to pay added to its terms, compared by identity. */
+  readonly extras: readonly unknown[]
+}
 
 /** The header up to the secret, encoded as far as whole groups of base64 go. */
 type HeaderStem = { readonly encoded: string; readonly rest: Buffer }
@@ -198,6 +205,11 @@ function requirementOf(method: PaymentMethod, amount: bigint): Requirement {
   }
 }
 
+/** The terms with what is added to them for now. */
+function current({ method, wire }: Requirement): PaymentRequirements {
+  return { ...wire, extra: { ...wire.extra, ...method.extraNow?.() } }
+}
+
 function corrected(wire: PaymentRequirements, rejected?: Rejection): PaymentRequirements {
   const correction = rejected?.correction
   if (correction?.scheme !== wire.scheme || correction.network !== wire.network) return wire
@@ -226,6 +238,6 @@ function legacyRequirement({ method, amount }: Requirement, route: PaidRoute, re
             input: { type: 'http', method: 'GET', discoverable: true, ...route.discovery },
           },
         }),
-    extra: method.extra,
+    extra: { ...method.extra, ...method.extraNow?.() },
   }
 }

@@ -1,11 +1,13 @@
 import { getAddress } from 'viem'
 import type { Facilitator, Payment, PaymentMethod, SignedPayment } from '../payment.ts'
+import { facilitatorRejection } from '../rejection.ts'
 import { wirePayload } from '../wire-payload.ts'
 import { checkAuthorization, checkWindow } from './authorization.ts'
 import { authorizationDigest } from './authorization-digest.ts'
+import type { ContractPayers } from './contract-payers.ts'
 import type { ContractWallets } from './contract-wallets.ts'
 import type { ExactPayload } from './exact-payload.ts'
-import { decodeExactPayload, payloadHash } from './exact-payload.ts'
+import { decodeExactPayload, isKeySignature, payloadHash } from './exact-payload.ts'
 import { keyRecovery } from './key-recovery.ts'
 import type { PaymentNetwork } from './networks.ts'
 import { checkSignature } from './signature.ts'
@@ -19,7 +21,13 @@ export type ExactEvmOptions = {
   readonly facilitator: Facilitator<ExactEvmPayment>
   /** Without it payments from contract wallets are refused. */
   readonly contractWallets?: ContractWallets
+  /** Who may not pay; where others pay the gas it is theirs to say. */
+  readonly payers?: ContractPayers
 }
+
+/** What a quote adds while contract wallets are refused. */
+const keysOnly = { contractWallets: false }
+const nothing = {}
 
 /** USDC on an EVM chain by `transferWithAuthorization`. */
 export function exactEvm({
@@ -27,12 +35,19 @@ export function exactEvm({
   payTo,
   facilitator,
   contractWallets,
+  payers,
 }: ExactEvmOptions): PaymentMethod<ExactEvmPayment & Payment> {
   const judges = {
     digest: authorizationDigest(chain),
     recovery: keyRecovery,
     contractWallets: contractWallets ?? null,
   }
+  /** Before anybody is asked: a wallet that is barred costs no question. */
+  const refusalOf = ({ authorization, signature }: ExactPayload): string | null =>
+    payers === undefined
+      ? null
+      : (payers.barred(authorization.from) ??
+        (isKeySignature(signature) ? null : payers.objection()))
   return {
     scheme: 'exact',
     network: chain.network,
@@ -40,6 +55,7 @@ export function exactEvm({
     asset: chain.asset,
     payTo: getAddress(payTo),
     extra: chain.domain,
+    extraNow: () => (payers === undefined || payers.objection() === null ? nothing : keysOnly),
     read(raw, purchase) {
       const exact = decodeExactPayload(raw)
       const { authorization } = exact
@@ -55,10 +71,16 @@ export function exactEvm({
       }
       return {
         ...payment,
-        check: async (nowMs, ask) =>
-          checkAuthorization(authorization, purchase.requirement) ??
-          checkWindow(authorization, nowMs) ??
-          (await checkSignature(exact, judges, ask)),
+        check: async (nowMs, ask) => {
+          const misfit =
+            checkAuthorization(authorization, purchase.requirement) ??
+            checkWindow(authorization, nowMs)
+          if (misfit !== null) return misfit
+          const reason = refusalOf(exact)
+          return reason === null
+            ? checkSignature(exact, judges, ask)
+            : facilitatorRejection(reason)
+        },
         screen: async () => facilitator.screen?.(payment) ?? { kind: 'valid' },
         verify: () => facilitator.verify(payment),
         settle: (finality) => facilitator.settle(payment, finality),

@@ -1,12 +1,17 @@
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Clock } from '../../domain/clock.ts'
+import { FailedSettlements } from '../failed-settlements.ts'
+import { nodeReason } from '../node-error.ts'
 import type { Facilitator } from '../payment.ts'
 import { Screening } from '../screening.ts'
 import { chainOutcome } from './chain-outcome.ts'
+import type { FailedGas } from './contract-payers.ts'
+import { CONTRACT_GAS_PER_HOUR, ContractPayers } from './contract-payers.ts'
 import type { ExactEvmPayment } from './exact-evm.ts'
 import type { PaymentNetwork } from './networks.ts'
 import { nodeClient } from './node-client.ts'
+import { payerCode } from './payer-code.ts'
 import { Settlements } from './settlements.ts'
 import { Simulation } from './simulation.ts'
 import { TransactionSender } from './transaction-sender.ts'
@@ -17,18 +22,25 @@ export type LocalFacilitatorOptions = {
   /** Pays the gas. Must not be the payee's key. */
   readonly privateKey: Hex
   readonly clock: Clock
+  /** Remembers who failed at our cost; in memory where none is given. */
+  readonly failures?: FailedSettlements
+  readonly contractWallets?: 'on' | 'off'
+  /** The most gas that failed transactions of contract wallets may burn within an hour. */
+  readonly contractGasPerHour?: bigint
+  readonly onFailedGas?: (event: FailedGas) => void
 }
 
 export type LocalFacilitator = Facilitator<ExactEvmPayment> & {
   /** Pays the gas. */
   readonly gasAccount: Address
+  readonly payers: ContractPayers
   /** What is left to pay gas with, wei. Rejects when the node does not answer. */
   gasBalance(): Promise<bigint>
 }
 
 /**
- * Verifies and settles in this process, against one chain. In the good case a verification is one question to
- * the node, and so is a settlement; `confirmed` asks once more whether the block is there.
+ * Verifies and settles in this process, against one chain. In the good case a verification is two questions
+ * to the node, a settlement is one, and `confirmed` asks once more whether the block is there.
  */
 export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilitator {
   const { network, rpcUrl, privateKey, clock } = options
@@ -40,21 +52,42 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
     ask: (payments) => simulation.screen(payments),
   })
   const sender = new TransactionSender(node, account, clock)
-  const settlements = new Settlements({ node, simulation, sender, clock })
-  /** What the chain would have carried out a moment ago need not be asked for again. */
-  const verified = new WeakSet<ExactEvmPayment>()
+  const payers = new ContractPayers({
+    network: network.network,
+    failures: options.failures ?? FailedSettlements.inMemory(),
+    isTaken: options.contractWallets !== 'off',
+    gasPerHourMax: options.contractGasPerHour ?? CONTRACT_GAS_PER_HOUR,
+    clock,
+    emit: options.onFailedGas ?? (() => undefined),
+  })
+  const settlements = new Settlements({ node, simulation, sender, payers, clock })
+  /** What the chain would have carried out a moment ago need not be asked for again: the code of each payer. */
+  const verified = new WeakMap<ExactEvmPayment, Hex | null>()
 
   return {
     gasAccount: account.address,
+    payers,
     gasBalance: () => node.getBalance({ address: account.address }),
     screen: (payment) => screening.screen(payment),
     async verify(payment) {
       const verification = await simulation.verify(payment)
-      if (verification.kind === 'valid') verified.add(payment)
-      return verification
+      if (verification.kind !== 'valid') return verification
+      try {
+        // Afterwards, so that what cannot pay costs one question.
+        const code = await payerCode(node, payment.authorization.from)
+        const reason = payers.refusal(payment.payer, code)
+        if (reason !== null) return { kind: 'invalid', reason }
+        verified.set(payment, code)
+        return verification
+      } catch (cause) {
+        return { kind: 'unreachable', reason: nodeReason(cause) }
+      }
     },
-    settle: (payment, finality = 'confirmed') =>
-      settlements.settle(payment, finality, verified.delete(payment)),
+    settle(payment, finality = 'confirmed') {
+      const code = verified.get(payment)
+      verified.delete(payment)
+      return settlements.settle(payment, finality, code)
+    },
     async outcome(payment) {
       const isPending = await settlements.isPending(payment)
       const outcome = await chainOutcome(node, payment)

@@ -2,14 +2,17 @@ import type { Hex, TransactionReceipt } from 'viem'
 import { TransactionNotFoundError } from 'viem'
 import { BoundedMap } from '../../domain/bounded-map.ts'
 import type { Clock } from '../../domain/clock.ts'
+import { BARRING_STRIKES } from '../failed-settlements.ts'
 import type { Finality } from '../finality.ts'
 import { nodeReason } from '../node-error.ts'
-import type { Settlement } from '../payment.ts'
+import type { Settlement, Verification } from '../payment.ts'
+import { saysNonceUsed } from '../rejection.ts'
+import type { ContractPayers } from './contract-payers.ts'
 import type { ExactEvmPayment } from './exact-evm.ts'
-import { isKeySignature } from './exact-payload.ts'
 import { Gathering } from './gathering.ts'
 import { isTurnedAway } from './node-answer.ts'
 import type { NodeClient } from './node-client.ts'
+import { payerCode } from './payer-code.ts'
 import { Receipts, receiptOf } from './receipts.ts'
 import type { Simulation } from './simulation.ts'
 import type { Sent, TransactionSender } from './transaction-sender.ts'
@@ -19,6 +22,7 @@ export type SettlementsOptions = {
   readonly node: NodeClient
   readonly simulation: Simulation
   readonly sender: TransactionSender
+  readonly payers: ContractPayers
   readonly clock: Clock
 }
 
@@ -27,8 +31,21 @@ type Job = {
   readonly payment: ExactEvmPayment
   readonly finality: Finality
   readonly resolve: (settlement: Settlement) => void
-  /** Whether no contract has a say in the payment, so that it may share a transaction. */
-  readonly mayShare: Promise<boolean>
+  /** Hash of the payer's code; null for an account with a key, which may share a transaction. */
+  readonly code: Hex | null
+  /** Of the gas of contract wallets; null for an account with a key. */
+  readonly reserved: number | null
+}
+
+/** A transaction that may still be mined, for one payment or for many. */
+type Attempt = Pick<Job, 'code' | 'reserved'> & {
+  readonly transaction: Hex
+  /** How many payments it is for. */
+  readonly members: number
+  /** The most gas that was paid for. */
+  readonly gasMax: bigint
+  /** Whether its gas was put down to a member that burnt it: only one is to blame for all. */
+  isCounted: boolean
 }
 
 /** A transaction that a block has, or will have. Many payments may ask for its seal. */
@@ -40,6 +57,11 @@ type Mined = {
 /** How long a settlement waits for others, when one was sent just before. */
 const GATHER_MS = 100
 const TOGETHER_MAX = 50
+/** Once an account that got code in the last moment has burnt the gas of others, each pays alone for a while. */
+const ALONE_MS = 3_600_000
+/** The public reasons; the second one is the SDK's. */
+const CONTRACT_FAILED = 'invalid_exact_evm_contract_wallet_failed'
+const TRANSFER_FAILED = 'invalid_exact_evm_transaction_failed'
 /** Transactions whose end nobody saw. The oldest are forgotten; the chain remembers. */
 const PENDING_MAX = 10_000
 
@@ -51,43 +73,71 @@ export class Settlements {
   readonly #node: NodeClient
   readonly #simulation: Simulation
   readonly #sender: TransactionSender
+  readonly #payers: ContractPayers
+  readonly #clock: Clock
   readonly #receipts: Receipts
   readonly #gathering: Gathering<Job>
   /** The last transaction of each payment that may still be mined, by the payment's hash. */
-  readonly #pending = new BoundedMap<string, Hex>(PENDING_MAX)
+  readonly #pending = new BoundedMap<string, Attempt>(PENDING_MAX)
+  #aloneUntilMs = 0
 
-  constructor({ node, simulation, sender, clock }: SettlementsOptions) {
+  constructor({ node, simulation, sender, payers, clock }: SettlementsOptions) {
     this.#node = node
     this.#simulation = simulation
     this.#sender = sender
+    this.#payers = payers
+    this.#clock = clock
     this.#receipts = new Receipts(node, clock)
     this.#gathering = new Gathering({
       clock,
       waitMs: GATHER_MS,
       sizeMax: TOGETHER_MAX,
-      dispatch: (jobs) => void this.#dispatch(jobs),
+      dispatch: (jobs) => this.#dispatch(jobs),
     })
   }
 
-  /** @param isVerified whether the chain would have carried the payment out a moment ago */
+  /**
+   * @param verifiedCode hash of the payer's code, where the chain would have carried the payment out a moment
+   * ago; undefined where it was not asked
+   */
   async settle(
     payment: ExactEvmPayment,
     finality: Finality,
-    isVerified: boolean,
+    verifiedCode: Hex | null | undefined,
   ): Promise<Settlement> {
-    if (!isVerified) {
+    let code = verifiedCode
+    if (code === undefined) {
       const known = await this.#known(payment, finality)
       if (known !== null) return known
+      try {
+        code = await payerCode(this.#node, payment.authorization.from)
+      } catch (cause) {
+        return { kind: 'unreachable', reason: nodeReason(cause) }
+      }
     }
-    const mayShare = this.#gathering.isGathering ? this.#hasNoCode(payment) : Promise.resolve(true)
+    // Once more: others of the same payer may have failed since it was verified.
+    const reason = this.#payers.refusal(payment.payer, code)
+    if (reason !== null) return { kind: 'rejected', reason }
+    if (code !== null) return this.#settleContract(payment, code)
     return new Promise((resolve) => {
-      this.#gathering.add({ payment, finality, resolve, mayShare })
+      this.#gathering.add({ payment, finality, resolve, code: null, reserved: null })
     })
+  }
+
+  /** Alone, and as sure as it gets whatever was asked for: its contract can change its mind until it is mined. */
+  async #settleContract(payment: ExactEvmPayment, code: Hex): Promise<Settlement> {
+    const reserved = this.#payers.reserve(payment.payer, code)
+    if (reserved === null)
+      return { kind: 'unreachable', reason: 'the gas for contract wallets is reserved by others' }
+    const settlement = await new Promise<Settlement>((resolve) => {
+      void this.#carryOut([{ payment, finality: 'confirmed', resolve, code, reserved }])
+    })
+    return settlement.kind === 'settled' ? { ...settlement, isFinal: true } : settlement
   }
 
   /** Whether a transaction of this payment waits for its block: then nothing is over yet. */
   async isPending(payment: ExactEvmPayment): Promise<boolean> {
-    const hash = this.#pending.get(payment.hash)
+    const hash = this.#pending.get(payment.hash)?.transaction
     if (hash === undefined) return false
     try {
       return (await this.#node.getTransaction({ hash })).blockNumber === null
@@ -98,11 +148,13 @@ export class Settlements {
 
   /** What became of an earlier attempt, or why there is no use in another one; null where there is. */
   async #known(payment: ExactEvmPayment, finality: Finality): Promise<Settlement | null> {
-    const transaction = this.#pending.get(payment.hash)
-    if (transaction !== undefined) {
+    const attempt = this.#pending.get(payment.hash)
+    if (attempt !== undefined) {
+      const { transaction } = attempt
       try {
         const receipt = await receiptOf(this.#node, transaction)
-        if (receipt !== null) return await this.#concluded(payment, finality, this.#mined(receipt))
+        if (receipt !== null)
+          return await this.#concluded(payment, finality, attempt, this.#mined(receipt))
         await this.#node.getTransaction({ hash: transaction })
         return finality === 'broadcast' ? { kind: finality, transaction } : waiting(transaction)
       } catch (cause) {
@@ -117,22 +169,10 @@ export class Settlements {
     return { kind: kind === 'invalid' ? 'rejected' : 'unreachable', reason }
   }
 
-  /** The payer's contract could use up the gas of all others, or take it away by what it answers. */
-  async #hasNoCode({ authorization, signature }: ExactEvmPayment): Promise<boolean> {
-    if (!isKeySignature(signature)) return false
-    try {
-      return (await this.#node.getCode({ address: authorization.from })) === undefined
-    } catch {
-      return false
-    }
-  }
-
-  async #dispatch(jobs: readonly Job[]): Promise<void> {
-    const mayShare = await Promise.all(jobs.map((job) => job.mayShare))
-    const together = jobs.filter((_, index) => mayShare[index])
-    const alone = jobs.filter((_, index) => !mayShare[index])
-    const groups = [...(together.length > 0 ? [together] : []), ...alone.map((job) => [job])]
-    for (const group of groups) void this.#carryOut(group)
+  /** Only accounts with keys come here: a contract could use up the gas of all others. */
+  #dispatch(jobs: readonly Job[]): void {
+    const isAlone = this.#clock.nowMs() < this.#aloneUntilMs
+    for (const group of isAlone ? jobs.map((job) => [job]) : [jobs]) void this.#carryOut(group)
   }
 
   async #carryOut(jobs: readonly Job[]): Promise<void> {
@@ -143,7 +183,11 @@ export class Settlements {
     } catch (cause) {
       // A second one was signed only where the first may have been mined.
       const neverBegan = signed.length === 0 || (signed.length === 1 && isTurnedAway(cause))
-      if (neverBegan) for (const { payment } of jobs) this.#pending.delete(payment.hash)
+      if (neverBegan)
+        for (const { payment, reserved } of jobs) {
+          this.#pending.delete(payment.hash)
+          this.#payers.release(reserved)
+        }
       this.#giveUp(jobs, cause, neverBegan ? null : (signed.at(-1) ?? null))
       return
     }
@@ -156,17 +200,19 @@ export class Settlements {
 
   #send(jobs: readonly Job[], signed: Hex[]): Promise<Sent> {
     const calls = jobs.map(({ payment }) => transferCall(payment))
+    const [first] = jobs
     const [only] = calls
-    return this.#sender.send(
-      only !== undefined && calls.length === 1 ? only : togetherCall(calls),
-      {
-        untilMined: jobs.every(({ finality }) => finality !== 'broadcast'),
-        onSigned: (transaction) => {
-          signed.push(transaction)
-          for (const { payment } of jobs) this.#pending.set(payment.hash, transaction)
-        },
+    const call = only !== undefined && calls.length === 1 ? only : togetherCall(calls)
+    const { code = null, reserved = null } = first ?? {}
+    return this.#sender.send(call, {
+      untilMined: jobs.every(({ finality }) => finality !== 'broadcast'),
+      onSigned: (transaction) => {
+        signed.push(transaction)
+        const members = jobs.length
+        const attempt = { transaction, code, reserved, members, gasMax: call.gas, isCounted: false }
+        for (const { payment } of jobs) this.#pending.set(payment.hash, attempt)
       },
-    )
+    })
   }
 
   /** @param transaction may still be mined; null where nothing will be */
@@ -189,20 +235,27 @@ export class Settlements {
     const receipt = early ?? (await this.#receipts.promised(transaction))
     if (receipt === null) this.#sender.doubtNonce()
     const mined = receipt === null ? null : this.#mined(receipt)
-    const answered = others.map(async ({ payment, finality, resolve }) => {
-      resolve(
-        mined === null ? waiting(transaction) : await this.#concluded(payment, finality, mined),
-      )
+    const answered = others.map(async (job) => {
+      const { payment, finality, resolve } = job
+      const attempt = this.#pending.get(payment.hash)
+      if (mined === null || attempt === undefined) return resolve(waiting(transaction))
+      const settlement = await this.#concluded(payment, finality, attempt, mined)
+      if (settlement === null) void this.#carryOut([job])
+      else resolve(settlement)
     })
     await Promise.all(answered)
   }
 
-  /** What the receipt of a payment's transaction says about it, as sure as `finality` asks for. */
+  /**
+   * What the receipt of a payment's transaction says about it, as sure as `finality` asks for. null: it failed
+   * for the fault of another one in it, and can be tried alone.
+   */
   async #concluded(
     payment: ExactEvmPayment,
     finality: Finality,
+    attempt: Attempt,
     { promised, sealed }: Mined,
-  ): Promise<Settlement> {
+  ): Promise<Settlement | null> {
     const transaction = promised.transactionHash
     if (finality !== 'confirmed' && pays(promised.logs, payment)) {
       return { kind: 'settled', transaction }
@@ -211,9 +264,9 @@ export class Settlements {
       const receipt = await sealed()
       if (receipt === null) return waiting(transaction)
       this.#pending.delete(payment.hash)
-      return pays(receipt.logs, payment)
-        ? { kind: 'settled', transaction }
-        : await this.#failed(payment)
+      if (!pays(receipt.logs, payment)) return await this.#failed(payment, attempt, receipt)
+      this.#payers.release(attempt.reserved)
+      return { kind: 'settled', transaction }
     } catch (cause) {
       return { kind: 'unknown', reason: nodeReason(cause), transaction }
     }
@@ -230,14 +283,55 @@ export class Settlements {
     }
   }
 
-  /** Its transaction stands in a block and did not pay: that attempt is over. */
-  async #failed(payment: ExactEvmPayment): Promise<Settlement> {
-    const verification = await this.#simulation.verify(payment)
-    if (verification.kind === 'invalid') return { ...verification, kind: 'rejected' }
-    // The buyer did nothing wrong that we could name: the same payment may be tried again.
-    const reason = verification.kind === 'valid' ? 'the transfer failed' : verification.reason
-    return { kind: 'unreachable', reason }
+  /**
+   * Its transaction stands in a block and did not pay: that attempt is over, and it was this payer's failure,
+   * because the chain would have carried it out a moment before. null where another one may be to blame.
+   */
+  async #failed(
+    payment: ExactEvmPayment,
+    attempt: Attempt,
+    { gasUsed }: TransactionReceipt,
+  ): Promise<Settlement | null> {
+    const { payer, authorization } = payment
+    const { reserved, members, gasMax } = attempt
+    const [verification, code] = await Promise.all([
+      this.#simulation.verify(payment),
+      // It may have got code after it was asked for it.
+      attempt.code ?? payerCode(this.#node, authorization.from).catch(() => null),
+    ])
+    const isShared = members > 1
+    if (isShared && code === null && verification.kind === 'valid') return null
+    if (isShared && code !== null) this.#aloneUntilMs = this.#clock.nowMs() + ALONE_MS
+    const isToBlame = !isShared || (code !== null && !attempt.isCounted)
+    if (isShared && code !== null) attempt.isCounted = true
+    const isBurnt = gasUsed * 10n >= gasMax * 9n
+    this.#payers.failed({
+      ...{ payer, code, reserved },
+      gas: isToBlame ? gasUsed : gasUsed / BigInt(members),
+      strikes: strikesOf(verification, code !== null, isBurnt),
+    })
+    switch (verification.kind) {
+      case 'valid':
+        return { kind: 'rejected', reason: code === null ? TRANSFER_FAILED : CONTRACT_FAILED }
+      case 'invalid':
+        return { ...verification, kind: 'rejected' }
+      case 'unreachable':
+        // A stranger may have brought it to the chain: the buyer must not sign another one.
+        return verification
+      default:
+        return verification satisfies never
+    }
   }
+}
+
+/**
+ * How much a failure counts against its payer, by what the chain says of the same payment now. A contract that
+ * used up all gas, or would be paid for now, has only waited for the transaction.
+ */
+function strikesOf(now: Verification, hasCode: boolean, isBurnt: boolean): number {
+  if (hasCode && (isBurnt || now.kind === 'valid')) return BARRING_STRIKES
+  // Anybody may use a nonce for the payer.
+  return now.kind === 'unreachable' || (now.kind === 'invalid' && saysNonceUsed(now.reason)) ? 0 : 1
 }
 
 function waiting(transaction: Hex): Settlement {

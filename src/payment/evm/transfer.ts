@@ -8,8 +8,8 @@ import { tokenAbi } from './token-abi.ts'
 export type Call = { readonly to: Address; readonly data: Hex; readonly gas: bigint }
 
 /** A transfer costs about 85,000; a contract wallet may need more to check its signature. */
-const KEY_GAS_MAX = 200_000n
-const CONTRACT_GAS_MAX = 300_000n
+export const KEY_GAS_MAX = 200_000n
+export const CONTRACT_GAS_MAX = 300_000n
 /** Of many transfers in one transaction: for itself, and for each of them. */
 const TOGETHER_GAS = 60_000n
 const TOGETHER_GAS_EACH = 110_000n
