@@ -17,11 +17,15 @@ afterEach(() => {
   for (const suffix of ['', '-wal', '-shm', '-lock']) rmSync(path + suffix, { force: true })
 })
 
+let transactions = 0
+
 function failure(payer: string, changes: Partial<FailedSettlement> = {}): FailedSettlement {
+  transactions += 1
   return {
     network: NETWORK,
     payer,
     code: CODE,
+    transaction: `0xabc${transactions}`,
     cost: 300_000n,
     strikes: BARRING_STRIKES,
     ...changes,
@@ -72,6 +76,15 @@ describe('the code of wallets', () => {
     expect(barred('0xD')).toBe(true)
     ledger.close()
   })
+})
+
+test('a transaction that is heard of twice counts once', () => {
+  const failures = FailedSettlements.inMemory()
+  const once = failure('0xB')
+  expect(failures.failed(once, null, NOW_MS)).toBe(true)
+  expect(failures.failed(once, null, NOW_MS)).toBe(false)
+  expect(failures.ofContracts(NETWORK, NOW_MS)).toHaveLength(1)
+  expect(failures.failed({ ...once, payer: '0xD' }, null, NOW_MS), 'it was shared').toBe(true)
 })
 
 test('what is under way counts until it is released, or for an hour', () => {

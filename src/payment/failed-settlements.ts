@@ -7,6 +7,8 @@ export type Payer = { readonly network: string; readonly payer: string }
 export type FailedSettlement = Payer & {
   /** Hash of the code that judges the payer's signatures; null where a key does. */
   readonly code: string | null
+  /** Its name on the chain: each counts once. */
+  readonly transaction: string
   /** What we paid for it: gas on an EVM chain, lamports on Solana. */
   readonly cost: bigint
   /** How much it counts against its payer: `BARRING_STRIKES` bar it at once, 0 says that it did nothing wrong. */
@@ -41,8 +43,9 @@ export class FailedSettlements {
   }
 
   /** Notes a transaction before it is sent: until its end is known, all that it may cost is counted. */
-  reserve(wanted: Omit<FailedSettlement, 'strikes'>, nowMs: number): number {
-    return this.#insert({ ...wanted, strikes: 0 }, 'in_flight', nowMs)
+  reserve(wanted: Omit<FailedSettlement, 'strikes' | 'transaction'>, nowMs: number): number {
+    const row = { ...wanted, transaction: null, strikes: 0, state: 'in_flight', nowMs }
+    return Number(this.#statements.insert.run(row).lastInsertRowid)
   }
 
   /** It was never sent, or has paid. */
@@ -50,10 +53,12 @@ export class FailedSettlements {
     this.#statements.release.run(id)
   }
 
-  /** @param reserved what `reserve` gave for the same transaction, or null */
-  failed(failure: FailedSettlement, reserved: number | null, nowMs: number): void {
+  /**
+   * @param reserved what `reserve` gave for the same transaction, or null. @returns whether it was not known yet
+   */
+  failed(failure: FailedSettlement, reserved: number | null, nowMs: number): boolean {
     if (reserved !== null) this.release(reserved)
-    this.#insert(failure, 'failed', nowMs)
+    return this.#statements.insert.run({ ...failure, state: 'failed', nowMs }).changes > 0
   }
 
   isBarred({ network, payer }: Payer, nowMs: number): boolean {
@@ -85,17 +90,15 @@ export class FailedSettlements {
   sweep(nowMs: number, rowsMax: number): number {
     return this.#statements.sweep.run(nowMs - BARRED_MS, rowsMax).changes
   }
-
-  #insert(failure: FailedSettlement, state: 'in_flight' | 'failed', nowMs: number): number {
-    return Number(this.#statements.insert.run({ ...failure, state, nowMs }).lastInsertRowid)
-  }
 }
 
 function statementsOf(db: Database.Database) {
   return {
-    insert: db.prepare<[FailedSettlement & { state: string; nowMs: number }]>(`
-      INSERT INTO failed_settlements (network, payer, code, state, cost, strikes, at_ms)
-        VALUES (@network, @payer, @code, @state, @cost, @strikes, @nowMs)`),
+    insert: db.prepare<[Record<string, string | number | bigint | null>]>(`
+      INSERT INTO failed_settlements
+          (network, payer, code, transaction_hash, state, cost, strikes, at_ms)
+        VALUES (@network, @payer, @code, @transaction, @state, @cost, @strikes, @nowMs)
+        ON CONFLICT DO NOTHING`),
     release: db.prepare<[number]>('DELETE FROM failed_settlements WHERE id = ?'),
     strikes: db.prepare<[string, string, number], { strikes: number | null }>(`
       SELECT sum(strikes) AS strikes FROM failed_settlements

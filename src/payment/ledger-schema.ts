@@ -54,12 +54,13 @@ CREATE TABLE failed_settlements (
   network TEXT NOT NULL,
   payer TEXT NOT NULL,
   code TEXT,
+  transaction_hash TEXT,
   state TEXT NOT NULL CHECK (state IN ('in_flight', 'failed')),
   cost INTEGER NOT NULL,
   strikes INTEGER NOT NULL,
-  at_ms INTEGER NOT NULL
+  at_ms INTEGER NOT NULL,
+  UNIQUE (network, payer, transaction_hash)
 ) STRICT;
-CREATE INDEX failed_settlements_payer ON failed_settlements (network, payer);
 CREATE INDEX failed_settlements_code ON failed_settlements (network, code) WHERE code IS NOT NULL;
 CREATE INDEX failed_settlements_time ON failed_settlements (at_ms);
 `

@@ -111,8 +111,11 @@ export type Outcome =
   | { readonly kind: 'settled'; readonly transaction: string }
   /** Not up to this Unix time of the chain's own, which may lag behind ours. */
   | { readonly kind: 'unused'; readonly asOfSeconds: number }
-  /** Cancelled, used for a transfer to somebody else, or failed on the chain: it can never pay us. */
-  | { readonly kind: 'forfeited' }
+  /**
+   * Cancelled, used for a transfer to somebody else, or failed on the chain: it can never pay us. `transaction` failed
+   * at our cost.
+   */
+  | { readonly kind: 'forfeited'; readonly transaction?: string }
   /** Never carried out, and no block can take it any more. */
   | { readonly kind: 'expired' }
   | { readonly kind: 'unknown'; readonly reason: string }

@@ -24,7 +24,7 @@ function rig(changes: Partial<ContractPayersOptions> = {}) {
 }
 
 const burnt = (payer: string, changes = {}) => ({
-  ...{ payer, code: CODE, reserved: null, gas: 300_000n, strikes: 3 },
+  ...{ payer, code: CODE, transaction: `0xabc${payer}`, reserved: null, gas: 300_000n, strikes: 3 },
   ...changes,
 })
 

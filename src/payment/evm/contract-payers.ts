@@ -101,7 +101,8 @@ export class ContractPayers {
   failed({ reserved, gas, ...failure }: FailedTransfer): void {
     const { failures, clock, emit } = this.#options
     const { payer, code } = failure
-    failures.failed({ ...failure, ...this.#named(payer), cost: gas }, reserved, clock.nowMs())
+    const entry = { ...failure, ...this.#named(payer), cost: gas }
+    if (!failures.failed(entry, reserved, clock.nowMs())) return
     emit({ kind: 'burnt', payer, by: code === null ? 'key' : 'contract', gas })
     if (code === null) return
     const wasSuspended = this.suspendedUntilMs !== null

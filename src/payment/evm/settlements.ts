@@ -293,7 +293,7 @@ export class Settlements {
     { gasUsed }: TransactionReceipt,
   ): Promise<Settlement | null> {
     const { payer, authorization } = payment
-    const { reserved, members, gasMax } = attempt
+    const { transaction, reserved, members, gasMax } = attempt
     const [verification, code] = await Promise.all([
       this.#simulation.verify(payment),
       // It may have got code after it was asked for it.
@@ -306,7 +306,7 @@ export class Settlements {
     if (isShared && code !== null) attempt.isCounted = true
     const isBurnt = gasUsed * 10n >= gasMax * 9n
     this.#payers.failed({
-      ...{ payer, code, reserved },
+      ...{ payer, code, transaction, reserved },
       gas: isToBlame ? gasUsed : gasUsed / BigInt(members),
       strikes: strikesOf(verification, code !== null, isBurnt),
     })

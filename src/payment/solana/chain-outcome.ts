@@ -86,5 +86,6 @@ async function outcomeOf(
 function landed({ signature, status }: NonNullable<Found>): Outcome {
   if (status.confirmationStatus === 'processed')
     return { kind: 'unknown', reason: 'in a block that is not confirmed yet' }
-  return status.err === null ? { kind: 'settled', transaction: signature } : { kind: 'forfeited' }
+  const transaction = signature
+  return { kind: status.err === null ? 'settled' : 'forfeited', transaction }
 }

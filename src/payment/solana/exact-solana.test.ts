@@ -1,9 +1,11 @@
+import { fc, test } from '@fast-check/vitest'
 import { AccountRole, address } from '@solana/kit'
-import { describe, expect, test } from 'vitest'
+import { describe, expect } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
+import { FailedSettlements } from '../failed-settlements.ts'
 import { MalformedPayment } from '../payload.ts'
 import { directly } from '../testing/directly.ts'
-import { exactSolana } from './exact-solana.ts'
+import { exactSolana, SOL_USD_MAX } from './exact-solana.ts'
 import { solana } from './networks.ts'
 import { ASSOCIATED_TOKEN_PROGRAM, LIGHTHOUSE_PROGRAM } from './programs.ts'
 import type { SolanaPaymentChoices } from './testing/solana-buyer.ts'
@@ -14,6 +16,7 @@ import {
   transferInstruction,
 } from './testing/solana-buyer.ts'
 import { associatedTokenAccount } from './token-account.ts'
+import { priorityFeeMax } from './transfer-check.ts'
 
 const AMOUNT = 20_000n
 const BLOCKHASH = '4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM'
@@ -28,9 +31,14 @@ const otherMint = address('Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB')
 /** Whoever is asked here has gone too far: all of this is told without a network. */
 const unasked = () => Promise.reject(new Error('a facilitator was asked'))
 
-function methodOn(clock = new ManualClock()) {
+function methodOn(
+  clock = new ManualClock(),
+  solUsdMax = SOL_USD_MAX,
+  failures = FailedSettlements.inMemory(),
+) {
   const facilitator = { verify: unasked, settle: unasked, outcome: unasked }
-  return exactSolana({ network: solana, payTo, feePayer, facilitator, clock })
+  const limits = { solUsdMax, failures }
+  return exactSolana({ network: solana, payTo, feePayer, facilitator, clock, ...limits })
 }
 
 function read(transaction: unknown, method = methodOn()) {
@@ -63,7 +71,7 @@ describe('a payment on Solana', () => {
     ['with no memo', { edit: (all) => all.slice(0, 3) }],
     ["with a wallet's assertion", { edit: (all) => [...all, lighthouse()] }],
     ['with seven instructions', { edit: (all) => [...all, ...threeMemos()] }],
-    ['for the highest priority that we pay', { units: 10_000, microlamports: 5_000_000n }],
+    ['as the SDK’s client asks for it', { units: 20_000, microlamports: 1n }],
   ] satisfies [string, Partial<SolanaPaymentChoices>][])(
     '%s is accepted',
     async (_name, choices) => {
@@ -330,3 +338,55 @@ function solTransfer() {
     data: Buffer.from('020000000100000000000000', 'hex'),
   }
 }
+
+describe('what we pay for a payment on Solana', () => {
+  const lamports = (amount: bigint, solUsdMax: number) =>
+    10_000n + priorityFeeMax({ amount, solUsdMax })
+
+  test.each([
+    // 10 % of 0.06 USD are 40,000 lamports at 150 USD, two signatures included.
+    { amount: 60_000n, solUsdMax: 150, expected: 40_000n },
+    { amount: 60_000n, solUsdMax: 500, expected: 12_000n },
+    // 10 % of 0.01 USD are 2,000 lamports at 500 USD, less than the signatures cost: no priority worth the name.
+    { amount: 10_000n, solUsdMax: 500, expected: 10_001n },
+  ])('$amount atoms at $solUsdMax USD: $expected lamports', ({ amount, solUsdMax, expected }) => {
+    expect(lamports(amount, solUsdMax)).toBe(expected)
+  })
+
+  test.prop([fc.bigInt({ min: 1n, max: 1_000_000n }), fc.integer({ min: 1, max: 10_000 })])(
+    'is at most a tenth of the price, where the signatures are less than that',
+    (amount, solUsdMax) => {
+      const paidUsd = (Number(lamports(amount, solUsdMax)) / 1e9) * solUsdMax
+      const signaturesUsd = (10_001 / 1e9) * solUsdMax
+      expect(paidUsd).toBeLessThanOrEqual(Math.max(Number(amount) / 1e7, signaturesUsd) * 1.000_001)
+    },
+  )
+
+  test('is what the check allows, to the lamport', async () => {
+    const method = methodOn(new ManualClock(), 150)
+    // 10 % of 0.02 USD are 13,333 lamports.
+    for (const [microlamports, reason] of [
+      [33_330n, undefined],
+      [
+        33_340n,
+        'invalid_exact_svm_payload_transaction_instructions_compute_price_instruction_too_high',
+      ],
+    ] as const) {
+      const transaction = await sign({ units: 100_000, microlamports })
+      expect((await read(transaction, method).check(0))?.reason).toBe(reason)
+    }
+  })
+})
+
+test('a wallet that is barred is refused before anybody is asked', async () => {
+  const failures = FailedSettlements.inMemory()
+  const clock = new ManualClock()
+  const method = methodOn(clock, 150, failures)
+  const payment = read(await sign(), method)
+  const named = { network: solana.network, payer: buyer.address, code: null }
+  for (const transaction of ['1', '2', '3']) {
+    expect(await payment.check(0)).toBeNull()
+    failures.failed({ ...named, transaction, cost: 10_000n, strikes: 1 }, null, clock.nowMs())
+  }
+  expect(await payment.check(0)).toMatchObject({ reason: 'invalid_exact_svm_payer_barred' })
+})

@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto'
 import type { Address } from '@solana/kit'
 import { address } from '@solana/kit'
 import type { Clock } from '../../domain/clock.ts'
+import type { FailedSettlements } from '../failed-settlements.ts'
 import { text } from '../payload.ts'
 import type { Facilitator, Payment, PaymentMethod, SignedPayment } from '../payment.ts'
+import { facilitatorRejection } from '../rejection.ts'
 import { wirePayload } from '../wire-payload.ts'
 import { FirstSeen } from './first-seen.ts'
 import type { SolanaNetwork } from './networks.ts'
@@ -26,7 +28,15 @@ export type ExactSolanaOptions = {
   readonly feePayer: string | null
   readonly facilitator: Facilitator<ExactSolanaPayment>
   readonly clock: Clock
+  /** What a SOL costs at most, USD: a lower figure lets buyers pay more for priority, at our cost. */
+  readonly solUsdMax?: number
+  /** Whose wallets are barred; where others pay the fees it is theirs to say. */
+  readonly failures?: FailedSettlements
 }
+
+/** Above every price that SOL has had (295 USD, January 2025). */
+export const SOL_USD_MAX = 500
+const BARRED = 'invalid_exact_svm_payer_barred'
 
 /**
  * A transaction lives for 150 blocks after the one that it names: 60 s, and longer while blocks fail to
@@ -39,7 +49,7 @@ const LIFETIME_SECONDS = 90
 export function exactSolana(
   options: ExactSolanaOptions,
 ): PaymentMethod<ExactSolanaPayment & Payment> {
-  const { network: chain, facilitator, clock } = options
+  const { network: chain, facilitator, clock, failures, solUsdMax = SOL_USD_MAX } = options
   const payTo = address(options.payTo)
   const feePayer = options.feePayer === null ? null : address(options.feePayer)
   const destination = associatedTokenAccount(payTo, chain.asset)
@@ -71,12 +81,15 @@ export function exactSolana(
         ...payment,
         check: async () => {
           if (feePayer === null) throw new TypeError('nothing new is sold by it')
+          const named = { network: chain.network, payer: payment.payer }
+          if (failures?.isBarred(named, clock.nowMs())) return facilitatorRejection(BARRED)
           return checkTransfer(transaction, {
             source: await associatedTokenAccount(payment.payer, chain.asset),
             mint: chain.asset,
             destination: await destination,
             amount: purchase.requirement.amount,
             feePayer,
+            solUsdMax,
           })
         },
         screen: async () => facilitator.screen?.(payment) ?? { kind: 'valid' },

@@ -1,5 +1,6 @@
 import { getBase58Decoder } from '@solana/kit'
 import type { Clock } from '../../domain/clock.ts'
+import type { FailedSettlements } from '../failed-settlements.ts'
 import type { Finality } from '../finality.ts'
 import { nodeReason } from '../node-error.ts'
 import type { Facilitator, Settlement, Verification } from '../payment.ts'
@@ -11,6 +12,7 @@ import { screenHoldings } from './payer-holdings.ts'
 import type { SignatureStatus } from './solana-node.ts'
 import { SolanaNode, SolanaNodeError } from './solana-node.ts'
 import { failureOf } from './transaction-error.ts'
+import { feeLamports } from './transfer-check.ts'
 import { encodeTransaction } from './wire-transaction.ts'
 
 export type LocalSolanaFacilitatorOptions = {
@@ -20,7 +22,13 @@ export type LocalSolanaFacilitatorOptions = {
   readonly clock: Clock
   /** From the begin of a settlement until its outcome is called unknown. */
   readonly confirmationMsMax?: number
+  /** Remembers whose payments failed at our cost. */
+  readonly failures?: FailedSettlements
+  readonly onFailedFee?: (failure: FailedFee) => void
 }
+
+/** What was paid for a transaction that moved nothing. */
+export type FailedFee = { readonly payer: string; readonly lamports: bigint }
 
 /** A transaction with all its signatures. */
 type Sealed = { readonly signature: string; readonly transaction: string }
@@ -44,6 +52,8 @@ export function localSolanaFacilitator({
   feePayer,
   clock,
   confirmationMsMax = CONFIRMATION_MS_MAX,
+  failures,
+  onFailedFee,
 }: LocalSolanaFacilitatorOptions): Facilitator<ExactSolanaPayment> {
   const node = new SolanaNode({ rpcUrl, clock, requestMsMax: REQUEST_MS_MAX })
 
@@ -90,6 +100,19 @@ export function localSolanaFacilitator({
     clock,
     ask: (payments) => screenHoldings(node, payments),
   })
+  /** It landed and moved nothing, whether we hear of it at once or after a restart. */
+  function failed({ payer, chain, transaction }: ExactSolanaPayment, signature: string): void {
+    const lamports = feeLamports(transaction)
+    const isNew = failures?.failed(
+      {
+        ...{ network: chain.network, payer, code: null, transaction: signature },
+        ...{ cost: lamports, strikes: 1 },
+      },
+      null,
+      clock.nowMs(),
+    )
+    if (isNew) onFailedFee?.({ payer, lamports })
+  }
 
   return {
     screen: (payment) => screening.screen(payment),
@@ -111,16 +134,23 @@ export function localSolanaFacilitator({
       const complete = sealed(payment)
       const handed = await broadcast(complete)
       if (handed.kind === 'unreached') return { kind: 'unreachable', reason: handed.reason }
-      return finality === 'broadcast' && handed.kind === 'taken'
-        ? { kind: 'broadcast', transaction: complete.signature }
-        : confirmed(complete, finality, deadlineMs)
+      if (finality === 'broadcast' && handed.kind === 'taken')
+        return { kind: 'broadcast', transaction: complete.signature }
+      const settlement = await confirmed(complete, finality, deadlineMs)
+      if (settlement.kind === 'rejected') failed(payment, complete.signature)
+      return settlement
     },
 
     /** A payment from before the key was changed has a signature that we cannot make. */
-    outcome: (payment) =>
-      payment.transaction.signers[0] === feePayer.address
-        ? outcomeBySignature(node, payment, sealed(payment).signature, clock.nowMs())
-        : outcomeByMessage(node, payment, clock.nowMs()),
+    async outcome(payment) {
+      const outcome =
+        payment.transaction.signers[0] === feePayer.address
+          ? await outcomeBySignature(node, payment, sealed(payment).signature, clock.nowMs())
+          : await outcomeByMessage(node, payment, clock.nowMs())
+      if (outcome.kind === 'forfeited' && outcome.transaction !== undefined)
+        failed(payment, outcome.transaction)
+      return outcome
+    },
   }
 }
 

@@ -20,6 +20,8 @@ export type Transfer = {
 /** What a transfer must say to be the one that was asked for. */
 export type TransferTerms = Pick<Transfer, 'source' | 'mint' | 'destination' | 'amount'> & {
   readonly feePayer: Address
+  /** What a SOL costs at most, USD: the fees that we pay are a share of the price. */
+  readonly solUsdMax: number
 }
 
 const INSTRUCTIONS_MIN = 3
@@ -31,8 +33,13 @@ const SIGNERS_MAX = 2
 const COMPUTE_UNITS_MAX = 200_000
 /** 5 lamports a unit, as the scheme's specification bounds it. */
 const MICROLAMPORTS_PER_UNIT_MAX = 5_000_000n
-/** What one payment may make us pay for priority: the fee of ten signatures. */
-const PRIORITY_FEE_LAMPORTS_MAX = 50_000n
+const LAMPORTS_PER_SIGNATURE = 5_000n
+const LAMPORTS_PER_SOL = 1e9
+const ATOMS_PER_USD = 1e6
+/** Of the price, what one payment may make us pay: the fees of two signatures, and its priority. */
+const FEE_SHARE_MAX = 0.1
+/** The fees of signatures alone are more than that on small sales: the SDK's clients ask for 0.02 lamports then. */
+const PRIORITY_FEE_LAMPORTS_FLOOR = 1n
 const MICROLAMPORTS_PER_LAMPORT = 1_000_000n
 
 const SET_COMPUTE_UNIT_LIMIT = 2
@@ -71,7 +78,7 @@ export function checkTransfer(
   return (
     checkShape(transaction) ??
     checkSigners(transaction, terms.feePayer) ??
-    checkBudget(transaction) ??
+    checkBudget(transaction, terms) ??
     checkTerms(transfer, terms) ??
     checkRest(transaction) ??
     checkSignature(transaction, transfer?.authority)
@@ -122,7 +129,35 @@ function checkSigners(
   )
 }
 
-function checkBudget({ instructions: [limit, price] }: WireTransaction): Rejection | null {
+/** What a payment may add to the fees of its signatures, lamports. */
+export function priorityFeeMax({
+  amount,
+  solUsdMax,
+}: Pick<TransferTerms, 'amount' | 'solUsdMax'>): bigint {
+  const priceLamports = (Number(amount) / ATOMS_PER_USD / solUsdMax) * LAMPORTS_PER_SOL
+  const left =
+    BigInt(Math.floor(priceLamports * FEE_SHARE_MAX)) - BigInt(SIGNERS_MAX) * LAMPORTS_PER_SIGNATURE
+  return left > PRIORITY_FEE_LAMPORTS_FLOOR ? left : PRIORITY_FEE_LAMPORTS_FLOOR
+}
+
+/** What a transaction that has the form of a payment costs its fee payer, whether it fails or not. */
+export function feeLamports({ signers, instructions: [limit, price] }: WireTransaction): bigint {
+  const signatures = BigInt(signers.length) * LAMPORTS_PER_SIGNATURE
+  if (!isBudget(limit, SET_COMPUTE_UNIT_LIMIT, 5)) return signatures
+  if (!isBudget(price, SET_COMPUTE_UNIT_PRICE, 9)) return signatures
+  return signatures + priorityFee(limit, price)
+}
+
+/** As the chain rounds it. */
+function priorityFee(limit: Instruction, price: Instruction): bigint {
+  const microlamports = BigInt(limit.data.readUInt32LE(1)) * price.data.readBigUInt64LE(1)
+  return (microlamports + MICROLAMPORTS_PER_LAMPORT - 1n) / MICROLAMPORTS_PER_LAMPORT
+}
+
+function checkBudget(
+  { instructions: [limit, price] }: WireTransaction,
+  terms: TransferTerms,
+): Rejection | null {
   const at = (index: number) => `transaction.instructions[${index}]`
   const base = 'payload_transaction_instructions_compute'
   if (!isBudget(limit, SET_COMPUTE_UNIT_LIMIT, 5))
@@ -145,15 +180,15 @@ function checkBudget({ instructions: [limit, price] }: WireTransaction): Rejecti
       `${units}`,
     ])
   const microlamports = price.data.readBigUInt64LE(1)
-  const feeLamports = (BigInt(units) * microlamports) / MICROLAMPORTS_PER_LAMPORT
-  if (microlamports > MICROLAMPORTS_PER_UNIT_MAX || feeLamports > PRIORITY_FEE_LAMPORTS_MAX)
+  const [lamports, lamportsMax] = [priorityFee(limit, price), priorityFeeMax(terms)]
+  if (microlamports > MICROLAMPORTS_PER_UNIT_MAX || lamports > lamportsMax)
     return different(
       `${base}_price_instruction_too_high`,
       'Ask for a lower priority: the fee payer pays for it.',
       [
         `${at(1)}.microLamports`,
-        `at most ${MICROLAMPORTS_PER_UNIT_MAX}, and ${PRIORITY_FEE_LAMPORTS_MAX} lamports in all`,
-        `${microlamports}, ${feeLamports} lamports in all`,
+        `at most ${MICROLAMPORTS_PER_UNIT_MAX}, and ${lamportsMax} lamports in all`,
+        `${microlamports}, ${lamports} lamports in all`,
       ],
     )
   return null

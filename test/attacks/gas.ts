@@ -1,0 +1,325 @@
+import { pathToFileURL } from 'node:url'
+import type { Address, Hex } from 'viem'
+import {
+  concat,
+  createTestClient,
+  http,
+  numberToHex,
+  pad,
+  publicActions,
+  size,
+  walletActions,
+} from 'viem'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { base as baseChain } from 'viem/chains'
+import type { FailedGas } from '../../src/payment/evm/contract-payers.ts'
+import { ContractWallets } from '../../src/payment/evm/contract-wallets.ts'
+import { exactEvm } from '../../src/payment/evm/exact-evm.ts'
+import { localFacilitator } from '../../src/payment/evm/local-facilitator.ts'
+import { base } from '../../src/payment/evm/networks.ts'
+import { nodeClient } from '../../src/payment/evm/node-client.ts'
+import { PaymentLedger } from '../../src/payment/ledger.ts'
+import { encodedPayment, newBuyer, signedPayload } from '../../src/payment/testing/buyer.ts'
+import type { PaidHost } from '../../src/payment/testing/paid-host.ts'
+import { PRICE, startPaidHost } from '../../src/payment/testing/paid-host.ts'
+import { systemClock } from '../../src/roles/system-clock.ts'
+import { startEvmChain } from '../../src/simulator/evm/evm-chain.ts'
+import { compileContracts } from '../golden/compile-contracts.ts'
+
+/**
+ * Strangers who try to empty the account that pays the gas: `node_modules/.bin/tsx test/attacks/gas.ts` prints
+ * what it costs them beside what it costs us.
+ */
+
+/** How a hostile wallet knows that it is only simulated. */
+export type Trick = 'gas price' | 'block number' | 'coinbase' | 'gas left'
+const tricks: readonly Trick[] = ['gas price', 'block number', 'coinbase', 'gas left']
+
+export type GasAttack = {
+  readonly name: string
+  readonly requests: number
+  /** How many answers had each status. */
+  readonly statuses: Readonly<Record<number, number>>
+  /** What the attackers are without, in millionths of a USDC. */
+  readonly atomsSpent: bigint
+  /** What the attackers have used up to be able to attack. */
+  readonly attackerGas: bigint
+  /** What our transactions have used up that moved nothing. */
+  readonly gasBurnt: bigint
+  readonly gasPerHourMax: bigint
+  readonly honest: { readonly idleMs: number; readonly duringMs: number; readonly bought: number }
+}
+
+export const FUNDS = 1_000_000n
+const PURCHASES_IDLE = 4
+const PURCHASES_DURING = 6
+/** Gas of a contract's creation: https://eips.ethereum.org/EIPS/eip-2028 and the yellow paper, appendix G. */
+const CREATION_GAS = 53_000n
+const BYTE_GAS = 216n
+
+export type GasGround = Awaited<ReturnType<typeof startGasGround>>
+
+/** A chain, hostile wallets on it, and a host that pays its own gas. */
+export async function startGasGround() {
+  const chain = await startEvmChain({ clock: systemClock })
+  const client = createTestClient({
+    mode: 'anvil',
+    chain: baseChain,
+    transport: http(chain.rpcUrl),
+    pollingInterval: 50,
+  })
+    .extend(publicActions)
+    .extend(walletActions)
+  const code = hostileCode()
+  const { merchant, facilitator: gasPayer } = chain.accounts
+  const payTo = merchant.address
+  let wallets = 0
+
+  const funded = async (buyer = newBuyer(), funds = FUNDS): Promise<PrivateKeyAccount> => {
+    await chain.fundUsdc(buyer.address, funds)
+    return buyer
+  }
+  const arm = async (address: Address, trick: Trick, bound: bigint) => {
+    const slots = [BigInt(tricks.indexOf(trick)), bound]
+    for (const [index, value] of slots.entries())
+      await client.setStorageAt({ address, index, value: pad(numberToHex(value)) })
+  }
+  /** @param isClone whether its code is that of all others, as of a proxy */
+  const hostileWallet = async (trick: Trick = 'gas price', bound = 0n, isClone = false) => {
+    const owner = newBuyer()
+    const wallet = newBuyer().address
+    wallets += 1
+    const own = isClone ? code : concat([code, pad(numberToHex(wallets), { size: 4 })])
+    await client.setCode({ address: wallet, bytecode: own })
+    await arm(wallet, trick, bound)
+    await chain.fundUsdc(wallet, FUNDS)
+    return { ...owner, address: wallet }
+  }
+  /** An account with a key that has delegated to hostile code (EIP-7702). */
+  const delegate = async (account: PrivateKeyAccount, isClone = false, priorityFee?: bigint) => {
+    const to = newBuyer().address
+    wallets += 1
+    const own = isClone ? code : concat([code, pad(numberToHex(wallets), { size: 4 })])
+    await client.setCode({ address: to, bytecode: own })
+    const authorization = await account.signAuthorization({
+      address: to,
+      chainId: chain.chainId,
+      nonce: 0,
+    })
+    const sponsor = newBuyer()
+    await client.setBalance({ address: sponsor.address, value: 10n ** 18n })
+    return client.sendTransaction({
+      account: sponsor,
+      to: sponsor.address,
+      gas: 100_000n,
+      authorizationList: [authorization],
+      ...(priorityFee === undefined
+        ? {}
+        : { maxPriorityFeePerGas: priorityFee, maxFeePerGas: 2n * priorityFee + 10_000_000_000n }),
+    })
+  }
+  /** @param suffix makes a signature that only contracts take, for which a transfer may use more gas */
+  const paymentOf = async (buyer: PrivateKeyAccount, suffix = '') => {
+    const nowMs = systemClock.nowMs()
+    const payment = await signedPayload(buyer, { amount: PRICE, payTo, nowMs })
+    payment.payload.signature += suffix as ''
+    return encodedPayment(payment)
+  }
+
+  return {
+    chain,
+    client,
+    code,
+    payTo,
+    funded,
+    arm,
+    hostileWallet,
+    delegate,
+    paymentOf,
+    /** What was burnt in our name since a block. */
+    async burntSince(block: bigint): Promise<bigint> {
+      let burnt = 0n
+      const head = await client.getBlockNumber({ cacheTime: 0 })
+      for (let blockNumber = block + 1n; blockNumber <= head; blockNumber += 1n) {
+        const { transactions } = await client.getBlock({ blockNumber, includeTransactions: true })
+        for (const { hash, from } of transactions) {
+          if (from.toLowerCase() !== gasPayer.address.toLowerCase()) continue
+          const receipt = await client.getTransactionReceipt({ hash })
+          if (receipt.logs.length === 0) burnt += receipt.gasUsed
+        }
+      }
+      return burnt
+    },
+    async hosted(options: HostOptions = {}) {
+      const events: FailedGas[] = []
+      const { ledgerPath = ':memory:', contractWallets = 'on', contractGasPerHour } = options
+      const ledger = new PaymentLedger(ledgerPath)
+      const facilitator = localFacilitator({
+        network: base,
+        rpcUrl: chain.rpcUrl,
+        privateKey: gasPayer.privateKey,
+        clock: systemClock,
+        failures: ledger.failures,
+        contractWallets,
+        ...(contractGasPerHour === undefined ? {} : { contractGasPerHour }),
+        onFailedGas: (event) => events.push(event),
+      })
+      const method = exactEvm({
+        network: base,
+        payTo,
+        facilitator,
+        payers: facilitator.payers,
+        contractWallets: new ContractWallets(nodeClient(base, chain.rpcUrl)),
+      })
+      const host = await startPaidHost({
+        payTo,
+        facilitator,
+        clock: systemClock,
+        methods: [method],
+        ...(options.atWork === undefined ? {} : { atWork: options.atWork }),
+      })
+      const close = async () => {
+        await host.close()
+        ledger.close()
+      }
+      return { host, method, facilitator, events, close }
+    },
+    close: () => chain.close(),
+  }
+}
+
+type HostOptions = {
+  readonly ledgerPath?: string
+  readonly contractWallets?: 'on' | 'off'
+  readonly contractGasPerHour?: bigint
+  readonly atWork?: () => Promise<void>
+}
+
+export async function buy(host: PaidHost, payment: string, path = '/pulse/BTC') {
+  const response = await fetch(host.url + path, { headers: { 'x-payment': payment } })
+  const { status, headers } = response
+  const body = (await response.json()) as {
+    readonly code?: string
+    readonly accepts?: readonly { readonly extra: Readonly<Record<string, unknown>> }[]
+    readonly diagnostics?: { readonly reason: string; readonly hint: string }
+  }
+  return { status, headers, body, reason: body.diagnostics?.reason ?? body.code ?? null }
+}
+
+/** Attackers who all send at once, again and again, while somebody goes on buying with a key. */
+export async function attack(
+  ground: GasGround,
+  name: string,
+  wallets: readonly PrivateKeyAccount[],
+  requestsEach: number,
+): Promise<GasAttack> {
+  const { chain, client } = ground
+  const gasPerHourMax = 3_000_000n
+  const { host, close } = await ground.hosted({ contractGasPerHour: gasPerHourMax })
+  const honest = await ground.funded()
+  try {
+    // Blocks as a chain has them: the wait for one is what a purchase takes.
+    await client.setAutomine(false)
+    await client.setIntervalMining({ interval: 1 })
+    const purchase = async () => {
+      const beganMs = performance.now()
+      const { status } = await buy(host, await ground.paymentOf(honest))
+      if (status !== 200) throw new Error(`an honest buyer got ${status} during: ${name}`)
+      return performance.now() - beganMs
+    }
+    const purchases = async (count: number) => {
+      const tookMs: number[] = []
+      for (let index = 0; index < count; index += 1) tookMs.push(await purchase())
+      return median(tookMs)
+    }
+    const idleMs = await purchases(PURCHASES_IDLE)
+    const before = await client.getBlockNumber({ cacheTime: 0 })
+    const during = purchases(PURCHASES_DURING)
+    const statuses: Record<number, number> = {}
+    for (let round = 0; round < requestsEach; round += 1) {
+      const answers = await Promise.all(
+        wallets.map(async (wallet) => buy(host, await ground.paymentOf(wallet, 'ab'))),
+      )
+      for (const { status } of answers) statuses[status] = (statuses[status] ?? 0) + 1
+    }
+    const duringMs = await during
+    const left = await Promise.all(wallets.map(({ address }) => chain.balanceOf(address)))
+    return {
+      name,
+      requests: wallets.length * requestsEach,
+      statuses,
+      atomsSpent: left.reduce((sum, balance) => sum + FUNDS - balance, 0n),
+      attackerGas: BigInt(wallets.length) * (CREATION_GAS + BYTE_GAS * BigInt(size(ground.code))),
+      gasBurnt: await ground.burntSince(before),
+      gasPerHourMax,
+      honest: { idleMs, duringMs, bought: PURCHASES_DURING },
+    }
+  } finally {
+    await client.setIntervalMining({ interval: 0 })
+    await client.setAutomine(true)
+    await client.mine({ blocks: 1 })
+    await close()
+  }
+}
+
+/** All attacks by contracts. */
+export async function attacks(ground: GasGround): Promise<readonly GasAttack[]> {
+  const many = async (count: number, wallet: () => Promise<PrivateKeyAccount>) => {
+    const wallets: PrivateKeyAccount[] = []
+    for (let index = 0; index < count; index += 1) wallets.push(await wallet())
+    return wallets
+  }
+  const delegated = async () => {
+    const account = await ground.funded()
+    await ground.client.waitForTransactionReceipt({ hash: await ground.delegate(account) })
+    return account
+  }
+  return [
+    await attack(ground, '3 wallets, 18 requests each', await many(3, ground.hostileWallet), 18),
+    await attack(
+      ground,
+      '14 clones of one wallet',
+      await many(14, () => ground.hostileWallet('gas price', 0n, true)),
+      3,
+    ),
+    await attack(
+      ground,
+      '14 wallets, each of its own code',
+      await many(14, ground.hostileWallet),
+      3,
+    ),
+    await attack(ground, '14 accounts that delegate (EIP-7702)', await many(14, delegated), 3),
+  ]
+}
+
+export function reportOf(attack: GasAttack): string {
+  const { name, requests, statuses, atomsSpent, attackerGas, gasBurnt, gasPerHourMax } = attack
+  const { idleMs, duringMs, bought } = attack.honest
+  const answers = Object.entries(statuses).map(([status, count]) => `${count} × ${status}`)
+  return (
+    `${name}: ${requests} requests (${answers.join(', ')}); attackers: ${atomsSpent} atoms, ` +
+    `${attackerGas} gas; we: ${gasBurnt} gas of ${gasPerHourMax} an hour; an honest buyer: ${bought} answers, ` +
+    `median ${Math.round(duringMs)} ms, idle ${Math.round(idleMs)} ms`
+  )
+}
+
+function hostileCode(): Hex {
+  const contracts = [['HostileWallet.sol', 'HostileWallet', 'hostileWallet']] as const
+  const artefact = JSON.parse(compileContracts(import.meta.dirname, contracts)) as {
+    readonly hostileWallet: Hex
+  }
+  return artefact.hostileWallet
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const ground = await startGasGround()
+  try {
+    for (const result of await attacks(ground)) process.stdout.write(`${reportOf(result)}\n`)
+  } finally {
+    await ground.close()
+  }
+}
