@@ -23,6 +23,14 @@ test.each([
     ['--rpc-url', 'http://127.0.0.1:1', '--facilitator-key', KEY, '--facilitator-auth', 'Bearer x'],
     /--facilitator-auth is for --facilitator-url/,
   ],
+  [
+    'gas for contract wallets that is too little for one of them',
+    [
+      ...['--rpc-url', 'http://127.0.0.1:1', '--facilitator-key', KEY],
+      ...['--contract-gas-per-hour', '299999'],
+    ],
+    /give 300000 or more, or --contract-wallets off/,
+  ],
 ])('serve refuses %s instead of ignoring it', (_what, args, message) => {
   expect(() => checkServeOptions(parsed(args))).toThrow(message)
 })
@@ -44,6 +52,13 @@ test.each([
   [
     'a facilitator and a node to look at the chain',
     ['--facilitator-url', 'http://127.0.0.1:1', '--rpc-url', 'http://127.0.0.1:1'],
+  ],
+  [
+    'no gas for contract wallets that are off',
+    [
+      ...['--rpc-url', 'http://127.0.0.1:1', '--facilitator-key', KEY],
+      ...['--contract-gas-per-hour', '0', '--contract-wallets', 'off'],
+    ],
   ],
   ['a node and a key', ['--rpc-url', 'http://127.0.0.1:1', '--facilitator-key', KEY]],
 ])('serve takes %s', (_what, args) => {

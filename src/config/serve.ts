@@ -1,6 +1,8 @@
 import type { Option } from 'commander'
+import { CONTRACT_GAS_MAX, CONTRACT_GAS_PER_HOUR } from '../payment/evm/gas-limits.ts'
 import type { FinalityRule } from '../payment/finality.ts'
 import { limitsByDefault, QUOTES_PER_MINUTE } from '../payment/payment-limits.ts'
+import { SOL_USD_MAX } from '../payment/solana/fee-share.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../streams/venues/hyperliquid/weight-budget.ts'
 import { ConfigError } from './config-error.ts'
 import { option, RECORDING_BYTES_MAX, shared } from './option.ts'
@@ -10,6 +12,7 @@ import {
   count,
   dexNames,
   finalityRules,
+  gas,
   headerValue,
   headerValues,
   key,
@@ -42,10 +45,13 @@ export type ServeOptions = {
   readonly facilitatorAuth?: readonly string[]
   readonly rpcUrl?: string
   readonly facilitatorKey?: `0x${string}`
+  readonly contractWallets: 'on' | 'off'
+  readonly contractGasPerHour: bigint
   readonly solanaPayTo?: string
   readonly solanaNetwork: 'mainnet' | 'devnet'
   readonly solanaRpcUrl?: string
   readonly solanaFacilitatorKey?: string
+  readonly solUsdMax: number
   readonly paymentChannels: 'on' | 'off'
   readonly receiptKey?: `0x${string}`
   readonly finality: readonly FinalityRule[]
@@ -125,6 +131,21 @@ export const serveOptions: readonly Option[] = [
     'key that pays the gas; prefer the variable, flags are visible to other users',
   ).argParser(key),
   option(
+    '--contract-wallets <on|off>',
+    'PERPSCOPE_CONTRACT_WALLETS',
+    'accept payments of accounts with code (contract wallets, and keys that delegate by EIP-7702) where the service ' +
+      'pays the gas: their transactions can fail although they were simulated',
+  )
+    .choices(['on', 'off'])
+    .default('on'),
+  option(
+    '--contract-gas-per-hour <gas>',
+    'PERPSCOPE_CONTRACT_GAS_PER_HOUR',
+    'gas that failed transactions of such accounts may burn in an hour; then only keys are accepted until it is over',
+  )
+    .default(CONTRACT_GAS_PER_HOUR, CONTRACT_GAS_PER_HOUR.toString())
+    .argParser(gas),
+  option(
     '--solana-pay-to <address>',
     'PERPSCOPE_SOLANA_PAY_TO',
     'wallet that receives USDC on Solana as well; its account for USDC must exist',
@@ -142,6 +163,13 @@ export const serveOptions: readonly Option[] = [
     'PERPSCOPE_SOLANA_FACILITATOR_KEY',
     'key that pays the fees on Solana, in base58 or as the JSON of a key file; prefer the variable',
   ),
+  option(
+    '--sol-usd-max <usd>',
+    'PERPSCOPE_SOL_USD_MAX',
+    'highest price of SOL to reckon with: fees that the service pays on Solana are bounded by a tenth of what is sold',
+  )
+    .default(SOL_USD_MAX)
+    .argParser(positive),
   option(
     '--payment-channels <on|off>',
     'PERPSCOPE_PAYMENT_CHANNELS',
@@ -264,6 +292,10 @@ export function checkServeOptions(options: ServeOptions): void {
     problems.push('--facilitator-key needs --rpc-url: a node to settle with')
   if (options.facilitatorAuth !== undefined && options.facilitatorUrl === undefined)
     problems.push('--facilitator-auth is for --facilitator-url, which is missing')
+  if (options.contractWallets === 'on' && options.contractGasPerHour < CONTRACT_GAS_MAX)
+    problems.push(
+      `--contract-gas-per-hour is less than one settlement may use: give ${CONTRACT_GAS_MAX} or more, or --contract-wallets off`,
+    )
   problems.push(...solanaProblems(options))
   if (options.paymentChannels === 'on' && !settlesItself)
     problems.push(

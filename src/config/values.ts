@@ -37,6 +37,11 @@ export function positive(text: string): number {
   return value
 }
 
+export function gas(text: string): bigint {
+  if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('not a whole number of gas')
+  return BigInt(text)
+}
+
 /** URLs by source; an empty list turns a source off. */
 export type SourceUrls = Readonly<Partial<Record<SourceId, readonly string[]>>>
 

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { Gauge } from 'prom-client'
 import { zeroAddress } from 'viem'
+import { Counter, Gauge } from 'prom-client'
 import { ConfigError } from '../config/config-error.ts'
 import type { ServeOptions } from '../config/serve.ts'
 import { examineChain, payeeFaults } from '../payment/evm/chain-checks.ts'
 import { chainOutcome } from '../payment/evm/chain-outcome.ts'
+import type { FailedGas } from '../payment/evm/contract-payers.ts'
 import { ContractWallets } from '../payment/evm/contract-wallets.ts'
 import type { ExactEvmPayment } from '../payment/evm/exact-evm.ts'
 import { exactEvm } from '../payment/evm/exact-evm.ts'
@@ -18,6 +19,7 @@ import type { NodeClient } from '../payment/evm/node-client.ts'
 import { nodeClient } from '../payment/evm/node-client.ts'
 import { Simulation } from '../payment/evm/simulation.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
+import type { FailedSettlements } from '../payment/failed-settlements.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { Screening } from '../payment/screening.ts'
 import { systemClock } from './system-clock.ts'
@@ -39,6 +41,7 @@ export async function evmPayment(
   log: Logger,
   hosted: HostedFacilitators | null,
   metrics: Registry,
+  failures?: FailedSettlements,
 ): Promise<EvmPayment> {
   const network = options.network === 'base' ? base : baseSepolia
   const { payTo, rpcUrl, facilitatorKey: privateKey } = options
@@ -47,11 +50,18 @@ export async function evmPayment(
   const facilitator =
     rpcUrl === undefined || privateKey === undefined
       ? null
-      : localFacilitator({ network, rpcUrl, privateKey, clock: systemClock })
+      : localFacilitator({
+          ...{ network, rpcUrl, privateKey, clock: systemClock },
+          ...(failures === undefined ? {} : { failures }),
+          contractWallets: options.contractWallets,
+          contractGasPerHour: options.contractGasPerHour,
+          onFailedGas: observeFailedGas(metrics, log),
+        })
   const gasAccount = facilitator?.gasAccount ?? null
   refuse(payeeFaults(payTo, gasAccount))
   if (node !== null) await examine(node, network, gasAccount, log)
   if (facilitator !== null) measureGas(facilitator, metrics)
+  if (facilitator !== null) watchSuspension(facilitator, metrics, log)
   if (facilitator !== null && hosted !== null)
     log.warn(
       '--rpc-url and --facilitator-key settle on EVM chains: --facilitator-url is used for Solana at most',
@@ -61,7 +71,10 @@ export async function evmPayment(
     network,
     payTo,
     facilitator: facilitator ?? hostedOn(network, node, hosted),
-    ...(node === null ? {} : { contractWallets: new ContractWallets(node) }),
+    ...(node === null || options.contractWallets === 'off'
+      ? {}
+      : { contractWallets: new ContractWallets(node) }),
+    ...(facilitator === null ? {} : { payers: facilitator.payers }),
   })
   return { method, facilitator }
 }
@@ -104,6 +117,44 @@ function hostedOn(
     ask: (payments) => simulation.screen(payments),
   })
   return { ...facilitator, screen: (payment: ExactEvmPayment) => screening.screen(payment) }
+}
+
+/** Who burns our gas: a counter for graphs, and one line for an alarm to stand on. */
+function observeFailedGas(metrics: Registry, log: Logger): (event: FailedGas) => void {
+  const burnt = new Counter({
+    name: 'perpscope_failed_gas_total',
+    help: 'Gas burnt by transactions that were simulated as valid and moved nothing, by kind of payer.',
+    labelNames: ['payer'],
+    registers: [metrics],
+  })
+  for (const payer of ['contract', 'key']) burnt.inc({ payer }, 0)
+  return (event) => {
+    if (event.kind === 'burnt') {
+      burnt.inc({ payer: event.by }, Number(event.gas))
+      const { payer, by, gas } = event
+      log.warn({ payer, by, gas: gas.toString() }, 'a settlement failed on chain at our cost')
+    } else logSuspension(log, event.untilMs)
+  }
+}
+
+function logSuspension(log: Logger, untilMs: number): void {
+  log.error(
+    { until: new Date(untilMs).toISOString() },
+    'contract wallets are suspended: their failed transactions have burnt the gas of --contract-gas-per-hour',
+  )
+}
+
+function watchSuspension({ payers }: LocalFacilitator, metrics: Registry, log: Logger): void {
+  new Gauge({
+    name: 'perpscope_contract_wallets_suspended',
+    help: '1 while contract wallets are refused because their failed transactions have burnt the gas of the hour.',
+    registers: [metrics],
+    collect() {
+      this.set(payers.suspendedUntilMs === null ? 0 : 1)
+    },
+  })
+  // What was burnt before a restart still counts.
+  if (payers.suspendedUntilMs !== null) logSuspension(log, payers.suspendedUntilMs)
 }
 
 /** Shows what the node said last, and asks it again: nobody who reads metrics waits for a node. */

@@ -82,8 +82,15 @@ export async function serve(options: ServeOptions): Promise<void> {
   const metrics = new Registry()
   collectDefaultMetrics({ register: metrics })
   const channels = await paymentChannels(options, log, metrics)
+  // First: who is barred stands there. A start that is refused ends the process, and the lock with it.
+  const ledger =
+    options.payment === 'open'
+      ? null
+      : new PaymentLedger(join(options.dataDir, 'ledger.db'), (task) => setImmediate(task))
   const methods = [
-    ...(options.payment === 'open' ? [] : await paymentMethods(options, log, hosted, metrics)),
+    ...(ledger === null
+      ? []
+      : await paymentMethods(options, log, hosted, metrics, ledger.failures)),
     ...(channels === null ? [] : [channels.method]),
   ]
   if (hosted !== null) await examineFacilitators(hosted)
@@ -103,11 +110,6 @@ export async function serve(options: ServeOptions): Promise<void> {
     systemClock.nowMs(),
     new MaintenanceFile(join(options.dataDir, 'maintenance')),
   )
-  const ledger =
-    options.payment === 'open'
-      ? null
-      : new PaymentLedger(join(options.dataDir, 'ledger.db'), (task) => setImmediate(task))
-
   const publicUrl = publicUrlOf(options)
   const receipts = receiptsOf(options)
   if (receipts !== null) log.info({ signer: receipts.signer }, 'offers and receipts are signed')

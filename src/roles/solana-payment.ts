@@ -2,10 +2,11 @@ import type { Address } from '@solana/kit'
 import { address, isAddress } from '@solana/kit'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { Gauge } from 'prom-client'
+import { Counter, Gauge } from 'prom-client'
 import { ConfigError } from '../config/config-error.ts'
 import type { ServeOptions } from '../config/serve.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
+import type { FailedSettlements } from '../payment/failed-settlements.ts'
 import type { Facilitator, PaymentMethod } from '../payment/payment.ts'
 import { Screening } from '../payment/screening.ts'
 import { outcomeByMessage } from '../payment/solana/chain-outcome.ts'
@@ -39,6 +40,7 @@ export async function solanaPayment(
   log: Logger,
   hosted: HostedFacilitators | null,
   metrics: Registry,
+  failures?: FailedSettlements,
 ): Promise<PaymentMethod | null> {
   if (options.solanaPayTo === undefined) return null
   const network = options.solanaNetwork === 'mainnet' ? solana : solanaDevnet
@@ -52,14 +54,18 @@ export async function solanaPayment(
   }
   const settler =
     own !== null && rpcUrl !== undefined
-      ? localSettler(rpcUrl, own)
+      ? localSettler({ rpcUrl, feePayer: own, failures, metrics, log })
       : await hostedSettler(network, rpcUrl, hosted)
   if (settler.feePayer === null)
     log.warn(
       'no facilitator says who pays the fees on Solana: nothing is sold there until a restart',
     )
   else refuse(solanaPayeeFaults(payTo, settler.feePayer))
-  return exactSolana({ network, payTo, clock: systemClock, ...settler })
+  return exactSolana({
+    ...{ network, payTo, clock: systemClock, ...settler },
+    solUsdMax: options.solUsdMax,
+    ...(own === null || failures === undefined ? {} : { failures }),
+  })
 }
 
 function ownFeePayer({ solanaFacilitatorKey: text }: ServeOptions): FeePayer | null {
@@ -72,8 +78,35 @@ function ownFeePayer({ solanaFacilitatorKey: text }: ServeOptions): FeePayer | n
   }
 }
 
-function localSettler(rpcUrl: string, feePayer: FeePayer): Settler {
-  const facilitator = localSolanaFacilitator({ rpcUrl, feePayer, clock: systemClock })
+function localSettler({
+  rpcUrl,
+  feePayer,
+  failures,
+  metrics,
+  log,
+}: {
+  readonly rpcUrl: string
+  readonly feePayer: FeePayer
+  readonly failures: FailedSettlements | undefined
+  readonly metrics: Registry
+  readonly log: Logger
+}): Settler {
+  const paid = new Counter({
+    name: 'perpscope_failed_fee_lamports_total',
+    help: 'Fees paid for Solana transactions that were simulated as valid and moved nothing.',
+    registers: [metrics],
+  })
+  const facilitator = localSolanaFacilitator({
+    ...{ rpcUrl, feePayer, clock: systemClock },
+    ...(failures === undefined ? {} : { failures }),
+    onFailedFee: ({ payer, lamports }) => {
+      paid.inc(Number(lamports))
+      log.warn(
+        { payer, lamports: lamports.toString() },
+        'a settlement failed on Solana at our cost',
+      )
+    },
+  })
   return { feePayer: feePayer.address, facilitator }
 }
 

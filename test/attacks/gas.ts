@@ -176,13 +176,10 @@ export async function startGasGround() {
         facilitator,
         clock: systemClock,
         methods: [method],
+        ledger,
         ...(options.atWork === undefined ? {} : { atWork: options.atWork }),
       })
-      const close = async () => {
-        await host.close()
-        ledger.close()
-      }
-      return { host, method, facilitator, events, close }
+      return { host, method, facilitator, events, close: host.close }
     },
     close: () => chain.close(),
   }

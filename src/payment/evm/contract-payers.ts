@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import type { Clock } from '../../domain/clock.ts'
 import type { FailedSettlement, FailedSettlements, Payer } from '../failed-settlements.ts'
 import { HOUR_MS } from '../failed-settlements.ts'
-import { CONTRACT_GAS_MAX } from './transfer.ts'
+import { CONTRACT_GAS_MAX } from './gas-limits.ts'
 
 export type ContractPayersOptions = {
   readonly network: string
@@ -31,12 +31,6 @@ export type FailedTransfer = Omit<FailedSettlement, 'network' | 'cost'> & {
   readonly gas: bigint
   readonly reserved: number | null
 }
-
-/**
- * Ten settlements at their limit of gas: at 0.01 gwei and 4,000 USD for an ether 0.12 USD an hour, and as many
- * contract wallets at once as there is demand for.
- */
-export const CONTRACT_GAS_PER_HOUR = 10n * CONTRACT_GAS_MAX
 
 /** The public reasons: x402 has no codes for them. */
 const BARRED = 'invalid_exact_evm_payer_barred'

@@ -305,22 +305,17 @@ export class Settlements {
     const isToBlame = !isShared || (code !== null && !attempt.isCounted)
     if (isShared && code !== null) attempt.isCounted = true
     const isBurnt = gasUsed * 10n >= gasMax * 9n
+    const strikes = strikesOf(verification, code !== null, isBurnt)
     this.#payers.failed({
-      ...{ payer, code, transaction, reserved },
+      ...{ payer, code, transaction, reserved, strikes },
       gas: isToBlame ? gasUsed : gasUsed / BigInt(members),
-      strikes: strikesOf(verification, code !== null, isBurnt),
     })
-    switch (verification.kind) {
-      case 'valid':
-        return { kind: 'rejected', reason: code === null ? TRANSFER_FAILED : CONTRACT_FAILED }
-      case 'invalid':
-        return { ...verification, kind: 'rejected' }
-      case 'unreachable':
-        // A stranger may have brought it to the chain: the buyer must not sign another one.
-        return verification
-      default:
-        return verification satisfies never
-    }
+    // A stranger may have brought it to the chain: the buyer must not sign another one.
+    if (verification.kind === 'unreachable') return verification
+    const isUsed = verification.kind === 'invalid' && saysNonceUsed(verification.reason)
+    if (strikes === BARRING_STRIKES && !isUsed) return { kind: 'rejected', reason: CONTRACT_FAILED }
+    const reason = verification.kind === 'invalid' ? verification.reason : TRANSFER_FAILED
+    return { kind: 'rejected', reason }
   }
 }
 

@@ -2,14 +2,12 @@ import type { Address, Hex, Log } from 'viem'
 import { encodeFunctionData, isAddressEqual, parseAbi, parseEventLogs } from 'viem'
 import type { ExactEvmPayment } from './exact-evm.ts'
 import { isKeySignature } from './exact-payload.ts'
+import { CONTRACT_GAS_MAX, KEY_GAS_MAX } from './gas-limits.ts'
 import { tokenAbi } from './token-abi.ts'
 
 /** A call of a contract, with the most gas that is paid for it. */
 export type Call = { readonly to: Address; readonly data: Hex; readonly gas: bigint }
 
-/** A transfer costs about 85,000; a contract wallet may need more to check its signature. */
-export const KEY_GAS_MAX = 200_000n
-export const CONTRACT_GAS_MAX = 300_000n
 /** Of many transfers in one transaction: for itself, and for each of them. */
 const TOGETHER_GAS = 60_000n
 const TOGETHER_GAS_EACH = 110_000n

@@ -5,7 +5,8 @@ import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { FailedSettlements } from '../failed-settlements.ts'
 import { MalformedPayment } from '../payload.ts'
 import { directly } from '../testing/directly.ts'
-import { exactSolana, SOL_USD_MAX } from './exact-solana.ts'
+import { exactSolana } from './exact-solana.ts'
+import { priorityFeeMax, SOL_USD_MAX } from './fee-share.ts'
 import { solana } from './networks.ts'
 import { ASSOCIATED_TOKEN_PROGRAM, LIGHTHOUSE_PROGRAM } from './programs.ts'
 import type { SolanaPaymentChoices } from './testing/solana-buyer.ts'
@@ -16,7 +17,6 @@ import {
   transferInstruction,
 } from './testing/solana-buyer.ts'
 import { associatedTokenAccount } from './token-account.ts'
-import { priorityFeeMax } from './transfer-check.ts'
 
 const AMOUNT = 20_000n
 const BLOCKHASH = '4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM'
@@ -341,7 +341,7 @@ function solTransfer() {
 
 describe('what we pay for a payment on Solana', () => {
   const lamports = (amount: bigint, solUsdMax: number) =>
-    10_000n + priorityFeeMax({ amount, solUsdMax })
+    10_000n + priorityFeeMax(amount, solUsdMax)
 
   test.each([
     // 10 % of 0.06 USD are 40,000 lamports at 150 USD, two signatures included.

@@ -7,6 +7,7 @@ import { text } from '../payload.ts'
 import type { Facilitator, Payment, PaymentMethod, SignedPayment } from '../payment.ts'
 import { facilitatorRejection } from '../rejection.ts'
 import { wirePayload } from '../wire-payload.ts'
+import { SOL_USD_MAX } from './fee-share.ts'
 import { FirstSeen } from './first-seen.ts'
 import type { SolanaNetwork } from './networks.ts'
 import { associatedTokenAccount } from './token-account.ts'
@@ -34,9 +35,7 @@ export type ExactSolanaOptions = {
   readonly failures?: FailedSettlements
 }
 
-/** Above every price that SOL has had (295 USD, January 2025). */
-export const SOL_USD_MAX = 500
-const BARRED = 'invalid_exact_svm_payer_barred'
+export const BARRED = 'invalid_exact_svm_payer_barred'
 
 /**
  * A transaction lives for 150 blocks after the one that it names: 60 s, and longer while blocks fail to

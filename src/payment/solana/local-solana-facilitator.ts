@@ -7,6 +7,7 @@ import type { Facilitator, Settlement, Verification } from '../payment.ts'
 import { Screening } from '../screening.ts'
 import { outcomeByMessage, outcomeBySignature } from './chain-outcome.ts'
 import type { ExactSolanaPayment } from './exact-solana.ts'
+import { BARRED } from './exact-solana.ts'
 import type { FeePayer } from './fee-payer-key.ts'
 import { screenHoldings } from './payer-holdings.ts'
 import type { SignatureStatus } from './solana-node.ts'
@@ -130,6 +131,9 @@ export function localSolanaFacilitator({
     },
 
     async settle(payment, finality = 'confirmed'): Promise<Settlement> {
+      const named = { network: payment.chain.network, payer: payment.payer }
+      // Others of the same wallet may have failed since it was checked.
+      if (failures?.isBarred(named, clock.nowMs())) return { kind: 'rejected', reason: BARRED }
       const deadlineMs = clock.nowMs() + confirmationMsMax
       const complete = sealed(payment)
       const handed = await broadcast(complete)

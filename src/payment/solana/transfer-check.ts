@@ -3,6 +3,7 @@ import { getAddressEncoder } from '@solana/kit'
 import type { Rejection } from '../rejection.ts'
 import { rejection } from '../rejection.ts'
 import { isSignedBy } from './ed25519.ts'
+import { LAMPORTS_PER_SIGNATURE, priorityFeeMax, SIGNERS_MAX } from './fee-share.ts'
 import { USDC_DECIMALS } from './networks.ts'
 import { COMPUTE_BUDGET_PROGRAM, harmlessPrograms, TOKEN_PROGRAM } from './programs.ts'
 import type { Instruction, WireTransaction } from './wire-transaction.ts'
@@ -27,19 +28,10 @@ export type TransferTerms = Pick<Transfer, 'source' | 'mint' | 'destination' | '
 const INSTRUCTIONS_MIN = 3
 const INSTRUCTIONS_MAX = 7
 const TRANSFER_AT = 2
-/** The fee payer and the payer: each further signature costs us 5,000 lamports. */
-const SIGNERS_MAX = 2
 /** The SDK's client asks for 20,000; assertions of a wallet need some more. */
 const COMPUTE_UNITS_MAX = 200_000
 /** 5 lamports a unit, as the scheme's specification bounds it. */
 const MICROLAMPORTS_PER_UNIT_MAX = 5_000_000n
-const LAMPORTS_PER_SIGNATURE = 5_000n
-const LAMPORTS_PER_SOL = 1e9
-const ATOMS_PER_USD = 1e6
-/** Of the price, what one payment may make us pay: the fees of two signatures, and its priority. */
-const FEE_SHARE_MAX = 0.1
-/** The fees of signatures alone are more than that on small sales: the SDK's clients ask for 0.02 lamports then. */
-const PRIORITY_FEE_LAMPORTS_FLOOR = 1n
 const MICROLAMPORTS_PER_LAMPORT = 1_000_000n
 
 const SET_COMPUTE_UNIT_LIMIT = 2
@@ -129,17 +121,6 @@ function checkSigners(
   )
 }
 
-/** What a payment may add to the fees of its signatures, lamports. */
-export function priorityFeeMax({
-  amount,
-  solUsdMax,
-}: Pick<TransferTerms, 'amount' | 'solUsdMax'>): bigint {
-  const priceLamports = (Number(amount) / ATOMS_PER_USD / solUsdMax) * LAMPORTS_PER_SOL
-  const left =
-    BigInt(Math.floor(priceLamports * FEE_SHARE_MAX)) - BigInt(SIGNERS_MAX) * LAMPORTS_PER_SIGNATURE
-  return left > PRIORITY_FEE_LAMPORTS_FLOOR ? left : PRIORITY_FEE_LAMPORTS_FLOOR
-}
-
 /** What a transaction that has the form of a payment costs its fee payer, whether it fails or not. */
 export function feeLamports({ signers, instructions: [limit, price] }: WireTransaction): bigint {
   const signatures = BigInt(signers.length) * LAMPORTS_PER_SIGNATURE
@@ -180,7 +161,10 @@ function checkBudget(
       `${units}`,
     ])
   const microlamports = price.data.readBigUInt64LE(1)
-  const [lamports, lamportsMax] = [priorityFee(limit, price), priorityFeeMax(terms)]
+  const [lamports, lamportsMax] = [
+    priorityFee(limit, price),
+    priorityFeeMax(terms.amount, terms.solUsdMax),
+  ]
   if (microlamports > MICROLAMPORTS_PER_UNIT_MAX || lamports > lamportsMax)
     return different(
       `${base}_price_instruction_too_high`,

@@ -31,6 +31,8 @@ export type PaidHostOptions = Pick<PaymentOptions, 'clock' | 'finality' | 'expos
   /** Instead of `exact` on Base. */
   readonly methods?: readonly PaymentMethod[]
   readonly ledgerPath?: string
+  /** Instead of one at `ledgerPath`. */
+  readonly ledger?: PaymentLedger
   readonly limits?: PaymentOptions['limits']
   readonly quotesPerMinute?: number
   /** Runs inside the handler of `/slow`, before it answers. */
@@ -39,7 +41,7 @@ export type PaidHostOptions = Pick<PaymentOptions, 'clock' | 'finality' | 'expos
 
 export async function startPaidHost(options: PaidHostOptions): Promise<PaidHost> {
   const { payTo, facilitator, clock, ledgerPath = ':memory:', atWork } = options
-  const ledger = new PaymentLedger(ledgerPath)
+  const ledger = options.ledger ?? new PaymentLedger(ledgerPath)
   const events: PaymentEvent[] = []
   let runs = 0
   const app = Fastify({ forceCloseConnections: true })

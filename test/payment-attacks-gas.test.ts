@@ -1,0 +1,269 @@
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { PrivateKeyAccount } from 'viem/accounts'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
+import { base } from '../src/payment/evm/networks.ts'
+import { decodeEnvelope } from '../src/payment/payload.ts'
+import type { Payment, Settlement } from '../src/payment/payment.ts'
+import { termsOf } from '../src/payment/terms.ts'
+import { newBuyer } from '../src/payment/testing/buyer.ts'
+import { PRICE } from '../src/payment/testing/paid-host.ts'
+import type { GasGround, Trick } from './attacks/gas.ts'
+import { attacks, buy, FUNDS, reportOf, startGasGround } from './attacks/gas.ts'
+
+const FAILED = 'invalid_exact_evm_contract_wallet_failed'
+const BARRED = 'invalid_exact_evm_payer_barred'
+const SUSPENDED = 'invalid_exact_evm_contract_wallets_suspended'
+
+type Hosted = Awaited<ReturnType<GasGround['hosted']>>
+
+let ground: GasGround
+const opened: { close(): Promise<void> }[] = []
+const ledgerPath = join(tmpdir(), `attacks-gas-${process.pid}.db`)
+
+beforeAll(async () => {
+  ground = await startGasGround()
+})
+
+afterEach(async () => {
+  for (const thing of opened.splice(0)) await thing.close()
+  for (const suffix of ['', '-wal', '-shm', '-lock']) rmSync(ledgerPath + suffix, { force: true })
+})
+
+afterAll(() => ground?.close())
+
+async function hosted(options: Parameters<GasGround['hosted']>[0] = {}): Promise<Hosted> {
+  const shop = await ground.hosted(options)
+  opened.push(shop)
+  return shop
+}
+
+const blockNow = () => ground.client.getBlockNumber({ cacheTime: 0 })
+
+/** A payment as a facilitator sees it. */
+async function payment({ method }: Hosted, buyer: PrivateKeyAccount) {
+  const [requirement] = termsOf({ priceUsdcAtomic: PRICE, description: 'pulse' }, [
+    method,
+  ]).requirements
+  if (requirement === undefined) throw new TypeError('there is one method')
+  const { payload } = decodeEnvelope(await ground.paymentOf(buyer))
+  const purchase = { requirement, resourceUrl: 'https://api.example.com/' }
+  return method.read(payload, purchase) as ExactEvmPayment & Payment
+}
+
+describe('strangers who burn our gas', () => {
+  test('pay nothing, cost us less than the option says, and hold up nobody', async () => {
+    for (const attack of await attacks(ground)) {
+      const report = reportOf(attack)
+      process.stdout.write(`${report}\n`)
+      expect(attack.atomsSpent, report).toBe(0n)
+      expect(attack.gasBurnt, report).toBeLessThanOrEqual(attack.gasPerHourMax)
+      expect(attack.gasBurnt, 'or it was no attack').toBeGreaterThan(0n)
+      expect(attack.statuses[200], report).toBeUndefined()
+      expect(attack.honest.duringMs, report).toBeLessThanOrEqual(2 * attack.honest.idleMs)
+    }
+  })
+
+  test.each<Trick>(['gas price', 'block number', 'coinbase'])(
+    'and tell the transaction by its %s are barred after one',
+    async (trick) => {
+      const { client } = ground
+      const miner = newBuyer().address
+      const { host } = await hosted({
+        // Between the simulation and the transaction.
+        atWork: async () => {
+          await client.mine({ blocks: 5 })
+          await client.setCoinbase({ address: miner })
+        },
+      })
+      const bounds = { 'block number': (await blockNow()) + 60n, coinbase: BigInt(miner) }
+      const bound = trick === 'gas price' || trick === 'gas left' ? 0n : bounds[trick]
+      const wallet = await ground.hostileWallet(trick, bound)
+      if (trick === 'block number')
+        await client.mine({ blocks: Number(bound - (await blockNow()) - 3n) })
+      const before = await blockNow()
+      const first = await buy(host, await ground.paymentOf(wallet, 'ab'), '/slow/BTC')
+      expect(first.status).toBe(402)
+      expect(first.reason).toBe(FAILED)
+      expect(first.body.diagnostics?.hint).toContain('Pay from an account with a key')
+      const burnt = await ground.burntSince(before)
+      expect(burnt).toBeGreaterThan(280_000n)
+      for (const suffix of ['ab', '']) {
+        const again = await buy(host, await ground.paymentOf(wallet, suffix), '/slow/BTC')
+        expect(again).toMatchObject({ status: 402, reason: BARRED })
+      }
+      expect(await ground.burntSince(before), 'nothing was sent any more').toBe(burnt)
+      expect(host.runs()).toBe(1)
+    },
+  )
+
+  test('and tell it by the gas that is left fail in the simulation already', async () => {
+    const { host } = await hosted()
+    const wallet = await ground.hostileWallet('gas left', 197_000n)
+    const before = await blockNow()
+    const { status, reason } = await buy(host, await ground.paymentOf(wallet, 'ab'))
+    expect(status).toBe(402)
+    expect(reason).toMatch(/simulation_failed/)
+    expect(await ground.burntSince(before)).toBe(0n)
+  })
+
+  test('are barred over a restart, and the very payment that failed stays refused', async () => {
+    const wallet = await ground.hostileWallet()
+    const failing = await ground.paymentOf(wallet, 'ab')
+    const first = await ground.hosted({ ledgerPath })
+    expect(await buy(first.host, failing)).toMatchObject({ status: 402, reason: FAILED })
+    await first.close()
+    const { host } = await hosted({ ledgerPath })
+    for (const one of [failing, await ground.paymentOf(wallet)])
+      expect(await buy(host, one)).toMatchObject({ status: 402, reason: BARRED })
+  })
+
+  test('take clones of their code with them, and nobody who has bought here', async () => {
+    const { host } = await hosted()
+    const regular = await ground.hostileWallet('block number', 10n ** 9n, true)
+    expect(await buy(host, await ground.paymentOf(regular))).toMatchObject({ status: 200 })
+    for (let count = 0; count < 3; count += 1) {
+      const clone = await ground.hostileWallet('gas price', 0n, true)
+      expect(await buy(host, await ground.paymentOf(clone))).toMatchObject({ reason: FAILED })
+    }
+    const fourth = await ground.hostileWallet('gas price', 0n, true)
+    expect(await buy(host, await ground.paymentOf(fourth))).toMatchObject({
+      status: 402,
+      reason: 'invalid_exact_evm_contract_wallet_barred',
+    })
+    expect(await buy(host, await ground.paymentOf(regular))).toMatchObject({ status: 200 })
+  })
+
+  test('end sales to contract wallets for the hour and to no key, and the quote says so', async () => {
+    const { host, events } = await hosted({ contractGasPerHour: 600_000n })
+    const offered = async () => {
+      const quote = await fetch(`${host.url}/pulse/BTC`)
+      const header = Buffer.from(quote.headers.get('payment-required') ?? '', 'base64').toString()
+      const bodies = [await quote.json(), JSON.parse(header)] as { accepts: { extra: object }[] }[]
+      return bodies.map(({ accepts }) => accepts[0]?.extra)
+    }
+    const regular = await ground.hostileWallet('block number', 10n ** 9n)
+    expect(await offered()).toEqual([base.domain, base.domain])
+    expect(await buy(host, await ground.paymentOf(regular))).toMatchObject({ status: 200 })
+    for (let count = 0; count < 2; count += 1) {
+      const { reason } = await buy(host, await ground.paymentOf(await ground.hostileWallet(), 'ab'))
+      expect(reason).toBe(FAILED)
+    }
+    expect(events.filter(({ kind }) => kind === 'suspended')).toHaveLength(1)
+    expect(await buy(host, await ground.paymentOf(regular))).toMatchObject({
+      status: 402,
+      reason: SUSPENDED,
+    })
+    const key = await ground.funded()
+    expect(await buy(host, await ground.paymentOf(key))).toMatchObject({ status: 200 })
+    const keysOnly = { ...base.domain, contractWallets: false }
+    expect(await offered()).toEqual([keysOnly, keysOnly])
+  })
+})
+
+describe('an account that delegates to hostile code', () => {
+  test('shares a transaction with nobody, and burns its own', async () => {
+    const shop = await hosted()
+    const [lead, delegated, ...others] = await Promise.all(
+      Array.from({ length: 5 }, () => ground.funded()),
+    )
+    if (lead === undefined || delegated === undefined) throw new TypeError('there are five')
+    const hash = await ground.delegate(delegated)
+    await ground.client.waitForTransactionReceipt({ hash })
+    const payments = await Promise.all(
+      [lead, delegated, ...others].map((buyer) => payment(shop, buyer)),
+    )
+    for (const one of payments) expect(await one.verify()).toEqual({ kind: 'valid' })
+    const [first, burnt, ...rest] = await Promise.all(
+      payments.map((one) => one.settle('confirmed')),
+    )
+    expect(burnt).toEqual({ kind: 'rejected', reason: FAILED })
+    expect([first, ...rest].map((one) => one?.kind)).toEqual(Array(4).fill('settled'))
+    expect(transactionsOf(rest).size, 'the others shared one').toBe(1)
+  })
+
+  test('in the last moment burns a shared transaction once, and the others are paid for alone', async () => {
+    const shop = await hosted()
+    const { client } = ground
+    const [lead, racer, ...others] = await Promise.all(
+      Array.from({ length: 5 }, () => ground.funded()),
+    )
+    if (lead === undefined || racer === undefined) throw new TypeError('there are five')
+    const payments = await Promise.all([lead, racer, ...others].map((one) => payment(shop, one)))
+    for (const one of payments) expect(await one.verify()).toEqual({ kind: 'valid' })
+    await client.setAutomine(false)
+    let settled: Promise<readonly Settlement[]>
+    try {
+      settled = Promise.all(payments.map((one) => one.settle('confirmed')))
+      await expect.poll(async () => (await client.getTxpoolStatus()).pending).toBe(2)
+      await ground.delegate(racer, false, 50_000_000_000n)
+      await client.mine({ blocks: 1 })
+    } finally {
+      await client.setAutomine(true)
+    }
+    const [first, burnt, ...rest] = await settled
+    expect(burnt).toEqual({ kind: 'rejected', reason: FAILED })
+    expect([first, ...rest].map((one) => one?.kind)).toEqual(Array(4).fill('settled'))
+    expect(transactionsOf(rest).size, 'each alone').toBe(3)
+    for (const { address } of others)
+      expect(await ground.chain.balanceOf(address)).toBe(FUNDS - PRICE)
+    expect(shop.events.filter(({ kind }) => kind === 'burnt')).toHaveLength(1)
+    expect(await shop.facilitator.verify(await payment(shop, racer))).toEqual({
+      kind: 'invalid',
+      reason: BARRED,
+    })
+  })
+
+  test('is refused where contract wallets are off, and a key is not', async () => {
+    const { host } = await hosted({ contractWallets: 'off' })
+    const delegated = await ground.funded()
+    const hash = await ground.delegate(delegated)
+    await ground.client.waitForTransactionReceipt({ hash })
+    const contract = await ground.hostileWallet('block number', 10n ** 9n)
+    for (const one of [
+      await ground.paymentOf(delegated),
+      await ground.paymentOf(contract),
+      await ground.paymentOf(contract, 'ab'),
+    ])
+      expect(await buy(host, one)).toMatchObject({
+        status: 402,
+        reason: 'invalid_exact_evm_contract_wallets_not_accepted',
+      })
+    const key = await ground.funded()
+    expect(await buy(host, await ground.paymentOf(key))).toMatchObject({ status: 200 })
+  })
+})
+
+test('an answer is not given to a contract wallet on a mere broadcast', async () => {
+  const shop = await hosted()
+  const one = await payment(shop, await ground.hostileWallet())
+  expect(await one.verify()).toEqual({ kind: 'valid' })
+  expect(await one.settle('broadcast')).toEqual({ kind: 'rejected', reason: FAILED })
+  const other = await payment(shop, await ground.hostileWallet('block number', 10n ** 9n))
+  await other.verify()
+  expect(await other.settle('broadcast')).toMatchObject({ kind: 'settled', isFinal: true })
+})
+
+test('a key that is emptied between verification and settlement is barred by the third time', async () => {
+  const buyer = await ground.funded(newBuyer(), PRICE)
+  let drain = async () => {}
+  const { host } = await hosted({ atWork: () => drain() })
+  const drainer = await hosted()
+  for (let count = 0; count < 3; count += 1) {
+    if ((await ground.chain.balanceOf(buyer.address)) === 0n)
+      await ground.chain.fundUsdc(buyer.address, PRICE)
+    const elsewhere = await payment(drainer, buyer)
+    drain = async () => void (await elsewhere.settle('confirmed'))
+    const { status, reason } = await buy(host, await ground.paymentOf(buyer), '/slow/BTC')
+    expect({ status, reason }).toEqual({ status: 402, reason: 'insufficient_funds' })
+  }
+  await ground.chain.fundUsdc(buyer.address, PRICE)
+  const { status, reason } = await buy(host, await ground.paymentOf(buyer))
+  expect({ status, reason }).toEqual({ status: 402, reason: BARRED })
+})
+
+function transactionsOf(settlements: readonly Settlement[]): ReadonlySet<string | null> {
+  return new Set(settlements.map((one) => ('transaction' in one ? one.transaction : null)))
+}
