@@ -37,7 +37,9 @@ export function solanaRig(chain: SolanaChain) {
 
   const method = (
     settler: Facilitator<ExactSolanaPayment>,
-    choices: Partial<Pick<ExactSolanaOptions, 'clock' | 'feePayer'>> = {},
+    choices: Partial<
+      Pick<ExactSolanaOptions, 'clock' | 'feePayer' | 'failures' | 'solUsdMax'>
+    > = {},
   ) =>
     exactSolana({
       network: solana,

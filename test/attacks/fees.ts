@@ -1,0 +1,114 @@
+import { pathToFileURL } from 'node:url'
+import { PaymentLedger } from '../../src/payment/ledger.ts'
+import type { FailedFee } from '../../src/payment/solana/local-solana-facilitator.ts'
+import type { SolanaBuyer } from '../../src/payment/solana/testing/solana-buyer.ts'
+import { systemClock } from '../../src/roles/system-clock.ts'
+import { startSolanaChain } from '../../src/simulator/solana/solana-chain.ts'
+import { buy, FUNDS, solanaRig } from '../support/solana-rig.ts'
+
+/**
+ * Wallets on Solana that are emptied between the simulation and the transaction:
+ * `node_modules/.bin/tsx test/attacks/fees.ts` prints what it costs them beside what it costs us.
+ */
+export type FeeAttack = {
+  readonly requests: number
+  readonly statuses: Readonly<Record<number, number>>
+  readonly reasons: ReadonlySet<string>
+  /** Of the attackers, for emptying their wallets: one signature each time. */
+  readonly attackerLamports: bigint
+  readonly ourLamports: bigint
+  readonly failures: readonly FailedFee[]
+  readonly honest: { readonly idleMs: number; readonly duringMs: number; readonly bought: number }
+}
+
+const SIGNATURE_LAMPORTS = 5_000n
+/** About what a cluster takes. */
+const CONFIRMATION_MS = 400
+const PURCHASES_IDLE = 5
+
+/** @param wallets how many take part. @param requestsEach one after the other */
+export async function drainAttack(wallets: number, requestsEach: number): Promise<FeeAttack> {
+  const chain = await startSolanaChain({ clock: systemClock, confirmationMs: CONFIRMATION_MS })
+  const rig = solanaRig(chain)
+  const { facilitator: feePayer } = chain.accounts
+  const ledger = new PaymentLedger(':memory:')
+  const failed: FailedFee[] = []
+  const { failures } = ledger
+  const facilitator = rig.facilitator({ failures, onFailedFee: (fee) => failed.push(fee) })
+  let drains = 0
+  let victim: SolanaBuyer | null = null
+  const host = await rig.hosted({
+    ledger,
+    methods: [rig.method(facilitator, { failures })],
+    // After the verification: the handler runs, and meanwhile the money goes.
+    atWork: async () => {
+      if (victim === null) return
+      drains += 1
+      chain.fundUsdc(victim.address, -chain.balanceOf(victim.address))
+    },
+  })
+  try {
+    const honest = rig.fundedBuyer()
+    const purchase = async () => {
+      const beganMs = performance.now()
+      const { status, text } = await buy(host, await rig.paymentOf(honest))
+      if (status !== 200) throw new Error(`an honest buyer got ${status}: ${text}`)
+      return performance.now() - beganMs
+    }
+    const idle: number[] = []
+    for (let index = 0; index < PURCHASES_IDLE; index += 1) idle.push(await purchase())
+    const during: number[] = []
+    const statuses: Record<number, number> = {}
+    const reasons = new Set<string>()
+    const before = chain.lamportsOf(feePayer.address)
+    for (let wallet = 0; wallet < wallets; wallet += 1) {
+      const attacker = rig.fundedBuyer()
+      victim = attacker
+      for (let count = 0; count < requestsEach; count += 1) {
+        const refill = FUNDS - chain.balanceOf(attacker.address)
+        chain.fundUsdc(attacker.address, refill)
+        // What distinguishes two payments is their memo.
+        const payment = await rig.paymentOf(attacker, { memo: `${wallet} ${count}` })
+        const [{ status, text }, tookMs] = await Promise.all([
+          buy(host, payment, '/slow/BTC'),
+          purchase(),
+        ])
+        during.push(tookMs)
+        statuses[status] = (statuses[status] ?? 0) + 1
+        reasons.add(JSON.parse(text).diagnostics?.reason ?? text)
+      }
+    }
+    const bought = during.length
+    const ours = before - chain.lamportsOf(feePayer.address)
+    return {
+      requests: wallets * requestsEach,
+      statuses,
+      reasons,
+      attackerLamports: BigInt(drains) * SIGNATURE_LAMPORTS,
+      // Without what the honest buyer was sold for.
+      ourLamports: ours - BigInt(bought) * (2n * SIGNATURE_LAMPORTS + 1n),
+      failures: failed,
+      honest: { idleMs: median(idle), duringMs: median(during), bought },
+    }
+  } finally {
+    await host.close()
+    await chain.close()
+  }
+}
+
+export function feeReportOf(attack: FeeAttack): string {
+  const { requests, statuses, attackerLamports, ourLamports, honest } = attack
+  const answers = Object.entries(statuses).map(([status, count]) => `${count} × ${status}`)
+  return (
+    `emptied wallets on Solana: ${requests} requests (${answers.join(', ')}); attackers: ${attackerLamports} ` +
+    `lamports; we: ${ourLamports} lamports; an honest buyer: ${honest.bought} answers, ` +
+    `median ${Math.round(honest.duringMs)} ms, idle ${Math.round(honest.idleMs)} ms`
+  )
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href)
+  process.stdout.write(`${feeReportOf(await drainAttack(4, 6))}\n`)
