@@ -9,7 +9,15 @@ import { decodeEnvelope } from '../src/payment/payload.ts'
 import type { Payment, Settlement } from '../src/payment/payment.ts'
 import { termsOf } from '../src/payment/terms.ts'
 import { newBuyer } from '../src/payment/testing/buyer.ts'
-import { PRICE } from '../src/payment/testing/paid-host.ts'
+import {
+  channelConfig,
+  channelPayment,
+  openChannelDesk,
+  signedDeposit,
+  signedVoucher,
+} from '../src/payment/testing/channel-rig.ts'
+import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
 import type { GasGround, Trick } from './attacks/gas.ts'
 import { attacks, buy, FUNDS, reportOf, startGasGround } from './attacks/gas.ts'
 
@@ -234,6 +242,43 @@ describe('an account that delegates to hostile code', () => {
     const key = await ground.funded()
     expect(await buy(host, await ground.paymentOf(key))).toMatchObject({ status: 200 })
   })
+})
+
+test('a deposit into a channel by an account with code is refused before it is sent', async () => {
+  const { chain } = ground
+  const desk = openChannelDesk({
+    ...{ rpcUrl: chain.rpcUrl, key: chain.accounts.facilitator.privateKey },
+    ...{ payTo: ground.payTo, clock: systemClock },
+  })
+  const host = await startPaidHost({
+    payTo: ground.payTo,
+    facilitator: {} as never,
+    methods: [desk.method],
+    clock: systemClock,
+  })
+  opened.push(host, { close: async () => desk.store.close() })
+  const terms = { payTo: ground.payTo, authorizer: chain.accounts.facilitator.address }
+  const validBefore = BigInt(Math.floor(systemClock.nowMs() / 1_000) + 120)
+  const deposit = async (buyer: PrivateKeyAccount) => {
+    const config = channelConfig(buyer.address, terms)
+    const payment = channelPayment(PRICE, terms, {
+      type: 'deposit',
+      channelConfig: config,
+      voucher: await signedVoucher(buyer, config, PRICE),
+      deposit: await signedDeposit(buyer, config, FUNDS, validBefore),
+    })
+    return buy(host, payment, '/pulse/BTC', 'payment-signature')
+  }
+  const delegated = await ground.funded()
+  const hash = await ground.delegate(delegated)
+  await ground.client.waitForTransactionReceipt({ hash })
+  const before = await blockNow()
+  expect(await deposit(delegated)).toMatchObject({
+    status: 402,
+    reason: 'invalid_batch_settlement_evm_contract_wallets_not_accepted',
+  })
+  expect(await ground.burntSince(before)).toBe(0n)
+  expect(await deposit(await ground.funded())).toMatchObject({ status: 200 })
 })
 
 test('an answer is not given to a contract wallet on a mere broadcast', async () => {

@@ -192,8 +192,13 @@ type HostOptions = {
   readonly atWork?: () => Promise<void>
 }
 
-export async function buy(host: PaidHost, payment: string, path = '/pulse/BTC') {
-  const response = await fetch(host.url + path, { headers: { 'x-payment': payment } })
+export async function buy(
+  host: PaidHost,
+  payment: string,
+  path = '/pulse/BTC',
+  header = 'x-payment',
+) {
+  const response = await fetch(host.url + path, { headers: { [header]: payment } })
   const { status, headers } = response
   const body = (await response.json()) as {
     readonly code?: string

@@ -5,6 +5,7 @@ import type { PaymentNetwork } from '../evm/networks.ts'
 import { isNonceTooLow, isTurnedAway, revertReason } from '../evm/node-answer.ts'
 import type { NodeClient } from '../evm/node-client.ts'
 import { nodeClient } from '../evm/node-client.ts'
+import { payerCode } from '../evm/payer-code.ts'
 import { nodeReason, nodeSays } from '../node-error.ts'
 import type { ChannelConfig, ChannelState, Claim } from './channel.ts'
 import { CHANNEL_CONTRACT, ChannelDigests, DEPOSIT_COLLECTOR, depositNonce } from './channel.ts'
@@ -43,6 +44,8 @@ const POLLING_MS = 100
 const CONFIRMATION_MS_MAX = 8_000
 /** A claim costs about 50,000 a channel. Nothing that costs more than a full batch is signed. */
 const GAS_MAX = 8_000_000n
+/** A deposit costs about 150,000. The code of an account that delegates could have the rest burnt. */
+const DEPOSIT_GAS_MAX = 300_000n
 
 /** The channel contract on one chain, for a seller. Reads throw where the node gives no answer. */
 export class ChannelChain {
@@ -115,7 +118,9 @@ export class ChannelChain {
         to: CHANNEL_CONTRACT,
         data: depositCall(wanted),
       })
-      return null
+      // Its code is asked for the signature, in the transaction and not only here.
+      const code = await payerCode(this.#client, wanted.config.payer)
+      return code === null ? null : 'invalid_batch_settlement_evm_contract_wallets_not_accepted'
     } catch (cause) {
       if (revertReason(cause) === null) throw cause
       const held = await this.#client.readContract({
@@ -131,7 +136,7 @@ export class ChannelChain {
   }
 
   deposit(wanted: ChannelDeposit): Promise<Sent> {
-    return this.#send(depositCall(wanted))
+    return this.#send(depositCall(wanted), DEPOSIT_GAS_MAX)
   }
 
   async claim(claims: readonly Claim[]): Promise<Sent> {
@@ -187,16 +192,16 @@ export class ChannelChain {
   }
 
   /** One after the other: another sender with the same key may have used the nonce of before. */
-  #send(data: Hex): Promise<Sent> {
-    const turn = this.#tail.then(() => this.#sent(data, SENDS_MAX))
+  #send(data: Hex, gasMax = GAS_MAX): Promise<Sent> {
+    const turn = this.#tail.then(() => this.#sent(data, gasMax, SENDS_MAX))
     this.#tail = turn.catch(() => undefined)
     return turn
   }
 
-  async #sent(data: Hex, sendsLeft: number): Promise<Sent> {
+  async #sent(data: Hex, gasMax: bigint, sendsLeft: number): Promise<Sent> {
     let transaction: Hex | null = null
     try {
-      const serializedTransaction = await this.#signed(data)
+      const serializedTransaction = await this.#signed(data, gasMax)
       transaction = keccak256(serializedTransaction)
       await this.#client.sendRawTransaction({ serializedTransaction })
       const receipt = await this.#client.waitForTransactionReceipt({
@@ -210,7 +215,7 @@ export class ChannelChain {
     } catch (cause) {
       // Somebody else sent with this key just now. Everything here works once, so one more try is safe.
       const isNonceTaken = isNonceTooLow(cause) || nodeSays(cause, /underpriced/i)
-      if (isNonceTaken && sendsLeft > 1) return this.#sent(data, sendsLeft - 1)
+      if (isNonceTaken && sendsLeft > 1) return this.#sent(data, gasMax, sendsLeft - 1)
       const reason = nodeReason(cause)
       if (transaction !== null && !isTurnedAway(cause))
         return { kind: 'unknown', reason, transaction }
@@ -218,7 +223,7 @@ export class ChannelChain {
     }
   }
 
-  async #signed(data: Hex): Promise<Hex> {
+  async #signed(data: Hex, gasMax: bigint): Promise<Hex> {
     const { account } = this.#options
     const call = { to: CHANNEL_CONTRACT, data }
     const [gas, fees, nonce] = await Promise.all([
@@ -226,7 +231,7 @@ export class ChannelChain {
       this.#client.estimateFeesPerGas(),
       this.#client.getTransactionCount({ address: account.address, blockTag: 'pending' }),
     ])
-    if (gas > GAS_MAX) throw new RangeError(`needs ${gas} gas, more than ${GAS_MAX}`)
+    if (gas > gasMax) throw new RangeError(`needs ${gas} gas, more than ${gasMax}`)
     return account.signTransaction({
       ...call,
       ...fees,
