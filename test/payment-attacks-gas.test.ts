@@ -1,10 +1,16 @@
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Command } from 'commander'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import type { ServeOptions } from '../src/config/serve.ts'
+import { serveOptions } from '../src/config/serve.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
 import { base } from '../src/payment/evm/networks.ts'
+import { PaymentLedger } from '../src/payment/ledger.ts'
 import { decodeEnvelope } from '../src/payment/payload.ts'
 import type { Payment, Settlement } from '../src/payment/payment.ts'
 import { termsOf } from '../src/payment/terms.ts'
@@ -17,6 +23,7 @@ import {
   signedVoucher,
 } from '../src/payment/testing/channel-rig.ts'
 import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
+import { evmPayment } from '../src/roles/evm-payment.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { GasGround, Trick } from './attacks/gas.ts'
 import { attacks, buy, FUNDS, reportOf, startGasGround } from './attacks/gas.ts'
@@ -279,6 +286,52 @@ test('a deposit into a channel by an account with code is refused before it is s
   })
   expect(await ground.burntSince(before)).toBe(0n)
   expect(await deposit(await ground.funded())).toMatchObject({ status: 200 })
+})
+
+test('an operator has a counter, a gauge and one line at level error, also after a restart', async () => {
+  const { rpcUrl, accounts } = ground.chain
+  const command = new Command().exitOverride()
+  for (const option of serveOptions) command.addOption(option)
+  const flags = [
+    ...['--pay-to', ground.payTo, '--rpc-url', rpcUrl],
+    ...['--facilitator-key', accounts.facilitator.privateKey],
+    ...['--contract-gas-per-hour', '300000'],
+  ]
+  const options = command.parse(flags, { from: 'user' }).opts<ServeOptions>()
+  const ledger = new PaymentLedger(':memory:')
+  const started = async () => {
+    const lines: { level: number; msg: string; until?: string }[] = []
+    const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) })
+    const metrics = new Registry()
+    const { method } = await evmPayment(options, log, null, metrics, ledger.failures)
+    const shown = async (name: string) => (await metrics.getSingleMetric(name)?.get())?.values
+    const alarms = () => lines.filter(({ level }) => level >= 50)
+    return { method, shown, alarms }
+  }
+  const { method, shown, alarms } = await started()
+  const host = await startPaidHost({
+    payTo: ground.payTo,
+    facilitator: {} as never,
+    methods: [method],
+    ledger,
+    clock: systemClock,
+  })
+  opened.push(host)
+  expect(await shown('perpscope_contract_wallets_suspended')).toMatchObject([{ value: 0 }])
+  const before = await blockNow()
+  const { reason } = await buy(host, await ground.paymentOf(await ground.hostileWallet(), 'ab'))
+  expect(reason).toBe(FAILED)
+  const burnt = Number(await ground.burntSince(before))
+  expect(await shown('perpscope_failed_gas_total')).toMatchObject([
+    { labels: { payer: 'contract' }, value: burnt },
+    { labels: { payer: 'key' }, value: 0 },
+  ])
+  expect(await shown('perpscope_contract_wallets_suspended')).toMatchObject([{ value: 1 }])
+  const alarm = { msg: expect.stringMatching(/^contract wallets are suspended/) }
+  expect(alarms()).toMatchObject([alarm])
+  const again = await started()
+  expect(again.alarms()).toMatchObject([alarm])
+  expect(await again.shown('perpscope_contract_wallets_suspended')).toMatchObject([{ value: 1 }])
 })
 
 test('an answer is not given to a contract wallet on a mere broadcast', async () => {
