@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { PaymentLedger } from '../src/payment/ledger.ts'
+import { PRICE } from '../src/payment/testing/paid-host.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { startSolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import { drainAttack, feeReportOf } from './attacks/fees.ts'
@@ -20,6 +21,36 @@ test('wallets on Solana that are emptied after the simulation are barred by the 
   expect(attack.ourLamports, report).toBe(9n * 10_001n)
   expect([...attack.reasons].toSorted()).toEqual(['invalid_exact_svm_insufficient_funds', BARRED])
   expect(attack.honest.duringMs, report).toBeLessThanOrEqual(2 * attack.honest.idleMs)
+})
+
+test('twenty payments at once of a wallet with money for one fail on Solana twice, not nineteen times', async () => {
+  const chain = await startSolanaChain({ clock: systemClock, confirmationMs: 400 })
+  onTestFinished(() => chain.close())
+  const rig = solanaRig(chain)
+  const ledger = new PaymentLedger(':memory:')
+  const facilitator = rig.facilitator({ failures: ledger.failures })
+  let arrived = 0
+  // All are verified before the first is sent.
+  let release = () => {}
+  const all = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const atWork = () => {
+    arrived += 1
+    if (arrived === 20) release()
+    return all
+  }
+  const host = await rig.hosted({ ledger, methods: [rig.method(facilitator)], atWork })
+  onTestFinished(() => host.close())
+  const buyer = rig.fundedBuyer(PRICE)
+  const before = chain.lamportsOf(chain.accounts.facilitator.address)
+  const payments = await Promise.all(
+    Array.from({ length: 20 }, (_, index) => rig.paymentOf(buyer, { memo: `${index}` })),
+  )
+  const answers = await Promise.all(payments.map((payment) => buy(host, payment, '/slow/BTC')))
+  expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(402)])
+  const landed = 1n + 2n
+  expect(before - chain.lamportsOf(chain.accounts.facilitator.address)).toBe(landed * 10_001n)
 })
 
 test('a wallet on Solana stays barred over a restart, also where we learn of a failure later', async () => {

@@ -20,6 +20,9 @@ export const BARRING_STRIKES = 3
 const BARRED_MS = 7 * 86_400_000
 /** One wallet may be to blame and not its code; with so many barred it is the code. */
 const BARRED_WALLETS_OF_CODE = 3
+/** So many settlements of a wallet may be under way at once, and as many as it has paid for if that is more. */
+const AT_ONCE = BARRING_STRIKES
+const AT_ONCE_MAX = 50
 /** Failures within this time count against the bound on what contract wallets may burn. */
 export const HOUR_MS = 3_600_000
 
@@ -74,6 +77,12 @@ export class FailedSettlements {
     return this.#statements.bought.get(payer, network) === undefined
   }
 
+  /** How many settlements of this wallet may be under way: what it can make us lose, it has paid before. */
+  atOnceMax({ network, payer }: Payer): number {
+    const found = this.#statements.sales.get(payer, network, AT_ONCE_MAX)
+    return Math.max(AT_ONCE, found?.sales ?? 0)
+  }
+
   /** What transactions of contract wallets that are under way may cost. */
   inFlight(network: string, nowMs: number): bigint {
     const found = this.#statements.inFlight.get(network, nowMs - HOUR_MS)
@@ -108,6 +117,9 @@ function statementsOf(db: Database.Database) {
         WHERE network = ? AND code = ? AND strikes >= ? AND at_ms > ?`),
     bought: db.prepare<[string, string], { found: 1 }>(`
       SELECT 1 AS found FROM payments WHERE payer = ? AND state = 'settled' AND network = ? LIMIT 1`),
+    sales: db.prepare<[string, string, number], { sales: number }>(`
+      SELECT count(*) AS sales FROM (SELECT 1 FROM payments
+        WHERE payer = ? AND state = 'settled' AND network = ? LIMIT ?)`),
     inFlight: db.prepare<[string, number], { cost: number | null }>(`
       SELECT sum(cost) AS cost FROM failed_settlements
         WHERE network = ? AND state = 'in_flight' AND at_ms > ?`),

@@ -3,6 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { Clock } from '../../domain/clock.ts'
 import { FailedSettlements } from '../failed-settlements.ts'
 import { nodeReason } from '../node-error.ts'
+import { PayerLanes } from '../payer-lanes.ts'
 import type { Facilitator } from '../payment.ts'
 import { Screening } from '../screening.ts'
 import { chainOutcome } from './chain-outcome.ts'
@@ -53,9 +54,11 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
     ask: (payments) => simulation.screen(payments),
   })
   const sender = new TransactionSender(node, account, clock)
+  const { failures = FailedSettlements.inMemory() } = options
+  const lanes = new PayerLanes()
   const payers = new ContractPayers({
     network: network.network,
-    failures: options.failures ?? FailedSettlements.inMemory(),
+    failures,
     isTaken: options.contractWallets !== 'off',
     gasPerHourMax: options.contractGasPerHour ?? CONTRACT_GAS_PER_HOUR,
     clock,
@@ -87,7 +90,12 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
     settle(payment, finality = 'confirmed') {
       const code = verified.get(payment)
       verified.delete(payment)
-      return settlements.settle(payment, finality, code)
+      const named = { network: network.network, payer: payment.payer }
+      return lanes.run(
+        payment.payer,
+        () => failures.atOnceMax(named),
+        (hasWaited) => settlements.settle(payment, finality, hasWaited ? undefined : code),
+      )
     },
     async outcome(payment) {
       const isPending = await settlements.isPending(payment)

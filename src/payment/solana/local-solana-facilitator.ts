@@ -1,8 +1,9 @@
 import { getBase58Decoder } from '@solana/kit'
 import type { Clock } from '../../domain/clock.ts'
-import type { FailedSettlements } from '../failed-settlements.ts'
+import { FailedSettlements } from '../failed-settlements.ts'
 import type { Finality } from '../finality.ts'
 import { nodeReason } from '../node-error.ts'
+import { PayerLanes } from '../payer-lanes.ts'
 import type { Facilitator, Settlement, Verification } from '../payment.ts'
 import { Screening } from '../screening.ts'
 import { outcomeByMessage, outcomeBySignature } from './chain-outcome.ts'
@@ -23,7 +24,7 @@ export type LocalSolanaFacilitatorOptions = {
   readonly clock: Clock
   /** From the begin of a settlement until its outcome is called unknown. */
   readonly confirmationMsMax?: number
-  /** Remembers whose payments failed at our cost. */
+  /** Remembers whose payments failed at our cost; in memory where none is given. */
   readonly failures?: FailedSettlements
   readonly onFailedFee?: (failure: FailedFee) => void
 }
@@ -53,9 +54,10 @@ export function localSolanaFacilitator({
   feePayer,
   clock,
   confirmationMsMax = CONFIRMATION_MS_MAX,
-  failures,
+  failures = FailedSettlements.inMemory(),
   onFailedFee,
 }: LocalSolanaFacilitatorOptions): Facilitator<ExactSolanaPayment> {
+  const lanes = new PayerLanes()
   const node = new SolanaNode({ rpcUrl, clock, requestMsMax: REQUEST_MS_MAX })
 
   function sealed({ transaction }: ExactSolanaPayment): Sealed {
@@ -104,7 +106,7 @@ export function localSolanaFacilitator({
   /** It landed and moved nothing, whether we hear of it at once or after a restart. */
   function failed({ payer, chain, transaction }: ExactSolanaPayment, signature: string): void {
     const lamports = feeLamports(transaction)
-    const isNew = failures?.failed(
+    const isNew = failures.failed(
       {
         ...{ network: chain.network, payer, code: null, transaction: signature },
         ...{ cost: lamports, strikes: 1 },
@@ -115,34 +117,45 @@ export function localSolanaFacilitator({
     if (isNew) onFailedFee?.({ payer, lamports })
   }
 
+  /** Before the answer exists, so the node gets a transaction that it cannot send: one signature is missing. */
+  async function verify({ transaction }: ExactSolanaPayment): Promise<Verification> {
+    try {
+      const err = await node.simulationError(encodeTransaction(transaction, null))
+      if (err === null) return { kind: 'valid' }
+      const { fault, reason } = failureOf(err)
+      return { kind: fault === 'ours' ? 'unreachable' : 'invalid', reason }
+    } catch (cause) {
+      return { kind: 'unreachable', reason: nodeReason(cause) }
+    }
+  }
+
+  async function sent(payment: ExactSolanaPayment, finality: Finality): Promise<Settlement> {
+    const deadlineMs = clock.nowMs() + confirmationMsMax
+    const complete = sealed(payment)
+    const handed = await broadcast(complete)
+    if (handed.kind === 'unreached') return { kind: 'unreachable', reason: handed.reason }
+    if (finality === 'broadcast' && handed.kind === 'taken')
+      return { kind: 'broadcast', transaction: complete.signature }
+    const settlement = await confirmed(complete, finality, deadlineMs)
+    if (settlement.kind === 'rejected') failed(payment, complete.signature)
+    return settlement
+  }
+
   return {
     screen: (payment) => screening.screen(payment),
 
-    /** Before the answer exists, so the node gets a transaction that it cannot send: one signature is missing. */
-    async verify({ transaction }): Promise<Verification> {
-      try {
-        const err = await node.simulationError(encodeTransaction(transaction, null))
-        if (err === null) return { kind: 'valid' }
-        const { fault, reason } = failureOf(err)
-        return { kind: fault === 'ours' ? 'unreachable' : 'invalid', reason }
-      } catch (cause) {
-        return { kind: 'unreachable', reason: nodeReason(cause) }
-      }
-    },
+    verify,
 
-    async settle(payment, finality = 'confirmed'): Promise<Settlement> {
+    settle(payment, finality = 'confirmed') {
       const named = { network: payment.chain.network, payer: payment.payer }
-      // Others of the same wallet may have failed since it was checked.
-      if (failures?.isBarred(named, clock.nowMs())) return { kind: 'rejected', reason: BARRED }
-      const deadlineMs = clock.nowMs() + confirmationMsMax
-      const complete = sealed(payment)
-      const handed = await broadcast(complete)
-      if (handed.kind === 'unreached') return { kind: 'unreachable', reason: handed.reason }
-      if (finality === 'broadcast' && handed.kind === 'taken')
-        return { kind: 'broadcast', transaction: complete.signature }
-      const settlement = await confirmed(complete, finality, deadlineMs)
-      if (settlement.kind === 'rejected') failed(payment, complete.signature)
-      return settlement
+      const atOnceMax = () => failures.atOnceMax(named)
+      return lanes.run(payment.payer, atOnceMax, async (hasWaited): Promise<Settlement> => {
+        // Others of the same wallet may have failed since it was checked, or have taken its money.
+        if (failures.isBarred(named, clock.nowMs())) return { kind: 'rejected', reason: BARRED }
+        const verification = hasWaited ? await verify(payment) : null
+        if (verification?.kind === 'invalid') return { ...verification, kind: 'rejected' }
+        return verification?.kind === 'unreachable' ? verification : sent(payment, finality)
+      })
     },
 
     /** A payment from before the key was changed has a signature that we cannot make. */
