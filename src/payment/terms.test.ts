@@ -59,7 +59,7 @@ describe('a quote', () => {
     }))
     const terms = termsOf(route, ways)
     const extras = () => {
-      const quote = terms.quote({ resourceUrl: resource })
+      const quote = terms.quote({ secret, resourceUrl: resource })
       return [bodyOf(quote), decode(headerOf(quote))].map(({ accepts }) => accepts[0].extra)
     }
     expect(extras()).toEqual([base.domain, base.domain])
@@ -67,8 +67,8 @@ describe('a quote', () => {
     expect(extras()).toEqual(Array(2).fill({ ...base.domain, contractWallets: false }))
     isSuspended = false
     expect(extras()).toEqual([base.domain, base.domain])
-    const held = terms.quote({ resourceUrl: resource })
-    expect(terms.quote({ resourceUrl: resource })).toBe(held)
+    const held = terms.quote({ secret, resourceUrl: resource })
+    expect(terms.quote({ secret, resourceUrl: resource }).body).toBe(held.body)
   })
 
   test('after a rejected payment adds why, beside the object of version 1', () => {

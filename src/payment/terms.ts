@@ -131,9 +131,7 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
       const held = common.get(resourceUrl)
       const isCurrent = held?.extras.every((extra, index) => extra === extras[index]) === true
       if (isCurrent && held.extensions === extensions) return paymentRequired(held, secret)
-      const written = isCurrent
-        ? { stem: boundedStemFor(quoted), body: held.body }
-        : write(quoted)
+      const written = isCurrent ? { stem: boundedStemFor(quoted), body: held.body } : write(quoted)
       common.set(resourceUrl, { extensions, extras, ...written })
       return paymentRequired(written, secret)
     },

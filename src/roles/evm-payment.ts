@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { zeroAddress } from 'viem'
 import { Counter, Gauge } from 'prom-client'
+import { zeroAddress } from 'viem'
 import { ConfigError } from '../config/config-error.ts'
 import type { ServeOptions } from '../config/serve.ts'
 import { examineChain, payeeFaults } from '../payment/evm/chain-checks.ts'

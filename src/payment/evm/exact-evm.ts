@@ -77,9 +77,7 @@ export function exactEvm({
             checkWindow(authorization, nowMs)
           if (misfit !== null) return misfit
           const reason = refusalOf(exact)
-          return reason === null
-            ? checkSignature(exact, judges, ask)
-            : facilitatorRejection(reason)
+          return reason === null ? checkSignature(exact, judges, ask) : facilitatorRejection(reason)
         },
         screen: async () => facilitator.screen?.(payment) ?? { kind: 'valid' },
         verify: () => facilitator.verify(payment),

@@ -373,7 +373,7 @@ describe('what we pay for a payment on Solana', () => {
       ],
     ] as const) {
       const transaction = await sign({ units: 100_000, microlamports })
-      expect((await read(transaction, method).check(0))?.reason).toBe(reason)
+      expect((await read(transaction, method).check(0, directly))?.reason).toBe(reason)
     }
   })
 })
@@ -385,8 +385,8 @@ test('a wallet that is barred is refused before anybody is asked', async () => {
   const payment = read(await sign(), method)
   const named = { network: solana.network, payer: buyer.address, code: null }
   for (const transaction of ['1', '2', '3']) {
-    expect(await payment.check(0)).toBeNull()
+    expect(await payment.check(0, directly)).toBeNull()
     failures.failed({ ...named, transaction, cost: 10_000n, strikes: 1 }, null, clock.nowMs())
   }
-  expect(await payment.check(0)).toMatchObject({ reason: 'invalid_exact_svm_payer_barred' })
+  expect(await payment.check(0, directly)).toMatchObject({ reason: 'invalid_exact_svm_payer_barred' })
 })
