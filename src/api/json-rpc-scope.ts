@@ -1,5 +1,8 @@
 import type { FastifyError, FastifyInstance } from 'fastify'
 
+/** A JSON-RPC message: a request, a notification or a response. */
+export type JsonRpcMessage = Readonly<Record<string, unknown>>
+
 const BODY_BYTES_MAX = 64 * 1_024
 const INVALID_REQUEST = -32_600
 const PARSE_ERROR = -32_700
@@ -26,21 +29,39 @@ export function jsonRpcScope(app: FastifyInstance, routes: (scope: FastifyInstan
   })
 }
 
-/** @returns the message, or the error to answer with, status 400 */
+/**
+ * Reads one message. Batches are refused before any of their calls is looked at: one request would start as
+ * many calls as fit into it, and MCP has had none since revision 2025-06-18.
+ *
+ * @returns the message, or the error to answer with; over HTTP the status is 400
+ */
 export function parsedMessage(
   text: unknown,
-): { readonly message: Readonly<Record<string, unknown>> } | { readonly error: object } {
+): { readonly message: JsonRpcMessage } | { readonly error: object } {
   let message: unknown
   try {
     message = JSON.parse(String(text ?? ''))
   } catch {
-    return { error: jsonRpcError(PARSE_ERROR, 'The body is no JSON.') }
+    return { error: jsonRpcError(PARSE_ERROR, 'The message is not valid JSON.') }
   }
-  if (typeof message !== 'object' || message === null || Array.isArray(message))
-    return { error: jsonRpcError(INVALID_REQUEST, 'The body is no single JSON-RPC request.') }
-  return { message: message as Readonly<Record<string, unknown>> }
+  if (Array.isArray(message))
+    return invalid('Batches are not supported (MCP removed them in 2025-06-18): send one message.')
+  if (typeof message !== 'object' || message === null)
+    return invalid('The message is not a JSON object.')
+  const { jsonrpc, id } = message as JsonRpcMessage
+  if (jsonrpc !== '2.0')
+    return invalid('The message must have "jsonrpc": "2.0".', isRequestId(id) ? id : null)
+  return { message: message as JsonRpcMessage }
 }
 
-function jsonRpcError(code: number, message: string): object {
-  return { jsonrpc: '2.0', error: { code, message }, id: null }
+function invalid(detail: string, id: string | number | null = null): { readonly error: object } {
+  return { error: jsonRpcError(INVALID_REQUEST, detail, id) }
+}
+
+function isRequestId(id: unknown): id is string | number {
+  return typeof id === 'string' || typeof id === 'number'
+}
+
+function jsonRpcError(code: number, message: string, id: string | number | null = null): object {
+  return { jsonrpc: '2.0', error: { code, message }, id }
 }

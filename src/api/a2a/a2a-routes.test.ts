@@ -308,6 +308,7 @@ test('an agent that gives its answers away activates nothing, and answers at onc
     headers: { 'a2a-version': '1.0', 'a2a-extensions': V0_1 },
     payload: JSON.stringify({
       jsonrpc: '2.0',
+      id: 1,
       method: 'SendMessage',
       params: { message: asked() },
     }),

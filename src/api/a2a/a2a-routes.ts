@@ -10,6 +10,7 @@ import { offerOf } from '../discovery/offer-of.ts'
 import type { ServiceFacts } from '../discovery/service-facts.ts'
 import { isFree } from '../discovery/service-facts.ts'
 import { callInProcess } from '../in-process-call.ts'
+import type { JsonRpcMessage } from '../json-rpc-scope.ts'
 import { jsonRpcScope, parsedMessage } from '../json-rpc-scope.ts'
 import { toolOf } from '../mcp/mcp-tools.ts'
 import { ADDRESS, AnalysisAgent } from './analysis-agent.ts'
@@ -43,13 +44,14 @@ export function a2aRoutes(
     scope.post('/a2a', async (request, reply) => {
       reply.header('cache-control', 'no-store').headers(activated(card, request))
       const parsed = parsedMessage(request.body)
-      return 'error' in parsed
-        ? reply.code(400).send(parsed.error)
-        : reply.send(await answered(parsed.message, request))
+      if ('error' in parsed) return reply.code(400).send(parsed.error)
+      // A notification gets no answer, so there is nothing that it could ask for or pay for.
+      if (!('id' in parsed.message)) return reply.code(202).send()
+      return reply.send(await answered(parsed.message, request))
     })
   })
 
-  async function answered(message: Readonly<Record<string, unknown>>, request: FastifyRequest) {
+  async function answered(message: JsonRpcMessage, request: FastifyRequest) {
     const { params, id = null } = message
     // There are no tenants here, and the SDK would keep something for each that is named.
     if (typeof params === 'object' && params !== null) Reflect.deleteProperty(params, 'tenant')

@@ -8,7 +8,7 @@ import { offerOf } from '../discovery/offer-of.ts'
 import type { ServiceFacts } from '../discovery/service-facts.ts'
 import { isFree, SERVICE_NAME, SERVICE_SUMMARY } from '../discovery/service-facts.ts'
 import { callInProcess } from '../in-process-call.ts'
-import { jsonRpcScope } from '../json-rpc-scope.ts'
+import { jsonRpcScope, parsedMessage } from '../json-rpc-scope.ts'
 import { unknownParameter } from '../unknown-parameter.ts'
 import type { AnalysisTool } from './mcp-tools.ts'
 import { toolOf } from './mcp-tools.ts'
@@ -130,7 +130,12 @@ export function mcpRoutes(
   // Without sessions there is nothing to GET or to DELETE: 405, as the protocol has it.
   jsonRpcScope(app, (scope) => {
     scope.post('/mcp', async (request, reply) => {
-      const response = await handler.fetch(webRequest(request, facts.publicUrl))
+      const parsed = parsedMessage(request.body)
+      if ('error' in parsed)
+        return reply.code(400).header('cache-control', 'no-store').send(parsed.error)
+      const response = await handler.fetch(webRequest(request, facts.publicUrl), {
+        parsedBody: parsed.message,
+      })
       // Whether a connection is kept is for the server to say, above all while it closes.
       response.headers.delete('connection')
       return reply.header('cache-control', 'no-store').send(response)
@@ -147,9 +152,9 @@ function failure(text: string): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }] }
 }
 
-/** With the body that was read as text. */
+/** Without the body, which is given beside it. */
 function webRequest(request: FastifyRequest, publicUrl: string): Request {
-  const { method, url, body, ip, id } = request
+  const { method, url, ip, id } = request
   const entries = Object.entries(request.headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   )
@@ -157,5 +162,5 @@ function webRequest(request: FastifyRequest, publicUrl: string): Request {
   // Last, whatever a caller says of itself.
   headers.set(CALLER, ip)
   headers.set(REQUEST_ID, id)
-  return new Request(new URL(url, publicUrl), { method, headers, body: String(body ?? '') })
+  return new Request(new URL(url, publicUrl), { method, headers })
 }
