@@ -1,8 +1,9 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { connect } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { isTrustedProxy } from './proxy-trust.ts'
 import { gatewayFixture, quotingGate } from './testing/gateway-fixture.ts'
 
 describe('on a real socket', () => {
@@ -103,6 +104,139 @@ describe('on a real socket', () => {
     expect(server.maxConnections).toBe(1_000)
   })
 })
+
+describe('connections of one address', () => {
+  const MANY = 200
+  const BOUND = 128
+
+  test('are bounded before a byte is read, and those of others are not', async () => {
+    const { app, opened, ask } = await listening()
+    let seen = 0
+    app.server.on('request', () => {
+      seen += 1
+    })
+    const request = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n'
+    const sockets = await opened('127.0.0.1', MANY, request)
+    await expect.poll(() => sockets.filter(({ isClosed }) => isClosed).length).toBe(MANY - BOUND)
+    await expect.poll(() => seen).toBe(BOUND)
+    const refused = sockets.filter(({ isClosed }) => isClosed)
+    expect(refused[0]?.text).toMatch(/^HTTP\/1\.1 429 Too Many Requests\r\n/)
+    expect(bodyOf(refused[0]?.text ?? '')).toMatchObject({
+      code: 'rate_limited',
+      retryable: true,
+      charged: false,
+      detail: expect.stringContaining('from this address'),
+    })
+    expect(await ask('127.0.0.2')).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  test('may be opened again once others have ended', async () => {
+    const { opened, ask } = await listening()
+    const sockets = await opened('127.0.0.1', BOUND)
+    expect(await ask('127.0.0.1')).toMatch(/^HTTP\/1\.1 429 /)
+    sockets[0]?.socket.destroy()
+    await expect.poll(() => ask('127.0.0.1')).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  test('that are idle make room for another address when many addresses hold many', async () => {
+    const { opened } = await listening()
+    for (let host = 1; host <= 9; host += 1) await opened(`127.0.0.${host}`, 110)
+    for (let host = 10; host <= 40; host += 1) {
+      const request = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n'
+      const [other] = await opened(`127.0.0.${host}`, 1, request)
+      await expect.poll(() => other?.text).toMatch(/^HTTP\/1\.1 200 /)
+    }
+  })
+
+  test('that are at work are not closed for another address', async () => {
+    const [held, release] = gate()
+    const { opened } = await listening({
+      payment: (paid) => {
+        paid.addHook('preHandler', () => held)
+      },
+    })
+    const request = 'GET /pulse/BTC HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+    const working = await opened('127.0.0.1', BOUND, request)
+    for (let host = 2; host <= 9; host += 1) await opened(`127.0.0.${host}`, 110)
+    await opened('127.0.0.10', 50)
+    expect(working.filter(({ isClosed }) => isClosed)).toEqual([])
+    release()
+    for (const { ended } of working) expect(await ended).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  test('of a trusted proxy are not bounded, and those that pass it by are', async () => {
+    const { opened } = await listening({ trustProxy: ['127.0.0.1'] })
+    const ofProxy = await opened('127.0.0.1', MANY)
+    const direct = await opened('127.0.0.2', MANY)
+    await expect.poll(() => direct.filter(({ isClosed }) => isClosed).length).toBe(MANY - BOUND)
+    expect(ofProxy.filter(({ isClosed }) => isClosed)).toEqual([])
+  })
+
+  test.each([
+    { trust: 1, loopback: true, other: true },
+    { trust: 0, loopback: false, other: false },
+    { trust: ['loopback'], loopback: true, other: false },
+    { trust: ['uniquelocal', '::1'], loopback: false, other: true },
+  ])('trusting $trust', ({ trust, loopback, other }) => {
+    const isProxy = isTrustedProxy(trust)
+    for (const address of ['127.0.0.5', '::ffff:127.0.0.5']) expect(isProxy(address)).toBe(loopback)
+    for (const address of ['10.1.2.3', 'fd00::7']) expect(isProxy(address)).toBe(other)
+    expect(isProxy('fe80::1%eth0')).toBe(trust === 1)
+  })
+})
+
+/** A gateway, and sockets to it from any loopback address. */
+async function listening(options: Parameters<typeof gatewayFixture>[0] = {}) {
+  const { app } = gatewayFixture(options)
+  const sockets: Socket[] = []
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy()
+    return app.close()
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = app.server.address() as AddressInfo
+  const open = async (localAddress: string, text = '') => {
+    const socket = connect({ port, host: '127.0.0.1', localAddress })
+    sockets.push(socket)
+    // A reset says no more than that there is no more to come.
+    socket.on('error', () => undefined)
+    let got = ''
+    socket.on('data', (chunk) => {
+      got += String(chunk)
+    })
+    const ended = new Promise<string>((resolve) => {
+      socket.once('close', () => resolve(got))
+    })
+    await once(socket, 'connect')
+    socket.write(text)
+    return {
+      socket,
+      ended,
+      get text() {
+        return got
+      },
+      get isClosed() {
+        return socket.closed
+      },
+    }
+  }
+  return {
+    app,
+    opened: (localAddress: string, count: number, text?: string) =>
+      Promise.all(Array.from({ length: count }, () => open(localAddress, text))),
+    ask: async (localAddress: string) =>
+      (await open(localAddress, 'GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'))
+        .ended,
+  }
+}
+
+function gate(): readonly [Promise<void>, () => void] {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return [opened, open]
+}
 
 /** Sends one request on a socket of its own and reads until the server closes it. */
 async function exchange(app: FastifyInstance, head: string): Promise<string> {

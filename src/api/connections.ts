@@ -1,10 +1,18 @@
-import type { ServerResponse } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
+import { problem } from '../domain/problem.ts'
+import { callerKey } from '../payment/rate-limit.ts'
+import type { ProxyTrust } from './proxy-trust.ts'
+import { isTrustedProxy } from './proxy-trust.ts'
 import { sendProblem } from './send-problem.ts'
 
 const HEADERS_MAX = 100
 const CONNECTIONS_MAX = 1_000
+/** A browser opens six and a busy agent some dozens; 50 agents behind one address still fit. */
+const CONNECTIONS_PER_ADDRESS_MAX = 128
+/** Kept free by closing idle connections: beyond `CONNECTIONS_MAX` Node closes new ones without a word. */
+const CONNECTIONS_FREE_MIN = 100
 /** Whoever sends more before an answer is read could have thousands rendered by one packet. */
 const WAITING_MAX = 64
 
@@ -12,10 +20,83 @@ const WAITING_MAX = 64
 type Connection = Socket & { readonly _httpMessage?: ServerResponse | null }
 
 /** What the options of Fastify do not bound. */
-export function limitConnections(app: FastifyInstance): void {
+export function limitConnections(app: FastifyInstance, proxies: ProxyTrust | undefined): void {
   app.server.maxHeadersCount = HEADERS_MAX
   app.server.maxConnections = CONNECTIONS_MAX
+  limitAddresses(app.server, isTrustedProxy(proxies))
   limitWaiting(app)
+}
+
+/**
+ * Bounds the connections of one address before any byte is read, and closes idle ones of the addresses that hold
+ * most when few are left for others. Trusted proxies are exempt: each stands for all of its callers.
+ */
+function limitAddresses(server: Server, isProxy: (address: string) => boolean): void {
+  const byCaller = new Map<string, Set<Connection>>()
+  let total = 0
+  // Before Node's own listener, which would begin to read.
+  server.prependListener('connection', (connection: Connection) => {
+    const { remoteAddress } = connection
+    if (remoteAddress === undefined) return
+    total += 1
+    connection.once('close', () => {
+      total -= 1
+    })
+    if (isProxy(remoteAddress)) return
+    const caller = callerKey(remoteAddress)
+    const own = byCaller.get(caller) ?? new Set()
+    if (own.size >= CONNECTIONS_PER_ADDRESS_MAX) {
+      refuse(connection)
+      return
+    }
+    byCaller.set(caller, own.add(connection))
+    connection.once('close', () => {
+      own.delete(connection)
+      if (own.size === 0) byCaller.delete(caller)
+    })
+    if (total > CONNECTIONS_MAX - CONNECTIONS_FREE_MIN) closeIdle(byCaller, own.size)
+  })
+}
+
+/** The longest idle connection of the address that holds most, and more than `ownCount`. */
+function closeIdle(byCaller: ReadonlyMap<string, Set<Connection>>, ownCount: number): void {
+  for (const connections of [...byCaller.values()].sort((a, b) => b.size - a.size)) {
+    if (connections.size <= ownCount) return
+    const idle = [...connections].find(({ _httpMessage }) => !_httpMessage)
+    if (idle === undefined) continue
+    connections.delete(idle)
+    idle.destroy()
+    return
+  }
+}
+
+/**
+ * A short answer rather than a mere close: many agents may share an address, and one that is refused should not take
+ * it for an outage. It costs one write; what the caller sends is never read.
+ */
+function refuse(connection: Connection): void {
+  connection.write(tooManyConnections)
+  connection.destroySoon()
+}
+
+const tooManyConnections = rawRefusal()
+
+function rawRefusal(): string {
+  const { status, headers, body } = problem(
+    'rate_limited',
+    {
+      detail: `More than ${CONNECTIONS_PER_ADDRESS_MAX} connections are open from this address: reuse them, or close some.`,
+      retryAfterSeconds: 1,
+      paymentReusable: true,
+    },
+    { instance: '/', requestId: '' },
+  )
+  const lines = Object.entries({
+    ...headers,
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${status} Too Many Requests\r\n${lines.join('')}\r\n${body}`
 }
 
 /** Requests of one connection are answered in turn; what comes meanwhile waits, with its answer. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { quoteLimit } from '../payment/quote-limit.ts'
-import type { ProxyTrust } from './server.ts'
+import type { ProxyTrust } from './proxy-trust.ts'
 import { expectProblem } from './testing/expect-problem.ts'
 import { gatewayFixture, quotingGate } from './testing/gateway-fixture.ts'
 

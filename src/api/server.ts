@@ -12,6 +12,7 @@ import type { FreeRoutesOptions } from './free-routes.ts'
 import { freeRoutes } from './free-routes.ts'
 import { KnownPaths } from './known-paths.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
+import type { ProxyTrust } from './proxy-trust.ts'
 import { crossOriginHeaders, preflightHeaders, securityHeaders } from './response-headers.ts'
 import { sendProblem } from './send-problem.ts'
 
@@ -19,10 +20,7 @@ export type ServerOptions = AnalysisRoutesOptions &
   FreeRoutesOptions & {
     /** null writes nothing at all. */
     readonly logger: FastifyBaseLogger | null
-    /**
-     * Whose `X-Forwarded-For` names the caller: addresses and networks, or how many proxies stand before
-     * this port. Without it the caller is whoever connects, whatever a header says.
-     */
+    /** Without it the caller is whoever connects, whatever a header says. */
     readonly trustProxy?: ProxyTrust
     /** One line per request. */
     readonly accessLog: boolean
@@ -32,8 +30,6 @@ export type ServerOptions = AnalysisRoutesOptions &
       'publicUrl' | 'waysToPay' | 'limits' | 'receiptSigner' | 'contactEmail'
     >
   }
-
-export type ProxyTrust = readonly string[] | number
 
 const HEADERS_TIMEOUT_MS = 5_000
 const REQUEST_TIMEOUT_MS = 10_000
@@ -92,7 +88,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     setCommonHeaders(request, reply)
     done()
   })
-  limitConnections(app)
+  limitConnections(app, options.trustProxy)
   app.addHook('onRequest', (request, reply, done) => {
     // Here rather than in the not-found handler, which would read a body first.
     if (request.is404) refuseUnrouted(paths, request, reply)
