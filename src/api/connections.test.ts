@@ -58,6 +58,50 @@ describe('on a real socket', () => {
     expect(bodyOf(reply)).toMatchObject({ code: 'invalid_parameter', charged: false })
   })
 
+  test.each([
+    ['two Host lines', 'Host: a\r\nHost: b'],
+    ['the same Host line twice', 'Host: a\r\nhost: a'],
+    ['two Host lines far apart', `Host: a\r\n${'x: y\r\n'.repeat(90)}HOST: b`],
+    ['no Host line', 'X-Other: a'],
+    ['a Host line with a path', 'Host: a/b'],
+    ['a Host line with a user', 'Host: you@a'],
+  ])('%s: 400 on every path, and nothing is handled', async (_what, lines) => {
+    const { app } = gatewayFixture({ payment: quotingGate })
+    onTestFinished(() => app.close())
+    let handled = 0
+    app.addHook('preHandler', (_request, _reply, done) => {
+      handled += 1
+      done()
+    })
+    const good = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n'
+    const bad = ['/pulse/BTC', '/mcp', '/nowhere']
+      .map((path) => `GET ${path} HTTP/1.1\r\n${lines}\r\n\r\n`)
+      .join('')
+    const reply = await exchange(app, `${good}${bad}GET /health HTTP/1.1\r\nHost: a`)
+    const statuses = Array.from(reply.matchAll(/HTTP\/1\.1 (\d+)/g), ([, status]) => status)
+    expect(statuses).toEqual(['200', '400', '400', '400', '200'])
+    expect(reply).toContain('"param":"Host"')
+    expect(handled).toBe(2)
+  })
+
+  test('more header lines than are read: 431, whatever stands in the last', async () => {
+    const { app } = gatewayFixture({ payment: quotingGate })
+    const many = 'x: y\r\n'.repeat(150)
+    const reply = await exchange(app, `GET /pulse/BTC HTTP/1.1\r\nHost: a\r\n${many}Host: b`)
+    expect(reply).toMatch(/^HTTP\/1\.1 431 /)
+    expect(bodyOf(reply)).toMatchObject({ code: 'header_too_large', charged: false })
+  })
+
+  test.each(['a', 'a.example:8402', '127.0.0.1', '[::1]:8402', ''])(
+    'Host: %s is served',
+    async (host) => {
+      const { app } = gatewayFixture()
+      expect(await exchange(app, `GET /health HTTP/1.1\r\nHost: ${host}`)).toMatch(
+        /^HTTP\/1\.1 200 /,
+      )
+    },
+  )
+
   test('what waits on one connection is bounded, and nothing beyond is looked at', async () => {
     const { app } = gatewayFixture()
     let seen = 0
@@ -100,7 +144,7 @@ describe('on a real socket', () => {
     expect(server.headersTimeout).toBe(5_000)
     expect(server.requestTimeout).toBe(10_000)
     expect(server.keepAliveTimeout).toBe(65_000)
-    expect(server.maxHeadersCount).toBe(100)
+    expect(server.maxHeadersCount).toBe(101)
     expect(server.maxConnections).toBe(1_000)
   })
 })

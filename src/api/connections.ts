@@ -5,9 +5,9 @@ import { problem } from '../domain/problem.ts'
 import { callerKey } from '../payment/rate-limit.ts'
 import type { ProxyTrust } from './proxy-trust.ts'
 import { isTrustedProxy } from './proxy-trust.ts'
+import { HEADERS_MAX } from './request-head.ts'
 import { sendProblem } from './send-problem.ts'
 
-const HEADERS_MAX = 100
 const CONNECTIONS_MAX = 1_000
 /** A browser opens six and a busy agent some dozens; 50 agents behind one address still fit. */
 const CONNECTIONS_PER_ADDRESS_MAX = 128
@@ -21,7 +21,7 @@ type Connection = Socket & { readonly _httpMessage?: ServerResponse | null }
 
 /** What the options of Fastify do not bound. */
 export function limitConnections(app: FastifyInstance, proxies: ProxyTrust | undefined): void {
-  app.server.maxHeadersCount = HEADERS_MAX
+  app.server.maxHeadersCount = HEADERS_MAX + 1
   app.server.maxConnections = CONNECTIONS_MAX
   limitAddresses(app.server, isTrustedProxy(proxies))
   limitWaiting(app)

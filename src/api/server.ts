@@ -13,6 +13,7 @@ import { freeRoutes } from './free-routes.ts'
 import { KnownPaths } from './known-paths.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
 import type { ProxyTrust } from './proxy-trust.ts'
+import { headRefusal } from './request-head.ts'
 import { crossOriginHeaders, preflightHeaders, securityHeaders } from './response-headers.ts'
 import { sendProblem } from './send-problem.ts'
 
@@ -62,6 +63,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
+      // Refused below, with a problem as its body.
+      requireHostHeader: false,
     },
     /** While closing, what still arrives on an open connection is answered, and the connection closed. */
     return503OnClosing: false,
@@ -86,7 +89,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     // Before everything else, so that no later hook mistakes them for a part of one answer.
     setCommonHeaders(request, reply)
-    done()
+    const refused = headRefusal(request.raw)
+    if (refused === null) done()
+    else sendProblem(reply, refused.code, refused.facts)
   })
   limitConnections(app, options.trustProxy)
   app.addHook('onRequest', (request, reply, done) => {
