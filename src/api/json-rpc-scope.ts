@@ -1,4 +1,6 @@
 import type { FastifyError, FastifyInstance } from 'fastify'
+import { callerKey } from '../payment/rate-limit.ts'
+import type { FairQueue } from './fair-queue.ts'
 
 /** A JSON-RPC message: a request, a notification or a response. */
 export type JsonRpcMessage = Readonly<Record<string, unknown>>
@@ -6,13 +8,35 @@ export type JsonRpcMessage = Readonly<Record<string, unknown>>
 const BODY_BYTES_MAX = 64 * 1_024
 const INVALID_REQUEST = -32_600
 const PARSE_ERROR = -32_700
+/** The first of those that JSON-RPC leaves to servers. */
+const TOO_MANY_CALLS = -32_000
+const RETRY_SECONDS = 1
+
+/** Of one address, waiting and at work, on all such routes: more than fifty purchases at once. */
+export const JSON_RPC_CALLS_MAX = 64
 
 /**
  * Routes whose messages are JSON-RPC. They are given the body as text, and what is wrong with a request is
- * told in the words of that protocol.
+ * told in the words of that protocol. A call costs ten times a plain request, so they wait for their turn in `calls`.
  */
-export function jsonRpcScope(app: FastifyInstance, routes: (scope: FastifyInstance) => void): void {
+export function jsonRpcScope(
+  app: FastifyInstance,
+  calls: FairQueue,
+  routes: (scope: FastifyInstance) => void,
+): void {
   void app.register((scope, _, done) => {
+    scope.addHook('onRequest', (request, reply, start) => {
+      const leave = calls.enter(callerKey(request.ip), start)
+      if (leave !== null) {
+        reply.raw.once('close', leave)
+        return
+      }
+      const detail = `More than ${JSON_RPC_CALLS_MAX} calls from this address are open: wait for their answers.`
+      void reply
+        .code(429)
+        .headers({ 'cache-control': 'no-store', 'retry-after': RETRY_SECONDS })
+        .send(jsonRpcError(TOO_MANY_CALLS, detail))
+    })
     scope.removeAllContentTypeParsers()
     const reading = { parseAs: 'string', bodyLimit: BODY_BYTES_MAX } as const
     scope.addContentTypeParser('*', reading, (_request, text, read) => read(null, text))

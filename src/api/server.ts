@@ -8,8 +8,11 @@ import { refuseBrokenRequest } from './broken-request.ts'
 import { endConnectionsWithTheirCalls, limitConnections } from './connections.ts'
 import { discoveryRoutes } from './discovery/discovery-routes.ts'
 import type { ServiceFacts } from './discovery/service-facts.ts'
+import type { Defer } from './fair-queue.ts'
+import { FairQueue } from './fair-queue.ts'
 import type { FreeRoutesOptions } from './free-routes.ts'
 import { freeRoutes } from './free-routes.ts'
+import { JSON_RPC_CALLS_MAX } from './json-rpc-scope.ts'
 import { KnownPaths } from './known-paths.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
 import type { ProxyTrust } from './proxy-trust.ts'
@@ -25,6 +28,8 @@ export type ServerOptions = AnalysisRoutesOptions &
     readonly trustProxy?: ProxyTrust
     /** One line per request. */
     readonly accessLog: boolean
+    /** Lets the event loop turn between two calls of `/mcp` or `/a2a`; without it they start as they come. */
+    readonly defer?: Defer
     /** What the published documents say beyond the contracts. */
     readonly discovery: Pick<
       ServiceFacts,
@@ -110,8 +115,9 @@ export function buildServer(options: ServerOptions): FastifyInstance {
 
   freeRoutes(app, options)
   discoveryRoutes(app, { ...options, ...options.discovery })
-  mcpRoutes(app, { ...options, ...options.discovery })
-  a2aRoutes(app, { ...options, ...options.discovery })
+  const calls = new FairQueue(JSON_RPC_CALLS_MAX, options.defer ?? ((task) => task()))
+  mcpRoutes(app, { ...options, ...options.discovery }, calls)
+  a2aRoutes(app, { ...options, ...options.discovery }, calls)
   // Registered, so that the hooks of the payment stay with the routes that they are for.
   void app.register((paid, _, done) => {
     analysisRoutes(paid, options).then(() => done(), done)

@@ -127,6 +127,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     quoteLimit: ledger === null ? null : quoteLimit(options.quotesPerAddressPerMinute),
     logger: log,
     accessLog: options.accessLog === 'on',
+    defer: (task) => setImmediate(task),
     discovery: {
       publicUrl,
       contactEmail: options.contactEmail,

@@ -9,6 +9,7 @@ import { agentCard } from '../discovery/agent-card.ts'
 import { offerOf } from '../discovery/offer-of.ts'
 import type { ServiceFacts } from '../discovery/service-facts.ts'
 import { isFree } from '../discovery/service-facts.ts'
+import type { FairQueue } from '../fair-queue.ts'
 import { callInProcess } from '../in-process-call.ts'
 import type { JsonRpcMessage } from '../json-rpc-scope.ts'
 import { jsonRpcScope, parsedMessage } from '../json-rpc-scope.ts'
@@ -25,6 +26,7 @@ const EXTENSION_HEADERS = [HTTP_EXTENSION_HEADER, `X-${HTTP_EXTENSION_HEADER}`]
 export function a2aRoutes(
   app: FastifyInstance,
   facts: ServiceFacts & { readonly exampleCoin: string; readonly clock: Clock },
+  calls: FairQueue,
 ): void {
   const options = { exampleCoin: facts.exampleCoin, isFree: isFree(facts) }
   const tools = new Map(
@@ -40,7 +42,7 @@ export function a2aRoutes(
   const today = new JsonRpcTransportHandler(requests)
   const before = new LegacyJsonRpcTransportHandler(requests)
 
-  jsonRpcScope(app, (scope) => {
+  jsonRpcScope(app, calls, (scope) => {
     scope.post('/a2a', async (request, reply) => {
       reply.header('cache-control', 'no-store').headers(activated(card, request))
       const parsed = parsedMessage(request.body)

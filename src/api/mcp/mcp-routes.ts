@@ -7,6 +7,7 @@ import { problem } from '../../domain/problem.ts'
 import { offerOf } from '../discovery/offer-of.ts'
 import type { ServiceFacts } from '../discovery/service-facts.ts'
 import { isFree, SERVICE_NAME, SERVICE_SUMMARY } from '../discovery/service-facts.ts'
+import type { FairQueue } from '../fair-queue.ts'
 import { callInProcess } from '../in-process-call.ts'
 import { jsonRpcScope, parsedMessage } from '../json-rpc-scope.ts'
 import { unknownParameter } from '../unknown-parameter.ts'
@@ -56,6 +57,7 @@ const freeTools: readonly (Tool & { readonly path: string })[] = [
 export function mcpRoutes(
   app: FastifyInstance,
   facts: ServiceFacts & { readonly exampleCoin: string },
+  calls: FairQueue,
 ): void {
   const tools = facts.contracts.map((contract) =>
     toolOf(offerOf(contract, { exampleCoin: facts.exampleCoin, isFree: isFree(facts) })),
@@ -128,7 +130,7 @@ export function mcpRoutes(
   }
 
   // Without sessions there is nothing to GET or to DELETE: 405, as the protocol has it.
-  jsonRpcScope(app, (scope) => {
+  jsonRpcScope(app, calls, (scope) => {
     scope.post('/mcp', async (request, reply) => {
       const parsed = parsedMessage(request.body)
       if ('error' in parsed)

@@ -1,0 +1,61 @@
+/** Runs a task in a later turn of the event loop. */
+export type Defer = (task: () => void) => void
+
+type Start = () => void
+
+/**
+ * Starts one piece of work a turn of the event loop, the callers in rotation: however much one of them asks for at
+ * once, the requests of all others are read in between. Bounds what one caller has waiting and at work.
+ */
+export class FairQueue {
+  readonly #perCallerMax: number
+  readonly #defer: Defer
+  /** By caller, in the order of their turns; no set is empty. */
+  readonly #waiting = new Map<string, Set<Start>>()
+  /** How many each caller has, waiting or at work. */
+  readonly #open = new Map<string, number>()
+  #isStarting = false
+
+  constructor(perCallerMax: number, defer: Defer) {
+    this.#perCallerMax = perCallerMax
+    this.#defer = defer
+  }
+
+  /**
+   * @param start called once, unless the caller leaves before
+   * @returns to be called once, when the caller leaves or its work is done; null where it has too much open already
+   */
+  enter(caller: string, start: Start): (() => void) | null {
+    const open = this.#open.get(caller) ?? 0
+    if (open >= this.#perCallerMax) return null
+    this.#open.set(caller, open + 1)
+    const own = this.#waiting.get(caller)
+    if (own === undefined) this.#waiting.set(caller, new Set([start]))
+    else own.add(start)
+    if (!this.#isStarting) this.#startNext()
+    return () => this.#leave(caller, start)
+  }
+
+  #startNext(): void {
+    const [next] = this.#waiting
+    this.#isStarting = next !== undefined
+    if (next === undefined) return
+    const [caller, own] = next
+    const [start] = own
+    // The others come before its next one.
+    this.#waiting.delete(caller)
+    if (start !== undefined) own.delete(start)
+    if (own.size > 0) this.#waiting.set(caller, own)
+    start?.()
+    this.#defer(() => this.#startNext())
+  }
+
+  #leave(caller: string, start: Start): void {
+    const own = this.#waiting.get(caller)
+    own?.delete(start)
+    if (own?.size === 0) this.#waiting.delete(caller)
+    const open = (this.#open.get(caller) ?? 0) - 1
+    if (open > 0) this.#open.set(caller, open)
+    else this.#open.delete(caller)
+  }
+}
