@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { text as textOf } from 'node:stream/consumers'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
@@ -70,6 +73,72 @@ describe('perpscope mcp', () => {
     expect(await spent()).toBe(PULSE_PRICE)
   })
 
+  test('pays nothing for a call that is cancelled before it was paid', async () => {
+    const [held, release] = gate()
+    const road = await roadTo((_payment, reply) => reply, held)
+    const { client, buy, spent, told } = await started(road.url)
+    const cancelled = new AbortController()
+    const call = { name: 'get_pulse', arguments: { coin: 'BTC' } }
+    const first = client.callTool(call, { signal: cancelled.signal })
+    await expect.poll(() => road.quotes()).toBe(1)
+    cancelled.abort('changed my mind')
+    await expect(first).rejects.toThrow('changed my mind')
+    // The cancellation comes before this answer, and this call after that purchase has ended.
+    await client.listTools()
+    release()
+    await expect.poll(() => road.quotesAnswered()).toBe(1)
+    expect(await spent()).toBe(0n)
+    expect(road.payments).toEqual([])
+    expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
+    expect(await spent()).toBe(PULSE_PRICE)
+    await expect.poll(told).toContain('get_pulse, 0.025 USDC spent')
+  })
+
+  test('gives the answer of a call that was cancelled while it was paid to the same call', async () => {
+    const [held, release] = gate()
+    const road = await roadTo((payment, reply) => (payment === 1 ? held.then(() => reply) : reply))
+    const { client, buy, spent, told } = await started(road.url)
+    const cancelled = new AbortController()
+    const call = { name: 'get_pulse', arguments: { coin: 'BTC' } }
+    const first = client.callTool(call, { signal: cancelled.signal })
+    await expect.poll(() => road.payments.length).toBe(1)
+    cancelled.abort('changed my mind')
+    await expect(first).rejects.toThrow('changed my mind')
+    await client.listTools()
+    release()
+    await expect.poll(told).toContain('get_pulse, 0.025 USDC spent')
+    expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
+    expect(new Set(road.payments).size).toBe(1)
+    expect(await spent()).toBe(PULSE_PRICE)
+  })
+
+  test('answers what is no message, and goes on', async () => {
+    const gateway = await ground.gateway()
+    const child = spawn(process.execPath, [MAIN, 'mcp', '--url', gateway.url], {
+      env: { ...inheritedEnv(), PERPSCOPE_WALLET_KEY: generatePrivateKey() },
+      stdio: ['pipe', 'pipe', 'ignore'],
+    })
+    opened.push({
+      close: async () => {
+        child.kill()
+        if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      },
+    })
+    const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+    const { jsonrpc: _, ...bare } = list
+    for (const frame of ['junk', { ...bare, id: 9 }, [list, list], list])
+      child.stdin.write(`${typeof frame === 'string' ? frame : JSON.stringify(frame)}\n`)
+    const frames = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    const next = async () => JSON.parse((await frames.next()).value ?? 'null')
+    expect(await next()).toMatchObject({ id: null, error: { code: -32700 } })
+    expect(await next()).toMatchObject({ id: 9, error: { code: -32600 } })
+    expect(await next()).toMatchObject({
+      id: null,
+      error: { code: -32600, message: expect.stringContaining('2025-06-18') },
+    })
+    expect(await next()).toMatchObject({ id: 1, result: { tools: expect.any(Array) } })
+  })
+
   test('tells why a payment was refused, and counts it for as long as it could be charged', async () => {
     const road = await roadTo((_payment, reply) => reply)
     const { buy, told } = await started(road.url, 0n)
@@ -101,6 +170,7 @@ async function started(url: string, funds = FUNDS) {
   await client.connect(transport)
   opened.push(client)
   return {
+    client,
     buy: (args: Record<string, unknown>) =>
       client.callTool({ name: 'get_pulse', arguments: args }) as Promise<Result>,
     spent: async () => funds - (await ground.chain.balanceOf(address)),
@@ -111,10 +181,11 @@ async function started(url: string, funds = FUNDS) {
 /** A JSON-RPC message that the service sent, with its status. */
 type Reply = { readonly status: number; readonly type: string; readonly body: string }
 /** What becomes of the reply to a payment, counted from 1; null loses it. */
-type Meddle = (payment: number, reply: Reply) => Reply | null
+type Meddle = (payment: number, reply: Reply) => Reply | null | Promise<Reply>
 
-/** A proxy before a service. Keeps the payments that it saw. */
-async function roadTo(meddle: Meddle) {
+/** A proxy before a service. Keeps the payments that it saw, and the quotes back until `quotesHeld`. */
+async function roadTo(meddle: Meddle, quotesHeld: Promise<void> = Promise.resolve()) {
+  let [quotes, quotesAnswered] = [0, 0]
   const gateway = await ground.gateway()
   const payments: string[] = []
   const server: Server = createServer((request, response) => {
@@ -134,11 +205,18 @@ async function roadTo(meddle: Meddle) {
       type: answer.headers.get('content-type') ?? '',
       body: await answer.text(),
     }
-    const payment = sent === '' ? undefined : JSON.parse(sent).params?._meta?.['x402/payment']
+    const message = sent === '' ? {} : JSON.parse(sent)
+    const payment = message.params?._meta?.['x402/payment']
     if (payment !== undefined) payments.push(JSON.stringify(payment))
-    const carried = payment === undefined ? reply : meddle(payments.length, reply)
+    const isQuote = message.method === 'tools/call' && payment === undefined
+    if (isQuote) {
+      quotes += 1
+      await quotesHeld
+    }
+    const carried = payment === undefined ? reply : await meddle(payments.length, reply)
     if (carried === null) response.destroy()
     else response.writeHead(carried.status, { 'content-type': carried.type }).end(carried.body)
+    if (isQuote) quotesAnswered += 1
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -149,7 +227,20 @@ async function roadTo(meddle: Meddle) {
     },
   })
   const { port } = server.address() as AddressInfo
-  return { url: `http://127.0.0.1:${port}`, payments }
+  return {
+    url: `http://127.0.0.1:${port}`,
+    payments,
+    quotes: () => quotes,
+    quotesAnswered: () => quotesAnswered,
+  }
+}
+
+function gate(): readonly [Promise<void>, () => void] {
+  let open = () => {}
+  const opened = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  return [opened, open]
 }
 
 /** What the service says while a settlement's outcome is unknown. */

@@ -68,22 +68,22 @@ export function parsedMessage(
   } catch {
     return { error: jsonRpcError(PARSE_ERROR, 'The message is not valid JSON.') }
   }
-  if (Array.isArray(message))
-    return invalid('Batches are not supported (MCP removed them in 2025-06-18): send one message.')
+  if (Array.isArray(message)) {
+    const detail = 'Batches are not supported (MCP removed them in 2025-06-18): send one message.'
+    return { error: invalidRequest(detail) }
+  }
   if (typeof message !== 'object' || message === null)
-    return invalid('The message is not a JSON object.')
+    return { error: invalidRequest('The message is not a JSON object.') }
   const { jsonrpc, id } = message as JsonRpcMessage
   if (jsonrpc !== '2.0')
-    return invalid('The message must have "jsonrpc": "2.0".', isRequestId(id) ? id : null)
+    return { error: invalidRequest('The message must have "jsonrpc": "2.0".', id) }
   return { message: message as JsonRpcMessage }
 }
 
-function invalid(detail: string, id: string | number | null = null): { readonly error: object } {
-  return { error: jsonRpcError(INVALID_REQUEST, detail, id) }
-}
-
-function isRequestId(id: unknown): id is string | number {
-  return typeof id === 'string' || typeof id === 'number'
+/** @param id of the message, as it came; null in the error where it is none */
+export function invalidRequest(detail: string, id?: unknown): object {
+  const isId = typeof id === 'string' || typeof id === 'number'
+  return jsonRpcError(INVALID_REQUEST, detail, isId ? id : null)
 }
 
 function jsonRpcError(code: number, message: string, id: string | number | null = null): object {

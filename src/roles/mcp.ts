@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { Server } from '@modelcontextprotocol/server'
-import { serveStdio } from '@modelcontextprotocol/server/stdio'
+import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import { createKeyPairSignerFromBytes } from '@solana/kit'
 import { x402Client } from '@x402/core/client'
 import type { PaymentRequired } from '@x402/core/types'
@@ -19,6 +19,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { version } from '../config/environment.ts'
 import type { McpOptions } from '../config/mcp.ts'
 import { BoundedMap } from '../domain/bounded-map.ts'
+import { checkedFrames } from './checked-frames.ts'
 import { systemClock } from './system-clock.ts'
 
 const PAYMENT = 'x402/payment'
@@ -31,6 +32,11 @@ type Pending = {
   readonly isOpen: boolean
 }
 type Call = { readonly name: string; readonly args: Arguments; readonly key: string }
+/** What a call buys, and the requests of the host that wait for it; one that is cancelled is aborted. */
+type Purchase = {
+  readonly result: Promise<CallToolResult>
+  readonly requests: Set<AbortSignal>
+}
 
 /**
  * `perpscope mcp`: the tools of a service for a desktop client that speaks over stdio, with a wallet that pays
@@ -59,22 +65,31 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
       ...(meta && { _meta: meta }),
     }) as Promise<CallToolResult>
 
-  /** Payments whose outcome is open, or that were not charged and may be sent again, by the call that they are for. */
+  /** Payments whose outcome is open, whose answer nobody has seen, or that were not charged, by their call. */
   const pending = new BoundedMap<string, Pending>(PENDING_MAX)
-  const underWay = new Map<string, Promise<CallToolResult>>()
+  const underWay = new Map<string, Purchase>()
 
   /** A host that has stopped waiting for a call, and makes it again, waits for the same purchase. */
-  function boughtOnce(call: Call): Promise<CallToolResult> {
-    const purchase = underWay.get(call.key) ?? bought(call).finally(() => underWay.delete(call.key))
+  function boughtOnce(call: Call, request: AbortSignal): Promise<CallToolResult> {
+    const purchase = underWay.get(call.key) ?? begun(call)
+    purchase.requests.add(request)
+    return purchase.result
+  }
+
+  function begun(call: Call): Purchase {
+    const requests = new Set<AbortSignal>()
+    const isWanted = () => [...requests].some(({ aborted }) => !aborted)
+    const result = bought(call, isWanted).finally(() => underWay.delete(call.key))
+    const purchase = { result, requests }
     underWay.set(call.key, purchase)
     return purchase
   }
 
-  async function bought(call: Call): Promise<CallToolResult> {
+  async function bought(call: Call, isWanted: () => boolean): Promise<CallToolResult> {
     const before = pending.get(call.key)
     if (before !== undefined && (before.isOpen || before.signed.freshUntilMs > nowMs())) {
       try {
-        return await delivered(call, before.signed)
+        return await delivered(call, before.signed, isWanted)
       } catch (cause) {
         // It was never charged and never will be, so the call is as good as new.
         if (!(cause instanceof PaymentRefusedError)) throw cause
@@ -82,16 +97,23 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
     }
     const quoted = await ask(call)
     if (!isQuote(quoted.structuredContent)) return quoted
-    return delivered(call, await signedPayment(quoted.structuredContent, purse))
+    if (!isWanted()) return failure('Cancelled before anything was paid.')
+    return delivered(call, await signedPayment(quoted.structuredContent, purse), isWanted)
   }
 
-  async function delivered(call: Call, signed: SignedPayment): Promise<CallToolResult> {
+  async function delivered(
+    call: Call,
+    signed: SignedPayment,
+    isWanted: () => boolean,
+  ): Promise<CallToolResult> {
     const { payment, hold } = signed
     try {
       const result = await sentUntilClear(async () =>
         answerIn(await ask(call, { [PAYMENT]: payment })),
       )
-      pending.delete(call.key)
+      // Cancelled while it was paid: the same call gets the answer, which the service keeps for this payment.
+      if (isWanted()) pending.delete(call.key)
+      else pending.set(call.key, { signed, isOpen: true })
       budget.settle(hold)
       return result
     } catch (cause) {
@@ -111,22 +133,26 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
     }
   }
 
-  const handle = serveStdio(() => {
+  const answerInvalid = (error: object) => process.stdout.write(`${JSON.stringify(error)}\n`)
+  const transport = new StdioServerTransport(checkedFrames(process.stdin, answerInvalid))
+  const handle = serveStdio(newServer, { transport })
+  process.stdin.once('end', () => void Promise.all([handle.close(), service.close()]))
+
+  function newServer(): Server {
     const server = new Server(
       { name: 'perpscope', version },
       { capabilities: { tools: {} }, instructions: service.getInstructions() ?? '' },
     )
     server.setRequestHandler('tools/list', () => service.listTools())
-    server.setRequestHandler('tools/call', async ({ params }) => {
+    server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
       try {
-        return await boughtOnce(callOf(params.name, params.arguments ?? {}))
+        return await boughtOnce(callOf(params.name, params.arguments ?? {}), mcpReq.signal)
       } catch (cause) {
         return notBought(cause)
       }
     })
     return server
-  })
-  process.stdin.once('end', () => void Promise.all([handle.close(), service.close()]))
+  }
 }
 
 /** With its arguments in one order, whatever order a model names them in: a payment is for one URL. */
