@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { problem } from '../domain/problem.ts'
 import { callerKey } from '../payment/rate-limit.ts'
+import type { Defer } from './fair-queue.ts'
 import type { ProxyTrust } from './proxy-trust.ts'
 import { isTrustedProxy } from './proxy-trust.ts'
 import { HEADERS_MAX } from './request-head.ts'
@@ -20,11 +21,14 @@ const WAITING_MAX = 64
 type Connection = Socket & { readonly _httpMessage?: ServerResponse | null }
 
 /** What the options of Fastify do not bound. */
-export function limitConnections(app: FastifyInstance, proxies: ProxyTrust | undefined): void {
+export function limitConnections(
+  app: FastifyInstance,
+  { proxies, defer }: { readonly proxies: ProxyTrust | undefined; readonly defer: Defer },
+): void {
   app.server.maxHeadersCount = HEADERS_MAX + 1
   app.server.maxConnections = CONNECTIONS_MAX
   limitAddresses(app.server, isTrustedProxy(proxies))
-  limitWaiting(app)
+  limitWaiting(app, defer)
 }
 
 /**
@@ -99,8 +103,11 @@ function rawRefusal(): string {
   return `HTTP/1.1 ${status} Too Many Requests\r\n${lines.join('')}\r\n${body}`
 }
 
-/** Requests of one connection are answered in turn; what comes meanwhile waits, with its answer. */
-function limitWaiting(app: FastifyInstance): void {
+/**
+ * Requests of one connection are handled in turn, each in a turn of the event loop of its own: a packet full of them
+ * holds nobody up, and what stands behind an answer that closes the connection is neither worked for nor charged.
+ */
+function limitWaiting(app: FastifyInstance, defer: Defer): void {
   const waiting = new WeakMap<Socket, number>()
   app.addHook('onRequest', (request, reply, done) => {
     const connection: Connection = request.raw.socket
@@ -111,8 +118,11 @@ function limitWaiting(app: FastifyInstance): void {
     const count = (waiting.get(connection) ?? 0) + 1
     waiting.set(connection, count)
     if (count <= WAITING_MAX) {
-      reply.raw.once('close', () => waiting.set(connection, (waiting.get(connection) ?? 0) - 1))
-      done()
+      // Node gives a response its socket when the one before has been sent.
+      reply.raw.once('socket', () => {
+        waiting.set(connection, (waiting.get(connection) ?? 0) - 1)
+        defer(done)
+      })
     } else if (count === WAITING_MAX + 1) {
       // The last that this connection is told; it stays counted, so that nothing behind it is looked at.
       void reply.header('connection', 'close')

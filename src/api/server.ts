@@ -28,7 +28,7 @@ export type ServerOptions = AnalysisRoutesOptions &
     readonly trustProxy?: ProxyTrust
     /** One line per request. */
     readonly accessLog: boolean
-    /** Lets the event loop turn between two calls of `/mcp` or `/a2a`; without it they start as they come. */
+    /** Lets the event loop turn between two pieces of work of one caller; without it they follow at once. */
     readonly defer?: Defer
     /** What the published documents say beyond the contracts. */
     readonly discovery: Pick<
@@ -98,7 +98,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     if (refused === null) done()
     else sendProblem(reply, refused.code, refused.facts)
   })
-  limitConnections(app, options.trustProxy)
+  const defer: Defer = options.defer ?? ((task) => task())
+  limitConnections(app, { proxies: options.trustProxy, defer })
   app.addHook('onRequest', (request, reply, done) => {
     // Here rather than in the not-found handler, which would read a body first.
     if (request.is404) refuseUnrouted(paths, request, reply)
@@ -115,7 +116,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
 
   freeRoutes(app, options)
   discoveryRoutes(app, { ...options, ...options.discovery })
-  const calls = new FairQueue(JSON_RPC_CALLS_MAX, options.defer ?? ((task) => task()))
+  const calls = new FairQueue(JSON_RPC_CALLS_MAX, defer)
   mcpRoutes(app, { ...options, ...options.discovery }, calls)
   a2aRoutes(app, { ...options, ...options.discovery }, calls)
   // Registered, so that the hooks of the payment stay with the routes that they are for.
