@@ -267,7 +267,11 @@ export class Checkout {
       this.#earlier(request, offer) ??
       this.#nonceConflict(request, offer) ??
       this.#identifierConflict(request, offer)
-    if (meanwhile !== null) return meanwhile
+    if (meanwhile !== null) {
+      // A copy may wait long for its answer, and asks nothing more.
+      visit.end()
+      return meanwhile
+    }
     if (this.#claims.full) return crowded(request)
     const claim = this.#claims.open(offer.id, this.#purchase(offer))
     this.#identify(offer, claim)

@@ -8,13 +8,14 @@ export type FailedPaymentsOptions = {
   readonly identicalPerMinute: number
 }
 
-/** A limit on failures that stands in the way of an answer, and whose they are. */
-export type LimitHit =
-  /** `unverified`: the payment may be right, and its address may ask no node about it. */
-  (
-    | { readonly of: 'address' | 'wallet' | 'unverified' }
-    | { readonly of: 'loop'; readonly rejected: Rejection }
-  ) & { readonly limit: LimitPolicy; readonly allowance: Allowance }
+/**
+ * A limit on failures that stands in the way of an answer, and whose they are. `unverified`: the payment may be
+ * right, and its address may ask no node about it.
+ */
+export type LimitHit = (
+  | { readonly of: 'address' | 'wallet' | 'unverified' }
+  | { readonly of: 'loop'; readonly rejected: Rejection }
+) & { readonly limit: LimitPolicy; readonly allowance: Allowance }
 
 const REPEATED_FROM = 3
 /** Of one address. More do not come here: the server holds fewer connections. */

@@ -41,6 +41,16 @@ describe('an address', () => {
     )
   })
 
+  test('gets a place back once, however often a payment is ended', async () => {
+    const { admission: nodes } = admission(1)
+    const [first, second] = [nodes.open(HERE), nodes.open(HERE)]
+    await first.reserve()
+    first.end()
+    await second.reserve()
+    first.end()
+    expect(await states([nodes.open(HERE).reserve()])).toEqual(['waits'])
+  })
+
   test('gets its places back for payments that were right, or that nobody could judge', async () => {
     const { admission: nodes } = admission(2)
     for (let payment = 0; payment < 20; payment += 1) {

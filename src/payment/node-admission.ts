@@ -54,7 +54,7 @@ export class NodeAdmission {
     this.#lanes = { known: this.#lane(), new: this.#lane() }
   }
 
-  /** For one payment from one address. It must be ended, once. */
+  /** For one payment from one address. It must be ended. */
   open(address: string): NodeVisit {
     let caller: Caller | null = null
     let lane: Lane | null = null
@@ -83,9 +83,12 @@ export class NodeAdmission {
         if (lane !== null) this.#refill(lane)
         // A known payer holds no place, and its failure counts like that of others.
         const found = caller ?? (isFailed ? this.#caller(address) : null)
+        if (caller !== null) caller.atNode -= 1
+        if (isFailed && found !== null) this.#failed(address, found)
+        caller = null
+        lane = null
+        isFailed = false
         if (found === null) return
-        if (caller !== null) found.atNode -= 1
-        if (isFailed) this.#failed(address, found)
         serve(found.waiting, () => this.#place(found))
         this.#forget(address, found)
       },
