@@ -28,6 +28,8 @@ export interface EngineReader {
   recording(): RecordingHealth | null
   /** What the engine has counted since it started. */
   counts(): Readonly<Record<string, number>>
+  /** The venue's clock minus the engine's, milliseconds; null before the engine knows. */
+  venueAheadMs(): number | null
 }
 
 /** The gateway's copy of an engine's documents, kept by the messages of a carrier. */
@@ -43,6 +45,7 @@ export class EngineReplica implements EngineReader {
   #storeHealth: StoreHealth | null = null
   #recording: RecordingHealth | null = null
   #counts: Readonly<Record<string, number>> = {}
+  #venueAheadMs: number | null = null
   #heardAtMs = Number.NEGATIVE_INFINITY
   #isConnected = false
 
@@ -79,6 +82,7 @@ export class EngineReplica implements EngineReader {
         this.#storeHealth = message.heartbeat.store
         this.#recording = message.heartbeat.recording ?? null
         this.#counts = message.heartbeat.counts
+        this.#venueAheadMs = message.heartbeat.venueAheadMs ?? null
         break
       default:
         message satisfies never
@@ -128,6 +132,10 @@ export class EngineReplica implements EngineReader {
 
   counts(): Readonly<Record<string, number>> {
     return this.#counts
+  }
+
+  venueAheadMs(): number | null {
+    return this.#venueAheadMs
   }
 
   /** A document that was overtaken on the way never goes back in time. */

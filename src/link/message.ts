@@ -24,6 +24,8 @@ type Heartbeat = {
   readonly recording?: RecordingHealth
   /** What the engine has counted since it started, by name. */
   readonly counts: Readonly<Record<string, number>>
+  /** The venue's clock minus the engine's by the newest book, milliseconds; absent before the first one. */
+  readonly venueAheadMs?: number
 }
 
 /** Of the file that everything that reaches the engine is recorded to. What is `stopped` stays so until the engine starts anew. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync, mkdirSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { PaymentPayload } from '@x402/core/types'
 import Database from 'better-sqlite3'
@@ -78,6 +78,8 @@ const RELEASED_KEPT_MS = 86_400_000
 /** A predecessor that is just exiting may still hold the lock. */
 const LOCK_WAIT_MS_MAX = 500
 const ANSWER_BYTES_MAX = 4 * 1_024 * 1_024
+/** The longest answer, once in the log and once in the file. */
+const ROOM_BYTES_MIN = 2 * ANSWER_BYTES_MAX
 
 type Row = {
   readonly state: PaymentState
@@ -310,6 +312,22 @@ export class PaymentLedger {
     return Math.max(answers, released, this.failures.sweep(nowMs, rowsMax))
   }
 
+  /**
+   * Whether a sale could be written now: one page through the log of the file, which reaches the disk as a sale does.
+   * @returns why not; null where it could
+   */
+  writeFault(): string | null {
+    try {
+      if (!this.#hasRoom()) return 'the disk of the ledger is full'
+      const version = Number(this.#db.pragma('user_version', { simple: true }))
+      // The same number: what is written is the page that holds it.
+      this.#db.pragma(`user_version = ${version}`)
+      return null
+    } catch (cause) {
+      return `the ledger cannot be written: ${cause instanceof Error ? cause.message : String(cause)}`
+    }
+  }
+
   counts(): LedgerCounts {
     return { ...this.#counts }
   }
@@ -319,6 +337,12 @@ export class PaymentLedger {
     if (this.#relaxed !== this.#db) this.#relaxed.close()
     this.#db.close()
     this.#lock?.close()
+  }
+
+  #hasRoom(): boolean {
+    if (this.#db.memory) return true
+    const { bavail, bsize } = statfsSync(dirname(this.#db.name))
+    return bavail * bsize >= ROOM_BYTES_MIN
   }
 
   #counted(before: PaymentState | undefined, after: PaymentState): void {

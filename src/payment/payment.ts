@@ -1,6 +1,7 @@
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import type { Finality } from './finality.ts'
 import type { Rejection } from './rejection.ts'
+import type { Fault } from './watch.ts'
 
 /** Settlement needs this long before a payment runs out; facilitators use the same figure. */
 export const SETTLE_MARGIN_SECONDS = 6
@@ -24,6 +25,8 @@ export interface PaymentMethod<P extends Payment = Payment> {
   extraNow?(): Readonly<Record<string, unknown>>
   /** Nothing is sold by it for now: it only reads what was bought before. */
   readonly isSuspended?: boolean
+  /** Why nothing can be settled by it now, as far as is known: it is not offered meanwhile. Always can where absent. */
+  readonly readiness?: () => Fault | null
   /**
    * Reads what a buyer signed; `payload` is the inner one, which both versions share. Checks its form and
    * nothing else: no signature, no network. @throws MalformedPayment

@@ -82,12 +82,17 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
   const known = methods.map((method) => requirementOf(method, route.priceUsdcAtomic))
   const requirements = known.filter(({ method }) => method.isSuspended !== true)
   assert(requirements.length > 0, 'a paid route can be paid in at least one way')
+  /** A way to pay that cannot settle now is offered only where none can. */
+  const offered = (): readonly Requirement[] => {
+    const ready = requirements.filter(({ method }) => (method.readiness?.() ?? null) === null)
+    return ready.length === 0 ? requirements : ready
+  }
   const stemFor = ({ resourceUrl, extensions, rejected, offers }: Contents) =>
     stemOf({
       x402Version: 2,
       error: rejected?.reason ?? 'payment_required',
       resource: { url: resourceUrl, description: route.description, mimeType: MIME_TYPE },
-      accepts: requirements.map((requirement) => corrected(current(requirement), rejected)),
+      accepts: offered().map((requirement) => corrected(current(requirement), rejected)),
       extensions: {
         ...paymentIdentifierOffer,
         ...extensions,
@@ -97,7 +102,7 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
   const bodyOf = ({ resourceUrl, rejected }: Contents) => ({
     x402Version: 1,
     error: rejected === undefined ? 'payment_required' : 'payment_invalid',
-    accepts: requirements
+    accepts: offered()
       .filter(({ method }) => method.legacyName !== null)
       .map((requirement) => legacyRequirement(requirement, route, resourceUrl)),
     ...(rejected === undefined ? {} : { diagnostics: diagnosticsOf(rejected) }),
@@ -127,12 +132,13 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
       if (quoted.rejected !== undefined || quoted.offers !== undefined)
         return paymentRequired(write(quoted), secret)
       const { resourceUrl, extensions = nothing } = quoted
-      const extras = requirements.map(({ method }) => method.extraNow?.())
+      const ways = offered()
+      const states = ways.flatMap((way) => [way, way.method.extraNow?.()])
       const held = common.get(resourceUrl)
-      const isCurrent = held?.extras.every((extra, index) => extra === extras[index]) === true
+      const isCurrent = held !== undefined && isSame(held.states, states)
       if (isCurrent && held.extensions === extensions) return paymentRequired(held, secret)
       const written = isCurrent ? { stem: boundedStemFor(quoted), body: held.body } : write(quoted)
-      common.set(resourceUrl, { extensions, extras, ...written })
+      common.set(resourceUrl, { extensions, states, ...written })
       return paymentRequired(written, secret)
     },
   }
@@ -140,14 +146,18 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
 
 type Contents = Omit<Quoted, 'secret'>
 
+function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one.length === other.length && one.every((state, at) => state === other[at])
+}
+
 /** A quote but for its secret. */
 type Written = { readonly stem: HeaderStem; readonly body: Buffer }
 
 /** What everybody is told who asks for one resource. */
 type Common = Written & {
   readonly extensions: Extensions
-  /** What each way to pay added to its terms, compared by identity. */
-  readonly extras: readonly unknown[]
+  /** The ways to pay that were offered, each with what it added to its terms; compared by identity. */
+  readonly states: readonly unknown[]
 }
 
 /** The header up to the secret, encoded as far as whole groups of base64 go. */

@@ -154,6 +154,7 @@ export function startEngine(
     return { ...health, ...missing, state: 'degraded' }
   }
   const notices = new NoticeBook(log)
+  let venueAheadMs: number | undefined
   const feed = hyperliquidFeed(
     {
       ...options.venue,
@@ -174,6 +175,7 @@ export function startEngine(
   ).subscribe((batch) => {
     processor.process(batch)
     for (const event of batch) {
+      if (event.kind === 'book') venueAheadMs = event.timeExchangeMs - event.timeReceivedMs
       if (event.kind === 'universe') {
         send({ kind: 'universe', listings: event.listings })
         keeper.list(tradableOf(event.listings))
@@ -209,6 +211,7 @@ export function startEngine(
         })),
         store: storeHealth(),
         counts: notices.counts,
+        ...(venueAheadMs !== undefined && { venueAheadMs }),
       },
     })
   beat()

@@ -4,6 +4,7 @@ import { Counter, Gauge } from 'prom-client'
 import { zeroAddress } from 'viem'
 import { ConfigError } from '../config/config-error.ts'
 import type { ServeOptions } from '../config/serve.ts'
+import type { ClockCheck } from '../payment/clock-check.ts'
 import { examineChain, payeeFaults } from '../payment/evm/chain-checks.ts'
 import { chainOutcome } from '../payment/evm/chain-outcome.ts'
 import type { FailedGas } from '../payment/evm/contract-payers.ts'
@@ -18,10 +19,13 @@ import { base, baseSepolia } from '../payment/evm/networks.ts'
 import type { NodeClient } from '../payment/evm/node-client.ts'
 import { nodeClient } from '../payment/evm/node-client.ts'
 import { Simulation } from '../payment/evm/simulation.ts'
+import { settlementProbe } from '../payment/evm/settlement-probe.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
-import type { FailedSettlements } from '../payment/failed-settlements.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { Screening } from '../payment/screening.ts'
+import { watchedFacilitator } from '../payment/watched-facilitator.ts'
+import type { Watching } from './payment-methods.ts'
+import { watchOf } from './sales-readiness.ts'
 import { systemClock } from './system-clock.ts'
 
 const WEI_PER_ETHER = 1e18
@@ -41,7 +45,7 @@ export async function evmPayment(
   log: Logger,
   hosted: HostedFacilitators | null,
   metrics: Registry,
-  failures?: FailedSettlements,
+  watching: Watching | null = null,
 ): Promise<EvmPayment> {
   const network = options.network === 'base' ? base : baseSepolia
   const { payTo, rpcUrl, facilitatorKey: privateKey } = options
@@ -52,7 +56,7 @@ export async function evmPayment(
       ? null
       : localFacilitator({
           ...{ network, rpcUrl, privateKey, clock: systemClock },
-          ...(failures === undefined ? {} : { failures }),
+          ...(watching === null ? {} : { failures: watching.failures }),
           contractWallets: options.contractWallets,
           contractGasPerHour: options.contractGasPerHour,
           onFailedGas: observeFailedGas(metrics, log),
@@ -67,16 +71,41 @@ export async function evmPayment(
       '--rpc-url and --facilitator-key settle on EVM chains: --facilitator-url is used for Solana at most',
     )
   log.info({ signatures: keyRecovery.name }, 'payments on EVM chains are checked')
+  const kind = { scheme: 'exact', network: network.network, asset: network.asset }
+  const watch =
+    facilitator === null || node === null || watching === null
+      ? null
+      : watchOf(network.network, probeOf(node, network, facilitator, watching.clock), log)
+  if (watch !== null) watching?.watches.push(watch)
+  const settling = facilitator ?? hostedOn(network, node, hosted)
   const method = exactEvm({
     network,
     payTo,
-    facilitator: facilitator ?? hostedOn(network, node, hosted),
+    facilitator: watch === null ? settling : watchedFacilitator(settling, watch),
+    readiness: () =>
+      facilitator === null ? (hosted?.fault(kind) ?? null) : (watch?.fault ?? null),
     ...(node === null || options.contractWallets === 'off'
       ? {}
       : { contractWallets: new ContractWallets(node) }),
     ...(facilitator === null ? {} : { payers: facilitator.payers }),
   })
   return { method, facilitator }
+}
+
+function probeOf(
+  node: NodeClient,
+  { network }: PaymentNetwork,
+  { gasAccount }: LocalFacilitator,
+  clock: ClockCheck,
+) {
+  return settlementProbe({
+    node,
+    gasAccount,
+    onBlockTime: (timeMs) => {
+      clock.told(network, timeMs)
+      return clock.disagrees(network)
+    },
+  })
 }
 
 /** A node of another chain would make every payment fail; one that is down now may be up for the first. */

@@ -10,7 +10,11 @@ import type { FailedSettlements } from '../payment/failed-settlements.ts'
 import type { Facilitator, PaymentMethod } from '../payment/payment.ts'
 import { Screening } from '../payment/screening.ts'
 import { outcomeByMessage } from '../payment/solana/chain-outcome.ts'
-import { examineCluster, solanaPayeeFaults } from '../payment/solana/cluster-checks.ts'
+import {
+  examineCluster,
+  feePayerProbe,
+  solanaPayeeFaults,
+} from '../payment/solana/cluster-checks.ts'
 import type { ExactSolanaPayment } from '../payment/solana/exact-solana.ts'
 import { exactSolana } from '../payment/solana/exact-solana.ts'
 import type { FeePayer } from '../payment/solana/fee-payer-key.ts'
@@ -21,6 +25,10 @@ import type { SolanaNetwork } from '../payment/solana/networks.ts'
 import { solana, solanaDevnet } from '../payment/solana/networks.ts'
 import { screenHoldings } from '../payment/solana/payer-holdings.ts'
 import { SolanaNode } from '../payment/solana/solana-node.ts'
+import type { Watch } from '../payment/watch.ts'
+import { watchedFacilitator } from '../payment/watched-facilitator.ts'
+import type { Watching } from './payment-methods.ts'
+import { watchOf } from './sales-readiness.ts'
 import { systemClock } from './system-clock.ts'
 
 const LAMPORTS_PER_SOL = 1e9
@@ -40,7 +48,7 @@ export async function solanaPayment(
   log: Logger,
   hosted: HostedFacilitators | null,
   metrics: Registry,
-  failures?: FailedSettlements,
+  watching: Watching | null = null,
 ): Promise<PaymentMethod | null> {
   if (options.solanaPayTo === undefined) return null
   const network = options.solanaNetwork === 'mainnet' ? solana : solanaDevnet
@@ -52,19 +60,25 @@ export async function solanaPayment(
     await examine(node, { network, payTo, feePayer: own?.address ?? null }, log)
     if (own !== null) measureFees(node, own.address, metrics)
   }
-  const settler =
-    own !== null && rpcUrl !== undefined
-      ? localSettler({ rpcUrl, feePayer: own, failures, metrics, log })
-      : await hostedSettler(network, rpcUrl, hosted)
+  const isOwn = own !== null && rpcUrl !== undefined
+  const watch =
+    isOwn && watching !== null ? watchOf(network.network, probeOf(rpcUrl, own.address), log) : null
+  if (watch !== null) watching?.watches.push(watch)
+  const failures = watching?.failures
+  const settler = isOwn
+    ? localSettler({ rpcUrl, feePayer: own, failures, watch, metrics, log })
+    : await hostedSettler(network, rpcUrl, hosted)
   if (settler.feePayer === null)
     log.warn(
       'no facilitator says who pays the fees on Solana: nothing is sold there until a restart',
     )
   else refuse(solanaPayeeFaults(payTo, settler.feePayer))
+  const kind = { scheme: 'exact', network: network.network, asset: network.asset }
   return exactSolana({
     ...{ network, payTo, clock: systemClock, ...settler },
     solUsdMax: options.solUsdMax,
     ...(own === null || failures === undefined ? {} : { failures }),
+    readiness: () => (isOwn ? (watch?.fault ?? null) : (hosted?.fault(kind) ?? null)),
   })
 }
 
@@ -82,12 +96,14 @@ function localSettler({
   rpcUrl,
   feePayer,
   failures,
+  watch,
   metrics,
   log,
 }: {
   readonly rpcUrl: string
   readonly feePayer: FeePayer
   readonly failures: FailedSettlements | undefined
+  readonly watch: Watch | null
   readonly metrics: Registry
   readonly log: Logger
 }): Settler {
@@ -96,7 +112,7 @@ function localSettler({
     help: 'Fees paid for Solana transactions that were simulated as valid and moved nothing.',
     registers: [metrics],
   })
-  const facilitator = localSolanaFacilitator({
+  const own = localSolanaFacilitator({
     ...{ rpcUrl, feePayer, clock: systemClock },
     ...(failures === undefined ? {} : { failures }),
     onFailedFee: ({ payer, lamports }) => {
@@ -107,7 +123,12 @@ function localSettler({
       )
     },
   })
+  const facilitator = watch === null ? own : watchedFacilitator(own, watch)
   return { feePayer: feePayer.address, facilitator }
+}
+
+function probeOf(rpcUrl: string, feePayer: Address) {
+  return feePayerProbe(new SolanaNode({ rpcUrl, clock: systemClock }), feePayer)
 }
 
 /** The terms name who pays the fees, so a facilitator must have told it before anything is quoted. */

@@ -23,6 +23,7 @@ export type ExactEvmOptions = {
   readonly contractWallets?: ContractWallets
   /** Who may not pay; where others pay the gas it is theirs to say. */
   readonly payers?: ContractPayers
+  readonly readiness?: PaymentMethod['readiness']
 }
 
 /** What a quote adds while contract wallets are refused. */
@@ -36,6 +37,7 @@ export function exactEvm({
   facilitator,
   contractWallets,
   payers,
+  readiness,
 }: ExactEvmOptions): PaymentMethod<ExactEvmPayment & Payment> {
   const judges = {
     digest: authorizationDigest(chain),
@@ -56,6 +58,7 @@ export function exactEvm({
     payTo: getAddress(payTo),
     extra: chain.domain,
     extraNow: () => (payers === undefined || payers.objection() === null ? nothing : keysOnly),
+    ...(readiness && { readiness }),
     read(raw, purchase) {
       const exact = decodeExactPayload(raw)
       const { authorization } = exact

@@ -10,6 +10,7 @@ export class FacilitatorHealth {
   #sinceMs: number
   #failures = 0
   #isPaymentAtFault = false
+  #isProbeAtFault = false
   #lastError: { readonly reason: string; readonly atMs: number } | null = null
 
   constructor(nowMs: number) {
@@ -33,6 +34,14 @@ export class FacilitatorHealth {
     return this.#failures
   }
 
+  /**
+   * Not even a probe gets through. A payment that failed may have been made to, so it alone does not count; but who
+   * refuses our authorization refuses everybody's payment.
+   */
+  get isGone(): boolean {
+    return this.#state === 'down' ? this.#isProbeAtFault : !this.isInService
+  }
+
   get isInService(): boolean {
     return this.#state === 'up' || this.#state === 'untried'
   }
@@ -41,6 +50,7 @@ export class FacilitatorHealth {
   answered(nowMs: number): void {
     this.#failures = 0
     this.#isPaymentAtFault = false
+    this.#isProbeAtFault = false
     this.#become('up', nowMs)
   }
 
@@ -53,6 +63,7 @@ export class FacilitatorHealth {
   ): void {
     this.#failures += 1
     this.#isPaymentAtFault ||= during === 'payment'
+    this.#isProbeAtFault ||= during === 'probe'
     this.#lastError = { reason, atMs: nowMs }
     this.#become(state, nowMs)
   }
@@ -63,6 +74,7 @@ export class FacilitatorHealth {
    * ever more rarely.
    */
   probed(isFit: boolean, nowMs: number): void {
+    this.#isProbeAtFault = false
     if (!this.#isPaymentAtFault || this.#state === 'up') {
       this.#failures = 0
       this.#isPaymentAtFault = false

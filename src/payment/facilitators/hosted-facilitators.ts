@@ -1,6 +1,7 @@
 import { backOffMs } from '../../domain/back-off.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { Facilitator, Outcome, Settlement, SignedPayment, Verification } from '../payment.ts'
+import type { Fault } from '../watch.ts'
 import { within } from '../within.ts'
 import type { Kind } from './capability.ts'
 import { Doubts } from './doubts.ts'
@@ -116,6 +117,17 @@ export class HostedFacilitators {
       if (offer !== null) return offer
     }
     return null
+  }
+
+  /** Why no payment of a kind can be settled now; null where one may. */
+  fault(kind: Kind): Fault | null {
+    const able = this.#all.filter(
+      (facilitator) => !facilitator.hasToldWhatItCanDo || facilitator.offer(kind) !== null,
+    )
+    if (able.some(({ health }) => !health.isGone)) return null
+    const reasons = able.map(({ name, health }) => `${name} is ${health.state}`)
+    const sinceMs = Math.max(...this.#all.map(({ health }) => health.sinceMs))
+    return { reason: reasons.join(', ') || nobody, sinceMs }
   }
 
   /** From now on each that is needed is asked from time to time whether it is there, until `stop`. */

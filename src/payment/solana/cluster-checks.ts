@@ -72,6 +72,16 @@ export async function examineCluster(
   }
 }
 
+/** Whether a fee could be paid now, in one question. @returns why not; null where it could */
+export function feePayerProbe(node: SolanaNode, feePayer: Address) {
+  return async (): Promise<string | null> => {
+    const lamports = (await node.account(feePayer))?.lamports ?? 0
+    return lamports - RENT_EXEMPT_LAMPORTS < SETTLEMENT_LAMPORTS
+      ? `the account ${feePayer} has ${lamports} lamports, too few for one fee`
+      : null
+  }
+}
+
 async function clusterFault(node: SolanaNode, network: SolanaNetwork): Promise<string | null> {
   const served = `solana:${(await node.genesisHash()).slice(0, GENESIS_CHARS)}`
   if (served === network.network) return null

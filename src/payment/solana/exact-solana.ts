@@ -33,6 +33,7 @@ export type ExactSolanaOptions = {
   readonly solUsdMax?: number
   /** Whose wallets are barred; where others pay the fees it is theirs to say. */
   readonly failures?: FailedSettlements
+  readonly readiness?: PaymentMethod['readiness']
 }
 
 export const BARRED = 'invalid_exact_svm_payer_barred'
@@ -48,7 +49,8 @@ const LIFETIME_SECONDS = 90
 export function exactSolana(
   options: ExactSolanaOptions,
 ): PaymentMethod<ExactSolanaPayment & Payment> {
-  const { network: chain, facilitator, clock, failures, solUsdMax = SOL_USD_MAX } = options
+  const { network: chain, facilitator, clock, failures, readiness } = options
+  const { solUsdMax = SOL_USD_MAX } = options
   const payTo = address(options.payTo)
   const feePayer = options.feePayer === null ? null : address(options.feePayer)
   const destination = associatedTokenAccount(payTo, chain.asset)
@@ -62,6 +64,7 @@ export function exactSolana(
     payTo,
     extra: feePayer === null ? {} : { feePayer },
     isSuspended: feePayer === null,
+    ...(readiness && { readiness }),
     read(raw, purchase) {
       const transaction = decodeTransaction(text(raw['transaction'], 'payload.transaction'))
       const nowSeconds = Math.floor(clock.nowMs() / 1_000)

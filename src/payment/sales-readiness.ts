@@ -1,0 +1,66 @@
+import type { ClockCheck } from './clock-check.ts'
+import type { PaymentMethod } from './payment.ts'
+import type { PaymentEvent } from './payment-event.ts'
+import type { Fault, Watch } from './watch.ts'
+
+/** What a sale needs beside its answer. */
+export type SalesCheck = 'ledger_writable' | 'can_settle' | 'clock'
+
+export type CheckedSales = { readonly check: SalesCheck; readonly fault: Fault | null }
+
+export type SalesReadinessOptions = {
+  readonly methods: readonly PaymentMethod[]
+  /** Of the ledger. */
+  readonly ledger: Watch
+  readonly clock: ClockCheck
+}
+
+/** Whether a quote can be kept: the answer made durable, the payment settled, and its time judged right. */
+export class SalesReadiness {
+  readonly #options: SalesReadinessOptions
+
+  constructor(options: SalesReadinessOptions) {
+    this.#options = options
+  }
+
+  /** In the order in which a call is refused for them. Reads what is known: nobody waits for it. */
+  checks(): readonly CheckedSales[] {
+    const { ledger, methods, clock } = this.#options
+    return [
+      { check: 'ledger_writable', fault: ledger.fault },
+      { check: 'can_settle', fault: settlementFault(methods) },
+      { check: 'clock', fault: clock.fault },
+    ]
+  }
+
+  /**
+   * Why nothing can be sold now; null where something can.
+   * @param isPaid a payment that is signed already is tried, whatever was seen of settlements last: it may get through
+   */
+  hindrance({ isPaid }: { readonly isPaid: boolean }): CheckedSales | null {
+    const checks = this.checks().filter(({ check }) => !(isPaid && check === 'can_settle'))
+    return checks.find(({ fault }) => fault !== null) ?? null
+  }
+
+  /** What happened to payments says something of the ledger. */
+  heard({ kind }: PaymentEvent): void {
+    const { ledger } = this.#options
+    if (kind === 'settled' || kind === 'trusted') ledger.proved()
+    else if (kind === 'failed') ledger.suspected()
+  }
+}
+
+/** null while one of the ways to pay can settle. */
+function settlementFault(methods: readonly PaymentMethod[]): Fault | null {
+  const faults = methods
+    .filter(({ isSuspended }) => isSuspended !== true)
+    .map(({ network, readiness }) => ({ network, fault: readiness?.() ?? null }))
+  const reasons = faults.flatMap(({ network, fault }) =>
+    fault === null ? [] : [`${network}: ${fault.reason}`],
+  )
+  if (reasons.length < faults.length || reasons.length === 0) return null
+  return {
+    reason: [...new Set(reasons)].join('; '),
+    sinceMs: Math.max(...faults.map(({ fault }) => fault?.sinceMs ?? 0)),
+  }
+}

@@ -1,0 +1,98 @@
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { Gauge } from 'prom-client'
+import type { SteadyClock } from '../domain/steady-clock.ts'
+import type { EngineReader } from '../link/engine-replica.ts'
+import { ClockCheck } from '../payment/clock-check.ts'
+import type { PaymentLedger } from '../payment/ledger.ts'
+import type { PaymentMethod } from '../payment/payment.ts'
+import { SalesReadiness } from '../payment/sales-readiness.ts'
+import type { Fault } from '../payment/watch.ts'
+import { Watch } from '../payment/watch.ts'
+import { systemClock } from './system-clock.ts'
+
+/** A watch of this machine. What it finds is logged once, not with every probe. */
+export function watchOf(
+  what: string,
+  probe: () => Promise<string | null> | string | null,
+  log: Logger,
+): Watch {
+  return new Watch({
+    clock: systemClock,
+    chance: Math.random,
+    probe,
+    onChange: (fault) => {
+      if (fault === null) log.info({ what }, 'works again')
+      else log.error({ what, reason: fault.reason }, 'does not work: see /readyz')
+    },
+  })
+}
+
+/** By the clock on the wall, which payments are judged by. The engine's runs evenly beside it. */
+export function clockCheckOf(engine: EngineReader, steady: SteadyClock): ClockCheck {
+  return new ClockCheck({
+    clock: systemClock,
+    venueAheadMs: () => {
+      const aheadMs = engine.venueAheadMs()
+      return aheadMs === null ? null : aheadMs - steady.offMs()
+    },
+  })
+}
+
+/** @param ledger null where answers are given away */
+export function salesReadiness(
+  methods: readonly PaymentMethod[],
+  ledger: PaymentLedger | null,
+  clock: ClockCheck,
+  log: Logger,
+): { readonly sales: SalesReadiness | null; start(): void; stop(): void } {
+  if (ledger === null) return { sales: null, start: () => {}, stop: () => {} }
+  const watch = watchOf('the ledger', () => ledger.writeFault(), log)
+  return {
+    sales: new SalesReadiness({ methods, ledger: watch, clock }),
+    start: () => watch.start(),
+    stop: () => watch.stop(),
+  }
+}
+
+type ReadinessFacts = {
+  checks(): readonly { readonly check: string; readonly fault: Fault | null }[]
+  readonly methods: readonly PaymentMethod[]
+  readonly clock: ClockCheck
+}
+
+export function measureReadiness(
+  { checks, methods, clock }: ReadinessFacts,
+  metrics: Registry,
+): void {
+  const registers = [metrics]
+  new Gauge({
+    name: 'perpscope_ready',
+    help: 'Whether what a sale needs beside its answer is there, by check of /readyz: 1, or 0 while nothing is quoted.',
+    labelNames: ['check'],
+    registers,
+    collect() {
+      for (const { check, fault } of checks()) this.set({ check }, fault === null ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'perpscope_can_settle',
+    help: 'Whether payments by one way to pay can be settled: 1, or 0 while it is not offered.',
+    labelNames: ['scheme', 'network'],
+    registers,
+    collect() {
+      for (const { scheme, network, readiness } of methods)
+        this.set({ scheme, network }, (readiness?.() ?? null) === null ? 1 : 0)
+    },
+  })
+  new Gauge({
+    name: 'perpscope_clock_behind_seconds',
+    help: 'How far the clock of this machine is behind the venue and the chains.',
+    labelNames: ['reference'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [reference, ms] of clock.offsets()) this.set({ reference }, ms / 1_000)
+    },
+  })
+}
