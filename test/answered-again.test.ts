@@ -26,7 +26,7 @@ let endedMs: number
 
 beforeAll(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'perpscope-again-'))
-  const service = started(join(dataDir, 'stopped'), START_MS)
+  const service = started(join(dataDir, 'stopped'), START_MS, true)
   service.run(RUN_SECONDS)
   before = answersOf(service.replica)
   endedMs = service.clock.nowMs()
@@ -114,13 +114,14 @@ function missing(replica: EngineReplica): readonly string[] {
   return [...before.keys()].filter((key) => !after.has(key))
 }
 
-function started(folder: string, startMs: number): SimulatedService {
+function started(folder: string, startMs: number, hasPast = false): SimulatedService {
   return new SimulatedService({
     seed: SEED,
     coins: COINS,
     dataDir: folder,
     version: VERSION,
     startMs,
+    hasPast,
   })
 }
 

@@ -7,7 +7,7 @@ import { contracts } from '../src/compute/analyses/registry.ts'
 import { documentKey } from '../src/domain/document.ts'
 import { SimulatedService } from './support/simulated-service.ts'
 
-const WARM_UP_SECONDS = 150
+const WARM_UP_SECONDS = 340
 
 /** Builder-deployed dexes (HIP-3): their coins have names with a colon, and some are on several of them. */
 describe('a dex that is followed beside the venue', () => {

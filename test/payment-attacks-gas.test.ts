@@ -1,3 +1,4 @@
+import { ClockCheck } from '../src/payment/clock-check.ts'
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -303,7 +304,9 @@ test('an operator has a counter, a gauge and one line at level error, also after
     const lines: { level: number; msg: string; until?: string }[] = []
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) })
     const metrics = new Registry()
-    const { method } = await evmPayment(options, log, null, metrics, ledger.failures)
+    const clock = new ClockCheck({ clock: systemClock })
+    const selling = { clock, watches: [], failures: ledger.failures }
+    const { method } = await evmPayment(options, log, null, metrics, selling)
     const shown = async (name: string) => (await metrics.getSingleMetric(name)?.get())?.values
     const alarms = () => lines.filter(({ level }) => level >= 50)
     return { method, shown, alarms }

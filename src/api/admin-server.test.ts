@@ -21,11 +21,13 @@ describe('probes', () => {
     expect(response.json()).toEqual({
       ready: true,
       reasons: [],
-      checks: [
-        { check: 'engine_connected', ok: true },
-        { check: 'engine_speaks', ok: true },
-        { check: 'coin_ready', ok: true },
-      ],
+      details: {},
+      checks: ['engine_connected', 'engine_speaks', 'coin_ready'].map((check) => ({
+        check,
+        ok: true,
+        reason: null,
+        since_iso: null,
+      })),
     })
   })
 
@@ -41,7 +43,43 @@ describe('probes', () => {
     expect(response.json()).toEqual({
       ready: false,
       reasons: ['engine_connected', 'engine_speaks', 'coin_ready'],
+      details: {
+        engine_connected: 'no engine is connected',
+        engine_speaks: 'the engine is unavailable',
+        coin_ready: 'no coin can be answered yet',
+      },
     })
+  })
+
+  test('/readyz names what sales need, each with its reason', async () => {
+    const sinceMs = Date.UTC(2026, 0, 1)
+    const { admin } = fixture({
+      checks: () => [
+        { check: 'ledger_writable', fault: { reason: 'the disk of the ledger is full', sinceMs } },
+        { check: 'can_settle', fault: null },
+        { check: 'clock', fault: null },
+      ],
+    })
+    const response = await admin.inject('/readyz?verbose')
+    expect(response.statusCode).toBe(503)
+    const body = response.json()
+    expect(body).toMatchObject({
+      ready: false,
+      reasons: ['ledger_writable'],
+      details: { ledger_writable: 'the disk of the ledger is full' },
+    })
+    expect(body.checks).toEqual(
+      expect.arrayContaining([
+        {
+          check: 'ledger_writable',
+          ok: false,
+          reason: 'the disk of the ledger is full',
+          since_iso: '2026-01-01T00:00:00.000Z',
+        },
+        { check: 'can_settle', ok: true, reason: null, since_iso: null },
+        { check: 'clock', ok: true, reason: null, since_iso: null },
+      ]),
+    )
   })
 
   test('/metrics prints the registry that it was given', async () => {

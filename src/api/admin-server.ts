@@ -8,6 +8,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { isoInstant } from '../domain/instant.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
+import type { Fault } from '../payment/watch.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
 import { securityHeaders } from './response-headers.ts'
 import { sendProblem } from './send-problem.ts'
@@ -20,6 +21,8 @@ export type AdminServerOptions = {
   readonly logger: FastifyBaseLogger | null
   /** null where the engine is another process, which this one cannot restart. */
   readonly restartEngine: (() => void | Promise<void>) | null
+  /** What sales need beside their answers, or the clock alone where they are given away. */
+  readonly checks?: () => readonly { readonly check: string; readonly fault: Fault | null }[]
 }
 
 const BODY_BYTES_MAX = 1_024
@@ -58,13 +61,24 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
   app.get('/livez', (_request, reply) => reply.type('text/plain').send('ok\n'))
 
   app.get('/readyz', (request, reply) => {
-    const checks = readiness(engine, clock.nowMs())
-    const reasons = checks.filter(({ isOk }) => !isOk).map(({ check }) => check)
+    const ofSales = options.checks?.() ?? []
+    const checks = [
+      ...readiness(engine, clock.nowMs()),
+      ...ofSales.map(({ check, fault }) => ({
+        check,
+        isOk: fault === null,
+        reason: fault?.reason ?? null,
+        sinceMs: fault?.sinceMs ?? null,
+      })),
+    ]
+    const failing = checks.filter(({ isOk }) => !isOk)
+    const reasons = failing.map(({ check }) => check)
     const isVerbose = Object.hasOwn(request.query as object, 'verbose')
     return reply.code(reasons.length === 0 ? 200 : 503).send({
       ready: reasons.length === 0,
       reasons,
-      ...(isVerbose ? { checks: checks.map(({ check, isOk }) => ({ check, ok: isOk })) } : {}),
+      details: Object.fromEntries(failing.map(({ check, reason }) => [check, reason])),
+      ...(isVerbose ? { checks: checks.map(shownCheck) } : {}),
     })
   })
 
@@ -181,14 +195,37 @@ function measureStore(engine: EngineReader, metrics: Registry): void {
   )
 }
 
-/** Named after what is wrong when one fails. */
-function readiness(engine: EngineReader, nowMs: number) {
+type ReadyCheck = {
+  /** Named after what is wrong when it fails. */
+  readonly check: string
+  readonly isOk: boolean
+  /** null while it does not fail. */
+  readonly reason: string | null
+  readonly sinceMs: number | null
+}
+
+function readiness(engine: EngineReader, nowMs: number): readonly ReadyCheck[] {
   const state = engine.state(nowMs)
+  const checkOf = (check: string, isOk: boolean, reason: string) => ({
+    check,
+    isOk,
+    reason: isOk ? null : reason,
+    sinceMs: null,
+  })
   return [
-    { check: 'engine_connected', isOk: state !== 'unavailable' },
-    { check: 'engine_speaks', isOk: state === 'available' },
-    { check: 'coin_ready', isOk: engine.coins().length > 0 },
-  ] as const
+    checkOf('engine_connected', state !== 'unavailable', 'no engine is connected'),
+    checkOf('engine_speaks', state === 'available', `the engine is ${state}`),
+    checkOf('coin_ready', engine.coins().length > 0, 'no coin can be answered yet'),
+  ]
+}
+
+function shownCheck({ check, isOk, reason, sinceMs }: ReadyCheck) {
+  return {
+    check,
+    ok: isOk,
+    reason,
+    since_iso: sinceMs === null ? null : isoInstant(sinceMs),
+  }
 }
 
 function position(maintenance: MaintenanceSwitch) {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { universe } from '../compute/testing/tape.ts'
 import { STORE_OK } from '../link/testing/store-ok.ts'
+import type { SalesCheck, SalesReadiness } from '../payment/sales-readiness.ts'
 import { expectProblem } from './testing/expect-problem.ts'
 import { FEED_UP, gatewayFixture, quotingGate } from './testing/gateway-fixture.ts'
 import { pulseLikeDocument } from './testing/pulse-like.ts'
@@ -144,6 +145,40 @@ describe('the order of checks', () => {
     expect((await app.inject('/pulse/BTC')).statusCode).toBe(402)
     expectProblem(await app.inject('/pulse/NEWCOIN'), 503, 'data_stale')
     expectProblem(await app.inject('/pulse/NOPE'), 400, 'invalid_coin')
+  })
+
+  test('puts what a sale needs behind the answer and before the quote', async () => {
+    const checks: SalesCheck[] = ['ledger_writable', 'can_settle', 'clock']
+    for (const check of checks) {
+      const sales = { hindrance: () => ({ check, fault: { reason: 'secret', sinceMs: 0 } }) }
+      const readiness = { isClockOff: () => false, sales: sales as unknown as SalesReadiness }
+      const { app, maintenance, clock } = gatewayFixture({ payment: quotingGate, readiness })
+      expectProblem(await app.inject('/pulse/NEWCOIN'), 503, 'data_stale')
+      const response = await app.inject('/pulse/BTC')
+      expectProblem(response, 503, 'service_not_ready')
+      expect(response.headers['retry-after']).toBe('5')
+      expect(response.json().check).toBe(check)
+      expect(response.body, 'names of nodes and files are not for strangers').not.toContain(
+        'secret',
+      )
+      maintenance.set(true, clock.nowMs())
+      expectProblem(await app.inject('/pulse/BTC'), 503, 'maintenance')
+    }
+  })
+
+  test('while the clock is off gives answers away, none of them of grade A', async () => {
+    const readiness = { isClockOff: () => isOff, sales: null }
+    let isOff = true
+    const { app } = gatewayFixture({ readiness })
+    const { meta } = (await app.inject('/pulse/BTC')).json()
+    expect(meta).toMatchObject({ quality: { grade: 'C' }, warnings: ['clock_off'] })
+    expect((await app.inject('/health')).json()).toMatchObject({
+      status: 'degraded',
+      checks: { clock: false },
+    })
+    isOff = false
+    expect((await app.inject('/pulse/BTC')).json().meta.quality.grade).toBe('A')
+    expect((await app.inject('/health')).json()).toMatchObject({ status: 'ok' })
   })
 
   test('reads the document again after the payment was checked', async () => {

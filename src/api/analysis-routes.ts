@@ -10,11 +10,13 @@ import type { Clock } from '../domain/clock.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
 import { keyOf, pathOf, pathParameterOf } from '../domain/contract.ts'
 import type { Answer, Document, DocumentKey, NoAnswer } from '../domain/document.ts'
+import { isoInstant } from '../domain/instant.ts'
 import { tickerName } from '../domain/listing.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import { isNamedBy } from '../payment/entity-tag.ts'
 import type { Extensions } from '../payment/extensions/extensions.ts'
 import { hasPayment } from '../payment/payload.ts'
+import type { CheckedSales, SalesReadiness } from '../payment/sales-readiness.ts'
 import type { PaidRoute } from '../payment/terms.ts'
 import type { RequestReader } from './analysis-request.ts'
 import { documentNames, requestReader } from './analysis-request.ts'
@@ -44,6 +46,15 @@ export type AnalysisRoutesOptions = {
   readonly payment: PaymentGate | null
   /** Limits how often one address may ask for quotes; null for no limit. */
   readonly quoteLimit: onRequestHookHandler | null
+  /** What sales need beside their answer; without it nothing stands in their way. */
+  readonly readiness?: ServiceReadiness
+}
+
+export type ServiceReadiness = {
+  /** Whether the clock is known to be off, so that no answer is of the best grade. */
+  isClockOff(): boolean
+  /** Where answers are given away there is nothing else to check. */
+  readonly sales: SalesReadiness | null
 }
 
 /**
@@ -79,6 +90,10 @@ const COIN_PLACEHOLDER = /^\{(coin|token)\}$/
 export const MAINTENANCE_RETRY_SECONDS = 3600
 /** An engine is restarted, and a feed reconnected, within seconds. */
 const RETRY_SECONDS = 5
+/** History is asked for coin after coin, for minutes. */
+const WARMING_RETRY_SECONDS = 15
+/** What is ready later than this may be so sooner by another way. */
+const WARMING_RETRY_SECONDS_MAX = 3600
 
 const paidHeaders = {
   'content-type': 'application/json; charset=utf-8',
@@ -90,8 +105,8 @@ const paidHeaders = {
 /**
  * `GET /<analysis>/<coin>`, or `GET /<analysis>` for the whole market, for every contract. The order of
  * the checks is the promise that nobody is quoted for an answer that we cannot give: maintenance, quote
- * limit, parameters, engine, freshness, and only then the payment's own hooks, which run later in the life
- * of a request.
+ * limit, parameters, engine, coverage and freshness, what a sale needs beside its answer, and only then the payment's
+ * own hooks, which run later in the life of a request.
  */
 export async function analysisRoutes(
   app: FastifyInstance,
@@ -134,7 +149,7 @@ export async function analysisRoutes(
 
 /** Checks parameters, engine and freshness, and keeps what it understood for the handler. */
 function refuseUnanswerable(contract: AnalysisContract, options: AnalysisRoutesOptions) {
-  const { clock, engine, maintenance, payment } = options
+  const { clock, engine, maintenance, payment, readiness } = options
   const read = requestReader(contract)
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     if (maintenance.isOn) {
@@ -152,10 +167,16 @@ function refuseUnanswerable(contract: AnalysisContract, options: AnalysisRoutesO
       send(reply, found)
       return
     }
+    const isPaid = hasPayment(request.headers)
+    const hindrance = readiness?.sales?.hindrance({ isPaid }) ?? null
+    if (hindrance !== null) {
+      send(reply, notReady(hindrance))
+      return
+    }
     call.found = found
     request.analysisCall = call
     // What follows is a quote.
-    if (payment !== null && !hasPayment(request.headers)) reply.headers(discoveryHeaders)
+    if (payment !== null && !isPaid) reply.headers(discoveryHeaders)
     done()
   }
 }
@@ -165,7 +186,7 @@ function refuseUnanswerable(contract: AnalysisContract, options: AnalysisRoutesO
  * been verified, and what is charged for must be good at the moment of sending.
  */
 function answer(contract: AnalysisContract, options: AnalysisRoutesOptions) {
-  const { clock, engine, maintenance, payment } = options
+  const { clock, engine, maintenance, payment, readiness } = options
   return (request: FastifyRequest, reply: FastifyReply): void => {
     const call = request.analysisCall
     assert(call !== null, 'no answer without the checks before it')
@@ -186,7 +207,8 @@ function answer(contract: AnalysisContract, options: AnalysisRoutesOptions) {
       return
     }
     const quoted = quotedQuality(request.paymentExtensions)
-    const present = quoted && worsened(quoted, found, nowMs)
+    const isClockOff = readiness?.isClockOff() ?? false
+    const present = quoted && worsened(quoted, found, nowMs, isClockOff)
     if (quoted !== null && present !== null) {
       send(reply, gotWorse(quoted, present))
       return
@@ -196,6 +218,7 @@ function answer(contract: AnalysisContract, options: AnalysisRoutesOptions) {
       executionMs: nowMs - call.receivedAtMs,
       coinsAvailable: engine.coins().length,
       requested: call.requested,
+      isClockOff,
     }
     const bytes = fillDocument(document, found.answer, facts, call.selection)
     void reply.headers(paidHeaders).header('etag', etag).send(bytes)
@@ -291,7 +314,7 @@ function find(
       retryAfterSeconds: RETRY_SECONDS,
     })
   }
-  if (view.kind !== 'answer') return noAnswer(contract, view, call.coin || 'the market')
+  if (view.kind !== 'answer') return noAnswer(contract, view, call.coin || 'the market', nowMs)
   if (loadBearingAgeMs(document, view, nowMs) === Number.POSITIVE_INFINITY) {
     return refusal('data_stale', {
       detail:
@@ -311,7 +334,12 @@ function find(
   return { kind: 'found', document, answer: view }
 }
 
-function noAnswer(contract: AnalysisContract, view: NoAnswer, coin: string): Refusal {
+function noAnswer(
+  contract: AnalysisContract,
+  view: NoAnswer,
+  coin: string,
+  nowMs: number,
+): Refusal {
   switch (view.kind) {
     case 'insufficient-candles': {
       const { timeframe, have, need } = view
@@ -331,17 +359,35 @@ function noAnswer(contract: AnalysisContract, view: NoAnswer, coin: string): Ref
         param: pathParameterOf(contract),
         allowed: view.coins,
       })
-    case 'low-coverage': {
-      const { have, need } = view
-      return refusal('data_stale', {
-        detail: `Only ${have} coins are known well enough; this analysis needs ${need}.`,
-        retryAfterSeconds: RETRY_SECONDS,
-        more: { have, need },
-      })
-    }
+    case 'low-coverage':
+      return warmingUp(contract, view, nowMs)
     default:
       return view satisfies never
   }
+}
+
+/** Below the floor of coverage of its contract an analysis is neither quoted nor sold. */
+function warmingUp(
+  { id, coverageFloor }: AnalysisContract,
+  { missing, have, need, readyAtMs, detail }: Extract<NoAnswer, { kind: 'low-coverage' }>,
+  nowMs: number,
+): Refusal {
+  const readySeconds =
+    readyAtMs === undefined || readyAtMs <= nowMs ? null : Math.ceil((readyAtMs - nowMs) / 1000)
+  return refusal('warming_up', {
+    detail:
+      `${detail ?? `There are ${have} ${missing}; ${need} are needed.`} ` +
+      `${id} is sold from ${coverageFloor.least}.` +
+      (readySeconds === null ? '' : ` Expected in ${readySeconds} s.`),
+    retryAfterSeconds: Math.min(readySeconds ?? WARMING_RETRY_SECONDS, WARMING_RETRY_SECONDS_MAX),
+    more: {
+      missing,
+      have,
+      need,
+      ready_in_seconds: readySeconds,
+      ready_at_iso: readySeconds === null ? null : isoInstant(nowMs + readySeconds * 1000),
+    },
+  })
 }
 
 function engineRefusal(engine: EngineReader, nowMs: number): Refusal | null {
@@ -378,6 +424,21 @@ function gotWorse(quoted: Quality, present: Quality): Refusal {
       quality_grade: present.grade,
       coverage: present.coverage,
     },
+  })
+}
+
+/** The reason names nodes and files of ours: that the operator's port tells. */
+const hindrances = {
+  ledger_writable: 'Answers cannot be made durable at the moment',
+  can_settle: 'Payments cannot be settled at the moment',
+  clock: 'The clock of this service is off at the moment',
+} as const satisfies Record<CheckedSales['check'], string>
+
+function notReady({ check }: CheckedSales): Refusal {
+  return refusal('service_not_ready', {
+    detail: `${hindrances[check]}. Nothing was charged; ask again in ${RETRY_SECONDS} s.`,
+    retryAfterSeconds: RETRY_SECONDS,
+    more: { check },
   })
 }
 
@@ -447,11 +508,15 @@ const nothing: Extensions = {}
  * What a quote says of the answer that it is for. It says nothing where an earlier payment turns out to be
  * refused, which is told before a call is looked at.
  */
-function previewOfCall(request: FastifyRequest, { clock }: AnalysisRoutesOptions): Extensions {
+function previewOfCall(
+  request: FastifyRequest,
+  { clock, readiness }: AnalysisRoutesOptions,
+): Extensions {
   const call = request.analysisCall
   if (call === null || call.found === null) return nothing
   const { document, answer } = call.found
-  return previewOf({ document, answer, etag: entityTag(document, answer, call) }, clock.nowMs())
+  const previewed = { document, answer, etag: entityTag(document, answer, call) }
+  return previewOf(previewed, clock.nowMs(), readiness?.isClockOff() ?? false)
 }
 
 /** Entity tag of what a call would buy now, also before its parameters were checked; null for nothing. */

@@ -38,8 +38,12 @@ type Preview = Quality & {
 }
 
 /** @returns the same object for as long as nothing in it has changed */
-export function previewOf({ document, answer, etag }: Previewed, nowMs: number): Extensions {
-  const { dataAgeMs, grade } = freshness(document, answer, nowMs)
+export function previewOf(
+  { document, answer, etag }: Previewed,
+  nowMs: number,
+  isClockOff = false,
+): Extensions {
+  const { dataAgeMs, grade } = freshness(document, answer, nowMs, isClockOff)
   const ageSeconds = Math.floor(dataAgeMs / 1_000)
   const held = previews.get(answer)
   if (held?.ageSeconds === ageSeconds && held.grade === grade && held.etag === etag) {
@@ -75,8 +79,9 @@ export function worsened(
   quoted: Quality,
   { document, answer }: Omit<Previewed, 'etag'>,
   nowMs: number,
+  isClockOff = false,
 ): Quality | null {
-  const { grade } = freshness(document, answer, nowMs)
+  const { grade } = freshness(document, answer, nowMs, isClockOff)
   const coverage = coverageOf(answer)
   const isWorse = grade > quoted.grade || quoted.coverage - coverage > COVERAGE_FALL_MAX
   return isWorse ? { grade, coverage } : null

@@ -11,6 +11,8 @@ export type FillFacts = {
   readonly coinsAvailable: number
   /** Set when the caller named the unscaled token of a coin that is quoted in thousands. */
   readonly requested?: RequestedCoin | undefined
+  /** Our clock is known to be off. */
+  readonly isClockOff?: boolean
 }
 
 export type RequestedCoin = { readonly ticker: string; readonly unitMultiplier: number }
@@ -97,6 +99,7 @@ function isSame(a: FillFacts, b: FillFacts): boolean {
     a.nowMs === b.nowMs &&
     a.executionMs === b.executionMs &&
     a.coinsAvailable === b.coinsAvailable &&
+    a.isClockOff === b.isClockOff &&
     a.requested?.ticker === b.requested?.ticker
   )
 }
@@ -111,7 +114,7 @@ function slotText(slot: Slot, document: Document, answer: Answer, facts: FillFac
     case 'age':
       return seconds(Math.max(0, facts.nowMs - slot.confirmedAtMs))
     case 'freshness':
-      return freshnessMembers(document, basisOf(slot, document, answer), facts.nowMs)
+      return freshnessMembers(document, basisOf(slot, document, answer), facts)
     case 'execution-ms':
       return thousandths(Math.max(0, facts.executionMs))
     case 'coins-available':
@@ -139,8 +142,12 @@ function inputOf(basis: Basis, name: string): Input | undefined {
   return undefined
 }
 
-function freshnessMembers(document: Document, basis: Basis, nowMs: number): string {
-  const { dataAgeMs, grade, warnings } = freshness(document, basis, nowMs)
+function freshnessMembers(
+  document: Document,
+  basis: Basis,
+  { nowMs, isClockOff }: FillFacts,
+): string {
+  const { dataAgeMs, grade, warnings } = freshness(document, basis, nowMs, isClockOff)
   const list = warnings.length === 0 ? '[]' : `["${warnings.join('","')}"]`
   const stale = grade === 'D' ? ',"warning":"stale_data"' : ''
   return (

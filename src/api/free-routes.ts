@@ -7,6 +7,7 @@ import { isoInstant } from '../domain/instant.ts'
 import { usdcDecimal } from '../domain/usdc.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { FeedHealth } from '../link/message.ts'
+import type { ServiceReadiness } from './analysis-routes.ts'
 import { discoveryPaths } from './discovery/discovery-routes.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
 import { discoveryHeaders } from './response-headers.ts'
@@ -19,6 +20,7 @@ export type FreeRoutesOptions = {
   readonly maintenance: MaintenanceSwitch
   readonly clock: Clock
   readonly version: string
+  readonly readiness?: ServiceReadiness
 }
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
@@ -50,21 +52,36 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
 
 /** A silent engine is still there, and its documents age visibly: degraded, not unavailable. */
 function health(options: FreeRoutesOptions, startedAtMs: number) {
-  const { clock, engine, maintenance, version } = options
+  const { clock, engine, maintenance, readiness, version } = options
   const nowMs = clock.nowMs()
   const state = engine.state(nowMs)
   const feeds = engine.feeds()
+  const checks = checksOf(readiness)
   const isOk =
-    state === 'available' && !maintenance.isOn && feeds.every((feed) => feed.state === 'up')
+    state === 'available' &&
+    !maintenance.isOn &&
+    feeds.every((feed) => feed.state === 'up') &&
+    Object.values(checks).every((isWell) => isWell)
   return {
     status: isOk ? 'ok' : 'degraded',
     engine: state === 'unavailable' ? 'unavailable' : 'available',
     kill_switch: maintenance.isOn ? 'disabled' : 'enabled',
     version,
+    ...(readiness && { checks }),
     feeds: feeds.map((feed) => (state === 'unavailable' ? unheardFeed(feed) : feedStatus(feed))),
     store: state === 'unavailable' ? null : storeStatus(engine.store()),
     uptime_seconds: Math.max(0, Math.floor((nowMs - startedAtMs) / 1000)),
     since_iso: isoInstant(startedAtMs),
+  }
+}
+
+/** Why one fails names nodes and files of this machine: that the operator's port tells. */
+function checksOf(readiness: ServiceReadiness | undefined): Readonly<Record<string, boolean>> {
+  if (readiness === undefined) return {}
+  const sales = readiness.sales?.checks() ?? []
+  return {
+    ...Object.fromEntries(sales.map(({ check, fault }) => [check, fault === null])),
+    clock: !readiness.isClockOff(),
   }
 }
 

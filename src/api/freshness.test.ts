@@ -86,6 +86,14 @@ describe('freshness', () => {
     expect(found.dataAgeMs).toBe(given.loadBearingAgeMs)
   })
 
+  test.each(cases)('with the clock off $title is of no better grade, and never A', (given) => {
+    const { otherAgeMs = 0, coveragePct = 100, warnings = [] } = given
+    const inputs = [input(given.loadBearingAgeMs, true), input(otherAgeMs, false)]
+    const found = freshness(document, { inputs, coveragePct, warnings }, NOW_MS, true)
+    expect(found.grade >= 'C' && found.grade >= given.grade).toBe(true)
+    expect(found.warnings).toEqual([...given.expected, 'clock_off'])
+  })
+
   test('small corrections of the clock make nothing younger than now', () => {
     expect(loadBearingAgeMs(document, confirmed(-4_000), NOW_MS)).toBe(0)
   })

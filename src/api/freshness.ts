@@ -20,8 +20,16 @@ export type Freshness = {
   readonly warnings: readonly Warning[]
 }
 
-/** Grades by contract.md 5.0. What that table leaves open, coverage below 90, is a C. */
-export function freshness(document: Document, answer: Basis, nowMs: number): Freshness {
+/**
+ * Grades by contract.md 5.0. What that table leaves open, coverage below 90, is a C; so is everything while the clock
+ * is known to be off: no instant in the answer is right then.
+ */
+export function freshness(
+  document: Document,
+  answer: Basis,
+  nowMs: number,
+  isClockOff = false,
+): Freshness {
   let isLoadBearingLate = false
   let isOtherLate = false
   for (const { confirmedAtMs, cadenceMs, isLoadBearing } of answer.inputs) {
@@ -36,11 +44,12 @@ export function freshness(document: Document, answer: Basis, nowMs: number): Fre
   let { warnings } = answer
   if (isStale) warnings = including(warnings, 'stale_data')
   if (isLate) warnings = including(warnings, 'feed_degraded')
+  if (isClockOff) warnings = including(warnings, 'clock_off')
 
   let grade: Grade = 'A'
   if (isStale) grade = 'D'
   else if (isLoadBearingLate || answer.coveragePct < COVERAGE_PCT_GOOD) grade = 'C'
-  else if (warnings.includes('short_history')) grade = 'C'
+  else if (isClockOff || warnings.includes('short_history')) grade = 'C'
   else if (isOtherLate || answer.coveragePct < 100) grade = 'B'
   return { dataAgeMs, grade, warnings }
 }

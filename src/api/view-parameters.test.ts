@@ -19,6 +19,7 @@ const scanLike: AnalysisContract = {
   defaultView: 'full,50',
   viewParameters: [viewParameter, topNParameter],
   inputAgeMsMax: 60_000,
+  coverageFloor: { counts: 'coins', least: 'half of the coins' },
 }
 
 describe('several parameters', () => {
@@ -113,14 +114,18 @@ describe('several parameters', () => {
   })
 
   test('too little of the market is known: 503, with how much there is', async () => {
-    const response = await gateway({ kind: 'low-coverage', have: 3, need: 5 }).inject('/screener')
+    const view = { kind: 'low-coverage', missing: 'coins', have: 3, need: 5 } as const
+    const response = await gateway(view).inject('/screener')
     expect(response.statusCode).toBe(503)
     expect(response.json()).toMatchObject({
-      code: 'data_stale',
-      detail: 'Only 3 coins are known well enough; this analysis needs 5.',
+      code: 'warming_up',
+      detail: 'There are 3 coins; 5 are needed. screener is sold from half of the coins.',
+      missing: 'coins',
       have: 3,
       need: 5,
-      retry_after: 5,
+      retry_after: 15,
+      ready_in_seconds: null,
+      ready_at_iso: null,
     })
   })
 })

@@ -12,6 +12,7 @@ export type SimulateOptions = {
   readonly frames?: string
   readonly faults?: string
   readonly world?: string
+  readonly past?: string
   readonly weightPerMinute: number
 }
 
@@ -48,6 +49,11 @@ export const simulateOptions: readonly Option[] = [
     '--world <file>',
     'PERPSCOPE_WORLD',
     'what happens when beyond the venue: depegs, gaps, dead sources (see docs/simulated-world.md)',
+  ),
+  option(
+    '--past <dir>',
+    'PERPSCOPE_PAST',
+    'write what a service would have recorded of this market in the last minutes into a --data-dir',
   ),
   option(
     '--weight-per-minute <weight>',

@@ -36,6 +36,14 @@ type AnalysisGuide = {
   readonly returns: string
 }
 
+/** The least that an answer must rest on. Below it nothing is quoted or sold: 503 `warming_up`. */
+export type CoverageFloor = {
+  /** What is counted, in the plural; `missing` of the refusal. */
+  readonly counts: string
+  /** The end of a sentence that begins with "Sold from". */
+  readonly least: string
+}
+
 /**
  * What the world outside is promised about one analysis. Route, price, payment terms, freshness gate
  * and every published document derive from this value and from nothing else.
@@ -65,6 +73,8 @@ export type AnalysisContract = {
    * input of a document may have a stricter limit of its own.
    */
   readonly inputAgeMsMax: number
+  /** Judged where the document is rendered, for every view by itself. */
+  readonly coverageFloor: CoverageFloor
 }
 
 /** Where an analysis is asked for; one of the whole market has no coin in its path. */

@@ -88,6 +88,7 @@ export const warnings = [
   'thin_book',
   'leg_skew',
   'feed_degraded',
+  'clock_off',
 ] as const
 
 export type Warning = (typeof warnings)[number]
@@ -106,10 +107,22 @@ export type NoAnswer =
       /** One sentence, where it is not the venue that has to tell it. */
       readonly detail?: string
     }
-  /** No source that we listen to knows this coin; of those coins they do. */
-  | { readonly kind: 'not-covered'; readonly coins: readonly string[] }
-  /** Of an answer about many: too few of them are known well enough. */
-  | { readonly kind: 'low-coverage'; readonly have: number; readonly need: number }
+  | NotCovered
+  /** Less is known than the floor of coverage in the analysis' contract asks for. */
+  | {
+      readonly kind: 'low-coverage'
+      /** What there is too little of, in the plural. */
+      readonly missing: string
+      readonly have: number
+      readonly need: number
+      /** When there is enough, where that follows from time alone. */
+      readonly readyAtMs?: number
+      /** One sentence, where the numbers do not say it. */
+      readonly detail?: string
+    }
+
+/** No source that we listen to knows this coin; of those coins they do. */
+export type NotCovered = { readonly kind: 'not-covered'; readonly coins: readonly string[] }
 
 /** Names the state of the market that documents were rendered from: all of one instant share it. */
 export function snapshotIdOf(renderedAtMs: number): string {

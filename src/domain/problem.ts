@@ -19,7 +19,9 @@ const problems = {
   engine_unavailable: { status: 500, title: 'Analysis engine unavailable', retryable: true },
   internal_error: { status: 500, title: 'Internal error', retryable: true },
   maintenance: { status: 503, title: 'Under maintenance', retryable: true },
+  warming_up: { status: 503, title: 'Not enough data yet', retryable: true },
   data_stale: { status: 503, title: 'Data older than guaranteed', retryable: true },
+  service_not_ready: { status: 503, title: 'Nothing can be sold now', retryable: true },
   settlement_unknown: { status: 503, title: 'Settlement outcome unknown', retryable: true },
   facilitator_unavailable: {
     status: 503,
@@ -54,7 +56,7 @@ export type ProblemFacts = {
   /** false unless told; null only while the outcome of a settlement is unknown. */
   readonly charged?: boolean | null
   /** Further members for one code, such as `have` and `need`. */
-  readonly more?: Readonly<Record<string, string | number>>
+  readonly more?: Readonly<Record<string, string | number | null>>
 }
 
 export type Problem = {

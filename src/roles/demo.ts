@@ -171,6 +171,8 @@ async function setUp(progress: Progress, cleanups: Cleanup[]): Promise<Stage> {
   const simulator = startCommand([
     'simulate',
     ...['--weight-per-minute', String(SIMULATED_WEIGHT_PER_MINUTE)],
+    // Changes of open interest need readings that no venue tells afterwards.
+    ...['--past', dataDir],
   ])
   cleanups.push(() => simulator.stop())
   const { venue } = JSON.parse(await simulator.firstLine) as { venue: { http: string } }

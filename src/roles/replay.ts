@@ -154,7 +154,7 @@ function reasonOf(reason: NoAnswer): string {
     case 'missing-input':
       return `the ${reason.input} was missing`
     case 'low-coverage':
-      return `${reason.have} of ${reason.need} coins`
+      return `${reason.have} of ${reason.need} ${reason.missing}`
     case 'not-covered':
       return 'no source knew the coin'
     default:

@@ -26,7 +26,9 @@ import { PaymentLedger } from '../payment/ledger.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import type { PaymentEvent } from '../payment/payment-event.ts'
 import { payments } from '../payment/plugin.ts'
+import type { Watch } from '../payment/watch.ts'
 import { quoteLimit } from '../payment/quote-limit.ts'
+import type { SalesReadiness } from '../payment/sales-readiness.ts'
 import { MaintenanceFile } from '../store/maintenance-file.ts'
 import type { EngineOptions } from './engine.ts'
 import type { EngineThreadOptions } from './engine-thread.ts'
@@ -41,6 +43,7 @@ import { paymentChannels } from './payment-channels.ts'
 import { paymentMethods } from './payment-methods.ts'
 import { observePayments } from './payment-metrics.ts'
 import { openRecorder } from './recorder.ts'
+import { clockCheckOf, measureReadiness, salesReadiness } from './sales-readiness.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
 import { claimFor, venueOf } from './venue-source.ts'
 import { tellWarmUp } from './warm-up.ts'
@@ -87,18 +90,28 @@ export async function serve(options: ServeOptions): Promise<void> {
     options.payment === 'open'
       ? null
       : new PaymentLedger(join(options.dataDir, 'ledger.db'), (task) => setImmediate(task))
-  const methods = [
-    ...(ledger === null
-      ? []
-      : await paymentMethods(options, log, hosted, metrics, ledger.failures)),
-    ...(channels === null ? [] : [channels.method]),
-  ]
-  if (hosted !== null) await examineFacilitators(hosted)
-  if (hosted !== null) measureFacilitators(hosted, metrics)
   const replica = new EngineReplica({
     analysis: pulse.contract.id,
     view: pulse.contract.defaultView,
   })
+  const clockCheck = clockCheckOf(replica, clock)
+  const watches: Watch[] = []
+  const exact =
+    ledger === null
+      ? []
+      : await paymentMethods(options, log, hosted, metrics, {
+          clock: clockCheck,
+          watches,
+          failures: ledger.failures,
+        })
+  // Channels are opened and claimed by the node and the gas of the first.
+  const readiness = exact[0]?.readiness
+  const methods = [
+    ...exact,
+    ...(channels === null ? [] : [{ ...channels.method, ...(readiness && { readiness }) }]),
+  ]
+  if (hosted !== null) await examineFacilitators(hosted)
+  if (hosted !== null) measureFacilitators(hosted, metrics)
   const supervisor = new EngineSupervisor({
     spawn,
     replica,
@@ -110,6 +123,9 @@ export async function serve(options: ServeOptions): Promise<void> {
     systemClock.nowMs(),
     new MaintenanceFile(join(options.dataDir, 'maintenance')),
   )
+  const { sales, ...ledgerWatch } = salesReadiness(methods, ledger, clockCheck, log)
+  const checks = () => sales?.checks() ?? [{ check: 'clock', fault: clockCheck.fault }]
+  measureReadiness({ checks, methods, clock: clockCheck }, metrics)
   const publicUrl = publicUrlOf(options)
   const receipts = receiptsOf(options)
   if (receipts !== null) log.info({ signer: receipts.signer }, 'offers and receipts are signed')
@@ -123,8 +139,19 @@ export async function serve(options: ServeOptions): Promise<void> {
     payment:
       ledger === null
         ? null
-        : paymentGate({ options, publicUrl, methods, ledger, receipts, maintenance, log, metrics }),
+        : paymentGate({
+            options,
+            publicUrl,
+            methods,
+            ledger,
+            receipts,
+            maintenance,
+            log,
+            metrics,
+            sales,
+          }),
     quoteLimit: ledger === null ? null : quoteLimit(options.quotesPerAddressPerMinute),
+    readiness: { isClockOff: () => clockCheck.fault !== null, sales },
     logger: log,
     accessLog: options.accessLog === 'on',
     defer: (task) => setImmediate(task),
@@ -148,6 +175,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     metrics,
     clock,
     logger: log,
+    checks,
     restartEngine: () => supervisor.restart('asked by the operator'),
   })
 
@@ -161,6 +189,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     await Promise.all([server.close(), admin.close()])
     cancel()
     await supervisor.stop()
+    for (const watch of [ledgerWatch, ...watches]) watch.stop()
     hosted?.stop()
     await channels?.stop()
     ledger?.close()
@@ -179,6 +208,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     throw cause
   }
   supervisor.start()
+  for (const watch of [ledgerWatch, ...watches]) watch.start()
   stopWarmUp = tellWarmUp(replica, clock, log)
   hosted?.start()
   channels?.start()
@@ -262,6 +292,7 @@ function paymentGate({
   maintenance,
   log,
   metrics,
+  sales,
 }: {
   readonly options: ServeOptions
   readonly publicUrl: string
@@ -271,6 +302,7 @@ function paymentGate({
   readonly maintenance: MaintenanceSwitch
   readonly log: Logger
   readonly metrics: Registry
+  readonly sales: SalesReadiness | null
 }): PaymentGate {
   const claims = new Claims()
   const observe = observePayments(metrics, { ledger, claims })
@@ -292,6 +324,7 @@ function paymentGate({
       },
       onEvent: (event) => {
         observe(event)
+        sales?.heard(event)
         logPayment(log, event)
       },
     })

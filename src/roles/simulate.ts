@@ -15,6 +15,7 @@ import type { ScriptedFault } from '../simulator/venue/fault-script.ts'
 import { checkCoins, readFaultScript, runFaultScript } from '../simulator/venue/fault-script.ts'
 import { startSimulatedVenue } from '../simulator/venue/simulated-venue.ts'
 import { recordedFrames } from './recorded-frames.ts'
+import { writeSimulatedPast } from './simulated-past.ts'
 import { scaledClock, systemClock } from './system-clock.ts'
 
 /** `perpscope simulate`: the simulated upstreams on loopback. First line: their URLs, as JSON. */
@@ -27,6 +28,7 @@ export async function simulate(
   const builders = seededBuilderDexes({ seed: options.seed, startMs })
   const dexes = new Dexes(market, builders, startMs)
   const faults = faultsOf(options, dexes)
+  if (options.past !== undefined) writeSimulatedPast(market, options.past, startMs)
   const clock = scaledClock(startMs, options.speed)
   const happenings = options.world === undefined ? [] : readHappenings(options.world, startMs)
   const world = new World({ market, seed: options.seed, happenings })

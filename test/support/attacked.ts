@@ -21,11 +21,12 @@ import { localFacilitator } from '../../src/payment/evm/local-facilitator.ts'
 import { base } from '../../src/payment/evm/networks.ts'
 import { PaymentLedger } from '../../src/payment/ledger.ts'
 import { decodeEnvelope } from '../../src/payment/payload.ts'
-import type { Facilitator, Payment } from '../../src/payment/payment.ts'
+import type { Facilitator, Payment, PaymentMethod } from '../../src/payment/payment.ts'
 import type { PaymentEvent } from '../../src/payment/payment-event.ts'
 import type { PaymentOptions } from '../../src/payment/plugin.ts'
 import { payments } from '../../src/payment/plugin.ts'
 import { quoteLimit } from '../../src/payment/quote-limit.ts'
+import type { SalesReadiness } from '../../src/payment/sales-readiness.ts'
 import { termsOf } from '../../src/payment/terms.ts'
 import type { PaymentChoices } from '../../src/payment/testing/buyer.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../../src/payment/testing/buyer.ts'
@@ -71,6 +72,13 @@ type GatewayOptions = {
   readonly quotesPerMinute?: number
   /** Instead of `wallClock`, which stands still. */
   readonly paymentClock?: Clock
+  /** Instead of `exact` on Base by that facilitator. */
+  readonly methods?: readonly PaymentMethod[]
+  /** What is checked of sales beside their answers; nothing where it is absent. */
+  readonly checked?: (of: {
+    readonly ledger: PaymentLedger
+    readonly methods: readonly PaymentMethod[]
+  }) => SalesReadiness
 }
 
 export type Gateway = {
@@ -154,6 +162,8 @@ async function startGateway(
   const maintenance = new MaintenanceSwitch(clock.nowMs())
   const ledger = new PaymentLedger(ledgerPath)
   const events: PaymentEvent[] = []
+  const methods = options.methods ?? [exactEvm({ network: base, payTo, facilitator })]
+  const sales = options.checked?.({ ledger, methods }) ?? null
   const app = buildServer({
     contracts: [pulseLike, gatedLike],
     engine,
@@ -163,7 +173,7 @@ async function startGateway(
     exampleCoin: 'BTC',
     payment: async (paid) => {
       await paid.register(payments, {
-        methods: [exactEvm({ network: base, payTo, facilitator })],
+        methods,
         ledger,
         clock: options.paymentClock ?? wallClock,
         publicUrl: PUBLIC_URL,
@@ -178,9 +188,19 @@ async function startGateway(
           ...limits,
         },
         closure: { isClosed: () => maintenance.isOn, retryAfterSeconds: 3_600 },
-        onEvent: (event) => events.push(event),
+        onEvent: (event) => {
+          events.push(event)
+          sales?.heard(event)
+        },
       })
     },
+    ...(sales !== null && {
+      readiness: {
+        isClockOff: () =>
+          sales.checks().some(({ check, fault }) => check === 'clock' && fault !== null),
+        sales,
+      },
+    }),
     quoteLimit: quoteLimit(quotesPerMinute),
     logger: null,
     accessLog: false,

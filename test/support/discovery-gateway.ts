@@ -32,7 +32,13 @@ export type StandingMarket = { readonly engine: EngineReplica; readonly nowMs: n
 export function standingMarket(): StandingMarket {
   const dataDir = mkdtempSync(join(tmpdir(), 'perpscope-discovery-'))
   try {
-    const service = new SimulatedService({ seed: SEED, coins: COINS, dataDir, version: '1.2.3' })
+    const service = new SimulatedService({
+      seed: SEED,
+      coins: COINS,
+      dataDir,
+      version: '1.2.3',
+      hasPast: true,
+    })
     service.run(WARM_SECONDS)
     const nowMs = service.clock.nowMs()
     service.stop()

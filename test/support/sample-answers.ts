@@ -20,7 +20,8 @@ const SHORT_VIEWS: ReadonlyMap<string, string> = new Map([['screener', 'full,3']
 export function sampleAnswers(): ReadonlyMap<string, Json> {
   const dataDir = mkdtempSync(join(tmpdir(), 'perpscope-samples-'))
   try {
-    const service = new SimulatedService({ seed: SEED, coins: COINS, dataDir, version: '0.0.0' })
+    const options = { seed: SEED, coins: COINS, dataDir, version: '0.0.0', hasPast: true }
+    const service = new SimulatedService(options)
     service.run(RUN_SECONDS)
     const answers = contracts.map((contract) => {
       const document = service.replica.document(keyOf(contract, COIN))

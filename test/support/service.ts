@@ -65,7 +65,11 @@ export async function startRig({
     cleanups.push(() => chain.close())
     const solana = withSolana ? await startSolanaChain({ clock: systemClock }) : null
     cleanups.push(async () => solana?.close())
-    const simulator = launch(MAIN, ['simulate', '--weight-per-minute', '60000'], 'pipe')
+    const simulator = launch(
+      MAIN,
+      ['simulate', '--weight-per-minute', '60000', '--past', dataDir],
+      'pipe',
+    )
     cleanups.push(() => end(simulator))
     const { venue } = JSON.parse(await firstLineOf(simulator)) as { venue: { http: string } }
     const [port, adminPort] = [await freePort(), await freePort()]

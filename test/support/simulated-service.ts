@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { concatMap, NEVER, Observable, of, throwError, timer } from 'rxjs'
@@ -7,6 +8,7 @@ import type { SourceId } from '../../src/domain/outside.ts'
 import { EngineReplica } from '../../src/link/engine-replica.ts'
 import { startEngine } from '../../src/roles/engine.ts'
 import { ownThreadRenderer } from '../../src/roles/market-renderer.ts'
+import { writeSimulatedPast } from '../../src/roles/simulated-past.ts'
 import { seededBuilderDexes } from '../../src/simulator/market/builder-dexes.ts'
 import { catalog } from '../../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../../src/simulator/market/coin-markets.ts'
@@ -39,6 +41,8 @@ export type SimulatedServiceOptions = {
   readonly startMs?: number
   /** Builder-deployed dexes that are followed beside the venue's own; the venue has them all. */
   readonly dexes?: readonly string[] | 'all'
+  /** Whether the last minutes of open interest are on disk already, as where it had run before. */
+  readonly hasPast?: boolean
 }
 
 /**
@@ -68,6 +72,11 @@ export class SimulatedService {
       coins: catalog.slice(0, coins).map((row) => model.ofCatalog(row)),
       newCoin: model.ofListing,
     })
+    if (options.hasPast === true) {
+      const data = join(dataDir, 'data')
+      mkdirSync(data, { recursive: true })
+      writeSimulatedPast(market, data, startMs)
+    }
     const venue = new Venue({
       market,
       builders: seededBuilderDexes({ seed, startMs }),

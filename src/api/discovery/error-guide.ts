@@ -118,11 +118,36 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
       retryAfterSeconds: 3600,
     },
   },
+  warming_up: {
+    meaning:
+      'Less is known than the floor of coverage of this analysis: have of need of what is missing. Ask again after retry_after; ready_at_iso says when, where that is known.',
+    example: {
+      detail:
+        'There are 0 changes of open interest; 1 are needed. oi is sold from one change of open interest: the shortest is known after five minutes of readings. Expected in 212 s.',
+      retryAfterSeconds: 212,
+      more: {
+        missing: 'changes of open interest',
+        have: 0,
+        need: 1,
+        ready_in_seconds: 212,
+        ready_at_iso: '2026-11-20T14:04:30.000Z',
+      },
+    },
+  },
   data_stale: {
     meaning: 'What the answer rests on is missing or older than guaranteed, so it is not sold.',
     example: {
       detail: 'The data behind this answer is 75 s old; at most 60 s are guaranteed.',
       retryAfterSeconds: 5,
+    },
+  },
+  service_not_ready: {
+    meaning:
+      'The answer is there and cannot be sold now: check says why (ledger_writable, can_settle, clock). Nothing was charged, and a payment that came along was not used.',
+    example: {
+      detail: 'Payments cannot be settled at the moment. Nothing was charged; ask again in 5 s.',
+      retryAfterSeconds: 5,
+      more: { check: 'can_settle' },
     },
   },
   settlement_unknown: {

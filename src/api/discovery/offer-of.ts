@@ -82,7 +82,7 @@ function compactSchemaOf(contract: AnalysisContract): JsonSchema {
 }
 
 function descriptionOf(contract: AnalysisContract, { isFree = false }: OfferOptions): string {
-  const { guide, inputAgeMsMax, priceUsdcAtomic } = contract
+  const { coverageFloor, guide, inputAgeMsMax, priceUsdcAtomic } = contract
   const age = Number.isFinite(inputAgeMsMax)
     ? `What it rests on is at most ${inputAgeMsMax / 1_000} seconds old, else 503.`
     : 'A source that has an age limit of its own is at most so old, else 503.'
@@ -95,6 +95,7 @@ function descriptionOf(contract: AnalysisContract, { isFree = false }: OfferOpti
     `Returns ${guide.returns}`,
     `Cost: ${cost}`,
     `Freshness: ${age} meta tells age and quality grade.`,
+    `Coverage: sold from ${coverageFloor.least}; below that 503 warming_up.`,
   ].join('\n')
 }
 

@@ -95,6 +95,18 @@ export function problemSchema(status: number): JsonSchema {
       timeframe: text('The timeframe with too few candles.'),
       have: count('How many there are.'),
       need: count('How many are needed.'),
+      check: text('What cannot be done now: ledger_writable, can_settle or clock.'),
+      missing: text('What there is too little of for this analysis.'),
+      ready_in_seconds: {
+        type: ['integer', 'null'],
+        minimum: 0,
+        description: 'Seconds until there is enough; null where nobody knows.',
+        'x-unit': 'seconds',
+      },
+      ready_at_iso: {
+        type: ['string', 'null'],
+        description: 'When there is enough, UTC, ISO 8601; null where nobody knows.',
+      },
       transaction: text('The transaction whose outcome is open.'),
       reason: text('What payments of this wallet fail for again and again.'),
       field: text('What in them is wrong, where it is one field.'),
@@ -214,7 +226,7 @@ export const healthSchema: JsonSchema = {
     status: {
       type: 'string',
       enum: ['ok', 'degraded'],
-      description: 'degraded: no engine, maintenance, or a feed that is down.',
+      description: 'degraded: no engine, maintenance, a feed that is down, or a check that fails.',
     },
     engine: { type: 'string', enum: ['available', 'unavailable'] },
     kill_switch: {
@@ -223,6 +235,20 @@ export const healthSchema: JsonSchema = {
       description: 'disabled: maintenance, every paid path answers 503.',
     },
     version: text('Of the gateway.'),
+    checks: {
+      type: 'object',
+      description:
+        'What a sale needs beside its answer; while one is false nothing is quoted. Absent where the service does not check it.',
+      properties: {
+        ledger_writable: { type: 'boolean', description: 'Answers can be made durable.' },
+        can_settle: { type: 'boolean', description: 'One of the ways to pay can settle.' },
+        clock: {
+          type: 'boolean',
+          description: 'The clock is within 60 s of the venue or of a chain.',
+        },
+      },
+      additionalProperties: false,
+    },
     feeds: {
       type: 'array',
       items: {

@@ -18,6 +18,7 @@ export const pulseLike: AnalysisContract = {
   defaultView: '1h,4h',
   viewParameters: [timeframesParameter],
   inputAgeMsMax: Number.POSITIVE_INFINITY,
+  coverageFloor: { counts: 'candles', least: '200 candles' },
 }
 
 /** Without a parameter, and with a freshness guarantee. */

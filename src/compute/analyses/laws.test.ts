@@ -23,6 +23,7 @@ import {
   flat,
   fundingHistory,
   NOW_MS,
+  reading,
   universe,
   warmTape,
   wave,
@@ -379,6 +380,7 @@ function remembered({ samples, bars, fundings }: HistoryBatch, nowMs: number): M
   const hours = bars.flatMap(({ timeframe, bar }) => (timeframe === '1h' ? [bar] : []))
   return [
     fundingHistory('BTC'),
+    reading('BTC'),
     { kind: 'sample-history', samples, ...stamp },
     { kind: 'funding-history', rows: fundings, isRemembered: true, ...stamp },
     { kind: 'hourly-history', bars: hours, isRemembered: true, ...stamp },

@@ -65,13 +65,21 @@ export class InterestSeries implements CoinTracker {
     this.#window = null
   }
 
+  /** When a change over a window is known, by the venue's clock, if it is not now and the next readings come. */
+  changeFromMs(atMs: number, windowMs: number): number {
+    const newest = this.#minutes.stepOf(atMs)
+    let first = this.#minutes.stepOf(atMs - windowMs)
+    while (first <= newest && !this.#minutes.has(first)) first += 1
+    return first * MINUTE_MS + windowMs - offMsMaxOf(windowMs)
+  }
+
   /**
    * Change over a window up to the figures of `context`.
    * @returns null when there is no reading near enough to the window's beginning, or nothing was open
    */
   change(context: ContextEvent, windowMs: number): InterestChange | null {
     const fromMs = context.timeExchangeMs - windowMs
-    const offMsMax = Math.min(READING_OFF_SHARE * windowMs, READING_OFF_MS_MAX)
+    const offMsMax = offMsMaxOf(windowMs)
     const ring = windowMs > DAY_MS ? this.#hours : this.#minutes
     const step = ring.nearest(fromMs, offMsMax)
     const interest = ring.at(step, INTEREST)
@@ -134,4 +142,9 @@ export class InterestSeries implements CoinTracker {
     }
     return Float64Array.from(moves)
   }
+}
+
+/** How far a reading may be off the beginning of a window. */
+function offMsMaxOf(windowMs: number): number {
+  return Math.min(READING_OFF_SHARE * windowMs, READING_OFF_MS_MAX)
 }

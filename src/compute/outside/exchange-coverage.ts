@@ -1,22 +1,25 @@
-import type { NoAnswer } from '../../domain/document.ts'
+import type { NotCovered } from '../../domain/document.ts'
 import { assetOf, exchanges } from '../../domain/outside.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
 import { EXCHANGES_MIN } from './exchange-reference.ts'
 import { hasTold, mayTellMore } from './oracle-coverage.ts'
 
-/** Why exchanges have no price of a coin: for now, or because too few of them trade it at all. */
-export function unquoted(coin: CoinMarket, market: MarketState, nowMs: number): NoAnswer {
+/**
+ * Why exchanges have no price of a coin.
+ * @returns a sentence where that is so for now, else the coins that enough of them trade
+ */
+export function unquoted(
+  coin: CoinMarket,
+  market: MarketState,
+  nowMs: number,
+): NotCovered | string {
   const name = coin.listing.coin
   if (isTooRare(name, market) && (assetOf(name) === null || haveAllTold(market, nowMs))) {
     const coins = Array.from(market.coins(), ({ listing }) => listing.coin)
     return { kind: 'not-covered', coins: coins.filter((one) => !isTooRare(one, market)) }
   }
-  return {
-    kind: 'missing-input',
-    input: 'exchange',
-    detail: `Fewer than ${EXCHANGES_MIN} exchanges have a fresh price of ${name} now.`,
-  }
+  return `Fewer than ${EXCHANGES_MIN} exchanges have a fresh price of ${name} now.`
 }
 
 function isTooRare(coin: string, { outside }: MarketState): boolean {

@@ -1,4 +1,4 @@
-import type { NoAnswer } from '../../domain/document.ts'
+import type { NotCovered } from '../../domain/document.ts'
 import type { SourceStatusEvent } from '../../domain/outside.ts'
 import { assetOf, oracleNetworks } from '../../domain/outside.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
@@ -9,17 +9,20 @@ const TOLD_WITHIN_MS = 60_000
 /** One that is gone for as long is not waited for. */
 const AWAITED_MS = 300_000
 
-/** Why no oracle network can be believed about a coin: for now, or because none knows it at all. */
-export function uncovered(coin: CoinMarket, market: MarketState, nowMs: number): NoAnswer {
+/**
+ * Why no oracle network can be believed about a coin.
+ * @returns a sentence where that is so for now, else the coins that networks know
+ */
+export function uncovered(
+  coin: CoinMarket,
+  market: MarketState,
+  nowMs: number,
+): NotCovered | string {
   const made = assetOf(coin.listing.coin)
   const isKnown = made !== null && market.outside.oraclesOf(made.asset).length > 0
   if (!isKnown && (made === null || haveAllTold(market, nowMs)))
     return { kind: 'not-covered', coins: market.measures.oracles.knownCoins(market) }
-  return {
-    kind: 'missing-input',
-    input: 'oracle',
-    detail: `No oracle network has a price of ${coin.listing.coin} that can be relied on now.`,
-  }
+  return `No oracle network has a price of ${coin.listing.coin} that can be relied on now.`
 }
 
 /** Somebody is there since long enough, and nobody who may know more went down a moment ago. */

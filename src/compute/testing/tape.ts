@@ -40,7 +40,7 @@ export function flat(timeframe: Timeframe, count: number): Bar[] {
   }))
 }
 
-/** A coin from nothing to answerable: listing, figures, history of both timeframes, book, funding. */
+/** A coin from nothing to answerable: listing, figures, history of both timeframes, book, funding, open interest. */
 export function warmTape(coin: string, bars: typeof wave = wave): Batch[] {
   return [
     [
@@ -49,7 +49,7 @@ export function warmTape(coin: string, bars: typeof wave = wave): Batch[] {
     ],
     [context(coin)],
     [history(coin, '4h', bars('4h', 250)), history(coin, '15m', bars('15m', 1008))],
-    [book(coin), fundingHistory(coin)],
+    [book(coin), fundingHistory(coin), reading(coin)],
   ]
 }
 
@@ -85,6 +85,23 @@ export function fundingHistory(coin: string): MarketEvent {
     isSettled: true,
   }))
   return { kind: 'funding-history', coin, rows, ...at(NOW_MS) }
+}
+
+/** Figures of five minutes before the boundary: enough for the shortest change of open interest. */
+export function reading(coin: string, minutesAgo = 5): MarketEvent {
+  const sample = {
+    coin,
+    timeMs: BOUNDARY_MS - minutesAgo * 60_000,
+    markPrice: 110,
+    oraclePrice: 110.1,
+    openInterestBase: 1234.5,
+    dayNotionalUsd: 5e6,
+    fundingRateHourly: 0.0000214,
+    premium: null,
+    spreadBps: null,
+    impactSpreadBps: null,
+  }
+  return { kind: 'sample-history', coin, samples: [sample], ...at(NOW_MS) }
 }
 
 export function context(coin: string, changes: Partial<ContextEvent> = {}): ContextEvent {

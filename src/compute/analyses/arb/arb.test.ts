@@ -148,14 +148,15 @@ describe('what is missing', () => {
       eventsOf(START_MS, (chain) => chains.indexOf(chain) < 4),
     )
     expect(documentOf(market).views['']).toEqual({
-      kind: 'missing-input',
-      input: 'dex',
-      detail: 'Only 4 chains have fresh prices; this analysis needs 5.',
+      kind: 'low-coverage',
+      missing: 'chains with fresh prices',
+      have: 4,
+      need: 5,
     })
   })
 
   test('before the first sample there is none either', () => {
-    expect(documentOf(new MarketState(new PulsePool(3))).views['']?.kind).toBe('missing-input')
+    expect(documentOf(new MarketState(new PulsePool(3))).views['']?.kind).toBe('low-coverage')
   })
 
   test('a chain that fell silent is named with its age, and lowers the coverage', () => {

@@ -4,6 +4,7 @@ import type { ArbMeasurement } from '../../outside/arb-measure.ts'
 import { ARB_STEP_MS, CHAINS_MIN } from '../../outside/arb-model.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { arbBody } from './arb-body.ts'
 import { ArbAnswer } from './arb-schema.ts'
@@ -38,6 +39,10 @@ export const arb: MarketAnalysis<ArbMeasurement | null> = {
     viewParameters: [],
     compactOmits: ['assets', 'cost_model', 'component_details'],
     inputAgeMsMax: Number.POSITIVE_INFINITY,
+    coverageFloor: {
+      counts: 'chains with fresh prices',
+      least: `${CHAINS_MIN} of the eight chains with fresh prices`,
+    },
   },
   periodMs: ARB_STEP_MS,
 
@@ -46,9 +51,10 @@ export const arb: MarketAnalysis<ArbMeasurement | null> = {
   render(measurement, rendering) {
     const builder = new DocumentBuilder()
     const fresh = measurement?.chains.filter(({ isFresh }) => isFresh).length ?? 0
-    if (measurement?.stress == null) {
-      const detail = `Only ${fresh} chains have fresh prices; this analysis needs ${CHAINS_MIN}.`
-      builder.noAnswer('', { kind: 'missing-input', input: 'dex', detail })
+    const below = belowFloor(arb.contract, { have: fresh, need: CHAINS_MIN })
+    if (below !== null || measurement?.stress == null) {
+      const detail = 'No two of the chains have a fresh price of the same asset.'
+      builder.noAnswer('', below ?? { kind: 'missing-input', input: 'dex', detail })
       return builder.build(rendering)
     }
     const inputs = inputsOf(measurement)

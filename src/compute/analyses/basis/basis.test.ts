@@ -138,8 +138,10 @@ describe('/basis', () => {
 describe('no basis', () => {
   test('of a coin that the venue is silent about', () => {
     expect(render([hermes(110)]).views['']).toEqual({
-      kind: 'missing-input',
-      input: 'oracle price',
+      kind: 'low-coverage',
+      missing: "prices (the venue's oracle, an oracle network)",
+      have: 0,
+      need: 2,
     })
   })
 
@@ -149,8 +151,9 @@ describe('no basis', () => {
     { what: 'it is another asset', events: [hermes(110_000)] },
   ])('where $what, for now', ({ events }) => {
     expect(render([context('BTC'), ...events]).views['']).toMatchObject({
-      kind: 'missing-input',
-      input: 'oracle',
+      kind: 'low-coverage',
+      have: 1,
+      need: 2,
     })
   })
 
@@ -191,7 +194,7 @@ describe('no basis', () => {
     },
   ])('is for good while $what', ({ up, down }) => {
     const events = [up, ...(down === undefined ? [] : [down]), context('BTC')]
-    expect(render(events).views['']).toMatchObject({ kind: 'missing-input' })
+    expect(render(events).views['']).toMatchObject({ kind: 'low-coverage', have: 1 })
   })
 
   test('of a coin of a builder', () => {

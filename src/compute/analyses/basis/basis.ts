@@ -2,8 +2,10 @@ import type { Input, NoAnswer, Warning } from '../../../domain/document.ts'
 import { impliedRateHourly } from '../../../domain/funding-rate.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { CoinAnalysis } from '../../analysis.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
 import { annualizedPctOf } from '../../market/funding-tilt.ts'
 import { contextInput } from '../../market/inputs.ts'
+import type { MarketState } from '../../market/market-state.ts'
 import type { BasisReading } from '../../outside/basis-reading.ts'
 import { aboveBps, readBasis } from '../../outside/basis-reading.ts'
 import type { SeriesSummary, WindowStatistics } from '../../outside/minute-statistics.ts'
@@ -11,6 +13,7 @@ import { rankOf, robustZ } from '../../outside/minute-statistics.ts'
 import { uncovered } from '../../outside/oracle-coverage.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { lowCoverage } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, rate, score } from '../../render/significance.ts'
 import { BasisAnswer, HORIZON_HOURS } from './basis-schema.ts'
@@ -30,6 +33,7 @@ const USDT_CADENCE_MS = 60_000
 const HOURS_PER_YEAR = 8_760
 const MINUTES_PER_HOUR = 60
 const BPS = 10_000
+const PRICES_NEEDED = 2
 
 /** The venue's oracle and mark against an independent oracle network, with what that can be known to. */
 export const basis: CoinAnalysis = {
@@ -53,6 +57,10 @@ export const basis: CoinAnalysis = {
     viewParameters: [],
     // Each input has a limit of its own: that of an oracle is its own heartbeat's.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
+    coverageFloor: {
+      counts: "prices (the venue's oracle, an oracle network)",
+      least: "both prices: the venue's oracle and one oracle network within its age limit",
+    },
   },
   inputs: ['context', 'oracle-price'],
   periodMs: PERIOD_MS,
@@ -63,8 +71,7 @@ export const basis: CoinAnalysis = {
     const name = coin.listing.coin
     const reading = readBasis(coin, market, nowMs)
     if (reading === null) {
-      const venue: NoAnswer = { kind: 'missing-input', input: 'oracle price' }
-      builder.noAnswer('', coin.context === null ? venue : uncovered(coin, market, nowMs))
+      builder.noAnswer('', whyNone(coin, market, nowMs))
       return builder.build(rendering)
     }
     const { oracle } = reading
@@ -106,6 +113,15 @@ export const basis: CoinAnalysis = {
     })
     return builder.build(rendering)
   },
+}
+
+function whyNone(coin: CoinMarket, market: MarketState, nowMs: number): NoAnswer {
+  const need = PRICES_NEEDED
+  if (coin.context === null) return lowCoverage(basis.contract, { have: 0, need })
+  const lack = uncovered(coin, market, nowMs)
+  return typeof lack === 'string'
+    ? lowCoverage(basis.contract, { have: 1, need, detail: lack })
+    : lack
 }
 
 function prices({ context, oracle, spotPrice, scale, ...reading }: BasisReading) {

@@ -148,9 +148,9 @@ describe('a bundle', () => {
   })
 
   test.each([
-    { lacking: 'history', reason: { kind: 'insufficient-candles' } },
-    { lacking: 'funding-history', reason: { kind: 'missing-input', input: 'funding_history' } },
-    { lacking: 'book', reason: { kind: 'missing-input', input: 'book' } },
+    { lacking: 'history', reason: { kind: 'low-coverage', missing: 'closed candles of 1h' } },
+    { lacking: 'funding-history', reason: { kind: 'low-coverage', missing: 'hours of funding' } },
+    { lacking: 'book', reason: { kind: 'low-coverage', missing: 'sides of the order book' } },
     { lacking: 'context', reason: { kind: 'missing-input', input: 'context' } },
   ])('without $lacking is none at all, for the reason of the component', ({ lacking, reason }) => {
     const events = randomMarket(COINS, 5)
@@ -167,6 +167,7 @@ describe('a bundle', () => {
     const poor = heard(events)
     expect(bundle.render(coinOf(poor), rendering, poor).views['']).toEqual({
       kind: 'low-coverage',
+      missing: 'coins with figures and candles',
       have: 1,
       need: 3,
     })

@@ -111,6 +111,10 @@ export function bundleOf(parts: BundleParts): CoinAnalysis {
       compactOmits,
       // Each input has the limit of the component that it comes from.
       inputAgeMsMax: Number.POSITIVE_INFINITY,
+      coverageFloor: {
+        counts: 'parts',
+        least: `all of its parts, each from its own floor: ${componentNames.join(', ')}`,
+      },
     },
     inputs: [
       ...new Set([parts.pulse, parts.funding, parts.spread].flatMap(({ inputs }) => inputs)),

@@ -204,26 +204,31 @@ describe('what would be left of it', () => {
 
 describe('no divergence', () => {
   test('of a coin that the venue is silent about', () => {
-    expect(render([...exchangesAt(100), network(100)]).views['']).toEqual({
-      kind: 'missing-input',
-      input: 'oracle price',
+    expect(render([...exchangesAt(100), network(100)]).views['']).toMatchObject({
+      kind: 'low-coverage',
+      have: 0,
+      need: 3,
     })
   })
 
   test.each([
     {
       what: 'one exchange tells',
-      input: 'exchange',
+      have: 1,
       events: [...exchangesAt(100).slice(0, 1), network(100)],
     },
     {
       what: 'no exchange agrees with the venue',
-      input: 'exchange',
+      have: 1,
       events: [...exchangesAt(130), network(100)],
     },
-    { what: 'neither pool nor network tells', input: 'oracle', events: exchangesAt(100) },
-  ])('where $what, for now', ({ input, events }) => {
-    expect(render([at100, ...events]).views['']).toMatchObject({ kind: 'missing-input', input })
+    { what: 'neither pool nor network tells', have: 2, events: exchangesAt(100) },
+  ])('where $what, for now', ({ have, events }) => {
+    expect(render([at100, ...events]).views['']).toMatchObject({
+      kind: 'low-coverage',
+      have,
+      need: 3,
+    })
   })
 
   test('of a coin that too few exchanges trade, with those that they do', () => {
@@ -237,7 +242,7 @@ describe('no divergence', () => {
       const other = { ...sourceUp('binance', NOW_MS - forMs), state } as MarketEvent
       return renderCoin(cexDex, 'XYZ', [...events, other], ['XYZ', 'BTC']).views['']?.kind
     }
-    expect(beside('down', 0)).toBe('missing-input')
+    expect(beside('down', 0)).toBe('low-coverage')
     expect(beside('down', 5 * MINUTE_MS)).toBe('not-covered')
     expect(beside('degraded', 0)).toBe('not-covered')
   })

@@ -1,4 +1,4 @@
-import type { Input, Warning } from '../../../domain/document.ts'
+import type { Input, NoAnswer, Warning } from '../../../domain/document.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import { assetOf } from '../../../domain/outside.ts'
 import type { CoinAnalysis } from '../../analysis.ts'
@@ -9,11 +9,12 @@ import { midOf } from '../../market/quote.ts'
 import { aboveBps } from '../../outside/basis-reading.ts'
 import type { Edge } from '../../outside/cex-dex-edges.ts'
 import { edgesOf, perpSide, poolSide } from '../../outside/cex-dex-edges.ts'
-import type { CexDexReading } from '../../outside/cex-dex-reading.ts'
+import type { CexDexLack, CexDexReading } from '../../outside/cex-dex-reading.ts'
 import { dexName, isActionable, readCexDex } from '../../outside/cex-dex-reading.ts'
 import { divergenceDirection } from '../../outside/divergence-direction.ts'
 import { unquoted } from '../../outside/exchange-coverage.ts'
 import type { ExchangeLeg } from '../../outside/exchange-reference.ts'
+import { EXCHANGES_MIN } from '../../outside/exchange-reference.ts'
 import type { PoolLeg } from '../../outside/leg-pools.ts'
 import { POOL_MS_MAX, SWAP_USD } from '../../outside/leg-pools.ts'
 import type { WindowStatistics } from '../../outside/minute-statistics.ts'
@@ -22,6 +23,7 @@ import { uncovered } from '../../outside/oracle-coverage.ts'
 import { takerFees } from '../../outside/taker-fees.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { lowCoverage } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
 import { CexDexAnswer } from './cex-dex-schema.ts'
@@ -62,6 +64,10 @@ export const cexDex: CoinAnalysis = {
     compactOmits: ['exchanges', 'onchain'],
     // Each input has a limit of its own: that of an oracle is its own heartbeat's.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
+    coverageFloor: {
+      counts: "prices (the venue's oracle, exchanges, a pool or an oracle network)",
+      least: `the venue's oracle, ${EXCHANGES_MIN} exchanges with a fresh price, and a pool or an oracle network`,
+    },
   },
   inputs: ['context', 'exchange-quote', 'oracle-price', 'pool'],
 
@@ -71,10 +77,7 @@ export const cexDex: CoinAnalysis = {
     const name = coin.listing.coin
     const reading = readCexDex(coin, market, nowMs)
     if (typeof reading === 'string') {
-      if (reading === 'venue')
-        builder.noAnswer('', { kind: 'missing-input', input: 'oracle price' })
-      else if (reading === 'exchange') builder.noAnswer('', unquoted(coin, market, nowMs))
-      else builder.noAnswer('', uncovered(coin, market, nowMs))
+      builder.noAnswer('', whyNone(reading, coin, market, nowMs))
       return builder.build(rendering)
     }
     const { day } = market.measures.cexDex.summary(name, dexName(reading.dex), market, nowMs)
@@ -109,6 +112,21 @@ export const cexDex: CoinAnalysis = {
     })
     return builder.build(rendering)
   },
+}
+
+/** Prices are looked for in this order. */
+const pricesNeeded = ['venue', 'exchange', 'dex'] as const satisfies CexDexLack[]
+
+function whyNone(
+  lacking: CexDexLack,
+  coin: CoinMarket,
+  market: MarketState,
+  nowMs: number,
+): NoAnswer {
+  const reading = { have: pricesNeeded.indexOf(lacking), need: pricesNeeded.length }
+  if (lacking === 'venue') return lowCoverage(cexDex.contract, reading)
+  const why = (lacking === 'exchange' ? unquoted : uncovered)(coin, market, nowMs)
+  return typeof why === 'string' ? lowCoverage(cexDex.contract, { ...reading, detail: why }) : why
 }
 
 function verdict(builder: DocumentBuilder, reading: CexDexReading) {

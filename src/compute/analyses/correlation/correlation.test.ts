@@ -216,7 +216,7 @@ describe('/correlation', () => {
     const right = rolled[eth] as number
     rolled[eth] = right + 2e-9
     const wrong = measure({ ...gathered, rolled }, plainKernel())
-    if ('candlesNeeded' in wrong) throw new Error('the market is known')
+    if (wrong.kind === 'lacking') throw new Error('the market is known')
     expect(wrong.check).toEqual({ pairs: 45, disagreeing: 1 })
     expect(Math.abs((wrong.correlated[0]?.r ?? Number.NaN) - right)).toBeLessThan(1e-12)
     const { body } = answerOf({ ...gathered, rolled })
@@ -260,13 +260,13 @@ describe('/correlation', () => {
   })
 
   test.each([
-    { what: 'nothing is known', log: [[universe(['BTC', 'ETH'])]], kind: 'insufficient-candles' },
-    { what: 'there is no BTC', log: logOf(market.slice(1)), kind: 'insufficient-candles' },
-    { what: 'there is BTC alone', log: logOf([BTC]), kind: 'missing-input' },
+    { what: 'nothing is known', log: [[universe(['BTC', 'ETH'])]], kind: 'low-coverage' },
+    { what: 'there is no BTC', log: logOf(market.slice(1)), kind: 'low-coverage' },
+    { what: 'there is BTC alone', log: logOf([BTC]), kind: 'low-coverage' },
     {
       what: 'BTC has less than a day',
       log: logOf(market.map((each) => ({ ...each, hours: 20 }))),
-      kind: 'insufficient-candles',
+      kind: 'low-coverage',
     },
   ])('has a reason, and no answer, when $what', ({ log, kind }) => {
     expect(render(gatheredFrom(log)).views['']?.kind).toBe(kind)

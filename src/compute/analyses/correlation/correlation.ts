@@ -2,25 +2,34 @@ import type { Input } from '../../../domain/document.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import { sectorOf, sectors } from '../../../domain/sectors.ts'
 import type { MarketAnalysis } from '../../analysis.ts'
-import { HOUR_MS, SHORT_WINDOW_HOURS, WINDOW_HOURS } from '../../correlation/correlation-window.ts'
+import {
+  COINS_MAX,
+  COMMON_RETURNS_MIN,
+  HOUR_MS,
+  SHORT_WINDOW_HOURS,
+  WINDOW_HOURS,
+} from '../../correlation/correlation-window.ts'
 import type { ProductKernel } from '../../correlation/product-kernel.ts'
 import { plainKernel, simdKernel } from '../../correlation/product-kernel.ts'
 import { CONTEXT_CADENCE_MS } from '../../market/coin-market.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { orNull, percent, score } from '../../render/significance.ts'
 import { CorrelationAnswer } from './correlation-schema.ts'
 import { fisherInterval, standardError } from './fisher-interval.ts'
 import type { GatheredReturns } from './gathered.ts'
 import { gatherReturns } from './gathered.ts'
-import type { Average, Correlated, Lacking, Measured } from './measure.ts'
+import type { Average, Correlated, Measured } from './measure.ts'
 import { measure } from './measure.ts'
 import { regimeOf } from './regime.ts'
 
 const PERIOD_MS = 10_000
 const SECTOR_COINS_MIN = 2
 const EXTREMES = 3
+/** Below this share of the other coins there is no market to correlate. */
+const COVERAGE_NEEDED = 0.5
 
 /** The market counts as confirmed when all but this share of its coins are. */
 const LATE_SHARE = 0.1
@@ -47,6 +56,10 @@ export const correlation: MarketAnalysis<GatheredReturns> = {
     viewParameters: [],
     compactOmits: ['matrix', 'stats'],
     inputAgeMsMax: Number.POSITIVE_INFINITY,
+    coverageFloor: {
+      counts: `coins with ${COMMON_RETURNS_MIN} hourly returns in common with BTC`,
+      least: `half of the coins that trade beside BTC, each with ${COMMON_RETURNS_MIN} hourly returns in common with it`,
+    },
   },
   periodMs: PERIOD_MS,
 
@@ -55,8 +68,12 @@ export const correlation: MarketAnalysis<GatheredReturns> = {
   render(gathered, rendering) {
     const builder = new DocumentBuilder()
     const measured = measure(gathered, threadKernel())
-    if ('candlesNeeded' in measured) {
-      builder.noAnswer('', reasonFor(measured))
+    const below = belowFloor(correlation.contract, {
+      have: measured.coinsKnown,
+      need: coinsNeeded(gathered),
+    })
+    if (below !== null || measured.kind === 'lacking') {
+      builder.noAnswer('', below ?? { kind: 'missing-input', input: 'candles_1h' })
       return builder.build(rendering)
     }
     const inputs = inputsOf(gathered, measured)
@@ -95,15 +112,10 @@ function threadKernel(): ProductKernel {
   return kernel
 }
 
-function reasonFor({ candles, candlesNeeded }: Lacking) {
-  return candles < candlesNeeded
-    ? {
-        kind: 'insufficient-candles' as const,
-        timeframe: '1h' as const,
-        have: candles,
-        need: candlesNeeded,
-      }
-    : { kind: 'missing-input' as const, input: 'candles_1h' }
+/** The other half leaves room for coins that are younger than a day. */
+function coinsNeeded({ coinsTotal }: GatheredReturns): number {
+  const others = Math.min(coinsTotal, COINS_MAX) - 1
+  return Math.max(1, Math.ceil(COVERAGE_NEEDED * others))
 }
 
 function bodyOf(measured: Measured) {

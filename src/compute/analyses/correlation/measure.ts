@@ -35,6 +35,7 @@ export type Average = { readonly average: number; readonly coins: number }
 
 /** Everything that an answer says, unrounded. */
 export type Measured = {
+  readonly kind: 'measured'
   /** Those that move and have a day of hours in common with BTC, in the venue's order. Never empty. */
   readonly correlated: readonly Correlated[]
   readonly average: number
@@ -61,15 +62,14 @@ type Check = {
   readonly disagreeing: number
 }
 
-/** What there is of BTC, where no answer can be given. */
-export type Lacking = { readonly candles: number; readonly candlesNeeded: number }
+/** No coin moves that has enough hours in common with BTC. */
+type Lacking = { readonly kind: 'lacking'; readonly coinsKnown: number }
 
 export function measure(gathered: GatheredReturns, kernel: ProductKernel): Measured | Lacking {
   const { coins, returns, endHour } = gathered
   const leader = coins.indexOf(LEADER)
   const window = { endHour, hours: WINDOW_HOURS }
-  const needed = COMMON_RETURNS_MIN + 1
-  if (leader === -1 || Number.isNaN(endHour)) return { candles: 0, candlesNeeded: needed }
+  if (leader === -1 || Number.isNaN(endHour)) return { kind: 'lacking', coinsKnown: 0 }
   const { correlationOf, check } = checkedCorrelations(gathered, kernel, window)
   const correlated: Correlated[] = []
   let coinsKnown = 0
@@ -82,15 +82,12 @@ export function measure(gathered: GatheredReturns, kernel: ProductKernel): Measu
     if (!Number.isNaN(r)) correlated.push({ coin, row, n, r, beta })
   }
   const used = usedWindow(gathered, leader, window, correlated)
-  if (used === null)
-    return {
-      candles: pairStatistics(returns, leader, leader, window).n + 1,
-      candlesNeeded: needed,
-    }
+  if (used === null) return { kind: 'lacking', coinsKnown }
   const averageOver = (other: ReturnWindow, commonMin: number) =>
     averageCorrelation(gathered, leader, other, commonMin)
   const matrix = matrixCoins(gathered, leader, correlated)
   return {
+    kind: 'measured',
     correlated,
     average: mean(correlated.map(({ r }) => r)),
     window: used,

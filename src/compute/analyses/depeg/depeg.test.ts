@@ -117,8 +117,9 @@ describe('/depeg', () => {
     },
   ])('has no answer when $what', ({ events }) => {
     expect(render(gatheredFrom([events])).views['']).toMatchObject({
-      kind: 'missing-input',
-      input: 'usdc_price',
+      kind: 'low-coverage',
+      have: 0,
+      need: 1,
     })
   })
 

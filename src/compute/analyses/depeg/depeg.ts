@@ -9,6 +9,7 @@ import { deviationBpsOf, pegClasses } from '../../outside/peg-price.ts'
 import { pegStatuses } from '../../outside/peg-status.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
 import { DepegAnswer, riskLevels } from './depeg-schema.ts'
@@ -18,6 +19,8 @@ import { healthScore } from './health-score.ts'
 import { interpretationOf } from './interpretation.ts'
 
 const PERIOD_MS = 5_000
+/** In a panic one class may be all that answers: then it is what a holder wants to read. */
+const CLASSES_NEEDED = 1
 const MINUTE_MS = 60_000
 const CADENCE_MS_MIN = 2 * PERIOD_MS
 const SUPPLY_CADENCE_MS = HOUR_MS
@@ -49,6 +52,10 @@ export const depeg: MarketAnalysis<GatheredPeg> = {
     viewParameters: [],
     // Each answer has a stricter limit of its own, by the sources that it rests on.
     inputAgeMsMax: 26 * HOUR_MS,
+    coverageFloor: {
+      counts: 'classes of sources with a fresh price of USDC (oracle networks, exchanges, pools)',
+      least: 'one class of sources with a fresh price of USDC; with one alone the grade says so',
+    },
   },
   periodMs: PERIOD_MS,
 
@@ -57,12 +64,14 @@ export const depeg: MarketAnalysis<GatheredPeg> = {
   render(gathered, rendering) {
     const builder = new DocumentBuilder()
     const peg = gathered.sample?.price ?? null
-    if (gathered.sample === null || peg === null) {
+    const below = belowFloor(depeg.contract, {
+      have: gathered.sample?.evidence.classes.length ?? 0,
+      need: CLASSES_NEEDED,
+    })
+    if (below !== null || gathered.sample === null || peg === null) {
       const detail =
-        (gathered.sample?.evidence.classes.length ?? 0) === 0
-          ? 'No oracle, exchange or pool has a fresh price of USDC.'
-          : 'Two classes of sources contradict each other about USDC, and neither has more independent providers.'
-      builder.noAnswer('', { kind: 'missing-input', input: 'usdc_price', detail })
+        'Two classes of sources contradict each other about USDC, and neither has more independent providers.'
+      builder.noAnswer('', below ?? { kind: 'missing-input', input: 'usdc_price', detail })
       return builder.build(rendering)
     }
     const { sources } = gathered.sample.evidence

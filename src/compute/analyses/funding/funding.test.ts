@@ -151,10 +151,10 @@ describe('funding', () => {
       ])
     const hours = (count: number, rate: number | null) => new Array<number | null>(count).fill(rate)
     expect(kinds([...hours(100, 1e-5), ...hours(24, null)])).toEqual(
-      ['8', '24', '72', '168'].map((view) => [view, 'missing-input']),
+      ['8', '24', '72', '168'].map((view) => [view, 'low-coverage']),
     )
     expect(kinds([...hours(100, 1e-5), ...hours(8, null)])).toEqual([
-      ['8', 'missing-input'],
+      ['8', 'low-coverage'],
       ...['24', '72', '168'].map((view) => [view, 'answer']),
     ])
   })
@@ -248,15 +248,53 @@ describe('funding', () => {
   })
 
   test.each([
-    { what: 'figures', events: [history([1e-5])], input: 'funding' },
-    { what: 'any hour', events: [context('BTC')], input: 'funding_history' },
+    {
+      what: 'figures',
+      events: [history([1e-5])],
+      reason: { kind: 'missing-input', input: 'funding' },
+    },
+    { what: 'any hour', events: [context('BTC')], reason: { kind: 'low-coverage', have: 0 } },
     {
       what: 'an hour of the last day',
       events: [history([1e-5, ...new Array<null>(24).fill(null)]), context('BTC')],
-      input: 'funding_history',
+      reason: { kind: 'low-coverage', have: 0 },
     },
-  ])('without $what there is nothing to sell', ({ events, input }) => {
-    expect(render(events).views['24']).toEqual({ kind: 'missing-input', input })
+  ])('without $what there is nothing to sell', ({ events, reason }) => {
+    expect(render(events).views['24']).toMatchObject(reason)
+  })
+
+  test('is sold from half of the hours asked for, or of those since the coin was listed', () => {
+    const view = (rates: readonly (number | null)[], hours = '24') =>
+      render([history(rates), context('BTC')]).views[hours]
+    const rates = new Array<number | null>(100).fill(1e-5)
+    const missing = (count: number) => [
+      ...rates.slice(count),
+      ...new Array<null>(count - 1).fill(null),
+      1e-5,
+    ]
+    expect(view(missing(13))?.kind, '12 of 24').toBe('answer')
+    expect(view(missing(14))).toEqual({
+      kind: 'low-coverage',
+      missing: 'hours of funding',
+      have: 11,
+      need: 12,
+    })
+    expect(view(rates.slice(0, 10), '168')?.kind, 'ten hours old').toBe('answer')
+    expect(view([1e-5, ...new Array<null>(8).fill(null), 1e-5], '168')).toMatchObject({
+      have: 2,
+      need: 5,
+    })
+  })
+
+  test('what we recorded ourselves says nothing of how old the coin is', () => {
+    const own = history(new Array(5).fill(1e-5))
+    if (own.kind !== 'funding-history') throw new Error('a history of funding')
+    const rows = own.rows.map((row) => ({ ...row, isSettled: false }))
+    expect(render([{ ...own, rows }, context('BTC')]).views['24']).toMatchObject({
+      kind: 'low-coverage',
+      have: 5,
+      need: 12,
+    })
   })
 
   test.each([

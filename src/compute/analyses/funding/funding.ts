@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { Input, NoAnswer } from '../../../domain/document.ts'
 import type { ContextEvent } from '../../../domain/event.ts'
 import { impliedRateHourly } from '../../../domain/funding-rate.ts'
@@ -14,6 +15,7 @@ import { dexKindOf, premiumOf } from '../../market/premium.ts'
 import type { SeriesStatistics } from '../../market/series-statistics.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { belowFloor, lowCoverage } from '../../render/coverage-floor.ts'
 import type { Fragment, Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, rate } from '../../render/significance.ts'
@@ -32,6 +34,8 @@ import { otherVenueRates, widestSpread } from './venue-rates.ts'
 /** What it says moves with hours: every second would be work for nothing. */
 const PERIOD_MS = 5_000
 const BPS = 10_000
+/** Of the hours asked for, as far as the coin has them: fewer are no statistic of that time. */
+const FLOOR_SHARE = 0.5
 /** Other exchanges are asked for all coins at once, every few minutes. */
 const VENUE_FUNDINGS_CADENCE_MS = 300_000
 
@@ -59,6 +63,11 @@ export const funding: CoinAnalysis & Component<FundingFacts> = {
     defaultView: lookbackViewKey(defaultLookbackHours),
     viewParameters: [lookbackParameter],
     inputAgeMsMax: 300_000,
+    coverageFloor: {
+      counts: 'hours of funding',
+      least:
+        'half of the hours asked for, and an hour of the last day; of a younger coin half of the hours since it was listed',
+    },
   },
   inputs: ['context', 'funding-history', 'venue-fundings'],
   periodMs: PERIOD_MS,
@@ -85,6 +94,13 @@ function writerOf(
   const measured = measure(coin)
   if (typeof measured === 'string') return () => ({ kind: 'missing-input', input: measured })
   const { context, tilt, windows, venueRates } = measured
+  const isLastDayKnown = windows.over[DAY_HOURS].count > 0
+  const floorOf = (lookbackHours: LookbackHours) => ({
+    have: isLastDayKnown ? windows.over[lookbackHours].count : 0,
+    need: hoursNeeded(windows, lookbackHours),
+  })
+  if (!isLastDayKnown)
+    return (lookbackHours) => lowCoverage(funding.contract, floorOf(lookbackHours))
   const inputs = inputsOf(measured)
   const head = builder.text(
     `${JSON.stringify({
@@ -110,8 +126,10 @@ function writerOf(
 
   return (lookbackHours) => {
     const statistics = windows.over[lookbackHours]
+    const below = belowFloor(funding.contract, floorOf(lookbackHours))
+    if (below !== null) return below
     const records = history.get(statistics.count)
-    if (records === undefined) return { kind: 'missing-input', input: 'funding_history' }
+    assert(records !== undefined, 'a view at its floor has records')
     const own = { lookback_hours: lookbackHours, ...shown(statistics) }
     const meta = answerMeta(builder, {
       offering: funding.contract.offering,
@@ -157,13 +175,21 @@ function measure(coin: CoinMarket): Measured | string {
   if (context === null || tilt === null) return 'funding'
   const atMs = context.timeExchangeMs
   const windows = trackers.funding.windows(atMs)
-  if (windows.over[DAY_HOURS].count === 0) return 'funding_history'
   return {
     context,
     tilt,
     windows,
     venueRates: otherVenueRates(trackers.funding.venueFundings, atMs),
   }
+}
+
+/**
+ * Before the venue told its records nobody knows how old the coin is: what we recorded ourselves is the youngest part.
+ */
+function hoursNeeded({ week, monthSpanHours }: FundingWindows, lookbackHours: number): number {
+  const isTold = week.some(({ isSettled }) => isSettled)
+  const exist = isTold ? Math.min(lookbackHours, monthSpanHours) : lookbackHours
+  return Math.max(1, Math.ceil(FLOOR_SHARE * exist))
 }
 
 /** What stands now. Whatever is annualised is of the printed rate, so that a reader finds it exact. */

@@ -141,7 +141,7 @@ describe('liquidations', () => {
 
   test('without hourly candles there is no volatility, and no answer', () => {
     const document = render([universe(['BTC']), context('BTC')])
-    expect(document.views['']).toEqual({ kind: 'missing-input', input: 'candles_1h' })
+    expect(document.views['']).toMatchObject({ kind: 'low-coverage', have: 1, need: 2 })
   })
 
   test('the screener finds the level that was answered last, until another is', () => {

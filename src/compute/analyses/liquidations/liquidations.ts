@@ -12,6 +12,7 @@ import { HALF_LIFE_MS } from '../../liquidation/liquidation-flow.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { candlesInput, contextInput, markInput, optional } from '../../market/inputs.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
+import { lowCoverage } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, percent, price, score } from '../../render/significance.ts'
 import { longShortRatio } from './funding-ratio.ts'
@@ -23,6 +24,7 @@ const MARK_AGE_MS_MAX = 60_000
 const OPEN_INTEREST_AGE_MS_MAX = 300_000
 const COVERAGE_PCT_LOW = 50
 const HOUR_MS = 3_600_000
+const INPUTS_NEEDED = 2
 
 /** Where positions would be liquidated, how much of them, and how likely one drags the next along. */
 export const liquidations: CoinAnalysis = {
@@ -44,6 +46,11 @@ export const liquidations: CoinAnalysis = {
     viewParameters: [],
     compactOmits: ['clusters', 'assumptions'],
     inputAgeMsMax: OPEN_INTEREST_AGE_MS_MAX,
+    coverageFloor: {
+      counts: 'inputs (open interest at a mark price, range of the last 14 hours)',
+      least:
+        'open interest at a mark price, and 14 hourly candles for the range and the traded volume',
+    },
   },
   inputs: ['context', 'mark', 'history', 'account-position'],
   periodMs: PERIOD_MS,
@@ -55,9 +62,9 @@ export const liquidations: CoinAnalysis = {
     const exposure = Exposure.of(coin)
     const atrPct = hourlyAtrPct(coin)
     if (context === null || exposure === null || atrPct === null) {
-      const input = context === null || exposure === null ? 'open_interest' : 'candles_1h'
+      const have = (context === null || exposure === null ? 0 : 1) + (atrPct === null ? 0 : 1)
       noteCascadeLevel(coin, null)
-      builder.noAnswer('', { kind: 'missing-input', input })
+      builder.noAnswer('', lowCoverage(liquidations.contract, { have, need: INPUTS_NEEDED }))
       return builder.build(rendering)
     }
     const current = coin.midPrice

@@ -8,7 +8,7 @@ import type { Document } from '../../../domain/document.ts'
 import type { MarketEvent } from '../../../domain/event.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
 import { renderCoin } from '../../testing/render-coin.ts'
-import { BOUNDARY_MS, context, NOW_MS, universe } from '../../testing/tape.ts'
+import { BOUNDARY_MS, context, NOW_MS, reading, universe } from '../../testing/tape.ts'
 import { oi } from './oi.ts'
 import { OpenInterestAnswer } from './oi-schema.ts'
 
@@ -95,7 +95,9 @@ describe('open interest', () => {
     'whatever the history, the answer satisfies its schema and its own identities',
     (past, openInterestBase, markPrice) => {
       const figures = context('BTC', { openInterestBase, markPrice })
-      const document = render([history(past), figures])
+      // The last word on a minute counts.
+      const all: Reading[] = [[5, 1234.5, 110], ...past]
+      const document = render([history(past), reading('BTC'), figures])
       const { price, oi: told } = filled(document)
       expect([...schema.Errors(filled(document))]).toEqual([])
       expect(told.current).toBe(openInterestBase)
@@ -112,7 +114,7 @@ describe('open interest', () => {
       for (const [window, delta, priceChange] of changes) {
         const seconds = told.delta_windows_seconds[`delta_${window}`]
         const thenMs = NOW_MS - (seconds ?? 0) * 1_000
-        const then = past.find(([minutes]) => BOUNDARY_MS - minutes * MINUTE_MS === thenMs)
+        const then = all.find(([minutes]) => BOUNDARY_MS - minutes * MINUTE_MS === thenMs)
         if (seconds === null || then === undefined) {
           expect([seconds, delta, priceChange]).toEqual([null, null, null])
           continue
@@ -129,6 +131,8 @@ describe('open interest', () => {
 
   test('the share is of the notional of all coins that trade', () => {
     const events = [
+      reading('BTC'),
+      reading('kPEPE'),
       context('BTC', { openInterestBase: 3, markPrice: 100 }),
       context('kPEPE', { openInterestBase: 100_000, markPrice: 0.01 }),
       // Delisted: not of the market.
@@ -145,7 +149,7 @@ describe('open interest', () => {
     { known: 8, of: 9, share: null },
   ])('with $known of $of coins known the share is $share', ({ known, of, share }) => {
     const names = Array.from({ length: of }, (_, index) => (index === 0 ? 'BTC' : `C${index}`))
-    const events = names.slice(0, known).map((name) => context(name))
+    const events = [reading('BTC'), ...names.slice(0, known).map((name) => context(name))]
     const told = filled(renderCoin(oi, 'BTC', events, names)).oi.share_pct
     expect(told).toBe(share)
   })
@@ -154,7 +158,7 @@ describe('open interest', () => {
     { what: 'nothing is open', figures: { openInterestBase: 0 }, nothing: 'share_pct' },
     { what: 'nothing was traded', figures: { dayNotionalUsd: 0 }, nothing: 'oi_to_volume_24h' },
   ] as const)('where $what, $nothing is null', ({ figures, nothing }) => {
-    expect(read([context('BTC', figures)]).oi[nothing]).toBeNull()
+    expect(read([reading('BTC'), context('BTC', figures)]).oi[nothing]).toBeNull()
   })
 
   test.each([
@@ -178,15 +182,15 @@ describe('open interest', () => {
     })
   })
 
-  test('without history the present figures are told, and everything else is unknown', () => {
-    const document = render([context('BTC')])
+  test('with the shortest change alone everything else is unknown', () => {
+    const document = render([reading('BTC'), context('BTC')])
     const { oi: told } = filled(document)
     expect(told).toMatchObject({
       current: 1234.5,
+      delta_5m_pct: 0,
       delta_4h: null,
       price_change_4h: null,
       percentile: null,
-      percentile_window_hours: 0,
       zscore: null,
       trend: 'UNKNOWN',
       price_oi_divergence: 'UNKNOWN',
@@ -199,6 +203,28 @@ describe('open interest', () => {
     })
   })
 
+  test.each([
+    // The boundary was five seconds ago; a change over five minutes takes four and a half.
+    { what: 'no reading yet', readings: [], readySeconds: 60 - 5 + 270 },
+    { what: 'a reading of a minute ago', readings: [reading('BTC', 1)], readySeconds: 270 - 65 },
+    {
+      what: 'readings of four and three minutes ago',
+      readings: [reading('BTC', 4), reading('BTC', 3)],
+      readySeconds: 270 - 245,
+    },
+  ])(
+    'with $what there is no change to sell, and it says when there will be',
+    ({ readings, readySeconds }) => {
+      expect(render([...readings, context('BTC')]).views['']).toEqual({
+        kind: 'low-coverage',
+        missing: 'changes of open interest',
+        have: 0,
+        need: 1,
+        readyAtMs: NOW_MS + 1_000 * readySeconds,
+      })
+    },
+  )
+
   test('a month of readings leaves nothing to warn of', () => {
     const answer = render([history(month), context('BTC')]).views['']
     expect(answer).toMatchObject({ kind: 'answer', coveragePct: 100, warnings: [] })
@@ -210,7 +236,7 @@ describe('open interest', () => {
   })
 
   test('rests on the open interest and the mark of one instant', () => {
-    const answer = render([context('BTC')]).views['']
+    const answer = render([reading('BTC'), context('BTC')]).views['']
     expect(answer?.kind === 'answer' && answer.inputs).toMatchObject([
       { name: 'open_interest', isLoadBearing: true, confirmedAtMs: NOW_MS },
       { name: 'mark', isLoadBearing: true, confirmedAtMs: NOW_MS },

@@ -10,6 +10,7 @@ import { positioningOf } from '../../market/positioning.ts'
 import { percentileOf, zScoreOf } from '../../market/series-statistics.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { orNull, percent, price, usd } from '../../render/significance.ts'
 import { interestShare } from './interest-share.ts'
@@ -22,6 +23,8 @@ const HOUR_MS = 60 * MINUTE_MS
 /** Fewer hourly readings give no rank and no z-score. */
 const RANKED_READINGS_MIN = 20
 const HISTORY_HOURS = 24
+const CHANGES_NEEDED = 1
+const SHORTEST_MS = 5 * MINUTE_MS
 
 /** Open interest in contracts and USD, its changes and rank, and what it says together with the price. */
 export const oi: CoinAnalysis = {
@@ -43,6 +46,10 @@ export const oi: CoinAnalysis = {
     defaultView: '',
     viewParameters: [],
     inputAgeMsMax: 300_000,
+    coverageFloor: {
+      counts: 'changes of open interest',
+      least: 'one change of open interest: the shortest is known after five minutes of readings',
+    },
   },
   inputs: ['context', 'sample-history'],
   periodMs: PERIOD_MS,
@@ -56,6 +63,15 @@ export const oi: CoinAnalysis = {
       return builder.build(rendering)
     }
     const changes = changesOf(coin, context)
+    const below = belowFloor(oi.contract, {
+      have: Object.values(changes).filter((change) => change !== null).length,
+      need: CHANGES_NEEDED,
+      readyAtMs: rendering.renderedAtMs + msUntilFirstChange(coin, context),
+    })
+    if (below !== null) {
+      builder.noAnswer('', below)
+      return builder.build(rendering)
+    }
     const window = coin.trackers.interest.window(context.timeExchangeMs)
     const completeness = completenessOf(changes, window)
     const inputs = [contextInput('open_interest', context), contextInput('mark', context)]
@@ -96,12 +112,16 @@ type Changes = Readonly<Record<'5m' | '1h' | '4h' | '24h' | '7d', InterestChange
 function changesOf(coin: CoinMarket, context: ContextEvent): Changes {
   const change = (windowMs: number) => coin.trackers.interest.change(context, windowMs)
   return {
-    '5m': change(5 * MINUTE_MS),
+    '5m': change(SHORTEST_MS),
     '1h': change(HOUR_MS),
     '4h': change(4 * HOUR_MS),
     '24h': change(24 * HOUR_MS),
     '7d': change(7 * 24 * HOUR_MS),
   }
+}
+
+function msUntilFirstChange({ trackers }: CoinMarket, { timeExchangeMs }: ContextEvent): number {
+  return Math.max(0, trackers.interest.changeFromMs(timeExchangeMs, SHORTEST_MS) - timeExchangeMs)
 }
 
 /** Names of the contract have no unit; those that it does not have say that they are percent. */

@@ -25,6 +25,7 @@ import {
 } from '../../market/regime-rule.ts'
 import { BARS_NEEDED, isWarm } from '../../market/warm.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
+import { belowFloor } from '../../render/coverage-floor.ts'
 import type { Fragment, Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, rate, score, usd } from '../../render/significance.ts'
@@ -63,6 +64,10 @@ export const pulse: CoinAnalysis & Component<PulseFacts> = {
     compactOmits: ['confluence.weights'],
     // The specification answers old data with a warning, not with a refusal.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
+    coverageFloor: {
+      counts: 'closed candles',
+      least: `${BARS_NEEDED} closed candles of each timeframe asked for; a coin that is younger than that is 400 insufficient_candles`,
+    },
   },
   inputs: ['history', 'candle', 'trade', 'book', 'top-of-book', 'context', 'mark'],
 
@@ -100,7 +105,7 @@ function writerOf(
   )
   return (subset) => {
     const missing = subset.find((timeframe) => !readings.has(timeframe))
-    if (missing !== undefined) return whyMissing(coin, missing)
+    if (missing !== undefined) return whyMissing(coin, missing, rendering.renderedAtMs)
     const inputs = inputsOf(coin, context, subset)
     const { bias, text } = confluenceText(readings, subset, derivativeVotes)
     const meta = answerMeta(builder, {
@@ -129,11 +134,17 @@ type Asked = {
   readonly market: MarketState
 }
 
-function whyMissing(coin: CoinMarket, timeframe: Timeframe): NoAnswer {
-  const have = coin.ladder.barCount(timeframe)
-  return have < BARS_NEEDED
-    ? { kind: 'insufficient-candles', timeframe, have, need: BARS_NEEDED }
-    : { kind: 'missing-input', input: `candles_${timeframe}` }
+/** Before the venue was asked for its past a coin may have any; afterwards it has no more than was told. */
+function whyMissing({ ladder }: CoinMarket, timeframe: Timeframe, nowMs: number): NoAnswer {
+  const [have, need] = [ladder.barCount(timeframe), BARS_NEEDED]
+  if (have < need && !ladder.isCold(nowMs))
+    return { kind: 'insufficient-candles', timeframe, have, need }
+  return (
+    belowFloor(pulse.contract, { have, need, missing: `closed candles of ${timeframe}` }) ?? {
+      kind: 'missing-input',
+      input: `candles_${timeframe}`,
+    }
+  )
 }
 
 type Reading = {

@@ -10,6 +10,7 @@ import { stressLevelOf } from '../../outside/arb-levels.ts'
 import { divergenceDirection } from '../../outside/divergence-direction.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { belowFloor } from '../../render/coverage-floor.ts'
 import type { Fragment } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, score } from '../../render/significance.ts'
@@ -62,6 +63,10 @@ export const screener: MarketAnalysis<ScreenerColumns> = {
     viewParameters: [viewParameter, topNParameter],
     // An older coin is skipped, so what is older than this comes from an engine that gathers no more.
     inputAgeMsMax: COIN_AGE_MS_MAX + 60_000,
+    coverageFloor: {
+      counts: 'coins whose default pulse and own month are known',
+      least: 'half of the coins that trade, each with its default pulse',
+    },
   },
   periodMs: PERIOD_MS,
 
@@ -69,16 +74,14 @@ export const screener: MarketAnalysis<ScreenerColumns> = {
 
   render(columns, rendering) {
     const builder = new DocumentBuilder()
-    const scanned = columns.coins.length
-    const need = Math.max(1, Math.ceil(COVERAGE_NEEDED * columns.coinsTotal))
-    if (scanned < need) {
+    const below = belowFloor(screener.contract, {
+      have: columns.coins.length,
+      need: Math.max(1, Math.ceil(COVERAGE_NEEDED * columns.coinsTotal)),
+    })
+    if (below !== null) {
       for (const view of screenerViews)
         for (let rows = 1; rows <= rowsMax[view]; rows += 1)
-          builder.noAnswer(screenerViewKey(view, rows), {
-            kind: 'low-coverage',
-            have: scanned,
-            need,
-          })
+          builder.noAnswer(screenerViewKey(view, rows), below)
       return builder.build(rendering)
     }
     renderViews(builder, columns, rendering)

@@ -17,6 +17,7 @@ import type { MarketMood, SectorMood } from '../../outside/sentiment-measure.ts'
 import { MOOD_STEP_MS, SENTIMENT_SERIES } from '../../outside/sentiment-measure.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings } from '../../render/completeness.ts'
+import { belowFloor, lowCoverage } from '../../render/coverage-floor.ts'
 import type { Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, score } from '../../render/significance.ts'
@@ -77,6 +78,10 @@ export const sentiment: MarketAnalysis<GatheredMood> & Component<SentimentFacts>
     viewParameters: [bucketParameter],
     // An older coin says nothing, so what is older than this comes from an engine that gathers no more.
     inputAgeMsMax: COIN_AGE_MS_MAX + 60_000,
+    coverageFloor: {
+      counts: 'coins with figures and candles',
+      least: `half of the coins that trade, and sources with ${100 * LIVE_SHARE_MIN} % of the weight`,
+    },
   },
   periodMs: PERIOD_MS,
 
@@ -168,15 +173,12 @@ function writerOf(
 function whyNone(mood: MarketMood | null): NoAnswer {
   const have = mood?.coinsKnown ?? 0
   const need = Math.max(1, Math.ceil((mood?.coinsTotal ?? 0) / 2))
-  if (have < need) return { kind: 'low-coverage', have, need }
-  const missing = mood?.market.components.find(({ status }) => status === 'missing')
-  return {
-    kind: 'missing-input',
-    input: `sentiment_${missing?.name ?? 'sources'}`,
-    detail:
-      `Sources with ${Math.round(100 * (mood?.market.liveShare ?? 0))} % of the weight are known; ` +
-      `a mood needs ${100 * LIVE_SHARE_MIN} %.`,
-  }
+  const live = Math.floor(100 * (mood?.market.liveShare ?? 0))
+  const missing = 'percent of the weight of the sources'
+  return (
+    belowFloor(sentiment.contract, { have, need }) ??
+    lowCoverage(sentiment.contract, { have: live, need: 100 * LIVE_SHARE_MIN, missing })
+  )
 }
 
 function summaryOf(market: MoodScore) {

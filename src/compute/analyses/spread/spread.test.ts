@@ -142,11 +142,16 @@ describe('spread', () => {
   })
 
   test.each([
-    { what: 'one side', bids: [], asks: [level(101, 1)] },
-    { what: 'no side', bids: [], asks: [] },
-    { what: 'crossed prices', bids: [level(102, 1)], asks: [level(101, 1)] },
-  ])('a book with $what has no spread to sell', ({ bids, asks }) => {
-    expect(render({ bids, asks }).views['']).toEqual({ kind: 'missing-input', input: 'book' })
+    { what: 'one side', bids: [], asks: [level(101, 1)], reason: { have: 1, need: 2 } },
+    { what: 'no side', bids: [], asks: [], reason: { have: 0, need: 2 } },
+    {
+      what: 'crossed prices',
+      bids: [level(102, 1)],
+      asks: [level(101, 1)],
+      reason: { kind: 'missing-input', input: 'book' },
+    },
+  ])('a book with $what has no spread to sell', ({ bids, asks, reason }) => {
+    expect(render({ bids, asks }).views['']).toMatchObject(reason)
   })
 })
 

@@ -12,12 +12,14 @@ import type { SlippageCalibration, TakerCosts } from '../../market/trade-costs.t
 import { CALIBRATED_USD_MIN } from '../../market/trade-costs.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings } from '../../render/completeness.ts'
+import { belowFloor } from '../../render/coverage-floor.ts'
 import type { Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
 import { SpreadAnswer } from './spread-schema.ts'
 
 const BPS = 10_000
+const BOOK_SIDES = 2
 const NOTIONALS_USD = [10_000, 50_000, 100_000, 500_000] as const
 const SCORED_NOTIONAL_USD = 100_000
 
@@ -51,6 +53,7 @@ export const spread: CoinAnalysis & Component<SpreadFacts> = {
     defaultView: '',
     viewParameters: [],
     inputAgeMsMax: 60_000,
+    coverageFloor: { counts: 'sides of the order book', least: 'both sides of the order book' },
   },
   inputs: ['book', 'context'],
 
@@ -68,7 +71,10 @@ function writeSpread(
   coin: CoinMarket,
   rendering: Rendering,
 ): Written<SpreadFacts> | NoAnswer {
-  const book = coin.book
+  const { book } = coin
+  const sides = [book?.bids ?? [], book?.asks ?? []].filter(({ length }) => length > 0)
+  const below = belowFloor(spread.contract, { have: sides.length, need: BOOK_SIDES })
+  if (below !== null) return below
   const measured = book === null ? null : measure(book, coin)
   if (book === null || measured === null) return { kind: 'missing-input', input: 'book' }
   const inputs = inputsOf(book, coin.context)

@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest'
+import { gatewayFixture, quotingGate } from '../../api/testing/gateway-fixture.ts'
+import type { AnalysisContract } from '../../domain/contract.ts'
+import { keyOf, pathOf } from '../../domain/contract.ts'
+import type { Document } from '../../domain/document.ts'
+import type { MarketEvent } from '../../domain/event.ts'
+import { isOutside } from '../../domain/outside.ts'
+import { STORE_OK } from '../../link/testing/store-ok.ts'
+import { Processor, PUBLISH_PHASES } from '../processor.ts'
+import { poolEvents, rateEvents } from '../testing/chain-tape.ts'
+import { coinWorld } from '../testing/coin-world.ts'
+import { NOW_MS, universe, warmTape } from '../testing/tape.ts'
+import { analyses, contracts } from './registry.ts'
+
+const COINS = ['BTC', 'ETH', 'SOL', 'XRP']
+const COIN = 'BTC'
+const UNIVERSE = universe(COINS)
+const VENUE = COINS.flatMap((coin) => warmTape(coin).slice(1).flat())
+const FEED = warmTape(COIN)[0]?.filter(({ kind }) => kind === 'feed-status') ?? []
+/** Near what the coins of the tape cost. */
+const USD = { ETH: 110, BTC: 110, USDC: 1 }
+const OUTSIDE = [
+  ...coinWorld(COIN, 110, NOW_MS),
+  ...rateEvents(NOW_MS, USD),
+  ...poolEvents(NOW_MS, () => 1, USD),
+]
+const MARKET = [...VENUE, ...OUTSIDE]
+
+/** What an analysis hears of the market: right at its floor, and with the next thing that it counts gone. */
+type Floor = { readonly at: readonly MarketEvent[]; readonly below: readonly MarketEvent[] }
+
+const floors: Readonly<Record<string, Floor>> = {
+  pulse: { at: MARKET, below: without((event) => isOf(event, COIN, 'history')) },
+  spread: { at: MARKET, below: MARKET.map((event) => oneSided(event)) },
+  liquidations: { at: MARKET, below: without((event) => isOf(event, COIN, 'history')) },
+  funding: { at: MARKET.map(hours(84)), below: MARKET.map(hours(3)) },
+  oi: { at: MARKET, below: without((event) => isOf(event, COIN, 'sample-history')) },
+  basis: { at: oracles(1), below: oracles(0) },
+  'cex-dex': { at: exchanges(2), below: exchanges(1) },
+  bundle: { at: MARKET, below: MARKET.map((event) => oneSided(event)) },
+  screener: { at: known(2), below: known(1) },
+  correlation: { at: known(3), below: known(2) },
+  arb: { at: onChains(5), below: onChains(4) },
+  depeg: { at: [...VENUE, ...usdcBy('oracle-price')], below: VENUE },
+  sentiment: { at: known(2), below: VENUE.filter((event) => isOf(event, COIN)) },
+}
+
+test('every analysis has a floor that the laws know', () => {
+  expect(Object.keys(floors).toSorted()).toEqual(contracts.map(({ id }) => id).toSorted())
+  for (const { coverageFloor } of contracts) {
+    expect(coverageFloor.counts).not.toBe('')
+    expect(coverageFloor.least).toMatch(/[^.]$/)
+  }
+})
+
+test('no analysis can be registered without one', () => {
+  const [{ coverageFloor: _, ...floorless } = {} as AnalysisContract] = contracts
+  // @ts-expect-error a contract without a floor is no contract
+  const refused: AnalysisContract = floorless
+  expect(refused).not.toHaveProperty('coverageFloor')
+})
+
+describe.each(contracts.map((contract) => ({ id: contract.id, contract })))(
+  '$id',
+  ({ id, contract }) => {
+    const { at, below } = floors[id] ?? { at: [], below: [] }
+
+    test('at its floor has an answer in every view, and below it in none', () => {
+      expect(kindsOf(documentOf(contract, at)), 'at the floor').toEqual(['answer'])
+      const document = documentOf(contract, below)
+      expect(kindsOf(document), 'below the floor').toEqual(['low-coverage'])
+      for (const view of Object.values(document.views)) {
+        if (view.kind !== 'low-coverage') continue
+        expect(view.missing).not.toBe('')
+        expect(view.have).toBeLessThan(view.need)
+      }
+    })
+
+    test('below its floor is neither quoted nor sold, and says what is missing', async () => {
+      const inject = gatewayOf(contract, documentOf(contract, below))
+      for (const headers of [{}, { 'x-payment': 'anything' }]) {
+        const response = await inject(headers)
+        expect(response.statusCode).toBe(503)
+        expect(response.headers['retry-after']).toMatch(/^\d+$/)
+        const body = response.json()
+        expect(body).toMatchObject({
+          code: 'warming_up',
+          charged: false,
+          retryable: true,
+          missing: expect.any(String),
+          payment_reusable: 'x-payment' in headers,
+        })
+        expect(body.have).toBeLessThan(body.need)
+        expect(body).toHaveProperty('ready_in_seconds')
+        expect(body.ready_at_iso === null).toBe(body.ready_in_seconds === null)
+      }
+    })
+
+    test('at its floor is quoted and sold', async () => {
+      const inject = gatewayOf(contract, documentOf(contract, at))
+      expect((await inject({})).statusCode).toBe(402)
+      expect((await inject({ 'x-payment': 'anything' })).statusCode).toBe(200)
+    })
+  },
+)
+
+function without(isGone: (event: MarketEvent) => boolean): readonly MarketEvent[] {
+  return MARKET.filter((event) => !isGone(event))
+}
+
+function isOf(event: MarketEvent, coin: string, kind?: MarketEvent['kind']): boolean {
+  return 'coin' in event && event.coin === coin && (kind ?? event.kind) === event.kind
+}
+
+function oneSided(event: MarketEvent): MarketEvent {
+  return event.kind === 'book' && event.coin === COIN ? { ...event, asks: [] } : event
+}
+
+/** So many of the newest hours, and the first of the month, so that the coin is no young one. */
+function hours(count: number) {
+  return (event: MarketEvent): MarketEvent =>
+    event.kind === 'funding-history'
+      ? { ...event, rows: [...event.rows.slice(0, 1), ...event.rows.slice(-count)] }
+      : event
+}
+
+function oracles(count: number): readonly MarketEvent[] {
+  const networks = ['chainlink', 'pyth-hermes'].slice(0, count)
+  return without(
+    (event) =>
+      event.kind === 'oracle-price' && event.asset === COIN && !networks.includes(event.network),
+  )
+}
+
+function exchanges(count: number): readonly MarketEvent[] {
+  const names = ['coinbase', 'kraken'].slice(0, count)
+  return without(
+    (event) =>
+      event.kind === 'exchange-quote' && event.asset === COIN && !names.includes(event.exchange),
+  )
+}
+
+/** So many coins have candles. */
+function known(count: number): readonly MarketEvent[] {
+  const coins = COINS.slice(0, count)
+  return without((event) => event.kind === 'history' && !coins.includes(event.coin))
+}
+
+function onChains(count: number): readonly MarketEvent[] {
+  const pools = OUTSIDE.filter((event) => event.kind === 'pool')
+  const chains = [...new Set(pools.map(({ chain }) => chain))].slice(0, count)
+  return without((event) => event.kind === 'pool' && !chains.includes(event.chain))
+}
+
+function usdcBy(kind: MarketEvent['kind']): readonly MarketEvent[] {
+  return OUTSIDE.filter(
+    (event) => event.kind === kind && 'asset' in event && event.asset === 'USDC',
+  )
+}
+
+/** By an engine that heard the venue and then the world outside, a second of both. */
+function documentOf(contract: AnalysisContract, events: readonly MarketEvent[]): Document {
+  const processor = new Processor(analyses, '0.0.0')
+  processor.process([UNIVERSE, ...FEED, ...events.filter((event) => !isOutside(event))])
+  const outside = events.filter(isOutside)
+  if (outside.length > 0) processor.process(outside)
+  const key = keyOf(contract, COIN)
+  const documents: Document[] = []
+  for (let round = 0; round < 10 * PUBLISH_PHASES; round += 1)
+    documents.push(...[...processor.publish(NOW_MS)].filter((document) => document.key === key))
+  const market = analyses.market.find((one) => one.contract.id === contract.id)
+  if (market !== undefined) {
+    const { gathered, rendering } = processor.gather(contract.id, NOW_MS)
+    return market.render(gathered, rendering)
+  }
+  const newest = documents.at(-1)
+  if (newest === undefined) throw new Error(`no document of ${key}`)
+  return newest
+}
+
+function kindsOf({ views }: Document): readonly string[] {
+  return [...new Set(Object.values(views).map(({ kind }) => kind))]
+}
+
+function gatewayOf(contract: AnalysisContract, document: Document) {
+  const { app, clock, tell } = gatewayFixture({ contracts: [contract], payment: quotingGate })
+  clock.advance(NOW_MS - clock.nowMs())
+  if (UNIVERSE.kind === 'universe') tell({ kind: 'universe', listings: UNIVERSE.listings })
+  tell({ kind: 'documents', documents: [document] })
+  const heartbeat = { startedAtMs: NOW_MS, feeds: [], sources: [], store: STORE_OK, counts: {} }
+  tell({ kind: 'heartbeat', heartbeat })
+  return (headers: Readonly<Record<string, string>>) =>
+    app.inject({ url: pathOf(contract, COIN), headers })
+}
