@@ -125,11 +125,11 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('says of every analysis when to use it, when not, what it returns, costs and how fresh it is', async () => {
+  test('says of every analysis when to use it, when not, what it returns, costs, how fresh it is and from what coverage it is sold', async () => {
     const { paths } = await fetched('/openapi.json')
     for (const { template } of offers)
       expect(paths[template].get.description).toMatch(
-        /^Use when .+\nDo not use when .+\nReturns .+\nCost: .+\nFreshness: .+$/,
+        /^Use when .+\nDo not use when .+\nReturns .+\nCost: .+\nFreshness: .+\nCoverage: .+$/,
       )
   })
 

@@ -28,7 +28,13 @@ let service: SimulatedService
 
 beforeAll(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'perpscope-previews-'))
-  service = new SimulatedService({ seed: SEED, coins: COINS, dataDir, version: '0.0.0' })
+  service = new SimulatedService({
+    seed: SEED,
+    coins: COINS,
+    dataDir,
+    version: '0.0.0',
+    hasPast: true,
+  })
   service.run(RUN_SECONDS)
 }, 120_000)
 

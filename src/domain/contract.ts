@@ -37,7 +37,7 @@ type AnalysisGuide = {
 }
 
 /** The least that an answer must rest on. Below it nothing is quoted or sold: 503 `warming_up`. */
-export type CoverageFloor = {
+type CoverageFloor = {
   /** What is counted, in the plural; `missing` of the refusal. */
   readonly counts: string
   /** The end of a sentence that begins with "Sold from". */

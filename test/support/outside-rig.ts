@@ -11,7 +11,7 @@ import { sentiment } from '../../src/compute/analyses/sentiment/sentiment.ts'
 import type { Analyses } from '../../src/compute/processor.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../../src/compute/processor.ts'
 import type { Clock } from '../../src/domain/clock.ts'
-import type { Document } from '../../src/domain/document.ts'
+import type { Document, NoAnswer } from '../../src/domain/document.ts'
 import { documentKey, hasAnswer, WHOLE_MARKET } from '../../src/domain/document.ts'
 import { OperatingError } from '../../src/domain/errors.ts'
 import type { BookLevel, ContextEvent, MarketEvent } from '../../src/domain/event.ts'
@@ -176,8 +176,7 @@ export class OutsideRig {
     const view = document?.views['']
     if (document === undefined || view === undefined) return { status: 503, why: 'not computed' }
     if (view.kind === 'not-covered') return { status: 404, why: view.kind }
-    if (view.kind !== 'answer')
-      return { status: 503, why: view.kind === 'missing-input' ? view.input : view.kind }
+    if (view.kind !== 'answer') return { status: 503, why: whyNone(view) }
     const ageMsMax = ageMsMaxOf.get(analysis) ?? Number.NaN
     const late = overdue(document, view, ageMsMax, this.nowMs)
     if (late !== null) return { status: 503, why: `overdue at ${late.ageMsMax}` }
@@ -415,3 +414,18 @@ function marketOf(seed: number): Market {
   markets.set(seed, market)
   return market
 }
+
+/** In one word: the input that was missing, or what there was too little of. */
+function whyNone(view: NoAnswer): string {
+  if (view.kind === 'missing-input') return view.input
+  if (view.kind !== 'low-coverage') return view.kind
+  const { detail, missing } = view
+  return lacking.find(([words]) => words.test(detail ?? missing))?.[1] ?? view.kind
+}
+
+const lacking = [
+  [/^No oracle network/, 'oracle'],
+  [/exchanges have a fresh price/, 'exchange'],
+  [/^chains/, 'dex'],
+  [/USDC/, 'usdc_price'],
+] as const

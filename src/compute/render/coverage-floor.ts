@@ -3,7 +3,7 @@ import type { AnalysisContract } from '../../domain/contract.ts'
 import type { NoAnswer } from '../../domain/document.ts'
 
 /** How much there is of what a floor counts. */
-export type FloorReading = {
+type FloorReading = {
   readonly have: number
   readonly need: number
   /** What is counted, where one view counts something narrower than the contract says. */

@@ -53,4 +53,16 @@ describe('the health of a facilitator', () => {
     health.probed(false, 2)
     expect([health.state, health.isInService]).toEqual(['unfit', false])
   })
+
+  test('is gone only once a probe failed as well: a payment may have been made to fail', () => {
+    const health = new FacilitatorHealth(1)
+    health.failed('down', 'hung', 'payment', 2)
+    expect([health.isInService, health.isGone]).toEqual([false, false])
+    health.failed('down', 'hung', 'probe', 3)
+    expect(health.isGone).toBe(true)
+    health.probed(true, 4)
+    expect(health.isGone).toBe(false)
+    health.failed('refusing', 'status 401', 'payment', 5)
+    expect(health.isGone, 'whoever pays').toBe(true)
+  })
 })
