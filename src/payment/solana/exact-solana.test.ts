@@ -388,5 +388,7 @@ test('a wallet that is barred is refused before anybody is asked', async () => {
     expect(await payment.check(0, directly)).toBeNull()
     failures.failed({ ...named, transaction, cost: 10_000n, strikes: 1 }, null, clock.nowMs())
   }
-  expect(await payment.check(0, directly)).toMatchObject({ reason: 'invalid_exact_svm_payer_barred' })
+  expect(await payment.check(0, directly)).toMatchObject({
+    reason: 'invalid_exact_svm_payer_barred',
+  })
 })
