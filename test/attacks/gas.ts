@@ -209,7 +209,7 @@ export async function buy(
 }
 
 /** Attackers who all send at once, again and again, while somebody goes on buying with a key. */
-export async function attack(
+async function attack(
   ground: GasGround,
   name: string,
   wallets: readonly PrivateKeyAccount[],
