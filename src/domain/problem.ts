@@ -28,6 +28,7 @@ const problems = {
     title: 'Payment facilitator unavailable',
     retryable: true,
   },
+  ledger_busy: { status: 503, title: 'Payment ledger busy', retryable: true },
   engine_timeout: { status: 504, title: 'Analysis engine timed out', retryable: true },
 } as const
 

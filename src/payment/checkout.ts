@@ -19,6 +19,7 @@ import { FailedPayments } from './failed-payments.ts'
 import type { Finality } from './finality.ts'
 import { Handovers } from './handover.ts'
 import type { LedgerRow, PaymentKey, PaymentLedger } from './ledger.ts'
+import { LedgerBusyError } from './ledger.ts'
 import type { AdmissionRefusal, NodeVisit } from './node-admission.ts'
 import { NodeAdmission } from './node-admission.ts'
 import type { PaymentEnvelope } from './payload.ts'
@@ -36,6 +37,7 @@ import {
   inFlight,
   keptForLater,
   lapsed,
+  ledgerBusy,
   limited,
   malformed,
   nonceTaken,
@@ -501,6 +503,7 @@ export class Checkout {
       )
     } catch (cause) {
       this.#emit(request, { kind: 'failed', cause })
+      if (cause instanceof LedgerBusyError) return ledgerBusy(request, prepaid !== null)
       return failed(request)
     }
     try {

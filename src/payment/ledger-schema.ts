@@ -104,6 +104,6 @@ export function migrate(db: Database.Database): boolean {
   db.transaction(() => {
     db.exec(script)
     db.pragma(`user_version = ${SCHEMA_VERSION}`)
-  })()
+  }).immediate()
   return true
 }

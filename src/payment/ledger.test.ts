@@ -90,6 +90,22 @@ describe('rows that come together', () => {
     ledger.close()
   })
 
+  test('are all refused while another program holds the file, and none is lost sight of', async () => {
+    const turns: (() => void)[] = []
+    const ledger = new PaymentLedger(path, (task) => turns.push(task))
+    const begun = ['0x1', '0x2'].map((nonce) => ledger.begin(entry(nonce), NOW_MS))
+    const other = new Database(path)
+    other.exec('BEGIN IMMEDIATE')
+    for (const turn of turns.splice(0)) turn()
+    for (const end of await Promise.allSettled(begun))
+      expect(end).toMatchObject({ status: 'rejected', reason: { code: 'ledger_busy' } })
+    other.exec('COMMIT')
+    other.close()
+    void ledger.begin({ ...entry('0x1'), finality: 'broadcast' }, NOW_MS)
+    expect(ledger.counts().settling).toBe(1)
+    ledger.close()
+  })
+
   test('do not hold up one that is owed by a broadcast', () => {
     const ledger = new PaymentLedger(path, () => undefined)
     void ledger.begin({ ...entry('0x1'), finality: 'broadcast' }, NOW_MS)

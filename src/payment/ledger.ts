@@ -75,7 +75,10 @@ const ANSWER_KEPT_MS = 10 * 60_000
 const OPEN_KEPT_MS = 7 * 86_400_000
 /** A refused settlement is of interest to an operator for a day. */
 const RELEASED_KEPT_MS = 86_400_000
-/** A predecessor that is just exiting may still hold the lock. */
+/**
+ * A predecessor that is just exiting may still hold the lock, and another program the file. SQLite waits on the
+ * gateway's own thread, so it is no longer than a buyer would hardly notice.
+ */
 const LOCK_WAIT_MS_MAX = 500
 const ANSWER_BYTES_MAX = 4 * 1_024 * 1_024
 /** The longest answer, once in the log and once in the file. */
@@ -112,6 +115,13 @@ type OpenRow = PaymentKey & {
   readonly payment: string
 }
 
+/** Another program held the ledger for longer than a write waits; nothing was written. */
+export class LedgerBusyError extends OperatingError {
+  constructor(cause: unknown) {
+    super('ledger_busy', 'another program holds the payment ledger', { cause })
+  }
+}
+
 /**
  * Payments and the answers that they bought, on disk before any money moves. One file, one writing process:
  * a second service on the same file does not start. Readers, such as `perpscope ledger`, may look on.
@@ -127,6 +137,8 @@ export class PaymentLedger {
   readonly #moves: ReturnType<typeof movesOf>
   readonly #soon: ((task: () => void) => void) | null
   readonly #waiting: Waiting[] = []
+  /** How long a write waits for another program that holds the file. */
+  #lockWaitMs = LOCK_WAIT_MS_MAX
 
   /**
    * @param path of the file, or `:memory:`
@@ -163,6 +175,7 @@ export class PaymentLedger {
   /**
    * Makes the answer durable, as the last thing before the settlement: it is when this resolves. What is owed
    * by a broadcast counts from the call on, so it never waits for others.
+   * @throws LedgerBusyError when another program held the file for too long; nothing was written
    */
   async begin(entry: Entry, nowMs: number): Promise<void> {
     assert(entry.answer.body.length <= ANSWER_BYTES_MAX, 'a stored answer is at most 4 MiB')
@@ -182,7 +195,7 @@ export class PaymentLedger {
     const together = this.#waiting.splice(0)
     const begun: Waiting[] = []
     try {
-      this.#db.transaction(() => {
+      this.#written(this.#db, () => {
         for (const waiting of together) {
           try {
             this.#begin(waiting.entry, waiting.nowMs)
@@ -191,9 +204,10 @@ export class PaymentLedger {
             waiting.reject(cause)
           }
         }
-      })()
+      })
     } catch (cause) {
-      for (const { reject } of begun) reject(cause)
+      // Also where not one of them was reached, because another program holds the file.
+      for (const { reject } of together) reject(cause)
       return
     }
     for (const { resolve } of begun) resolve()
@@ -203,7 +217,7 @@ export class PaymentLedger {
     const { key, answer, validBeforeSeconds } = entry
     const headers = JSON.stringify(answer.headers)
     const validBeforeMs = validBeforeSeconds * 1_000
-    this.#db.transaction(() => {
+    this.#written(this.#db, () => {
       const before = this.#statements.state.get(key)
       const begun = this.#statements.begin.get({
         ...key,
@@ -229,7 +243,7 @@ export class PaymentLedger {
         expiresMs: validBeforeMs + OPEN_KEPT_MS,
       })
       this.#counted(before?.state, 'settling')
-    })()
+    })
   }
 
   /** `settled` is final: a later verdict that contradicts it changes nothing. */
@@ -239,7 +253,7 @@ export class PaymentLedger {
     transaction: string | null,
     nowMs: number,
   ): void {
-    this.#relaxed.transaction(() => {
+    this.#written(this.#relaxed, () => {
       const before = this.#moves.state.get(key)
       if (before === undefined || before.state === 'settled') return
       const { id } = before
@@ -252,7 +266,7 @@ export class PaymentLedger {
         this.#moves.expire.run({ id, notBeforeMs: isOpen ? 0 : nowMs, keptMs })
       }
       this.#counted(before.state, state)
-    })()
+    })
   }
 
   /** Until when the address that paid may have the answer again; 0 once it has the whole of it. */
@@ -343,6 +357,27 @@ export class PaymentLedger {
     if (this.#db.memory) return true
     const { bavail, bsize } = statfsSync(dirname(this.#db.name))
     return bavail * bsize >= ROOM_BYTES_MIN
+  }
+
+  /**
+   * Takes the write lock first: a transaction that reads before it writes would be refused at once while another
+   * program writes, without the wait. The wait holds up the whole gateway, so after one that was in vain the next
+   * writes do not wait, until one succeeds.
+   */
+  #written(db: Database.Database, write: () => void): void {
+    try {
+      db.transaction(write).immediate()
+    } catch (cause) {
+      if (!isBusy(cause)) throw cause
+      this.#wait(0)
+      throw new LedgerBusyError(cause)
+    }
+    if (this.#lockWaitMs !== LOCK_WAIT_MS_MAX) this.#wait(LOCK_WAIT_MS_MAX)
+  }
+
+  #wait(lockWaitMs: number): void {
+    this.#lockWaitMs = lockWaitMs
+    for (const db of [this.#db, this.#relaxed]) db.pragma(`busy_timeout = ${lockWaitMs}`)
   }
 
   #counted(before: PaymentState | undefined, after: PaymentState): void {
@@ -490,6 +525,10 @@ function unusable(path: string, cause: unknown): OperatingError {
 
 function credentialsOf({ secrets, caller }: AnswerAccess): Credentials {
   return { secrets, caller }
+}
+
+function isBusy(cause: unknown): boolean {
+  return cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY')
 }
 
 function answerHash(headers: string, body: Buffer): Buffer {

@@ -143,6 +143,16 @@ export function unavailable(request: FastifyRequest): Answer {
   })
 }
 
+/** The sale could not be recorded. @param isCharged its transfer was on chain before it came here */
+export function ledgerBusy(request: FastifyRequest, isCharged: boolean): Answer {
+  const fact = isCharged ? 'The payment was charged before' : 'Nothing was charged'
+  return refuse(request, 'ledger_busy', {
+    detail: `The sale could not be recorded in time. ${fact}: send the same payment again.`,
+    ...again,
+    charged: isCharged,
+  })
+}
+
 /** The host is closed, but this payment was taken before. */
 export function keptForLater(request: FastifyRequest, retryAfterSeconds: number): Answer {
   return refuse(request, 'maintenance', {

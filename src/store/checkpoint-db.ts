@@ -99,12 +99,14 @@ export class CheckpointDb {
     const putCoin = this.#db.prepare<[string, Buffer, number]>(
       'INSERT INTO coin (name, state, crc) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET state = excluded.state, crc = excluded.crc',
     )
-    this.#db.transaction(() => {
-      for (const [name, state] of rows) {
-        const bytes = Buffer.from(state.buffer, state.byteOffset, state.byteLength)
-        putCoin.run(name, bytes, crc32(bytes))
-      }
-    })()
+    this.#db
+      .transaction(() => {
+        for (const [name, state] of rows) {
+          const bytes = Buffer.from(state.buffer, state.byteOffset, state.byteLength)
+          putCoin.run(name, bytes, crc32(bytes))
+        }
+      })
+      .immediate()
     yield
     if (this.#copy.isDue) yield* this.#copy.run()
   }

@@ -149,12 +149,14 @@ export class DocumentStore {
     const put = this.#db.prepare<[string, string, number, Buffer, number]>(
       'INSERT OR REPLACE INTO document (key, maker, rendered_ms, content, crc) VALUES (?, ?, ?, ?, ?)',
     )
-    this.#db.transaction(() => {
-      for (const document of documents) {
-        const content = serialize(document)
-        put.run(document.key, this.#maker, document.renderedAtMs, content, crc32(content))
-      }
-    })()
+    this.#db
+      .transaction(() => {
+        for (const document of documents) {
+          const content = serialize(document)
+          put.run(document.key, this.#maker, document.renderedAtMs, content, crc32(content))
+        }
+      })
+      .immediate()
   }
 
   #newestMs(): number {

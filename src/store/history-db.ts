@@ -165,7 +165,7 @@ export class HistoryDb {
       }
     })
     for (let id = 1; id <= this.#lastCoinId; id += COINS_PER_SLICE) {
-      removeOld(id, Math.min(id + COINS_PER_SLICE - 1, this.#lastCoinId))
+      removeOld.immediate(id, Math.min(id + COINS_PER_SLICE - 1, this.#lastCoinId))
       yield
     }
   }
@@ -220,18 +220,20 @@ export class HistoryDb {
 
   #put(patches: readonly Patch[], mergeStored: (patch: Patch) => void): void {
     const added = new Map<string, number>()
-    this.#db.transaction(() => {
-      for (const patch of patches) {
-        const id = this.#idOf(patch.coin, added)
-        const { get, put } = this.#shard(id)
-        const key = blockKey(id, patch.kind, patch.number)
-        const row = get.get(key)
-        if (row !== undefined && this.#isWhole(row)) storedBytes.set(row.body)
-        else stored.fill(Number.NaN)
-        mergeStored(patch)
-        put.run(key, mergedBytes, blockCrc(key, mergedBytes))
-      }
-    })()
+    this.#db
+      .transaction(() => {
+        for (const patch of patches) {
+          const id = this.#idOf(patch.coin, added)
+          const { get, put } = this.#shard(id)
+          const key = blockKey(id, patch.kind, patch.number)
+          const row = get.get(key)
+          if (row !== undefined && this.#isWhole(row)) storedBytes.set(row.body)
+          else stored.fill(Number.NaN)
+          mergeStored(patch)
+          put.run(key, mergedBytes, blockCrc(key, mergedBytes))
+        }
+      })
+      .immediate()
     for (const [coin, id] of added) {
       this.#coinIds.set(coin, id)
       this.#lastCoinId = id

@@ -220,7 +220,7 @@ function fault(
     db.transaction(() => {
       migrate(db)
       db.pragma(`user_version = ${step + 1}`)
-    })()
+    }).immediate()
   }
   if (!isCheckedWhole) return null
   const verdict = db.pragma('quick_check', { simple: true })

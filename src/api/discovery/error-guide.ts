@@ -168,6 +168,15 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
       ...again,
     },
   },
+  ledger_busy: {
+    meaning:
+      'Another program holds the payment ledger, so the sale could not be recorded. Nothing was charged, unless charged says so: send the same payment again.',
+    example: {
+      detail:
+        'The sale could not be recorded in time. Nothing was charged: send the same payment again.',
+      ...again,
+    },
+  },
   engine_timeout: {
     meaning: 'The engine is silent for more than 15 seconds. Nothing was charged.',
     example: {

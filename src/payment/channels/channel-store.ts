@@ -164,16 +164,18 @@ export class ChannelStore {
 
   /** Takes a voucher: durable when this returns `committed`, untouched otherwise. */
   commit(sale: Sale, nowMs: number): SaleResult {
-    return this.#db.transaction((): SaleResult => {
-      const channel = this.find(sale.channelId)
-      assert(channel !== null, 'a sale is on a channel that the chain has shown')
-      if (!continues(channel, sale)) return 'counted'
-      if (!covers(channel, sale.cumulative)) return 'uncovered'
-      const row = { ...sale, cumulative: sale.cumulative.toString(), nowMs }
-      this.#charge.run(row)
-      this.#sell.run(row)
-      return 'committed'
-    })()
+    return this.#db
+      .transaction((): SaleResult => {
+        const channel = this.find(sale.channelId)
+        assert(channel !== null, 'a sale is on a channel that the chain has shown')
+        if (!continues(channel, sale)) return 'counted'
+        if (!covers(channel, sale.cumulative)) return 'uncovered'
+        const row = { ...sale, cumulative: sale.cumulative.toString(), nowMs }
+        this.#charge.run(row)
+        this.#sell.run(row)
+        return 'committed'
+      })
+      .immediate()
   }
 
   /** Nothing is sold on a channel while money leaves it. null: the refund never went out. */
@@ -311,7 +313,7 @@ function openDatabase(path: string): Database.Database {
       db.transaction(() => {
         db.exec(schema)
         db.pragma(`user_version = ${SCHEMA_VERSION}`)
-      })()
+      }).immediate()
     }
     checkVersion(db, path)
     return db
