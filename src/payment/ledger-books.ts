@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
 import type { Finality } from './finality.ts'
@@ -42,21 +42,17 @@ export class LedgerBooks {
     if (!existsSync(path))
       throw new OperatingError('ledger_absent', `there is no payment ledger at ${path}`)
     let db: Database.Database | undefined
-    let version: unknown
     try {
       db = new Database(path, { readonly: true })
-      version = db.pragma('user_version', { simple: true })
+      checkIsLedger(db, path)
     } catch (cause) {
       db?.close()
-      throw new OperatingError('ledger_unusable', `${path} cannot be read`, { cause })
+      if (cause instanceof OperatingError) throw cause
+      throw isNoDatabase(cause)
+        ? foreign(path)
+        : new OperatingError('ledger_unusable', `${path} cannot be read`, { cause })
     }
     this.#db = db
-    if (version === SCHEMA_VERSION) return
-    this.#db.close()
-    throw new OperatingError(
-      'ledger_version',
-      `${path} has schema ${String(version)}; this version reads ${SCHEMA_VERSION}, to which serve brings it`,
-    )
   }
 
   /** Reads every page. @throws OperatingError where they contradict each other, or cannot be read */
@@ -95,4 +91,33 @@ export class LedgerBooks {
   close(): void {
     this.#db.close()
   }
+}
+
+/** @throws OperatingError for what is no ledger, or none of this version */
+function checkIsLedger(db: Database.Database, path: string): void {
+  const tables = db.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all()
+  if (tables.length === 0)
+    throw new OperatingError(
+      'ledger_empty',
+      `${path} is empty, this is no ledger (${statSync(path).size} bytes): a running service keeps new ` +
+        `payments in ${path}-wal, so a copy of ledger.db alone lacks them; put a backup back (perpscope restore)`,
+    )
+  if (!tables.includes('payments')) throw foreign(path)
+  const version = db.pragma('user_version', { simple: true })
+  if (version === SCHEMA_VERSION) return
+  throw new OperatingError(
+    'ledger_version',
+    `${path} has schema ${String(version)}; this version reads ${SCHEMA_VERSION}, to which serve brings it`,
+  )
+}
+
+function foreign(path: string): OperatingError {
+  return new OperatingError(
+    'ledger_foreign',
+    `${path} is the file of another program, this is no ledger: put a backup back (perpscope restore)`,
+  )
+}
+
+function isNoDatabase(cause: unknown): boolean {
+  return cause instanceof Database.SqliteError && cause.code === 'SQLITE_NOTADB'
 }

@@ -481,6 +481,7 @@ function lockFile(path: string): Database.Database {
   mkdirSync(dirname(path), { recursive: true })
   const lock = new Database(`${path}-lock`, { timeout: LOCK_WAIT_MS_MAX })
   try {
+    chmodSync(`${path}-lock`, 0o600)
     lock.exec('BEGIN EXCLUSIVE')
     return lock
   } catch (cause) {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -130,6 +130,15 @@ describe('the books', () => {
     )
     expect(first).toMatch(/^2026-01-05T00:00:00.*,pulse,0\.020000,eip155:8453,.*,settled,0xabc$/)
     expect(second).toMatch(/,oi,0\.010000,.*,released,$/)
+  })
+
+  test('in an empty file are said to be none, and what to do', async () => {
+    const empty = mkdtempSync(join(tmpdir(), 'perpscope-books-'))
+    writeFileSync(join(empty, 'ledger.db'), '')
+    await expect(ledger({ dataDir: empty }, { write: () => {}, hasColor: false })).rejects.toThrow(
+      /is empty, this is no ledger \(0 bytes\).*perpscope restore/,
+    )
+    rmSync(empty, { recursive: true })
   })
 
   test('that do not exist are named', async () => {

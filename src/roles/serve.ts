@@ -29,6 +29,7 @@ import { payments } from '../payment/plugin.ts'
 import { quoteLimit } from '../payment/quote-limit.ts'
 import type { SalesReadiness } from '../payment/sales-readiness.ts'
 import type { Watch } from '../payment/watch.ts'
+import { PRIVATE_UMASK, protectDataDir } from '../store/data-dir.ts'
 import { MaintenanceFile } from '../store/maintenance-file.ts'
 import type { EngineOptions } from './engine.ts'
 import type { EngineThreadOptions } from './engine-thread.ts'
@@ -59,8 +60,11 @@ const SECRET_BYTES = 16
 /** `perpscope serve`: gateway on this thread, engine on its own, admin interface on loopback. */
 export async function serve(options: ServeOptions): Promise<void> {
   checkServeOptions(options)
+  process.umask(PRIVATE_UMASK)
   claimFor(options.source, options.dataDir)
   const log = processLogger(options.logLevel)
+  for (const reason of protectDataDir(options.dataDir))
+    log.warn({ reason }, 'other users of this machine may be able to read paid answers')
   const recording =
     options.record === undefined
       ? undefined

@@ -1,6 +1,26 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { OperatingError } from '../domain/errors.ts'
+import { OperatingError, reasonOf } from '../domain/errors.ts'
+import { placeOf } from './sqlite-file.ts'
+
+/** For its owner alone: paid answers, and what buyers signed. */
+const PRIVATE_DIR_MODE = 0o700
+const PRIVATE_FILE_MODE = 0o600
+/** Of a process whose new files are to be like these. */
+export const PRIVATE_UMASK = 0o077
+
+/** A database, what SQLite and its lock put beside it, and what was set aside of it. */
+const DATABASE_NAME = /\.db($|[-.])/
+/** What lies beside a database that is only linked to. */
+const BESIDE = ['', '-wal', '-shm', '-lock']
 
 /**
  * Binds a data directory to the market that it is about, for good: what was learnt of one must never be told of
@@ -10,11 +30,38 @@ import { OperatingError } from '../domain/errors.ts'
 export function claimDataDir(dataDir: string, market: string): string {
   const owner = marketIn(dataDir)
   if (owner !== null) return owner
-  mkdirSync(dataDir, { recursive: true })
+  mkdirSync(dataDir, { recursive: true, mode: PRIVATE_DIR_MODE })
   const path = join(dataDir, 'market')
   writeFileSync(`${path}.new`, `${market}\n`, { flush: true })
   renameSync(`${path}.new`, path)
   return market
+}
+
+/**
+ * Closes the directory and the databases in it to other users of the machine, also those of an earlier version.
+ * New files are for the umask of the process.
+ * @returns what it could not close, and why: it belongs to another user
+ */
+export function protectDataDir(dataDir: string): readonly string[] {
+  mkdirSync(dataDir, { recursive: true, mode: PRIVATE_DIR_MODE })
+  const files = readdirSync(dataDir)
+    .filter((name) => DATABASE_NAME.test(name))
+    .flatMap((name) => {
+      const place = placeOf(join(dataDir, name))
+      return BESIDE.map((suffix) => place + suffix).filter((path) => existsSync(path))
+    })
+  const modes: [string, number][] = [
+    [dataDir, PRIVATE_DIR_MODE],
+    ...files.map((path): [string, number] => [path, PRIVATE_FILE_MODE]),
+  ]
+  return modes.flatMap(([path, mode]) => {
+    try {
+      chmodSync(path, mode)
+      return []
+    } catch (cause) {
+      return [reasonOf(cause)]
+    }
+  })
 }
 
 /** null where it is nobody's yet. */

@@ -192,10 +192,10 @@ describe('looking into the channels of a service', () => {
     expect(inspectChannels(path)).toEqual(readable)
   })
 
-  test('takes one that was never begun for one without channels', () => {
+  test('takes one that was never begun for an empty one', () => {
     const path = file()
     writeFileSync(path, '')
-    expect(inspectChannels(path)).toEqual({ state: 'readable', channels: 0, unclaimed: 0n })
+    expect(inspectChannels(path)).toEqual({ state: 'empty' })
   })
 
   test('says of a damaged one what a service would say', () => {

@@ -243,6 +243,8 @@ export function claimOf(channel: Channel): Claim | null {
 /** What whoever only looks can say; `in use`: a service holds the file, and nobody else may. */
 export type ChannelsInspection =
   | { readonly state: 'in use' }
+  /** Nothing was ever written, or this is a copy of the file without its log. */
+  | { readonly state: 'empty' }
   | {
       readonly state: 'readable'
       readonly channels: number
@@ -256,8 +258,7 @@ export function inspectChannels(path: string): ChannelsInspection {
   try {
     db = new Database(path, { readonly: true, fileMustExist: true, timeout: 0 })
     checkWhole(db, path)
-    // Of a service that ended before it began them.
-    if (versionOf(db) === 0) return { state: 'readable', channels: 0, unclaimed: 0n }
+    if (versionOf(db) === 0) return { state: 'empty' }
     checkVersion(db, path)
     const channels = db.prepare<[], Row>('SELECT * FROM channels').all().map(channelOf)
     const unclaimed = channels.reduce((sum, channel) => {

@@ -1,6 +1,16 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import type { Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { ChannelStore } from '../../payment/channels/channel-store.ts'
@@ -129,6 +139,38 @@ describe('the ledger', () => {
     })
   })
 
+  test('of which only the file without its log was copied is empty, and no ledger', () => {
+    const service = new PaymentLedger(path())
+    const copy = mkdtempSync(join(tmpdir(), 'perpscope-copy-'))
+    copyFileSync(path(), join(copy, 'ledger.db'))
+    service.close()
+    expect(statSync(join(copy, 'ledger.db')).size).toBe(4_096)
+    expect(checkLedger(copy)).toMatchObject({
+      status: 'warn',
+      found: expect.stringContaining('is empty, this is no ledger (4096 bytes)'),
+      advice: expect.stringContaining('restore a backup first'),
+    })
+    rmSync(copy, { recursive: true })
+  })
+
+  test.each([
+    ['a text', () => writeFileSync(path(), 'day,usdc\n'.repeat(1_000))],
+    ['4096 bytes of nothing', () => writeFileSync(path(), Buffer.alloc(4_096))],
+    ['a database of another program', () => writeForeign()],
+  ])('that is %s is no ledger', (_what, write) => {
+    write()
+    expect(checkLedger(dataDir)).toMatchObject({
+      status: 'fail',
+      found: expect.stringContaining('this is no ledger'),
+    })
+  })
+
+  function writeForeign(): void {
+    const db = new Database(path())
+    db.exec('CREATE TABLE sales (id INTEGER)')
+    db.close()
+  }
+
   test('that is damaged keeps serve from starting', () => {
     new PaymentLedger(path()).close()
     writeFileSync(path(), readFileSync(path()).fill(0xff, 4_096))
@@ -161,6 +203,20 @@ describe('payment channels', () => {
     )
     return store
   }
+
+  test('of which only the file without its log was copied are empty, and money may be missing', () => {
+    const store = sell()
+    const copy = mkdtempSync(join(tmpdir(), 'perpscope-copy-'))
+    copyFileSync(path(), join(copy, 'channels.db'))
+    store.close()
+    for (const areOn of [true, false])
+      expect(checkChannels(copy, areOn)).toMatchObject({
+        status: 'warn',
+        found: expect.stringMatching(/is empty, it holds no channels/),
+        advice: expect.stringContaining('restore a backup first'),
+      })
+    rmSync(copy, { recursive: true })
+  })
 
   test('are not spoken of where there are none and none are wanted', () => {
     expect(checkChannels(dataDir, false)).toBeNull()

@@ -139,6 +139,12 @@ export function checkLedger(dataDir: string): Finding {
   } catch (cause) {
     if (remedyOf(cause) !== null) return unseen(check, cause)
     if (!(cause instanceof OperatingError)) throw cause
+    if (cause.code === 'ledger_empty')
+      return warn(
+        check,
+        cause.message,
+        'serve would begin a new one, without what was sold before: if anything was, restore a backup first',
+      )
     if (cause.code === 'ledger_version')
       return warn(check, cause.message, 'keep a copy of it first')
     return fail(
@@ -160,6 +166,12 @@ export function checkChannels(dataDir: string, areOn: boolean): Finding | null {
     const inspection = inspectChannels(path)
     const bytes = size(statSync(path).size)
     if (inspection.state === 'in use') return ok(check, inUse(bytes))
+    if (inspection.state === 'empty')
+      return warn(
+        check,
+        `${path} is empty, it holds no channels (${statSync(path).size} bytes)`,
+        'if any were open, what their payers signed for is missing: restore a backup first',
+      )
     const { channels, unclaimed } = inspection
     const found = `${bytes}, ${channels} channels, ${usdcDecimal(unclaimed)} USDC not claimed, whole`
     if (areOn || unclaimed === 0n) return ok(check, found)
