@@ -1,5 +1,7 @@
 #!/usr/bin/env node
 import { Argument, Command } from 'commander'
+import type { BackupOptions } from './config/backup.ts'
+import { backupOptions, restoreOptions } from './config/backup.ts'
 import { ConfigError } from './config/config-error.ts'
 import type { DoctorOptions } from './config/doctor.ts'
 import { doctorOptions } from './config/doctor.ts'
@@ -96,6 +98,30 @@ const mcpCommand = program
   .action(async (options: McpOptions) => (await import('./roles/mcp.ts')).mcp(options, tell))
 for (const option of mcpOptions) mcpCommand.addOption(option)
 
+const backupCommand = program
+  .command('backup')
+  .description(
+    'copy every file of the data directory to DIR, also while the service runs, and read it back',
+  )
+  .argument('<dir>', 'a folder that is new, empty, or the backup of before, which it replaces')
+  .action(async (dir: string, options: BackupOptions) => {
+    const { backup } = await import('./roles/backup.ts')
+    await backup(dir, options, { write, progress: await progressOf(process.stderr) })
+  })
+for (const option of backupOptions) backupCommand.addOption(option)
+
+const restoreCommand = program
+  .command('restore')
+  .description(
+    'put a backup in the place of the data directory of a service that is ended; what was there is kept',
+  )
+  .argument('<dir>', 'what perpscope backup has made')
+  .action(async (dir: string, options: BackupOptions) => {
+    const { restore } = await import('./roles/restore.ts')
+    await restore(dir, options, { write, progress: await progressOf(process.stderr) })
+  })
+for (const option of restoreOptions) restoreCommand.addOption(option)
+
 const ledgerCommand = program
   .command('ledger')
   .description('print what was sold and what became of the money, also while the service runs')
@@ -124,6 +150,10 @@ try {
   const why = cause.cause instanceof Error ? `: ${cause.cause.message}` : ''
   process.stderr.write(`perpscope: ${cause.message}${why}\n`)
   process.exitCode = cause instanceof ConfigError ? EXIT_CONFIG : 1
+}
+
+async function progressOf(stream: NodeJS.WriteStream) {
+  return (await import('./roles/backup/progress.ts')).terminalProgress(stream)
 }
 
 /** The operator's or the machine's, such as a busy port; anything else is a defect and shows its stack. */

@@ -49,7 +49,7 @@ export class LedgerBooks {
       db?.close()
       if (cause instanceof OperatingError) throw cause
       throw isNoDatabase(cause)
-        ? foreign(path)
+        ? foreignLedger(path)
         : new OperatingError('ledger_unusable', `${path} cannot be read`, { cause })
     }
     this.#db = db
@@ -95,14 +95,7 @@ export class LedgerBooks {
 
 /** @throws OperatingError for what is no ledger, or none of this version */
 function checkIsLedger(db: Database.Database, path: string): void {
-  const tables = db.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all()
-  if (tables.length === 0)
-    throw new OperatingError(
-      'ledger_empty',
-      `${path} is empty, this is no ledger (${statSync(path).size} bytes): a running service keeps new ` +
-        `payments in ${path}-wal, so a copy of ledger.db alone lacks them; put a backup back (perpscope restore)`,
-    )
-  if (!tables.includes('payments')) throw foreign(path)
+  checkHasPayments(db, path)
   const version = db.pragma('user_version', { simple: true })
   if (version === SCHEMA_VERSION) return
   throw new OperatingError(
@@ -111,13 +104,26 @@ function checkIsLedger(db: Database.Database, path: string): void {
   )
 }
 
-function foreign(path: string): OperatingError {
+/** Of any version. @returns the names of its tables and indices. @throws OperatingError for what is no ledger */
+export function checkHasPayments(db: Database.Database, path: string): readonly string[] {
+  const tables = db.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all()
+  if (tables.length === 0)
+    throw new OperatingError(
+      'ledger_empty',
+      `${path} is empty, this is no ledger (${statSync(path).size} bytes): a running service keeps new ` +
+        `payments in ${path}-wal, so a copy of ledger.db alone lacks them; put a backup back (perpscope restore)`,
+    )
+  if (!tables.includes('payments')) throw foreignLedger(path)
+  return tables
+}
+
+export function foreignLedger(path: string): OperatingError {
   return new OperatingError(
     'ledger_foreign',
     `${path} is the file of another program, this is no ledger: put a backup back (perpscope restore)`,
   )
 }
 
-function isNoDatabase(cause: unknown): boolean {
+export function isNoDatabase(cause: unknown): boolean {
   return cause instanceof Database.SqliteError && cause.code === 'SQLITE_NOTADB'
 }

@@ -147,7 +147,7 @@ export class PaymentLedger {
    */
   constructor(path: string, soon: ((task: () => void) => void) | null = null) {
     this.#soon = soon
-    this.#lock = path === ':memory:' ? null : lockFile(path)
+    this.#lock = path === ':memory:' ? null : lockLedger(path)
     try {
       this.#db = openDatabase(path)
     } catch (cause) {
@@ -477,7 +477,7 @@ function statementsOf(db: Database.Database) {
 }
 
 /** Held for as long as the process lives, beside the file, so that readers of the file are not shut out. */
-function lockFile(path: string): Database.Database {
+export function lockLedger(path: string): Database.Database {
   mkdirSync(dirname(path), { recursive: true })
   const lock = new Database(`${path}-lock`, { timeout: LOCK_WAIT_MS_MAX })
   try {
@@ -532,6 +532,6 @@ function isBusy(cause: unknown): boolean {
   return cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY')
 }
 
-function answerHash(headers: string, body: Buffer): Buffer {
+export function answerHash(headers: string, body: Buffer): Buffer {
   return createHash('sha256').update(headers).update(body).digest()
 }

@@ -29,7 +29,7 @@ import { payments } from '../payment/plugin.ts'
 import { quoteLimit } from '../payment/quote-limit.ts'
 import type { SalesReadiness } from '../payment/sales-readiness.ts'
 import type { Watch } from '../payment/watch.ts'
-import { PRIVATE_UMASK, protectDataDir } from '../store/data-dir.ts'
+import { checkRestored, PRIVATE_UMASK, protectDataDir } from '../store/data-dir.ts'
 import { MaintenanceFile } from '../store/maintenance-file.ts'
 import type { EngineOptions } from './engine.ts'
 import type { EngineThreadOptions } from './engine-thread.ts'
@@ -61,6 +61,7 @@ const SECRET_BYTES = 16
 export async function serve(options: ServeOptions): Promise<void> {
   checkServeOptions(options)
   process.umask(PRIVATE_UMASK)
+  checkRestored(options.dataDir)
   claimFor(options.source, options.dataDir)
   const log = processLogger(options.logLevel)
   for (const reason of protectDataDir(options.dataDir))

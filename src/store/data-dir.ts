@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -19,6 +20,8 @@ export const PRIVATE_UMASK = 0o077
 
 /** A database, what SQLite and its lock put beside it, and what was set aside of it. */
 const DATABASE_NAME = /\.db($|[-.])/
+/** While it exists a restore has not ended. */
+const UNFINISHED = 'restore.unfinished'
 /** What lies beside a database that is only linked to. */
 const BESIDE = ['', '-wal', '-shm', '-lock']
 
@@ -62,6 +65,26 @@ export function protectDataDir(dataDir: string): readonly string[] {
       return [reasonOf(cause)]
     }
   })
+}
+
+/** From here on the data directory is half of the old and half of the new, until {@link endRestore}. */
+export function beginRestore(dataDir: string): void {
+  writeFileSync(join(dataDir, UNFINISHED), 'perpscope restore was cut off: run it again\n', {
+    flush: true,
+  })
+}
+
+export function endRestore(dataDir: string): void {
+  rmSync(join(dataDir, UNFINISHED))
+}
+
+/** @throws OperatingError where a restore was cut off: a service would begin an empty ledger */
+export function checkRestored(dataDir: string): void {
+  if (existsSync(join(dataDir, UNFINISHED)))
+    throw new OperatingError(
+      'restore_unfinished',
+      `a restore of ${dataDir} was cut off: run perpscope restore again`,
+    )
 }
 
 /** null where it is nobody's yet. */

@@ -186,7 +186,7 @@ describe('looking into the channels of a service', () => {
     // The lock is not copied, as it would not survive; the log is.
     const left = file()
     for (const suffix of ['', '-wal']) cpSync(path + suffix, left + suffix)
-    const readable = { state: 'readable', channels: 1, unclaimed: 200n }
+    const readable = { state: 'readable', version: 1, channels: 1, unclaimed: 200n }
     expect(inspectChannels(left)).toEqual(readable)
     store.close()
     expect(inspectChannels(path)).toEqual(readable)

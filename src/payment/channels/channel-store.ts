@@ -247,6 +247,7 @@ export type ChannelsInspection =
   | { readonly state: 'empty' }
   | {
       readonly state: 'readable'
+      readonly version: number
       readonly channels: number
       /** What their payers have signed for and was not claimed. */
       readonly unclaimed: bigint
@@ -265,7 +266,7 @@ export function inspectChannels(path: string): ChannelsInspection {
       const claim = claimOf(channel)
       return claim === null ? sum : sum + claim.total - channel.claimed
     }, 0n)
-    return { state: 'readable', channels: channels.length, unclaimed }
+    return { state: 'readable', version: SCHEMA_VERSION, channels: channels.length, unclaimed }
   } catch (cause) {
     if (cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY'))
       return { state: 'in use' }

@@ -1,0 +1,254 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { constants, setPriority } from 'node:os'
+import { dirname, join, resolve, sep } from 'node:path'
+import Database from 'better-sqlite3'
+import type { BackupOptions } from '../config/backup.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { version } from '../config/environment.ts'
+import { OperatingError, reasonOf } from '../domain/errors.ts'
+import { isoInstant } from '../domain/instant.ts'
+import { checkHasPayments } from '../payment/ledger-books.ts'
+import type { PaymentCounts } from '../payment/ledger-inspection.ts'
+import { countPayments, inspectLedger } from '../payment/ledger-inspection.ts'
+import type { BackupFile, BackupManifest } from '../store/backup-manifest.ts'
+import {
+  checkFingerprint,
+  fingerprintOf,
+  MANIFEST_FORMAT,
+  MANIFEST_NAME,
+  manifestIn,
+  syncToDisk,
+} from '../store/backup-manifest.ts'
+import { PRIVATE_UMASK } from '../store/data-dir.ts'
+import type { CopyProgress } from '../store/database-copy.ts'
+import { backUpDatabase, copyFile, copyHeldDatabase } from '../store/database-copy.ts'
+import { placeOf } from '../store/sqlite-file.ts'
+import type { DataFile } from './backup/data-files.ts'
+import { dataFiles } from './backup/data-files.ts'
+import type { Progress } from './backup/progress.ts'
+import { size } from './doctor/files.ts'
+import { systemClock } from './system-clock.ts'
+
+const LOCK_NAME = 'lock'
+
+type LeftOut = { readonly name: string; readonly reason: string }
+
+/** What was copied, before it is known to be whole. */
+type Copied = { readonly file: DataFile; readonly payments?: PaymentCounts }
+
+/**
+ * `perpscope backup DIR`: every file of the data directory, while the service runs. It appears under its name when
+ * all of it was read back; until then, and after a failure, what was there before is untouched.
+ */
+export async function backup(
+  folder: string,
+  options: BackupOptions,
+  { write, progress }: { readonly write: (text: string) => void; readonly progress: Progress },
+): Promise<void> {
+  const target = resolve(folder)
+  const dataDir = resolve(options.dataDir)
+  checkPlaces(target, dataDir)
+  process.umask(PRIVATE_UMASK)
+  // The service is not to wait for what can be done later.
+  setPriority(constants.priority.PRIORITY_LOW)
+  const partial = `${target}.partial`
+  const lock = begin(partial, target)
+  try {
+    const beganMs = systemClock.nowMs()
+    const { files, payments, leftOut, ledgerAtMs } = await copied(dataDir, partial, progress)
+    const manifest: BackupManifest = {
+      format: MANIFEST_FORMAT,
+      perpscope: version,
+      ledger_at: isoInstant(ledgerAtMs),
+      created_at: isoInstant(systemClock.nowMs()),
+      data_dir: dataDir,
+      files,
+    }
+    await writeFile(join(partial, MANIFEST_NAME), `${JSON.stringify(manifest, null, 2)}\n`)
+    await syncToDisk(join(partial, MANIFEST_NAME))
+    lock.close()
+    rmSync(join(partial, LOCK_NAME))
+    await publish(partial, target)
+    progress.end()
+    const tookMs = Math.round(systemClock.nowMs() - beganMs)
+    write(
+      options.json
+        ? `${JSON.stringify({ ok: true, dir: target, took_ms: tookMs, payments, left_out: leftOut, ...manifest })}\n`
+        : summary(target, manifest, payments, leftOut, tookMs),
+    )
+  } catch (cause) {
+    progress.end()
+    lock.close()
+    rmSync(partial, { recursive: true, force: true })
+    throw cause
+  }
+}
+
+function checkPlaces(target: string, dataDir: string): void {
+  if (!existsSync(dataDir) || !statSync(dataDir).isDirectory())
+    throw new ConfigError(`there is no data directory at ${dataDir}: give --data-dir`)
+  if (`${target}${sep}`.startsWith(`${dataDir}${sep}`) || dataDir.startsWith(`${target}${sep}`))
+    throw new ConfigError(`${target} and the data directory ${dataDir} lie in each other`)
+  if (!existsSync(target)) return
+  if (!statSync(target).isDirectory()) throw new ConfigError(`${target} is no folder`)
+  if (readdirSync(target).length > 0 && manifestIn(target) === null)
+    throw new ConfigError(
+      `${target} is not empty and no backup of perpscope: give a folder that is new, empty, or a backup`,
+    )
+}
+
+/** Clears away what a killed backup left. @returns what keeps a second one to the same place out */
+function begin(partial: string, target: string): Database.Database {
+  restoreReplaced(target)
+  mkdirSync(partial, { recursive: true, mode: 0o700 })
+  const lock = new Database(join(partial, LOCK_NAME), { timeout: 0 })
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+  } catch (cause) {
+    lock.close()
+    throw new OperatingError('backup_busy', `another backup to ${target} is at work`, { cause })
+  }
+  for (const name of readdirSync(partial))
+    if (!name.startsWith(LOCK_NAME)) rmSync(join(partial, name), { recursive: true })
+  return lock
+}
+
+async function copied(dataDir: string, partial: string, progress: Progress) {
+  const present = dataFiles.filter(({ name }) => existsSync(join(dataDir, name)))
+  if (!present.some(({ kind }) => kind !== 'plain'))
+    throw new ConfigError(`${dataDir} holds nothing to back up: give --data-dir`)
+  const leftOut: LeftOut[] = []
+  const files: BackupFile[] = []
+  let payments: PaymentCounts | null = null
+  let ledgerAtMs = systemClock.nowMs()
+  for (const file of present) {
+    const path = join(partial, file.name)
+    if (file.kind === 'shared') ledgerAtMs = systemClock.nowMs()
+    try {
+      const done = await copyOf(file, join(dataDir, file.name), path, (...step) =>
+        progress.copied(file.name, ...step),
+      )
+      progress.checking(file.name)
+      files.push(await verified(done, path))
+      payments = done.payments ?? payments
+    } catch (cause) {
+      // A service begins these anew where they are of no use; what was sold must not wait for that.
+      if (cause instanceof Database.SqliteError)
+        throw new OperatingError('file_not_copied', `${file.name} cannot be copied`, { cause })
+      if (file.isMoney || !(cause instanceof OperatingError)) throw cause
+      for (const suffix of ['', '-wal', '-journal']) rmSync(path + suffix, { force: true })
+      leftOut.push({ name: file.name, reason: reasonOf(cause) })
+    }
+  }
+  return { files, payments, leftOut, ledgerAtMs }
+}
+
+async function copyOf(
+  file: DataFile,
+  source: string,
+  target: string,
+  onProgress: CopyProgress,
+): Promise<Copied> {
+  switch (file.kind) {
+    case 'plain':
+      await copyFile(placeOf(source), target, onProgress)
+      return { file }
+    case 'held':
+      await copyHeldDatabase(source, target, { onProgress, pause })
+      return { file }
+    case 'shared': {
+      const look = (db: Database.Database) => {
+        checkHasPayments(db, source)
+        return countPayments(db)
+      }
+      return { file, payments: await backUpDatabase(source, target, look, onProgress) }
+    }
+    default:
+      return file.kind satisfies never
+  }
+}
+
+/** Reads a copy back. @throws OperatingError where a service could not use it */
+async function verified({ file, payments }: Copied, path: string): Promise<BackupFile> {
+  await syncToDisk(path)
+  const schema = file.inspect?.(path) ?? null
+  if (payments !== undefined) {
+    const [was, is] = [payments, inspectLedger(path).payments].map((counts) =>
+      JSON.stringify(counts),
+    )
+    if (was !== is)
+      throw new OperatingError('backup_damaged', `the copy of the ledger has ${is}, not ${was}`)
+  }
+  const backedUp = { name: file.name, ...(await fingerprintOf(path)), schema_version: schema }
+  await checkFingerprint(path, backedUp)
+  return backedUp
+}
+
+/** From one instant to the next the folder is the new backup; one that it replaces goes after that. */
+async function publish(partial: string, target: string): Promise<void> {
+  await syncToDisk(partial)
+  const replaced = replacedOf(target)
+  try {
+    if (existsSync(target)) {
+      if (readdirSync(target).length === 0) rmdirSync(target)
+      else renameSync(target, replaced)
+    }
+    renameSync(partial, target)
+  } catch (cause) {
+    restoreReplaced(target)
+    throw new OperatingError(
+      'backup_not_placed',
+      `${target} cannot be replaced: give a folder in it where it is a mount point`,
+      { cause },
+    )
+  }
+  await syncToDisk(dirname(target))
+  rmSync(replaced, { recursive: true, force: true })
+}
+
+/** After a kill between two renames the backup of before is there under this name. */
+function restoreReplaced(target: string): void {
+  const replaced = replacedOf(target)
+  if (!existsSync(replaced)) return
+  if (existsSync(target)) rmSync(replaced, { recursive: true })
+  else renameSync(replaced, target)
+}
+
+function replacedOf(target: string): string {
+  return `${target}.replaced`
+}
+
+function summary(
+  target: string,
+  { files, ledger_at }: BackupManifest,
+  payments: PaymentCounts | null,
+  leftOut: readonly LeftOut[],
+  tookMs: number,
+): string {
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  const counts = Object.entries(payments ?? {}).map(([state, rows]) => `${rows} ${state}`)
+  return [
+    ...files.map((file) => `${file.name}: ${size(file.bytes)}, read back, ${file.sha256}`),
+    ...leftOut.map(({ name, reason }) => `${name}: left out, serve begins it anew: ${reason}`),
+    payments === null
+      ? 'there is no ledger'
+      : `payments until ${ledger_at}: ${counts.length === 0 ? 'none' : counts.join(', ')}`,
+    `${target} holds ${size(bytes)}, made in ${(tookMs / 1_000).toFixed(1)} s`,
+    '',
+  ].join('\n')
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((done) => {
+    systemClock.after(ms, done)
+  })
+}

@@ -1,0 +1,68 @@
+import { OperatingError } from '../../domain/errors.ts'
+import { inspectChannels } from '../../payment/channels/channel-store.ts'
+import { inspectLedger } from '../../payment/ledger-inspection.ts'
+import { CheckpointDb } from '../../store/checkpoint-db.ts'
+import { DocumentStore } from '../../store/document-store.ts'
+import { inspectHistory } from '../../store/history-inspection.ts'
+import type { FileInspection } from '../../store/sqlite-file.ts'
+
+/** One file of the data directory, and how it gets into a backup and out of it. */
+export type DataFile = {
+  readonly name: string
+  /**
+   * `plain`: no database. `shared`: SQLite's online backup reads it beside the service. `held`: the service keeps
+   * it for itself, so the file and its log are copied and SQLite puts them together.
+   */
+  readonly kind: 'plain' | 'shared' | 'held'
+  /** Without it money is lost: a backup without it is none. The others can be learnt again. */
+  readonly isMoney: boolean
+  /** Reads all of a copy. @returns its schema. @throws OperatingError where a service could not use it */
+  readonly inspect?: (path: string) => number | null
+}
+
+/**
+ * In the order of copying, so that what is copied later knows everything that an earlier file speaks of.
+ *
+ * The ledger comes before the channels: a voucher that the channels have and the ledger lacks is a sale that is
+ * missing in the books, and can be claimed. The other way round the ledger would say `settled` of a voucher that
+ * nobody has any more, which is money lost. A payment that was being settled is asked of the channels and of the
+ * chain after a restore, and both are at least as new as its row.
+ *
+ * The checkpoint comes before the history: a checkpoint must not know a bar that history lacks (decision 008).
+ */
+export const dataFiles: readonly DataFile[] = [
+  { name: 'market', kind: 'plain', isMoney: false },
+  { name: 'maintenance', kind: 'plain', isMoney: false },
+  {
+    name: 'ledger.db',
+    kind: 'shared',
+    isMoney: true,
+    inspect: (path) => inspectLedger(path).version,
+  },
+  { name: 'channels.db', kind: 'held', isMoney: true, inspect: channelsSchema },
+  { name: 'engine.db', kind: 'held', isMoney: false, inspect: schemaOf(CheckpointDb.inspect) },
+  { name: 'history.db', kind: 'held', isMoney: false, inspect: schemaOf(inspectHistory) },
+  { name: 'documents.db', kind: 'held', isMoney: false, inspect: schemaOf(DocumentStore.inspect) },
+]
+
+/** What SQLite may put beside a database. */
+export const besideDatabase = ['', '-wal', '-shm', '-journal'] as const
+
+function channelsSchema(path: string): number | null {
+  const inspection = inspectChannels(path)
+  // Of a service that ended before it began them.
+  if (inspection.state === 'empty') return null
+  if (inspection.state === 'readable') return inspection.version
+  throw new OperatingError('channels_unusable', `${path} is used by another program`)
+}
+
+function schemaOf(
+  inspect: (path: string) => FileInspection<unknown>,
+): (path: string) => number | null {
+  return (path) => {
+    const inspection = inspect(path)
+    if (inspection.state === 'readable') return inspection.version
+    const reason = inspection.state === 'unusable' ? inspection.reason : inspection.state
+    throw new OperatingError('file_unusable', `${path} cannot be used: ${reason}`)
+  }
+}

@@ -1,0 +1,27 @@
+import ora from 'ora'
+import { size } from '../doctor/files.ts'
+
+/** What a person at a terminal sees while files are copied. */
+export type Progress = {
+  copied(name: string, done: number, total: number): void
+  checking(name: string): void
+  end(): void
+}
+
+/** On a terminal alone: elsewhere the lines of the result are enough. */
+export function terminalProgress(stream: NodeJS.WriteStream): Progress {
+  const spinner = ora({ stream, isEnabled: stream.isTTY })
+  const say = (text: string) => {
+    if (!stream.isTTY) return
+    spinner.text = text
+    if (!spinner.isSpinning) spinner.start()
+  }
+  return {
+    copied: (name, done, total) => {
+      const share = total === 0 ? 100 : Math.floor((100 * done) / total)
+      say(`${name}: ${share} % of ${size(total)}`)
+    },
+    checking: (name) => say(`${name}: reading it back`),
+    end: () => void spinner.stop(),
+  }
+}

@@ -1,0 +1,179 @@
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs'
+import { join, resolve } from 'node:path'
+import type Database from 'better-sqlite3'
+import type { BackupOptions } from '../config/backup.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { OperatingError } from '../domain/errors.ts'
+import { isoInstant } from '../domain/instant.ts'
+import { inspectChannels } from '../payment/channels/channel-store.ts'
+import { lockLedger } from '../payment/ledger.ts'
+import type { BackupFile, BackupManifest } from '../store/backup-manifest.ts'
+import { checkFingerprint, manifestIn, syncToDisk } from '../store/backup-manifest.ts'
+import { beginRestore, endRestore, PRIVATE_UMASK, protectDataDir } from '../store/data-dir.ts'
+import { copyFile } from '../store/database-copy.ts'
+import { placeOf } from '../store/sqlite-file.ts'
+import { besideDatabase, dataFiles } from './backup/data-files.ts'
+import type { Progress } from './backup/progress.ts'
+import { isAbsent, isInUse } from './doctor/files.ts'
+import { systemClock } from './system-clock.ts'
+
+/** Copies wait here, on the disk of the data directory, until all of them are there. */
+const INCOMING = 'restore.partial'
+
+const AFTERWARDS = [
+  'Payments that were open in the backup are looked up on chain when serve starts.',
+  'Payments made since are not in this ledger: one that comes again and is used on chain is refused (409), ' +
+    'and charged no second time.',
+]
+
+/**
+ * `perpscope restore DIR`: puts a backup in the place of the data directory's files, which are kept beside them. All
+ * of the backup is checked before anything is moved.
+ */
+export async function restore(
+  folder: string,
+  options: BackupOptions,
+  { write, progress }: { readonly write: (text: string) => void; readonly progress: Progress },
+): Promise<void> {
+  const source = resolve(folder)
+  const dataDir = resolve(options.dataDir)
+  const manifest = manifestIn(source)
+  if (manifest === null) throw new ConfigError(`${source} is no backup of perpscope`)
+  process.umask(PRIVATE_UMASK)
+  try {
+    await check(source, manifest, progress)
+    mkdirSync(dataDir, { recursive: true })
+    protectDataDir(dataDir)
+    const lock = lockOf(dataDir)
+    try {
+      await takeIn(source, manifest, dataDir, progress)
+      const aside = exchange(manifest, dataDir)
+      await syncToDisk(dataDir)
+      progress.end()
+      write(
+        options.json
+          ? `${JSON.stringify({ ok: true, data_dir: dataDir, set_aside: aside, ...facts(manifest) })}\n`
+          : summary(manifest, dataDir, aside),
+      )
+    } finally {
+      lock.close()
+    }
+  } finally {
+    progress.end()
+  }
+}
+
+/** Nothing that is damaged, unknown or newer than this version. @throws OperatingError */
+async function check(source: string, { files }: BackupManifest, progress: Progress): Promise<void> {
+  for (const file of files) {
+    const known = dataFiles.find(({ name }) => name === file.name)
+    if (known === undefined)
+      throw new OperatingError('backup_newer', `this version does not know ${file.name}`)
+    progress.checking(file.name)
+    await checkFingerprint(join(source, file.name), file)
+    known.inspect?.(join(source, file.name))
+  }
+}
+
+/** @throws OperatingError while a service has the data directory, or another restore */
+function lockOf(dataDir: string): Database.Database {
+  let lock: Database.Database
+  try {
+    lock = lockLedger(join(dataDir, 'ledger.db'))
+  } catch (cause) {
+    throw inUse(dataDir, cause)
+  }
+  if (!isInUse(dataDir) && !areChannelsInUse(dataDir)) return lock
+  lock.close()
+  throw inUse(dataDir)
+}
+
+function areChannelsInUse(dataDir: string): boolean {
+  const path = join(dataDir, 'channels.db')
+  try {
+    return !isAbsent(path) && inspectChannels(path).state === 'in use'
+  } catch {
+    // Damaged, perhaps: that is what a restore is for.
+    return false
+  }
+}
+
+function inUse(dataDir: string, cause?: unknown): OperatingError {
+  return new OperatingError(
+    'data_dir_in_use',
+    `a service uses ${dataDir}: end it first, nothing was changed`,
+    cause === undefined ? {} : { cause },
+  )
+}
+
+/** Copies everything to the same disk, and checks the copies. */
+async function takeIn(
+  source: string,
+  { files }: BackupManifest,
+  dataDir: string,
+  progress: Progress,
+): Promise<void> {
+  const incoming = join(dataDir, INCOMING)
+  rmSync(incoming, { recursive: true, force: true })
+  mkdirSync(incoming)
+  for (const file of files) {
+    const target = join(incoming, file.name)
+    await copyFile(join(source, file.name), target, (...step) =>
+      progress.copied(file.name, ...step),
+    )
+    await checkFingerprint(target, file)
+  }
+}
+
+/** Moves the files of before aside and the new ones into their place. serve does not start on half of it. */
+function exchange({ files }: BackupManifest, dataDir: string): string | null {
+  const aside = join(
+    dataDir,
+    `before-restore-${isoInstant(systemClock.nowMs()).replaceAll(':', '')}`,
+  )
+  beginRestore(dataDir)
+  for (const name of dataFiles.map((file) => file.name)) setAside(dataDir, name, aside)
+  for (const { name } of files) renameSync(join(dataDir, INCOMING, name), join(dataDir, name))
+  rmSync(join(dataDir, INCOMING), { recursive: true })
+  endRestore(dataDir)
+  return existsSync(aside) && readdirSync(aside).length > 0 ? aside : null
+}
+
+function setAside(dataDir: string, name: string, aside: string): void {
+  for (const suffix of besideDatabase) {
+    const path = join(dataDir, name + suffix)
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    if (stat === undefined) continue
+    mkdirSync(aside, { recursive: true })
+    if (stat.isSymbolicLink()) {
+      // A relative one would lead elsewhere from there.
+      symlinkSync(placeOf(path), join(aside, name + suffix))
+      rmSync(path)
+    } else renameSync(path, join(aside, name + suffix))
+  }
+}
+
+function facts({ files, ledger_at, created_at, perpscope }: BackupManifest) {
+  return { perpscope, ledger_at, created_at, files: files satisfies readonly BackupFile[] }
+}
+
+function summary(
+  { files, ledger_at }: BackupManifest,
+  dataDir: string,
+  aside: string | null,
+): string {
+  return [
+    `${dataDir} holds what the backup had at ${ledger_at}: ${files.map(({ name }) => name).join(', ')}`,
+    aside === null ? 'there was nothing to keep' : `what was there before is in ${aside}`,
+    ...AFTERWARDS,
+    '',
+  ].join('\n')
+}

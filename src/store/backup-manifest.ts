@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, readFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { OperatingError } from '../domain/errors.ts'
+
+export type BackupFile = {
+  readonly name: string
+  readonly bytes: number
+  readonly sha256: string
+  /** null for what is no database. */
+  readonly schema_version: number | null
+}
+
+/** What makes a folder a backup: it is written last, when all the rest is on the disk. */
+export type BackupManifest = {
+  readonly format: number
+  /** Version that made it. */
+  readonly perpscope: string
+  /** Of what the ledger holds: payments that came later are not in it. */
+  readonly ledger_at: string
+  readonly created_at: string
+  readonly data_dir: string
+  /** In the order in which they were copied. */
+  readonly files: readonly BackupFile[]
+}
+
+export const MANIFEST_NAME = 'perpscope-backup.json'
+export const MANIFEST_FORMAT = 1
+
+/** null where the folder is no backup. @throws OperatingError for one that cannot be read, or is of a later version */
+export function manifestIn(folder: string): BackupManifest | null {
+  const path = join(folder, MANIFEST_NAME)
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && /^(ENOENT|ENOTDIR)$/.test(String(cause.code)))
+      return null
+    throw new OperatingError('backup_unreadable', `${path} cannot be read`, { cause })
+  }
+  const manifest = parsed(text)
+  if (manifest === null) throw new OperatingError('backup_damaged', `${path} is damaged`)
+  if (manifest.format > MANIFEST_FORMAT)
+    throw new OperatingError(
+      'backup_newer',
+      `${folder} was made by perpscope ${manifest.perpscope}, in a format that this version does not know`,
+    )
+  return manifest
+}
+
+/** Size and hash of a file, read from the disk. */
+export async function fingerprintOf(path: string): Promise<Pick<BackupFile, 'bytes' | 'sha256'>> {
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+    hash.update(chunk)
+    bytes += chunk.length
+  }
+  return { bytes, sha256: hash.digest('hex') }
+}
+
+/** @throws OperatingError naming the file that is not what was backed up */
+export async function checkFingerprint(path: string, expected: BackupFile): Promise<void> {
+  const { bytes, sha256 } = await fingerprintOf(path).catch((cause: unknown) => {
+    throw new OperatingError('backup_damaged', `${path} cannot be read`, { cause })
+  })
+  if (bytes === expected.bytes && sha256 === expected.sha256) return
+  throw new OperatingError(
+    'backup_damaged',
+    `${path} is not what was backed up: ${bytes} bytes, SHA-256 ${sha256}`,
+  )
+}
+
+/** Brings a file, or what a folder lists, onto the disk. */
+export async function syncToDisk(path: string): Promise<void> {
+  const file = await open(path, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+function parsed(text: string): BackupManifest | null {
+  try {
+    const manifest = JSON.parse(text) as BackupManifest
+    const isWhole =
+      Number.isSafeInteger(manifest.format) &&
+      Array.isArray(manifest.files) &&
+      manifest.files.every(({ name, sha256 }) => isPlainName(name) && typeof sha256 === 'string')
+    return isWhole ? manifest : null
+  } catch {
+    return null
+  }
+}
+
+/** Of a file beside the manifest, and nowhere else. */
+function isPlainName(name: unknown): boolean {
+  return typeof name === 'string' && /^[a-z]+(\.db)?$/.test(name)
+}
