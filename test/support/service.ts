@@ -182,13 +182,14 @@ export type Ended = {
 /** What a test may do to a command while it runs. */
 export type Meddling = {
   readonly env?: Readonly<Record<string, string>>
+  readonly onStart?: (child: ChildProcess) => void
   /** Called with each line on standard error. */
   readonly onLine?: (line: string, child: ChildProcess) => void
 }
 
 /** Runs one of our commands to its end. */
-export function runCommand(args: readonly string[]): Promise<Ended> {
-  return runToEnd(MAIN, args)
+export function runCommand(args: readonly string[], meddling: Meddling = {}): Promise<Ended> {
+  return runToEnd(MAIN, args, meddling)
 }
 
 export function runDemo(args: readonly string[], meddling: Meddling = {}): Promise<Ended> {
@@ -208,12 +209,13 @@ export function childrenOf(pid: number): { readonly pid: number; readonly comman
 async function runToEnd(
   script: string,
   args: readonly string[],
-  { env = {}, onLine = () => undefined }: Meddling = {},
+  { env = {}, onStart = () => undefined, onLine = () => undefined }: Meddling = {},
 ): Promise<Ended> {
   const child = spawn(process.execPath, ['--enable-source-maps', script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...inheritedEnv(), ...env },
   })
+  onStart(child)
   const errors: string[] = []
   createInterface({ input: child.stderr }).on('line', (line) => {
     errors.push(line)
