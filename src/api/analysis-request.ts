@@ -9,7 +9,7 @@ import { refusal } from './send-problem.ts'
 import { unknownQueryParameter } from './unknown-parameter.ts'
 
 /** What a call asks for, by its path and query alone. */
-export type AnalysisRequest = {
+type AnalysisRequest = {
   readonly kind: 'request'
   /** As the caller spelled it; '' where the answer is about the whole market. */
   readonly ticker: string

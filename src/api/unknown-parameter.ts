@@ -9,7 +9,7 @@ const IGNORED = /^(utm_.*|_)$/
 const NAME_CHARS_MAX = 64
 
 /** Whether a query parameter changes nothing, whatever its value. */
-export function isIgnored(name: string): boolean {
+function isIgnored(name: string): boolean {
   return IGNORED.test(name)
 }
 

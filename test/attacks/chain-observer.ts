@@ -40,7 +40,7 @@ export type ObserverOptions = {
 }
 
 /** What a stranger was answered to one guess. */
-export type Guess = {
+type Guess = {
   /** Of the buyer. */
   readonly client: string
   readonly isRight: boolean
@@ -50,7 +50,7 @@ export type Guess = {
   readonly isSold: boolean
 }
 
-export type BrokenCall = {
+type BrokenCall = {
   readonly client: string
   /** Whether the first connection broke before its answer was read. */
   readonly wasBroken: boolean
@@ -402,7 +402,7 @@ async function inLanes(count: number, work: (index: number) => Promise<void>): P
 const pause = (ms: number) => new Promise<void>((resolve) => systemClock.after(ms, resolve))
 
 /** @returns the middle one of what the guesses of one kind show */
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 

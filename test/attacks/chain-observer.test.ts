@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { PRICE } from '../src/payment/testing/paid-host.ts'
-import type { ObserverResult } from './attacks/chain-observer.ts'
-import { observeChain } from './attacks/chain-observer.ts'
+import { PRICE } from '../../src/payment/testing/paid-host.ts'
+import type { ObserverResult } from './chain-observer.ts'
+import { observeChain } from './chain-observer.ts'
 
 const COUNT = 24
 
