@@ -409,10 +409,11 @@ export class Checkout {
         claim.close(barrier)
         return barrier
       }
-      const admission = barrier ?? (await this.#till.verify(offer.payment))
+      const wasBegunHere = this.#wasBegunHere(offer)
+      const admission = barrier ?? (await this.#till.verify(offer.payment, wasBegunHere))
       const tookMs = this.#options.clock.nowMs() - beganMs
       const isUsed = admission.kind === 'paid' || admission.kind === 'open'
-      const isForeign = isUsed && !this.#wasBegunHere(offer)
+      const isForeign = isUsed && !wasBegunHere
       // An open one may be right, and it has cost more questions than any other.
       if (isForeign || admission.kind === 'refused' || admission.kind === 'open') visit.fail()
       if (isForeign) {
@@ -547,7 +548,7 @@ export class Checkout {
     const { answer, transaction } = before
     if (answer === null) return this.#counted(request, () => this.#usedUp(request, offer, before))
     if (before.state !== 'settled' && before.state !== 'unconfirmed')
-      return this.#reconciled(request, offer, before, answer)
+      return this.#counted(request, () => this.#reconciled(request, offer, before, answer))
     return this.#counted(request, () => {
       this.#emit(request, { kind: 'replayed', payer: offer.key.payer })
       return this.#given(

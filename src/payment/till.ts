@@ -71,8 +71,9 @@ export class Till {
   /**
    * Whether a payment can be taken. `paid` and `open`: the chain has used it, or may have. Whether that was for an
    * answer of ours the ledger tells: anybody may submit an authorization, and another service may have our payee.
+   * @param wasBegunHere whether a settlement of it was begun: else nobody has to look for its transfer
    */
-  async verify(payment: Payment): Promise<Admission> {
+  async verify(payment: Payment, wasBegunHere: boolean): Promise<Admission> {
     const verification = await this.#bounded(
       VERIFY_MS_MAX,
       () => payment.verify(),
@@ -83,6 +84,7 @@ export class Till {
       return { kind: 'unavailable', reason: verification.reason }
     }
     const { reason } = verification
+    if (saysNonceUsed(reason) && !wasBegunHere) return { kind: 'open', reason, transaction: null }
     if (mayMeanNonceUsed(reason)) {
       const outcome = await this.#outcome(payment)
       if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
