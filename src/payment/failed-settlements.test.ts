@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { FailedSettlement } from './failed-settlements.ts'
 import { BARRING_STRIKES, FailedSettlements } from './failed-settlements.ts'
@@ -108,18 +107,4 @@ test('what bars nobody any more is swept with the ledger', () => {
   expect(ledger.sweep(NOW_MS + 6 * DAY_MS, 10)).toBe(0)
   expect(ledger.sweep(NOW_MS + 8 * DAY_MS, 10)).toBe(1)
   ledger.close()
-})
-
-test('a ledger of version 2 gets the table and keeps its payments', () => {
-  const before = new PaymentLedger(path)
-  void before.begin(ledgerEntry('0x1'), NOW_MS)
-  before.close()
-  const db = new Database(path)
-  db.exec('DROP TABLE failed_settlements')
-  db.pragma('user_version = 2')
-  db.close()
-  const after = new PaymentLedger(path)
-  expect(after.find(ledgerEntry('0x1').key)).toMatchObject({ state: 'settling' })
-  expect(after.failures.isBarred({ network: NETWORK, payer: '0xB' }, NOW_MS)).toBe(false)
-  after.close()
 })

@@ -364,11 +364,12 @@ test('a file of version 2 is taken over, and nobody has access to what was sold 
   before.move(one.key, 'settled', '0xabc', NOW_MS)
   before.close()
   const db = new Database(path)
-  db.exec(`ALTER TABLE payments DROP COLUMN access;
+  db.exec(`DROP TABLE failed_settlements; ALTER TABLE payments DROP COLUMN access;
     ALTER TABLE payments DROP COLUMN caller_until_ms; PRAGMA user_version = 2`)
   db.close()
   const ledger = new PaymentLedger(path)
   expect(ledger.find(one.key)).toMatchObject({ state: 'settled', access: null, answer: one.answer })
+  expect(ledger.failures.isBarred({ network: one.key.network, payer: '0xB' }, NOW_MS)).toBe(false)
   void ledger.begin(entry('0x2'), NOW_MS)
   expect(ledger.find(entry('0x2').key)?.access).toEqual(entry('0x2').access)
   ledger.close()
