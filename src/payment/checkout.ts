@@ -524,7 +524,9 @@ export class Checkout {
     const before = this.#before(offer)
     if (before === null) return null
     if (!this.#isOfBuyer(offer, before))
-      return this.#counted(request, () => this.#usedBefore(request, offer))
+      return offer.payment.refusesRepetitions === true
+        ? null
+        : this.#counted(request, () => this.#usedBefore(request, offer))
     return isReleased(before) ? null : this.#again(request, offer, before)
   }
 

@@ -78,6 +78,8 @@ export interface Payment extends SignedPayment {
   /** As sure of the money as `finality` asks for, or surer. */
   settle(finality: Finality): Promise<Settlement>
   outcome(): Promise<Outcome>
+  /** Whether `check` refuses by itself what was used before, and tells its client how to go on. */
+  readonly refusesRepetitions?: boolean
   /** What the scheme adds to a receipt. */
   receiptMembers?(): Readonly<Record<string, unknown>>
   /** Where the buyer wants no answer but something of the scheme itself: it runs instead, free of charge. */

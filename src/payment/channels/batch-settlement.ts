@@ -88,6 +88,8 @@ class ChannelPayment implements Payment {
   readonly hash: string
   readonly validBeforeSeconds: number
   readonly wire: Payment['wire']
+  /** A client that lost count signs an old voucher once more: it learns where its channel stands. */
+  readonly refusesRepetitions = true
   readonly errand?: () => Promise<Settlement>
   /** Under which the voucher was, or will be, taken. */
   readonly #saleHash: string

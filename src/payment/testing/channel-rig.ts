@@ -14,6 +14,7 @@ import { Collector } from '../channels/collector.ts'
 import { base } from '../evm/networks.ts'
 import type { PaymentMethod } from '../payment.ts'
 import type { PaymentEvent } from '../payment-event.ts'
+import { newSecret } from './new-secret.ts'
 
 export const WITHDRAW_DELAY_SECONDS = 3_600
 
@@ -146,6 +147,8 @@ export function channelPayment(
       withdrawDelay: WITHDRAW_DELAY_SECONDS,
     },
   }
-  const payment = { x402Version: 2, accepted, payload }
+  // As clients echo it from a quote.
+  const extensions = { 'answer-access': { info: { secret: newSecret() } } }
+  const payment = { x402Version: 2, accepted, payload, extensions }
   return Buffer.from(JSON.stringify(payment)).toString('base64')
 }
