@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { extractDiscoveryInfo } from '@x402/extensions/bazaar'
 import { Command } from 'commander'
 import { Registry } from 'prom-client'
 import { createPublicClient, http } from 'viem'
@@ -11,10 +12,14 @@ import { ConfigError } from '../src/config/config-error.ts'
 import type { DoctorOptions } from '../src/config/doctor.ts'
 import type { ServeOptions } from '../src/config/serve.ts'
 import { checkServeOptions, serveOptions } from '../src/config/serve.ts'
-import { chainOutcome } from '../src/payment/evm/chain-outcome.ts'
+import type { Clock } from '../src/domain/clock.ts'
+import { chainOutcome, isPaidBy } from '../src/payment/evm/chain-outcome.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
 import { base, baseSepolia } from '../src/payment/evm/networks.ts'
-import type { FacilitatorNotice } from '../src/payment/facilitators/hosted-facilitators.ts'
+import type {
+  ChainView,
+  FacilitatorNotice,
+} from '../src/payment/facilitators/hosted-facilitators.ts'
 import { HostedFacilitators } from '../src/payment/facilitators/hosted-facilitators.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { PaidHost, PaidHostOptions } from '../src/payment/testing/paid-host.ts'
@@ -33,6 +38,7 @@ import type {
 import { facilitatorFaults } from '../src/simulator/facilitator/facilitator-fault.ts'
 import type {
   FacilitatorOperation,
+  FacilitatorRequest,
   SimulatedFacilitator,
 } from '../src/simulator/facilitator/simulated-facilitator.ts'
 import { startSimulatedFacilitator } from '../src/simulator/facilitator/simulated-facilitator.ts'
@@ -60,21 +66,28 @@ afterEach(async () => {
 afterAll(() => chain?.close())
 
 type Stage = SimulatedFacilitator & {
+  /** What came here, as it came. */
+  readonly asked: readonly FacilitatorRequest[]
   /** From now on this goes wrong with every request of that kind. */
   tell(operation: FacilitatorOperation, fault: FacilitatorFault | null): void
 }
 
 async function facilitator(authorization?: string): Promise<Stage> {
   const told = new Map<FacilitatorOperation, FacilitatorFault | null>()
+  const asked: FacilitatorRequest[] = []
   const { privateKey } = chain.accounts.facilitator
   const simulated = await startSimulatedFacilitator({
     mechanism: exactEvmMechanism(chain.rpcUrl, privateKey),
     clock: systemClock,
-    faultOf: ({ operation }) => told.get(operation) ?? null,
+    faultOf: (request) => {
+      asked.push(request)
+      return told.get(request.operation) ?? null
+    },
     ...(authorization === undefined ? {} : { authorization }),
   })
   opened.push(simulated)
   return Object.assign(simulated, {
+    asked,
     tell: (operation: FacilitatorOperation, fault: FacilitatorFault | null) =>
       void told.set(operation, fault),
   })
@@ -84,8 +97,9 @@ function hosted(
   facilitators: readonly Pick<SimulatedFacilitator, 'url'>[],
   {
     clock = new ManualClock(),
+    callClock = systemClock,
     authorization,
-  }: { clock?: ManualClock; authorization?: string } = {},
+  }: { clock?: ManualClock; callClock?: Clock; authorization?: string } = {},
 ) {
   const notices: FacilitatorNotice[] = []
   const group = new HostedFacilitators({
@@ -94,6 +108,7 @@ function hosted(
       ...(authorization === undefined ? {} : { authorization }),
     })),
     clock,
+    callClock,
     chance: () => 0,
     bounds,
     onNotice: (notice) => notices.push(notice),
@@ -103,17 +118,19 @@ function hosted(
 }
 
 /** What the chain says of a payment. */
-const onChain = (payment: ExactEvmPayment) =>
-  chainOutcome(createPublicClient({ transport: http(chain.rpcUrl) }), payment)
+const node = () => createPublicClient({ transport: http(chain.rpcUrl) })
+const onChain: ChainView<ExactEvmPayment> = {
+  outcome: (payment) => chainOutcome(node(), payment),
+  isPaidBy: (payment, transaction) => isPaidBy(node(), payment, transaction),
+}
 
 async function selling(
   group: HostedFacilitators,
   options: Partial<PaidHostOptions> = {},
-  outcome: typeof onChain | undefined = onChain,
 ): Promise<PaidHost> {
   const host = await startPaidHost({
     payTo: chain.accounts.merchant.address,
-    facilitator: group.of<ExactEvmPayment>(exactOnBase, outcome),
+    facilitator: group.of<ExactEvmPayment>(exactOnBase, onChain),
     clock: systemClock,
     ...options,
   })
@@ -136,7 +153,7 @@ async function paymentOf(buyer: PrivateKeyAccount): Promise<string> {
 async function buy(host: PaidHost, payment: string, path = '/pulse/BTC') {
   const response = await fetch(host.url + path, { headers: { 'payment-signature': payment } })
   const text = await response.text()
-  return { status: response.status, problem: () => JSON.parse(text) }
+  return { status: response.status, headers: response.headers, problem: () => JSON.parse(text) }
 }
 
 const spent = async (buyer: PrivateKeyAccount) => FUNDS - (await chain.balanceOf(buyer.address))
@@ -334,6 +351,262 @@ describe('several facilitators', () => {
     const payment = await paymentOf(await fundedBuyer())
     first.tell('settle', { acts: 'never', answer: { success: '' } })
     expect((await buy(host, payment)).problem()).toMatchObject({ code: 'settlement_unknown' })
+  })
+})
+
+describe('what a facilitator says of a settlement', () => {
+  const MADE_UP = `0x${'ab'.repeat(32)}`
+
+  test.each([
+    ['on another network', { network: 'eip155:84532' }],
+    ['of another payer', { payer: `0x${'12'.repeat(20)}` }],
+    ['of another amount', { amount: '1' }],
+    ['in what is no transaction', { transaction: 'yes' }],
+  ])('%s is not believed; the chain decides', async (_what, says) => {
+    const first = await facilitator()
+    const { group } = hosted([first])
+    const host = await selling(group)
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    first.tell('settle', { acts: 'first', answer: { says } })
+    const open = await buy(host, payment)
+    expect(open.problem()).toMatchObject({ code: 'settlement_unknown', charged: null })
+    expect(host.events.at(-1)).toMatchObject({
+      kind: 'open',
+      reason: expect.stringContaining('says'),
+    })
+    expect((await buy(host, payment)).status, 'it is paid, as the chain has it').toBe(200)
+    expect(first.calls.settle).toBe(1)
+    expect(await spent(buyer)).toBe(PRICE)
+  })
+
+  test('in a transaction that the chain does not know gets no answer, and is cleared up', async () => {
+    const first = await facilitator()
+    const { group, clock } = hosted([first])
+    const host = await selling(group)
+    const buyer = await fundedBuyer()
+    const payment = await paymentOf(buyer)
+    first.tell('settle', { acts: 'never', answer: { success: MADE_UP } })
+    const answer = buy(host, payment)
+    await expect.poll(() => advanced(clock, () => group.reports()[0]?.state)).toBe('down')
+    expect((await answer).problem()).toMatchObject({ code: 'settlement_unknown', charged: null })
+    expect(host.events.at(-1)).toMatchObject({
+      kind: 'open',
+      reason: expect.stringContaining(MADE_UP),
+    })
+    expect(await spent(buyer)).toBe(0n)
+    first.tell('settle', null)
+    expect((await buy(host, payment)).status, 'the same payment, settled in truth').toBe(200)
+    expect(await spent(buyer)).toBe(PRICE)
+  })
+
+  test('in the transaction of another payment gets no answer', async () => {
+    const first = await facilitator()
+    const { group } = hosted([first])
+    const host = await selling(group)
+    expect((await buy(host, await paymentOf(await fundedBuyer()))).status).toBe(200)
+    const transaction = host.events.find(({ kind }) => kind === 'settled')?.transaction ?? ''
+    const buyer = await fundedBuyer()
+    first.tell('settle', { acts: 'never', answer: { success: transaction } })
+    const { problem } = await buy(host, await paymentOf(buyer))
+    expect(problem()).toMatchObject({ code: 'settlement_unknown', charged: null })
+    expect(await spent(buyer)).toBe(0n)
+  })
+
+  test('is believed while the node does not answer', async () => {
+    const first = await facilitator()
+    const { group } = hosted([first])
+    const away = createPublicClient({ transport: http('http://127.0.0.1:1', { retryCount: 0 }) })
+    const view: ChainView<ExactEvmPayment> = {
+      ...onChain,
+      isPaidBy: (payment, transaction) => isPaidBy(away, payment, transaction),
+    }
+    const host = await selling(group, { facilitator: group.of(exactOnBase, view) })
+    expect((await buy(host, await paymentOf(await fundedBuyer()))).status).toBe(200)
+  })
+
+  test('of a payment that was verified for another payer is not sought elsewhere than with the next', async () => {
+    const [first, second] = [await facilitator(), await facilitator()]
+    const { group } = hosted([first, second])
+    const buyer = await fundedBuyer()
+    first.tell('verify', { answer: { says: { payer: `0x${'12'.repeat(20)}` } } })
+    expect((await buy(await selling(group), await paymentOf(buyer))).status).toBe(200)
+    expect([first.calls.settle, second.calls.settle]).toEqual([0, 1])
+  })
+
+  test('in 50 KB leaves headers that clients can read', async () => {
+    const first = await facilitator()
+    const { group } = hosted([first])
+    const host = await selling(group)
+    const reason = `invalid_${'nonsense '.repeat(6_000)}`
+    for (const operation of ['verify', 'settle'] as const) {
+      first.tell(operation, { acts: 'never', answer: { reason } })
+      const payment = await paymentOf(await fundedBuyer())
+      const response = await fetch(`${host.url}/pulse/BTC`, {
+        headers: { 'payment-signature': payment },
+      })
+      expect([402, 503], operation).toContain(response.status)
+      const bytes = [...response.headers].flat().join('').length + (await response.text()).length
+      expect(bytes).toBeLessThan(8_000)
+      first.tell(operation, null)
+    }
+    expect(JSON.stringify(host.events).length).toBeLessThan(4_000)
+  })
+})
+
+describe('a buyer hears of a facilitator', () => {
+  test.each(['verify', 'settle'] as const)(
+    'that asks for patience how long to wait: %s',
+    async (operation) => {
+      const [first, second] = [await facilitator(), await facilitator()]
+      const { group } = hosted([first, second])
+      const host = await selling(group)
+      for (const [one, seconds] of [
+        [first, '90'],
+        [second, '45'],
+      ] as const)
+        one.tell(operation, {
+          acts: 'never',
+          answer: { status: 429 },
+          headers: { 'retry-after': seconds },
+        })
+      const refused = await buy(host, await paymentOf(await fundedBuyer()))
+      expect(refused.headers.get('retry-after'), 'of the one that is ready first').toBe('45')
+      expect(refused.problem()).toMatchObject({
+        code: 'facilitator_unavailable',
+        charged: false,
+        payment_reusable: true,
+        retry_after: 45,
+      })
+    },
+  )
+
+  test.each(['verify', 'settle'] as const)(
+    'that will never take this payment so: %s',
+    async (operation) => {
+      const [first, second] = [await facilitator(), await facilitator()]
+      const { group } = hosted([first, second])
+      const host = await selling(group)
+      const buyer = await fundedBuyer()
+      for (const one of [first, second])
+        one.tell(operation, { acts: 'never', answer: { status: 400 } })
+      const refused = await buy(host, await paymentOf(buyer))
+      expect(refused.status).toBe(503)
+      expect(refused.headers.get('retry-after')).toBeNull()
+      expect(refused.problem()).toMatchObject({
+        code: 'facilitator_refused',
+        retryable: false,
+        charged: false,
+        payment_reusable: false,
+      })
+      second.tell(operation, null)
+      expect((await buy(host, await paymentOf(buyer))).status, 'another one may').toBe(200)
+    },
+  )
+
+  test('that does not serve us that it will be a while', async () => {
+    const first = await facilitator('Bearer another')
+    const { group } = hosted([first], { authorization: KEY })
+    const host = await selling(group)
+    for (const _ of [1, 2]) {
+      const { problem } = await buy(host, await paymentOf(await fundedBuyer()))
+      expect(problem()).toMatchObject({ code: 'facilitator_unavailable', retry_after: 60 })
+    }
+  })
+})
+
+describe('a catalogue', () => {
+  const bazaar = {
+    info: {
+      input: { type: 'http', method: 'GET', pathParams: { coin: 'BTC' } },
+      output: { type: 'json', example: { coin: 'BTC' } },
+    },
+    schema: {
+      type: 'object',
+      properties: { input: { type: 'object' }, output: { type: 'object' } },
+      required: ['input'],
+    },
+    routeTemplate: '/pulse/:coin',
+  }
+  const route = {
+    catalogued: { bazaar },
+    extensionsOf: () => ({
+      bazaar,
+      'answer-preview': { info: { etag: '"1"' } },
+      'answer-access': { info: { secret: 'f00dfeed' } },
+    }),
+  }
+  const resource = {
+    url: 'https://api.example.com/pulse/BTC',
+    description: 'Sells /pulse/:coin',
+    mimeType: 'application/json',
+  }
+
+  async function asked(payment: string, name = 'payment-signature') {
+    const first = await facilitator()
+    const { group } = hosted([first])
+    const host = await selling(group, { route })
+    const response = await fetch(`${host.url}/pulse/BTC`, { headers: { [name]: payment } })
+    expect(response.status).toBe(200)
+    return first.asked.map(({ payload }) => payload)
+  }
+
+  test('is sent what we publish of the resource, and nothing else that was quoted or echoed', async () => {
+    const buyer = await fundedBuyer()
+    const payTo = chain.accounts.merchant.address
+    const signed = await signedPayload(buyer, { amount: PRICE, payTo, nowMs: systemClock.nowMs() })
+    const echoed = {
+      ...signed,
+      resource: { url: 'https://evil.example', description: 'not ours' },
+      extensions: { ...route.extensionsOf(), 'of-the-buyer': { info: {} } },
+    }
+    const payloads = await asked(encodedPayment(echoed))
+    expect(payloads).toHaveLength(2)
+    for (const payload of payloads) {
+      expect(payload).toMatchObject({ x402Version: 2, resource, extensions: { bazaar } })
+      expect(Object.keys(payload?.extensions ?? {})).toEqual(['bazaar'])
+      expect(JSON.stringify(payload)).not.toMatch(/f00dfeed|evil|of-the-buyer|not ours/)
+    }
+  })
+
+  test('lists what buyers of version 1 pay for, too', async () => {
+    const buyer = await fundedBuyer()
+    const payTo = chain.accounts.merchant.address
+    const nowMs = systemClock.nowMs()
+    const signed = await signedPayload(buyer, { amount: PRICE, payTo, nowMs, version: 1 })
+    const payloads = await asked(encodedPayment(signed), 'x-payment')
+    for (const payload of payloads) {
+      if (payload === null) throw new Error('both have a body')
+      expect(extractDiscoveryInfo(payload, payload.accepted)).toMatchObject({
+        resourceUrl: expect.stringContaining('https://api.example.com/pulse/'),
+        method: 'GET',
+        x402Version: 2,
+        description: resource.description,
+        mimeType: resource.mimeType,
+      })
+    }
+  })
+
+  test('is nothing that the ledger keeps', async () => {
+    const first = await facilitator()
+    const { group } = hosted([first])
+    const host = await selling(group, { route })
+    first.tell('settle', facilitatorFaults['drops its answer'])
+    await buy(host, await paymentOf(await fundedBuyer()))
+    expect(JSON.stringify(first.asked)).toContain('bazaar')
+    const kept = host.ledger.open(Number.MAX_SAFE_INTEGER, 10)
+    expect(kept).toHaveLength(1)
+    expect(JSON.stringify(kept[0]?.wire)).not.toContain('bazaar')
+  })
+
+  test('tells the buyer what became of it', async () => {
+    const first = await facilitator()
+    const { group } = hosted([first])
+    const host = await selling(group, { route })
+    const header = Buffer.from('{"bazaar":{"status":"processing"}}').toString('base64')
+    first.tell('settle', { headers: { 'extension-responses': header } })
+    const sold = await buy(host, await paymentOf(await fundedBuyer()))
+    expect(sold.headers.get('extension-responses')).toBe(header)
   })
 })
 

@@ -279,7 +279,7 @@ describe('a facilitator over HTTP', () => {
     })
     opened.push(service)
     const url = await service.listen({ host: '127.0.0.1', port: 0 })
-    const facilitator = httpFacilitator({ url, authorization: 'Bearer us' })
+    const facilitator = httpFacilitator({ url, clock: systemClock, authorization: 'Bearer us' })
     const payment = signedPaymentOf(await paymentOf(newBuyer()))
     await facilitator.verify(payment)
     await facilitator.settle(payment)
@@ -291,7 +291,7 @@ describe('a facilitator over HTTP', () => {
 
   test('verifies and settles', async () => {
     const { url } = await facilitatorService()
-    const host = await hosted({ facilitator: httpFacilitator({ url }) })
+    const host = await hosted({ facilitator: httpFacilitator({ url, clock: systemClock }) })
     const buyer = await fundedBuyer()
     expect((await buy(host, await paymentOf(buyer))).status).toBe(200)
     expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
@@ -299,7 +299,7 @@ describe('a facilitator over HTTP', () => {
 
   test('refuses a poor wallet with its reason', async () => {
     const { url } = await facilitatorService()
-    const host = await hosted({ facilitator: httpFacilitator({ url }) })
+    const host = await hosted({ facilitator: httpFacilitator({ url, clock: systemClock }) })
     const { status, problem } = await buy(host, await paymentOf(newBuyer()))
     expect(status).toBe(402)
     expect(problem().diagnostics.reason).toMatch(/insufficient_balance/)
@@ -307,8 +307,8 @@ describe('a facilitator over HTTP', () => {
 
   test('that is down costs nothing, and the same payment is accepted once it is back', async () => {
     const { url } = await facilitatorService()
-    const lost = httpFacilitator({ url: nowhere })
-    const found = httpFacilitator({ url })
+    const lost = httpFacilitator({ url: nowhere, clock: systemClock })
+    const found = httpFacilitator({ url, clock: systemClock })
     let down = true
     const host = await hosted({
       facilitator: {
@@ -334,9 +334,12 @@ describe('a facilitator over HTTP', () => {
 
   test('that cannot be connected to when it should settle costs nothing either', async () => {
     const { url } = await facilitatorService()
-    const found = httpFacilitator({ url })
+    const found = httpFacilitator({ url, clock: systemClock })
     const host = await hosted({
-      facilitator: { ...found, settle: httpFacilitator({ url: nowhere }).settle },
+      facilitator: {
+        ...found,
+        settle: httpFacilitator({ url: nowhere, clock: systemClock }).settle,
+      },
     })
     const buyer = await fundedBuyer()
     const { status, problem } = await buy(host, await paymentOf(buyer))
@@ -350,7 +353,9 @@ describe('a facilitator over HTTP', () => {
     'whose settlement ends with "%s" leaves the outcome open until the payment comes back',
     async (fault) => {
       const { url, faults } = await facilitatorService()
-      const host = await hosted({ facilitator: httpFacilitator({ url, outcome: onChain }) })
+      const host = await hosted({
+        facilitator: httpFacilitator({ url, clock: systemClock, outcome: onChain }),
+      })
       const buyer = await fundedBuyer()
       const payment = await paymentOf(buyer)
       faults.settle = fault
@@ -374,7 +379,7 @@ describe('a facilitator over HTTP', () => {
 
   test('without a view of the chain never turns an open outcome into a 402', async () => {
     const { url, faults } = await facilitatorService()
-    const host = await hosted({ facilitator: httpFacilitator({ url }) })
+    const host = await hosted({ facilitator: httpFacilitator({ url, clock: systemClock }) })
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
     faults.settle = 'cut after'

@@ -456,7 +456,7 @@ describe("somebody else's facilitator", () => {
 
   test('verifies and settles what we send it', async () => {
     const { url } = await service()
-    const host = await hosted(httpFacilitator({ url, outcome }))
+    const host = await hosted(httpFacilitator({ url, clock: systemClock, outcome }))
     const buyer = rig.fundedBuyer()
     expect((await buy(host, await rig.paymentOf(buyer))).status).toBe(200)
     expect(rig.spent(buyer)).toBe(PRICE)
@@ -466,7 +466,7 @@ describe("somebody else's facilitator", () => {
     'that loses its reply (%s it settled) ends in one charge: the chain knows the message',
     async (fault) => {
       const { url, faults } = await service()
-      const host = await hosted(httpFacilitator({ url, outcome }))
+      const host = await hosted(httpFacilitator({ url, clock: systemClock, outcome }))
       const buyer = rig.fundedBuyer()
       const payment = await rig.paymentOf(buyer)
       faults.settle = fault
@@ -480,7 +480,9 @@ describe("somebody else's facilitator", () => {
 
   test('that somebody sent the payment to before us is no reason to charge it again', async () => {
     const { url } = await service()
-    const facilitator = hostedSolanaFacilitator(httpFacilitator({ url, outcome }))
+    const facilitator = hostedSolanaFacilitator(
+      httpFacilitator({ url, clock: systemClock, outcome }),
+    )
     const host = await hosted(facilitator)
     const buyer = rig.fundedBuyer()
     const payment = await rig.paymentOf(buyer)
@@ -502,7 +504,7 @@ describe("somebody else's facilitator", () => {
   test('that is down at a start keeps nobody from what was bought before', async () => {
     const { url, faults } = await service()
     const path = join(folder(), 'ledger.db')
-    const facilitator = httpFacilitator({ url, outcome })
+    const facilitator = httpFacilitator({ url, clock: systemClock, outcome })
     const before = await hosted(facilitator, { ledgerPath: path })
     const [buyer, doubtful] = [rig.fundedBuyer(), rig.fundedBuyer()]
     const bought = await rig.paymentOf(buyer)

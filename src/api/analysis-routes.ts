@@ -471,11 +471,13 @@ function entityTag(
 /** What the route tells the payment about itself. */
 function saleOf(contract: AnalysisContract, options: AnalysisRoutesOptions): PaidRoute {
   const offer = offerOf(contract, options)
+  const bazaar = bazaarOf(offer)
   return {
     priceUsdcAtomic: contract.priceUsdcAtomic,
     description: contract.summary,
     discovery: { pathParams: described(offer, 'path'), queryParams: described(offer, 'query') },
-    extensionsOf: listed(offer, options),
+    catalogued: bazaar,
+    extensionsOf: listed(bazaar, options),
     entityTagOf: currentTag(contract, options),
     documentOf: documentNames(contract),
   }
@@ -490,8 +492,7 @@ function described({ parameters, pathParameter }: AnalysisOffer, place: OfferedP
 }
 
 /** What a quote says of the answer that it is for, and to catalogues. The same object for the same answer. */
-function listed(offer: AnalysisOffer, options: AnalysisRoutesOptions) {
-  const bazaar = bazaarOf(offer)
+function listed(bazaar: Extensions, options: AnalysisRoutesOptions) {
   const held = new WeakMap<Extensions, Extensions>()
   return (request: FastifyRequest): Extensions => {
     const preview = previewOfCall(request, options)

@@ -29,6 +29,11 @@ const problems = {
     retryable: true,
   },
   ledger_busy: { status: 503, title: 'Payment ledger busy', retryable: true },
+  facilitator_refused: {
+    status: 503,
+    title: 'Payment refused by the facilitator',
+    retryable: false,
+  },
   engine_timeout: { status: 504, title: 'Analysis engine timed out', retryable: true },
 } as const
 

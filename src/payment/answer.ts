@@ -12,6 +12,7 @@ const notKept = new Set([
   'connection',
   'content-length',
   'date',
+  'extension-responses',
   'keep-alive',
   'payment-response',
   'ratelimit',

@@ -52,6 +52,7 @@ import { facilitatorRejection } from './rejection.ts'
 import { checkAccepted, requirementFor } from './requirement.ts'
 import { bindingOf, resourceUrl } from './resource.ts'
 import type { Quoted, Terms } from './terms.ts'
+import { listingOf } from './terms.ts'
 import type { Screened, Till, Verdict } from './till.ts'
 import { within } from './within.ts'
 
@@ -644,7 +645,10 @@ export class Checkout {
     const kind = verdict.kind === 'paid' ? 'settled' : 'trusted'
     const took = tookMs === undefined ? {} : { tookMs }
     this.#emit(request, { kind, payer: offer.key.payer, transaction, ...took })
-    return this.#given(request, offer, answer, transaction)
+    const given = await this.#given(request, offer, answer, transaction)
+    const { extensionResponses } = verdict
+    if (extensionResponses === undefined) return given
+    return { ...given, headers: { ...given.headers, 'extension-responses': extensionResponses } }
   }
 
   /** The answer as its buyer gets it. */
@@ -703,7 +707,7 @@ export class Checkout {
       }
       case 'unavailable':
         this.#emit(request, { kind: 'unavailable', payer, reason: verdict.reason })
-        return unavailable(request)
+        return unavailable(request, verdict)
       case 'open':
         this.#emit(request, { kind: 'open', payer, reason: verdict.reason })
         return outcomeOpen(request, verdict.transaction)
@@ -765,10 +769,8 @@ export class Checkout {
     { payload, extensions }: PaymentEnvelope,
   ): Offer {
     const { network, asset } = requirement.method
-    const purchase = {
-      requirement,
-      resourceUrl: resourceUrl(request, this.#options.publicUrl),
-    }
+    const url = resourceUrl(request, this.#options.publicUrl)
+    const purchase = { requirement, resourceUrl: url, listing: listingOf(terms.route, url) }
     const payment = requirement.method.read(payload, purchase)
     const { payer, nonce } = payment
     const key = { network, asset, payer, nonce }

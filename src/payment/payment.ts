@@ -1,4 +1,5 @@
-import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import type { PaymentPayload, PaymentRequirements, ResourceInfo } from '@x402/core/types'
+import type { Extensions } from './extensions/extensions.ts'
 import type { Finality } from './finality.ts'
 import type { Rejection } from './rejection.ts'
 import type { Fault } from './watch.ts'
@@ -46,7 +47,12 @@ export type Requirement = {
 export type Purchase = {
   readonly requirement: Requirement
   readonly resourceUrl: string
+  /** What catalogues may know of it; it is not kept with the payment. */
+  readonly listing?: Listing
 }
+
+/** What a facilitator's catalogue indexes of a resource that is sold. All of it is public. */
+export type Listing = { readonly resource: ResourceInfo; readonly extensions?: Extensions }
 
 /** A signed payment as any scheme knows it. */
 export type SignedPayment = Purchase & {
@@ -92,7 +98,17 @@ export type AskNode = <Answer>(question: () => Promise<Answer>) => Promise<Answe
 export type Verification =
   | { readonly kind: 'valid' }
   | { readonly kind: 'invalid'; readonly reason: string }
-  | { readonly kind: 'unreachable'; readonly reason: string }
+  | Unreachable
+
+/** The attempt never began. */
+export type Unreachable = {
+  readonly kind: 'unreachable'
+  readonly reason: string
+  /** When it may be tried again, where that is known. */
+  readonly retryAfterSeconds?: number
+  /** Trying again does not help. */
+  readonly isLasting?: boolean
+}
 
 export type Settlement =
   | {
@@ -100,13 +116,14 @@ export type Settlement =
       readonly transaction: string
       /** As sure as it ever gets, whatever was asked for. */
       readonly isFinal?: boolean
+      /** What became of the extensions at the facilitator, as the header of that name. */
+      readonly extensionResponses?: string
     }
   /** A verified transfer was handed to the chain. Only where `broadcast` was asked for. */
   | { readonly kind: 'broadcast'; readonly transaction: string }
   /** Nothing was and nothing will be transferred by this attempt. */
   | { readonly kind: 'rejected'; readonly reason: string }
-  /** The attempt never began. */
-  | { readonly kind: 'unreachable'; readonly reason: string }
+  | Unreachable
   /** It may have happened, or may still happen. */
   | { readonly kind: 'unknown'; readonly reason: string; readonly transaction: string | null }
 

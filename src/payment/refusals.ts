@@ -3,6 +3,7 @@ import type { ProblemCode, ProblemFacts } from '../domain/problem.ts'
 import { problem } from '../domain/problem.ts'
 import type { Answer } from './answer.ts'
 import type { LimitHit } from './failed-payments.ts'
+import type { Unreachable } from './payment.ts'
 import type { Allowance, LimitPolicy } from './rate-limit.ts'
 import { requestPath } from './resource.ts'
 
@@ -136,10 +137,21 @@ export function notModified({ headers }: Answer): Answer {
   return { status: 304, headers: rest, body: Buffer.alloc(0) }
 }
 
-export function unavailable(request: FastifyRequest): Answer {
+export function unavailable(
+  request: FastifyRequest,
+  { isLasting = false, retryAfterSeconds }: Prospect = {},
+): Answer {
+  if (isLasting)
+    return refuse(request, 'facilitator_refused', {
+      detail:
+        'The facilitator does not take this payment. Nothing was charged. Sending it again does not help: pay ' +
+        'on another network, or from another wallet.',
+    })
+  const when = retryAfterSeconds === undefined ? '' : ` in ${retryAfterSeconds} s`
   return refuse(request, 'facilitator_unavailable', {
-    detail: 'The payment could not be carried out. Nothing was charged: send the same one again.',
+    detail: `The payment could not be carried out. Nothing was charged: send the same one again${when}.`,
     ...again,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   })
 }
 
@@ -152,6 +164,8 @@ export function ledgerBusy(request: FastifyRequest, isCharged: boolean): Answer 
     charged: isCharged,
   })
 }
+/** What is known of trying again. */
+type Prospect = Pick<Unreachable, 'retryAfterSeconds' | 'isLasting'>
 
 /** The host is closed, but this payment was taken before. */
 export function keptForLater(request: FastifyRequest, retryAfterSeconds: number): Answer {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { PaymentRequirements } from '@x402/core/types'
+import type { PaymentRequirements, ResourceInfo } from '@x402/core/types'
 import type { FastifyRequest } from 'fastify'
 import { BoundedMap } from '../domain/bounded-map.ts'
 import type { Answer } from './answer.ts'
@@ -8,7 +8,7 @@ import type { Extensions } from './extensions/extensions.ts'
 import type { SignedOffer } from './extensions/offer-receipt.ts'
 import { OFFER_RECEIPT } from './extensions/offer-receipt.ts'
 import { paymentIdentifierOffer } from './extensions/payment-identifier.ts'
-import type { PaymentMethod, Requirement } from './payment.ts'
+import type { Listing, PaymentMethod, Requirement } from './payment.ts'
 import type { Rejection } from './rejection.ts'
 
 /** What a route declares as `config.x402`. */
@@ -20,6 +20,8 @@ export type PaidRoute = {
     readonly pathParams?: Readonly<Record<string, unknown>>
     readonly queryParams?: Readonly<Record<string, unknown>>
   }
+  /** What facilitators' catalogues index, such as `bazaar`: sent to them with every payment, so all of it is public. */
+  readonly catalogued?: Extensions
   /**
    * What a quote says of the answer that this call would buy now, as extensions of the host's own, those first
    * that matter most: a header that would be too long is sent without the last. The same
@@ -91,7 +93,7 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
     stemOf({
       x402Version: 2,
       error: rejected?.reason ?? 'payment_required',
-      resource: { url: resourceUrl, description: route.description, mimeType: MIME_TYPE },
+      resource: resourceOf(route, resourceUrl),
       accepts: offered().map((requirement) => corrected(current(requirement), rejected)),
       extensions: {
         ...paymentIdentifierOffer,
@@ -142,6 +144,16 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
       return paymentRequired(written, secret)
     },
   }
+}
+
+/** What a facilitator may list of one call. */
+export function listingOf(route: PaidRoute, resourceUrl: string): Listing {
+  const { catalogued: extensions } = route
+  return { resource: resourceOf(route, resourceUrl), ...(extensions && { extensions }) }
+}
+
+function resourceOf({ description }: PaidRoute, url: string): ResourceInfo {
+  return { url, description, mimeType: MIME_TYPE }
 }
 
 type Contents = Omit<Quoted, 'secret'>

@@ -1,7 +1,7 @@
 import type { Clock } from '../domain/clock.ts'
 import type { Finality } from './finality.ts'
 import type { OpenPayment, PaymentKey, PaymentLedger } from './ledger.ts'
-import type { Outcome, Payment, Settlement, Verification } from './payment.ts'
+import type { Outcome, Payment, Settlement, Unreachable, Verification } from './payment.ts'
 import { SETTLE_MARGIN_SECONDS } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import type { Rejection } from './rejection.ts'
@@ -10,11 +10,19 @@ import { within } from './within.ts'
 
 /** What is known about the money after one attempt to get it. */
 export type Verdict =
-  | { readonly kind: 'paid'; readonly transaction: string }
+  | {
+      readonly kind: 'paid'
+      readonly transaction: string
+      readonly extensionResponses?: string
+    }
   /** The answer may go; the chain's last word is to come. */
-  | { readonly kind: 'trusted'; readonly transaction: string }
+  | {
+      readonly kind: 'trusted'
+      readonly transaction: string
+      readonly extensionResponses?: string
+    }
   | { readonly kind: 'refused'; readonly rejection: Rejection }
-  | { readonly kind: 'unavailable'; readonly reason: string }
+  | (Omit<Unreachable, 'kind'> & { readonly kind: 'unavailable' })
   | { readonly kind: 'open'; readonly reason: string; readonly transaction: string | null }
 
 export type Admission = Exclude<Verdict, { kind: 'trusted' }> | { readonly kind: 'valid' }
@@ -81,7 +89,7 @@ export class Till {
     )
     if (verification.kind === 'valid') return verification
     if (verification.kind === 'unreachable') {
-      return { kind: 'unavailable', reason: verification.reason }
+      return { ...verification, kind: 'unavailable' }
     }
     const { reason } = verification
     if (saysNonceUsed(reason) && !wasBegunHere) return { kind: 'open', reason, transaction: null }
@@ -165,15 +173,15 @@ export class Till {
     switch (settlement.kind) {
       case 'settled':
         return {
+          ...settlement,
           kind: finality === 'confirmed' || settlement.isFinal === true ? 'paid' : 'trusted',
-          transaction: settlement.transaction,
         }
       case 'broadcast':
         return { kind: 'trusted', transaction: settlement.transaction }
       case 'unknown':
         return { ...settlement, kind: 'open' }
       case 'unreachable':
-        return { kind: 'unavailable', reason: settlement.reason }
+        return { ...settlement, kind: 'unavailable' }
       case 'rejected':
         return this.#refusal(payment, settlement.reason)
       default:

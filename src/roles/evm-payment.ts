@@ -6,7 +6,7 @@ import { ConfigError } from '../config/config-error.ts'
 import type { ServeOptions } from '../config/serve.ts'
 import type { ClockCheck } from '../payment/clock-check.ts'
 import { examineChain, payeeFaults } from '../payment/evm/chain-checks.ts'
-import { chainOutcome } from '../payment/evm/chain-outcome.ts'
+import { chainOutcome, isPaidBy } from '../payment/evm/chain-outcome.ts'
 import type { FailedGas } from '../payment/evm/contract-payers.ts'
 import { ContractWallets } from '../payment/evm/contract-wallets.ts'
 import type { ExactEvmPayment } from '../payment/evm/exact-evm.ts'
@@ -136,9 +136,13 @@ function hostedOn(
   hosted: HostedFacilitators | null,
 ) {
   if (hosted === null) throw new Error('checked: somebody settles')
-  const outcome =
-    node === null ? undefined : (payment: ExactEvmPayment) => chainOutcome(node, payment)
-  const facilitator = hosted.of({ scheme: 'exact', network, asset }, outcome)
+  const facilitator = hosted.of<ExactEvmPayment>(
+    { scheme: 'exact', network, asset },
+    node && {
+      outcome: (payment) => chainOutcome(node, payment),
+      isPaidBy: (payment, transaction) => isPaidBy(node, payment, transaction),
+    },
+  )
   if (node === null) return facilitator
   const simulation = new Simulation(node, zeroAddress)
   const screening = new Screening<ExactEvmPayment>({

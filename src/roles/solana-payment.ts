@@ -9,7 +9,7 @@ import type { HostedFacilitators } from '../payment/facilitators/hosted-facilita
 import type { FailedSettlements } from '../payment/failed-settlements.ts'
 import type { Facilitator, PaymentMethod } from '../payment/payment.ts'
 import { Screening } from '../payment/screening.ts'
-import { outcomeByMessage } from '../payment/solana/chain-outcome.ts'
+import { isPaidBy, outcomeByMessage } from '../payment/solana/chain-outcome.ts'
 import {
   examineCluster,
   feePayerProbe,
@@ -142,7 +142,10 @@ async function hostedSettler(
   const node = rpcUrl === undefined ? null : new SolanaNode({ rpcUrl, clock: systemClock })
   const facilitator = hosted.of<ExactSolanaPayment>(
     kind,
-    node === null ? undefined : (payment) => outcomeByMessage(node, payment, systemClock.nowMs()),
+    node && {
+      outcome: (payment) => outcomeByMessage(node, payment, systemClock.nowMs()),
+      isPaidBy: (payment, transaction) => isPaidBy(node, payment, transaction),
+    },
   )
   await hosted.examine()
   const named = hosted.offer(kind)?.['feePayer']

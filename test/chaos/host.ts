@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import { createPublicClient, http } from 'viem'
-import { chainOutcome } from '../../src/payment/evm/chain-outcome.ts'
+import { chainOutcome, isPaidBy } from '../../src/payment/evm/chain-outcome.ts'
 import type { ExactEvmPayment } from '../../src/payment/evm/exact-evm.ts'
 import { exactEvm } from '../../src/payment/evm/exact-evm.ts'
 import { base } from '../../src/payment/evm/networks.ts'
@@ -37,7 +37,10 @@ const hosted = new HostedFacilitators({
 })
 const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 0 }) })
 const kind = { scheme: 'exact', network: base.network, asset: base.asset }
-const facilitator = hosted.of<ExactEvmPayment>(kind, (payment) => chainOutcome(client, payment))
+const facilitator = hosted.of<ExactEvmPayment>(kind, {
+  outcome: (payment) => chainOutcome(client, payment),
+  isPaidBy: (payment, transaction) => isPaidBy(client, payment, transaction),
+})
 
 const app = Fastify({ forceCloseConnections: true })
 await app.register(payments, {

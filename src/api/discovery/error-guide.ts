@@ -177,6 +177,14 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
       ...again,
     },
   },
+  facilitator_refused: {
+    meaning:
+      'The service that settles payments does not take this one, and will not take it later. Nothing was charged: pay on another network, or from another wallet.',
+    example: {
+      detail:
+        'The facilitator does not take this payment. Nothing was charged. Sending it again does not help: pay on another network, or from another wallet.',
+    },
+  },
   engine_timeout: {
     meaning: 'The engine is silent for more than 15 seconds. Nothing was charged.',
     example: {

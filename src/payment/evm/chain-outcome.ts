@@ -1,5 +1,5 @@
-import type { GetBlockReturnType, PublicClient, RpcLog } from 'viem'
-import { getAbiItem, pad, toEventSelector, toHex } from 'viem'
+import type { GetBlockReturnType, Hex, PublicClient, RpcLog } from 'viem'
+import { getAbiItem, pad, TransactionReceiptNotFoundError, toEventSelector, toHex } from 'viem'
 import { nodeReason } from '../node-error.ts'
 import type { Outcome } from '../payment.ts'
 import type { ExactEvmPayment } from './exact-evm.ts'
@@ -50,6 +50,21 @@ export async function chainOutcome(client: Client, payment: ExactEvmPayment): Pr
     return { kind: 'unknown', reason: `no use of the nonce within ${BLOCKS_BACK_MAX} blocks` }
   } catch (cause) {
     return { kind: 'unknown', reason: nodeReason(cause) }
+  }
+}
+
+/** Whether a transaction pays a payment; null while the node does not know it. @throws where it does not answer */
+export async function isPaidBy(
+  client: Pick<Client, 'getTransactionReceipt'>,
+  payment: ExactEvmPayment,
+  transaction: string,
+): Promise<boolean | null> {
+  try {
+    const receipt = await client.getTransactionReceipt({ hash: transaction as Hex })
+    return pays(receipt.logs, payment)
+  } catch (cause) {
+    if (cause instanceof TransactionReceiptNotFoundError) return null
+    throw cause
   }
 }
 

@@ -16,6 +16,8 @@ export type HostedFacilitatorOptions = {
   /** For logs and metrics: the path and the query of its URL may hold a key. */
   readonly name: string
   readonly clock: Clock
+  /** For the deadlines of calls. */
+  readonly callClock: Clock
   readonly bounds: CallBounds
   /** After whatever may have changed its health. */
   readonly onHealth: () => void
@@ -33,9 +35,14 @@ export class HostedFacilitator {
   #supported: SupportedResponse | null = null
 
   constructor(options: HostedFacilitatorOptions) {
-    const { address, name, clock, bounds } = options
+    const { address, name, clock, callClock, bounds } = options
     const service = (during: 'payment' | 'probe') =>
-      httpFacilitator({ ...address, bounds, onCall: (call) => this.#note(call, during) })
+      httpFacilitator({
+        ...address,
+        clock: callClock,
+        bounds,
+        onCall: (call) => this.#note(call, during),
+      })
     this.#options = options
     this.name = name
     this.health = new FacilitatorHealth(clock.nowMs())
@@ -49,6 +56,11 @@ export class HostedFacilitator {
 
   settle(payment: SignedPayment): Promise<Settlement> {
     return this.#payments.settle(payment)
+  }
+
+  /** The chain does not bear out what it said of a payment. */
+  contradicted(reason: string): void {
+    this.#note({ kind: 'failed', reason }, 'payment')
   }
 
   /** Asks what it can do. @param kinds that are sold: who can do none of them is out of service */

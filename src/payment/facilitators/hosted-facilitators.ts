@@ -1,6 +1,13 @@
 import { backOffMs } from '../../domain/back-off.ts'
 import type { Clock } from '../../domain/clock.ts'
-import type { Facilitator, Outcome, Settlement, SignedPayment, Verification } from '../payment.ts'
+import type {
+  Facilitator,
+  Outcome,
+  Settlement,
+  SignedPayment,
+  Unreachable,
+  Verification,
+} from '../payment.ts'
 import type { Fault } from '../watch.ts'
 import { within } from '../within.ts'
 import type { Kind } from './capability.ts'
@@ -15,6 +22,8 @@ export type HostedFacilitatorsOptions = {
   /** In order of preference, at least one. */
   readonly addresses: readonly FacilitatorAddress[]
   readonly clock: Clock
+  /** For the deadlines of calls, where it is another one. */
+  readonly callClock?: Clock
   /** In [0, 1), so that many services do not ask one facilitator in step. */
   readonly chance: () => number
   readonly bounds?: CallBounds
@@ -40,6 +49,13 @@ export type Examination = FacilitatorReport & {
   readonly cannot: readonly Kind[]
 }
 
+/** What a node says of payments of one kind, whatever a facilitator says. */
+export type ChainView<P extends SignedPayment> = {
+  outcome(payment: P): Promise<Outcome>
+  /** Whether a transaction pays it; null while the node does not know the transaction. @throws where it does not answer */
+  isPaidBy(payment: P, transaction: string): Promise<boolean | null>
+}
+
 /** Of one that is in service: it may have learned or forgotten a chain. */
 const REFRESH_MS = 60_000
 /** Of one that is not. */
@@ -49,7 +65,17 @@ const VERIFY_MS_MAX = 9_000
 /** After that a settlement that begins elsewhere could end after the till has stopped waiting. */
 const SETTLE_FAIL_OVER_MS_MAX = 2_000
 
-const nobody = 'no facilitator is in service'
+/** From the begin of a settlement, below the till's own bound. A node may be some blocks behind the facilitator's. */
+const SEEN_MS_MAX = 9_000
+/** Between two questions whether a node knows a transaction. */
+const seenBackOff = { minMs: 250, maxMs: 1_000 }
+
+/** Whoever is out of service is asked that often at least whether it is back. */
+const nobody: Unreachable = {
+  kind: 'unreachable',
+  reason: 'no facilitator is in service',
+  retryAfterSeconds: probeBackOff.maxMs / 1_000,
+}
 
 /**
  * Facilitators of others, in order of preference. What only asks goes to the next one when one does not
@@ -66,7 +92,7 @@ export class HostedFacilitators {
   #isStarted = false
 
   constructor(options: HostedFacilitatorsOptions) {
-    const { addresses, clock, bounds = callBounds } = options
+    const { addresses, clock, callClock = clock, bounds = callBounds } = options
     this.#options = options
     this.#doubts = new Doubts(clock)
     const names = namesOf(addresses)
@@ -75,6 +101,7 @@ export class HostedFacilitators {
         address,
         name: names[at] ?? '',
         clock,
+        callClock,
         bounds,
         onHealth: () => this.#tell(facilitator),
       })
@@ -83,17 +110,14 @@ export class HostedFacilitators {
     })
   }
 
-  /** All of them as the one who settles payments of a kind. @param outcome what the chain says */
-  of<P extends SignedPayment>(
-    kind: Kind,
-    outcome?: (payment: P) => Promise<Outcome>,
-  ): Facilitator<P> {
+  /** All of them as the one who settles payments of a kind. @param chain null where no node is known */
+  of<P extends SignedPayment>(kind: Kind, chain: ChainView<P> | null = null): Facilitator<P> {
     this.#kinds.push(kind)
     return {
       verify: (payment) => this.#verify(kind, payment),
-      settle: (payment) => this.#settle(kind, payment),
+      settle: (payment) => this.#settle(kind, payment, chain),
       outcome: async (payment) =>
-        outcome?.(payment) ?? { kind: 'unknown', reason: 'no RPC URL is configured' },
+        chain?.outcome(payment) ?? { kind: 'unknown', reason: 'no RPC URL is configured' },
     }
   }
 
@@ -149,38 +173,68 @@ export class HostedFacilitators {
   async #verify(kind: Kind, payment: SignedPayment): Promise<Verification> {
     const { clock } = this.#options
     const endMs = clock.nowMs() + VERIFY_MS_MAX
-    let last: Verification = { kind: 'unreachable', reason: nobody }
+    let failure: Unreachable | null = null
     for (const facilitator of this.#candidates(kind, payment)) {
       const leftMs = endMs - clock.nowMs()
       if (leftMs <= 0) break
       const late: Verification = { kind: 'unreachable', reason: `${facilitator.name} is slow` }
-      last = await within(clock, leftMs, facilitator.verify(payment), late)
-      if (last.kind === 'unreachable') continue
-      this.#verifiedBy.set(payment, facilitator)
-      return last
+      const verification = await within(clock, leftMs, facilitator.verify(payment), late)
+      if (verification.kind !== 'unreachable') {
+        this.#verifiedBy.set(payment, facilitator)
+        return verification
+      }
+      failure = hopeful(failure, verification)
     }
-    return last
+    return failure ?? nobody
   }
 
   /**
    * A settlement that may be under way is never begun elsewhere: a payment in doubt goes back to the one
    * that has it, for as long as the authorization could be settled.
    */
-  async #settle(kind: Kind, payment: SignedPayment): Promise<Settlement> {
+  async #settle<P extends SignedPayment>(
+    kind: Kind,
+    payment: P,
+    chain: ChainView<P> | null,
+  ): Promise<Settlement> {
     const { clock } = this.#options
     const startedAtMs = clock.nowMs()
     const holder = this.#doubts.find(payment)
-    let last: Settlement = { kind: 'unreachable', reason: nobody }
+    let failure: Unreachable | null = null
     for (const facilitator of holder === null ? this.#settlers(kind, payment) : [holder]) {
       if (clock.nowMs() - startedAtMs > SETTLE_FAIL_OVER_MS_MAX) break
       // Before the answer, too: whoever asks may stop waiting for it, and ask again.
       this.#doubts.add(payment, facilitator)
-      last = await facilitator.settle(payment)
+      const claimed = await facilitator.settle(payment)
+      const isBorneOut =
+        claimed.kind !== 'settled' ||
+        chain === null ||
+        (await this.#isSeen(payment, claimed.transaction, chain, startedAtMs + SEEN_MS_MAX))
+      const last = isBorneOut ? claimed : unseen(facilitator, claimed.transaction)
       const isLastWord = last.kind === 'settled' || (holder === null && last.kind !== 'unknown')
       if (isLastWord) this.#doubts.delete(payment)
       if (last.kind !== 'unreachable') return last
+      failure = hopeful(failure, last)
     }
-    return last
+    return failure ?? nobody
+  }
+
+  /** Whether the chain bears out that a transaction pays. Where the node does not answer, the facilitator is believed. */
+  async #isSeen<P extends SignedPayment>(
+    payment: P,
+    transaction: string,
+    chain: ChainView<P>,
+    endMs: number,
+  ): Promise<boolean> {
+    const { clock } = this.#options
+    for (let asked = 1; ; asked += 1) {
+      const answer = chain.isPaidBy(payment, transaction).catch(() => true)
+      const isPaid = await within(clock, Math.max(1, endMs - clock.nowMs()), answer, true)
+      if (isPaid !== null) return isPaid
+      const waitMs = backOffMs(seenBackOff, asked, 1)
+      if (clock.nowMs() + waitMs > endMs) return false
+      await new Promise<void>((resolve) => clock.after(waitMs, resolve))
+    }
   }
 
   /** The one that verified first. */
@@ -229,6 +283,20 @@ export class HostedFacilitators {
     const isInUse = facilitator === this.#all.find(({ health }) => health.isInService)
     return { name: facilitator.name, state, sinceMs, isInUse, lastError }
   }
+}
+
+/** What a buyer is told of two who did not do it: what the one said that may do it sooner. */
+function hopeful(one: Unreachable | null, other: Unreachable): Unreachable {
+  if (one === null || one.isLasting === true) return other
+  if (other.isLasting === true) return one
+  return (one.retryAfterSeconds ?? 0) < (other.retryAfterSeconds ?? 0) ? one : other
+}
+
+/** The chain has no such transaction, or it does something else. */
+function unseen(facilitator: HostedFacilitator, transaction: string): Settlement {
+  const reason = `${facilitator.name} says that ${transaction} pays, and the chain does not`
+  facilitator.contradicted(reason)
+  return { kind: 'unknown', reason, transaction: null }
 }
 
 /** The origin, which holds no secret, and a number where two have the same. */

@@ -2,14 +2,20 @@ import type { Server } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
+import { systemClock } from '../../roles/system-clock.ts'
 import type { SignedPayment } from '../payment.ts'
 import type { FacilitatorCall } from './http-facilitator.ts'
 import { httpFacilitator } from './http-facilitator.ts'
 
 const KEY = 'Bearer sk_live_f00dfeed'
 const TX = `0x${'ab'.repeat(32)}`
-const wire = { scheme: 'exact', network: 'eip155:8453', extra: {} }
-const payment = { wire: { x402Version: 2 }, requirement: { wire } } as unknown as SignedPayment
+const PAYER = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
+const wire = { scheme: 'exact', network: 'eip155:8453', amount: '20000', extra: {} }
+const payment = {
+  payer: PAYER,
+  wire: { x402Version: 2 },
+  requirement: { wire, method: { legacyName: 'base' } },
+} as unknown as SignedPayment
 const servers: Server[] = []
 
 afterEach(() => {
@@ -17,9 +23,9 @@ afterEach(() => {
 })
 
 /** A service that answers everything alike, and what was thought of it. */
-async function answering(status: number, body: unknown) {
+async function answering(status: number, body: unknown, headers = {}) {
   const server = createServer((_request, response) => {
-    response.writeHead(status).end(typeof body === 'string' ? body : JSON.stringify(body))
+    response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body))
   })
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -27,7 +33,10 @@ async function answering(status: number, body: unknown) {
   const { port } = server.address() as AddressInfo
   const url = `http://127.0.0.1:${port}`
   const onCall = (call: FacilitatorCall) => void calls.push(call)
-  return { service: httpFacilitator({ url, authorization: KEY, onCall }), calls }
+  return {
+    service: httpFacilitator({ url, authorization: KEY, clock: systemClock, onCall }),
+    calls,
+  }
 }
 
 const settled = { success: true, transaction: TX, network: 'eip155:8453' }
@@ -84,6 +93,192 @@ describe('a settlement that ends with', () => {
   ])('status %i and %j is %s', async (status, body, kind) => {
     const { service } = await answering(status, body)
     expect((await service.settle(payment)).kind).toBe(kind)
+  })
+})
+
+const SOLANA = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
+const ofSolana = {
+  payer: 'GmaDrppBC7P5ARKV8g3djiwP89vz1jLK23V2GBjuAEGB',
+  wire: { x402Version: 2 },
+  requirement: {
+    wire: { ...wire, network: SOLANA },
+    method: { legacyName: 'solana' },
+  },
+} as unknown as SignedPayment
+/** 64 bytes in base58. */
+const SIGNATURE = '1'.repeat(64)
+
+describe('a settlement is believed only about the payment that was asked for', () => {
+  test.each<{ what: string; says: object; kind: string; of?: SignedPayment }>([
+    { what: 'its network', says: settled, kind: 'settled' },
+    {
+      what: 'its network as version 1 writes it',
+      says: { ...settled, network: 'base' },
+      kind: 'settled',
+    },
+    {
+      what: 'its payer in another case',
+      says: { ...settled, payer: PAYER.toLowerCase() },
+      kind: 'settled',
+    },
+    { what: 'its amount', says: { ...settled, amount: '20000' }, kind: 'settled' },
+    { what: 'another network', says: { ...settled, network: 'eip155:84532' }, kind: 'unknown' },
+    { what: 'no network', says: { success: true, transaction: TX }, kind: 'unknown' },
+    { what: 'another payer', says: { ...settled, payer: `0x${'12'.repeat(20)}` }, kind: 'unknown' },
+    { what: 'another amount', says: { ...settled, amount: '19999' }, kind: 'unknown' },
+    {
+      what: 'a hash that is too short',
+      says: { ...settled, transaction: '0xab' },
+      kind: 'unknown',
+    },
+    {
+      what: 'a hash of another chain',
+      says: { ...settled, transaction: SIGNATURE },
+      kind: 'unknown',
+    },
+    {
+      what: 'a refusal on another network',
+      says: { ...failed, errorReason: 'insufficient_funds', network: 'eip155:1' },
+      kind: 'unknown',
+    },
+    {
+      what: 'a refusal of another payer',
+      says: { ...failed, errorReason: 'insufficient_funds', payer: `0x${'12'.repeat(20)}` },
+      kind: 'unknown',
+    },
+    {
+      what: 'a refusal without a network',
+      says: { success: false, transaction: '', errorReason: 'insufficient_funds' },
+      kind: 'rejected',
+    },
+    {
+      what: 'a signature on Solana',
+      says: { success: true, transaction: SIGNATURE, network: SOLANA },
+      kind: 'settled',
+      of: ofSolana,
+    },
+    {
+      what: 'a hash on Solana',
+      says: { success: true, transaction: TX, network: SOLANA },
+      kind: 'unknown',
+      of: ofSolana,
+    },
+    {
+      what: 'an address on Solana',
+      says: { success: true, transaction: ofSolana.payer, network: SOLANA },
+      kind: 'unknown',
+      of: ofSolana,
+    },
+  ])('$what: $kind', async ({ says, kind, of = payment }) => {
+    const { service, calls } = await answering(200, says)
+    const settlement = await service.settle(of)
+    expect(settlement.kind).toBe(kind)
+    if (kind !== 'unknown') return
+    expect(settlement, 'what is not believed is not passed on').toMatchObject({ transaction: null })
+    expect(calls.map((call) => call.kind)).toEqual(['failed'])
+  })
+
+  test('and so is a verification: one of another payer is none', async () => {
+    const said = (body: object) =>
+      answering(200, body).then(({ service }) => service.verify(payment))
+    expect(await said({ isValid: true, payer: PAYER.toLowerCase() })).toEqual({ kind: 'valid' })
+    expect(await said({ isValid: true, payer: `0x${'12'.repeat(20)}` })).toMatchObject({
+      kind: 'unreachable',
+      reason: expect.stringContaining('says payer 0x1212'),
+    })
+  })
+})
+
+describe('what a facilitator says', () => {
+  const long = `invalid\r\nX-Evil: ${'é'.repeat(25_000)}`
+
+  test.each([
+    ['verify', { isValid: false, invalidReason: long }],
+    ['settle', { ...failed, errorReason: long }],
+  ] as const)('is cut to a short code: %s', async (operation, body) => {
+    const { service, calls } = await answering(200, body)
+    const told = await service[operation](payment)
+    expect('reason' in told && told.reason).toMatch(/^invalid_X-Evil:_$/)
+    expect(JSON.stringify([told, calls]).length).toBeLessThan(500)
+  })
+
+  test('and never names our key, also where it is a reason', async () => {
+    const { service } = await answering(200, { isValid: false, invalidReason: `bad ${KEY}` })
+    expect(await service.verify(payment)).toEqual({
+      kind: 'invalid',
+      reason: 'bad_authorization_',
+    })
+  })
+
+  test.each([65_536, 65_537])('is read up to 64 KB: %i bytes', async (bytes) => {
+    const said = JSON.stringify({ ...settled, extra: { pad: '' } })
+    const padded = said.replace('""', `"${'x'.repeat(bytes - said.length)}"`)
+    const { service } = await answering(200, padded)
+    const isRead = bytes <= 65_536
+    expect((await service.settle(payment)).kind).toBe(isRead ? 'settled' : 'unknown')
+  })
+
+  test('is not awaited where it has no end', async () => {
+    let sent = 0
+    const server = createServer((_request, response) => {
+      const more = () => {
+        sent += 65_536
+        response.write('x'.repeat(65_536), () => setImmediate(more))
+      }
+      response.on('close', () => {
+        response.destroy()
+        sent = Number.NaN
+      })
+      more()
+    })
+    servers.push(server)
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const service = httpFacilitator({ url, clock: systemClock })
+    expect(await service.verify(payment)).toMatchObject({
+      kind: 'unreachable',
+      reason: expect.stringContaining('longer than 65536 bytes'),
+    })
+    await expect.poll(() => sent, { message: 'the connection is closed' }).toBeNaN()
+  })
+
+  test.each([
+    [400, {}, { isLasting: true }],
+    [422, {}, { isLasting: true }],
+    [401, {}, { retryAfterSeconds: 60 }],
+    [404, {}, { retryAfterSeconds: 60 }],
+    [429, { 'retry-after': '90' }, { retryAfterSeconds: 90 }],
+    [503, { 'retry-after': 'Wed, 21 Oct 2099 07:28:00 GMT' }, { retryAfterSeconds: 3_600 }],
+    [503, { 'retry-after': 'soon' }, {}],
+    [429, {}, {}],
+  ])('of trying again is kept: status %i and %j', async (status, headers, prospect) => {
+    const { service } = await answering(status, 'no', headers)
+    const reason = expect.any(String)
+    expect(await service.verify(payment)).toEqual({ kind: 'unreachable', reason, ...prospect })
+    if (status === 503) return
+    expect(await service.settle(payment)).toEqual({ kind: 'unreachable', reason, ...prospect })
+  })
+
+  test('that it does not support this is no reason to come back', async () => {
+    const { service } = await answering(200, {
+      isValid: false,
+      invalidReason: 'unsupported_scheme',
+    })
+    expect(await service.verify(payment)).toMatchObject({ isLasting: true })
+  })
+
+  test.each([
+    ['what fits into a header', { bazaar: { status: 'success' } }, true],
+    ['what is too long', { bazaar: { status: 'x'.repeat(2_000) } }, false],
+    ['what is no object', 'success', false],
+  ])('of extensions is passed on: %s', async (_what, value, isPassed) => {
+    const header = Buffer.from(JSON.stringify(value)).toString('base64')
+    const { service } = await answering(200, settled, { 'extension-responses': header })
+    const settlement = await service.settle(payment)
+    expect(settlement).toMatchObject({ kind: 'settled' })
+    expect('extensionResponses' in settlement && settlement.extensionResponses).toBe(
+      isPassed ? header : false,
+    )
   })
 })
 

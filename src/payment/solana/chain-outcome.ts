@@ -53,6 +53,18 @@ export function outcomeByMessage(
   })
 }
 
+/** Whether a transaction pays a payment; null while the node does not know it. @throws where it does not answer */
+export async function isPaidBy(
+  node: SolanaNode,
+  payment: ExactSolanaPayment,
+  transaction: string,
+): Promise<boolean | null> {
+  const landed = await node.transaction(transaction)
+  return landed === null
+    ? null
+    : landed.err === null && hasMessage(landed.bytes, payment.transaction)
+}
+
 /**
  * A transaction that is in no block can get into one for as long as any bank takes its blockhash. The
  * finalized bank forgets it last, but it also learns of it last: that it does not know a blockhash counts

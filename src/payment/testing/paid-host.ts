@@ -10,6 +10,7 @@ import type { PaymentOptions } from '../plugin.ts'
 import { payments } from '../plugin.ts'
 import { quoteLimit } from '../quote-limit.ts'
 import { newSecret } from './new-secret.ts'
+import type { PaidRoute } from '../terms.ts'
 
 export const PRICE = 20_000n
 export const DEARER_PRICE = 60_000n
@@ -35,6 +36,8 @@ export type PaidHostOptions = Pick<PaymentOptions, 'clock' | 'finality' | 'expos
   readonly ledger?: PaymentLedger
   readonly limits?: PaymentOptions['limits']
   readonly quotesPerMinute?: number
+  /** What its routes say beside price and description. */
+  readonly route?: Pick<PaidRoute, 'catalogued' | 'extensionsOf'>
   /** Runs inside the handler of `/slow`, before it answers. */
   readonly atWork?: () => Promise<void>
 }
@@ -71,7 +74,7 @@ export async function startPaidHost(options: PaidHostOptions): Promise<PaidHost>
     handler: (request: FastifyRequest, reply: FastifyReply) => unknown,
     priceUsdcAtomic = PRICE,
   ) => {
-    const config = { x402: { priceUsdcAtomic, description: `Sells ${path}` } }
+    const config = { x402: { ...options.route, priceUsdcAtomic, description: `Sells ${path}` } }
     app.get(path, { config }, (request, reply) => {
       runs += 1
       return handler(request, reply)

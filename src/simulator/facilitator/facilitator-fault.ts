@@ -5,6 +5,8 @@ export type FacilitatorFault = {
   /** Whether it does what it was asked: before it answers (as it should), a while after that, or never. */
   readonly acts?: 'first' | 'afterwards' | 'never'
   readonly answer?: FaultyAnswer
+  /** Beside whatever it answers. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 type FaultyAnswer =
@@ -25,6 +27,8 @@ type FaultyAnswer =
   | { readonly screens: string }
   /** A settlement in this transaction, true or not. */
   | { readonly success: string }
+  /** What it truly would say, with these members in place of its own. */
+  | { readonly says: Readonly<Record<string, unknown>> }
   /** What it can do. */
   | { readonly supports: readonly { readonly scheme: string; readonly network: string }[] }
 

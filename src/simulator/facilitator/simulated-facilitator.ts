@@ -88,7 +88,7 @@ async function faulty(
   { mechanism, clock, faultOf = () => null }: SimulatedFacilitatorOptions,
 ): Promise<void> {
   const fault = faultOf({ operation, payload: asked?.paymentPayload ?? null }) ?? {}
-  const { delayMs = 0, acts = 'first', answer } = fault
+  const { delayMs = 0, acts = 'first', answer, headers } = fault
   if (delayMs > 0) await new Promise<void>((resolve) => clock.after(delayMs, resolve))
   const act = () => truth(operation, asked, mechanism)
   const done = acts === 'first' ? await act() : null
@@ -99,8 +99,9 @@ async function faulty(
     response.destroy()
     return
   }
-  if (answer !== undefined) send(response, lie(operation, answer, done))
-  else send(response, done ?? { status: 200, body: '{}' })
+  const reply =
+    answer === undefined ? (done ?? { status: 200, body: '{}' }) : lie(operation, answer, done)
+  send(response, reply, headers)
 }
 
 /** What an honest facilitator says, after it has done it. */
@@ -131,6 +132,8 @@ function lie(
     return { status: 403, body: JSON.stringify({ errorType: answer.screens, errorMessage: 'no' }) }
   if ('supports' in answer)
     return json({ kinds: answer.supports.map((kind) => ({ x402Version: 2, ...kind })) })
+  if ('says' in answer)
+    return json({ ...(JSON.parse(done?.body ?? '{}') as object), ...answer.says })
   const network = 'eip155:8453'
   if ('success' in answer) return json({ success: true, transaction: answer.success, network })
   const { reason } = answer
@@ -161,8 +164,8 @@ function json(value: unknown): Reply {
   return { status: 200, body: JSON.stringify(value) }
 }
 
-function send(response: ServerResponse, { status, body }: Reply): void {
-  response.writeHead(status, { 'content-type': 'application/json' }).end(body)
+function send(response: ServerResponse, { status, body }: Reply, headers = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body)
 }
 
 function listen(server: Server, port: number): Promise<number> {

@@ -1,0 +1,116 @@
+import type { Clock } from '../../domain/clock.ts'
+
+export type FacilitatorClientOptions = {
+  readonly url: string
+  /** Value of the `Authorization` header, such as `Bearer …`. */
+  readonly authorization?: string
+  readonly clock: Clock
+}
+
+export type FacilitatorRequest = {
+  readonly path: 'verify' | 'settle' | 'supported'
+  /** What is posted; without it the request is a GET. */
+  readonly body?: unknown
+  readonly msMax: number
+  readonly bytesMax: number
+}
+
+/** A response of a facilitator, whatever its status. */
+export type FacilitatorReply = {
+  readonly status: number
+  /** null where it is no JSON object, or longer than is read. */
+  readonly body: Readonly<Record<string, unknown>> | null
+  /** How it begins, in printable characters: for logs. */
+  readonly excerpt: string
+  readonly retryAfterSeconds: number | null
+  /** The header `EXTENSION-RESPONSES` where it can be passed on as it is. */
+  readonly extensionResponses: string | null
+}
+
+const EXCERPT_CHARS_MAX = 200
+/** A longer wait tells a buyer nothing more. */
+const RETRY_AFTER_SECONDS_MAX = 3_600
+/** Beside a payment's own headers it must fit into what clients read (16 KiB). */
+const EXTENSION_RESPONSES_CHARS_MAX = 2_048
+
+/**
+ * One request to a facilitator. The SDK's client reads replies of any length, prints to standard output, and
+ * drops `Retry-After` and, for refusals, `EXTENSION-RESPONSES`.
+ * @throws Error where there is no complete response; its `cause` is what `fetch` names
+ */
+export async function askFacilitator(
+  { url, authorization, clock }: FacilitatorClientOptions,
+  { path, body, msMax, bytesMax }: FacilitatorRequest,
+): Promise<FacilitatorReply> {
+  const abort = new AbortController()
+  const cancel = clock.after(msMax, () => abort.abort())
+  try {
+    const response = await fetch(`${url.replace(/\/+$/, '')}/${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(authorization === undefined ? {} : { authorization }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: abort.signal,
+    })
+    const text = await boundedText(response, bytesMax)
+    return {
+      status: response.status,
+      body: text === null ? null : parsed(text),
+      excerpt: text === null ? `(longer than ${bytesMax} bytes)` : excerptOf(text),
+      retryAfterSeconds: retryAfterOf(response, clock.nowMs()),
+      extensionResponses: extensionResponsesOf(response),
+    }
+  } catch (cause) {
+    if (abort.signal.aborted) throw new Error(`no answer within ${msMax} ms`)
+    throw cause
+  } finally {
+    cancel()
+  }
+}
+
+/** null for more than `bytesMax`, of which no more is read. */
+async function boundedText(response: Response, bytesMax: number): Promise<string | null> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length
+    if (bytes > bytesMax) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : null
+  } catch {
+    return null
+  }
+}
+
+function excerptOf(text: string): string {
+  const printable = text.slice(0, 2 * EXCERPT_CHARS_MAX).replace(/[^\x21-\x7e]+/g, ' ')
+  return printable.trim().slice(0, EXCERPT_CHARS_MAX) || '(empty)'
+}
+
+/** RFC 9110: seconds, or a date. */
+function retryAfterOf({ headers }: Response, nowMs: number): number | null {
+  const text = headers.get('retry-after') ?? ''
+  const seconds = /^\d{1,9}$/.test(text) ? Number(text) : (Date.parse(text) - nowMs) / 1_000
+  return seconds > 0 ? Math.min(Math.ceil(seconds), RETRY_AFTER_SECONDS_MAX) : null
+}
+
+/** Base64 of a JSON object, by extension what became of it. */
+function extensionResponsesOf({ headers }: Response): string | null {
+  const text = headers.get('extension-responses') ?? ''
+  if (text.length > EXTENSION_RESPONSES_CHARS_MAX) return null
+  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return null
+  return parsed(Buffer.from(text, 'base64').toString('utf8')) === null ? null : text
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
