@@ -151,7 +151,7 @@ export class HostedFacilitators {
     if (able.some(({ health }) => !health.isGone)) return null
     const reasons = able.map(({ name, health }) => `${name} is ${health.state}`)
     const sinceMs = Math.max(...this.#all.map(({ health }) => health.sinceMs))
-    return { reason: reasons.join(', ') || nobody, sinceMs }
+    return { reason: reasons.join(', ') || nobody.reason, sinceMs }
   }
 
   /** From now on each that is needed is asked from time to time whether it is there, until `stop`. */

@@ -9,8 +9,8 @@ import type { PaymentEvent } from '../payment-event.ts'
 import type { PaymentOptions } from '../plugin.ts'
 import { payments } from '../plugin.ts'
 import { quoteLimit } from '../quote-limit.ts'
-import { newSecret } from './new-secret.ts'
 import type { PaidRoute } from '../terms.ts'
+import { newSecret } from './new-secret.ts'
 
 export const PRICE = 20_000n
 export const DEARER_PRICE = 60_000n
