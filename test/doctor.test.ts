@@ -392,6 +392,32 @@ describe('perpscope doctor', () => {
     }
   }, 30_000)
 
+  test('says what it means to share a payee, and what that no node knows the outcome', async () => {
+    const facilitator = createServer((_request, response) => {
+      const kinds = [{ x402Version: 2, scheme: 'exact', network: 'eip155:8453' }]
+      response.end(JSON.stringify({ kinds, extensions: [], signers: {} }))
+    })
+    servers.push(facilitator)
+    await new Promise<void>((resolve) => facilitator.listen(0, '127.0.0.1', resolve))
+    const { port } = facilitator.address() as AddressInfo
+    const paid: Partial<DoctorOptions> = {
+      payment: 'x402',
+      payTo: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
+      facilitatorUrl: [`http://127.0.0.1:${port}`],
+    }
+    const off = await examined(paid)
+    expect(found(off.findings, 'payee')).toMatch(/^0x7099.*any other service with the same payee/)
+    expect(statusOf(off.findings, 'ways to pay')).toBe('warn')
+    expect(found(off.findings, 'ways to pay')).toContain('has paid and never gets the answer')
+    const dead = await examined({ ...paid, rpcUrl: 'http://127.0.0.1:1/f00dfeed' })
+    expect(statusOf(dead.findings, 'ways to pay')).toBe('warn')
+    expect(found(dead.findings, 'ways to pay')).toContain('has paid and waits for the answer')
+    expect(JSON.stringify(dead.findings)).not.toContain('f00dfeed')
+    const mistyped = await examined({ ...paid, payTo: `0x${'0'.repeat(36)}dEaD` })
+    expect(mistyped.isWell).toBe(false)
+    expect(found(mistyped.findings, 'configuration')).toContain('is a burn address')
+  })
+
   test('warns of a plan that the venue would refuse', async () => {
     const { findings } = await examined({ weightPerMinute: 5_000 })
     expect(statusOf(findings, 'weight')).toBe('warn')
@@ -448,6 +474,7 @@ describe('perpscope doctor', () => {
       payment: 'open',
       publicUrl: 'https://perpscope.example',
       network: 'base',
+      outcomeNode: 'off',
       solanaNetwork: 'mainnet',
       contractWallets: 'on',
       contractGasPerHour: 3_000_000n,

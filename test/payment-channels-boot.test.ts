@@ -12,7 +12,7 @@ import { systemClock } from '../src/roles/system-clock.ts'
 import { startAnvil } from '../src/simulator/evm/anvil-process.ts'
 
 const KEY = `0x${'11'.repeat(32)}`
-const BASE = ['--pay-to', '0x00000000000000000000000000000000000000A1']
+const BASE = ['--pay-to', `0x${'a1'.repeat(20)}`]
 const NODE = ['--rpc-url', 'http://127.0.0.1:1', '--facilitator-key', KEY]
 const ON = ['--payment-channels', 'on']
 const log = pino({ level: 'silent' })

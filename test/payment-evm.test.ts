@@ -4,7 +4,7 @@ import { createTestClient, createWalletClient, http, pad, publicActions } from '
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { base as baseChain } from 'viem/chains'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { examineChain, payeeFaults } from '../src/payment/evm/chain-checks.ts'
+import { examineChain } from '../src/payment/evm/chain-checks.ts'
 import { ContractWallets } from '../src/payment/evm/contract-wallets.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
@@ -515,13 +515,6 @@ describe('at the start', () => {
       faults: [],
       warnings: [expect.stringMatching(/left to pay gas with/)],
     })
-  })
-
-  test('the payee is neither nobody nor the key on the server', () => {
-    const { gasAccount } = facilitator
-    expect(payeeFaults(gasAccount, gasAccount)).toEqual([expect.stringMatching(/another address/)])
-    expect(payeeFaults(`0x${'0'.repeat(40)}`, null)).toEqual([expect.stringMatching(/zero/)])
-    expect(payeeFaults(chain.accounts.merchant.address, gasAccount)).toEqual([])
   })
 
   test('a node that does not answer is told apart from a wrong one', async () => {

@@ -765,6 +765,7 @@ describe('before anything is sold', () => {
       host: '127.0.0.1',
       port: 8402,
       payTo: chain.accounts.merchant.address,
+      rpcUrl: chain.rpcUrl,
       facilitatorUrl: [well.url, `${gone.url}/?key=f00dfeed`, other.url],
       facilitatorAuth: ['', '', 'Bearer sk_live_f00dfeed_old'],
     } as unknown as DoctorOptions
@@ -852,7 +853,9 @@ async function serve(facilitatorUrl: string, ...more: string[]) {
   const port = new URL((await facilitator()).url).port
   return runCommand([
     ...['serve', '--pay-to', chain.accounts.merchant.address, '--facilitator-url', facilitatorUrl],
-    ...['--port', port, '--admin-port', '0', '--data-dir', dataDir, ...more],
+    ...['--port', port, '--admin-port', '0', '--data-dir', dataDir],
+    // No test asks a public node.
+    ...['--outcome-node', 'off', ...more],
   ])
 }
 

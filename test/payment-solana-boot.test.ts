@@ -1,3 +1,4 @@
+import { address } from '@solana/kit'
 import { Command } from 'commander'
 import Fastify from 'fastify'
 import pino from 'pino'
@@ -6,20 +7,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import type { ServeOptions } from '../src/config/serve.ts'
 import { checkServeOptions, serveOptions } from '../src/config/serve.ts'
 import { HostedFacilitators } from '../src/payment/facilitators/hosted-facilitators.ts'
-import { solanaDevnet } from '../src/payment/solana/networks.ts'
+import { solana, solanaDevnet } from '../src/payment/solana/networks.ts'
 import { newSolanaBuyer } from '../src/payment/solana/testing/solana-buyer.ts'
+import { associatedTokenAccount } from '../src/payment/solana/token-account.ts'
 import { solanaPayment } from '../src/roles/solana-payment.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { SolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import { startSolanaChain } from '../src/simulator/solana/solana-chain.ts'
 
-const BASE = [
-  '--pay-to',
-  '0x00000000000000000000000000000000000000A1',
-  '--public-url',
-  'http://x.y',
-]
-const ON_BASE = [...BASE, '--facilitator-url', 'http://127.0.0.1:1']
+const BASE = ['--pay-to', `0x${'a1'.repeat(20)}`, '--public-url', 'http://x.y']
+// No test asks a public node.
+const ON_BASE = [...BASE, '--facilitator-url', 'http://127.0.0.1:1', '--outcome-node', 'off']
 
 let chain: SolanaChain
 const opened: { close(): Promise<unknown> }[] = []
@@ -92,9 +90,15 @@ describe('a service that is paid on Solana', () => {
     ],
     [
       'that pays an account in place of a wallet',
-      () => ({ '--solana-pay-to': chain.usdc }),
-      /no account for USDC/,
+      async () => ({
+        '--solana-pay-to': await associatedTokenAccount(
+          address(chain.accounts.merchant.address),
+          solana.asset,
+        ),
+      }),
+      /is a token account of \w+, no wallet/,
     ],
+    ['that pays the token itself', () => ({ '--solana-pay-to': chain.usdc }), /is a mint/],
     [
       'whose fee payer has no SOL',
       () => ({ '--solana-facilitator-key': keyOf(chain.accounts.buyer.seed) }),
@@ -108,7 +112,7 @@ describe('a service that is paid on Solana', () => {
   ])('%s does not start', async (_what, changes, message) => {
     const { facilitator } = chain.accounts
     chain.fundUsdc(facilitator.address, 0n)
-    await expect(started(changes())).rejects.toThrow(message)
+    await expect(started(await changes())).rejects.toThrow(message)
   })
 
   test('with a key that is none does not start, and does not show it', async () => {
@@ -153,6 +157,27 @@ describe("a service that leaves it to somebody else's facilitator", () => {
     expect(method?.extra).toEqual({ feePayer })
   })
 
+  test('asks a public node, where none is configured, about the payee and what became of payments', async () => {
+    const { address: feePayer } = newSolanaBuyer()
+    const nodes = { [solana.network]: chain.rpcUrl }
+    const at = async (payee: string) =>
+      solanaPayment(
+        settings({
+          '--solana-facilitator-key': undefined,
+          '--solana-rpc-url': undefined,
+          '--solana-pay-to': payee,
+          '--outcome-node': 'on',
+        }),
+        log,
+        await hostedBy({ feePayer }),
+        new Registry(),
+        null,
+        nodes,
+      )
+    expect(await at(chain.accounts.merchant.address)).toMatchObject({ extra: { feePayer } })
+    await expect(at(newSolanaBuyer().address)).rejects.toThrow(/no account for USDC/)
+  })
+
   test.each([
     ['names nobody', {}],
     ['names what is no address', { feePayer: 'me' }],
@@ -171,7 +196,7 @@ describe("a service that leaves it to somebody else's facilitator", () => {
 })
 
 describe('options', () => {
-  const payTo = 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'
+  const payTo = newSolanaBuyer().address
 
   test.each([
     ['a node without a payee', ['--solana-rpc-url', 'http://127.0.0.1:1'], /--solana-pay-to/],
@@ -189,6 +214,17 @@ describe('options', () => {
     const own = ['--rpc-url', 'http://127.0.0.1:1', '--facilitator-key', `0x${'1'.repeat(64)}`]
     const options = parsed([...BASE, ...own, '--solana-pay-to', payTo])
     expect(() => checkServeOptions(options)).toThrow(/nobody settles on Solana/)
+  })
+
+  test('with a payee that is a key of ours, or none, are refused', async () => {
+    const { facilitator, merchant } = chain.accounts
+    const account = await associatedTokenAccount(address(merchant.address), solana.asset)
+    for (const [payee, words] of [
+      [facilitator.address, /pays the fees as well/],
+      [account, /off the curve/],
+      [chain.usdc, /mint of USDC/],
+    ] as const)
+      expect(() => checkServeOptions(settings({ '--solana-pay-to': payee }))).toThrow(words)
   })
 
   test('with an address that is none are refused', () => {

@@ -6,7 +6,7 @@ import { checkServeOptions, serveOptions } from './serve.ts'
 const KEY = `0x${'1'.repeat(64)}`
 
 function parsed(args: readonly string[]): ServeOptions {
-  const command = new Command().exitOverride()
+  const command = new Command().exitOverride().configureOutput({ writeErr: () => undefined })
   for (const option of serveOptions) command.addOption(option)
   return command.parse(['--pay-to', `0x${'a'.repeat(40)}`, ...args], { from: 'user' }).opts()
 }
@@ -45,6 +45,36 @@ test('the limits of a minute are options, and whole numbers', () => {
   })
   for (const value of ['0', '-1', '1.5', 'many'])
     expect(() => parsed(['--quotes-per-address-per-minute', value])).toThrow()
+})
+
+const WALLET = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+const FACILITATOR = ['--facilitator-url', 'http://127.0.0.1:1']
+
+test.each([
+  ['small letters', WALLET.toLowerCase()],
+  ['capitals', `0x${WALLET.slice(2).toUpperCase()}`],
+  ['its checksum', WALLET],
+])('a payee in %s is spelled with its checksum', (_what, text) => {
+  expect(parsed(['--pay-to', text]).payTo).toBe(WALLET)
+})
+
+test('a payee whose checksum is wrong is refused, with the right one', () => {
+  const mistyped = WALLET.replace('aA', 'Aa')
+  expect(() => parsed(['--pay-to', mistyped])).toThrow(
+    new RegExp(`copy it again .* it is spelled ${WALLET}`),
+  )
+})
+
+test.each([
+  ['USDC itself', ['--pay-to', '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913'], /contract of USDC/],
+  ['nobody', ['--pay-to', `0x${'0'.repeat(40)}`], /zero address/],
+  [
+    'the key that signs receipts',
+    ['--receipt-key', KEY, '--pay-to', '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A'],
+    /belongs to --receipt-key/,
+  ],
+])('serve refuses to have %s paid', (_what, args, message) => {
+  expect(() => checkServeOptions(parsed([...FACILITATOR, ...args]))).toThrow(message)
 })
 
 test.each([

@@ -1,8 +1,13 @@
+import type { Address } from '@solana/kit'
 import type { Option } from 'commander'
 import { CONTRACT_GAS_MAX, CONTRACT_GAS_PER_HOUR } from '../payment/evm/gas-limits.ts'
+import type { OwnKey } from '../payment/evm/payee.ts'
+import { payeeFaults } from '../payment/evm/payee.ts'
 import type { FinalityRule } from '../payment/finality.ts'
 import { limitsByDefault, QUOTES_PER_MINUTE } from '../payment/payment-limits.ts'
+import { readFeePayer } from '../payment/solana/fee-payer-key.ts'
 import { SOL_USD_MAX } from '../payment/solana/fee-share.ts'
+import { solanaPayeeFaults } from '../payment/solana/payee.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../streams/venues/hyperliquid/weight-budget.ts'
 import { ConfigError } from './config-error.ts'
 import { option, RECORDING_BYTES_MAX, shared } from './option.ts'
@@ -43,6 +48,7 @@ export type ServeOptions = {
   readonly network: 'base' | 'base-sepolia'
   readonly facilitatorUrl?: readonly string[]
   readonly facilitatorAuth?: readonly string[]
+  readonly outcomeNode: 'on' | 'off'
   readonly rpcUrl?: string
   readonly facilitatorKey?: `0x${string}`
   readonly contractWallets: 'on' | 'off'
@@ -103,9 +109,12 @@ export const serveOptions: readonly Option[] = [
   )
     .choices(['x402', 'open'])
     .default('x402'),
-  option('--pay-to <address>', 'PERPSCOPE_PAY_TO', 'address that receives the USDC').argParser(
-    address,
-  ),
+  option(
+    '--pay-to <address>',
+    'PERPSCOPE_PAY_TO',
+    'address that receives the USDC, of this service alone: whoever sees a payment to it can present it at any ' +
+      'other service that has the same one',
+  ).argParser(address),
   option('--network <network>', 'PERPSCOPE_NETWORK', 'chain that payments settle on')
     .choices(['base', 'base-sepolia'])
     .default('base'),
@@ -121,9 +130,17 @@ export const serveOptions: readonly Option[] = [
       'prefer the variable, flags are visible to other users',
   ).argParser(headerValues),
   option(
+    '--outcome-node <on|off>',
+    'PERPSCOPE_OUTCOME_NODE',
+    'where a facilitator settles and --rpc-url or --solana-rpc-url is missing, ask a public node of the network what ' +
+      'became of a payment; off: when the reply to a settlement is lost, the buyer has paid and never gets the answer',
+  )
+    .choices(['on', 'off'])
+    .default('on'),
+  option(
     '--rpc-url <url>',
     'PERPSCOPE_RPC_URL',
-    'chain node; with --facilitator-key the service settles by itself',
+    'chain node; with --facilitator-key the service settles by itself, else it is asked what became of payments',
   ).argParser(url),
   option(
     '--facilitator-key <key>',
@@ -148,7 +165,7 @@ export const serveOptions: readonly Option[] = [
   option(
     '--solana-pay-to <address>',
     'PERPSCOPE_SOLANA_PAY_TO',
-    'wallet that receives USDC on Solana as well; its account for USDC must exist',
+    'wallet that receives USDC on Solana as well, of this service alone; its account for USDC must exist',
   ).argParser(solanaAddress),
   option('--solana-network <network>', 'PERPSCOPE_SOLANA_NETWORK', 'cluster that those settle on')
     .choices(['mainnet', 'devnet'])
@@ -279,6 +296,7 @@ export function checkServeOptions(options: ServeOptions): void {
   const problems: string[] = []
   if (options.payTo === undefined)
     problems.push('--pay-to (PERPSCOPE_PAY_TO) is missing: the address that receives the USDC')
+  else problems.push(...payeeFaults(options.payTo, ownKeys(options)))
   if (options.port === 0 && options.publicUrl === undefined)
     problems.push('--port 0 needs --public-url: quotes name the URL that is bought')
   if (!LOOPBACK.test(options.host) && options.publicUrl === undefined)
@@ -312,6 +330,13 @@ export function checkServeOptions(options: ServeOptions): void {
     )
 }
 
+function ownKeys({ facilitatorKey, receiptKey }: ServeOptions): readonly OwnKey[] {
+  return [
+    ...(facilitatorKey === undefined ? [] : [{ option: '--facilitator-key', key: facilitatorKey }]),
+    ...(receiptKey === undefined ? [] : [{ option: '--receipt-key', key: receiptKey }]),
+  ]
+}
+
 /** Solana stands beside the first network: without a payee there nothing else about it has a meaning. */
 function solanaProblems(options: ServeOptions): readonly string[] {
   const { solanaPayTo, solanaRpcUrl, solanaFacilitatorKey, facilitatorUrl } = options
@@ -321,9 +346,18 @@ function solanaProblems(options: ServeOptions): readonly string[] {
       : ['--solana-pay-to (PERPSCOPE_SOLANA_PAY_TO) is missing: the wallet that receives the USDC']
   if (solanaFacilitatorKey !== undefined && solanaRpcUrl === undefined)
     return ['--solana-facilitator-key needs --solana-rpc-url: a node to settle with']
-  return solanaFacilitatorKey === undefined && facilitatorUrl === undefined
-    ? [
-        'nobody settles on Solana: give --facilitator-url, or --solana-rpc-url together with --solana-facilitator-key',
-      ]
-    : []
+  if (solanaFacilitatorKey === undefined && facilitatorUrl === undefined)
+    return [
+      'nobody settles on Solana: give --facilitator-url, or --solana-rpc-url together with --solana-facilitator-key',
+    ]
+  return solanaPayeeFaults(solanaPayTo as Address, feePayerOf(solanaFacilitatorKey))
+}
+
+/** null also for what is no key, which is told of where it is needed. */
+function feePayerOf(key: string | undefined): Address | null {
+  try {
+    return key === undefined ? null : readFeePayer(key).address
+  } catch {
+    return null
+  }
 }

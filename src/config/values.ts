@@ -3,6 +3,7 @@ import { isAddress } from '@solana/kit'
 import { InvalidArgumentError } from 'commander'
 import type { SourceId } from '../domain/outside.ts'
 import { sourceIds } from '../domain/outside.ts'
+import { checksummed } from '../payment/evm/payee.ts'
 import type { FinalityRule } from '../payment/finality.ts'
 import { finalities } from '../payment/finality.ts'
 import { DEX_NAME } from '../streams/venues/hyperliquid/dexes.ts'
@@ -134,9 +135,16 @@ export function headerValue(text: string): string {
   return text
 }
 
+/** Spelled with its checksum, whatever case it came in. */
 export function address(text: string): string {
   if (!HEX_ADDRESS.test(text)) throw new InvalidArgumentError('not a 0x address')
-  return text
+  const { spelled, fits } = checksummed(text)
+  if (!fits)
+    throw new InvalidArgumentError(
+      'the case of its letters does not fit its checksum (EIP-55), so a character may be wrong: copy it again from ' +
+        `the wallet (if the digits are right it is spelled ${spelled})`,
+    )
+  return spelled
 }
 
 export function solanaAddress(text: string): string {

@@ -19,7 +19,7 @@ import { checkRecording } from './doctor/recording.ts'
 import type { Terminal } from './doctor/report.ts'
 import { rendered } from './doctor/report.ts'
 import { checkService, checkStore } from './doctor/service.ts'
-import { checkSettings } from './doctor/settings.ts'
+import { checkSettings, payeeFinding } from './doctor/settings.ts'
 import { checkVenue } from './doctor/venue.ts'
 import { outsideOf } from './outside-source.ts'
 import { systemClock } from './system-clock.ts'
@@ -39,6 +39,7 @@ export async function doctor(
   const isOpen = options.payment === 'open'
   const checks: readonly Check[] = [
     ['configuration', () => checkSettings(options)],
+    ['payee', () => payeeFinding(options)],
     ['data directory', () => checkDataDir(dataDir, marketOf(source))],
     ['service', () => checkService(adminPort, isInUse(dataDir))],
     ['ports', () => checkPorts(options)],

@@ -5,7 +5,7 @@ import { zeroAddress } from 'viem'
 import { ConfigError } from '../config/config-error.ts'
 import type { ServeOptions } from '../config/serve.ts'
 import type { ClockCheck } from '../payment/clock-check.ts'
-import { examineChain, payeeFaults } from '../payment/evm/chain-checks.ts'
+import { examineChain } from '../payment/evm/chain-checks.ts'
 import { chainOutcome, isPaidBy } from '../payment/evm/chain-outcome.ts'
 import type { FailedGas } from '../payment/evm/contract-payers.ts'
 import { ContractWallets } from '../payment/evm/contract-wallets.ts'
@@ -22,8 +22,10 @@ import { settlementProbe } from '../payment/evm/settlement-probe.ts'
 import { Simulation } from '../payment/evm/simulation.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
+import { publicNodes } from '../payment/public-nodes.ts'
 import { Screening } from '../payment/screening.ts'
 import { watchedFacilitator } from '../payment/watched-facilitator.ts'
+import { knownNode, unanswered } from './outcome-node.ts'
 import type { Watching } from './payment-methods.ts'
 import { watchOf } from './sales-readiness.ts'
 import { systemClock } from './system-clock.ts'
@@ -46,11 +48,14 @@ export async function evmPayment(
   hosted: HostedFacilitators | null,
   metrics: Registry,
   watching: Watching | null = null,
+  nodes: typeof publicNodes = publicNodes,
 ): Promise<EvmPayment> {
   const network = options.network === 'base' ? base : baseSepolia
-  const { payTo, rpcUrl, facilitatorKey: privateKey } = options
+  const { payTo, rpcUrl, facilitatorKey: privateKey, outcomeNode } = options
   if (payTo === undefined) throw new Error('checked: x402 has a payee')
-  const node = rpcUrl === undefined ? null : nodeClient(network, rpcUrl)
+  const nodeOption = { option: '--rpc-url', url: rpcUrl, publicUrl: nodes[network.network] }
+  const known = knownNode(nodeOption, outcomeNode, log)
+  const node = known === null ? null : nodeClient(network, known.url)
   const facilitator =
     rpcUrl === undefined || privateKey === undefined
       ? null
@@ -62,8 +67,9 @@ export async function evmPayment(
           onFailedGas: observeFailedGas(metrics, log),
         })
   const gasAccount = facilitator?.gasAccount ?? null
-  refuse(payeeFaults(payTo, gasAccount))
-  if (node !== null) await examine(node, network, gasAccount, log)
+  log.info({ payTo, network: network.network }, 'USDC is paid to this address')
+  if (node !== null && known !== null)
+    await examine(node, network, gasAccount, log, unanswered(known, facilitator !== null))
   if (facilitator !== null) measureGas(facilitator, metrics)
   if (facilitator !== null) watchSuspension(facilitator, metrics, log)
   if (facilitator !== null && hosted !== null)
@@ -77,16 +83,18 @@ export async function evmPayment(
       ? null
       : watchOf(network.network, probeOf(node, network, facilitator, watching.clock), log)
   if (watch !== null) watching?.watches.push(watch)
-  const settling = facilitator ?? hostedOn(network, node, hosted)
+  // A public node is asked for outcomes alone: strangers can have every other question put.
+  const own = rpcUrl === undefined ? null : node
+  const settling = facilitator ?? hostedOn(network, { node, own }, hosted)
   const method = exactEvm({
     network,
     payTo,
     facilitator: watch === null ? settling : watchedFacilitator(settling, watch),
     readiness: () =>
       facilitator === null ? (hosted?.fault(kind) ?? null) : (watch?.fault ?? null),
-    ...(node === null || options.contractWallets === 'off'
+    ...(own === null || options.contractWallets === 'off'
       ? {}
-      : { contractWallets: new ContractWallets(node) }),
+      : { contractWallets: new ContractWallets(own) }),
     ...(facilitator === null ? {} : { payers: facilitator.payers }),
   })
   return { method, facilitator }
@@ -114,12 +122,13 @@ async function examine(
   network: PaymentNetwork,
   gasAccount: LocalFacilitator['gasAccount'] | null,
   log: Logger,
+  unreached: string,
 ): Promise<void> {
   let findings: Awaited<ReturnType<typeof examineChain>>
   try {
     findings = await examineChain(node, network, gasAccount)
   } catch (err) {
-    log.warn({ err }, 'the node at --rpc-url does not answer; payments fail until it does')
+    log.warn({ err }, unreached)
     return
   }
   refuse(findings.faults)
@@ -132,7 +141,7 @@ function refuse(faults: readonly string[]): void {
 
 function hostedOn(
   { network, asset }: PaymentNetwork,
-  node: NodeClient | null,
+  { node, own }: { readonly node: NodeClient | null; readonly own: NodeClient | null },
   hosted: HostedFacilitators | null,
 ) {
   if (hosted === null) throw new Error('checked: somebody settles')
@@ -143,8 +152,8 @@ function hostedOn(
       isPaidBy: (payment, transaction) => isPaidBy(node, payment, transaction),
     },
   )
-  if (node === null) return facilitator
-  const simulation = new Simulation(node, zeroAddress)
+  if (own === null) return facilitator
+  const simulation = new Simulation(own, zeroAddress)
   const screening = new Screening<ExactEvmPayment>({
     clock: systemClock,
     ask: (payments) => simulation.screen(payments),

@@ -5,6 +5,7 @@ import type { ClockCheck } from '../payment/clock-check.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import type { FailedSettlements } from '../payment/failed-settlements.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
+import { publicNodes } from '../payment/public-nodes.ts'
 import type { Watch } from '../payment/watch.ts'
 import { evmPayment } from './evm-payment.ts'
 import { solanaPayment } from './solana-payment.ts'
@@ -27,8 +28,9 @@ export async function paymentMethods(
   hosted: HostedFacilitators | null,
   metrics: Registry = new Registry(),
   watching: Watching | null = null,
+  nodes: typeof publicNodes = publicNodes,
 ): Promise<readonly PaymentMethod[]> {
-  const evm = await evmPayment(options, log, hosted, metrics, watching)
-  const solana = await solanaPayment(options, log, hosted, metrics, watching)
+  const evm = await evmPayment(options, log, hosted, metrics, watching, nodes)
+  const solana = await solanaPayment(options, log, hosted, metrics, watching, nodes)
   return solana === null ? [evm.method] : [evm.method, solana]
 }

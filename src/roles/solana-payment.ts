@@ -8,13 +8,10 @@ import type { ServeOptions } from '../config/serve.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import type { FailedSettlements } from '../payment/failed-settlements.ts'
 import type { Facilitator, PaymentMethod } from '../payment/payment.ts'
+import { publicNodes } from '../payment/public-nodes.ts'
 import { Screening } from '../payment/screening.ts'
 import { isPaidBy, outcomeByMessage } from '../payment/solana/chain-outcome.ts'
-import {
-  examineCluster,
-  feePayerProbe,
-  solanaPayeeFaults,
-} from '../payment/solana/cluster-checks.ts'
+import { examineCluster, feePayerProbe } from '../payment/solana/cluster-checks.ts'
 import type { ExactSolanaPayment } from '../payment/solana/exact-solana.ts'
 import { exactSolana } from '../payment/solana/exact-solana.ts'
 import type { FeePayer } from '../payment/solana/fee-payer-key.ts'
@@ -23,10 +20,12 @@ import { hostedSolanaFacilitator } from '../payment/solana/hosted-solana-facilit
 import { localSolanaFacilitator } from '../payment/solana/local-solana-facilitator.ts'
 import type { SolanaNetwork } from '../payment/solana/networks.ts'
 import { solana, solanaDevnet } from '../payment/solana/networks.ts'
+import { solanaPayeeFaults } from '../payment/solana/payee.ts'
 import { screenHoldings } from '../payment/solana/payer-holdings.ts'
 import { SolanaNode } from '../payment/solana/solana-node.ts'
 import type { Watch } from '../payment/watch.ts'
 import { watchedFacilitator } from '../payment/watched-facilitator.ts'
+import { knownNode, unanswered } from './outcome-node.ts'
 import type { Watching } from './payment-methods.ts'
 import { watchOf } from './sales-readiness.ts'
 import { systemClock } from './system-clock.ts'
@@ -49,15 +48,20 @@ export async function solanaPayment(
   hosted: HostedFacilitators | null,
   metrics: Registry,
   watching: Watching | null = null,
+  nodes: typeof publicNodes = publicNodes,
 ): Promise<PaymentMethod | null> {
   if (options.solanaPayTo === undefined) return null
   const network = options.solanaNetwork === 'mainnet' ? solana : solanaDevnet
-  const { solanaRpcUrl: rpcUrl } = options
+  const { solanaRpcUrl: rpcUrl, outcomeNode } = options
   const payTo = address(options.solanaPayTo)
   const own = ownFeePayer(options)
-  if (rpcUrl !== undefined) {
-    const node = new SolanaNode({ rpcUrl, clock: systemClock })
-    await examine(node, { network, payTo, feePayer: own?.address ?? null }, log)
+  log.info({ payTo, network: network.network }, 'USDC is paid to this wallet')
+  const nodeOption = { option: '--solana-rpc-url', url: rpcUrl, publicUrl: nodes[network.network] }
+  const known = knownNode(nodeOption, outcomeNode, log)
+  const node = known === null ? null : new SolanaNode({ rpcUrl: known.url, clock: systemClock })
+  if (node !== null && known !== null) {
+    const settings = { network, payTo, feePayer: own?.address ?? null }
+    await examine(node, settings, log, unanswered(known, own !== null))
     if (own !== null) measureFees(node, own.address, metrics)
   }
   const isOwn = own !== null && rpcUrl !== undefined
@@ -67,7 +71,7 @@ export async function solanaPayment(
   const failures = watching?.failures
   const settler = isOwn
     ? localSettler({ rpcUrl, feePayer: own, failures, watch, metrics, log })
-    : await hostedSettler(network, rpcUrl, hosted)
+    : await hostedSettler(network, { node, own: rpcUrl === undefined ? null : node }, hosted)
   if (settler.feePayer === null)
     log.warn(
       'no facilitator says who pays the fees on Solana: nothing is sold there until a restart',
@@ -131,15 +135,17 @@ function probeOf(rpcUrl: string, feePayer: Address) {
   return feePayerProbe(new SolanaNode({ rpcUrl, clock: systemClock }), feePayer)
 }
 
-/** The terms name who pays the fees, so a facilitator must have told it before anything is quoted. */
+/**
+ * The terms name who pays the fees, so a facilitator must have told it before anything is quoted.
+ * @param own null where the node is a public one, which is asked for outcomes alone
+ */
 async function hostedSettler(
   { network, asset }: SolanaNetwork,
-  rpcUrl: string | undefined,
+  { node, own }: { readonly node: SolanaNode | null; readonly own: SolanaNode | null },
   hosted: HostedFacilitators | null,
 ): Promise<Settler> {
   if (hosted === null) throw new Error('checked: somebody settles')
   const kind = { scheme: 'exact', network, asset }
-  const node = rpcUrl === undefined ? null : new SolanaNode({ rpcUrl, clock: systemClock })
   const facilitator = hosted.of<ExactSolanaPayment>(
     kind,
     node && {
@@ -151,11 +157,11 @@ async function hostedSettler(
   const named = hosted.offer(kind)?.['feePayer']
   const feePayer = typeof named === 'string' && isAddress(named) ? named : null
   const screening =
-    node === null
+    own === null
       ? null
       : new Screening<ExactSolanaPayment>({
           clock: systemClock,
-          ask: (payments) => screenHoldings(node, payments),
+          ask: (payments) => screenHoldings(own, payments),
         })
   return {
     feePayer,
@@ -171,12 +177,13 @@ async function examine(
   node: SolanaNode,
   settings: Parameters<typeof examineCluster>[1],
   log: Logger,
+  unreached: string,
 ): Promise<void> {
   let findings: Awaited<ReturnType<typeof examineCluster>>
   try {
     findings = await examineCluster(node, settings)
   } catch (err) {
-    log.warn({ err }, 'the node at --solana-rpc-url does not answer; payments fail until it does')
+    log.warn({ err }, unreached)
     return
   }
   refuse(findings.faults)

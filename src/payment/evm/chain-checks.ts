@@ -1,11 +1,5 @@
 import type { Address } from 'viem'
-import {
-  BaseError,
-  ContractFunctionRevertedError,
-  ContractFunctionZeroDataError,
-  isAddressEqual,
-  zeroAddress,
-} from 'viem'
+import { BaseError, ContractFunctionRevertedError, ContractFunctionZeroDataError } from 'viem'
 import { OperatingError } from '../../domain/errors.ts'
 import { nodeReason } from '../node-error.ts'
 import { domainSeparator } from './authorization-digest.ts'
@@ -23,17 +17,6 @@ const DECIMALS = 6
 /** Some 500 settlements of 100,000 gas at 0.01 gwei. */
 const GAS_BALANCE_LOW_WEI = 500_000_000_000_000n
 const WEI_PER_ETHER = 1e18
-
-/** What is wrong with those who shall get the money and pay the gas, whatever the chain says. */
-export function payeeFaults(payTo: Address, gasAccount: Address | null): readonly string[] {
-  if (isAddressEqual(payTo, zeroAddress))
-    return ['--pay-to is the zero address: the token pays nobody there; give an address you own']
-  if (gasAccount !== null && isAddressEqual(payTo, gasAccount))
-    return [
-      '--pay-to belongs to --facilitator-key: a key that lies on a server must not own the income; give another address',
-    ]
-  return []
-}
 
 /**
  * Whether a node serves the chain, the token and the gas that settlements need.

@@ -3,7 +3,7 @@ import { getAddressDecoder } from '@solana/kit'
 import { OperatingError } from '../../domain/errors.ts'
 import type { SolanaNetwork } from './networks.ts'
 import { USDC_DECIMALS } from './networks.ts'
-import { TOKEN_PROGRAM } from './programs.ts'
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts'
 import type { NodeAccount, SolanaNode } from './solana-node.ts'
 import { SolanaNodeError } from './solana-node.ts'
 import { associatedTokenAccount } from './token-account.ts'
@@ -36,15 +36,6 @@ const SETTLEMENTS_LOW = 500
 const LAMPORTS_PER_SOL = 1e9
 
 const keys = getAddressDecoder()
-
-/** What is wrong with who is paid and who pays the fees, whatever the cluster says. */
-export function solanaPayeeFaults(payTo: Address, feePayer: Address): readonly string[] {
-  return payTo === feePayer
-    ? [
-        '--solana-pay-to pays the fees as well: a key that lies on a server must not own the income, and no payment may name its fee payer; give another address',
-      ]
-    : []
-}
 
 /**
  * Whether a node serves the cluster, the token and the accounts that settlements need.
@@ -102,9 +93,18 @@ async function payeeFault(
   node: SolanaNode,
   { network, payTo }: ClusterSettings,
 ): Promise<string | null> {
+  const named = await node.account(payTo)
+  if (named?.owner === TOKEN_PROGRAM || named?.owner === TOKEN_2022_PROGRAM)
+    return `--solana-pay-to ${payTo} is ${tokenThing(named)}, no wallet: money that is paid to it is lost; give the wallet's own address`
   const account = await associatedTokenAccount(payTo, network.asset)
   if (holdsToken(await node.account(account), network.asset, payTo)) return null
   return `--solana-pay-to ${payTo} has no account for USDC that can be paid into (${account}): give the wallet's own address, and send it some USDC once, which creates the account`
+}
+
+function tokenThing({ data }: NodeAccount): string {
+  return data.length < TOKEN_ACCOUNT_BYTES
+    ? 'a mint'
+    : `a token account of ${keys.decode(data, OWNER_AT)}`
 }
 
 function holdsToken(account: NodeAccount | null, mint: Address, owner: Address): boolean {

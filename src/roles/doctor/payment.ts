@@ -46,7 +46,7 @@ async function checkWays(
   try {
     const methods = await paymentMethods(options, log, hosted)
     if (warnings.length > 0)
-      return [warn(WAYS, warnings.join('; '), 'payments fail for as long as this is so')]
+      return [warn(WAYS, warnings.join('; '), 'serve starts all the same: mend it before you sell')]
     return [ok(WAYS, methods.map(({ scheme, network }) => `${scheme} on ${network}`).join(', '))]
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause

@@ -28,6 +28,16 @@ export function checkSettings(options: ServeOptions): Finding {
   )
 }
 
+/** That nobody else should be paid there cannot be seen from here. */
+export function payeeFinding({ payment: mode, payTo, solanaPayTo }: ServeOptions): Finding | null {
+  if (mode === 'open' || payTo === undefined) return null
+  const payees = [payTo, ...(solanaPayTo === undefined ? [] : [solanaPayTo])].join(' and ')
+  return ok(
+    'payee',
+    `${payees}, for this service alone: whoever sees a payment to it can present it at any other service with the same payee`,
+  )
+}
+
 function payment(options: ServeOptions): string {
   const { network, payTo, facilitatorUrl, facilitatorAuth, rpcUrl, facilitatorKey } = options
   const parts = [`payment x402 on ${network} to ${payTo}`]

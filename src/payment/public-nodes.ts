@@ -1,0 +1,10 @@
+/**
+ * A public node of each network, by CAIP-2: asked what became of a payment, and nothing else, where a hosted
+ * facilitator settles and no node is configured. As the operators of the networks publish them.
+ */
+export const publicNodes: Readonly<Record<string, string>> = {
+  'eip155:8453': 'https://mainnet.base.org',
+  'eip155:84532': 'https://sepolia.base.org',
+  'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp': 'https://api.mainnet-beta.solana.com',
+  'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1': 'https://api.devnet.solana.com',
+}
