@@ -200,12 +200,13 @@ async function runLine(line: string, ports: { port: number; adminPort: number })
     'http://127.0.0.1:PORT': venueUrl,
     '0xYourAddress': rig.chain.accounts.merchant.address,
     'https://facilitator.example': facilitator.url,
+    '/mnt/backup/perpscope': 'backup',
     ' …': ' --payment open',
   })
   const [program, script = '', command = '', ...args] = filled.trim().split(/\s+/)
   expect([program, script], line).toEqual(['node', 'dist/main.js'])
   // A new service takes the place of the old one; a recording has one writer.
-  if (['serve', 'record'].includes(command) && running !== null) await end(running)
+  if (['serve', 'record', 'restore'].includes(command) && running !== null) await end(running)
   const child = spawn(process.execPath, [script, command, ...args], {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -218,6 +219,8 @@ async function runLine(line: string, ports: { port: number; adminPort: number })
       PERPSCOPE_SOURCE: venueUrl,
       PERPSCOPE_OUTSIDE: 'off',
       PERPSCOPE_LOG_LEVEL: 'silent',
+      // No test asks a public node.
+      PERPSCOPE_OUTCOME_NODE: 'off',
     },
   })
   try {
@@ -259,6 +262,8 @@ const does = {
     if (args.includes('--record'))
       await until(`${out} grows`, async () => statSync(join(folder, out ?? '')).size > 0)
   },
+  backup: succeeds,
+  restore: succeeds,
   maintenance: succeeds,
   ledger: async (child, line, ports, args) => {
     await succeeds(child, line, ports, args)

@@ -303,6 +303,7 @@ export class Checkout {
     } catch (cause) {
       if (cause instanceof NotAsked) return cause.answer
       if (!(cause instanceof OperatingError)) throw cause
+      visit.unanswered()
       this.#emit(request, { kind: 'unavailable', payer: payment.payer, reason: cause.message })
       return unavailable(request)
     }
@@ -417,6 +418,7 @@ export class Checkout {
       const isForeign = isUsed && !wasBegunHere
       // An open one may be right, and it has cost more questions than any other.
       if (isForeign || admission.kind === 'refused' || admission.kind === 'open') visit.fail()
+      if (admission.kind === 'unavailable') visit.unanswered()
       if (isForeign) {
         refusal = this.#usedBefore(request, offer)
       } else if (admission.kind === 'valid' || admission.kind === 'paid') {
@@ -453,6 +455,7 @@ export class Checkout {
       return this.#refused(request, offer, { rejection })
     }
     if (settlement.kind === 'unreachable') {
+      visit.unanswered()
       return this.#unpaid(request, offer, { ...settlement, kind: 'unavailable' })
     }
     if (settlement.kind === 'unknown') return outcomeOpen(request, settlement.transaction)

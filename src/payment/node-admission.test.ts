@@ -51,6 +51,20 @@ describe('an address', () => {
     expect(await states([nodes.open(HERE).reserve()])).toEqual(['waits'])
   })
 
+  test('gets a place back some seconds after nobody answered, and does not keep others waiting for it', async () => {
+    const { admission: nodes, clock } = admission(1)
+    const [asked, waiting] = [nodes.open(HERE), nodes.open(HERE)]
+    await asked.reserve()
+    const place = waiting.reserve()
+    asked.unanswered()
+    asked.end()
+    expect(await place).toMatchObject({ of: 'unverified', allowance: { resetSeconds: 10 } })
+    clock.advance(9_999)
+    expect(await nodes.open(HERE).reserve()).toMatchObject({ of: 'unverified' })
+    clock.advance(1)
+    expect(await nodes.open(HERE).reserve()).toBeNull()
+  })
+
   test('gets its places back for payments that were right, or that nobody could judge', async () => {
     const { admission: nodes } = admission(2)
     for (let payment = 0; payment < 20; payment += 1) {

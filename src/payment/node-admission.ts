@@ -20,6 +20,8 @@ type Waiter = (refusal: AdmissionRefusal | null) => void
 
 type Caller = {
   failed: number
+  /** Of payments that nobody answered a moment ago. */
+  unanswered: number
   atNode: number
   /** When its failures are forgotten. */
   resetMs: number
@@ -33,13 +35,18 @@ type Lane = { tokens: number; isRefilling: boolean; readonly waiting: Set<Waiter
 const WAITING_MAX = 500
 /** Longer than a queue of good payments takes; a client waits 10 s or more for its answer. */
 const WAIT_MS_MAX = 5_000
+/**
+ * What a node did not answer is nobody's fault, but it was asked: a place comes back this much later, so that an address
+ * cannot keep a node busy that answers no more.
+ */
+const UNANSWERED_MS = 10_000
 /** How many seconds' worth of tokens may be used at once. */
 const BURST_SECONDS = 2
 const REFILLS_PER_SECOND = 10
 
 /**
  * Every question to a node or a facilitator that an unproven payment causes passes here. Its cost is reserved
- * before the question and given back when the payment was not to blame, so requests sent all at once are
+ * before the question and given back when the payment was good, so requests sent all at once are
  * bounded like requests sent one by one. Known payers wait for no address and have tokens of their own.
  */
 export class NodeAdmission {
@@ -58,7 +65,7 @@ export class NodeAdmission {
   open(address: string): NodeVisit {
     let caller: Caller | null = null
     let lane: Lane | null = null
-    let isFailed = false
+    let outcome: 'good' | 'failed' | 'unanswered' = 'good'
     return {
       reserve: async () => {
         if (caller !== null) return null
@@ -76,21 +83,24 @@ export class NodeAdmission {
         return refusal
       },
       fail: () => {
-        isFailed = true
+        outcome = 'failed'
+      },
+      unanswered: () => {
+        outcome = 'unanswered'
       },
       end: () => {
-        if (lane !== null && !isFailed) lane.tokens += 1
+        if (lane !== null && outcome === 'good') lane.tokens += 1
         if (lane !== null) this.#refill(lane)
-        // A known payer holds no place, and its failure counts like that of others.
-        const found = caller ?? (isFailed ? this.#caller(address) : null)
-        if (caller !== null) caller.atNode -= 1
-        if (isFailed && found !== null) this.#failed(address, found)
+        const [place, ended] = [caller, outcome]
         caller = null
         lane = null
-        isFailed = false
-        if (found === null) return
-        serve(found.waiting, () => this.#place(found))
-        this.#forget(address, found)
+        outcome = 'good'
+        // A known payer holds no place, and its failure counts like that of others.
+        if (ended === 'failed') this.#failed(address, place ?? this.#caller(address))
+        if (place === null) return
+        place.atNode -= 1
+        if (ended === 'unanswered') this.#unanswered(address, place)
+        this.#next(address, place)
       },
     }
   }
@@ -106,26 +116,33 @@ export class NodeAdmission {
   #caller(address: string): Caller {
     const found = this.#callers.get(address)
     if (found !== undefined) return found
-    const caller: Caller = { failed: 0, atNode: 0, resetMs: 0, waiting: new Set() }
+    const caller: Caller = { failed: 0, unanswered: 0, atNode: 0, resetMs: 0, waiting: new Set() }
     this.#callers.set(address, caller)
     return caller
   }
 
-  #forget(address: string, { failed, atNode, waiting }: Caller): void {
-    if (failed === 0 && atNode === 0 && waiting.size === 0) this.#callers.delete(address)
+  #next(address: string, caller: Caller): void {
+    serve(caller.waiting, () => this.#place(caller))
+    this.#forget(address, caller)
+  }
+
+  #forget(address: string, { failed, unanswered, atNode, waiting }: Caller): void {
+    if (failed + unanswered + atNode + waiting.size === 0) this.#callers.delete(address)
   }
 
   /** @returns undefined where only those at the node now can tell */
   #place(caller: Caller): AdmissionRefusal | null | undefined {
     const { failuresPerAddressPerMinute: max } = this.#options
-    if (caller.failed >= max) return this.#exhausted(caller)
-    if (caller.failed + caller.atNode >= max) return undefined
+    const used = caller.failed + caller.unanswered
+    if (used >= max) return this.#exhausted(caller)
+    if (used + caller.atNode >= max) return undefined
     caller.atNode += 1
     return null
   }
 
-  #exhausted({ resetMs }: Caller): AdmissionRefusal {
-    const leftSeconds = Math.ceil((resetMs - this.#options.clock.nowMs()) / 1_000)
+  #exhausted({ resetMs, unanswered }: Caller): AdmissionRefusal {
+    const leftMs = resetMs - this.#options.clock.nowMs()
+    const leftSeconds = Math.ceil((unanswered > 0 ? UNANSWERED_MS : leftMs) / 1_000)
     const resetSeconds = Math.min(WINDOW_SECONDS, Math.max(1, leftSeconds))
     const allowance = { allowed: false, remaining: 0, resetSeconds }
     return { of: 'unverified', limit: this.#policy, allowance }
@@ -138,8 +155,15 @@ export class NodeAdmission {
     caller.resetMs = clock.nowMs() + WINDOW_SECONDS * 1_000
     clock.after(WINDOW_SECONDS * 1_000, () => {
       caller.failed = 0
-      serve(caller.waiting, () => this.#place(caller))
-      this.#forget(address, caller)
+      this.#next(address, caller)
+    })
+  }
+
+  #unanswered(address: string, caller: Caller): void {
+    caller.unanswered += 1
+    this.#options.clock.after(UNANSWERED_MS, () => {
+      caller.unanswered -= 1
+      this.#next(address, caller)
     })
   }
 
@@ -184,6 +208,8 @@ export type NodeVisit = {
   start(payer: 'known' | 'new'): Promise<AdmissionRefusal | null>
   /** The payment was found wrong, and what it holds is used up. */
   fail(): void
+  /** Nobody answered: what it holds comes back later. */
+  unanswered(): void
   /** Gives back what it holds, unless it failed. */
   end(): void
 }

@@ -242,10 +242,11 @@ export function jsonRpcResponses({ streams }: { readonly streams: boolean }): Op
       headers: headers('Cache-Control', ...(streams ? (['X-Accel-Buffering'] as const) : [])),
       content: streams ? { ...json, 'text/event-stream': { schema: { type: 'string' } } } : json,
     },
-    ...(streams && {
-      202: { description: 'A notification came; no body.', headers: headers('Cache-Control') },
-      406: refused('Both media types have to be accepted.'),
-    }),
+    202: {
+      description: 'A notification was received; no body.',
+      headers: headers('Cache-Control'),
+    },
+    ...(streams && { 406: refused('Both media types have to be accepted.') }),
     400: refused('No JSON-RPC, or a version of the protocol that is not spoken.'),
     413: refused('Longer than 64 KB.'),
     415: refused('The body has to be application/json.'),
