@@ -72,9 +72,12 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
   },
   payment_replayed: {
     meaning:
-      'The payment was used for another request, or (charged: true) bought an answer that is not kept any more. ' +
-      'Sign a new one.',
-    example: { detail: 'This payment was used for another request. Sign a new one.' },
+      'The payment was used before. Its answer is sent again only to the request that bought it, which shows the secret ' +
+      'of its quote; to others charged is null. charged: true: the answer is not kept any more. Sign a new payment.',
+    example: {
+      detail: 'This payment was used before. Sign a new payment for a new answer.',
+      charged: null,
+    },
   },
   payment_in_flight: {
     meaning:
