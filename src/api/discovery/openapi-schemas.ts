@@ -82,7 +82,8 @@ export function problemSchema(status: number): JsonSchema {
       },
       charged: {
         type: ['boolean', 'null'],
-        description: 'Whether the payment was taken; null only while its outcome is unknown.',
+        description:
+          'Whether the payment was taken; null while its outcome is unknown, and to whoever may not learn it.',
       },
       payment_reusable: {
         type: 'boolean',
