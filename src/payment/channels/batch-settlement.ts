@@ -106,7 +106,7 @@ class ChannelPayment implements Payment {
     this.resourceUrl = purchase.resourceUrl
     this.payer = config.payer
     this.nonce = `${voucher.channelId}:${voucher.cumulative}`
-    this.#saleHash = channelPayloadHash(options.network.network, payload, purchase.resourceUrl)
+    this.#saleHash = channelPayloadHash(options.network.network, payload)
     this.hash = this.#isOutdated() ? `${this.#saleHash} again` : this.#saleHash
     this.validBeforeSeconds =
       payload.kind === 'deposit'

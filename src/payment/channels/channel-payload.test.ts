@@ -7,7 +7,6 @@ import type { ChannelPayload } from './channel-payload.ts'
 import { channelPayloadHash, decodeChannelPayload, wireOfPayload } from './channel-payload.ts'
 
 const NETWORK = 'eip155:8453'
-const URL = 'https://api.example.com/pulse/BTC?a=1&b=2'
 
 const hex = (bytes: number) =>
   fc
@@ -68,35 +67,20 @@ describe('a payload', () => {
   })
 })
 
-describe('the name of a payment', () => {
-  const hashOf = (one: ChannelPayload, url = URL) => channelPayloadHash(NETWORK, one, url)
-
-  test('is the same in every spelling of its resource', () => {
-    fc.assert(
-      fc.property(payload, (one) => {
-        expect(hashOf(one, 'https://elsewhere.example/pulse/%42TC?b=2&a=1')).toBe(hashOf(one))
-      }),
-    )
-  })
-
-  test('differs for another resource, network, sum or signature', () => {
-    fc.assert(
-      fc.property(payload, (one) => {
-        const { voucher } = one
-        const more = { ...one, voucher: { ...voucher, cumulative: voucher.cumulative + 1n } }
-        const last = voucher.signature.endsWith('0') ? '1' : '0'
-        const signature: Hex = `0x${voucher.signature.slice(2, -1)}${last}`
-        const names = [
-          hashOf(one),
-          hashOf(one, 'https://api.example.com/pulse/ETH?a=1&b=2'),
-          hashOf(one, 'https://api.example.com/pulse/BTC?a=1&b=3'),
-          hashOf(one, 'not a URL'),
-          channelPayloadHash('eip155:1', one, URL),
-          hashOf(more),
-          hashOf({ ...one, voucher: { ...voucher, signature } }),
-        ]
-        expect(new Set(names).size).toBe(names.length)
-      }),
-    )
-  })
+test('the name of a payment differs for another network, sum or signature', () => {
+  fc.assert(
+    fc.property(payload, (one) => {
+      const { voucher } = one
+      const more = { ...one, voucher: { ...voucher, cumulative: voucher.cumulative + 1n } }
+      const last = voucher.signature.endsWith('0') ? '1' : '0'
+      const signature: Hex = `0x${voucher.signature.slice(2, -1)}${last}`
+      const names = [
+        channelPayloadHash(NETWORK, one),
+        channelPayloadHash('eip155:1', one),
+        channelPayloadHash(NETWORK, more),
+        channelPayloadHash(NETWORK, { ...one, voucher: { ...voucher, signature } }),
+      ]
+      expect(new Set(names).size).toBe(names.length)
+    }),
+  )
 })

@@ -88,34 +88,11 @@ export function wireOfPayload(payload: ChannelPayload): Record<string, unknown> 
   }
 }
 
-/**
- * Names a voucher and what it is to pay for. The same voucher for another resource is another payment:
- * it comes from a client that has lost count, which must be told so.
- */
-export function channelPayloadHash(
-  network: string,
-  payload: ChannelPayload,
-  resourceUrl: string,
-): string {
+/** Names a voucher. What it bought stands beside it in the ledger: all spellings of a call are one purchase. */
+export function channelPayloadHash(network: string, payload: ChannelPayload): string {
   return createHash('sha256')
-    .update(JSON.stringify([network, wireOfPayload(payload), resourceOf(resourceUrl)]))
+    .update(JSON.stringify([network, wireOfPayload(payload)]))
     .digest('hex')
-}
-
-/** The order of a query and percent-encoding are not part of a resource's name. */
-function resourceOf(resourceUrl: string): string {
-  if (!URL.canParse(resourceUrl)) return resourceUrl
-  const url = new URL(resourceUrl)
-  const query = [...url.searchParams].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-  return JSON.stringify([decoded(url.pathname), query])
-}
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
 }
 
 function decodeConfig(raw: Readonly<Record<string, unknown>>): ChannelConfig {
