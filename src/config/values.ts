@@ -154,10 +154,12 @@ export function solanaAddress(text: string): string {
 
 /** Addresses of either network. An option that is given again adds to itself. */
 export function payeeList(text: string, before: readonly string[] = []): readonly string[] {
-  const all = text.split('|').map((item) => item.trim())
-  for (const item of all)
-    if (!HEX_ADDRESS.test(item) && !isAddress(item))
-      throw new InvalidArgumentError(`neither a 0x address nor one of Solana: ${item}`)
+  const all = text.split('|').map((item) => {
+    const payee = item.trim()
+    if (HEX_ADDRESS.test(payee)) return address(payee)
+    if (isAddress(payee)) return payee
+    throw new InvalidArgumentError(`neither a 0x address nor one of Solana: ${payee}`)
+  })
   return [...before, ...all]
 }
 

@@ -134,6 +134,8 @@ async function rebuilt(
     const coin = chance.pick(COINS)
     const { buy } = await client.wallet()
     const bought = await buy(`${host.url}/pulse/${coin}`, fetch)
+    if (bought.status !== 200)
+      throw new Error(`${client.name} got ${bought.status}: ${await bought.text()}`)
     const receipt = bought.headers.get('payment-response') ?? ''
     const { transaction } = JSON.parse(Buffer.from(receipt, 'base64').toString())
     const payload =
