@@ -11,7 +11,7 @@ import type { Clock } from '../../src/domain/clock.ts'
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache')
 
 /** Something wrong that the checker must find. `forgets`: what was paid for is sent once and never again. */
-export type HostDefect = 'forgets' | 'other bytes'
+export type HostDefect = 'forgets' | 'other bytes' | 'believes'
 
 export type HostOptions = {
   readonly port: number

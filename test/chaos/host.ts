@@ -39,7 +39,8 @@ const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 0 }) }
 const kind = { scheme: 'exact', network: base.network, asset: base.asset }
 const facilitator = hosted.of<ExactEvmPayment>(kind, {
   outcome: (payment) => chainOutcome(client, payment),
-  isPaidBy: (payment, transaction) => isPaidBy(client, payment, transaction),
+  isPaidBy: async (payment, transaction) =>
+    defect === 'believes' || isPaidBy(client, payment, transaction),
 })
 
 const app = Fastify({ forceCloseConnections: true })
@@ -75,7 +76,7 @@ app.get('/answers/:id', { config: { x402 } }, async (request, reply) => {
 
 /** A planted defect. What was bought before carries its receipt here; what is just being sold does not yet. */
 let replies = 0
-if (defect !== null)
+if (defect === 'forgets' || defect === 'other bytes')
   app.addHook('onSend', async (_request, reply, payload) => {
     if (reply.statusCode !== 200) return payload
     replies += 1

@@ -20,9 +20,16 @@ test('a facilitator that lies about the funds, and transfers later, is found to 
   expect(await found({ everySettlement })).toContain('a purchase was charged twice')
 })
 
-test('a facilitator that tells of a transfer that never was is found to give answers away', async () => {
-  const everySettlement = { acts: 'never', answer: { success: `0x${'ab'.repeat(32)}` } } as const
-  expect(await found({ everySettlement })).toEqual(new Set(['an answer without a charge']))
+const invented = { acts: 'never', answer: { success: `0x${'ab'.repeat(32)}` } } as const
+
+test('a service that believes in a transfer that never was is found to give answers away', async () => {
+  expect(await found({ everySettlement: invented, defect: 'believes' })).toEqual(
+    new Set(['an answer without a charge']),
+  )
+})
+
+test('a facilitator that invents a transfer gets nothing given away', async () => {
+  expect(await found({ everySettlement: invented })).not.toContain('an answer without a charge')
 })
 
 test('a service that does not give again what was paid for is found', async () => {

@@ -15,6 +15,10 @@ const ALL_TIMEFRAMES = '15m,1h,4h'
 /** What is true of a market rather than of our data. */
 const MARKET_WARNINGS: ReadonlySet<string> = new Set(['model_estimate', 'thin_book'])
 const isLateness = (warning: string) => warning === 'feed_degraded' || warning === 'stale_data'
+/** The shortest change of open interest is over five minutes, by readings up to a tenth of that apart. */
+const PROMISE_MS_MAX = 6 * 60_000
+/** Every document is rendered anew within this time. */
+const RENDERED_MS_MAX = 10_000
 const COIN_CHANNELS = ['candle', 'trades', 'l2Book'] as const
 const GLOBAL_CHANNELS = ['fastAssetCtxs', 'allDexsAssetCtxs'] as const
 
@@ -57,6 +61,8 @@ function answerAilments(
       if (id === 'correlation' && !market.tradable().includes('BTC')) return []
       // A coin that was listed today has no history to be measured by.
       if (noAnswer !== undefined && market.isNew(coin)) return []
+      if (noAnswer?.kind === 'low-coverage' && isPromised(noAnswer.readyAtMs, service.nowMs))
+        return []
       return [{ coin, ailment: `${id} ${reason}`, detail: JSON.stringify(noAnswer ?? {}) }]
     }
     if (reading.kind === 'unreadable')
@@ -70,6 +76,12 @@ function answerAilments(
     const detail = JSON.stringify(reading.body.meta)
     return [{ coin, ailment: `${id} of grade ${quality.grade} ${ill.join(' ')}`, detail }]
   })
+}
+
+/** The venue tells no past of open interest: its first change is there when the refusal says, and rendered then. */
+function isPromised(readyAtMs: number | undefined, nowMs: number): boolean {
+  if (readyAtMs === undefined) return false
+  return readyAtMs > nowMs - RENDERED_MS_MAX && readyAtMs < nowMs + PROMISE_MS_MAX
 }
 
 function goneAilments({ replica }: Service, market: ObservedMarket): readonly Ailment[] {
