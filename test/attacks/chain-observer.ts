@@ -62,6 +62,10 @@ export type ObserverResult = {
   readonly guesses: readonly Guess[]
   readonly calls: readonly BrokenCall[]
   readonly renders: number
+  /** How long purchases took, ms: alone, and while a stranger guesses as fast as it can. */
+  readonly idleMs: readonly number[]
+  readonly guessedMs: readonly number[]
+  readonly guessesBeside: number
 }
 
 type Speak = typeof fetch
@@ -83,6 +87,8 @@ const AT_ONCE = 4
 const BREAK_MS_MAX = 250
 const GUESS_MS_MAX = 1_500
 const TRIES_MAX = 40
+const SALES = 15
+const GUESSERS = 8
 const TRY_AGAIN_MS = 100
 
 /** Another address of this machine than the buyers'. */
@@ -114,7 +120,8 @@ export async function observeChain(options: ObserverOptions): Promise<ObserverRe
     const guesses = await rebuilt(options, host, { ground, solana, clients })
     const runsBefore = host.runs()
     const calls = await broken(options, host, clients)
-    return { guesses, calls, renders: host.runs() - runsBefore }
+    const renders = host.runs() - runsBefore
+    return { guesses, calls, renders, ...(await besieged(ground, clients)) }
   } finally {
     await ground.close()
     await solana.close()
@@ -222,6 +229,45 @@ async function broken(
     onProgress?.('broken', index + 1)
   })
   return calls
+}
+
+/** An honest buyer beside a stranger who goes on presenting one payment of another, within the limits of a service. */
+async function besieged(ground: Ground, [client]: readonly Client[]) {
+  if (client === undefined) throw new TypeError('there is a client')
+  const host = await ground.host({
+    clock: systemClock,
+    limits: { repeatedPaymentsPerAddressPerMinute: 60 },
+  })
+  const url = `${host.url}/pulse/BTC`
+  const took = async () => {
+    const tookMs: number[] = []
+    for (let sale = 0; sale < SALES; sale += 1) {
+      const { buy } = await client.wallet()
+      const beganMs = performance.now()
+      await read(await buy(url, fetch))
+      tookMs.push(performance.now() - beganMs)
+    }
+    return tookMs
+  }
+  const victim = await purchase(client, url)
+  const receipt = victim.headers.get('payment-response') ?? ''
+  const { transaction } = JSON.parse(Buffer.from(receipt, 'base64').toString())
+  const { legacy } = await rebuiltOnBase(ground, transaction)
+  const headers = { 'x-payment': encodedPayment(legacy) }
+  const idleMs = await took()
+  let isOver = false
+  let guessesBeside = 0
+  const guesser = async () => {
+    while (!isOver) {
+      await (await fetchFrom(url, { headers, dispatcher: stranger })).text()
+      guessesBeside += 1
+    }
+  }
+  const guessers = Array.from({ length: GUESSERS }, guesser)
+  const guessedMs = await took()
+  isOver = true
+  await Promise.all(guessers)
+  return { idleMs, guessedMs, guessesBeside }
 }
 
 /** The body belongs to the answer: a connection may break before the last of it. */
@@ -416,7 +462,7 @@ async function inLanes(count: number, work: (index: number) => Promise<void>): P
 const pause = (ms: number) => new Promise<void>((resolve) => systemClock.after(ms, resolve))
 
 /** @returns the middle one of what the guesses of one kind show */
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
@@ -426,7 +472,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     return at === -1 ? byDefault : Number(process.argv[at + 1])
   }
   const count = argument('--count', 1_000)
-  const { guesses, calls, renders } = await observeChain({
+  const { guesses, calls, renders, idleMs, guessedMs, guessesBeside } = await observeChain({
     count,
     seed: argument('--seed', 1),
     onProgress: (what, done) => void process.stderr.write(`\r${what}: ${done} of ${count}  `),
@@ -455,7 +501,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
     ])
   }
   process.stdout.write(
-    `\n${guessed}\n${repeated}\n${renders} renders for ${calls.length} purchases\n`,
+    `\n${guessed}\n${repeated}\n${renders} renders for ${calls.length} purchases\n` +
+      `an honest buyer: ${median(idleMs).toFixed(0)} ms idle, ${median(guessedMs).toFixed(0)} ms beside ${guessesBeside} guesses\n`,
   )
   await stranger.close()
 }
