@@ -81,7 +81,7 @@ function methodAt(rpcUrl: string, clock: ClockCheck, watches: Watch[]) {
       node: nodeClient(base, rpcUrl),
       gasAccount: facilitator.gasAccount,
       onBlockTime: (timeMs) => {
-        clock.told(base.network, timeMs)
+        clock.report(base.network, timeMs)
         return clock.disagrees(base.network)
       },
     }),

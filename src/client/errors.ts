@@ -75,7 +75,7 @@ export class UnansweredError extends Error {
   constructor(payment: PendingPayment, cause: unknown) {
     super(
       `no answer came for a payment that may have been charged, for ${payment.url}: ` +
-        'send it again with resume(error.payment) instead of paying anew',
+        'send it again with resume(error.payment) instead of paying twice',
       { cause },
     )
     this.payment = payment

@@ -59,7 +59,7 @@ export type ProblemFacts = {
   readonly didYouMean?: readonly string[]
   /** The same signed payment can be sent again. */
   readonly paymentReusable?: boolean
-  /** false unless given; null while the outcome of a settlement is unknown, and to whoever may not learn it. */
+  /** false unless given; null while the outcome of a settlement is unknown, and for callers who cannot show that the payment is theirs. */
   readonly charged?: boolean | null
   /** Further members for one code, such as `have` and `need`. */
   readonly more?: Readonly<Record<string, string | number | null>>

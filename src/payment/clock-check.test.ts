@@ -29,7 +29,7 @@ describe('the clock', () => {
 
   test('that is off says by how much, and of what', () => {
     const { check, clock } = checkAt(TEN_MINUTES)
-    check.told('eip155:8453', clock.trueMs)
+    check.report('eip155:8453', clock.trueMs)
     expect(check.fault?.reason).toBe(
       'the clock of this machine is 600 s ahead of venue, 600 s ahead of eip155:8453',
     )
@@ -38,14 +38,14 @@ describe('the clock', () => {
 
   test('is right where one reference agrees: a node whose newest block is old has fallen behind', () => {
     const { check, clock } = checkAt(0)
-    check.told('eip155:8453', clock.trueMs - TEN_MINUTES)
+    check.report('eip155:8453', clock.trueMs - TEN_MINUTES)
     expect(check.fault).toBeNull()
     expect(check.disagrees('eip155:8453')).toBe('its newest block is 600 s old')
   })
 
   test('is not judged by what was told long ago', () => {
     const { check, clock } = checkAt(0, false)
-    check.told('eip155:8453', clock.trueMs - TEN_MINUTES)
+    check.report('eip155:8453', clock.trueMs - TEN_MINUTES)
     expect(check.fault).not.toBeNull()
     clock.trueMs += 61_000
     expect(check.fault).toBeNull()

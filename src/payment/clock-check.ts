@@ -6,7 +6,7 @@ import type { Fault } from './watch.ts'
  * those that the chain will not.
  */
 export const CLOCK_OFF_MS_MAX = 60_000
-/** What was told longer ago says nothing of the clock as it is now. */
+/** An older reading says nothing about the clock now. */
 const REFERENCE_MS_MAX = 60_000
 
 type Reading = { readonly aheadMs: number; readonly atMs: number }
@@ -32,7 +32,7 @@ export class ClockCheck {
   }
 
   /** @param timeMs what a reference shows at this moment */
-  told(reference: string, timeMs: number): void {
+  report(reference: string, timeMs: number): void {
     const atMs = this.#options.clock.nowMs()
     this.#readings.set(reference, { aheadMs: timeMs - atMs, atMs })
   }
@@ -58,11 +58,11 @@ export class ClockCheck {
       return null
     }
     this.#sinceMs ??= this.#options.clock.nowMs()
-    const told = offsets.map(
+    const readings = offsets.map(
       ([reference, ms]) =>
         `${Math.round(Math.abs(ms) / 1_000)} s ${ms > 0 ? 'behind' : 'ahead of'} ${reference}`,
     )
-    return { reason: `the clock of this machine is ${told.join(', ')}`, sinceMs: this.#sinceMs }
+    return { reason: `the clock of this machine is ${readings.join(', ')}`, sinceMs: this.#sinceMs }
   }
 
   /** Why a reference is itself wrong by its clock; null where it is not, or ours is. */

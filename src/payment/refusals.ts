@@ -90,8 +90,8 @@ export function inFlight(request: FastifyRequest): Answer {
 }
 
 /**
- * The one refusal for whoever may not have what a payment bought: it must not tell a stranger whether the call is the
- * one that was bought, whether the answer is still stored, or whether the payment came here at all.
+ * The one refusal for callers without access to what a payment bought. It does not reveal whether this call is the one
+ * that was bought, whether the answer is still stored, or whether the payment came here at all.
  */
 export function usedBefore(request: FastifyRequest): Answer {
   return refuse(request, 'payment_replayed', {

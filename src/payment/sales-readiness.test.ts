@@ -67,9 +67,9 @@ describe('sales', () => {
 
   test('that were settled prove that the ledger is written', async () => {
     const sales = await salesOf([method()], 'the disk is full')
-    sales.heard({ kind: 'verified', route: null })
+    sales.record({ kind: 'verified', route: null })
     expect(failing(sales)).toEqual(['ledger_writable'])
-    sales.heard({ kind: 'settled', route: null })
+    sales.record({ kind: 'settled', route: null })
     expect(failing(sales)).toEqual([])
   })
 })

@@ -43,7 +43,7 @@ export class SalesReadiness {
   }
 
   /** What happened to payments says something of the ledger. */
-  heard({ kind }: PaymentEvent): void {
+  record({ kind }: PaymentEvent): void {
     const { ledger } = this.#options
     if (kind === 'settled' || kind === 'trusted') ledger.proved()
     else if (kind === 'failed') ledger.suspected()

@@ -73,7 +73,7 @@ const nothing: Extensions = {}
 
 /**
  * The terms of one route. A quote is written once for each resource and state of what it quotes: it differs in its
- * secret alone for whoever asks next.
+ * secret alone for the next caller.
  */
 export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Terms {
   assert(route.priceUsdcAtomic > 0n, 'a paid route has a price above zero')

@@ -110,7 +110,7 @@ function probeOf(
     node,
     gasAccount,
     onBlockTime: (timeMs) => {
-      clock.told(network, timeMs)
+      clock.report(network, timeMs)
       return clock.disagrees(network)
     },
   })

@@ -329,7 +329,7 @@ function paymentGate({
       },
       onEvent: (event) => {
         observe(event)
-        sales?.heard(event)
+        sales?.record(event)
         logPayment(log, event)
       },
     })

@@ -190,7 +190,7 @@ async function startGateway(
         closure: { isClosed: () => maintenance.isOn, retryAfterSeconds: 3_600 },
         onEvent: (event) => {
           events.push(event)
-          sales?.heard(event)
+          sales?.record(event)
         },
       })
     },

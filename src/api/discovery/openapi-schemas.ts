@@ -83,7 +83,7 @@ export function problemSchema(status: number): JsonSchema {
       charged: {
         type: ['boolean', 'null'],
         description:
-          'Whether the payment was taken; null while its outcome is unknown, and to whoever may not learn it.',
+          'Whether the payment was taken; null while its outcome is unknown, and for callers who cannot show that the payment is theirs.',
       },
       payment_reusable: {
         type: 'boolean',

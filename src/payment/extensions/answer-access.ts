@@ -12,7 +12,7 @@ export const ANSWER_ACCESS = 'answer-access'
 export const SECRET_CHARS = 22
 /** How long the same address has access again where there is no secret: as long as a quote lets a payment take. */
 export const CALLER_ACCESS_MS = 120_000
-/** The same where the buyer was told that the outcome is unknown and that it shall come back. */
+/** The same where the outcome is unknown and the buyer was asked to retry. */
 export const CALLER_ACCESS_OPEN_MS = 3_600_000
 /** Bounds what is hashed for a client that puts something else there. */
 const SECRET_CHARS_MAX = 128
@@ -26,7 +26,7 @@ export type Credentials = {
   readonly caller: string
 }
 
-/** Who may have the answer of one payment again: whoever sent what came with it the first time. */
+/** Access to the answer of one payment: the credentials that came with it the first time. */
 export type AnswerAccess = Credentials & {
   /** Without a secret the caller's address stands for it up to this Unix time, ms. */
   readonly callerUntilMs: number
