@@ -12,6 +12,7 @@ import Table from 'cli-table3'
 import pino from 'pino'
 import { asyncScheduler, tap } from 'rxjs'
 import type { Document } from '../src/domain/document.ts'
+import { viewsOf } from '../src/domain/document.ts'
 import type { EngineMessage } from '../src/link/message.ts'
 import { startEngine } from '../src/roles/engine.ts'
 import { threadRenderer } from '../src/roles/market-renderer.ts'
@@ -395,7 +396,7 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
 }
 
 function inputsOf(document: Document) {
-  return Object.values(document.views).flatMap((view) =>
+  return Object.values(viewsOf(document)).flatMap((view) =>
     view.kind === 'answer' ? view.inputs : [],
   )
 }

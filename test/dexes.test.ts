@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillDocument } from '../src/api/fill-document.ts'
 import { contracts } from '../src/compute/analyses/registry.ts'
-import { documentKey } from '../src/domain/document.ts'
+import { documentKey, viewOf } from '../src/domain/document.ts'
 import { SimulatedService } from './support/simulated-service.ts'
 
 const WARM_UP_SECONDS = 340
@@ -58,7 +58,7 @@ describe('a dex that is followed beside the venue', () => {
     (id) => {
       const contract = contracts.find((one) => one.id === id)
       const document = service.replica.document(documentKey(id, 'flx:GOLD'))
-      const answer = document?.views[contract?.defaultView ?? '']
+      const answer = document && viewOf(document, contract?.defaultView ?? '')
       if (document === undefined || answer?.kind !== 'answer')
         throw new Error(`no answer: ${JSON.stringify(answer)}`)
       const text = fillDocument(document, answer, {

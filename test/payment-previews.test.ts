@@ -9,6 +9,7 @@ import { contracts } from '../src/compute/analyses/registry.ts'
 import type { AnalysisContract } from '../src/domain/contract.ts'
 import { keyOf } from '../src/domain/contract.ts'
 import type { Answer } from '../src/domain/document.ts'
+import { viewOf } from '../src/domain/document.ts'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
 import { base, baseSepolia } from '../src/payment/evm/networks.ts'
 import { termsOf } from '../src/payment/terms.ts'
@@ -47,7 +48,7 @@ afterAll(() => {
 function soldAndAnnounced(contract: AnalysisContract) {
   const nowMs = service.clock.nowMs()
   const document = service.replica.document(keyOf(contract, COIN))
-  const answer = document?.views[contract.defaultView]
+  const answer = document && viewOf(document, contract.defaultView)
   assert(document !== undefined && answer?.kind === 'answer', `${contract.id} has no answer`)
   const facts = { nowMs, executionMs: 0, coinsAvailable: COINS }
   const sold: Json = JSON.parse(fillDocument(document, answer, facts).toString('utf8'))

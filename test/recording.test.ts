@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillDocument } from '../src/api/fill-document.ts'
+import { viewOf, viewsOf } from '../src/domain/document.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
 import type { Recorded } from '../src/roles/recording.ts'
 import { documentCrc, restoredOutside } from '../src/roles/recording.ts'
@@ -122,8 +123,8 @@ describe('a recorded engine', () => {
     let answers = 0
     for (const document of rerun.documents()) {
       const held = live.replica.document(document.key)
-      for (const [view, found] of Object.entries(document.views)) {
-        const before = held?.views[view]
+      for (const [view, found] of Object.entries(viewsOf(document))) {
+        const before = held && viewOf(held, view)
         expect(before?.kind).toBe(found.kind)
         if (held === undefined || found.kind !== 'answer' || before?.kind !== 'answer') continue
         expect(rerun.filled(document, found).equals(fillDocument(held, before, facts))).toBe(true)

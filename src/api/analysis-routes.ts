@@ -10,6 +10,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
 import { keyOf, pathOf, pathParameterOf } from '../domain/contract.ts'
 import type { Answer, Document, DocumentKey, NoAnswer } from '../domain/document.ts'
+import { viewOf } from '../domain/document.ts'
 import { isoInstant } from '../domain/instant.ts'
 import { tickerName } from '../domain/listing.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
@@ -304,7 +305,7 @@ function find(
   const refused = engineRefusal(engine, nowMs)
   if (refused !== null) return refused
   const document = engine.document(call.key)
-  const view = document?.views[call.view]
+  const view = document && viewOf(document, call.view)
   if (document === undefined || view === undefined) {
     return refusal('data_stale', {
       detail:

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Answer, Basis, Document, Input, Slot } from '../domain/document.ts'
+import { rangeOf } from '../domain/document.ts'
 import type { Selection } from './answer-selection.ts'
 import { selectPieces } from './answer-selection.ts'
 import { freshness } from './freshness.ts'
@@ -70,6 +71,7 @@ function templateOf(document: Document, answer: Answer): Template {
     const part = document.parts[index]
     assert(part !== undefined, `a view of ${document.key} names part ${index}`)
     if (part.kind === 'text') return text.slice(part.start, part.end)
+    if (part.kind === 'choice') return text.slice(...rangeOf(part, answer))
     if (part.kind !== 'run') return part
     const { from, to } = part
     return Array.from({ length: to - from }, (_, at) => pieceAt(from + at)).flat()

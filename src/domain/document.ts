@@ -17,18 +17,47 @@ export type Document = {
   readonly parts: readonly Part[]
   /** One answer per view key: which parts, in which order, or why there is none. */
   readonly views: Readonly<Record<string, View>>
+  /** Further views, with the keys 1, 2 and so on; read by {@link viewOf}. */
+  readonly numbered?: NumberedViews
 }
+
+/**
+ * Hundreds of views that differ in a few ranges of the bytes. As objects of their own they would cost more to
+ * send from thread to thread than all the rest of the document.
+ */
+export type NumberedViews = NumberedOutcomes & {
+  /** Of each of them: indices into the document's parts. */
+  readonly parts: readonly number[]
+  readonly inputs: readonly Input[]
+}
+
+export type NumberedOutcomes = {
+  /** The different outcomes ... */
+  readonly outcomes: readonly NumberedOutcome[]
+  /** ... and the index of its outcome for each view. */
+  readonly outcomeOf: Uint8Array
+}
+
+/** What an answer rests on besides its inputs, or why there is none. */
+export type NumberedOutcome = Omit<Basis, 'inputs'> | NoAnswer
 
 /** `<analysis>/<subject>`, such as `pulse/kPEPE`; the subject is {@link WHOLE_MARKET} for some. */
 export type DocumentKey = `${string}/${string}`
 
-export type Part = TextPart | RunPart | Slot
+export type Part = TextPart | RunPart | ChoicePart | Slot
 
 /** A range of the document's bytes. */
 type TextPart = { readonly kind: 'text'; readonly start: number; readonly end: number }
 
 /** The parts `from` up to, not including, `to`; none of them is a run. One index for many rows. */
 type RunPart = { readonly kind: 'run'; readonly from: number; readonly to: number }
+
+/** One range of the bytes for each numbered view. */
+type ChoicePart = {
+  readonly kind: 'choice'
+  readonly starts: Uint32Array
+  readonly ends: Uint32Array
+}
 
 /** `of`: the index of the component that it belongs to; absent for the answer as a whole. */
 export type Slot =
@@ -51,6 +80,8 @@ export type Answer = Basis & {
   readonly kind: 'answer'
   /** Indices into `parts`. */
   readonly parts: readonly number[]
+  /** Which range of a choice is this answer's; present in numbered views only. */
+  readonly choice?: number
   /** Of an answer that is put together of others: what each of them rests on. */
   readonly components?: readonly Basis[]
 }
@@ -124,6 +155,14 @@ export type NoAnswer =
 /** No source that we listen to knows this coin; of those coins they do. */
 export type NotCovered = { readonly kind: 'not-covered'; readonly coins: readonly string[] }
 
+/** Which bytes of a choice are this answer's. */
+export function rangeOf({ starts, ends }: ChoicePart, { choice }: Answer): [number, number] {
+  const [start, end] = [starts[choice ?? Number.NaN], ends[choice ?? Number.NaN]]
+  if (start === undefined || end === undefined)
+    throw new TypeError(`no choice of ${starts.length} is numbered ${choice}`)
+  return [start, end]
+}
+
 /** Names the state of the market that documents were rendered from: all of one instant share it. */
 export function snapshotIdOf(renderedAtMs: number): string {
   return `snp_${renderedAtMs.toString(36)}`
@@ -152,7 +191,45 @@ export function subjectOf(key: DocumentKey): string {
 }
 
 /** Whether any of its views can be sold. */
-export function hasAnswer({ views }: Document): boolean {
+export function hasAnswer({ views, numbered }: Document): boolean {
   for (const key in views) if (views[key]?.kind === 'answer') return true
-  return false
+  return numbered?.outcomes.some((outcome) => !isNoAnswer(outcome)) ?? false
+}
+
+/** The answer to one view, or why there is none; the same object for as long as the document lives. */
+export function viewOf({ views, numbered }: Document, key: string): View | undefined {
+  return views[key] ?? (numbered && numberedView(numbered, key))
+}
+
+/** All of them by their keys. */
+export function viewsOf({ views, numbered }: Document): Readonly<Record<string, View>> {
+  const all: Record<string, View> = { ...views }
+  for (let choice = 0; numbered !== undefined && choice < numbered.outcomeOf.length; choice += 1) {
+    const key = String(choice + 1)
+    const view = numberedView(numbered, key)
+    if (view !== undefined) all[key] = view
+  }
+  return all
+}
+
+const numberedViews = new WeakMap<NumberedViews, Map<string, View>>()
+
+function numberedView(numbered: NumberedViews, key: string): View | undefined {
+  const made = numberedViews.get(numbered) ?? new Map<string, View>()
+  numberedViews.set(numbered, made)
+  const held = made.get(key)
+  if (held !== undefined) return held
+  const choice = Number(key) - 1
+  const outcome = numbered.outcomes[numbered.outcomeOf[choice] ?? Number.NaN]
+  if (outcome === undefined) return undefined
+  const { parts, inputs } = numbered
+  const view: View = isNoAnswer(outcome)
+    ? outcome
+    : { kind: 'answer', parts, inputs, choice, ...outcome }
+  made.set(key, view)
+  return view
+}
+
+function isNoAnswer(outcome: NumberedOutcome): outcome is NoAnswer {
+  return 'kind' in outcome
 }

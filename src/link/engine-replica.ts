@@ -1,5 +1,5 @@
 import type { Document, DocumentKey } from '../domain/document.ts'
-import { subjectOf, WHOLE_MARKET } from '../domain/document.ts'
+import { subjectOf, viewOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { TickerIndex, tradableOf } from '../domain/listing.ts'
 import type { EngineMessage, FeedHealth, RecordingHealth, SourceHealth } from './message.ts'
@@ -145,7 +145,7 @@ export class EngineReplica implements EngineReader {
     this.#documents.set(document.key, document)
     const [analysis, coin] = document.key.split('/')
     if (analysis !== this.#readiness.analysis || coin === undefined) return
-    const isReady = document.views[this.#readiness.view]?.kind === 'answer'
+    const isReady = viewOf(document, this.#readiness.view)?.kind === 'answer'
     if (isReady === this.#ready.has(coin)) return
     if (isReady) this.#ready.add(coin)
     else this.#ready.delete(coin)

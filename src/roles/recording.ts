@@ -134,8 +134,8 @@ export function documentCrc(document: Document, facts = documentFacts(document))
 }
 
 /** What a document says beside its bytes. */
-export function documentFacts({ key, version, renderedAtMs, parts, views }: Document): string {
-  return JSON.stringify([key, version, renderedAtMs, parts, views])
+export function documentFacts({ bytes: _, ...facts }: Document): string {
+  return JSON.stringify(facts)
 }
 
 function recordedCheckpoint({ version, listings, coins }: Checkpoint): RecordedCheckpoint {

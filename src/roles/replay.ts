@@ -8,6 +8,7 @@ import type { ReplayOptions } from '../config/replay.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
 import { keyOf, viewKeyOf } from '../domain/contract.ts'
 import type { Document, NoAnswer } from '../domain/document.ts'
+import { viewOf, viewsOf } from '../domain/document.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { isoInstant } from '../domain/instant.ts'
 import type { FrameLogLoss } from '../store/frame-log-reader.ts'
@@ -139,7 +140,7 @@ function documentOf(rerun: Rerun, { ticker, contract, view }: Asked): string {
   if (coin === undefined) throw new OperatingError('no_document', `no coin is called ${ticker}`)
   const key = keyOf(contract, coin)
   const document = rerun.replica.document(key)
-  const found = document?.views[view]
+  const found = document && viewOf(document, view)
   if (document === undefined || found === undefined)
     throw new OperatingError('no_document', `${key} had not been published yet`)
   if (found.kind !== 'answer')
@@ -166,7 +167,7 @@ function reasonOf(reason: NoAnswer): string {
 function writeDocuments(rerun: Rerun, folder: string): number {
   let files = 0
   for (const document of rerun.documents()) {
-    for (const [view, found] of Object.entries(document.views)) {
+    for (const [view, found] of Object.entries(viewsOf(document))) {
       if (found.kind !== 'answer') continue
       const path = join(folder, `${nameOf(document)}${view === '' ? '' : `.${view}`}.json`)
       mkdirSync(dirname(path), { recursive: true })

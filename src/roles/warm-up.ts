@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { pulse } from '../compute/analyses/pulse/pulse.ts'
 import type { Clock } from '../domain/clock.ts'
-import { documentKey } from '../domain/document.ts'
+import { documentKey, viewOf } from '../domain/document.ts'
 import { timeframes } from '../domain/timeframe.ts'
 import type { EngineReplica } from '../link/engine-replica.ts'
 
@@ -34,6 +34,6 @@ export function tellWarmUp(engine: EngineReplica, clock: Clock, log: Logger): ()
 function readyCount(engine: EngineReplica, view: string): number {
   return engine.listed.filter((coin) => {
     const document = engine.document(documentKey(pulse.contract.id, coin))
-    return document?.views[view]?.kind === 'answer'
+    return document !== undefined && viewOf(document, view)?.kind === 'answer'
   }).length
 }

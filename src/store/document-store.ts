@@ -15,7 +15,7 @@ const SCHEMA = `
 const migrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 
 /** Raised with every change of `domain/document.ts` that a gateway would misread. */
-const FORMAT = 1
+const FORMAT = 2
 /** Written between two turns of the event loop. */
 const PER_SLICE = 4
 /** Clocks are corrected by less than this all the time. */

@@ -3,6 +3,7 @@ import { loadBearingAgeMs, overdue } from '../../src/api/freshness.ts'
 import type { AnalysisContract } from '../../src/domain/contract.ts'
 import { keyOf } from '../../src/domain/contract.ts'
 import type { Document, NoAnswer } from '../../src/domain/document.ts'
+import { viewOf } from '../../src/domain/document.ts'
 import type { Service } from './service.ts'
 
 /** What a caller of one analysis gets at one instant. */
@@ -90,7 +91,7 @@ export function read(
   const coin = replica.resolve(ticker)?.coin
   if (coin === undefined) return { kind: 'refused', reason: 'unknown coin' }
   const document = replica.document(keyOf(contract, coin))
-  const answer = document?.views[view]
+  const answer = document && viewOf(document, view)
   if (document === undefined || answer === undefined)
     return { kind: 'refused', reason: 'no document' }
   if (answer.kind !== 'answer') return { kind: 'refused', reason: answer.kind, noAnswer: answer }

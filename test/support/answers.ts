@@ -2,7 +2,7 @@ import { fillDocument } from '../../src/api/fill-document.ts'
 import { analyses } from '../../src/compute/analyses/registry.ts'
 import { Processor, PUBLISH_PHASES } from '../../src/compute/processor.ts'
 import type { Document } from '../../src/domain/document.ts'
-import { documentKey, WHOLE_MARKET } from '../../src/domain/document.ts'
+import { documentKey, viewOf, WHOLE_MARKET } from '../../src/domain/document.ts'
 import type { Batch } from '../../src/domain/event.ts'
 
 /** JSON of any shape, read by tests that know what they ask for. */
@@ -26,7 +26,7 @@ export class AnsweringEngine {
     for (const { contract } of [...analyses.coin, ...analyses.market]) {
       const subject = contract.scope === 'coin' ? coin : WHOLE_MARKET
       const document = this.#documents.get(documentKey(contract.id, subject))
-      const view = document?.views[contract.defaultView]
+      const view = document && viewOf(document, contract.defaultView)
       if (document === undefined || view?.kind !== 'answer') continue
       const facts = { nowMs, executionMs: 0.1, coinsAvailable: 1 }
       answers.set(contract.id, JSON.parse(fillDocument(document, view, facts).toString('utf8')))

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fillDocument } from '../../src/api/fill-document.ts'
 import { contracts } from '../../src/compute/analyses/registry.ts'
 import { keyOf } from '../../src/domain/contract.ts'
+import { viewOf } from '../../src/domain/document.ts'
 import type { Json } from './answers.ts'
 import { SimulatedService } from './simulated-service.ts'
 
@@ -25,7 +26,8 @@ export function sampleAnswers(): ReadonlyMap<string, Json> {
     service.run(RUN_SECONDS)
     const answers = contracts.map((contract) => {
       const document = service.replica.document(keyOf(contract, COIN))
-      const view = document?.views[SHORT_VIEWS.get(contract.id) ?? contract.defaultView]
+      const view =
+        document && viewOf(document, SHORT_VIEWS.get(contract.id) ?? contract.defaultView)
       assert(document !== undefined && view?.kind === 'answer', `${contract.id} has no answer`)
       const bytes = fillDocument(document, view, {
         nowMs: service.clock.nowMs(),

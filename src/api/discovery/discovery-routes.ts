@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { keyOf } from '../../domain/contract.ts'
+import { viewOf } from '../../domain/document.ts'
 import type { EngineReader } from '../../link/engine-replica.ts'
 import type { FreeDocument } from '../send-document.ts'
 import { freeDocument, sendDocument } from '../send-document.ts'
@@ -104,7 +105,8 @@ function exampleCoin({ engine, exampleCoin: usual }: DiscoveryOptions): string {
 /** What was never rendered may yet come; what was rendered without an answer cannot be sold now. */
 function availableOf({ engine }: DiscoveryOptions, coin: string): Available {
   return (contract) => {
-    const view = engine.document(keyOf(contract, coin))?.views[contract.defaultView]
+    const document = engine.document(keyOf(contract, coin))
+    const view = document && viewOf(document, contract.defaultView)
     return view === undefined || view.kind === 'answer'
   }
 }

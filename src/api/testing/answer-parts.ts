@@ -1,5 +1,6 @@
 import type { AnalysisContract } from '../../domain/contract.ts'
 import type { Document } from '../../domain/document.ts'
+import { viewOf } from '../../domain/document.ts'
 import { selectionReader } from '../answer-selection.ts'
 import { fillDocument } from '../fill-document.ts'
 
@@ -16,7 +17,7 @@ export function unsoundParts(
   view: string,
   nowMs: number,
 ): readonly string[] {
-  const answer = document.views[view]
+  const answer = viewOf(document, view)
   if (answer?.kind !== 'answer') throw new Error(`${document.key} has no answer in view ${view}`)
   const read = selectionReader(contract)
   return requestedCoins.flatMap((requested) => {

@@ -3,6 +3,7 @@ import { gatewayFixture, quotingGate } from '../../api/testing/gateway-fixture.t
 import type { AnalysisContract } from '../../domain/contract.ts'
 import { keyOf, pathOf } from '../../domain/contract.ts'
 import type { Document } from '../../domain/document.ts'
+import { viewsOf } from '../../domain/document.ts'
 import type { MarketEvent } from '../../domain/event.ts'
 import { isOutside } from '../../domain/outside.ts'
 import { STORE_OK } from '../../link/testing/store-ok.ts'
@@ -33,7 +34,7 @@ const floors: Readonly<Record<string, Floor>> = {
   pulse: { at: MARKET, below: without((event) => isOf(event, COIN, 'history')) },
   spread: { at: MARKET, below: MARKET.map((event) => oneSided(event)) },
   liquidations: { at: MARKET, below: without((event) => isOf(event, COIN, 'history')) },
-  funding: { at: MARKET.map(hours(84)), below: MARKET.map(hours(3)) },
+  funding: { at: MARKET.map(hours(84)), below: MARKET.map(hours(0)) },
   oi: { at: MARKET, below: without((event) => isOf(event, COIN, 'sample-history')) },
   basis: { at: oracles(1), below: oracles(0) },
   'cex-dex': { at: exchanges(2), below: exchanges(1) },
@@ -69,7 +70,7 @@ describe.each(contracts.map((contract) => ({ id: contract.id, contract })))(
       expect(kindsOf(documentOf(contract, at)), 'at the floor').toEqual(['answer'])
       const document = documentOf(contract, below)
       expect(kindsOf(document), 'below the floor').toEqual(['low-coverage'])
-      for (const view of Object.values(document.views)) {
+      for (const view of Object.values(viewsOf(document))) {
         if (view.kind !== 'low-coverage') continue
         expect(view.missing).not.toBe('')
         expect(view.have).toBeLessThan(view.need)
@@ -120,7 +121,10 @@ function oneSided(event: MarketEvent): MarketEvent {
 function hours(count: number) {
   return (event: MarketEvent): MarketEvent =>
     event.kind === 'funding-history'
-      ? { ...event, rows: [...event.rows.slice(0, 1), ...event.rows.slice(-count)] }
+      ? {
+          ...event,
+          rows: [...event.rows.slice(0, 1), ...event.rows.slice(event.rows.length - count)],
+        }
       : event
 }
 
@@ -178,8 +182,8 @@ function documentOf(contract: AnalysisContract, events: readonly MarketEvent[]):
   return newest
 }
 
-function kindsOf({ views }: Document): readonly string[] {
-  return [...new Set(Object.values(views).map(({ kind }) => kind))]
+function kindsOf(document: Document): readonly string[] {
+  return [...new Set(Object.values(viewsOf(document)).map(({ kind }) => kind))]
 }
 
 function gatewayOf(contract: AnalysisContract, document: Document) {

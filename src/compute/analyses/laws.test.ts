@@ -7,6 +7,7 @@ import { fillDocument } from '../../api/fill-document.ts'
 import { unsoundParts } from '../../api/testing/answer-parts.ts'
 import type { AnalysisContract } from '../../domain/contract.ts'
 import type { Document } from '../../domain/document.ts'
+import { viewOf, viewsOf } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
 import type { HistoryBatch } from '../../domain/history.ts'
 import { isOutside } from '../../domain/outside.ts'
@@ -57,7 +58,7 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
       const document = documentOf(id, tape)
       const schema = Compile(contract.document)
       let answers = 0
-      for (const [view, answer] of Object.entries(document.views)) {
+      for (const [view, answer] of Object.entries(viewsOf(document))) {
         if (answer.kind !== 'answer') continue
         answers += 1
         const body: unknown = JSON.parse(filled(document, view))
@@ -68,7 +69,7 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
     })
 
     test('the default view answers once the coin is warm', () => {
-      const view = documentOf(id, warm()).views[contract.defaultView]
+      const view = viewOf(documentOf(id, warm()), contract.defaultView)
       expect(view?.kind).toBe('answer')
     })
 
@@ -78,7 +79,7 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
     })
 
     test('a coin of which nothing is known has a reason in every view, and no answer', () => {
-      const { views } = documentOf(id, [[universe(['BTC'])]])
+      const views = viewsOf(documentOf(id, [[universe(['BTC'])]]))
       expect(Object.keys(views)).toContain(contract.defaultView)
       for (const view of Object.values(views)) expect(view.kind).not.toBe('answer')
     })
@@ -107,7 +108,7 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
     test('every answer of a session is published by its schema, and every number in it finite', () => {
       const document = documentOf(id, sessionOf(20 * MINUTE_MS), END_MS)
       const schema = Compile(contract.document)
-      const answers = Object.entries(document.views).filter(([, { kind }]) => kind === 'answer')
+      const answers = Object.entries(viewsOf(document)).filter(([, { kind }]) => kind === 'answer')
       expect(answers.length).toBeGreaterThan(0)
       for (const [view] of answers) {
         const body: unknown = JSON.parse(filled(document, view, END_MS))
@@ -170,8 +171,8 @@ describe.each(analyses.market.map((analysis) => ({ id: analysis.contract.id, ana
     test('every answer of a session is published by its schema, and every number in it finite', () => {
       const document = marketDocumentOf(id, sessionOf(20 * MINUTE_MS), END_MS)
       const schema = Compile(contract.document)
-      expect(Object.keys(document.views)).toContain(contract.defaultView)
-      for (const [view, { kind }] of Object.entries(document.views)) {
+      expect(Object.keys(viewsOf(document))).toContain(contract.defaultView)
+      for (const [view, { kind }] of Object.entries(viewsOf(document))) {
         if (kind !== 'answer') continue
         const body: unknown = JSON.parse(filled(document, view, END_MS))
         expect([...schema.Errors(body)], `view ${view}`).toEqual([])
@@ -428,7 +429,7 @@ function publishedKeys(processor: Processor): string[] {
 
 /** What an agent reads, without the identity of the rendering. */
 function answerOf(document: Document, nowMs = NOW_MS): unknown {
-  return Object.entries(document.views).map(([view, { kind }]) => {
+  return Object.entries(viewsOf(document)).map(([view, { kind }]) => {
     if (kind !== 'answer') return [view, kind]
     return [view, withoutMeta(JSON.parse(filled(document, view, nowMs)))]
   })
@@ -446,7 +447,7 @@ function withoutMeta(body: Readonly<Record<string, unknown>>): unknown {
 }
 
 function filled(document: Document, view: string, nowMs = NOW_MS): string {
-  const answer = document.views[view]
+  const answer = viewOf(document, view)
   if (answer?.kind !== 'answer') throw new Error(`no answer in view ${view}`)
   return fillDocument(document, answer, {
     nowMs: nowMs + 1_000,

@@ -7,7 +7,8 @@ import { PulsePool } from '../indicators/pulse-series.ts'
 import { fundedCoins, hasSharedFundings, sharedFundings } from '../testing/shared-fundings.ts'
 import { BOUNDARY_MS, context, NOW_MS, universe } from '../testing/tape.ts'
 import type { CoinMarket } from './coin-market.ts'
-import { FundingSeries, recordsOf } from './funding-series.ts'
+import type { FundingWindows } from './funding-series.ts'
+import { DAY_HOURS, FundingSeries, MONTH_HOURS, recordsOf, WEEK_HOURS } from './funding-series.ts'
 import { MarketState } from './market-state.ts'
 
 const HOUR_MS = 3_600_000
@@ -27,7 +28,7 @@ describe('funding series', () => {
 
   test('counts the hours that are over, the one that just ended included', () => {
     tell(row(-23, 1e-6), row(-24, 7), row(0, 3e-6), row(1, 9))
-    const day = (atMs: number) => series.windows(atMs).over[24]
+    const day = (atMs: number) => series.windows(atMs).over(24)
     expect(day(BOUNDARY_MS)).toMatchObject({ count: 2, sum: 4e-6 })
     expect(day(BOUNDARY_MS - 1), 'a moment earlier').toMatchObject({
       count: 2,
@@ -84,11 +85,9 @@ describe('funding series', () => {
 
   test('a streak ends with the month', () => {
     tell(...Array.from({ length: 740 }, (_, hour) => row(hour - 739, 1e-6)))
-    expect(series.windows(NOW_MS)).toMatchObject({
-      streak: { hours: 720 },
-      monthSpanHours: 720,
-      over: { 720: { count: 720 } },
-    })
+    const windows = series.windows(NOW_MS)
+    expect(windows).toMatchObject({ streak: { hours: 720 }, monthSpanHours: 720 })
+    expect(windows.over(MONTH_HOURS).count).toBe(720)
   })
 
   test('says from when on it knows anything', () => {
@@ -123,8 +122,12 @@ describe('funding series', () => {
     whole.apply({ kind: 'funding-history', coin: 'BTC', rows, ...at(NOW_MS) })
     for (const one of shuffled)
       parts.apply({ kind: 'funding-history', coin: 'BTC', rows: [one], ...at(NOW_MS) })
-    expect(parts.windows(NOW_MS)).toEqual(whole.windows(NOW_MS))
-    expect(parts.windows(NOW_MS).week).toEqual(whole.windows(NOW_MS).week)
+    const [{ over, ...found }, { over: expected, ...others }] = [parts, whole].map((series) =>
+      series.windows(NOW_MS),
+    ) as [FundingWindows, FundingWindows]
+    expect(found).toEqual(others)
+    for (const hours of [1, 23, DAY_HOURS, WEEK_HOURS, MONTH_HOURS])
+      expect(over(hours), `${hours} hours`).toEqual(expected(hours))
   })
 
   test.runIf(hasSharedFundings).each(fundedCoins)(
@@ -134,13 +137,13 @@ describe('funding series', () => {
       const told = new FundingSeries()
       told.apply({ kind: 'funding-history', coin: name, rows: recorded, ...at(NOW_MS) })
       const lastMs = recorded.at(-1)?.timeMs ?? Number.NaN
-      for (const hours of [8, 24, 72, 168, 720] as const) {
+      for (const hours of [1, 8, 13, 24, 72, 167, 168, 720]) {
         const expected = naiveStatistics(
           recorded
             .filter(({ timeMs }) => timeMs > lastMs - hours * HOUR_MS)
             .map(({ rateHourly }) => rateHourly),
         )
-        const { ascending: _, ...found } = told.windows(lastMs + MINUTE_MS).over[hours]
+        const { ascending: _, ...found } = told.windows(lastMs + MINUTE_MS).over(hours)
         for (const [key, value] of Object.entries(expected))
           expect(found[key as keyof typeof found], `${hours} hours: ${key}`).toBeCloseTo(value, 12)
       }

@@ -9,8 +9,6 @@ import { StepRing } from './step-ring.ts'
 export const DAY_HOURS = 24
 export const WEEK_HOURS = 168
 export const MONTH_HOURS = 720
-/** The windows that statistics are kept of. */
-export type FundingWindowHours = 8 | typeof DAY_HOURS | 72 | typeof WEEK_HOURS | typeof MONTH_HOURS
 /** The month, and what was recorded since of an hour that is not over by the venue's clock. */
 const HOURS_KEPT = MONTH_HOURS + DAY_HOURS
 
@@ -34,7 +32,8 @@ export type FundingWindows = {
   readonly lastHour: number
   /** Of the last week, oldest first; missing ones are left out. */
   readonly week: readonly FundingHour[]
-  readonly over: Readonly<Record<FundingWindowHours, SeriesStatistics>>
+  /** Statistics of the last `hours` of them, 1 to {@link MONTH_HOURS}; computed when first asked for. */
+  readonly over: (hours: number) => SeriesStatistics
   /** From the first record of the month to the last hour, both included. */
   readonly monthSpanHours: number
   readonly streak: FundingStreak
@@ -104,21 +103,19 @@ export class FundingSeries implements CoinTracker {
   }
 
   #windowsTo(lastHour: number): FundingWindows {
-    const lastHours = (hours: number) =>
-      statisticsOf(this.#hours.values(RATE, lastHour - hours + 1, lastHour))
     return {
       lastHour,
       week: this.#week(lastHour),
-      over: {
-        8: lastHours(8),
-        24: lastHours(24),
-        72: lastHours(72),
-        168: lastHours(168),
-        720: lastHours(720),
-      },
+      over: statisticsOver(this.#rates(lastHour)),
       monthSpanHours: this.#spanHours(lastHour),
       streak: this.#streak(lastHour),
     }
+  }
+
+  /** Of the month, oldest first; NaN where an hour is missing. */
+  #rates(lastHour: number): Float64Array {
+    const first = lastHour - MONTH_HOURS + 1
+    return Float64Array.from({ length: MONTH_HOURS }, (_, at) => this.#hours.at(first + at, RATE))
   }
 
   #week(lastHour: number): readonly FundingHour[] {
@@ -151,5 +148,19 @@ export class FundingSeries implements CoinTracker {
       hours += 1
     if (sign > 0) return { sign: 'POSITIVE', hours }
     return { sign: sign < 0 ? 'NEGATIVE' : 'ZERO', hours }
+  }
+}
+
+/** Most windows are only asked for by the answer that shows them all, once an hour. */
+function statisticsOver(rates: Float64Array): (hours: number) => SeriesStatistics {
+  const computed = new Map<number, SeriesStatistics>()
+  return (hours) => {
+    let statistics = computed.get(hours)
+    if (statistics === undefined) {
+      const known = rates.subarray(rates.length - hours).filter((rate) => !Number.isNaN(rate))
+      statistics = statisticsOf(known)
+      computed.set(hours, statistics)
+    }
+    return statistics
   }
 }

@@ -35,7 +35,7 @@ export type FundingTilt = {
 export function fundingTilt({ context, trackers }: CoinMarket): FundingTilt | null {
   if (context === null) return null
   const rateHourly = context.fundingRateHourly
-  const month = trackers.funding.windows(context.timeExchangeMs).over[MONTH_HOURS]
+  const month = trackers.funding.windows(context.timeExchangeMs).over(MONTH_HOURS)
   const isRanked = month.count >= RANKED_HOURS_MIN
   const z = isRanked ? zScoreOf(month, rateHourly) : Number.NaN
   const zscore = Number.isNaN(z) ? null : z

@@ -107,7 +107,7 @@ function funding({ funding: series }: CoinMarket['trackers'], context: ContextEv
   const sum = records.reduce((total, { rateHourly }) => total + rateHourly, 0)
   // Before any record the running estimate is all there is.
   const fundingRateHourly = records.length === 0 ? context.fundingRateHourly : sum / records.length
-  const month = windows.over[MONTH_HOURS]
+  const month = windows.over(MONTH_HOURS)
   const isRanked = month.count >= RANKED_HOURS_MIN
   return {
     fundingRateHourly,

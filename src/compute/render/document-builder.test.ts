@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { fillDocument } from '../../api/fill-document.ts'
 import type { Document } from '../../domain/document.ts'
-import { DocumentBuilder } from './document-builder.ts'
+import { hasAnswer, viewOf, viewsOf } from '../../domain/document.ts'
+import { DocumentBuilder, numberedOutcomes } from './document-builder.ts'
 
 const identity = { key: 'demo/BTC', version: 1, renderedAtMs: 0 } as const
 const facts = { inputs: [], coveragePct: 100, warnings: [] }
@@ -56,6 +58,40 @@ describe('document builder', () => {
     expect(parts[run[0] ?? -1]).toEqual({ kind: 'run', from: 0, to: first.length + second.length })
   })
 
+  test('numbered views share their parts, and each has its own range of a choice', () => {
+    const builder = new DocumentBuilder()
+    const [open, close] = [builder.text('{"n":'), builder.text('}')]
+    const [choice = []] = builder.choices('0123', [
+      { starts: Uint32Array.of(1, 1, 3), ends: Uint32Array.of(2, 3, 4) },
+    ])
+    const missing = { kind: 'missing-input', input: 'mark' } as const
+    const whole = { coveragePct: 100, warnings: [] }
+    const outcomes = numberedOutcomes([whole, { ...whole }, missing])
+    builder.numbered([open, choice, close], [], outcomes)
+    const document = builder.build(identity)
+    expect(Object.keys(viewsOf(document))).toEqual(['1', '2', '3'])
+    expect(textOf(document, '1')).toBe('{"n":1}')
+    expect(textOf(document, '2')).toBe('{"n":12}')
+    expect(viewOf(document, '3')).toEqual(missing)
+    expect(document.numbered?.outcomes, 'equal outcomes are kept once').toHaveLength(2)
+    expect(viewOf(document, '1'), 'what is kept by answer finds it again').toBe(
+      viewOf(document, '1'),
+    )
+    expect(hasAnswer(document)).toBe(true)
+  })
+
+  test.each(['0', '4', '-1', '1.5', '', 'two'])(
+    'there is no numbered view "%s" of three',
+    (key) => {
+      const builder = new DocumentBuilder()
+      const missing = { kind: 'missing-input', input: 'mark' } as const
+      builder.numbered([], [], numberedOutcomes([missing, missing, missing]))
+      const document = builder.build(identity)
+      expect(viewOf(document, key)).toBeUndefined()
+      expect(hasAnswer(document)).toBe(false)
+    },
+  )
+
   test('what is written within a component has slots of it, where a slot names one of several', () => {
     const builder = new DocumentBuilder()
     const write = () =>
@@ -103,4 +139,11 @@ function shape(document: Document, view: string): string[] {
     if (part?.kind !== 'text') return part?.kind ?? 'nothing'
     return new TextDecoder().decode(document.bytes.subarray(part.start, part.end))
   })
+}
+
+function textOf(document: Document, view: string): string {
+  const answer = viewOf(document, view)
+  if (answer?.kind !== 'answer') throw new Error(`view ${view} has no answer`)
+  const facts = { nowMs: 0, executionMs: 0, coinsAvailable: 0 }
+  return fillDocument(document, answer, facts).toString()
 }

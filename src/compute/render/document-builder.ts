@@ -4,7 +4,11 @@ import type {
   Basis,
   Document,
   DocumentKey,
+  Input,
   NoAnswer,
+  NumberedOutcome,
+  NumberedOutcomes,
+  NumberedViews,
   Part,
   Slot,
   View,
@@ -39,6 +43,7 @@ export class DocumentBuilder {
   readonly #parts: Part[] = []
   readonly #texts: string[] = []
   readonly #views: Record<string, View> = {}
+  #numbered: NumberedViews | undefined
   #length = 0
   #component: number | undefined
 
@@ -99,6 +104,32 @@ export class DocumentBuilder {
     return [this.#parts.push({ kind: 'run', from, to: end + 1 }) - 1]
   }
 
+  /**
+   * Text of which each numbered view shows a range. Without slots, one byte a character.
+   * @param choices for each fragment: where in the text the range of each view starts and ends
+   */
+  choices(
+    text: string,
+    choices: readonly { readonly starts: Uint32Array; readonly ends: Uint32Array }[],
+  ): readonly Fragment[] {
+    const from = this.#length
+    this.#append(text)
+    const shifted = (offsets: Uint32Array) => offsets.map((offset) => from + offset)
+    return choices.map(({ starts, ends }) => {
+      const part = { kind: 'choice', starts: shifted(starts), ends: shifted(ends) } as const
+      return [this.#parts.push(part) - 1]
+    })
+  }
+
+  /** The views 1, 2 and so on: those of one document. */
+  numbered(
+    fragments: readonly Fragment[],
+    inputs: readonly Input[],
+    outcomes: NumberedOutcomes,
+  ): void {
+    this.#numbered = { parts: fragments.flat(), inputs, ...outcomes }
+  }
+
   answer(
     view: string,
     fragments: readonly Fragment[],
@@ -128,16 +159,35 @@ export class DocumentBuilder {
       bytes: encoder.encode(this.#texts.join('')),
       parts: this.#parts,
       views: this.#views,
+      ...(this.#numbered && { numbered: this.#numbered }),
     }
   }
 
   #push(fragment: number[], text: string): void {
     if (text === '') return
     const start = this.#length
-    this.#length += Buffer.byteLength(text)
-    this.#texts.push(text)
+    this.#append(text)
     fragment.push(this.#parts.push({ kind: 'text', start, end: this.#length }) - 1)
   }
+
+  #append(text: string): void {
+    this.#length += Buffer.byteLength(text)
+    this.#texts.push(text)
+  }
+}
+
+/** Equal ones are kept once: of most documents there is one. */
+export function numberedOutcomes(all: readonly NumberedOutcome[]): NumberedOutcomes {
+  const indices = new Map<string, number>()
+  const outcomes: NumberedOutcome[] = []
+  const outcomeOf = Uint8Array.from(all, (outcome) => {
+    const facts = JSON.stringify(outcome)
+    const index = indices.get(facts) ?? outcomes.push(outcome) - 1
+    indices.set(facts, index)
+    return index
+  })
+  assert(outcomes.length <= 256, 'an index of an outcome is one byte')
+  return { outcomes, outcomeOf }
 }
 
 /** Only of what a slot names may there be several. */

@@ -1,4 +1,5 @@
 import type { Document, Part } from '../../domain/document.ts'
+import { rangeOf, viewOf, viewsOf } from '../../domain/document.ts'
 import type { Processor } from '../processor.ts'
 import { PUBLISH_PHASES } from '../processor.ts'
 
@@ -10,16 +11,20 @@ export function publishedBodies(processor: Processor, nowMs: number): Map<string
   const bodies = new Map<string, unknown>()
   for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
     for (const document of processor.publish(nowMs))
-      for (const view of Object.keys(document.views))
+      for (const view of Object.keys(viewsOf(document)))
         bodies.set(`${document.key}${view && `?${view}`}`, bodyOf(document, view))
   return bodies
 }
 
-function bodyOf({ bytes, parts, views }: Document, view: string): unknown {
-  const answer = views[view]
+function bodyOf(document: Document, view: string): unknown {
+  const { bytes, parts } = document
+  const answer = viewOf(document, view)
   if (answer?.kind !== 'answer') return null
+  const decoded = (start: number, end: number) =>
+    new TextDecoder().decode(bytes.subarray(start, end))
   const textOf = (part: Part | undefined): string => {
-    if (part?.kind === 'text') return new TextDecoder().decode(bytes.subarray(part.start, part.end))
+    if (part?.kind === 'text') return decoded(part.start, part.end)
+    if (part?.kind === 'choice') return decoded(...rangeOf(part, answer))
     return part?.kind === 'run' ? parts.slice(part.from, part.to).map(textOf).join('') : ''
   }
   const text = answer.parts.map((part) => textOf(parts[part])).join('')

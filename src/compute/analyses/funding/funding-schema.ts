@@ -3,7 +3,7 @@ import { fundingSigns } from '../../market/funding-series.ts'
 import { crowdings, fundingBiases } from '../../market/funding-tilt.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { fundingTrends } from './funding-trend.ts'
-import { lookbacksHours } from './lookback-parameter.ts'
+import { lookbackHoursMax } from './lookback-parameter.ts'
 
 const Iso = Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' })
 const Rate = Type.Number({ description: 'Fraction of the position, an hour.' })
@@ -67,8 +67,10 @@ export const FundingAnswer = Type.Object({
     ),
     next_funding_iso: Iso,
     lookback_hours: Type.Integer({
-      enum: [...lookbacksHours],
-      description: 'Of the statistics beside it and of the history; what was asked for, or 24.',
+      minimum: 1,
+      maximum: lookbackHoursMax,
+      description:
+        'Hours that the statistics and the history cover, up to the last complete one: as requested, or 24.',
     }),
     ...statistics,
     percentile: nullable(

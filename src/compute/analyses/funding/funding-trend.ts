@@ -22,7 +22,7 @@ export function fundingTrendOf(
   const recent = records.filter(({ timeMs }) => timeMs >= recentFromMs)
   const before = records.filter(({ timeMs }) => timeMs < recentFromMs)
   if (recent.length === 0 || before.length === 0) return 'UNKNOWN'
-  const { deviation } = over[DAY_HOURS]
+  const { deviation } = over(DAY_HOURS)
   const rise = meanOf(recent) - meanOf(before)
   // Means of equal rates differ by their rounding.
   if (deviation === 0 || Math.abs(rise) <= TREND_DEVIATIONS * deviation) return 'FLAT'

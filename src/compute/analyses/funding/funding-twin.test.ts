@@ -6,13 +6,13 @@ import { figuresLog, loggedCoins } from '../../../../test/support/figures-log.ts
 import { Processor } from '../../processor.ts'
 import { publishedBodies } from '../../testing/published-bodies.ts'
 import { funding } from './funding.ts'
-import { lookbacksHours } from './lookback-parameter.ts'
 
 /** Whatever is read has just been rendered. */
 const everySecond = { ...funding, periodMs: 1_000 }
 const START_MS = Date.UTC(2026, 5, 1, 9, 42)
 const HOURS = 4
 const MOMENTS = 25
+const lookbacksHours = [1, 7, 8, 13, 24, 71, 72, 100, 167, 168]
 
 describe('funding beside its twin', () => {
   test('both say the same of the simulated market at random moments', () => {

@@ -6,6 +6,7 @@ import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
 import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
+import { viewOf, viewsOf } from '../../../domain/document.ts'
 import type { MarketEvent } from '../../../domain/event.ts'
 import type { FundingRow } from '../../../domain/history.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
@@ -14,7 +15,7 @@ import { hasSharedFundings, sharedFundings } from '../../testing/shared-fundings
 import { BOUNDARY_MS, context, NOW_MS, universe } from '../../testing/tape.ts'
 import { funding } from './funding.ts'
 import { FundingAnswer } from './funding-schema.ts'
-import { lookbacksHours } from './lookback-parameter.ts'
+import { lookbackHoursMax, lookbackParameter } from './lookback-parameter.ts'
 
 /** Whatever is read has just been rendered. */
 const everySecond = { ...funding, periodMs: 1_000 }
@@ -117,7 +118,7 @@ describe('funding', () => {
       context('BTC'),
     ])
     const { funding: byItself } = filled(document)
-    for (const hours of lookbacksHours) {
+    for (let hours = 1; hours <= lookbackHoursMax; hours += 1) {
       const { funding: told } = filled(document, String(hours))
       // The newest hour has 1e-6, each one before it 1e-6 more.
       expect(told).toEqual({
@@ -137,26 +138,37 @@ describe('funding', () => {
     }
   })
 
+  test.each(['1', '2', '8', '23', '100', '168'])('can go back %s hours', (hours) => {
+    expect(lookbackParameter.valueOf(hours, [])).toBe(hours)
+  })
+
+  test.each(['0', '169', '1000', '024', '1.5', '-3', '1e2', ' 8', '+8', '', 'day'])(
+    'refuses to go back "%s" hours',
+    (hours) => {
+      expect(lookbackParameter.valueOf(hours, [])).toBeUndefined()
+    },
+  )
+
   test('has room for a week within what clients take of one answer', () => {
     const rates = Array.from({ length: 720 }, (_, hour) => Math.sin(hour) * 3.7e-5)
     const document = render([history(rates), context('BTC')])
     expect(encode(JSON.stringify(filled(document, '168'))).length).toBeLessThan(20_000)
   })
 
-  test('without an hour of the last day there is nothing to sell, without one of the last eight no such view', () => {
+  test('without an hour of the last day there is nothing to sell, and without half of the hours asked for no such view', () => {
     const kinds = (rates: readonly (number | null)[]) =>
-      Object.entries(render([history(rates), context('BTC')]).views).map(([view, { kind }]) => [
+      Object.entries(viewsOf(render([history(rates), context('BTC')]))).map(([view, { kind }]) => [
         view,
         kind,
       ])
     const hours = (count: number, rate: number | null) => new Array<number | null>(count).fill(rate)
-    expect(kinds([...hours(100, 1e-5), ...hours(24, null)])).toEqual(
-      ['8', '24', '72', '168'].map((view) => [view, 'low-coverage']),
+    const views = (kindOf: (hours: number) => string) =>
+      Array.from({ length: lookbackHoursMax }, (_, at) => [String(at + 1), kindOf(at + 1)])
+    expect(kinds([...hours(100, 1e-5), ...hours(24, null)])).toEqual(views(() => 'low-coverage'))
+    // Half of the hours asked for are known from sixteen on.
+    expect(kinds([...hours(100, 1e-5), ...hours(8, null)])).toEqual(
+      views((asked) => (asked < 16 ? 'low-coverage' : 'answer')),
     )
-    expect(kinds([...hours(100, 1e-5), ...hours(8, null)])).toEqual([
-      ['8', 'low-coverage'],
-      ...['24', '72', '168'].map((view) => [view, 'answer']),
-    ])
   })
 
   test('equal hours have no trend', () => {
@@ -260,12 +272,12 @@ describe('funding', () => {
       reason: { kind: 'low-coverage', have: 0 },
     },
   ])('without $what there is nothing to sell', ({ events, reason }) => {
-    expect(render(events).views['24']).toMatchObject(reason)
+    expect(viewOf(render(events), '24')).toMatchObject(reason)
   })
 
   test('is sold from half of the hours asked for, or of those since the coin was listed', () => {
     const view = (rates: readonly (number | null)[], hours = '24') =>
-      render([history(rates), context('BTC')]).views[hours]
+      viewOf(render([history(rates), context('BTC')]), hours)
     const rates = new Array<number | null>(100).fill(1e-5)
     const missing = (count: number) => [
       ...rates.slice(count),
@@ -290,7 +302,7 @@ describe('funding', () => {
     const own = history(new Array(5).fill(1e-5))
     if (own.kind !== 'funding-history') throw new Error('a history of funding')
     const rows = own.rows.map((row) => ({ ...row, isSettled: false }))
-    expect(render([{ ...own, rows }, context('BTC')]).views['24']).toMatchObject({
+    expect(viewOf(render([{ ...own, rows }, context('BTC')]), '24')).toMatchObject({
       kind: 'low-coverage',
       have: 5,
       need: 12,
@@ -312,16 +324,17 @@ describe('funding', () => {
       coveragePct: 100,
     },
   ])('$what is warned of as $warnings', ({ rates, warnings, coveragePct }) => {
-    const answer = render([history(rates), context('BTC')]).views['24']
+    const answer = viewOf(render([history(rates), context('BTC')]), '24')
     expect(answer).toMatchObject({ kind: 'answer', warnings, coveragePct })
   })
 
   test('names what it rests on: its own figure bears the answer, the others are beside it', () => {
-    const answer = render([
+    const document = render([
       history([1e-5]),
       context('BTC'),
       venueFundings([{ venue: 'BinPerp', rate: 1, intervalHours: 8, nextFundingMs: NOW_MS + 1 }]),
-    ]).views['24']
+    ])
+    const answer = viewOf(document, '24')
     expect(answer?.kind === 'answer' && answer.inputs).toMatchObject([
       { name: 'funding', isLoadBearing: true, confirmedAtMs: NOW_MS },
       { name: 'funding_history', isLoadBearing: false, confirmedAtMs: BOUNDARY_MS },
@@ -391,7 +404,7 @@ function read(events: readonly MarketEvent[], coin = 'BTC'): Body {
 }
 
 function filled(document: Document, view = funding.contract.defaultView): Body {
-  const answer = document.views[view]
+  const answer = viewOf(document, view)
   if (answer?.kind !== 'answer') throw new Error(`no answer but ${answer?.kind}`)
   const times = { nowMs: document.renderedAtMs, executionMs: 0.1, coinsAvailable: 1 }
   return JSON.parse(fillDocument(document, answer, times).toString('utf8')) as Body
@@ -400,7 +413,7 @@ function filled(document: Document, view = funding.contract.defaultView): Body {
 const schema = Compile(FundingAnswer)
 
 function schemaErrors(document: Document): unknown[] {
-  return Object.entries(document.views)
+  return Object.entries(viewsOf(document))
     .filter(([, { kind }]) => kind === 'answer')
     .flatMap(([view]) => [...schema.Errors(filled(document, view))])
 }

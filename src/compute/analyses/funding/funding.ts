@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict'
-import type { Input, NoAnswer } from '../../../domain/document.ts'
+import type { Input, NumberedOutcome, NumberedOutcomes } from '../../../domain/document.ts'
 import type { ContextEvent } from '../../../domain/event.ts'
 import { impliedRateHourly } from '../../../domain/funding-rate.ts'
 import { FUNDING_STEP_MS } from '../../../domain/history.ts'
@@ -15,17 +14,15 @@ import { dexKindOf, premiumOf } from '../../market/premium.ts'
 import type { SeriesStatistics } from '../../market/series-statistics.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
-import { belowFloor, lowCoverage } from '../../render/coverage-floor.ts'
-import type { Fragment, Written } from '../../render/document-builder.ts'
-import { DocumentBuilder } from '../../render/document-builder.ts'
+import { belowFloor } from '../../render/coverage-floor.ts'
+import { DocumentBuilder, numberedOutcomes } from '../../render/document-builder.ts'
 import { bps, orNull, percent, rate } from '../../render/significance.ts'
 import { FundingAnswer } from './funding-schema.ts'
 import { fundingTrendOf } from './funding-trend.ts'
-import type { LookbackHours } from './lookback-parameter.ts'
 import {
   defaultLookbackHours,
+  lookbackHoursMax,
   lookbackParameter,
-  lookbacksHours,
   lookbackViewKey,
 } from './lookback-parameter.ts'
 import type { VenueRate } from './venue-rates.ts'
@@ -34,6 +31,8 @@ import { otherVenueRates, widestSpread } from './venue-rates.ts'
 /** What it says moves with hours: every second would be work for nothing. */
 const PERIOD_MS = 5_000
 const BPS = 10_000
+/** Stands for the key of a view, so that views share what lies around it. */
+const VIEW_MARK = '{view}'
 /** Of the hours asked for, as far as the coin has them: fewer are no statistic of that time. */
 const FLOOR_SHARE = 0.5
 /** Other exchanges are asked for all coins at once, every few minutes. */
@@ -74,90 +73,95 @@ export const funding: CoinAnalysis & Component<FundingFacts> = {
 
   render(coin, rendering) {
     const builder = new DocumentBuilder()
-    const write = writerOf(builder, coin, rendering, WEEK_HOURS)
-    for (const hours of lookbacksHours) builder.settle(lookbackViewKey(hours), write(hours))
+    const measured = measure(coin)
+    if (typeof measured === 'string') {
+      const missing = { kind: 'missing-input', input: measured } as const
+      builder.numbered([], [], numberedOutcomes(new Array(lookbackHoursMax).fill(missing)))
+      return builder.build(rendering)
+    }
+    const inputs = inputsOf(measured)
+    const { head, middle, tail, end } = surroundings(builder, { coin, measured, inputs }, rendering)
+    const { text, statistics, names, records, outcomes } = lookbacksOf(measured.windows)
+    const [own = [], history = [], name = []] = builder.choices(text, [statistics, records, names])
+    builder.numbered([head, own, middle, history, tail, name, end], inputs, outcomes)
     return builder.build(rendering)
   },
 
   write(builder, coin, rendering) {
-    return writerOf(builder, coin, rendering, defaultLookbackHours)(defaultLookbackHours)
+    const measured = measure(coin)
+    if (typeof measured === 'string') return { kind: 'missing-input', input: measured }
+    const outcome = outcomeOf(measured.windows, defaultLookbackHours)
+    if ('kind' in outcome) return outcome
+    const inputs = inputsOf(measured)
+    const { head, middle, tail, end } = surroundings(builder, { coin, measured, inputs }, rendering)
+    const own = builder.text(statisticsText(measured.windows, defaultLookbackHours))
+    const records = recordsOf(measured.windows, defaultLookbackHours)
+    const history = builder.text(records.map(textOf).join(','))
+    const name = builder.text(lookbackViewKey(defaultLookbackHours))
+    return {
+      kind: 'written',
+      fragments: [head, own, middle, history, tail, name, end],
+      inputs,
+      ...outcome,
+      facts: { tilt: measured.tilt },
+    }
   },
 }
 
-/** What views have in common is written once; none of them goes back further than `longestHours`. */
-function writerOf(
+/** What all lookbacks have in common: what stands around their statistics, their history and their name. */
+function surroundings(
   builder: DocumentBuilder,
-  coin: CoinMarket,
+  {
+    coin,
+    measured,
+    inputs,
+  }: { readonly coin: CoinMarket; readonly measured: Measured; readonly inputs: readonly Input[] },
   rendering: Rendering,
-  longestHours: LookbackHours,
-): (lookbackHours: LookbackHours) => Written<FundingFacts> | NoAnswer {
-  const measured = measure(coin)
-  if (typeof measured === 'string') return () => ({ kind: 'missing-input', input: measured })
-  const { context, tilt, windows, venueRates } = measured
-  const isLastDayKnown = windows.over[DAY_HOURS].count > 0
-  const floorOf = (lookbackHours: LookbackHours) => ({
-    have: isLastDayKnown ? windows.over[lookbackHours].count : 0,
-    need: hoursNeeded(windows, lookbackHours),
-  })
-  if (!isLastDayKnown)
-    return (lookbackHours) => lowCoverage(funding.contract, floorOf(lookbackHours))
-  const inputs = inputsOf(measured)
-  const head = builder.text(
-    `${JSON.stringify({
-      coin: coin.listing.coin,
-      ...builder.memberSlot({ kind: 'requested-coin' }),
-      timestamp_iso: isoInstant(rendering.renderedAtMs),
-      funding: current(coin, context),
-    }).slice(0, -'}}'.length)},`,
-  )
-  const middle = builder.text(`${JSON.stringify(standing(measured)).slice(1, -1)},"history":[`)
-  const shownHours = lookbacksHours.filter((hours) => hours <= longestHours)
-  const history = newestOf(
-    builder,
-    textsOf(windows.week),
-    shownHours.map((hours) => windows.over[hours].count),
-  )
-  const afterHistory = builder.text(
-    `]},${JSON.stringify({
-      venues: venueRates.map(shownVenue),
-      venue_spread: venueSpread(venueRates, context),
-    }).slice(1, -1)},"meta":`,
-  )
-
-  return (lookbackHours) => {
-    const statistics = windows.over[lookbackHours]
-    const below = belowFloor(funding.contract, floorOf(lookbackHours))
-    if (below !== null) return below
-    const records = history.get(statistics.count)
-    assert(records !== undefined, 'a view at its floor has records')
-    const own = { lookback_hours: lookbackHours, ...shown(statistics) }
-    const meta = answerMeta(builder, {
+) {
+  const { context, venueRates } = measured
+  const before = {
+    coin: coin.listing.coin,
+    ...builder.memberSlot({ kind: 'requested-coin' }),
+    timestamp_iso: isoInstant(rendering.renderedAtMs),
+    funding: current(coin, context),
+  }
+  const after = {
+    venues: venueRates.map(shownVenue),
+    venue_spread: venueSpread(venueRates, context),
+    meta: answerMeta(builder, {
       offering: funding.contract.offering,
       rendering,
-      view: lookbackViewKey(lookbackHours),
+      view: VIEW_MARK,
       inputs,
       sources: ['venue'],
-    })
-    const fragments = [
-      head,
-      builder.text(`${JSON.stringify(own).slice(1, -1)},`),
-      middle,
-      records,
-      afterHistory,
-      builder.text(`${JSON.stringify(meta)}}`),
-    ]
-    const share = { have: statistics.count, need: lookbackHours }
-    return {
-      kind: 'written',
-      fragments,
-      inputs,
-      coveragePct: coveragePct(share),
-      warnings: completenessWarnings({
-        records: share,
-        history: { have: windows.monthSpanHours, need: MONTH_HOURS },
-      }),
-      facts: { tilt },
-    }
+    }),
+  }
+  const [untilName = '', fromName = ''] = JSON.stringify(after).split(VIEW_MARK)
+  return {
+    head: builder.text(`${JSON.stringify(before).slice(0, -'}}'.length)},`),
+    middle: builder.text(`,${JSON.stringify(standing(measured)).slice(1, -1)},"history":[`),
+    tail: builder.text(`]},${untilName.slice(1)}`),
+    end: builder.text(fromName),
+  }
+}
+
+/** What the answer of one lookback rests on besides its inputs, or why there is none. */
+function outcomeOf(windows: FundingWindows, lookbackHours: number): NumberedOutcome {
+  const isLastDayKnown = windows.over(DAY_HOURS).count > 0
+  const { count } = windows.over(lookbackHours)
+  const floor = {
+    have: isLastDayKnown ? count : 0,
+    need: hoursNeeded(windows, lookbackHours),
+  }
+  const below = belowFloor(funding.contract, floor)
+  if (below !== null) return below
+  const share = { have: count, need: lookbackHours }
+  return {
+    coveragePct: coveragePct(share),
+    warnings: completenessWarnings({
+      records: share,
+      history: { have: windows.monthSpanHours, need: MONTH_HOURS },
+    }),
   }
 }
 
@@ -223,8 +227,8 @@ function standing({ tilt, windows }: Measured) {
     streak_sign: windows.streak.sign,
     streak_hours: windows.streak.hours,
     windows: {
-      '7d': { hours: WEEK_HOURS, ...shown(windows.over[WEEK_HOURS]) },
-      '30d': { hours: MONTH_HOURS, ...shown(windows.over[MONTH_HOURS]) },
+      '7d': { hours: WEEK_HOURS, ...shown(windows.over(WEEK_HOURS)) },
+      '30d': { hours: MONTH_HOURS, ...shown(windows.over(MONTH_HOURS)) },
     },
   }
 }
@@ -245,34 +249,62 @@ function shown(of: SeriesStatistics) {
   }
 }
 
-/**
- * The newest so many of a list that is written once, oldest first, in pieces that begin where one of the views does.
- * @returns by how many they are; none for 0
- */
-function newestOf(
-  builder: DocumentBuilder,
-  texts: readonly string[],
-  counts: readonly number[],
-): ReadonlyMap<number, Fragment> {
-  const descending = [...new Set(counts)].filter((count) => count > 0).sort((a, b) => b - a)
-  const pieces = descending.map((count, at) => {
-    const next = descending[at + 1] ?? 0
-    const piece = texts.slice(texts.length - count, texts.length - next).join(',')
-    return builder.text(next === 0 ? piece : `${piece},`)
-  })
-  return new Map(descending.map((count, at) => [count, pieces.slice(at).flat()]))
+/** Text of all lookbacks with the range of each, and what each rests on: it depends on the windows alone. */
+type Lookbacks = {
+  readonly text: string
+  readonly statistics: Ranges
+  readonly names: Ranges
+  readonly records: Ranges
+  readonly outcomes: NumberedOutcomes
+}
+type Ranges = { readonly starts: Uint32Array; readonly ends: Uint32Array }
+
+/** Shown every few seconds, and changed once an hour. */
+const lookbacks = new WeakMap<FundingWindows, Lookbacks>()
+
+function lookbacksOf(windows: FundingWindows): Lookbacks {
+  let kept = lookbacks.get(windows)
+  if (kept === undefined) {
+    kept = writtenLookbacks(windows)
+    lookbacks.set(windows, kept)
+  }
+  return kept
 }
 
-/** A week is shown every few seconds and changes once an hour. */
-const weekTexts = new WeakMap<readonly FundingHour[], readonly string[]>()
-
-function textsOf(week: readonly FundingHour[]): readonly string[] {
-  let texts = weekTexts.get(week)
-  if (texts === undefined) {
-    texts = week.map((record) => JSON.stringify(shownRecord(record)))
-    weekTexts.set(week, texts)
+function writtenLookbacks(windows: FundingWindows): Lookbacks {
+  const ranges = () => ({
+    starts: new Uint32Array(lookbackHoursMax),
+    ends: new Uint32Array(lookbackHoursMax),
+  })
+  const [statistics, names, records] = [ranges(), ranges(), ranges()]
+  const texts = windows.week.map(textOf)
+  let text = texts.join(',')
+  const recordsEnd = text.length
+  for (let at = 0; at < lookbackHoursMax; at += 1) {
+    const hours = at + 1
+    const { count } = windows.over(hours)
+    records.starts[at] = recordsEnd - texts.slice(texts.length - count).join(',').length
+    records.ends[at] = recordsEnd
+    statistics.starts[at] = text.length
+    names.starts[at] = text.length + LOOKBACK_MEMBER.length
+    names.ends[at] = text.length + LOOKBACK_MEMBER.length + lookbackViewKey(hours).length
+    if (count > 0) text += statisticsText(windows, hours)
+    statistics.ends[at] = text.length
   }
-  return texts
+  const outcomes = Array.from({ length: lookbackHoursMax }, (_, at) => outcomeOf(windows, at + 1))
+  return { text, statistics, names, records, outcomes: numberedOutcomes(outcomes) }
+}
+
+const LOOKBACK_MEMBER = '"lookback_hours":'
+
+/** Members, without braces. */
+function statisticsText(windows: FundingWindows, hours: number): string {
+  const members = JSON.stringify(shown(windows.over(hours))).slice(1, -1)
+  return `${LOOKBACK_MEMBER}${lookbackViewKey(hours)},${members}`
+}
+
+function textOf(record: FundingHour): string {
+  return JSON.stringify(shownRecord(record))
 }
 
 function shownRecord({ timeMs, rateHourly, premium, isSettled }: FundingHour) {

@@ -1,29 +1,23 @@
 import { Type } from 'typebox'
 import type { ViewParameter } from '../../../domain/contract.ts'
-import type { FundingWindowHours } from '../../market/funding-series.ts'
 import { DAY_HOURS, WEEK_HOURS } from '../../market/funding-series.ts'
 
-/** An interval of most other exchanges, a day, three and a week: each is rendered ahead. */
-export const lookbacksHours = [8, DAY_HOURS, 72, WEEK_HOURS] as const satisfies FundingWindowHours[]
-export type LookbackHours = (typeof lookbacksHours)[number]
-
 export const defaultLookbackHours = DAY_HOURS
-
-const allowed = lookbacksHours.map(String)
+export const lookbackHoursMax = WEEK_HOURS
 
 export const lookbackParameter: ViewParameter = {
   name: 'lookback_hours',
-  description: `Hours that the history and the statistics beside it go back: ${allowed.join(', ')}. Default ${defaultLookbackHours}.`,
-  allowed,
-  rule: `is one of ${allowed.join(', ')}`,
+  description: `Hours that the history and its statistics go back: a whole number from 1 to ${lookbackHoursMax}. Default ${defaultLookbackHours}.`,
+  allowed: [`1..${lookbackHoursMax}`],
+  rule: `is a whole number from 1 to ${lookbackHoursMax}`,
   example: String(WEEK_HOURS),
-  schema: Type.Integer({ enum: [...lookbacksHours] }),
+  schema: Type.Integer({ minimum: 1, maximum: lookbackHoursMax }),
   problem: 'invalid_parameter',
   defaultValue: lookbackViewKey(defaultLookbackHours),
-  valueOf: (raw) => allowed.find((hours) => hours === raw),
+  valueOf: (raw) => (/^[1-9]\d*$/.test(raw) && Number(raw) <= lookbackHoursMax ? raw : undefined),
 }
 
 /** Key of a view, as the parameter makes it. */
-export function lookbackViewKey(hours: LookbackHours): string {
+export function lookbackViewKey(hours: number): string {
   return String(hours)
 }
