@@ -6,6 +6,8 @@ import { ConfigError } from './config/config-error.ts'
 import type { DoctorOptions } from './config/doctor.ts'
 import { doctorOptions } from './config/doctor.ts'
 import { mayColor, version } from './config/environment.ts'
+import type { IndicatorsOptions } from './config/indicators.ts'
+import { indicatorsOptions } from './config/indicators.ts'
 import type { LedgerOptions } from './config/ledger.ts'
 import { ledgerOptions } from './config/ledger.ts'
 import type { McpOptions } from './config/mcp.ts'
@@ -73,14 +75,15 @@ const replayCommand = program
   })
 for (const option of replayOptions) replayCommand.addOption(option)
 
-program
+const indicatorsCommand = program
   .command('indicators')
   .description('print the pulse indicators of a candle file, one JSON object a closed bar')
   .argument('<file>', 'CSV or gzipped CSV with the header t,o,h,l,c,v')
-  .action(async (file: string) => {
+  .action(async (file: string, options: IndicatorsOptions) => {
     const { printIndicators } = await import('./roles/indicators.ts')
-    printIndicators(file, write)
+    printIndicators(file, options, { write, warn: tell })
   })
+for (const option of indicatorsOptions) indicatorsCommand.addOption(option)
 
 program
   .command('maintenance')

@@ -56,6 +56,7 @@ describe('perpscope indicators', () => {
     ['a row that is not numbers', 't,o,h,l,c,v\n1,1,1,1,x,1'],
     ['bars out of order', 't,o,h,l,c,v\n2,1,1,1,1,1\n1,1,1,1,1,1'],
     ['a high below the low', 't,o,h,l,c,v\n1,1,1,2,1,1'],
+    ['an open above the high', 't,o,h,l,c,v\n1,9,2,1,1,1'],
   ])('says what is wrong with %s, and fails', async (_what, text) => {
     const path = join(folder, 'bad.csv')
     await rm(path, { force: true })
@@ -63,6 +64,22 @@ describe('perpscope indicators', () => {
     const { code, errors } = await runCommand(['indicators', path])
     expect(code).toBe(1)
     expect(errors).toContain('bad.csv')
+  })
+
+  test('reports missing bars on standard error, and refuses them where asked to', async () => {
+    const lines = (await candles()).split('\n')
+    const path = join(folder, 'gaps.csv')
+    await writeFile(path, [...lines.slice(0, 60), ...lines.slice(63)].join('\n'))
+    const joined = await runCommand(['indicators', path])
+    expect(joined.code).toBe(0)
+    expect(joined.output.trim().split('\n')).toHaveLength(lines.length - 1 - 3)
+    expect(joined.errors).toContain('bars are not consecutive (missing: 3, places: 1)')
+    expect(await runCommand(['indicators', path, '--gaps', 'join'])).toEqual(joined)
+    const refused = await runCommand(['indicators', path, '--gaps', 'refuse'])
+    expect(refused).toMatchObject({ code: 1, output: '' })
+    expect(refused.errors).toContain('missing: 3')
+    await writeFile(path, lines.join('\n'))
+    expect((await runCommand(['indicators', path, '--gaps', 'refuse'])).errors).toBe('')
   })
 
   test.skipIf(!existsSync(SHARED))('reads real candles (needs ../shared/data)', async () => {

@@ -7,3 +7,19 @@ export type Bar = {
   readonly close: number
   readonly volumeBase: number
 }
+
+export type BarFault = 'bad_time' | 'bad_price' | 'bad_size' | 'bad_bar'
+
+/**
+ * What a bar must hold wherever one comes in: prices above zero, a volume of zero or more, all finite, and open and
+ * close within low and high (`bad_bar`). Only a bar without trades may open outside: the venue's own history has such
+ * bars (RLB, 4h, June and July 2023), which open at the close before.
+ * @returns null for a sound bar
+ */
+export function barFault({ openTimeMs, open, high, low, close, volumeBase }: Bar): BarFault | null {
+  if (!Number.isSafeInteger(openTimeMs)) return 'bad_time'
+  if (!(low > 0 && open > 0 && close > 0 && high < Number.POSITIVE_INFINITY)) return 'bad_price'
+  if (!(volumeBase >= 0 && volumeBase < Number.POSITIVE_INFINITY)) return 'bad_size'
+  if (!(low <= close && close <= high)) return 'bad_bar'
+  return (low <= open && open <= high) || volumeBase === 0 ? null : 'bad_bar'
+}

@@ -12,6 +12,11 @@ import {
 const timeMs = fc.integer({ min: 0, max: 4e12 })
 const number = fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant(-0))
 const optional = fc.option(number)
+const amount = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true })
+/** Ascending: a bar that cannot be is left out. */
+const prices = fc
+  .array(fc.double({ min: 1e-9, max: 1e9, noNaN: true }), { minLength: 4, maxLength: 4 })
+  .map((four) => four.sort((one, other) => one - other) as [number, number, number, number])
 const coin = fc.string()
 
 const fundings = fc.record({
@@ -25,10 +30,9 @@ const hours = fc.record({
   coin,
   series: fc.constant('hours' as const),
   rows: fc.array(
-    fc.record({
-      openTimeMs: timeMs,
-      ...{ open: number, high: number, low: number, close: number, volumeBase: number },
-    }),
+    fc
+      .tuple(fc.record({ openTimeMs: timeMs, volumeBase: amount }), prices)
+      .map(([bar, [low, open, close, high]]) => ({ ...bar, open, high, low, close })),
   ),
 })
 const samples = fc.record({
@@ -55,6 +59,13 @@ test.prop([fc.oneof(fundings, hours, samples)])(
     expect(restoredMemory(JSON.parse(text))).toEqual(memory)
   },
 )
+
+test('a recorded bar that cannot be is left out', () => {
+  const sound = { openTimeMs: 0, open: 2, high: 3, low: 1, close: 2, volumeBase: 1 }
+  const rows = [sound, { ...sound, openTimeMs: 1, open: 9 }]
+  const recorded = recordedMemory({ series: 'hours', coin: 'BTC', rows })
+  expect(restoredMemory(recorded).rows).toEqual([sound])
+})
 
 test.prop([fc.string(), fc.array(fc.record({ timeMs, value: number }))])(
   'what is remembered of a measure comes back bit for bit, through JSON',

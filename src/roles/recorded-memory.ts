@@ -1,3 +1,4 @@
+import { barFault } from '../domain/bar.ts'
 import type { Memory } from '../domain/history.ts'
 import type { MeasureHistoryEvent } from '../domain/outside.ts'
 import { barOf, barRow, fundingOf, fundingRow, sampleOf, sampleRow } from '../store/history-row.ts'
@@ -32,7 +33,9 @@ export function restoredMemory({ coin, series, rows: text }: RecordedMemory): Me
       return {
         series,
         coin,
-        rows: rowsOf(numbers, series, (timeMs, at) => barOf(timeMs, numbers, at)),
+        rows: rowsOf(numbers, series, (timeMs, at) => barOf(timeMs, numbers, at)).filter(
+          (bar) => barFault(bar) === null,
+        ),
       }
     case 'quarters':
     case 'minutes':

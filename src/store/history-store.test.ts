@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { Bar } from '../domain/bar.ts'
 import type { MeasureMinute } from '../domain/history.ts'
 import { timeframes } from '../domain/timeframe.ts'
 import type { HistoryNotice } from './history-store.ts'
@@ -66,6 +67,13 @@ describe('history store', () => {
       expect(store.bars('ETH', timeframe, 0), 'of another coin').toEqual([])
     },
   )
+
+  test('a bar that cannot be is not given back', () => {
+    const [first, second] = barsFrom(START_MS, '1h', 2) as [Bar, Bar]
+    store.add(barBatch('BTC', '1h', [{ ...first, open: first.high + 1 }, second]))
+    reopen()
+    expect(store.bars('BTC', '1h', 0)).toEqual([second])
+  })
 
   test('keeps timeframes and coins apart', () => {
     store.add(barBatch('BTC', '15m', [barAt(START_MS, 1)]))

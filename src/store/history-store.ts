@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import type { Bar } from '../domain/bar.ts'
+import { barFault } from '../domain/bar.ts'
 import { OperatingError } from '../domain/errors.ts'
 import type { FundingRow, HistoryBatch, MarketSample, StoreHealth } from '../domain/history.ts'
 import type { MeasureRow } from '../domain/outside.ts'
@@ -169,7 +170,8 @@ export class HistoryStore {
 
   /** Ascending. Bars that are missing or damaged are left out. */
   bars(coin: string, timeframe: Timeframe, fromMs: number): Bar[] {
-    return this.#rows(coin, barKinds[timeframe], fromMs, Number.POSITIVE_INFINITY, barOf)
+    const bars = this.#rows(coin, barKinds[timeframe], fromMs, Number.POSITIVE_INFINITY, barOf)
+    return bars.filter((bar) => barFault(bar) === null)
   }
 
   /** Ascending, both ends included: one a minute for the last two days, one a quarter before. */

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Bar } from '../../domain/bar.ts'
 import { OperatingError } from '../../domain/errors.ts'
 import { catalog, maxLeverageOf, strictlyIsolatedCoins } from './catalog.ts'
 import { CoinMarket } from './coin-market.ts'
@@ -9,7 +10,7 @@ import { HOUR_MS } from './funding.ts'
 import { MINUTE_MS, QUARTER_MS, QUARTERS_A_DAY } from './lot-bar.ts'
 import type { Market } from './market.ts'
 import { noiseKey } from './noise.ts'
-import type { CoinRecord, RecordedBar } from './recorded-bars.ts'
+import type { CoinRecord } from './recorded-bars.ts'
 import { RecordedBars, RecordedSeries } from './recorded-bars.ts'
 import { meanTradeUsd } from './seeded-bars.ts'
 import { modelCoins } from './seeded-market.ts'
@@ -30,7 +31,7 @@ const longerFiles = [
 
 const barHeader = ['t', 'o', 'h', 'l', 'c', 'v'] as const
 
-type Series = { readonly bars: RecordedBar[]; sizeDecimals: number }
+type Series = { readonly bars: Bar[]; sizeDecimals: number }
 
 /**
  * Recorded candles as a market, in the layout of the `hl-candles` data: `universe/<interval>.csv.gz`

@@ -1,3 +1,5 @@
+import type { Bar } from '../../domain/bar.ts'
+import { barFault } from '../../domain/bar.ts'
 import { OperatingError } from '../../domain/errors.ts'
 import { HOUR_MS } from './funding.ts'
 import type { BarSource, LotBar } from './lot-bar.ts'
@@ -5,22 +7,13 @@ import { flatBar, MINUTE_MS, MINUTES_A_QUARTER, QUARTER_MS, tradesAtLeast } from
 import { gaussian } from './noise.ts'
 import { lotsOf } from './precision.ts'
 
-export type RecordedBar = {
-  readonly openTimeMs: number
-  readonly open: number
-  readonly high: number
-  readonly low: number
-  readonly close: number
-  readonly volumeBase: number
-}
-
 /** Consecutive recorded bars of one length; recorded time. */
 export class RecordedSeries {
   readonly stepMs: number
   readonly firstIndex: number
-  readonly #bars: readonly RecordedBar[]
+  readonly #bars: readonly Bar[]
 
-  constructor(stepMs: number, bars: readonly RecordedBar[]) {
+  constructor(stepMs: number, bars: readonly Bar[]) {
     this.stepMs = stepMs
     this.firstIndex = Math.floor((bars[0]?.openTimeMs ?? 0) / stepMs)
     this.#bars = bars
@@ -28,6 +21,8 @@ export class RecordedSeries {
       if (bar.openTimeMs !== (this.firstIndex + i) * stepMs) {
         throw new OperatingError('bars_have_hole', `a bar is missing before ${bar.openTimeMs}`)
       }
+      if (barFault(bar) !== null)
+        throw new OperatingError('bars_unsound', `not a bar: ${JSON.stringify(bar)}`)
     }
   }
 
@@ -39,7 +34,7 @@ export class RecordedSeries {
     return this.endIndex * this.stepMs
   }
 
-  at(index: number): RecordedBar | undefined {
+  at(index: number): Bar | undefined {
     return this.#bars[index - this.firstIndex]
   }
 }
@@ -138,7 +133,7 @@ export class RecordedBars implements BarSource {
     return this.#record.funding.get(hour - this.#shiftMs / HOUR_MS)
   }
 
-  #lotBar({ openTimeMs, open, high, low, close, volumeBase }: RecordedBar): LotBar {
+  #lotBar({ openTimeMs, open, high, low, close, volumeBase }: Bar): LotBar {
     const lots = lotsOf(volumeBase, this.#sizeDecimals)
     const shape = { open, high, low, close }
     if (lots === 0) return { ...shape, lots, trades: 0 }

@@ -1,4 +1,5 @@
 import type { Bar } from '../../../domain/bar.ts'
+import { barFault } from '../../../domain/bar.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
 import type { DropReason, Rejected, Wire } from './wire.ts'
@@ -82,9 +83,8 @@ export function decodeBar(
 
 /** @returns the bar, or why its figures cannot be those of one. */
 export function barOf(bar: Bar, timeframe: Timeframe): Bar | DropReason {
-  const { openTimeMs, open, high, low, close } = bar
-  if (openTimeMs % timeframeMs[timeframe] !== 0) return 'bad_time'
-  return low > Math.min(open, close) || high < Math.max(open, close) ? 'bad_bar' : bar
+  if (bar.openTimeMs % timeframeMs[timeframe] !== 0) return 'bad_time'
+  return barFault(bar) ?? bar
 }
 
 function appendFlat(
