@@ -7,6 +7,25 @@ export const FUNDING_MAX = 0.4
 /** A perpetual at eleven times its oracle. */
 export const PREMIUM_MAX = 10
 
+/** An impact price as far from the mid as this, as a fraction, is a broken figure: nobody fills there. */
+const IMPACT_DISTANCE_MAX = 0.5
+
+/** Without impact prices that are too far from the coin's mid; the very event where they are not. */
+export function withSaneImpact(context: ContextEvent): ContextEvent {
+  const { impactBid, impactAsk, midPrice, markPrice } = context
+  const mid = midPrice ?? markPrice
+  const isFar = (price: number | null) =>
+    price !== null && Math.abs(price / mid - 1) >= IMPACT_DISTANCE_MAX
+  const isBidFar = isFar(impactBid)
+  const isAskFar = isFar(impactAsk)
+  if (!isBidFar && !isAskFar) return context
+  return {
+    ...context,
+    impactBid: isBidFar ? null : impactBid,
+    impactAsk: isAskFar ? null : impactAsk,
+  }
+}
+
 /**
  * One row of the venue's contexts. It carries no time: the receive time stands for both.
  * @returns undefined, with the reason in `drops`, when a figure is missing that must not be null

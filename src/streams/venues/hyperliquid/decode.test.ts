@@ -278,6 +278,15 @@ describe('a frame of each channel', () => {
       ],
       drops: ['unknown_coin'],
       channel: 'fastAssetCtxs',
+      unlisted: [
+        {
+          kind: 'mark',
+          coin: 'NEW',
+          timeExchangeMs: RECEIVED_MS,
+          timeReceivedMs: RECEIVED_MS,
+          markPrice: 1,
+        },
+      ],
     })
   })
 

@@ -17,7 +17,7 @@ import { readAllContexts, readMarks } from './quick-contexts.ts'
 import { readQuickly } from './quick-frames.ts'
 import type { MarketChannel } from './roster.ts'
 import type { Universe } from './universe.ts'
-import { isPerpetualName, joinContexts, MAIN_DEX } from './universe.ts'
+import { isFollowedName, joinContexts, MAIN_DEX } from './universe.ts'
 import type { DropReason, Rejected, Wire } from './wire.ts'
 import { address, isWire, price, rejected, size, timeMs } from './wire.ts'
 
@@ -31,6 +31,10 @@ export type Frame =
       readonly channel?: MarketChannel
       /** Coins of which a trade could not be read: it is told once. */
       readonly lost?: readonly string[]
+      /** Dexes of which it has more or fewer contexts than the list has coins. */
+      readonly misfits?: readonly string[]
+      /** What it reports by name of perpetuals of followed dexes that no list has. */
+      readonly unlisted?: readonly MarkEvent[]
     }
   /** The venue accepted a subscription; its data follow. */
   | ({ readonly kind: 'acknowledged' } & Subscribed)
@@ -78,7 +82,7 @@ export class FrameDecoder {
   decode(text: string, timeReceivedMs: number): Frame {
     const events = readQuickly(text, this.#coins, timeReceivedMs)
     if (events !== null) return { kind: 'events', events, drops: NO_DROPS }
-    const marks = readMarks(text, this.#coins, timeReceivedMs)
+    const marks = readMarks(text, this.#coins, this.#universes, timeReceivedMs)
     if (marks !== null)
       return { kind: 'events', events: marks, drops: NO_DROPS, channel: 'fastAssetCtxs' }
     const contexts = readAllContexts(text, this.#universes, timeReceivedMs)
@@ -135,6 +139,8 @@ export class FrameDecoder {
     if (!Array.isArray(rows)) return rejected('bad_shape')
     const events: MarketEvent[] = []
     const drops: DropReason[] = []
+    const unlisted: MarkEvent[] = []
+    const times = { timeExchangeMs: timeReceivedMs, timeReceivedMs }
     for (const row of rows) {
       if (!isWire(row)) {
         drops.push('bad_row')
@@ -145,31 +151,40 @@ export class FrameDecoder {
       const coin = typeof told === 'string' ? this.#coins.get(told) : undefined
       if (coin === undefined) {
         drops.push('unknown_coin')
+        if (typeof told === 'string' && isFollowedName(told, this.#universes))
+          unlisted.push({ kind: 'mark', coin: told, ...times })
         continue
       }
       const event = decodeRow(row, coin, timeReceivedMs, drops)
       if (event !== undefined) events.push(event)
     }
-    return { kind: 'events', events, drops }
+    return { kind: 'events', events, drops, ...(unlisted.length > 0 && { unlisted }) }
   }
 
   #allContexts(data: unknown, timeReceivedMs: number): Frame {
     if (!isWire(data) || !Array.isArray(data.ctxs)) return rejected('bad_shape')
     const drops: DropReason[] = []
     const events: MarketEvent[] = []
+    const misfits: string[] = []
     for (const [dex, universe] of this.#universes) {
-      const told: unknown = data.ctxs.find((one) => Array.isArray(one) && one[0] === dex)
-      const rows: unknown = Array.isArray(told) ? told[1] : undefined
+      const told = data.ctxs.filter((one) => Array.isArray(one) && one[0] === dex)
+      const rows: unknown = told[0]?.[1]
       if (dex === MAIN_DEX && !Array.isArray(rows)) return rejected('bad_shape')
-      const contexts = Array.isArray(rows)
-        ? joinContexts(rows, universe, timeReceivedMs, drops)
-        : undefined
-      if (contexts === undefined) drops.push('context_length')
-      else events.push(...contexts)
+      // Of two groups of rows under one name, neither is known to be that dex's.
+      const contexts =
+        told.length === 1 && Array.isArray(rows)
+          ? joinContexts(rows, universe, timeReceivedMs, drops)
+          : undefined
+      if (contexts !== undefined) events.push(...contexts)
+      else {
+        drops.push('context_length')
+        misfits.push(dex)
+      }
     }
-    const isNothing = events.length === 0 && drops.includes('context_length')
-    const channel = 'allDexsAssetCtxs'
-    return isNothing ? rejected('context_length') : { kind: 'events', events, drops, channel }
+    if (misfits.length === 0) return { kind: 'events', events, drops, channel: 'allDexsAssetCtxs' }
+    return events.length === 0
+      ? rejected('context_length')
+      : { kind: 'events', events, drops, channel: 'allDexsAssetCtxs', misfits }
   }
 
   #marks(data: unknown, timeReceivedMs: number): Frame {
@@ -180,14 +195,17 @@ export class FrameDecoder {
     if (marks === undefined) return rejected('bad_compression')
     if (!isWire(marks)) return rejected('bad_shape')
     const events: MarkEvent[] = []
+    const unlisted: MarkEvent[] = []
     const drops: DropReason[] = []
     for (const [coin, row] of Object.entries(marks)) {
-      if (this.#coins.has(coin)) {
-        const event = decodeMark(row, coin, timeReceivedMs, drops)
-        if (event !== undefined) events.push(event)
-      } else if (isPerpetualName(coin)) drops.push('unknown_coin')
+      const isListed = this.#coins.has(coin)
+      if (!isListed && !isFollowedName(coin, this.#universes)) continue
+      if (!isListed) drops.push('unknown_coin')
+      const event = decodeMark(row, coin, timeReceivedMs, drops)
+      if (event !== undefined) (isListed ? events : unlisted).push(event)
     }
-    return { kind: 'events', events, drops, channel: 'fastAssetCtxs' }
+    const found = unlisted.length > 0 && { unlisted }
+    return { kind: 'events', events, drops, channel: 'fastAssetCtxs', ...found }
   }
 
   /** The echo is normalised by the venue, so only what we asked by is read from it. */

@@ -90,6 +90,11 @@ export class Doubt {
     return verdict
   }
 
+  /** Whether open interest of a coin was believed before: without, a first figure contradicts nothing. */
+  knowsContextOf(coin: string): boolean {
+    return !Number.isNaN(this.#coins.get(coin)?.openInterestBase.value ?? Number.NaN)
+  }
+
   mark({ coin, markPrice, midPrice }: MarkEvent, nowMs: number): Verdict {
     const known = this.#knownOf(coin)
     return together([

@@ -270,6 +270,110 @@ describe('a universe that cannot be', () => {
   })
 })
 
+describe('a list of coins that is contradicted', () => {
+  const metas = (venue: ScriptedVenue) =>
+    venue.requests.filter(({ body }) => JSON.stringify(body) === '{"type":"meta"}')
+  /** Of each coin its own open interest; contexts come when the test says so. */
+  const begun = (coins: readonly string[]) => {
+    const venue = new ScriptedVenue({ coins })
+    const usual = venue.context('A')
+    const interestOf = (coin: string) => coin.charCodeAt(0)
+    venue.context = (coin) => ({ ...usual, openInterest: String(interestOf(coin)) })
+    venue.isTelling = (type) => type !== 'allDexsAssetCtxs'
+    const run = play(venue)
+    const wrong = () =>
+      run
+        .of('context')
+        .filter(({ coin, openInterestBase }) => openInterestBase !== interestOf(coin))
+    return { venue, run, wrong }
+  }
+
+  test('gives no coin the figures of another, and is decided within 15 s of the reply that contradicts it', () => {
+    const { venue, run, wrong } = begun(['A', 'B', 'C'])
+    run.advance(59_500)
+    venue.coins = ['A', 'C', 'D']
+    run.advance(1_000)
+    expect(run.notices).toContainEqual(
+      expect.objectContaining({ reason: 'reply_rejected: universe_changed' }),
+    )
+    const before = run.of('context').length
+    venue.sendContexts()
+    run.advance(1_000)
+    expect(run.of('context').slice(before), 'nobody knows whose they are').toEqual([])
+    run.advance(14_000)
+    venue.sendContexts()
+    run.advance(100)
+    expect(run.of('context').slice(before)).toMatchObject([
+      { coin: 'A' },
+      { coin: 'C' },
+      { coin: 'D' },
+    ])
+    expect(wrong()).toEqual([])
+  })
+
+  test('by a frame is asked for at once, and holds again after two replies, 5 s apart', () => {
+    const { venue, run } = begun(['A', 'B'])
+    run.advance(30_000)
+    expect(metas(venue)).toEqual([])
+    venue.send({ channel: 'allDexsAssetCtxs', data: { ctxs: [['', [venue.context('A')]]] } })
+    run.advance(200)
+    expect(metas(venue)).toHaveLength(1)
+    const before = run.of('context').length
+    venue.sendContexts()
+    run.advance(6_000)
+    expect(run.of('context')).toHaveLength(before)
+    expect(metas(venue)).toHaveLength(2)
+    venue.sendContexts()
+    run.advance(100)
+    expect(run.of('context')).toHaveLength(before + 2)
+  })
+
+  test('by itself, in turns without end, costs no more than a tenth of the weight', () => {
+    const { venue, run } = begun(['A', 'B', 'C'])
+    let isOther = false
+    venue.reply = (body) => {
+      if (JSON.stringify(body) === '{"type":"meta"}') {
+        venue.coins = isOther ? ['A', 'B', 'C'] : ['A', 'C', 'D']
+        isOther = !isOther
+      }
+      return undefined
+    }
+    run.advance(1_800_000)
+    const minutes = 30
+    expect((20 * metas(venue).length) / minutes).toBeLessThan(100)
+    expect(run.of('universe')).toHaveLength(1)
+  })
+
+  test('of one dex has that one asked for, and no other', () => {
+    const venue = new ScriptedVenue({ coins: ['A'] })
+    const universe = {
+      universe: [{ name: 'xyz:A', szDecimals: 2, maxLeverage: 10 }],
+      marginTables: [],
+    }
+    venue.reply = (body) => {
+      const { type, dex } = body as { readonly type: string; readonly dex?: string }
+      if (dex === undefined) return undefined
+      const reply = type === 'meta' ? universe : [universe, [venue.context('xyz:A')]]
+      return { status: 200, body: JSON.stringify(reply) }
+    }
+    venue.isTelling = (type) => type !== 'allDexsAssetCtxs'
+    const run = play(venue, { dexes: ['xyz'] })
+    run.advance(30_000)
+    const rows = ['xyz:A', 'xyz:B'].map((coin) => venue.context(coin))
+    const ctxs = [
+      ['', [venue.context('A')]],
+      ['xyz', rows],
+    ]
+    const before = venue.requests.length
+    venue.send({ channel: 'allDexsAssetCtxs', data: { ctxs } })
+    run.advance(1_000)
+    const asked = venue.requests.slice(before).map(({ body }) => body)
+    expect(asked.filter((body) => JSON.stringify(body).includes('meta'))).toEqual([
+      { type: 'meta', dex: 'xyz' },
+    ])
+  })
+})
+
 describe('a universe of which a name was bent on its way', () => {
   const known = ['BTC', 'kBONK'].map((coin) => ({
     ...{ coin, sizeDecimals: 2, maxLeverage: 10, isDelisted: false },

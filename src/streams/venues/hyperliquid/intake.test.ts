@@ -480,7 +480,12 @@ describe('nothing open in a coin', () => {
     intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
     const heard = Object.entries(told).flatMap(([second, openInterestBase]) => {
       const nowMs = START_MS + Number(second) * 1_000
-      return intake.frame(0, contextFrame(openInterestBase), nowMs).batch
+      const { batch, contradicted } = intake.frame(0, contextFrame(openInterestBase), nowMs)
+      // The feed asks for the list, and the venue confirms it.
+      if (contradicted.length > 0)
+        for (const afterMs of [100, 5_100])
+          intake.universeReply({ request: 'meta', dex: '', body }, nowMs + afterMs)
+      return batch
     })
     const contexts = heard.filter((event) => event.kind === 'context')
     expect(contexts.map(({ openInterestBase }) => openInterestBase)).toEqual(believed)

@@ -18,6 +18,7 @@ import { ArrivalTimes } from './arrival-times.ts'
 import { decodeCandleSnapshot } from './bars.ts'
 import type { Silence } from './coin-watch.ts'
 import { CoinWatch } from './coin-watch.ts'
+import { withSaneImpact } from './contexts.ts'
 import type { Frame } from './decode.ts'
 import { FrameDecoder } from './decode.ts'
 import type { Strangeness, Verdict } from './doubt.ts'
@@ -25,12 +26,13 @@ import { Doubt } from './doubt.ts'
 import { FundingDoubt } from './funding-doubt.ts'
 import { decodeFundingHistory, decodePredictedFundings } from './fundings.ts'
 import { kept } from './kept.ts'
+import { NamedPrices } from './named-prices.ts'
 import type { OnNotice } from './notice.ts'
 import type { KnownUntil } from './recent-trades.ts'
 import { gapBeside, TradeMemory } from './recent-trades.ts'
 import { ToldUniverses } from './told-universes.ts'
 import type { Universe } from './universe.ts'
-import { decodeMeta, decodeMetaAndAssetContexts } from './universe.ts'
+import { decodeMeta, decodeMetaAndAssetContexts, dexOf } from './universe.ts'
 import type { DropReason, Rejected } from './wire.ts'
 
 type IntakeOptions = {
@@ -53,11 +55,20 @@ type Heard = {
   readonly batch: Batch
   /** Coins that were silent and are heard again: what they missed has to be asked. */
   readonly recovered: readonly Silence[]
+  /** Dexes whose list of coins this frame contradicts: it has to be asked for. */
+  readonly contradicted: readonly string[]
 }
+
+/**
+ * How a context came by its coin: by a name of its own, by its place in the list that came with it, or by its place in
+ * the list that came last, which may have changed since.
+ */
+type JoinedBy = 'name' | 'own list' | 'place'
 
 type ArrivalOf<Kind extends Arrival['kind']> = Extract<Arrival, { kind: Kind }>
 
 const NOBODY: readonly Silence[] = []
+const NO_DEXES: readonly string[] = []
 
 /** Further apart, and one of the two clocks is wrong; what the way takes is included. */
 const CLOCK_OFFSET_MS_MAX = 5_000
@@ -82,9 +93,12 @@ export class Intake {
   readonly #watch = new CoinWatch()
   readonly #accounts = new AccountBook()
   readonly #doubt = new Doubt()
+  readonly #names = new NamedPrices()
   readonly #fundingDoubt = new FundingDoubt()
   /** Candles of the present frame that were not believed: a hole, until history tells. */
   readonly #leftOut: Silence[] = []
+  /** Dexes whose list the present frame contradicts, of those that were not contradicted before it. */
+  readonly #contradicted: string[] = []
   readonly #universes: ToldUniverses
   /** Sockets that hear the venue. */
   readonly #up = new Set<number>()
@@ -109,6 +123,11 @@ export class Intake {
   /** The perpetuals of all dexes that were told, the venue's own first. null holds an unread place. */
   get universe(): Universe {
     return this.#universes.all
+  }
+
+  /** Whether the list of a dex is in question: neither confirmed nor replaced since something contradicted it. */
+  isContradicted(dex: string): boolean {
+    return this.#universes.isContradicted(dex)
   }
 
   /** Takes in a recorded arrival. What was rejected then is rejected again, and gives nothing. */
@@ -164,9 +183,16 @@ export class Intake {
     if (frame.kind === 'events') {
       this.#noteDrops(frame.drops)
       this.#times.noteTimeliness(frame, nowMs)
-      const isReplay = this.#isReplay(frame.events)
-      const isOfPast = isReplay && !this.#isNews(frame.events, nowMs)
-      const believed = this.#admitted(frame.events, isReplay, nowMs)
+      const { misfits = [], unlisted = [], channel } = frame
+      for (const dex of misfits) this.#contradict(dex)
+      for (const mark of unlisted)
+        if (this.#names.unlisted(mark, nowMs)) this.#contradict(dexOf(mark.coin))
+      if (channel === 'fastAssetCtxs') this.#names.marksReceived(socket, nowMs)
+      const isByPlace = channel === 'allDexsAssetCtxs'
+      const events = isByPlace ? this.#ofTheirCoins(frame.events, nowMs) : frame.events
+      const isReplay = this.#isReplay(events)
+      const isOfPast = isReplay && !this.#isNews(events, nowMs)
+      const believed = this.#admitted(events, isReplay, nowMs, isByPlace ? 'place' : 'name')
       const gaps = frame.lost?.map((coin) => this.#gapBeside(coin, believed, nowMs))
       const admitted = gaps === undefined ? believed : [...gaps, ...believed]
       // What is left of one whose newest trades could not be read is of the past as well.
@@ -174,7 +200,7 @@ export class Intake {
       if (!isOfPast && isWhole && admitted[0]?.kind === 'trade')
         this.#times.traded(socket, admitted, nowMs)
       batch = this.#times.stamped(socket, admitted, nowMs)
-      if (!isOfPast) recovered = this.#watch.heard(frame.events, nowMs, this.#times.delayMs(socket))
+      if (!isOfPast) recovered = this.#watch.heard(events, nowMs, this.#times.delayMs(socket))
       if (this.#leftOut.length > 0) recovered = [...recovered, ...this.#leftOut.splice(0)]
       if (recovered.length > 0)
         batch = [...silences(recovered, 'heard', this.#times.stamp(nowMs)), ...batch]
@@ -189,11 +215,14 @@ export class Intake {
       this.#times.ponged(socket, nowMs)
     } else if (frame.kind === 'rejected') {
       this.#onNotice({ kind: 'frame-rejected', reason: frame.reason })
+      if (frame.reason === 'context_length')
+        for (const dex of this.#universes.dexes) this.#contradict(dex)
     } else if (frame.kind === 'refused') {
       this.#onNotice(frame)
     }
     const found = this.#found(socket, nowMs)
-    return { frame, batch: found === null ? batch : [found, ...batch], recovered }
+    const contradicted = this.#contradicted.length === 0 ? NO_DEXES : this.#contradicted.splice(0)
+    return { frame, batch: found === null ? batch : [found, ...batch], recovered, contradicted }
   }
 
   ping(socket: number, nowMs: number): void {
@@ -212,6 +241,7 @@ export class Intake {
     this.#onArrival?.({ kind: 'lost', socket, reason, coins }, nowMs)
     this.#up.delete(socket)
     this.#times.lost(socket)
+    this.#names.lost(socket)
     for (const coin of coins) {
       this.#watch.lost(coin)
       // Whatever becomes of the acknowledgement, the next connection begins with a replay.
@@ -235,11 +265,14 @@ export class Intake {
     this.#noteDrops(reply.drops)
     const taken = this.#universes.take(dex, reply.universe)
     if ('kind' in taken) return taken
-    const contexts = reply.kind === 'meta' ? [] : this.#believed(reply.contexts, nowMs)
+    const contexts =
+      reply.kind === 'meta' ? [] : this.#believedContexts(reply.contexts, nowMs, 'own list')
     const { isNew } = taken
     if (!isNew) return { batch: contexts, isNew }
     this.#decoder.setUniverse(reply.universe, dex)
     const { listings } = this.#universes
+    const listed = new Set(listings.map(({ coin }) => coin))
+    this.#names.keep((coin) => listed.has(coin))
     for (const { coin, isDelisted } of listings) if (isDelisted) this.#watch.end(coin)
     return {
       batch: [{ kind: 'universe', listings, ...this.#times.stamp(nowMs) }, ...contexts],
@@ -399,9 +432,40 @@ export class Intake {
     )
   }
 
+  #contradict(dex: string): void {
+    if (this.#universes.contradict(dex)) this.#contradicted.push(dex)
+  }
+
+  /**
+   * Of contexts that are joined to coins by place, those that belong to these coins. One at another price than its coin
+   * has by name contradicts the list; while a list is contradicted, a price by name has to confirm each of its rows.
+   */
+  #ofTheirCoins(contexts: Batch, nowMs: number): Batch {
+    const own = kept(contexts, (event) => {
+      if (event.kind !== 'context' || !this.#names.isOfOther(event, nowMs)) return true
+      this.#contradict(dexOf(event.coin))
+      this.#noteDrops(['unconfirmed_row'])
+      return false
+    })
+    return this.#confirmedOf(own, nowMs)
+  }
+
+  /** Without rows of a contradicted list that no price by name confirms. */
+  #confirmedOf(contexts: Batch, nowMs: number): Batch {
+    if (!this.#universes.isAnyContradicted) return contexts
+    return kept(contexts, (event) => {
+      if (event.kind !== 'context' || !this.#universes.isContradicted(dexOf(event.coin)))
+        return true
+      const isConfirmed = this.#names.isConfirmed(event, nowMs)
+      if (!isConfirmed) this.#noteDrops(['unconfirmed_row'])
+      return isConfirmed
+    })
+  }
+
   /** Trades that were delivered before are left out; a frame holds one kind of event. */
-  #admitted(events: Batch, isReplay: boolean, nowMs: number): Batch {
+  #admitted(events: Batch, isReplay: boolean, nowMs: number, joinedBy: JoinedBy): Batch {
     const [first] = events
+    if (first?.kind === 'context') return this.#believedContexts(events, nowMs, joinedBy)
     if (first?.kind !== 'trade') return this.#believed(events, nowMs)
     if (areTradesOf(first.coin, events))
       return this.#admittedOf(first.coin, events, isReplay, nowMs)
@@ -446,15 +510,49 @@ export class Intake {
     })
   }
 
+  #believedContexts(events: Batch, nowMs: number, joinedBy: JoinedBy): Batch {
+    const believed = kept(events, (event) => {
+      if (event.kind !== 'context') return true
+      const isKnown = this.#doubt.knowsContextOf(event.coin)
+      const verdict = this.#doubt.context(event, nowMs)
+      if (verdict === 'refuted') this.#noteDrops(['doubtful_figure'])
+      if (verdict !== 'waits' && joinedBy === 'name') this.#names.context(event, nowMs)
+      // Repeated by the channel without names, it would be believed: the list has to be confirmed before that.
+      if (verdict === 'waits' && joinedBy === 'place' && isKnown)
+        if (!this.#names.isConfirmed(event, nowMs)) this.#contradict(dexOf(event.coin))
+      return verdict !== 'waits'
+    })
+    return this.#withSaneImpacts(
+      joinedBy === 'place' ? this.#confirmedOf(believed, nowMs) : believed,
+    )
+  }
+
+  #withSaneImpacts(contexts: Batch): Batch {
+    let sane: MarketEvent[] | null = null
+    for (const [at, event] of contexts.entries()) {
+      if (event.kind !== 'context') continue
+      const one = withSaneImpact(event)
+      if (one === event) continue
+      sane ??= [...contexts]
+      sane[at] = one
+      this.#noteDrops(['doubtful_figure'])
+    }
+    return sane ?? contexts
+  }
+
   #verdictOn(event: MarketEvent, nowMs: number): Verdict {
     switch (event.kind) {
-      case 'context':
-        return this.#doubt.context(event, nowMs)
-      case 'mark':
-        return this.#doubt.mark(event, nowMs)
+      case 'mark': {
+        const verdict = this.#doubt.mark(event, nowMs)
+        if (verdict !== 'waits') this.#names.mark(event, nowMs)
+        return verdict
+      }
       case 'book':
-      case 'top-of-book':
-        return this.#verdictOf(this.#doubt.book(event, nowMs))
+      case 'top-of-book': {
+        const strangeness = this.#doubt.book(event, nowMs)
+        if (strangeness === 'none') this.#names.book(event, nowMs)
+        return this.#verdictOf(strangeness)
+      }
       case 'candle': {
         const strangeness = this.#doubt.candle(event, nowMs)
         // Known to be missing, it is asked for; the venue's reply is not doubted.

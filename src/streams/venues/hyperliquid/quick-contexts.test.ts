@@ -128,7 +128,7 @@ describe('the quick way to read marks', () => {
   test('takes every usual frame, and says what the long way says', () => {
     expect(usual.length).toBeGreaterThan(10)
     for (const text of usual) {
-      const quick = readMarks(text, coins, NOW_MS)
+      const quick = readMarks(text, coins, new Map([['', universe]]), NOW_MS)
       expect(quick).not.toBeNull()
       expect(decoder.decodeSlowly(text, NOW_MS)).toEqual(marks(quick))
     }
@@ -139,7 +139,7 @@ describe('the quick way to read marks', () => {
     (frame, changes) => {
       const json = mutated(inflated(frame), changes)
       const text = deflated(json)
-      const quick = readMarks(text, coins, NOW_MS)
+      const quick = readMarks(text, coins, new Map([['', universe]]), NOW_MS)
       if (quick !== null) expect(decoder.decodeSlowly(text, NOW_MS)).toEqual(marks(quick))
     },
   )
@@ -148,7 +148,7 @@ describe('the quick way to read marks', () => {
     'of a mutated frame it says nothing, or what the long way says',
     (frame, changes) => {
       const text = mutated(frame, changes)
-      const quick = readMarks(text, coins, NOW_MS)
+      const quick = readMarks(text, coins, new Map([['', universe]]), NOW_MS)
       if (quick !== null) expect(decoder.decodeSlowly(text, NOW_MS)).toEqual(marks(quick))
     },
   )
@@ -166,16 +166,16 @@ describe('the quick way to read marks', () => {
     ['that goes on', '{"BTC":{"midPx":"1"}} ', false],
   ])('marks %s', (_, json, isTaken) => {
     const text = deflated(json)
-    const quick = readMarks(text, coins, NOW_MS)
+    const quick = readMarks(text, coins, new Map([['', universe]]), NOW_MS)
     expect(quick !== null).toBe(isTaken)
     if (quick !== null) expect(decoder.decodeSlowly(text, NOW_MS)).toEqual(marks(quick))
   })
 
   test('leaves names to the long way that an object puts before its others', () => {
     const listed = new Map([...coins, ['42', '42']])
-    expect(readMarks(deflated('{"BTC":{"midPx":"1"}}'), listed, NOW_MS)).toHaveLength(1)
+    expect(readMarks(deflated('{"BTC":{"midPx":"1"}}'), listed, new Map(), NOW_MS)).toHaveLength(1)
     const text = deflated('{"BTC":{"midPx":"1"},"42":{"midPx":"2"}}')
-    expect(readMarks(text, listed, NOW_MS)).toBeNull()
+    expect(readMarks(text, listed, new Map(), NOW_MS)).toBeNull()
   })
 })
 

@@ -14,7 +14,7 @@ import {
   RIGHT_BRACKET,
 } from './frame-reader.ts'
 import type { Universe } from './universe.ts'
-import { isPerpetualName } from './universe.ts'
+import { isFollowedName } from './universe.ts'
 import { isAmount, isFraction, isPrice } from './wire.ts'
 
 const ALL_CONTEXTS_START = '{"channel":"allDexsAssetCtxs","data":{"ctxs":['
@@ -156,11 +156,13 @@ export function readContext(
 /**
  * A frame of `fastAssetCtxs`, as `FrameDecoder` reads it the long way.
  * @param coins see `readQuickly`
+ * @param universes by dex
  * @returns null for another frame, and for one that has to be read the long way
  */
 export function readMarks(
   text: string,
   coins: ReadonlyMap<string, string>,
+  universes: ReadonlyMap<string, Universe>,
   timeReceivedMs: number,
 ): Batch | null {
   if (!text.startsWith(MARKS_START) || !text.endsWith(MARKS_END)) return null
@@ -173,7 +175,7 @@ export function readMarks(
     const name = reader.string()
     const coin = coins.get(name)
     // What it says of a perpetual that is not listed, the long way tells.
-    if (coin === undefined ? isPerpetualName(name) : INDEX.test(name) || marks.has(coin))
+    if (coin === undefined ? isFollowedName(name, universes) : INDEX.test(name) || marks.has(coin))
       return null
     if (!reader.skip(COLON)) return null
     const mark = readMark(reader, coin ?? name, timeReceivedMs)

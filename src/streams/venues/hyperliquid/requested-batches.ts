@@ -1,6 +1,7 @@
 import type { Observable } from 'rxjs'
 import { catchError, concat, defer, EMPTY, exhaustMap, filter, map, timer } from 'rxjs'
 import { backOffMs } from '../../../domain/back-off.ts'
+import { OperatingError } from '../../../domain/errors.ts'
 import type { Batch } from '../../../domain/event.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
@@ -13,6 +14,7 @@ import type { SlowTask } from './slow-work.ts'
 import { takeUniverse } from './take-universe.ts'
 import { dexArgument } from './universe.ts'
 import { ACCOUNT_WEIGHT, candlesWeight, fundingsWeight } from './weight-budget.ts'
+import type { RejectReason } from './wire.ts'
 
 const REQUEST_PERIOD_MS = 25
 
@@ -156,10 +158,18 @@ function nextUniverse(dex: string, feed: FeedParts): Observable<Batch> {
     filter((batch) => batch.length > 0),
     catchError((cause: unknown) => {
       noteFailure(request, cause, feed)
-      refresh.failed(dex, runtime.scheduler.now())
+      const nowMs = runtime.scheduler.now()
+      if (isUndecided(cause)) refresh.undecided(dex, nowMs)
+      else refresh.failed(dex, nowMs)
       return EMPTY
     }),
   )
+}
+
+/** The venue answered, with a list that takes coins away from the one before: it has to be repeated. */
+function isUndecided(cause: unknown): boolean {
+  const reason: RejectReason = 'universe_changed'
+  return cause instanceof OperatingError && cause.message === reason
 }
 
 /** What the engine lacks of one coin, longest timeframe first: it seeds what 15m then continues. */

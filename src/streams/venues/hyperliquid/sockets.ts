@@ -140,7 +140,7 @@ function endless(socket: number, shared: Shared): Observable<Batch> {
 /** From the opening of one socket to the error that ends it. */
 function oneConnection(socket: number, shared: Shared): Observable<never> {
   const { backfill, deliver, intake, messages, onNotice, roster, runtime } = shared
-  const { sessions, traders, wsUrl } = shared
+  const { refresh, sessions, traders, wsUrl } = shared
   const { connect, scheduler } = runtime
   const session = new Session(roster, socket, scheduler.now())
   sessions.set(socket, session)
@@ -165,9 +165,10 @@ function oneConnection(socket: number, shared: Shared): Observable<never> {
     tap((text) => {
       const nowMs = scheduler.now()
       session.heard(nowMs)
-      const { frame, batch, recovered } = intake.frame(socket, text, nowMs)
+      const { frame, batch, recovered, contradicted } = intake.frame(socket, text, nowMs)
       roster.note(batch)
       heed(frame, session, shared)
+      for (const dex of contradicted) refresh.demand(dex)
       for (const { coin } of recovered) backfill.renew(coin, nowMs)
       if (batch.length === 0) return
       for (const event of batch) if (event.kind === 'trade') traders.note(event, nowMs)
@@ -203,13 +204,11 @@ function heed(frame: Frame, session: Session, shared: Shared): void {
       return
     case 'events':
       noteHeard(frame, session, shared.runtime.scheduler.now())
-      if (frame.drops.includes('context_length')) shared.refresh.demand()
       return
     case 'rejected':
       if (frame.reason !== 'context_length') return
       // They came, if for another universe than ours.
       session.heardOf('allDexsAssetCtxs', shared.runtime.scheduler.now())
-      shared.refresh.demand()
       return
     case 'refused':
     case 'ignored':

@@ -13,14 +13,15 @@ export function takeUniverse(
   const nowMs = runtime.scheduler.now()
   const { dex } = arrival
   const { batch, isNew } = accepted(intake.universeReply(arrival, nowMs))
-  refresh.answered(dex, isNew, nowMs)
+  if (intake.isContradicted(dex)) refresh.undecided(dex, nowMs)
+  else refresh.answered(dex, isNew, nowMs)
   roster.note(batch)
   const told = intake.universe.flatMap((listing) => listing?.coin ?? [])
   const isSurer = names.told(
     dex,
     told.filter((coin) => dexOf(coin) === dex),
   )
-  if (names.hasUnsure(dex)) refresh.demand()
+  if (names.hasUnsure(dex)) refresh.demand(dex)
   if (!isNew && !isSurer) return batch
   const before = roster.leftOutCount
   roster.setUniverse(

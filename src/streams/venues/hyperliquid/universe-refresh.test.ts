@@ -67,4 +67,27 @@ describe('when a universe is fetched again', () => {
     expect(refresh.due(139_999)).toBeUndefined()
     expect(refresh.due(140_000)).toBe('xyz')
   })
+
+  test('one whose list is undecided every five seconds, and more and more rarely where it stays so', () => {
+    refresh.undecided('', 60_000)
+    const asked: number[] = []
+    for (let nowMs = 60_000; nowMs <= 300_000; nowMs += 1_000) {
+      if (refresh.due(nowMs) !== '') continue
+      asked.push(nowMs / 1_000)
+      refresh.undecided('', nowMs)
+    }
+    expect(asked).toEqual([65, 70, 75, 80, 90, 110, 150, 210, 270])
+  })
+
+  test('the one that is demanded, where it is known which', () => {
+    refresh.demand('xyz')
+    expect(refresh.due(5_000)).toBe('xyz')
+  })
+
+  test('one that was never asked is not asked for being undecided: the feed begins with it', () => {
+    refresh.undecided('new', 0)
+    refresh.answered('', true, 500_000)
+    refresh.answered('xyz', true, 500_000)
+    expect(refresh.due(510_000)).toBeUndefined()
+  })
 })

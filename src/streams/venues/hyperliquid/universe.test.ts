@@ -59,6 +59,10 @@ describe('a reply of the universe', () => {
     test.each([
       ['one table', [[56, { marginTiers: [{ lowerBound: '0.0', maxLeverage: 'x' }] }]]],
       ['all tables', null],
+      [
+        'which of two tables of one id is meant',
+        [...tables, [56, { marginTiers: [{ lowerBound: '0.0', maxLeverage: 40 }] }]],
+      ],
     ])('its tiers stay as they were where %s cannot be read', (_, broken) => {
       expect(listed(meta([btc, sol], broken), known)).toEqual(known)
       expect(

@@ -53,6 +53,12 @@ export function isPerpetualName(name: string, dex = MAIN_DEX): boolean {
   return name.startsWith(`${dex}:`) && PERPETUAL_NAME.test(name.slice(dex.length + 1))
 }
 
+/** Whether a name is that of a perpetual of the main dex, or of one of those that have a list. */
+export function isFollowedName(name: string, universes: ReadonlyMap<string, Universe>): boolean {
+  const dex = dexOf(name)
+  return (dex === MAIN_DEX || universes.has(dex)) && isPerpetualName(name, dex)
+}
+
 /**
  * The reply to `meta`.
  * @param known what the dex told before: a row that cannot be read is taken for the one that stood there,
@@ -171,13 +177,18 @@ type MarginTables = {
 function readMarginTables(rows: unknown, drops: DropReason[]): MarginTables {
   const tables = new Map<unknown, readonly MarginTier[]>()
   if (!Array.isArray(rows)) return { tables, isWhole: false }
+  const ids = new Set<unknown>()
   let isWhole = true
   for (const row of rows.slice(0, MARGIN_TABLES_MAX)) {
-    const tiers = Array.isArray(row) && isWire(row[1]) ? readMarginTiers(row[1]) : null
-    if (tiers === null) {
+    const [id, table] = Array.isArray(row) ? (row as readonly unknown[]) : []
+    const tiers = isWire(table) ? readMarginTiers(table) : null
+    // Of two tables with one id, a row may mean either.
+    if (tiers === null || ids.has(id)) {
       drops.push('bad_margin_table')
+      tables.delete(id)
       isWhole = false
-    } else tables.set(row[0], tiers)
+    } else tables.set(id, tiers)
+    ids.add(id)
   }
   return { tables, isWhole }
 }

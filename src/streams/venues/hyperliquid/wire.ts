@@ -26,6 +26,8 @@ export type DropReason =
   | 'bad_number'
   /** One that is sound by itself and contradicts the others, by one word alone. */
   | 'doubtful_figure'
+  /** A row without a name, at whose place another coin may stand by now. */
+  | 'unconfirmed_row'
   | 'bad_time'
   | 'bad_side'
   | 'bad_trade_id'
