@@ -142,6 +142,11 @@ const makers: Readonly<Record<FaultKind, Maker>> = {
       return { kind: 'delist', coin }
     },
   },
+  relist: {
+    weight: 3,
+    most: 3,
+    make: (chance, { traded }) => ({ kind: 'relist', coin: chance.pick(traded) }),
+  },
   'clock-skew': {
     weight: 5,
     most: 10,

@@ -17,6 +17,7 @@ const harmless: ReadonlySet<FaultKind> = new Set([
   'late-flat-bars',
   'list',
   'delist',
+  'relist',
   'rest-429',
 ])
 

@@ -29,7 +29,7 @@ export class Accounts {
   readonly #coins = new Map<string, CoinPositions>()
   /** Coins that an account may hold. */
   readonly #coinsOf = new Map<number, string[]>()
-  #indexed = 0
+  readonly #indexed = new Set<string>()
   #next = 0
 
   constructor(market: Market, startMs: number) {
@@ -92,17 +92,18 @@ export class Accounts {
     })
   }
 
-  /** The universe only grows, at its end. */
   #coinsHeldBy(account: number): readonly string[] {
     const universe = this.#market.universe()
-    for (const instrument of universe.slice(this.#indexed)) {
+    if (universe.length === this.#indexed.size) return this.#coinsOf.get(account) ?? []
+    for (const instrument of universe) {
+      if (this.#indexed.has(instrument.coin)) continue
+      this.#indexed.add(instrument.coin)
       for (const slot of slotsOf(instrument)) {
         const coins = this.#coinsOf.get(slot.account) ?? []
         this.#coinsOf.set(slot.account, coins)
         coins.push(instrument.coin)
       }
     }
-    this.#indexed = universe.length
     return this.#coinsOf.get(account) ?? []
   }
 

@@ -13,7 +13,7 @@ import type {
   Trade,
 } from './market.ts'
 
-/** Coins that the venue can list at most; its universe is append-only. */
+/** Coins that the venue can list at most. */
 const COINS_MAX = 1000
 
 /** A market of coins that are each derived from their own bars. */
@@ -92,5 +92,12 @@ export class CoinMarkets implements Market {
     const market = this.#coins.get(coin)
     assert(market !== undefined, `${coin} is not listed`)
     market.delist(atMs)
+  }
+
+  relist(coin: string): void {
+    const market = this.#coins.get(coin)
+    assert(market !== undefined, `${coin} is not listed`)
+    this.#coins.delete(coin)
+    this.#coins.set(coin, market)
   }
 }

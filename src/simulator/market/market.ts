@@ -81,7 +81,7 @@ export type TimeRange = { readonly fromMs: number; readonly untilMs: number }
 export interface Market {
   /** Added to recorded time to get the venue's; 0 where nothing recorded is replayed. */
   readonly clockShiftMs: number
-  /** In the venue's order: append-only, delisted coins stay. */
+  /** In the venue's order: append-only but for `relist`, delisted coins stay. */
   universe(): readonly Instrument[]
   instrument(coin: string): Instrument | undefined
   /** Trades after the first instant, up to and including the second; ascending. */
@@ -108,6 +108,8 @@ export interface Market {
   isOutage(atMs: number): boolean
   addListing(listing: NewListing, atMs: number): void
   delist(coin: string, atMs: number): void
+  /** Takes a coin out of its place and lists it last, so that those behind it move up. */
+  relist(coin: string): void
 }
 
 const MINUTE_MS = 60_000

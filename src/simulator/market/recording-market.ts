@@ -250,6 +250,10 @@ class RecordingMarket implements Market {
     if (recorded !== undefined) recorded.delistedAtMs = Math.min(recorded.delistedAtMs, atMs)
   }
 
+  relist(coin: string): void {
+    this.#base.relist(coin)
+  }
+
   /** Candles of the minutes with trades from an instant through another, of the loop alone. */
   #minutes(recorded: RecordedCoin, fromMs: number, throughMs: number): Candle[] {
     const found: Candle[] = []

@@ -33,7 +33,7 @@ describe('a script of faults', () => {
     const kinds = examples
       .flatMap((example) => parseFaultScript(example, 'faults.md'))
       .map(({ fault }) => fault.kind)
-    expect(new Set(kinds).size, 'all sixteen').toBe(16)
+    expect(new Set(kinds).size, 'all seventeen').toBe(17)
   })
 
   test('reads what each kind needs', () => {

@@ -149,6 +149,7 @@ const kinds = [
   'late-flat-bars',
   'list',
   'delist',
+  'relist',
   'clock-skew',
 ] as const satisfies readonly Fault['kind'][]
 
@@ -200,6 +201,7 @@ function faultOf(entry: JsonMembers, bad: (problem: string) => OperatingError): 
       return { kind, listing }
     }
     case 'delist':
+    case 'relist':
       return { kind, coin: coinOf(entry) }
     case 'clock-skew':
       return {

@@ -462,6 +462,18 @@ describe('a fault of the simulated venue', () => {
     expect(universe.find(({ name }) => name === 'SOL')?.isDelisted).toBe(true)
   })
 
+  test('relist moves a coin to the end, in metadata and contexts alike', () => {
+    type Reply = [{ universe: { name: string }[] }, { markPx: string }[]]
+    const marks = () => {
+      const [{ universe }, contexts] = ask({ type: 'metaAndAssetCtxs' }) as Reply
+      return universe.map(({ name }, place) => [name, contexts[place]?.markPx] as const)
+    }
+    const before = marks()
+    inject({ kind: 'relist', coin: 'BTC' })
+    const moved = before.filter(([name]) => name === 'BTC')
+    expect(marks()).toEqual([...before.filter(([name]) => name !== 'BTC'), ...moved])
+  })
+
   test.each([0, 2, 5])(
     'list at the lowest price that is allowed with %i size decimals: a whole book all day',
     (sizeDecimals) => {

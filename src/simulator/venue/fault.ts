@@ -78,6 +78,8 @@ export type Fault =
   | { readonly kind: 'list'; readonly listing: NewListing }
   /** A coin stays in the universe, but no longer trades. */
   | { readonly kind: 'delist'; readonly coin: string }
+  /** A coin goes to the end of the universe and those behind it move up, which the venue's documentation rules out. */
+  | { readonly kind: 'relist'; readonly coin: string }
   /**
    * The venue's own clock is off: the times of books, best prices and `exchangeStatus`, which it stamps
    * as it sends. Trades, bars and funding rows keep the time that they were recorded with.

@@ -162,6 +162,9 @@ export class Venue implements SessionHost {
         this.delist(fault.coin)
         return isTraded
       }
+      case 'relist':
+        this.#dexes.marketOf(fault.coin).relist(fault.coin)
+        return true
       default:
         return this.#begin(fault)
     }
