@@ -2,6 +2,7 @@ import type { ExchangeFrame } from './exchange-frame.ts'
 import {
   ALIVE,
   isWire,
+  ofRequest,
   parseObject,
   quoteOf,
   quotesOf,
@@ -47,9 +48,11 @@ export const binance: ExchangeProtocol = {
 function decodeBinance(text: string): ExchangeFrame {
   const message = parseObject(text)
   if (message === null) return undecodable('not_json')
+  const request = ofRequest(message['id'])
   const error = message['error'] ?? message['msg']
-  if (error !== undefined) return { kind: 'refused', product: null, reason: wordsOf(error) }
-  if (message['result'] === null) return { kind: 'accepted', products: null }
+  if (error !== undefined)
+    return { kind: 'refused', product: null, reason: wordsOf(error), ...request }
+  if (message['result'] === null) return { kind: 'accepted', products: null, ...request }
   const data = message['data'] ?? message
   if (!isWire(data)) return undecodable('bad_shape')
   if (data['e'] === 'serverShutdown') return { kind: 'leaving' }

@@ -3,6 +3,7 @@ import {
   ALIVE,
   bestLevel,
   isWire,
+  ofRequest,
   parseObject,
   quoteOf,
   quotesOf,
@@ -71,11 +72,12 @@ function decodeBybit(text: string): ExchangeFrame {
 }
 
 function answerOf(message: Wire): ExchangeFrame {
-  const { success, ret_msg: words } = message
-  if (success === true) return { kind: 'accepted', products: null }
+  const { success, ret_msg: words, req_id: id } = message
+  const request = ofRequest(id)
+  if (success === true) return { kind: 'accepted', products: null, ...request }
   const reason = wordsOf(words)
   const [, product = null] = UNKNOWN_TOPIC.exec(reason) ?? []
-  return { kind: 'refused', product, reason }
+  return { kind: 'refused', product, reason, ...request }
 }
 
 function complaintOf({ success, ret_msg: words }: Wire): ExchangeFrame {

@@ -72,10 +72,10 @@ export class Conversation {
         if (frame.dropped > 0) this.#notice('undecodable', 'bad_quote')
         return
       case 'accepted':
-        this.#subscriptions.accepted(frame.products, nowMs)
+        this.#subscriptions.accepted(frame.products, nowMs, frame.request)
         return
       case 'refused':
-        this.#subscriptions.refused(frame.product, nowMs)
+        this.#subscriptions.refused(frame.product, nowMs, frame.request)
         this.#notice('product_refused', frame.product ?? frame.reason)
         return
       case 'alive':

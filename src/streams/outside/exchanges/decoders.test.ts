@@ -163,7 +163,10 @@ describe('a quote', () => {
 })
 
 describe('answers to a subscription', () => {
-  const accepted = (products: readonly string[] | null) => ({ kind: 'accepted', products })
+  const accepted = (products: readonly string[] | null, request?: number) => ({
+    ...{ kind: 'accepted', products },
+    ...(request !== undefined && { request }),
+  })
   const refused = (product: string | null) => expect.objectContaining({ kind: 'refused', product })
   const failed = 'Failed to subscribe'
 
@@ -222,7 +225,8 @@ describe('answers to a subscription', () => {
       { error: 'Rate limit exceeded', method: 'subscribe', success: false, symbol: 'ETH/USD' },
       expect.objectContaining({ kind: 'complaint' }),
     ],
-    ['binance', { result: null, id: 1 }, accepted(null)],
+    ['binance', { result: null, id: 1 }, accepted(null, 1)],
+    ['binance', { result: null, id: null }, accepted(null)],
     ['binance', { error: { code: 2, msg: 'Invalid request' }, id: 1 }, refused(null)],
     ['binance', { code: 2, msg: 'Invalid request' }, refused(null)],
     [
@@ -251,7 +255,7 @@ describe('answers to a subscription', () => {
     [
       'bybit',
       { success: true, ret_msg: '', conn_id: 'c', req_id: '1', op: 'subscribe' },
-      accepted(null),
+      accepted(null, 1),
     ],
     [
       'bybit',

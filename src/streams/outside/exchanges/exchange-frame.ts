@@ -13,10 +13,14 @@ export type ProductQuote = {
 export type ExchangeFrame =
   /** `dropped` rows made no sense. */
   | { readonly kind: 'quotes'; readonly quotes: readonly ProductQuote[]; readonly dropped: number }
-  /** Products that the exchange will quote from now on; null: all that were asked for last. */
-  | { readonly kind: 'accepted'; readonly products: readonly string[] | null }
+  /** Products that the exchange will quote from now on; null: all of the request. */
+  | ({ readonly kind: 'accepted'; readonly products: readonly string[] | null } & OfRequest)
   /** A product that the exchange does not know; null where it does not say which. */
-  | { readonly kind: 'refused'; readonly product: string | null; readonly reason: string }
+  | ({
+      readonly kind: 'refused'
+      readonly product: string | null
+      readonly reason: string
+    } & OfRequest)
   /** It lives, and says nothing that matters. */
   | { readonly kind: 'alive' }
   /** It is about to close the connection, for its own reasons. */
@@ -24,6 +28,9 @@ export type ExchangeFrame =
   /** Something that we did displeases it. */
   | { readonly kind: 'complaint'; readonly reason: string }
   | { readonly kind: 'undecodable'; readonly reason: string }
+
+/** The number of the request that is answered; absent where the exchange repeats none. */
+type OfRequest = { readonly request?: number }
 
 export const ALIVE: ExchangeFrame = { kind: 'alive' }
 
@@ -46,6 +53,12 @@ export function wordsOf(value: unknown): string {
     0,
     REASON_LENGTH_MAX,
   )
+}
+
+/** @param id as the exchange repeats the number of our request, as a number or a string */
+export function ofRequest(id: unknown): OfRequest {
+  const isNumber = typeof id === 'number' || (typeof id === 'string' && /^\d{1,9}$/.test(id))
+  return isNumber ? { request: Number(id) } : {}
 }
 
 /** @returns null for what is no JSON object */

@@ -115,6 +115,19 @@ describe('a request', () => {
     expect(subscriptions.next(10_250)).toContain('["orderbook.1.C"]')
   })
 
+  test('is not answered by the late answer to the one before', () => {
+    const subscriptions = new Subscriptions(bybit, new Map())
+    subscriptions.want(productsOf(['A', 'B', 'C']))
+    subscriptions.next(0)
+    expect(subscriptions.next(10_000)).toContain('["orderbook.1.A","orderbook.1.B"]')
+    subscriptions.refused(null, 10_001, 1)
+    subscriptions.accepted(null, 10_002, 1)
+    expect(subscriptions.acceptedMs('A'), 'nor accepted by it').toBeUndefined()
+    expect(subscriptions.next(10_250), 'it waits still').toBeNull()
+    subscriptions.accepted(null, 10_251, 2)
+    expect(subscriptions.acceptedMs('A')).toBe(10_251)
+  })
+
   test('names what was refused again only after six hours, also on another connection', () => {
     const refusals: Refusals = new Map()
     const exchange = new Answering(['A'], naming)

@@ -62,8 +62,13 @@ export class Subscriptions {
     return this.#protocol.subscribe(products, this.#requests)
   }
 
-  /** @param products null: all that were asked for last */
-  accepted(products: readonly string[] | null, nowMs: number): void {
+  /**
+   * @param products null: all that were asked for last
+   * @param request which one is answered, where the exchange repeats its number: without a product's name, only the
+   *   answer to the last one says whose it is
+   */
+  accepted(products: readonly string[] | null, nowMs: number, request = this.#requests): void {
+    if (products === null && request !== this.#requests) return
     for (const product of products ?? [...this.#asked]) {
       this.#asked.delete(product)
       if (this.#products.has(product) && !this.#acceptedMs.has(product))
@@ -71,10 +76,13 @@ export class Subscriptions {
     }
   }
 
-  /** @param product null if the exchange does not say which it was */
-  refused(product: string | null, nowMs: number): void {
+  /**
+   * @param product null if the exchange does not say which it was
+   * @param request as of {@link accepted}
+   */
+  refused(product: string | null, nowMs: number, request = this.#requests): void {
     if (product === null) {
-      if (this.#protocol.isBatchAtomic) this.#split(nowMs, REFUSED_MS)
+      if (request === this.#requests && this.#protocol.isBatchAtomic) this.#split(nowMs, REFUSED_MS)
       return
     }
     if (!this.#products.has(product)) return

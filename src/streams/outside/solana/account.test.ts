@@ -48,26 +48,28 @@ describe('accounts of a node', () => {
 describe('token account', () => {
   const data = Buffer.alloc(165)
   data.set(USDC_BYTES)
+  data.set(USDC_BYTES, 32)
   data.writeBigUInt64LE(14_000_000_123_456n, 64)
   const account = { owner: TOKEN_PROGRAM, data }
 
   test('tells how much of its token it holds', () => {
-    expect(readTokenAmount(account, USDC)).toBe(14_000_000_123_456n)
+    expect(readTokenAmount(account, USDC, USDC)).toBe(14_000_000_123_456n)
   })
 
   test.each([
     ['of another token', account, 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB'],
+    ['of another holder', account, USDC, SYSVAR],
     ['of another program', { ...account, owner: SYSVAR }, USDC],
     ['of another size', { ...account, data: data.subarray(1) }, USDC],
     ['that is not there', null, USDC],
-  ])('%s tells nothing', (_what, other, mint) => {
-    expect(readTokenAmount(other, mint)).toBeNull()
+  ])('%s tells nothing', (_what, other, mint, holder = USDC) => {
+    expect(readTokenAmount(other, mint, holder)).toBeNull()
   })
 
   property.prop([mutatedBytes(data)])(
     'whatever bytes a node sends, it is none or an amount',
     (bytes) => {
-      const amount = readTokenAmount({ ...account, data: bytes }, USDC)
+      const amount = readTokenAmount({ ...account, data: bytes }, USDC, USDC)
       expect(amount === null || amount >= 0n).toBe(true)
     },
   )

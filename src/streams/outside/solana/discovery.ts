@@ -33,7 +33,7 @@ export function deepestOf(
   const amounts = new Map(
     seats.map((seat, at) => {
       const mint = seat.pair.quoteMint.address
-      return [seat, readTokenAmount(vaults[at] ?? null, mint) ?? 0n]
+      return [seat, readTokenAmount(vaults[at] ?? null, mint, seat.pool) ?? 0n]
     }),
   )
   const amountOf = (seat: PoolSeat) => amounts.get(seat) ?? 0n

@@ -174,6 +174,11 @@ describe('discovery', () => {
     ])
   })
 
+  test('gives no pool the vault of another, in whatever order a node answers', () => {
+    const turned = [...vaults.slice(1), ...vaults.slice(0, 1)]
+    expect(deepestOf(candidates, turned)).toEqual([])
+  })
+
   test('leaves out a pair of which no vault holds anything', () => {
     const empty = vaults.map((vault, at) => (candidates[at]?.pair.asset === 'SOL' ? null : vault))
     expect(deepestOf(candidates, empty).map(({ pair }) => pair.asset)).toEqual([

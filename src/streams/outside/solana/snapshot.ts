@@ -113,7 +113,7 @@ function readPool(
 ): PoolEvent | null {
   const { asset, representation, quote, assetMint, quoteMint } = pair
   const read = readWhirlpool(accountOf(pool))
-  const balance = readTokenAmount(accountOf(quoteVault), quoteMint.address)
+  const balance = readTokenAmount(accountOf(quoteVault), quoteMint.address, pool)
   if (read === null || balance === null || read.vaultB !== quoteVault) return null
   if (read.mintA !== assetMint.address || read.mintB !== quoteMint.address) return null
   const price = whirlpoolPrice(read, assetMint.decimals, quoteMint.decimals)
