@@ -10,20 +10,14 @@ export const PREMIUM_MAX = 10
 /** An impact price as far from the mid as this, as a fraction, is a broken figure: nobody fills there. */
 const IMPACT_DISTANCE_MAX = 0.5
 
-/** Without impact prices that are too far from the coin's mid; the very event where they are not. */
+/** Without impact prices where one is too far from the coin's mid; the very event where none is. */
 export function withSaneImpact(context: ContextEvent): ContextEvent {
   const { impactBid, impactAsk, midPrice, markPrice } = context
-  const mid = midPrice ?? markPrice
   const isFar = (price: number | null) =>
-    price !== null && Math.abs(price / mid - 1) >= IMPACT_DISTANCE_MAX
-  const isBidFar = isFar(impactBid)
-  const isAskFar = isFar(impactAsk)
-  if (!isBidFar && !isAskFar) return context
-  return {
-    ...context,
-    impactBid: isBidFar ? null : impactBid,
-    impactAsk: isAskFar ? null : impactAsk,
-  }
+    price !== null && Math.abs(price / (midPrice ?? markPrice) - 1) >= IMPACT_DISTANCE_MAX
+  return isFar(impactBid) || isFar(impactAsk)
+    ? { ...context, impactBid: null, impactAsk: null }
+    : context
 }
 
 /**

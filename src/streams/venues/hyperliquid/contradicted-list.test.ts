@@ -21,6 +21,7 @@ const figures = new Map<string, Figures>([
   ['D', { price: 0.4, openInterestBase: 4_000 }],
   // At the price of B, as of something pegged to the same.
   ['TWIN', { price: 20.01, openInterestBase: 5_000 }],
+  ['NEAR', { price: 20.2, openInterestBase: 9_000 }],
   ['xyz:A', { price: 50, openInterestBase: 6_000 }],
   ['xyz:B', { price: 7, openInterestBase: 7_000 }],
   ['other:A', { price: 9, openInterestBase: 8_000 }],
@@ -111,6 +112,20 @@ describe('a list of coins that is contradicted', () => {
       expect(intake.isContradicted('')).toBe(true)
     },
   )
+
+  test('by two coins that change places a hundredth of their price apart', () => {
+    for (let replies = 0; replies < 3; replies += 1) reply(['A', 'B', 'NEAR'])
+    marks('A', 'B', 'NEAR')
+    expect(contexts(['A', 'NEAR', 'B'])).toEqual({ A: 'A' })
+  })
+
+  test('is not a price that moved by a hundredth where no other coin is', () => {
+    marks('A', 'B', 'C')
+    const rows = [row('A'), { ...row('B'), markPx: '20.2' }, row('C')]
+    const { batch, contradicted } = frame('allDexsAssetCtxs', { ctxs: [['', rows]] })
+    expect(givenBy(batch)).toEqual({ A: 'A', B: 'B', C: 'C' })
+    expect(contradicted).toEqual([])
+  })
 
   test.each([
     ['more', ['A', 'D', 'B', 'C']],
@@ -291,9 +306,9 @@ describe('an impact price half as far from the mid as the mid is from nothing', 
     return batch.find((event): event is ContextEvent => event.kind === 'context')
   }
 
-  test.each(['place', 'name'] as const)('is null, and the other one stays (by %s)', (channel) => {
-    expect(reported(channel, ['49', '101'])).toMatchObject({ impactBid: null, impactAsk: 101 })
-    expect(reported(channel, ['99', '151'])).toMatchObject({ impactBid: 99, impactAsk: null })
+  test.each(['place', 'name'] as const)('is null, and the other one with it (by %s)', (channel) => {
+    expect(reported(channel, ['49', '101'])).toMatchObject({ impactBid: null, impactAsk: null })
+    expect(reported(channel, ['99', '151'])).toMatchObject({ impactBid: null, impactAsk: null })
     expect(reported(channel, ['60', '140'])).toMatchObject({ impactBid: 60, impactAsk: 140 })
   })
 })

@@ -5,9 +5,9 @@ import { dexOf } from './universe.ts'
 const MARKS_AGE_MS_MAX = 5_000
 /** Books come every 5.4 s: two of them may be lost. */
 const MID_AGE_MS_MAX = 15_000
-/** Marks come a second apart, or together: no coin is at two such prices. */
+/** Marks come a second apart, or together: no coin is at two prices so far apart, as a fraction ... */
 const OTHER_COIN_MIN = 0.02
-/** A row at the price of its coin, and of no other, is that coin's. */
+/** ... and a row so near to its coin's price, and to that of no other, is that coin's. */
 const SAME_COIN_MAX = 0.0025
 /** Names that no list has: a new coin has one, and a frame that broke on its way may have any. */
 const UNLISTED_MAX = 1_000
@@ -79,22 +79,26 @@ export class NamedPrices {
     return !isKnown
   }
 
-  /** Whether a row is at another price than the coin at whose place it stands. */
+  /** Whether a row is at another price than the coin at whose place it stands, or nearer to another coin's. */
   isOfOther(context: ContextEvent, nowMs: number): boolean {
-    const named = this.#byDex.get(dexOf(context.coin))?.get(context.coin)
-    return named !== undefined && this.#distance(context, named, nowMs) >= OTHER_COIN_MIN
+    const own = this.#byDex.get(dexOf(context.coin))?.get(context.coin)
+    const distanceToOwn = own === undefined ? Number.NaN : this.#distance(context, own, nowMs)
+    if (distanceToOwn >= OTHER_COIN_MIN) return true
+    return distanceToOwn > SAME_COIN_MAX && this.#isAtPriceOfOther(context, nowMs)
   }
 
   /** Whether a row is at the price of the coin at whose place it stands, and at that of no other coin of its dex. */
   isConfirmed(context: ContextEvent, nowMs: number): boolean {
+    const own = this.#byDex.get(dexOf(context.coin))?.get(context.coin)
+    if (own === undefined || !(this.#distance(context, own, nowMs) <= SAME_COIN_MAX)) return false
+    return !this.#isAtPriceOfOther(context, nowMs)
+  }
+
+  #isAtPriceOfOther(context: ContextEvent, nowMs: number): boolean {
     const { coin, markPrice } = context
     const dex = dexOf(coin)
-    const coins = this.#byDex.get(dex)
-    const own = coins?.get(coin)
-    if (coins === undefined || own === undefined) return false
-    if (!(this.#distance(context, own, nowMs) <= SAME_COIN_MAX)) return false
-    for (const [name, named] of coins)
-      if (name !== coin && this.#distance(context, named, nowMs) <= SAME_COIN_MAX) return false
+    for (const [name, named] of this.#byDex.get(dex) ?? [])
+      if (name !== coin && this.#distance(context, named, nowMs) <= SAME_COIN_MAX) return true
     for (const [name, { mark, receivedMs }] of this.#unlisted)
       if (
         name !== coin &&
@@ -102,8 +106,8 @@ export class NamedPrices {
         nowMs - receivedMs <= UNLISTED_AGE_MS_MAX &&
         distance(markPrice, mark) <= SAME_COIN_MAX
       )
-        return false
-    return true
+        return true
+    return false
   }
 
   /** NaN where nothing valid is known by name. */
