@@ -21,6 +21,9 @@ export function isSpreadOf({ mid_price, spread }: Body, { bids, asks }: Book): b
         isClose(spread.depth[`bid_${within}bps_usd`], usd(depthUsd(bids, mid, within))) &&
         isClose(spread.depth[`ask_${within}bps_usd`], usd(depthUsd(asks, mid, within))),
     ) &&
+    isImbalanceOf(spread, bids, asks, mid) &&
+    (spread.impact_bid === null || spread.impact_bid <= bid.price) &&
+    (spread.impact_ask === null || spread.impact_ask >= ask.price) &&
     spread.slippage.every((row) => isSlippageOf(row, bids, asks, mid))
   )
 }
@@ -38,15 +41,26 @@ export function isQuoteOf({ price: shown, derivatives }: Body, { bids, asks }: B
 }
 
 /** Whether the derivative figures of a pulse are those of this context. */
-export function isContextOf({ derivatives }: Body, context: Context): boolean {
-  const { openInterestBase, markPrice, impact, fundingRateHourly } = context
+export function isContextOf({ derivatives, meta }: Body, context: Context): boolean {
+  const { openInterestBase, markPrice, fundingRateHourly } = context
   return (
     derivatives !== undefined &&
     derivatives['open_interest_contracts'] === openInterestBase &&
     isClose(derivatives['open_interest'], usd(openInterestBase * markPrice)) &&
     Math.abs((derivatives['funding_rate'] ?? Number.NaN) - fundingRateHourly) < RATE_STEP &&
-    derivatives['impact_bid'] === (impact === null ? null : price(impact.bid)) &&
-    derivatives['impact_ask'] === (impact === null ? null : price(impact.ask))
+    (meta.warnings.includes('leg_skew')
+      ? derivatives['impact_bid'] === null && derivatives['impact_ask'] === null
+      : isImpactOf(derivatives, context))
+  )
+}
+
+function isImpactOf(
+  shown: Readonly<Record<string, number | null>>,
+  { impact }: Pick<Context, 'impact'>,
+): boolean {
+  return (
+    shown['impact_bid'] === (impact === null ? null : price(impact.bid)) &&
+    shown['impact_ask'] === (impact === null ? null : price(impact.ask))
   )
 }
 
@@ -72,6 +86,23 @@ export function isRateOf({ funding }: Body, { fundingRateHourly }: Context): boo
 
 export function isSettlementOf(row: SettledRow, { fundingRateHourly }: FundingRow): boolean {
   return Math.abs(row.rate - fundingRateHourly) < RATE_STEP
+}
+
+/** Both sides up to one distance: 10 bps, or the last level of the side that ends nearer. */
+function isImbalanceOf(
+  { imbalance, imbalance_reach_bps }: SpreadBody,
+  bids: readonly Level[],
+  asks: readonly Level[],
+  mid: number,
+): boolean {
+  const ends = [bids, asks].map((side) => Math.abs((side.at(-1)?.price ?? mid) / mid - 1) * BPS)
+  const reachBps = Math.min(10, ...ends)
+  // A level as far as the end is within it, whatever its distance is rounded to.
+  const [bid, ask] = [bids, asks].map((side) => depthUsd(side, mid, reachBps + 1e-9))
+  if (bid === undefined || ask === undefined) return false
+  const isReach = isNear(imbalance_reach_bps, reachBps)
+  if (bid + ask === 0) return isReach && imbalance === null
+  return isReach && Math.abs((imbalance ?? Number.NaN) - (bid - ask) / (bid + ask)) <= 0.000_501
 }
 
 function isSlippageOf(

@@ -13,7 +13,7 @@ export type Ailment = {
 
 const ALL_TIMEFRAMES = '15m,1h,4h'
 /** What is true of a market rather than of our data. */
-const MARKET_WARNINGS: ReadonlySet<string> = new Set(['model_estimate', 'thin_book'])
+const MARKET_WARNINGS: ReadonlySet<string> = new Set(['model_estimate', 'thin_book', 'leg_skew'])
 const isLateness = (warning: string) => warning === 'feed_degraded' || warning === 'stale_data'
 /** The shortest change of open interest is over five minutes, by readings up to a tenth of that apart. */
 const PROMISE_MS_MAX = 6 * 60_000

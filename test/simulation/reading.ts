@@ -70,6 +70,10 @@ export type SpreadBody = {
   readonly best_bid: number
   readonly best_ask: number
   readonly bid_ask_bps: number
+  readonly impact_bid: number | null
+  readonly impact_ask: number | null
+  readonly imbalance: number | null
+  readonly imbalance_reach_bps: number
   readonly depth: Readonly<Record<string, number>>
   readonly slippage: readonly {
     readonly notional_usd: number

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { BookLevel } from '../../domain/event.ts'
 import type { BookSide } from './book-walk.ts'
-import { depthUsd, sizeWithinUsd, visibleBps, walk } from './book-walk.ts'
+import { depthUsd, imbalanceWithin, sizeWithin, visibleBps, walk } from './book-walk.ts'
 
 const EXAMPLES = join(
   import.meta.dirname,
@@ -81,9 +81,10 @@ describe('walking a book', () => {
   property.prop([side, fc.double({ min: 0.1, max: 100, noNaN: true })])(
     'the largest size within a distance costs that distance, unless the book ends first',
     (book, withinBps) => {
-      const usd = sizeWithinUsd(book, withinBps)
+      const { usd, isFloor } = sizeWithin(book, withinBps)
       const visibleUsd = depthUsd(book, Number.POSITIVE_INFINITY)
       expect(usd).toBeLessThanOrEqual(visibleUsd * (1 + 1e-12))
+      if (isFloor) expect(walk(book, usd).slippageBps ?? 0).toBeLessThanOrEqual(withinBps + 1e-6)
       if (usd === 0) expect(walk(book, 1e-6).slippageBps ?? 0).toBeGreaterThan(withinBps - 1e-6)
       else if (usd < visibleUsd * (1 - 1e-9))
         expect(walk(book, usd).slippageBps ?? 0).toBeCloseTo(withinBps, 5)
@@ -94,6 +95,44 @@ describe('walking a book', () => {
     const visibleUsd = depthUsd(book, Number.POSITIVE_INFINITY)
     expect(depthUsd(book, visibleBps(book) + 1e-9)).toBeCloseTo(visibleUsd, 6)
     expect(depthUsd(book, 5)).toBeLessThanOrEqual(depthUsd(book, 10))
+  })
+
+  test('compares both sides up to the shorter reach of the two', () => {
+    // Bids are visible to 4 bps, asks to 9 bps: of the asks only what lies within 4 bps counts.
+    const bids: BookSide = { levels: [level(99.99, 30), level(99.96, 10)], mid: 100, direction: -1 }
+    const asks: BookSide = {
+      levels: [level(100.01, 20), level(100.09, 900)],
+      mid: 100,
+      direction: 1,
+    }
+    const [bidUsd, askUsd] = [99.99 * 30 + 99.96 * 10, 100.01 * 20]
+    const imbalance = imbalanceWithin(bids, asks, 10)
+    expect(imbalance.reachBps).toBeCloseTo(4, 9)
+    expect(imbalance.share).toBeCloseTo((bidUsd - askUsd) / (bidUsd + askUsd), 12)
+  })
+
+  property.prop([side, fc.double({ min: 0.1, max: 50, noNaN: true })])(
+    'a level beyond the shorter reach changes no imbalance',
+    (book, beyondBps) => {
+      const asks: BookSide = { ...book, direction: 1, levels: awayFrom(book, 1) }
+      const bids: BookSide = { ...book, direction: -1, levels: awayFrom(book, -1).slice(0, 3) }
+      const reachBps = Math.min(visibleBps(bids), visibleBps(asks))
+      const farther = level(100 * (1 + (visibleBps(asks) + beyondBps) / 10_000), 1e6)
+      const found = imbalanceWithin(bids, { ...asks, levels: [...asks.levels, farther] }, 10)
+      expect(found.share ?? 0).toBeCloseTo(imbalanceWithin(bids, asks, 10).share ?? 0, 9)
+      expect(found.reachBps).toBeCloseTo(Math.min(10, reachBps), 9)
+    },
+  )
+
+  test('the size within a distance is a floor where the side that limits it is taken whole', () => {
+    const asks: BookSide = {
+      levels: [level(100.05, 10), level(100.12, 10)],
+      mid: 100,
+      direction: 1,
+    }
+    // All of it costs 8.5 bps on average, though its last level lies at 12.
+    expect(sizeWithin(asks, 10)).toEqual({ usd: 100.05 * 10 + 100.12 * 10, isFloor: true })
+    expect(sizeWithin(asks, 8).isFloor).toBe(false)
   })
 
   test('says how much of the order the visible book fills, and that the rest is a model', () => {
@@ -148,6 +187,11 @@ function naiveSlippageBps(book: BookSide, usd: number): number {
     }
   }
   return book.direction * (usd / base / book.mid - 1) * 10_000
+}
+
+/** The same distances from mid on the other side. */
+function awayFrom({ levels, direction }: BookSide, to: 1 | -1): readonly BookLevel[] {
+  return levels.map(({ price, sizeBase }) => level(100 + to * direction * (price - 100), sizeBase))
 }
 
 function level(price: number, sizeBase: number): BookLevel {

@@ -1,6 +1,8 @@
 import type { BookLevel } from '../../domain/event.ts'
 
 const BPS = 10_000
+/** Two prices as far from mid as each other differ by less. */
+const ROUNDING_BPS = 1e-9
 
 /** One side of a book as a taker meets it: best level first. */
 export type BookSide = {
@@ -76,8 +78,34 @@ export function visibleBps(side: BookSide): number {
   return last === undefined ? 0 : slippageBps(side, last.price)
 }
 
-/** The largest notional whose average price stays within a distance of mid, USD. */
-export function sizeWithinUsd(side: BookSide, withinBps: number): number {
+export type Imbalance = {
+  /** (bid - ask) / (bid + ask) of the depth within the reach, -1 to 1; null where neither side has any. */
+  readonly share: number | null
+  /** Distance from mid within which both sides were compared. */
+  readonly reachBps: number
+}
+
+/**
+ * Bids against asks within a distance of mid, or within the shorter reach of the two where a side is visible less
+ * far: depth up to 4 bps on one side and up to 10 bps on the other cannot be compared.
+ */
+export function imbalanceWithin(bids: BookSide, asks: BookSide, withinBps: number): Imbalance {
+  const reachBps = Math.min(withinBps, visibleBps(bids), visibleBps(asks))
+  // With one level a side, both are as far from mid and may differ by rounding.
+  const limitBps = reachBps + ROUNDING_BPS
+  const [bidUsd, askUsd] = [depthUsd(bids, limitBps), depthUsd(asks, limitBps)]
+  const sumUsd = bidUsd + askUsd
+  return { share: sumUsd === 0 ? null : (bidUsd - askUsd) / sumUsd, reachBps }
+}
+
+export type SizeWithin = {
+  readonly usd: number
+  /** All that is visible costs less than the distance: more may be had than is shown. */
+  readonly isFloor: boolean
+}
+
+/** The largest notional whose average price stays within a distance of mid. */
+export function sizeWithin(side: BookSide, withinBps: number): SizeWithin {
   const limit = side.mid * (1 + (side.direction * withinBps) / BPS)
   let costUsd = 0
   let sizeBase = 0
@@ -88,11 +116,11 @@ export function sizeWithinUsd(side: BookSide, withinBps: number): number {
       side.direction * (level.price - limit) <= 0
         ? Number.POSITIVE_INFINITY
         : (limit * sizeBase - costUsd) / (1 - limit / level.price)
-    if (roomUsd < levelUsd) return costUsd + Math.max(0, roomUsd)
+    if (roomUsd < levelUsd) return { usd: costUsd + Math.max(0, roomUsd), isFloor: false }
     costUsd += levelUsd
     sizeBase += level.sizeBase
   }
-  return costUsd
+  return { usd: costUsd, isFloor: true }
 }
 
 function slippageBps(side: BookSide, price: number): number {

@@ -88,8 +88,17 @@ export const PulseAnswer = Type.Object({
     funding_interval_hours: Type.Literal(1, { description: 'Between two payments, hours.' }),
     open_interest: Type.Number({ description: 'One-sided, at the mark price, USD.' }),
     open_interest_contracts: Type.Number({ description: "One-sided, in the coin's unit." }),
-    impact_bid: nullable(Type.Number({ description: "The venue's impact price for a sale, USD." })),
-    impact_ask: nullable(Type.Number({ description: "The venue's impact price for a buy, USD." })),
+    impact_bid: nullable(
+      Type.Number({
+        description:
+          "The venue's impact price for a sale, USD; null where it has none, and with the warning leg_skew where price.current does not lie between the two.",
+      }),
+    ),
+    impact_ask: nullable(
+      Type.Number({
+        description: "The venue's impact price for a buy, USD; null together with impact_bid.",
+      }),
+    ),
     spread_bps: nullable(Type.Number({ description: 'Best ask against best bid, over mid.' })),
   }),
   regime: Type.Object({

@@ -58,6 +58,25 @@ describe('pulse', () => {
     expect(derivatives.impact_ask).toBeNull()
   })
 
+  test('impact prices of another instant than the price are null, and the answer warns', () => {
+    const level = (price: number) => [{ price, sizeBase: 1 }]
+    const quoted = (bid: number, ask: number) =>
+      render([...warmTape('BTC'), [book('BTC', { bids: level(bid), asks: level(ask) })]])
+    const warnings = (document: Document) => {
+      const answer = document.views[pulse.contract.defaultView]
+      return answer?.kind === 'answer' ? answer.warnings : null
+    }
+    // The figures have impact prices of 109.9 and 110.2.
+    expect(warnings(quoted(109.95, 110.15))).toEqual([])
+    expect(warnings(quoted(109.2, 110.7))).toEqual([])
+    expect(warnings(quoted(109.8, 109.9))).toEqual(['leg_skew'])
+    const { derivatives } = read([
+      ...warmTape('BTC'),
+      [book('BTC', { bids: level(110.3), asks: level(110.4) })],
+    ])
+    expect(derivatives).toMatchObject({ impact_bid: null, impact_ask: null })
+  })
+
   test('names the first timeframe that has too few candles, with have and need', () => {
     const bars = wave('15m', 600)
     const { views } = render([[universe(['NEW'])], [context('NEW')], [history('NEW', '15m', bars)]])

@@ -12,10 +12,12 @@ import type { PulseIndicators } from '../../indicators/pulse-indicators.ts'
 import { pulseIndicators } from '../../indicators/pulse-indicators.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { fundingTilt } from '../../market/funding-tilt.ts'
+import type { ImpactPrices } from '../../market/impact-prices.ts'
+import { impactPrices } from '../../market/impact-prices.ts'
 import { bookInput, candlesInput, contextInput, markInput } from '../../market/inputs.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { positioningOf } from '../../market/positioning.ts'
-import { spreadBpsOf } from '../../market/quote.ts'
+import { midOf, spreadBpsOf } from '../../market/quote.ts'
 import type { Regime } from '../../market/regime-rule.ts'
 import {
   compositeOf,
@@ -94,8 +96,10 @@ function writerOf(
   const readings = readTimeframes(coin, rendering.renderedAtMs, wanted)
   const head = builder.text(headText(builder, coin, rendering))
   const bodies = timeframeBodies(builder, readings)
+  const mid = midOf(coin.quote)
+  const impact = impactPrices(context, { bid: mid, ask: mid })
   const middle = builder.text(
-    `},"derivatives":${JSON.stringify(derivatives(coin, context))},"regime":${JSON.stringify(
+    `},"derivatives":${JSON.stringify(derivatives(coin, context, impact))},"regime":${JSON.stringify(
       shownRegime(market.trackers.regime.current(rendering.renderedAtMs), rendering),
     )},"confluence":`,
   )
@@ -122,7 +126,7 @@ function writerOf(
       fragments: [head, ...joined(builder, subset, bodies), middle, tail],
       inputs,
       coveragePct: 100,
-      warnings: [],
+      warnings: impact.isSkewed ? ['leg_skew'] : [],
       facts: { bias, atrPct1h: readings.get('1h')?.indicators.atr_pct ?? null },
     }
   }
@@ -231,7 +235,7 @@ function shown(indicators: PulseIndicators) {
   }
 }
 
-function derivatives(coin: CoinMarket, context: ContextEvent) {
+function derivatives(coin: CoinMarket, context: ContextEvent, impact: ImpactPrices) {
   // Annualised from the printed rate, so that a reader who checks the identity finds it exact.
   const fundingRate = rate(context.fundingRateHourly)
   return {
@@ -240,8 +244,8 @@ function derivatives(coin: CoinMarket, context: ContextEvent) {
     funding_interval_hours: FUNDING_INTERVAL_HOURS,
     open_interest: usd(context.openInterestBase * context.markPrice),
     open_interest_contracts: context.openInterestBase,
-    impact_bid: orNull(context.impactBid, price),
-    impact_ask: orNull(context.impactAsk, price),
+    impact_bid: orNull(impact.bid, price),
+    impact_ask: orNull(impact.ask, price),
     spread_bps: orNull(spreadBpsOf(coin.quote), bps),
   }
 }

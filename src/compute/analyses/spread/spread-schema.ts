@@ -118,10 +118,22 @@ export const SpreadAnswer = Type.Object({
       minimum: 0,
       description: '(best_ask - best_bid) / mid_price, in basis points.',
     }),
-    impact_bid: nullable(Type.Number({ description: "The venue's impact price for a sale, USD." })),
-    impact_ask: nullable(Type.Number({ description: "The venue's impact price for a buy, USD." })),
+    impact_bid: nullable(
+      Type.Number({
+        description:
+          "The venue's impact price for a sale, USD; null where it has none, and with the warning leg_skew where it contradicts best_bid and best_ask.",
+      }),
+    ),
+    impact_ask: nullable(
+      Type.Number({
+        description: "The venue's impact price for a buy, USD; null together with impact_bid.",
+      }),
+    ),
     impact_spread_bps: nullable(
-      Type.Number({ description: '(impact_ask - impact_bid) / mid_price, in basis points.' }),
+      Type.Number({
+        description:
+          '(impact_ask - impact_bid) / mid_price, in basis points; null without these prices.',
+      }),
     ),
     slippage_10k_bps: slippage(10_000),
     slippage_50k_bps: slippage(50_000),
@@ -165,13 +177,23 @@ export const SpreadAnswer = Type.Object({
         description: 'Depth is known up to this distance from mid_price only, in basis points.',
       }),
     }),
-    imbalance: Type.Number({
-      minimum: -1,
-      maximum: 1,
-      description: '(bid - ask) / (bid + ask) of the depth within 10 bps, -1 to 1.',
+    imbalance: nullable(
+      Type.Number({
+        minimum: -1,
+        maximum: 1,
+        description:
+          '(bid - ask) / (bid + ask) of the depth within imbalance_reach_bps, -1 to 1; null where neither side has any.',
+      }),
+    ),
+    imbalance_reach_bps: Type.Number({
+      minimum: 0,
+      maximum: 10,
+      description:
+        'Distance from mid_price within which both sides are compared, in basis points: 10, or as far as the side that is visible less far.',
     }),
     max_size_10bps_is_floor: Type.Boolean({
-      description: 'The visible book ends within 10 bps: more may be had than is shown.',
+      description:
+        'All that is visible of the side that limits max_size_10bps_usd costs less than 10 bps on average: more may be had.',
     }),
     max_size_10bps_usd: Type.Number({
       minimum: 0,

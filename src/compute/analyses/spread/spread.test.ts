@@ -30,15 +30,24 @@ describe('spread', () => {
     )
     expect(measured.depth.bid_50bps_usd, 'nothing lies within half a percent').toBe(0)
     expect(measured.depth.ask_visible_bps).toBe(300)
-    expect(measured.imbalance).toBe(0)
+    expect(measured.imbalance, 'nothing lies within 10 bps on either side').toBeNull()
+    expect(measured.imbalance_reach_bps).toBe(10)
   })
 
-  test('imbalance is bid against ask depth within 10 bps', () => {
+  test('imbalance is bid against ask depth within 10 bps, or within the shorter reach', () => {
     const { spread: measured } = read({
       bids: [level(99.95, 300)],
       asks: [level(100.05, 100)],
     })
     expect(measured.imbalance).toBeCloseTo((29_985 - 10_005) / (29_985 + 10_005), 3)
+    const { spread: short } = read({
+      bids: [level(99.99, 300), level(99.954, 100)],
+      asks: [level(100.01, 100), level(100.05, 5_000)],
+    })
+    // Bids are visible to 4.6 bps: what the asks have at 5 bps counts for nothing.
+    const [bidUsd, askUsd] = [99.99 * 300 + 99.954 * 100, 100.01 * 100]
+    expect(short.imbalance).toBeCloseTo((bidUsd - askUsd) / (bidUsd + askUsd), 3)
+    expect(short.imbalance_reach_bps).toBe(4.6)
   })
 
   test.each([
@@ -68,7 +77,9 @@ describe('spread', () => {
     expect(measured.slippage_100k_bps).toBeNull()
     expect(measured.slippage[2]).toMatchObject({ notional_usd: 100_000, method: 'model' })
     const answer = document.views['']
-    expect(answer?.kind === 'answer' && answer.warnings).toEqual(['model_estimate', 'thin_book'])
+    expect(answer?.kind === 'answer' && answer.warnings).toEqual(
+      expect.arrayContaining(['model_estimate', 'thin_book']),
+    )
   })
 
   test('says what takers paid, and how far estimates of it were off', () => {
@@ -134,11 +145,28 @@ describe('spread', () => {
 
   test("gives the venue's impact prices and their distance", () => {
     const { spread: measured } = read({
-      bids: [level(99, 10)],
-      asks: [level(101, 10)],
+      bids: [level(109.95, 10)],
+      asks: [level(110.15, 10)],
     })
     expect(measured.impact_bid).toBe(109.9)
-    expect(measured.impact_spread_bps).toBe(30)
+    expect(measured.impact_ask).toBe(110.2)
+    expect(measured.impact_spread_bps).toBeCloseTo((0.3 / 110.05) * 10_000, 2)
+  })
+
+  // The book is of another instant than the figures: the price went on in between.
+  test.each([
+    { what: 'impact_bid above the best ask', bids: [level(99, 10)], asks: [level(101, 10)] },
+    { what: 'impact_bid above the best bid', bids: [level(109.8, 10)], asks: [level(110, 10)] },
+    { what: 'impact_ask below the best ask', bids: [level(110, 10)], asks: [level(110.3, 10)] },
+  ])('gives none, and warns, instead of an $what', ({ bids, asks }) => {
+    const document = render({ bids, asks })
+    expect(body(document).spread).toMatchObject({
+      impact_bid: null,
+      impact_ask: null,
+      impact_spread_bps: null,
+    })
+    const answer = document.views['']
+    expect(answer?.kind === 'answer' && answer.warnings).toContain('leg_skew')
   })
 
   test.each([

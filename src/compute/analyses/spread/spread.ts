@@ -3,8 +3,10 @@ import type { BookEvent, ContextEvent } from '../../../domain/event.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { CoinAnalysis, Component, Rendering } from '../../analysis.ts'
 import type { BookSide } from '../../market/book-walk.ts'
-import { depthUsd, sizeWithinUsd, visibleBps, walk } from '../../market/book-walk.ts'
+import { depthUsd, imbalanceWithin, sizeWithin, visibleBps, walk } from '../../market/book-walk.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
+import type { ImpactPrices } from '../../market/impact-prices.ts'
+import { impactPrices } from '../../market/impact-prices.ts'
 import { bookInput, contextInput, optional } from '../../market/inputs.ts'
 import { midOf, spreadBpsOf } from '../../market/quote.ts'
 import type { SpreadComparison } from '../../market/spread-history.ts'
@@ -21,6 +23,8 @@ import { SpreadAnswer } from './spread-schema.ts'
 const BPS = 10_000
 const BOOK_SIDES = 2
 const NOTIONALS_USD = [10_000, 50_000, 100_000, 500_000] as const
+/** Distance from mid within which the sides are compared and the largest size is sought. */
+const COMPARED_BPS = 10
 const SCORED_NOTIONAL_USD = 100_000
 
 /** Upper bounds of slippage for 100,000 USD, in bps, from score 10 down to score 2. */
@@ -119,7 +123,10 @@ function measure(book: BookEvent, { context, trackers }: CoinMarket) {
   )
   const worst = (notionalUsd: number) =>
     slippage.find((entry) => entry.notional_usd === notionalUsd)?.visibleWorstBps ?? null
-  const [bid10Usd, ask10Usd] = [depthUsd(bids, 10), depthUsd(asks, 10)]
+  const imbalance = imbalanceWithin(bids, asks, COMPARED_BPS)
+  const [bidSize, askSize] = [sizeWithin(bids, COMPARED_BPS), sizeWithin(asks, COMPARED_BPS)]
+  const smaller = bidSize.usd < askSize.usd ? bidSize : askSize
+  const impact = impactPrices(context, { bid: bestBid.price, ask: bestAsk.price })
   const liquidityScore = scoreOf(worst(SCORED_NOTIONAL_USD))
   return {
     mid,
@@ -127,7 +134,7 @@ function measure(book: BookEvent, { context, trackers }: CoinMarket) {
       best_bid: bestBid.price,
       best_ask: bestAsk.price,
       bid_ask_bps: bps(spreadBps),
-      ...impact(context, mid),
+      ...shownImpact(impact, mid),
       slippage_10k_bps: orNull(worst(10_000), bps),
       slippage_50k_bps: orNull(worst(50_000), bps),
       slippage_100k_bps: orNull(worst(100_000), bps),
@@ -136,18 +143,17 @@ function measure(book: BookEvent, { context, trackers }: CoinMarket) {
       depth: {
         bid_5bps_usd: usd(depthUsd(bids, 5)),
         ask_5bps_usd: usd(depthUsd(asks, 5)),
-        bid_10bps_usd: usd(bid10Usd),
-        ask_10bps_usd: usd(ask10Usd),
+        bid_10bps_usd: usd(depthUsd(bids, 10)),
+        ask_10bps_usd: usd(depthUsd(asks, 10)),
         bid_50bps_usd: usd(depthUsd(bids, 50)),
         ask_50bps_usd: usd(depthUsd(asks, 50)),
         bid_visible_bps: bps(visibleBps(bids)),
         ask_visible_bps: bps(visibleBps(asks)),
       },
-      imbalance:
-        bid10Usd + ask10Usd === 0 ? 0 : score((bid10Usd - ask10Usd) / (bid10Usd + ask10Usd)),
-      // Where the visible book ends nearer, more may be had than we are shown.
-      max_size_10bps_is_floor: Math.min(visibleBps(bids), visibleBps(asks)) < 10,
-      max_size_10bps_usd: usd(Math.min(sizeWithinUsd(bids, 10), sizeWithinUsd(asks, 10))),
+      imbalance: orNull(imbalance.share, score),
+      imbalance_reach_bps: bps(imbalance.reachBps),
+      max_size_10bps_is_floor: smaller.isFloor,
+      max_size_10bps_usd: usd(smaller.usd),
       liquidity_score: liquidityScore,
       liquidity_label: labelOf(liquidityScore),
       trade_costs: tradeCosts(costs),
@@ -155,7 +161,7 @@ function measure(book: BookEvent, { context, trackers }: CoinMarket) {
       calibration: calibrated(calibration),
     },
     // That history is short says vs_24h by its own n: nothing else rests on it.
-    warnings: warningsOf(slippage, costs),
+    warnings: warningsOf(slippage, costs, impact),
   }
 }
 
@@ -207,9 +213,7 @@ function slippageFor(bids: BookSide, asks: BookSide, notionalUsd: number, modelS
   }
 }
 
-function impact(context: ContextEvent | null, mid: number) {
-  const bid = context?.impactBid ?? null
-  const ask = context?.impactAsk ?? null
+function shownImpact({ bid, ask }: ImpactPrices, mid: number) {
   return {
     impact_bid: orNull(bid, price),
     impact_ask: orNull(ask, price),
@@ -232,12 +236,14 @@ function labelOf(liquidityScore: number): string {
 function warningsOf(
   slippage: readonly { notional_usd: number; method: string }[],
   { isWhole }: TakerCosts,
+  { isSkewed }: ImpactPrices,
 ): Warning[] {
   const warnings = completenessWarnings({ records: { have: isWhole ? 1 : 0, need: 1 } })
   const modelled = slippage.filter((entry) => entry.method === 'model')
   if (modelled.length > 0) warnings.push('model_estimate')
   if (modelled.some((entry) => entry.notional_usd <= SCORED_NOTIONAL_USD))
     warnings.push('thin_book')
+  if (isSkewed) warnings.push('leg_skew')
   return warnings
 }
 
