@@ -72,18 +72,67 @@ export function naiveStatistics(xs: readonly number[], ys: readonly number[]): N
   const varianceX = sum(xs.map((x) => (x - meanX) ** 2)) / (n - 1)
   const varianceY = sum(ys.map((y) => (y - meanY) ** 2)) / (n - 1)
   const r = covariance / (Math.sqrt(varianceX) * Math.sqrt(varianceY))
+  return { n, r, beta: covariance / varianceY, ...naiveInterval(xs, ys, r) }
+}
+
+/** 95 % interval of a correlation and its standard error, each step as the definition has it. */
+export function naiveInterval(xs: readonly number[], ys: readonly number[], r: number) {
+  const n = xs.length
+  const [us, vs] = [inDeviations(xs), inDeviations(ys)]
+  // Derivative of r with regard to each observation, then of Fisher's z with regard to r.
+  const pushes = us.map((u, at) => {
+    const v = vs[at] ?? NaN
+    return (u * v - (r / 2) * (u * u + v * v)) / (1 - r * r)
+  })
+  const cosines = Math.max(1, Math.min(16, Math.floor(0.6 * n ** (2 / 3))))
+  const waves = Array.from({ length: cosines }, (_, at) =>
+    sum(pushes.map((push, k) => push * Math.cos((Math.PI * (at + 1) * (k + 0.5)) / n))),
+  )
+  const variance = (2 * sum(waves.map((wave) => wave ** 2))) / (n * cosines)
+  const kurtosis =
+    (n * sum(pushes.map((push) => push ** 4))) / sum(pushes.map((push) => push ** 2)) ** 2
+  const freedom = 1 / (1 / cosines + (kurtosis - 1) / (2 * n))
+  const deviation = Math.sqrt(variance / (n - 3))
+  const reach = quantile95(Math.max(2, freedom)) * deviation
   // Fisher's z, by its other spelling.
   const z = Math.log((1 + r) / (1 - r)) / 2
-  const reach = 1.959963984540054 / Math.sqrt(n - 3)
   const back = (value: number) => (Math.exp(2 * value) - 1) / (Math.exp(2 * value) + 1)
   return {
-    n,
-    r,
-    beta: covariance / varianceY,
-    stderr: (1 - r * r) / Math.sqrt(n - 1),
+    stderr: (1 - r * r) * deviation,
+    reach,
+    zLow: z - reach,
+    zHigh: z + reach,
     low: back(z - reach),
     high: back(z + reach),
   }
+}
+
+function inDeviations(values: readonly number[]): number[] {
+  const mean = sum(values) / values.length
+  const deviation = Math.sqrt(sum(values.map((value) => (value - mean) ** 2)) / values.length)
+  return values.map((value) => (value - mean) / deviation)
+}
+
+/**
+ * Of Student's t: with t = sqrt(freedom) tan(angle) its density is cos(angle) to the power of freedom - 1.
+ * Summed in narrow strips up to where 95 % lie.
+ */
+function quantile95(freedom: number): number {
+  const strips = 20_000
+  const width = Math.PI / 2 / strips
+  const areas = Array.from(
+    { length: strips },
+    (_, at) => Math.cos((at + 0.5) * width) ** (freedom - 1),
+  )
+  const wanted = 0.95 * sum(areas)
+  let [reached, angle] = [0, 0]
+  for (const area of areas) {
+    if (reached + area >= wanted)
+      return Math.sqrt(freedom) * Math.tan(angle + (width * (wanted - reached)) / area)
+    reached += area
+    angle += width
+  }
+  return NaN
 }
 
 function sum(values: readonly number[]): number {

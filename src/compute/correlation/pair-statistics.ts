@@ -54,6 +54,27 @@ export function pairStatistics(
   }
 }
 
+/** The returns of two rows in their common hours of a window, oldest first. */
+export function commonReturns(
+  { values, ringHours }: ReturnTable,
+  rowX: number,
+  rowY: number,
+  { endHour, hours }: ReturnWindow,
+): { readonly xs: Float64Array; readonly ys: Float64Array } {
+  const [fromX, fromY] = [rowX * ringHours, rowY * ringHours]
+  const [xs, ys] = [new Float64Array(hours), new Float64Array(hours)]
+  let n = 0
+  let place = (endHour - hours + 1) % ringHours
+  for (let at = 0; at < hours; at += 1, place = next(place, ringHours)) {
+    const [x, y] = [values[fromX + place] as number, values[fromY + place] as number]
+    if (Number.isNaN(x + y)) continue
+    xs[n] = x
+    ys[n] = y
+    n += 1
+  }
+  return { xs: xs.subarray(0, n), ys: ys.subarray(0, n) }
+}
+
 function next(place: number, ringHours: number): number {
   return place + 1 === ringHours ? 0 : place + 1
 }

@@ -45,16 +45,20 @@ export const CorrelationAnswer = Type.Object({
       stderr: nullable(
         Type.Number({
           minimum: 0,
-          description: 'Standard error: (1 - r^2) / sqrt(n - 1), 0 to 1.',
+          description: 'Standard error of r, by the same variance as the interval.',
         }),
       ),
-      ci_low: nullable(R),
-      ci_high: nullable(R),
+      ci_low: nullable(
+        Type.Number({ minimum: -1, maximum: 1, description: 'Lower end of the 95 % interval.' }),
+      ),
+      ci_high: nullable(
+        Type.Number({ minimum: -1, maximum: 1, description: 'Upper end of the 95 % interval.' }),
+      ),
       beta: Type.Number({ description: 'Covariance with BTC / variance of BTC, a ratio.' }),
     }),
     {
       description:
-        "Of each correlation to BTC. ci: Fisher's 95 % interval; hourly returns have fat tails, so take it as the least.",
+        "Of each correlation to BTC. The interval is around Fisher's z, as wide as volatility clusters, heavy tails and a correlation that moves within the window make it. It is of this window; the correlation of the next one may differ by more.",
     },
   ),
   matrix: Type.Object(

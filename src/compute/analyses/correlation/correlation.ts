@@ -18,7 +18,6 @@ import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { orNull, percent, score } from '../../render/significance.ts'
 import { CorrelationAnswer } from './correlation-schema.ts'
-import { fisherInterval, standardError } from './fisher-interval.ts'
 import type { GatheredReturns } from './gathered.ts'
 import { gatherReturns } from './gathered.ts'
 import type { Average, Correlated, Measured } from './measure.ts'
@@ -155,11 +154,10 @@ function bodyOf(measured: Measured) {
   }
 }
 
-function statisticsOf({ r, n, beta }: Correlated) {
-  const interval = fisherInterval(r, n)
+function statisticsOf({ n, beta, interval }: Correlated) {
   return {
     n,
-    stderr: orNull(standardError(r, n), percent),
+    stderr: orNull(interval?.stderr ?? null, percent),
     ci_low: orNull(interval?.low ?? null, score),
     ci_high: orNull(interval?.high ?? null, score),
     beta: score(beta),

@@ -5,7 +5,9 @@ import {
   WEEK_AGO_HOURS,
   WINDOW_HOURS,
 } from '../../correlation/correlation-window.ts'
-import { pairStatistics } from '../../correlation/pair-statistics.ts'
+import type { PairInterval } from '../../correlation/pair-interval.ts'
+import { pairInterval } from '../../correlation/pair-interval.ts'
+import { commonReturns, pairStatistics } from '../../correlation/pair-statistics.ts'
 import type { ProductKernel } from '../../correlation/product-kernel.ts'
 import type { ReturnWindow } from '../../correlation/return-table.ts'
 import { AGREEMENT } from '../../correlation/rolling-correlation.ts'
@@ -29,6 +31,7 @@ export type Correlated = {
   readonly n: number
   readonly r: number
   readonly beta: number
+  readonly interval: PairInterval | null
 }
 
 export type Average = { readonly average: number; readonly coins: number }
@@ -79,7 +82,9 @@ export function measure(gathered: GatheredReturns, kernel: ProductKernel): Measu
     if (n < COMMON_RETURNS_MIN) continue
     coinsKnown += 1
     const r = correlationOf(leader, row)
-    if (!Number.isNaN(r)) correlated.push({ coin, row, n, r, beta })
+    if (Number.isNaN(r)) continue
+    const { xs, ys } = commonReturns(returns, row, leader, window)
+    correlated.push({ coin, row, n, r, beta, interval: pairInterval(xs, ys, r) })
   }
   const used = usedWindow(gathered, leader, window, correlated)
   if (used === null) return { kind: 'lacking', coinsKnown }
