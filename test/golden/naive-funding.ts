@@ -1,6 +1,6 @@
 import type { MarketEvent } from '../../src/domain/event.ts'
 import { naiveSamples } from './naive-samples.ts'
-import { naivePercentile, naiveStatistics, naiveZScore } from './naive-statistics.ts'
+import { naivePercentile, naiveStatistics, naiveSteps, naiveZScore } from './naive-statistics.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -29,6 +29,9 @@ export function naiveFunding(
   const current = context.fundingRateHourly
   const month = lastHours(720).map(({ rate }) => rate)
   const z = month.length < 168 ? null : naiveZScore(month, current)
+  const rank =
+    month.length < 168 ? null : naiveSteps(naivePercentile(month, current), month.length, 100)
+  const bias = biasOf(coin, current)
   const venues = venuesOf(log, coin, context.timeExchangeMs)
   return {
     coin,
@@ -41,16 +44,13 @@ export function naiveFunding(
       next_funding_iso: new Date(hourMs + HOUR_MS).toISOString(),
       lookback_hours: lookbackHours,
       ...statisticsOf(asked),
-      percentile: month.length < 168 ? null : naivePercentile(month, current),
+      percentile: rank,
       percentile_window_hours:
         (hourMs - Math.min(...lastHours(720).map(({ timeMs }) => timeMs))) / HOUR_MS + 1,
-      zscore: z,
+      zscore: z === null ? null : naiveSteps(z, month.length, 1),
       trend: trendOf(day, hourMs),
-      bias: current > 0.00001875 ? 'LONG_PAYING' : current < 0 ? 'SHORT_PAYING' : 'NEUTRAL',
-      crowding:
-        z === null
-          ? 'UNKNOWN'
-          : ['LOW', 'MODERATE', 'HIGH', 'EXTREME'][Math.min(3, Math.floor(Math.abs(z)))],
+      bias,
+      crowding: crowdingOf(bias, rank),
       ...streakOf(lastHours(720)),
       windows: {
         '7d': { hours: 168, ...statisticsOf(lastHours(168)) },
@@ -72,6 +72,22 @@ export function naiveFunding(
     })),
     venue_spread: spreadOf(venues, current),
   }
+}
+
+/** A builder's coin has a baseline of its own, which is not told. */
+function biasOf(coin: string, rate: number): string {
+  if (coin.includes(':')) return 'UNKNOWN'
+  if (rate < 0) return 'SHORT_PAYING'
+  return rate > 0.00001875 ? 'LONG_PAYING' : 'NEUTRAL'
+}
+
+/** By the share of hours that the paying side paid less in. */
+function crowdingOf(bias: string, rank: number | null): string {
+  if (bias === 'UNKNOWN' || rank === null) return 'UNKNOWN'
+  const paidLess = bias === 'LONG_PAYING' ? rank : bias === 'SHORT_PAYING' ? 100 - rank : 0
+  if (paidLess < 85) return 'LOW'
+  if (paidLess < 98) return 'MODERATE'
+  return paidLess < 100 ? 'HIGH' : 'EXTREME'
 }
 
 /** One an hour: the venue's record, else what was estimated last. */
@@ -109,7 +125,7 @@ function statisticsOf(rows: readonly Row[]) {
     stdev_rate: of.deviation,
     average_annualized_pct: of.mean * 24 * 365 * 100,
     cumulative_pct: of.sum * 100,
-    positive_pct: of.positivePct,
+    positive_pct: naiveSteps(of.positivePct, of.count, 100),
     flips: of.flips,
   }
 }

@@ -1,7 +1,7 @@
 import type { MarketEvent } from '../../src/domain/event.ts'
 import type { NaiveSample } from './naive-samples.ts'
 import { naiveSamples } from './naive-samples.ts'
-import { naivePercentile, naiveStatistics, naiveZScore } from './naive-statistics.ts'
+import { naivePercentile, naiveStatistics, naiveSteps, naiveZScore } from './naive-statistics.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -30,6 +30,7 @@ export function naiveOpenInterest(log: readonly MarketEvent[], coin: string): ob
   const { openInterestBase: current, markPrice: mark } = context
   const readings = month.map(({ interest }) => interest)
   const isRanked = readings.length >= 20
+  const z = isRanked ? naiveZScore(readings, current) : null
   const oldestMs = month[0]?.timeMs
   return {
     coin,
@@ -38,10 +39,12 @@ export function naiveOpenInterest(log: readonly MarketEvent[], coin: string): ob
       current,
       notional_usd: current * mark,
       ...changesOf(samples, context),
-      percentile: isRanked ? naivePercentile(readings, current) : null,
+      percentile: isRanked
+        ? naiveSteps(naivePercentile(readings, current), readings.length, 100)
+        : null,
       percentile_window_hours: oldestMs === undefined ? 0 : (hourMs - oldestMs) / HOUR_MS + 1,
       percentile_readings: readings.length,
-      zscore: isRanked ? naiveZScore(readings, current) : null,
+      zscore: isRanked && z !== null ? naiveSteps(z, readings.length, 1) : null,
       window_high: isRanked ? Math.max(current, ...readings) : null,
       window_low: isRanked ? Math.min(current, ...readings) : null,
       ...labelsOf(samples, month, context),

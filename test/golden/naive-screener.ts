@@ -4,7 +4,7 @@ import { naiveFunding } from './naive-funding.ts'
 import { naiveOpenInterest } from './naive-open-interest.ts'
 import type { NaivePulse } from './naive-pulse.ts'
 import { naivePulse } from './naive-pulse.ts'
-import { naiveStatistics } from './naive-statistics.ts'
+import { naiveStatistics, naiveSteps } from './naive-statistics.ts'
 import { naiveHours, naiveVolatilityPercentile } from './naive-volatility.ts'
 
 type Direction = -1 | 0 | 1
@@ -25,7 +25,11 @@ export function naiveScreener(log: readonly MarketEvent[]) {
   const median = (of: (row: NaiveRow) => number) => naiveStatistics(rows.map(of)).median
   return {
     market: {
-      breadth_pct: (100 * rows.filter(({ isAbove }) => isAbove).length) / rows.length,
+      breadth_pct: naiveSteps(
+        (100 * rows.filter(({ isAbove }) => isAbove).length) / rows.length,
+        rows.length,
+        100,
+      ),
       bullish_count: count('bullish'),
       bearish_count: count('bearish'),
       neutral_count: count('neutral'),
@@ -54,14 +58,14 @@ function naiveRow(log: readonly MarketEvent[], coin: string) {
   if (context?.kind !== 'context' || book?.kind !== 'book') throw new Error(`${coin} is known`)
   const price = ((book.bids[0]?.price ?? Number.NaN) + (book.asks[0]?.price ?? Number.NaN)) / 2
   const funding = naiveFunding(log, coin) as {
-    funding: { bias: string; zscore: number | null; annualized_pct: number }
+    funding: { bias: string; crowding: string; percentile: number | null; annualized_pct: number }
   }
   const { oi } = naiveOpenInterest(log, coin) as {
     oi: { trend: string; positioning: string; notional_usd: number }
   }
-  const { bias, zscore } = funding.funding
+  const { bias, crowding, percentile: fundingRank } = funding.funding
   const prevDayPrice = context.prevDayPrice ?? Number.NaN
-  const fundingVote = contrarian(bias, zscore)
+  const fundingVote = contrarian(bias, crowding)
   const hourVotes = candleVotes(hour, close)
   const net = netOf([
     ...hourVotes,
@@ -71,6 +75,7 @@ function naiveRow(log: readonly MarketEvent[], coin: string) {
   const [hourBias, fourBias] = [biasOf(netOf(hourVotes)), biasOf(netOf(candleVotes(four, close)))]
   const percentile = naiveVolatilityPercentile(hours, (100 * hour.atr14) / close)
   if (percentile === null) throw new Error(`a week of ${coin} is known`)
+  const isStill = hour.deviation === 0
   const stretch = Number.isNaN(hour.zscore100) ? 0 : Math.abs(hour.zscore100)
   return {
     coin,
@@ -78,13 +83,13 @@ function naiveRow(log: readonly MarketEvent[], coin: string) {
     change_24h_pct: (100 * (price - prevDayPrice)) / prevDayPrice,
     signal_strength:
       0.6 * Math.abs(net) +
-      0.15 * Math.min(1, Math.abs(hour.rsi14 - 50) / 50) +
+      (isStill ? 0 : 0.15 * Math.min(1, Math.abs(hour.rsi14 - 50) / 50)) +
       0.15 * Math.min(1, stretch / 3) +
       (hourBias === fourBias && hourBias !== 'neutral' ? 0.1 : 0),
     confluence_bias: biasOf(net),
     confluence_score: Math.abs(net),
     rsi_14: hour.rsi14,
-    rsi_zone: rsiZone(hour.rsi14),
+    rsi_zone: isStill ? 'neutral' : rsiZone(hour.rsi14),
     trend: ['bearish', 'neutral', 'bullish'][trendOf(four, close) + 1],
     vol_regime: volRegime(percentile),
     funding_bias: bias,
@@ -94,9 +99,9 @@ function naiveRow(log: readonly MarketEvent[], coin: string) {
     volume_24h_usd: context.dayNotionalUsd,
     // Not shown in a row.
     percentile,
-    zscore,
+    fundingRank,
     fundingVote,
-    isAbove: close > four.ema50,
+    isAbove: close > four.ema50 * (1 + 1e-12),
   }
 }
 
@@ -105,14 +110,29 @@ function candleVotes(of: NaivePulse, close: number): (readonly [number, Directio
   const width = 4 * of.deviation
   const position = (close - (of.middle - width / 2)) / width
   const votes: (readonly [number, Direction])[] = [
-    [1, of.rsi14 >= 60 && of.rsi14 < 70 ? 1 : of.rsi14 > 30 && of.rsi14 <= 40 ? -1 : 0],
+    [
+      1,
+      of.deviation === 0
+        ? 0
+        : of.rsi14 >= 60 && of.rsi14 < 70
+          ? 1
+          : of.rsi14 > 30 && of.rsi14 <= 40
+            ? -1
+            : 0,
+    ],
     [1.5, trendOf(of, close)],
     [0.75, position < 0.2 ? 1 : position > 0.8 ? -1 : 0],
     [0.75, of.zscore100 <= -1.5 ? 1 : of.zscore100 >= 1.5 ? -1 : 0],
   ]
   if (Number.isNaN(of.vwap20)) return votes
   const away = close - of.vwap20
-  return [...votes, [0.75, Math.abs(away) > of.atr14 / 4 ? (Math.sign(away) as Direction) : 0]]
+  return [
+    ...votes,
+    [
+      0.75,
+      Math.abs(away) > Math.max(of.atr14 / 4, close * 1e-12) ? (Math.sign(away) as Direction) : 0,
+    ],
+  ]
 }
 
 function trendOf({ ema20, ema50 }: NaivePulse, close: number): Direction {
@@ -120,10 +140,10 @@ function trendOf({ ema20, ema50 }: NaivePulse, close: number): Direction {
   return ema20 < ema50 && close < ema50 ? -1 : 0
 }
 
-function contrarian(bias: string, zscore: number | null): Direction | null {
-  if (zscore === null) return null
-  if (bias === 'SHORT_PAYING' && Math.abs(zscore) >= 1) return 1
-  return bias === 'LONG_PAYING' && zscore >= 2 ? -1 : 0
+function contrarian(bias: string, crowding: string): Direction | null {
+  if (crowding === 'UNKNOWN') return null
+  if (bias === 'SHORT_PAYING' && crowding !== 'LOW') return 1
+  return bias === 'LONG_PAYING' && ['HIGH', 'EXTREME'].includes(crowding) ? -1 : 0
 }
 
 function buildup(positioning: string): Direction {
@@ -171,7 +191,11 @@ function strongest(rows: readonly NaiveRow[], bias: string): string[] {
 function crowded(rows: readonly NaiveRow[], vote: Direction): string[] {
   return rows
     .filter(({ fundingVote }) => fundingVote === vote)
-    .sort((one, other) => Math.abs(other.zscore ?? 0) - Math.abs(one.zscore ?? 0))
+    .sort(
+      (one, other) =>
+        Math.abs((other.fundingRank ?? 50) - 50) - Math.abs((one.fundingRank ?? 50) - 50) ||
+        Math.abs(other.funding_annualized_pct) - Math.abs(one.funding_annualized_pct),
+    )
     .slice(0, 3)
     .map(({ coin }) => coin)
 }

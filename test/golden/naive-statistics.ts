@@ -35,6 +35,13 @@ export function naiveZScore(values: readonly number[], value: number): number | 
   return (value - mean) / deviation
 }
 
+/** To the last decimal that is no finer than one of `count` equal steps of `whole`. */
+export function naiveSteps(value: number, count: number, whole: number): number {
+  let decimals = 0
+  while (whole / count <= 10 ** -(decimals + 1)) decimals += 1
+  return Number(value.toFixed(decimals))
+}
+
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }

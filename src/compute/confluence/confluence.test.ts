@@ -218,16 +218,17 @@ describe('votes of one timeframe', () => {
 
 describe('votes of the derivative', () => {
   test.each([
-    ['SHORT_PAYING', -1, 1],
-    ['SHORT_PAYING', 1, 1],
-    ['SHORT_PAYING', -0.99, 0],
-    ['LONG_PAYING', 2, -1],
-    ['LONG_PAYING', 1.99, 0],
-    ['LONG_PAYING', -3, 0],
-    ['NEUTRAL', 5, 0],
-    ['LONG_PAYING', null, null],
-  ] as const)('funding that is %s at a z-score of %s votes %s', (bias, zscore, expected) => {
-    expect(fundingVote({ bias, zscore })).toBe(expected)
+    ['SHORT_PAYING', 'MODERATE', 1],
+    ['SHORT_PAYING', 'EXTREME', 1],
+    ['SHORT_PAYING', 'LOW', 0],
+    ['LONG_PAYING', 'HIGH', -1],
+    ['LONG_PAYING', 'EXTREME', -1],
+    ['LONG_PAYING', 'MODERATE', 0],
+    ['NEUTRAL', 'LOW', 0],
+    ['LONG_PAYING', 'UNKNOWN', null],
+    ['UNKNOWN', 'UNKNOWN', null],
+  ] as const)('funding that is %s and crowded %s votes %s', (bias, crowding, expected) => {
+    expect(fundingVote({ bias, crowding })).toBe(expected)
   })
 
   test.each([

@@ -1,7 +1,7 @@
 import type { ContextEvent } from '../../domain/event.ts'
 import type { PulseIndicators } from '../indicators/pulse-indicators.ts'
 import type { TrendDirection } from '../indicators/trend.ts'
-import type { FundingTilt } from '../market/funding-tilt.ts'
+import type { Crowding, FundingTilt } from '../market/funding-tilt.ts'
 import type { Positioning, PositioningLabel } from '../market/positioning.ts'
 
 /** What the candles of one timeframe say. */
@@ -19,11 +19,13 @@ export type DerivativeVotes = Readonly<Partial<Record<DerivativeSignal, TrendDir
 const ZSCORE_EXTREME = 1.5
 const BAND_EDGE = 0.2
 const VWAP_DISTANCE_ATR = 0.25
+/** Where the price stands still, the ATR is 0 and the average differs from the price by its rounding. */
+const ROUNDING_SHARE = 1e-12
 /** Older figures of the derivative no longer vote: as old as `/liquidations` lets open interest be. */
 const DERIVATIVE_AGE_MS_MAX = 300_000
-/** Shorts that pay are rare; longs that pay are the venue's ordinary state, so they must be extreme. */
-const FUNDING_ZSCORE_SHORTS = 1
-const FUNDING_ZSCORE_LONGS = 2
+/** Shorts that pay are rare; longs that pay are the venue's ordinary state, so more of them must be crowded. */
+const crowdedShorts: readonly Crowding[] = ['MODERATE', 'HIGH', 'EXTREME']
+const crowdedLongs: readonly Crowding[] = ['HIGH', 'EXTREME']
 
 /**
  * The vote of every signal on one timeframe. RSI beyond its bullish or bearish zone abstains: an
@@ -46,7 +48,10 @@ export function votesOf(indicators: PulseIndicators, close: number): Votes {
             : 0,
   }
   if (vwap_20 !== null && atr_14 !== null)
-    votes.vwap = voteBeyond(close - vwap_20, VWAP_DISTANCE_ATR * atr_14)
+    votes.vwap = voteBeyond(
+      close - vwap_20,
+      Math.max(VWAP_DISTANCE_ATR * atr_14, close * ROUNDING_SHARE),
+    )
   return votes
 }
 
@@ -72,14 +77,14 @@ export function derivativeVotesOf(
   return { ...(funding !== null && { funding }), ...(oi !== null && { oi }) }
 }
 
-/** Contrarian: whoever pays an unusual price to stay in is crowded. null without a z-score. */
+/** Contrarian: the side that pays an unusual price to stay in is crowded. null where that is unknown. */
 export function fundingVote({
   bias,
-  zscore,
-}: Pick<FundingTilt, 'bias' | 'zscore'>): TrendDirection | null {
-  if (zscore === null) return null
-  if (bias === 'SHORT_PAYING' && Math.abs(zscore) >= FUNDING_ZSCORE_SHORTS) return 1
-  if (bias === 'LONG_PAYING' && zscore >= FUNDING_ZSCORE_LONGS) return -1
+  crowding,
+}: Pick<FundingTilt, 'bias' | 'crowding'>): TrendDirection | null {
+  if (crowding === 'UNKNOWN') return null
+  if (bias === 'SHORT_PAYING' && crowdedShorts.includes(crowding)) return 1
+  if (bias === 'LONG_PAYING' && crowdedLongs.includes(crowding)) return -1
   return 0
 }
 

@@ -90,9 +90,30 @@ describe('in a flat market', () => {
   test('the RSI of a market that never moved is 0, as in TA-Lib, and its trend neutral', () => {
     const still = Array.from({ length: 260 }, (_, at) => flatBar(at, 0.1))
     const last = [...pulseRows(still)].at(-1)?.indicators
-    expect(last).toMatchObject({ rsi_14: 0, atr_14: 0, atr_pct: 0 })
+    expect(last).toMatchObject({ rsi_14: 0, rsi_zone: 'neutral', atr_14: 0, atr_pct: 0 })
     expect(last?.trend).toEqual({ direction: 0, label: 'neutral', ema_stack: 'flat' })
   })
+})
+
+test.each([
+  // The closes before the stretch, and what RSI is left at.
+  { what: 'fell and then stood still', closes: [100, 99, 98, 97, 96, 95, 94, 93], rsi: 0 },
+  { what: 'rose and then stood still', closes: [93, 94, 95, 96, 97, 98, 99, 100], rsi: 100 },
+])('a market that $what is in no zone of RSI', ({ closes, rsi }) => {
+  const path = [...closes, ...new Array<number>(30).fill(closes.at(-1) as number)]
+  const read = [...pulseRows(path.map((close, at) => flatBar(at, close)))]
+  expect(read.at(-1)?.indicators).toMatchObject({ rsi_14: rsi, rsi_zone: 'neutral' })
+  // While a close of the window still differs, the zone is that of the RSI.
+  expect(read.at(closes.length + 17)?.indicators.rsi_zone).toBe(
+    rsi === 0 ? 'oversold' : 'overbought',
+  )
+})
+
+test('a market that never moved is in no zone from its first RSI on', () => {
+  const zones = [...pulseRows(Array.from({ length: 40 }, (_, at) => flatBar(at, 0.1)))]
+    .map(({ indicators }) => indicators.rsi_zone)
+    .filter((zone) => zone !== null)
+  expect(new Set(zones)).toEqual(new Set(['neutral']))
 })
 
 test('derived figures follow from the others', () => {

@@ -41,9 +41,11 @@ export function pulseIndicators(values: Float64Array, close: number): PulseIndic
   const ema20 = known(values[pulseValue.ema20])
   const ema50 = known(values[pulseValue.ema50])
   const ema200 = known(values[pulseValue.ema200])
+  const bollinger = bollingerOf(values, close)
+  const isStill = hasNotMoved(bollinger) || (rsi === 0 && atr === 0)
   return {
     rsi_14: rsi,
-    rsi_zone: rsi === null ? null : rsiZone(rsi),
+    rsi_zone: rsi === null ? null : isStill ? 'neutral' : rsiZone(rsi),
     atr_14: atr,
     atr_pct: atr === null ? null : known((atr / close) * 100),
     ema_20: ema20,
@@ -51,9 +53,17 @@ export function pulseIndicators(values: Float64Array, close: number): PulseIndic
     ema_200: ema200,
     vwap_20: known(values[pulseValue.vwap20]),
     zscore_100: known(values[pulseValue.zscore100]),
-    bollinger: bollingerOf(values, close),
+    bollinger,
     trend: trendOf(close, ema20, ema50, ema200),
   }
+}
+
+/**
+ * The last 20 closes are equal. RSI then is what was left of older moves, which Wilder's averages never lose the ratio
+ * of, or TA-Lib's 0 for none at all: neither says anything of this market.
+ */
+export function hasNotMoved({ upper, lower }: PulseIndicators['bollinger']): boolean {
+  return upper !== null && upper === lower
 }
 
 function bollingerOf(values: Float64Array, close: number): PulseIndicators['bollinger'] {

@@ -12,6 +12,11 @@ const FLAT_SHARE = 0.001
  */
 const ROUNDING_SHARE = 1e-12
 
+/** Whether a price lies above an average by more than rounding. */
+export function isAbove(price: number, average: number): boolean {
+  return price - average > price * ROUNDING_SHARE
+}
+
 /** Bullish: EMA 20 above EMA 50 and the price above EMA 50. Bearish: both below. */
 export function trendDirection(at: {
   readonly price: number

@@ -41,16 +41,50 @@ describe('funding tilt', () => {
   // Mean 0, deviation 1e-5: half of the hours at either side.
   const balanced = Array.from({ length: 200 }, (_, hour) => (hour % 2 === 0 ? 1e-5 : -1e-5))
 
+  test('of a builder-deployed perpetual has no label: its baseline is its own', () => {
+    for (const rate of [1e-3, 0, -1e-3])
+      expect(tiltOf(rate, balanced, 'xyz:TSLA')).toMatchObject({
+        bias: 'UNKNOWN',
+        crowding: 'UNKNOWN',
+      })
+  })
+
+  /** Rates of -100e-6 to 99e-6, each an hour. */
+  const ladder = Array.from({ length: 200 }, (_, hour) => (hour - 100) * 1e-6)
+
   test.each([
-    [0.99e-5, 'LOW'],
-    [-1.01e-5, 'MODERATE'],
-    [1.99e-5, 'MODERATE'],
-    [2.01e-5, 'HIGH'],
-    [-3.01e-5, 'EXTREME'],
-  ])('a rate of %d against a deviation of 1e-5 is crowding %s', (rate, crowding) => {
-    const tilt = tiltOf(rate, balanced)
-    expect(tilt.zscore).toBeCloseTo(rate / 1e-5, 9)
-    expect(tilt.crowding).toBe(crowding)
+    [69.5e-6, 'MODERATE', 85],
+    [67.5e-6, 'LOW', 84],
+    [93.5e-6, 'MODERATE', 97],
+    [95.5e-6, 'HIGH', 98],
+    [99.5e-6, 'EXTREME', 100],
+    [-70.5e-6, 'MODERATE', 15],
+    [-68.5e-6, 'LOW', 16],
+    [-96.5e-6, 'HIGH', 2],
+    [-101e-6, 'EXTREME', 0],
+    // Nobody pays to stay in, whatever the rank.
+    [18e-6, 'LOW', 59],
+  ])('a rate of %d is crowding %s at percentile %d', (rate, crowding, percentile) => {
+    expect(tiltOf(rate, ladder)).toMatchObject({ crowding, percentile })
+  })
+
+  test('crowding is by rank: most hours at the baseline do not make the rest extreme', () => {
+    // 640 of 720 hours at the baseline, 80 at twice to ten times of it.
+    const rates = Array.from({ length: 720 }, (_, hour) =>
+      hour < 640 ? 12.5e-6 : 12.5e-6 * (2 + (hour - 640) / 10),
+    )
+    const usual = tiltOf(12.5e-6 * 6, rates)
+    expect(usual.zscore, 'a z-score calls an ordinary rate of this coin unusual').toBeGreaterThan(2)
+    expect(usual).toMatchObject({ crowding: 'MODERATE', percentile: 95 })
+    expect(tiltOf(12.5e-6, rates).crowding).toBe('LOW')
+    expect(tiltOf(12.6e-6, rates).crowding, 'just above the baseline nobody is crowded').toBe('LOW')
+  })
+
+  test('longs that pay less than usual are not crowded', () => {
+    const dear = Array.from({ length: 720 }, (_, hour) => 1e-4 + hour * 1e-8)
+    const cheap = tiltOf(5e-5, dear)
+    expect(cheap).toMatchObject({ bias: 'LONG_PAYING', percentile: 0, crowding: 'LOW' })
+    expect(cheap.zscore).toBeLessThan(-3)
   })
 
   test.each([
@@ -78,30 +112,30 @@ describe('funding tilt', () => {
     expect(tiltOf(1e-5, balanced.slice(0, 168)).percentile).toBe(75)
   })
 
-  test('hours of equal rates give a rank, and neither z-score nor crowding', () => {
+  test('hours of equal rates give a rank, and no z-score', () => {
     const equal = new Array<number>(400).fill(0.0000125)
     expect(tiltOf(0.0000125, equal)).toMatchObject({
       percentile: 50,
       zscore: null,
-      crowding: 'UNKNOWN',
+      crowding: 'LOW',
     })
   })
 })
 
 /** Of a running rate, after hours of these rates. */
-function tiltOf(fundingRateHourly: number, rates: readonly number[]) {
+function tiltOf(fundingRateHourly: number, rates: readonly number[], name = 'BTC') {
   const market = new MarketState(new PulsePool(3))
-  market.apply(universe(['BTC']))
+  market.apply(universe([name]))
   const rows = rates.map((rateHourly, index) => ({
-    coin: 'BTC',
+    coin: name,
     timeMs: BOUNDARY_MS - (rates.length - 1 - index) * HOUR_MS,
     rateHourly,
     premium: null,
     isSettled: true,
   }))
   const stamp = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
-  market.apply({ kind: 'funding-history', coin: 'BTC', rows, ...stamp })
-  const coin = market.apply(context('BTC', { fundingRateHourly }))
+  market.apply({ kind: 'funding-history', coin: name, rows, ...stamp })
+  const coin = market.apply(context(name, { fundingRateHourly }))
   const tilt = coin && fundingTilt(coin)
   if (tilt === null) throw new Error('a coin with figures has a tilt')
   return tilt

@@ -1,9 +1,14 @@
+import { percentOf } from '../render/count-digits.ts'
 import type { CoinMarket } from './coin-market.ts'
 import { MONTH_HOURS, WEEK_HOURS } from './funding-series.ts'
+import { dexKindOf } from './premium.ts'
 import { percentileOf, zScoreOf } from './series-statistics.ts'
 
-/** The interest part of the venue's formula, an eighth of 0.01 % an hour: what a balanced market pays. */
-const BASELINE_RATE_HOURLY = 0.0000125
+/**
+ * The interest part of the venue's formula, an eighth of 0.01 % an hour: what a balanced market pays. Of its own
+ * perpetuals only: a builder sets interest, clamp and multiplier of each of its coins (venue docs, HIP-3).
+ */
+export const BASELINE_RATE_HOURLY = 0.0000125
 const LONG_PAYING_BASELINES = 1.5
 /** Fewer hours say nothing about how unusual a rate is. */
 const RANKED_HOURS_MIN = WEEK_HOURS
@@ -12,11 +17,18 @@ export const FUNDING_INTERVAL_HOURS = 1
 const HOURS_PER_DAY = 24
 const DAYS_PER_YEAR = 365
 
-export const fundingBiases = ['LONG_PAYING', 'SHORT_PAYING', 'NEUTRAL'] as const
+/**
+ * Percentiles, as shown, from which on a rate is unusual on the side that pays: beyond about 1, 2 and 2.6 deviations
+ * of a normal distribution. By rank, because most hours have exactly the baseline: against so many equal ones any
+ * other rate is many deviations away.
+ */
+const CROWDED_PERCENTILES = { MODERATE: 85, HIGH: 98, EXTREME: 100 } as const
+
+export const fundingBiases = ['LONG_PAYING', 'SHORT_PAYING', 'NEUTRAL', 'UNKNOWN'] as const
 export type FundingBias = (typeof fundingBiases)[number]
 
 export const crowdings = ['LOW', 'MODERATE', 'HIGH', 'EXTREME', 'UNKNOWN'] as const
-type Crowding = (typeof crowdings)[number]
+export type Crowding = (typeof crowdings)[number]
 
 /** Where a coin's running funding rate stands. */
 export type FundingTilt = {
@@ -24,28 +36,34 @@ export type FundingTilt = {
   readonly rateHourly: number
   readonly annualizedPct: number
   readonly bias: FundingBias
-  /** Rank among the coin's own hours of the last 30 days; null for fewer than 168 of them. */
+  /** Rank among the coin's own hours of the last 30 days, as shown; null for fewer than 168 of them. */
   readonly percentile: number | null
   /** Against the same hours; null also when all their rates are equal. */
   readonly zscore: number | null
+  /** Hours of the last 30 days that are known. */
+  readonly rankedHours: number
   readonly crowding: Crowding
 }
 
 /** @returns null before the venue told anything; how old it is, is for the caller to ask the context. */
-export function fundingTilt({ context, trackers }: CoinMarket): FundingTilt | null {
+export function fundingTilt({ listing, context, trackers }: CoinMarket): FundingTilt | null {
   if (context === null) return null
   const rateHourly = context.fundingRateHourly
+  const bias = dexKindOf(listing.coin) === 'main' ? fundingBiasOf(rateHourly) : 'UNKNOWN'
   const month = trackers.funding.windows(context.timeExchangeMs).over(MONTH_HOURS)
   const isRanked = month.count >= RANKED_HOURS_MIN
   const z = isRanked ? zScoreOf(month, rateHourly) : Number.NaN
-  const zscore = Number.isNaN(z) ? null : z
+  const percentile = isRanked
+    ? percentOf(percentileOf(month.ascending, rateHourly), month.count)
+    : null
   return {
     rateHourly,
     annualizedPct: annualizedPctOf(rateHourly, FUNDING_INTERVAL_HOURS),
-    bias: fundingBiasOf(rateHourly),
-    percentile: isRanked ? percentileOf(month.ascending, rateHourly) : null,
-    zscore,
-    crowding: crowdingOf(zscore),
+    bias,
+    percentile,
+    zscore: Number.isNaN(z) ? null : z,
+    rankedHours: month.count,
+    crowding: crowdingOf(bias, percentile),
   }
 }
 
@@ -54,16 +72,18 @@ export function annualizedPctOf(rate: number, intervalHours: number): number {
   return rate * (HOURS_PER_DAY / intervalHours) * DAYS_PER_YEAR * 100
 }
 
-/** A tilt against the baseline; who literally pays is the sign of the rate. */
+/** A tilt against the baseline of the venue's own perpetuals; who literally pays is the sign of the rate. */
 export function fundingBiasOf(rateHourly: number): FundingBias {
   if (rateHourly > LONG_PAYING_BASELINES * BASELINE_RATE_HOURLY) return 'LONG_PAYING'
   return rateHourly < 0 ? 'SHORT_PAYING' : 'NEUTRAL'
 }
 
-function crowdingOf(zscore: number | null): Crowding {
-  if (zscore === null) return 'UNKNOWN'
-  const distance = Math.abs(zscore)
-  if (distance < 1) return 'LOW'
-  if (distance < 2) return 'MODERATE'
-  return distance < 3 ? 'HIGH' : 'EXTREME'
+/** How unusual it is for the side that pays to pay so much. LOW where neither does, whatever the rank. */
+export function crowdingOf(bias: FundingBias, percentile: number | null): Crowding {
+  if (bias === 'UNKNOWN' || percentile === null) return 'UNKNOWN'
+  if (bias === 'NEUTRAL') return 'LOW'
+  const rank = bias === 'LONG_PAYING' ? percentile : 100 - percentile
+  if (rank >= CROWDED_PERCENTILES.EXTREME) return 'EXTREME'
+  if (rank >= CROWDED_PERCENTILES.HIGH) return 'HIGH'
+  return rank >= CROWDED_PERCENTILES.MODERATE ? 'MODERATE' : 'LOW'
 }

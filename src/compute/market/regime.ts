@@ -1,5 +1,6 @@
 import { pulseIndicators } from '../indicators/pulse-indicators.ts'
 import { pulseValue } from '../indicators/pulse-layout.ts'
+import { isAbove } from '../indicators/trend.ts'
 import type { CoinMarket } from './coin-market.ts'
 import { EventGrid } from './event-grid.ts'
 import type { MarketState } from './market-state.ts'
@@ -75,7 +76,7 @@ function regimeInputs(
     const bar = coin.ladder.peek('4h')
     if (bar === null) continue
     judged += 1
-    if (bar.close > (coin.ladder.values[pulseValue.ema50] as number)) above += 1
+    if (isAbove(bar.close, coin.ladder.values[pulseValue.ema50] as number)) above += 1
     const past = coin.trackers.volatility.priceAt(at.venueMs - MOMENTUM_MS)
     if (past > 0) returns.push(bar.close / past - 1)
   }

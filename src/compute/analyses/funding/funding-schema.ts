@@ -78,7 +78,7 @@ export const FundingAnswer = Type.Object({
         minimum: 0,
         maximum: 100,
         description:
-          'Rank of current_rate among the hours of the last 30 days: 100 x (below + half of equal) / all. null for fewer than 168 hours.',
+          'Rank of current_rate among the hours of the last 30 days: 100 x (below + half of equal) / all, in whole percent. null for fewer than 168 hours.',
       }),
     ),
     percentile_window_hours: Type.Integer({
@@ -89,7 +89,7 @@ export const FundingAnswer = Type.Object({
     zscore: nullable(
       Type.Number({
         description:
-          'Distance of current_rate from the mean of the same hours, in their population deviations. null for fewer than 168, and where all are equal.',
+          'Distance of current_rate from the mean of the same hours, in their population deviations. Large for any rate where most hours have the same one: no label rests on it. null for fewer than 168, and where all are equal.',
       }),
     ),
     trend: oneOf(
@@ -98,9 +98,12 @@ export const FundingAnswer = Type.Object({
     ),
     bias: oneOf(
       fundingBiases,
-      'LONG_PAYING above 1.5 x 0.0000125 (the interest part of the formula), SHORT_PAYING below 0. Who pays is the sign of current_rate.',
+      'LONG_PAYING above 1.5 x 0.0000125 (the interest part of the formula), SHORT_PAYING below 0. UNKNOWN for builder-deployed perpetuals, whose interest part is their own. Who pays is the sign of current_rate.',
     ),
-    crowding: oneOf(crowdings, 'abs(zscore) below 1, 2, 3, or beyond. UNKNOWN where it is null.'),
+    crowding: oneOf(
+      crowdings,
+      'How unusual the rate is on the side that pays. With bias LONG_PAYING by percentile: MODERATE from 85, HIGH from 98, EXTREME at 100; with SHORT_PAYING by 100 - percentile likewise; else LOW, and with NEUTRAL too. UNKNOWN without percentile or bias.',
+    ),
     streak_sign: oneOf(fundingSigns, 'Of the newest record.'),
     streak_hours: Type.Integer({
       minimum: 1,

@@ -58,7 +58,7 @@ describe('funding', () => {
     })
     // Mean 2e-5 + 4e-5/180, deviation 4e-5 x sqrt(1/180 x 179/180).
     const deviation = 4e-5 * Math.sqrt((1 / 180) * (179 / 180))
-    expect(told.zscore).toBeCloseTo((9e-5 - 2e-5 - 4e-5 / 180) / deviation, 4)
+    expect(told.zscore).toBeCloseTo((9e-5 - 2e-5 - 4e-5 / 180) / deviation, 2)
     expect(told.windows['7d']).toMatchObject({ hours: 168, records: 168, cumulative_pct: 0.352 })
     expect(told.windows['30d']).toMatchObject({ hours: 720, records: 720, cumulative_pct: 1.456 })
     expect(told.history).toHaveLength(24)

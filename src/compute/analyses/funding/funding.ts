@@ -14,6 +14,7 @@ import { dexKindOf, premiumOf } from '../../market/premium.ts'
 import type { SeriesStatistics } from '../../market/series-statistics.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { deviationsOf, percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder, numberedOutcomes } from '../../render/document-builder.ts'
 import { bps, orNull, percent, rate } from '../../render/significance.ts'
@@ -218,9 +219,9 @@ function current(coin: CoinMarket, context: ContextEvent) {
 /** Where the rate stands, however far the answer goes back. */
 function standing({ tilt, windows }: Measured) {
   return {
-    percentile: orNull(tilt.percentile, percent),
+    percentile: tilt.percentile,
     percentile_window_hours: windows.monthSpanHours,
-    zscore: orNull(tilt.zscore, percent),
+    zscore: orNull(tilt.zscore, (zscore) => deviationsOf(zscore, tilt.rankedHours)),
     trend: fundingTrendOf(recordsOf(windows, DAY_HOURS), windows),
     bias: tilt.bias,
     crowding: tilt.crowding,
@@ -244,7 +245,7 @@ function shown(of: SeriesStatistics) {
     stdev_rate: rate(of.deviation),
     average_annualized_pct: percent(annualizedPctOf(averageRate, FUNDING_INTERVAL_HOURS)),
     cumulative_pct: percent(of.sum * 100),
-    positive_pct: percent(of.positivePct),
+    positive_pct: percentOf(of.positivePct, of.count),
     flips: of.flips,
   }
 }

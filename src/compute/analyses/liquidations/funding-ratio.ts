@@ -1,10 +1,16 @@
-/** Interest part of the venue's hourly rate: what is paid while nobody presses. */
-const BASELINE_RATE_HOURLY = 0.0000125
+import { BASELINE_RATE_HOURLY } from '../../market/funding-tilt.ts'
+import { dexKindOf } from '../../market/premium.ts'
+
 const SCALE_RATE_HOURLY = 0.00005
 const LOG_RATIO_MAX = 0.5
 
-/** Longs over shorts as funding suggests, bounded to 0.61 .. 1.65: an estimate, not a count. */
-export function longShortRatio(fundingRateHourly: number): number {
+/**
+ * Longs over shorts as funding suggests, bounded to 0.61 .. 1.65: a transform of the rate, not a count. The
+ * specification asks for it.
+ * @returns null for a builder-deployed perpetual, whose baseline rate is its own
+ */
+export function longShortRatio(coin: string, fundingRateHourly: number): number | null {
+  if (dexKindOf(coin) === 'builder') return null
   return Math.exp(
     LOG_RATIO_MAX * Math.tanh((fundingRateHourly - BASELINE_RATE_HOURLY) / SCALE_RATE_HOURLY),
   )

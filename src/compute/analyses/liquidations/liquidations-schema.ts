@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { cascadeLevels, cascadeWeights } from '../../liquidation/cascade.ts'
-import { coinMembers, metaMembers, oneOf } from '../../render/answer-schema.ts'
+import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 
 const Usd = Type.Number({ minimum: 0, description: 'USD at the liquidation price.' })
 const Score = Type.Number({ minimum: 0, maximum: 1 })
@@ -101,11 +101,13 @@ export const LiquidationsAnswer = Type.Object({
     { within_1pct: Usd, within_2pct: Usd, within_5pct: Usd },
     { description: 'Both sides, by distance of the liquidation price from `price`.' },
   ),
-  long_short_ratio: Type.Number({
-    exclusiveMinimum: 0,
-    description:
-      'Estimate from funding skew: exp(0.5 tanh((hourly rate - 0.0000125) / 0.00005)), 0.61 to 1.65.',
-  }),
+  long_short_ratio: nullable(
+    Type.Number({
+      exclusiveMinimum: 0,
+      description:
+        'Transform of the funding rate, not a count of positions: exp(0.5 tanh((hourly rate - 0.0000125) / 0.00005)), 0.61 to 1.65; exactly 1 at the baseline rate, which most hours have. null for builder-deployed perpetuals, whose baseline is their own.',
+    }),
+  ),
   summary: Type.Object({
     open_interest_usd: Type.Number({ minimum: 0, description: 'One-sided, at mark.' }),
     longs_usd: Usd,

@@ -119,7 +119,11 @@ describe('liquidations', () => {
     [1, Math.exp(0.5)],
     [-1, Math.exp(-0.5)],
   ])('at a funding rate of %d longs are %d of shorts', (rate, ratio) => {
-    expect(longShortRatio(rate)).toBeCloseTo(ratio, 3)
+    expect(longShortRatio('BTC', rate)).toBeCloseTo(ratio, 3)
+  })
+
+  test('of a builder-deployed perpetual there is no such ratio', () => {
+    expect(longShortRatio('xyz:GOLD', 0.0000214)).toBeNull()
   })
 
   test('is refused when the mark is older than a minute or open interest older than five', () => {

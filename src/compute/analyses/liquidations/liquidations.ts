@@ -14,7 +14,7 @@ import { candlesInput, contextInput, markInput, optional } from '../../market/in
 import { answerMeta } from '../../render/answer-meta.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
-import { bps, percent, price, score } from '../../render/significance.ts'
+import { bps, orNull, percent, price, score } from '../../render/significance.ts'
 import { longShortRatio } from './funding-ratio.ts'
 import { LiquidationsAnswer } from './liquidations-schema.ts'
 
@@ -93,7 +93,7 @@ export const liquidations: CoinAnalysis = {
         within_2pct: atRisk(map, 1),
         within_5pct: atRisk(map, 2),
       },
-      long_short_ratio: score(longShortRatio(context.fundingRateHourly)),
+      long_short_ratio: orNull(longShortRatio(coin.listing.coin, context.fundingRateHourly), score),
       summary: summaryOf(map, exposure),
       coverage: {
         observed_pct: bps(coverage.observedPct),

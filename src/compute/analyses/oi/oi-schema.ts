@@ -56,7 +56,7 @@ export const OpenInterestAnswer = Type.Object({
         minimum: 0,
         maximum: 100,
         description:
-          'Rank of current among its readings at whole hours of the last 30 days: 100 x (below + half of equal) / all. null for fewer than 20.',
+          'Rank of current among its readings at whole hours of the last 30 days: 100 x (below + half of equal) / all, in whole percent. null for fewer than 20.',
       }),
     ),
     percentile_window_hours: Type.Integer({

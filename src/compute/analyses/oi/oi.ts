@@ -10,6 +10,7 @@ import { positioningOf } from '../../market/positioning.ts'
 import { percentileOf, zScoreOf } from '../../market/series-statistics.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { deviationsOf, percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { orNull, percent, price, usd } from '../../render/significance.ts'
@@ -163,10 +164,14 @@ function shownChanges(changes: Changes) {
 function ranked({ contracts, spanHours }: InterestWindow, current: number) {
   const isRanked = contracts.count >= RANKED_READINGS_MIN
   return {
-    percentile: isRanked ? percent(percentileOf(contracts.ascending, current)) : null,
+    percentile: isRanked
+      ? percentOf(percentileOf(contracts.ascending, current), contracts.count)
+      : null,
     percentile_window_hours: spanHours,
     percentile_readings: contracts.count,
-    zscore: isRanked ? orNull(zScoreOf(contracts, current), percent) : null,
+    zscore: isRanked
+      ? orNull(zScoreOf(contracts, current), (zscore) => deviationsOf(zscore, contracts.count))
+      : null,
     window_high: isRanked ? Math.max(contracts.max, current) : null,
     window_low: isRanked ? Math.min(contracts.min, current) : null,
   }

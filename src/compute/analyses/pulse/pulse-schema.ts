@@ -6,10 +6,14 @@ import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-s
 const Label = oneOf(['bullish', 'bearish', 'neutral'])
 
 const Indicators = Type.Object({
-  rsi_14: Type.Number({ minimum: 0, maximum: 100, description: 'Wilder RSI over 14 bars.' }),
+  rsi_14: Type.Number({
+    minimum: 0,
+    maximum: 100,
+    description: 'Wilder RSI over 14 bars; 0 for a series that never moved, as in TA-Lib.',
+  }),
   rsi_zone: oneOf(
     ['overbought', 'bullish', 'neutral', 'bearish', 'oversold'],
-    'overbought: 70 and above; bullish: 60 to below 70; neutral: between 40 and 60; bearish: above 30 to 40; oversold: 30 and below.',
+    'overbought: 70 and above; bullish: 60 to below 70; neutral: between 40 and 60; bearish: above 30 to 40; oversold: 30 and below. neutral also while the last 20 closes are equal, whatever rsi_14 is.',
   ),
   atr_14: Type.Number({ minimum: 0, description: 'Wilder average true range over 14 bars, USD.' }),
   atr_pct: Type.Number({ minimum: 0, description: 'atr_14 over close, percent.' }),

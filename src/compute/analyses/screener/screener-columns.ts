@@ -27,7 +27,7 @@ const numberNames = [
   'volatilityHours',
   /** Index into `fundingBiases`. */
   'fundingBias',
-  'fundingZscore',
+  'fundingPercentile',
   'fundingRateHourly',
   /** -1, 0 or 1. */
   'fundingVote',
@@ -153,7 +153,7 @@ function numbersOf(
     volatilityPercentile: trackers.volatility.percentile(atrPct) ?? unknown,
     volatilityHours: trackers.volatility.hours,
     fundingBias: tilt === null ? unknown : fundingBiases.indexOf(tilt.bias),
-    fundingZscore: tilt?.zscore ?? unknown,
+    fundingPercentile: tilt?.percentile ?? unknown,
     fundingRateHourly: tilt?.rateHourly ?? unknown,
     fundingVote: votes.funding ?? unknown,
     interestVote: votes.oi ?? unknown,

@@ -2,9 +2,10 @@ import { confluenceOf } from '../../confluence/confluence.ts'
 import type { DerivativeVotes, Votes } from '../../confluence/votes.ts'
 import { votesOf } from '../../confluence/votes.ts'
 import type { PulseIndicators } from '../../indicators/pulse-indicators.ts'
-import { pulseIndicators } from '../../indicators/pulse-indicators.ts'
+import { hasNotMoved, pulseIndicators } from '../../indicators/pulse-indicators.ts'
 import type { RsiZone } from '../../indicators/rsi-zone.ts'
 import type { TrendDirection, TrendLabel } from '../../indicators/trend.ts'
+import { isAbove } from '../../indicators/trend.ts'
 import type { CascadeLevel } from '../../liquidation/cascade.ts'
 import { cascadeLevels } from '../../liquidation/cascade.ts'
 import type { FundingBias } from '../../market/funding-tilt.ts'
@@ -24,6 +25,7 @@ import { VALUES_PER_COIN } from './screener-columns.ts'
 /** Shares of the signal strength; they add up to 1. */
 const strengthWeights = { net: 0.6, rsi: 0.15, zscore: 0.15, alignment: 0.1 } as const
 const ZSCORE_SCALE = 3
+const RSI_MIDDLE = 50
 
 /** One scanned coin. Numbers are unrounded but for `signalStrength`, by which the list is sorted. */
 export type Ranked = {
@@ -40,7 +42,7 @@ export type Ranked = {
   readonly volatilityPercentile: number
   readonly volatilityRegime: VolatilityRegime
   readonly fundingBias: FundingBias
-  readonly fundingZscore: number
+  readonly fundingPercentile: number
   readonly fundingVote: TrendDirection | undefined
   readonly fundingAnnualizedPct: number
   readonly interestTrend: InterestTrend
@@ -78,7 +80,7 @@ function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked
     signalStrength: score(
       signalStrength({
         net: confluence.net,
-        rsi,
+        rsi: hasNotMoved(hour.bollinger) ? null : rsi,
         zscore: hour.zscore_100,
         isAligned: isAligned(votes1h, votesOf(four, at('close4h'))),
       }),
@@ -88,11 +90,11 @@ function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked
     rsi,
     rsiZone: hour.rsi_zone ?? 'neutral',
     trend: four.trend.label ?? 'neutral',
-    isAboveEma50: four.ema_50 !== null && at('close4h') > four.ema_50,
+    isAboveEma50: four.ema_50 !== null && isAbove(at('close4h'), four.ema_50),
     volatilityPercentile: at('volatilityPercentile'),
     volatilityRegime: volatilityRegimeOf(at('volatilityPercentile')),
-    fundingBias: fundingBiases[at('fundingBias')] ?? 'NEUTRAL',
-    fundingZscore: at('fundingZscore'),
+    fundingBias: fundingBiases[at('fundingBias')] ?? 'UNKNOWN',
+    fundingPercentile: at('fundingPercentile'),
     fundingVote: derivatives.funding,
     // Of the rate as it is printed elsewhere, so that the same coin shows the same number there.
     fundingAnnualizedPct: annualizedPctOf(rate(at('fundingRateHourly')), FUNDING_INTERVAL_HOURS),
@@ -112,15 +114,16 @@ function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked
  */
 function signalStrength(of: {
   readonly net: number
-  readonly rsi: number
-  /** null in a flat window: no distance at all. */
+  /** null while 20 closes are equal: no distance at all. */
+  readonly rsi: number | null
+  /** null in a flat window, likewise. */
   readonly zscore: number | null
   readonly isAligned: boolean
 }): number {
   const { net, rsi, alignment, zscore } = strengthWeights
   return (
     net * Math.abs(of.net) +
-    rsi * Math.min(Math.abs(of.rsi - 50) / 50, 1) +
+    rsi * Math.min(Math.abs((of.rsi ?? RSI_MIDDLE) - RSI_MIDDLE) / RSI_MIDDLE, 1) +
     zscore * Math.min(Math.abs(of.zscore ?? 0) / ZSCORE_SCALE, 1) +
     alignment * (of.isAligned ? 1 : 0)
   )

@@ -25,7 +25,7 @@ const compactMembers = {
     minimum: 0,
     maximum: 1,
     description:
-      '0.6 x abs(confluence net on 1h) + 0.15 x min(abs(rsi_14 - 50) / 50, 1) + 0.15 x min(abs(zscore_100) / 3, 1) + 0.1 where the candles of 1h and 4h have the same bias, and it is not neutral.',
+      '0.6 x abs(confluence net on 1h) + 0.15 x min(abs(rsi_14 - 50) / 50, 1) + 0.15 x min(abs(zscore_100) / 3, 1) + 0.1 where the candles of 1h and 4h have the same bias, and it is not neutral. While 20 closes are equal, RSI adds nothing.',
   }),
   confluence_bias: Direction,
   trend: oneOf(['bullish', 'bearish', 'neutral'], 'On 4h.'),
@@ -35,7 +35,7 @@ const compactMembers = {
   ),
   funding_bias: oneOf(
     fundingBiases,
-    'LONG_PAYING above 1.5 x baseline, SHORT_PAYING below 0, else NEUTRAL.',
+    'As in /funding: LONG_PAYING above 1.5 x 0.0000125, SHORT_PAYING below 0, else NEUTRAL; UNKNOWN for builder-deployed perpetuals.',
   ),
 }
 

@@ -489,7 +489,7 @@ function manyCoins(count: number, skipped: number): ScreenerColumns {
       volatilityPercentile: column((row) => (row * 37) % 100),
       volatilityHours: column(() => 720),
       fundingBias: column((row) => row % 3),
-      fundingZscore: column((row) => Math.sin(row) * 3),
+      fundingPercentile: column((row) => (row * 41) % 101),
       fundingRateHourly: column((row) => -0.00012345678 * wobble(row)),
       fundingVote: column((row) => (row % 3) - 1),
       interestVote: column((row) => (row % 2) - 1),

@@ -10,6 +10,7 @@ import { stressLevelOf } from '../../outside/arb-levels.ts'
 import { divergenceDirection } from '../../outside/divergence-direction.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import type { Fragment } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
@@ -197,7 +198,7 @@ function summaryOf(
     market: {
       regime: regime?.label ?? 'UNKNOWN',
       regime_score: regime?.drivers ? score(compositeOf(regime.drivers)) : null,
-      breadth_pct: percent((100 * above) / ranked.length),
+      breadth_pct: percentOf((100 * above) / ranked.length, ranked.length),
       bullish_count: count('bullish'),
       bearish_count: count('bearish'),
       neutral_count: count('neutral'),
@@ -240,7 +241,7 @@ function topOf(ranked: readonly Ranked[]) {
   const crowded = (fundingVote: 1 | -1) =>
     ranked
       .filter((coin) => coin.fundingVote === fundingVote)
-      .sort((one, other) => Math.abs(other.fundingZscore) - Math.abs(one.fundingZscore))
+      .sort((one, other) => crowdedBy(other) - crowdedBy(one) || paid(other) - paid(one))
   const volatile = ranked
     .filter(({ volatilityRegime }) => volatilityRegime === 'HIGH' || volatilityRegime === 'EXTREME')
     .sort((one, other) => other.volatilityPercentile - one.volatilityPercentile)
@@ -251,6 +252,15 @@ function topOf(ranked: readonly Ranked[]) {
     crowded_short: names(crowded(1), TOP_OTHERS),
     volatile: names(volatile, TOP_OTHERS),
   }
+}
+
+/** Distance of the rank from the middle: the same for both sides. */
+function crowdedBy({ fundingPercentile }: Ranked): number {
+  return Math.abs(fundingPercentile - 50)
+}
+
+function paid({ fundingAnnualizedPct }: Ranked): number {
+  return Math.abs(fundingAnnualizedPct)
 }
 
 function names(coins: readonly Ranked[], count: number): readonly string[] {

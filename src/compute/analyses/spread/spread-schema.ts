@@ -61,7 +61,7 @@ const Versus24h = Type.Object(
       Type.Number({
         minimum: 0,
         maximum: 100,
-        description: `Rank of bid_ask_bps among those minutes, 0 to 100, equal ones counted half; null below ${SPREAD_MINUTES_MIN} minutes.`,
+        description: `Rank of bid_ask_bps among those minutes, 0 to 100, equal ones counted half, no digit finer than 100 / n; null below ${SPREAD_MINUTES_MIN} minutes.`,
       }),
     ),
     n: Count('minutes with a quoted spread'),

@@ -4,7 +4,7 @@ import type { Document } from '../../../domain/document.ts'
 import type { BookEvent, MarketEvent } from '../../../domain/event.ts'
 import type { MarketSample } from '../../../domain/history.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
-import { percent, score } from '../../render/significance.ts'
+import { score } from '../../render/significance.ts'
 import { book, context, NOW_MS, universe } from '../../testing/tape.ts'
 import { spread } from './spread.ts'
 import type { SpreadAnswer } from './spread-schema.ts'
@@ -137,7 +137,7 @@ describe('spread', () => {
     // 50 minutes below the 200 of now, one equal.
     expect(body(renderOf([remembered(samples), bookAt(NOW_MS)])).spread.vs_24h).toEqual({
       median_bid_ask_bps: 209.5,
-      percentile: percent((50.5 / 120) * 100),
+      percentile: 42,
       n: 120,
       window_hours: score(121 / 60),
     })

@@ -14,6 +14,7 @@ import type { SlippageCalibration, TakerCosts } from '../../market/trade-costs.t
 import { CALIBRATED_USD_MIN } from '../../market/trade-costs.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings } from '../../render/completeness.ts'
+import { percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import type { Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
@@ -180,7 +181,7 @@ function tradeCosts(costs: TakerCosts) {
 function versusDay({ medianBps, percentile, n, windowMinutes }: SpreadComparison) {
   return {
     median_bid_ask_bps: orNull(medianBps, bps),
-    percentile: orNull(percentile, percent),
+    percentile: orNull(percentile, (rank) => percentOf(rank, n)),
     n,
     window_hours: score(windowMinutes / 60),
   }

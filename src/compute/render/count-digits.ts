@@ -1,0 +1,25 @@
+/**
+ * How many digits a statistic shows, by how many readings it is of: none that is finer than the step from one
+ * reading to the next.
+ */
+
+/** A rank or share of `n` readings, percent: steps of 100 / n. */
+export function percentOf(value: number, n: number): number {
+  return decimals(value, digitsOf(n) - 2)
+}
+
+/** A distance in deviations of `n` readings: steps of 1 / n. */
+export function deviationsOf(value: number, n: number): number {
+  return decimals(value, digitsOf(n))
+}
+
+/** Of the largest power of ten up to `n`; 0 for none. */
+function digitsOf(n: number): number {
+  return n < 1 ? 0 : Math.floor(Math.log10(n))
+}
+
+/** Halves are rounded away from zero, as everywhere. */
+function decimals(value: number, count: number): number {
+  const scale = 10 ** Math.max(0, count)
+  return (Math.sign(value) * Math.round(Math.abs(value) * scale)) / scale + 0
+}
