@@ -105,34 +105,21 @@ function naiveRow(log: readonly MarketEvent[], coin: string) {
   }
 }
 
-/** Weight and vote of rsi, trend, bollinger, zscore and, where anything was traded, vwap. */
+/** Weight and vote of rsi, trend, bollinger, zscore and, where anything was traded, vwap; all 0 for equal closes. */
 function candleVotes(of: NaivePulse, close: number): (readonly [number, Direction])[] {
   const width = 4 * of.deviation
   const position = (close - (of.middle - width / 2)) / width
   const votes: (readonly [number, Direction])[] = [
-    [
-      1,
-      of.deviation === 0
-        ? 0
-        : of.rsi14 >= 60 && of.rsi14 < 70
-          ? 1
-          : of.rsi14 > 30 && of.rsi14 <= 40
-            ? -1
-            : 0,
-    ],
+    [1, of.rsi14 >= 60 && of.rsi14 < 70 ? 1 : of.rsi14 > 30 && of.rsi14 <= 40 ? -1 : 0],
     [1.5, trendOf(of, close)],
     [0.75, position < 0.2 ? 1 : position > 0.8 ? -1 : 0],
     [0.75, of.zscore100 <= -1.5 ? 1 : of.zscore100 >= 1.5 ? -1 : 0],
   ]
-  if (Number.isNaN(of.vwap20)) return votes
-  const away = close - of.vwap20
-  return [
-    ...votes,
-    [
-      0.75,
-      Math.abs(away) > Math.max(of.atr14 / 4, close * 1e-12) ? (Math.sign(away) as Direction) : 0,
-    ],
-  ]
+  if (!Number.isNaN(of.vwap20)) {
+    const away = close - of.vwap20
+    votes.push([0.75, Math.abs(away) > of.atr14 / 4 ? (Math.sign(away) as Direction) : 0])
+  }
+  return of.deviation === 0 ? votes.map(([weight]) => [weight, 0]) : votes
 }
 
 function trendOf({ ema20, ema50 }: NaivePulse, close: number): Direction {

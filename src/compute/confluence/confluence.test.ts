@@ -211,6 +211,21 @@ describe('votes of one timeframe', () => {
     expect(votesOf(neutral, 98.99).vwap).toBe(-1)
   })
 
+  test('while the last 20 closes are equal every signal abstains', () => {
+    const still = {
+      ...neutral,
+      rsi_zone: 'bearish',
+      atr_14: 0,
+      vwap_20: 100 - 1e-13,
+      zscore_100: -3,
+      bollinger: { upper: 100, middle: 100, lower: 100, width_pct: 0, position_pct: null },
+      trend: { direction: -1, label: 'bearish', ema_stack: 'bear_aligned' },
+    } as const
+    const abstained = { rsi: 0, trend: 0, bollinger: 0, zscore: 0 }
+    expect(votesOf(still, 100)).toEqual({ ...abstained, vwap: 0 })
+    expect(votesOf({ ...still, vwap_20: null }, 100)).toEqual(abstained)
+  })
+
   test('there is no VWAP vote without volume', () => {
     expect(votesOf({ ...neutral, vwap_20: null }, 100)).not.toHaveProperty('vwap')
   })

@@ -1,5 +1,6 @@
 import type { ContextEvent } from '../../domain/event.ts'
 import type { PulseIndicators } from '../indicators/pulse-indicators.ts'
+import { hasNotMoved } from '../indicators/pulse-indicators.ts'
 import type { TrendDirection } from '../indicators/trend.ts'
 import type { Crowding, FundingTilt } from '../market/funding-tilt.ts'
 import type { Positioning, PositioningLabel } from '../market/positioning.ts'
@@ -19,8 +20,6 @@ export type DerivativeVotes = Readonly<Partial<Record<DerivativeSignal, TrendDir
 const ZSCORE_EXTREME = 1.5
 const BAND_EDGE = 0.2
 const VWAP_DISTANCE_ATR = 0.25
-/** Where the price stands still, the ATR is 0 and the average differs from the price by its rounding. */
-const ROUNDING_SHARE = 1e-12
 /** Older figures of the derivative no longer vote: as old as `/liquidations` lets open interest be. */
 const DERIVATIVE_AGE_MS_MAX = 300_000
 /** Shorts that pay are rare; longs that pay are the venue's ordinary state, so more of them must be crowded. */
@@ -29,10 +28,13 @@ const crowdedLongs: readonly Crowding[] = ['HIGH', 'EXTREME']
 
 /**
  * The vote of every signal on one timeframe. RSI beyond its bullish or bearish zone abstains: an
- * exhausted trend is not a stronger one.
+ * exhausted trend is not a stronger one. While the last 20 closes are equal all abstain: what averages remember of
+ * older moves is no signal of this market.
  */
 export function votesOf(indicators: PulseIndicators, close: number): Votes {
   const { rsi_zone, trend, bollinger, zscore_100, vwap_20, atr_14 } = indicators
+  if (hasNotMoved(bollinger))
+    return { rsi: 0, trend: 0, bollinger: 0, zscore: 0, ...(vwap_20 !== null && { vwap: 0 }) }
   const position = bollinger.position_pct
   const votes: Partial<Record<CandleSignal, TrendDirection>> = {
     rsi: rsi_zone === 'bullish' ? 1 : rsi_zone === 'bearish' ? -1 : 0,
@@ -48,10 +50,7 @@ export function votesOf(indicators: PulseIndicators, close: number): Votes {
             : 0,
   }
   if (vwap_20 !== null && atr_14 !== null)
-    votes.vwap = voteBeyond(
-      close - vwap_20,
-      Math.max(VWAP_DISTANCE_ATR * atr_14, close * ROUNDING_SHARE),
-    )
+    votes.vwap = voteBeyond(close - vwap_20, VWAP_DISTANCE_ATR * atr_14)
   return votes
 }
 

@@ -60,15 +60,21 @@ const TimeframeAnswer = Type.Object({
   }),
 })
 
-const Signals = Type.Object({
-  rsi: Label,
-  trend: Label,
-  bollinger: Label,
-  zscore: Label,
-  vwap: Type.Optional(Label),
-  funding: Type.Optional(Label),
-  oi: Type.Optional(Label),
-})
+const Signals = Type.Object(
+  {
+    rsi: Label,
+    trend: Label,
+    bollinger: Label,
+    zscore: Label,
+    vwap: Type.Optional(Label),
+    funding: Type.Optional(Label),
+    oi: Type.Optional(Label),
+  },
+  {
+    description:
+      'Label of each signal; those of candles abstain on a timeframe whose last 20 closes are equal.',
+  },
+)
 
 const FamilyNet = nullable(
   Type.Number({ minimum: -1, maximum: 1, description: 'null: none of its signals is present.' }),
