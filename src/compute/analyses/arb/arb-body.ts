@@ -14,6 +14,7 @@ import {
 } from '../../outside/arb-model.ts'
 import type { Dislocation, Opportunity } from '../../outside/arb-opportunities.ts'
 import { stressNames, stressRules } from '../../outside/arb-stress.ts'
+import { percentOf } from '../../render/count-digits.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
 import type { cellStatuses } from './arb-schema.ts'
 
@@ -63,7 +64,7 @@ export function arbBody(slots: Slots, measurement: ArbMeasurement, stress: Stres
     trend: {
       change_1h: orNull(history.change1h, bps),
       change_24h: orNull(history.change24h, bps),
-      percentile_24h: orNull(history.percentile24h, percent),
+      percentile_24h: orNull(history.percentile24h, (rank) => percentOf(rank, history.minutes)),
       window_hours: score(history.minutes / 60),
     },
     assets: assets.map((asset) => assetRow(slots, asset)),

@@ -13,6 +13,7 @@ import { rankOf, robustZ } from '../../outside/minute-statistics.ts'
 import { uncovered } from '../../outside/oracle-coverage.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { percentOf } from '../../render/count-digits.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, rate, score } from '../../render/significance.ts'
@@ -148,7 +149,7 @@ function verdict(reading: BasisReading) {
 function againstItself({ hour, day, week }: SeriesSummary, basisBps: number) {
   return {
     zscore_24h: orNull(robustZ(day, basisBps), score),
-    percentile_7d: orNull(rankOf(week, basisBps), percent),
+    percentile_7d: orNull(rankOf(week, basisBps), (rank) => percentOf(rank, week.n)),
     percentile_window_hours: score(week.n / MINUTES_PER_HOUR),
     stats_24h: {
       mean_bps: orNull(day.mean, bps),
@@ -174,7 +175,7 @@ function shown(window: WindowStatistics, basisBps: number) {
     min_bps: orNull(window.min, bps),
     max_bps: orNull(window.max, bps),
     zscore: orNull(robustZ(window, basisBps), score),
-    percentile: orNull(rankOf(window, basisBps), percent),
+    percentile: orNull(rankOf(window, basisBps), (rank) => percentOf(rank, window.n)),
     window_hours: score(window.n / MINUTES_PER_HOUR),
   }
 }

@@ -23,6 +23,7 @@ import { uncovered } from '../../outside/oracle-coverage.ts'
 import { takerFees } from '../../outside/taker-fees.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { percentOf } from '../../render/count-digits.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
@@ -310,10 +311,10 @@ function stats(day: WindowStatistics, divergenceBps: number) {
   return {
     mean_bps: orNull(day.mean, bps),
     abs_p95_bps: orNull(away[Math.ceil(0.95 * day.n) - 1] ?? null, bps),
-    time_above_30bps_pct: day.n === 0 ? null : percent((100 * farFrom) / day.n),
+    time_above_30bps_pct: day.n === 0 ? null : percentOf((100 * farFrom) / day.n, day.n),
     n: day.n,
     zscore: orNull(robustZ(day, divergenceBps), score),
-    percentile: orNull(rankOf(day, divergenceBps), percent),
+    percentile: orNull(rankOf(day, divergenceBps), (rank) => percentOf(rank, day.n)),
     window_hours: score(day.n / MINUTES_PER_HOUR),
   }
 }

@@ -9,6 +9,7 @@ import { deviationBpsOf, pegClasses } from '../../outside/peg-price.ts'
 import { pegStatuses } from '../../outside/peg-status.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
@@ -247,7 +248,9 @@ function historyMembers(
     },
     history: {
       zscore: orNull(statistics && zScoreOf(statistics, peg.priceUsd), percent),
-      percentile: orNull(statistics && percentileOf(statistics.ascending, peg.priceUsd), percent),
+      percentile: orNull(statistics && percentileOf(statistics.ascending, peg.priceUsd), (rank) =>
+        percentOf(rank, pricesUsd.length),
+      ),
       n: pricesUsd.length,
       window_hours: windowHours,
     },
