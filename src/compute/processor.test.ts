@@ -15,7 +15,7 @@ describe('processor', () => {
     processor.process([confirmed(minuteMs + 1_000)])
     const { bars, samples, fundings, droppedRows } = processor.takeHistory()
     const countOf = (of: string) => bars.filter(({ timeframe }) => timeframe === of).length
-    expect([countOf('15m'), countOf('1h'), countOf('4h')]).toEqual([1_008, 252, 250])
+    expect([countOf('15m'), countOf('1h'), countOf('4h')]).toEqual([1_344, 336, 1_200])
     expect(new Set(bars.map(({ coin }) => coin))).toEqual(new Set(['BTC']))
     expect(samples.map(({ coin, timeMs }) => [coin, timeMs])).toEqual([['BTC', minuteMs]])
     expect(fundings).toEqual([])

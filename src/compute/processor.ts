@@ -137,8 +137,13 @@ export class Processor {
   }
 
   /** From which open time on closed 1h bars of a coin are lacking; null for none. */
-  hourlyFromMs(coin: string, nowMs: number): number | null {
-    return this.#market.coin(coin)?.trackers.hourly.needFromMs(nowMs) ?? null
+  hourlyFromMs(name: string, nowMs: number): number | null {
+    const coin = this.#market.coin(name)
+    if (coin === undefined) return null
+    const depthFromMs = coin.ladder.depthFromMs(nowMs)
+    const closesFromMs = coin.trackers.hourly.needFromMs(nowMs)
+    if (depthFromMs === null || closesFromMs === null) return depthFromMs ?? closesFromMs
+    return Math.min(depthFromMs, closesFromMs)
   }
 
   /**

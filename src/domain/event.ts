@@ -29,6 +29,8 @@ type HistoryEvent = Stamped & {
   readonly coin: string
   readonly timeframe: Timeframe
   readonly bars: readonly Bar[]
+  /** What was asked from: bars that begin later are all that the venue has. Absent: there may be earlier ones. */
+  readonly fromMs?: number
 }
 
 /** The whole present state of one bar. A later event for the same open time replaces it. */
@@ -151,13 +153,15 @@ type FundingHistoryEvent = Stamped & {
 }
 
 /**
- * Closed 1h bars, from the venue or from our history on disk, which may have holes. Candles do not take
- * them in: they derive their own. Ascending; both times are the instant at which they were asked or read.
+ * Closed 1h bars, from the venue or from our history on disk, which may have holes. Ascending; both times are
+ * the instant at which they were asked or read.
  */
 export type HourlyHistoryEvent = Stamped & {
   readonly kind: 'hourly-history'
   readonly coin: string
   readonly bars: readonly Bar[]
+  /** What the venue was asked from; absent for our own history. */
+  readonly fromMs?: number
   /** Of our own history, which has them. */
   readonly isRemembered?: true
 }

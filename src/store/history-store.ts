@@ -128,7 +128,9 @@ export class HistoryStore {
 
   /** Takes closed bars as the venue has them. */
   addBars(coin: string, timeframe: Timeframe, bars: readonly Bar[]): void {
-    const closed = bars.map((bar) => ({ coin, timeframe, bar }))
+    const fromMs = (bars.at(-1)?.openTimeMs ?? 0) - barKinds[timeframe].keptMs
+    const kept = bars.filter(({ openTimeMs }) => openTimeMs >= fromMs)
+    const closed = kept.map((bar) => ({ coin, timeframe, bar }))
     this.#queue.add({ ...nothing, bars: closed })
   }
 

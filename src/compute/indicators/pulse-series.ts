@@ -71,6 +71,11 @@ export class PulseSeries {
     return this.#state[BAR_COUNT]
   }
 
+  /** Of the bar that was folded last; 0 before any. */
+  get lastClose(): number {
+    return this.#state[PREVIOUS_CLOSE]
+  }
+
   /** Closes the bar that lies in the pool's `bar`. */
   fold(): void {
     const state = this.#state

@@ -21,6 +21,13 @@ export class BarAggregate {
     this.#timeframe = timeframe
   }
 
+  /** The coin's first 15m bar comes next: the longer bar that holds it has no earlier quarter. */
+  beginWith(first: Bar): void {
+    this.#openTimeMs = barOpenTimeMs(first.openTimeMs, this.#timeframe)
+    this.#nextQuarterMs = first.openTimeMs
+    this.#volumeBase = 0
+  }
+
   /**
    * Adds the next closed 15m bar. @returns the longer bar that this one completes, else null.
    * A bar that does not follow the one before starts over at the next boundary.

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { Bar } from '../../domain/bar.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
 import { timeframeMs, timeframes } from '../../domain/timeframe.ts'
+import { pulseValue } from '../indicators/pulse-layout.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { quarters, START_MS } from '../testing/bars.ts'
 import { CandleLadder } from './candle-ladder.ts'
@@ -480,10 +481,10 @@ describe('candle ladder', () => {
 
   test('starts over after a gap too long to bridge', () => {
     const ladder = open(flatBars(300))
-    const later = timeOf(5_000)
+    const later = timeOf(5_300)
     expect(ladder.needs(later)).toHaveLength(2)
     expect(ladder.isCold(later)).toBe(true)
-    const history = Array.from({ length: 40 }, (_, at) => flatBar(4_960 + at))
+    const history = Array.from({ length: 40 }, (_, at) => flatBar(5_260 + at))
     ladder.history('15m', history, later + SETTLED_MS)
     expect(ladder.barCount('15m')).toBe(40)
   })
@@ -511,11 +512,11 @@ describe('candle ladder', () => {
   })
 
   test('keeps the newest of the closed bars that nobody takes, and counts the others', () => {
-    const ladder = open(flatBars(2_100))
+    const ladder = open(flatBars(5_000))
     const { bars, dropped } = ladder.takeClosed()
-    expect(bars).toHaveLength(2_048)
-    expect(bars.length + dropped).toBe(2_100 + 525 + 131)
-    expect(bars.at(-1)?.bar.openTimeMs).toBe(timeOf(2_096))
+    expect(bars).toHaveLength(6_500)
+    expect(bars.length + dropped).toBe(5_000 + 1_250 + 312)
+    expect(bars.at(-1)?.bar.openTimeMs).toBe(timeOf(4_996))
   })
 
   test('tells the next coin nothing of the one before', () => {
@@ -528,6 +529,116 @@ describe('candle ladder', () => {
     const ladder = new CandleLadder(new PulsePool(3))
     ladder.restore(open(flatBars(8)).save())
     expect(ladder.takeClosed().bars).toEqual([])
+  })
+
+  describe('deepened by older bars of 1h', () => {
+    const hoursOf = (bars: readonly Bar[]) =>
+      Array.from({ length: Math.floor(bars.length / 4) }, (_, at): Bar => {
+        const four = bars.slice(at * 4, at * 4 + 4)
+        return {
+          ...(four[0] as Bar),
+          high: Math.max(...four.map(({ high }) => high)),
+          low: Math.min(...four.map(({ low }) => low)),
+          close: (four[3] as Bar).close,
+          volumeBase: four.reduce((sum, { volumeBase }) => sum + volumeBase, 0),
+        }
+      })
+    const priced = (index: number): Bar => {
+      const price = (at: number) => 100 + 10 * Math.sin(at / 900) + Math.sin(at / 7)
+      const [open, close] = [price(index), price(index + 1)]
+      const [high, low] = [Math.max(open, close), Math.min(open, close)]
+      return { openTimeMs: timeOf(index), open, high, low, close, volumeBase: 1 + (index % 5) }
+    }
+    const all = Array.from({ length: 6_000 }, (_, at) => priced(at))
+    const fromMs = timeOf(0)
+    const recent = (until = all.length) => open(all.slice(-1_344 - (all.length - until), until))
+    const ema200 = (ladder: CandleLadder) => {
+      ladder.peek('1h')
+      return ladder.values[pulseValue.ema200]
+    }
+
+    test('is as if it had folded all of them, and goes on so', () => {
+      const ladder = recent(5_990)
+      expect(ema200(ladder)).toBeNaN()
+      ladder.deepen(hoursOf(all.slice(0, 5_990)), fromMs)
+      for (const bar of all.slice(5_990)) ladder.live(bar, endOf(bar) - 1)
+      ladder.advance(settledAfter(all))
+      const whole = open(all)
+      expect(ladder.barCount('1h')).toBe(1_500)
+      expect(ema200(ladder)).toBe(ema200(whole))
+      expect(ladder.depthFromMs(timeOf(6_000))).toBeNull()
+    })
+
+    test('tells nobody of bars that were closed before', () => {
+      const ladder = recent()
+      ladder.takeClosed()
+      ladder.deepen(hoursOf(all), fromMs)
+      expect(ladder.takeClosed().bars).toEqual([])
+    })
+
+    test('stays deep where the bar that completed an hour gets a later word', () => {
+      const ladder = recent(5_996)
+      for (const bar of all.slice(5_996)) ladder.live(bar, endOf(bar) - 1)
+      ladder.advance(settledAfter(all))
+      ladder.deepen(hoursOf(all), fromMs)
+      const last = all.at(-1) as Bar
+      const revised = { ...last, high: 140, close: 130, volumeBase: 99 }
+      ladder.live(revised, settledAfter(all))
+      expect(ema200(ladder)).toBe(ema200(open([...all.slice(0, -1), revised])))
+    })
+
+    test('stays deep after it was saved and restored', () => {
+      const ladder = recent()
+      ladder.deepen(hoursOf(all), fromMs)
+      const restored = new CandleLadder(new PulsePool(3))
+      restored.restore(ladder.save())
+      expect(ema200(restored)).toBe(ema200(ladder))
+      expect(restored.depthFromMs(settledAfter(all))).toBeNull()
+    })
+
+    test('knows the whole history of a coin by a reply that begins later than was asked', () => {
+      const young = open(all.slice(0, 1_344))
+      const reply = hoursOf(all.slice(0, 1_344))
+      young.deepen(reply, fromMs)
+      expect(young.isWhole('1h'), 'older ones may exist').toBe(false)
+      young.deepen(reply, fromMs - timeframeMs['1h'])
+      expect(young.isWhole('1h')).toBe(true)
+      expect(ema200(young), 'of 337 bars').not.toBeNaN()
+      young.reset()
+      expect(young.isWhole('1h'), 'the next coin may have more').toBe(false)
+    })
+
+    test.each([
+      { what: 'ends before the last bar', bars: hoursOf(all).slice(0, -1) },
+      { what: 'has another last bar', bars: hoursOf([...all.slice(0, -1), priced(7_000)]) },
+      { what: 'has fewer bars than are known', bars: hoursOf(all).slice(-335) },
+      { what: 'is empty', bars: [] },
+    ])('takes no reply that $what, and asks again', ({ bars }) => {
+      const ladder = recent()
+      const before = readings(ladder)
+      const moved = bars.map((bar, at) => ({
+        ...bar,
+        openTimeMs:
+          at === bars.length - 1 && bars.length === 1_500 ? timeOf(5_996) : bar.openTimeMs,
+      }))
+      ladder.deepen(moved, fromMs - 1)
+      expect(readings(ladder)).toEqual(before)
+      const boundaryMs = timeOf(6_000)
+      expect(ladder.depthFromMs(boundaryMs)).toBe(boundaryMs - 2_000 * timeframeMs['1h'])
+    })
+  })
+
+  test('a coin whose first trade is amid an hour has that hour in its longer bars', () => {
+    const first = { ...flatBar(6), high: 103, close: 103, volumeBase: 2 }
+    const ladder = new CandleLadder(new PulsePool(3))
+    ladder.history('4h', [], timeOf(6.5), timeOf(-400))
+    ladder.history('15m', [first], timeOf(6.5), timeOf(-400))
+    ladder.live({ ...flatBar(7), low: 99, close: 99, volumeBase: 1 }, timeOf(7.5))
+    ladder.live(flatBar(16), timeOf(16.5))
+    const bars = ladder.takeClosed().bars.filter(({ timeframe }) => timeframe !== '15m')
+    const traded = { open: 100, high: 103, low: 99, close: 99, volumeBase: 3 }
+    expect(bars[0]).toEqual({ timeframe: '1h', bar: { ...traded, openTimeMs: timeOf(4) } })
+    expect(bars.at(-1)).toEqual({ timeframe: '4h', bar: { ...traded, openTimeMs: timeOf(0) } })
   })
 
   test('continues 4h history with bars derived from 15m, none twice', () => {

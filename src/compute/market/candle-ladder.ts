@@ -4,14 +4,18 @@ import type { Timeframe } from '../../domain/timeframe.ts'
 import { barOpenTimeMs, timeframeMs, timeframes } from '../../domain/timeframe.ts'
 import { barSlot, STATE_LENGTH } from '../indicators/pulse-layout.ts'
 import type { PulsePool, PulseSeries } from '../indicators/pulse-series.ts'
+import { SETTLED_BARS, withholdUnsettled } from '../indicators/seed-memory.ts'
 import { AGGREGATE_FIELDS, BarAggregate } from './bar-aggregate.ts'
 
-/** Bars that a cold start asks for: enough to settle a 200-period average, within one request each. */
-const COLD_BARS_4H = 250
-const COLD_BARS_15M = 1008
+/** Bars that a cold start asks for, one request each: EMA 200 of 4h and of 15m is settled, and all else of 1h. */
+const COLD_BARS_4H = 1_200
+const COLD_BARS_15M = 1_344
 
-/** A gap longer than this is not bridged bar by bar: the series starts over. */
-const BRIDGED_GAP_BARS_MAX = 1000
+/** 1h bars that are asked for afterwards: 1.5e-8 of the seed is left in EMA 200. */
+const DEPTH_BARS_1H = 2_000
+
+/** The venue serves 5,000 bars. A longer gap cannot be bridged bar by bar: the series starts over. */
+const BRIDGED_GAP_BARS_MAX = 4_900
 
 /** How long after its end a bar waits for the venue's last word on it. */
 const CLOSING_GRACE_MS = 3_000
@@ -22,8 +26,8 @@ const UNNOTICED_SILENCE_MS = 60_000
 /** While history is on its way, at most one bar ends and the next begins. */
 const HELD_BARS_MAX = 2
 
-/** What a cold start folds at once, with room: nobody waits longer to take closed bars away. */
-const CLOSED_BARS_MAX = 2048
+/** What bridging the longest gap folds at once, with room: nobody waits longer to take closed bars away. */
+const CLOSED_BARS_MAX = 6_500
 
 /** Closed quarters that are kept to be compared with the venue's own account of them. */
 const AUDITED_BARS_MAX = 8
@@ -32,12 +36,14 @@ const QUARTER_MS = timeframeMs['15m']
 
 const derivedTimeframes = ['1h', '4h'] as const
 
-/** `nextOpenMs`, two last open times, and the six numbers of the forming bar. */
-const HEADER_FIELDS = 9
-const BAR_FIELDS = 6
+/** `nextOpenMs`, two last open times, the six numbers of the forming bar, and which series are whole. */
+const HEADER_FIELDS = 12
+const LAST_OPEN_1H_AT = 1
 const OPEN_BAR_AT = 3
-const SAVED_FIELDS =
-  HEADER_FIELDS + AUDITED_BARS_MAX * BAR_FIELDS + 2 * AGGREGATE_FIELDS + 3 * STATE_LENGTH
+const WHOLE_AT = 9
+const BAR_FIELDS = 6
+const SERIES_AT = HEADER_FIELDS + AUDITED_BARS_MAX * BAR_FIELDS + 2 * AGGREGATE_FIELDS
+const SAVED_FIELDS = SERIES_AT + timeframes.length * STATE_LENGTH
 
 export type HistoryNeed = { readonly timeframe: Timeframe; readonly fromMs: number }
 
@@ -60,6 +66,8 @@ export class CandleLadder {
   readonly #series: Readonly<Record<Timeframe, PulseSeries>>
   readonly #aggregates: Readonly<Record<'1h' | '4h', BarAggregate>>
   readonly #lastOpenMs = { '1h': Number.NaN, '4h': Number.NaN }
+  /** Series that begin with the coin's first bar. */
+  readonly #isWhole = { '15m': false, '1h': false, '4h': false }
   /** Open time of the quarter that follows the last closed one; NaN before any history. */
   #nextOpenMs = Number.NaN
   /** The quarter that opens at `#nextOpenMs`, as far as it is known; null only while that is NaN. */
@@ -114,6 +122,11 @@ export class CandleLadder {
     return this.#series[timeframe].barCount
   }
 
+  /** Whether these are all that the coin ever had: then every value is by definition what they give. */
+  isWhole(timeframe: Timeframe): boolean {
+    return this.#isWhole[timeframe]
+  }
+
   /** Bars that were folded since the last call, in that order. */
   takeClosed(): ClosedBars {
     const taken = { bars: this.#closed, dropped: this.#closedDropped }
@@ -128,12 +141,14 @@ export class CandleLadder {
     return timeframe === '15m' ? this.#open : this.#aggregates[timeframe].merged(this.#open)
   }
 
-  /** Values the indicators as if the forming bar closed now, into the pool's `values`. */
+  /** Values the indicators as if the forming bar closed now, into the pool's `values`. NaN: not to be told yet. */
   peek(timeframe: Timeframe): Bar | null {
     const bar = this.openBar(timeframe)
     if (bar === null) return null
     this.#load(bar)
-    this.#series[timeframe].peek()
+    const series = this.#series[timeframe]
+    series.peek()
+    if (!this.#isWhole[timeframe]) withholdUnsettled(this.#pool.values, series.barCount + 1)
     return bar
   }
 
@@ -154,6 +169,35 @@ export class CandleLadder {
     return this.#isContinuous ? [] : [{ timeframe: '15m', fromMs: this.#nextOpenMs }]
   }
 
+  /** From which open time on 1h bars must be asked, so that {@link deepen} can settle EMA 200; null for none. */
+  depthFromMs(nowMs: number): number | null {
+    const isDeep = this.#isWhole['1h'] || this.barCount('1h') + 1 >= SETTLED_BARS
+    if (isDeep || this.isCold(nowMs)) return null
+    return barOpenTimeMs(nowMs, '1h') - DEPTH_BARS_1H * timeframeMs['1h']
+  }
+
+  /**
+   * 1h bars that reach further back than those that were derived, ascending and closed, as asked from `fromMs`. The
+   * series is folded once more from them. A reply that ends before our last bar, or with another one, is not taken.
+   */
+  deepen(bars: readonly Bar[], fromMs: number): void {
+    const series = this.#series['1h']
+    const lastMs = this.#lastOpenMs['1h']
+    const last = bars.findIndex(({ openTimeMs }) => openTimeMs === lastMs)
+    if (this.#isWhole['1h'] || last + 1 < series.barCount) return
+    if (bars[last]?.close !== series.lastClose) return
+    const isWhole = isWholeFrom(bars, fromMs)
+    series.reset()
+    for (const bar of bars.slice(0, last + 1)) {
+      this.#load(bar)
+      series.fold()
+      if (!this.#canUndo || bar.openTimeMs !== this.#undo[LAST_OPEN_1H_AT]) continue
+      this.#undo.set(series.save(), SERIES_AT + timeframes.indexOf('1h') * STATE_LENGTH)
+      this.#undo[WHOLE_AT + timeframes.indexOf('1h')] = Number(isWhole)
+    }
+    this.#isWhole['1h'] = isWhole
+  }
+
   /**
    * What to ask for so that {@link history} can compare: a frame that was lost without a trace, as
    * the venue's last word on a bar can be, shows nowhere else. null while nothing was closed.
@@ -167,11 +211,17 @@ export class CandleLadder {
 
   /**
    * Past bars, ascending and complete as of `askedAtMs`: a bar that is missing at their end had no
-   * trades. 4h history only seeds a ladder that is cold; 1h is always derived.
+   * trades. 4h history only seeds a ladder that is cold; 1h is derived, and may be deepened.
+   * @param fromMs what was asked from: bars that begin later are all that there are
    */
-  history(timeframe: Timeframe, bars: readonly Bar[], askedAtMs: number): void {
-    if (timeframe === '15m') this.#quarterHistory(bars, askedAtMs)
-    else if (timeframe === '4h') this.#seed4h(bars, askedAtMs)
+  history(
+    timeframe: Timeframe,
+    bars: readonly Bar[],
+    askedAtMs: number,
+    fromMs = Number.NaN,
+  ): void {
+    if (timeframe === '15m') this.#quarterHistory(bars, askedAtMs, fromMs)
+    else if (timeframe === '4h') this.#seed4h(bars, askedAtMs, fromMs)
   }
 
   /** The present state of one 15m bar. */
@@ -218,6 +268,7 @@ export class CandleLadder {
   reset(): void {
     for (const timeframe of timeframes) this.#series[timeframe].reset()
     for (const timeframe of derivedTimeframes) this.#aggregates[timeframe].reset()
+    for (const timeframe of timeframes) this.#isWhole[timeframe] = false
     this.#lastOpenMs['1h'] = Number.NaN
     this.#lastOpenMs['4h'] = Number.NaN
     this.#nextOpenMs = Number.NaN
@@ -246,12 +297,15 @@ export class CandleLadder {
     this.#loadFrom(saved)
   }
 
-  #quarterHistory(bars: readonly Bar[], askedAtMs: number): void {
+  #quarterHistory(bars: readonly Bar[], askedAtMs: number, fromMs: number): void {
     const first = bars[0]
     if (this.isCold(askedAtMs)) {
       if (first === undefined) return
       if (!Number.isNaN(this.#nextOpenMs)) this.reset()
       this.#nextOpenMs = first.openTimeMs
+      this.#isWhole['15m'] = isWholeFrom(bars, fromMs)
+      if (this.#isWhole['15m'])
+        for (const timeframe of derivedTimeframes) this.#aggregates[timeframe].beginWith(first)
     }
     const settledMs = barOpenTimeMs(askedAtMs - CLOSING_GRACE_MS, '15m')
     if (!this.#isConfirmedBy(bars, settledMs)) {
@@ -376,12 +430,13 @@ export class CandleLadder {
     return true
   }
 
-  #seed4h(bars: readonly Bar[], askedAtMs: number): void {
+  #seed4h(bars: readonly Bar[], askedAtMs: number, fromMs: number): void {
     const stepMs = timeframeMs['4h']
     if (!this.isCold(askedAtMs)) return
     const held = this.#held
     this.reset()
     this.#held = held
+    this.#isWhole['4h'] = isWholeFrom(bars, fromMs)
     for (const bar of bars) {
       const last = this.#lastOpenMs['4h']
       if (bar.openTimeMs + stepMs > askedAtMs - CLOSING_GRACE_MS) break
@@ -469,6 +524,8 @@ export class CandleLadder {
     saved[1] = this.#lastOpenMs['1h']
     saved[2] = this.#lastOpenMs['4h']
     saveBar(this.#open, saved, OPEN_BAR_AT)
+    for (const [at, timeframe] of timeframes.entries())
+      saved[WHOLE_AT + at] = Number(this.#isWhole[timeframe])
     let at = HEADER_FIELDS
     for (let slot = 0; slot < AUDITED_BARS_MAX; slot += 1) {
       saveBar(this.#recent[slot] ?? null, saved, at)
@@ -490,6 +547,8 @@ export class CandleLadder {
     this.#lastOpenMs['1h'] = field(1)
     this.#lastOpenMs['4h'] = field(2)
     this.#open = savedBar(saved, OPEN_BAR_AT)
+    for (const [at, timeframe] of timeframes.entries())
+      this.#isWhole[timeframe] = field(WHOLE_AT + at) === 1
     let at = HEADER_FIELDS
     const recent: Bar[] = []
     for (let slot = 0; slot < AUDITED_BARS_MAX; slot += 1) {
@@ -510,6 +569,11 @@ export class CandleLadder {
     this.#openToldAtMs = Number.NaN
     this.#askedVolumeBase = 0
   }
+}
+
+/** The venue has no earlier bar than these, or it would have answered with it. */
+function isWholeFrom([first]: readonly Bar[], fromMs: number): boolean {
+  return first !== undefined && first.openTimeMs > fromMs
 }
 
 /** NaN stands for no bar. */

@@ -39,7 +39,7 @@ const VOLUME_LAG_MS_MAX = 5_000
 const OVERTAKEN_MS_MAX = 3_000
 
 /** Raised whenever the meaning of a saved number changes: another layout is not restored. */
-const LAYOUT = 3
+const LAYOUT = 4
 const HEADER_FIELDS = 6
 const SAVED_AT = 1
 /** Clocks are corrected by less than this all the time. */
@@ -199,7 +199,7 @@ export class CoinMarket {
         const wasContinuous = this.ladder.isContinuous
         const { timeExchangeMs, timeReceivedMs } = event
         const provenMs = this.#newestBar.provenMs(timeExchangeMs, timeReceivedMs)
-        this.ladder.history(event.timeframe, event.bars, provenMs)
+        this.ladder.history(event.timeframe, event.bars, provenMs, event.fromMs)
         // What was heard since the question was asked is no older for the answer.
         if (wasContinuous && this.ladder.isContinuous) break
         // A bar that may be over is vouched for no longer than until its end, which another coin may have told.
@@ -247,9 +247,11 @@ export class CoinMarket {
         this.#isSilent = event.state === 'silent'
         this.#interrupt(event.timeExchangeMs)
         break
+      case 'hourly-history':
+        if (event.fromMs !== undefined) this.ladder.deepen(event.bars, event.fromMs)
+        break
       case 'trade-gap':
       case 'funding-history':
-      case 'hourly-history':
       case 'sample-history':
       case 'venue-fundings':
       case 'account-position':

@@ -175,8 +175,8 @@ function marketOf(
   for (const [rank, coin] of known.entries()) {
     const bars = barsOf(rank, sign)
     market.apply(context(coin))
-    market.apply(history(coin, '4h', bars('4h', 250)))
-    market.apply(history(coin, '15m', bars('15m', 1_008)))
+    market.apply(history(coin, '4h', bars('4h', 1_200)))
+    market.apply(history(coin, '15m', bars('15m', 1_344)))
   }
   market.advance(0)
   return market
@@ -194,9 +194,9 @@ function pass(market: MarketState, fromMs: number, toMs: number): void {
 /** What {@link marketOf} was told, with the bars that are forming: nobody has traded in them. */
 function naiveCoin(rank: number, sign: number): NaiveCoin {
   const bars = barsOf(rank, sign)
-  const quarters = bars('15m', 1_008)
+  const quarters = bars('15m', 1_344)
   const close = quarters.at(-1)?.close ?? Number.NaN
   const flat = { open: close, high: close, low: close, close, volumeBase: 0 }
   const forming = { openTimeMs: BOUNDARY_MS, ...flat }
-  return { fours: [...bars('4h', 250), forming], hours: [...naiveHours(quarters), forming] }
+  return { fours: [...bars('4h', 1_200), forming], hours: [...naiveHours(quarters), forming] }
 }

@@ -16,7 +16,6 @@ const LEADER = 'BTC'
 const INPUT_AGE_MS_MAX = 2 * 3_600_000
 const COINS_SHARE_MIN = 0.6
 const MOMENTUM_MS = 7 * 24 * 3_600_000
-const EMA_50_BARS = 50
 
 /** Evaluates the regime of the market every five minutes of the venue's time, by `regime-rule.ts`. */
 export class RegimeTracker implements MarketTracker {
@@ -72,11 +71,12 @@ function regimeInputs(
   const returns: number[] = []
   for (const coin of market.coins()) {
     coins += 1
-    if (!isFresh(coin, at.heardMs) || coin.ladder.barCount('4h') < EMA_50_BARS) continue
+    if (!isFresh(coin, at.heardMs)) continue
     const bar = coin.ladder.peek('4h')
-    if (bar === null) continue
+    const ema50 = coin.ladder.values[pulseValue.ema50] as number
+    if (bar === null || Number.isNaN(ema50)) continue
     judged += 1
-    if (isAbove(bar.close, coin.ladder.values[pulseValue.ema50] as number)) above += 1
+    if (isAbove(bar.close, ema50)) above += 1
     const past = coin.trackers.volatility.priceAt(at.venueMs - MOMENTUM_MS)
     if (past > 0) returns.push(bar.close / past - 1)
   }

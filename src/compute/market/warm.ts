@@ -1,15 +1,25 @@
 import type { Timeframe } from '../../domain/timeframe.ts'
+import { SETTLED_BARS_BUT_EMA_200 } from '../indicators/seed-memory.ts'
 import { WARM_BARS } from '../indicators/warm-up.ts'
+import type { CandleLadder } from './candle-ladder.ts'
 import type { CoinMarket } from './coin-market.ts'
 
-/** Closed bars that a timeframe must have before it is sold: the longest window, EMA 200. */
+/** Closed bars that a coin whose whole history is known must have before a timeframe is sold: the window of EMA 200. */
 export const BARS_NEEDED = WARM_BARS
 
-/** Whether every indicator of a timeframe is known, and joined to the present. */
+/** Where older bars are not known: all is settled then but EMA 200, which is withheld. */
+export const BARS_NEEDED_OF_PART = SETTLED_BARS_BUT_EMA_200 - 1
+
+/** Closed bars that a timeframe must have before it is sold. */
+export function barsNeeded(ladder: CandleLadder, timeframe: Timeframe): number {
+  return ladder.isWhole(timeframe) ? BARS_NEEDED : BARS_NEEDED_OF_PART
+}
+
+/** Whether every indicator of a timeframe but EMA 200 is known, and joined to the present. */
 export function isWarm({ ladder }: CoinMarket, timeframe: Timeframe, nowMs: number): boolean {
   return (
     !ladder.isCold(nowMs) &&
-    ladder.barCount(timeframe) >= BARS_NEEDED &&
+    ladder.barCount(timeframe) >= barsNeeded(ladder, timeframe) &&
     ladder.openBar(timeframe) !== null
   )
 }

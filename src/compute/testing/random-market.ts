@@ -52,9 +52,9 @@ function coinEvents(coin: string, chance: () => number): MarketEvent[] {
     history(
       coin,
       '4h',
-      walk('4h', 250, { price, calm: 3 * calm, drift: 8 * drift, volatile }, chance),
+      walk('4h', 1_200, { price, calm: 3 * calm, drift: 2 * drift, volatile }, chance),
     ),
-    history(coin, '15m', walk('15m', 1_008, { price, calm, drift, volatile }, chance)),
+    history(coin, '15m', walk('15m', 1_344, { price, calm, drift, volatile }, chance)),
     {
       kind: 'funding-history',
       coin,

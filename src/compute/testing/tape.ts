@@ -48,7 +48,7 @@ export function warmTape(coin: string, bars: typeof wave = wave): Batch[] {
       { kind: 'feed-status', feed: 'venue', state: 'up', reason: 'open', coins: [], ...at(NOW_MS) },
     ],
     [context(coin)],
-    [history(coin, '4h', bars('4h', 250)), history(coin, '15m', bars('15m', 1008))],
+    [history(coin, '4h', bars('4h', 1_200)), history(coin, '15m', bars('15m', 1_344))],
     [book(coin), fundingHistory(coin), reading(coin)],
   ]
 }
@@ -71,8 +71,14 @@ export function universe(coins: readonly string[], delisted: readonly string[] =
   }
 }
 
-export function history(coin: string, timeframe: Timeframe, bars: readonly Bar[]): MarketEvent {
-  return { kind: 'history', coin, timeframe, bars, ...at(NOW_MS) }
+/** @param fromMs what was asked from; by default the first bar, so that there may be older ones */
+export function history(
+  coin: string,
+  timeframe: Timeframe,
+  bars: readonly Bar[],
+  fromMs = bars[0]?.openTimeMs ?? 0,
+): MarketEvent {
+  return { kind: 'history', coin, timeframe, bars, fromMs, ...at(NOW_MS) }
 }
 
 /** A month of settled hours, the last at the boundary: a slow wave around what a balanced market pays. */

@@ -16,8 +16,8 @@ const OFFSET_MS_GOOD = 1_000
 const OFFSET_MS_MAX = 5_000
 /** Of the venue, for one address. */
 const WEIGHT_PER_MINUTE_MAX = 1_200
-/** What the history of one coin costs at a cold start: 1,008 and 250 bars. */
-const COLD_WEIGHT_PER_COIN = 60
+/** What the history of one coin costs before its first answer: two requests for 1,344 and 1,200 bars. */
+const COLD_WEIGHT_PER_COIN = 82
 const TOO_MANY_REQUESTS = 429
 const REACH_ADVICE = 'see whether this machine reaches it (DNS, firewall, proxy), and --source'
 

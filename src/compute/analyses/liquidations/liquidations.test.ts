@@ -41,7 +41,7 @@ describe('liquidations', () => {
 
   test('a worked example by hand: one coin of 3x, everything opened at 100', () => {
     const given = { markPrice: 100, midPrice: 100, openInterestBase: 1_000 }
-    const flatAtHundred = wave('15m', 300, 0).map((bar) => ({
+    const flatAtHundred = wave('15m', 1_344, 0).map((bar) => ({
       ...bar,
       ...{ open: 100, high: 100.5, low: 99.5, close: 100 },
     }))

@@ -17,9 +17,16 @@ const Indicators = Type.Object({
   ),
   atr_14: Type.Number({ minimum: 0, description: 'Wilder average true range over 14 bars, USD.' }),
   atr_pct: Type.Number({ minimum: 0, description: 'atr_14 over close, percent.' }),
-  ema_20: Type.Number({ description: 'USD.' }),
-  ema_50: Type.Number({ description: 'USD.' }),
-  ema_200: Type.Number({ description: 'USD.' }),
+  ema_20: Type.Number({
+    description: 'EMA of 20 closes, seeded by the mean of the first 20, USD.',
+  }),
+  ema_50: Type.Number({ description: 'EMA of 50 closes, likewise, USD.' }),
+  ema_200: nullable(
+    Type.Number({
+      description:
+        'EMA of 200 closes, USD; within 0.01 % of price of the EMA over the whole history, or null: see insufficient_bars.',
+    }),
+  ),
   vwap_20: nullable(
     Type.Number({
       description: 'Volume-weighted typical price of 20 bars, USD; null without volume.',
@@ -45,15 +52,35 @@ const Indicators = Type.Object({
       description: '1: EMA 20 above EMA 50 and price above EMA 50; -1: both below; else 0.',
     }),
     label: Label,
-    ema_stack: oneOf(
-      ['bull_aligned', 'bear_aligned', 'mixed', 'flat'],
-      'flat: the three EMAs lie within 0.1 % of price; bull_aligned: 20 > 50 > 200.',
+    ema_stack: nullable(
+      oneOf(
+        ['bull_aligned', 'bear_aligned', 'mixed', 'flat'],
+        'flat: the three EMAs lie within 0.1 % of price; bull_aligned: 20 > 50 > 200; null without ema_200.',
+      ),
     ),
   }),
 })
 
 const TimeframeAnswer = Type.Object({
   indicators: Indicators,
+  bars: Type.Integer({
+    minimum: 1,
+    description: 'Number of consecutive candles behind the indicators, the forming one included.',
+  }),
+  bars_is_whole_history: Type.Boolean({
+    description: 'true: the coin has no older candles, so every value is of its whole history.',
+  }),
+  insufficient_bars: Type.Array(
+    Type.Object({
+      field: Type.String({ description: 'Indicator that is null.' }),
+      have: Type.Integer({ minimum: 1, description: 'Number of candles; equals bars.' }),
+      need: Type.Integer({
+        minimum: 1,
+        description: 'Number of candles from which on its seed moves it by at most 0.01 percent.',
+      }),
+    }),
+    { description: 'Indicators withheld until older candles are loaded; warns of short_history.' },
+  ),
   candle_freshness_seconds: Type.Number({
     minimum: 0,
     description: 'Seconds since the venue last confirmed this candle series.',

@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { naivePulse } from '../../../../test/golden/naive-pulse.ts'
+import { naiveHours } from '../../../../test/golden/naive-volatility.ts'
+import type { Bar } from '../../../domain/bar.ts'
 import type { Document } from '../../../domain/document.ts'
 import type { Batch } from '../../../domain/event.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
@@ -13,6 +16,8 @@ import {
   wave,
 } from '../../testing/tape.ts'
 import { pulse } from './pulse.ts'
+
+const HOUR = 3_600_000
 
 describe('pulse', () => {
   test('annualises funding by the identity that its interval states', () => {
@@ -78,8 +83,7 @@ describe('pulse', () => {
   })
 
   test('names the first timeframe that has too few candles, with have and need', () => {
-    const bars = wave('15m', 600)
-    const { views } = render([[universe(['NEW'])], [context('NEW')], [history('NEW', '15m', bars)]])
+    const { views } = render(youngTape)
     expect(views['15m']?.kind, '600 quarters are enough for 15m').toBe('answer')
     expect(views['1h']).toEqual({
       kind: 'insufficient-candles',
@@ -88,6 +92,66 @@ describe('pulse', () => {
       need: 200,
     })
     expect(views['15m,1h,4h']).toMatchObject({ timeframe: '1h' })
+  })
+
+  test('a timeframe of which older candles may exist is warming up below the bars that settle it', () => {
+    const tape = [[universe(['NEW'])], [context('NEW')], [history('NEW', '15m', wave('15m', 324))]]
+    expect(render(tape).views['15m']).toMatchObject({ kind: 'low-coverage', have: 324, need: 325 })
+  })
+
+  test('withholds EMA 200 while its seed may still be seen in it, and says so', () => {
+    const document = render(warmTape('BTC'))
+    const { '1h': hour, '4h': four } = read(warmTape('BTC')).timeframes
+    expect(hour).toMatchObject({
+      bars: 337,
+      bars_is_whole_history: false,
+      insufficient_bars: [{ field: 'ema_200', have: 337, need: 1_122 }],
+      indicators: { ema_200: null, trend: { direction: expect.any(Number), ema_stack: null } },
+    })
+    expect(four).toMatchObject({
+      bars: 1_201,
+      insufficient_bars: [],
+      indicators: { ema_200: expect.any(Number), trend: { ema_stack: expect.any(String) } },
+    })
+    expect(document.views['4h'], 'of ten indicators of one timeframe, all').toMatchObject({
+      coveragePct: 100,
+      warnings: [],
+    })
+    expect(document.views['1h,4h'], 'of twenty, one is withheld').toMatchObject({
+      coveragePct: 95,
+      warnings: ['short_history'],
+    })
+  })
+
+  test('a coin that is younger has its EMA 200 from all of its candles', () => {
+    const bars = wave('15m', 600)
+    const { views } = render(youngTape)
+    expect(views['15m']).toMatchObject({ coveragePct: 100, warnings: [] })
+    const quarter = read(youngTape, '15m').timeframes['15m']
+    expect(quarter).toMatchObject({ bars: 601, bars_is_whole_history: true, insufficient_bars: [] })
+    const closes = [...bars, ...bars.slice(-1)].map(({ close }) => close)
+    const seed = closes.slice(0, 200).reduce((sum, close) => sum + close, 0) / 200
+    const ema = closes.slice(200).reduce((mean, close) => mean + (2 / 201) * (close - mean), seed)
+    expect((quarter.indicators.ema_200 ?? Number.NaN) / ema).toBeCloseTo(1, 6)
+  })
+
+  test('older candles of 1h that arrive settle its EMA 200', () => {
+    const quarters = wave('15m', 6_000)
+    const hours = naiveHours(quarters)
+    const recent = quarters.slice(-1_344)
+    const tape = warmTape('BTC', (timeframe, count) =>
+      timeframe === '15m' ? recent : wave(timeframe, count),
+    )
+    const older: Batch = [
+      {
+        ...{ kind: 'hourly-history', coin: 'BTC', bars: hours, fromMs: BOUNDARY_MS - 1_500 * HOUR },
+        ...{ timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS },
+      },
+    ]
+    const { '1h': hour } = read([...tape, older]).timeframes
+    expect(hour).toMatchObject({ bars: 1_501, bars_is_whole_history: false, insufficient_bars: [] })
+    const { ema200 } = naivePulse([...hours, forming(hours)]).at(-1) ?? {}
+    expect((hour.indicators.ema_200 ?? Number.NaN) / (ema200 ?? Number.NaN)).toBeCloseTo(1, 6)
   })
 
   test('the forming bar moves the answer, and its close is what counts', () => {
@@ -149,9 +213,30 @@ function render(tape: readonly Batch[]): Document {
   throw new Error('nothing was rendered')
 }
 
+/** Six days of quarters, and no candle before them. */
+const youngTape: readonly Batch[] = [
+  [universe(['NEW'])],
+  [context('NEW')],
+  [history('NEW', '15m', wave('15m', 600), 0), history('NEW', '4h', [], 0)],
+  [
+    {
+      ...{ kind: 'hourly-history', coin: 'NEW', bars: naiveHours(wave('15m', 600)), fromMs: 0 },
+      ...{ timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS },
+    },
+  ],
+]
+
+function forming(bars: readonly Bar[]): Bar {
+  const { close = Number.NaN } = bars.at(-1) ?? {}
+  return { openTimeMs: BOUNDARY_MS, open: close, high: close, low: close, close, volumeBase: 0 }
+}
+
 type Body = {
   price: { current: number }
-  timeframes: Record<'1h' | '4h', { indicators: { rsi_14: number } }>
+  timeframes: Record<
+    '15m' | '1h' | '4h',
+    { indicators: { rsi_14: number; ema_200: number | null } }
+  >
   derivatives: Record<
     | 'funding_rate'
     | 'funding_interval_hours'
@@ -163,10 +248,10 @@ type Body = {
     Record<'spread_bps' | 'impact_bid' | 'impact_ask', number | null>
 }
 
-/** The default view; slots that a gateway fills are read as zero. */
-function read(tape: readonly Batch[]): Body {
+/** Slots that a gateway fills are read as zero. */
+function read(tape: readonly Batch[], view = pulse.contract.defaultView): Body {
   const document = render(tape)
-  const answer = document.views[pulse.contract.defaultView]
+  const answer = document.views[view]
   if (answer?.kind !== 'answer') throw new Error(`no answer: ${JSON.stringify(answer)}`)
   const text = answer.parts
     .map((index) => {

@@ -1,5 +1,5 @@
 import { BoundedMap } from '../../../domain/bounded-map.ts'
-import type { Input, NoAnswer } from '../../../domain/document.ts'
+import type { Input, NoAnswer, Warning } from '../../../domain/document.ts'
 import type { ContextEvent } from '../../../domain/event.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
@@ -10,6 +10,8 @@ import type { DerivativeVotes, Votes } from '../../confluence/votes.ts'
 import { derivativeVotesOf, votesOf } from '../../confluence/votes.ts'
 import type { PulseIndicators } from '../../indicators/pulse-indicators.ts'
 import { pulseIndicators } from '../../indicators/pulse-indicators.ts'
+import { pulseValue } from '../../indicators/pulse-layout.ts'
+import { recursiveValues } from '../../indicators/seed-memory.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { fundingTilt } from '../../market/funding-tilt.ts'
 import type { ImpactPrices } from '../../market/impact-prices.ts'
@@ -25,8 +27,9 @@ import {
   driverRules,
   REGIME_RULE_VERSION,
 } from '../../market/regime-rule.ts'
-import { BARS_NEEDED, isWarm } from '../../market/warm.ts'
+import { BARS_NEEDED, BARS_NEEDED_OF_PART, barsNeeded, isWarm } from '../../market/warm.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
+import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import type { Fragment, Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
@@ -68,10 +71,19 @@ export const pulse: CoinAnalysis & Component<PulseFacts> = {
     inputAgeMsMax: Number.POSITIVE_INFINITY,
     coverageFloor: {
       counts: 'closed candles',
-      least: `${BARS_NEEDED} closed candles of each timeframe asked for; a coin that is younger than that is 400 insufficient_candles`,
+      least: `${BARS_NEEDED_OF_PART} closed candles of each timeframe asked for, or ${BARS_NEEDED} where the coin has no older ones; a coin that is younger than that is 400 insufficient_candles`,
     },
   },
-  inputs: ['history', 'candle', 'trade', 'book', 'top-of-book', 'context', 'mark'],
+  inputs: [
+    'history',
+    'hourly-history',
+    'candle',
+    'trade',
+    'book',
+    'top-of-book',
+    'context',
+    'mark',
+  ],
 
   render(coin, rendering, market) {
     const builder = new DocumentBuilder()
@@ -125,8 +137,7 @@ function writerOf(
       kind: 'written',
       fragments: [head, ...joined(builder, subset, bodies), middle, tail],
       inputs,
-      coveragePct: 100,
-      warnings: impact.isSkewed ? ['leg_skew'] : [],
+      ...completenessOf({ readings, subset, isSkewed: impact.isSkewed }),
       facts: { bias, atrPct1h: readings.get('1h')?.indicators.atr_pct ?? null },
     }
   }
@@ -138,10 +149,10 @@ type Asked = {
   readonly market: MarketState
 }
 
-/** Before the venue was asked for its past a coin may have any; afterwards it has no more than was told. */
+/** While older bars may be known any moment, more is to come; a coin whose whole history is known has no more. */
 function whyMissing({ ladder }: CoinMarket, timeframe: Timeframe, nowMs: number): NoAnswer {
-  const [have, need] = [ladder.barCount(timeframe), BARS_NEEDED]
-  if (have < need && !ladder.isCold(nowMs))
+  const [have, need] = [ladder.barCount(timeframe), barsNeeded(ladder, timeframe)]
+  if (have < need && ladder.isWhole(timeframe) && !ladder.isCold(nowMs))
     return { kind: 'insufficient-candles', timeframe, have, need }
   return (
     belowFloor(pulse.contract, { have, need, missing: `closed candles of ${timeframe}` }) ?? {
@@ -151,7 +162,14 @@ function whyMissing({ ladder }: CoinMarket, timeframe: Timeframe, nowMs: number)
   )
 }
 
+type InsufficientBars = { readonly field: string; readonly have: number; readonly need: number }
+
 type Reading = {
+  /** The forming one included. */
+  readonly bars: number
+  readonly isWhole: boolean
+  /** What is withheld for want of bars. */
+  readonly insufficient: readonly InsufficientBars[]
   readonly indicators: PulseIndicators
   readonly votes: Votes
   /** The votes as one word. */
@@ -171,9 +189,45 @@ function readTimeframes(
     if (bar === null) continue
     const indicators = pulseIndicators(coin.ladder.values, bar.close)
     const votes = votesOf(indicators, bar.close)
-    readings.set(timeframe, { indicators, votes, ballot: `${timeframe}${JSON.stringify(votes)}` })
+    readings.set(timeframe, {
+      ...barsOf(coin, timeframe),
+      indicators,
+      votes,
+      ballot: `${timeframe}${JSON.stringify(votes)}`,
+    })
   }
   return readings
+}
+
+function barsOf({ ladder }: CoinMarket, timeframe: Timeframe) {
+  const have = ladder.barCount(timeframe) + 1
+  const isWhole = ladder.isWhole(timeframe)
+  const withheld = isWhole ? [] : recursiveValues.filter(({ bars }) => have < bars)
+  return {
+    bars: have,
+    isWhole,
+    insufficient: withheld.map(({ field, bars }) => ({ field, have, need: bars })),
+  }
+}
+
+/** Of all indicators of the timeframes, those that are not withheld for want of bars. */
+function completenessOf({
+  readings,
+  subset,
+  isSkewed,
+}: {
+  readonly readings: ReadonlyMap<Timeframe, Reading>
+  readonly subset: readonly Timeframe[]
+  readonly isSkewed: boolean
+}): { readonly coveragePct: number; readonly warnings: readonly Warning[] } {
+  const need = subset.length * Object.keys(pulseValue).length
+  const withheld = subset.flatMap((timeframe) => readings.get(timeframe)?.insufficient ?? [])
+  const share = { have: need - withheld.length, need }
+  const warnings = completenessWarnings({ history: share })
+  return {
+    coveragePct: coveragePct(share),
+    warnings: isSkewed ? [...warnings, 'leg_skew'] : warnings,
+  }
 }
 
 function headText(builder: DocumentBuilder, coin: CoinMarket, rendering: Rendering): string {
@@ -191,9 +245,12 @@ function timeframeBodies(
   readings: ReadonlyMap<Timeframe, Reading>,
 ): ReadonlyMap<Timeframe, Fragment> {
   const bodies = new Map<Timeframe, Fragment>()
-  for (const [timeframe, { indicators }] of readings) {
+  for (const [timeframe, { indicators, bars, isWhole, insufficient }] of readings) {
     const body = JSON.stringify({
       indicators: shown(indicators),
+      bars,
+      bars_is_whole_history: isWhole,
+      insufficient_bars: insufficient,
       candle_freshness_seconds: builder.slot({ kind: 'input-age', input: `candles_${timeframe}` }),
     })
     bodies.set(timeframe, builder.text(`"${timeframe}":${body}`))

@@ -56,7 +56,7 @@ type Row = {
 
 /** The coin as it was at the end of its recording, moved to the boundary. */
 function realCoin(coin: string): Batch {
-  const [quarters, fours] = [moved(coin, '15m', 1_008), moved(coin, '4h', 250)]
+  const [quarters, fours] = [moved(coin, '15m', 1_344), moved(coin, '4h', 1_200)]
   const price = quarters.at(-1)?.close ?? Number.NaN
   const side = (share: number) => [{ price: price * share, sizeBase: 1_000 }]
   return [

@@ -1,3 +1,4 @@
+import type { Timeframe } from '../../../domain/timeframe.ts'
 import { derivativeVotesOf } from '../../confluence/votes.ts'
 import { pulseValue } from '../../indicators/pulse-layout.ts'
 import type { CascadeLevel } from '../../liquidation/cascade.ts'
@@ -7,7 +8,7 @@ import { fundingBiases, fundingTilt } from '../../market/funding-tilt.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { interestTrends, positioningOf } from '../../market/positioning.ts'
 import type { Regime } from '../../market/regime-rule.ts'
-import { BARS_NEEDED, isWarm } from '../../market/warm.ts'
+import { barsNeeded, isWarm } from '../../market/warm.ts'
 import { readCexDex } from '../../outside/cex-dex-reading.ts'
 
 /** A coin of which the venue was silent for longer is not ranked beside the others. */
@@ -116,8 +117,9 @@ export function screenerColumns(market: MarketState, nowMs: number): ScreenerCol
 /** null for a coin whose default pulse can be answered now, and whose own month is known. */
 function skipReasonOf(coin: CoinMarket, nowMs: number): SkipReason | null {
   const { context, ladder, trackers } = coin
-  if (Math.min(ladder.barCount('1h'), ladder.barCount('4h')) < BARS_NEEDED)
-    return 'insufficient_candles'
+  const isShort = (timeframe: Timeframe) =>
+    ladder.barCount(timeframe) < barsNeeded(ladder, timeframe)
+  if (isShort('1h') || isShort('4h')) return 'insufficient_candles'
   const isLate = (confirmedAtMs: number) => !(nowMs - confirmedAtMs <= COIN_AGE_MS_MAX)
   if (context === null || isLate(coin.candlesConfirmedAtMs) || isLate(coin.priceConfirmedAtMs))
     return 'stale_data'

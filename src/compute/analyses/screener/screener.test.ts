@@ -219,21 +219,13 @@ describe('screener', () => {
       expect(body.meta.warnings).toContain('low_coverage')
     })
 
-    test('a coin without a week of hours cannot be called calm or wild', () => {
-      const short = (coin: string): Batch => [
-        history(coin, '4h', wave('4h', 250)),
-        history(coin, '15m', wave('15m', 800)),
-      ]
-      const week = documentOf([
-        ...marketOf(wave),
-        [universe([...COINS, 'NEW'])],
-        [context('NEW')],
-        short('NEW'),
-      ])
-      expect(read(week).coins.map(({ coin }) => coin)).toContain('NEW')
+    test('a coin whose averages still rest on where they began is not ranked', () => {
       const tape = [...marketOf(wave), [universe([...COINS, 'NEW'])], [context('NEW')]]
-      const less = [history('NEW', '4h', wave('4h', 250)), history('NEW', '15m', wave('15m', 720))]
-      expect(read(documentOf([...tape, less])).skipped).toEqual([
+      const fours = history('NEW', '4h', wave('4h', 330))
+      const enough = [fours, history('NEW', '15m', wave('15m', 1_300))]
+      expect(read(documentOf([...tape, enough])).coins.map(({ coin }) => coin)).toContain('NEW')
+      const less = [fours, history('NEW', '15m', wave('15m', 1_296))]
+      expect(read(documentOf([...tape, less])).skipped, '324 closed bars of 1h').toEqual([
         { coin: 'NEW', reason: 'insufficient_candles' },
       ])
     })
@@ -246,7 +238,7 @@ describe('screener', () => {
       restarted.process(COINS.flatMap((coin) => [context(coin), fundingHistory(coin)]))
       const { views } = rendered(restarted, NOW_MS)
       expect(views['full,50']).toMatchObject({ kind: 'low-coverage', have: 0, need: 4 })
-      const bars = naiveHours(wave('15m', 1_008))
+      const bars = naiveHours(wave('15m', 1_344))
       const at = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
       restarted.process(
         COINS.map((coin) => ({ kind: 'hourly-history', coin, bars, isRemembered: true, ...at })),
@@ -262,8 +254,8 @@ describe('screener', () => {
 
     test('a month that is not known yet is said, with its length', () => {
       const { market, meta } = read(documentOf(marketOf(wave)))
-      // 252 hours of history, of which 14 go to the first average.
-      expect(market.vol_window_hours).toBe(238)
+      // 336 hours of history, of which 14 go to the first average.
+      expect(market.vol_window_hours).toBe(322)
       expect(meta.warnings).toEqual(['short_history'])
       expect(meta.quality.grade).toBe('C')
     })

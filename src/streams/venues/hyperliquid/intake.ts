@@ -296,7 +296,7 @@ export class Intake {
     // What it says is as of the question, however long the answer took.
     const times = this.#times.stamp(askedMs)
     const { bars } = reply
-    return { batch: [{ kind: 'history', coin, timeframe, bars, ...times }] }
+    return { batch: [{ kind: 'history', coin, timeframe, bars, fromMs, ...times }] }
   }
 
   /** 1h bars that were closed when they were asked. */
@@ -313,7 +313,8 @@ export class Intake {
     const times = this.#times.stamp(askedMs)
     const closedMs = times.timeExchangeMs - CLOSED_AFTER_MS - timeframeMs['1h']
     const bars = reply.bars.filter(({ openTimeMs }) => openTimeMs <= closedMs)
-    return { batch: bars.length === 0 ? [] : [{ kind: 'hourly-history', coin, bars, ...times }] }
+    const event = { kind: 'hourly-history', coin, bars, fromMs, ...times } as const
+    return { batch: bars.length === 0 ? [] : [event] }
   }
 
   /** @returns also whether all that came is believed, so that an hour which is missing is not to be had. */
