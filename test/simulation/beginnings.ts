@@ -4,6 +4,7 @@ import type { Beginning } from './candle-truth.ts'
 
 /** A request for fewer bars than this is for a hole, not for a beginning. */
 const COLD_QUARTERS_MIN = 500
+const DEEP_HOURS_MIN = 1_500
 
 /** From which bars on one engine counts, learnt from what it asks: it decides what averages are. */
 export class Beginnings {
@@ -16,7 +17,7 @@ export class Beginnings {
   /** Whether another engine counts from the same bars. */
   isSame(coin: string, other: Beginnings): boolean {
     const bars = (of: Beginnings) =>
-      of.of(coin).map(({ quarterMs, fourHoursMs }) => [quarterMs, fourHoursMs])
+      of.of(coin).map(({ quarterMs, hourMs, fourHoursMs }) => [quarterMs, hourMs, fourHoursMs])
     return JSON.stringify(bars(this)) === JSON.stringify(bars(other))
   }
 
@@ -30,12 +31,15 @@ export class Beginnings {
     if (typeof coin !== 'string' || typeof fromMs !== 'number' || typeof askedMs !== 'number')
       return null
     if (interval === '4h') this.#asked4h.set(coin, { fromMs, askedMs })
+    if (interval === '1h' && askedMs - fromMs >= DEEP_HOURS_MIN * timeframeMs['1h'])
+      for (const beginning of this.of(coin)) this.#add(coin, { ...beginning, hourMs: fromMs })
     const asked4h = this.#asked4h.get(coin)
     const isCold = askedMs - fromMs >= COLD_QUARTERS_MIN * timeframeMs['15m']
     if (interval !== '15m' || !isCold) return null
     if (asked4h !== undefined)
       this.#add(coin, {
         quarterMs: fromMs,
+        hourMs: null,
         fourHoursMs: asked4h.fromMs,
         askedMs: asked4h.askedMs,
       })
@@ -44,8 +48,10 @@ export class Beginnings {
 
   #add(coin: string, beginning: Beginning): void {
     const known = this.#of.get(coin) ?? []
-    const isKnown = ({ quarterMs, fourHoursMs }: Beginning) =>
-      quarterMs === beginning.quarterMs && fourHoursMs === beginning.fourHoursMs
+    const isKnown = ({ quarterMs, hourMs, fourHoursMs }: Beginning) =>
+      quarterMs === beginning.quarterMs &&
+      hourMs === beginning.hourMs &&
+      fourHoursMs === beginning.fourHoursMs
     if (!known.some(isKnown)) this.#of.set(coin, [...known, beginning])
   }
 }

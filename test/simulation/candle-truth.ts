@@ -17,9 +17,16 @@ const SERIES_KEPT_MAX = 2
 
 const QUARTER_MS = timeframeMs['15m']
 
+/** Bars from which on EMA 200 is told, by docs/numbers/pulse.md; what is sold has all else. */
+const EMA_200_BARS = 1_122
+/** As good as all of them: 3e-10 of the seed is left. */
+const WHOLE_BARS = 2_400
+
 /** From which bars on an engine counts: averages remember where they began. */
 export type Beginning = {
   readonly quarterMs: number
+  /** Of the hours that were asked for; null while they are derived from the quarters. */
+  readonly hourMs: number | null
   readonly fourHoursMs: number
   /** Bars of four hours that had closed by then were asked for; later ones were derived. */
   readonly askedMs: number
@@ -34,6 +41,15 @@ export type QuarterState = {
 }
 
 /** The candles of one coin as the venue knows them, and the indicators that follow from them. */
+export type TimeframeTruth = {
+  readonly indicators: PulseIndicators
+  /** The forming one included. */
+  readonly bars: number
+  readonly isWhole: boolean
+  /** Of the whole history; NaN where that has no 200 bars. */
+  readonly ema200: number
+}
+
 export class CandleTruth {
   readonly #market: Market
   readonly #coin: string
@@ -41,6 +57,7 @@ export class CandleTruth {
   #states: QuarterState[] = []
   #toldMs = Number.NaN
   readonly #series = new Map<string, Closed[]>()
+  readonly #averages = new Map<Timeframe, { readonly untilMs: number; readonly ema200: number }[]>()
   readonly #longer = new Map<string, Bar | null>()
 
   constructor(market: Market, coin: string) {
@@ -77,12 +94,43 @@ export class CandleTruth {
     return this.#states
   }
 
-  /** The indicators as they were with that forming quarter; null where the bars do not reach back. */
-  indicators(timeframe: Timeframe, { bar }: QuarterState, from: Beginning): PulseIndicators | null {
+  /** What was true with that forming quarter; null where the bars do not reach back. */
+  valued(timeframe: Timeframe, { bar }: QuarterState, from: Beginning): TimeframeTruth | null {
     const openMs = barOpenTimeMs(bar.openTimeMs, timeframe)
     const forming = timeframe === '15m' ? bar : this.#merged(timeframe, openMs, bar)
     const closed = this.#closed(timeframe, openMs, from)
-    return closed.barCount === 0 ? null : closed.valued(forming)
+    if (closed.barCount === 0) return null
+    const bars = closed.barCount + 1
+    const isWhole = this.#isFirst(timeframe, openMs - closed.barCount * timeframeMs[timeframe])
+    const indicators = closed.valued(forming)
+    return {
+      indicators: isWhole || bars >= EMA_200_BARS ? indicators : withoutEma200(indicators),
+      bars,
+      isWhole,
+      ema200: nextAverage(this.#wholeAverage(timeframe, openMs), forming.close),
+    }
+  }
+
+  #isFirst(timeframe: Timeframe, openMs: number): boolean {
+    const before = { fromMs: openMs - timeframeMs[timeframe], untilMs: openMs }
+    return this.#market.candles(this.#coin, timeframe, before, openMs).length === 0
+  }
+
+  /** EMA 200 of all bars that had closed by then. */
+  #wholeAverage(timeframe: Timeframe, untilMs: number): number {
+    const kept = this.#averages.get(timeframe) ?? []
+    this.#averages.set(timeframe, kept)
+    const known = kept.find((average) => average.untilMs === untilMs)
+    if (known !== undefined) return known.ema200
+    const before = kept.findLast((average) => average.untilMs < untilMs)
+    const fromMs = before?.untilMs ?? untilMs - WHOLE_BARS * timeframeMs[timeframe]
+    const bars = this.#market.candles(this.#coin, timeframe, { fromMs, untilMs }, untilMs)
+    const closes = bars.map(({ close }) => close)
+    const ema200 =
+      before === undefined ? average(closes) : closes.reduce(nextAverage, before.ema200)
+    kept.push({ untilMs, ema200 })
+    if (kept.length > SERIES_KEPT_MAX) kept.shift()
+    return ema200
   }
 
   #begin(fromMs: number): void {
@@ -153,7 +201,7 @@ export class CandleTruth {
   }
 
   #closed(timeframe: Timeframe, untilMs: number, from: Beginning): Closed {
-    const key = `${timeframe} ${from.quarterMs} ${from.fourHoursMs}`
+    const key = `${timeframe} ${from.quarterMs} ${from.hourMs} ${from.fourHoursMs}`
     const kept = this.#series.get(key) ?? []
     this.#series.set(key, kept)
     const known = kept.find((series) => series.untilMs === untilMs)
@@ -167,6 +215,8 @@ export class CandleTruth {
   #bars(timeframe: Timeframe, untilMs: number, from: Beginning): readonly Bar[] {
     if (timeframe === '15m') return this.#quarters(from.quarterMs, untilMs)
     const stepMs = timeframeMs[timeframe]
+    if (timeframe === '1h' && from.hourMs !== null)
+      return this.#market.candles(this.#coin, '1h', { fromMs: from.hourMs, untilMs }, untilMs)
     if (timeframe === '1h')
       return longerBars(
         this.#quarters(barOpenTimeMs(from.quarterMs + stepMs - 1, '1h'), untilMs),
@@ -211,6 +261,21 @@ class Closed {
     slot[barSlot.close] = close
     slot[barSlot.volume] = volumeBase
   }
+}
+
+function withoutEma200(indicators: PulseIndicators): PulseIndicators {
+  return { ...indicators, ema_200: null, trend: { ...indicators.trend, ema_stack: null } }
+}
+
+/** Seeded by the mean of the first 200; NaN for fewer. */
+function average(closes: readonly number[]): number {
+  if (closes.length < 200) return Number.NaN
+  const seed = closes.slice(0, 200).reduce((sum, close) => sum + close, 0) / 200
+  return closes.slice(200).reduce(nextAverage, seed)
+}
+
+function nextAverage(before: number, close: number): number {
+  return before + (2 / 201) * (close - before)
 }
 
 function longerBars(quarters: readonly Bar[], timeframe: Timeframe): readonly Bar[] {

@@ -3,7 +3,7 @@ import { orNull, percent, price } from '../../src/compute/render/significance.ts
 import type { Timeframe } from '../../src/domain/timeframe.ts'
 import { timeframes } from '../../src/domain/timeframe.ts'
 import type { Context } from '../../src/simulator/market/market.ts'
-import type { Beginning } from './candle-truth.ts'
+import type { Beginning, TimeframeTruth } from './candle-truth.ts'
 import { CandleTruth } from './candle-truth.ts'
 import {
   isContextOf,
@@ -17,7 +17,7 @@ import {
 import type { ObservedMarket, Seen } from './observed-market.ts'
 import { REMEMBERED_MS } from './observed-market.ts'
 import { CLOSING_MS } from './promises.ts'
-import type { Answered, Body } from './reading.ts'
+import type { Answered, Body, TimeframeBody } from './reading.ts'
 import { statedAgeMs } from './reading.ts'
 
 export type Subject = 'candles' | 'book' | 'context' | 'settlements'
@@ -44,6 +44,8 @@ export type BeginningsOf = (coin: string) => readonly Beginning[]
 type AgeMsOf = (input: string) => number | undefined
 
 const DETAIL_LENGTH_MAX = 600
+/** What an answer promises of its averages. */
+const SEED_ERROR_MAX = 1e-4
 const HOUR_MS = 3_600_000
 
 /** What answers say about the market, held against every state that the market had. */
@@ -155,9 +157,9 @@ export class Claims {
       if (state === undefined) break
       for (const from of beginnings) {
         const isTrue = shown.every((timeframe) => {
-          const indicators = truth.indicators(timeframe, state, from)
-          const stated = body.timeframes?.[timeframe]?.indicators
-          return indicators !== null && stated !== undefined && differs(stated, indicators) === null
+          const valued = truth.valued(timeframe, state, from)
+          const stated = body.timeframes?.[timeframe]
+          return valued !== null && stated !== undefined && differs(stated, valued) === null
         })
         if (isTrue) return { kind: 'true', untilMs: state.untilMs }
       }
@@ -175,10 +177,10 @@ export class Claims {
     if (now === undefined || from === undefined) return 'no history was ever asked'
     return shown
       .map((timeframe) => {
-        const indicators = truth.indicators(timeframe, now, from)
-        const stated = body.timeframes?.[timeframe]?.indicators
-        if (indicators === null || stated === undefined) return `${timeframe}: no bars`
-        return `${timeframe}: ${differs(stated, indicators) ?? 'as now'}`
+        const valued = truth.valued(timeframe, now, from)
+        const stated = body.timeframes?.[timeframe]
+        if (valued === null || stated === undefined) return `${timeframe}: no bars`
+        return `${timeframe}: ${differs(stated, valued) ?? 'as now'}`
       })
       .join('; ')
   }
@@ -217,8 +219,15 @@ function ofSeen<Value>(
 }
 
 /** @returns the first figure that differs, or null. */
-function differs(stated: object, indicators: PulseIndicators): string | null {
-  const shown = flat(stated)
+function differs(stated: TimeframeBody, valued: TimeframeTruth): string | null {
+  const { bars, isWhole, indicators } = valued
+  const shown = flat(stated.indicators)
+  if (stated.bars !== bars) return `bars is ${stated.bars}, not ${bars}`
+  if (stated.bars_is_whole_history !== isWhole)
+    return `bars_is_whole_history is ${stated.bars_is_whole_history}`
+  const { ema_200: ema200 } = stated.indicators
+  if (typeof ema200 === 'number' && !(Math.abs(ema200 / valued.ema200 - 1) <= SEED_ERROR_MAX))
+    return `ema_200 is ${ema200}, and ${valued.ema200} over the whole history`
   for (const [name, value] of Object.entries(flat(rounded(indicators))))
     if (shown[name] !== value) return `${name} is ${shown[name]}, not ${value}`
   return null

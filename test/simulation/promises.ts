@@ -66,7 +66,7 @@ export const wrongShareMax: Readonly<Record<string, number>> = {
 export const HEAL_MS = 6 * 60_000
 
 /** A cold start with twenty coins, within the venue's REST weight. */
-export const WARM_UP_MS = 4 * 60_000
+export const WARM_UP_MS = 5 * 60_000
 
 /** The venue's limits for one address. */
 export const CONNECTIONS_MAX = 10

@@ -42,9 +42,7 @@ export type Body = {
   readonly coin: string
   /** Of a pulse an object, of other answers the price itself. */
   readonly price?: { readonly current: number } | number
-  readonly timeframes?: Readonly<
-    Record<string, { readonly indicators: object; readonly candle_freshness_seconds: number }>
-  >
+  readonly timeframes?: Readonly<Record<string, TimeframeBody>>
   readonly derivatives?: Readonly<Record<string, number | null>>
   readonly mid_price?: number
   readonly mark_price?: number
@@ -57,6 +55,13 @@ export type Body = {
     readonly quality: { readonly grade: string }
     readonly as_of: Readonly<Record<string, string>>
   }
+}
+
+export type TimeframeBody = {
+  readonly indicators: { readonly ema_200: number | null }
+  readonly bars: number
+  readonly bars_is_whole_history: boolean
+  readonly candle_freshness_seconds: number
 }
 
 /** An hour of funding. */
