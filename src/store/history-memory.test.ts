@@ -52,7 +52,7 @@ describe('what an engine that starts is told', () => {
 
   test('is closed hours for a month as it is and as it was a week ago', () => {
     const memory = memoryOf(history, 'BTC', 'hours', NOW_MS)
-    expect(memory?.rows).toEqual(barsFrom(START_MS + 2 * DAY_MS + HOUR_MS, '1h', 38 * 24 - 1))
+    expect(memory?.rows).toEqual(barsFrom(START_MS + DAY_MS + HOUR_MS, '1h', 39 * 24 - 1))
   })
 
   test('is every hour that correlation reads, so that none is asked of the venue', () => {

@@ -4,8 +4,8 @@ import type { HistoryStore } from './history-store.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const MONTH_MS = 30 * DAY_MS
-/** Correlation looks at the month also as it was a week ago: 889 closes, and some to spare for a service that was down. */
-const HOURS_MS = 38 * DAY_MS
+/** A month of volatility and 200 h before it; correlation reads 889 closes. Some to spare for a service that was down. */
+const HOURS_MS = 39 * DAY_MS
 
 /**
  * What an engine that starts is told of a coin, one series after the other: each is read within a few

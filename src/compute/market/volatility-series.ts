@@ -13,8 +13,8 @@ const QUARTERS_PER_HOUR = 4
 export const VOLATILITY_WINDOW_HOURS = 720
 /** A week: below it a rank says more about the week than about the coin. */
 export const VOLATILITY_HOURS_MIN = 168
-/** Wilder's average forgets its start by 1/14 an hour; what is left of it then is below a thousandth. */
-const WARM_UP_HOURS = 100
+/** Wilder's average forgets its start by 1/14 an hour: a millionth of it is left then. */
+const WARM_UP_HOURS = 200
 const ATR_HOURS = 14
 /** Of the hours that are forming, and that a venue's clock may be ahead. */
 const HOURS_KEPT = VOLATILITY_WINDOW_HOURS + WARM_UP_HOURS + 3
