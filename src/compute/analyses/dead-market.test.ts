@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { fillDocument } from '../../api/fill-document.ts'
 import type { Bar } from '../../domain/bar.ts'
 import type { Document } from '../../domain/document.ts'
+import { viewOf } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
 import { coinWorld } from '../testing/coin-world.ts'
@@ -112,7 +113,7 @@ function answersOn(barsOf: (bars: readonly Bar[]) => readonly Bar[]): Map<string
 
 function keep(answers: Map<string, unknown>, document: Document): void {
   const contract = contracts.find(({ id }) => document.key.startsWith(`${id}/`))
-  const view = document.views[contract?.defaultView ?? '']
+  const view = viewOf(document, contract?.defaultView ?? '')
   const facts = { nowMs: NOW_MS, executionMs: 0, coinsAvailable: 4 }
   answers.set(
     document.key,

@@ -5,6 +5,7 @@ import type { FillFacts } from '../../../api/fill-document.ts'
 import { fillDocument } from '../../../api/fill-document.ts'
 import { overdue } from '../../../api/freshness.ts'
 import type { Answer, Document } from '../../../domain/document.ts'
+import { viewOf } from '../../../domain/document.ts'
 import type { MarketEvent } from '../../../domain/event.ts'
 import type { Rendering } from '../../analysis.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
@@ -204,7 +205,7 @@ function coinOf(market: MarketState) {
 }
 
 function answerOf(document: Document, view = ''): Answer {
-  const answer = document.views[view]
+  const answer = viewOf(document, view)
   if (answer?.kind !== 'answer') throw new Error(`no answer: ${JSON.stringify(answer)}`)
   return answer
 }
