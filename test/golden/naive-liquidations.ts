@@ -1,17 +1,34 @@
-import type { MarketEvent } from '../../src/domain/event.ts'
+import type { AccountPositionEvent, MarketEvent } from '../../src/domain/event.ts'
 
-/** One tier of one side, as the answer has it. */
-export type NaiveZone = { readonly leverage: number; readonly price: number; readonly usd: number }
+/** One tier of one side, as the answer has it. USD at the mark. */
+export type NaiveZone = {
+  readonly leverage: number
+  readonly price: number
+  readonly usd: number
+  readonly observedUsd: number
+  readonly beyondUsd: number
+}
 
 export type NaiveSide = {
   readonly zones: readonly NaiveZone[]
+  /** Positions of less than 3x. */
+  readonly belowTiers: { readonly price: number | null; readonly usd: number }
+  /** On the map. */
   readonly usd: number
+  readonly beyond: {
+    readonly usd: number
+    readonly observedUsd: number
+    readonly positions: number
+    readonly nearestMultiple: number | null
+    readonly medianMultiple: number | null
+  }
+  readonly withoutPriceUsd: number
   /** Within 1, 2 and 5 % of the current price. */
   readonly withinUsd: readonly number[]
   /** Nearest first. */
   readonly clusters: readonly { readonly price: number; readonly usd: number }[]
-  /** Share of open interest whose opening was seen. */
-  readonly flowShare: number
+  /** Shares of open interest on the map: observed positions, openings that were seen, and the rest. */
+  readonly shares: { readonly observed: number; readonly flow: number; readonly prior: number }
 }
 
 export type NaiveLiquidations = { readonly long: NaiveSide; readonly short: NaiveSide }
@@ -31,13 +48,16 @@ const HALF_LIFE_MS = 48 * 3_600_000
 const GAP_MS = 90_000
 const LADDER = [3, 5, 10, 25, 50]
 const SHARES = [0.15, 0.25, 0.3, 0.2, 0.1]
+const POSITION_AGE_MS = 30 * 60_000
+/** The map: so many buckets below the mark, which is 0.45 times of it, and above, which is 2.2 times. */
+const [BUCKETS_BELOW, BUCKETS_ABOVE] = [319, 315]
 const BAND_ENDS_PCT = [0.5, 1, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, Number.POSITIVE_INFINITY]
 
 /**
  * The liquidation map of one coin straight from the list of everything that was told of it, and as slowly
  * as that reads: every opening is a lot of its own, and every later event goes over all lots. Written
  * from `docs/numbers/liquidations.md`, without a look at the incremental code, which is tested against
- * it. It knows no accounts, and takes the events in the order in which they came.
+ * it. It takes the events in the order in which they came, and knows as many accounts as there are.
  */
 export function naiveLiquidations(
   events: readonly MarketEvent[],
@@ -51,10 +71,16 @@ export function naiveLiquidations(
   let firstLiveMs = Number.POSITIVE_INFINITY
   let gap: { fromMs: number; untilMs: number } | null = null
   let isProfiled = false
+  let accounts: AccountPositionEvent[] = []
   const terms = termsOf(maxLeverage)
 
   const sweep = (low: number, high: number) => {
     lots = lots.filter(({ side, price }) => (side === 'long' ? price < low : price > high))
+  }
+  const move = (price: number) => {
+    mark = price
+    sweep(mark, mark)
+    accounts = accounts.filter((one) => !isReached(one, mark))
   }
   const open = (what: Lot['what'], entry: number, size: number, tilt: number) => {
     for (const { leverage, share, preference, rate } of terms) {
@@ -70,15 +96,15 @@ export function naiveLiquidations(
   }
 
   for (const event of events) {
-    if (event.kind === 'mark' && event.markPrice !== undefined) {
-      mark = event.markPrice
-      sweep(mark, mark)
+    if (event.kind === 'mark' && event.markPrice !== undefined) move(event.markPrice)
+    if (event.kind === 'account-position') {
+      accounts = accounts.filter(({ account }) => account !== event.account)
+      if (event.sizeBase !== 0) accounts.push(event)
     }
     if (event.kind === 'trade' && last !== null)
       trades.push({ side: event.takerSide, price: event.price, size: event.sizeBase })
     if (event.kind === 'context') {
-      mark = event.markPrice
-      sweep(mark, mark)
+      move(event.markPrice)
       const now = { timeMs: event.timeExchangeMs, contracts: event.openInterestBase }
       if (last === null) firstLiveMs = now.timeMs
       else {
@@ -99,6 +125,7 @@ export function naiveLiquidations(
       }
       last = now
       trades = []
+      accounts = accounts.filter((one) => now.timeMs - one.timeExchangeMs <= POSITION_AGE_MS)
     }
     if (event.kind === 'history' && event.timeframe === '15m') {
       const { bars } = event
@@ -135,12 +162,20 @@ export function naiveLiquidations(
     }
   }
   const contracts = last?.contracts ?? 0
-  const sideOf = (side: Lot['side']) =>
-    summed(
+  const sideOf = (side: Lot['side']) => {
+    const sign = side === 'long' ? 1 : -1
+    return summed(
       lots.filter((lot) => lot.side === side),
+      accounts.filter((one) => Math.sign(one.sizeBase) === sign && !isReached(one, mark)),
       { side, contracts, mark, currentPrice, terms },
     )
+  }
   return { long: sideOf('long'), short: sideOf('short') }
+}
+
+function isReached({ sizeBase, liquidationPrice }: AccountPositionEvent, mark: number): boolean {
+  if (liquidationPrice === null) return false
+  return sizeBase > 0 ? mark <= liquidationPrice : mark >= liquidationPrice
 }
 
 type Terms = {
@@ -184,8 +219,18 @@ function rawPrices(entry: number, terms: readonly Terms[]) {
   )
 }
 
+type Placed = {
+  readonly what: Lot['what'] | 'account'
+  readonly leverage: number
+  /** On the grid. */
+  readonly price: number
+  readonly multiple: number
+  readonly usd: number
+}
+
 function summed(
   lots: readonly Lot[],
+  accounts: readonly AccountPositionEvent[],
   given: {
     readonly side: Lot['side']
     readonly contracts: number
@@ -197,45 +242,133 @@ function summed(
   const { side, contracts, mark, currentPrice, terms } = given
   const sumOf = (what: Lot['what']) =>
     sum(lots.filter((lot) => lot.what === what).map(({ size }) => size))
-  const flow = sumOf('flow')
-  const profile = sumOf('profile')
-  const placed = lots.map(({ what, leverage, price, size }) => {
-    const contractsOf = what === 'flow' ? size : (size / profile) * (contracts - flow)
-    return { leverage, price, usd: contractsOf * price }
+  const sizes = accounts.map(({ sizeBase }) => Math.min(Math.abs(sizeBase), contracts))
+  const scale = Math.min(1, contracts / sum(sizes))
+  const observed = sizes.map((size) => size * scale)
+  const unobserved = contracts - sum(sizes)
+  const rest = unobserved > 1e-9 * contracts ? unobserved : 0
+  const flow = (sumOf('flow') / contracts) * rest
+  const factors = { flow: rest / contracts, profile: (rest - flow) / sumOf('profile') }
+  const estimated = lots.map(({ what, leverage, price, size }): Placed => {
+    const usd = size * factors[what] * mark
+    return { what, leverage, price, multiple: price / mark, usd }
   })
+  const known = accounts.flatMap(({ leverage, liquidationPrice }, at): Placed[] => {
+    const usd = (observed[at] as number) * mark
+    if (liquidationPrice === null || usd === 0) return []
+    const price = besideMark(onGrid(liquidationPrice), mark, side)
+    return [{ what: 'account', leverage, price, multiple: liquidationPrice / mark, usd }]
+  })
+  const held = [...estimated, ...known].filter(({ usd }) => usd > 0)
+  const placed = held.filter(({ price }) => isOnMap(price, mark))
+  const beyond = held.filter(({ price }) => !isOnMap(price, mark))
   const away = (price: number) => Math.abs(price / currentPrice - 1) * 100
-  const zones = terms.map(({ leverage, rate }) => {
-    const own = placed.filter((lot) => lot.leverage === leverage).sort((a, b) => a.price - b.price)
-    const usd = sum(own.map((lot) => lot.usd))
-    let below = 0
-    const median = own.find((lot) => {
-      below += lot.usd
-      return below >= usd / 2
-    })
+  const isOfTier = (tier: number) => (one: Placed) => tierNameOf(one.leverage, terms) === tier
+  const zones = terms.map(({ leverage, isPermitted, rate }) => {
+    const own = isPermitted ? placed.filter(isOfTier(leverage)) : []
     const sign = side === 'long' ? 1 : -1
     const fresh = (mark * (1 - sign / leverage)) / (1 - sign * rate)
-    return { leverage, usd, price: median?.price ?? fresh }
+    return {
+      leverage,
+      usd: usdOf(own),
+      observedUsd: usdOf(own.filter(({ what }) => what === 'account')),
+      beyondUsd: isPermitted ? usdOf(beyond.filter(isOfTier(leverage))) : 0,
+      price: medianPriceOf(own) ?? fresh,
+    }
   })
   const clusters = BAND_ENDS_PCT.map((end, at) => {
     const start = at === 0 ? Number.NEGATIVE_INFINITY : (BAND_ENDS_PCT[at - 1] as number)
     const inside = placed.filter(({ price }) => away(price) > start && away(price) <= end)
-    const usd = sum(inside.map((lot) => lot.usd))
-    return { usd, price: sum(inside.map((lot) => lot.usd * lot.price)) / usd }
+    return {
+      usd: usdOf(inside),
+      price: sum(inside.map(({ usd, price }) => usd * price)) / usdOf(inside),
+    }
   })
+  const low = placed.filter(({ leverage }) => leverage < 3)
+  const nearness = ({ multiple }: Placed) => (side === 'long' ? -multiple : multiple)
+  const farther = beyond.toSorted((one, other) => nearness(one) - nearness(other))
+  const shareOf = (what: Placed['what']) =>
+    usdOf(placed.filter((one) => one.what === what)) / (contracts * mark)
   return {
     zones,
-    usd: sum(placed.map(({ usd }) => usd)),
+    belowTiers: { price: medianPriceOf(low), usd: usdOf(low) },
+    usd: usdOf(placed),
+    beyond: {
+      usd: usdOf(beyond),
+      observedUsd: usdOf(beyond.filter(({ what }) => what === 'account')),
+      positions: beyond.filter(({ what }) => what === 'account').length,
+      nearestMultiple: farther[0]?.multiple ?? null,
+      medianMultiple: halfOf(farther)?.multiple ?? null,
+    },
+    withoutPriceUsd: sum(
+      accounts.map((one, at) =>
+        one.liquidationPrice === null ? (observed[at] as number) * mark : 0,
+      ),
+    ),
     withinUsd: [1, 2, 5].map((within) =>
-      sum(placed.filter(({ price }) => away(price) <= within).map(({ usd }) => usd)),
+      usdOf(placed.filter(({ price }) => away(price) <= within)),
     ),
     clusters: clusters.filter(({ usd }) => usd > 0),
-    flowShare: flow / contracts,
+    shares: { observed: shareOf('account'), flow: shareOf('flow'), prior: shareOf('profile') },
   }
+}
+
+/** Of the permitted tiers the one that fewest doublings lie between; none below 3x. */
+function tierNameOf(leverage: number, terms: readonly Terms[]): number | undefined {
+  if (leverage < 3) return undefined
+  const doublings = (tier: Terms) => Math.abs(Math.log2(leverage) - Math.log2(tier.leverage))
+  return terms
+    .filter(({ isPermitted }) => isPermitted)
+    .toSorted((one, other) => doublings(one) - doublings(other))[0]?.leverage
+}
+
+function usdOf(placed: readonly Placed[]): number {
+  return sum(placed.map(({ usd }) => usd))
+}
+
+function medianPriceOf(placed: readonly Placed[]): number | null {
+  return halfOf(placed.toSorted((one, other) => one.price - other.price))?.price ?? null
+}
+
+/** The first with which half of the notional is reached. */
+function halfOf(sorted: readonly Placed[]): Placed | undefined {
+  const half = usdOf(sorted) / 2
+  let reached = 0
+  return sorted.find(({ usd }) => {
+    reached += usd
+    return reached >= half
+  })
+}
+
+/** Number of the bucket of a price, and of the first one whose middle is not below the mark. */
+function numberOf(price: number): number {
+  return Math.floor(Math.log(price) / 0.0025)
+}
+
+function firstAbove(mark: number): number {
+  return Math.ceil(Math.log(mark) / 0.0025 - 0.5)
+}
+
+function isOnMap(price: number, mark: number): boolean {
+  const first = firstAbove(mark)
+  return numberOf(price) >= first - BUCKETS_BELOW && numberOf(price) < first + BUCKETS_ABOVE
+}
+
+/** A true price in the mark's own bucket counts in the nearest one of its side. */
+function besideMark(price: number, mark: number, side: Lot['side']): number {
+  const first = firstAbove(mark)
+  const number =
+    side === 'long' ? Math.min(numberOf(price), first - 1) : Math.max(numberOf(price), first)
+  return middleOf(number)
+}
+
+function middleOf(number: number): number {
+  return Math.exp((number + 0.5) * 0.0025)
 }
 
 /** The map knows prices to a quarter percent. */
 function onGrid(price: number): number {
-  return Math.exp((Math.floor(Math.log(price) / 0.0025) + 0.5) * 0.0025)
+  return middleOf(numberOf(price))
 }
 
 function sum(values: readonly number[]): number {

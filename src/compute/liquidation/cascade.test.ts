@@ -81,6 +81,11 @@ describe('cascade risk', () => {
     }
   })
 
+  test('an empty map has nothing that is near', () => {
+    const map = heatmap({ longUsd: 0, shortUsd: 0, distancePct: 0.1 })
+    expect(cascadeRisk(map, 1e9, 1).components).toMatchObject({ proximity: 0, size: 0 })
+  })
+
   test('a coin without candles has no level', () => {
     const coin = coinOf(10)
     coin.apply(reading(0, 1_000))
@@ -102,11 +107,26 @@ function heatmap(given: { longUsd: number; shortUsd: number; distancePct: number
     observedUsd: 0,
     zones: [],
     clusters: [],
+    belowTiers: { price: null, notionalUsd: 0 },
+    beyond: {
+      notionalUsd: 0,
+      observedUsd: 0,
+      belowTiersUsd: 0,
+      positions: 0,
+      nearestMultiple: null,
+      medianMultiple: null,
+    },
+    withoutPriceUsd: 0,
     withinUsd: [0, 0, nearUsd],
   })
   return {
     long: side(given.longUsd),
     short: side(given.shortUsd),
-    nearestCluster: { side: 'long', price: 100, distancePct: given.distancePct },
+    nearestCluster: {
+      side: 'long',
+      price: 100,
+      distancePct: given.distancePct,
+      notionalUsd: given.longUsd,
+    },
   }
 }

@@ -52,7 +52,10 @@ export function cascadeRisk(map: Heatmap, openInterestUsd: number, atrPct: numbe
   const shortUsd = map.short.withinUsd[NEAR_AT] ?? 0
   const nearUsd = Math.max(longUsd, shortUsd)
   const components = {
-    proximity: Math.exp(-map.nearestCluster.distancePct / PROXIMITY_SCALE_PCT),
+    proximity:
+      map.nearestCluster.notionalUsd === 0
+        ? 0
+        : Math.exp(-map.nearestCluster.distancePct / PROXIMITY_SCALE_PCT),
     size: openInterestUsd > 0 ? saturating(nearUsd / openInterestUsd / SIZE_SCALE) : 0,
     leverageSkew: nearUsd > 0 ? Math.abs(longUsd - shortUsd) / (longUsd + shortUsd) : 0,
     volatility: saturating(atrPct / VOLATILITY_SCALE_PCT),

@@ -30,11 +30,11 @@ describe('exposure', () => {
   test('without any history all of it stands where positions opened now would be liquidated', () => {
     tell(reading(0, 1_000))
     const exposure = exposureOf()
-    expect(exposure.totals.long).toEqual({ observedBase: 0, flowBase: 0, priorBase: 1_000 })
+    expect(exposure.totals.long).toMatchObject({ observedBase: 0, flowBase: 0, priorBase: 1_000 })
     const { long } = heatmapOf(exposure, 100)
     // 10x on a coin of 10x: 0.9 / 0.95; it holds 60 %.
     expect((long.zones[2]?.price ?? 0) / (90 / 0.95)).toBeCloseTo(1, 2)
-    expect(long.zones[2]?.notionalUsd).toBeCloseTo(600 * (long.zones[2]?.price ?? 0), 6)
+    expect(long.zones[2]?.notionalUsd, 'at the mark').toBeCloseTo(600 * 100, 6)
     expect(long.zones[3]).toMatchObject({ isPermitted: false, notionalUsd: 0, leverage: 25 })
     expect(long.zones[3]?.price).toBeCloseTo(96 / 0.98, 9)
   })
@@ -47,25 +47,116 @@ describe('exposure', () => {
     expect(totals.long.priorBase).toBeCloseTo(800, 3)
     expect(totals.short.flowBase).toBeCloseTo(100, 3)
     const { long, short } = heatmapOf(exposureOf(), 100)
-    expect(long.observedUsd).toBeCloseTo(220 * 50, -2)
+    expect(long.observedUsd).toBeCloseTo(220 * 100, 6)
     expect(short.observedUsd).toBe(0)
   })
 
   test('a position that no price liquidates is known and nowhere on the map', () => {
     tell(reading(0, 1_000), position('0xa', -400, { liquidationPrice: null }))
     const exposure = exposureOf()
-    expect(exposure.totals.short).toEqual({ observedBase: 400, flowBase: 0, priorBase: 600 })
+    expect(exposure.totals.short).toMatchObject({ observedBase: 0, flowBase: 0, priorBase: 600 })
     const { short } = heatmapOf(exposure, 100)
+    expect(short.withoutPriceUsd).toBeCloseTo(40_000, 6)
     expect(short.observedUsd).toBe(0)
-    expect(short.zones.reduce((sum, zone) => sum + zone.notionalUsd / zone.price, 0)).toBeCloseTo(
-      600,
-      0,
-    )
+    expect(short.notionalUsd).toBeCloseTo(60_000, 6)
   })
 
   test('known positions of more than there can be are scaled down to what there can be', () => {
     tell(reading(0, 1_000), position('0xa', 900), position('0xb', 600))
-    expect(exposureOf().totals.long).toEqual({ observedBase: 1_000, flowBase: 0, priorBase: 0 })
+    const { long } = exposureOf().totals
+    expect(long).toMatchObject({ flowBase: 0, priorBase: 0 })
+    expect(long.observedBase).toBeCloseTo(1_000, 9)
+  })
+
+  test('no position counts for more than the open interest, whatever a reply makes of it', () => {
+    tell(reading(0, 1_000), position('0xa', 1e15), position('0xb', 500, { liquidationPrice: 60 }))
+    const { long } = heatmapOf(exposureOf(), 100)
+    expect(long.observedUsd).toBeCloseTo(100_000, 6)
+    expect(long.clusters.at(-1)?.notionalUsd, 'the other one is still seen').toBeCloseTo(33_333, -1)
+  })
+
+  test('a position that the mark has reached by now is no longer known', () => {
+    tell(reading(0, 1_000, 92), position('0xa', 300, { liquidationPrice: 92 }))
+    expect(exposureOf().totals.long).toMatchObject({ observedBase: 0, priorBase: 1_000 })
+  })
+
+  test('a position a hair from the mark is on its side of the map', () => {
+    tell(reading(0, 1_000, 100))
+    tell(
+      position('0xa', 1_000, { liquidationPrice: 99.999 }),
+      position('0xb', -1_000, { liquidationPrice: 100.001 }),
+    )
+    const { long, short } = heatmapOf(exposureOf(), 100)
+    for (const { clusters } of [long, short])
+      expect(clusters).toMatchObject([{ notionalUsd: expect.closeTo(100_000, 6) }])
+    expect(long.clusters[0]?.price).toBeLessThan(100)
+    expect(short.clusters[0]?.price).toBeGreaterThan(100)
+  })
+
+  test.each<[side: string, sign: 1 | -1, multiples: readonly number[], beyond: readonly number[]]>([
+    ['longs', 1, [0.98, 0.7, 0.5, 0.46, 0.44, 0.1, 0.002], [0.44, 0.1, 0.002]],
+    ['shorts', -1, [1.02, 1.4, 2, 2.18, 2.21, 3, 40, 600], [2.21, 3, 40, 600]],
+  ])(
+    '%s are on the map from 0.45 to 2.2 times the mark, and beyond it at their own prices',
+    (side, sign, multiples, beyond) => {
+      tell(reading(0, 1_000))
+      for (const multiple of multiples)
+        tell(position(`0x${multiple}`, sign * 100, { liquidationPrice: 100 * multiple }))
+      const map = heatmapOf(exposureOf(), 100)[side === 'longs' ? 'long' : 'short']
+      const onMap = multiples.length - beyond.length
+      expect(map.observedUsd).toBeCloseTo(onMap * 10_000, 6)
+      expect(map.beyond).toEqual({
+        notionalUsd: expect.closeTo(beyond.length * 10_000, 6),
+        observedUsd: expect.closeTo(beyond.length * 10_000, 6),
+        belowTiersUsd: 0,
+        positions: beyond.length,
+        nearestMultiple: expect.closeTo(beyond[0] ?? 0, 9),
+        medianMultiple: expect.closeTo(beyond[Math.ceil(beyond.length / 2) - 1] ?? 0, 9),
+      })
+      for (const { price } of [...map.zones, ...map.clusters])
+        expect(price / 100, 'no price stands where nobody is').toBeLessThan(sign > 0 ? 0.99 : 2.19)
+      const wholeUsd = map.notionalUsd + map.beyond.notionalUsd + map.withoutPriceUsd
+      expect(wholeUsd, 'and the side holds the open interest').toBeCloseTo(100_000, 6)
+    },
+  )
+
+  test('positions of 1x and 2x are in no tier', () => {
+    tell(reading(0, 1_000))
+    tell(
+      position('0xa', -500, { leverage: 1, liquidationPrice: 190 }),
+      position('0xb', -500, { leverage: 2, liquidationPrice: 140 }),
+      position('0xc', 1_000, { leverage: 1, liquidationPrice: 4 }),
+    )
+    const { long, short } = heatmapOf(exposureOf(), 100)
+    for (const { zones } of [long, short])
+      expect(zones.map(({ notionalUsd, beyondUsd }) => notionalUsd + beyondUsd)).toEqual([
+        0, 0, 0, 0, 0,
+      ])
+    expect(short.belowTiers.notionalUsd).toBeCloseTo(100_000, 6)
+    expect(Math.abs((short.belowTiers.price ?? 0) / 140 - 1)).toBeLessThan(0.0013)
+    expect(long.belowTiers).toEqual({ price: null, notionalUsd: 0 })
+    expect(long.beyond.belowTiersUsd).toBeCloseTo(100_000, 6)
+    expect(short.clusters.length, 'they are on the map').toBe(1)
+  })
+
+  test('a tier that lies beyond the map has the price of a position opened now, and says what it holds', () => {
+    tell(reading(0, 1_000), position('0xa', -1_000, { leverage: 3, liquidationPrice: 900 }))
+    const { short, nearestCluster } = heatmapOf(exposureOf(), 100)
+    // 3x on a coin of 10x: 133.3 / 1.05.
+    expect(short.zones[0]).toMatchObject({ notionalUsd: 0, beyondUsd: expect.closeTo(100_000, 6) })
+    expect(short.zones[0]?.price).toBeCloseTo(133.333 / 1.05, 2)
+    expect(nearestCluster.side, 'what lies beyond is no cluster').toBe('long')
+  })
+
+  test('an estimate that falls off the map as the mark moves lies beyond it, and comes back', () => {
+    // Shorts of a coin of 3x opened at 100 are liquidated at 114.3.
+    coin = coinOf(3)
+    tell(reading(0, 1_000, 100), reading(1, 1_400, 100), mark(2, 50))
+    expect(exposureOf().totals.short.beyond.sizeBase).toBeCloseTo(400, 2)
+    expect(heatmapOf(exposureOf(), 50).short.beyond.nearestMultiple).toBeCloseTo(2.286, 2)
+    tell(mark(3, 100))
+    expect(exposureOf().totals.short.beyond.sizeBase).toBe(0)
+    expect(exposureOf().totals.short.flowBase).toBeCloseTo(400, 2)
   })
 
   test('an account has one position, its newest', () => {
@@ -106,8 +197,8 @@ describe('exposure', () => {
     )
     const { long, nearestCluster } = heatmapOf(exposureOf(), 100)
     expect(long.clusters.map(({ price }) => Math.round(price))).toEqual([99, 60])
-    expect(long.clusters[0]?.notionalUsd).toBeCloseTo(500 * 99.2, -2)
-    expect(long.withinUsd[0]).toBeCloseTo(500 * 99.2, -2)
+    expect(long.clusters[0]?.notionalUsd).toBeCloseTo(500 * 100, 6)
+    expect(long.withinUsd[0]).toBeCloseTo(500 * 100, 6)
     expect(nearestCluster.side).toBe('long')
   })
 
@@ -124,7 +215,7 @@ describe('exposure', () => {
     const { long, short, nearestCluster } = heatmapOf(exposureOf(), 100)
     expect(long.notionalUsd + short.notionalUsd).toBe(0)
     expect(long.clusters).toEqual([])
-    expect(nearestCluster).toMatchObject({ side: 'short' })
+    expect(nearestCluster).toMatchObject({ side: 'short', notionalUsd: 0 })
     expect(nearestCluster.distancePct).toBeCloseTo(4.76, 2)
   })
 })

@@ -1,17 +1,41 @@
 import type { CoinMarket } from '../market/coin-market.ts'
+import type { BeyondMap } from './beyond-map.ts'
+import { BeyondBuilder } from './beyond-map.ts'
 import type { LeverageTier, Side } from './leverage-ladder.ts'
 import { leverageLadder, TIER_COUNT, tierOf } from './leverage-ladder.ts'
 import type { LiquidationFlow } from './liquidation-flow.ts'
+import type { ObservedPosition } from './observed-positions.ts'
+import type { ZoneMap } from './zone-map.ts'
 import { BUCKETS } from './zone-map.ts'
 
-/** In the coin's unit. Together never more than the open interest. */
+/** Behind the five tiers: positions of less leverage than the lowest one. Only known accounts have them. */
+export const BELOW_TIERS_ROW = TIER_COUNT
+const ROW_COUNT = TIER_COUNT + 1
+/** Less of the open interest is what rounding leaves, and has no price. */
+const DUST_SHARE = 1e-9
+
+/**
+ * Where a side's open interest is, in the coin's unit. The parts add up to the open interest, unless the
+ * coin permits no tier: then nothing is estimated.
+ */
 type SideTotals = {
-  /** Positions of known accounts, with or without a liquidation price. */
+  /** On the map: positions of known accounts. */
   readonly observedBase: number
-  /** Of which the opening was seen, as far as it is not observed as a position. */
+  /** On the map: of which the opening was seen, as far as it is not observed as a position. */
   readonly flowBase: number
-  /** The rest, which the traded volume stands for. */
+  /** On the map: the rest, which the traded volume stands for. */
   readonly priorBase: number
+  /** Of all three sources. */
+  readonly beyond: BeyondMap
+  /** Positions of known accounts that no price liquidates. */
+  readonly withoutPriceBase: number
+}
+
+type ObservedTotals = {
+  readonly onMapBase: number
+  readonly withoutPriceBase: number
+  /** Everything that is known, wherever it is. */
+  readonly allBase: number
 }
 
 /**
@@ -25,8 +49,8 @@ export class Exposure {
   readonly markPrice: number
   readonly ladder: readonly LeverageTier[]
   readonly totals: Readonly<Record<Side, SideTotals>>
-  /** In the coin's unit, tier after tier, each by bucket. */
-  readonly sizesBase = new Float64Array(TIER_COUNT * BUCKETS)
+  /** On the map, in the coin's unit: tier after tier and {@link BELOW_TIERS_ROW}, each by bucket. */
+  readonly sizesBase = new Float64Array(ROW_COUNT * BUCKETS)
   /** Of these, the sizes of known accounts; sparse. */
   readonly observedBase: ReadonlyMap<number, number>
   readonly #observedBase = new Map<number, number>()
@@ -50,12 +74,12 @@ export class Exposure {
     this.totals = { long: this.#side('long'), short: this.#side('short') }
   }
 
-  /** First bucket of a side. */
+  /** First bucket of a side on the map. */
   from(side: Side): number {
     return this.#tracker.flow.from(side)
   }
 
-  /** Behind the last bucket of a side. */
+  /** Behind the last bucket of a side on the map. */
   until(side: Side): number {
     return this.#tracker.flow.until(side)
   }
@@ -65,48 +89,104 @@ export class Exposure {
     return this.#tracker.flow.priceAt(bucket)
   }
 
+  /** A size of this coin, USD at the mark. */
+  usd(sizeBase: number): number {
+    return sizeBase * this.markPrice
+  }
+
   #side(side: Side): SideTotals {
     const { flow, profile } = this.#tracker
     const open = this.openInterestBase
-    const observedBase = this.#observe(side)
-    const restShare = open > 0 ? Math.max(0, 1 - observedBase / open) : 0
-    const flowBase = Math.min(flow.total(side), open) * restShare
+    const beyond = new BeyondBuilder(ROW_COUNT)
+    const observed = this.#observe(side, beyond)
+    const unobservedBase = open - observed.allBase
+    const restBase = unobservedBase > DUST_SHARE * open ? unobservedBase : 0
+    const seenBase = flow.total(side)
+    const flowBase = open > 0 ? (Math.min(seenBase, open) / open) * restBase : 0
     const isEstimated = this.ladder.some(({ isPermitted }) => isPermitted)
-    const priorBase = isEstimated ? Math.max(0, open * restShare - flowBase) : 0
-    const profileBase = profile.total(side)
+    const priorBase = isEstimated ? restBase - flowBase : 0
     // Both maps have seen the same marks, and so have the same buckets.
-    flow.addTo(this.sizesBase, side, restShare)
-    if (profileBase > 0) profile.addTo(this.sizesBase, side, priorBase / profileBase)
-    else this.#place(side, priorBase)
-    return { observedBase, flowBase, priorBase }
+    const flowBeyondBase = this.#lay(flow, side, seenBase > 0 ? flowBase / seenBase : 0, beyond)
+    return {
+      observedBase: observed.onMapBase,
+      flowBase: flowBase - flowBeyondBase,
+      priorBase: priorBase - this.#layPrior(profile, side, priorBase, beyond),
+      beyond: beyond.build(side),
+      withoutPriceBase: observed.withoutPriceBase,
+    }
   }
 
-  /** Places the known positions of a side, scaled down where they are more than there can be. */
-  #observe(side: Side): number {
-    const { flow, observed } = this.#tracker
-    const positions = [...observed.values()].filter((position) => position.side === side)
-    const sumBase = positions.reduce((sum, { sizeBase }) => sum + sizeBase, 0)
-    const scale = sumBase > this.openInterestBase ? this.openInterestBase / sumBase : 1
-    for (const { sizeBase, leverage, liquidationPrice } of positions) {
-      if (liquidationPrice === null || !(liquidationPrice > 0)) continue
-      const tier = Math.max(0, tierOf(leverage, this.ladder))
-      const bucket = flow.bucketOf(side, liquidationPrice)
-      if (bucket < 0) continue
-      const key = tier * BUCKETS + bucket
-      this.#add(key, sizeBase * scale)
-      this.#observedBase.set(key, (this.#observedBase.get(key) ?? 0) + sizeBase * scale)
+  /**
+   * Places the known positions of a side. None is larger than the open interest, and together they are
+   * scaled down to it: replies are up to half an hour old, and open interest may have fallen since.
+   */
+  #observe(side: Side, beyond: BeyondBuilder): ObservedTotals {
+    const open = this.openInterestBase
+    const positions = [...this.#tracker.observed.values()].filter(
+      (position) => position.side === side && !this.#isReached(position),
+    )
+    const sumBase = positions.reduce((sum, { sizeBase }) => sum + Math.min(sizeBase, open), 0)
+    const scale = sumBase > open ? open / sumBase : 1
+    let [onMapBase, withoutPriceBase] = [0, 0]
+    for (const { sizeBase: toldBase, leverage, liquidationPrice } of positions) {
+      const sizeBase = Math.min(toldBase, open) * scale
+      if (sizeBase === 0) continue
+      const tier = tierOf(leverage, this.ladder)
+      const row = tier < 0 ? BELOW_TIERS_ROW : tier
+      if (liquidationPrice === null) withoutPriceBase += sizeBase
+      else if (this.#placeObserved(row, side, liquidationPrice, sizeBase)) onMapBase += sizeBase
+      else beyond.addObserved(row, liquidationPrice, sizeBase)
     }
-    return sumBase * scale
+    return { onMapBase, withoutPriceBase, allBase: Math.min(sumBase, open) }
+  }
+
+  /** The mark has moved since the reply: what it reached is no open interest any more, or another's. */
+  #isReached({ side, liquidationPrice }: ObservedPosition): boolean {
+    if (liquidationPrice === null) return false
+    return side === 'long' ? liquidationPrice >= this.markPrice : liquidationPrice <= this.markPrice
+  }
+
+  /** @returns false where the price lies beyond the map */
+  #placeObserved(row: number, side: Side, price: number, sizeBase: number): boolean {
+    const { flow } = this.#tracker
+    const [from, until] = [flow.from(side), flow.until(side)]
+    const told = flow.bucketOf(price)
+    // A price within the mark's own bucket belongs to the side's nearest one.
+    const bucket = side === 'long' ? Math.min(told, until - 1) : Math.max(told, from)
+    if (bucket < from || bucket >= until) return false
+    const key = row * BUCKETS + bucket
+    this.#add(key, sizeBase)
+    this.#observedBase.set(key, (this.#observedBase.get(key) ?? 0) + sizeBase)
+    return true
+  }
+
+  /** Places a map of the estimate, each size times `factor`. @returns how much of it lies beyond, in the coin's unit */
+  #lay(map: ZoneMap, side: Side, factor: number, beyond: BeyondBuilder): number {
+    map.addTo(this.sizesBase, side, factor)
+    let beyondBase = 0
+    for (const { tier, price, sizeBase } of map.beyond(side)) {
+      beyond.add(tier, price, sizeBase * factor)
+      beyondBase += sizeBase * factor
+    }
+    return beyondBase
+  }
+
+  #layPrior(profile: ZoneMap, side: Side, priorBase: number, beyond: BeyondBuilder): number {
+    const profileBase = profile.total(side)
+    if (profileBase > 0) return this.#lay(profile, side, priorBase / profileBase, beyond)
+    this.#placeAtMark(side, priorBase)
+    return 0
   }
 
   /** Nothing is known of where it was opened: at the mark. */
-  #place(side: Side, sizeBase: number): void {
+  #placeAtMark(side: Side, sizeBase: number): void {
+    const { flow } = this.#tracker
     for (let tier = 0; tier < TIER_COUNT; tier += 1) {
       const terms = this.ladder[tier] as LeverageTier
       if (terms.share === 0) continue
       const factor = side === 'long' ? terms.longFactor : terms.shortFactor
-      const bucket = this.#tracker.flow.bucketOf(side, this.markPrice * factor)
-      if (bucket >= 0) this.#add(tier * BUCKETS + bucket, sizeBase * terms.share)
+      const bucket = flow.bucketOf(this.markPrice * factor)
+      this.#add(tier * BUCKETS + bucket, sizeBase * terms.share)
     }
   }
 

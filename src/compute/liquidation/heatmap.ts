@@ -1,17 +1,39 @@
+import type { BeyondMap } from './beyond-map.ts'
 import type { Exposure } from './exposure.ts'
+import { BELOW_TIERS_ROW } from './exposure.ts'
 import type { LeverageTier, Side } from './leverage-ladder.ts'
-import { TIER_COUNT } from './leverage-ladder.ts'
 import { BUCKETS } from './zone-map.ts'
 
-/** One leverage tier of one side. */
+/** One leverage tier of one side, on the map. */
 export type Zone = {
   readonly leverage: number
   readonly isPermitted: boolean
-  /** Half of its notional is liquidated before this price is reached. */
+  /** Half of its notional is liquidated before this price is reached; where it is 0, of a position opened now. */
   readonly price: number
   readonly notionalUsd: number
   /** Of which positions of known accounts. */
   readonly observedUsd: number
+  /** What this tier holds beyond the map. */
+  readonly beyondUsd: number
+}
+
+/** Known positions of less leverage than the lowest tier, on the map. */
+export type BelowTiers = {
+  /** Median by notional; null where there are none. */
+  readonly price: number | null
+  readonly notionalUsd: number
+}
+
+export type BeyondUsd = {
+  readonly notionalUsd: number
+  readonly observedUsd: number
+  /** Of less leverage than the lowest tier; the tiers have their own. */
+  readonly belowTiersUsd: number
+  /** Known accounts. */
+  readonly positions: number
+  /** Liquidation price over mark price: the nearest one, and the median by notional; null without any. */
+  readonly nearestMultiple: number | null
+  readonly medianMultiple: number | null
 }
 
 /** Everything of one side within one band of distance. */
@@ -25,9 +47,13 @@ export type Cluster = {
 }
 
 export type SideMap = {
+  /** On the map: its clusters, which are its zones and `belowTiers`. */
   readonly notionalUsd: number
   readonly observedUsd: number
   readonly zones: readonly Zone[]
+  readonly belowTiers: BelowTiers
+  readonly beyond: BeyondUsd
+  readonly withoutPriceUsd: number
   /** Nearest first. */
   readonly clusters: readonly Cluster[]
   /** Notional that {@link RISK_DISTANCES_PCT} reach. */
@@ -41,19 +67,21 @@ export type Heatmap = {
     readonly side: Side
     readonly price: number
     readonly distancePct: number
+    /** 0 where the map is empty: then it is where a position opened now would be liquidated. */
+    readonly notionalUsd: number
   }
 }
 
 export const RISK_DISTANCES_PCT = [1, 2, 5] as const
 
-/** Outer ends of the bands, percent from the current price; the last band has none. */
+/** Outer ends of the bands, percent from the current price; the last band ends with the map. */
 const BAND_ENDS_PCT = [0.5, 1, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20, 30] as const
 const BAND_COUNT = BAND_ENDS_PCT.length + 1
 
 /** A band with less of its side's notional is no cluster that one would look out for. */
 const CLUSTER_SHARE_MIN = 0.05
 
-/** The map of a coin as seen from its current price, USD. */
+/** The map of a coin as seen from its current price. Notional is size x mark price, whatever price liquidates it. */
 export function heatmapOf(exposure: Exposure, currentPrice: number): Heatmap {
   const long = sideMap(exposure, 'long', currentPrice)
   const short = sideMap(exposure, 'short', currentPrice)
@@ -68,35 +96,41 @@ function sideMap(exposure: Exposure, side: Side, currentPrice: number): SideMap 
   const sums = sumsOf(exposure, side, currentPrice)
   const zones = exposure.ladder.map((terms, tier) => zoneOf(exposure, side, terms, tier, sums))
   const clusters: Cluster[] = []
-  for (const [band, notionalUsd] of sums.bandUsd.entries()) {
-    if (notionalUsd === 0) continue
-    const price = (sums.bandWeighted[band] as number) / notionalUsd
+  for (const [band, sizeBase] of sums.bandBase.entries()) {
+    if (sizeBase === 0) continue
+    const price = (sums.bandWeighted[band] as number) / sizeBase
     const away = distancePct(price, currentPrice)
-    const observedUsd = sums.bandObservedUsd[band] as number
+    const observedUsd = exposure.usd(sums.bandObservedBase[band] as number)
+    const notionalUsd = exposure.usd(sizeBase)
     clusters.push({ side, price, distancePct: away, notionalUsd, observedUsd })
   }
+  const { beyond, withoutPriceBase, observedBase } = exposure.totals[side]
   return {
-    notionalUsd: zones.reduce((sum, zone) => sum + zone.notionalUsd, 0),
-    observedUsd: zones.reduce((sum, zone) => sum + zone.observedUsd, 0),
+    notionalUsd: clusters.reduce((sum, cluster) => sum + cluster.notionalUsd, 0),
+    observedUsd: exposure.usd(observedBase),
     zones,
+    belowTiers: belowTiersOf(exposure, side, sums),
+    beyond: beyondOf(exposure, beyond),
+    withoutPriceUsd: exposure.usd(withoutPriceBase),
     clusters,
-    withinUsd: sums.withinUsd,
+    withinUsd: sums.withinBase.map((sizeBase) => exposure.usd(sizeBase)),
   }
 }
 
 type Sums = ReturnType<typeof emptySums>
 
+/** In the coin's unit. */
 function emptySums() {
   return {
     /** Of the buckets that hold something. */
     prices: new Float64Array(BUCKETS),
-    tierUsd: new Float64Array(TIER_COUNT),
-    tierObservedUsd: new Float64Array(TIER_COUNT),
-    bandUsd: new Float64Array(BAND_COUNT),
-    bandObservedUsd: new Float64Array(BAND_COUNT),
-    /** Prices by notional. */
+    rowBase: new Float64Array(BELOW_TIERS_ROW + 1),
+    rowObservedBase: new Float64Array(BELOW_TIERS_ROW + 1),
+    bandBase: new Float64Array(BAND_COUNT),
+    bandObservedBase: new Float64Array(BAND_COUNT),
+    /** Prices by size. */
     bandWeighted: new Float64Array(BAND_COUNT),
-    withinUsd: RISK_DISTANCES_PCT.map(() => 0),
+    withinBase: RISK_DISTANCES_PCT.map(() => 0),
   }
 }
 
@@ -111,21 +145,21 @@ function sumsOf(exposure: Exposure, side: Side, currentPrice: number): Sums {
     if (sizeBase === 0) continue
     const price = exposure.priceAt(bucket)
     sums.prices[bucket] = price
-    for (let tier = 0; tier < TIER_COUNT; tier += 1)
-      add(sums.tierUsd, tier, (sizesBase[tier * BUCKETS + bucket] as number) * price)
+    for (let row = 0; row <= BELOW_TIERS_ROW; row += 1)
+      add(sums.rowBase, row, sizesBase[row * BUCKETS + bucket] as number)
     const away = distancePct(price, currentPrice)
     const band = bandOf(away)
-    add(sums.bandUsd, band, sizeBase * price)
-    add(sums.bandWeighted, band, sizeBase * price * price)
+    add(sums.bandBase, band, sizeBase)
+    add(sums.bandWeighted, band, sizeBase * price)
     for (let at = 0; at < RISK_DISTANCES_PCT.length; at += 1)
-      if (away <= (RISK_DISTANCES_PCT[at] as number)) add(sums.withinUsd, at, sizeBase * price)
+      if (away <= (RISK_DISTANCES_PCT[at] as number)) add(sums.withinBase, at, sizeBase)
   }
   for (const [key, sizeBase] of observedBase) {
     const bucket = key % BUCKETS
     if (bucket < from || bucket >= until) continue
-    const price = exposure.priceAt(bucket)
-    add(sums.tierObservedUsd, Math.floor(key / BUCKETS), sizeBase * price)
-    add(sums.bandObservedUsd, bandOf(distancePct(price, currentPrice)), sizeBase * price)
+    add(sums.rowObservedBase, Math.floor(key / BUCKETS), sizeBase)
+    const away = distancePct(exposure.priceAt(bucket), currentPrice)
+    add(sums.bandObservedBase, bandOf(away), sizeBase)
   }
   return sums
 }
@@ -137,25 +171,47 @@ function zoneOf(
   tier: number,
   sums: Sums,
 ): Zone {
-  const notionalUsd = sums.tierUsd[tier] as number
-  const observedUsd = sums.tierObservedUsd[tier] as number
-  // Without a position: where one would be liquidated that is opened now.
   const freshPrice = exposure.markPrice * (side === 'long' ? longFactor : shortFactor)
-  const price = notionalUsd > 0 ? medianPrice(exposure, side, tier, sums) : freshPrice
-  return { leverage, isPermitted, price, notionalUsd, observedUsd }
+  return {
+    leverage,
+    isPermitted,
+    price: medianPrice(exposure, side, tier, sums) ?? freshPrice,
+    notionalUsd: exposure.usd(sums.rowBase[tier] as number),
+    observedUsd: exposure.usd(sums.rowObservedBase[tier] as number),
+    beyondUsd: exposure.usd(exposure.totals[side].beyond.rowsBase[tier] as number),
+  }
 }
 
-/** By notional. */
-function medianPrice(exposure: Exposure, side: Side, tier: number, sums: Sums): number {
-  const halfUsd = (sums.tierUsd[tier] as number) / 2
-  let belowUsd = 0
-  let price = Number.NaN
+function belowTiersOf(exposure: Exposure, side: Side, sums: Sums): BelowTiers {
+  return {
+    price: medianPrice(exposure, side, BELOW_TIERS_ROW, sums),
+    notionalUsd: exposure.usd(sums.rowBase[BELOW_TIERS_ROW] as number),
+  }
+}
+
+function beyondOf(exposure: Exposure, beyond: BeyondMap): BeyondUsd {
+  const multiple = (price: number | null) => (price === null ? null : price / exposure.markPrice)
+  return {
+    notionalUsd: exposure.usd(beyond.sizeBase),
+    observedUsd: exposure.usd(beyond.observedBase),
+    belowTiersUsd: exposure.usd(beyond.rowsBase[BELOW_TIERS_ROW] as number),
+    positions: beyond.positions,
+    nearestMultiple: multiple(beyond.nearestPrice),
+    medianMultiple: multiple(beyond.medianPrice),
+  }
+}
+
+/** By notional, of a row of the map; null where it holds nothing. */
+function medianPrice(exposure: Exposure, side: Side, row: number, sums: Sums): number | null {
+  const halfBase = (sums.rowBase[row] as number) / 2
+  let belowBase = 0
+  let price: number | null = null
   for (let bucket = exposure.from(side); bucket < exposure.until(side); bucket += 1) {
-    const sizeBase = exposure.sizesBase[tier * BUCKETS + bucket] as number
+    const sizeBase = exposure.sizesBase[row * BUCKETS + bucket] as number
     if (sizeBase === 0) continue
     price = sums.prices[bucket] as number
-    belowUsd += sizeBase * price
-    if (belowUsd >= halfUsd) break
+    belowBase += sizeBase
+    if (belowBase >= halfBase) break
   }
   return price
 }
@@ -170,7 +226,7 @@ function add(sums: Float64Array | number[], at: number, value: number): void {
   sums[at] = (sums[at] as number) + value
 }
 
-/** Of what is worth the name, else of what there is, else of where it would be. */
+/** Of those that hold enough of their side; of an empty map where a position opened now would be liquidated. */
 function nearestCluster(long: SideMap, short: SideMap, currentPrice: number) {
   const all = [...long.clusters, ...short.clusters]
   const large = all.filter(({ side, notionalUsd }) => {
@@ -180,7 +236,12 @@ function nearestCluster(long: SideMap, short: SideMap, currentPrice: number) {
   const places = (side: Side, { zones }: SideMap) =>
     zones
       .filter(({ isPermitted }) => isPermitted || zones.every((zone) => !zone.isPermitted))
-      .map(({ price }) => ({ side, price, distancePct: distancePct(price, currentPrice) }))
+      .map(({ price }) => ({
+        side,
+        price,
+        distancePct: distancePct(price, currentPrice),
+        notionalUsd: 0,
+      }))
   const candidates = large.length > 0 ? large : [...places('long', long), ...places('short', short)]
   return candidates.reduce((nearest, candidate) =>
     candidate.distancePct < nearest.distancePct ? candidate : nearest,

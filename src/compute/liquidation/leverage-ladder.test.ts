@@ -87,7 +87,9 @@ describe('the leverage ladder', () => {
   )
 
   test.each<[maxLeverage: number, leverage: number, tier: number]>([
-    [50, 1, 0],
+    [50, 1, -1],
+    [3, 2, -1],
+    [50, 3, 0],
     [50, 7, 1],
     [50, 8, 2],
     [50, 40, 4],

@@ -55,10 +55,11 @@ export function leverageLadder({ maxLeverage, marginTiers }: Listing): readonly 
   })
 }
 
-/** Where a real position of any leverage belongs: the nearest permitted tier, as a ratio; else -1. */
+/** The tier of a position: the nearest permitted one, as a ratio; -1 for less leverage than the lowest tier. */
 export function tierOf(leverage: number, ladder: readonly LeverageTier[]): number {
   let nearest = -1
   let nearestDistance = Number.POSITIVE_INFINITY
+  if (leverage < LEVERAGES[0]) return nearest
   for (const [at, tier] of ladder.entries()) {
     const distance = Math.abs(Math.log(tier.leverage / leverage))
     if (!tier.isPermitted || !(distance < nearestDistance)) continue

@@ -206,7 +206,7 @@ describe('liquidation flow', () => {
     tell(reading(0, 1_000), reading(1, 1_010))
     expect(tracker.flow.total('long')).toBe(0)
     const exposure = Exposure.of(coin)
-    expect(exposure?.totals.long).toEqual({ observedBase: 0, flowBase: 0, priorBase: 0 })
+    expect(exposure?.totals.long).toMatchObject({ observedBase: 0, flowBase: 0, priorBase: 0 })
   })
 
   test.each([[[]], [[1, 1]], [[13, 1, ...Array.from({ length: 12 }, () => 0), 0, 0]]])(
@@ -238,7 +238,9 @@ type Step =
       readonly kind: 'position'
       readonly account: number
       readonly size: number
-      readonly away: number
+      /** Liquidation price from the mark, as a share of it; null for none. */
+      readonly away: number | null
+      readonly leverage: number
     }
   | { readonly kind: 'gap' }
 
@@ -261,8 +263,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({
     kind: fc.constant('position' as const),
     account: fc.integer({ min: 0, max: 9 }),
-    size: fc.double({ min: -800, max: 800, noNaN: true }),
-    away: fc.double({ min: 0.001, max: 0.9, noNaN: true }),
+    size: fc.oneof(
+      fc.double({ min: -800, max: 800, noNaN: true }),
+      fc.double({ min: -1e9, max: 1e9, noNaN: true }),
+    ),
+    away: fc.option(
+      fc.oneof(
+        fc.double({ min: -0.01, max: 0.999, noNaN: true }),
+        fc.double({ min: 1, max: 634, noNaN: true }),
+      ),
+    ),
+    leverage: fc.integer({ min: 1, max: 50 }),
   }),
   fc.constant({ kind: 'gap' as const }),
 )
@@ -282,10 +293,16 @@ describe('whatever happens', () => {
         for (const side of ['long', 'short'] as const) {
           const flowBase = coin.trackers.liquidations.flow.total(side)
           expect(flowBase).toBeLessThanOrEqual(openInterestBase * (1 + 1e-9))
-          const { observedBase, flowBase: seenBase, priorBase } = exposure.totals[side]
-          for (const part of [observedBase, seenBase, priorBase])
-            expect(part).toBeGreaterThanOrEqual(0)
-          const whole = observedBase + seenBase + priorBase
+          const { observedBase, flowBase: seenBase, priorBase, ...off } = exposure.totals[side]
+          const parts = [
+            observedBase,
+            seenBase,
+            priorBase,
+            off.beyond.sizeBase,
+            off.withoutPriceBase,
+          ]
+          for (const part of parts) expect(part).toBeGreaterThanOrEqual(-openInterestBase * 1e-9)
+          const whole = parts.reduce((sum, part) => sum + part, 0)
           expect(Math.abs(whole - openInterestBase)).toBeLessThanOrEqual(openInterestBase * 1e-9)
         }
       }
@@ -378,8 +395,10 @@ function eventsOf(taken: readonly Step[]): CoinEvent[] {
       events.push(mark(seconds, price))
     } else if (next.kind === 'trade') events.push(trade(seconds, next.side, next.size, price))
     else if (next.kind === 'position') {
-      const liquidationPrice = price * (next.size > 0 ? 1 - next.away : 1 + next.away)
-      events.push(position(`0x${next.account}`, next.size, { liquidationPrice, ...at(seconds) }))
+      const { account, size, away, leverage } = next
+      const told = away === null ? 0 : price * (size > 0 ? 1 - away : 1 + away)
+      const liquidationPrice = told > 0 ? told : null
+      events.push(position(`0x${account}`, size, { liquidationPrice, leverage, ...at(seconds) }))
     } else {
       const [fromMs, toMs] = [START_MS, START_MS + seconds * 1_000]
       events.push({ kind: 'trade-gap', coin: 'X', fromMs, toMs, ...at(seconds) })

@@ -4,7 +4,9 @@ import { describe, expect } from 'vitest'
 import { naiveLiquidations } from '../../../test/golden/naive-liquidations.ts'
 import type { CoinEvent } from '../../domain/event.ts'
 import type { Listing } from '../../domain/listing.ts'
+import { Accounts } from '../../simulator/market/accounts.ts'
 import { maxLeverageOf } from '../../simulator/market/catalog.ts'
+import { maintenanceTiers, liquidationPrice as marginPrice } from '../../simulator/market/margin.ts'
 import type { Market } from '../../simulator/market/market.ts'
 import { seededMarket } from '../../simulator/market/seeded-market.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
@@ -12,6 +14,7 @@ import { CandleLadder } from '../market/candle-ladder.ts'
 import { CoinMarket } from '../market/coin-market.ts'
 import { Exposure } from './exposure.ts'
 import { heatmapOf } from './heatmap.ts'
+import { expectSameSide } from './testing/same-side.ts'
 
 const START_MS = Date.UTC(2026, 4, 11, 7, 3, 21)
 const MINUTE_MS = 60_000
@@ -24,6 +27,18 @@ const BARS = 300
 const SLOW_MS_MAX = 60_000
 
 const market = seededMarket({ seed: 5, startMs: START_MS })
+const accounts = new Accounts(market, START_MS - MINUTE_MS)
+
+/** Liquidation price over mark price of one that shares margin, as if it were short; null for none. */
+const multiples = fc.array(
+  fc.option(
+    fc.oneof(
+      fc.double({ min: 1.001, max: 3, noNaN: true }),
+      fc.double({ min: 1.001, max: 600, noNaN: true }),
+    ),
+  ),
+  { minLength: 1, maxLength: 12 },
+)
 
 describe('the liquidation map of the simulated market', () => {
   property.prop(
@@ -32,17 +47,25 @@ describe('the liquidation map of the simulated market', () => {
       fc.integer({ min: 5 * MINUTE_MS, max: 60 * MINUTE_MS }),
       fc.integer({ min: 5 * MINUTE_MS, max: 40 * MINUTE_MS }),
       fc.integer({ min: 1_000, max: MINUTE_MS }),
+      multiples,
+      // Of the open interest: how much of it the known accounts hold, by their replies.
+      fc.constantFrom(0, 0.3, 1, 1.7),
     ],
     {
-      numRuns: 20,
+      numRuns: 30,
       // The gap ends 1.3 s into a bar in which nothing was traded yet.
-      examples: [['BANANA', 2_200_311, 300_000, 1_000]],
+      examples: [['BANANA', 2_200_311, 300_000, 1_000, [null], 0]],
     },
   )(
-    'is the one that a list of every opening gives, at any moment, also behind a gap',
-    (name, untilGapMs, afterGapMs, answeredMs) => {
+    'is the one that a list of every opening and every account gives, at any moment, also behind a gap',
+    (name, untilGapMs, afterGapMs, answeredMs, given, share) => {
       const listing = listingOf(market, name)
-      const log = logOf(market, name, { untilGapMs, afterGapMs, answeredMs })
+      const told = logOf(market, name, { untilGapMs, afterGapMs, answeredMs })
+      const lastMs = told.at(-1)?.timeExchangeMs ?? Number.NaN
+      const positions = positionsAt(name, lastMs - 3 * MINUTE_MS, given, share)
+      const log = [...told, ...positions].sort(
+        (one, other) => one.timeReceivedMs - other.timeReceivedMs,
+      )
       const coin = new CoinMarket(listing, new CandleLadder(new PulsePool(3)))
       for (const event of log) coin.apply(event)
       const exposure = Exposure.of(coin)
@@ -50,29 +73,11 @@ describe('the liquidation map of the simulated market', () => {
       const map = heatmapOf(exposure, coin.midPrice)
       const naive = naiveLiquidations(log, listing.maxLeverage, coin.midPrice)
       for (const side of ['long', 'short'] as const) {
-        const [found, expected] = [map[side], naive[side]]
-        expect(found.notionalUsd / expected.usd).toBeCloseTo(1, 7)
-        for (const [at, { leverage, price, usd }] of expected.zones.entries()) {
-          expect(found.zones[at]?.leverage).toBe(leverage)
-          expect((found.zones[at]?.price ?? 0) / price).toBeCloseTo(1, 9)
-          expect((found.zones[at]?.notionalUsd ?? 0) / found.notionalUsd).toBeCloseTo(
-            usd / expected.usd,
-            7,
-          )
-        }
-        for (const [at, usd] of expected.withinUsd.entries())
-          expect((found.withinUsd[at] ?? 0) / expected.usd).toBeCloseTo(usd / expected.usd, 7)
-        expect(found.clusters.length).toBe(expected.clusters.length)
-        for (const [at, { price, usd }] of expected.clusters.entries()) {
-          expect((found.clusters[at]?.price ?? 0) / price).toBeCloseTo(1, 7)
-          expect((found.clusters[at]?.notionalUsd ?? 0) / expected.usd).toBeCloseTo(
-            usd / expected.usd,
-            7,
-          )
-        }
-        const flowShare = exposure.totals[side].flowBase / exposure.openInterestBase
-        expect(flowShare).toBeCloseTo(expected.flowShare, 7)
-        expect(flowShare, 'there is something to compare').toBeGreaterThan(0)
+        expectSameSide(map[side], naive[side])
+        const { flowBase } = exposure.totals[side]
+        const flowShare = flowBase / exposure.openInterestBase
+        expect(flowShare).toBeCloseTo(naive[side].shares.flow, 7)
+        if (share < 1) expect(flowShare, 'there is something to compare').toBeGreaterThan(0)
       }
       expect(coin.trackers.liquidations.isApproximate).toBe(true)
       expect(coin.trackers.liquidations.save().length, 'numbers in a checkpoint').toBeLessThan(
@@ -118,6 +123,34 @@ function* heard(of: Market, coin: string, fromMs: number, untilMs: number): Gene
     yield* tradesIn(of, coin, middleMs, atMs)
     yield contextAt(of, coin, atMs)
   }
+}
+
+/** Replies to what the accounts of the model hold; of those that share margin the price is the given one. */
+function positionsAt(
+  coin: string,
+  atMs: number,
+  given: readonly (number | null)[],
+  share: number,
+): CoinEvent[] {
+  if (share === 0) return []
+  const tiers = maintenanceTiers(market.instrument(coin)?.marginTableId ?? Number.NaN)
+  const { markPrice = Number.NaN } = market.context(coin, atMs) ?? {}
+  return accounts.holdersOf(coin, atMs).map((held, number) => {
+    const multiple = given[number % given.length] ?? null
+    const { sizeBase, rawUsd, isIsolated, entryPrice, leverage } = held
+    const shared = multiple === null ? null : markPrice * multiple ** -Math.sign(sizeBase)
+    const liquidationPrice = isIsolated ? marginPrice(tiers, sizeBase, rawUsd) : shared
+    return {
+      kind: 'account-position',
+      coin,
+      account: `0x${held.account}`,
+      sizeBase: sizeBase * share,
+      entryPrice,
+      leverage,
+      liquidationPrice,
+      ...at(atMs),
+    }
+  })
 }
 
 function tradesIn(of: Market, coin: string, afterMs: number, throughMs: number): CoinEvent[] {

@@ -4,11 +4,14 @@ import { TIER_COUNT } from './leverage-ladder.ts'
 
 /** Width of a bucket in log price: a quarter of a percent. */
 const STEP = 0.0025
-/** 1.6 in log price, so that at least 47 % below and 90 % above the mark have their place. */
-export const BUCKETS = 640
-/** The grid follows when the mark has left its middle fifth. */
-const MARK_BUCKET_MIN = 0.4 * BUCKETS
-const MARK_BUCKET_MAX = 0.6 * BUCKETS
+/** The map reaches from the lower to the upper of these multiples of the mark, to a bucket. */
+export const MAP_MULTIPLES = { long: 0.45, short: 2.2 } as const
+const LONG_REACH = Math.floor(-Math.log(MAP_MULTIPLES.long) / STEP)
+const SHORT_REACH = Math.floor(Math.log(MAP_MULTIPLES.short) / STEP)
+/** The grid holds the whole map while the mark moves by 8 % either way from its middle. */
+export const BUCKETS = 704
+const MARK_BUCKET_MIN = BUCKETS / 2 - 32
+const MARK_BUCKET_MAX = BUCKETS / 2 + 32
 
 /** Below this the common factor is multiplied out, and what is dust by then is dropped. */
 const SCALE_MIN = 0.5
@@ -16,17 +19,27 @@ const DUST_SHARE = 1e-9
 
 const SIDES = ['long', 'short'] as const
 
-const LAYOUT = 1
+const LAYOUT = 2
 const HEADER_FIELDS = 4
+
+/** What one price beyond the map liquidates of a tier. */
+export type BeyondCell = {
+  readonly tier: number
+  readonly price: number
+  readonly sizeBase: number
+}
 
 /**
  * Exposure by the price that liquidates it, in the coin's unit, for every leverage tier. One array serves
  * both sides: what lies below the mark are longs, what lies above are shorts, and what the mark has gone
- * over is gone. Shrinking is one multiplication, whatever is held.
+ * over is gone. Shrinking is one multiplication, whatever is held. What the grid does not reach is kept by
+ * its own price, and comes back onto the grid when the mark comes near it.
  */
 export class ZoneMap {
   /** Tier after tier, each from the lowest price up; to be multiplied by `#scale`. */
   readonly #sizes = new Float64Array(TIER_COUNT * BUCKETS)
+  /** Per tier what lies off the grid, by the number of its bucket counted from price 1; scaled alike. */
+  readonly #far = Array.from({ length: TIER_COUNT }, () => new Map<number, number>())
   #scale = 1
   /** Number of the first bucket, counted from price 1. NaN before any mark. */
   #origin = Number.NaN
@@ -40,14 +53,14 @@ export class ZoneMap {
     return !Number.isNaN(this.#origin)
   }
 
-  /** First bucket of a side, counted from the bottom of the grid. */
+  /** First bucket of a side that is on the map, counted from the bottom of the grid. */
   from(side: Side): number {
-    return side === 'long' ? 0 : this.#below
+    return side === 'long' ? this.#below - LONG_REACH : this.#below
   }
 
-  /** Behind the last bucket of a side. */
+  /** Behind the last bucket of a side that is on the map. */
   until(side: Side): number {
-    return side === 'long' ? this.#below : BUCKETS
+    return side === 'long' ? this.#below : this.#below + SHORT_REACH
   }
 
   /** Middle of a bucket, USD. */
@@ -55,30 +68,29 @@ export class ZoneMap {
     return Math.exp((this.#origin + bucket + 0.5) * STEP)
   }
 
-  /** Where a liquidation price lies, the outermost bucket where it lies beyond; -1 on the wrong side of the mark. */
-  bucketOf(side: Side, price: number): number {
-    const bucket = Math.floor(Math.log(price) / STEP) - this.#origin
-    const isBelow = bucket < this.#below
-    if (!(isBelow === (side === 'long'))) return -1
-    return Math.min(Math.max(bucket, 0), BUCKETS - 1)
+  /** Where a liquidation price lies, on or beyond the map; it may have been reached already. */
+  bucketOf(price: number): number {
+    return Math.floor(Math.log(price) / STEP) - this.#origin
   }
 
   sizeAt(tier: number, bucket: number): number {
     return (this.#sizes[tier * BUCKETS + bucket] as number) * this.#scale
   }
 
-  /** In the coin's unit, over all tiers. */
+  /** In the coin's unit, over all tiers, on and beyond the map. */
   total(side: Side): number {
     let sum = 0
     for (let tier = 0; tier < this.#tiers; tier += 1) {
-      const end = tier * BUCKETS + this.until(side)
-      for (let at = tier * BUCKETS + this.from(side); at < end; at += 1)
+      const end = tier * BUCKETS + this.#gridUntil(side)
+      for (let at = tier * BUCKETS + this.#gridFrom(side); at < end; at += 1)
         sum += this.#sizes[at] as number
+      for (const [absolute, size] of this.#far[tier] as Map<number, number>)
+        if (this.#sideOf(absolute - this.#origin) === side) sum += size
     }
     return sum * this.#scale
   }
 
-  /** Adds a side's sizes, each times `factor`, to those of an array of the same layout. */
+  /** Adds a side's sizes on the map, each times `factor`, to those of an array of the same layout. */
   addTo(sizes: Float64Array, side: Side, factor: number): void {
     const scaled = factor * this.#scale
     for (let tier = 0; tier < this.#tiers; tier += 1) {
@@ -88,12 +100,27 @@ export class ZoneMap {
     }
   }
 
+  /** What a side holds beyond the map. */
+  *beyond(side: Side): Generator<BeyondCell> {
+    const [from, until] = side === 'long' ? [0, this.from('long')] : [this.until('short'), BUCKETS]
+    for (let tier = 0; tier < this.#tiers; tier += 1) {
+      for (let bucket = from; bucket < until; bucket += 1) {
+        const sizeBase = this.sizeAt(tier, bucket)
+        if (sizeBase > 0) yield { tier, price: this.priceAt(bucket), sizeBase }
+      }
+      for (const [absolute, size] of this.#far[tier] as Map<number, number>) {
+        const bucket = absolute - this.#origin
+        if (this.#sideOf(bucket) === side)
+          yield { tier, price: this.priceAt(bucket), sizeBase: size * this.#scale }
+      }
+    }
+  }
+
   /** Adds exposure that a price liquidates; nothing where the mark is beyond that price already. */
   open(tier: number, side: Side, price: number, sizeBase: number): void {
-    const bucket = this.bucketOf(side, price)
-    if (bucket < 0) return
-    const at = tier * BUCKETS + bucket
-    this.#sizes[at] = (this.#sizes[at] as number) + sizeBase / this.#scale
+    const bucket = this.bucketOf(price)
+    if (this.#sideOf(bucket) !== side) return
+    this.#add(tier, bucket, sizeBase / this.#scale)
     if (tier >= this.#tiers) this.#tiers = tier + 1
   }
 
@@ -131,46 +158,53 @@ export class ZoneMap {
   fold(tier: number, into: number): void {
     if (tier >= this.#tiers) return
     for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
-      const at = into * BUCKETS + bucket
-      this.#sizes[at] =
-        (this.#sizes[at] as number) + (this.#sizes[tier * BUCKETS + bucket] as number)
+      this.#add(into, bucket, this.#sizes[tier * BUCKETS + bucket] as number)
       this.#sizes[tier * BUCKETS + bucket] = 0
     }
+    const far = this.#far[tier] as Map<number, number>
+    for (const [absolute, size] of far) this.#add(into, absolute - this.#origin, size)
+    far.clear()
   }
 
-  /** Per tier and side the run of buckets that hold something: first, count, sizes. */
+  /** Per tier and side the run of buckets that hold something: first, count, sizes; then what lies off the grid. */
   save(): Float64Array {
     const numbers = [LAYOUT, this.#scale, this.#origin, this.#below]
     for (let tier = 0; tier < TIER_COUNT; tier += 1) {
       for (const side of SIDES) {
-        const start = this.from(side)
+        const start = this.#gridFrom(side)
         const sizes = this.#sizes.subarray(
           tier * BUCKETS + start,
-          tier * BUCKETS + this.until(side),
+          tier * BUCKETS + this.#gridUntil(side),
         )
         const first = sizes.findIndex((size) => size !== 0)
         const held = first < 0 ? sizes.subarray(0, 0) : sizes.subarray(first, lastHeld(sizes) + 1)
         numbers.push(start + Math.max(first, 0), held.length, ...held)
       }
     }
+    for (const far of this.#far) numbers.push(far.size, ...[...far].flat())
     return Float64Array.from(numbers)
   }
 
   /** @returns false, and holds nothing, for numbers that {@link save} of this version did not give */
   restore(saved: Float64Array): boolean {
-    this.#sizes.fill(0)
-    this.#scale = 1
-    this.#origin = Number.NaN
-    this.#below = 0
-    this.#tiers = 0
+    this.#forget()
     if (saved[0] !== LAYOUT || !this.#restoreSizes(saved)) {
-      this.#sizes.fill(0)
+      this.#forget()
       return false
     }
     this.#scale = saved[1] as number
     this.#origin = saved[2] as number
     this.#below = saved[3] as number
     return true
+  }
+
+  #forget(): void {
+    this.#sizes.fill(0)
+    for (const far of this.#far) far.clear()
+    this.#scale = 1
+    this.#origin = Number.NaN
+    this.#below = 0
+    this.#tiers = 0
   }
 
   #restoreSizes(saved: Float64Array): boolean {
@@ -185,42 +219,102 @@ export class ZoneMap {
       if (count > 0) this.#tiers = tier + 1
       at += 2 + count
     }
+    for (const [tier, far] of this.#far.entries()) {
+      const end = at + 1 + 2 * (saved[at] ?? Number.NaN)
+      if (!(end > at && end <= saved.length)) return false
+      for (at += 1; at < end; at += 2) far.set(saved[at] as number, saved[at + 1] as number)
+      if (far.size > 0) this.#tiers = Math.max(this.#tiers, tier + 1)
+    }
     return at === saved.length
   }
 
+  #gridFrom(side: Side): number {
+    return side === 'long' ? 0 : this.#below
+  }
+
+  #gridUntil(side: Side): number {
+    return side === 'long' ? this.#below : BUCKETS
+  }
+
+  #sideOf(bucket: number): Side {
+    return bucket < this.#below ? 'long' : 'short'
+  }
+
+  /** `size` is to be multiplied by the common factor. */
+  #add(tier: number, bucket: number, size: number): void {
+    if (size === 0) return
+    if (bucket >= 0 && bucket < BUCKETS) {
+      const at = tier * BUCKETS + bucket
+      this.#sizes[at] = (this.#sizes[at] as number) + size
+    } else {
+      const far = this.#far[tier] as Map<number, number>
+      const absolute = bucket + this.#origin
+      far.set(absolute, (far.get(absolute) ?? 0) + size)
+    }
+  }
+
   #clear(from: number, until: number): void {
+    if (from < 0 || until > BUCKETS) this.#clearFar(from, until)
     const [first, end] = [Math.max(from, 0), Math.min(until, BUCKETS)]
     if (first >= end) return
     for (let tier = 0; tier < TIER_COUNT; tier += 1)
       this.#sizes.fill(0, tier * BUCKETS + first, tier * BUCKETS + end)
   }
 
-  /** Puts the mark back into the middle. What would fall off an end gathers in the outermost bucket. */
+  #clearFar(from: number, until: number): void {
+    for (const far of this.#far)
+      for (const absolute of far.keys()) {
+        const bucket = absolute - this.#origin
+        if (bucket >= from && bucket < until) far.delete(absolute)
+      }
+  }
+
+  /** Puts the mark back into the middle. What falls off an end is kept by its price. */
   #follow(): void {
     const shift = this.#below - BUCKETS / 2
-    for (let tier = 0; tier < TIER_COUNT; tier += 1) {
+    const moved = Math.min(Math.abs(shift), BUCKETS)
+    const [lostFrom, vacatedFrom] = shift > 0 ? [0, BUCKETS - moved] : [BUCKETS - moved, 0]
+    for (const [tier, far] of this.#far.entries()) {
       const sizes = this.#sizes.subarray(tier * BUCKETS, (tier + 1) * BUCKETS)
-      const moved = Math.min(Math.abs(shift), BUCKETS)
-      const lost = shift > 0 ? sizes.subarray(0, moved) : sizes.subarray(BUCKETS - moved)
-      const gathered = lost.reduce((sum, size) => sum + size, 0)
+      for (let bucket = lostFrom; bucket < lostFrom + moved; bucket += 1) {
+        const size = sizes[bucket] as number
+        if (size > 0) far.set(this.#origin + bucket, size)
+      }
       if (shift > 0) sizes.copyWithin(0, moved)
       else sizes.copyWithin(moved, 0)
-      const vacated = shift > 0 ? sizes.subarray(BUCKETS - moved) : sizes.subarray(0, moved)
-      vacated.fill(0)
-      const edge = shift > 0 ? 0 : BUCKETS - 1
-      sizes[edge] = (sizes[edge] as number) + gathered
+      sizes.fill(0, vacatedFrom, vacatedFrom + moved)
     }
     this.#origin += shift
     this.#below = BUCKETS / 2
     assert(Number.isInteger(this.#origin), 'the grid moves by whole buckets')
+    this.#regain()
+  }
+
+  /** Puts back onto the grid what lies on it by now. */
+  #regain(): void {
+    for (const [tier, far] of this.#far.entries())
+      for (const [absolute, size] of far) {
+        const bucket = absolute - this.#origin
+        if (bucket < 0 || bucket >= BUCKETS) continue
+        this.#sizes[tier * BUCKETS + bucket] = size
+        far.delete(absolute)
+      }
   }
 
   #rescale(): void {
-    const dust = this.#sizes.reduce((sum, size) => sum + size, 0) * DUST_SHARE
+    let sum = this.#sizes.reduce((total, size) => total + size, 0)
+    for (const far of this.#far) for (const size of far.values()) sum += size
+    const dust = sum * DUST_SHARE
     for (let at = 0; at < this.#sizes.length; at += 1) {
       const size = this.#sizes[at] as number
       this.#sizes[at] = size > dust ? size * this.#scale : 0
     }
+    for (const far of this.#far)
+      for (const [absolute, size] of far) {
+        const kept = size > dust ? size * this.#scale : 0
+        if (kept > 0) far.set(absolute, kept)
+        else far.delete(absolute)
+      }
     this.#scale = 1
   }
 }

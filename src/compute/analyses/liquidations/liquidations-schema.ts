@@ -1,38 +1,84 @@
 import { Type } from 'typebox'
 import { cascadeLevels, cascadeWeights } from '../../liquidation/cascade.ts'
+import { HALF_LIFE_MS } from '../../liquidation/liquidation-flow.ts'
+import { MAP_MULTIPLES } from '../../liquidation/zone-map.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 
-const Usd = Type.Number({ minimum: 0, description: 'USD at the liquidation price.' })
+const MAP = `${MAP_MULTIPLES.long} to ${MAP_MULTIPLES.short} times mark_price`
+
+/** Half-lives after which a ten-thousandth is left. */
+const START_FORGOTTEN_HOURS = Math.ceil((HALF_LIFE_MS / 3_600_000) * Math.log2(10_000))
+
+export const zoneHoldings = ['on_map', 'beyond', 'nothing'] as const
+
+export type ZoneHolding = (typeof zoneHoldings)[number]
+
+const Usd = Type.Number({ minimum: 0, description: 'Notional on the map, USD at mark_price.' })
 const Score = Type.Number({ minimum: 0, maximum: 1 })
 const Away = Type.Number({ minimum: 0, description: 'Distance from `price`, percent.' })
 const Price = Type.Number({ exclusiveMinimum: 0, description: 'USD.' })
 const Observed = Type.Number({
   minimum: 0,
-  description: 'Of estimated_notional: positions of known accounts at their true prices, USD.',
+  description:
+    'Of estimated_notional: positions of known accounts at their true liquidation prices, USD at mark_price.',
 })
 
 const Zone = Type.Object({
   price: Type.Number({
     exclusiveMinimum: 0,
     description:
-      'USD. Notional-weighted median of the liquidation prices of this tier; where it holds nothing, the price of a position opened now.',
+      'USD. Notional-weighted median of the liquidation prices of this tier on the map; unless holds is on_map, that of a position opened now, which nobody has.',
   }),
-  leverage: oneOf(['3x', '5x', '10x', '25x', '50x'], 'Leverage tier.'),
+  leverage: oneOf(
+    ['3x', '5x', '10x', '25x', '50x'],
+    'Leverage tier: positions whose leverage is nearest to it, as a ratio, among the permitted tiers; less than 3x is in below_3x.',
+  ),
   estimated_notional: Type.Number({
     minimum: 0,
-    description: 'All that is held at this leverage, known accounts included, USD.',
+    description:
+      'All that is held at this leverage on the map, known accounts included, USD at mark_price.',
   }),
   observed_notional: Observed,
   distance_pct: Away,
   share_pct: Type.Number({
     minimum: 0,
     maximum: 100,
-    description: "Of the side's notional, percent.",
+    description: "Of the side's five tiers on the map, percent.",
   }),
   permitted: Type.Boolean({
     description:
       'False: the coin allows less leverage. Then the notional is 0, outside all totals, and the price that of a coin which allows it.',
   }),
+  holds: oneOf(
+    zoneHoldings,
+    'on_map: price is of positions. beyond: all that this tier holds lies beyond the map. nothing: it holds nothing.',
+  ),
+})
+
+const BelowTiers = Type.Object({
+  price: nullable(
+    Type.Number({
+      exclusiveMinimum: 0,
+      description: 'USD. Notional-weighted median of their liquidation prices; null without any.',
+    }),
+  ),
+  distance_pct: nullable(Away),
+  notional_usd: Type.Number({ minimum: 0, description: 'USD at mark_price.' }),
+})
+
+const Beyond = Type.Object({
+  notional_usd: Type.Number({ minimum: 0, description: 'All leverages, USD at mark_price.' }),
+  observed_usd: Type.Number({
+    minimum: 0,
+    description: 'Of which positions of known accounts, USD at mark_price.',
+  }),
+  positions: Type.Integer({ minimum: 0, description: 'Number of these positions.' }),
+  by_leverage: Type.Record(Type.String(), Type.Number({ minimum: 0 }), {
+    description:
+      'notional_usd by leverage tier, and below_3x, USD at mark_price; what is 0 is left out.',
+  }),
+  nearest_multiple: Multiple('Nearest'),
+  median_multiple: Multiple('Notional-weighted median'),
 })
 
 const Cluster = Type.Object({
@@ -55,9 +101,34 @@ export const LiquidationsAnswer = Type.Object({
     longs: Type.Array(Zone, { description: 'One a tier, the largest first.' }),
     shorts: Type.Array(Zone, { description: 'One a tier, the smallest first.' }),
   }),
+  below_3x: Type.Object(
+    { longs: BelowTiers, shorts: BelowTiers },
+    {
+      description:
+        'Positions of known accounts at less than 3x, on the map and in no zone; none are estimated.',
+    },
+  ),
+  beyond: Type.Object(
+    { longs: Beyond, shorts: Beyond },
+    {
+      description: `Liquidation prices beyond the map, which is ${MAP}: in no zone, cluster, total, median or score.`,
+    },
+  ),
+  without_liquidation_price_usd: Type.Object(
+    {
+      longs: Type.Number({ minimum: 0, description: 'USD at mark_price.' }),
+      shorts: Type.Number({ minimum: 0, description: 'USD at mark_price.' }),
+    },
+    {
+      description:
+        'Positions of known accounts that no price of this coin liquidates. Zones, below_3x, beyond and this together are at most open_interest_usd on each side.',
+    },
+  ),
   clusters: Type.Object(
     { longs: Type.Array(Cluster), shorts: Type.Array(Cluster) },
-    { description: 'The whole map in bands of distance, nearest first; empty bands are left out.' },
+    {
+      description: `The whole map (${MAP}, all leverages) in bands of distance, nearest first; empty bands are left out.`,
+    },
   ),
   cascade_risk: Type.Object({
     score: Type.Number({
@@ -73,13 +144,13 @@ export const LiquidationsAnswer = Type.Object({
       proximity: Type.Number({
         minimum: 0,
         maximum: 1,
-        description: 'exp(-distance_pct of nearest_cluster / 5).',
+        description: 'exp(-distance_pct of nearest_cluster / 5); 0 where the map is empty.',
       }),
       size: Type.Number({
         minimum: 0,
         maximum: 1,
         description:
-          '1 - exp(-x / 0.2), x = notional within 5 % on the larger side / open interest at mark.',
+          '1 - exp(-x / 0.2), x = notional within 5 % on the larger side / open interest, both at mark.',
       }),
       leverage_skew: Type.Number({
         minimum: 0,
@@ -93,8 +164,17 @@ export const LiquidationsAnswer = Type.Object({
       }),
     }),
     nearest_cluster: Type.Object(
-      { side: oneOf(['long', 'short'], 'Whose liquidations.'), price: Price, distance_pct: Away },
-      { description: "Nearest cluster with at least 5 % of its side's notional." },
+      {
+        side: oneOf(['long', 'short'], 'Whose liquidations.'),
+        price: Price,
+        distance_pct: Away,
+        estimated_notional: Type.Number({
+          minimum: 0,
+          description:
+            'USD at mark_price. 0: the map is empty, and this is of a position opened now.',
+        }),
+      },
+      { description: "Nearest cluster with at least 5 % of its side's notional on the map." },
     ),
   }),
   total_at_risk_usd: Type.Object(
@@ -112,18 +192,25 @@ export const LiquidationsAnswer = Type.Object({
     open_interest_usd: Type.Number({ minimum: 0, description: 'One-sided, at mark.' }),
     longs_usd: Usd,
     shorts_usd: Usd,
-    observed_usd: Usd,
+    observed_usd: Type.Number({
+      minimum: 0,
+      description: 'Of longs_usd and shorts_usd: positions of known accounts, USD at mark_price.',
+    }),
   }),
   coverage: Type.Object(
     {
-      observed_pct: percent('Positions of known accounts.'),
+      observed_pct: percent('On the map: positions of known accounts.'),
       flow_pct: percent(
-        'Openings that were seen; with observed_pct it is meta.quality.coverage_pct.',
+        'On the map: openings that were seen; with observed_pct it is meta.quality.coverage_pct.',
       ),
-      prior_pct: percent('Not seen: laid out as the traded volume of the past days.'),
+      prior_pct: percent('On the map, not seen: laid out as the traded volume of the past days.'),
+      beyond_pct: percent('Beyond the map, observed or estimated.'),
+      without_liquidation_price_pct: percent('Known to have no liquidation price.'),
+      longs_on_map_pct: percent('Of the longs: on the map.'),
+      shorts_on_map_pct: percent('Of the shorts: on the map.'),
       flow_since_iso: Type.String({
         format: 'date-time',
-        description: 'Since when openings are seen.',
+        description: `Since when openings are seen. ${START_FORGOTTEN_HOURS} hours later less than 0.01 % is left of what was held then, and the map no longer depends on when this service started.`,
       }),
       is_approximate: Type.Boolean({
         description:
@@ -132,7 +219,7 @@ export const LiquidationsAnswer = Type.Object({
     },
     {
       description:
-        'What the open interest on the map rests on, mean of both sides: positions of known accounts, openings seen in open interest and trades, and for the rest the volume profile of the past days.',
+        'Where open interest is, percent of it, mean of both sides unless named after one. The first five add up to 100; to less only where the coin permits less than 3x, for which nothing is estimated.',
     },
   ),
   assumptions: Type.Object({
@@ -155,6 +242,15 @@ export const LiquidationsAnswer = Type.Object({
   }),
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_liquidations') }),
 })
+
+function Multiple(which: string) {
+  return nullable(
+    Type.Number({
+      minimum: 0,
+      description: `${which} liquidation price in times mark_price; null without any.`,
+    }),
+  )
+}
 
 function percent(description: string) {
   return Type.Number({ minimum: 0, maximum: 100, description })

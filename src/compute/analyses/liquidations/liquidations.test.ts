@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
-import type { MarketEvent } from '../../../domain/event.ts'
+import type { AccountPositionEvent, MarketEvent } from '../../../domain/event.ts'
 import { singleMarginTier } from '../../../domain/listing.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
 import { cascadeLevel, cascadeLevelOf, cascadeWeights } from '../../liquidation/cascade.ts'
@@ -52,14 +52,20 @@ describe('liquidations', () => {
     expect(long).toMatchObject({ leverage: '3x', share_pct: 100, permitted: true })
     expect((long?.price ?? 0) / 80).toBeCloseTo(1, 2)
     expect((short?.price ?? 0) / 114.286).toBeCloseTo(1, 2)
-    expect((long?.estimated_notional ?? 0) / 80_000).toBeCloseTo(1, 2)
+    expect(long?.estimated_notional, 'at the mark, as the short').toBe(100_000)
+    expect(short?.estimated_notional).toBe(100_000)
     expect(found.summary.open_interest_usd).toBe(100_000)
     expect(found.total_at_risk_usd).toEqual({ within_1pct: 0, within_2pct: 0, within_5pct: 0 })
     expect(found.cascade_risk.nearest_cluster.side).toBe('short')
     expect(found.coverage).toMatchObject({ observed_pct: 0, flow_pct: 0, prior_pct: 100 })
     const tenfold = found.zones.longs.find(({ leverage }) => leverage === '10x')
     // Not permitted: priced by r = 1/20.
-    expect(tenfold).toMatchObject({ permitted: false, estimated_notional: 0, share_pct: 0 })
+    expect(tenfold).toMatchObject({
+      permitted: false,
+      estimated_notional: 0,
+      share_pct: 0,
+      holds: 'nothing',
+    })
     expect(tenfold?.price).toBeCloseTo(100 * (0.9 / 0.95), 4)
   })
 
@@ -103,6 +109,78 @@ describe('liquidations', () => {
     expect(observed?.observed_notional).toBeGreaterThan(0)
     expect(observed?.observed_notional).toBeLessThanOrEqual(observed?.estimated_notional ?? 0)
     expect(summary.observed_usd).toBeGreaterThan(0)
+  })
+
+  test('what nobody can reach stands beyond the map, and the two sides are the open interest', () => {
+    // Of the longs half have no liquidation price; of the shorts 76 % are liquidated at 2.2 to 635 times the mark.
+    const open = 1_000
+    const accounts = [
+      position('0xa', 500, { liquidationPrice: null, leverage: 3 }),
+      position('0xb', -300, { liquidationPrice: 100 * 2.25, leverage: 3 }),
+      position('0xc', -400, { liquidationPrice: 100 * 12, leverage: 10 }),
+      position('0xd', -60, { liquidationPrice: 100 * 635, leverage: 1 }),
+      position('0xe', -100, { liquidationPrice: 190, leverage: 1 }),
+    ]
+    const given = { markPrice: 100, midPrice: 100, openInterestBase: open }
+    const found = answer(40, [context('BTC', given), ...accounts])
+    expect(found.without_liquidation_price_usd).toEqual({ longs: 50_000, shorts: 0 })
+    expect(found.beyond).toEqual({
+      longs: {
+        notional_usd: 0,
+        observed_usd: 0,
+        positions: 0,
+        by_leverage: {},
+        nearest_multiple: null,
+        median_multiple: null,
+      },
+      shorts: {
+        notional_usd: 76_000,
+        observed_usd: 76_000,
+        positions: 3,
+        by_leverage: { below_3x: 6_000, '3x': 30_000, '10x': 40_000 },
+        nearest_multiple: 2.25,
+        median_multiple: 12,
+      },
+    })
+    expect(found.below_3x.longs).toEqual({ price: null, distance_pct: null, notional_usd: 0 })
+    expect(found.below_3x.shorts.notional_usd).toBe(10_000)
+    expect((found.below_3x.shorts.price ?? 0) / 190).toBeCloseTo(1, 2)
+    expect(found.summary).toMatchObject({ longs_usd: 50_000, shorts_usd: 24_000 })
+    for (const { price, observed_notional, holds } of found.zones.shorts) {
+      expect(price).toBeLessThan(150)
+      expect(observed_notional, 'no known position is in a tier').toBe(0)
+      if (holds === 'on_map') continue
+      expect(holds).toBe('nothing')
+    }
+    expect(found.coverage).toMatchObject({
+      observed_pct: 5,
+      prior_pct: 32,
+      beyond_pct: 38,
+      without_liquidation_price_pct: 25,
+      longs_on_map_pct: 50,
+      shorts_on_map_pct: 24,
+    })
+    expect(found.meta.quality.coverage_pct, 'known to be off the map is not on it').toBe(5)
+  })
+
+  test('with every position beyond the map nothing is near: no cluster, no zone and no proximity', () => {
+    const given = { markPrice: 100, midPrice: 100, openInterestBase: 10 }
+    const found = answer(40, [
+      context('BTC', given),
+      position('0xa', 10, { liquidationPrice: 1, leverage: 5 }),
+      position('0xb', -10, { liquidationPrice: 60_000, leverage: 10 }),
+    ])
+    expect(found.clusters).toEqual({ longs: [], shorts: [] })
+    expect(found.summary).toMatchObject({ longs_usd: 0, shorts_usd: 0, observed_usd: 0 })
+    const holding = (side: Body['zones']['longs']) =>
+      side
+        .filter(({ holds }) => holds !== 'nothing')
+        .map(({ leverage, holds }) => [leverage, holds])
+    expect(holding(found.zones.longs)).toEqual([['5x', 'beyond']])
+    expect(holding(found.zones.shorts)).toEqual([['10x', 'beyond']])
+    expect(found.cascade_risk.nearest_cluster.estimated_notional).toBe(0)
+    expect(found.cascade_risk.components).toMatchObject({ proximity: 0, size: 0, leverage_skew: 0 })
+    expect(found.total_at_risk_usd.within_5pct).toBe(0)
   })
 
   test('its assumptions name the shares and margin of this coin', () => {
@@ -229,6 +307,22 @@ function* busy(): Generator<MarketEvent> {
       liquidationPrice,
       ...at(5_600),
     }
+}
+
+function position(
+  account: string,
+  sizeBase: number,
+  changes: Pick<AccountPositionEvent, 'liquidationPrice' | 'leverage'>,
+): AccountPositionEvent {
+  return {
+    kind: 'account-position',
+    coin: 'BTC',
+    account,
+    sizeBase,
+    entryPrice: 100,
+    ...at(1),
+    ...changes,
+  }
 }
 
 function warm(maxLeverage: number): MarketEvent[] {

@@ -16,6 +16,7 @@ import { lowCoverage } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, score } from '../../render/significance.ts'
 import { longShortRatio } from './funding-ratio.ts'
+import type { ZoneHolding } from './liquidations-schema.ts'
 import { LiquidationsAnswer } from './liquidations-schema.ts'
 
 /** What it says moves slowly: every second would be work for nothing. */
@@ -25,6 +26,8 @@ const OPEN_INTEREST_AGE_MS_MAX = 300_000
 const COVERAGE_PCT_LOW = 50
 const HOUR_MS = 3_600_000
 const INPUTS_NEEDED = 2
+/** A sum of sizes differs by this much from the same sum in another order. */
+const ROUNDING_NOISE = 1e-12
 
 /** Where positions would be liquidated, how much of them, and how likely one drags the next along. */
 export const liquidations: CoinAnalysis = {
@@ -38,7 +41,7 @@ export const liquidations: CoinAnalysis = {
       useWhen: 'you want price levels at which forced orders may come, or the risk of a cascade.',
       notWhen: 'you want liquidations that already happened: these are levels at which they would.',
       returns:
-        'one zone a leverage tier and side, the clusters behind them, cascade risk with its components, long-short ratio; estimates are told apart from observed positions.',
+        'one zone a leverage tier and side, the clusters behind them, what lies beyond the map or has no liquidation price, cascade risk with its components, long-short ratio; notional at the mark price, estimates apart from observed positions.',
     },
     priceUsdcAtomic: 30_000n,
     document: LiquidationsAnswer,
@@ -87,6 +90,15 @@ export const liquidations: CoinAnalysis = {
         longs: map.long.clusters.map(clusterMembers),
         shorts: map.short.clusters.map(clusterMembers),
       },
+      below_3x: {
+        longs: belowTiersMembers(map.long, current),
+        shorts: belowTiersMembers(map.short, current),
+      },
+      beyond: { longs: beyondMembers(map.long), shorts: beyondMembers(map.short) },
+      without_liquidation_price_usd: {
+        longs: dollars(map.long.withoutPriceUsd),
+        shorts: dollars(map.short.withoutPriceUsd),
+      },
       cascade_risk: cascadeMembers(map, risk),
       total_at_risk_usd: {
         within_1pct: atRisk(map, 0),
@@ -99,6 +111,10 @@ export const liquidations: CoinAnalysis = {
         observed_pct: bps(coverage.observedPct),
         flow_pct: bps(coverage.flowPct),
         prior_pct: bps(coverage.priorPct),
+        beyond_pct: bps(coverage.beyondPct),
+        without_liquidation_price_pct: bps(coverage.withoutPricePct),
+        longs_on_map_pct: bps(coverage.longsOnMapPct),
+        shorts_on_map_pct: bps(coverage.shortsOnMapPct),
         flow_since_iso: isoInstant(tracker.firstReadAtMs),
         is_approximate: tracker.isApproximate,
       },
@@ -120,7 +136,8 @@ export const liquidations: CoinAnalysis = {
 }
 
 /** The smallest first. */
-function zonesOf({ zones, notionalUsd }: SideMap, current: number) {
+function zonesOf({ zones }: SideMap, current: number) {
+  const sideUsd = zones.reduce((sum, { notionalUsd }) => sum + notionalUsd, 0)
   return zones
     .toSorted((one, other) => one.notionalUsd - other.notionalUsd)
     .map((zone: Zone) => ({
@@ -129,9 +146,40 @@ function zonesOf({ zones, notionalUsd }: SideMap, current: number) {
       estimated_notional: dollars(zone.notionalUsd),
       observed_notional: dollars(zone.observedUsd),
       distance_pct: bps(distancePct(zone.price, current)),
-      share_pct: notionalUsd > 0 ? bps((zone.notionalUsd / notionalUsd) * 100) : 0,
+      share_pct: sideUsd > 0 ? bps((zone.notionalUsd / sideUsd) * 100) : 0,
       permitted: zone.isPermitted,
+      holds: holdingOf(zone),
     }))
+}
+
+function holdingOf({ notionalUsd, beyondUsd }: Zone): ZoneHolding {
+  if (notionalUsd > 0) return 'on_map'
+  return beyondUsd > 0 ? 'beyond' : 'nothing'
+}
+
+function belowTiersMembers({ belowTiers }: SideMap, current: number) {
+  return {
+    price: belowTiers.price === null ? null : price(belowTiers.price),
+    distance_pct: belowTiers.price === null ? null : bps(distancePct(belowTiers.price, current)),
+    notional_usd: dollars(belowTiers.notionalUsd),
+  }
+}
+
+function beyondMembers({ beyond, zones }: SideMap) {
+  const byLeverage = [
+    ['below_3x', beyond.belowTiersUsd] as const,
+    ...zones.map(({ leverage, beyondUsd }) => [`${leverage}x`, beyondUsd] as const),
+  ]
+  return {
+    notional_usd: dollars(beyond.notionalUsd),
+    observed_usd: dollars(beyond.observedUsd),
+    positions: beyond.positions,
+    by_leverage: Object.fromEntries(
+      byLeverage.filter(([, usd]) => usd > 0).map(([name, usd]) => [name, dollars(usd)]),
+    ) as Record<string, number>,
+    nearest_multiple: orNull(beyond.nearestMultiple, percent),
+    median_multiple: orNull(beyond.medianMultiple, percent),
+  }
 }
 
 function clusterMembers(cluster: Cluster) {
@@ -158,6 +206,7 @@ function cascadeMembers(map: Heatmap, { score: riskScore, level, components }: C
       side,
       price: price(nearest.price),
       distance_pct: percent(nearest.distancePct),
+      estimated_notional: dollars(nearest.notionalUsd),
     },
   }
 }
@@ -179,13 +228,20 @@ function openInterestUsd({ openInterestBase, markPrice }: Exposure): number {
   return openInterestBase * markPrice
 }
 
-/** Of open interest, mean of both sides. */
+/** Shares of open interest; of both sides together, except what is named after one. */
 function coverageOf({ totals: { long, short }, openInterestBase }: Exposure) {
-  const pct = (base: number) => (openInterestBase > 0 ? (base / openInterestBase) * 50 : 0)
+  const pct = (base: number) => (openInterestBase > 0 ? (base / openInterestBase) * 100 : 0)
+  const both = (partOf: (side: typeof long) => number) => pct(partOf(long) + partOf(short)) / 2
+  const onMapPct = ({ observedBase, flowBase, priorBase }: typeof long) =>
+    pct(observedBase + flowBase + priorBase)
   return {
-    observedPct: pct(long.observedBase + short.observedBase),
-    flowPct: pct(long.flowBase + short.flowBase),
-    priorPct: pct(long.priorBase + short.priorBase),
+    observedPct: both(({ observedBase }) => observedBase),
+    flowPct: both(({ flowBase }) => flowBase),
+    priorPct: both(({ priorBase }) => priorBase),
+    beyondPct: both(({ beyond }) => beyond.sizeBase),
+    withoutPricePct: both(({ withoutPriceBase }) => withoutPriceBase),
+    longsOnMapPct: onMapPct(long),
+    shortsOnMapPct: onMapPct(short),
   }
 }
 
@@ -208,7 +264,7 @@ function inputsOf(coin: CoinMarket, openInterest: Input): readonly Input[] {
   ]
 }
 
-/** A notional is an estimate: whole dollars. */
+/** Whole dollars, rounded down so that the parts of a side never sum to more than its open interest. */
 function dollars(value: number): number {
-  return Math.round(value)
+  return Math.floor(value * (1 + ROUNDING_NOISE))
 }
