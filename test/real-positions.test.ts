@@ -1,6 +1,11 @@
 import { of } from 'rxjs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import type { AccountPositionEvent, MarketEvent } from '../src/domain/event.ts'
+import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
+import { Exposure } from '../src/compute/liquidation/exposure.ts'
+import { heatmapOf } from '../src/compute/liquidation/heatmap.ts'
+import { CandleLadder } from '../src/compute/market/candle-ladder.ts'
+import { CoinMarket } from '../src/compute/market/coin-market.ts'
+import type { AccountPositionEvent, CoinEvent, MarketEvent } from '../src/domain/event.ts'
 import { Accounts } from '../src/simulator/market/accounts.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
@@ -125,6 +130,50 @@ describe('the positions of real accounts', () => {
     }
   })
 
+  test.each(['BTC', 'ETH', 'SOL'])(
+    'stand in the map of %s where the venue liquidates them, each side within the open interest',
+    (name) => {
+      const { exposure, map } = mapOf(name, events)
+      const { markPrice, openInterestBase } = exposure
+      expect(map.long.beyond.positions + map.short.beyond.positions, 'some').toBeGreaterThan(0)
+      const open = (side: 1 | -1) =>
+        [...held(positions()).values()]
+          .flatMap((account) => [...account.values()])
+          .filter(({ coin, sizeBase }) => coin === name && sizeBase * side > 0)
+          .filter(({ liquidationPrice }) => (liquidationPrice ?? 0) * side < markPrice * side)
+      for (const [side, found] of [
+        [1, map.long],
+        [-1, map.short],
+      ] as const) {
+        const told = open(side)
+        const sum = (of: readonly AccountPositionEvent[]) =>
+          of.reduce((total, { sizeBase }) => total + Math.abs(sizeBase), 0)
+        const scale = Math.min(1, openInterestBase / sum(told))
+        const share = (usd: number) => usd / (openInterestBase * markPrice)
+        const expected = (isOne: (multiple: number | null) => boolean) =>
+          (scale / openInterestBase) *
+          sum(
+            told.filter(({ liquidationPrice }) =>
+              isOne(liquidationPrice === null ? null : liquidationPrice / markPrice),
+            ),
+          )
+        const isBeyond = (multiple: number | null) =>
+          multiple !== null && (side > 0 ? multiple < 0.45 : multiple > 2.2)
+        expect(share(found.withoutPriceUsd)).toBeCloseTo(
+          expected((one) => one === null),
+          9,
+        )
+        expect(share(found.beyond.observedUsd)).toBeCloseTo(expected(isBeyond), 9)
+        expect(share(found.observedUsd)).toBeCloseTo(
+          expected((one) => one !== null && !isBeyond(one)),
+          9,
+        )
+        const whole = found.notionalUsd + found.beyond.notionalUsd + found.withoutPriceUsd
+        expect(share(whole), 'the side is the open interest').toBeCloseTo(1, 9)
+      }
+    },
+  )
+
   test('are as of the instant at which they were asked, by both clocks', () => {
     for (const { timeReceivedMs, timeExchangeMs } of positions()) {
       expect(asked.some(({ atMs, type }) => atMs === timeReceivedMs && isAccount(type))).toBe(true)
@@ -226,6 +275,20 @@ function play(
       onEvent(event)
     }
   })
+}
+
+/** The engine's map of a coin at the end of these events. */
+function mapOf(name: string, events: readonly MarketEvent[]) {
+  const listing = events
+    .flatMap((event) => (event.kind === 'universe' ? event.listings : []))
+    .find(({ coin }) => coin === name)
+  if (listing === undefined) throw new Error(`${name} is listed`)
+  const coin = new CoinMarket(listing, new CandleLadder(new PulsePool(3)))
+  for (const event of events)
+    if ('coin' in event && event.coin === name) coin.apply(event as CoinEvent)
+  const exposure = Exposure.of(coin)
+  if (exposure === null) throw new Error(`the feed has read ${name}`)
+  return { exposure, map: heatmapOf(exposure, coin.midPrice) }
 }
 
 /** What is held at the end, by account and coin. */
