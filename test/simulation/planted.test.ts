@@ -144,6 +144,13 @@ describe('a planted defect is found:', () => {
     expectFound('sanity: an answer that cannot be: spread', { carried })
   })
 
+  test('a liquidation map whose sides are more than the open interest', () => {
+    const carried = onDocuments('liquidations', (text) =>
+      text.replace(/"open_interest_usd":\d+/, '"open_interest_usd":1'),
+    )
+    expectFound('sanity: an answer that cannot be: liquidations', { carried })
+  })
+
   test('frames that come late and count as new', () => {
     const late: string[] = []
     const onFrame = (text: string) => {

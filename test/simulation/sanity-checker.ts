@@ -1,10 +1,14 @@
+import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
+import type { LiquidationsAnswer } from '../../src/compute/analyses/liquidations/liquidations-schema.ts'
 import { contracts } from '../../src/compute/analyses/registry.ts'
 import type { FaultLog } from './fault-log.ts'
 import type { Findings } from './findings.ts'
 import { inputAgeMsMax } from './promises.ts'
 import type { Answered, Body, Unreadable } from './reading.ts'
 import { statedAgeMs } from './reading.ts'
+
+type LiquidationsBody = Static<typeof LiquidationsAnswer>
 
 const DETAIL_LENGTH_MAX = 800
 
@@ -67,7 +71,22 @@ function impossibility(analysis: string, asked: string, body: Body): string | nu
     return `the answer is about ${body.coin}, not ${asked}`
   const { spread } = body
   if (spread !== undefined && spread.best_bid >= spread.best_ask) return 'a crossed book'
-  return badFigure(body)
+  return (analysis === 'liquidations' ? overfullSide(body) : null) ?? badFigure(body)
+}
+
+/** Every contract has one long and one short: no side of the map holds more than the open interest. */
+function overfullSide(body: Body): string | null {
+  const { zones, below_3x, beyond, without_liquidation_price_usd, summary } =
+    body as unknown as LiquidationsBody
+  for (const side of ['longs', 'shorts'] as const) {
+    const sumUsd =
+      zones[side].reduce((sum, { estimated_notional }) => sum + estimated_notional, 0) +
+      below_3x[side].notional_usd +
+      beyond[side].notional_usd +
+      without_liquidation_price_usd[side]
+    if (sumUsd > summary.open_interest_usd) return `${side} of ${sumUsd} USD`
+  }
+  return null
 }
 
 /** What it rests on and is older than what is sold. */
