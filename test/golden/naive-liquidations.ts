@@ -281,7 +281,7 @@ function summed(
     const inside = placed.filter(({ price }) => away(price) > start && away(price) <= end)
     return {
       usd: usdOf(inside),
-      price: sum(inside.map(({ usd, price }) => usd * price)) / usdOf(inside),
+      price: medianPriceOf(inside) ?? Number.NaN,
     }
   })
   const low = placed.filter(({ leverage }) => leverage < 3)

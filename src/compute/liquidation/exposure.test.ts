@@ -202,6 +202,17 @@ describe('exposure', () => {
     expect(nearestCluster.side).toBe('long')
   })
 
+  test('the price of a cluster is one that positions have, also where its band is wide', () => {
+    tell(
+      reading(0, 1_000),
+      position('0xa', -550, { liquidationPrice: 132 }),
+      position('0xb', -450, { liquidationPrice: 210 }),
+    )
+    const { clusters } = heatmapOf(exposureOf(), 100).short
+    expect(clusters).toMatchObject([{ notionalUsd: expect.closeTo(100_000, 6) }])
+    expect(Math.abs((clusters[0]?.price ?? 0) / 132 - 1)).toBeLessThan(0.0013)
+  })
+
   test('what is less than a twentieth of its side is not the nearest cluster', () => {
     tell(reading(0, 1_000), position('0xa', 40, { liquidationPrice: 99.5 }))
     const { nearestCluster } = heatmapOf(exposureOf(), 100)

@@ -39,7 +39,7 @@ export type BeyondUsd = {
 /** Everything of one side within one band of distance. */
 export type Cluster = {
   readonly side: Side
-  /** Mean of its liquidation prices by notional. */
+  /** Median of its liquidation prices by notional: a mean of a wide band may be a price that no position has. */
   readonly price: number
   readonly distancePct: number
   readonly notionalUsd: number
@@ -96,9 +96,10 @@ function sideMap(exposure: Exposure, side: Side, currentPrice: number): SideMap 
   const sums = sumsOf(exposure, side, currentPrice)
   const zones = exposure.ladder.map((terms, tier) => zoneOf(exposure, side, terms, tier, sums))
   const clusters: Cluster[] = []
+  const prices = bandPrices(exposure, side, sums)
   for (const [band, sizeBase] of sums.bandBase.entries()) {
     if (sizeBase === 0) continue
-    const price = (sums.bandWeighted[band] as number) / sizeBase
+    const price = prices[band] as number
     const away = distancePct(price, currentPrice)
     const observedUsd = exposure.usd(sums.bandObservedBase[band] as number)
     const notionalUsd = exposure.usd(sizeBase)
@@ -122,14 +123,14 @@ type Sums = ReturnType<typeof emptySums>
 /** In the coin's unit. */
 function emptySums() {
   return {
-    /** Of the buckets that hold something. */
+    /** Of the buckets that hold something: price, size and band. */
     prices: new Float64Array(BUCKETS),
+    sizesBase: new Float64Array(BUCKETS),
+    bands: new Uint8Array(BUCKETS),
     rowBase: new Float64Array(BELOW_TIERS_ROW + 1),
     rowObservedBase: new Float64Array(BELOW_TIERS_ROW + 1),
     bandBase: new Float64Array(BAND_COUNT),
     bandObservedBase: new Float64Array(BAND_COUNT),
-    /** Prices by size. */
-    bandWeighted: new Float64Array(BAND_COUNT),
     withinBase: RISK_DISTANCES_PCT.map(() => 0),
   }
 }
@@ -149,8 +150,9 @@ function sumsOf(exposure: Exposure, side: Side, currentPrice: number): Sums {
       add(sums.rowBase, row, sizesBase[row * BUCKETS + bucket] as number)
     const away = distancePct(price, currentPrice)
     const band = bandOf(away)
+    sums.sizesBase[bucket] = sizeBase
+    sums.bands[bucket] = band
     add(sums.bandBase, band, sizeBase)
-    add(sums.bandWeighted, band, sizeBase * price)
     for (let at = 0; at < RISK_DISTANCES_PCT.length; at += 1)
       if (away <= (RISK_DISTANCES_PCT[at] as number)) add(sums.withinBase, at, sizeBase)
   }
@@ -199,6 +201,21 @@ function beyondOf(exposure: Exposure, beyond: BeyondMap): BeyondUsd {
     nearestMultiple: multiple(beyond.nearestPrice),
     medianMultiple: multiple(beyond.medianPrice),
   }
+}
+
+/** Median price by notional of each band. */
+function bandPrices(exposure: Exposure, side: Side, sums: Sums): Float64Array {
+  const prices = new Float64Array(BAND_COUNT)
+  const belowBase = new Float64Array(BAND_COUNT)
+  for (let bucket = exposure.from(side); bucket < exposure.until(side); bucket += 1) {
+    const sizeBase = sums.sizesBase[bucket] as number
+    if (sizeBase === 0) continue
+    const band = sums.bands[bucket] as number
+    if ((belowBase[band] as number) < (sums.bandBase[band] as number) / 2)
+      prices[band] = sums.prices[bucket] as number
+    add(belowBase, band, sizeBase)
+  }
+  return prices
 }
 
 /** By notional, of a row of the map; null where it holds nothing. */

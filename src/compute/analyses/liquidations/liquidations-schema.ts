@@ -84,7 +84,8 @@ const Beyond = Type.Object({
 const Cluster = Type.Object({
   price: Type.Number({
     exclusiveMinimum: 0,
-    description: 'USD. Mean liquidation price by notional within one band of distance.',
+    description:
+      'USD. Notional-weighted median of the liquidation prices within one band of distance.',
   }),
   distance_pct: Away,
   estimated_notional: Usd,
