@@ -1,9 +1,17 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { CoinEvent } from '../../domain/event.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import { Exposure } from './exposure.ts'
 import { heatmapOf } from './heatmap.ts'
 import { at, coinOf, mark, position, reading } from './testing/coin.ts'
+
+/** Replies of the venue about one of its own accounts. */
+const VENUE_STATE = join(
+  import.meta.dirname,
+  '../../../../shared/data/hl-api-fixtures/hyperliquid-math/2026-07-19-mainnet-m3.json',
+)
 
 describe('exposure', () => {
   let coin: CoinMarket
@@ -120,6 +128,30 @@ describe('exposure', () => {
     },
   )
 
+  test.skipIf(!existsSync(VENUE_STATE)).each(['BTC', 'ETH', 'DYDX'])(
+    'a real position in %s counts with the value that the venue gives it (needs ../shared/data)',
+    (name) => {
+      const { perpUniverse, assetContexts, positions } = venueState()
+      const listed = perpUniverse.find((one) => one.name === name)
+      const markPrice = Number(assetContexts.find((one) => one.name === name)?.markPx)
+      const real = positions.find((one) => one.coin === name)
+      if (listed === undefined || real === undefined) throw new Error(`the file holds ${name}`)
+      coin = coinOf(listed.maxLeverage)
+      const liquidationPrice = real.liquidationPx === null ? null : Number(real.liquidationPx)
+      const { value: leverage } = real.leverage
+      tell(reading(0, 1e7, markPrice))
+      tell(position('0xa', Number(real.szi), { liquidationPrice, leverage }))
+      const { long, short } = heatmapOf(exposureOf(), markPrice)
+      const side = Number(real.szi) > 0 ? long : short
+      const valueUsd = Number(real.positionValue)
+      expect(side.observedUsd, 'none of them is on the map').toBe(0)
+      expect(side.withoutPriceUsd / valueUsd).toBeCloseTo(liquidationPrice === null ? 1 : 0, 9)
+      expect(side.beyond.observedUsd / valueUsd).toBeCloseTo(liquidationPrice === null ? 0 : 1, 9)
+      // A DYDX short of an account worth 3 million.
+      if (name === 'DYDX') expect(side.beyond.nearestMultiple).toBeCloseTo(242.64, 2)
+    },
+  )
+
   test('positions of 1x and 2x are in no tier', () => {
     tell(reading(0, 1_000))
     tell(
@@ -230,3 +262,20 @@ describe('exposure', () => {
     expect(nearestCluster.distancePct).toBeCloseTo(4.76, 2)
   })
 })
+
+function venueState(): VenueState {
+  const { selection } = JSON.parse(readFileSync(VENUE_STATE, 'utf8')) as { selection: VenueState }
+  return selection
+}
+
+type VenueState = {
+  readonly perpUniverse: readonly { readonly name: string; readonly maxLeverage: number }[]
+  readonly assetContexts: readonly { readonly name: string; readonly markPx: string }[]
+  readonly positions: readonly {
+    readonly coin: string
+    readonly szi: string
+    readonly positionValue: string
+    readonly liquidationPx: string | null
+    readonly leverage: { readonly value: number }
+  }[]
+}
