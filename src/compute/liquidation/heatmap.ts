@@ -114,7 +114,7 @@ function sideMap(exposure: Exposure, side: Side, currentPrice: number): SideMap 
     beyond: beyondOf(exposure, beyond),
     withoutPriceUsd: exposure.usd(withoutPriceBase),
     clusters,
-    withinUsd: sums.withinBase.map((sizeBase) => exposure.usd(sizeBase)),
+    withinUsd: Array.from(sums.withinBase, (sizeBase) => exposure.usd(sizeBase)),
   }
 }
 
@@ -131,7 +131,7 @@ function emptySums() {
     rowObservedBase: new Float64Array(BELOW_TIERS_ROW + 1),
     bandBase: new Float64Array(BAND_COUNT),
     bandObservedBase: new Float64Array(BAND_COUNT),
-    withinBase: RISK_DISTANCES_PCT.map(() => 0),
+    withinBase: new Float64Array(RISK_DISTANCES_PCT.length),
   }
 }
 
@@ -146,8 +146,10 @@ function sumsOf(exposure: Exposure, side: Side, currentPrice: number): Sums {
     if (sizeBase === 0) continue
     const price = exposure.priceAt(bucket)
     sums.prices[bucket] = price
-    for (let row = 0; row <= BELOW_TIERS_ROW; row += 1)
-      add(sums.rowBase, row, sizesBase[row * BUCKETS + bucket] as number)
+    for (let row = 0; row <= BELOW_TIERS_ROW; row += 1) {
+      const rowBase = sizesBase[row * BUCKETS + bucket] as number
+      if (rowBase > 0) add(sums.rowBase, row, rowBase)
+    }
     const away = distancePct(price, currentPrice)
     const band = bandOf(away)
     sums.sizesBase[bucket] = sizeBase
@@ -239,7 +241,7 @@ function bandOf(awayPct: number): number {
   return band
 }
 
-function add(sums: Float64Array | number[], at: number, value: number): void {
+function add(sums: Float64Array, at: number, value: number): void {
   sums[at] = (sums[at] as number) + value
 }
 

@@ -105,8 +105,8 @@ export class ZoneMap {
     const [from, until] = side === 'long' ? [0, this.from('long')] : [this.until('short'), BUCKETS]
     for (let tier = 0; tier < this.#tiers; tier += 1) {
       for (let bucket = from; bucket < until; bucket += 1) {
-        const sizeBase = this.sizeAt(tier, bucket)
-        if (sizeBase > 0) yield { tier, price: this.priceAt(bucket), sizeBase }
+        const size = this.#sizes[tier * BUCKETS + bucket] as number
+        if (size > 0) yield { tier, price: this.priceAt(bucket), sizeBase: size * this.#scale }
       }
       for (const [absolute, size] of this.#far[tier] as Map<number, number>) {
         const bucket = absolute - this.#origin
