@@ -145,15 +145,15 @@ describe('the positions of real accounts', () => {
         [1, map.long],
         [-1, map.short],
       ] as const) {
-        const told = open(side)
+        const reported = open(side)
         const sum = (of: readonly AccountPositionEvent[]) =>
           of.reduce((total, { sizeBase }) => total + Math.abs(sizeBase), 0)
-        const scale = Math.min(1, openInterestBase / sum(told))
+        const scale = Math.min(1, openInterestBase / sum(reported))
         const share = (usd: number) => usd / (openInterestBase * markPrice)
         const expected = (isOne: (multiple: number | null) => boolean) =>
           (scale / openInterestBase) *
           sum(
-            told.filter(({ liquidationPrice }) =>
+            reported.filter(({ liquidationPrice }) =>
               isOne(liquidationPrice === null ? null : liquidationPrice / markPrice),
             ),
           )

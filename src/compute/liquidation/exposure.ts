@@ -128,8 +128,8 @@ export class Exposure {
     const sumBase = positions.reduce((sum, { sizeBase }) => sum + Math.min(sizeBase, open), 0)
     const scale = sumBase > open ? open / sumBase : 1
     let [onMapBase, withoutPriceBase] = [0, 0]
-    for (const { sizeBase: toldBase, leverage, liquidationPrice } of positions) {
-      const sizeBase = Math.min(toldBase, open) * scale
+    for (const { sizeBase: reportedBase, leverage, liquidationPrice } of positions) {
+      const sizeBase = Math.min(reportedBase, open) * scale
       if (sizeBase === 0) continue
       const tier = tierOf(leverage, this.ladder)
       const row = tier < 0 ? BELOW_TIERS_ROW : tier
@@ -150,9 +150,9 @@ export class Exposure {
   #placeObserved(row: number, side: Side, price: number, sizeBase: number): boolean {
     const { flow } = this.#tracker
     const [from, until] = [flow.from(side), flow.until(side)]
-    const told = flow.bucketOf(price)
+    const ownBucket = flow.bucketOf(price)
     // A price within the mark's own bucket belongs to the side's nearest one.
-    const bucket = side === 'long' ? Math.min(told, until - 1) : Math.max(told, from)
+    const bucket = side === 'long' ? Math.min(ownBucket, until - 1) : Math.max(ownBucket, from)
     if (bucket < from || bucket >= until) return false
     const key = row * BUCKETS + bucket
     this.#add(key, sizeBase)

@@ -60,10 +60,10 @@ describe('the liquidation map of the simulated market', () => {
     'is the one that a list of every opening and every account gives, at any moment, also behind a gap',
     (name, untilGapMs, afterGapMs, answeredMs, given, share) => {
       const listing = listingOf(market, name)
-      const told = logOf(market, name, { untilGapMs, afterGapMs, answeredMs })
-      const lastMs = told.at(-1)?.timeExchangeMs ?? Number.NaN
+      const events = logOf(market, name, { untilGapMs, afterGapMs, answeredMs })
+      const lastMs = events.at(-1)?.timeExchangeMs ?? Number.NaN
       const positions = positionsAt(name, lastMs - 3 * MINUTE_MS, given, share)
-      const log = [...told, ...positions].sort(
+      const log = [...events, ...positions].sort(
         (one, other) => one.timeReceivedMs - other.timeReceivedMs,
       )
       const coin = new CoinMarket(listing, new CandleLadder(new PulsePool(3)))

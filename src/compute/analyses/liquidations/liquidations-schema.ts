@@ -220,7 +220,7 @@ export const LiquidationsAnswer = Type.Object({
     },
     {
       description:
-        'Where open interest is, percent of it, mean of both sides unless named after one. The first five add up to 100; to less only where the coin permits less than 3x, for which nothing is estimated.',
+        'Where open interest is, percent of it, mean of both sides unless named after one. The first five add up to 100; to less only where nothing is open, or where the coin permits less than 3x and nothing is estimated.',
     },
   ),
   assumptions: Type.Object({

@@ -151,7 +151,7 @@ function eventsOf(given: {
   let [markPrice, openInterestBase, seconds] = [given.price, 100_000 / given.price + 7, 0]
   const read = () =>
     context('X', { markPrice, midPrice: markPrice * 1.0002, openInterestBase, ...at(seconds) })
-  const told = (accounts: readonly Account[], name: string) =>
+  const replies = (accounts: readonly Account[], name: string) =>
     accounts.map((one, number): CoinEvent => {
       const { size, leverage, multiple } = one
       return {
@@ -173,7 +173,7 @@ function eventsOf(given: {
   const events: CoinEvent[] = [
     read(),
     { kind: 'history', coin: 'X', timeframe: '15m', bars: traded, ...at(0) },
-    ...told(given.before, 'a'),
+    ...replies(given.before, 'a'),
   ]
   for (const { grown, moved } of given.moved) {
     seconds += 14
@@ -181,7 +181,7 @@ function eventsOf(given: {
     openInterestBase *= 1 + grown
     events.push(read())
   }
-  return [...events, ...told(given.after, 'b')]
+  return [...events, ...replies(given.after, 'b')]
 }
 
 function answerTo(events: readonly CoinEvent[], maxLeverage: number): Body {
