@@ -166,7 +166,7 @@ function eventsOf(given: {
       }
     })
   // Traded volume from 0.6 to 1.6 times the price, of which some lies beyond the map by now.
-  const traded = wave('15m', 300, 0).map((bar, number) => {
+  const traded = wave('15m', 1_400, 0).map((bar, number) => {
     const close = given.price * 1.6 ** Math.sin(number / 20)
     return { ...bar, open: close, high: close * 1.01, low: close * 0.99, close }
   })
