@@ -78,7 +78,7 @@ export function visibleBps(side: BookSide): number {
   return last === undefined ? 0 : slippageBps(side, last.price)
 }
 
-export type Imbalance = {
+type Imbalance = {
   /** (bid - ask) / (bid + ask) of the depth within the reach, -1 to 1; null where neither side has any. */
   readonly share: number | null
   /** Distance from mid within which both sides were compared. */
@@ -98,7 +98,7 @@ export function imbalanceWithin(bids: BookSide, asks: BookSide, withinBps: numbe
   return { share: sumUsd === 0 ? null : (bidUsd - askUsd) / sumUsd, reachBps }
 }
 
-export type SizeWithin = {
+type SizeWithin = {
   readonly usd: number
   /** All that is visible costs less than the distance: more may be had than is shown. */
   readonly isFloor: boolean

@@ -79,7 +79,7 @@ export function fundingBiasOf(rateHourly: number): FundingBias {
 }
 
 /** How unusual it is for the side that pays to pay so much. LOW where neither does, whatever the rank. */
-export function crowdingOf(bias: FundingBias, percentile: number | null): Crowding {
+function crowdingOf(bias: FundingBias, percentile: number | null): Crowding {
   if (bias === 'UNKNOWN' || percentile === null) return 'UNKNOWN'
   if (bias === 'NEUTRAL') return 'LOW'
   const rank = bias === 'LONG_PAYING' ? percentile : 100 - percentile

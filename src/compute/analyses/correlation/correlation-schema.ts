@@ -45,8 +45,7 @@ export const CorrelationAnswer = Type.Object({
       stderr: nullable(
         Type.Number({
           minimum: 0,
-          description:
-            'Standard error of r, in its scale of -1 to 1, by the same variance as the interval.',
+          description: 'Standard error of r, 0 to 1, by the same variance as the interval.',
         }),
       ),
       ci_low: nullable(
