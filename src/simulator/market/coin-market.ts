@@ -349,8 +349,9 @@ export class CoinMarket {
     return { price: this.#source.quarter(quarter).open, side: 'B' }
   }
 
+  /** The venue's first longer candle holds the coin's first trades, also where those came amid it. */
   #firstIndex(stepMs: number): number {
-    const derived = Math.ceil((this.#source.firstQuarter * QUARTER_MS) / stepMs)
+    const derived = Math.floor((this.#source.firstQuarter * QUARTER_MS) / stepMs)
     return Math.min(derived, this.#source.firstRecorded(stepMs) ?? derived)
   }
 
