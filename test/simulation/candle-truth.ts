@@ -17,7 +17,7 @@ const SERIES_KEPT_MAX = 2
 
 const QUARTER_MS = timeframeMs['15m']
 
-/** Bars from which on EMA 200 is told, by docs/numbers/pulse.md; what is sold has all else. */
+/** Bars from which on EMA 200 is published, by docs/numbers/pulse.md; what is sold has all else. */
 const EMA_200_BARS = 1_122
 /** As good as all of them: 3e-10 of the seed is left. */
 const WHOLE_BARS = 2_400

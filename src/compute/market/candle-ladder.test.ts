@@ -569,7 +569,7 @@ describe('candle ladder', () => {
       expect(ladder.depthFromMs(timeOf(6_000))).toBeNull()
     })
 
-    test('tells nobody of bars that were closed before', () => {
+    test('reports no bar that was closed before', () => {
       const ladder = recent()
       ladder.takeClosed()
       ladder.deepen(hoursOf(all), fromMs)

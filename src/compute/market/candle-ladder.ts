@@ -26,7 +26,7 @@ const UNNOTICED_SILENCE_MS = 60_000
 /** While history is on its way, at most one bar ends and the next begins. */
 const HELD_BARS_MAX = 2
 
-/** What bridging the longest gap folds at once, with room: nobody waits longer to take closed bars away. */
+/** What bridging the longest gap folds at once, with room: closed bars are taken away more often than that. */
 const CLOSED_BARS_MAX = 6_500
 
 /** Closed quarters that are kept to be compared with the venue's own account of them. */
@@ -141,7 +141,7 @@ export class CandleLadder {
     return timeframe === '15m' ? this.#open : this.#aggregates[timeframe].merged(this.#open)
   }
 
-  /** Values the indicators as if the forming bar closed now, into the pool's `values`. NaN: not to be told yet. */
+  /** Values the indicators as if the forming bar closed now, into the pool's `values`. NaN: unknown, or not settled. */
   peek(timeframe: Timeframe): Bar | null {
     const bar = this.openBar(timeframe)
     if (bar === null) return null

@@ -99,7 +99,7 @@ describe('pulse', () => {
     expect(render(tape).views['15m']).toMatchObject({ kind: 'low-coverage', have: 324, need: 325 })
   })
 
-  test('withholds EMA 200 while its seed may still be seen in it, and says so', () => {
+  test('withholds EMA 200 while its seed is still in it, and lists it with the bars that it needs', () => {
     const document = render(warmTape('BTC'))
     const { '1h': hour, '4h': four } = read(warmTape('BTC')).timeframes
     expect(hour).toMatchObject({
