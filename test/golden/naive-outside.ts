@@ -20,9 +20,7 @@ export function naiveBasis(tape: Tape, coin: string, asset: string, scale: numbe
     feed.confidenceUsd === null ? 0 : (feed.confidenceUsd / feed.priceUsd) * 10_000
   const published = Math.min(feed.timeExchangeMs, feed.timeReceivedMs)
   const skewSeconds = Math.abs(venue.timeReceivedMs - published) / 1_000
-  // No hours are known on these tapes: the usual drift.
-  const apartSeconds = feed.resolutionBps > 0 ? Math.min(30, skewSeconds) : skewSeconds
-  const bandBps = confidenceBps + feed.resolutionBps + 1.5 * Math.sqrt(apartSeconds)
+  const bandBps = confidenceBps + naiveMove(feed, venue.timeReceivedMs, 'bound')
   const basisBps = (venue.oraclePrice / spot - 1) * 10_000
   return {
     source: feed.network,
@@ -59,14 +57,17 @@ export function naiveDivergence(
       ? pool.event.feeBps
       : ((feed?.confidenceUsd ?? 0) / (feed?.priceUsd ?? 1)) * 10_000
   const spread = middle(used.map(({ spreadBps }) => spreadBps))
-  const seen = Math.min(25, spread / 2 + own + Math.abs(cexAtMs - atMs) / 1_000)
+  const moved =
+    pool === undefined && feed !== undefined
+      ? naiveMove(feed, cexAtMs, 'bound')
+      : 3 * Math.sqrt(Math.abs(cexAtMs - atMs) / 1_000)
   return {
     source: pool === undefined ? 'oracle_network' : 'dex_pool',
     usedN: used.length,
     cexPrice: cex * scale,
     dexPrice: price * scale,
     divergenceBps: (cex / price - 1) * 10_000,
-    noiseBps: seen + (pool === undefined ? (feed?.resolutionBps ?? 0) : 0),
+    noiseBps: spread / 2 + own + moved,
   }
 }
 
@@ -139,19 +140,58 @@ export function naiveReference(
   })
 }
 
-/** The first network by rank with nothing against it, and if there is none the first that is late or unsure. */
+/**
+ * How far the price went since a feed published, by an instant: 1.5 bps a root second, because no hours are known on
+ * these tapes. A feed with a trigger vouches for its size until it was read, less the time that an update takes.
+ */
+function naiveMove(feed: OraclePriceEvent, atMs: number, as: 'deviation' | 'bound'): number {
+  const times = as === 'bound' ? 2 : 1
+  const published = Math.min(feed.timeExchangeMs, feed.timeReceivedMs)
+  const free = times * 1.5 * Math.sqrt(Math.abs(atMs - published) / 1_000)
+  const isPushed = feed.network !== 'pyth-hermes' && feed.network !== 'redstone'
+  if (!isPushed || feed.resolutionBps === 0) return free
+  const blindSeconds =
+    Math.max(0, atMs - feed.timeReceivedMs) / 1_000 + (feed.network === 'chainlink' ? 30 : 5)
+  const blind = times * 1.5 * Math.sqrt(blindSeconds)
+  if (as === 'bound') return Math.min(free, feed.resolutionBps + blind)
+  // Where a walk is that never left a band of 1: the root of 1 - 8 / pi squared.
+  return Math.min(free, Math.sqrt((0.435236 * feed.resolutionBps) ** 2 + blind ** 2))
+}
+
+/** One deviation of what a feed is wrong by now. */
+function naiveError(
+  feed: OraclePriceEvent,
+  all: readonly OraclePriceEvent[],
+  nowMs: number,
+): number {
+  const stated = (one: OraclePriceEvent) =>
+    one.confidenceUsd === null ? 5 : (one.confidenceUsd / one.priceUsd) * 10_000
+  const markets = all.filter(
+    (one) =>
+      one.network.startsWith('pyth') &&
+      one.confidenceUsd !== null &&
+      ageOf(one, nowMs) <= lateMs(one),
+  )
+  const least = markets.length === 0 ? 0 : Math.min(...markets.map(stated))
+  const own = feed.network.startsWith('pyth') ? stated(feed) : Math.max(least, stated(feed))
+  return Math.sqrt(own ** 2 + naiveMove(feed, nowMs, 'deviation') ** 2)
+}
+
+/** The network with the smallest error that has nothing against it, and if there is none of those that are late or unsure. */
 export function naiveOracle(
   tape: Tape,
   asset: string,
   nowMs: number,
   expectedUsd: number | undefined,
 ): OraclePriceEvent | undefined {
+  const all = feedsOf(tape, asset)
+  const errorOf = (feed: OraclePriceEvent) => naiveError(feed, all, nowMs)
   const words = RANK.flatMap((network) => {
-    const feeds = feedsOf(tape, asset).filter((feed) => feed.network === network)
+    const feeds = all.filter((feed) => feed.network === network)
     feeds.sort(
       (a, b) =>
         Number(ageOf(a, nowMs) > lateMs(a)) - Number(ageOf(b, nowMs) > lateMs(b)) ||
-        a.resolutionBps - b.resolutionBps ||
+        errorOf(a) - errorOf(b) ||
         ageOf(a, nowMs) - ageOf(b, nowMs),
     )
     return feeds.slice(0, 1)
@@ -197,7 +237,10 @@ export function naiveOracle(
   })
   const weak = words.filter((feed) => fault(feed) === 'weak')
   const lasting = weak.filter((feed) => ageOf(feed, nowMs) <= uselessMs(feed) - 3_000)
-  return standing[0] ?? lasting[0] ?? weak[0]
+  for (const group of [standing, lasting, weak])
+    if (group.length > 0)
+      return group.reduce((best, next) => (errorOf(next) < errorOf(best) ? next : best))
+  return undefined
 }
 
 function naivePool(tape: Tape, asset: string, nowMs: number, expectedUsd: number) {
@@ -213,7 +256,12 @@ function naivePool(tape: Tape, asset: string, nowMs: number, expectedUsd: number
     const isSame = Math.abs(Math.log(price / expectedUsd)) <= 0.25
     return costBps <= 50 && isSame ? [{ event, price, costBps }] : []
   })
-  return usable.sort((a, b) => a.costBps - b.costBps)[0]
+  // What the price moved since its block costs as well.
+  const cost = ({ event, costBps }: (typeof usable)[number]) => {
+    const published = Math.min(event.timeExchangeMs, event.timeReceivedMs)
+    return Math.sqrt(costBps ** 2 + (2.25 * Math.max(0, nowMs - published)) / 1_000)
+  }
+  return usable.sort((a, b) => cost(a) - cost(b))[0]
 }
 
 function expected(tape: Tape, coin: string, scale: number, nowMs: number): number | undefined {

@@ -2,8 +2,6 @@ import type { MarketState } from '../market/market-state.ts'
 import type { Rates } from './arb-cells.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { exchangePrices, venueUsd } from './exchange-reference.ts'
-import { median } from './median.ts'
-import { oracleAgeMsMax, publishedAtMs } from './oracle-age.ts'
 import { stableUsd } from './stable-usd.ts'
 
 /** What exchanges and oracle networks say about the coins that chains count in. */
@@ -39,14 +37,10 @@ export function outsideRates(market: MarketState, nowMs: number): OutsideRates {
   }
 }
 
-/** Median of the networks that vouch for a price. */
+/** By the network that is chosen for the asset. */
 function nativeUsd(market: MarketState, asset: string, nowMs: number): number {
-  const prices = market.outside
-    .oraclesOf(asset)
-    .filter((feed) => nowMs - publishedAtMs(feed) <= oracleAgeMsMax(feed))
-    .map(({ priceUsd }) => priceUsd)
-    .filter((usd) => usd > 0)
-  return prices.length > 0 ? median(prices) : venuePrice(market, asset, nowMs)
+  const { best } = market.measures.oracles.choose(asset, market, nowMs)
+  return best?.priceUsd ?? venuePrice(market, asset, nowMs)
 }
 
 /** By the venue's oracle; NaN for unknown. These assets have coins of scale 1. */

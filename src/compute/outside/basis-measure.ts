@@ -1,26 +1,38 @@
 import type { OracleNetwork } from '../../domain/outside.ts'
+import { oracleNetworks } from '../../domain/outside.ts'
 import type { MarketState } from '../market/market-state.ts'
-import { readBasis } from './basis-reading.ts'
+import { aboveBps, readBasis } from './basis-reading.ts'
 import type { SeriesSummary } from './minute-statistics.ts'
 import { MinuteTurns } from './minute-turns.ts'
+import { comparableOracles } from './oracle-choice.ts'
 import type { OutsideMeasure } from './outside-measure.ts'
+import { PublicationCount } from './publication-count.ts'
 import { SeriesSummaries } from './series-summaries.ts'
+import type { WindowMean } from './window-mean.ts'
+import { windowMeanOf } from './window-mean.ts'
 
 /** What the venue told longer ago is no basis of now. */
 const VENUE_MS_MAX = 15_000
 
 /**
- * Every coin's basis once a minute, by the network that was believed then: each network has a series of
- * its own, because the one says of a coin what another cannot. The log keeps the values; what is summed up
- * from them is done once a minute.
+ * Every coin's basis once a minute, by each network that may be chosen: each has a series of its own, because
+ * their errors differ. The log keeps the values; what is summed up from them is done once a minute.
  */
 export class BasisMeasure implements OutsideMeasure {
   readonly #turns = new MinuteTurns()
   readonly #summaries = new SeriesSummaries()
+  readonly #publications = new PublicationCount()
 
   /** The history of a coin's basis by one network. */
   summary(coin: string, network: OracleNetwork, market: MarketState, nowMs: number): SeriesSummary {
-    return this.#summaries.of(coin, basisSeries(coin, network), market.log, nowMs)
+    const series = basisSeries(coin, network)
+    return this.#summaries.of(series, series, market.log, nowMs)
+  }
+
+  /** The mean of the last hour by one network, and how well it is known. */
+  windowMean(coin: string, network: OracleNetwork, market: MarketState, nowMs: number): WindowMean {
+    const series = basisSeries(coin, network)
+    return windowMeanOf(market.log, series, this.#publications.of(series), nowMs)
   }
 
   apply(): void {
@@ -32,13 +44,18 @@ export class BasisMeasure implements OutsideMeasure {
       const reading = readBasis(coin, market, nowMs)
       if (reading === null || reading.choice.weakness !== null) continue
       if (nowMs - reading.context.timeReceivedMs > VENUE_MS_MAX) continue
-      const name = coin.listing.coin
-      const series = basisSeries(name, reading.oracle.network)
-      market.log.record(series, nowMs, reading.basisBps)
-      this.#summaries.refresh(name, series, market.log, nowMs)
+      for (const { network, priceUsd, publishedAtMs } of comparableOracles(reading.choice)) {
+        const series = basisSeries(coin.listing.coin, network)
+        const basisBps = aboveBps(reading.context.oraclePrice, priceUsd * reading.scale)
+        market.log.record(series, nowMs, basisBps)
+        this.#publications.observe(series, publishedAtMs, nowMs)
+        this.#summaries.refresh(series, series, market.log, nowMs)
+      }
     }
-    if (this.#summaries.size > market.listings.length)
-      this.#summaries.forget((coin) => market.coin(coin) !== undefined)
+    if (this.#summaries.size <= oracleNetworks.length * market.listings.length) return
+    const isListed = (series: string) => market.coin(coinOf(series)) !== undefined
+    this.#summaries.forget(isListed)
+    this.#publications.forget(isListed)
   }
 
   save(): Float64Array {
@@ -52,4 +69,8 @@ export class BasisMeasure implements OutsideMeasure {
 
 function basisSeries(coin: string, network: OracleNetwork): string {
   return `basis/${coin}/${network}`
+}
+
+function coinOf(series: string): string {
+  return series.split('/')[1] ?? ''
 }

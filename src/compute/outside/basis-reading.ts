@@ -5,12 +5,11 @@ import type { MarketState } from '../market/market-state.ts'
 import { midOf } from '../market/quote.ts'
 import { driftBpsPerRootSecond } from './drift.ts'
 import type { OracleChoice, OracleReading } from './oracle-choice.ts'
+import { movedBandBps, triggerOf } from './source-error.ts'
 import type { StableUsd } from './stable-usd.ts'
 import { stableUsd } from './stable-usd.ts'
 
 const BPS = 10_000
-/** A feed that publishes on a move needs a block or two for it. */
-const PUSH_DELAY_SECONDS = 30
 
 /** The venue's own prices of a coin against what an oracle network says it is worth. Prices are of one coin of the venue. */
 export type BasisReading = {
@@ -34,12 +33,12 @@ export type BasisReading = {
   readonly band: BasisBand
 }
 
-/** What a basis has to exceed to be more than what nobody can know. */
+/** What a basis has to exceed to be more than noise. */
 type BasisBand = {
-  /** What the network says about itself; 0 where it says nothing. */
+  /** What the network states; 0 where it states nothing. */
   readonly confidenceBps: number
   readonly resolutionBps: number
-  /** One deviation of what the price walks between the two stamps. */
+  /** Two deviations of what the price moved between the two stamps, at most the feed's trigger. */
   readonly ageBps: number
   readonly totalBps: number
 }
@@ -73,7 +72,7 @@ export function readBasis(
     midBps: aboveBps(midOf(coin.quote) ?? Number.NaN, spotPrice),
     premiumBps: aboveBps(markPrice, oraclePrice),
     skewMs,
-    band: bandOf(oracle, skewMs, driftBpsPerRootSecond(coin)),
+    band: bandOf(oracle, context, driftBpsPerRootSecond(coin)),
   }
 }
 
@@ -82,23 +81,15 @@ export function aboveBps(price: number, other: number): number {
   return ((price - other) / other) * BPS
 }
 
-/**
- * A stream is as far away as its price walked since. A feed that publishes on a move is no farther away
- * than that move, and what it walks until the move is on the chain.
- */
-function bandOf(
-  { confidenceBps, resolutionBps }: Pick<OracleReading, 'confidenceBps' | 'resolutionBps'>,
-  skewMs: number,
-  driftBps: number,
-): BasisBand {
-  const skewSeconds = skewMs / 1_000
-  const apartSeconds = resolutionBps > 0 ? Math.min(skewSeconds, PUSH_DELAY_SECONDS) : skewSeconds
-  const ageBps = driftBps * Math.sqrt(apartSeconds)
-  const ownBps = confidenceBps ?? 0
+function bandOf(oracle: OracleReading, context: ContextEvent, driftBps: number): BasisBand {
+  const ageMs = Math.abs(context.timeReceivedMs - oracle.publishedAtMs)
+  const unreadMs = Math.max(0, context.timeReceivedMs - oracle.receivedAtMs)
+  const ageBps = movedBandBps(driftBps, { ageMs, unreadMs, ...triggerOf(oracle) })
+  const confidenceBps = oracle.confidenceBps ?? 0
   return {
-    confidenceBps: ownBps,
-    resolutionBps,
+    confidenceBps,
+    resolutionBps: oracle.resolutionBps,
     ageBps,
-    totalBps: ownBps + resolutionBps + ageBps,
+    totalBps: confidenceBps + ageBps,
   }
 }

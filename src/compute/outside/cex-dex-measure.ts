@@ -1,13 +1,16 @@
 import type { OutsideEvent } from '../../domain/outside.ts'
+import { oracleNetworks } from '../../domain/outside.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
 import { midOf } from '../market/quote.ts'
+import { aboveBps } from './basis-reading.ts'
 import type { CexDexReading } from './cex-dex-reading.ts'
 import { dexName, isActionable, readCexDex } from './cex-dex-reading.ts'
 import type { LeadLag } from './lead-lag.ts'
 import { LeadLagSeconds } from './lead-lag.ts'
 import type { SeriesSummary } from './minute-statistics.ts'
 import { MinuteTurns } from './minute-turns.ts'
+import { comparableOracles } from './oracle-choice.ts'
 import type { OutsideMeasure } from './outside-measure.ts'
 import { SeriesSummaries } from './series-summaries.ts'
 
@@ -15,6 +18,8 @@ import { SeriesSummaries } from './series-summaries.ts'
 const TICK_MS = 50
 const SHARES = 20
 const ASSETS_MAX = 1_024
+/** A pool, and each network. */
+const LEGS_MAX = 1 + oracleNetworks.length
 
 /** What is known of one coin over time; lost with the process, and back within ten minutes. */
 type Watched = {
@@ -39,7 +44,8 @@ export class CexDexMeasure implements OutsideMeasure {
   }
 
   summary(coin: string, dex: string, market: MarketState, nowMs: number): SeriesSummary {
-    return this.#summaries.of(coin, seriesOf(coin, dex), market.log, nowMs)
+    const series = seriesOf(coin, dex)
+    return this.#summaries.of(series, series, market.log, nowMs)
   }
 
   /** Whether the venue's perpetual follows the exchanges or leads them; null for unknown. */
@@ -65,12 +71,14 @@ export class CexDexMeasure implements OutsideMeasure {
       if (watched !== undefined) watched.leadLag = watched.seconds.measure()
       const reading = readCexDex(coin, market, nowMs)
       if (typeof reading === 'string' || !isSound(reading)) continue
-      const series = seriesOf(name, dexName(reading.dex))
-      market.log.record(series, nowMs, reading.divergenceBps)
-      this.#summaries.refresh(name, series, market.log, nowMs)
+      for (const [dex, priceUsd] of comparedWith(reading)) {
+        const series = seriesOf(name, dex)
+        market.log.record(series, nowMs, aboveBps(reading.cex.midUsd, priceUsd))
+        this.#summaries.refresh(series, series, market.log, nowMs)
+      }
     }
-    if (this.#summaries.size > market.listings.length)
-      this.#summaries.forget((coin) => market.coin(coin) !== undefined)
+    if (this.#summaries.size > LEGS_MAX * market.listings.length)
+      this.#summaries.forget((series) => market.coin(coinOf(series)) !== undefined)
   }
 
   save(): Float64Array {
@@ -126,6 +134,16 @@ export class CexDexMeasure implements OutsideMeasure {
 /** A network that nobody stands in for is shown, and not remembered. */
 function isSound({ dex, choice }: CexDexReading): boolean {
   return dex.source === 'dex_pool' || choice.weakness === null
+}
+
+/** A pool, or each network that may be chosen: every one has a series of its own. */
+function comparedWith({ dex, choice }: CexDexReading): readonly (readonly [string, number])[] {
+  if (dex.source === 'dex_pool') return [[dexName(dex), dex.priceUsd]]
+  return comparableOracles(choice).map(({ network, priceUsd }) => [network, priceUsd])
+}
+
+function coinOf(series: string): string {
+  return series.split('/')[1] ?? ''
 }
 
 function seriesOf(coin: string, dex: string): string {

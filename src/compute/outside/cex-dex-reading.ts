@@ -3,14 +3,14 @@ import { assetOf } from '../../domain/outside.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
 import { aboveBps } from './basis-reading.ts'
+import { driftBpsPerRootSecond } from './drift.ts'
 import type { ExchangePrices, ExchangeReference } from './exchange-reference.ts'
 import { exchangePrices, venueUsd } from './exchange-reference.ts'
 import type { PoolLeg } from './leg-pools.ts'
 import { poolLegs } from './leg-pools.ts'
 import type { OracleChoice, OracleReading } from './oracle-choice.ts'
+import { movedBandBps, triggerOf } from './source-error.ts'
 
-const NOISE_BPS_MAX = 25
-const NOISE_BPS_PER_SECOND = 1
 /** What a divergence has to exceed its noise by. */
 const ACTIONABLE_BPS = 2
 
@@ -20,7 +20,8 @@ export type DexLeg = {
   readonly asOfMs: number
   /** What it cannot be known better than: the fee of a pool, or the confidence of a network. */
   readonly ownBps: number
-  readonly resolutionBps: number
+  /** One deviation of its error now. */
+  readonly expectedErrorBps: number
 } & (
   | { readonly source: 'dex_pool'; readonly leg: PoolLeg }
   | { readonly source: 'oracle_network'; readonly oracle: OracleReading }
@@ -58,7 +59,10 @@ export function readCexDex(
   const expectedUsd = venueUsd(context.oraclePrice, scale, outside, nowMs)
   const { reference: cex, legs } = exchangePrices(asset, outside, expectedUsd, nowMs)
   if (cex === null) return 'exchange'
-  const pools = measures.cexDex.hasPool(asset) ? poolLegs(asset, outside, expectedUsd, nowMs) : []
+  const driftBps = driftBpsPerRootSecond(coin)
+  const pools = measures.cexDex.hasPool(asset)
+    ? poolLegs(asset, outside, expectedUsd, { nowMs, driftBps })
+    : []
   const choice = measures.oracles.choose(asset, market, nowMs)
   const dex = dexLegOf(pools[0], choice.best)
   if (dex === null) return 'dex'
@@ -72,17 +76,17 @@ export function readCexDex(
     pools,
     choice,
     divergenceBps: aboveBps(cex.midUsd, dex.priceUsd),
-    noiseBps: noiseBps(cex.spreadBps, dex, skewMs),
+    noiseBps: noiseBps(cex, dex, driftBps),
     skewMs,
   }
 }
 
-/** The pool that is cheapest to trade with, and a network where there is none. */
+/** The pool that is cheapest to trade with, and the network with the smallest expected error where there is none. */
 function dexLegOf(pool: PoolLeg | undefined, oracle: OracleReading | null): DexLeg | null {
   if (pool !== undefined && pool.whyNot === null) {
-    const { priceUsd, asOfMs } = pool
+    const { priceUsd, asOfMs, expectedErrorBps } = pool
     const ownBps = pool.pool.feeBps
-    return { source: 'dex_pool', leg: pool, priceUsd, asOfMs, ownBps, resolutionBps: 0 }
+    return { source: 'dex_pool', leg: pool, priceUsd, asOfMs, ownBps, expectedErrorBps }
   }
   if (oracle === null) return null
   return {
@@ -91,21 +95,22 @@ function dexLegOf(pool: PoolLeg | undefined, oracle: OracleReading | null): DexL
     priceUsd: oracle.priceUsd,
     asOfMs: oracle.publishedAtMs,
     ownBps: oracle.confidenceBps ?? 0,
-    resolutionBps: oracle.resolutionBps,
+    expectedErrorBps: oracle.expectedErrorBps,
   }
 }
 
-/**
- * What the two may differ by without meaning anything (contract.md 5.4). What a feed does not publish comes on
- * top of the cap: nobody can know better.
- */
-function noiseBps(
-  spreadBps: number,
-  { ownBps, resolutionBps }: Pick<DexLeg, 'ownBps' | 'resolutionBps'>,
-  skewMs: number,
-): number {
-  const seenBps = spreadBps / 2 + ownBps + NOISE_BPS_PER_SECOND * (skewMs / 1_000)
-  return Math.min(NOISE_BPS_MAX, seenBps) + resolutionBps
+/** What the two may differ by without meaning anything: half a spread, what the other leg is off, and what the price moved between them. */
+function noiseBps(cex: ExchangeReference, dex: DexLeg, driftBps: number): number {
+  const ageMs = Math.abs(cex.asOfMs - dex.asOfMs)
+  const since =
+    dex.source === 'dex_pool'
+      ? { ageMs, unreadMs: 0, triggerBps: 0, delayMs: 0 }
+      : {
+          ageMs,
+          unreadMs: Math.max(0, cex.asOfMs - dex.oracle.receivedAtMs),
+          ...triggerOf(dex.oracle),
+        }
+  return cex.spreadBps / 2 + dex.ownBps + movedBandBps(driftBps, since)
 }
 
 export function isActionable({

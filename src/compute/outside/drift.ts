@@ -4,7 +4,7 @@ const HOURS = 24
 const HOURS_MIN = 6
 const ROOT_SECONDS_PER_ROOT_HOUR = 60
 /** Of a coin whose hours are not known: of a large one on a usual day. */
-const USUAL_BPS = 1.5
+export const USUAL_DRIFT_BPS = 1.5
 
 /**
  * How far the price walks in a second, one standard deviation, bps; in t seconds it is the root of t times
@@ -18,6 +18,6 @@ export function driftBpsPerRootSecond({ trackers: { hourly } }: CoinMarket): num
     n += 1
     squares += logReturn ** 2
   }
-  if (n < HOURS_MIN) return USUAL_BPS
+  if (n < HOURS_MIN) return USUAL_DRIFT_BPS
   return (Math.sqrt(squares / n) / ROOT_SECONDS_PER_ROOT_HOUR) * 10_000
 }

@@ -2,6 +2,7 @@ import type { PoolEvent } from '../../domain/outside.ts'
 import { chains } from '../../domain/outside.ts'
 import { isSameAsset } from './exchange-reference.ts'
 import type { OutsideState } from './outside-state.ts'
+import { expectedErrorBps } from './source-error.ts'
 import { stableUsd } from './stable-usd.ts'
 
 /** One pool's price of one unit of an asset, in USD. */
@@ -14,6 +15,8 @@ export type PoolLeg = {
   /** As of the block, by our clock. */
   readonly asOfMs: number
   readonly ageMs: number
+  /** One deviation of its price's error now, bps: nobody trades away less than the fee, and the price moved since its block. */
+  readonly expectedErrorBps: number
   /** null for one that can be used. */
   readonly whyNot: 'too_old' | 'no_usd_rate' | 'wrong_scale' | 'thin' | null
 }
@@ -24,12 +27,16 @@ export const POOL_MS_MAX = 60_000
 const SWAP_COST_BPS_MAX = 50
 const BPS = 10_000
 
-/** Every pool of an asset on any chain: what can be used first, the cheapest to trade with first. */
+/**
+ * Every pool of an asset on any chain: what can be used first, the one with the smallest cost first, what the price
+ * moved since its block included.
+ * @param driftBps one deviation of the asset's price in one second
+ */
 export function poolLegs(
   asset: string,
   outside: OutsideState,
   expectedUsd: number,
-  nowMs: number,
+  { nowMs, driftBps }: { readonly nowMs: number; readonly driftBps: number },
 ): readonly PoolLeg[] {
   const pools = chains.flatMap((chain) =>
     outside.poolsOf(chain).filter((pool) => pool.asset === asset),
@@ -39,12 +46,14 @@ export function poolLegs(
     USDT: stableUsd('USDT', outside, nowMs)?.priceUsd ?? Number.NaN,
     USDC: stableUsd('USDC', outside, nowMs)?.priceUsd ?? Number.NaN,
   }
+  const costBps = ({ swapCostBps, ageMs }: PoolLeg) =>
+    expectedErrorBps(swapCostBps, driftBps, byTime(ageMs))
   return pools
-    .map((pool) => legOf(pool, usdPer[pool.quote], expectedUsd, nowMs))
+    .map((pool) => legOf(pool, usdPer[pool.quote], expectedUsd, { nowMs, driftBps }))
     .toSorted(
       (a, b) =>
         Number(a.whyNot !== null) - Number(b.whyNot !== null) ||
-        a.swapCostBps - b.swapCostBps ||
+        costBps(a) - costBps(b) ||
         (a.pool.pool < b.pool.pool ? -1 : 1),
     )
 }
@@ -54,16 +63,28 @@ function impactBps(notionalUsd: number, reserveUsd: number): number {
   return (notionalUsd / reserveUsd) * BPS
 }
 
-function legOf(pool: PoolEvent, usdPerQuote: number, expectedUsd: number, nowMs: number): PoolLeg {
+/** A pool has no trigger: its price stands until somebody trades. */
+function byTime(ageMs: number) {
+  return { ageMs, unreadMs: 0, triggerBps: 0, delayMs: 0 }
+}
+
+function legOf(
+  pool: PoolEvent,
+  usdPerQuote: number,
+  expectedUsd: number,
+  { nowMs, driftBps }: { readonly nowMs: number; readonly driftBps: number },
+): PoolLeg {
   const reserveUsd = pool.reserveQuote * usdPerQuote
   const asOfMs = Math.min(pool.timeExchangeMs, pool.timeReceivedMs)
+  const ageMs = Math.max(0, nowMs - asOfMs)
   const leg = {
     pool,
     priceUsd: pool.price * usdPerQuote,
     reserveUsd,
     swapCostBps: pool.feeBps + impactBps(SWAP_USD, reserveUsd),
     asOfMs,
-    ageMs: Math.max(0, nowMs - asOfMs),
+    ageMs,
+    expectedErrorBps: expectedErrorBps(pool.feeBps, driftBps, byTime(ageMs)),
   }
   return { ...leg, whyNot: whyNot(leg, expectedUsd) }
 }

@@ -6,8 +6,8 @@ const MINUTE_MS = 60_000
 /** What any measure is compared with. */
 export const MEASURE_DAYS_MAX = 7
 const MINUTES_KEPT = MEASURE_DAYS_MAX * 1_440
-/** Two measures of every coin and some of the market. Names are ours, so more of them is a defect. */
-const SERIES_MAX = 1_024
+/** Two measures of every coin by each network that may be chosen, and some of the market. More is a defect. */
+const SERIES_MAX = 2_048
 /** Minutes that wait for being taken; whoever takes them comes every few seconds. */
 const ENDED_MAX = 8 * SERIES_MAX
 

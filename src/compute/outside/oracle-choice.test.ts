@@ -10,6 +10,8 @@ import { chooseOracle, PROBATION_MS } from './oracle-choice.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 const push = { resolutionBps: 50, heartbeatMs: 60_000 }
+/** Read again at this instant, unchanged. */
+const read = { timeReceivedMs: NOW_MS }
 const chainlink = {
   resolutionBps: 50,
   heartbeatMs: 3_600_000,
@@ -18,7 +20,7 @@ const chainlink = {
 }
 
 describe('the oracle network to believe', () => {
-  test('is the first by rank', () => {
+  test('is the first in order of equal expected errors, and the others are listed', () => {
     const choice = choose([
       word('chainlink', 100, chainlink),
       word('redstone', 100),
@@ -26,7 +28,12 @@ describe('the oracle network to believe', () => {
       word('pyth-hermes', 100),
     ])
     expect(choice.best?.network).toBe('pyth-hermes')
-    expect(choice.demoted).toEqual([])
+    expect(choice.demoted).toEqual(
+      ['pyth-solana', 'redstone', 'chainlink'].map((network) => ({
+        network,
+        reason: 'larger_error',
+      })),
+    )
     expect(choice.readings.map(({ network }) => network)).toEqual([
       'pyth-hermes',
       'pyth-solana',
@@ -55,7 +62,7 @@ describe('the oracle network to believe', () => {
   ])('not one that is $reason', ({ reason, first, others = [] }) => {
     const choice = choose([first, word('redstone', 100), ...others])
     expect(choice.best?.network).toBe('redstone')
-    expect(choice.demoted).toEqual([{ network: 'pyth-hermes', reason }])
+    expect(choice.demoted[0]).toEqual({ network: 'pyth-hermes', reason })
     expect(choice.weakness).toBeNull()
   })
 
@@ -147,13 +154,14 @@ describe('the oracle network to believe', () => {
   test('a late one hands over to one that is late for less, as long as there is one', () => {
     const late = (hermesMs: number, redstoneMs: number) =>
       choose([word('pyth-hermes', 100, {}, hermesMs), word('redstone', 100, {}, redstoneMs)])
-    expect(late(117_000, 60_000).best?.network).toBe('pyth-hermes')
-    expect(late(117_001, 60_000)).toMatchObject({
+    expect(late(60_000, 117_000).best?.network).toBe('pyth-hermes')
+    expect(late(117_000, 60_000)).toMatchObject({
       best: { network: 'redstone' },
       weakness: 'late',
       demoted: [{ network: 'pyth-hermes', reason: 'late' }],
     })
-    expect(late(119_000, 118_000).best?.network).toBe('pyth-hermes')
+    expect(late(118_000, 119_000).best?.network).toBe('pyth-hermes')
+    expect(late(117_001, 60_000).best?.network).toBe('redstone')
   })
 
   test('what a feed cannot see is not held against it', () => {
@@ -162,17 +170,79 @@ describe('the oracle network to believe', () => {
       word('redstone', 100),
       word('chainlink', 100, chainlink),
     ]
-    expect(choose(words).best?.network).toBe('pyth-solana')
+    expect(choose(words).fit.map(({ network }) => network)).toContain('pyth-solana')
   })
 
-  test('of several feeds of a network the finest that is alive speaks', () => {
+  test('of several feeds of a network the one with the smallest error that is alive speaks', () => {
+    const old = 1_000_000
     const places = [
       word('chainlink', 101, { ...chainlink, place: 'base', resolutionBps: 5 }, 20_000_000),
-      word('chainlink', 100, { ...chainlink, place: 'arbitrum', resolutionBps: 10 }, 9_000),
-      word('chainlink', 100, { ...chainlink, place: 'optimism', resolutionBps: 10 }, 1_000),
-      word('chainlink', 100, { ...chainlink, place: 'ethereum' }),
+      word('chainlink', 100, { ...chainlink, place: 'arbitrum', resolutionBps: 10, ...read }, old),
+      word('chainlink', 100, { ...chainlink, place: 'ethereum', ...read }, old),
     ]
-    expect(choose(places).best).toMatchObject({ place: 'optimism', ageMs: 1_000 })
+    expect(choose(places).best?.place).toBe('arbitrum')
+    const young = word('chainlink', 100, { ...chainlink, place: 'optimism' }, 1_000)
+    expect(choose([...places, young]).best?.place).toBe('optimism')
+  })
+
+  describe('by what each can know now', () => {
+    /** One deviation of a second; a minute moves the price by 12 bps. */
+    const error = (feed: OraclePriceEvent) =>
+      choose([feed]).readings[0]?.expectedErrorBps ?? Number.NaN
+    const sure = { confidenceUsd: 0 }
+
+    test('a stream is off by what the price moved since', () => {
+      expect(error(word('pyth-hermes', 100, sure, 4_000))).toBeCloseTo(1.5 * 2, 9)
+    })
+
+    test('a confidence adds as an independent error', () => {
+      const feed = word('pyth-hermes', 100, { confidenceUsd: 0.04 }, 4_000)
+      expect(error(feed)).toBeCloseTo(Math.hypot(4, 3), 9)
+    })
+
+    test('a feed that publishes on moves is off by no more than a walk that stayed within them', () => {
+      const feed = word(
+        'pyth-evm',
+        100,
+        { ...push, ...sure, resolutionBps: 20, ...read },
+        3_600_000,
+      )
+      const late = 1.5 * Math.sqrt(5)
+      // A walk that stayed within 1 for long: the root of 1 - 8 / pi^2.
+      expect(error({ ...feed, heartbeatMs: 3_600_000 })).toBeCloseTo(Math.hypot(8.7047, late), 3)
+    })
+
+    test('a young feed with a coarse trigger is as good as a stream of its age', () => {
+      expect(error(word('pyth-solana', 100, { ...push, ...sure }, 9_000))).toBeCloseTo(4.5, 9)
+    })
+
+    test('what a feed withheld since it was read last is unknown', () => {
+      const feed = word('pyth-evm', 100, { ...push, ...sure, ...read }, 3_600_000)
+      const unread = { ...feed, heartbeatMs: 3_600_000, timeReceivedMs: NOW_MS - 95_000 }
+      expect(error(unread)).toBeCloseTo(Math.hypot(0.435236 * 50, 15), 3)
+    })
+
+    test('RedStone publishes by time: its resolution holds nothing back', () => {
+      const feed = word('redstone', 100, { ...sure, resolutionBps: 5, heartbeatMs: 30_000 }, 16_000)
+      expect(error(feed)).toBeCloseTo(6, 9)
+    })
+
+    test('no network is surer than markets are apart', () => {
+      const choice = choose([
+        word('redstone', 100, { confidenceUsd: 0.01 }, 9_000),
+        word('pyth-hermes', 100, { confidenceUsd: 0.05 }, 1_000),
+      ])
+      expect(choice.best?.network).toBe('pyth-hermes')
+      expect(choice.readings[1]?.expectedErrorBps).toBeCloseTo(Math.hypot(5, 4.5), 9)
+    })
+
+    test('the finer and older one comes before the coarser one, and the other way round', () => {
+      const coarse = (ageMs: number) => word('pyth-solana', 100, push, ageMs)
+      const fine = (ageMs: number) =>
+        word('redstone', 100, { resolutionBps: 5, heartbeatMs: 30_000 }, ageMs)
+      expect(choose([coarse(55_000), fine(12_000)]).best?.network).toBe('redstone')
+      expect(choose([coarse(2_000), fine(12_000)]).best?.network).toBe('pyth-solana')
+    })
   })
 
   test('what is stamped in the future is as old as when it came', () => {
@@ -246,6 +316,7 @@ function choose(feeds: readonly OraclePriceEvent[], evidence: Partial<OracleEvid
     nowMs: NOW_MS,
     expectedUsd: 100,
     exchangeMidsUsd: [],
+    driftBps: 1.5,
     unfitAtMs: () => Number.NaN,
     ...evidence,
   })

@@ -1,6 +1,7 @@
 import type { OracleNetwork, OutsideEvent } from '../../domain/outside.ts'
 import { assetOf } from '../../domain/outside.ts'
 import type { MarketState } from '../market/market-state.ts'
+import { driftBpsPerRootSecond, USUAL_DRIFT_BPS } from './drift.ts'
 import { exchangePrices, venueUsd } from './exchange-reference.ts'
 import type { OracleChoice, OracleEvidence } from './oracle-choice.ts'
 import { chooseOracle, unfitNow } from './oracle-choice.ts'
@@ -96,5 +97,6 @@ function evidenceOf(
   const expectedUsd = venueUsd(coin?.context?.oraclePrice, scale, outside, nowMs)
   const { reference } = exchangePrices(asset, outside, expectedUsd, nowMs)
   const exchangeMidsUsd = reference?.used.map(({ midUsd }) => midUsd) ?? []
-  return { nowMs, expectedUsd, exchangeMidsUsd }
+  const driftBps = coin === undefined ? USUAL_DRIFT_BPS : driftBpsPerRootSecond(coin)
+  return { nowMs, expectedUsd, exchangeMidsUsd, driftBps }
 }

@@ -43,13 +43,16 @@ const OracleSource = Type.Object({
   price: Price('What it says of one coin of the venue'),
   confidence_bps: nullable(Spread('Its confidence; null where it gives none')),
   resolution_bps: Spread('How far the price may be away before it publishes again; 0 for a stream'),
+  expected_error_bps: Spread(
+    'One deviation of its error at the time of rendering, as expected_error_bps above',
+  ),
   age_seconds: Type.Number({ minimum: 0, description: 'Seconds since it was published.' }),
   basis_bps: Bps("The venue's oracle against it"),
   is_used: Type.Boolean(),
   why_not: nullable(
     Type.String({
       description:
-        'late, too_old, wide_confidence, outvoted (two others, or more exchanges than networks, agree on another price), wrong_scale, probation (was one of these a moment ago); null where it is used or ranks below the one that is.',
+        'late, too_old, wide_confidence, outvoted (two others, or more exchanges than networks, agree on another price), wrong_scale, probation (was one of these less than 30 s ago), larger_error (nothing is wrong with it; another has a smaller expected_error_bps); null where it is used.',
     }),
   ),
 })
@@ -73,15 +76,21 @@ export const BasisAnswer = Type.Object({
     mid_basis_bps: nullable(Bps("(venue's mid - spot_price) / spot_price; null without a mid")),
     confidence_bps: nullable(Spread('spot_confidence / spot_price; null where there is none')),
     significant: Type.Boolean({
-      description: 'abs(basis_bps) is above band.total_bps and above 1 bps.',
+      description:
+        'abs(basis_bps) is above band.total_bps and above 1 bps, or the mean of the last hour is above band.hour_total_bps and within band.total_bps of basis_bps.',
     }),
     direction: oneOf(
       ['venue_premium', 'venue_discount', 'aligned'],
-      'aligned while abs(basis_bps) is at most the larger of 5 bps and band.total_bps.',
+      'aligned while nothing is significant or abs(significant_basis_bps) is at most 5 bps.',
     ),
     signal: oneOf(
       ['neutral', 'mildly_bullish', 'mildly_bearish', 'bearish_contrarian', 'bullish_contrarian'],
-      'By basis_bps where significant: 10 to 50 mildly_bullish, -50 to -10 mildly_bearish, above 50 bearish_contrarian, below -50 bullish_contrarian; else neutral.',
+      'By significant_basis_bps: 10 to 50 mildly_bullish, -50 to -10 mildly_bearish, above 50 bearish_contrarian, below -50 bullish_contrarian; else neutral.',
+    ),
+    significant_basis_bps: nullable(
+      Bps(
+        'basis_bps where it is beyond band.total_bps, else band.hour_mean_bps where that makes it significant; null where nothing is',
+      ),
     ),
     zscore_24h: nullable(
       Type.Number({
@@ -121,7 +130,10 @@ export const BasisAnswer = Type.Object({
     source: oneOf(oracleNetworks, 'The oracle network that spot_price is from.'),
     source_place: Type.String({ description: "Chain that it was read from; '' for one only." }),
     resolution_bps: Spread(
-      'How far the true price may be from spot_price before the network publishes again; 0 for a stream',
+      'How far the true price may move before the network publishes again; 0 for a stream',
+    ),
+    expected_error_bps: Spread(
+      'One deviation of the error of spot_price at the time of rendering: its confidence, and what the price moved since it was published, at most what the trigger of the feed lets pass. The network with the smallest one is used',
     ),
     spot_ema_price: nullable(Price("The network's own moving average; null where it gives none")),
     spot_ema_confidence: nullable(
@@ -135,14 +147,27 @@ export const BasisAnswer = Type.Object({
         confidence_bps: Spread('confidence_bps, 0 where it is null'),
         resolution_bps: Spread('resolution_bps'),
         age_bps: Spread(
-          'One deviation of what the price walks between the two stamps, 30 s at most for a feed that publishes on a move',
+          'Two deviations of what the price moved between the two stamps; at most resolution_bps, and what it moves until an update is on the chain, for a feed that publishes on a move',
         ),
-        total_bps: Spread('Sum of the three'),
+        total_bps: Spread('confidence_bps + age_bps'),
         ratio: nullable(
           Type.Number({ description: 'basis_bps / total_bps, times; null where that is 0.' }),
         ),
+        hour_mean_bps: nullable(
+          Bps('Mean of the last hour of basis_bps by this source; null without a value'),
+        ),
+        hour_effective_n: Type.Number({
+          minimum: 0,
+          description:
+            'Number of independent readings that the minutes of the last hour are worth: at most the number of different publications, less by their autocorrelation.',
+        }),
+        hour_total_bps: nullable(
+          Spread(
+            'What hour_mean_bps has to exceed: confidence_bps and the 95 % interval of the mean by hour_effective_n; null below 30 minutes or 5 effective readings',
+          ),
+        ),
       },
-      { description: 'What the basis has to exceed to be more than what nobody can know.' },
+      { description: 'What the basis has to exceed to be more than noise.' },
     ),
     stats: Type.Object({
       '1h': Window('hour', HOUR_MINUTES_MIN),
@@ -165,21 +190,29 @@ export const BasisAnswer = Type.Object({
         horizon_hours: Type.Literal(HORIZON_HOURS, {
           description: 'In which the basis would have to vanish, hours.',
         }),
-        yearly_pct: Type.Number({
-          description: 'basis_pct times 8760 / horizon_hours, percent a year.',
-        }),
+        yearly_pct: nullable(
+          Type.Number({
+            description:
+              'significant_basis_bps / 100 times 8760 / horizon_hours, percent a year; null where nothing is significant.',
+          }),
+        ),
+        reason: nullable(
+          oneOf(['basis_not_significant'], 'Why yearly_pct is null; null where it is not.'),
+        ),
       },
       { description: 'Hypothetical: the gap between two oracles has no maturity.' },
     ),
     regime: oneOf(
       ['normal', 'stretched', 'dislocated'],
-      'Where significant: dislocated above 50 bps or 4 robust deviations of the day, stretched above 2; else normal.',
+      'By significant_basis_bps: dislocated above 50 bps or 4 robust deviations of the day, stretched above 2; else normal.',
     ),
     status: oneOf(
       ['ok', 'degraded'],
       'degraded: the stamps are more than 5 s apart, or the network is late or unsure.',
     ),
-    oracle_networks: Type.Array(OracleSource, { description: 'All that know the coin, by rank.' }),
+    oracle_networks: Type.Array(OracleSource, {
+      description: 'All that know the coin, in a fixed order.',
+    }),
     interpretation: Type.String(),
     notes: Type.Array(Type.String()),
   }),

@@ -60,24 +60,26 @@ describe('/basis', () => {
     expect(measured).toMatchObject({ signal, direction, significant: true })
   })
 
-  test('what a push feed cannot see is neither significant nor a signal', () => {
+  test('what a coin moves within the age of a feed is neither significant nor a signal', () => {
     const push = { resolutionBps: 50, heartbeatMs: 60_000 }
     const { basis: measured, meta } = read([
-      context('BTC', { oraclePrice: 100.3 }),
+      context('BTC', { oraclePrice: 100.2 }),
       oraclePrice('pyth-solana', 'BTC', 100, NOW_MS - 50_000, push),
     ])
     expect(measured).toMatchObject({
       source: 'pyth-solana',
       resolution_bps: 50,
-      basis_bps: 30,
+      basis_bps: 20,
       significant: false,
+      significant_basis_bps: null,
+      annualized: { yearly_pct: null, reason: 'basis_not_significant' },
       direction: 'aligned',
       signal: 'neutral',
       regime: 'normal',
       status: 'degraded',
     })
-    // Three bps of confidence, the resolution, and 30 s of the usual walk.
-    expect(measured.band.total_bps).toBeCloseTo(3 + 50 + 1.5 * Math.sqrt(30), 2)
+    // Three bps of confidence, and two deviations of what 50 s move.
+    expect(measured.band.total_bps).toBeCloseTo(3 + 2 * 1.5 * Math.sqrt(50), 2)
     expect(meta.warnings).toContain('leg_skew')
     expect(meta).toMatchObject({ oracle_age_seconds: 50, leg_skew_seconds: 50 })
   })

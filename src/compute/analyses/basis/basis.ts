@@ -11,6 +11,7 @@ import { aboveBps, readBasis } from '../../outside/basis-reading.ts'
 import type { SeriesSummary, WindowStatistics } from '../../outside/minute-statistics.ts'
 import { rankOf, robustZ } from '../../outside/minute-statistics.ts'
 import { uncovered } from '../../outside/oracle-coverage.ts'
+import type { WindowMean } from '../../outside/window-mean.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { percentOf } from '../../render/count-digits.ts'
@@ -18,6 +19,7 @@ import { lowCoverage } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, rate, score } from '../../render/significance.ts'
 import { BasisAnswer, HORIZON_HOURS } from './basis-schema.ts'
+import type { SignificantBasis } from './basis-words.ts'
 import {
   directionOf,
   interpretationOf,
@@ -25,6 +27,7 @@ import {
   regimeOf,
   SKEW_MS_MAX,
   signalOf,
+  significantBasis,
 } from './basis-words.ts'
 
 const PERIOD_MS = 2_000
@@ -77,6 +80,8 @@ export const basis: CoinAnalysis = {
     }
     const { oracle } = reading
     const summary = market.measures.basis.summary(name, oracle.network, market, nowMs)
+    const hour = market.measures.basis.windowMean(name, oracle.network, market, nowMs)
+    const significantBps = significantBasis(reading, hour)
     const inputs = inputsOf(reading)
     const body = builder.value({
       coin: name,
@@ -84,16 +89,19 @@ export const basis: CoinAnalysis = {
       timestamp_iso: isoInstant(nowMs),
       basis: {
         ...prices(reading),
-        ...verdict(reading),
+        significant: significantBps !== null,
+        direction: directionOf(significantBps),
+        signal: signalOf(significantBps),
+        significant_basis_bps: orNull(significantBps, bps),
         ...againstItself(summary, reading.basisBps),
-        ...behind(reading),
+        ...behind(reading, hour),
         half_life_seconds: orNull(summary.halfLifeSeconds, score),
-        ...funding(reading),
-        regime: regimeOf(reading, robustZ(summary.day, reading.basisBps)),
+        ...funding(reading, significantBps),
+        regime: regimeOf(significantBps, robustZ(summary.day, reading.basisBps)),
         status: isDegraded(reading) ? 'degraded' : 'ok',
         oracle_networks: networks(builder, reading),
-        interpretation: interpretationOf(name, reading),
-        notes: notesOf(reading),
+        interpretation: interpretationOf(name, reading, significantBps),
+        notes: notesOf(reading, significantBps),
       },
       meta: answerMeta(builder, {
         offering: basis.contract.offering,
@@ -141,11 +149,6 @@ function prices({ context, oracle, spotPrice, scale, ...reading }: BasisReading)
   }
 }
 
-function verdict(reading: BasisReading) {
-  const { significant, direction } = directionOf(reading)
-  return { significant, direction, signal: signalOf(reading) }
-}
-
 function againstItself({ hour, day, week }: SeriesSummary, basisBps: number) {
   return {
     zscore_24h: orNull(robustZ(day, basisBps), score),
@@ -181,7 +184,10 @@ function shown(window: WindowStatistics, basisBps: number) {
 }
 
 /** What the basis rests on, and what it has to exceed. */
-function behind({ context, oracle, spotPrice, scale, usdt, band, ...reading }: BasisReading) {
+function behind(
+  { context, oracle, spotPrice, scale, usdt, band, ...reading }: BasisReading,
+  hour: WindowMean,
+) {
   return {
     basis_usd_adjusted_bps: orNull(reading.usdAdjustedBps, bps),
     usdt_price: usdt === null ? null : price(usdt.priceUsd),
@@ -190,6 +196,7 @@ function behind({ context, oracle, spotPrice, scale, usdt, band, ...reading }: B
     source: oracle.network,
     source_place: oracle.place,
     resolution_bps: bps(oracle.resolutionBps),
+    expected_error_bps: bps(oracle.expectedErrorBps),
     spot_ema_price: oracle.ema === null ? null : price(oracle.ema.priceUsd * scale),
     spot_ema_confidence: oracle.ema === null ? null : price(oracle.ema.confidenceUsd * scale),
     band: {
@@ -198,18 +205,25 @@ function behind({ context, oracle, spotPrice, scale, usdt, band, ...reading }: B
       age_bps: bps(band.ageBps),
       total_bps: bps(band.totalBps),
       ratio: band.totalBps > 0 ? score(reading.basisBps / band.totalBps) : null,
+      hour_mean_bps: orNull(hour.meanBps, bps),
+      hour_effective_n: score(hour.effectiveN),
+      hour_total_bps: orNull(band.confidenceBps + hour.bandBps, bps),
     },
   }
 }
 
-function funding({ premiumBps, basisBps }: BasisReading) {
+function funding({ premiumBps }: BasisReading, significantBps: SignificantBasis) {
   const rateHourly = impliedRateHourly(premiumBps / BPS)
   return {
     premium_funding_hourly_pct: rate(rateHourly * 100),
     premium_funding_apr_pct: percent(annualizedPctOf(rateHourly, 1)),
     annualized: {
       horizon_hours: HORIZON_HOURS,
-      yearly_pct: percent((bps(basisBps) / 100) * (HOURS_PER_YEAR / HORIZON_HOURS)),
+      yearly_pct:
+        significantBps === null
+          ? null
+          : percent((bps(significantBps) / 100) * (HOURS_PER_YEAR / HORIZON_HOURS)),
+      reason: significantBps === null ? ('basis_not_significant' as const) : null,
     },
   }
 }
@@ -221,6 +235,7 @@ function networks(builder: DocumentBuilder, { context, scale, choice }: BasisRea
     price: price(reading.priceUsd * scale),
     confidence_bps: orNull(reading.confidenceBps, bps),
     resolution_bps: bps(reading.resolutionBps),
+    expected_error_bps: bps(reading.expectedErrorBps),
     age_seconds: builder.slot({ kind: 'age', confirmedAtMs: reading.publishedAtMs }),
     basis_bps: bps(aboveBps(context.oraclePrice, reading.priceUsd * scale)),
     is_used: reading === choice.best,

@@ -49,6 +49,9 @@ const Pool = Type.Object({
   representation: Type.String({ description: 'The token that stands for the asset there.' }),
   price: nullable(Price('At the margin; null where the quote currency has no known price')),
   fee_bps: Spread('What the pool takes'),
+  expected_error_bps: Spread(
+    'One deviation of the error of price at the time of rendering: fee_bps, and what the price moved since its block',
+  ),
   swap_cost_bps: nullable(Spread(`Fee and mean impact of ${SWAP_USD} USD, without gas`)),
   age_seconds: Age('its block'),
   is_used: Type.Boolean(),
@@ -69,6 +72,20 @@ const EdgeAnswer = Type.Object({
   net_bps: nullable(Bps('gross_bps - fee_bps - gas_bps; null where gas is unknown')),
 })
 
+const OracleSource = Type.Object({
+  network: oneOf(oracleNetworks),
+  place: Type.String({ description: "Chain that it was read from; '' where there is one only." }),
+  price: Price('For one coin of the venue'),
+  expected_error_bps: Spread('One deviation of its error at the time of rendering'),
+  is_used: Type.Boolean({ description: 'It is the leg that dex_source names.' }),
+  why_not: nullable(
+    Type.String({
+      description:
+        'late, too_old, wide_confidence, outvoted, wrong_scale, probation or larger_error, as in /basis; null for oracle_network.',
+    }),
+  ),
+})
+
 export const CexDexAnswer = Type.Object({
   token: coin,
   requested_token: requested_coin,
@@ -78,7 +95,7 @@ export const CexDexAnswer = Type.Object({
   cex_source: oneOf(exchanges, 'The exchange whose mid is nearest to that median.'),
   dex_source: oneOf(
     ['dex_pool', 'oracle_network'],
-    'dex_pool: the pool that is cheapest to trade with. oracle_network: there is none that can be used.',
+    'dex_pool: the pool that is cheapest to trade with, what the price moved since its block included. oracle_network: there is no pool that can be used.',
   ),
   dex_name: Type.String({ description: 'Chain and dex of the pool, or name of the network.' }),
   dex_reason: oneOf(
@@ -90,10 +107,13 @@ export const CexDexAnswer = Type.Object({
   direction: oneOf(divergenceDirections, 'aligned while abs(divergence_bps) is at most noise_bps.'),
   severity: oneOf(
     ['NORMAL', 'MILD', 'SIGNIFICANT', 'EXTREME'],
-    'By abs(divergence_bps): below 10, below 30, up to 100, above.',
+    'By abs(divergence_bps): below 10, below 30, up to 100, above; NORMAL while aligned.',
   ),
   noise_bps: Spread(
-    'Half the exchanges’ median spread + pool fee or network confidence + 1 per second of leg skew, 25 at most; then resolution_bps of the network on top',
+    'Half the exchanges’ median spread + pool fee or network confidence + two deviations of what the price moved in leg_skew_seconds, for a feed that publishes on a move at most resolution_bps and what it moves until an update is on the chain',
+  ),
+  dex_expected_error_bps: Spread(
+    'One deviation of the error of dex_price at the time of rendering: pool fee or network confidence, and what the price moved since it was confirmed',
   ),
   actionable: Type.Boolean({ description: 'abs(divergence_bps) is above noise_bps + 2.' }),
   leg_skew_seconds: Type.Number({
@@ -142,6 +162,9 @@ export const CexDexAnswer = Type.Object({
       age_seconds: Age('it was published'),
     }),
   ),
+  oracle_networks: Type.Array(OracleSource, {
+    description: 'Every network that knows the token. oracle_network is the best of them.',
+  }),
   onchain: Type.Array(Pool, { description: 'Pools, best first, eight at most.' }),
   onchain_total: Type.Integer({ minimum: 0, description: 'Number of pools that are known.' }),
   cex_vs_perp_bps: nullable(Bps('(cex_price - perp.mid) / perp.mid; null without a mid')),

@@ -3,9 +3,10 @@ import { dexName, isActionable } from '../../outside/cex-dex-reading.ts'
 import { divergenceDirection } from '../../outside/divergence-direction.ts'
 import { bps } from '../../render/significance.ts'
 
-export function severityOf(divergenceBps: number) {
-  const away = Math.abs(divergenceBps)
-  if (away < 10) return 'NORMAL'
+/** A divergence within its noise is NORMAL, however wide the noise is. */
+export function severityOf(reading: Pick<CexDexReading, 'divergenceBps' | 'noiseBps'>) {
+  const away = Math.abs(reading.divergenceBps)
+  if (away < 10 || divergenceDirection(reading) === 'aligned') return 'NORMAL'
   if (away < 30) return 'MILD'
   return away <= 100 ? 'SIGNIFICANT' : 'EXTREME'
 }

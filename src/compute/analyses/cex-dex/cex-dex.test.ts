@@ -106,21 +106,21 @@ describe('/cex-dex', () => {
     })
   })
 
-  test('noise grows with the time between the legs, up to 25 and what a feed cannot see', () => {
+  test('noise grows with the root of the time between the legs, up to the trigger of a feed', () => {
     const noise = (agoMs: number, resolutionBps: number) =>
       read([
         at100,
         ...exchangesAt(100),
-        network(100, {
+        oraclePrice('pyth-solana', 'BTC', 100, NOW_MS, {
           timeExchangeMs: NOW_MS - agoMs,
           resolutionBps,
           heartbeatMs: 60_000,
         }),
       ]).noise_bps
     expect(noise(0, 0)).toBe(3.5)
-    expect(noise(7_000, 0)).toBe(10.5)
-    expect(noise(50_000, 0)).toBe(25)
-    expect(noise(50_000, 10)).toBe(35)
+    expect(noise(4_000, 0)).toBe(3.5 + 2 * 1.5 * 2)
+    expect(noise(49_000, 0)).toBe(3.5 + 2 * 1.5 * 7)
+    expect(noise(49_000, 10)).toBeCloseTo(3.5 + 10 + 2 * 1.5 * Math.sqrt(5), 2)
   })
 
   test('shows every quote with what is wrong with it', () => {

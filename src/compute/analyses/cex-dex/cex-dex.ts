@@ -62,7 +62,7 @@ export const cexDex: CoinAnalysis = {
     document: CexDexAnswer,
     defaultView: '',
     viewParameters: [],
-    compactOmits: ['exchanges', 'onchain'],
+    compactOmits: ['exchanges', 'oracle_networks', 'onchain'],
     // Each input has a limit of its own: that of an oracle is its own heartbeat's.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
     coverageFloor: {
@@ -145,8 +145,9 @@ function verdict(builder: DocumentBuilder, reading: CexDexReading) {
     divergence_bps: divergenceBps,
     divergence_pct: percent(divergenceBps / 100),
     direction: divergenceDirection(reading),
-    severity: severityOf(reading.divergenceBps),
+    severity: severityOf(reading),
     noise_bps: bps(reading.noiseBps),
+    dex_expected_error_bps: bps(dex.expectedErrorBps),
     actionable: isActionable(reading),
     leg_skew_seconds: score(skewMs / 1_000),
     data_age_seconds: builder.slot({
@@ -218,6 +219,14 @@ function legs(builder: DocumentBuilder, reading: CexDexReading, coin: CoinMarket
       resolution_bps: bps(used.resolutionBps),
       age_seconds: builder.slot({ kind: 'age', confirmedAtMs: used.publishedAtMs }),
     },
+    oracle_networks: choice.readings.map((one) => ({
+      network: one.network,
+      place: one.place,
+      price: price(one.priceUsd * scale),
+      expected_error_bps: bps(one.expectedErrorBps),
+      is_used: one === used && reading.dex.source === 'oracle_network',
+      why_not: choice.demoted.find(({ network }) => network === one.network)?.reason ?? null,
+    })),
     onchain: pools.slice(0, POOLS_SHOWN).map((leg) => onchain(builder, leg, reading)),
     onchain_total: pools.length,
   }
@@ -246,6 +255,7 @@ function onchain(builder: DocumentBuilder, leg: PoolLeg, { dex, scale }: CexDexR
     representation,
     price: orNull(leg.priceUsd * scale, price),
     fee_bps: bps(feeBps),
+    expected_error_bps: bps(leg.expectedErrorBps),
     swap_cost_bps: orNull(leg.swapCostBps, bps),
     age_seconds: builder.slot({ kind: 'age', confirmedAtMs: leg.asOfMs }),
     is_used: dex.source === 'dex_pool' && dex.leg === leg,
