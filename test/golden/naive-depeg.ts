@@ -26,6 +26,10 @@ type Word = {
   readonly resolution: number
   readonly heardMs: number
   readonly voter: string
+  /** One deviation of what an oracle's feed is wrong by; markets have none. */
+  readonly wrong?: number
+  /** How much of the resolution it can hide by now. */
+  readonly hidden: number
 }
 
 type Group = {
@@ -157,14 +161,50 @@ function oracleWords(events: readonly OutsideEvent[], asset: string, nowMs: numb
       resolution: event.resolutionBps,
       heardMs: event.timeReceivedMs,
       voter: event.network.slice(0, 4),
+      ...wrongBy(event, events, nowMs),
     })
   }
-  // Of one network only what publishes on the smallest moves.
+  // Of one network only what is wrong by the least, the finer of two that are as wrong, and what publishes on the same moves.
   return words.filter(
-    ({ voter, resolution }) =>
-      resolution ===
-      Math.min(...words.filter((one) => one.voter === voter).map((one) => one.resolution)),
+    (word) =>
+      !words.some((one) => {
+        const [less, more] = [one.wrong ?? 0, word.wrong ?? 0]
+        const isFiner = one.resolution < word.resolution
+        if (one.voter !== word.voter || one.resolution === word.resolution) return false
+        // Within a twentieth they are as wrong as each other.
+        return isFiner ? less <= 1.05 * more : 1.05 * less < more
+      }),
   )
+}
+
+type OracleWord = Extract<OutsideEvent, { kind: 'oracle-price' }>
+
+/** The confidence, and 0.2 bps a root second: at most what stays within a trigger, and what passes until it is read. */
+function wrongBy(event: OracleWord, events: readonly OutsideEvent[], nowMs: number) {
+  const stated = (one: OracleWord) =>
+    one.confidenceUsd === null ? 5 : (1e4 * one.confidenceUsd) / one.priceUsd
+  const saidMs = (one: OracleWord) => Math.min(one.timeExchangeMs, one.timeReceivedMs)
+  const isPyth = ({ network }: OracleWord) => network.startsWith('pyth')
+  const markets = events.flatMap((one) => {
+    if (one.kind !== 'oracle-price' || one.asset !== event.asset || !isPyth(one)) return []
+    const beats = 2 * one.heartbeatMs
+    const lateMs = Math.min(Math.max(10_000, beats), Math.max(2 * MINUTE_MS, beats) - 3_000)
+    return one.confidenceUsd === null || nowMs - saidMs(one) > lateMs ? [] : [stated(one)]
+  })
+  const least = isPyth(event) || markets.length === 0 ? 0 : Math.min(...markets)
+  const free = 0.2 * Math.sqrt(Math.max(0, nowMs - saidMs(event)) / 1_000)
+  const delay = { 'pyth-solana': 5, 'pyth-evm': 5, chainlink: 30, redstone: 0, 'pyth-hermes': 0 }[
+    event.network
+  ]
+  const isPushed = delay > 0 && event.resolutionBps > 0
+  const blind = 0.2 * Math.sqrt(Math.max(0, nowMs - event.timeReceivedMs) / 1_000 + delay)
+  const within = Math.sqrt((0.435236 * event.resolutionBps) ** 2 + blind ** 2)
+  const moved = isPushed ? Math.min(free, within) : free
+  const far = isPushed ? Math.min(2 * free, event.resolutionBps + 2 * blind) : 2 * free
+  return {
+    wrong: Math.sqrt(Math.max(least, stated(event)) ** 2 + moved ** 2),
+    hidden: Math.min(event.resolutionBps, far),
+  }
 }
 
 function quoteWords(
@@ -187,6 +227,7 @@ function quoteWords(
         usd: mid,
         confidence: (0.5e4 * (ask - bid)) / mid,
         resolution: 0,
+        hidden: 0,
         heardMs: timeReceivedMs,
         voter: exchange,
       },
@@ -207,6 +248,7 @@ function poolWords(events: readonly OutsideEvent[], nowMs: number): Word[] {
         usd,
         confidence: event.feeBps,
         resolution: 0,
+        hidden: 0,
         heardMs: event.timeReceivedMs,
         voter: event.chain,
       },
@@ -228,6 +270,7 @@ function crossOf(words: readonly Word[], tether: readonly Group[]): Group | null
       usd: word.usd * usdt,
       confidence: (word.confidence ?? 0) + confidence,
       resolution: word.resolution + resolution,
+      hidden: word.hidden + resolution,
     })),
   )
   if (found === null) return null
@@ -242,8 +285,20 @@ function group(from: string, words: readonly Word[]): Group | null {
   const share = ({ voter }: Word) => 1 / words.filter((one) => one.voter === voter).length
   const pick = (of: readonly Word[], value: (word: Word) => number) =>
     halfway(of.map((word) => [value(word), share(word)] as const))
-  const sure = words.filter(({ confidence }) => confidence !== null)
-  const usd = pick(words, (word) => word.usd)
+  const heart = pick(words, (word) => word.usd)
+  const says = (word: Word) => (word.confidence ?? 0) + word.resolution
+  const slack = pick(words, says)
+  // Nobody who is far from the middle tells the price; of the others those who are wrong by the least.
+  const honest = words.filter(
+    (word) =>
+      word.wrong !== undefined &&
+      Math.abs(bpsOf(word.usd) - bpsOf(heart)) <= Math.max(20, says(word) + slack),
+  )
+  const least = Math.min(...honest.map(({ wrong }) => wrong ?? 0))
+  const best = honest.filter(({ wrong }) => (wrong ?? 0) <= 1.05 * least)
+  const tellers = best.length > 0 ? best : words
+  const sure = tellers.filter(({ confidence }) => confidence !== null)
+  const usd = pick(tellers, (word) => word.usd)
   const voters = [...new Set(words.map(({ voter }) => voter))]
   const awayBps = (voter: string, slack: (word: Word) => number) =>
     words
@@ -257,7 +312,7 @@ function group(from: string, words: readonly Word[]): Group | null {
     usd,
     backers: Math.max(0, backers.length - against.length),
     confidence: sure.length === 0 ? 0 : pick(sure, ({ confidence }) => confidence ?? 0),
-    resolution: pick(words, ({ resolution }) => resolution),
+    resolution: pick(tellers, ({ hidden }) => hidden),
     from,
   }
 }

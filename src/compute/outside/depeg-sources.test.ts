@@ -47,13 +47,20 @@ describe('sources of the peg', () => {
       expect(weightOf(voter), voter).toBeCloseTo(1, 12)
   })
 
-  test('are, of one network, those that publish on the smallest moves', () => {
+  test('are, of one network, those with the smallest expected error, the finer of two equal ones', () => {
     const tape = pegTape(NOW_MS)
     expect(faultOf('pyth-hermes', tape)).toBeNull()
     expect(faultOf('pyth-evm:monad', tape)).toBe('finer_feed_used')
     const keyless = pegTape(NOW_MS, () => 1, new Set<SourceId>(['pyth-hermes']))
     expect(faultOf('pyth-evm:monad', keyless)).toBeNull()
     expect(faultOf('pyth-solana', keyless)).toBe('finer_feed_used')
+    const aged = keyless.map((event) =>
+      event.kind === 'oracle-price' && event.network === 'pyth-evm'
+        ? { ...event, timeExchangeMs: NOW_MS - HOUR_MS }
+        : event,
+    )
+    expect(faultOf('pyth-solana', aged), 'a minute is nearer than an hour within 20 bps').toBeNull()
+    expect(faultOf('pyth-evm:monad', aged)).toBe('finer_feed_used')
   })
 
   test.each([

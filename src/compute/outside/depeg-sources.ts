@@ -1,9 +1,19 @@
 import type { Chain, Exchange, ExchangeQuoteEvent, OraclePriceEvent } from '../../domain/outside.ts'
 import { chains } from '../../domain/outside.ts'
+import { STABLE_DRIFT_BPS } from './drift.ts'
 import { oracleAgeMsMax, publishedAtMs } from './oracle-age.ts'
+import { oracleErrorBps } from './oracle-choice.ts'
 import type { OutsideState } from './outside-state.ts'
 import type { ClassPrice, PegClass } from './peg-price.ts'
-import { classPriceOf, deviationBpsOf, dispersionBpsOf, middleOf, pegClasses } from './peg-price.ts'
+import {
+  classPriceOf,
+  deviationBpsOf,
+  dispersionBpsOf,
+  EQUAL_ERROR_TIMES,
+  middleOf,
+  pegClasses,
+} from './peg-price.ts'
+import { movedBandBps, triggerOf } from './source-error.ts'
 
 /** Why a source is shown but not used. */
 export const pegSourceFaults = [
@@ -27,6 +37,10 @@ export type PegSource = {
   readonly priceUsd: number
   readonly confidenceBps: number | null
   readonly resolutionBps: number
+  /** How much of that can be, by its age. */
+  readonly unseenBps: number
+  /** One deviation of its error now, of an oracle's feed; null for a market, which is compared by its middle. */
+  readonly expectedErrorBps: number | null
   readonly confirmedAtMs: number
   readonly receivedAtMs: number
   readonly cadenceMs: number
@@ -71,7 +85,9 @@ type Source = Omit<PegSource, 'weight'>
 /** Judges everything that has to do with the price of USDC. */
 export function pegEvidenceOf(outside: OutsideState, heardAt: HeardAt, nowMs: number): PegEvidence {
   const directOf = (asset: string) => [
-    ...finestOf(outside.oraclesOf(asset).map((feed) => oracleSource(feed, nowMs))),
+    ...nearestOf(
+      outside.oraclesOf(asset).map((feed, _, feeds) => oracleSource(feed, feeds, nowMs)),
+    ),
     ...outside
       .quotesOf(asset)
       .filter(({ quote }) => quote === 'USD')
@@ -114,10 +130,19 @@ function classesOf(sources: readonly PegSource[], usdt: UsdtRate | null): ClassP
   })
 }
 
-function oracleSource(feed: OraclePriceEvent, nowMs: number): Source {
+function oracleSource(
+  feed: OraclePriceEvent,
+  feeds: readonly OraclePriceEvent[],
+  nowMs: number,
+): Source {
   const { network, place, priceUsd, confidenceUsd, resolutionBps, heartbeatMs } = feed
   const confirmedAtMs = publishedAtMs(feed)
   const ageMsMax = oracleAgeMsMax(feed)
+  const since = {
+    ageMs: Math.max(0, nowMs - confirmedAtMs),
+    unreadMs: Math.max(0, nowMs - feed.timeReceivedMs),
+    ...triggerOf(feed),
+  }
   const fault = faultOfPrice(priceUsd) ?? (nowMs - confirmedAtMs > ageMsMax ? 'too_old' : null)
   return {
     id: place === '' ? network : `${network}:${place}`,
@@ -127,6 +152,8 @@ function oracleSource(feed: OraclePriceEvent, nowMs: number): Source {
     priceUsd,
     confidenceBps: confidenceUsd === null ? null : (confidenceUsd / priceUsd) * 10_000,
     resolutionBps,
+    unseenBps: Math.min(resolutionBps, movedBandBps(STABLE_DRIFT_BPS, since)),
+    expectedErrorBps: oracleErrorBps(feed, feeds, { nowMs, driftBps: STABLE_DRIFT_BPS }),
     confirmedAtMs,
     receivedAtMs: feed.timeReceivedMs,
     cadenceMs: heartbeatMs,
@@ -135,14 +162,18 @@ function oracleSource(feed: OraclePriceEvent, nowMs: number): Source {
   }
 }
 
-/** Of one network's feeds those count that publish on the smallest moves. */
-function finestOf(feeds: readonly Source[]): Source[] {
+function isNearer(one: Source, other: Source): boolean {
+  const [error, otherError] = [one.expectedErrorBps ?? 0, other.expectedErrorBps ?? 0]
+  if (one.resolutionBps === other.resolutionBps) return false
+  const isEqual = Math.max(error, otherError) <= EQUAL_ERROR_TIMES * Math.min(error, otherError)
+  return isEqual ? one.resolutionBps < other.resolutionBps : error < otherError
+}
+
+/** Of one network's feeds those count that have the smallest expected error; feeds of one resolution all do. */
+function nearestOf(feeds: readonly Source[]): Source[] {
   return feeds.map((feed) => {
     const isOutdone = feeds.some(
-      (other) =>
-        other.provider === feed.provider &&
-        other.fault === null &&
-        other.resolutionBps < feed.resolutionBps,
+      (other) => other.provider === feed.provider && other.fault === null && isNearer(other, feed),
     )
     return isOutdone ? { ...feed, fault: feed.fault ?? 'finer_feed_used' } : feed
   })
@@ -166,6 +197,8 @@ function quoteSource(
     priceUsd,
     confidenceBps: spreadBps / 2,
     resolutionBps: 0,
+    unseenBps: 0,
+    expectedErrorBps: null,
     confirmedAtMs,
     receivedAtMs: timeReceivedMs,
     cadenceMs: QUOTE_MS_MAX,
@@ -195,6 +228,8 @@ function poolsOf(chain: Chain, outside: OutsideState, nowMs: number): Pool[] {
       // Nobody trades away a difference that is smaller than the fee.
       confidenceBps: feeBps,
       resolutionBps: 0,
+      unseenBps: 0,
+      expectedErrorBps: null,
       confirmedAtMs,
       receivedAtMs: timeReceivedMs,
       cadenceMs: POOL_CADENCE_MS,
@@ -245,6 +280,7 @@ function inUsd(source: Source, usdt: UsdtRate | null): Source {
     priceUsd: source.priceUsd * usdt.priceUsd,
     confidenceBps: (source.confidenceBps ?? 0) + usdt.confidenceBps,
     resolutionBps: source.resolutionBps + usdt.resolutionBps,
+    unseenBps: source.unseenBps + usdt.resolutionBps,
   }
 }
 

@@ -6,6 +6,9 @@ const ROOT_SECONDS_PER_ROOT_HOUR = 60
 /** Of a coin whose hours are not known: of a large one on a usual day. */
 export const USUAL_DRIFT_BPS = 1.5
 
+/** Of a stablecoin: far below 1 bps in the 20 s between two packages of RedStone. */
+export const STABLE_DRIFT_BPS = 0.2
+
 /**
  * How far the price walks in a second, one standard deviation, bps; in t seconds it is the root of t times
  * as far. From the closes of the last day.

@@ -267,6 +267,15 @@ function marketBpsOf(feeds: readonly OraclePriceEvent[], nowMs: number): number 
   return stated.length === 0 ? 0 : Math.min(...stated)
 }
 
+/** One deviation of the error of one feed now, bps, by all that is known of the asset. */
+export function oracleErrorBps(
+  feed: OraclePriceEvent,
+  feeds: readonly OraclePriceEvent[],
+  evidence: Pick<OracleEvidence, 'nowMs' | 'driftBps'>,
+): number {
+  return readingOf(feed, marketBpsOf(feeds, evidence.nowMs), evidence).expectedErrorBps
+}
+
 /** Alive before late, then the smaller expected error, then the younger one. */
 function isBetter(one: OracleReading, known: OracleReading): boolean {
   const isLate = (reading: OracleReading) => reading.ageMs > oracleLateMs(reading)

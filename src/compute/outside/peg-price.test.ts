@@ -14,6 +14,8 @@ const vote = (priceUsd: number, weight = 1, over: Partial<PegVote> = {}): PegVot
   priceUsd,
   confidenceBps: 1,
   resolutionBps: 0,
+  unseenBps: 0,
+  expectedErrorBps: null,
   weight,
   provider: '',
   ...over,

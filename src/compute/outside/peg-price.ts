@@ -11,6 +11,10 @@ export type PegVote = {
   readonly confidenceBps: number | null
   /** How far the truth may be away before the source speaks again. */
   readonly resolutionBps: number
+  /** How much of that can be, by its age: two deviations of what the price moved since. */
+  readonly unseenBps: number
+  /** One deviation of its error now; null in a class whose votes do not differ by what they can know. */
+  readonly expectedErrorBps: number | null
   readonly weight: number
   /** Whoever stands behind it, and is one witness however often it speaks. */
   readonly provider: string
@@ -20,6 +24,7 @@ export type ClassPrice = {
   readonly class: PegClass
   readonly priceUsd: number
   readonly confidenceBps: number
+  /** How far the truth may be away without the source having published, by its age. */
   readonly resolutionBps: number
   /** The class that it rests on itself, and so cannot bear out; null for none. */
   readonly leansOn: PegClass | null
@@ -53,6 +58,8 @@ export type PegPrice = {
 /** Of Laplace's distribution, in scales. */
 const CONFIDENCE_95 = 2.12
 const AGREEMENT_BPS = 20
+/** Expected errors that differ by less are equal. */
+export const EQUAL_ERROR_TIMES = 1.05
 /** What one class sees alone calls for no more. */
 const UNCONFIRMED_LEVEL_MAX = 1
 /** Two equal classes that both see as much are told however far they are apart: it is a break all the same. */
@@ -80,8 +87,8 @@ export function weightedMedian(values: readonly number[], weights: readonly numb
 }
 
 /**
- * The one vote of a class. Price, confidence and resolution are weighted medians of their own, so that the
- * last two do not depend on who is right about the first.
+ * The one vote of a class. Price, confidence and resolution are weighted medians, each by itself, of the votes with
+ * the smallest expected error that the middle of all bears out.
  * @returns null for a class without a vote
  */
 export function classPriceOf(
@@ -95,17 +102,41 @@ export function classPriceOf(
       of.map(value),
       of.map(({ weight }) => weight),
     )
-  const sure = votes.filter(({ confidenceBps }) => confidenceBps !== null)
-  const priceUsd = medianOf(votes, (vote) => vote.priceUsd)
+  const nearest = nearestOf(votes, medianOf)
+  const sure = nearest.filter(({ confidenceBps }) => confidenceBps !== null)
+  const priceUsd = medianOf(nearest, (vote) => vote.priceUsd)
   return {
     class: name,
     priceUsd,
     confidenceBps:
       sure.length === 0 ? 0 : medianOf(sure, ({ confidenceBps }) => confidenceBps ?? 0),
-    resolutionBps: medianOf(votes, ({ resolutionBps }) => resolutionBps),
+    resolutionBps: medianOf(nearest, ({ unseenBps }) => unseenBps),
     leansOn,
     providers: providersOf(votes, deviationBpsOf(priceUsd)),
   }
+}
+
+/**
+ * The majority decides what is a lie, and of the others those that know best tell the price. All of them where they do
+ * not differ by what they can know, or where nobody stands by the middle.
+ */
+function nearestOf(
+  votes: readonly PegVote[],
+  medianOf: (of: readonly PegVote[], value: (vote: PegVote) => number) => number,
+): readonly PegVote[] {
+  const ownBps = ({ confidenceBps, resolutionBps }: PegVote) => (confidenceBps ?? 0) + resolutionBps
+  const middleBps = deviationBpsOf(medianOf(votes, ({ priceUsd }) => priceUsd))
+  const middleOwnBps = medianOf(votes, ownBps)
+  const errors = votes.flatMap((vote) => {
+    const awayBps = Math.abs(deviationBpsOf(vote.priceUsd) - middleBps)
+    const isBorneOut = awayBps <= Math.max(AGREEMENT_BPS, ownBps(vote) + middleOwnBps)
+    return isBorneOut && vote.expectedErrorBps !== null
+      ? [{ vote, errorBps: vote.expectedErrorBps }]
+      : []
+  })
+  const limitBps = EQUAL_ERROR_TIMES * Math.min(...errors.map(({ errorBps }) => errorBps))
+  const nearest = errors.filter(({ errorBps }) => errorBps <= limitBps)
+  return nearest.length === 0 ? votes : nearest.map(({ vote }) => vote)
 }
 
 /** Who agrees, less who contradicts by more than a feed's resolution explains; 0 for no majority. */

@@ -84,7 +84,9 @@ export const DepegAnswer = Type.Object({
   ),
   confidence: Type.Object({
     bps: AtLeast0Bps('Median of the classes'),
-    resolution_bps: AtLeast0Bps('How far the price may be off before a source speaks again'),
+    resolution_bps: AtLeast0Bps(
+      'How far the price may be off without a source having published, by the age of its last price: two deviations of what a stablecoin moves, at most the resolution of the feed',
+    ),
     k: Type.Literal(1, { description: 'Times the confidence that is taken off the deviation.' }),
   }),
   agreement: Type.Object({
@@ -126,7 +128,12 @@ export const DepegAnswer = Type.Object({
       class: oneOf(pegClasses),
       price_usd: nullable(Usd('null where it has none')),
       confidence_bps: nullable(AtLeast0Bps('null where the source gives none')),
-      resolution_bps: AtLeast0Bps('Its own'),
+      resolution_bps: AtLeast0Bps('A move of this size is published; 0 for markets and streams'),
+      expected_error_bps: nullable(
+        AtLeast0Bps(
+          'One deviation of its error at the time of rendering, of an oracle feed; null for markets, of which the middle is taken',
+        ),
+      ),
       age_seconds: Seconds('Seconds since it was last confirmed.'),
       weight: Type.Number({ minimum: 0, maximum: 1, description: 'In the median of its class.' }),
       used: Type.Boolean(),

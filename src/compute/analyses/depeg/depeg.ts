@@ -212,6 +212,7 @@ function sourceMembers(builder: DocumentBuilder, sources: readonly PegSource[]) 
       price_usd: plausible(source.priceUsd, price),
       confidence_bps: source.confidenceBps === null ? null : plausible(source.confidenceBps, bps),
       resolution_bps: bps(source.resolutionBps),
+      expected_error_bps: orNull(source.expectedErrorBps, bps),
       age_seconds: age(source),
       weight: score(source.weight),
       used: isUsed(source),
