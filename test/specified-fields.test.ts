@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Session } from '../src/compute/testing/session.ts'
-import { NOW_MS } from '../src/compute/testing/tape.ts'
+import { NOW_MS, wave } from '../src/compute/testing/tape.ts'
+import type { MarketEvent } from '../src/domain/event.ts'
 import type { Json } from './support/answers.ts'
 import { AnsweringEngine } from './support/answers.ts'
 
@@ -140,6 +141,21 @@ describe('the specified fields', () => {
 
 function liveAnswers(): ReadonlyMap<string, Json> {
   const session = new Session('BTC', NOW_MS, 3)
-  const engine = new AnsweringEngine().hear(session.warm())
+  const engine = new AnsweringEngine().hear(session.warm()).hear([[deepHours()]])
   return engine.hear(session.run(SESSION_MS)).answers('BTC', END_MS)
+}
+
+/** Hours enough for EMA 200, the last of them as the quarters of the session end. */
+function deepHours(): MarketEvent {
+  const [quarter] = wave('15m', 1_344).slice(-1)
+  const bars = wave('1h', 1_344)
+  const last = bars.pop()
+  if (quarter === undefined || last === undefined) throw new Error('there are bars')
+  const { close } = quarter
+  bars.push({
+    ...last,
+    ...{ high: Math.max(last.high, close), low: Math.min(last.low, close), close },
+  })
+  const times = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
+  return { kind: 'hourly-history', coin: 'BTC', bars, fromMs: bars[0]?.openTimeMs ?? 0, ...times }
 }
