@@ -120,6 +120,7 @@ export const warnings = [
   'leg_skew',
   'feed_degraded',
   'clock_off',
+  'collateral_unpriced',
 ] as const
 
 export type Warning = (typeof warnings)[number]

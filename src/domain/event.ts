@@ -189,6 +189,22 @@ export type VenueFunding = {
   readonly nextFundingMs: number
 }
 
+/** Spot prices of the tokens that a dex may have as collateral, by the venue itself. Replaces the list before. */
+export type CollateralPricesEvent = Stamped & {
+  readonly kind: 'collateral-prices'
+  readonly tokens: readonly TokenPrice[]
+}
+
+export type TokenPrice = {
+  /** The venue's index of the spot token. */
+  readonly token: number
+  readonly name: string
+  /** Mid of its pair against USDC; null where that has none that can be relied on. */
+  readonly usdcPrice: number | null
+  /** Turnover of that pair in 24 hours, USDC; 0 where there is no such pair. */
+  readonly dayNotionalUsd: number
+}
+
 /** What one account holds of one coin by the venue's own books; replaces what it held before. */
 export type AccountPositionEvent = Stamped & {
   readonly kind: 'account-position'
@@ -221,11 +237,15 @@ type VenueEvent =
   | SampleHistoryEvent
   | VenueFundingsEvent
   | AccountPositionEvent
+  | CollateralPricesEvent
 
 export type MarketEvent = VenueEvent | OutsideEvent
 
 /** News of the venue about one coin. */
-export type CoinEvent = Exclude<VenueEvent, { kind: 'universe' | 'feed-status' }>
+export type CoinEvent = Exclude<
+  VenueEvent,
+  { kind: 'universe' | 'feed-status' | 'collateral-prices' }
+>
 
 /** All events of one frame. Streams carry batches, never single ticks. */
 export type Batch = readonly MarketEvent[]

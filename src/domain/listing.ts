@@ -9,7 +9,17 @@ export type Listing = {
   /** Ascending; the first begins at 0 and allows `maxLeverage`. Never empty. */
   readonly marginTiers: readonly MarginTier[]
   readonly isDelisted: boolean
+  /**
+   * The venue's index of the spot token that margin, prices and notionals of a builder-deployed dex are in; absent on
+   * the venue's own dex, where it is {@link USDC_TOKEN}.
+   */
+  readonly collateralToken?: number
 }
+
+/** USDC among the venue's spot tokens. */
+export const USDC_TOKEN = 0
+/** Stands for a collateral token that could not be read. */
+export const UNKNOWN_TOKEN = -1
 
 /** From this notional of a position on, no more leverage than that is allowed. */
 export type MarginTier = {

@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { WHOLE_MARKET } from '../domain/document.ts'
 import type { Listing } from '../domain/listing.ts'
-import { singleMarginTier } from '../domain/listing.ts'
+import { singleMarginTier, UNKNOWN_TOKEN } from '../domain/listing.ts'
 import type { FileInspection, OpenedFile } from './sqlite-file.ts'
 import { checkTable, inspectSqliteFile, openSqliteFile } from './sqlite-file.ts'
 import type { FileSync } from './wal-copy.ts'
@@ -142,11 +142,14 @@ export class CheckpointDb {
   }
 }
 
-/** An earlier version saved no margin tiers; the venue's list brings them within seconds. */
+/** An earlier version saved neither margin tiers nor collateral; the venue's list brings them within seconds. */
 function listingsFrom(text: string): readonly Listing[] {
   const saved = JSON.parse(text) as (Omit<Listing, 'marginTiers'> & Partial<Listing>)[]
   return saved.map((listing) => ({
     ...listing,
     marginTiers: listing.marginTiers ?? singleMarginTier(listing.maxLeverage),
+    ...(listing.coin.includes(':') && {
+      collateralToken: listing.collateralToken ?? UNKNOWN_TOKEN,
+    }),
   }))
 }

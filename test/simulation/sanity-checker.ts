@@ -2,13 +2,14 @@ import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { LiquidationsAnswer } from '../../src/compute/analyses/liquidations/liquidations-schema.ts'
 import { contracts } from '../../src/compute/analyses/registry.ts'
+import type { Priced } from '../../src/compute/testing/priced.ts'
 import type { FaultLog } from './fault-log.ts'
 import type { Findings } from './findings.ts'
 import { inputAgeMsMax } from './promises.ts'
 import type { Answered, Body, Unreadable } from './reading.ts'
 import { statedAgeMs } from './reading.ts'
 
-type LiquidationsBody = Static<typeof LiquidationsAnswer>
+type LiquidationsBody = Priced<Static<typeof LiquidationsAnswer>>
 
 const DETAIL_LENGTH_MAX = 800
 

@@ -14,6 +14,8 @@ import { timeframeMs } from '../../domain/timeframe.ts'
 import type { CandleLadder } from './candle-ladder.ts'
 import type { CoinTracker } from './coin-tracker.ts'
 import { coinTrackers } from './coin-trackers.ts'
+import type { Collateral } from './collaterals.ts'
+import { Collaterals } from './collaterals.ts'
 import { NewestBar } from './newest-bar.ts'
 import type { Quote } from './quote.ts'
 import { midOf, newerQuote } from './quote.ts'
@@ -52,6 +54,7 @@ export class CoinMarket {
   readonly #trackers: readonly CoinTracker[] = Object.values(this.trackers)
   readonly #listeners = listenersOf(this.#trackers)
   readonly #newestBar: NewestBar
+  readonly #collaterals: Collaterals
   listing: Listing
   #context: ContextEvent | null = null
   #book: BookEvent | null = null
@@ -75,14 +78,28 @@ export class CoinMarket {
   /** One of its channels is silent: its figures go on, and prove nothing about its candles. */
   #isSilent = false
 
-  /** @param newestBar of all coins of the venue */
-  constructor(listing: Listing, ladder: CandleLadder, newestBar = new NewestBar()) {
+  /**
+   * @param newestBar of all coins of the venue
+   * @param collaterals of all its dexes
+   */
+  constructor(
+    listing: Listing,
+    ladder: CandleLadder,
+    newestBar = new NewestBar(),
+    collaterals = new Collaterals(),
+  ) {
     this.listing = listing
     this.#newestBar = newestBar
+    this.#collaterals = collaterals
     this.ladder = ladder
     ladder.onClosed = (timeframe, bar) => {
       for (const tracker of this.#trackers) tracker.closed?.(timeframe, bar)
     }
+  }
+
+  /** What its prices, and all notionals that are tracked of it, are in. */
+  get collateral(): Collateral {
+    return this.#collaterals.of(this.listing.collateralToken)
   }
 
   get context(): ContextEvent | null {

@@ -9,6 +9,7 @@ import { outsideMeasures } from '../outside/outside-measures.ts'
 import { OutsideState } from '../outside/outside-state.ts'
 import { CandleLadder } from './candle-ladder.ts'
 import { CoinMarket } from './coin-market.ts'
+import { Collaterals } from './collaterals.ts'
 import type { MarketTracker } from './market-tracker.ts'
 import { marketTrackers } from './market-trackers.ts'
 import { NewestBar } from './newest-bar.ts'
@@ -28,6 +29,7 @@ export class MarketState {
   readonly #pool: PulsePool
   readonly #coins = new Map<string, CoinMarket>()
   readonly #newestBar = new NewestBar()
+  readonly #collaterals = new Collaterals()
   /** Names of the coins that are made of an asset, by the asset. */
   readonly #coinOfAsset = new Map<string, string>()
   /** Of coins that were delisted: the pool has a fixed size, and listings come and go for years. */
@@ -85,6 +87,7 @@ export class MarketState {
 
   /** @param nowMs by our clock */
   advance(nowMs: number): void {
+    this.#collaterals.advance(nowMs)
     for (const coin of this.#coins.values()) coin.advance()
     if (!Number.isNaN(this.#venueMs))
       for (const tracker of this.#trackers) tracker.advance(this, this.#venueMs)
@@ -121,6 +124,10 @@ export class MarketState {
       for (const name of event.coins) this.#coins.get(name)?.interrupt(event.timeExchangeMs)
       return null
     }
+    if (event.kind === 'collateral-prices') {
+      this.#collaterals.apply(event)
+      return null
+    }
     const coin = this.#coins.get(event.coin)
     coin?.apply(event)
     return coin ?? null
@@ -140,7 +147,11 @@ export class MarketState {
     for (const [name, listing] of tradable) {
       const known = this.#coins.get(name)
       if (known !== undefined) known.listing = listing
-      else this.#coins.set(name, new CoinMarket(listing, this.#newLadder(), this.#newestBar))
+      else
+        this.#coins.set(
+          name,
+          new CoinMarket(listing, this.#newLadder(), this.#newestBar, this.#collaterals),
+        )
     }
     this.#coinOfAsset.clear()
     for (const name of tradable.keys()) {

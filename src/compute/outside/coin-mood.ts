@@ -2,6 +2,7 @@ import type { ContextEvent } from '../../domain/event.ts'
 import type { CoinBucket } from '../../domain/sectors.ts'
 import { coinBucketOf } from '../../domain/sectors.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
+import { openInterestUsdOf } from '../market/collaterals.ts'
 import { MONTH_HOURS, recordsOf } from '../market/funding-series.ts'
 import { percentileOf } from '../market/series-statistics.ts'
 import type { MoodHours } from './mood-hours.ts'
@@ -64,20 +65,21 @@ export function coinMood(market: CoinMarket, hours: MoodHours, nowMs: number): C
   }
 }
 
-function figures({ trackers }: CoinMarket, context: ContextEvent) {
+function figures(market: CoinMarket, context: ContextEvent) {
+  const { collateral, trackers } = market
   const { markPrice, oraclePrice, prevDayPrice, timeExchangeMs } = context
   const change = trackers.interest.change(context, FLOW_MS)
   const taken = trackers.takerFlow.volume(timeExchangeMs)
   const premiumBps = (markPrice / oraclePrice - 1) * BPS
   return {
-    openInterestUsd: context.openInterestBase * markPrice,
-    dayNotionalUsd: context.dayNotionalUsd,
+    openInterestUsd: openInterestUsdOf(market),
+    dayNotionalUsd: context.dayNotionalUsd * collateral.usdPerUnit,
     ...funding(trackers, context),
     premiumBps: Math.max(-PREMIUM_BPS_MAX, Math.min(PREMIUM_BPS_MAX, premiumBps)),
     return24h: markPrice / (prevDayPrice ?? Number.NaN) - 1,
     interestFlow: change === null ? Number.NaN : interestFlowOf(change),
-    buyUsd: taken.buyUsd,
-    sellUsd: taken.sellUsd,
+    buyUsd: taken.buyUsd * collateral.usdPerUnit,
+    sellUsd: taken.sellUsd * collateral.usdPerUnit,
     takerSteps: taken.steps,
     lacksTrades: !taken.isWhole,
     contextAtMs: context.timeReceivedMs,

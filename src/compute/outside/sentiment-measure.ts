@@ -30,6 +30,7 @@ export type SectorMood = {
   readonly coins: number
   /** null for a single coin. */
   readonly mood: MoodScore | null
+  /** NaN where no source says what the unit of one of the coins is worth. */
   readonly openInterestUsd: number
   /** OI-weighted, as fractions; NaN: unknown. */
   readonly fundingRateHourly: number
@@ -164,12 +165,19 @@ function sectorMood(sector: CoinBucket, coins: readonly CoinMood[]): SectorMood 
     sector,
     coins: coins.length,
     mood: coins.length < SECTOR_COINS_MIN ? null : moodOf(coins, noSurroundings),
-    openInterestUsd: coins.reduce((sum, coin) => sum + (coin.openInterestUsd || 0), 0),
+    openInterestUsd: sumOfInterestUsd(coins),
     fundingRateHourly: interestWeighted(coins, ({ fundingRateHourly }) => fundingRateHourly),
     return24h: interestWeighted(coins, ({ return24h }) => return24h),
     leaders: names.slice(0, shown),
     laggards: names.slice(names.length - shown).reverse(),
   }
+}
+
+/** Coins of which nothing was heard lately are left out. */
+function sumOfInterestUsd(coins: readonly CoinMood[]): number {
+  return coins
+    .filter(({ contextAtMs }) => !Number.isNaN(contextAtMs))
+    .reduce((sum, coin) => sum + coin.openInterestUsd, 0)
 }
 
 function premiumsOf(market: MarketState, nowMs: number): Float64Array {

@@ -1,5 +1,6 @@
 import type { CorrelationState } from '../../correlation/correlation-tracker.ts'
 import { HOUR_MS } from '../../correlation/correlation-window.ts'
+import { openInterestUsdOf } from '../../market/collaterals.ts'
 import type { MarketState } from '../../market/market-state.ts'
 
 /** What is known of the market at one moment; by row of the table of returns. NaN: unknown. */
@@ -28,7 +29,7 @@ export function gatherReturns(market: MarketState): GatheredReturns {
       ? (trackers.hourly.newestHour + 1) * HOUR_MS
       : coin.candlesConfirmedAtMs
     if (context === null) continue
-    openInterestUsd[row] = context.openInterestBase * context.markPrice
+    openInterestUsd[row] = openInterestUsdOf(coin)
     contextReceivedAtMs[row] = context.timeReceivedMs
   }
   return { ...state, coinsTotal, openInterestUsd, candlesConfirmedAtMs, contextReceivedAtMs }

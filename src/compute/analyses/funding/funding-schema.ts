@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { fundingSigns } from '../../market/funding-series.ts'
 import { crowdings, fundingBiases } from '../../market/funding-tilt.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { dexMembers } from '../../render/quote-unit.ts'
 import { fundingTrends } from './funding-trend.ts'
 import { lookbackHoursMax } from './lookback-parameter.ts'
 
@@ -42,6 +43,7 @@ const statistics = {
 
 export const FundingAnswer = Type.Object({
   ...coinMembers,
+  ...dexMembers,
   funding: Type.Object({
     current_rate: Type.Number({
       description:

@@ -17,6 +17,7 @@ import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { deviationsOf, percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder, numberedOutcomes } from '../../render/document-builder.ts'
+import { dexOfCoin } from '../../render/quote-unit.ts'
 import { bps, orNull, percent, rate } from '../../render/significance.ts'
 import { FundingAnswer } from './funding-schema.ts'
 import { fundingTrendOf } from './funding-trend.ts'
@@ -124,6 +125,7 @@ function surroundings(
     coin: coin.listing.coin,
     ...builder.memberSlot({ kind: 'requested-coin' }),
     timestamp_iso: isoInstant(rendering.renderedAtMs),
+    ...dexOfCoin(builder, coin),
     funding: current(coin, context),
   }
   const after = {

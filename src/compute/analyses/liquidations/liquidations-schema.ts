@@ -3,6 +3,7 @@ import { cascadeLevels, cascadeWeights } from '../../liquidation/cascade.ts'
 import { HALF_LIFE_MS } from '../../liquidation/liquidation-flow.ts'
 import { MAP_MULTIPLES } from '../../liquidation/zone-map.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { dexMembers } from '../../render/quote-unit.ts'
 
 const MAP = `${MAP_MULTIPLES.long} to ${MAP_MULTIPLES.short} times mark_price`
 
@@ -13,15 +14,22 @@ export const zoneHoldings = ['on_map', 'beyond', 'nothing'] as const
 
 export type ZoneHolding = (typeof zoneHoldings)[number]
 
-const Usd = Type.Number({ minimum: 0, description: 'Notional on the map, USD at mark_price.' })
+/** A notional; every one of a coin is null while its unit has no price in USD. */
+const usdAtMark = (description: string) =>
+  nullable(
+    Type.Number({
+      minimum: 0,
+      description: `${description}, USD at mark_price. null where dex.usd_per_quote_unit is.`,
+    }),
+  )
+
+const Usd = usdAtMark('Notional on the map')
 const Score = Type.Number({ minimum: 0, maximum: 1 })
 const Away = Type.Number({ minimum: 0, description: 'Distance from `price`, percent.' })
 const Price = Type.Number({ exclusiveMinimum: 0, description: 'USD.' })
-const Observed = Type.Number({
-  minimum: 0,
-  description:
-    'Of estimated_notional: positions of known accounts at their true liquidation prices, USD at mark_price.',
-})
+const Observed = usdAtMark(
+  'Of estimated_notional: positions of known accounts at their true liquidation prices',
+)
 
 const Zone = Type.Object({
   price: Type.Number({
@@ -33,11 +41,9 @@ const Zone = Type.Object({
     ['3x', '5x', '10x', '25x', '50x'],
     'Leverage tier: positions whose leverage is nearest to it, as a ratio, among the permitted tiers; less than 3x is in below_3x.',
   ),
-  estimated_notional: Type.Number({
-    minimum: 0,
-    description:
-      'All that is held at this leverage on the map, known accounts included, USD at mark_price.',
-  }),
+  estimated_notional: usdAtMark(
+    'All that is held at this leverage on the map, known accounts included',
+  ),
   observed_notional: Observed,
   distance_pct: Away,
   share_pct: Type.Number({
@@ -63,17 +69,14 @@ const BelowTiers = Type.Object({
     }),
   ),
   distance_pct: nullable(Away),
-  notional_usd: Type.Number({ minimum: 0, description: 'USD at mark_price.' }),
+  notional_usd: usdAtMark('All of them on the map'),
 })
 
 const Beyond = Type.Object({
-  notional_usd: Type.Number({ minimum: 0, description: 'All leverages, USD at mark_price.' }),
-  observed_usd: Type.Number({
-    minimum: 0,
-    description: 'Of which positions of known accounts, USD at mark_price.',
-  }),
+  notional_usd: usdAtMark('All leverages'),
+  observed_usd: usdAtMark('Of which positions of known accounts'),
   positions: Type.Integer({ minimum: 0, description: 'Number of these positions.' }),
-  by_leverage: Type.Record(Type.String(), Type.Number({ minimum: 0 }), {
+  by_leverage: Type.Record(Type.String(), nullable(Type.Number({ minimum: 0 })), {
     description:
       'notional_usd by leverage tier, and below_3x, USD at mark_price; what is 0 is left out.',
   }),
@@ -96,6 +99,7 @@ const { proximity, size, leverageSkew, volatility } = cascadeWeights
 
 export const LiquidationsAnswer = Type.Object({
   ...coinMembers,
+  ...dexMembers,
   price: Type.Number({ exclusiveMinimum: 0, description: 'Current mid price, USD.' }),
   mark_price: Type.Number({ exclusiveMinimum: 0, description: 'What liquidations go by, USD.' }),
   zones: Type.Object({
@@ -117,8 +121,8 @@ export const LiquidationsAnswer = Type.Object({
   ),
   without_liquidation_price_usd: Type.Object(
     {
-      longs: Type.Number({ minimum: 0, description: 'USD at mark_price.' }),
-      shorts: Type.Number({ minimum: 0, description: 'USD at mark_price.' }),
+      longs: usdAtMark('Of this side'),
+      shorts: usdAtMark('Of this side'),
     },
     {
       description:
@@ -169,11 +173,9 @@ export const LiquidationsAnswer = Type.Object({
         side: oneOf(['long', 'short'], 'Whose liquidations.'),
         price: Price,
         distance_pct: Away,
-        estimated_notional: Type.Number({
-          minimum: 0,
-          description:
-            'USD at mark_price. 0: the map is empty, and this is of a position opened now.',
-        }),
+        estimated_notional: usdAtMark(
+          'Its notional; 0: the map is empty, and this is of a position opened now',
+        ),
       },
       { description: "Nearest cluster with at least 5 % of its side's notional on the map." },
     ),
@@ -190,13 +192,15 @@ export const LiquidationsAnswer = Type.Object({
     }),
   ),
   summary: Type.Object({
-    open_interest_usd: Type.Number({ minimum: 0, description: 'One-sided, at mark.' }),
+    open_interest_usd: nullable(
+      Type.Number({
+        minimum: 0,
+        description: 'One-sided, at mark, USD. null where dex.usd_per_quote_unit is.',
+      }),
+    ),
     longs_usd: Usd,
     shorts_usd: Usd,
-    observed_usd: Type.Number({
-      minimum: 0,
-      description: 'Of longs_usd and shorts_usd: positions of known accounts, USD at mark_price.',
-    }),
+    observed_usd: usdAtMark('Of longs_usd and shorts_usd: positions of known accounts'),
   }),
   coverage: Type.Object(
     {

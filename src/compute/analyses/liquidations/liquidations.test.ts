@@ -34,7 +34,8 @@ describe('liquidations', () => {
         '50x',
         '5x',
       ])
-    const sizes = (side: Body['zones']['longs']) => side.map((zone) => zone.estimated_notional)
+    const sizes = (side: Body['zones']['longs']) =>
+      side.map((zone) => zone.estimated_notional ?? Number.NaN)
     expect(sizes(zones.longs)).toEqual(sizes(zones.longs).toSorted((a, b) => b - a))
     expect(sizes(zones.shorts)).toEqual(sizes(zones.shorts).toSorted((a, b) => a - b))
   })
@@ -78,10 +79,13 @@ describe('liquidations', () => {
     ] as const) {
       expect(sum(zones[name].map((zone) => zone.share_pct))).toBeCloseTo(100, 1)
       const [inZones, inClusters] = [zones[name], clusters[name]].map((rows) =>
-        sum(rows.map((row) => row.estimated_notional)),
+        sum(rows.map((row) => row.estimated_notional ?? Number.NaN)),
       )
-      expect(Math.abs((inZones ?? 0) - usd), 'in whole dollars').toBeLessThanOrEqual(5)
-      expect(Math.abs((inClusters ?? 0) - usd)).toBeLessThanOrEqual(20)
+      expect(
+        Math.abs((inZones ?? 0) - (usd ?? Number.NaN)),
+        'in whole dollars',
+      ).toBeLessThanOrEqual(5)
+      expect(Math.abs((inClusters ?? 0) - (usd ?? Number.NaN))).toBeLessThanOrEqual(20)
       const distances = clusters[name].map((cluster) => cluster.distance_pct)
       expect(distances).toEqual(distances.toSorted((a, b) => a - b))
       expect(clusters[name].length).toBeLessThanOrEqual(20)

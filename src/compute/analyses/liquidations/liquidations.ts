@@ -14,6 +14,7 @@ import { candlesInput, contextInput, markInput, optional } from '../../market/in
 import { answerMeta } from '../../render/answer-meta.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
+import { dexOfCoin, unitWarnings, usdOf } from '../../render/quote-unit.ts'
 import { bps, orNull, percent, price, score } from '../../render/significance.ts'
 import { longShortRatio } from './funding-ratio.ts'
 import type { ZoneHolding } from './liquidations-schema.ts'
@@ -75,38 +76,44 @@ export const liquidations: CoinAnalysis = {
     const risk = cascadeRisk(map, openInterestUsd(exposure), atrPct)
     noteCascadeLevel(coin, risk.level)
     const coverage = coverageOf(exposure)
+    // A notional is an estimate: whole dollars.
+    const dollars = usdOf(coin, wholeDollars)
     const inputs = inputsOf(coin, contextInput('open_interest', context))
     const body = builder.value({
       coin: coin.listing.coin,
       ...builder.memberSlot({ kind: 'requested-coin' }),
       timestamp_iso: isoInstant(rendering.renderedAtMs),
+      ...dexOfCoin(builder, coin),
       price: price(current),
       mark_price: price(exposure.markPrice),
       zones: {
-        longs: zonesOf(map.long, current).reverse(),
-        shorts: zonesOf(map.short, current),
+        longs: zonesOf(map.long, current, dollars).reverse(),
+        shorts: zonesOf(map.short, current, dollars),
       },
       clusters: {
-        longs: map.long.clusters.map(clusterMembers),
-        shorts: map.short.clusters.map(clusterMembers),
+        longs: map.long.clusters.map((one) => clusterMembers(one, dollars)),
+        shorts: map.short.clusters.map((one) => clusterMembers(one, dollars)),
       },
       below_3x: {
-        longs: belowTiersMembers(map.long, current),
-        shorts: belowTiersMembers(map.short, current),
+        longs: belowTiersMembers(map.long, current, dollars),
+        shorts: belowTiersMembers(map.short, current, dollars),
       },
-      beyond: { longs: beyondMembers(map.long), shorts: beyondMembers(map.short) },
+      beyond: {
+        longs: beyondMembers(map.long, dollars),
+        shorts: beyondMembers(map.short, dollars),
+      },
       without_liquidation_price_usd: {
         longs: dollars(map.long.withoutPriceUsd),
         shorts: dollars(map.short.withoutPriceUsd),
       },
-      cascade_risk: cascadeMembers(map, risk),
+      cascade_risk: cascadeMembers(map, risk, dollars),
       total_at_risk_usd: {
-        within_1pct: atRisk(map, 0),
-        within_2pct: atRisk(map, 1),
-        within_5pct: atRisk(map, 2),
+        within_1pct: dollars(atRisk(map, 0)),
+        within_2pct: dollars(atRisk(map, 1)),
+        within_5pct: dollars(atRisk(map, 2)),
       },
       long_short_ratio: orNull(longShortRatio(coin.listing.coin, context.fundingRateHourly), score),
-      summary: summaryOf(map, exposure),
+      summary: summaryOf(map, exposure, dollars),
       coverage: {
         observed_pct: bps(coverage.observedPct),
         flow_pct: bps(coverage.flowPct),
@@ -128,15 +135,17 @@ export const liquidations: CoinAnalysis = {
       }),
     })
     const coveragePct = Math.min(100, coverage.observedPct + coverage.flowPct)
-    const warnings: Warning[] = ['model_estimate']
+    const warnings: Warning[] = ['model_estimate', ...unitWarnings(coin)]
     if (coveragePct < COVERAGE_PCT_LOW) warnings.push('low_coverage')
     builder.answer('', [body], { inputs, coveragePct, warnings })
     return builder.build(rendering)
   },
 }
 
+type InUsd = ReturnType<typeof usdOf>
+
 /** The smallest first. */
-function zonesOf({ zones }: SideMap, current: number) {
+function zonesOf({ zones }: SideMap, current: number, dollars: InUsd) {
   const sideUsd = zones.reduce((sum, { notionalUsd }) => sum + notionalUsd, 0)
   return zones
     .toSorted((one, other) => one.notionalUsd - other.notionalUsd)
@@ -157,7 +166,7 @@ function holdingOf({ notionalUsd, beyondUsd }: Zone): ZoneHolding {
   return beyondUsd > 0 ? 'beyond' : 'nothing'
 }
 
-function belowTiersMembers({ belowTiers }: SideMap, current: number) {
+function belowTiersMembers({ belowTiers }: SideMap, current: number, dollars: InUsd) {
   return {
     price: belowTiers.price === null ? null : price(belowTiers.price),
     distance_pct: belowTiers.price === null ? null : bps(distancePct(belowTiers.price, current)),
@@ -165,7 +174,7 @@ function belowTiersMembers({ belowTiers }: SideMap, current: number) {
   }
 }
 
-function beyondMembers({ beyond, zones }: SideMap) {
+function beyondMembers({ beyond, zones }: SideMap, dollars: InUsd) {
   const byLeverage = [
     ['below_3x', beyond.belowTiersUsd] as const,
     ...zones.map(({ leverage, beyondUsd }) => [`${leverage}x`, beyondUsd] as const),
@@ -176,13 +185,13 @@ function beyondMembers({ beyond, zones }: SideMap) {
     positions: beyond.positions,
     by_leverage: Object.fromEntries(
       byLeverage.filter(([, usd]) => usd > 0).map(([name, usd]) => [name, dollars(usd)]),
-    ) as Record<string, number>,
+    ) as Record<string, number | null>,
     nearest_multiple: orNull(beyond.nearestMultiple, percent),
     median_multiple: orNull(beyond.medianMultiple, percent),
   }
 }
 
-function clusterMembers(cluster: Cluster) {
+function clusterMembers(cluster: Cluster, dollars: InUsd) {
   return {
     price: price(cluster.price),
     distance_pct: bps(cluster.distancePct),
@@ -191,7 +200,11 @@ function clusterMembers(cluster: Cluster) {
   }
 }
 
-function cascadeMembers(map: Heatmap, { score: riskScore, level, components }: CascadeRisk) {
+function cascadeMembers(
+  map: Heatmap,
+  { score: riskScore, level, components }: CascadeRisk,
+  dollars: InUsd,
+) {
   const { side, ...nearest } = map.nearestCluster
   return {
     score: riskScore,
@@ -212,10 +225,10 @@ function cascadeMembers(map: Heatmap, { score: riskScore, level, components }: C
 }
 
 function atRisk({ long, short }: Heatmap, at: number): number {
-  return dollars((long.withinUsd[at] ?? 0) + (short.withinUsd[at] ?? 0))
+  return (long.withinUsd[at] ?? 0) + (short.withinUsd[at] ?? 0)
 }
 
-function summaryOf({ long, short }: Heatmap, exposure: Exposure) {
+function summaryOf({ long, short }: Heatmap, exposure: Exposure, dollars: InUsd) {
   return {
     open_interest_usd: dollars(openInterestUsd(exposure)),
     longs_usd: dollars(long.notionalUsd),
@@ -265,6 +278,6 @@ function inputsOf(coin: CoinMarket, openInterest: Input): readonly Input[] {
 }
 
 /** Whole dollars, rounded down so that the parts of a side never sum to more than its open interest. */
-function dollars(value: number): number {
+function wholeDollars(value: number): number {
   return Math.floor(value * (1 + ROUNDING_NOISE))
 }

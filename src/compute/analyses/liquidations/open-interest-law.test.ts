@@ -8,11 +8,12 @@ import type { CoinEvent } from '../../../domain/event.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
 import { coinOf, START_MS } from '../../liquidation/testing/coin.ts'
 import { MarketState } from '../../market/market-state.ts'
+import type { Priced } from '../../testing/priced.ts'
 import { context, wave } from '../../testing/tape.ts'
 import { liquidations } from './liquidations.ts'
 import { LiquidationsAnswer } from './liquidations-schema.ts'
 
-type Body = Static<typeof LiquidationsAnswer>
+type Body = Priced<Static<typeof LiquidationsAnswer>>
 
 type Account = {
   readonly size: number

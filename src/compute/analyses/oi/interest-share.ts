@@ -1,4 +1,5 @@
 import type { CoinMarket } from '../../market/coin-market.ts'
+import { openInterestUsdOf } from '../../market/collaterals.ts'
 import type { MarketState } from '../../market/market-state.ts'
 
 /** With fewer of the coins known, the whole is not. */
@@ -10,12 +11,14 @@ const KNOWN_SHARE_MIN = 0.9
  */
 export function interestShare(coin: CoinMarket, market: MarketState): number | null {
   let [coins, known, totalUsd] = [0, 0, 0]
-  for (const { context } of market.coins()) {
+  for (const one of market.coins()) {
     coins += 1
-    if (context === null) continue
+    const openUsd = openInterestUsdOf(one)
+    if (Number.isNaN(openUsd)) continue
     known += 1
-    totalUsd += context.openInterestBase * context.markPrice
+    totalUsd += openUsd
   }
-  if (coin.context === null || known < KNOWN_SHARE_MIN * coins || totalUsd === 0) return null
-  return (coin.context.openInterestBase * coin.context.markPrice) / totalUsd
+  const ownUsd = openInterestUsdOf(coin)
+  if (Number.isNaN(ownUsd) || known < KNOWN_SHARE_MIN * coins || totalUsd === 0) return null
+  return ownUsd / totalUsd
 }

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { divergences, interestTrends, positionings } from '../../market/positioning.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { dexMembers } from '../../render/quote-unit.ts'
 
 const Iso = Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' })
 
@@ -22,13 +23,20 @@ function seconds(window: string) {
 
 export const OpenInterestAnswer = Type.Object({
   ...coinMembers,
+  ...dexMembers,
   price: Type.Number({ exclusiveMinimum: 0, description: 'Mark price, USD.' }),
   oi: Type.Object({
     current: Type.Number({
       minimum: 0,
       description: "Contracts in the coin's unit, one side of each.",
     }),
-    notional_usd: Type.Number({ minimum: 0, description: 'current x price.' }),
+    notional_usd: nullable(
+      Type.Number({
+        minimum: 0,
+        description:
+          'current x price, x dex.usd_per_quote_unit where there is a dex. null where that is unknown.',
+      }),
+    ),
     delta_5m_pct: change('contracts', '5 minutes'),
     delta_1h: change('contracts', '1 hour'),
     delta_4h: change('contracts', '4 hours'),
@@ -111,7 +119,7 @@ export const OpenInterestAnswer = Type.Object({
       Type.Number({
         minimum: 0,
         description:
-          'Ratio of notional_usd to the volume of 24 h in USD. null where nothing was traded.',
+          'Ratio of the open notional to the volume of 24 h. null where nothing was traded.',
       }),
     ),
     share_pct: nullable(
@@ -119,7 +127,7 @@ export const OpenInterestAnswer = Type.Object({
         minimum: 0,
         maximum: 100,
         description:
-          'Of the notional open in all coins that are served. null while a tenth of them is unknown.',
+          'Of the notional open in all coins that are served, in USD. null while a tenth of them, or this one, is unknown.',
       }),
     ),
     history: Type.Array(

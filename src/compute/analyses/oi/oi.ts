@@ -13,7 +13,8 @@ import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { deviationsOf, percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
-import { orNull, percent, price, usd } from '../../render/significance.ts'
+import { dexOfCoin, unitWarnings, usdOf } from '../../render/quote-unit.ts'
+import { orNull, percent, price } from '../../render/significance.ts'
 import { interestShare } from './interest-share.ts'
 import { OpenInterestAnswer } from './oi-schema.ts'
 
@@ -80,10 +81,11 @@ export const oi: CoinAnalysis = {
       coin: coin.listing.coin,
       ...builder.memberSlot({ kind: 'requested-coin' }),
       timestamp_iso: isoInstant(rendering.renderedAtMs),
+      ...dexOfCoin(builder, coin),
       price: price(context.markPrice),
       oi: {
         current: context.openInterestBase,
-        notional_usd: usd(context.openInterestBase * context.markPrice),
+        notional_usd: usdOf(coin)(context.openInterestBase * context.markPrice),
         ...shownChanges(changes),
         ...ranked(window, context.openInterestBase),
         ...shownPositioning(positioning),
@@ -102,7 +104,7 @@ export const oi: CoinAnalysis = {
     builder.answer('', [body], {
       inputs,
       coveragePct: coveragePct(completeness.records),
-      warnings: completenessWarnings(completeness),
+      warnings: [...completenessWarnings(completeness), ...unitWarnings(coin)],
     })
     return builder.build(rendering)
   },

@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { families } from '../../confluence/confluence.ts'
 import { driverNames, regimeLabels } from '../../market/regime-rule.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { dexMembers } from '../../render/quote-unit.ts'
 
 const Label = oneOf(['bullish', 'bearish', 'neutral'])
 
@@ -109,6 +110,7 @@ const FamilyNet = nullable(
 
 export const PulseAnswer = Type.Object({
   ...coinMembers,
+  ...dexMembers,
   price: Type.Object({ current: Type.Number({ description: 'Mid price, USD.' }) }),
   timeframes: Type.Object({
     '15m': Type.Optional(TimeframeAnswer),
@@ -123,7 +125,12 @@ export const PulseAnswer = Type.Object({
       description: 'funding_rate x (24 / funding_interval_hours) x 365, percent.',
     }),
     funding_interval_hours: Type.Literal(1, { description: 'Between two payments, hours.' }),
-    open_interest: Type.Number({ description: 'One-sided, at the mark price, USD.' }),
+    open_interest: nullable(
+      Type.Number({
+        description:
+          'One-sided, at the mark price, USD. null for a builder-deployed dex whose dex.usd_per_quote_unit is null.',
+      }),
+    ),
     open_interest_contracts: Type.Number({ description: "One-sided, in the coin's unit." }),
     impact_bid: nullable(
       Type.Number({

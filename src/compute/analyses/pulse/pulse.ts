@@ -33,7 +33,8 @@ import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import type { Fragment, Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
-import { bps, orNull, percent, price, rate, score, usd } from '../../render/significance.ts'
+import { dexOfCoin, unitWarnings, usdOf } from '../../render/quote-unit.ts'
+import { bps, orNull, percent, price, rate, score } from '../../render/significance.ts'
 import { PulseAnswer } from './pulse-schema.ts'
 import { timeframeSubsets, timeframesParameter } from './timeframes-parameter.ts'
 
@@ -137,7 +138,7 @@ function writerOf(
       kind: 'written',
       fragments: [head, ...joined(builder, subset, bodies), middle, tail],
       inputs,
-      ...completenessOf({ readings, subset, isSkewed: impact.isSkewed }),
+      ...completenessOf({ coin, readings, subset, isSkewed: impact.isSkewed }),
       facts: { bias, atrPct1h: readings.get('1h')?.indicators.atr_pct ?? null },
     }
   }
@@ -212,10 +213,12 @@ function barsOf({ ladder }: CoinMarket, timeframe: Timeframe) {
 
 /** Of all indicators of the timeframes, those that are not withheld for want of bars. */
 function completenessOf({
+  coin,
   readings,
   subset,
   isSkewed,
 }: {
+  readonly coin: CoinMarket
   readonly readings: ReadonlyMap<Timeframe, Reading>
   readonly subset: readonly Timeframe[]
   readonly isSkewed: boolean
@@ -223,7 +226,7 @@ function completenessOf({
   const need = subset.length * Object.keys(pulseValue).length
   const withheld = subset.flatMap((timeframe) => readings.get(timeframe)?.insufficient ?? [])
   const share = { have: need - withheld.length, need }
-  const warnings = completenessWarnings({ history: share })
+  const warnings = [...completenessWarnings({ history: share }), ...unitWarnings(coin)]
   return {
     coveragePct: coveragePct(share),
     warnings: isSkewed ? [...warnings, 'leg_skew'] : warnings,
@@ -235,6 +238,7 @@ function headText(builder: DocumentBuilder, coin: CoinMarket, rendering: Renderi
     coin: coin.listing.coin,
     ...builder.memberSlot({ kind: 'requested-coin' }),
     timestamp_iso: isoInstant(rendering.renderedAtMs),
+    ...dexOfCoin(builder, coin),
     price: { current: price(coin.midPrice) },
   })
   return `${head.slice(0, -1)},"timeframes":{`
@@ -299,7 +303,7 @@ function derivatives(coin: CoinMarket, context: ContextEvent, impact: ImpactPric
     funding_rate: fundingRate,
     funding_annualized_pct: percent((fundingRate / FUNDING_INTERVAL_HOURS) * HOURS_PER_YEAR * 100),
     funding_interval_hours: FUNDING_INTERVAL_HOURS,
-    open_interest: usd(context.openInterestBase * context.markPrice),
+    open_interest: usdOf(coin)(context.openInterestBase * context.markPrice),
     open_interest_contracts: context.openInterestBase,
     impact_bid: orNull(impact.bid, price),
     impact_ask: orNull(impact.ask, price),

@@ -4,6 +4,7 @@ import { pulseValue } from '../../indicators/pulse-layout.ts'
 import type { CascadeLevel } from '../../liquidation/cascade.ts'
 import { cascadeLevelOf, cascadeLevels } from '../../liquidation/cascade.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
+import { openInterestUsdOf } from '../../market/collaterals.ts'
 import { fundingBiases, fundingTilt } from '../../market/funding-tilt.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { interestTrends, positioningOf } from '../../market/positioning.ts'
@@ -58,6 +59,8 @@ export type Skipped = { readonly coin: string; readonly reason: SkipReason }
 export type ScreenerColumns = {
   /** In the venue's order. */
   readonly coins: readonly string[]
+  /** What the prices of each are in; null where its name is unknown. */
+  readonly units: readonly (string | null)[]
   readonly numbers: Numbers<Float64Array>
   /** The indicators of one coin behind those of the other. */
   readonly values1h: Float64Array
@@ -104,6 +107,7 @@ export function screenerColumns(market: MarketState, nowMs: number): ScreenerCol
   }
   return {
     coins: scanned.map(({ listing }) => listing.coin),
+    units: scanned.map(({ collateral }) => collateral.unit),
     numbers,
     values1h,
     values4h,
@@ -160,8 +164,8 @@ function numbersOf(
     fundingVote: votes.funding ?? unknown,
     interestVote: votes.oi ?? unknown,
     interestTrend: interestTrends.indexOf(positioning?.trend ?? 'UNKNOWN'),
-    openInterestUsd: context === null ? unknown : context.openInterestBase * context.markPrice,
-    dayNotionalUsd: context?.dayNotionalUsd ?? unknown,
+    openInterestUsd: openInterestUsdOf(coin),
+    dayNotionalUsd: (context?.dayNotionalUsd ?? unknown) * coin.collateral.usdPerUnit,
     cascadeLevel: cascade === null ? unknown : cascadeLevels.indexOf(cascade),
     candlesConfirmedAtMs: coin.candlesConfirmedAtMs,
     priceConfirmedAtMs: coin.priceConfirmedAtMs,

@@ -30,6 +30,8 @@ const RSI_MIDDLE = 50
 /** One scanned coin. Numbers are unrounded but for `signalStrength`, by which the list is sorted. */
 export type Ranked = {
   readonly coin: string
+  /** What its price is in; null where that has no known name. */
+  readonly unit: string | null
   readonly price: number
   readonly change24hPct: number | null
   readonly signalStrength: number
@@ -75,6 +77,7 @@ function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked
   const rsi = hour.rsi_14 ?? Number.NaN
   return {
     coin,
+    unit: columns.units[row] ?? null,
     price: at('price'),
     change24hPct: changePct(at('price'), at('prevDayPrice')),
     signalStrength: score(

@@ -17,7 +17,17 @@ const Tickers = Type.Array(Type.String())
 /** What a row has in every view. */
 const compactMembers = {
   coin: Type.String({ description: "The venue's spelling." }),
-  price: Type.Number({ description: 'Mid price, USD.' }),
+  price: Type.Number({
+    description: 'Mid price, USD; of a builder-deployed dex in quote_unit.',
+  }),
+  quote_unit: Type.Optional(
+    nullable(
+      Type.String({
+        description:
+          'Present for a coin of a builder-deployed dex: its collateral token. null before its name was received.',
+      }),
+    ),
+  ),
   change_24h_pct: nullable(
     Type.Number({ description: 'price against 24 h ago, percent; null without such a price.' }),
   ),
@@ -48,8 +58,18 @@ const FullRow = Type.Object({
   rsi_zone: oneOf(['overbought', 'bullish', 'neutral', 'bearish', 'oversold']),
   funding_annualized_pct: Type.Number({ description: 'As in /funding, percent.' }),
   oi_trend: oneOf(interestTrends, 'Over 4 h; UNKNOWN until four hours of open interest are known.'),
-  oi_notional_usd: Type.Number({ minimum: 0, description: 'Open interest at the mark, USD.' }),
-  volume_24h_usd: Type.Number({ minimum: 0, description: "The venue's own of 24 hours, USD." }),
+  oi_notional_usd: nullable(
+    Type.Number({
+      minimum: 0,
+      description: 'Open interest at the mark, USD; null where quote_unit has no price in USD.',
+    }),
+  ),
+  volume_24h_usd: nullable(
+    Type.Number({
+      minimum: 0,
+      description: "The venue's own of 24 hours, USD; null where quote_unit has no price in USD.",
+    }),
+  ),
   cascade_level: nullable(oneOf(cascadeLevels, 'As /liquidations gives it.')),
   cex_dex_spread_bps: nullable(
     Type.Number({

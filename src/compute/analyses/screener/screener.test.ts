@@ -473,6 +473,7 @@ function manyCoins(count: number, skipped: number): ScreenerColumns {
   const wobble = (row: number) => 1 + 0.0001234567 * (row + 1)
   return {
     coins: Array.from({ length: count }, (_, row) => `kFARTCOIN${row}`),
+    units: Array.from({ length: count }, () => 'USDC'),
     numbers: {
       price: column((row) => 0.012345678 * wobble(row)),
       prevDayPrice: column((row) => 0.01456789 * wobble(2 * row)),

@@ -14,6 +14,7 @@ import { percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import type { Fragment } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
+import { isOfBuilderDex } from '../../render/quote-unit.ts'
 import { bps, orNull, percent, price, score } from '../../render/significance.ts'
 import type { ScreenerColumns, Skipped } from './screener-columns.ts'
 import { COIN_AGE_MS_MAX, screenerColumns } from './screener-columns.ts'
@@ -141,6 +142,7 @@ function compactRow(coin: Ranked) {
   return {
     coin: coin.coin,
     price: price(coin.price),
+    ...(isOfBuilderDex(coin.coin) && { quote_unit: coin.unit }),
     change_24h_pct: orNull(coin.change24hPct, percent),
     signal_strength: coin.signalStrength,
     confluence_bias: coin.bias,
@@ -154,6 +156,7 @@ function fullRow(builder: DocumentBuilder, coin: Ranked) {
   return {
     coin: coin.coin,
     price: price(coin.price),
+    ...(isOfBuilderDex(coin.coin) && { quote_unit: coin.unit }),
     change_24h_pct: orNull(coin.change24hPct, percent),
     signal_strength: coin.signalStrength,
     confluence_bias: coin.bias,
@@ -166,8 +169,8 @@ function fullRow(builder: DocumentBuilder, coin: Ranked) {
     funding_annualized_pct: percent(coin.fundingAnnualizedPct),
     oi_trend: coin.interestTrend,
     // Without cents, which would cost an answer hundreds of tokens.
-    oi_notional_usd: Math.round(coin.openInterestUsd),
-    volume_24h_usd: Math.round(coin.dayNotionalUsd),
+    oi_notional_usd: orNull(coin.openInterestUsd, Math.round),
+    volume_24h_usd: orNull(coin.dayNotionalUsd, Math.round),
     cascade_level: coin.cascadeLevel,
     ...divergence(coin),
     data_age_seconds: builder.slot({ kind: 'age', confirmedAtMs: coin.confirmedAtMs }),

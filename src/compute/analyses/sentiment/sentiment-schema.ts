@@ -39,7 +39,13 @@ const SectorAnswer = Type.Object({
   score: nullable(Score),
   bucket: nullable(Bucket),
   coins: Type.Integer({ minimum: 1, description: 'Number of coins that trade.' }),
-  oi_usd: Type.Number({ minimum: 0, description: 'Open interest at the mark, USD.' }),
+  oi_usd: nullable(
+    Type.Number({
+      minimum: 0,
+      description:
+        'Open interest at the mark, USD. null where the collateral of a coin in it has no price in USD.',
+    }),
+  ),
   funding_apr_pct: nullable(
     Type.Number({ description: 'Mean of 8 hours as of a year, OI-weighted, percent.' }),
   ),

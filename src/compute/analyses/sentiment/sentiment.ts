@@ -245,7 +245,7 @@ function shownSector(of: SectorMood) {
     score: shown,
     bucket: shown === null ? null : bucketOf(shown),
     coins,
-    oi_usd: Math.round(figures.openInterestUsd),
+    oi_usd: orNull(figures.openInterestUsd, Math.round),
     funding_apr_pct: orNull(
       annualizedPctOf(figures.fundingRateHourly, FUNDING_INTERVAL_HOURS),
       percent,

@@ -7,12 +7,15 @@ import {
   WINDOW_MINUTES,
 } from '../../market/trade-costs.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { dexMembers } from '../../render/quote-unit.ts'
 
-const Usd = Type.Number({
-  minimum: 0,
-  description:
-    'Resting notional, USD; a lower bound where the visible book ends nearer: see bid_visible_bps and ask_visible_bps.',
-})
+const Usd = nullable(
+  Type.Number({
+    minimum: 0,
+    description:
+      'Resting notional, USD; a lower bound where the visible book ends nearer: see bid_visible_bps and ask_visible_bps. null where dex.usd_per_quote_unit is.',
+  }),
+)
 
 const Count = (what: string) => Type.Integer({ minimum: 0, description: `Number of ${what}.` })
 
@@ -25,7 +28,12 @@ const TradeCostsAnswer = Type.Object(
       }),
     ),
     n: Count('executions with a quote of the second before them'),
-    notional_usd: Type.Number({ minimum: 0, description: 'Sum of these executions, USD.' }),
+    notional_usd: nullable(
+      Type.Number({
+        minimum: 0,
+        description: 'Sum of these executions, USD. null where dex.usd_per_quote_unit is.',
+      }),
+    ),
     realized_spread_10s_bps: nullable(
       Type.Number({
         description: `2 x side x (price - mid 10 s later) / mid before, weighted by notional, in basis points: what makers kept; null below ${EXECUTIONS_MIN} executions.`,
@@ -97,9 +105,12 @@ const Calibration = Type.Object(
     as_of: nullable(
       Type.String({ format: 'date-time', description: 'Newest execution that was compared, UTC.' }),
     ),
-    notional_usd_min: Type.Number({
-      description: 'Smaller executions are not compared, USD.',
-    }),
+    notional_usd_min: nullable(
+      Type.Number({
+        description:
+          'Smaller executions are not compared, USD. null where dex.usd_per_quote_unit is.',
+      }),
+    ),
     model_n: Count('executions beyond the visible book'),
     model_scale: Type.Number({
       description: `Factor on the method "model", times: median of cost paid over cost modelled, between 0.5 and 3; 1 below ${MODEL_RATIOS_MIN} executions.`,
@@ -110,6 +121,7 @@ const Calibration = Type.Object(
 
 export const SpreadAnswer = Type.Object({
   ...coinMembers,
+  ...dexMembers,
   mid_price: Type.Number({ description: '(best_bid + best_ask) / 2, USD.' }),
   spread: Type.Object({
     best_bid: Type.Number({ description: 'USD.' }),
@@ -162,6 +174,7 @@ export const SpreadAnswer = Type.Object({
           'book_walk: the visible book fills both sides. model: the visible part times the square root of size over it, times calibration.model_scale; never below filling the rest at the last visible level.',
         ),
       }),
+      { description: 'Empty where dex.usd_per_quote_unit is null.' },
     ),
     depth: Type.Object({
       bid_5bps_usd: Usd,
@@ -195,19 +208,26 @@ export const SpreadAnswer = Type.Object({
       description:
         'All that is visible of the side that limits max_size_10bps_usd costs less than 10 bps on average: more may be had.',
     }),
-    max_size_10bps_usd: Type.Number({
-      minimum: 0,
-      description: 'Largest notional that both sides fill within 10 bps of mid on average, USD.',
-    }),
-    liquidity_score: Type.Integer({
-      minimum: 1,
-      maximum: 10,
-      description:
-        'By slippage_100k_bps, 1 to 10: below 1 = 10, 2 = 9, 4 = 8, 6 = 7, 10 = 6, 15 = 5, 25 = 4, 50 = 3, 100 = 2; else or null 1.',
-    }),
-    liquidity_label: oneOf(
-      ['DEEP', 'GOOD', 'FAIR', 'THIN'],
-      'By liquidity_score: 8 and above, 6 and above, 4 and above, below.',
+    max_size_10bps_usd: nullable(
+      Type.Number({
+        minimum: 0,
+        description:
+          'Largest notional that both sides fill within 10 bps of mid on average, USD. null where dex.usd_per_quote_unit is.',
+      }),
+    ),
+    liquidity_score: nullable(
+      Type.Integer({
+        minimum: 1,
+        maximum: 10,
+        description:
+          'By slippage_100k_bps, 1 to 10: below 1 = 10, 2 = 9, 4 = 8, 6 = 7, 10 = 6, 15 = 5, 25 = 4, 50 = 3, 100 = 2; else or null 1. null where dex.usd_per_quote_unit is.',
+      }),
+    ),
+    liquidity_label: nullable(
+      oneOf(
+        ['DEEP', 'GOOD', 'FAIR', 'THIN'],
+        'By liquidity_score: 8 and above, 6 and above, 4 and above, below. null where that is.',
+      ),
     ),
     trade_costs: TradeCostsAnswer,
     vs_24h: Versus24h,

@@ -18,7 +18,8 @@ import { percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import type { Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
-import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
+import { dexOfCoin, unitWarnings, usdOf } from '../../render/quote-unit.ts'
+import { bps, orNull, percent, price, score } from '../../render/significance.ts'
 import { SpreadAnswer } from './spread-schema.ts'
 
 const BPS = 10_000
@@ -87,6 +88,7 @@ function writeSpread(
     coin: coin.listing.coin,
     ...builder.memberSlot({ kind: 'requested-coin' }),
     timestamp_iso: isoInstant(rendering.renderedAtMs),
+    ...dexOfCoin(builder, coin),
     mid_price: price(measured.mid),
     spread: measured.spread,
     meta: answerMeta(builder, {
@@ -108,7 +110,9 @@ function writeSpread(
 }
 
 /** null for a one-sided or crossed book: there is no spread to sell. */
-function measure(book: BookEvent, { context, trackers }: CoinMarket) {
+function measure(book: BookEvent, coin: CoinMarket) {
+  const { collateral, context, trackers } = coin
+  const usd = usdOf(coin)
   const bestBid = book.bids[0]
   const bestAsk = book.asks[0]
   if (bestBid === undefined || bestAsk === undefined || bestAsk.price <= bestBid.price) return null
@@ -119,16 +123,19 @@ function measure(book: BookEvent, { context, trackers }: CoinMarket) {
   const costs = trackers.tradeCosts.costs()
   const asks: BookSide = { levels: book.asks, mid, direction: 1 }
   const bids: BookSide = { levels: book.bids, mid, direction: -1 }
-  const slippage = NOTIONALS_USD.map((notionalUsd) =>
-    slippageFor(bids, asks, notionalUsd, calibration.modelScale),
-  )
+  const slippage = Number.isNaN(collateral.usdPerUnit)
+    ? []
+    : NOTIONALS_USD.map((notional_usd) => ({
+        notional_usd,
+        ...slippageFor(bids, asks, notional_usd / collateral.usdPerUnit, calibration.modelScale),
+      }))
   const worst = (notionalUsd: number) =>
     slippage.find((entry) => entry.notional_usd === notionalUsd)?.visibleWorstBps ?? null
   const imbalance = imbalanceWithin(bids, asks, COMPARED_BPS)
   const [bidSize, askSize] = [sizeWithin(bids, COMPARED_BPS), sizeWithin(asks, COMPARED_BPS)]
   const smaller = bidSize.usd < askSize.usd ? bidSize : askSize
   const impact = impactPrices(context, { bid: bestBid.price, ask: bestAsk.price })
-  const liquidityScore = scoreOf(worst(SCORED_NOTIONAL_USD))
+  const liquidityScore = slippage.length === 0 ? null : scoreOf(worst(SCORED_NOTIONAL_USD))
   return {
     mid,
     spread: {
@@ -156,17 +163,19 @@ function measure(book: BookEvent, { context, trackers }: CoinMarket) {
       max_size_10bps_is_floor: smaller.isFloor,
       max_size_10bps_usd: usd(smaller.usd),
       liquidity_score: liquidityScore,
-      liquidity_label: labelOf(liquidityScore),
-      trade_costs: tradeCosts(costs),
+      liquidity_label: liquidityScore === null ? null : labelOf(liquidityScore),
+      trade_costs: tradeCosts(costs, usd),
       vs_24h: versusDay(trackers.spreads.compare(spreadBps, book.timeExchangeMs)),
-      calibration: calibrated(calibration),
+      calibration: calibrated(calibration, usd),
     },
     // That history is short says vs_24h by its own n: nothing else rests on it.
-    warnings: warningsOf(slippage, costs, impact),
+    warnings: [...warningsOf(slippage, costs, impact), ...unitWarnings(coin)],
   }
 }
 
-function tradeCosts(costs: TakerCosts) {
+type InUsd = ReturnType<typeof usdOf>
+
+function tradeCosts(costs: TakerCosts, usd: InUsd) {
   return {
     effective_spread_bps: orNull(costs.effectiveBps, bps),
     n: costs.n,
@@ -187,25 +196,25 @@ function versusDay({ medianBps, percentile, n, windowMinutes }: SpreadComparison
   }
 }
 
-function calibrated(calibration: SlippageCalibration) {
+function calibrated(calibration: SlippageCalibration, usd: InUsd) {
   return {
     n: calibration.n,
     median_abs_error_bps: orNull(calibration.medianAbsErrorBps, bps),
     p90_abs_error_bps: orNull(calibration.p90AbsErrorBps, bps),
     median_error_bps: orNull(calibration.medianErrorBps, bps),
     as_of: calibration.asOfMs === null ? null : isoInstant(calibration.asOfMs),
-    notional_usd_min: CALIBRATED_USD_MIN,
+    notional_usd_min: usd(CALIBRATED_USD_MIN),
     model_n: calibration.modelN,
     model_scale: score(calibration.modelScale),
   }
 }
 
-function slippageFor(bids: BookSide, asks: BookSide, notionalUsd: number, modelScale: number) {
-  const buy = walk(asks, notionalUsd, modelScale)
-  const sell = walk(bids, notionalUsd, modelScale)
+/** @param notional in the unit of the book's prices */
+function slippageFor(bids: BookSide, asks: BookSide, notional: number, modelScale: number) {
+  const buy = walk(asks, notional, modelScale)
+  const sell = walk(bids, notional, modelScale)
   const isVisible = buy.method === 'book_walk' && sell.method === 'book_walk'
   return {
-    notional_usd: notionalUsd,
     buy_bps: orNull(buy.slippageBps, bps),
     sell_bps: orNull(sell.slippageBps, bps),
     filled_pct: percent(Math.min(buy.filledPct, sell.filledPct)),

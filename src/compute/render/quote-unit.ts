@@ -1,0 +1,100 @@
+import { Type } from 'typebox'
+import type { Warning } from '../../domain/document.ts'
+import type { CoinMarket } from '../market/coin-market.ts'
+import { nullable, oneOf } from './answer-schema.ts'
+import type { DocumentBuilder } from './document-builder.ts'
+import { orNull, price, usd } from './significance.ts'
+
+/** A coin of a builder-deployed dex (HIP-3) has the name of that before a colon. */
+const DEX_OF_NAME = /^([^:]+):/
+
+export function isOfBuilderDex(coin: string): boolean {
+  return DEX_OF_NAME.test(coin)
+}
+
+/** Where a coin of a builder-deployed dex is traded, and what its prices are in. */
+export const dexMembers = {
+  dex: Type.Optional(
+    Type.Object(
+      {
+        name: Type.String({ description: 'Of the dex.' }),
+        quote_unit: nullable(
+          Type.String({
+            description:
+              'Collateral token of the dex. Every price and price level of this answer is in it, also where its description names USD. null before the name was received.',
+          }),
+        ),
+        usd_per_quote_unit: nullable(
+          Type.Number({
+            exclusiveMinimum: 0,
+            description:
+              'Factor by which amounts in quote_unit were multiplied to give every figure in USD of this answer. null where no source gives a price: then those figures are null.',
+          }),
+        ),
+        usd_source: nullable(
+          oneOf(
+            ['par', 'venue_spot'],
+            "par: USDC, which counts as USD. venue_spot: mid of the venue's own spot pair against USDC.",
+          ),
+        ),
+        usd_age_seconds: nullable(
+          Type.Number({
+            minimum: 0,
+            description: 'Since usd_per_quote_unit was confirmed, s. null for par and unknown.',
+          }),
+        ),
+        usd_pair_volume_24h_usd: nullable(
+          Type.Number({
+            minimum: 0,
+            description: 'Turnover of that spot pair in 24 h, USD. null for par and unknown.',
+          }),
+        ),
+        reference_price: Type.Literal('deployer_oracle', {
+          description:
+            "Source of the oracle price: the dex's deployer sets it; the venue's validators do not.",
+        }),
+        session_hours: Type.Null({
+          description: 'Trading sessions of the underlying: the venue publishes none.',
+        }),
+      },
+      { description: 'Present for a coin of a builder-deployed dex (HIP-3).' },
+    ),
+  ),
+}
+
+export function dexOfCoin(
+  builder: DocumentBuilder,
+  { listing, collateral }: CoinMarket,
+): { readonly dex?: object } {
+  const name = DEX_OF_NAME.exec(listing.coin)?.[1]
+  if (name === undefined) return {}
+  const { unit, usdPerUnit, source, confirmedAtMs, dayNotionalUsd } = collateral
+  return {
+    dex: {
+      name,
+      quote_unit: unit,
+      usd_per_quote_unit: orNull(usdPerUnit, price),
+      usd_source: source,
+      usd_age_seconds: confirmedAtMs === null ? null : builder.slot({ kind: 'age', confirmedAtMs }),
+      usd_pair_volume_24h_usd: orNull(dayNotionalUsd, usd),
+      reference_price: 'deployer_oracle',
+      session_hours: null,
+    },
+  }
+}
+
+/**
+ * Turns an amount in the unit of a coin's prices into USD.
+ * @returns null, for every amount, where no source says what the unit is worth
+ */
+export function usdOf(
+  { collateral: { usdPerUnit } }: CoinMarket,
+  round: (value: number) => number = usd,
+): (amount: number) => number | null {
+  return (amount) => orNull(amount * usdPerUnit, round)
+}
+
+/** What stands in the warnings of an answer that has figures in USD of that coin. */
+export function unitWarnings({ collateral }: CoinMarket): readonly Warning[] {
+  return Number.isNaN(collateral.usdPerUnit) ? ['collateral_unpriced'] : []
+}
