@@ -2,6 +2,7 @@ import type { MarketEvent } from '../../src/domain/event.ts'
 import type { NaiveSample } from './naive-samples.ts'
 import { naiveSamples } from './naive-samples.ts'
 import { naivePercentile, naiveStatistics, naiveSteps, naiveZScore } from './naive-statistics.ts'
+import { naiveUsdPerUnit } from './naive-unit.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -37,7 +38,7 @@ export function naiveOpenInterest(log: readonly MarketEvent[], coin: string): ob
     price: mark,
     oi: {
       current,
-      notional_usd: current * mark,
+      notional_usd: orNone(current * mark * naiveUsdPerUnit(log, coin)),
       ...changesOf(samples, context),
       percentile: isRanked
         ? naiveSteps(naivePercentile(readings, current), readings.length, 100)
@@ -136,11 +137,20 @@ function shareOf(log: readonly MarketEvent[], coin: string): number | null {
   if (universe?.kind !== 'universe') return null
   const trading = universe.listings.filter(({ isDelisted }) => !isDelisted)
   const contexts = trading.flatMap((listing) => lastContext(log, listing.coin) ?? [])
-  if (contexts.length < 0.9 * trading.length) return null
-  const notional = (of: Context) => of.openInterestBase * of.markPrice
-  const total = contexts.reduce((sum, context) => sum + notional(context), 0)
-  const own = contexts.find((context) => context.coin === coin)
-  return own === undefined || total === 0 ? null : (notional(own) / total) * 100
+  const notionals = contexts
+    .map((of) => ({
+      coin: of.coin,
+      usd: of.openInterestBase * of.markPrice * naiveUsdPerUnit(log, of.coin),
+    }))
+    .filter(({ usd }) => !Number.isNaN(usd))
+  if (notionals.length < 0.9 * trading.length) return null
+  const total = notionals.reduce((sum, { usd }) => sum + usd, 0)
+  const own = notionals.find((of) => of.coin === coin)
+  return own === undefined || total === 0 ? null : (own.usd / total) * 100
+}
+
+function orNone(value: number): number | null {
+  return Number.isNaN(value) ? null : value
 }
 
 function lastContext(log: readonly MarketEvent[], coin: string): Context | undefined {

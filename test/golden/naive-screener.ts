@@ -5,6 +5,7 @@ import { naiveOpenInterest } from './naive-open-interest.ts'
 import type { NaivePulse } from './naive-pulse.ts'
 import { naivePulse } from './naive-pulse.ts'
 import { naiveStatistics, naiveSteps } from './naive-statistics.ts'
+import { naiveUsdPerUnit } from './naive-unit.ts'
 import { naiveHours, naiveVolatilityPercentile } from './naive-volatility.ts'
 
 type Direction = -1 | 0 | 1
@@ -61,7 +62,7 @@ function naiveRow(log: readonly MarketEvent[], coin: string) {
     funding: { bias: string; crowding: string; percentile: number | null; annualized_pct: number }
   }
   const { oi } = naiveOpenInterest(log, coin) as {
-    oi: { trend: string; positioning: string; notional_usd: number }
+    oi: { trend: string; positioning: string; notional_usd: number | null }
   }
   const { bias, crowding, percentile: fundingRank } = funding.funding
   const prevDayPrice = context.prevDayPrice ?? Number.NaN
@@ -96,7 +97,7 @@ function naiveRow(log: readonly MarketEvent[], coin: string) {
     funding_annualized_pct: funding.funding.annualized_pct,
     oi_trend: oi.trend,
     oi_notional_usd: oi.notional_usd,
-    volume_24h_usd: context.dayNotionalUsd,
+    volume_24h_usd: context.dayNotionalUsd * naiveUsdPerUnit(log, coin),
     // Not shown in a row.
     percentile,
     fundingRank,

@@ -1,6 +1,7 @@
 import type { Bar } from '../../src/domain/bar.ts'
 import type { ContextEvent, MarketEvent, TradeEvent } from '../../src/domain/event.ts'
 import type { FundingRow, MarketSample } from '../../src/domain/history.ts'
+import { naiveUsdPerUnit } from './naive-unit.ts'
 
 /**
  * The mood of a market once more, as slowly and plainly as possible: from all events of its coins, by the text of
@@ -14,6 +15,8 @@ const FIVE_MINUTES_MS = 300_000
 export type NaiveCoin = {
   readonly coin: string
   readonly context: ContextEvent
+  /** USD for what its prices are in. */
+  readonly unit: number
   readonly quarters: readonly Bar[]
   readonly fundings: readonly FundingRow[]
   readonly samples: readonly MarketSample[]
@@ -42,6 +45,7 @@ export function naiveCoins(events: readonly MarketEvent[]): NaiveCoin[] {
     return {
       coin,
       context,
+      unit: naiveUsdPerUnit(events, coin),
       quarters: own.flatMap((one) =>
         one.kind === 'history' && one.timeframe === '15m' ? [...one.bars] : [],
       ),
@@ -60,7 +64,7 @@ export function naiveMood(coins: readonly NaiveCoin[], index: NaiveIndex | undef
     scores[name] = value
     weights[name] = weight
   }
-  const oi = coins.map(({ context }) => context.openInterestBase * context.markPrice)
+  const oi = coins.map(({ context, unit }) => context.openInterestBase * context.markPrice * unit)
   const average = (values: readonly number[], by: readonly number[]) => {
     let [sum, total] = [0, 0]
     for (let at = 0; at < values.length; at += 1) {
@@ -99,7 +103,7 @@ export function naiveMood(coins: readonly NaiveCoin[], index: NaiveIndex | undef
   const rose = coins.map(({ context }) =>
     half(context.markPrice, context.prevDayPrice ?? Number.NaN),
   )
-  const volume = coins.map(({ context }) => context.dayNotionalUsd)
+  const volume = coins.map(({ context, unit }) => context.dayNotionalUsd * unit)
   keep(
     'breadth',
     0.2,
@@ -268,6 +272,10 @@ function stepsOf(coin: NaiveCoin): number {
 }
 
 function takers(coins: readonly NaiveCoin[], side: 'buy' | 'sell') {
-  const trades = coins.flatMap(inWindow).filter(({ takerSide }) => takerSide === side)
-  return { usd: trades.reduce((sum, { price, sizeBase }) => sum + price * sizeBase, 0) }
+  const trades = coins.flatMap((coin) =>
+    inWindow(coin)
+      .filter(({ takerSide }) => takerSide === side)
+      .map(({ price, sizeBase }) => price * sizeBase * coin.unit),
+  )
+  return { usd: trades.reduce((sum, usd) => sum + usd, 0) }
 }

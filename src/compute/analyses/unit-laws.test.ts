@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { naiveOpenInterest } from '../../../test/golden/naive-open-interest.ts'
+import { naiveScreener } from '../../../test/golden/naive-screener.ts'
+import { naiveCoins, naiveMood } from '../../../test/golden/naive-sentiment.ts'
 import { fillDocument } from '../../api/fill-document.ts'
 import { documentKey, WHOLE_MARKET } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
@@ -115,6 +118,28 @@ describe('a coin whose collateral trades at 0.90 USDC', () => {
     const processor = fed([...inToken(randomMarket(COINS, 7)), [prices(USDC_PRICE)]])
     const late = published(processor, NOW_MS + 600_001)
     expect(leaves(late.get(`oi/${COIN}`) ?? {}).get('.oi.notional_usd')).toBeNull()
+  })
+})
+
+describe('the naive twins', () => {
+  const log = [...inToken(randomMarket(COINS, 7)), [prices(USDC_PRICE)]].flat()
+
+  test.each(COINS)('agree on open interest and volume of %s', (coin) => {
+    const { oi } = coinBody(priced, 'oi', coin) as { oi: Record<string, number> }
+    const { oi: twin } = naiveOpenInterest(log, coin) as { oi: Record<string, number> }
+    expect(oi['notional_usd'], 'open').toBeCloseTo(twin['notional_usd'] ?? Number.NaN, 1)
+    expect(oi['share_pct'], 'share').toBeCloseTo(twin['share_pct'] ?? Number.NaN, 3)
+    const { coins } = priced.get(`screener/${WHOLE_MARKET}?full,50`) as { coins: Body[] }
+    const row = coins.find((one) => one['coin'] === coin)
+    const volume = naiveScreener(log).rows.get(coin)?.volume_24h_usd
+    expect(row?.['volume_24h_usd']).toBeCloseTo(Math.round(volume ?? Number.NaN), 0)
+  })
+
+  test('agree on the mood of the market', () => {
+    const { sentiment } = priced.get(`sentiment/${WHOLE_MARKET}?scores`) as {
+      sentiment: { score: number }
+    }
+    expect(sentiment.score).toBeCloseTo(naiveMood(naiveCoins(log), null).score / 100, 2)
   })
 })
 

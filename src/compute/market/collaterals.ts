@@ -1,6 +1,5 @@
 import type { CollateralPricesEvent, TokenPrice } from '../../domain/event.ts'
 import { USDC_TOKEN } from '../../domain/listing.ts'
-import type { CoinMarket } from './coin-market.ts'
 
 /** A price that is not confirmed for ten of the feed's periods converts nothing any more. */
 export const COLLATERAL_PRICE_AGE_MS_MAX = 600_000
@@ -61,10 +60,4 @@ function collateralOf({ name, usdcPrice, dayNotionalUsd }: TokenPrice, atMs: num
 
 function unpriced(unit: string | null): Collateral {
   return { unit, usdPerUnit: Number.NaN, source: null, confirmedAtMs: null, dayNotionalUsd: null }
-}
-
-/** One side, at the mark price. NaN where the venue has not told it, or no source says what its unit is worth. */
-export function openInterestUsdOf({ context, collateral }: CoinMarket): number {
-  if (context === null) return Number.NaN
-  return context.openInterestBase * context.markPrice * collateral.usdPerUnit
 }

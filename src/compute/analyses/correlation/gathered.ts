@@ -1,7 +1,7 @@
 import type { CorrelationState } from '../../correlation/correlation-tracker.ts'
 import { HOUR_MS } from '../../correlation/correlation-window.ts'
-import { openInterestUsdOf } from '../../market/collaterals.ts'
 import type { MarketState } from '../../market/market-state.ts'
+import { openInterestUsdOf } from '../../market/open-interest-usd.ts'
 
 /** What is known of the market at one moment; by row of the table of returns. NaN: unknown. */
 export type GatheredReturns = CorrelationState & {

@@ -1,6 +1,6 @@
 import type { CoinMarket } from '../../market/coin-market.ts'
-import { openInterestUsdOf } from '../../market/collaterals.ts'
 import type { MarketState } from '../../market/market-state.ts'
+import { openInterestUsdOf } from '../../market/open-interest-usd.ts'
 
 /** With fewer of the coins known, the whole is not. */
 const KNOWN_SHARE_MIN = 0.9
