@@ -8,6 +8,8 @@ import { documentKey, viewOf } from '../src/domain/document.ts'
 import { SimulatedService } from './support/simulated-service.ts'
 
 const WARM_UP_SECONDS = 340
+/** Stands for the day between two judgements; what one of them finds is confirmed after half of it. */
+const PERIOD_MS = 100_000
 
 /** Builder-deployed dexes (HIP-3): their coins have names with a colon, and some are on several of them. */
 describe('a dex that is followed beside the venue', () => {
@@ -69,4 +71,124 @@ describe('a dex that is followed beside the venue', () => {
       expect(JSON.parse(text).coin).toBe('flx:GOLD')
     },
   )
+})
+
+/**
+ * The default: dexes by their share. Of the simulated ones `xyz` has some percent of a small venue, `flx` and `hyna` less
+ * than one; the unit of `hyna` has no price.
+ */
+describe('dexes that are chosen by their share', () => {
+  let folder: string
+  let service: SimulatedService
+  const activity = { xyz: 1, flx: 1 }
+  type State = ReturnType<typeof stateOf>
+  let states: Readonly<Record<'begun' | 'grown' | 'shrunk' | 'restarted' | 'back', State>>
+
+  const start = (startMs?: number): SimulatedService =>
+    new SimulatedService({
+      ...{ seed: 5, coins: 2, dataDir: folder, version: '1.2.3' },
+      ...(startMs !== undefined && { startMs }),
+      dexes: 'auto',
+      dexPeriodMs: PERIOD_MS,
+      dexActivity: { xyz: () => activity.xyz, flx: () => activity.flx },
+    })
+
+  function stateOf({ replica, clock }: SimulatedService) {
+    const nowMs = clock.nowMs()
+    const answers = (coin: string) =>
+      Object.fromEntries(
+        contracts.map(({ id, defaultView }) => {
+          const document = replica.document(documentKey(id, coin))
+          const answer = document?.views[defaultView]
+          if (document === undefined || answer?.kind !== 'answer') return [id, document ?? null]
+          const facts = { nowMs, executionMs: 0, coinsAvailable: 5 }
+          return [id, JSON.parse(fillDocument(document, answer, facts).toString('utf8'))]
+        }),
+      )
+    return {
+      reasons: Object.fromEntries(replica.dexes().map(({ name, reason }) => [name, reason])),
+      listed: replica.listed,
+      coins: replica.coins(),
+      btc: answers('BTC'),
+      xyz: answers('xyz:GOLD'),
+      flx: answers('flx:GOLD'),
+      resolved: replica.resolve('xyz:GOLD'),
+    }
+  }
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'perpscope-dexes-'))
+    service = start()
+    service.run(90)
+    const begun = stateOf(service)
+    activity.flx = 1_000
+    service.run(180)
+    const grown = stateOf(service)
+    activity.xyz = 1e-4
+    service.run(210)
+    const shrunk = stateOf(service)
+    service.stop()
+    service = start(service.clock.nowMs())
+    service.run(1)
+    const restarted = stateOf(service)
+    activity.xyz = 1
+    service.run(180)
+    states = { begun, grown, shrunk, restarted, back: stateOf(service) }
+  })
+
+  afterAll(() => {
+    service.stop()
+    rmSync(folder, { recursive: true })
+  })
+
+  test('are there from the start, and the others are listed with their reason', () => {
+    const { reasons, coins, listed, xyz } = states.begun
+    expect(reasons).toEqual({
+      xyz: null,
+      flx: 'share_below_minimum',
+      hyna: 'collateral_unpriced',
+    })
+    expect(coins).toContain('xyz:GOLD')
+    expect(listed.filter((coin) => coin.includes(':'))).toHaveLength(6)
+    expect(xyz['pulse'].dex).toMatchObject({
+      name: 'xyz',
+      quote_unit: 'USDC',
+      usd_per_quote_unit: 1,
+    })
+  })
+
+  test('one that has grown is followed from the next judgement on, in USD by the price of its unit', () => {
+    const { reasons, flx } = states.grown
+    expect(reasons).toMatchObject({ xyz: null, flx: null })
+    const { dex, derivatives } = flx['pulse']
+    expect(dex).toMatchObject({ name: 'flx', quote_unit: 'USDH', usd_source: 'venue_spot' })
+    expect(dex.usd_per_quote_unit).not.toBe(1)
+    expect(dex.usd_age_seconds).toBeLessThan(90)
+    const perContract = derivatives.open_interest / derivatives.open_interest_contracts
+    const mark = perContract / dex.usd_per_quote_unit
+    expect(mark / flx['pulse'].price.current).toBeCloseTo(1, 2)
+  })
+
+  test('one that has shrunk is gone with its documents, and nothing else is', () => {
+    const { reasons, resolved, xyz, btc, flx, coins } = states.shrunk
+    expect(reasons).toMatchObject({ xyz: 'share_below_minimum', flx: null })
+    expect(resolved, 'a ticker of it is 404').toBeUndefined()
+    for (const [id, document] of Object.entries(xyz)) expect(document, id).toBeNull()
+    expect(coins).toEqual(['BTC', 'ETH', 'flx:GOLD', 'flx:OIL', 'flx:TSLA'])
+    for (const { pulse } of [btc, flx]) expect(pulse.meta.data_age_seconds).toBeLessThan(30)
+  })
+
+  test('a restart goes on with those that were followed, and not with those that were left', () => {
+    expect(states.restarted.listed.map((coin) => coin.replace(/:.*/, ''))).toEqual([
+      ...['BTC', 'ETH'],
+      ...['flx', 'flx', 'flx'],
+    ])
+    expect(states.restarted.flx['pulse'].coin).toBe('flx:GOLD')
+  })
+
+  test('one that has grown again is answered again', () => {
+    expect(states.back.reasons).toMatchObject({ xyz: null, flx: null })
+    for (const id of ['pulse', 'spread', 'funding', 'liquidations'])
+      expect(states.back.xyz[id]?.coin, id).toBe('xyz:GOLD')
+  })
 })

@@ -13,6 +13,7 @@ describe('free paths', () => {
     expect(response.json()).toEqual({
       coins: ['BTC', 'kPEPE'],
       count: 2,
+      dexes: [],
       timestamp_iso: '2026-01-01T00:00:00.000Z',
     })
     expect(response.headers['cache-control']).toBe('public, max-age=60')
@@ -31,6 +32,7 @@ describe('free paths', () => {
       feeds: [
         { feed: 'venue', state: 'up', since_iso: '1970-01-01T00:00:00.000Z', reason: 'connected' },
       ],
+      dexes: [],
       store: {
         state: 'ok',
         since_iso: '1970-01-01T00:00:00.000Z',

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
 import { pathTemplateOf } from '../domain/contract.ts'
+import type { DexStatus } from '../domain/dex.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { isoInstant } from '../domain/instant.ts'
 import { usdcDecimal } from '../domain/usdc.ts'
@@ -42,7 +43,12 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
 
   app.get('/coins', { onRequest: refuseParameters }, (_request, reply) => {
     const coins = engine.coins()
-    const body = { coins, count: coins.length, timestamp_iso: isoInstant(clock.nowMs()) }
+    const body = {
+      coins,
+      count: coins.length,
+      dexes: engine.dexes().map(dexStatus),
+      timestamp_iso: isoInstant(clock.nowMs()),
+    }
     void reply
       .type(JSON_MEDIA_TYPE)
       .headers({ ...discoveryHeaders, 'cache-control': 'public, max-age=60', vary: 'Origin' })
@@ -69,6 +75,7 @@ function health(options: FreeRoutesOptions, startedAtMs: number) {
     version,
     ...(readiness && { checks }),
     feeds: feeds.map((feed) => (state === 'unavailable' ? unheardFeed(feed) : feedStatus(feed))),
+    dexes: state === 'unavailable' ? [] : engine.dexes().map(dexStatus),
     store: state === 'unavailable' ? null : storeStatus(engine.store()),
     uptime_seconds: Math.max(0, Math.floor((nowMs - startedAtMs) / 1000)),
     since_iso: isoInstant(startedAtMs),
@@ -87,6 +94,23 @@ function checksOf(readiness: ServiceReadiness | undefined): Readonly<Record<stri
 
 function feedStatus({ feed, state, sinceMs, reason }: FeedHealth) {
   return { feed, state, since_iso: isoInstant(sinceMs), reason }
+}
+
+/** The venue's protocol has no member for sessions, and says of no dex what its oracle follows. */
+function dexStatus(dex: DexStatus) {
+  return {
+    name: dex.name,
+    full_name: dex.fullName,
+    followed: dex.isFollowed,
+    reason: dex.reason,
+    share_pct: dex.sharePct === null ? null : Number(dex.sharePct.toFixed(2)),
+    coins: dex.coins,
+    coins_left_out: dex.coinsLeftOut,
+    quote_unit: dex.quoteUnit,
+    reference_price: 'deployer_oracle',
+    session_hours: null,
+    judged_iso: dex.judgedAtMs === null ? null : isoInstant(dex.judgedAtMs),
+  }
 }
 
 /** Why it is degraded may name files of this machine: that the operator's port tells. */

@@ -1,5 +1,6 @@
 import type { Address } from '@solana/kit'
 import type { Option } from 'commander'
+import type { DexSelection } from '../domain/dex.ts'
 import { CONTRACT_GAS_MAX, CONTRACT_GAS_PER_HOUR } from '../payment/evm/gas-limits.ts'
 import type { OwnKey } from '../payment/evm/payee.ts'
 import { payeeFaults } from '../payment/evm/payee.ts'
@@ -8,6 +9,7 @@ import { limitsByDefault, QUOTES_PER_MINUTE } from '../payment/payment-limits.ts
 import { readFeePayer } from '../payment/solana/fee-payer-key.ts'
 import { SOL_USD_MAX } from '../payment/solana/fee-share.ts'
 import { solanaPayeeFaults } from '../payment/solana/payee.ts'
+import { DEX_SHARE_MIN } from '../streams/venues/hyperliquid/dex-choice.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../streams/venues/hyperliquid/weight-budget.ts'
 import { ConfigError } from './config-error.ts'
 import { option, RECORDING_BYTES_MAX, shared } from './option.ts'
@@ -15,7 +17,7 @@ import type { SourceUrls } from './values.ts'
 import {
   address,
   count,
-  dexNames,
+  dexSelection,
   finalityRules,
   gas,
   headerValue,
@@ -66,7 +68,7 @@ export type ServeOptions = {
   readonly salesPerWalletPerMinute: number
   readonly quotesPerAddressPerMinute: number
   readonly weightPerMinute: number
-  readonly dexes: readonly string[] | 'all'
+  readonly dexes: DexSelection
   readonly outside: 'on' | 'off'
   readonly sourceUrl: SourceUrls
   readonly pythKey?: string
@@ -245,12 +247,13 @@ export const serveOptions: readonly Option[] = [
     .default(WEIGHT_PER_MINUTE_DEFAULT)
     .argParser(positive),
   option(
-    '--dexes <names>',
+    '--dexes <selection>',
     'PERPSCOPE_DEXES',
-    "builder-deployed dexes (HIP-3) to follow beside the venue's own, comma-separated, or 'all'; their coins are called dex:COIN",
+    `builder-deployed dexes (HIP-3) to follow beside the venue's own: 'auto' for each with ${100 * DEX_SHARE_MIN} % or more of ` +
+      "open interest or of 24 h volume, judged daily; 'all', 'off', or names, comma-separated; their coins are called dex:COIN",
   )
-    .default([], 'none')
-    .argParser(dexNames),
+    .default('auto')
+    .argParser(dexSelection),
   option(
     '--outside <on|off>',
     'PERPSCOPE_OUTSIDE',

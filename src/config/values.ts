@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { isAddress } from '@solana/kit'
 import { InvalidArgumentError } from 'commander'
+import type { DexSelection } from '../domain/dex.ts'
 import type { SourceId } from '../domain/outside.ts'
 import { sourceIds } from '../domain/outside.ts'
 import { checksummed } from '../payment/evm/payee.ts'
@@ -57,11 +58,13 @@ export function sourceUrl(text: string, before: SourceUrls): SourceUrls {
   return { ...before, [id]: urls }
 }
 
-export function dexNames(text: string): readonly string[] | 'all' {
-  if (text === 'all') return 'all'
-  const names = [...new Set(text.split(',').map((name) => name.trim()))]
+export function dexSelection(text: string): DexSelection {
+  const word = text.trim()
+  if (word === 'auto' || word === 'all') return word
+  if (word === 'off' || word === '') return []
+  const names = [...new Set(word.split(',').map((name) => name.trim()))]
   if (!names.every((name) => DEX_NAME.test(name)))
-    throw new InvalidArgumentError("not a list of dex names such as 'xyz,flx'")
+    throw new InvalidArgumentError("not auto, all, off, or a list of dex names such as 'xyz,flx'")
   return names
 }
 

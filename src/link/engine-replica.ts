@@ -1,3 +1,4 @@
+import type { DexStatus } from '../domain/dex.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
 import { subjectOf, viewOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { StoreHealth } from '../domain/history.ts'
@@ -22,6 +23,8 @@ export interface EngineReader {
   coins(): readonly string[]
   feeds(): readonly FeedHealth[]
   sources(): readonly SourceHealth[]
+  /** Builder-deployed dexes that are known, in the venue's order. */
+  dexes(): readonly DexStatus[]
   /** null before the engine said anything. */
   store(): StoreHealth | null
   /** null where nothing is recorded. */
@@ -42,6 +45,7 @@ export class EngineReplica implements EngineReader {
   #tickers = new TickerIndex([])
   #feeds: readonly FeedHealth[] = []
   #sources: readonly SourceHealth[] = []
+  #dexes: readonly DexStatus[] = []
   #storeHealth: StoreHealth | null = null
   #recording: RecordingHealth | null = null
   #counts: Readonly<Record<string, number>> = {}
@@ -79,6 +83,7 @@ export class EngineReplica implements EngineReader {
       case 'heartbeat':
         this.#feeds = message.heartbeat.feeds
         this.#sources = message.heartbeat.sources
+        this.#dexes = message.heartbeat.dexes ?? []
         this.#storeHealth = message.heartbeat.store
         this.#recording = message.heartbeat.recording ?? null
         this.#counts = message.heartbeat.counts
@@ -120,6 +125,10 @@ export class EngineReplica implements EngineReader {
 
   sources(): readonly SourceHealth[] {
     return this.#sources
+  }
+
+  dexes(): readonly DexStatus[] {
+    return this.#dexes
   }
 
   store(): StoreHealth | null {

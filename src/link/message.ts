@@ -1,3 +1,4 @@
+import type { DexStatus } from '../domain/dex.ts'
 import type { Document } from '../domain/document.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
@@ -18,6 +19,8 @@ type Heartbeat = {
   readonly feeds: readonly FeedHealth[]
   /** The last word about each source beyond the venue; those that nobody listens to are not among them. */
   readonly sources: readonly SourceHealth[]
+  /** Every builder-deployed dex that is known, followed or not; absent where none is. */
+  readonly dexes?: readonly DexStatus[]
   /** How the history on disk is. */
   readonly store: StoreHealth
   /** Absent where nothing is recorded. */

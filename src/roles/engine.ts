@@ -6,6 +6,7 @@ import { undated } from '../compute/market/coin-market.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../compute/processor.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Clock } from '../domain/clock.ts'
+import type { DexSelection, DexStatus } from '../domain/dex.ts'
 import type { Document } from '../domain/document.ts'
 import { WHOLE_MARKET } from '../domain/document.ts'
 import type { Batch, MarketEvent } from '../domain/event.ts'
@@ -37,8 +38,10 @@ import { SlicedWork } from './sliced-work.ts'
 export type EngineOptions = {
   readonly venue: { readonly wsUrl: string; readonly infoUrl: string }
   readonly weightPerMinute: number
-  /** Dexes beside the venue's own that are followed, or all. */
-  readonly dexes: readonly string[] | 'all'
+  /** Which builder-deployed dexes are followed. */
+  readonly dexes: DexSelection
+  /** Between two judgements of which dexes are worth following; a day where absent. */
+  readonly dexPeriodMs?: number
   /** Where sources beyond the venue are reached. */
   readonly outside?: OutsideAddresses
   readonly dataDir: string
@@ -155,6 +158,7 @@ export function startEngine(
   }
   const notices = new NoticeBook(log)
   let venueAheadMs: number | undefined
+  let dexes: readonly DexStatus[] = []
   const feed = hyperliquidFeed(
     {
       ...options.venue,
@@ -168,6 +172,10 @@ export function startEngine(
       known: processor.listings,
       tradesKnownUntilMs: (coin) => processor.tradesUntilMs(coin),
       dexes: options.dexes,
+      ...(options.dexPeriodMs !== undefined && { dexPeriodMs: options.dexPeriodMs }),
+      onDexes: (statuses) => {
+        dexes = statuses
+      },
       onNotice: (notice) => notices.take(notice, clock.nowMs()),
       ...(recorder && { onArrival: recorder.arrived }),
     },
@@ -209,6 +217,7 @@ export function startEngine(
           reason,
           sinceMs: timeReceivedMs,
         })),
+        dexes,
         store: storeHealth(),
         counts: notices.counts,
         ...(venueAheadMs !== undefined && { venueAheadMs }),
@@ -305,7 +314,8 @@ function remember(event: MarketEvent, history: HistoryStore): void {
 
 /** A dex that is not followed any more would stay listed for good: nobody tells of it. */
 function followedOnly(checkpoint: Checkpoint, dexes: EngineOptions['dexes']): Checkpoint {
-  if (dexes === 'all') return checkpoint
+  // Those that a rule chose before stay until it judges again.
+  if (dexes === 'all' || dexes === 'auto') return checkpoint
   const followed = new Set([MAIN_DEX, ...dexes])
   const listings = checkpoint.listings.filter(({ coin }) => followed.has(dexOf(coin)))
   const gone = checkpoint.listings.filter((listing) => !listings.includes(listing))

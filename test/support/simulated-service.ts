@@ -4,11 +4,13 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { concatMap, NEVER, Observable, of, throwError, timer } from 'rxjs'
 import type { Clock } from '../../src/domain/clock.ts'
+import type { DexSelection } from '../../src/domain/dex.ts'
 import type { SourceId } from '../../src/domain/outside.ts'
 import { EngineReplica } from '../../src/link/engine-replica.ts'
 import { startEngine } from '../../src/roles/engine.ts'
 import { ownThreadRenderer } from '../../src/roles/market-renderer.ts'
 import { writeSimulatedPast } from '../../src/roles/simulated-past.ts'
+import type { DexActivity } from '../../src/simulator/market/builder-dexes.ts'
 import { seededBuilderDexes } from '../../src/simulator/market/builder-dexes.ts'
 import { catalog } from '../../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../../src/simulator/market/coin-markets.ts'
@@ -40,7 +42,11 @@ export type SimulatedServiceOptions = {
   /** When its time begins. */
   readonly startMs?: number
   /** Builder-deployed dexes that are followed beside the venue's own; the venue has them all. */
-  readonly dexes?: readonly string[] | 'all'
+  readonly dexes?: DexSelection
+  /** Between two judgements of which are followed, where that is `auto`. */
+  readonly dexPeriodMs?: number
+  /** How busy they are. */
+  readonly dexActivity?: DexActivity
   /** Whether the last minutes of open interest are on disk already, as where it had run before. */
   readonly hasPast?: boolean
 }
@@ -79,7 +85,7 @@ export class SimulatedService {
     }
     const venue = new Venue({
       market,
-      builders: seededBuilderDexes({ seed, startMs }),
+      builders: seededBuilderDexes({ seed, startMs, activity: options.dexActivity ?? {} }),
       clock: kernel.clock,
       limits: venueLimits,
       cadences: venueCadences,
@@ -99,6 +105,7 @@ export class SimulatedService {
           venue: { wsUrl: 'ws://venue/ws', infoUrl: 'http://venue/info' },
           weightPerMinute: 1_000,
           dexes,
+          ...(options.dexPeriodMs !== undefined && { dexPeriodMs: options.dexPeriodMs }),
           dataDir: join(dataDir, 'data'),
           version,
           logLevel: 'silent',

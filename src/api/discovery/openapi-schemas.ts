@@ -1,3 +1,4 @@
+import { dexReasons } from '../../domain/dex.ts'
 import type { ProblemCode } from '../../domain/problem.ts'
 import { problem, problemCodes } from '../../domain/problem.ts'
 import { errorGuide } from './error-guide.ts'
@@ -221,6 +222,57 @@ const stateMembers = {
   since_iso: { type: ['string', 'null'], description: 'UTC, ISO 8601.' },
 }
 
+const orNull = (of: 'string' | 'integer', description: string): JsonSchema => ({
+  type: [of, 'null'],
+  description,
+})
+
+/** The same in /health and /coins. */
+const dexesSchema: JsonSchema = {
+  type: 'array',
+  description:
+    'Builder-deployed dexes (HIP-3) that are known, followed or not, in the order of the venue. Empty where none is looked for, and while there is no engine.',
+  items: {
+    type: 'object',
+    properties: {
+      name: text('What stands before the colon in its tickers.'),
+      full_name: orNull('string', "The deployer's name of it; null where it was not received."),
+      followed: {
+        type: 'boolean',
+        description: 'Its coins can be asked for once they are listed.',
+      },
+      reason: {
+        anyOf: [{ type: 'string', enum: dexReasons }, { type: 'null' }],
+        description:
+          "Why it is not followed; null where it is. share_below_minimum: share_pct below the minimum. collateral_unpriced: no price of quote_unit in USD, so no share. no_live_coins: nothing trades there. subscription_budget: the venue's 1,000 websocket subscriptions for one address are used up. weight_budget: half of the planned REST weight is used up. listing_budget: the engine has no room for its list. no_reply: the venue did not answer for it. not_selected: not among the dexes that the operator named.",
+      },
+      share_pct: {
+        anyOf: [{ type: 'number', minimum: 0, maximum: 100 }, { type: 'null' }],
+        description:
+          "The larger of its shares of the venue's open interest and of its 24 h volume, percent; null where it was not measured.",
+        'x-unit': 'percent',
+      },
+      coins: orNull('integer', 'Number of its coins that trade; null where it was not received.'),
+      coins_left_out: count('Coins of a followed dex for which no subscription was left.'),
+      quote_unit: orNull('string', 'Its collateral token, which its prices are in; null: unknown.'),
+      reference_price: {
+        const: 'deployer_oracle',
+        description: "Source of the oracle price: the deployer, not the venue's validators.",
+      },
+      session_hours: {
+        type: 'null',
+        description: 'Trading sessions of the underlying: the venue publishes none.',
+      },
+      judged_iso: orNull('string', 'When its share was measured last, UTC; null: it was not.'),
+    },
+    required: [
+      ...['name', 'full_name', 'followed', 'reason', 'share_pct', 'coins', 'coins_left_out'],
+      ...['quote_unit', 'reference_price', 'session_hours', 'judged_iso'],
+    ],
+    additionalProperties: false,
+  },
+}
+
 export const healthSchema: JsonSchema = {
   type: 'object',
   properties: {
@@ -258,6 +310,7 @@ export const healthSchema: JsonSchema = {
         required: ['feed', 'state', 'since_iso', 'reason'],
       },
     },
+    dexes: dexesSchema,
     store: {
       anyOf: [
         {
@@ -278,8 +331,8 @@ export const healthSchema: JsonSchema = {
     since_iso: instant,
   },
   required: [
-    ...['status', 'engine', 'kill_switch', 'version', 'feeds', 'store', 'uptime_seconds'],
-    'since_iso',
+    ...['status', 'engine', 'kill_switch', 'version', 'feeds', 'dexes', 'store'],
+    ...['uptime_seconds', 'since_iso'],
   ],
   additionalProperties: false,
 }
@@ -289,9 +342,10 @@ export const coinsSchema: JsonSchema = {
   properties: {
     coins: texts('Tickers that can be asked for now, as the venue spells them.'),
     count: count('Number of them.'),
+    dexes: dexesSchema,
     timestamp_iso: instant,
   },
-  required: ['coins', 'count', 'timestamp_iso'],
+  required: ['coins', 'count', 'dexes', 'timestamp_iso'],
   additionalProperties: false,
 }
 

@@ -22,9 +22,10 @@ type Pair = {
   readonly quote: number
   readonly perpetual?: string
   readonly priceUsd?: number
+  /** Turnover of a day, USDC; nothing where absent. */
+  readonly dayNotionalUsd?: number
 }
 
-/** Nothing trades there. */
 type SpotContextWire = { readonly coin: string; readonly [member: string]: string }
 
 /** A token's index is its position: clients look it up by either. */
@@ -43,7 +44,8 @@ const pairs: readonly Pair[] = [
   { name: '@1', index: 1, base: 2, quote: 0, priceUsd: 13.69 },
   { name: '@2', index: 2, base: 3, quote: 0, priceUsd: 0.0512 },
   { name: '@107', index: 107, base: 4, quote: 0, perpetual: 'HYPE' },
-  { name: '@230', index: 230, base: 6, quote: 0, priceUsd: 1 },
+  // What the collateral of a builder's dex is worth. USDE, that of another one, is traded nowhere here.
+  { name: '@230', index: 230, base: 6, quote: 0, priceUsd: 1, dayNotionalUsd: 3_100_000 },
 ]
 
 /** Markets of yes and no, between 0 and 1. */
@@ -94,17 +96,17 @@ export function outsideMids(atMs: number): Readonly<Record<string, string>> {
   return mids
 }
 
-/** Contexts of all pairs, in the order of `spotMeta`; nothing trades there. */
+/** Contexts of all pairs, in the order of `spotMeta`. */
 export function spotContextsWire(
   midOf: (perpetual: string) => string | undefined,
   atMs: number,
 ): readonly SpotContextWire[] {
   const outside = outsideMids(atMs)
-  return pairs.map(({ name, perpetual }) => {
+  return pairs.map(({ name, perpetual, dayNotionalUsd = 0 }) => {
     const px = (perpetual === undefined ? outside[name] : midOf(perpetual)) ?? '1.0'
     return {
       prevDayPx: px,
-      dayNtlVlm: '0.0',
+      dayNtlVlm: decimalText(dayNotionalUsd, 1),
       markPx: px,
       midPx: px,
       circulatingSupply: '0.0',

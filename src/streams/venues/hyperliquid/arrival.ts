@@ -24,6 +24,8 @@ export type Arrival =
       readonly dex: string
       readonly body: string
     }
+  /** A dex is not followed any more. */
+  | { readonly kind: 'dex-dropped'; readonly dex: string }
   /** The reply to `candleSnapshot`, asked at `askedMs`. */
   | {
       readonly kind: 'history'
@@ -51,6 +53,8 @@ export type Arrival =
     }
   /** The reply to `predictedFundings`. */
   | { readonly kind: 'predictions'; readonly askedMs: number; readonly body: string }
+  /** The reply to `spotMetaAndAssetCtxs`. */
+  | { readonly kind: 'spot'; readonly askedMs: number; readonly body: string }
   /** What our own history has of a coin, read when the feed began. */
   | { readonly kind: 'remembered'; readonly memory: Memory }
   /** The reply to `clearinghouseState` of one account, its address in lower case. */

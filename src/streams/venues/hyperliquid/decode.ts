@@ -73,6 +73,15 @@ export class FrameDecoder {
 
   setUniverse(universe: Universe, dex = MAIN_DEX): void {
     this.#universes.set(dex, universe)
+    this.#index()
+  }
+
+  dropUniverse(dex: string): void {
+    this.#universes.delete(dex)
+    this.#index()
+  }
+
+  #index(): void {
     const listings = [...this.#universes.values()].flat()
     this.#coins = new Map(
       listings.flatMap((listing) => (listing === null ? [] : [[listing.coin, listing.coin]])),

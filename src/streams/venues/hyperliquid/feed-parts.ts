@@ -1,3 +1,7 @@
+import type { MonoTypeOperatorFunction } from 'rxjs'
+import { retry, timer } from 'rxjs'
+import { backOffMs } from '../../../domain/back-off.ts'
+import type { DexSelection, DexStatus } from '../../../domain/dex.ts'
 import { OperatingError } from '../../../domain/errors.ts'
 import type { Batch } from '../../../domain/event.ts'
 import type { Memory } from '../../../domain/history.ts'
@@ -8,6 +12,8 @@ import type { AccountRanking } from './account-ranking.ts'
 import type { AccountRotation } from './account-rotation.ts'
 import type { AuditRotation } from './audit-rotation.ts'
 import type { Backfill } from './backfill.ts'
+import type { CollateralRefresh } from './collateral-prices.ts'
+import type { DexBook } from './dex-book.ts'
 import type { InfoClient } from './info-client.ts'
 import type { Intake, OnArrival } from './intake.ts'
 import type { FeedNotice, OnNotice } from './notice.ts'
@@ -32,8 +38,10 @@ export type FeedOptions = {
   readonly sockets: number
   /** Another feed on this address ended a moment ago, and may have used up what the venue grants. */
   readonly isRestart?: boolean
-  /** Dexes beside the venue's own whose perpetuals are followed too, or all of them. */
-  readonly dexes?: readonly string[] | 'all'
+  /** Which builder-deployed dexes are followed; none where absent. */
+  readonly dexes?: DexSelection
+  /** Between two judgements of which they are; a day where absent. */
+  readonly dexPeriodMs?: number
   /**
    * Which past bars the engine still needs of a coin. It must be true as soon as a batch has been
    * delivered: what remains needed then is asked for again.
@@ -53,6 +61,8 @@ export type FeedOptions = {
   /** Of the newest trade of a coin that the engine knows already, by the venue's clock; NaN for none. */
   readonly tradesKnownUntilMs?: (coin: string) => number
   readonly onNotice?: (notice: FeedNotice) => void
+  /** Called with all of them whenever one is followed or left, and every ten minutes. */
+  readonly onDexes?: (dexes: readonly DexStatus[]) => void
   /** Hears everything that the events depend on, before it is taken in. */
   readonly onArrival?: OnArrival
 }
@@ -65,12 +75,18 @@ export type FeedParts = FeedOptions & {
   readonly intake: Intake
   readonly names: SureNames
   readonly roster: Roster
+  readonly dexBook: DexBook
+  /** Reports what `dexBook` says now. */
+  readonly tellDexes: () => void
+  /** Coins whose own history was read already. */
+  readonly recalled: Set<string>
   readonly backfill: Backfill
   readonly audits: AuditRotation
   readonly traders: AccountRanking
   readonly accounts: AccountRotation
   readonly slow: SlowWork
   readonly refresh: UniverseRefresh
+  readonly collaterals: CollateralRefresh
   readonly quarantine: Quarantine
   /** To whoever listens to the feed. */
   readonly deliver: (batch: Batch) => void
@@ -92,4 +108,19 @@ function isRejected(reply: object): reply is Rejected {
 export function noteFailure(request: string, cause: unknown, { onNotice }: FeedParts): void {
   if (!(cause instanceof OperatingError)) throw cause
   onNotice({ kind: 'request-failed', request, reason: `${cause.code}: ${cause.message}` })
+}
+
+/** Asks again, more and more rarely, until the venue answers. */
+export function untilAnswered<T>(
+  request: string,
+  feed: FeedParts,
+  backOff: { readonly minMs: number; readonly maxMs: number },
+): MonoTypeOperatorFunction<T> {
+  const { scheduler, random } = feed.runtime
+  return retry({
+    delay: (cause: unknown, failures) => {
+      noteFailure(request, cause, feed)
+      return timer(backOffMs(backOff, failures, random()), scheduler)
+    },
+  })
 }

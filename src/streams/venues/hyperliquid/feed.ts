@@ -1,33 +1,30 @@
 import { strict as assert } from 'node:assert'
-import type { MonoTypeOperatorFunction } from 'rxjs'
 import {
   concat,
   defer,
-  exhaustMap,
+  filter,
   ignoreElements,
   interval,
   map,
   merge,
-  mergeMap,
   Observable,
-  of,
-  retry,
+  takeUntil,
   tap,
-  timer,
 } from 'rxjs'
-import { backOffMs } from '../../../domain/back-off.ts'
 import type { Batch } from '../../../domain/event.ts'
 import type { Runtime } from '../../runtime.ts'
 import { AccountRanking } from './account-ranking.ts'
 import { AccountRotation } from './account-rotation.ts'
 import { AuditRotation } from './audit-rotation.ts'
 import { Backfill } from './backfill.ts'
-import { decodeDexNames } from './dexes.ts'
+import { CollateralRefresh } from './collateral-prices.ts'
+import { DexBook } from './dex-book.ts'
 import type { FeedOptions, FeedParts } from './feed-parts.ts'
-import { accepted, noteFailure, PATIENT_BACK_OFF } from './feed-parts.ts'
+import { PATIENT_BACK_OFF, untilAnswered } from './feed-parts.ts'
 import { InfoClient } from './info-client.ts'
 import { Intake } from './intake.ts'
 import { memories } from './memories.ts'
+import { otherDexes } from './other-dexes.ts'
 import { Quarantine } from './quarantine.ts'
 import { requestedBatches } from './requested-batches.ts'
 import { Roster } from './roster.ts'
@@ -42,7 +39,8 @@ import { ACCOUNTS_SHARE } from './weight-budget.ts'
 /** The venue allows ten for one address; the rest is room for overlapping reconnects. */
 const SOCKETS_MAX = 8
 const UNIVERSE_BACK_OFF = { minMs: 1_000, maxMs: 30_000 }
-const DEXES_PERIOD_MS = 3_600_000
+/** Between two looks whether a dex that has not answered yet is still wanted. */
+const UNWANTED_PERIOD_MS = 10_000
 const SWEEP_PERIOD_MS = 60_000
 const RANK_PERIOD_MS = 600_000
 
@@ -58,9 +56,11 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
     `sockets must be an integer from 1 to ${SOCKETS_MAX}`,
   )
   return new Observable<Batch>((subscriber) => {
-    const { onNotice = () => {}, onArrival, dexes = [], weightPerMinute } = options
+    const { onNotice = () => {}, onArrival, onDexes, dexes = [], weightPerMinute } = options
     const { accountWeightPerMinute = ACCOUNTS_SHARE * weightPerMinute } = options
     const nowMs = runtime.scheduler.now()
+    const knownCoins = (options.known ?? []).flatMap((one) => (one.isDelisted ? [] : [one.coin]))
+    const knownDexes = new Set(knownCoins.map(dexOf).filter((dex) => dex !== MAIN_DEX))
     const feed: FeedParts = {
       ...options,
       onNotice,
@@ -73,26 +73,26 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       }),
       names: new SureNames(options.known?.map(({ coin }) => coin) ?? []),
       roster: new Roster(sockets),
+      dexBook: new DexBook(dexes, weightPerMinute, knownDexes),
+      tellDexes: () => onDexes?.(feed.dexBook.statuses(feed.roster)),
+      recalled: new Set(knownCoins),
       backfill: new Backfill(),
       audits: new AuditRotation(nowMs),
       traders: new AccountRanking(nowMs),
       accounts: new AccountRotation(accountWeightPerMinute, nowMs),
       slow: new SlowWork(),
       refresh: new UniverseRefresh(MAIN_DEX),
+      collaterals: new CollateralRefresh(),
       quarantine: new Quarantine(),
       deliver: (batch) => subscriber.next(batch),
     }
-    const others = dexes === 'all' ? allDexes(feed) : of(dexes)
-    const known = new Set(
-      options.known?.flatMap(({ coin, isDelisted }) => (isDelisted ? [] : [coin])),
-    )
     /** What our own history has of coins that nobody knew before. */
     const memoriesOfNew = (dex: string) =>
       defer(() => {
-        const coins = feed.roster.followed.filter((coin) => dexOf(coin) === dex && !known.has(coin))
-        return memories(coins, feed)
+        const isNew = (coin: string) => dexOf(coin) === dex && !feed.recalled.has(coin)
+        return memories(feed.roster.followed.filter(isNew), feed)
       })
-    const begun = (dex: string) => concat(firstUniverse(dex, feed), memoriesOfNew(dex))
+    const begin = (dex: string) => concat(firstUniverse(dex, feed), memoriesOfNew(dex))
     const live = concat(
       firstUniverse(MAIN_DEX, feed),
       defer(() =>
@@ -100,54 +100,31 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
           socketBatches(feed, runtime),
           requestedBatches(feed),
           memoriesOfNew(MAIN_DEX),
-          // Each in its own time: one that does not answer keeps nobody waiting.
-          others.pipe(mergeMap((names) => merge(...names.map(begun)))),
+          otherDexes(feed, begin),
           sweeps(feed),
           ranking(feed),
         ),
       ),
     )
-    merge(memories([...known], feed), live).subscribe(subscriber)
+    merge(memories(knownCoins, feed), live).subscribe(subscriber)
   })
 }
 
-/** Nothing of a dex can be subscribed or joined before its universe is known, so this is asked until answered. */
+/**
+ * Nothing of a dex can be subscribed or joined before its universe is known, so this is asked until answered, or until the
+ * dex is not to be followed any more.
+ */
 function firstUniverse(dex: string, feed: FeedParts): Observable<Batch> {
-  const { info } = feed
+  const { dexBook, info, runtime } = feed
   const request = 'metaAndAssetCtxs'
+  const isWanted = () => dex === MAIN_DEX || dexBook.follows(dex)
+  const unwanted = interval(UNWANTED_PERIOD_MS, runtime.scheduler).pipe(filter(() => !isWanted()))
   return defer(() => info.ask(() => ({ type: request, ...dexArgument(dex) }))).pipe(
-    map(({ body }) => takeUniverse({ request, dex, body }, feed)),
+    map(({ body }) => (isWanted() ? takeUniverse({ request, dex, body }, feed) : [])),
+    filter((batch) => batch.length > 0),
     untilAnswered(request, feed, dex === MAIN_DEX ? UNIVERSE_BACK_OFF : PATIENT_BACK_OFF),
+    takeUntil(unwanted),
   )
-}
-
-/** Names that were not told before, now and whenever somebody has deployed another dex. */
-function allDexes(feed: FeedParts): Observable<readonly string[]> {
-  const told = new Set<string>()
-  const names = defer(() => feed.info.ask(() => ({ type: 'perpDexs' }))).pipe(
-    map(({ body }) => accepted(decodeDexNames(body, told)).names),
-    untilAnswered('perpDexs', feed, PATIENT_BACK_OFF),
-  )
-  return timer(0, DEXES_PERIOD_MS, feed.runtime.scheduler).pipe(
-    exhaustMap(() => names),
-    tap((fresh) => {
-      for (const name of fresh) told.add(name)
-    }),
-  )
-}
-
-function untilAnswered<T>(
-  request: string,
-  feed: FeedParts,
-  backOff: { readonly minMs: number; readonly maxMs: number },
-): MonoTypeOperatorFunction<T> {
-  const { scheduler, random } = feed.runtime
-  return retry({
-    delay: (cause: unknown, failures) => {
-      noteFailure(request, cause, feed)
-      return timer(backOffMs(backOff, failures, random()), scheduler)
-    },
-  })
 }
 
 /**
@@ -171,6 +148,7 @@ function ranking(feed: FeedParts): Observable<never> {
     tap(() => {
       feed.roster.rank()
       keepFollowed(feed)
+      feed.tellDexes()
     }),
     ignoreElements(),
   )

@@ -8,7 +8,7 @@ import { WeightBudget } from './weight-budget.ts'
 
 type InfoRequest =
   | { readonly type: 'meta' | 'metaAndAssetCtxs'; readonly dex?: string }
-  | { readonly type: 'perpDexs' | 'predictedFundings' }
+  | { readonly type: 'perpDexs' | 'predictedFundings' | 'spotMetaAndAssetCtxs' }
   | { readonly type: 'fundingHistory'; readonly coin: string; readonly startTime: number }
   | { readonly type: 'clearinghouseState'; readonly user: string }
   | {

@@ -4,6 +4,7 @@ import type {
   MarketEvent,
   SilenceEvent,
   Stamped,
+  TokenPrice,
   TradeEvent,
   TradeGapEvent,
 } from '../../../domain/event.ts'
@@ -30,6 +31,8 @@ import { NamedPrices } from './named-prices.ts'
 import type { OnNotice } from './notice.ts'
 import type { KnownUntil } from './recent-trades.ts'
 import { gapBeside, TradeMemory } from './recent-trades.ts'
+import { SpotDoubt } from './spot-doubt.ts'
+import { decodeSpotPrices } from './spot-prices.ts'
 import { ToldUniverses } from './told-universes.ts'
 import type { Universe } from './universe.ts'
 import { decodeMeta, decodeMetaAndAssetContexts, dexOf } from './universe.ts'
@@ -95,6 +98,7 @@ export class Intake {
   readonly #doubt = new Doubt()
   readonly #names = new NamedPrices()
   readonly #fundingDoubt = new FundingDoubt()
+  readonly #spotDoubt = new SpotDoubt()
   /** Candles of the present frame that were not believed: a hole, until history tells. */
   readonly #leftOut: Silence[] = []
   /** Dexes whose list the present frame contradicts, of those that were not contradicted before it. */
@@ -130,6 +134,11 @@ export class Intake {
     return this.#universes.isContradicted(dex)
   }
 
+  /** Some listed coin is in a unit that needs a price. */
+  get hasOtherCollateral(): boolean {
+    return this.#universes.hasOtherCollateral
+  }
+
   /** Takes in a recorded arrival. What was rejected then is rejected again, and gives nothing. */
   take(arrival: Arrival, nowMs: number): Batch {
     switch (arrival.kind) {
@@ -146,6 +155,8 @@ export class Intake {
         const taken = this.universeReply(arrival, nowMs)
         return 'batch' in taken ? taken.batch : []
       }
+      case 'dex-dropped':
+        return this.dropDex(arrival.dex, nowMs)
       case 'history': {
         const taken = this.history(arrival, nowMs)
         return 'batch' in taken ? taken.batch : []
@@ -160,6 +171,10 @@ export class Intake {
       }
       case 'predictions': {
         const taken = this.predictions(arrival, nowMs)
+        return 'batch' in taken ? taken.batch : []
+      }
+      case 'spot': {
+        const taken = this.spot(arrival, nowMs)
         return 'batch' in taken ? taken.batch : []
       }
       case 'account': {
@@ -280,6 +295,15 @@ export class Intake {
     }
   }
 
+  /** Nothing of this dex is listed, read or watched any more. */
+  dropDex(dex: string, nowMs: number): Batch {
+    this.#onArrival?.({ kind: 'dex-dropped', dex }, nowMs)
+    for (const { coin } of this.#universes.listings) if (dexOf(coin) === dex) this.#watch.end(coin)
+    this.#universes.drop(dex)
+    this.#decoder.dropUniverse(dex)
+    return [{ kind: 'universe', listings: this.#universes.listings, ...this.#times.stamp(nowMs) }]
+  }
+
   history(
     arrival: Omit<ArrivalOf<'history'>, 'kind'>,
     nowMs: number,
@@ -349,6 +373,20 @@ export class Intake {
     if (reply.kind === 'rejected') return reply
     this.#noteDrops(reply.drops)
     return { batch: reply.coins.map((row) => ({ kind: 'venue-fundings', ...row, ...times })) }
+  }
+
+  /** What the collateral of other dexes is worth. */
+  spot(
+    arrival: Omit<ArrivalOf<'spot'>, 'kind'>,
+    nowMs: number,
+  ): { readonly batch: Batch; readonly tokens: readonly TokenPrice[] } | Rejected {
+    const { askedMs, body } = arrival
+    this.#onArrival?.({ kind: 'spot', askedMs, body }, nowMs)
+    const reply = decodeSpotPrices(body)
+    if (reply.kind === 'rejected') return reply
+    this.#noteDrops(reply.drops)
+    const tokens = this.#spotDoubt.believed(reply.tokens)
+    return { batch: [{ kind: 'collateral-prices', tokens, ...this.#times.stamp(askedMs) }], tokens }
   }
 
   /** What one account holds, and what it holds no more. */

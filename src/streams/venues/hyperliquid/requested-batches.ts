@@ -7,6 +7,7 @@ import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
 import { heldUsd } from './account-state.ts'
 import type { BackfillTask } from './backfill.ts'
+import { collateralPrices } from './collateral-prices.ts'
 import type { FeedParts, HistoryRequest } from './feed-parts.ts'
 import { accepted, noteFailure, PATIENT_BACK_OFF } from './feed-parts.ts'
 import type { Intake } from './intake.ts'
@@ -20,16 +21,18 @@ const REQUEST_PERIOD_MS = 25
 
 /**
  * Everything asked over REST after the start, one request after the other, but for how other dexes begin: the universe
- * whenever it is due, else the history of the most traded coin that waits for it, else what is not urgent.
+ * whenever it is due, else what other collateral than USDC is worth, else the history of the most traded coin that
+ * waits for it, else what is not urgent.
  */
 export function requestedBatches(feed: FeedParts): Observable<Batch> {
-  const { backfill, intake, refresh, roster, runtime, slow } = feed
+  const { backfill, collaterals, intake, refresh, roster, runtime, slow } = feed
   const { scheduler } = runtime
   return timer(0, REQUEST_PERIOD_MS, scheduler).pipe(
     exhaustMap(() => {
       const nowMs = scheduler.now()
       const dex = refresh.due(nowMs)
       if (dex !== undefined) return nextUniverse(dex, feed)
+      if (collaterals.isDue(nowMs) && intake.hasOtherCollateral) return nextPrices(feed)
       // What is history and what is not yet over, only the venue's clock can tell; its first book does.
       if (intake.clockOffsetMs === null) return EMPTY
       const ofTheFirst = slowRequest(feed, 'first')
@@ -154,13 +157,24 @@ function nextUniverse(dex: string, feed: FeedParts): Observable<Batch> {
   const { info, refresh, runtime } = feed
   const request = 'meta'
   return defer(() => info.ask(() => ({ type: request, ...dexArgument(dex) }))).pipe(
-    map(({ body }) => takeUniverse({ request, dex, body }, feed)),
+    // One that is not followed any more comes back by no late reply.
+    map(({ body }) => (refresh.has(dex) ? takeUniverse({ request, dex, body }, feed) : [])),
     filter((batch) => batch.length > 0),
     catchError((cause: unknown) => {
       noteFailure(request, cause, feed)
       const nowMs = runtime.scheduler.now()
+      if (!refresh.has(dex)) return EMPTY
       if (isUndecided(cause)) refresh.undecided(dex, nowMs)
       else refresh.failed(dex, nowMs)
+      return EMPTY
+    }),
+  )
+}
+
+function nextPrices(feed: FeedParts): Observable<Batch> {
+  return collateralPrices(feed).pipe(
+    catchError((cause: unknown) => {
+      noteFailure('spotMetaAndAssetCtxs', cause, feed)
       return EMPTY
     }),
   )

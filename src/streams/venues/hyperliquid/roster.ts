@@ -30,7 +30,8 @@ const HOT_COINS_KEPT = 15
 /** Of which as many stay free, for coins that are tried on a socket of their own. */
 const SUBSCRIPTIONS_SPARE = 10
 
-const COINS_MAX = Math.floor(
+/** Coins that can be followed at once. */
+export const COINS_MAX = Math.floor(
   (SUBSCRIPTIONS_MAX -
     SUBSCRIPTIONS_SPARE -
     SUBSCRIPTIONS_GLOBAL -
@@ -102,6 +103,12 @@ export class Roster {
   /** Coins that are alive and not followed, because the venue grants no more subscriptions. */
   get leftOutCount(): number {
     return this.#places.size - this.#followed.size
+  }
+
+  /** Of one dex: coins that are alive, and those of them that are not followed. */
+  countsOf(dex: string): { readonly alive: number; readonly leftOut: number } {
+    const alive = [...this.#places.keys()].filter((coin) => dexOf(coin) === dex)
+    return { alive: alive.length, leftOut: alive.filter((coin) => !this.follows(coin)).length }
   }
 
   /** By the volumes of now, chooses the coins that have what room there is, and of them the hot ones. */

@@ -33,6 +33,12 @@ export class SureNames {
     return sure.size !== sureBefore?.size || [...sure].some((name) => !sureBefore.has(name))
   }
 
+  /** It is not followed any more. What it says when it is followed again is compared with nothing. */
+  drop(dex: string): void {
+    this.#told.delete(dex)
+    this.#sure.delete(dex)
+  }
+
   isSure(name: string): boolean {
     return this.#sure.get(dexOf(name))?.has(name) === true
   }

@@ -9,7 +9,7 @@ export function takeUniverse(
   arrival: Parameters<Intake['universeReply']>[0],
   feed: FeedParts,
 ): Batch {
-  const { intake, names, onNotice, refresh, roster, runtime } = feed
+  const { intake, names, refresh, roster, runtime } = feed
   const nowMs = runtime.scheduler.now()
   const { dex } = arrival
   const { batch, isNew } = accepted(intake.universeReply(arrival, nowMs))
@@ -23,6 +23,23 @@ export function takeUniverse(
   )
   if (names.hasUnsure(dex)) refresh.demand(dex)
   if (!isNew && !isSurer) return batch
+  followSure(feed)
+  return batch
+}
+
+/** Ends everything about a dex that is not followed any more. @returns the events to publish */
+export function dropDex(dex: string, feed: FeedParts): Batch {
+  const { intake, names, recalled, refresh, runtime } = feed
+  refresh.drop(dex)
+  names.drop(dex)
+  for (const coin of recalled) if (dexOf(coin) === dex) recalled.delete(coin)
+  const batch = intake.dropDex(dex, runtime.scheduler.now())
+  followSure(feed)
+  return batch
+}
+
+function followSure(feed: FeedParts): void {
+  const { intake, names, onNotice, roster } = feed
   const before = roster.leftOutCount
   roster.setUniverse(
     intake.universe.map((listing) => (listing && names.isSure(listing.coin) ? listing : null)),
@@ -30,7 +47,7 @@ export function takeUniverse(
   const count = roster.leftOutCount
   if (count !== before) onNotice({ kind: 'left-out', count })
   keepFollowed(feed)
-  return batch
+  feed.tellDexes()
 }
 
 /** Forgets what was to be asked or tried of coins that are not followed any more. */

@@ -1,5 +1,5 @@
 import type { Listing } from '../../../domain/listing.ts'
-import { LISTINGS_MAX } from '../../../domain/listing.ts'
+import { LISTINGS_MAX, USDC_TOKEN } from '../../../domain/listing.ts'
 import type { Universe } from './universe.ts'
 import { dexOf, isContinued, isStill, MAIN_DEX } from './universe.ts'
 import type { Rejected } from './wire.ts'
@@ -15,16 +15,17 @@ const CONTRARY_REPLIES_MIN = 3
 const CONFIRMING_REPLIES_MIN = 2
 
 /** Kept free for the venue's own dex, which lists 230 and never takes one away. */
-const LISTINGS_OF_MAIN = LISTINGS_MAX / 2
+export const LISTINGS_OF_MAIN = LISTINGS_MAX / 2
 
 /** The universes of all dexes, as far as they were told and are believed. */
 export class ToldUniverses {
-  readonly #known: readonly Listing[]
+  #known: readonly Listing[]
   readonly #byDex = new Map<string, Universe>()
   /** By dex: the list that takes known coins away, and the number of replies in a row that had it. */
   readonly #contrary = new Map<string, { readonly list: Universe; readonly replies: number }>()
   /** Dexes whose list is contradicted, and the number of replies since then that confirmed it. */
   readonly #contradicted = new Map<string, number>()
+  #hasOtherCollateral = false
 
   /** @param known what the engine knew before: a dex that has not told anything yet still has these */
   constructor(known: readonly Listing[]) {
@@ -70,6 +71,11 @@ export class ToldUniverses {
     return [...told, ...untold].slice(0, LISTINGS_MAX)
   }
 
+  /** Some coin is in a unit that needs a price. */
+  get hasOtherCollateral(): boolean {
+    return this.#hasOtherCollateral
+  }
+
   take(dex: string, universe: Universe): { readonly isNew: boolean } | Rejected {
     // The main dex is never refused: contexts do not fit a universe that is not taken.
     if (dex !== MAIN_DEX && !this.#hasRoomFor(dex, universe)) return rejected('universe_length')
@@ -79,9 +85,21 @@ export class ToldUniverses {
     }
     const before = this.#byDex.get(dex)
     const isNew = !isSame(universe, before)
-    if (isNew) this.#byDex.set(dex, universe)
+    if (isNew) {
+      this.#byDex.set(dex, universe)
+      this.#noteCollateral()
+    }
     this.#confirm(dex, before !== undefined && hasSamePlaces(universe, before))
     return { isNew }
+  }
+
+  /** It is not followed any more: nothing of it is listed. */
+  drop(dex: string): void {
+    this.#byDex.delete(dex)
+    this.#contrary.delete(dex)
+    this.#contradicted.delete(dex)
+    this.#known = this.#known.filter(({ coin }) => dexOf(coin) !== dex)
+    this.#noteCollateral()
   }
 
   /** @param isKept whether the reply has each coin at the place where the list had it, and no others */
@@ -89,6 +107,12 @@ export class ToldUniverses {
     const replies = (this.#contradicted.get(dex) ?? CONFIRMING_REPLIES_MIN) + 1
     if (!isKept || replies >= CONFIRMING_REPLIES_MIN) this.#contradicted.delete(dex)
     else this.#contradicted.set(dex, replies)
+  }
+
+  #noteCollateral(): void {
+    this.#hasOtherCollateral = this.all.some(
+      (listing) => (listing?.collateralToken ?? USDC_TOKEN) > USDC_TOKEN,
+    )
   }
 
   #hasRoomFor(dex: string, universe: Universe): boolean {

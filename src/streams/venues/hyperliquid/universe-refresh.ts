@@ -35,6 +35,15 @@ export class UniverseRefresh {
     return undefined
   }
 
+  has(dex: string): boolean {
+    return this.#asked.has(dex)
+  }
+
+  /** It is not followed any more. */
+  drop(dex: string): void {
+    this.#asked.delete(dex)
+  }
+
   /**
    * What came does not fit the list of a dex.
    * @param dex all of them where it is not known of which

@@ -1,7 +1,8 @@
 import type { ContextEvent } from '../../../domain/event.ts'
 import type { Listing, MarginTier } from '../../../domain/listing.ts'
-import { LISTINGS_MAX, singleMarginTier } from '../../../domain/listing.ts'
+import { LISTINGS_MAX, singleMarginTier, UNKNOWN_TOKEN } from '../../../domain/listing.ts'
 import { decodeContext } from './contexts.ts'
+import { TOKEN_INDEX_MAX } from './spot-prices.ts'
 import type { DropReason, Rejected, Wire } from './wire.ts'
 import { amount, integerBetween, isWire, rejected } from './wire.ts'
 
@@ -98,9 +99,13 @@ export function isContinued(known: Universe, universe: Universe): boolean {
   return known.every((listing, place) => listing === null || isStill(listing, universe[place]))
 }
 
-/** The same coin, which was not delisted since: what is known of one that is goes with it. */
+/** The same coin in the same unit, which was not delisted since: what is known of one that is goes with it. */
 export function isStill(known: Listing, listing: Listing | null | undefined): boolean {
-  return listing?.coin === known.coin && (known.isDelisted || !listing.isDelisted)
+  return (
+    listing?.coin === known.coin &&
+    (known.isDelisted || !listing.isDelisted) &&
+    (known.collateralToken === UNKNOWN_TOKEN || listing.collateralToken === known.collateralToken)
+  )
 }
 
 /** @returns undefined when the rows cannot be those of this universe. */
@@ -121,7 +126,7 @@ export function joinContexts(
 }
 
 function readMeta(
-  { universe: rows, marginTables }: Wire,
+  { universe: rows, marginTables, collateralToken }: Wire,
   dex: string,
   known: Universe,
 ): MetaReply | Rejected {
@@ -129,13 +134,17 @@ function readMeta(
   if (rows.length > LISTINGS_MAX) return rejected('universe_length')
   const drops: DropReason[] = []
   const tables = readMarginTables(marginTables, drops)
+  const unit =
+    dex === MAIN_DEX
+      ? {}
+      : { collateralToken: integerBetween(collateralToken, 0, TOKEN_INDEX_MAX) ?? UNKNOWN_TOKEN }
   const seen = new Set<string>()
   const universe = rows.map((row, place) => {
     const before = known[place] ?? null
     const read = readListing(row, dex, tables, before)
     const isSound = read !== null && !seen.has(read.coin)
     if (!isSound) drops.push('bad_listing')
-    const listing = isSound ? read : before
+    const listing = isSound ? { ...read, ...unit } : before
     if (listing === null || seen.has(listing.coin)) return null
     seen.add(listing.coin)
     return listing

@@ -21,6 +21,16 @@ export const ACCOUNT_WEIGHT = 2
 /** Of what we plan with, for the positions of accounts: 60 of 1,000 a minute, 300 accounts in ten. */
 export const ACCOUNTS_SHARE = 0.06
 
+/** What each followed coin costs all the time: one `fundingHistory` an hour. */
+const COIN_WEIGHT_PER_MINUTE = 20 / 60
+/** Of what we plan with, for that; the rest is for lists, audits, accounts and the history of what is new. */
+const COINS_SHARE = 0.5
+
+/** How many coins can be followed with this weight, whatever the venue's other limits are. */
+export function coinsByWeight(weightPerMinute: number): number {
+  return Math.floor((COINS_SHARE * weightPerMinute) / COIN_WEIGHT_PER_MINUTE)
+}
+
 /** Candles of a reply that cost one further weight. */
 const CANDLES_PER_WEIGHT = 60
 const FUNDINGS_PER_WEIGHT = 20

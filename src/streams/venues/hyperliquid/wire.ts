@@ -9,6 +9,7 @@ type WireName =
   | ('openInterest' | 'dayNtlVlm' | 'prevDayPx')
   | ('universe' | 'name' | 'szDecimals' | 'maxLeverage' | 'isDelisted')
   | ('marginTables' | 'marginTableId' | 'marginTiers' | 'lowerBound')
+  | ('collateralToken' | 'tokens' | 'index' | 'fullName')
   | ('assetPositions' | 'position' | 'szi' | 'entryPx' | 'leverage' | 'value' | 'liquidationPx')
 
 /** A JSON object from the venue: whatever it holds is unknown until it was checked. */

@@ -268,6 +268,8 @@ export class ScriptedVenue {
     if (type === 'meta') return this.#meta()
     if (type === 'metaAndAssetCtxs') return [this.#meta(), this.#contexts()]
     if (type === 'predictedFundings') return this.#predictions()
+    if (type === 'perpDexs') return [null]
+    if (type === 'spotMetaAndAssetCtxs') return [{ tokens: [], universe: [] }, []]
     if (type === 'fundingHistory') return this.#fundings(JSON.parse(JSON.stringify(body)))
     const stepMs = timeframeMs[req.interval as keyof typeof timeframeMs]
     const rows: object[] = []
