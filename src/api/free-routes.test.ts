@@ -69,6 +69,48 @@ describe('free paths', () => {
     expect((await app.inject('/health')).json().store).toBeNull()
   })
 
+  test('list every builder-deployed dex, and why one is not followed', async () => {
+    const { app, engine, tell } = gatewayFixture()
+    const dex = { fullName: 'XYZ', quoteUnit: 'USDC', coins: 60, judgedAtMs: 0 }
+    tell({
+      kind: 'heartbeat',
+      heartbeat: {
+        ...{ startedAtMs: 0, feeds: [FEED_UP], sources: [], store: STORE_OK, counts: {} },
+        dexes: [
+          {
+            ...dex,
+            name: 'xyz',
+            isFollowed: true,
+            reason: null,
+            sharePct: 31.416,
+            coinsLeftOut: 7,
+          },
+          {
+            ...{ ...dex, name: 'odd', fullName: null, isFollowed: false, sharePct: null },
+            ...{ reason: 'collateral_unpriced', quoteUnit: null, coinsLeftOut: 0 },
+          },
+        ],
+      },
+    })
+    const listed = [
+      {
+        ...{ name: 'xyz', full_name: 'XYZ', followed: true, reason: null, share_pct: 31.42 },
+        ...{ coins: 60, coins_left_out: 7, quote_unit: 'USDC', session_hours: null },
+        ...{ reference_price: 'deployer_oracle', judged_iso: '1970-01-01T00:00:00.000Z' },
+      },
+      {
+        ...{ name: 'odd', full_name: null, followed: false, reason: 'collateral_unpriced' },
+        ...{ share_pct: null, coins: 60, coins_left_out: 0, quote_unit: null },
+        ...{ session_hours: null, reference_price: 'deployer_oracle' },
+        judged_iso: '1970-01-01T00:00:00.000Z',
+      },
+    ]
+    expect((await app.inject('/coins')).json().dexes).toEqual(listed)
+    expect((await app.inject('/health')).json()).toMatchObject({ status: 'ok', dexes: listed })
+    engine.disconnected()
+    expect((await app.inject('/health')).json().dexes).toEqual([])
+  })
+
   test('do not call a feed up that nobody hears any more', async () => {
     const { app, engine } = gatewayFixture()
     engine.disconnected()

@@ -47,6 +47,24 @@ test('the limits of a minute are options, and whole numbers', () => {
     expect(() => parsed(['--quotes-per-address-per-minute', value])).toThrow()
 })
 
+test.each([
+  [[], 'auto'],
+  [['--dexes', 'auto'], 'auto'],
+  [['--dexes', 'all'], 'all'],
+  [['--dexes', 'off'], []],
+  [['--dexes', ''], []],
+  [
+    ['--dexes', 'xyz, flx,xyz'],
+    ['xyz', 'flx'],
+  ],
+])('%j selects the dexes %j', (args, dexes) => {
+  expect(parsed(args).dexes).toEqual(dexes)
+})
+
+test.each(['XYZ', 'xyz,', 'a b'])('%s names no dexes', (text) => {
+  expect(() => parsed(['--dexes', text])).toThrow(/not auto, all, off, or a list/)
+})
+
 const WALLET = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const FACILITATOR = ['--facilitator-url', 'http://127.0.0.1:1']
 

@@ -231,7 +231,7 @@ const orNull = (of: 'string' | 'integer', description: string): JsonSchema => ({
 const dexesSchema: JsonSchema = {
   type: 'array',
   description:
-    'Builder-deployed dexes (HIP-3) that are known, followed or not, in the order of the venue. Empty where none is looked for, and while there is no engine.',
+    'Builder-deployed dexes (HIP-3) that are known, followed or not, in the order of the venue. Empty where none is looked for; in /health also while there is no engine.',
   items: {
     type: 'object',
     properties: {
