@@ -121,7 +121,7 @@ export class Service {
         {
           venue: { wsUrl: WS_URL, infoUrl: INFO_URL },
           weightPerMinute: WEIGHT_PER_MINUTE,
-          dexes: [],
+          dexes: 'auto',
           dataDir: this.#nextDir(),
           version: '0.0.0',
           logLevel: 'silent',
