@@ -2,7 +2,7 @@ import type { CollateralPricesEvent, TokenPrice } from '../../domain/event.ts'
 import { USDC_TOKEN } from '../../domain/listing.ts'
 
 /** A price that is not confirmed for ten of the feed's periods converts nothing any more. */
-export const COLLATERAL_PRICE_AGE_MS_MAX = 600_000
+const COLLATERAL_PRICE_AGE_MS_MAX = 600_000
 
 /** What the prices and notionals of a coin are in, and what a unit of that is worth. */
 export type Collateral = {
