@@ -3,7 +3,7 @@ import { naiveOpenInterest } from '../../../test/golden/naive-open-interest.ts'
 import { naiveScreener } from '../../../test/golden/naive-screener.ts'
 import { naiveCoins, naiveMood } from '../../../test/golden/naive-sentiment.ts'
 import { fillDocument } from '../../api/fill-document.ts'
-import { documentKey, WHOLE_MARKET } from '../../domain/document.ts'
+import { documentKey, viewsOf, WHOLE_MARKET } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
 import { renderMarket } from '../../workers/market-worker.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
@@ -71,7 +71,8 @@ describe('a coin whose collateral trades at 0.90 USDC', () => {
       price: number
       oi: { current: number; notional_usd: number }
     }
-    expect(oi.notional_usd / (oi.current * price * 0.9)).toBeCloseTo(1, 5)
+    // To the cent.
+    expect(oi.notional_usd).toBeCloseTo(oi.current * price * 0.9, 1)
   })
 
   test.each(['screener', 'sentiment', 'correlation'])(
@@ -249,7 +250,7 @@ function published(processor: Processor, nowMs: number): Answers {
     documents.push(renderMarket(processor.gather(contract.id, nowMs)))
   const bodies = new Map<string, Body>()
   for (const document of documents)
-    for (const [view, answer] of Object.entries(document.views)) {
+    for (const [view, answer] of Object.entries(viewsOf(document))) {
       if (answer.kind !== 'answer') continue
       const body = JSON.parse(fillDocument(document, answer, facts).toString('utf8'))
       bodies.set(`${document.key}${view && `?${view}`}`, body)

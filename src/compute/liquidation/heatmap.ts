@@ -18,13 +18,13 @@ export type Zone = {
 }
 
 /** Known positions of less leverage than the lowest tier, on the map. */
-export type BelowTiers = {
+type BelowTiers = {
   /** Median by notional; null where there are none. */
   readonly price: number | null
   readonly notionalUsd: number
 }
 
-export type BeyondUsd = {
+type BeyondUsd = {
   readonly notionalUsd: number
   readonly observedUsd: number
   /** Of less leverage than the lowest tier; the tiers have their own. */

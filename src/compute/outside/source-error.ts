@@ -47,7 +47,7 @@ export function triggerOf({
  * a trigger that has not published since confirms that the price stayed within it until shortly before it was read.
  * @param driftBps one deviation of the price in one second
  */
-export function movedBps(driftBps: number, since: SinceSource): number {
+function movedBps(driftBps: number, since: SinceSource): number {
   const freeBps = driftBps * rootSeconds(since.ageMs)
   if (since.triggerBps === 0) return freeBps
   const lateBps = driftBps * rootSeconds(since.unreadMs + since.delayMs)

@@ -10,7 +10,7 @@ const MAP = `${MAP_MULTIPLES.long} to ${MAP_MULTIPLES.short} times mark_price`
 /** Half-lives after which a ten-thousandth is left. */
 const START_FORGOTTEN_HOURS = Math.ceil((HALF_LIFE_MS / 3_600_000) * Math.log2(10_000))
 
-export const zoneHoldings = ['on_map', 'beyond', 'nothing'] as const
+const zoneHoldings = ['on_map', 'beyond', 'nothing'] as const
 
 export type ZoneHolding = (typeof zoneHoldings)[number]
 

@@ -49,7 +49,7 @@ export function dexArgument(dex: string): { readonly dex?: string } {
   return dex === MAIN_DEX ? {} : { dex }
 }
 
-export function isPerpetualName(name: string, dex = MAIN_DEX): boolean {
+function isPerpetualName(name: string, dex = MAIN_DEX): boolean {
   if (dex === MAIN_DEX) return PERPETUAL_NAME.test(name)
   return name.startsWith(`${dex}:`) && PERPETUAL_NAME.test(name.slice(dex.length + 1))
 }
