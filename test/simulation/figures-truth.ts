@@ -41,16 +41,14 @@ export function isQuoteOf({ price: shown, derivatives }: Body, { bids, asks }: B
 }
 
 /** Whether the derivative figures of a pulse are those of this context. */
-export function isContextOf({ derivatives, meta }: Body, context: Context): boolean {
+export function isContextOf({ derivatives }: Body, context: Context): boolean {
   const { openInterestBase, markPrice, fundingRateHourly } = context
   return (
     derivatives !== undefined &&
     derivatives['open_interest_contracts'] === openInterestBase &&
     isClose(derivatives['open_interest'], usd(openInterestBase * markPrice)) &&
     Math.abs((derivatives['funding_rate'] ?? Number.NaN) - fundingRateHourly) < RATE_STEP &&
-    (meta.warnings.includes('leg_skew')
-      ? derivatives['impact_bid'] === null && derivatives['impact_ask'] === null
-      : isImpactOf(derivatives, context))
+    isImpactOf(derivatives, context)
   )
 }
 

@@ -135,12 +135,12 @@ export const PulseAnswer = Type.Object({
     impact_bid: nullable(
       Type.Number({
         description:
-          "The venue's impact price for a sale, USD; null where it has none, and with the warning leg_skew where price.current does not lie between the two.",
+          "The venue's impact price for a sale, USD, of the instant meta.as_of.funding; null where it has none. With the warning leg_skew price.current is newer and does not lie between the two.",
       }),
     ),
     impact_ask: nullable(
       Type.Number({
-        description: "The venue's impact price for a buy, USD; null together with impact_bid.",
+        description: "The venue's impact price for a buy, USD; as impact_bid.",
       }),
     ),
     spread_bps: nullable(Type.Number({ description: 'Best ask against best bid, over mid.' })),

@@ -14,7 +14,6 @@ import { pulseValue } from '../../indicators/pulse-layout.ts'
 import { recursiveValues } from '../../indicators/seed-memory.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { fundingTilt } from '../../market/funding-tilt.ts'
-import type { ImpactPrices } from '../../market/impact-prices.ts'
 import { impactPrices } from '../../market/impact-prices.ts'
 import { bookInput, candlesInput, contextInput, markInput } from '../../market/inputs.ts'
 import type { MarketState } from '../../market/market-state.ts'
@@ -112,7 +111,7 @@ function writerOf(
   const mid = midOf(coin.quote)
   const impact = impactPrices(context, { bid: mid, ask: mid })
   const middle = builder.text(
-    `},"derivatives":${JSON.stringify(derivatives(coin, context, impact))},"regime":${JSON.stringify(
+    `},"derivatives":${JSON.stringify(derivatives(coin, context))},"regime":${JSON.stringify(
       shownRegime(market.trackers.regime.current(rendering.renderedAtMs), rendering),
     )},"confluence":`,
   )
@@ -296,7 +295,7 @@ function shown(indicators: PulseIndicators) {
   }
 }
 
-function derivatives(coin: CoinMarket, context: ContextEvent, impact: ImpactPrices) {
+function derivatives(coin: CoinMarket, context: ContextEvent) {
   // Annualised from the printed rate, so that a reader who checks the identity finds it exact.
   const fundingRate = rate(context.fundingRateHourly)
   return {
@@ -305,8 +304,8 @@ function derivatives(coin: CoinMarket, context: ContextEvent, impact: ImpactPric
     funding_interval_hours: FUNDING_INTERVAL_HOURS,
     open_interest: usdOf(coin)(context.openInterestBase * context.markPrice),
     open_interest_contracts: context.openInterestBase,
-    impact_bid: orNull(impact.bid, price),
-    impact_ask: orNull(impact.ask, price),
+    impact_bid: orNull(context.impactBid, price),
+    impact_ask: orNull(context.impactAsk, price),
     spread_bps: orNull(spreadBpsOf(coin.quote), bps),
   }
 }
