@@ -11,6 +11,7 @@ import type { LeverageTier } from '../../liquidation/leverage-ladder.ts'
 import { HALF_LIFE_MS } from '../../liquidation/liquidation-flow.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { candlesInput, contextInput, markInput, optional } from '../../market/inputs.ts'
+import { BARS_NEEDED_OF_PART } from '../../market/warm.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
@@ -52,8 +53,7 @@ export const liquidations: CoinAnalysis = {
     inputAgeMsMax: OPEN_INTEREST_AGE_MS_MAX,
     coverageFloor: {
       counts: 'inputs (open interest at a mark price, range of the last 14 hours)',
-      least:
-        'open interest at a mark price, and 14 hourly candles for the range and the traded volume',
+      least: `open interest at a mark price, and ${BARS_NEEDED_OF_PART} closed hourly candles, or the coin's whole history, for ATR 14`,
     },
   },
   inputs: ['context', 'mark', 'history', 'account-position'],
