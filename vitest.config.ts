@@ -8,6 +8,7 @@ export default defineConfig({
   test: {
     restoreMocks: true,
     sequence: { shuffle: true },
+    setupFiles: ['test/support/fixed-seed.ts'],
     // Unsaid it is one on a machine of two cores.
     maxWorkers: '100%',
     // Modules keep nothing that a test could leave behind, so they are loaded once a worker and not once a file,

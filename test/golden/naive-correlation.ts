@@ -64,15 +64,20 @@ export function naivePair(
   return naiveStatistics(xs, ys)
 }
 
-/** Straight from the definitions. */
 export function naiveStatistics(xs: readonly number[], ys: readonly number[]): NaivePair {
+  const coefficients = naiveCoefficients(xs, ys)
+  return { ...coefficients, ...naiveInterval(xs, ys, coefficients.r) }
+}
+
+/** Straight from the definitions. */
+export function naiveCoefficients(xs: readonly number[], ys: readonly number[]) {
   const n = xs.length
   const [meanX, meanY] = [sum(xs) / n, sum(ys) / n]
   const covariance = sum(xs.map((x, at) => (x - meanX) * ((ys[at] ?? NaN) - meanY))) / (n - 1)
   const varianceX = sum(xs.map((x) => (x - meanX) ** 2)) / (n - 1)
   const varianceY = sum(ys.map((y) => (y - meanY) ** 2)) / (n - 1)
   const r = covariance / (Math.sqrt(varianceX) * Math.sqrt(varianceY))
-  return { n, r, beta: covariance / varianceY, ...naiveInterval(xs, ys, r) }
+  return { n, r, beta: covariance / varianceY }
 }
 
 /** 95 % interval of a correlation and its standard error, each step as the definition has it. */

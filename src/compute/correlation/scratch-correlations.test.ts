@@ -1,7 +1,7 @@
 import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { naiveStatistics } from '../../../test/golden/naive-correlation.ts'
+import { naiveCoefficients } from '../../../test/golden/naive-correlation.ts'
 import { plainKernel, simdKernel } from './product-kernel.ts'
 import { scratchCorrelations } from './scratch-correlations.ts'
 import { coins, difference, START_HOUR, tableOf } from './testing/returns.ts'
@@ -95,7 +95,7 @@ describe('correlations from scratch', () => {
     const flat = [0, 0, 0, 0]
     const values = correlations([moving, flat, other])
     for (const at of [1, 3, 4, 5, 7]) expect(values[at]).toBeNaN()
-    expect(values[2]).toBeCloseTo(naiveStatistics(moving, other).r, 12)
+    expect(values[2]).toBeCloseTo(naiveCoefficients(moving, other).r, 12)
   })
 
   test('a coin that rises by the same share every hour does not move against its mean', () => {
@@ -150,7 +150,7 @@ function naive(rows: readonly (readonly number[])[]): number[] {
       const x = common.map((at) => xs[at] as number)
       const y = common.map((at) => ys[at] as number)
       if (common.length < 2 || isFlat(x) || isFlat(y)) return Number.NaN
-      return a === b ? 1 : naiveStatistics(x, y).r
+      return a === b ? 1 : naiveCoefficients(x, y).r
     }),
   )
 }
