@@ -99,7 +99,7 @@ describe('dexes that are chosen by their share', () => {
       Object.fromEntries(
         contracts.map(({ id, defaultView }) => {
           const document = replica.document(documentKey(id, coin))
-          const answer = document?.views[defaultView]
+          const answer = document && viewOf(document, defaultView)
           if (document === undefined || answer?.kind !== 'answer') return [id, document ?? null]
           const facts = { nowMs, executionMs: 0, coinsAvailable: 5 }
           return [id, JSON.parse(fillDocument(document, answer, facts).toString('utf8'))]

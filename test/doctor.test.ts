@@ -68,7 +68,7 @@ describe('perpscope doctor', () => {
     expect(found(findings, 'documents')).toMatch(
       /^schema 1, .* MB, 1 documents, written \d+ s ago$/,
     )
-    expect(found(findings, 'weight')).toMatch(/1000 of the venue's 1200 .* \d+ coins takes 11 min/)
+    expect(found(findings, 'weight')).toMatch(/1000 of the venue's 1200 .* \d+ coins takes 15 min/)
   })
 
   test('takes a data directory that is not there yet for one that serve will make', async () => {

@@ -54,8 +54,11 @@ function answerOrQuote({ properties, required, ...answer }: JsonSchema): JsonSch
   }
 }
 
+/** Many answers have them, with the same members. */
+const COMMON_MEMBERS = ['meta', 'dex']
+
 /**
- * Two levels of the schema, and one of `meta`, which all have in common: enough to know where to look, for a
+ * Two levels of the schema, and one of what many have in common: enough to know where to look, for a
  * tenth of the tokens. It allows more than the schema, and nothing less.
  */
 function outline(schema: JsonSchema, levels = 2): JsonSchema {
@@ -70,7 +73,7 @@ function outline(schema: JsonSchema, levels = 2): JsonSchema {
     properties: Object.fromEntries(
       Object.entries(properties).map(([name, member]) => [
         name,
-        outline(member, name === 'meta' ? 0 : levels - 1),
+        outline(member, COMMON_MEMBERS.includes(name) ? 0 : levels - 1),
       ]),
     ),
     ...(required !== undefined && { required }),

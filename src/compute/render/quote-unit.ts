@@ -17,44 +17,43 @@ export const dexMembers = {
   dex: Type.Optional(
     Type.Object(
       {
-        name: Type.String({ description: 'Of the dex.' }),
+        name: Type.String(),
         quote_unit: nullable(
           Type.String({
             description:
-              'Collateral token of the dex. Every price and price level of this answer is in it, also where its description names USD. null before the name was received.',
+              'Collateral token; every price of this answer is in it. null while unknown.',
           }),
         ),
         usd_per_quote_unit: nullable(
           Type.Number({
             exclusiveMinimum: 0,
             description:
-              'Factor by which amounts in quote_unit were multiplied to give every figure in USD of this answer. null where no source gives a price: then those figures are null.',
+              'Factor that converted the figures in USD; null where no source has a price: they are null.',
           }),
         ),
         usd_source: nullable(
           oneOf(
             ['par', 'venue_spot'],
-            "par: USDC, which counts as USD. venue_spot: mid of the venue's own spot pair against USDC.",
+            "par: USDC counts as USD. venue_spot: mid of the venue's spot pair with USDC.",
           ),
         ),
         usd_age_seconds: nullable(
           Type.Number({
             minimum: 0,
-            description: 'Since usd_per_quote_unit was confirmed, s. null for par and unknown.',
+            description: 'Of usd_per_quote_unit. null for par and unknown.',
           }),
         ),
         usd_pair_volume_24h_usd: nullable(
           Type.Number({
             minimum: 0,
-            description: 'Turnover of that spot pair in 24 h, USD. null for par and unknown.',
+            description: 'Of that pair. null for par and unknown.',
           }),
         ),
         reference_price: Type.Literal('deployer_oracle', {
-          description:
-            "Source of the oracle price: the dex's deployer sets it; the venue's validators do not.",
+          description: "The dex's deployer sets the oracle price.",
         }),
         session_hours: Type.Null({
-          description: 'Trading sessions of the underlying: the venue publishes none.',
+          description: 'The venue publishes none.',
         }),
       },
       { description: 'Present for a coin of a builder-deployed dex (HIP-3).' },
