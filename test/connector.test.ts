@@ -170,8 +170,8 @@ describe('our connector and engine at the simulated venue, in virtual time', () 
     expect(feed.of('feed-status'), 'and no socket was lost over it').toHaveLength(1)
     expect(
       new Set(feed.notices.map((notice) => ('reason' in notice ? notice.reason : notice.kind))),
-      'but for the frames that told of the coin before the universe did',
-    ).toEqual(new Set(['unknown_coin', 'context_length']))
+      'but for the first frame that names the coin: the list is asked for at once',
+    ).toEqual(new Set(['unknown_coin']))
   })
 
   function smallVenue(): VirtualVenue {
