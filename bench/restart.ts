@@ -32,7 +32,7 @@ const WARM_MS_MAX = isQuick ? 10_000 : 6 * 60_000
 /** Nothing new is answered for so long: it is warm. */
 const STEADY_MS = isQuick ? 3_000 : 20_000
 const COINS_MS = 5_000
-const COINS_MS_MAX = 60_000
+const COINS_MS_MAX = 180_000
 /** How an answer is refused that is older than its freshness rule allows; not one that there is none of yet. */
 const STALE = /^The data behind this answer is \d+ s old/
 /** Told once an hour or a day, or when a price has moved: no fresher where nobody restarts. */

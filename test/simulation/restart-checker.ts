@@ -3,7 +3,7 @@ import type { FaultKind } from './fault-script.ts'
 import type { Findings } from './findings.ts'
 
 /** What an engine lacks after a start it asks for at once, as far as the venue's weight allows. */
-const BEGINNING_MS = 30_000
+const BEGINNING_MS = 60_000
 /** One or two may have been listed, or doubted, shortly before. */
 const COLD_COINS_MAX = 3
 /** A checkpoint of a time that has not come yet, or is long over, is of unknown age. */
