@@ -8,10 +8,6 @@ import { orNull, price, usd } from './significance.ts'
 /** A coin of a builder-deployed dex (HIP-3) has the name of that before a colon. */
 const DEX_OF_NAME = /^([^:]+):/
 
-export function isOfBuilderDex(coin: string): boolean {
-  return DEX_OF_NAME.test(coin)
-}
-
 /** Where a coin of a builder-deployed dex is traded, and what its prices are in. */
 export const dexMembers = {
   dex: Type.Optional(

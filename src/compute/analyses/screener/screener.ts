@@ -2,6 +2,7 @@ import type { Input } from '../../../domain/document.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { MarketAnalysis, Rendering } from '../../analysis.ts'
 import { CONTEXT_CADENCE_MS } from '../../market/coin-market.ts'
+import { dexKindOf } from '../../market/premium.ts'
 import { compositeOf } from '../../market/regime-rule.ts'
 import { statisticsOf } from '../../market/series-statistics.ts'
 import { volatilityRegimeOf } from '../../market/volatility-regime.ts'
@@ -14,7 +15,6 @@ import { percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import type { Fragment } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
-import { isOfBuilderDex } from '../../render/quote-unit.ts'
 import { bps, orNull, percent, price, score } from '../../render/significance.ts'
 import type { ScreenerColumns, Skipped } from './screener-columns.ts'
 import { COIN_AGE_MS_MAX, screenerColumns } from './screener-columns.ts'
@@ -142,7 +142,7 @@ function compactRow(coin: Ranked) {
   return {
     coin: coin.coin,
     price: price(coin.price),
-    ...(isOfBuilderDex(coin.coin) && { quote_unit: coin.unit }),
+    ...(dexKindOf(coin.coin) === 'builder' && { quote_unit: coin.unit }),
     change_24h_pct: orNull(coin.change24hPct, percent),
     signal_strength: coin.signalStrength,
     confluence_bias: coin.bias,
@@ -156,7 +156,7 @@ function fullRow(builder: DocumentBuilder, coin: Ranked) {
   return {
     coin: coin.coin,
     price: price(coin.price),
-    ...(isOfBuilderDex(coin.coin) && { quote_unit: coin.unit }),
+    ...(dexKindOf(coin.coin) === 'builder' && { quote_unit: coin.unit }),
     change_24h_pct: orNull(coin.change24hPct, percent),
     signal_strength: coin.signalStrength,
     confluence_bias: coin.bias,
