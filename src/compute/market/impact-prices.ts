@@ -3,7 +3,7 @@ import type { ContextEvent } from '../../domain/event.ts'
 export type ImpactPrices = {
   readonly bid: number | null
   readonly ask: number | null
-  /** They contradict the quote, because the venue told the two at different instants. */
+  /** They contradict the quote: the two are of different instants. */
   readonly isSkewed: boolean
 }
 

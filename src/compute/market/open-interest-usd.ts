@@ -1,6 +1,6 @@
 import type { CoinMarket } from './coin-market.ts'
 
-/** One side, at the mark price. NaN where the venue has not told it, or no source says what its unit is worth. */
+/** One side, at the mark price. NaN before the venue reported it, and while its unit has no price in USD. */
 export function openInterestUsdOf({ context, collateral }: CoinMarket): number {
   if (context === null) return Number.NaN
   return context.openInterestBase * context.markPrice * collateral.usdPerUnit

@@ -1,3 +1,4 @@
+import { studentQuantile95 } from '../correlation/student-quantile.ts'
 import type { MeasureLog } from './measure-log.ts'
 import { HOUR_MINUTES_MIN } from './minute-statistics.ts'
 
@@ -5,8 +6,6 @@ const MINUTE_MS = 60_000
 const MINUTES = 60
 /** Below it a mean and its error say nothing. */
 const EFFECTIVE_N_MIN = 5
-/** Of a normal distribution, both sides of 95 %. */
-const NORMAL_95 = 1.96
 
 /** What the last hour of a series knows of its mean. NaN where it knows nothing. */
 export type WindowMean = {
@@ -42,7 +41,7 @@ export function windowMeanOf(
   const isKnown = n >= HOUR_MINUTES_MIN && effectiveN >= EFFECTIVE_N_MIN
   const deviation = Math.sqrt(squares / (n - 1))
   const bandBps = isKnown
-    ? (student95(effectiveN - 1) * deviation) / Math.sqrt(effectiveN)
+    ? (studentQuantile95(effectiveN - 1) * deviation) / Math.sqrt(effectiveN)
     : Number.NaN
   return { meanBps, n, effectiveN, bandBps }
 }
@@ -60,12 +59,4 @@ function independentShare(minutes: readonly number[], mean: number, variance: nu
   const seen = products / pairs / variance
   const r = Math.min(0.99, Math.max(0, seen + (1 + 3 * seen) / pairs))
   return (1 - r) / (1 + r)
-}
-
-/** Two-sided 95 % of Student's distribution (Cornish and Fisher's expansion). */
-function student95(freedom: number): number {
-  const z = NORMAL_95
-  const first = (z ** 3 + z) / 4
-  const second = (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96
-  return z + first / freedom + second / freedom ** 2
 }

@@ -5,6 +5,9 @@ import type { Rendering } from '../analysis.ts'
 import { PROVIDER } from './answer-schema.ts'
 import type { DocumentBuilder } from './document-builder.ts'
 
+/** Stands in `answer_id` where a view puts its own key: all else of `meta` is the same in every view. */
+export const VIEW_MARK = '{view}'
+
 /** The `meta` object of one view, as a value for the builder. */
 export function answerMeta(
   builder: DocumentBuilder,

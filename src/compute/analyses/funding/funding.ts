@@ -12,7 +12,7 @@ import { annualizedPctOf, FUNDING_INTERVAL_HOURS, fundingTilt } from '../../mark
 import { contextInput } from '../../market/inputs.ts'
 import { dexKindOf, premiumOf } from '../../market/premium.ts'
 import type { SeriesStatistics } from '../../market/series-statistics.ts'
-import { answerMeta } from '../../render/answer-meta.ts'
+import { answerMeta, VIEW_MARK } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { deviationsOf, percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
@@ -33,8 +33,6 @@ import { otherVenueRates, widestSpread } from './venue-rates.ts'
 /** What it says moves with hours: every second would be work for nothing. */
 const PERIOD_MS = 5_000
 const BPS = 10_000
-/** Stands for the key of a view, so that views share what lies around it. */
-const VIEW_MARK = '{view}'
 /** Of the hours asked for, as far as the coin has them: fewer are no statistic of that time. */
 const FLOOR_SHARE = 0.5
 /** Other exchanges are asked for all coins at once, every few minutes. */

@@ -9,7 +9,7 @@ import { volatilityRegimeOf } from '../../market/volatility-regime.ts'
 import { VOLATILITY_WINDOW_HOURS } from '../../market/volatility-series.ts'
 import { stressLevelOf } from '../../outside/arb-levels.ts'
 import { divergenceDirection } from '../../outside/divergence-direction.ts'
-import { answerMeta } from '../../render/answer-meta.ts'
+import { answerMeta, VIEW_MARK } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
@@ -39,9 +39,6 @@ const SKIPPED_SHOWN_MAX = 40
 
 const TOP_DIRECTIONS = 5
 const TOP_OTHERS = 3
-
-/** Stands in `answer_id` where a view puts its own name: all else of `meta` is the same in every view. */
-const VIEW_MARK = '{view}'
 
 /** Every coin that trades, ranked by how much its signals stand out. */
 export const screener: MarketAnalysis<ScreenerColumns> = {

@@ -113,7 +113,7 @@ export class DexBook {
     return { joined, dropped, isOpen: this.#waning.size > 0 }
   }
 
-  /** Of all dexes that are listed, or named by whoever runs the service. */
+  /** All dexes that the venue lists or the operator named. */
   statuses(roster: Roster): readonly DexStatus[] {
     const listed = new Map(this.#listed.map((dex) => [dex.name, dex.fullName]))
     const names = new Set([...listed.keys(), ...this.#followed])

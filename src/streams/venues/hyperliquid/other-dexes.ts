@@ -48,7 +48,7 @@ export function otherDexes(feed: FeedParts, begin: Begin): Observable<Batch> {
   )
 }
 
-/** Names that were not told before, now and whenever somebody has deployed another dex. */
+/** Names that were not listed before, now and whenever another dex is deployed. */
 function allDexes(feed: FeedParts): Observable<readonly string[]> {
   const { dexBook, info, runtime } = feed
   const told = new Set<string>()
