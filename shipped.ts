@@ -5,7 +5,7 @@ export const shipped = {
   bundle: true,
   platform: 'node',
   format: 'esm',
-  target: 'node20.19',
+  target: 'node22.13',
   // Native code, files beside the package's own, or workers; and two that `ws` does without. Everything else is
   // bundled: a package on both sides would exist twice, and neither would know the errors of the other.
   external: [

@@ -1,6 +1,5 @@
 import * as nktkas from '@nktkas/hyperliquid'
 import ccxt from 'ccxt'
-import * as nktkasNext from 'nktkas-hyperliquid-next'
 import {
   afterAll,
   afterEach,
@@ -11,7 +10,6 @@ import {
   onTestFinished,
   test,
 } from 'vitest'
-import { WebSocket } from 'ws'
 import type { Clock } from '../src/domain/clock.ts'
 import { seededBuilderDexes } from '../src/simulator/market/builder-dexes.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
@@ -68,6 +66,10 @@ function baseUrl({ httpUrl }: SimulatedVenue): string {
   return httpUrl.replace(/\/info$/, '')
 }
 
+function infoClient(venue: SimulatedVenue): nktkas.InfoClient {
+  return new nktkas.InfoClient({ transport: new nktkas.HttpTransport({ apiUrl: baseUrl(venue) }) })
+}
+
 /** The events that a client delivered, by what they were subscribed as. */
 class Inbox {
   readonly #events = new Map<string, unknown[]>()
@@ -102,29 +104,6 @@ class Inbox {
   }
 }
 
-/** The calls that both versions of the client have alike. */
-type Info = Pick<
-  InstanceType<typeof nktkas.InfoClient>,
-  | 'meta'
-  | 'metaAndAssetCtxs'
-  | 'allPerpMetas'
-  | 'perpDexs'
-  | 'perpDexLimits'
-  | 'perpDexStatus'
-  | 'perpsAtOpenInterestCap'
-  | 'marginTable'
-  | 'predictedFundings'
-  | 'allMids'
-  | 'l2Book'
-  | 'candleSnapshot'
-  | 'fundingHistory'
-  | 'recentTrades'
-  | 'spotMeta'
-  | 'spotMetaAndAssetCtxs'
-  | 'exchangeStatus'
-  | 'clearinghouseState'
->
-
 type Channels = {
   readonly names: readonly string[]
   /** Subscribes to all of them; `failed` hears of a subscription that the client gave up. */
@@ -132,17 +111,10 @@ type Channels = {
   close(): Promise<void>
 }
 
-type Library = {
-  readonly version: string
-  info(apiUrl: string): Info
-  infoOverSocket(wsUrl: string): { readonly info: Info; close(): Promise<void> }
-  channels(wsUrl: string): Channels
-}
-
 /** More than the client's three attempts, and without its growing pauses. */
 const reconnect = { maxRetries: 20, reconnectionDelay: 100 }
 
-const commonChannels = [
+const channelNames = [
   'trades',
   'l2Book',
   'candle',
@@ -153,93 +125,49 @@ const commonChannels = [
   'assetCtxs',
   'trades of a builder',
   'allMids of a builder',
+  'fastAssetCtxs',
+  'fast l2Book',
 ] as const
 
-const older: Library = {
-  version: '0.32.2',
-  info: (apiUrl) => new nktkas.InfoClient({ transport: new nktkas.HttpTransport({ apiUrl }) }),
-  infoOverSocket(url) {
-    const transport = new nktkas.WebSocketTransport({ url })
-    return { info: new nktkas.InfoClient({ transport }), close: async () => transport.close() }
-  },
-  channels(url) {
-    const transport = new nktkas.WebSocketTransport({ url, reconnect })
-    const client = new nktkas.SubscriptionClient({ transport })
-    return {
-      names: commonChannels,
-      async subscribe({ listen }, failed) {
-        const subscriptions = await Promise.all([
-          client.trades({ coin: 'BTC' }, listen('trades')),
-          client.l2Book({ coin: 'BTC' }, listen('l2Book')),
-          client.candle({ coin: 'BTC', interval: '15m' }, listen('candle')),
-          client.activeAssetCtx({ coin: 'BTC' }, listen('activeAssetCtx')),
-          client.bbo({ coin: 'BTC' }, listen('bbo')),
-          client.allMids(listen('allMids')),
-          client.allDexsAssetCtxs(listen('allDexsAssetCtxs')),
-          client.assetCtxs({ dex: 'xyz' }, listen('assetCtxs')),
-          client.trades({ coin: BUILDER_COIN }, listen('trades of a builder')),
-          client.allMids({ dex: 'xyz' }, listen('allMids of a builder')),
-        ])
-        for (const [i, { failureSignal }] of subscriptions.entries())
-          failureSignal.addEventListener('abort', () => failed(commonChannels[i] ?? ''))
-      },
-      close: async () => transport.close(),
-    }
-  },
+function openChannels(url: string): Channels {
+  const transport = new nktkas.WebSocketTransport({ url, reconnect })
+  const client = new nktkas.SubscriptionClient({ transport })
+  return {
+    names: channelNames,
+    async subscribe({ listen }, failed) {
+      const on = (name: string) => ({ onError: () => failed(name) })
+      await Promise.all([
+        client.trades({ coin: 'BTC' }, listen('trades'), on('trades')),
+        client.l2Book({ coin: 'BTC' }, listen('l2Book'), on('l2Book')),
+        client.candle({ coin: 'BTC', interval: '15m' }, listen('candle'), on('candle')),
+        client.activeAssetCtx({ coin: 'BTC' }, listen('activeAssetCtx'), on('activeAssetCtx')),
+        client.bbo({ coin: 'BTC' }, listen('bbo'), on('bbo')),
+        client.allMids(listen('allMids'), on('allMids')),
+        client.allDexsAssetCtxs(listen('allDexsAssetCtxs'), on('allDexsAssetCtxs')),
+        client.assetCtxs({ dex: 'xyz' }, listen('assetCtxs'), on('assetCtxs')),
+        client.trades({ coin: BUILDER_COIN }, listen('trades of a builder'), on('builder')),
+        client.allMids({ dex: 'xyz' }, listen('allMids of a builder'), on('builder')),
+        client.fastAssetCtxs(listen('fastAssetCtxs'), on('fastAssetCtxs')),
+        client.l2Book({ coin: 'ETH', fast: true }, listen('fast l2Book'), on('fast l2Book')),
+      ])
+    },
+    close: async () => transport.close(),
+  }
 }
 
-const newer: Library = {
-  version: '0.33.3',
-  info: (apiUrl) =>
-    new nktkasNext.InfoClient({ transport: new nktkasNext.HttpTransport({ apiUrl }) }),
-  infoOverSocket(url) {
-    const transport = new nktkasNext.WebSocketTransport({ url })
-    return { info: new nktkasNext.InfoClient({ transport }), close: async () => transport.close() }
-  },
-  channels(url) {
-    const transport = new nktkasNext.WebSocketTransport({ url, reconnect })
-    const client = new nktkasNext.SubscriptionClient({ transport })
-    return {
-      names: [...commonChannels, 'fastAssetCtxs', 'fast l2Book'],
-      async subscribe({ listen }, failed) {
-        const on = (name: string) => ({ onError: () => failed(name) })
-        await Promise.all([
-          client.trades({ coin: 'BTC' }, listen('trades'), on('trades')),
-          client.l2Book({ coin: 'BTC' }, listen('l2Book'), on('l2Book')),
-          client.candle({ coin: 'BTC', interval: '15m' }, listen('candle'), on('candle')),
-          client.activeAssetCtx({ coin: 'BTC' }, listen('activeAssetCtx'), on('activeAssetCtx')),
-          client.bbo({ coin: 'BTC' }, listen('bbo'), on('bbo')),
-          client.allMids(listen('allMids'), on('allMids')),
-          client.allDexsAssetCtxs(listen('allDexsAssetCtxs'), on('allDexsAssetCtxs')),
-          client.assetCtxs({ dex: 'xyz' }, listen('assetCtxs'), on('assetCtxs')),
-          client.trades({ coin: BUILDER_COIN }, listen('trades of a builder'), on('builder')),
-          client.allMids({ dex: 'xyz' }, listen('allMids of a builder'), on('builder')),
-          client.fastAssetCtxs(listen('fastAssetCtxs'), on('fastAssetCtxs')),
-          client.l2Book({ coin: 'ETH', fast: true }, listen('fast l2Book'), on('fast l2Book')),
-        ])
-      },
-      close: async () => transport.close(),
-    }
-  },
-}
-
-describe.each([older, newer])('the public client @nktkas/hyperliquid $version', (library) => {
+describe('the public client @nktkas/hyperliquid', () => {
   let venue: SimulatedVenue
 
   beforeAll(async () => {
-    // The client wants the browser's WebSocket, which Node 20 lacks.
-    if (globalThis.WebSocket === undefined) Object.assign(globalThis, { WebSocket })
     venue = await startVenue()
   })
 
   afterAll(async () => {
     await venue.close()
-    if (globalThis.WebSocket === (WebSocket as unknown))
-      Reflect.deleteProperty(globalThis, 'WebSocket')
   })
 
   test('reads the universe of every dex and its contexts', async () => {
-    const info = library.info(baseUrl(venue))
+    const info = infoClient(venue)
     const meta = await info.meta()
     const [metaAgain, contexts] = await info.metaAndAssetCtxs()
     expect(metaAgain).toEqual(meta)
@@ -266,7 +194,7 @@ describe.each([older, newer])('the public client @nktkas/hyperliquid $version', 
   })
 
   test('reads prices, books, candles, funding and trades, of a builder too', async () => {
-    const info = library.info(baseUrl(venue))
+    const info = infoClient(venue)
     const endTime = Math.floor(movingClock.nowMs())
     for (const coin of ['BTC', BUILDER_COIN]) {
       const candles = await info.candleSnapshot({
@@ -292,7 +220,7 @@ describe.each([older, newer])('the public client @nktkas/hyperliquid $version', 
   })
 
   test('reads spot, an account and the clock', async () => {
-    const info = library.info(baseUrl(venue))
+    const info = infoClient(venue)
     const [spot, contexts] = await info.spotMetaAndAssetCtxs()
     expect(await info.spotMeta()).toEqual(spot)
     expect(spot.tokens[0]?.name).toBe('USDC')
@@ -303,7 +231,7 @@ describe.each([older, newer])('the public client @nktkas/hyperliquid $version', 
   })
 
   test('reads the positions of accounts that its trades name', async () => {
-    const info = library.info(baseUrl(venue))
+    const info = infoClient(venue)
     const traded = await info.recentTrades({ coin: 'BTC' })
     const users = new Set(traded.flatMap((trade) => trade.users))
     const accounts = await Promise.all(
@@ -330,7 +258,7 @@ describe.each([older, newer])('the public client @nktkas/hyperliquid $version', 
   })
 
   test('is refused a dex and a coin that do not exist', async () => {
-    const info = library.info(baseUrl(venue))
+    const info = infoClient(venue)
     await expect(info.meta({ dex: 'nope' })).rejects.toThrow('500')
     const startTime = CLOCK_START_MS - HOUR_MS
     await expect(info.fundingHistory({ coin: 'NOPE', startTime })).rejects.toThrow('500')
@@ -338,7 +266,7 @@ describe.each([older, newer])('the public client @nktkas/hyperliquid $version', 
   })
 
   test('gets events on every channel, and again after its connection was killed', async () => {
-    const channels = library.channels(venue.wsUrl)
+    const channels = openChannels(venue.wsUrl)
     onTestFinished(() => channels.close())
     const inbox = new Inbox()
     const failed: string[] = []
@@ -356,33 +284,31 @@ describe.each([older, newer])('the public client @nktkas/hyperliquid $version', 
   })
 
   test('reads over the websocket what it reads over HTTP', async () => {
-    const { info, close } = library.infoOverSocket(venue.wsUrl)
-    onTestFinished(close)
-    expect(await info.meta()).toEqual(await library.info(baseUrl(venue)).meta())
-    expect(await info.perpDexs()).toEqual(await library.info(baseUrl(venue)).perpDexs())
+    const transport = new nktkas.WebSocketTransport({ url: venue.wsUrl })
+    onTestFinished(() => transport.close())
+    const info = new nktkas.InfoClient({ transport })
+    expect(await info.meta()).toEqual(await infoClient(venue).meta())
+    expect(await info.perpDexs()).toEqual(await infoClient(venue).perpDexs())
     expect(await info.l2Book({ coin: 'NOPE' })).toBeNull()
   })
 })
 
-describe('the public client @nktkas/hyperliquid 0.33.3 alone', () => {
+describe('compressed and fast channels of @nktkas/hyperliquid', () => {
   let venue: SimulatedVenue
-  let transport: nktkasNext.WebSocketTransport
+  let transport: nktkas.WebSocketTransport
 
   beforeEach(async () => {
-    if (globalThis.WebSocket === undefined) Object.assign(globalThis, { WebSocket })
     venue = await startVenue()
-    transport = new nktkasNext.WebSocketTransport({ url: venue.wsUrl, reconnect })
+    transport = new nktkas.WebSocketTransport({ url: venue.wsUrl, reconnect })
   })
 
   afterEach(async () => {
     transport.close()
     await venue.close()
-    if (globalThis.WebSocket === (WebSocket as unknown))
-      Reflect.deleteProperty(globalThis, 'WebSocket')
   })
 
   test('inflates fastAssetCtxs: everything first, then what changed', async () => {
-    const client = new nktkasNext.SubscriptionClient({ transport })
+    const client = new nktkas.SubscriptionClient({ transport })
     const inbox = new Inbox()
     await client.fastAssetCtxs(inbox.listen('marks'))
     await inbox.more('marks', 1)
@@ -392,7 +318,7 @@ describe('the public client @nktkas/hyperliquid 0.33.3 alone', () => {
   })
 
   test('gets fast books of five levels beside those of twenty', async () => {
-    const client = new nktkasNext.SubscriptionClient({ transport })
+    const client = new nktkas.SubscriptionClient({ transport })
     const inbox = new Inbox()
     await client.l2Book({ coin: 'BTC', fast: true }, inbox.listen('fast'))
     await inbox.more('fast', 2)

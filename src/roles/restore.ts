@@ -1,12 +1,4 @@
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type Database from 'better-sqlite3'
 import type { BackupOptions } from '../config/backup.ts'
@@ -19,6 +11,7 @@ import type { BackupFile, BackupManifest } from '../store/backup-manifest.ts'
 import { checkFingerprint, manifestIn, syncToDisk } from '../store/backup-manifest.ts'
 import { beginRestore, endRestore, PRIVATE_UMASK, protectDataDir } from '../store/data-dir.ts'
 import { copyFile } from '../store/database-copy.ts'
+import { lstatPresent } from '../store/present-file.ts'
 import { placeOf } from '../store/sqlite-file.ts'
 import { besideDatabase, dataFiles } from './backup/data-files.ts'
 import type { Progress } from './backup/progress.ts'
@@ -150,7 +143,7 @@ function exchange({ files }: BackupManifest, dataDir: string): string | null {
 function setAside(dataDir: string, name: string, aside: string): void {
   for (const suffix of besideDatabase) {
     const path = join(dataDir, name + suffix)
-    const stat = lstatSync(path, { throwIfNoEntry: false })
+    const stat = lstatPresent(path)
     if (stat === undefined) continue
     mkdirSync(aside, { recursive: true })
     if (stat.isSymbolicLink()) {

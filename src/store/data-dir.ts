@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { OperatingError, reasonOf } from '../domain/errors.ts'
+import { isAbsence } from './present-file.ts'
 import { placeOf } from './sqlite-file.ts'
 
 /** For its owner alone: paid answers, and what buyers signed. */
@@ -93,7 +94,7 @@ export function marketIn(dataDir: string): string | null {
     const market = readFileSync(join(dataDir, 'market'), 'utf8').trim()
     return market === '' ? null : market
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null
+    if (isAbsence(cause)) return null
     throw new OperatingError('data_dir_unreadable', `${dataDir} cannot be read`, { cause })
   }
 }

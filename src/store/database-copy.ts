@@ -4,6 +4,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { open } from 'node:fs/promises'
 import Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
+import { isAbsence, statPresent, statPresentExactly } from './present-file.ts'
 import { isDamage, placeOf } from './sqlite-file.ts'
 
 /** What is done of a file, in bytes. */
@@ -120,7 +121,7 @@ async function stateOf(place: string): Promise<FileState> {
   return {
     header: await headerOf(`${place}-wal`),
     file: statSync(place, { bigint: true }),
-    log: statSync(`${place}-wal`, { bigint: true, throwIfNoEntry: false }),
+    log: statPresentExactly(`${place}-wal`),
   }
 }
 
@@ -148,7 +149,7 @@ async function headerOf(logPath: string): Promise<Buffer | null> {
 }
 
 async function copyLog(source: string, target: string): Promise<void> {
-  if (statSync(source, { throwIfNoEntry: false }) === undefined) rmSync(target, { force: true })
+  if (statPresent(source) === undefined) rmSync(target, { force: true })
   else await copyFile(source, target)
 }
 
@@ -184,7 +185,7 @@ async function opened(path: string): Promise<FileHandle | null> {
   try {
     return await open(path, 'r')
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return null
+    if (isAbsence(cause)) return null
     throw cause
   }
 }

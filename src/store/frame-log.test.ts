@@ -10,8 +10,8 @@ import {
 import { open as openFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fc, test } from '@fast-check/vitest'
-import { afterEach, beforeEach, describe, expect, vi } from 'vitest'
+import { fc, test as property } from '@fast-check/vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import type { OperatingError } from '../domain/errors.ts'
 import { BLOCK_HEADER_BYTES, BLOCK_MARK, FILE_HEADER } from './frame-log.ts'
@@ -52,7 +52,7 @@ describe('frame log', () => {
   }
 
   describe('written and read', () => {
-    test.prop([fc.array(fc.array(fc.tuple(fc.jsonValue(), fc.string({ unit: 'binary' }))))], {
+    property.prop([fc.array(fc.array(fc.tuple(fc.jsonValue(), fc.string({ unit: 'binary' }))))], {
       numRuns: 30,
     })('gives the same values in the same order, whatever they are', async (blocks) => {
       rmSync(folder, { recursive: true, force: true })

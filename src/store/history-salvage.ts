@@ -1,4 +1,4 @@
-import { statfsSync, statSync } from 'node:fs'
+import { statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import type { BlockKind } from './history-block.ts'
@@ -12,6 +12,7 @@ import {
 } from './history-block.ts'
 import type { Patch } from './history-db.ts'
 import { coinCrc, historyMigrations, shardNames, shardOf } from './history-schema.ts'
+import { statPresent } from './present-file.ts'
 
 const BLOCKS_PER_SLICE = 16
 
@@ -162,7 +163,7 @@ function patchesOf(coin: string, { key, body, crc }: BlockRow): readonly Patch[]
 /** Other files lie on the same disk, and what was sold among them: it is not filled for the sake of history. */
 function hasRoomTwice(path: string): boolean {
   const { bavail, bsize } = statfsSync(dirname(path))
-  const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  const bytes = statPresent(path)?.size ?? 0
   return bavail * bsize > 2 * bytes
 }
 

@@ -1,6 +1,7 @@
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { OperatingError } from '../domain/errors.ts'
+import { statPresent } from './present-file.ts'
 
 /** The kill switch on disk: maintenance is on as long as the file exists. */
 export class MaintenanceFile {
@@ -13,7 +14,7 @@ export class MaintenanceFile {
   /** @throws OperatingError when nobody can tell: a service must not sell because it may not look. */
   read(): boolean {
     try {
-      return statSync(this.#path, { throwIfNoEntry: false }) !== undefined
+      return statPresent(this.#path) !== undefined
     } catch (cause) {
       throw new OperatingError('maintenance_unreadable', `${this.#path} cannot be read`, { cause })
     }

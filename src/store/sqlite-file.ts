@@ -1,7 +1,8 @@
-import { lstatSync, mkdirSync, readlinkSync, realpathSync, renameSync, statSync } from 'node:fs'
+import { mkdirSync, readlinkSync, realpathSync, renameSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
+import { isAbsence, lstatPresent, statPresent } from './present-file.ts'
 
 /** A predecessor that is just exiting may still hold the lock. */
 const LOCK_WAIT_MS_MAX = 500
@@ -113,7 +114,7 @@ export function inspectSqliteFile<Found>(
 ): FileInspection<Found> {
   const place = placeOf(path)
   const parts = [place, `${place}-wal`].flatMap((part) => {
-    const stat = statSync(part, { throwIfNoEntry: false })
+    const stat = statPresent(part)
     return stat === undefined ? [] : [stat]
   })
   if (parts.length === 0) return { state: 'absent' }
@@ -140,9 +141,9 @@ export function inspectSqliteFile<Found>(
  * and not beside the link.
  */
 export function placeOf(path: string): string {
-  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() !== true) return path
+  if (lstatPresent(path)?.isSymbolicLink() !== true) return path
   // Links that lead back to each other end here.
-  statSync(path, { throwIfNoEntry: false })
+  statPresent(path)
   return placeOf(resolve(realpathSync(dirname(path)), readlinkSync(path)))
 }
 
@@ -154,7 +155,7 @@ export function setSqliteFileAside(path: string, nowMs: number): string {
     try {
       renameSync(place + suffix, target + suffix)
     } catch (cause) {
-      if (!isMissing(cause)) throw cause
+      if (!isAbsence(cause)) throw cause
     }
   }
   return target
@@ -260,8 +261,4 @@ function schemaOf(db: Database.Database): string {
     )
     .all()
   return rows.map(({ type, name, sql }) => `${type} ${name} ${sql}`).join('\n')
-}
-
-function isMissing(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
 }

@@ -1,4 +1,3 @@
-import type { Stats } from 'node:fs'
 import {
   closeSync,
   copyFileSync,
@@ -7,10 +6,10 @@ import {
   openSync,
   renameSync,
   rmSync,
-  statSync,
 } from 'node:fs'
 import type Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
+import { statPresent } from './present-file.ts'
 
 /** Brings what was written to an open file onto the disk, and calls when it is there, or why it is not. */
 export type FileSync = (descriptor: number, done: (error: Error | null) => void) => void
@@ -62,7 +61,7 @@ export class WalCopy {
     this.#db = db
     this.#path = path
     this.#sync = sync
-    this.#inodes = [path, `${path}-wal`].map((part) => [part, statOf(part)?.ino] as const)
+    this.#inodes = [path, `${path}-wal`].map((part) => [part, statPresent(part)?.ino] as const)
   }
 
   /**
@@ -71,7 +70,7 @@ export class WalCopy {
    */
   get isDue(): boolean {
     if (this.#isUnfinished || this.#gonePath() !== undefined) return true
-    return (statOf(`${this.#path}-wal`)?.size ?? 0) >= this.#logBytesMax
+    return (statPresent(`${this.#path}-wal`)?.size ?? 0) >= this.#logBytesMax
   }
 
   /**
@@ -115,7 +114,9 @@ export class WalCopy {
     if (this.#failure === null)
       for (const descriptor of descriptors) syncAtOnce(descriptor, (error) => this.#heard(error))
     const [log, kept] = [`${this.#path}-wal`, `${this.#path}-wal-kept`]
-    const [isFileOurs, isLogOurs] = this.#inodes.map(([path, inode]) => statOf(path)?.ino === inode)
+    const [isFileOurs, isLogOurs] = this.#inodes.map(
+      ([path, inode]) => statPresent(path)?.ino === inode,
+    )
     // SQLite removes the log, though the file may lack what is in it.
     const isNeeded = this.#failure !== null && isFileOurs === true && isLogOurs === true
     const isKept = isNeeded && isDone(() => copyFileSync(log, kept))
@@ -146,7 +147,7 @@ export class WalCopy {
 
   /** What is written to a file that is not there any more lasts as long as it is open, and no longer. */
   #gonePath(): string | undefined {
-    return this.#inodes.find(([path, inode]) => statOf(path)?.ino !== inode)?.[0]
+    return this.#inodes.find(([path, inode]) => statPresent(path)?.ino !== inode)?.[0]
   }
 
   *#synced(descriptor: number): Generator<CopyStep> {
@@ -175,10 +176,6 @@ function isDone(task: () => void): boolean {
   } catch {
     return false
   }
-}
-
-function statOf(path: string): Stats | undefined {
-  return statSync(path, { throwIfNoEntry: false })
 }
 
 /** Whether only opening a file anew helps: it is not there any more, or has not kept what was written to it. */

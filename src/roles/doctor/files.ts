@@ -17,6 +17,7 @@ import { CheckpointDb } from '../../store/checkpoint-db.ts'
 import { marketIn } from '../../store/data-dir.ts'
 import { DocumentStore } from '../../store/document-store.ts'
 import { inspectHistory } from '../../store/history-inspection.ts'
+import { lstatPresent } from '../../store/present-file.ts'
 import type { FileInspection } from '../../store/sqlite-file.ts'
 import type { Finding } from './finding.ts'
 import { fail, ok, unseen, warn } from './finding.ts'
@@ -231,7 +232,7 @@ function fileFinding<Found>(
 
 /** @throws where nobody may look, and for a link to nothing: its file may lie on a disk that is not mounted */
 export function isAbsent(path: string): boolean {
-  if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return true
+  if (lstatPresent(path) === undefined) return true
   statSync(path)
   return false
 }
@@ -247,7 +248,7 @@ function inUse(bytes: string): string {
 
 /** A link to nothing is there: no folder can be made in its place. */
 export function nearestExisting(path: string): string {
-  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  const isThere = lstatPresent(path) !== undefined
   return isThere ? path : nearestExisting(dirname(path))
 }
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { fc, test } from '@fast-check/vitest'
-import { describe, expect } from 'vitest'
+import { fc, test as property } from '@fast-check/vitest'
+import { describe, expect, test } from 'vitest'
 import {
   builderDexFunding,
   builderPremiumOf,
@@ -32,7 +32,7 @@ describe('funding', () => {
     expect(hourlyFundingRate(premium)).toBeCloseTo(rate, 12)
   })
 
-  test.prop([fc.double({ min: -0.01, max: 0.01, noNaN: true }), fc.double({ noNaN: true })])(
+  property.prop([fc.double({ min: -0.01, max: 0.01, noNaN: true }), fc.double({ noNaN: true })])(
     'the premium given for a settled rate makes that rate',
     (premium, modelled) => {
       const rate = hourlyFundingRate(premium)

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fc, test } from '@fast-check/vitest'
-import { describe, expect } from 'vitest'
+import { fc, test as property } from '@fast-check/vitest'
+import { describe, expect, test } from 'vitest'
 import { liquidationPrice, maintenanceTiers, maintenanceUsd } from './margin.ts'
 
 const examples = join(
@@ -48,7 +48,7 @@ describe('the liquidation price', () => {
     expect(liquidationPrice(tiers, 1, -80, 5)).toBeGreaterThan(alone)
   })
 
-  test.prop([
+  property.prop([
     fc.constantFrom(3, 5, 40, 51, 53, BTC_TABLE),
     fc.constantFrom(1, -1),
     fc.double({ min: 1e-3, max: 1e5, noNaN: true }),

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { fc, test } from '@fast-check/vitest'
-import { describe, expect } from 'vitest'
+import { fc, test as property } from '@fast-check/vitest'
+import { describe, expect, test } from 'vitest'
 import { binance } from './binance.ts'
 import { bybit } from './bybit.ts'
 import { coinbase } from './coinbase.ts'
@@ -306,7 +306,7 @@ describe('a frame that was damaged', () => {
     )
 
   for (const name of names) {
-    test.prop([damaged(JSON.stringify(quoteFrames[name]))], { numRuns: 500 })(
+    property.prop([damaged(JSON.stringify(quoteFrames[name]))], { numRuns: 500 })(
       `of ${name} throws nothing, and gives no figure that is none`,
       (text) => {
         const frame = decode(name, text)

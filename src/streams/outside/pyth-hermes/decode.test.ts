@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { fc, test } from '@fast-check/vitest'
-import { describe, expect } from 'vitest'
+import { fc, test as property } from '@fast-check/vitest'
+import { describe, expect, test } from 'vitest'
 import { mutated } from '../testing/mutated.ts'
 import { decodeCatalogue, decodeUpdate, refusedFeed, UPDATE_CHARS_MAX } from './decode.ts'
 import { EventStream } from './event-stream.ts'
@@ -59,7 +59,7 @@ describe('a price update', () => {
     },
   )
 
-  test.prop([fc.bigInt({ min: 1n, max: 10n ** 15n }), fc.integer({ min: -12, max: 0 })])(
+  property.prop([fc.bigInt({ min: 1n, max: 10n ** 15n }), fc.integer({ min: -12, max: 0 })])(
     'is the double nearest to the integer times the power of ten',
     (integer, expo) => {
       const told = { price: String(integer), conf: '0', expo }
@@ -122,7 +122,7 @@ describe('a price update', () => {
     row(),
     row({ id: shippedFeedIds.get('USDC') }, { price: '99990000', conf: '5000' }),
   )
-  test.prop([mutated(body)], { numRuns: 2_000 })(
+  property.prop([mutated(body)], { numRuns: 2_000 })(
     'mangled on its way gives no absurd price',
     (text) => {
       for (const price of decodeUpdate(text, NOW_MS).prices) {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fc, test } from '@fast-check/vitest'
-import { describe, expect } from 'vitest'
+import { fc, test as property } from '@fast-check/vitest'
+import { describe, expect, test } from 'vitest'
 import { decodeAccountState, heldUsd } from './account-state.ts'
 
 const coins = new Set(['BTC', 'ETH', 'DYDX', 'kPEPE'])
@@ -102,7 +102,7 @@ describe('the state of an account', () => {
     expect(decodeAccountState(body, coins)).toEqual({ kind: 'rejected', reason })
   })
 
-  test.prop([fc.json(), fc.array(fc.anything())])(
+  property.prop([fc.json(), fc.array(fc.anything())])(
     'whatever comes is data, and never throws',
     (body, rows) => {
       expect(() => decodeAccountState(body, coins)).not.toThrow()

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deflateRawSync } from 'node:zlib'
-import { fc, test } from '@fast-check/vitest'
-import { describe, expect } from 'vitest'
+import { fc, test as property } from '@fast-check/vitest'
+import { describe, expect, test } from 'vitest'
 import type { ContextEvent, MarketEvent } from '../../../domain/event.ts'
 import type { Listing } from '../../../domain/listing.ts'
 import { decodeCandleSnapshot } from './bars.ts'
@@ -380,7 +380,7 @@ describe('a single bad value', () => {
     expect(decode(frame(channel, data))).toMatchObject(said)
   })
 
-  test.prop([
+  property.prop([
     fc.oneof(
       fc.stringMatching(/^-?\d{1,9}(\.\d{1,12})?$/),
       fc.stringMatching(/^[-.\d]{0,8}$/),
@@ -418,30 +418,30 @@ describe('a single bad value', () => {
 describe('never an exception, never a number that is none', () => {
   const samples = Object.values(frames)
 
-  test.prop([fc.constantFrom(...samples), edits()])('mutated frames', (text, changes) => {
+  property.prop([fc.constantFrom(...samples), edits()])('mutated frames', (text, changes) => {
     expectSound(decode(mutated(text, changes)))
   })
 
-  test.prop([fc.constantFrom(...samples), fc.nat()])('truncated frames', (text, at) => {
+  property.prop([fc.constantFrom(...samples), fc.nat()])('truncated frames', (text, at) => {
     expectSound(decode(text.slice(0, at % text.length)))
   })
 
-  test.prop([fc.constantFrom(...channels), fc.jsonValue()])('any data', (channel, data) => {
+  property.prop([fc.constantFrom(...channels), fc.jsonValue()])('any data', (channel, data) => {
     expectSound(decode(frame(channel, data)))
   })
 
-  test.prop([fc.string({ unit: 'binary' })])('any text', (text) => {
+  property.prop([fc.string({ unit: 'binary' })])('any text', (text) => {
     expectSound(decode(text))
   })
 
-  test.prop([fc.constantFrom(...samples), fc.array(fc.nat()), hostileValue()])(
+  property.prop([fc.constantFrom(...samples), fc.array(fc.nat()), hostileValue()])(
     'frames with a hostile value anywhere inside',
     (text, path, value) => {
       expectSound(decode(withValueAt(text, path, value)))
     },
   )
 
-  test.prop([fc.json(), fc.constantFrom('15m', '1h', '4h')])('any reply', (body, timeframe) => {
+  property.prop([fc.json(), fc.constantFrom('15m', '1h', '4h')])('any reply', (body, timeframe) => {
     const reply = decodeCandleSnapshot(body, { coin: 'BTC', timeframe, fromMs: 0 }, RECEIVED_MS)
     expect(['bars', 'rejected']).toContain(reply.kind)
     expect(['meta', 'rejected']).toContain(decodeMeta(body).kind)

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fc, test } from '@fast-check/vitest'
-import { describe, expect } from 'vitest'
+import { fc, test as property } from '@fast-check/vitest'
+import { describe, expect, test } from 'vitest'
 import { decodeFundingHistory, decodePredictedFundings } from './fundings.ts'
 
 const FIXTURES = join(import.meta.dirname, '../../../../../shared/data/hl-api-fixtures')
@@ -79,7 +79,7 @@ describe('settled funding', () => {
     expect(reply).toEqual({ kind: 'rejected', reason })
   })
 
-  test.prop([fc.json()])('whatever comes is decoded, and never thrown', (body) => {
+  property.prop([fc.json()])('whatever comes is decoded, and never thrown', (body) => {
     const reply = decodeFundingHistory(body, { coin: 'BTC', fromMs: 0 }, NOW_MS)
     if (reply.kind === 'fundings') expect(reply.rows).toEqual([])
   })
@@ -180,7 +180,7 @@ describe('what is paid next', () => {
     })
   })
 
-  test.prop([
+  property.prop([
     fc.integer({ min: -3 * HOUR_MS, max: 30 * HOUR_MS }),
     fc.integer({ min: 1, max: 24 }),
   ])('lies ahead, by one interval at most', (aheadMs, intervalHours) => {
@@ -192,7 +192,7 @@ describe('what is paid next', () => {
     }
   })
 
-  test.prop([fc.json()])('whatever comes is decoded, and never thrown', (body) => {
+  property.prop([fc.json()])('whatever comes is decoded, and never thrown', (body) => {
     const reply = decodePredictedFundings(body, () => true, NOW_MS)
     expect(['predictions', 'rejected']).toContain(reply.kind)
   })

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { deflateRawSync, gunzipSync, inflateRawSync } from 'node:zlib'
-import { fc, test } from '@fast-check/vitest'
-import { describe, expect } from 'vitest'
+import { fc, test as property } from '@fast-check/vitest'
+import { describe, expect, test } from 'vitest'
 import { FrameDecoder } from './decode.ts'
 import { readAllContexts, readMarks } from './quick-contexts.ts'
 import type { Universe } from './universe.ts'
@@ -63,7 +63,7 @@ describe('the quick way to read the contexts of all dexes', () => {
     expect(decoderOf(...universes).decodeSlowly(text, NOW_MS)).toEqual(contexts(quick))
   })
 
-  test.prop([fc.nat(2), edits], { numRuns: 1_000 })(
+  property.prop([fc.nat(2), edits], { numRuns: 1_000 })(
     'of a mutated frame it says nothing, or what the long way says',
     (spare, changes) => {
       const rows = Array.from({ length: small.length + (spare === 0 ? 1 : 0) }, () => row)
@@ -134,7 +134,7 @@ describe('the quick way to read marks', () => {
     }
   })
 
-  test.prop([fc.constantFrom(...usual.slice(1, 6)), edits], { numRuns: 500 })(
+  property.prop([fc.constantFrom(...usual.slice(1, 6)), edits], { numRuns: 500 })(
     'of mutated marks it says nothing, or what the long way says',
     (frame, changes) => {
       const json = mutated(inflated(frame), changes)
@@ -144,7 +144,7 @@ describe('the quick way to read marks', () => {
     },
   )
 
-  test.prop([fc.constantFrom(...usual.slice(1, 6)), edits], { numRuns: 500 })(
+  property.prop([fc.constantFrom(...usual.slice(1, 6)), edits], { numRuns: 500 })(
     'of a mutated frame it says nothing, or what the long way says',
     (frame, changes) => {
       const text = mutated(frame, changes)

@@ -1,0 +1,35 @@
+import type { BigIntStats, Stats } from 'node:fs'
+import { lstatSync, statSync } from 'node:fs'
+
+/**
+ * ENOENT alone means that a file is absent. Node's `throwIfNoEntry: false` also hides ENOTDIR from version 22 on,
+ * so a path through a file would read as absent instead of misplaced.
+ */
+
+/** undefined where the file is absent; a link is followed. @throws when it cannot be examined */
+export function statPresent(path: string): Stats | undefined {
+  return presentOnly(() => statSync(path))
+}
+
+/** As {@link statPresent}, with times in nanoseconds. */
+export function statPresentExactly(path: string): BigIntStats | undefined {
+  return presentOnly(() => statSync(path, { bigint: true }))
+}
+
+/** undefined where nothing has that name; a link is not followed. @throws when it cannot be examined */
+export function lstatPresent(path: string): Stats | undefined {
+  return presentOnly(() => lstatSync(path))
+}
+
+export function isAbsence(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
+}
+
+function presentOnly<Found>(stat: () => Found): Found | undefined {
+  try {
+    return stat()
+  } catch (cause) {
+    if (isAbsence(cause)) return undefined
+    throw cause
+  }
+}
