@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -130,6 +130,21 @@ describe('the copy of a file that its process keeps for itself', () => {
       expect(checkTarget()).toBe(ROWS)
     },
   )
+
+  test('is given up at the second try where the file is damaged and nobody writes it', async () => {
+    opened('NORMAL')
+    db.close()
+    writeFileSync(source, 'no database')
+    let copies = 0
+    const copying = copyHeldDatabase(source, target, {
+      pause: noPause,
+      onProgress: (done, total) => {
+        if (done === total) copies += 1
+      },
+    })
+    await expect(copying).rejects.toMatchObject({ code: 'file_not_copied' })
+    expect(copies).toBe(2)
+  })
 
   test('is given up where the file never stands still', async () => {
     opened('EXCLUSIVE')

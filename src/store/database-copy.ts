@@ -75,6 +75,7 @@ export async function copyHeldDatabase(
 ): Promise<void> {
   const place = placeOf(source)
   let cause: unknown
+  let damaged: FileState | null = null
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     if (attempt > 0) await pause(AGAIN_MS)
     const before = await stateOf(place)
@@ -91,6 +92,9 @@ export async function copyHeldDatabase(
     } catch (fault) {
       if (!isDamage(fault)) throw fault
       cause = fault
+      // Nothing was written between two copies, so the file itself is damaged and no later copy is better.
+      if (before.header === null && damaged !== null && isSame(damaged, before)) break
+      damaged = before
     }
   }
   throw new OperatingError('file_not_copied', `${source} never stood still, or is damaged`, {
