@@ -1,13 +1,19 @@
 import { defineConfig } from 'vitest/config'
 
+/** Also of the examples of properties: a run that fails does so because of a change. */
+const SEED = 20_261_126
+const DEEP = '**/*.deep.test.ts'
+
 /**
  * `unit` lies beside the code and needs nothing but it. `system` lies in `test/`: it starts the built
- * service, chains and simulators as real processes, so it runs after `npm run build`.
+ * service, chains and simulators as real processes, so it runs after `npm run build`. `deep` is named
+ * `*.deep.test.ts` in either place: it searches, and takes minutes.
  */
 export default defineConfig({
   test: {
     restoreMocks: true,
-    sequence: { shuffle: true },
+    // The order within a file shows what rests on what ran before. Another order is `--sequence.seed`.
+    sequence: { shuffle: true, seed: SEED },
     setupFiles: ['test/support/fixed-seed.ts'],
     // Unsaid it is one on a machine of two cores.
     maxWorkers: '100%',
@@ -23,6 +29,7 @@ export default defineConfig({
           // One project after the other: a worker that changes over to the other one is started and loaded anew.
           sequence: { groupOrder: 0 },
           include: ['src/**/*.test.ts'],
+          exclude: [DEEP],
           testTimeout: 30_000,
           hookTimeout: 30_000,
         },
@@ -33,6 +40,17 @@ export default defineConfig({
           name: 'system',
           sequence: { groupOrder: 1 },
           include: ['test/**/*.test.ts'],
+          exclude: [DEEP],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'deep',
+          sequence: { groupOrder: 2 },
+          include: [`{src,test}/${DEEP}`],
           testTimeout: 180_000,
           hookTimeout: 180_000,
         },

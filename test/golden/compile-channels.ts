@@ -6,7 +6,7 @@ import { compileContracts } from './compile-contracts.ts'
 /**
  * Rebuilds `src/simulator/evm/channels/channels.json` from the Solidity beside it:
  * `node_modules/.bin/tsx test/golden/compile-channels.ts`. As with the token, the artefact is committed and
- * `test/payment-channels-contract.test.ts` holds it to its source.
+ * `test/payment-channels-contract.deep.test.ts` holds it to its source.
  */
 export const channelsFolder = join(import.meta.dirname, '../../src/simulator/evm/channels')
 

@@ -6,7 +6,7 @@ import { compileContracts } from './compile-contracts.ts'
 /**
  * Rebuilds `src/simulator/evm/token/usd-coin.json` from the Solidity beside it:
  * `node_modules/.bin/tsx test/golden/compile-token.ts`. The artefact is committed, so that neither the
- * demo nor the tests that move money need a compiler; `test/payment-token.test.ts` holds it to this.
+ * demo nor the tests that move money need a compiler; `test/payment-token.deep.test.ts` holds it to this.
  */
 export const tokenFolder = join(import.meta.dirname, '../../src/simulator/evm/token')
 
