@@ -2,7 +2,15 @@
  * Bundles what `npm run build` starts the service from over what `tsc` has emitted: 1,500 small files take Node
  * seconds to load. The client and the demo stay as `tsc` emitted them. The licences of what is bundled are put beside it.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Metafile } from 'esbuild'
 import { build } from 'esbuild'
@@ -14,7 +22,7 @@ const CHUNKS = 'chunks'
 
 const { metafile, outputFiles } = await build({
   // Whatever is started by its path. The other commands are chunks, and `serve` finds the engine beside it.
-  entryPoints: ['main', 'roles/serve', 'roles/engine-thread', 'workers/market-worker'].map(
+  entryPoints: ['cli', 'roles/serve', 'roles/engine-thread', 'workers/market-worker'].map(
     (name) => `src/${name}.ts`,
   ),
   outbase: 'src',
@@ -38,6 +46,8 @@ for (const { path, contents } of outputFiles) {
   writeFileSync(path, contents)
 }
 
+// `tsc` leaves JavaScript where it is.
+copyFileSync('src/node-version.cjs', `${OUT}/node-version.cjs`)
 writeFileSync(`${OUT}/THIRD-PARTY-NOTICES.txt`, notices(metafile))
 
 /** Their licences ask that whoever passes their code on says whose it is. */
