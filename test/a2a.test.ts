@@ -144,6 +144,21 @@ describe('the A2A client of the SDK', () => {
     for (const { id } of contracts) expect(String(part?.value)).toContain(id)
   })
 
+  test.each(['pulse BTCUSDT', 'pulse BTC/USDC', '/pulse/BTC', 'PULSE btc-usdc'])(
+    'is quoted for BTC when it asks for %s',
+    async (words) => {
+      const task = await sent(message(text(words)))
+      expect(task.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED)
+      expect(metadataOf(task)['x402.payment.required']).toBeDefined()
+    },
+  )
+
+  test('learns that it named no coin', async () => {
+    const task = await sent(message(text('pulse')))
+    expect(task.status?.state).toBe(TaskState.TASK_STATE_FAILED)
+    expect(metadataOf(task)['problem']).toMatchObject({ did_you_mean: ['/pulse/{coin}'] })
+  })
+
   test('learns that there is no such coin, without a quote', async () => {
     const task = await sent(message(text('pulse BTCC')))
     expect(task.status?.state).toBe(TaskState.TASK_STATE_FAILED)

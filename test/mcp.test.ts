@@ -145,6 +145,20 @@ describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) 
     })
   })
 
+  test.each(['btcusdt', 'BTC/USDC', 'BTC-PERP'])('is quoted for BTC as %s', async (coin) => {
+    const { structuredContent } = await caller.call('get_pulse', { coin })
+    expect(structuredContent).toMatchObject({ x402Version: 2, accepts: expect.any(Array) })
+  })
+
+  test('learns that it named no coin', async () => {
+    const { isError, content } = await caller.call('get_pulse', {})
+    expect(isError).toBe(true)
+    expect(JSON.parse(content?.[0]?.text ?? '')).toMatchObject({
+      code: 'not_found',
+      did_you_mean: ['/pulse/{coin}'],
+    })
+  })
+
   test('learns that half a character is no coin', async () => {
     const { isError, content } = await caller.call('get_pulse', { coin: 'BTC\ud83d' })
     expect(isError).toBe(true)

@@ -61,6 +61,10 @@ describe('the binding of a payment', () => {
   test.each([
     ['/pulse/BTC', '/pulse/btc'],
     ['/pulse/BTC', '/pulse/BTC-PERP'],
+    ['/pulse/BTC', '/pulse/btcusdt'],
+    ['/pulse/BTC', '/pulse/BTC%2FUSDC'],
+    ['/pulse/BTC', '/pulse/BTC%2fUSDC:USDC'],
+    ['/pulse/PEPE', '/pulse/PEPE-USDT-SWAP'],
     ['/pulse/BTC', '/pulse/%42%54c/?timeframes=4h,1h'],
     ['/pulse/BTC', '/pulse/BTC?timeframes=1h,4h&view=full'],
     ['/pulse/BTC?timeframes=1h,4h', '/pulse/BTC?timeframes=%201h%2C4h&utm_source=x&_=1'],
@@ -209,7 +213,11 @@ function spelled(
 
 function tickers(coin: string): fc.Arbitrary<string> {
   return fc
-    .tuple(anyCase(coin), fc.constantFrom('', '-PERP', '-usd', '-Usd'), fc.boolean())
+    .tuple(
+      anyCase(coin),
+      fc.constantFrom('', '-PERP', '-usd', 'Usdt', '_USDC', ':usdc'),
+      fc.boolean(),
+    )
     .map(([name, suffix, isEncoded]) =>
       isEncoded
         ? Array.from(name + suffix, (one) => `%${one.charCodeAt(0).toString(16)}`).join('')

@@ -12,7 +12,7 @@ import { keyOf, pathOf, pathParameterOf } from '../domain/contract.ts'
 import type { Answer, Document, DocumentKey, NoAnswer } from '../domain/document.ts'
 import { viewOf } from '../domain/document.ts'
 import { isoInstant } from '../domain/instant.ts'
-import { tickerName } from '../domain/listing.ts'
+import { tickerName, unscaledToken } from '../domain/listing.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import { isNamedBy } from '../payment/entity-tag.ts'
 import type { Extensions } from '../payment/extensions/extensions.ts'
@@ -270,8 +270,11 @@ function nameOf(
   const resolved = engine.resolve(ticker)
   if (resolved !== undefined) {
     const { coin, unitMultiplier } = resolved
+    const token = unscaledToken(coin)
     const requested =
-      unitMultiplier === undefined ? undefined : { ticker: tickerName(ticker), unitMultiplier }
+      token === undefined || unitMultiplier === undefined
+        ? undefined
+        : { ticker: token, unitMultiplier }
     return { kind: 'named', coin, requested }
   }
   // Without an engine the list of coins may be old or empty: "unknown" would be a guess.
@@ -289,7 +292,7 @@ function unknownCoin(contract: AnalysisContract, ticker: string, engine: EngineR
   return refusal('invalid_coin', {
     detail: `No perpetual is listed as ${JSON.stringify(ticker)}; /coins lists them all.`,
     param: pathParameterOf(contract),
-    didYouMean: nearestNames(ticker, coins),
+    didYouMean: nearestNames(tickerName(ticker), coins),
   })
 }
 

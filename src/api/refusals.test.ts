@@ -154,7 +154,37 @@ describe('a refusal', () => {
       more: { retry_after: 3600 },
       given: ({ maintenance, clock }) => maintenance.set(true, clock.nowMs()),
     },
-    { url: '/pulse', status: 404, code: 'not_found' },
+    {
+      url: '/pulse',
+      status: 404,
+      code: 'not_found',
+      more: {
+        detail: 'There is nothing at this path; pulse is at /pulse/{coin}.',
+        did_you_mean: ['/pulse/{coin}'],
+      },
+    },
+    {
+      url: '/pulse/BTC/USDC',
+      status: 404,
+      code: 'not_found',
+      more: {
+        detail:
+          'There is nothing at this path; pulse is at /pulse/{coin}, and a pair is written as BTC-USDC.',
+      },
+    },
+    { url: '/Puls/BTC', status: 404, code: 'not_found', more: { did_you_mean: ['/pulse/{coin}'] } },
+    {
+      url: '/sample',
+      status: 404,
+      code: 'not_found',
+      more: { did_you_mean: ['/sample/{analysis}'] },
+    },
+    {
+      url: '/elsewhere',
+      status: 404,
+      code: 'not_found',
+      more: { detail: 'There is nothing at this path; / lists what there is.' },
+    },
     { url: '/pulse/', status: 404, code: 'not_found' },
     { url: '/pulse/BTC//', status: 404, code: 'not_found' },
     { url: '/PULSE/BTC', status: 404, code: 'not_found' },

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify, { LogController } from 'fastify'
+import type { AnalysisContract } from '../domain/contract.ts'
 import { requestPath } from '../payment/resource.ts'
 import { a2aRoutes } from './a2a/a2a-routes.ts'
 import type { AnalysisRoutesOptions } from './analysis-routes.ts'
@@ -19,6 +20,7 @@ import type { ProxyTrust } from './proxy-trust.ts'
 import { headRefusal } from './request-head.ts'
 import { crossOriginHeaders, preflightHeaders, securityHeaders } from './response-headers.ts'
 import { sendProblem } from './send-problem.ts'
+import { unknownPath } from './true-path.ts'
 
 export type ServerOptions = AnalysisRoutesOptions &
   FreeRoutesOptions & {
@@ -84,7 +86,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       // These arise before routing, so no hook runs for them.
       setCommonHeaders(request, reply)
       if (error.code === 'FST_ERR_BAD_URL') refuseMalformedUrl(reply)
-      else refuseUnknownPath(reply)
+      else refuseUnknownPath(options.contracts, request, reply)
     },
   })
   endConnectionsWithTheirCalls(app)
@@ -102,11 +104,13 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   limitConnections(app, { proxies: options.trustProxy, defer })
   app.addHook('onRequest', (request, reply, done) => {
     // Here rather than in the not-found handler, which would read a body first.
-    if (request.is404) refuseUnrouted(paths, request, reply)
+    if (request.is404) refuseUnrouted(options.contracts, paths, request, reply)
     else done()
   })
   if (options.accessLog) app.addHook('onResponse', logAccess)
-  app.setNotFoundHandler((request, reply) => refuseUnrouted(paths, request, reply))
+  app.setNotFoundHandler((request, reply) =>
+    refuseUnrouted(options.contracts, paths, request, reply),
+  )
   app.setErrorHandler((error, request, reply) => {
     request.log.error({ err: error }, 'request failed')
     sendProblem(reply, 'internal_error', {
@@ -138,10 +142,15 @@ function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 /** No route takes this method and path: a preflight, a wrong method, or a path that does not exist. */
-function refuseUnrouted(paths: KnownPaths, request: FastifyRequest, reply: FastifyReply): void {
+function refuseUnrouted(
+  contracts: readonly AnalysisContract[],
+  paths: KnownPaths,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
   const methods = paths.methodsOf(requestPath(request.url))
   if (methods.length === 0) {
-    refuseUnknownPath(reply)
+    refuseUnknownPath(contracts, request, reply)
     return
   }
   const allow = methods.join(', ')
@@ -157,10 +166,12 @@ function refuseUnrouted(paths: KnownPaths, request: FastifyRequest, reply: Fasti
   sendProblem(reply, 'method_not_allowed', { detail: `This path takes ${allow}.` })
 }
 
-function refuseUnknownPath(reply: FastifyReply): void {
-  sendProblem(reply, 'not_found', {
-    detail: 'There is nothing at this path; / lists what there is.',
-  })
+function refuseUnknownPath(
+  contracts: readonly AnalysisContract[],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  sendProblem(reply, 'not_found', unknownPath(contracts, requestPath(request.url)))
 }
 
 function refuseMalformedUrl(reply: FastifyReply): void {

@@ -44,43 +44,49 @@ export type ResolvedTicker = {
   readonly unitMultiplier?: number
 }
 
-const QUOTE_SUFFIX = /-(PERP|USD)$/
+/**
+ * What other venues and libraries write behind a coin: `BTC-PERP`, `BTC-USD`, `BTCUSDT`, `BTC_USDC`, `BTC-USDT-SWAP`,
+ * and `BTC/USDC:USDC` (ccxt). Something has to stand before it.
+ */
+const PAIR_SUFFIX = /(?<=.)(?:[-_/:]?USD[CT]?(?::USD[CT])?(?:[-_](?:PERP|SWAP))?|[-_/]PERP)$/
 const SCALED_NAME = /^k([A-Z0-9]+)$/
 const SCALED_UNIT_MULTIPLIER = 1000
 
 /**
- * One name for every spelling of a ticker: any case, with `-PERP` or `-USD` behind it or without. Needs no list of
- * coins, so two calls for one coin are known to be the same while nothing is listed yet.
+ * One name for every spelling of a ticker: any case, as a pair with a dollar or without. Needs no list of coins, so
+ * two calls for one coin are known to be the same while nothing is listed yet.
  */
 export function tickerName(ticker: string): string {
-  return ticker.toUpperCase().replace(QUOTE_SUFFIX, '')
+  return ticker.toUpperCase().replace(PAIR_SUFFIX, '')
+}
+
+/** `PEPE` of `kPEPE`; undefined where the venue does not quote in thousands. */
+export function unscaledToken(coin: string): string | undefined {
+  return SCALED_NAME.exec(coin)?.[1]
 }
 
 /**
- * Finds the venue's spelling for whatever a caller typed: any `tickerName` of a coin, and the plain token name of
- * one that the venue quotes in thousands. A listing of its own is never shadowed by an unscaled name, nor by one
- * that differs from it in the suffix alone.
+ * Finds the venue's spelling for whatever a caller typed: a coin in any case, the plain token name of one that the
+ * venue quotes in thousands, or a pair of either with a dollar. A name that is listed means itself, also where it ends
+ * like a pair (`SUSD` beside `S`), and is never shadowed by an unscaled name.
  */
 export class TickerIndex {
   readonly #byName = new Map<string, ResolvedTicker>()
 
   constructor(coins: Iterable<string>) {
-    const others: (readonly [string, ResolvedTicker])[] = []
+    const tokens: (readonly [string, ResolvedTicker])[] = []
     for (const coin of coins) {
-      const name = tickerName(coin)
-      if (name === coin.toUpperCase()) this.#byName.set(name, { coin })
-      else others.unshift([name, { coin }])
-      const token = SCALED_NAME.exec(coin)?.[1]
+      this.#byName.set(coin.toUpperCase(), { coin })
+      const token = unscaledToken(coin)
       if (token !== undefined)
-        others.push([token, { coin, unitMultiplier: SCALED_UNIT_MULTIPLIER }])
+        tokens.push([token, { coin, unitMultiplier: SCALED_UNIT_MULTIPLIER }])
     }
-    for (const [name, resolved] of others) {
-      if (!this.#byName.has(name)) this.#byName.set(name, resolved)
-    }
+    for (const [token, resolved] of tokens)
+      if (!this.#byName.has(token)) this.#byName.set(token, resolved)
   }
 
   /** @returns undefined when the venue lists nothing by that name. */
   resolve(ticker: string): ResolvedTicker | undefined {
-    return this.#byName.get(tickerName(ticker))
+    return this.#byName.get(ticker.toUpperCase()) ?? this.#byName.get(tickerName(ticker))
   }
 }

@@ -40,8 +40,9 @@ function fromData(value: unknown): Asked | null {
 function fromText(whole: string): Asked | null {
   const text = whole.slice(0, TEXT_CHARS_MAX).trim()
   if (text.startsWith('{')) return fromJson(text)
-  const words = text.split(/[\s/]+/)
-  const [analysis = '', coin, ...others] = words.filter((word) => word !== '')
+  // Also a path, and a pair with a slash in it.
+  const [, analysis = '', rest = ''] = /^\/?([^\s/]*)[\s/]*(.*)$/s.exec(text) ?? []
+  const [coin, ...others] = rest.split(/\s+/).filter((word) => word !== '')
   // The path refuses what else was said: it may have been meant to change what is bought.
   const args = Object.fromEntries(others.map((word) => [word, '']))
   return { analysis: analysis.toLowerCase(), args: coin === undefined ? args : { ...args, coin } }

@@ -35,7 +35,7 @@ export function toolOf(offer: AnalysisOffer): AnalysisTool {
     outputSchema: answerOrQuote(outline(offer.compactSchema)),
     urlOf: (args) => {
       // JSON may hold half of a surrogate pair, which no URL can: no coin is called like what stands for it.
-      const coin = encodeURIComponent(text(args['coin']).toWellFormed())
+      const coin = encodeURIComponent(text(args['coin'] ?? '').toWellFormed())
       const path = offer.path.replace('{coin}', () => coin)
       const query = new URLSearchParams(isCompactable ? { view: 'compact' } : {})
       for (const [name, value] of Object.entries(args))
