@@ -404,6 +404,38 @@ describe('samples', () => {
     },
   )
 
+  test.each(contracts.map((contract) => ({ id: contract.id, contract })))(
+    'of $id have the form that view and fields give an answer',
+    async ({ id, contract }) => {
+      const path = `${pathOf(contract, 'BTC')}?`
+      for (const query of ['view=compact', 'fields=meta.quality', 'view=compact&fields=meta']) {
+        const answer = (await given.app.inject(path + query)).json()
+        const sample = (await given.app.inject(`/sample/${id}?${query}`)).json()
+        expect(sample.meta.sample, query).toBe(true)
+        expect(Object.keys(sample).sort(), query).toEqual(Object.keys(answer).sort())
+        const { sample: _, ...meta } = sample.meta
+        expect(Object.keys(meta).sort(), query).toEqual(Object.keys(answer.meta).sort())
+      }
+    },
+  )
+
+  test('of the screener have the short rows with view=compact', async () => {
+    const [row] = (await given.app.inject('/sample/screener?view=compact')).json().coins
+    const [sold] = (await given.app.inject('/screener?view=compact')).json().coins
+    expect(Object.keys(row)).toEqual(Object.keys(sold))
+  })
+
+  test.each([
+    ['view=short', 'invalid_parameter', 'view'],
+    ['fields=nothing', 'invalid_parameter', 'fields'],
+    ['fields=price&fields=coin', 'invalid_parameter', 'fields'],
+    ['veiw=compact', 'unknown_parameter', 'veiw'],
+  ])('with %s are refused as the analysis is', async (query, code, param) => {
+    const response = await given.app.inject(`/sample/pulse?${query}`)
+    expect(response.statusCode).toBe(400)
+    expect(response.json()).toMatchObject({ code, param })
+  })
+
   test('of what is not sold are refused with what is', async () => {
     const response = await sold.app.inject('/sample/nothing')
     expect(response.statusCode).toBe(404)

@@ -45,6 +45,20 @@ export function requestReader(contract: AnalysisContract): RequestReader {
   }
 }
 
+/** Reads `view` and `fields` of a path that takes nothing else. */
+export function sampleRequestReader(contract: AnalysisContract) {
+  const selectionOf = selectionReader(contract)
+  return (request: FastifyRequest): Omit<AnalysisRequest, 'ticker'> | Refusal => {
+    const unknown = unknownQueryParameter(request.query, ['view', 'fields'])
+    if (unknown !== null) return unknown
+    const view = viewOf(contract, request)
+    if (typeof view !== 'string') return view
+    const selection = selectionOf({ fields: once(request, 'fields'), view: once(request, 'view') })
+    if (selection !== null && 'rule' in selection) return unselectable(request, selection)
+    return { kind: 'request', view, selection }
+  }
+}
+
 /**
  * One name for the document that a call asks for, however the call is spelled; null where its parameters do
  * not hold.

@@ -135,6 +135,39 @@ export function selectPieces(
   return unmarked(Buffer.from(JSON.stringify(selected)).toString('latin1'), slots)
 }
 
+/** The same of an answer whose slots are filled, such as a sample. */
+export function selectAnswer(answer: unknown, { isCompact, omits, fields }: Selection): unknown {
+  const grouped = regrouped(answer)
+  const compacted = isCompact ? omitted(grouped, omits) : grouped
+  return ungrouped(fields === null ? compacted : chosen(compacted, fields))
+}
+
+/** What the slot of freshness fills, and what says that a sample is one: they stay together, as if they were a slot. */
+const GROUP = '\u0001'
+const groupMembers = ['data_age_seconds', 'warning', 'warnings', 'quality', 'sample']
+
+function regrouped(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(regrouped)
+  if (!isObject(value)) return value
+  const members = Object.entries(value).map(([name, member]) => [name, regrouped(member)] as const)
+  if (!Object.hasOwn(value, 'quality')) return Object.fromEntries(members)
+  const isGrouped = ([name]: readonly [string, unknown]) => groupMembers.includes(name)
+  return Object.fromEntries([
+    ...members.filter((member) => !isGrouped(member)),
+    [GROUP, Object.fromEntries(members.filter(isGrouped))],
+  ])
+}
+
+function ungrouped(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ungrouped)
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]) =>
+      name === GROUP ? Object.entries(member as object) : [[name, ungrouped(member)]],
+    ),
+  )
+}
+
 /** A character that no text of ours holds tells a slot from text; JSON escapes it. */
 const MARK = '\\u0001'
 const MARKED = /(,?)"\\u0001(\d+)"(:0)?/g

@@ -11,8 +11,8 @@ export type FreeDocument = {
 
 const AGE_SECONDS_MAX = 300
 
-export function freeDocument(mediaType: string, text: string): FreeDocument {
-  const bytes = Buffer.from(text)
+export function freeDocument(mediaType: string, content: string | Buffer): FreeDocument {
+  const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
   return { mediaType, bytes, entityTag: `"${digest}"` }
 }

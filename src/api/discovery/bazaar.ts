@@ -64,6 +64,6 @@ function schemas(parameters: readonly OfferedParameter[]): JsonSchema {
 }
 
 function excerpt({ id }: AnalysisOffer): Readonly<Record<string, unknown>> {
-  const sample = Object.entries((sampleOf(id) ?? {}) as Readonly<Record<string, unknown>>)
+  const sample = Object.entries(sampleOf(id))
   return Object.fromEntries(sample.filter(([name]) => SHOWN.includes(name)))
 }

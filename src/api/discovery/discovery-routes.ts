@@ -4,16 +4,15 @@ import { viewOf } from '../../domain/document.ts'
 import type { EngineReader } from '../../link/engine-replica.ts'
 import type { FreeDocument } from '../send-document.ts'
 import { freeDocument, sendDocument } from '../send-document.ts'
-import { sendProblem } from '../send-problem.ts'
-import { refuseParameters } from '../unknown-parameter.ts'
 import { agentCard } from './agent-card.ts'
 import { docsPage } from './docs-page.ts'
 import { ERROR_PAGE_POLICY, errorPage } from './error-page.ts'
+import { PIXEL_ICON, SVG_ICON } from './icons.ts'
 import { llmsFullText, llmsText } from './llms-text.ts'
 import { openApi } from './openapi.ts'
 import type { Available } from './payment-manifest.ts'
 import { paymentManifest, priceList } from './payment-manifest.ts'
-import { sampleOf } from './samples.ts'
+import { sampleRoutes } from './sample-routes.ts'
 import type { DocumentFacts, ServiceFacts } from './service-facts.ts'
 
 export type DiscoveryOptions = ServiceFacts & {
@@ -26,7 +25,7 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 const ERROR_PAGE = '/docs/errors'
 
-type Writer = (facts: DocumentFacts, isAvailable: Available) => string
+type Writer = (facts: DocumentFacts, isAvailable: Available) => string | Buffer
 
 const json =
   (write: (facts: DocumentFacts, isAvailable: Available) => unknown): Writer =>
@@ -42,7 +41,8 @@ const documents: Readonly<Record<string, readonly [mediaType: string, Writer]>> 
   '/llms.txt': [TEXT_TYPE, llmsText],
   '/llms-full.txt': [TEXT_TYPE, llmsFullText],
   '/robots.txt': [TEXT_TYPE, robotsText],
-  '/favicon.svg': ['image/svg+xml', () => FAVICON],
+  '/favicon.svg': ['image/svg+xml', () => SVG_ICON],
+  '/favicon.ico': ['image/x-icon', () => PIXEL_ICON],
   [ERROR_PAGE]: ['text/html; charset=utf-8', errorPage],
 }
 
@@ -58,20 +58,7 @@ export function discoveryRoutes(app: FastifyInstance, options: DiscoveryOptions)
       sendDocument(request, reply, published(path))
     })
 
-  const samples = new Map(
-    options.contracts.map(({ id }) => [id, freeDocument(JSON_TYPE, JSON.stringify(sampleOf(id)))]),
-  )
-  app.get('/sample/:analysis', { onRequest: refuseParameters }, (request, reply) => {
-    const { analysis } = request.params as { readonly analysis: string }
-    const sample = samples.get(analysis)
-    if (sample !== undefined) sendDocument(request, reply, sample)
-    else
-      sendProblem(reply, 'not_found', {
-        detail: 'There is no analysis of that name.',
-        param: 'analysis',
-        allowed: [...samples.keys()],
-      })
-  })
+  sampleRoutes(app, options.contracts)
 
   void app.register(docsPage, {
     publicUrl: options.publicUrl,
@@ -121,7 +108,3 @@ function robotsText({ publicUrl }: DocumentFacts): string {
     '',
   ].join('\n')
 }
-
-const FAVICON =
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#123"/>' +
-  '<path d="M5 20l6-6 5 5 6-9 5 6" fill="none" stroke="#6fc" stroke-width="3"/></svg>'

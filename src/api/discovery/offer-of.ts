@@ -107,7 +107,8 @@ function parametersOf(
     name: 'coin',
     in: 'path',
     isRequired: true,
-    description: 'Ticker from /coins, in any case; BTC-PERP and BTC-USD are understood too.',
+    description:
+      'Ticker from /coins, in any case; BTC-PERP, BTCUSDT and BTC-USDC are understood too.',
     schema: { type: 'string', minLength: 1, maxLength: COIN_CHARACTERS_MAX },
     example: exampleCoin,
   }
@@ -133,7 +134,7 @@ function viewParameter(parameter: ViewParameter): OfferedParameter {
   }
 }
 
-const compactParameter: OfferedParameter = {
+export const compactParameter: OfferedParameter = {
   name: 'view',
   in: 'query',
   isRequired: false,
@@ -143,7 +144,7 @@ const compactParameter: OfferedParameter = {
   example: 'compact',
 }
 
-const fieldsParameter: OfferedParameter = {
+export const fieldsParameter: OfferedParameter = {
   name: 'fields',
   in: 'query',
   isRequired: false,

@@ -1,5 +1,5 @@
-import type { AnalysisOffer } from './offer-of.ts'
-import { offerOf } from './offer-of.ts'
+import type { AnalysisOffer, OfferedParameter } from './offer-of.ts'
+import { compactParameter, fieldsParameter, offerOf } from './offer-of.ts'
 import type { OpenApiObject } from './openapi-responses.ts'
 import {
   docsResponses,
@@ -144,6 +144,10 @@ function paidOperation(offer: AnalysisOffer, facts: DocumentFacts): OpenApiObjec
   }
 }
 
+function queryParameter({ name, description, schema, example }: OfferedParameter): OpenApiObject {
+  return { name, in: 'query', required: false, description, schema, example }
+}
+
 /** Where agents call the analyses as tools, or as skills; their payment travels within the messages. */
 function protocolPaths(): OpenApiObject {
   const operation = (operationId: string, summary: string, description: string) => ({
@@ -229,12 +233,18 @@ function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
             schema: { type: 'string', enum: ids },
             example: ids[0],
           },
+          ...[compactParameter, fieldsParameter].map(queryParameter),
         ],
         responses: {
           ...document(
-            'A sample.',
+            'A sample; with view or fields the part of it that is asked for.',
             json,
-            { anyOf: offers.map((offer) => schemaRef(answerSchemaName(offer))) },
+            {
+              anyOf: offers.flatMap((offer) => [
+                schemaRef(answerSchemaName(offer)),
+                schemaRef(selectionSchemaName(offer)),
+              ]),
+            },
             { example: sampleOf(ids[0] ?? '') },
           ),
           400: problemRef(400),
@@ -286,6 +296,11 @@ function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
       'get_favicon',
       'The sign of the service',
       document('An image.', 'image/svg+xml', aText),
+    ),
+    '/favicon.ico': operation(
+      'get_favicon_ico',
+      'The same for browsers that ask for no other',
+      document('An image.', 'image/x-icon', aText),
     ),
     '/docs': {
       get: {

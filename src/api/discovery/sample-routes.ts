@@ -1,0 +1,60 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { AnalysisContract } from '../../domain/contract.ts'
+import { sampleRequestReader } from '../analysis-request.ts'
+import { selectAnswer } from '../answer-selection.ts'
+import type { FreeDocument } from '../send-document.ts'
+import { freeDocument, sendDocument } from '../send-document.ts'
+import type { Refusal } from '../send-problem.ts'
+import { sendProblem } from '../send-problem.ts'
+import type { JsonSchema } from './published-schema.ts'
+import { publishedSchema } from './published-schema.ts'
+import type { Sample } from './samples.ts'
+import { sampleOf } from './samples.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** `/sample/{analysis}`: a whole answer for free, or the part of it that `view` and `fields` name. */
+export function sampleRoutes(app: FastifyInstance, contracts: readonly AnalysisContract[]): void {
+  const samples = new Map(contracts.map((contract) => [contract.id, sampleReader(contract)]))
+  app.get('/sample/:analysis', (request, reply) => {
+    const { analysis } = request.params as { readonly analysis: string }
+    const sample = samples.get(analysis)?.(request)
+    if (sample === undefined)
+      sendProblem(reply, 'not_found', {
+        detail: 'There is no analysis of that name.',
+        param: 'analysis',
+        allowed: [...samples.keys()],
+      })
+    else if ('kind' in sample) sendProblem(reply, sample.code, sample.facts)
+    else sendDocument(request, reply, sample)
+  })
+}
+
+function sampleReader(contract: AnalysisContract) {
+  const sample = sampleOf(contract.id)
+  const whole = freeDocument(JSON_TYPE, JSON.stringify(sample))
+  const short = withShortRows(sample, publishedSchema(contract.document))
+  const read = sampleRequestReader(contract)
+  return (request: FastifyRequest): FreeDocument | Refusal => {
+    const asked = read(request)
+    if (asked.kind === 'refusal') return asked
+    const { view, selection } = asked
+    if (view === contract.defaultView && selection === null) return whole
+    const answer = view === contract.defaultView ? sample : short
+    const chosen = selection === null ? answer : selectAnswer(answer, selection)
+    return freeDocument(JSON_TYPE, JSON.stringify(chosen))
+  }
+}
+
+/** As `view=compact` of an analysis that renders short rows itself: of each list the members that all its kinds of rows have. */
+function withShortRows(sample: Sample, { properties = {} }: JsonSchema): Sample {
+  const shortened = Object.entries(sample).map(([name, value]) => {
+    const items = properties[name]?.items
+    const kinds = items ? (items.anyOf ?? []) : []
+    const isShort = ([member]: readonly [string, unknown]) =>
+      kinds.every(({ properties: own = {} }) => Object.hasOwn(own, member))
+    const shortRow = (row: object) => Object.fromEntries(Object.entries(row).filter(isShort))
+    return [name, kinds.length > 1 && Array.isArray(value) ? value.map(shortRow) : value]
+  })
+  return Object.fromEntries(shortened)
+}
