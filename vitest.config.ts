@@ -14,7 +14,7 @@ export default defineConfig({
     restoreMocks: true,
     // The order within a file shows what rests on what ran before. Another order is `--sequence.seed`.
     sequence: { shuffle: true, seed: SEED },
-    setupFiles: ['test/support/fixed-seed.ts'],
+    setupFiles: ['test/support/fixed-seed.ts', 'test/support/end-with-worker.ts'],
     // Unsaid it is one on a machine of two cores.
     maxWorkers: '100%',
     // Modules keep nothing that a test could leave behind, so they are loaded once a worker and not once a file,

@@ -10,7 +10,7 @@ import { contracts } from '../src/compute/analyses/registry.ts'
 import { pathOf } from '../src/domain/contract.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
-import { childrenOf, runCommand, runDemo, until } from './support/service.ts'
+import { runCommand, runDemo } from './support/service.ts'
 
 const TABLE = join(import.meta.dirname, '../src/compute/indicators/fixtures/flat-stretch-table.csv')
 const SHARED = join(import.meta.dirname, '../../shared/data/hl-candles-2025-07/coins/BTC/1h.csv.gz')
@@ -257,55 +257,6 @@ describe('npm run demo', () => {
     expect(JSON.parse(output)).toMatchObject({ ok: false, purchases: [], paid_usdc: 0 })
     expect(errors).toContain('ENOENT')
   })
-
-  test('reports a purchase that breaks off, and leaves nothing running', async () => {
-    let children: number[] = []
-    const { code, output } = await runDemo(['--json'], {
-      onLine: (line, { pid = 0 }) => {
-        if (line !== 'buying pulse') return
-        const found = childrenOf(pid)
-        children = found.map((child) => child.pid)
-        process.kill(found.find(({ command }) => command.includes(' serve '))?.pid ?? 0, 'SIGKILL')
-      },
-    })
-    expect(code).toBe(1)
-    const report = JSON.parse(output) as { ok: boolean; purchases: { status: number }[] }
-    expect(report.ok).toBe(false)
-    expect(report.purchases).toHaveLength(contracts.length)
-    expect(report.purchases).toContainEqual(
-      expect.objectContaining({ path: expect.any(String), status: 0, network: 'none', bytes: 0 }),
-    )
-    expect(children).toHaveLength(3)
-    expect(children.filter(isRunning)).toEqual([])
-  })
-
-  test.each([
-    ['starting the simulated venue', 2],
-    ['starting the service and waiting until everything can be answered', 3],
-  ])('that is interrupted while "%s" leaves nothing running', async (stage, count) => {
-    let children: number[] = []
-    const { output } = await runDemo(['--once', '--json'], {
-      onLine: (line, child) => {
-        if (line !== stage) return
-        void until(`${count} children run`, async () => {
-          children = childrenOf(child.pid ?? 0).map(({ pid }) => pid)
-          return children.length === count
-        }).finally(() => child.kill('SIGINT'))
-      },
-    })
-    expect(output, 'there is nothing to report').toBe('')
-    expect(children).toHaveLength(count)
-    expect(children.filter(isRunning)).toEqual([])
-  })
 })
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
 
 type Row = { readonly indicators: { readonly rsi_14: number; readonly ema_200: number | null } }

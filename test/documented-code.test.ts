@@ -22,7 +22,8 @@ import { exactEvmMechanism } from '../src/simulator/facilitator/exact-evm-mechan
 import type { SimulatedFacilitator } from '../src/simulator/facilitator/simulated-facilitator.ts'
 import { startSimulatedFacilitator } from '../src/simulator/facilitator/simulated-facilitator.ts'
 import type { Rig } from './support/service.ts'
-import { freePort, startRig, until, untilSold } from './support/service.ts'
+import { freePort, until, untilSold } from './support/service.ts'
+import { sharedRig } from './support/shared-service.ts'
 
 /**
  * Every block of code in the README and in docs/ is run as it stands there. What a reader has to put in (an
@@ -61,7 +62,7 @@ let venue: ChildProcess
 let venueUrl: string
 
 beforeAll(async () => {
-  rig = await startRig()
+  rig = await sharedRig()
   facilitator = await startSimulatedFacilitator({
     mechanism: exactEvmMechanism(rig.chain.rpcUrl, rig.chain.accounts.facilitator.privateKey),
     clock: systemClock,
@@ -71,7 +72,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await facilitator?.close()
-  await rig?.close()
 })
 
 test('each says what language it is in, and is run unless it is a text', () => {

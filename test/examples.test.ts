@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { address, getAddressEncoder } from '@solana/kit'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
 import type { Rig } from './support/service.ts'
-import { startRig, untilSold } from './support/service.ts'
+import { untilSold } from './support/service.ts'
+import { sharedRig } from './support/shared-service.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const FUNDS = 1_000_000n
@@ -16,13 +17,11 @@ const FUNDS = 1_000_000n
 let rig: Rig
 
 beforeAll(async () => {
-  rig = await startRig({ solana: true })
+  rig = await sharedRig()
   for (const contract of contracts)
     if (['pulse', 'funding', 'spread', 'screener'].includes(contract.id))
       await untilSold(rig.url, contract, 'BTC')
 })
-
-afterAll(() => rig?.close())
 
 async function run(example: string, env: Record<string, string>) {
   const child = spawn(process.execPath, ['--import', 'tsx', `examples/${example}.ts`], {

@@ -4,21 +4,15 @@ import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { Compile } from 'typebox/compile'
 import { privateKeyToAccount } from 'viem/accounts'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { pathOf } from '../src/domain/contract.ts'
 import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { Rig } from './support/service.ts'
-import {
-  fromElsewhere,
-  runCommand,
-  startRig,
-  until,
-  untilAnswerable,
-  untilSold,
-} from './support/service.ts'
+import { fromElsewhere, runCommand, until, untilAnswerable, untilSold } from './support/service.ts'
+import { sharedRig } from './support/shared-service.ts'
 
 /** Documents are rendered once a second, so a list that waits for one more grows within that. */
 const STABLE_MS = 3_000
@@ -31,7 +25,7 @@ describe('the service', () => {
   let rig: Rig
 
   beforeAll(async () => {
-    rig = await startRig()
+    rig = await sharedRig()
     for (const contract of contracts) await untilSold(rig.url, contract, 'BTC')
   })
 
@@ -40,8 +34,6 @@ describe('the service', () => {
     await untilSold(rig.url, pulse.contract, 'BTC')
     await untilAnswerable(rig.url, 'kPEPE')
   })
-
-  afterAll(() => rig?.close())
 
   const merchantBalance = () => rig.chain.balanceOf(rig.chain.accounts.merchant.address)
   const buyer = () => privateKeyToAccount(rig.chain.accounts.buyer.privateKey)
