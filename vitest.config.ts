@@ -12,6 +12,8 @@ const DEEP = '**/*.deep.test.ts'
 export default defineConfig({
   test: {
     restoreMocks: true,
+    // Within a second, which is the default, a busy machine may not have come to it.
+    expect: { poll: { timeout: 20_000 } },
     // The order within a file shows what rests on what ran before. Another order is `--sequence.seed`.
     sequence: { shuffle: true, seed: SEED },
     setupFiles: ['test/support/fixed-seed.ts', 'test/support/end-with-worker.ts'],

@@ -4,8 +4,6 @@ import type { Ground } from './support/attacked.ts'
 import { PULSE_PRICE, SOLD, startGround } from './support/attacked.ts'
 
 const STOP_MS_MAX = 10_000
-const PATIENT = { timeout: 20_000 }
-
 let ground: Ground
 
 beforeAll(async () => {
@@ -152,7 +150,7 @@ describe.each(Object.entries(protocols))('a paid call over %s', (_name, protocol
       await left
       release()
       await expect
-        .poll(async () => (await post(gateway.url, protocol.again(paid))).text(), PATIENT)
+        .poll(async () => (await post(gateway.url, protocol.again(paid))).text())
         .toContain(sold)
       expect(await ground.spent(buyer)).toBe(PULSE_PRICE)
     },

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { runChaos } from './chaos/chaos.ts'
 
-/** The long run is `npm run chaos`; its seeds are as good as any. */
+/** The long run, with other seeds, is `npm run chaos`. */
 test('under failing facilitators and kills everybody pays once, for what they got', async () => {
-  const seed = Date.now() % 1_000_000
+  const seed = 20_261_126
   const { violations, requests, kills, charges, refetched } = await runChaos({
     seed,
     purchases: 40,

@@ -17,8 +17,6 @@ import { FUNDS, PULSE_PRICE, startGround } from './support/attacked.ts'
 
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 
-const PATIENT = { timeout: 20_000 }
-
 type Result = {
   readonly isError?: boolean
   readonly content?: readonly { readonly text?: string }[]
@@ -45,7 +43,7 @@ describe('perpscope mcp', () => {
     expect(road.payments).toHaveLength(2)
     expect(new Set(road.payments).size).toBe(1)
     expect(await spent()).toBe(PULSE_PRICE)
-    await expect.poll(told, PATIENT).toContain('get_pulse, 0.025 USDC spent')
+    await expect.poll(told).toContain('get_pulse, 0.025 USDC spent')
   })
 
   test.each([
@@ -60,7 +58,7 @@ describe('perpscope mcp', () => {
     const second = await buy(again)
     expect(new Set(road.payments).size).toBe(1)
     expect(await spent()).toBe(PULSE_PRICE)
-    await expect.poll(told, PATIENT).toContain('get_pulse, 0.025 USDC spent')
+    await expect.poll(told).toContain('get_pulse, 0.025 USDC spent')
     expect(first.isError).toBe(true)
     expect(first.content?.[0]?.text).toMatch(/Call again with the same arguments/)
     expect(second).not.toHaveProperty('isError', true)
@@ -82,18 +80,18 @@ describe('perpscope mcp', () => {
     const cancelled = new AbortController()
     const call = { name: 'get_pulse', arguments: { coin: 'BTC' } }
     const first = client.callTool(call, { signal: cancelled.signal })
-    await expect.poll(() => road.quotes(), PATIENT).toBe(1)
+    await expect.poll(() => road.quotes()).toBe(1)
     cancelled.abort('changed my mind')
     await expect(first).rejects.toThrow('changed my mind')
     // The cancellation comes before this answer, and this call after that purchase has ended.
     await client.listTools()
     release()
-    await expect.poll(() => road.quotesAnswered(), PATIENT).toBe(1)
+    await expect.poll(() => road.quotesAnswered()).toBe(1)
     expect(await spent()).toBe(0n)
     expect(road.payments).toEqual([])
     expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
     expect(await spent()).toBe(PULSE_PRICE)
-    await expect.poll(told, PATIENT).toContain('get_pulse, 0.025 USDC spent')
+    await expect.poll(told).toContain('get_pulse, 0.025 USDC spent')
   })
 
   test('gives the answer of a call that was cancelled while it was paid to the same call', async () => {
@@ -103,12 +101,12 @@ describe('perpscope mcp', () => {
     const cancelled = new AbortController()
     const call = { name: 'get_pulse', arguments: { coin: 'BTC' } }
     const first = client.callTool(call, { signal: cancelled.signal })
-    await expect.poll(() => road.payments.length, PATIENT).toBe(1)
+    await expect.poll(() => road.payments.length).toBe(1)
     cancelled.abort('changed my mind')
     await expect(first).rejects.toThrow('changed my mind')
     await client.listTools()
     release()
-    await expect.poll(told, PATIENT).toContain('get_pulse, 0.025 USDC spent')
+    await expect.poll(told).toContain('get_pulse, 0.025 USDC spent')
     expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
     expect(new Set(road.payments).size).toBe(1)
     expect(await spent()).toBe(PULSE_PRICE)
@@ -148,7 +146,7 @@ describe('perpscope mcp', () => {
     expect(refused.isError).toBe(true)
     expect(refused.content?.[0]?.text).toMatch(/^Not bought: .*insufficient/)
     await expect
-      .poll(told, PATIENT)
+      .poll(told)
       .toContain('get_pulse, 0.025 USDC spent, 0.025 of them for payments without an answer')
   })
 })

@@ -55,7 +55,7 @@ describe('our adapters', () => {
     }
     const runtime = {
       scheduler: asyncScheduler,
-      random: Math.random,
+      random: () => 0.5,
       connect: connectWebSocket,
       post: () => EMPTY,
       get: () => EMPTY,

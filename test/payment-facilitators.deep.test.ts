@@ -43,7 +43,7 @@ import type {
 } from '../src/simulator/facilitator/simulated-facilitator.ts'
 import { startSimulatedFacilitator } from '../src/simulator/facilitator/simulated-facilitator.ts'
 import { ManualClock } from './support/manual-clock.ts'
-import { runCommand, untilAnswerable } from './support/service.ts'
+import { freePort, runCommand, untilAnswerable } from './support/service.ts'
 
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 const FUNDS = 1_000_000n
@@ -794,7 +794,7 @@ test('the built service sells by the second when the first does not answer, and 
     MAIN,
     [
       ...['serve', '--source', started.venue.http, '--weight-per-minute', '50000'],
-      ...['--port', port, '--admin-port', adminPort, '--data-dir', dataDir],
+      ...['--port', String(port), '--admin-port', String(adminPort), '--data-dir', dataDir],
       ...['--pay-to', chain.accounts.merchant.address, '--rpc-url', chain.rpcUrl],
       ...['--facilitator-url', first.url, '--facilitator-url', second.url],
       ...['--outside', 'off', '--log-level', 'silent'],
@@ -857,12 +857,6 @@ async function serve(facilitatorUrl: string, ...more: string[]) {
     // No test asks a public node.
     ...['--outcome-node', 'off', ...more],
   ])
-}
-
-async function freePort(): Promise<string> {
-  const simulated = await facilitator()
-  await simulated.goDown()
-  return new URL(simulated.url).port
 }
 
 /** What `serve` would get. */

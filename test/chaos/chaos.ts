@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PrivateKeyAccount } from 'viem/accounts'
@@ -13,6 +12,7 @@ import type { FacilitatorFault } from '../../src/simulator/facilitator/facilitat
 import type { SimulatedFacilitator } from '../../src/simulator/facilitator/simulated-facilitator.ts'
 import { startSimulatedFacilitator } from '../../src/simulator/facilitator/simulated-facilitator.ts'
 import { Chance } from '../simulation/chance.ts'
+import { freePort } from '../support/service.ts'
 import type { Violation } from './books.ts'
 import { Books } from './books.ts'
 import type { PurchaseOptions, Reply, SignedPurchase } from './buyer.ts'
@@ -315,13 +315,4 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => {
     systemClock.after(ms, resolve)
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (typeof address !== 'object' || address === null) throw new Error('no port')
-  return address.port
 }

@@ -228,11 +228,28 @@ async function runToEnd(
   return { code, output, errors: errors.join('\n') }
 }
 
+/** Below the ports that systems give to outgoing connections and to `listen(0)`, in tests that run at the same time. */
+const PORT_FIRST = 20_000
+const PORT_COUNT = 12_000
+/** More than one worker needs; workers have neighbouring process ids. */
+const PORTS_PER_WORKER = 97
+
+let nextPort = process.pid * PORTS_PER_WORKER
+
+/** A port for a process that must know it before it starts, and again when it is started once more. */
 export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (typeof address !== 'object' || address === null) throw new Error('no port')
-  return address.port
+  for (let tries = 0; tries < PORT_COUNT; tries += 1) {
+    const port = PORT_FIRST + (nextPort % PORT_COUNT)
+    nextPort += 1
+    if (await isFree(port)) return port
+  }
+  throw new Error(`no port is free from ${PORT_FIRST} to ${PORT_FIRST + PORT_COUNT - 1}`)
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
 }
