@@ -4,7 +4,7 @@ import { backupOptions, restoreOptions } from './config/backup.ts'
 import { ConfigError } from './config/config-error.ts'
 import type { DoctorOptions } from './config/doctor.ts'
 import { doctorOptions } from './config/doctor.ts'
-import { mayColor, version } from './config/environment.ts'
+import { givenVariables, mayColor, version } from './config/environment.ts'
 import type { IndicatorsOptions } from './config/indicators.ts'
 import { indicatorsOptions } from './config/indicators.ts'
 import type { LedgerOptions } from './config/ledger.ts'
@@ -20,6 +20,7 @@ import type { ServeOptions } from './config/serve.ts'
 import { serveOptions } from './config/serve.ts'
 import type { SimulateOptions } from './config/simulate.ts'
 import { simulateOptions } from './config/simulate.ts'
+import { EXIT_CODES, exitAfterUsage, unknownVariables, variablesOf } from './config/usage.ts'
 import { OperatingError } from './domain/errors.ts'
 
 /** sysexits(3): what is wrong is the configuration, and a restart will not help. */
@@ -37,6 +38,12 @@ process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
 const program = new Command('perpscope')
   .description('Analytics for every perpetual on Hyperliquid, paid per call in USDC over x402.')
   .version(version)
+  .exitOverride(exitAfterUsage)
+  .addHelpText('after', EXIT_CODES)
+  .hook('preAction', () => {
+    for (const name of unknownVariables(givenVariables(), variablesOf(program)))
+      tell(`perpscope: ${name} is no setting of version ${version}, and is ignored\n`)
+  })
 
 const serveCommand = program
   .command('serve')

@@ -91,6 +91,51 @@ describe('perpscope indicators', () => {
   })
 })
 
+describe('a command line that is not understood', () => {
+  test.each([
+    [[], 'Usage: perpscope'],
+    [['sreve'], "unknown command 'sreve'"],
+    [['serve', '--prot', '1'], "unknown option '--prot'"],
+    [['serve', '--port'], "option '--port <port>' argument missing"],
+    [['indicators'], "missing required argument 'file'"],
+    [['indicators', 'a.csv', 'b.csv'], 'too many arguments'],
+    [['record'], "required option '--out <file>' not specified"],
+    [['maintenance', 'maybe'], "command-argument value 'maybe' is invalid"],
+  ])('%j ends with 2', async (args, says) => {
+    const { code, output, errors } = await runCommand(args)
+    expect({ code, output }).toEqual({ code: 2, output: '' })
+    expect(errors).toContain(says)
+  })
+
+  test('the demo has the same', async () => {
+    expect(await runDemo(['--onec'])).toMatchObject({ code: 2, output: '' })
+  })
+
+  test.each([[['--help']], [['serve', '--help']], [['--version']], [['help', 'serve']]])(
+    '%j is understood',
+    async (args) => expect((await runCommand(args)).code).toBe(0),
+  )
+})
+
+describe('a variable that is no setting', () => {
+  const table = ['indicators', TABLE]
+
+  test('ends a command where it is nearly one', async () => {
+    const { code, errors } = await runCommand(['serve', '--payment', 'open'], {
+      env: { PERPSCOPE_PAYTO: '0x1' },
+    })
+    expect(code).toBe(78)
+    expect(errors).toBe('perpscope: PERPSCOPE_PAYTO is no setting; did you mean PERPSCOPE_PAY_TO?')
+  })
+
+  test('is reported where it is far from all, and one of another command is not', async () => {
+    const env = { PERPSCOPE_SHARDS: '4', PERPSCOPE_PAY_TO: '0x1' }
+    const { errors } = await runCommand(table, { env })
+    expect(errors).toMatch(/PERPSCOPE_SHARDS is no setting of version .*, and is ignored/)
+    expect(errors).not.toContain('PAY_TO')
+  })
+})
+
 describe('perpscope serve', () => {
   test('does not start without a payee, and names every missing setting', async () => {
     const { code, errors } = await runCommand(['serve'])
@@ -110,7 +155,7 @@ describe('perpscope serve', () => {
     ['--trust-proxy', 'everybody'],
   ])('refuses %s %s', async (flag, value) => {
     const { code, errors } = await runCommand(['serve', flag, value])
-    expect(code).not.toBe(0)
+    expect(code).toBe(2)
     expect(errors).toContain(flag)
   })
 })
@@ -139,14 +184,20 @@ describe('perpscope serve, started on a machine that is not as it should be,', (
   ]
 
   test.each([
-    ['its port', (port: string) => [...open(), '--port', port, '--admin-port', '0']],
-    ['its admin port', (port: string) => [...open(), '--port', '0', '--admin-port', port]],
-    ['the port of a simulator', (port: string) => ['simulate', '--port', port]],
-  ])('says in one line that %s is busy, before the engine starts', async (_what, args) => {
+    ['its port', '--port', (port: string) => [...open(), '--port', port, '--admin-port', '0']],
+    [
+      'its admin port',
+      '--admin-port',
+      (port: string) => [...open(), '--port', '0', '--admin-port', port],
+    ],
+    ['the port of a simulator', '--port', (port: string) => ['simulate', '--port', port]],
+  ])('says in one line that %s is busy, before the engine starts', async (_what, option, args) => {
     const { code, errors } = await runCommand(args(busyPort))
     expect(code).toBe(1)
     expect(errors.split('\n')).toEqual([
-      expect.stringMatching(`^perpscope: .*EADDRINUSE.* 127.0.0.1:${busyPort}$`),
+      expect.stringMatching(
+        `^perpscope: the port is in use; give another one with ${option}: .*EADDRINUSE.* 127.0.0.1:${busyPort}$`,
+      ),
     ])
     expect(existsSync(join(dataDir, 'engine.db'))).toBe(false)
   })

@@ -1,7 +1,7 @@
 import type { AnalysisContract } from '../domain/contract.ts'
 import { pathTemplateOf } from '../domain/contract.ts'
+import { nearestNames } from '../domain/nearest-names.ts'
 import type { ProblemFacts } from '../domain/problem.ts'
-import { nearestNames } from './nearest-names.ts'
 
 const SAMPLES = { name: 'sample', template: '/sample/{analysis}' }
 

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
-import { nearestNames } from './nearest-names.ts'
+import { nearestNames } from '../domain/nearest-names.ts'
 import type { Refusal } from './send-problem.ts'
 import { refusal, sendProblem } from './send-problem.ts'
 

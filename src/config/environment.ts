@@ -7,6 +7,11 @@ export const version: string = (
   }
 ).version
 
+/** Names of variables that are meant for us, whether or not we know them. */
+export function givenVariables(): readonly string[] {
+  return Object.keys(process.env).filter((name) => name.startsWith('PERPSCOPE_'))
+}
+
 /** For children: what this process inherited, without our own settings, which they are given as flags. */
 export function inheritedEnv(): Record<string, string> {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('PERPSCOPE_'))

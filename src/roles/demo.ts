@@ -8,6 +8,7 @@ import { Command } from 'commander'
 import ora from 'ora'
 import { Compile } from 'typebox/compile'
 import { contracts } from '../compute/analyses/registry.ts'
+import { exitAfterUsage } from '../config/usage.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
 import { pathOf } from '../domain/contract.ts'
 import { usdcDecimal } from '../domain/usdc.ts'
@@ -99,6 +100,7 @@ type Stage = {
 }
 
 const program = new Command('demo')
+  .exitOverride(exitAfterUsage)
   .option('--once', 'exit after the purchases')
   .option('--json', 'print one JSON report on standard output, and nothing else there')
   .parse()

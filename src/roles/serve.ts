@@ -38,6 +38,7 @@ import {
   hostedFacilitators,
   measureFacilitators,
 } from './hosted-facilitators.ts'
+import { listeningOn } from './listening-on.ts'
 import { processLogger } from './logger.ts'
 import { outsideOf } from './outside-source.ts'
 import { paymentChannels } from './payment-channels.ts'
@@ -205,8 +206,8 @@ export async function serve(options: ServeOptions): Promise<void> {
   })
 
   try {
-    await server.listen({ port: options.port, host: options.host })
-    await admin.listen({ port: options.adminPort, host: LOOPBACK })
+    await listeningOn('--port', server.listen({ port: options.port, host: options.host }))
+    await listeningOn('--admin-port', admin.listen({ port: options.adminPort, host: LOOPBACK }))
   } catch (cause) {
     grace.uninstall()
     await close()

@@ -14,6 +14,7 @@ import { Dexes } from '../simulator/venue/dexes.ts'
 import type { ScriptedFault } from '../simulator/venue/fault-script.ts'
 import { checkCoins, readFaultScript, runFaultScript } from '../simulator/venue/fault-script.ts'
 import { startSimulatedVenue } from '../simulator/venue/simulated-venue.ts'
+import { listeningOn } from './listening-on.ts'
 import { recordedFrames } from './recorded-frames.ts'
 import { writeSimulatedPast } from './simulated-past.ts'
 import { scaledClock, systemClock } from './system-clock.ts'
@@ -33,7 +34,7 @@ export async function simulate(
   const happenings = options.world === undefined ? [] : readHappenings(options.world, startMs)
   const world = new World({ market, seed: options.seed, happenings })
   const outside = new SimulatedSources(world, clock)
-  const venue = await startSimulatedVenue({
+  const starting = startSimulatedVenue({
     market,
     builders,
     outside,
@@ -41,6 +42,7 @@ export async function simulate(
     port: options.port,
     limits: { restWeightPerMinute: options.weightPerMinute },
   })
+  const venue = await listeningOn('--port', starting)
   const stopFaults = runFaultScript(faults, clock, ({ fault, text }) => {
     const beganAt = new Date(clock.nowMs()).toISOString()
     const outcome = venue.inject(fault) ? '' : ' befell nobody'

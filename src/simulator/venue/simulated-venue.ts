@@ -4,7 +4,6 @@ import { createServer } from 'node:http'
 import type { WebSocket } from 'ws'
 import { WebSocketServer } from 'ws'
 import type { Clock } from '../../domain/clock.ts'
-import { OperatingError } from '../../domain/errors.ts'
 import type { BuilderDex } from '../market/builder-dexes.ts'
 import type { Market, NewListing } from '../market/market.ts'
 import type { SimulatedSources } from '../outside/simulated-sources.ts'
@@ -97,11 +96,7 @@ export async function startSimulatedVenue(options: {
 
 async function listen(server: Server, host: string, port: number): Promise<number> {
   await new Promise<void>((resolve, reject) => {
-    server.once('error', (cause) => {
-      reject(
-        new OperatingError('venue_listen_failed', `cannot listen on ${host}:${port}`, { cause }),
-      )
-    })
+    server.once('error', reject)
     server.listen(port, host, resolve)
   })
   const address = server.address()
