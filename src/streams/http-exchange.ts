@@ -53,8 +53,10 @@ export const followText: Follow = (url, headers = {}) =>
         await response.body.dump()
         throw new HttpStatusError(response.statusCode, url)
       }
-      response.body.setEncoding('utf8')
-      for await (const piece of response.body) subscriber.next(String(piece))
+      // Not `setEncoding`: undici's decodes each piece for itself, and a character may lie across two.
+      const decoder = new TextDecoder()
+      for await (const piece of response.body as AsyncIterable<Buffer>)
+        subscriber.next(decoder.decode(piece, { stream: true }))
     }
     read().then(
       () => subscriber.complete(),
