@@ -519,9 +519,8 @@ function relaxedConnection(path: string): Database.Database {
 }
 
 function unusable(path: string, cause: unknown): OperatingError {
-  return new OperatingError('ledger_unusable', `the payment ledger ${path} cannot be used`, {
-    cause,
-  })
+  const trouble = isBusy(cause) ? 'is held by another program' : 'cannot be used'
+  return new OperatingError('ledger_unusable', `the payment ledger ${path} ${trouble}`, { cause })
 }
 
 function credentialsOf({ secrets, caller }: AnswerAccess): Credentials {

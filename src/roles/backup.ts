@@ -31,11 +31,12 @@ import {
 import { PRIVATE_UMASK } from '../store/data-dir.ts'
 import type { CopyProgress } from '../store/database-copy.ts'
 import { backUpDatabase, copyFile, copyHeldDatabase } from '../store/database-copy.ts'
-import { placeOf } from '../store/sqlite-file.ts'
+import { isHeld, placeOf } from '../store/sqlite-file.ts'
 import type { DataFile } from './backup/data-files.ts'
 import { dataFiles } from './backup/data-files.ts'
 import type { Progress } from './backup/progress.ts'
 import { size } from './doctor/files.ts'
+import { loadSqlite } from './sqlite-binding.ts'
 import { systemClock } from './system-clock.ts'
 
 const LOCK_NAME = 'lock'
@@ -54,6 +55,7 @@ export async function backup(
   options: BackupOptions,
   { write, progress }: { readonly write: (text: string) => void; readonly progress: Progress },
 ): Promise<void> {
+  loadSqlite()
   const target = resolve(folder)
   const dataDir = resolve(options.dataDir)
   checkPlaces(target, dataDir)
@@ -115,7 +117,9 @@ function begin(partial: string, target: string): Database.Database {
     lock.exec('BEGIN EXCLUSIVE')
   } catch (cause) {
     lock.close()
-    throw new OperatingError('backup_busy', `another backup to ${target} is at work`, { cause })
+    throw isHeld(cause)
+      ? new OperatingError('backup_busy', `another backup to ${target} is at work`, { cause })
+      : new OperatingError('backup_not_begun', `${partial} cannot be locked`, { cause })
   }
   for (const name of readdirSync(partial))
     if (!name.startsWith(LOCK_NAME)) rmSync(join(partial, name), { recursive: true })

@@ -22,6 +22,7 @@ import { checkService, checkStore } from './doctor/service.ts'
 import { checkSettings, payeeFinding } from './doctor/settings.ts'
 import { checkVenue } from './doctor/venue.ts'
 import { outsideOf } from './outside-source.ts'
+import { checkSqlite } from './sqlite-binding.ts'
 import { systemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
 import { marketOf, venueOf } from './venue-source.ts'
@@ -37,17 +38,22 @@ export async function doctor(
 ): Promise<boolean> {
   const { dataDir, adminPort, paymentChannels, source, weightPerMinute } = options
   const isOpen = options.payment === 'open'
+  const sqlite = checkSqlite()
+  const databases: readonly Check[] = [
+    ['checkpoint', () => checkCheckpoint(dataDir, systemClock.nowMs())],
+    ['history', () => checkHistory(dataDir)],
+    ['documents', () => checkDocuments(dataDir, systemClock.nowMs())],
+    ['ledger', () => (isOpen ? null : checkLedger(dataDir))],
+    ['payment channels', () => checkChannels(dataDir, !isOpen && paymentChannels === 'on')],
+  ]
   const checks: readonly Check[] = [
     ['configuration', () => checkSettings(options)],
     ['payee', () => payeeFinding(options)],
     ['data directory', () => checkDataDir(dataDir, marketOf(source))],
     ['service', () => checkService(adminPort, isInUse(dataDir))],
     ['ports', () => checkPorts(options)],
-    ['checkpoint', () => checkCheckpoint(dataDir, systemClock.nowMs())],
-    ['history', () => checkHistory(dataDir)],
-    ['documents', () => checkDocuments(dataDir, systemClock.nowMs())],
-    ['ledger', () => (isOpen ? null : checkLedger(dataDir))],
-    ['payment channels', () => checkChannels(dataDir, !isOpen && paymentChannels === 'on')],
+    // Without it every file would seem to be at fault.
+    ...(sqlite === null ? databases : [['SQLite', () => sqlite] satisfies Check]),
     ['recording', () => checkRecording(options)],
     ['history at work', () => checkStore(adminPort)],
     ['files set aside', () => checkSetAside(dataDir)],

@@ -8,6 +8,7 @@ import type { LedgerOptions } from '../config/ledger.ts'
 import { isoInstant } from '../domain/instant.ts'
 import type { BookedPayment, BookLine } from '../payment/ledger-books.ts'
 import { LedgerBooks } from '../payment/ledger-books.ts'
+import { loadSqlite } from './sqlite-binding.ts'
 
 type Totals = { readonly payments: number; readonly usdc: string }
 
@@ -20,6 +21,7 @@ export async function ledger(
     sinceMs: options.since ?? 0,
     untilMs: options.until ?? Number.MAX_SAFE_INTEGER,
   }
+  loadSqlite()
   const books = new LedgerBooks(join(options.dataDir, 'ledger.db'))
   try {
     if (options.csv !== undefined) await exported(books.payments(range), options.csv)

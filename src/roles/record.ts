@@ -5,6 +5,7 @@ import { version } from '../config/environment.ts'
 import type { RecordOptions } from '../config/record.ts'
 import type { OperatingError } from '../domain/errors.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
+import { lockDataDir } from '../store/data-dir.ts'
 import type { FrameLogProgress } from '../store/frame-log-writer.ts'
 import { syncInBackground } from '../store/wal-copy.ts'
 import { outsideFeed } from '../streams/outside/outside-feed.ts'
@@ -15,6 +16,7 @@ import { ownThreadRenderer } from './market-renderer.ts'
 import { outsideOf } from './outside-source.ts'
 import { openRecorder } from './recorder.ts'
 import type { Recorder } from './recording.ts'
+import { loadSqlite } from './sqlite-binding.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
 import { claimFor, venueOf } from './venue-source.ts'
@@ -25,6 +27,8 @@ const PROGRESS_PERIOD_MS = 1_000
 /** `perpscope record`: an engine without a gateway, until Ctrl-C or until the file may not grow. */
 export async function record(options: RecordOptions, write: (line: string) => void): Promise<void> {
   const { out, maxBytes, source, logLevel, weightPerMinute, dexes, dataDir } = options
+  loadSqlite()
+  const lock = lockDataDir(dataDir)
   claimFor(source, dataDir)
   let endBecause = (_cause: OperatingError) => {}
   const ended = new Promise<OperatingError>((resolve) => {
@@ -76,6 +80,7 @@ export async function record(options: RecordOptions, write: (line: string) => vo
     stopProgress()
     engine.stop()
     await log.close()
+    lock.close()
     write(`${out}: ${said()}\n`)
     if (err) process.stderr.write(`${err.stack ?? err.message}\n`)
     if (stopped === null) return

@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import type Database from 'better-sqlite3'
 import type { BackupOptions } from '../config/backup.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { OperatingError } from '../domain/errors.ts'
@@ -9,13 +8,20 @@ import { inspectChannels } from '../payment/channels/channel-store.ts'
 import { lockLedger } from '../payment/ledger.ts'
 import type { BackupFile, BackupManifest } from '../store/backup-manifest.ts'
 import { checkFingerprint, manifestIn, syncToDisk } from '../store/backup-manifest.ts'
-import { beginRestore, endRestore, PRIVATE_UMASK, protectDataDir } from '../store/data-dir.ts'
+import {
+  beginRestore,
+  endRestore,
+  lockDataDir,
+  PRIVATE_UMASK,
+  protectDataDir,
+} from '../store/data-dir.ts'
 import { copyFile } from '../store/database-copy.ts'
 import { lstatPresent } from '../store/present-file.ts'
-import { placeOf } from '../store/sqlite-file.ts'
+import { isHeld, placeOf } from '../store/sqlite-file.ts'
 import { besideDatabase, dataFiles } from './backup/data-files.ts'
 import type { Progress } from './backup/progress.ts'
 import { isAbsent, isInUse } from './doctor/files.ts'
+import { loadSqlite } from './sqlite-binding.ts'
 import { systemClock } from './system-clock.ts'
 
 /** Copies wait here, on the disk of the data directory, until all of them are there. */
@@ -36,6 +42,7 @@ export async function restore(
   options: BackupOptions,
   { write, progress }: { readonly write: (text: string) => void; readonly progress: Progress },
 ): Promise<void> {
+  loadSqlite()
   const source = resolve(folder)
   const dataDir = resolve(options.dataDir)
   const manifest = manifestIn(source)
@@ -76,17 +83,24 @@ async function check(source: string, { files }: BackupManifest, progress: Progre
   }
 }
 
-/** @throws OperatingError while a service has the data directory, or another restore */
-function lockOf(dataDir: string): Database.Database {
-  let lock: Database.Database
+/** @throws OperatingError while another process has the data directory, or one of its files as earlier versions do */
+function lockOf(dataDir: string): { close(): void } {
+  const directory = lockDataDir(dataDir)
+  let ledger: ReturnType<typeof lockLedger> | undefined
   try {
-    lock = lockLedger(join(dataDir, 'ledger.db'))
+    ledger = lockLedger(join(dataDir, 'ledger.db'))
+    if (isInUse(dataDir) || areChannelsInUse(dataDir)) throw inUse(dataDir)
   } catch (cause) {
-    throw inUse(dataDir, cause)
+    ledger?.close()
+    directory.close()
+    throw cause instanceof OperatingError && isHeld(cause.cause) ? inUse(dataDir) : cause
   }
-  if (!isInUse(dataDir) && !areChannelsInUse(dataDir)) return lock
-  lock.close()
-  throw inUse(dataDir)
+  const locks = [ledger, directory]
+  return {
+    close: () => {
+      for (const lock of locks) lock.close()
+    },
+  }
 }
 
 function areChannelsInUse(dataDir: string): boolean {
@@ -99,11 +113,10 @@ function areChannelsInUse(dataDir: string): boolean {
   }
 }
 
-function inUse(dataDir: string, cause?: unknown): OperatingError {
+function inUse(dataDir: string): OperatingError {
   return new OperatingError(
     'data_dir_in_use',
     `a service uses ${dataDir}: end it first, nothing was changed`,
-    cause === undefined ? {} : { cause },
   )
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import closeWithGrace from 'close-with-grace'
 import type { Logger } from 'pino'
@@ -14,6 +15,7 @@ import { contracts } from '../compute/analyses/registry.ts'
 import { version } from '../config/environment.ts'
 import type { ServeOptions } from '../config/serve.ts'
 import { checkServeOptions } from '../config/serve.ts'
+import { OperatingError, reasonOf } from '../domain/errors.ts'
 import type { SteadyClock } from '../domain/steady-clock.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import type { SpawnEngine, SupervisorNotice } from '../link/engine-supervisor.ts'
@@ -29,7 +31,7 @@ import { payments } from '../payment/plugin.ts'
 import { quoteLimit } from '../payment/quote-limit.ts'
 import type { SalesReadiness } from '../payment/sales-readiness.ts'
 import type { Watch } from '../payment/watch.ts'
-import { checkRestored, PRIVATE_UMASK, protectDataDir } from '../store/data-dir.ts'
+import { checkRestored, lockDataDir, PRIVATE_UMASK, protectDataDir } from '../store/data-dir.ts'
 import { MaintenanceFile } from '../store/maintenance-file.ts'
 import type { EngineOptions } from './engine.ts'
 import type { EngineThreadOptions } from './engine-thread.ts'
@@ -46,6 +48,7 @@ import { paymentMethods } from './payment-methods.ts'
 import { observePayments } from './payment-metrics.ts'
 import { openRecorder } from './recorder.ts'
 import { clockCheckOf, measureReadiness, salesReadiness } from './sales-readiness.ts'
+import { loadSqlite } from './sqlite-binding.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
 import { claimFor, venueOf } from './venue-source.ts'
 import { tellWarmUp } from './warm-up.ts'
@@ -62,6 +65,9 @@ const SECRET_BYTES = 16
 export async function serve(options: ServeOptions): Promise<void> {
   checkServeOptions(options)
   process.umask(PRIVATE_UMASK)
+  loadSqlite()
+  // Held until the process ends, also where the start is refused below.
+  const lock = lockDataDir(options.dataDir)
   checkRestored(options.dataDir)
   claimFor(options.source, options.dataDir)
   const log = processLogger(options.logLevel)
@@ -199,6 +205,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     hosted?.stop()
     await channels?.stop()
     ledger?.close()
+    lock.close()
   }
   const grace = closeWithGrace({ delay: GRACE_MS_MAX, logger: log }, ({ err }) => {
     if (err) log.fatal({ err }, 'ending because of a defect')
@@ -265,7 +272,9 @@ function endOf(worker: Worker): Promise<string> {
   return new Promise((resolve) => {
     let reason = 'ended'
     worker.on('error', (cause) => {
-      reason = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)
+      // A thread's errors come without their class.
+      const isExpected = cause instanceof Error && cause.name === OperatingError.name
+      reason = isExpected ? reasonOf(cause) : inspect(cause)
     })
     worker.on('exit', (code) => resolve(`${reason} (code ${code})`))
   })

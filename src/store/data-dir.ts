@@ -9,9 +9,10 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { OperatingError, reasonOf } from '../domain/errors.ts'
 import { isAbsence } from './present-file.ts'
-import { placeOf } from './sqlite-file.ts'
+import { isHeld, placeOf } from './sqlite-file.ts'
 
 /** For its owner alone: paid answers, and what buyers signed. */
 const PRIVATE_DIR_MODE = 0o700
@@ -21,10 +22,36 @@ export const PRIVATE_UMASK = 0o077
 
 /** A database, what SQLite and its lock put beside it, and what was set aside of it. */
 const DATABASE_NAME = /\.db($|[-.])/
+/** An empty database, for its lock alone. */
+const LOCK = 'data-dir.db-lock'
+/** A predecessor that is just exiting may still hold it. */
+const LOCK_WAIT_MS_MAX = 500
 /** While it exists a restore has not ended. */
 const UNFINISHED = 'restore.unfinished'
 /** What lies beside a database that is only linked to. */
 const BESIDE = ['', '-wal', '-shm', '-lock']
+
+/**
+ * Keeps every other process that would write there off the directory, until it is closed or this process ends.
+ * @throws OperatingError while another one has it
+ */
+export function lockDataDir(dataDir: string): { close(): void } {
+  let lock: Database.Database | undefined
+  try {
+    mkdirSync(dataDir, { recursive: true, mode: PRIVATE_DIR_MODE })
+    lock = new Database(join(dataDir, LOCK), { timeout: LOCK_WAIT_MS_MAX })
+    lock.exec('BEGIN EXCLUSIVE')
+    return lock
+  } catch (cause) {
+    lock?.close()
+    if (isHeld(cause))
+      throw new OperatingError(
+        'data_dir_in_use',
+        `another process (perpscope serve, record or restore) uses ${dataDir}: end it first, or give another --data-dir`,
+      )
+    throw new OperatingError('data_dir_unusable', `${dataDir} cannot be used`, { cause })
+  }
+}
 
 /**
  * Binds a data directory to the market that it is about, for good: what was learnt of one must never be told of

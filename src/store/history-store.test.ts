@@ -374,7 +374,9 @@ describe('history store', () => {
     store.add(barBatch('BTC', '15m', [barAt(START_MS)]))
     write()
     expect(store.health).toMatchObject({ state: 'degraded', sinceMs: NOW_MS })
-    expect(store.health.reason).toMatch(/history\.db cannot be used: database is locked/)
+    expect(store.health.reason).toMatch(
+      /history\.db is held by another program: database is locked/,
+    )
     expect(store.bars('BTC', '15m', 0)).toHaveLength(1)
     holder.close(NOW_MS)
     write(NOW_MS + 59_000)

@@ -80,7 +80,8 @@ export function openSqliteFile<Opened>(
     }
   } catch (cause) {
     if (cause instanceof OperatingError) throw cause
-    throw new OperatingError(`${kind.name}_unusable`, `the ${kind.name} ${path} cannot be used`, {
+    const trouble = isHeld(cause) ? 'is held by another program' : 'cannot be used'
+    throw new OperatingError(`${kind.name}_unusable`, `the ${kind.name} ${path} ${trouble}`, {
       cause,
     })
   }
@@ -128,7 +129,7 @@ export function inspectSqliteFile<Found>(
     const writtenMs = Math.max(...parts.map(({ mtimeMs }) => mtimeMs))
     return { state: 'readable', bytes, version, writtenMs, found: look(db) }
   } catch (cause) {
-    if (hasCode(cause, /^SQLITE_BUSY/)) return { state: 'in use', bytes }
+    if (isHeld(cause)) return { state: 'in use', bytes }
     if (isOfNoUse(cause)) return { state: 'unusable', bytes, reason: cause.message }
     throw cause
   } finally {
@@ -171,6 +172,11 @@ export function checkTable(db: Database.Database, table: string): void {
 export function isDamage(cause: unknown): cause is Error {
   if (cause instanceof OperatingError) return cause.code === DAMAGED
   return hasCode(cause, /^SQLITE_(CORRUPT|NOTADB)/)
+}
+
+/** Whether another process has the file, which may be whole. */
+export function isHeld(cause: unknown): boolean {
+  return hasCode(cause, /^SQLITE_BUSY/)
 }
 
 function hasCode(cause: unknown, code: RegExp): cause is Error {

@@ -189,11 +189,11 @@ export type Meddling = {
 
 /** Runs one of our commands to its end. */
 export function runCommand(args: readonly string[], meddling: Meddling = {}): Promise<Ended> {
-  return runToEnd(MAIN, args, meddling)
+  return runScript(MAIN, args, meddling)
 }
 
 export function runDemo(args: readonly string[], meddling: Meddling = {}): Promise<Ended> {
-  return runToEnd(DEMO, args, meddling)
+  return runScript(DEMO, args, meddling)
 }
 
 /** Processes that `pid` has started, from the system's own list. */
@@ -206,7 +206,8 @@ export function childrenOf(pid: number): { readonly pid: number; readonly comman
     .filter(({ command }) => !command.startsWith('ps '))
 }
 
-async function runToEnd(
+/** Any script, to its end. */
+export async function runScript(
   script: string,
   args: readonly string[],
   { env = {}, onStart = () => undefined, onLine = () => undefined }: Meddling = {},

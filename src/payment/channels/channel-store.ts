@@ -268,8 +268,7 @@ export function inspectChannels(path: string): ChannelsInspection {
     }, 0n)
     return { state: 'readable', version: SCHEMA_VERSION, channels: channels.length, unclaimed }
   } catch (cause) {
-    if (cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY'))
-      return { state: 'in use' }
+    if (isBusy(cause)) return { state: 'in use' }
     throw unusable(path, cause)
   } finally {
     db?.close()
@@ -341,7 +340,11 @@ function versionOf(db: Database.Database): unknown {
 }
 
 function unusable(path: string, cause: unknown): OperatingError {
-  return cause instanceof OperatingError
-    ? cause
-    : new OperatingError('channels_unusable', `the channels in ${path} cannot be used`, { cause })
+  if (cause instanceof OperatingError) return cause
+  const trouble = isBusy(cause) ? 'are held by another program' : 'cannot be used'
+  return new OperatingError('channels_unusable', `the channels in ${path} ${trouble}`, { cause })
+}
+
+function isBusy(cause: unknown): boolean {
+  return cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY')
 }
