@@ -390,7 +390,7 @@ describe('perpscope doctor', () => {
     } finally {
       await whole.close()
     }
-  }, 30_000)
+  })
 
   test('says what it means to share a payee, and what that no node knows the outcome', async () => {
     const facilitator = createServer((_request, response) => {

@@ -590,5 +590,5 @@ describe('a crash like that of March 2020', () => {
     // While Pyth is unsure wherever it is read, the nearest of the others is used.
     expect([...sources]).toEqual(['pyth-hermes', 'redstone', 'pyth-evm'])
     expect(usedBy(rig, 'ETH')).toBe('pyth-hermes')
-  }, 180_000)
+  })
 })

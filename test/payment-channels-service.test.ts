@@ -16,7 +16,7 @@ let rig: Rig
 beforeAll(async () => {
   rig = await startRig({ flags: ['--payment-channels', 'on'] })
   await untilSold(rig.url, pulse.contract, 'BTC')
-}, 60_000)
+})
 
 afterAll(() => rig?.close())
 

@@ -37,7 +37,7 @@ beforeAll(() => {
     hasPast: true,
   })
   service.run(RUN_SECONDS)
-}, 120_000)
+})
 
 afterAll(() => {
   service?.stop()

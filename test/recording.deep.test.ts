@@ -63,7 +63,7 @@ describe('a recorded engine', () => {
     await live.close()
     rerun = rerunOf(pieces())
     report = rerun.report()
-  }, 120_000)
+  })
 
   afterAll(() => rmSync(folder, { recursive: true }))
 

@@ -12,9 +12,7 @@ import { barsFrom, START_MS } from './testing/history-rows.ts'
 const WRITER = join(import.meta.dirname, 'testing/history-writer.ts')
 const ROUNDS = 6
 
-test('a writer that is killed loses nothing that it had reported as written', {
-  timeout: 60_000,
-}, async () => {
+test('a writer that is killed loses nothing that it had reported as written', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perpscope-kill-'))
   const path = join(folder, 'history.db')
   try {

@@ -21,7 +21,8 @@ import { startSolanaChain } from '../../src/simulator/solana/solana-chain.ts'
 const MAIN = join(import.meta.dirname, '../../dist/main.js')
 const DEMO = join(import.meta.dirname, '../../dist/roles/demo.js')
 const POLL_MS = 50
-const READY_MS_MAX = 45_000
+/** For what hangs: a service is ready within 15 s, beside four other jobs within 60. */
+const READY_MS_MAX = 120_000
 
 /** The built service with its venue and its chain, each a process of its own. */
 export type Rig = {

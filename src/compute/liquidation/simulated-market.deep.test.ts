@@ -23,8 +23,6 @@ const READING_MS = 14_000
 /** More than a bar, so that candles have to tell what happened. */
 const GAP_MS = 50 * MINUTE_MS
 const BARS = 300
-/** The list of every opening is slow by intent, and machines that test are busy. */
-const SLOW_MS_MAX = 60_000
 
 const market = seededMarket({ seed: 5, startMs: START_MS })
 const accounts = new Accounts(market, START_MS - MINUTE_MS)
@@ -84,7 +82,6 @@ describe('the liquidation map of the simulated market', () => {
         2_000,
       )
     },
-    SLOW_MS_MAX,
   )
 })
 

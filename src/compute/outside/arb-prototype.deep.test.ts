@@ -38,7 +38,7 @@ describe('after a calm day', () => {
       minutes.push(...market.log.take().minutes)
     }
     saved = market.measures.arb.save()
-  }, 60_000)
+  })
 
   test.each([
     { name: 'noise of 2 bps', market: { sigmaBps: 2 }, from: 13, to: 19 },

@@ -38,5 +38,5 @@ describe('funding beside its twin', () => {
         }
     }
     expect(compared).toBeGreaterThan(MOMENTS * lookbacksHours.length)
-  }, 60_000)
+  })
 })
