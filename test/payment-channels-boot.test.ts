@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Command } from 'commander'
@@ -27,6 +27,17 @@ test('channels are off unless they are asked for', async () => {
   const options = parsed([...BASE, ...NODE])
   expect(options.paymentChannels).toBe('off')
   expect(await paymentChannels(options, log, new Registry())).toBeNull()
+})
+
+test('a file of channels that cannot be examined is warned of as one that is there', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'perpscope-channels-'))
+  onTestFinished(() => rmSync(dataDir, { recursive: true }))
+  symlinkSync('channels.db', join(dataDir, 'channels.db'))
+  const lines: string[] = []
+  const hearing = pino({ level: 'warn' }, { write: (line) => void lines.push(line) })
+  const options = parsed([...BASE, ...NODE, '--data-dir', dataDir])
+  expect(await paymentChannels(options, hearing, new Registry())).toBeNull()
+  expect(lines).toEqual([expect.stringMatching(/channels\.db may hold .*ELOOP/)])
 })
 
 test('the help says that they are not proven', () => {

@@ -13,6 +13,11 @@ export class OperatingError extends Error {
   }
 }
 
+/** Whether the system found nothing under that name. Anything else that it refused may well be there. */
+export function isAbsence(cause: unknown): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
+}
+
 /** What went wrong, from the outermost error to the innermost; nothing is said twice. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)

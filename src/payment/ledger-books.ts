@@ -1,6 +1,6 @@
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { OperatingError } from '../domain/errors.ts'
+import { isAbsence, OperatingError } from '../domain/errors.ts'
 import type { Finality } from './finality.ts'
 import type { PaymentState } from './ledger.ts'
 import { SCHEMA_VERSION } from './ledger-schema.ts'
@@ -39,15 +39,16 @@ export class LedgerBooks {
 
   /** @throws OperatingError when there is no ledger there, or one that cannot be read */
   constructor(path: string) {
-    if (!existsSync(path))
-      throw new OperatingError('ledger_absent', `there is no payment ledger at ${path}`)
     let db: Database.Database | undefined
     try {
+      statSync(path)
       db = new Database(path, { readonly: true })
       checkIsLedger(db, path)
     } catch (cause) {
       db?.close()
       if (cause instanceof OperatingError) throw cause
+      if (isAbsence(cause))
+        throw new OperatingError('ledger_absent', `there is no payment ledger at ${path}`)
       throw isNoDatabase(cause)
         ? foreignLedger(path)
         : new OperatingError('ledger_unusable', `${path} cannot be read`, { cause })

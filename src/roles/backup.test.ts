@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -193,6 +194,25 @@ describe('a backup is refused', () => {
     writeFileSync(join(dataDir, 'ledger.db'), '')
     await expect(run(backup)).rejects.toThrow(/is empty, this is no ledger/)
     expect(existsSync(dir)).toBe(false)
+  })
+
+  test.each(['ledger.db', 'channels.db'])('where %s is only a link to nothing', async (name) => {
+    serving()
+    closeAll()
+    rmSync(join(dataDir, name))
+    symlinkSync(join(folder, 'not mounted', name), join(dataDir, name))
+    await expect(run(backup)).rejects.toThrow(`${name} cannot be examined`)
+    expect(existsSync(dir)).toBe(false)
+  })
+
+  test.each([
+    ['a data directory', () => join(folder, 'loop', 'data'), () => dir],
+    ['a target', () => dataDir, () => join(folder, 'loop', 'backup')],
+  ])('for %s that cannot be examined, with the cause', async (_, from, to) => {
+    serving()
+    symlinkSync('loop', join(folder, 'loop'))
+    dir = to()
+    await expect(run(backup, { dataDir: from() })).rejects.toThrow(/ELOOP/)
   })
 
   test('while another one to the same place is at work', async () => {

@@ -1,12 +1,4 @@
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  renameSync,
-  rmdirSync,
-  rmSync,
-  statSync,
-} from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { constants, setPriority } from 'node:os'
 import { dirname, join, resolve, sep } from 'node:path'
@@ -31,11 +23,12 @@ import {
 import { PRIVATE_UMASK } from '../store/data-dir.ts'
 import type { CopyProgress } from '../store/database-copy.ts'
 import { backUpDatabase, copyFile, copyHeldDatabase } from '../store/database-copy.ts'
+import { statPresent } from '../store/present-file.ts'
 import { isHeld, placeOf } from '../store/sqlite-file.ts'
 import type { DataFile } from './backup/data-files.ts'
 import { dataFiles } from './backup/data-files.ts'
 import type { Progress } from './backup/progress.ts'
-import { size } from './doctor/files.ts'
+import { isAbsent, size } from './doctor/files.ts'
 import { loadSqlite } from './sqlite-binding.ts'
 import { systemClock } from './system-clock.ts'
 
@@ -96,12 +89,13 @@ export async function backup(
 }
 
 function checkPlaces(target: string, dataDir: string): void {
-  if (!existsSync(dataDir) || !statSync(dataDir).isDirectory())
+  if (statPresent(dataDir)?.isDirectory() !== true)
     throw new ConfigError(`there is no data directory at ${dataDir}: give --data-dir`)
   if (`${target}${sep}`.startsWith(`${dataDir}${sep}`) || dataDir.startsWith(`${target}${sep}`))
     throw new ConfigError(`${target} and the data directory ${dataDir} lie in each other`)
-  if (!existsSync(target)) return
-  if (!statSync(target).isDirectory()) throw new ConfigError(`${target} is no folder`)
+  const place = statPresent(target)
+  if (place === undefined) return
+  if (!place.isDirectory()) throw new ConfigError(`${target} is no folder`)
   if (readdirSync(target).length > 0 && manifestIn(target) === null)
     throw new ConfigError(
       `${target} is not empty and no backup of perpscope: give a folder that is new, empty, or a backup`,
@@ -127,7 +121,7 @@ function begin(partial: string, target: string): Database.Database {
 }
 
 async function copied(dataDir: string, partial: string, progress: Progress) {
-  const present = dataFiles.filter(({ name }) => existsSync(join(dataDir, name)))
+  const present = dataFiles.filter(({ name }) => isPresent(dataDir, name))
   if (!present.some(({ kind }) => kind !== 'plain'))
     throw new ConfigError(`${dataDir} holds nothing to back up: give --data-dir`)
   const leftOut: LeftOut[] = []
@@ -154,6 +148,15 @@ async function copied(dataDir: string, partial: string, progress: Progress) {
     }
   }
   return { files, payments, leftOut, ledgerAtMs }
+}
+
+/** @throws OperatingError where nobody can tell: a backup must not leave out what is only not mounted */
+function isPresent(dataDir: string, name: string): boolean {
+  try {
+    return !isAbsent(join(dataDir, name))
+  } catch (cause) {
+    throw new OperatingError('file_not_copied', `${name} cannot be examined`, { cause })
+  }
 }
 
 async function copyOf(
@@ -202,7 +205,7 @@ async function publish(partial: string, target: string): Promise<void> {
   await syncToDisk(partial)
   const replaced = replacedOf(target)
   try {
-    if (existsSync(target)) {
+    if (statPresent(target) !== undefined) {
       if (readdirSync(target).length === 0) rmdirSync(target)
       else renameSync(target, replaced)
     }
@@ -222,8 +225,8 @@ async function publish(partial: string, target: string): Promise<void> {
 /** After a kill between two renames the backup of before is there under this name. */
 function restoreReplaced(target: string): void {
   const replaced = replacedOf(target)
-  if (!existsSync(replaced)) return
-  if (existsSync(target)) rmSync(replaced, { recursive: true })
+  if (statPresent(replaced) === undefined) return
+  if (statPresent(target) !== undefined) rmSync(replaced, { recursive: true })
   else renameSync(replaced, target)
 }
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -146,4 +146,11 @@ describe('the books', () => {
       ledger({ dataDir: '/nowhere' }, { write: () => {}, hasColor: false }),
     ).rejects.toThrow('there is no payment ledger at /nowhere/ledger.db')
   })
+})
+
+test('a ledger that cannot be examined is not called absent', async () => {
+  symlinkSync('loop', join(dataDir, 'loop'))
+  const print = () =>
+    ledger({ dataDir: join(dataDir, 'loop') }, { write: () => {}, hasColor: false })
+  await expect(print()).rejects.toMatchObject({ code: 'ledger_unusable', cause: { code: 'ELOOP' } })
 })

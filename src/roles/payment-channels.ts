@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -6,6 +5,7 @@ import { Gauge } from 'prom-client'
 import { privateKeyToAccount } from 'viem/accounts'
 import { ConfigError } from '../config/config-error.ts'
 import type { ServeOptions } from '../config/serve.ts'
+import { reasonOf } from '../domain/errors.ts'
 import { batchSettlement } from '../payment/channels/batch-settlement.ts'
 import { ChannelBook } from '../payment/channels/channel-book.ts'
 import { ChannelChain } from '../payment/channels/channel-chain.ts'
@@ -14,6 +14,7 @@ import { Collector } from '../payment/channels/collector.ts'
 import { base, baseSepolia } from '../payment/evm/networks.ts'
 import { nodeReason } from '../payment/node-error.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
+import { isAbsent } from './doctor/files.ts'
 import { systemClock } from './system-clock.ts'
 
 /** The notice that a payer gives before it withdraws. We may be down for most of it and lose nothing. */
@@ -42,10 +43,7 @@ export async function paymentChannels(
   const { payTo, rpcUrl, facilitatorKey, dataDir } = options
   const path = join(dataDir, 'channels.db')
   if (options.payment === 'open' || options.paymentChannels === 'off') {
-    if (existsSync(path))
-      log.warn(
-        `payment channels are off: what ${path} holds unclaimed can be withdrawn by its payers`,
-      )
+    warnOfUnclaimed(path, log)
     return null
   }
   if (payTo === undefined || rpcUrl === undefined || facilitatorKey === undefined)
@@ -74,6 +72,19 @@ export async function paymentChannels(
       await collector.stop()
       store.close()
     },
+  }
+}
+
+function warnOfUnclaimed(path: string, log: Logger): void {
+  try {
+    if (isAbsent(path)) return
+    log.warn(
+      `payment channels are off: what ${path} holds unclaimed can be withdrawn by its payers`,
+    )
+  } catch (cause) {
+    log.warn(
+      `payment channels are off, and ${path} may hold what its payers can withdraw: ${reasonOf(cause)}`,
+    )
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { BackupOptions } from '../config/backup.ts'
 import { ConfigError } from '../config/config-error.ts'
@@ -150,7 +150,7 @@ function exchange({ files }: BackupManifest, dataDir: string): string | null {
   for (const { name } of files) renameSync(join(dataDir, INCOMING, name), join(dataDir, name))
   rmSync(join(dataDir, INCOMING), { recursive: true })
   endRestore(dataDir)
-  return existsSync(aside) && readdirSync(aside).length > 0 ? aside : null
+  return lstatPresent(aside) === undefined ? null : aside
 }
 
 function setAside(dataDir: string, name: string, aside: string): void {

@@ -11,7 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { claimDataDir, marketIn, protectDataDir } from './data-dir.ts'
+import { checkRestored, claimDataDir, marketIn, protectDataDir } from './data-dir.ts'
 
 let folder: string
 
@@ -42,6 +42,12 @@ test('a folder that cannot be looked at is nobody’s to take', () => {
   expect(() => claimDataDir(notAFolder, 'venue.example')).toThrow(
     expect.objectContaining({ code: 'data_dir_unreadable' }),
   )
+})
+
+test('a mark of a restore that cannot be examined keeps a service from starting', () => {
+  expect(() => checkRestored(folder)).not.toThrow()
+  symlinkSync('restore.unfinished', join(folder, 'restore.unfinished'))
+  expect(() => checkRestored(folder)).toThrow(/ELOOP/)
 })
 
 const modeOf = (path: string) => statSync(path).mode & 0o777

@@ -1,6 +1,5 @@
 import {
   chmodSync,
-  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -10,8 +9,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { OperatingError, reasonOf } from '../domain/errors.ts'
-import { isAbsence } from './present-file.ts'
+import { isAbsence, OperatingError, reasonOf } from '../domain/errors.ts'
+import { statPresent } from './present-file.ts'
 import { isHeld, placeOf } from './sqlite-file.ts'
 
 /** For its owner alone: paid answers, and what buyers signed. */
@@ -79,7 +78,7 @@ export function protectDataDir(dataDir: string): readonly string[] {
     .filter((name) => DATABASE_NAME.test(name))
     .flatMap((name) => {
       const place = placeOf(join(dataDir, name))
-      return BESIDE.map((suffix) => place + suffix).filter((path) => existsSync(path))
+      return BESIDE.map((suffix) => place + suffix)
     })
   const modes: [string, number][] = [
     [dataDir, PRIVATE_DIR_MODE],
@@ -90,7 +89,7 @@ export function protectDataDir(dataDir: string): readonly string[] {
       chmodSync(path, mode)
       return []
     } catch (cause) {
-      return [reasonOf(cause)]
+      return isAbsence(cause) ? [] : [reasonOf(cause)]
     }
   })
 }
@@ -106,9 +105,9 @@ export function endRestore(dataDir: string): void {
   rmSync(join(dataDir, UNFINISHED))
 }
 
-/** @throws OperatingError where a restore was cut off: a service would begin an empty ledger */
+/** @throws where a restore was cut off, or nobody can tell: a service would begin an empty ledger */
 export function checkRestored(dataDir: string): void {
-  if (existsSync(join(dataDir, UNFINISHED)))
+  if (statPresent(join(dataDir, UNFINISHED)) !== undefined)
     throw new OperatingError(
       'restore_unfinished',
       `a restore of ${dataDir} was cut off: run perpscope restore again`,

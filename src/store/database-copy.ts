@@ -3,8 +3,8 @@ import { rmSync, statSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { open } from 'node:fs/promises'
 import Database from 'better-sqlite3'
-import { OperatingError } from '../domain/errors.ts'
-import { isAbsence, statPresent, statPresentExactly } from './present-file.ts'
+import { isAbsence, OperatingError } from '../domain/errors.ts'
+import { statPresent, statPresentExactly } from './present-file.ts'
 import { isDamage, placeOf } from './sqlite-file.ts'
 
 /** What is done of a file, in bytes. */

@@ -1,5 +1,6 @@
 import type { BigIntStats, Stats } from 'node:fs'
 import { lstatSync, statSync } from 'node:fs'
+import { isAbsence } from '../domain/errors.ts'
 
 /**
  * ENOENT alone means that a file is absent. Node's `throwIfNoEntry: false` also hides ENOTDIR from version 22 on,
@@ -19,10 +20,6 @@ export function statPresentExactly(path: string): BigIntStats | undefined {
 /** undefined where nothing has that name; a link is not followed. @throws when it cannot be examined */
 export function lstatPresent(path: string): Stats | undefined {
   return presentOnly(() => lstatSync(path))
-}
-
-export function isAbsence(cause: unknown): boolean {
-  return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
 }
 
 function presentOnly<Found>(stat: () => Found): Found | undefined {

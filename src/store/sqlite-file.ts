@@ -1,8 +1,8 @@
 import { mkdirSync, readlinkSync, realpathSync, renameSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import Database from 'better-sqlite3'
-import { OperatingError } from '../domain/errors.ts'
-import { isAbsence, lstatPresent, statPresent } from './present-file.ts'
+import { isAbsence, OperatingError } from '../domain/errors.ts'
+import { lstatPresent, statPresent } from './present-file.ts'
 
 /** A predecessor that is just exiting may still hold the lock. */
 const LOCK_WAIT_MS_MAX = 500

@@ -1,12 +1,4 @@
-import {
-  accessSync,
-  constants,
-  existsSync,
-  lstatSync,
-  readdirSync,
-  statfsSync,
-  statSync,
-} from 'node:fs'
+import { accessSync, constants, lstatSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { OperatingError, reasonOf } from '../../domain/errors.ts'
 import { isoInstant } from '../../domain/instant.ts'
@@ -17,7 +9,7 @@ import { CheckpointDb } from '../../store/checkpoint-db.ts'
 import { marketIn } from '../../store/data-dir.ts'
 import { DocumentStore } from '../../store/document-store.ts'
 import { inspectHistory } from '../../store/history-inspection.ts'
-import { lstatPresent } from '../../store/present-file.ts'
+import { lstatPresent, statPresent } from '../../store/present-file.ts'
 import type { FileInspection } from '../../store/sqlite-file.ts'
 import type { Finding } from './finding.ts'
 import { fail, ok, unseen, warn } from './finding.ts'
@@ -66,7 +58,7 @@ export function checkDataDir(
 
 /** null where nothing was ever set aside. */
 export function checkSetAside(dataDir: string): Finding | null {
-  if (!existsSync(dataDir) || !statSync(dataDir).isDirectory()) return null
+  if (statPresent(dataDir)?.isDirectory() !== true) return null
   const names = readdirSync(dataDir).filter((name) => /\.corrupt-\d+$/.test(name))
   if (names.length === 0) return null
   const bytes = names.reduce((sum, name) => sum + lstatSync(join(dataDir, name)).size, 0)
