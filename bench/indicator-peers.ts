@@ -3,7 +3,7 @@ import * as classic from 'technicalindicators'
 import * as signals from 'trading-signals'
 import type { Bar } from '../src/domain/bar.ts'
 
-/** Its ES build is marked as CommonJS, so that `import` fails on Node 20; its CommonJS build works. */
+/** Its ES build is marked as CommonJS, so that `import` fails; its CommonJS build works. */
 const fast: typeof import('fast-technical-indicators') = createRequire(import.meta.url)(
   'fast-technical-indicators',
 )

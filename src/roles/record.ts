@@ -30,13 +30,8 @@ export async function record(options: RecordOptions, write: (line: string) => vo
   loadSqlite()
   const lock = lockDataDir(dataDir)
   claimFor(source, dataDir)
-  let endBecause = (_cause: OperatingError) => {}
-  const ended = new Promise<OperatingError>((resolve) => {
-    endBecause = resolve
-  })
-  const { recorder, log } = await openRecorder({ path: out, bytesMax: maxBytes }, (cause) =>
-    endBecause(cause),
-  )
+  const { promise: ended, resolve: endBecause } = Promise.withResolvers<OperatingError>()
+  const { recorder, log } = await openRecorder({ path: out, bytesMax: maxBytes }, endBecause)
   const replica = new EngineReplica({
     analysis: pulse.contract.id,
     view: pulse.contract.defaultView,
