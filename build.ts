@@ -48,12 +48,20 @@ for (const { path, contents } of outputFiles) {
 
 // `tsc` leaves JavaScript where it is.
 copyFileSync('src/node-version.cjs', `${OUT}/node-version.cjs`)
+/** The script of `/docs`, as its makers bundled it: `src/api/docs-viewer.ts` reads it there. */
+const VIEWER = 'node_modules/openapi-explorer'
+mkdirSync(`${OUT}/viewer`, { recursive: true })
+copyFileSync(
+  `${VIEWER}/dist/browser/openapi-explorer.min.js`,
+  `${OUT}/viewer/openapi-explorer.min.js`,
+)
+
 writeFileSync(`${OUT}/THIRD-PARTY-NOTICES.txt`, notices(metafile))
 
 /** Their licences ask that whoever passes their code on says whose it is. */
 function notices({ inputs }: Metafile): string {
   const packages = Object.keys(inputs).filter((path) => path.startsWith('node_modules/'))
-  const folders = new Set(packages.map(packageFolder))
+  const folders = new Set([...packages.map(packageFolder), ...withDependencies(VIEWER)])
   return Array.from(folders)
     .toSorted()
     .map((folder) => {
@@ -66,6 +74,17 @@ function notices({ inputs }: Metafile): string {
     .join(`\n\n${'-'.repeat(80)}\n\n`)
 }
 
+/** A package and all that it may have bundled. */
+function withDependencies(folder: string, found = new Set<string>()): Set<string> {
+  if (found.has(folder)) return found
+  found.add(folder)
+  for (const name of Object.keys(manifest(folder).dependencies ?? {})) {
+    const nested = join(folder, 'node_modules', name)
+    withDependencies(existsSync(nested) ? nested : join('node_modules', name), found)
+  }
+  return found
+}
+
 /** The package that a file is part of: not every folder with a manifest is one. */
 function packageFolder(path: string): string {
   const folder = dirname(path)
@@ -73,7 +92,14 @@ function packageFolder(path: string): string {
   return isPackage ? folder : packageFolder(folder)
 }
 
-function manifest(folder: string): { name?: string; version?: string; license?: string } {
+type Manifest = {
+  readonly name?: string
+  readonly version?: string
+  readonly license?: string
+  readonly dependencies?: Readonly<Record<string, string>>
+}
+
+function manifest(folder: string): Manifest {
   return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 }
 

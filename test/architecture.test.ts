@@ -46,6 +46,7 @@ const layers: Readonly<
     packages: [
       'fastify',
       '@fastify',
+      'negotiator',
       'typebox',
       'prom-client',
       '@a2a-js/sdk',
@@ -55,6 +56,8 @@ const layers: Readonly<
       'node:crypto',
       'node:http',
       'node:net',
+      'node:util',
+      'node:zlib',
     ],
   },
   simulator: {

@@ -44,8 +44,8 @@ beforeAll(async () => {
     open: discoveryGateway(market, 'open'),
     limited: discoveryGateway(market, 'x402', { quotesPerMinute: 3 }),
   }
-  document = (await gateways.x402.app.inject('/openapi.json')).json()
-  const free = (await gateways.open.app.inject('/openapi.json')).json()
+  document = (await gateways.x402.app.inject('/openapi-full.json')).json()
+  const free = (await gateways.open.app.inject('/openapi-full.json')).json()
   const sold = new OpenApiChecker(document)
   checkers = { x402: sold, limited: sold, open: new OpenApiChecker(free) }
   payments = await Promise.all(contracts.map(({ priceUsdcAtomic }) => payment(priceUsdcAtomic)))
@@ -132,11 +132,11 @@ function speakAgain(): void {
   engine.apply({ kind: 'heartbeat', heartbeat }, nowMs)
 }
 
-function wrongs({ mode, state, method, path }: Asked, response: LightMyRequestResponse) {
+function wrongs({ mode, state, method, path, query }: Asked, response: LightMyRequestResponse) {
   const { statusCode } = response
   // No request is so odd that it is our fault; only an engine that is gone is.
   const isFault = statusCode === 500 && state !== 'disconnected'
-  const violations = checkers[mode].violations(method, path, response)
+  const violations = checkers[mode].violations(method, path, response, query)
   return isFault ? ['500 while everything works', ...violations] : violations
 }
 
@@ -148,7 +148,10 @@ function words(asked: Asked, response: LightMyRequestResponse): string {
 function requests(): fc.Arbitrary<Asked> {
   return fc.constantFrom(...Object.keys(document.paths)).chain((template) => {
     if (document.paths[template].get === undefined) return messages(template)
-    const { parameters = [] } = document.paths[template].get
+    const { parameters: listed = [] } = document.paths[template].get
+    const parameters = listed.map((one: Json) =>
+      one.$ref ? document.components.parameters[one.$ref.split('/').at(-1)] : one,
+    )
     return fc.record({
       mode: fc.constantFrom<Asked['mode']>('x402', 'x402', 'x402', 'open', 'limited'),
       state: mostly<State>('serving', 'maintenance', 'silent', 'disconnected'),

@@ -25,6 +25,7 @@ import { documentNames, requestReader } from './analysis-request.ts'
 import type { Quality } from './answer-preview.ts'
 import { previewOf, quotedQuality, worsened } from './answer-preview.ts'
 import type { Selection } from './answer-selection.ts'
+import { compressAnswer } from './compress-answer.ts'
 import { bazaarOf } from './discovery/bazaar.ts'
 import type { AnalysisOffer, OfferedParameter } from './discovery/offer-of.ts'
 import { offerOf } from './discovery/offer-of.ts'
@@ -100,7 +101,7 @@ const paidHeaders = {
   'content-type': 'application/json; charset=utf-8',
   /** Documents are rendered about once a second. */
   'cache-control': 'private, max-age=1',
-  vary: 'X-PAYMENT, PAYMENT-SIGNATURE, Accept, Origin',
+  vary: 'X-PAYMENT, PAYMENT-SIGNATURE, Accept, Accept-Encoding, Origin',
 } as const
 
 /**
@@ -116,6 +117,10 @@ export async function analysisRoutes(
   const { contracts, maintenance, payment, quoteLimit } = options
   app.decorateRequest('analysisCall', null)
   await payment?.(app)
+  // After the hooks of the payment, which a hook of the whole app would come before.
+  app.addHook('onRoute', (route) => {
+    route.onSend = [route.onSend ?? [], compressAnswer].flat()
+  })
 
   const refuseMaintenance = (
     request: FastifyRequest,

@@ -9,6 +9,7 @@ import { usdcDecimal } from '../domain/usdc.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { FeedHealth } from '../link/message.ts'
 import type { ServiceReadiness } from './analysis-routes.ts'
+import { compressAnswer } from './compress-answer.ts'
 import { discoveryPaths } from './discovery/discovery-routes.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
 import { discoveryHeaders } from './response-headers.ts'
@@ -34,14 +35,14 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
 
   app.get('/', (request, reply) => sendDocument(request, reply, indexDocument))
 
-  app.get('/health', (_request, reply) => {
+  app.get('/health', { onSend: compressAnswer }, (_request, reply) => {
     void reply
       .type(JSON_MEDIA_TYPE)
-      .headers({ ...discoveryHeaders, 'cache-control': 'no-store' })
-      .send(JSON.stringify(health(options, startedAtMs)))
+      .headers({ ...discoveryHeaders, 'cache-control': 'no-store', vary: 'Accept-Encoding' })
+      .send(Buffer.from(JSON.stringify(health(options, startedAtMs))))
   })
 
-  app.get('/coins', { onRequest: refuseParameters }, (_request, reply) => {
+  app.get('/coins', { onRequest: refuseParameters, onSend: compressAnswer }, (_request, reply) => {
     const coins = engine.coins()
     const body = {
       coins,
@@ -51,8 +52,12 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
     }
     void reply
       .type(JSON_MEDIA_TYPE)
-      .headers({ ...discoveryHeaders, 'cache-control': 'public, max-age=60', vary: 'Origin' })
-      .send(JSON.stringify(body))
+      .headers({
+        ...discoveryHeaders,
+        'cache-control': 'public, max-age=60',
+        vary: 'Origin, Accept-Encoding',
+      })
+      .send(Buffer.from(JSON.stringify(body)))
   })
 }
 

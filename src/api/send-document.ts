@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isNamedBy } from '../payment/entity-tag.ts'
+import type { Coding } from './content-coding.ts'
+import { codingFor, compressed } from './content-coding.ts'
 import { discoveryHeaders } from './response-headers.ts'
 
 /** A document that costs nothing and seldom changes. */
@@ -7,6 +10,8 @@ export type FreeDocument = {
   readonly mediaType: string
   readonly bytes: Buffer
   readonly entityTag: string
+  /** The same compressed, made when the first caller asks for it. */
+  readonly coded: Map<Coding, Promise<Buffer>>
 }
 
 const AGE_SECONDS_MAX = 300
@@ -14,28 +19,44 @@ const AGE_SECONDS_MAX = 300
 export function freeDocument(mediaType: string, content: string | Buffer): FreeDocument {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
-  return { mediaType, bytes, entityTag: `"${digest}"` }
+  return { mediaType, bytes, entityTag: `"${digest}"`, coded: new Map() }
 }
 
 /** Answers with a document, or with 304 to whoever has it already. */
 export function sendDocument(
   request: FastifyRequest,
   reply: FastifyReply,
-  { mediaType, bytes, entityTag }: FreeDocument,
+  document: FreeDocument,
 ): void {
+  const { mediaType, bytes } = document
+  const coding = codingFor(request.raw, bytes.length)
+  const entityTag = tagOf(document, coding)
   void reply.headers({
     ...discoveryHeaders,
     'cache-control': `public, max-age=${AGE_SECONDS_MAX}`,
-    vary: 'Origin',
+    vary: 'Origin, Accept-Encoding',
     etag: entityTag,
   })
-  if (isHeld(request.headers['if-none-match'], entityTag)) void reply.code(304).send()
-  else void reply.type(mediaType).send(bytes)
+  if (isNamedBy(request.headers['if-none-match'], entityTag)) {
+    void reply.code(304).send()
+    return
+  }
+  void reply.type(mediaType)
+  if (coding === null) void reply.send(bytes)
+  else
+    codedBytes(document, coding).then(
+      (body) => reply.header('content-encoding', coding).send(body),
+      (cause) => reply.send(cause),
+    )
 }
 
-/** The weak comparison of RFC 9110, 13.1.2. */
-function isHeld(header: string | undefined, entityTag: string): boolean {
-  if (header === undefined) return false
-  const held = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
-  return held.includes(entityTag) || held.includes('*')
+/** Two codings of a document are two representations of it (RFC 9110, 8.8.3.3). */
+function tagOf({ entityTag }: FreeDocument, coding: Coding | null): string {
+  return coding === null ? entityTag : `${entityTag.slice(0, -1)}-${coding}"`
+}
+
+function codedBytes({ bytes, coded }: FreeDocument, coding: Coding): Promise<Buffer> {
+  const made = coded.get(coding) ?? compressed(bytes, coding, 'once')
+  coded.set(coding, made)
+  return made
 }

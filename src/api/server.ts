@@ -35,7 +35,7 @@ export type ServerOptions = AnalysisRoutesOptions &
     /** What the published documents say beyond the contracts. */
     readonly discovery: Pick<
       ServiceFacts,
-      'publicUrl' | 'waysToPay' | 'limits' | 'receiptSigner' | 'contactEmail'
+      'publicUrl' | 'waysToPay' | 'limits' | 'receiptSigner' | 'docsViewer' | 'contactEmail'
     >
   }
 

@@ -33,6 +33,7 @@ import type { SalesReadiness } from '../payment/sales-readiness.ts'
 import type { Watch } from '../payment/watch.ts'
 import { checkRestored, lockDataDir, PRIVATE_UMASK, protectDataDir } from '../store/data-dir.ts'
 import { MaintenanceFile } from '../store/maintenance-file.ts'
+import { readDocsViewer } from './docs-viewer.ts'
 import type { EngineOptions } from './engine.ts'
 import type { EngineThreadOptions } from './engine-thread.ts'
 import {
@@ -178,6 +179,7 @@ export async function serve(options: ServeOptions): Promise<void> {
         },
       }),
       receiptSigner: receipts?.signer,
+      docsViewer: readDocsViewer(),
     },
     ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy }),
   })

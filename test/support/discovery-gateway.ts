@@ -15,6 +15,7 @@ import type { Facilitator, PaymentMethod } from '../../src/payment/payment.ts'
 import { payments } from '../../src/payment/plugin.ts'
 import { quoteLimit } from '../../src/payment/quote-limit.ts'
 import { newSecret } from '../../src/payment/testing/new-secret.ts'
+import { readDocsViewer } from '../../src/roles/docs-viewer.ts'
 import { ManualClock } from './manual-clock.ts'
 import { SimulatedService } from './simulated-service.ts'
 
@@ -80,6 +81,7 @@ export function discoveryGateway(
     accessLog: false,
     discovery: {
       publicUrl: PUBLIC_URL,
+      docsViewer: readDocsViewer(),
       waysToPay: methods,
       ...(ledger !== null && { limits: { salesPerWallet: 20, quotesPerAddress: 60 } }),
     },

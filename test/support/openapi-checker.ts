@@ -1,18 +1,23 @@
 import Ajv2020 from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import type { LightMyRequestResponse } from 'fastify'
+import { problemCodes } from '../../src/domain/problem.ts'
 import type { Json } from './answers.ts'
 
 /** Of any HTTP server, or told in words for all paths alike. */
 const UNDECLARED = new Set([
   'access-control-allow-origin',
   'access-control-expose-headers',
+  'cache-control',
   'connection',
+  'content-encoding',
   'content-length',
   'content-type',
   'date',
   'keep-alive',
+  'link',
   'transfer-encoding',
+  'vary',
   'x-content-type-options',
 ])
 
@@ -39,8 +44,13 @@ export class OpenApiChecker {
     return this.#patterns.find(([pattern]) => pattern.test(path))?.[1]
   }
 
-  /** What is wrong with an answer; nothing for one that was promised. */
-  violations(method: string, path: string, response: LightMyRequestResponse): readonly string[] {
+  /** What is wrong with an answer; nothing for one that was promised. @param query with its question mark */
+  violations(
+    method: string,
+    path: string,
+    response: LightMyRequestResponse,
+    query = '',
+  ): readonly string[] {
     const template = this.templateOf(path)
     const { statusCode: status } = response
     if (isUndecodable(path)) return this.#problem(400, response, method)
@@ -51,11 +61,14 @@ export class OpenApiChecker {
     const operation =
       this.#document.paths[template][method === 'HEAD' ? 'get' : method.toLowerCase()]
     if (operation === undefined) return this.#problem(405, response, method)
-    const declared = this.#resolved(operation.responses[status])
-    if (declared === undefined) return [`status ${status} is not declared`]
+    const listed = operation.responses[status]
+    const declared = this.#resolved(listed ?? operation.responses.default)
+    if (declared === undefined || (listed === undefined && status < 400))
+      return [`status ${status} is not declared`]
+    const asked = { method, isSelected: status === 200 && selects(query) }
     return [
       ...this.#headerViolations(declared, response),
-      ...this.#bodyViolations(declared, response, method),
+      ...this.#bodyViolations(declared, response, asked),
     ]
   }
 
@@ -67,26 +80,29 @@ export class OpenApiChecker {
   }
 
   #problem(expected: number, response: LightMyRequestResponse, method: string): readonly string[] {
-    const declared = this.#document.components.responses[`Problem${expected}`]
+    const declared = this.#document.components.responses.Problem
     if (response.statusCode !== expected) return [`${response.statusCode} instead of ${expected}`]
     return [
       ...this.#headerViolations(declared, response),
-      ...this.#bodyViolations(declared, response, method),
+      ...this.#bodyViolations(declared, response, { method, isSelected: false }),
     ]
   }
 
   #bodyViolations(
     declared: Json,
     response: LightMyRequestResponse,
-    method: string,
+    { method, isSelected }: { readonly method: string; readonly isSelected: boolean },
   ): readonly string[] {
     if (method === 'HEAD') return response.body === '' ? [] : ['HEAD has a body']
     if (declared.content === undefined) return response.body === '' ? [] : ['a body came']
     const type = String(response.headers['content-type']).split(';')[0] ?? ''
     const media = declared.content[type]
     if (media === undefined) return [`media type ${type} is not declared`]
-    const validate = this.#compiled(media.schema)
-    const value: unknown = type.endsWith('json') ? response.json() : response.body
+    const value: Json = type.endsWith('json') ? response.json() : response.body
+    const { statusCode } = response
+    if (type === 'application/problem+json' && statusOf(value.code) !== statusCode)
+      return [`${value.code} is not ${statusCode}`]
+    const validate = this.#compiled(isSelected ? this.#selectable(media.schema) : media.schema)
     return validate(value) ? [] : [this.#ajv.errorsText(validate.errors)]
   }
 
@@ -109,6 +125,26 @@ export class OpenApiChecker {
     ]
   }
 
+  /** The same schema with every member optional and no other allowed: what a selection leaves is as described. */
+  #selectable(schema: Json): Json {
+    const held = this.#selections.get(schema)
+    if (held !== undefined) return held
+    const made = withoutRequired(this.#inlined(schema))
+    this.#selections.set(schema, made)
+    return made
+  }
+
+  readonly #selections = new Map<unknown, Json>()
+
+  #inlined(schema: Json): Json {
+    if (typeof schema !== 'object' || schema === null) return schema
+    if (schema.$ref !== undefined) return this.#inlined(this.#resolved(schema))
+    if (Array.isArray(schema)) return schema.map((inner) => this.#inlined(inner))
+    return Object.fromEntries(
+      Object.entries(schema).map(([key, inner]) => [key, this.#inlined(inner)]),
+    )
+  }
+
   readonly #validators = new Map<unknown, ReturnType<Ajv2020.default['compile']>>()
 
   #compiled(schema: Json) {
@@ -125,6 +161,41 @@ export class OpenApiChecker {
     const names = String(object.$ref).slice(2).split('/')
     return names.reduce((at: Json, name) => at[name], this.#document)
   }
+}
+
+/** Whether a caller wants a part of an answer. */
+function selects(query: string): boolean {
+  const parameters = new URLSearchParams(query)
+  return parameters.has('fields') || parameters.get('view')?.toLowerCase() === 'compact'
+}
+
+const ALWAYS = ['timestamp_iso', 'meta']
+
+function withoutRequired(schema: Json, isWhole = true): Json {
+  if (typeof schema !== 'object' || schema === null) return schema
+  if (Array.isArray(schema)) return schema.map((inner) => withoutRequired(inner, false))
+  const { required: _, ...rest } = schema
+  const inner = Object.fromEntries(
+    Object.entries(rest).map(([key, value]) => [
+      key,
+      key === 'properties' ? optionalMembers(value) : withoutRequired(value, false),
+    ]),
+  )
+  if (isWhole) return { ...inner, required: ALWAYS, additionalProperties: false }
+  const isObject = schema.properties !== undefined || schema.allOf !== undefined
+  return isObject && schema.additionalProperties === undefined
+    ? { ...inner, ...(schema.allOf !== undefined && { unevaluatedProperties: false }) }
+    : inner
+}
+
+function optionalMembers(properties: Json): Json {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, member]) => [name, withoutRequired(member, false)]),
+  )
+}
+
+function statusOf(code: unknown): number | undefined {
+  return problemCodes.find((row) => row.code === code)?.status
 }
 
 function isUndecodable(path: string): boolean {

@@ -9,7 +9,7 @@ import { docsPage } from './docs-page.ts'
 import { ERROR_PAGE_POLICY, errorPage } from './error-page.ts'
 import { PIXEL_ICON, SVG_ICON } from './icons.ts'
 import { llmsFullText, llmsText } from './llms-text.ts'
-import { openApi } from './openapi.ts'
+import { openApi, openApiFull } from './openapi.ts'
 import type { Available } from './payment-manifest.ts'
 import { paymentManifest, priceList } from './payment-manifest.ts'
 import { sampleRoutes } from './sample-routes.ts'
@@ -34,6 +34,7 @@ const json =
 
 const documents: Readonly<Record<string, readonly [mediaType: string, Writer]>> = {
   '/openapi.json': [JSON_TYPE, json(openApi)],
+  '/openapi-full.json': [JSON_TYPE, json(openApiFull)],
   '/.well-known/agent-card.json': [JSON_TYPE, json(agentCard)],
   '/.well-known/x402': [JSON_TYPE, json(paymentManifest)],
   '/.well-known/x402.json': [JSON_TYPE, json(paymentManifest)],
@@ -60,9 +61,10 @@ export function discoveryRoutes(app: FastifyInstance, options: DiscoveryOptions)
 
   sampleRoutes(app, options.contracts)
 
-  void app.register(docsPage, {
+  docsPage(app, {
     publicUrl: options.publicUrl,
     openApi: () => published('/openapi.json'),
+    docsViewer: options.docsViewer,
   })
 }
 

@@ -1,13 +1,7 @@
 import type { ProblemCode } from '../../domain/problem.ts'
 import type { AnalysisOffer } from './offer-of.ts'
-import {
-  answerSchemaName,
-  codesOf,
-  problemExample,
-  selectionSchemaName,
-} from './openapi-schemas.ts'
+import { answerSchemaName, problemExample } from './openapi-schemas.ts'
 import type { JsonSchema } from './published-schema.ts'
-import { sampleOf } from './samples.ts'
 import type { DocumentFacts } from './service-facts.ts'
 import { isFree } from './service-facts.ts'
 
@@ -21,15 +15,9 @@ const header = (description: string, example: string, isRequired = false): OpenA
   example,
 })
 
-/** Every header of ours by its name; what any HTTP server sends is not listed. */
-export const responseHeaders: Readonly<Record<string, OpenApiObject>> = {
-  'Cache-Control': header('How long it may be kept, and by whom.', 'no-store', true),
+/** Every header of ours by its name; what any HTTP server sends is not listed, and what all responses have is told once. */
+export const responseHeaders = {
   ETag: header('Of this rendering and the part of it that was asked for.', '"42-1h.4h"', true),
-  Vary: header('Request headers that the answer depends on.', 'Origin'),
-  Link: header(
-    'Where the description of the interface, its page and its health are.',
-    '</openapi.json>; rel="service-desc"',
-  ),
   Allow: header('Methods of this path.', 'GET, HEAD, OPTIONS'),
   'Retry-After': header('Seconds to wait; equals retry_after of the body.', '5'),
   RateLimit: header('What is left of the limit: r calls, for t seconds.', '"ip";r=57;t=12'),
@@ -47,7 +35,7 @@ export const responseHeaders: Readonly<Record<string, OpenApiObject>> = {
   'PAYMENT-REQUIRED': header('Terms of payment, x402 version 2: base64 of JSON.', 'eyJ4…', true),
   'PAYMENT-RESPONSE': header('What became of the payment, x402 version 2.', 'eyJz…'),
   'X-PAYMENT-RESPONSE': header('The same for clients of x402 version 1.', 'eyJz…'),
-}
+} as const satisfies Readonly<Record<string, OpenApiObject>>
 
 type HeaderName = keyof typeof responseHeaders
 
@@ -55,64 +43,31 @@ function headers(...names: readonly HeaderName[]): OpenApiObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/** All statuses of a path that is sold, or given away where the service is free. */
-export function paidResponses(offer: AnalysisOffer, facts: DocumentFacts): OpenApiObject {
+/**
+ * All statuses of a path that is sold, or given away where the service is free.
+ * @param example a whole answer; undefined for none
+ */
+export function paidResponses(
+  offer: AnalysisOffer,
+  example: unknown,
+  facts: DocumentFacts,
+): OpenApiObject {
   const free = isFree(facts)
-  const problems = [400, 404, 431, 500, 503, 504, ...(free ? [] : [409, 429])]
-  return {
-    200: answered(offer, free),
-    304: notModified(free),
-    ...(!free && { 402: { $ref: `#/components/responses/${quoteName(offer)}` } }),
-    408: { $ref: '#/components/responses/Late' },
-    ...Object.fromEntries(problems.map((status) => [status, problemRef(status)])),
-  }
-}
-
-export function quoteName(offer: Pick<AnalysisOffer, 'id'>): string {
-  return answerSchemaName(offer).replace(/Answer$/, 'Quote')
-}
-
-/** With the headers of its payment where it is a purchase that is read again. */
-function notModified(free: boolean): OpenApiObject {
-  return {
-    description: 'The caller has it already, as If-None-Match says. Nothing is charged.',
-    headers: answerHeaders(free),
-  }
-}
-
-function answerHeaders(free: boolean): OpenApiObject {
   const ofPayment: HeaderName[] = free ? [] : ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
-  return headers('Cache-Control', 'ETag', 'Vary', 'Server-Timing', ...ofPayment)
-}
-
-/** Statuses that any path may answer with, however little it does. */
-const everywhere: OpenApiObject = {
-  408: { $ref: '#/components/responses/Late' },
-  431: problemRef(431),
-  500: problemRef(500),
-}
-
-export function problemRef(status: number): OpenApiObject {
-  return { $ref: `#/components/responses/Problem${status}` }
-}
-
-function answered(offer: AnalysisOffer, free: boolean): OpenApiObject {
   return {
-    description: `${offer.title}.`,
-    headers: answerHeaders(free),
-    content: {
-      'application/json': {
-        schema: {
-          anyOf: [schemaRef(answerSchemaName(offer)), schemaRef(selectionSchemaName(offer))],
-        },
-        examples: {
-          sample: {
-            summary: 'Of the engine on a simulated market: true in form, not in figures.',
-            value: sampleOf(offer.id),
-          },
+    200: {
+      description: `${offer.title}.`,
+      headers: headers('ETag', 'Server-Timing', ...ofPayment),
+      content: {
+        'application/json': {
+          schema: schemaRef(answerSchemaName(offer)),
+          ...(example !== undefined && { example }),
         },
       },
     },
+    304: responseRef('NotModified'),
+    ...(!free && { 402: responseRef('PaymentRequired') }),
+    default: responseRef('Problem'),
   }
 }
 
@@ -120,13 +75,43 @@ export function schemaRef(name: string): OpenApiObject {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** The 402 of one analysis, with the terms as they are quoted. */
-export function quoteResponse(offer: AnalysisOffer, facts: DocumentFacts): OpenApiObject {
+function responseRef(name: string): OpenApiObject {
+  return { $ref: `#/components/responses/${name}` }
+}
+
+/** Responses that many paths have. @param codes of problems, each of which is shown */
+export function sharedResponses(
+  offer: AnalysisOffer | undefined,
+  codes: readonly ProblemCode[],
+  facts: DocumentFacts,
+): OpenApiObject {
+  return {
+    Document: documentResponse('The document.', 'application/json', { type: 'object' }),
+    Text: documentResponse('The text.', 'text/plain', { type: 'string' }),
+    NotModified: {
+      description: 'The caller has it already, as If-None-Match says. Nothing is charged.',
+      headers: headers(
+        ...(['ETag', 'Server-Timing', 'Content-Security-Policy'] as const),
+        ...(['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] as const),
+      ),
+    },
+    ...(offer !== undefined && !isFree(facts) && { PaymentRequired: quoteResponse(offer, facts) }),
+    Problem: problemResponse(codes),
+    RpcRefused: {
+      description:
+        'No JSON-RPC, or a version of the protocol that is not spoken (400); media types that are not accepted (406); longer than 64 KB (413); no application/json (415).',
+      content: { 'application/json': { schema: schemaRef('JsonRpcResponse') } },
+    },
+  }
+}
+
+/** The 402 of every analysis, with the terms of one of them as they are quoted. */
+function quoteResponse(offer: AnalysisOffer, facts: DocumentFacts): OpenApiObject {
   return {
     description: 'Not paid yet: terms in the body (x402 version 1) and in a header (version 2).',
     headers: headers(
-      ...['PAYMENT-REQUIRED', 'Cache-Control', 'Link', 'RateLimit', 'RateLimit-Policy'],
-      ...['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'],
+      ...(['PAYMENT-REQUIRED', 'RateLimit', 'RateLimit-Policy'] as const),
+      ...(['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] as const),
     ),
     content: {
       'application/json': {
@@ -159,17 +144,14 @@ function quoteExample(offer: AnalysisOffer, facts: DocumentFacts): unknown {
   }
 }
 
-export function problemResponse(status: number): OpenApiObject {
-  const codes = codesOf(status)
+function problemResponse(codes: readonly ProblemCode[]): OpenApiObject {
   return {
-    description: `Nothing is sold: ${codes.join(', ')}.`,
-    headers: headers(
-      ...['Cache-Control', 'Link', 'Retry-After', 'RateLimit', 'RateLimit-Policy'],
-      ...['X-Request-Id', 'Allow'],
-    ),
+    description:
+      'Nothing is sold: status and code say why. A request that does not arrive in time is 408 without a body.',
+    headers: headers('Retry-After', 'RateLimit', 'RateLimit-Policy', 'X-Request-Id', 'Allow'),
     content: {
       'application/problem+json': {
-        schema: schemaRef(`Problem${status}`),
+        schema: schemaRef('Problem'),
         examples: Object.fromEntries(codes.map((code) => [code, problemExampleOf(code)])),
       },
     },
@@ -186,10 +168,20 @@ export function docsResponses(): OpenApiObject {
   return {
     200: {
       description: 'A page.',
-      headers: headers('Content-Security-Policy'),
+      headers: headers('Content-Security-Policy', 'ETag'),
       content: { 'text/html': { schema: { type: 'string' } } },
     },
-    ...everywhere,
+    304: responseRef('NotModified'),
+    default: responseRef('Problem'),
+  }
+}
+
+/** A document that costs nothing, by the name of its response. */
+export function sharedDocument(name: 'Document' | 'Text'): OpenApiObject {
+  return {
+    200: responseRef(name),
+    304: responseRef('NotModified'),
+    default: responseRef('Problem'),
   }
 }
 
@@ -197,7 +189,6 @@ type DocumentShape = {
   readonly isCached?: boolean
   /** With a policy of what it may load. */
   readonly isPage?: boolean
-  readonly example?: unknown
 }
 
 /** A document that costs nothing. `isCached`: it has an entity tag, and is not sent to whoever has it. */
@@ -205,55 +196,47 @@ export function document(
   description: string,
   mediaType: string,
   schema: JsonSchema,
-  { isCached = true, isPage = false, example }: DocumentShape = {},
+  shape: DocumentShape = {},
 ): OpenApiObject {
-  const named = headers(
-    ...(['Cache-Control', 'Link', 'Vary'] as const),
-    ...(isCached ? (['ETag'] as const) : []),
-    ...(isPage ? (['Content-Security-Policy'] as const) : []),
-  )
   return {
-    200: {
-      description,
-      headers: named,
-      content: { [mediaType]: { schema, ...(example !== undefined && { example }) } },
-    },
-    ...(isCached && {
-      304: {
-        description: 'The caller has it already, as If-None-Match says.',
-        headers: named,
-      },
-    }),
-    ...everywhere,
+    200: documentResponse(description, mediaType, schema, shape),
+    ...((shape.isCached ?? true) && { 304: responseRef('NotModified') }),
+    default: responseRef('Problem'),
+  }
+}
+
+function documentResponse(
+  description: string,
+  mediaType: string,
+  schema: JsonSchema,
+  { isCached = true, isPage = false }: DocumentShape = {},
+): OpenApiObject {
+  return {
+    description,
+    headers: headers(
+      ...(isCached ? (['ETag'] as const) : []),
+      ...(isPage ? (['Content-Security-Policy'] as const) : []),
+    ),
+    content: { [mediaType]: { schema } },
   }
 }
 
 /** Of a path that speaks JSON-RPC. `streams`: a response may come as an event stream. */
 export function jsonRpcResponses({ streams }: { readonly streams: boolean }): OpenApiObject {
   const json = { 'application/json': { schema: schemaRef('JsonRpcResponse') } }
-  const refused = (description: string): OpenApiObject => ({
-    description,
-    headers: headers('Cache-Control'),
-    content: json,
-  })
   return {
     200: {
       description: 'The response; what went wrong with the call itself is told in it.',
-      headers: headers('Cache-Control', ...(streams ? (['X-Accel-Buffering'] as const) : [])),
+      headers: headers(...(streams ? (['X-Accel-Buffering'] as const) : [])),
       content: streams ? { ...json, 'text/event-stream': { schema: { type: 'string' } } } : json,
     },
     202: {
       description: 'A notification was received; no body.',
-      headers: headers('Cache-Control'),
     },
-    ...(streams && { 406: refused('Both media types have to be accepted.') }),
-    400: refused('No JSON-RPC, or a version of the protocol that is not spoken.'),
-    413: refused('Longer than 64 KB.'),
-    415: refused('The body has to be application/json.'),
-    ...everywhere,
+    400: responseRef('RpcRefused'),
+    ...(streams && { 406: responseRef('RpcRefused') }),
+    413: responseRef('RpcRefused'),
+    415: responseRef('RpcRefused'),
+    default: responseRef('Problem'),
   }
-}
-
-export const late: OpenApiObject = {
-  description: 'The request did not arrive in time; no body.',
 }

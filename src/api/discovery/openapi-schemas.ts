@@ -30,100 +30,86 @@ export function answerSchemaName({ id }: Pick<AnalysisOffer, 'id'>): string {
   return `${words.join('')}Answer`
 }
 
-/** What `view` and `fields` leave of an answer. */
-export function selectionSchemaName(offer: Pick<AnalysisOffer, 'id'>): string {
-  return answerSchemaName(offer).replace(/Answer$/, 'Selection')
-}
-
-export function selectionSchema(offer: AnalysisOffer): JsonSchema {
-  const names = Object.keys(offer.outputSchema.properties ?? {})
-  return {
-    type: 'object',
-    description: `What view=compact or fields leaves of ${answerSchemaName(offer)}: every member that is there is as described there.`,
-    properties: Object.fromEntries(names.map((name) => [name, true])),
-    required: ['timestamp_iso', 'meta'],
-    additionalProperties: false,
-  } as unknown as JsonSchema
-}
-
-/** Statuses with a problem body. */
-export const problemStatuses: readonly number[] = [
-  ...new Set(problemCodes.map(({ status }) => status)),
-].sort((a, b) => a - b)
-
-export function codesOf(status: number): readonly ProblemCode[] {
-  return problemCodes.filter((row) => row.status === status).map(({ code }) => code)
-}
-
 /** The refusal with that code, as the service writes it. */
 export function problemExample(code: ProblemCode, instance: string): unknown {
   const { body } = problem(code, errorGuide[code].example, { instance, requestId: 'm3x9k2-1f' })
   return JSON.parse(body)
 }
 
+const problemStatuses = [...new Set(problemCodes.map(({ status }) => status))].sort()
+
+const codesByStatus = problemStatuses
+  .map((status) => {
+    const rows = problemCodes.filter((row) => row.status === status)
+    return `${status}: ${rows.map(({ code }) => code).join(', ')}`
+  })
+  .join('; ')
+
 /** RFC 9457, with members of ours. */
-export function problemSchema(status: number): JsonSchema {
-  return {
-    type: 'object',
-    description: 'RFC 9457.',
-    properties: {
-      type: text('URL path of the words about this code.'),
-      title: text('The code in words.'),
-      status: { const: status },
-      detail: text('What is wrong and what to do next.'),
-      instance: text('Path of the request.'),
-      code: { type: 'string', enum: codesOf(status), description: 'Never changes its meaning.' },
-      error: text('title and detail as one sentence.'),
-      retryable: { type: 'boolean', description: 'The same request may succeed later.' },
-      retry_after: {
-        type: ['integer', 'null'],
-        minimum: 0,
-        description: 'Seconds; equals the Retry-After header.',
-        'x-unit': 'seconds',
-      },
-      charged: {
-        type: ['boolean', 'null'],
-        description:
-          'Whether the payment was taken; null while its outcome is unknown, and for callers who cannot show that the payment is theirs.',
-      },
-      payment_reusable: {
-        type: 'boolean',
-        description: 'The same signed payment can be sent again.',
-      },
-      docs: text('URL path of the words about this code.'),
-      param: text('The parameter that does not hold.'),
-      allowed: texts('What it may be.'),
-      did_you_mean: texts('The nearest names, at most three.'),
-      timeframe: text('The timeframe with too few candles.'),
-      have: count('How many there are.'),
-      need: count('How many are needed.'),
-      check: text('What cannot be done now: ledger_writable, can_settle or clock.'),
-      missing: text('What there is too little of for this analysis.'),
-      ready_in_seconds: {
-        type: ['integer', 'null'],
-        minimum: 0,
-        description: 'Seconds until there is enough; null where nobody knows.',
-        'x-unit': 'seconds',
-      },
-      ready_at_iso: {
-        type: ['string', 'null'],
-        description: 'When there is enough, UTC, ISO 8601; null where nobody knows.',
-      },
-      transaction: text('The transaction whose outcome is open.'),
-      reason: text('What payments of this wallet fail for again and again.'),
-      field: text('What in them is wrong, where it is one field.'),
-      quoted_grade: text('Grade that the payment echoes from its quote.'),
-      quality_grade: text('Grade now.'),
-      quoted_coverage: percent('Coverage that the payment echoes from its quote.'),
-      coverage: percent('Coverage now.'),
-      request_id: text('For questions about this request.'),
+export const problemSchema: JsonSchema = {
+  type: 'object',
+  description: 'RFC 9457. /docs/errors explains every code.',
+  properties: {
+    type: text('URL path of the words about this code.'),
+    title: text('The code in words.'),
+    status: { type: 'integer', enum: problemStatuses },
+    detail: text('What is wrong and what to do next.'),
+    instance: text('Path of the request.'),
+    code: {
+      type: 'string',
+      enum: problemCodes.map(({ code }) => code),
+      description: `Never changes its meaning. ${codesByStatus}.`,
     },
-    required: [
-      ...['type', 'title', 'status', 'detail', 'instance', 'code', 'error', 'retryable'],
-      ...['retry_after', 'charged', 'payment_reusable', 'docs', 'request_id'],
-    ],
-    additionalProperties: false,
-  }
+    error: text('title and detail as one sentence.'),
+    retryable: { type: 'boolean', description: 'The same request may succeed later.' },
+    retry_after: {
+      type: ['integer', 'null'],
+      minimum: 0,
+      description: 'Seconds; equals the Retry-After header.',
+      'x-unit': 'seconds',
+    },
+    charged: {
+      type: ['boolean', 'null'],
+      description:
+        'Whether the payment was taken; null while its outcome is unknown, and for callers who cannot show that the payment is theirs.',
+    },
+    payment_reusable: {
+      type: 'boolean',
+      description: 'The same signed payment can be sent again.',
+    },
+    docs: text('URL path of the words about this code.'),
+    param: text('The parameter that does not hold.'),
+    allowed: texts('What it may be.'),
+    did_you_mean: texts('The nearest names, at most three.'),
+    timeframe: text('The timeframe with too few candles.'),
+    have: count('How many there are.'),
+    need: count('How many are needed.'),
+    check: text('What cannot be done now: ledger_writable, can_settle or clock.'),
+    missing: text('What there is too little of for this analysis.'),
+    ready_in_seconds: {
+      type: ['integer', 'null'],
+      minimum: 0,
+      description: 'Seconds until there is enough; null where nobody knows.',
+      'x-unit': 'seconds',
+    },
+    ready_at_iso: {
+      type: ['string', 'null'],
+      description: 'When there is enough, UTC, ISO 8601; null where nobody knows.',
+    },
+    transaction: text('The transaction whose outcome is open.'),
+    reason: text('What payments of this wallet fail for again and again.'),
+    field: text('What in them is wrong, where it is one field.'),
+    quoted_grade: text('Grade that the payment echoes from its quote.'),
+    quality_grade: text('Grade now.'),
+    quoted_coverage: percent('Coverage that the payment echoes from its quote.'),
+    coverage: percent('Coverage now.'),
+    request_id: text('For questions about this request.'),
+  },
+  required: [
+    ...['type', 'title', 'status', 'detail', 'instance', 'code', 'error', 'retryable'],
+    ...['retry_after', 'charged', 'payment_reusable', 'docs', 'request_id'],
+  ],
+  additionalProperties: false,
 }
 
 /** Its members beside these are those of the protocol that is spoken. */
@@ -227,8 +213,10 @@ const orNull = (of: 'string' | 'integer', description: string): JsonSchema => ({
   description,
 })
 
+const dexesRef: JsonSchema = { $ref: '#/components/schemas/Dexes' }
+
 /** The same in /health and /coins. */
-const dexesSchema: JsonSchema = {
+export const dexesSchema: JsonSchema = {
   type: 'array',
   description:
     'Builder-deployed dexes (HIP-3) that are known, followed or not, in the order of the venue. Empty where none is looked for; in /health also while there is no engine.',
@@ -310,7 +298,7 @@ export const healthSchema: JsonSchema = {
         required: ['feed', 'state', 'since_iso', 'reason'],
       },
     },
-    dexes: dexesSchema,
+    dexes: dexesRef,
     store: {
       anyOf: [
         {
@@ -342,7 +330,7 @@ export const coinsSchema: JsonSchema = {
   properties: {
     coins: texts('Tickers that can be asked for now, as the venue spells them.'),
     count: count('Number of them.'),
-    dexes: dexesSchema,
+    dexes: dexesRef,
     timestamp_iso: instant,
   },
   required: ['coins', 'count', 'dexes', 'timestamp_iso'],

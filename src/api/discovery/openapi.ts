@@ -1,3 +1,6 @@
+import type { ProblemCode } from '../../domain/problem.ts'
+import { problemCodes } from '../../domain/problem.ts'
+import { briefSchema } from './brief-schema.ts'
 import type { AnalysisOffer, OfferedParameter } from './offer-of.ts'
 import { compactParameter, fieldsParameter, offerOf } from './offer-of.ts'
 import type { OpenApiObject } from './openapi-responses.ts'
@@ -5,18 +8,16 @@ import {
   docsResponses,
   document,
   jsonRpcResponses,
-  late,
   paidResponses,
-  problemRef,
-  problemResponse,
-  quoteName,
-  quoteResponse,
   responseHeaders,
   schemaRef,
+  sharedDocument,
+  sharedResponses,
 } from './openapi-responses.ts'
 import {
   answerSchemaName,
   coinsSchema,
+  dexesSchema,
   healthSchema,
   indexSchema,
   jsonRpcRequestSchema,
@@ -24,18 +25,58 @@ import {
   paymentRequiredSchema,
   pricesSchema,
   problemSchema,
-  problemStatuses,
-  selectionSchema,
-  selectionSchemaName,
 } from './openapi-schemas.ts'
+import type { JsonSchema } from './published-schema.ts'
 import { sampleOf } from './samples.ts'
 import type { DocumentFacts } from './service-facts.ts'
 import { API_VERSION, isFree, SERVICE_NAME, SERVICE_SUMMARY } from './service-facts.ts'
+import { sharedSchemas } from './shared-schemas.ts'
 
-/** `/openapi.json`: everything that can be asked of the public port, and every way in which it may answer. */
+/**
+ * `/openapi.json`: everything that can be asked of the public port, and every way in which it may answer. It is read
+ * whole by models, so the members of answers have no descriptions in it.
+ */
 export function openApi(facts: DocumentFacts): OpenApiObject {
+  return openApiDocument(facts, {
+    answerSchema: (schema) => briefSchema(schema),
+    answerExample: () => undefined,
+    codes: ['invalid_coin'],
+    more: `Descriptions and bounds of all members of answers, and an example of every answer and error: ${facts.publicUrl}/openapi-full.json. A unit is in the name of a member (_bps basis points, _pct percent, _usd USD, _seconds, _hours, _ms), else in x-unit; integers without one are counts.`,
+  })
+}
+
+/** `/openapi-full.json`: the same with a description of every member of every answer. */
+export function openApiFull(facts: DocumentFacts): OpenApiObject {
+  return openApiDocument(facts, {
+    answerSchema: (schema) => schema,
+    answerExample: sampleOf,
+    codes: problemCodes.map(({ code }) => code),
+    more: `The same without descriptions and bounds of the members of answers: ${facts.publicUrl}/openapi.json.`,
+  })
+}
+
+type Extent = {
+  readonly answerSchema: (schema: JsonSchema) => JsonSchema
+  /** Of an analysis by its id. */
+  readonly answerExample: (id: string) => unknown
+  /** Of problems that are shown. */
+  readonly codes: readonly ProblemCode[]
+  /** Where the rest is. */
+  readonly more: string
+}
+
+function openApiDocument(
+  facts: DocumentFacts,
+  { answerSchema, answerExample, codes, more }: Extent,
+): OpenApiObject {
   const offers = facts.contracts.map((contract) =>
     offerOf(contract, { exampleCoin: facts.exampleCoin, isFree: isFree(facts) }),
+  )
+  const parameters = sharedParameters(offers)
+  const answers = sharedSchemas(
+    Object.fromEntries(
+      offers.map((offer) => [answerSchemaName(offer), answerSchema(offer.outputSchema)]),
+    ),
   )
   return {
     openapi: '3.1.0',
@@ -44,8 +85,10 @@ export function openApi(facts: DocumentFacts): OpenApiObject {
       version: API_VERSION,
       summary: SERVICE_SUMMARY,
       description: [
-        'All endpoints but /mcp and /a2a are HTTP GET. HEAD answers as GET does, without a body; of a paid path it shows the quote.',
+        'All endpoints but /mcp and /a2a are HTTP GET. HEAD answers as GET does, without a body; of a paid path it shows the quote. Bodies are compressed (br, gzip) where Accept-Encoding allows it. Every response has Cache-Control, most have Vary; Link of all but answers names this document (service-desc), /docs (service-doc) and /health (status).',
         'Analyses, /coins and /sample/{analysis} refuse query parameters that are not listed: 400 unknown_parameter, nothing quoted. utm_* and _ are ignored. New members and new words may come; nothing is taken away.',
+        'A schema of an answer is of the whole answer. With fields or view=compact members that it requires are absent unless they were asked for; those that are there are as described.',
+        more,
       ].join('\n\n'),
       contact: {
         name: SERVICE_NAME,
@@ -66,38 +109,27 @@ export function openApi(facts: DocumentFacts): OpenApiObject {
       ...freePaths(offers),
       ...protocolPaths(),
       ...Object.fromEntries(
-        offers.map((offer) => [offer.template, { get: paidOperation(offer, facts) }]),
+        offers.map((offer) => [
+          offer.template,
+          { get: paidOperation(offer, parameters, answerExample(offer.id), facts) },
+        ]),
       ),
     },
     components: {
       schemas: {
-        ...Object.fromEntries(
-          offers.flatMap((offer) => [
-            [answerSchemaName(offer), offer.outputSchema],
-            [selectionSchemaName(offer), selectionSchema(offer)],
-          ]),
-        ),
-        ...Object.fromEntries(
-          problemStatuses.map((status) => [`Problem${status}`, problemSchema(status)]),
-        ),
+        ...answers,
+        Problem: problemSchema,
         PaymentRequired: paymentRequiredSchema,
         Health: healthSchema,
         Coins: coinsSchema,
+        Dexes: dexesSchema,
         Prices: pricesSchema,
         Index: indexSchema,
         JsonRpcRequest: jsonRpcRequestSchema,
         JsonRpcResponse: jsonRpcResponseSchema,
       },
-      responses: {
-        ...Object.fromEntries(
-          problemStatuses.map((status) => [`Problem${status}`, problemResponse(status)]),
-        ),
-        ...(!isFree(facts) &&
-          Object.fromEntries(
-            offers.map((offer) => [quoteName(offer), quoteResponse(offer, facts)]),
-          )),
-        Late: late,
-      },
+      parameters,
+      responses: sharedResponses(offers[0], codes, facts),
       headers: responseHeaders,
     },
     'x-agentcash-guidance': { llmsTxtUrl: `${facts.publicUrl}/llms.txt` },
@@ -119,28 +151,65 @@ function guidance(offers: readonly AnalysisOffer[], facts: DocumentFacts): strin
   ].join('\n')
 }
 
-function paidOperation(offer: AnalysisOffer, facts: DocumentFacts): OpenApiObject {
+function paidOperation(
+  offer: AnalysisOffer,
+  shared: OpenApiObject,
+  example: unknown,
+  facts: DocumentFacts,
+): OpenApiObject {
   return {
     operationId: offer.name,
     summary: offer.title,
     description: offer.description,
+    externalDocs: {
+      url: `${facts.publicUrl}/sample/${offer.id}`,
+      description: 'A whole answer on a simulated market.',
+    },
     tags: ['paid'],
     security: [],
-    parameters: offer.parameters.map(({ name, in: place, isRequired, ...parameter }) => ({
-      name: place === 'path' ? offer.pathParameter : name,
-      in: place,
-      required: isRequired,
-      description: parameter.description,
-      schema: parameter.schema,
-      example: parameter.schema.type === 'integer' ? Number(parameter.example) : parameter.example,
-    })),
+    parameters: offer.parameters.map((parameter) =>
+      Object.hasOwn(shared, parameter.name) && isSame(shared[parameter.name], parameter, offer)
+        ? { $ref: `#/components/parameters/${parameter.name}` }
+        : parameterObject(parameter, offer),
+    ),
     ...(!isFree(facts) && {
       'x-payment-info': {
         price: { mode: 'fixed', currency: 'USD', amount: offer.priceUsdc },
         protocols: [{ x402: {} }],
       },
     }),
-    responses: paidResponses(offer, facts),
+    responses: paidResponses(offer, example, facts),
+  }
+}
+
+/** Those that more than one analysis has, by name. */
+function sharedParameters(offers: readonly AnalysisOffer[]): OpenApiObject {
+  const all = offers.flatMap((offer) =>
+    offer.parameters.map(
+      (parameter) => [parameter.name, parameterObject(parameter, offer)] as const,
+    ),
+  )
+  const texts = all.map(([, parameter]) => JSON.stringify(parameter))
+  return Object.fromEntries(
+    all.filter((_, index) => texts.indexOf(texts[index] ?? '') < index).reverse(),
+  )
+}
+
+function isSame(shared: unknown, parameter: OfferedParameter, offer: AnalysisOffer): boolean {
+  return JSON.stringify(shared) === JSON.stringify(parameterObject(parameter, offer))
+}
+
+function parameterObject(
+  { name, in: place, isRequired, description, schema, example }: OfferedParameter,
+  { pathParameter }: AnalysisOffer,
+): OpenApiObject {
+  return {
+    name: place === 'path' ? pathParameter : name,
+    in: place,
+    required: isRequired,
+    description,
+    schema,
+    example: schema.type === 'integer' ? Number(example) : example,
   }
 }
 
@@ -186,7 +255,6 @@ function protocolPaths(): OpenApiObject {
 }
 
 const free = { tags: ['free'], security: [] }
-const anObject = { type: 'object' }
 const aText = { type: 'string' }
 
 function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
@@ -210,7 +278,6 @@ function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
       ...document('Read it rather than to know it by heart.', json, schemaRef('Coins'), {
         isCached: false,
       }),
-      400: problemRef(400),
     }),
     '/pricing': operation(
       'get_price_list',
@@ -235,52 +302,41 @@ function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
           },
           ...[compactParameter, fieldsParameter].map(queryParameter),
         ],
-        responses: {
-          ...document(
-            'A sample; with view or fields the part of it that is asked for.',
-            json,
-            {
-              anyOf: offers.flatMap((offer) => [
-                schemaRef(answerSchemaName(offer)),
-                schemaRef(selectionSchemaName(offer)),
-              ]),
-            },
-            { example: sampleOf(ids[0] ?? '') },
-          ),
-          400: problemRef(400),
-          404: problemRef(404),
-        },
+        responses: document('A sample; with view or fields the part that is asked for.', json, {
+          anyOf: offers.map((offer) => schemaRef(answerSchemaName(offer))),
+        }),
       },
     },
-    '/openapi.json': operation(
-      'get_openapi',
-      'This document',
-      document('OpenAPI 3.1.', json, anObject),
+    '/openapi.json': operation('get_openapi', 'This document', sharedDocument('Document')),
+    '/openapi-full.json': operation(
+      'get_openapi_full',
+      'This document with a description of every member of every answer',
+      sharedDocument('Document'),
     ),
     '/.well-known/agent-card.json': operation(
       'get_agent_card',
       'What another agent must know of this one (A2A)',
-      document('An agent card.', json, anObject),
+      sharedDocument('Document'),
     ),
     '/.well-known/x402': operation(
       'get_payment_manifest',
       'Everything that is sold, for indexers of x402',
-      document('The manifest.', json, anObject),
+      sharedDocument('Document'),
     ),
     '/.well-known/x402.json': operation(
       'get_payment_manifest_json',
       'The same under its other name',
-      document('The manifest.', json, anObject),
+      sharedDocument('Document'),
     ),
     '/llms.txt': operation(
       'get_llms_txt',
       'The service in a page of text, for language models',
-      document('Markdown.', 'text/plain', aText),
+      sharedDocument('Text'),
     ),
     '/llms-full.txt': operation(
       'get_llms_full_txt',
       'All of the documentation as one text',
-      document('Markdown.', 'text/plain', aText),
+      sharedDocument('Text'),
     ),
     '/docs/errors': operation(
       'get_error_guide',
@@ -290,7 +346,7 @@ function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
     '/robots.txt': operation(
       'get_robots_txt',
       'What crawlers may read: everything',
-      document('The rules.', 'text/plain', aText),
+      sharedDocument('Text'),
     ),
     '/favicon.svg': operation(
       'get_favicon',

@@ -7,6 +7,7 @@ export type JsonSchema = {
   readonly const?: unknown
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly JsonSchema[]
+  readonly allOf?: readonly JsonSchema[]
   readonly properties?: Readonly<Record<string, JsonSchema>>
   readonly required?: readonly string[]
   readonly additionalProperties?: JsonSchema | false
@@ -117,8 +118,12 @@ const unitsByWords: readonly (readonly [RegExp, string])[] = [
   [/\bstandard deviations\b/, 'standard deviations'],
 ]
 
+/** The unit that a member's name ends with; undefined where it does not carry one. */
+export function unitInName(name: string): string | undefined {
+  return unitsByName.find(([pattern]) => pattern.test(name))?.[1]
+}
+
 function unitOf(name: string, description: string): string | null {
-  const named = unitsByName.find(([pattern]) => pattern.test(name))
-  const said = named ?? unitsByWords.find(([pattern]) => pattern.test(description))
-  return said?.[1] ?? null
+  const inWords = unitsByWords.find(([pattern]) => pattern.test(description))
+  return unitInName(name) ?? inWords?.[1] ?? null
 }

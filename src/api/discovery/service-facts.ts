@@ -34,6 +34,8 @@ export type ServiceFacts = {
   readonly limits?: CallLimits | undefined
   /** Address under whose key offers and receipts are signed, where they are. */
   readonly receiptSigner?: string | undefined
+  /** The script of the page at /docs. */
+  readonly docsViewer?: Buffer | undefined
   /** Whom to write to about this service. */
   readonly contactEmail?: string | undefined
 }
