@@ -19,7 +19,7 @@ import { sharedRig } from './support/shared-service.ts'
 
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 const FUNDS = 1_000_000n
-const TOOLS_TOKENS_MAX = 12_000
+const TOOLS_TOKENS_MAX = 6_000
 
 type Tool = { readonly name: string }
 type Result = {

@@ -16,7 +16,7 @@ export type AnalysisTool = {
 export function toolOf(offer: AnalysisOffer): AnalysisTool {
   const parameters = offer.parameters.filter(({ name }) => name !== 'fields')
   const properties = Object.fromEntries(
-    parameters.map(({ name, schema, description }) => [
+    parameters.map(({ name, schema: { minLength: _, maxLength: __, ...schema }, description }) => [
       name,
       { ...schema, description, ...(name === 'view' && { default: 'compact' }) },
     ]),
@@ -32,7 +32,7 @@ export function toolOf(offer: AnalysisOffer): AnalysisTool {
       required: parameters.filter(({ isRequired }) => isRequired).map(({ name }) => name),
       additionalProperties: false,
     },
-    outputSchema: answerOrQuote(outline(offer.compactSchema)),
+    outputSchema: outline(offer.compactSchema),
     urlOf: (args) => {
       // JSON may hold half of a surrogate pair, which no URL can: no coin is called like what stands for it.
       const coin = encodeURIComponent(text(args['coin'] ?? '').toWellFormed())
@@ -45,38 +45,24 @@ export function toolOf(offer: AnalysisOffer): AnalysisTool {
   }
 }
 
-/** Clients hold what an unpaid call gets, which is the quote, against the same schema. */
-function answerOrQuote({ properties, required, ...answer }: JsonSchema): JsonSchema {
-  return {
-    ...answer,
-    properties: { ...properties, x402Version: { type: 'integer' }, accepts: { type: 'array' } },
-    anyOf: [{ required: required ?? [] }, { required: ['x402Version', 'accepts'] }],
-  }
-}
-
-/** Many answers have them, with the same members. */
-const COMMON_MEMBERS = ['meta', 'dex']
+/** What every answer has, so that it is not taken for a quote. */
+const ANSWER_MEMBERS = ['timestamp_iso', 'meta']
+const QUOTE_MEMBERS = ['x402Version', 'accepts']
 
 /**
- * Two levels of the schema, and one of what many have in common: enough to know where to look, for a
- * tenth of the tokens. It allows more than the schema, and nothing less.
+ * The members that an answer always has, with their types: enough to know where to look. Clients hold what they get against it, also
+ * what an unpaid call gets, which is the quote.
  */
-function outline(schema: JsonSchema, levels = 2): JsonSchema {
-  const { type, enum: values, properties, required } = schema
-  const open: JsonSchema = {
-    ...(type !== undefined && { type }),
-    ...(values !== undefined && { enum: values }),
-  }
-  if (properties === undefined || levels === 0) return open
+function outline({ properties = {}, required = [] }: JsonSchema): JsonSchema {
   return {
-    ...open,
+    type: 'object',
     properties: Object.fromEntries(
-      Object.entries(properties).map(([name, member]) => [
-        name,
-        outline(member, COMMON_MEMBERS.includes(name) ? 0 : levels - 1),
-      ]),
+      required.map((name) => {
+        const type = properties[name]?.type
+        return [name, type === undefined ? {} : { type }]
+      }),
     ),
-    ...(required !== undefined && { required }),
+    anyOf: [{ required: ANSWER_MEMBERS }, { required: QUOTE_MEMBERS }],
   }
 }
 
