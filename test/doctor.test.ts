@@ -491,6 +491,7 @@ describe('perpscope doctor', () => {
       sourceUrl: {},
       accessLog: 'off',
       logLevel: 'silent',
+      logFormat: 'json',
       recordMaxBytes: 1,
       ...changes,
     }

@@ -12,6 +12,11 @@ export function option(flags: string, variable: string, description: string): Op
   return new Option(flags, description).env(variable)
 }
 
+export type LogOptions = {
+  readonly logLevel: string
+  readonly logFormat: 'auto' | 'pretty' | 'json'
+}
+
 /** Options of several commands, which mean the same everywhere. */
 export const shared = {
   dataDir: () =>
@@ -20,4 +25,12 @@ export const shared = {
     option('--admin-port <port>', 'PERPSCOPE_ADMIN_PORT', 'admin interface, loopback only')
       .default(DEFAULT_ADMIN_PORT)
       .argParser(port),
+  logFormat: () =>
+    option(
+      '--log-format <format>',
+      'PERPSCOPE_LOG_FORMAT',
+      'auto writes readable lines on a terminal, and JSON where standard error goes elsewhere',
+    )
+      .choices(['auto', 'pretty', 'json'])
+      .default('auto'),
 }

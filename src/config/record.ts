@@ -14,6 +14,7 @@ export type RecordOptions = Pick<
   | 'sourceUrl'
   | 'pythKey'
   | 'logLevel'
+  | 'logFormat'
 > & {
   readonly out: string
   readonly maxBytes: number
@@ -32,6 +33,7 @@ export const recordOptions: readonly Option[] = [
     '--outside',
     '--source-url',
     '--pyth-key',
+    '--log-format',
   ),
   option('--log-level <level>', 'PERPSCOPE_LOG_LEVEL', 'what is written to standard error')
     .choices(['debug', 'info', 'warn', 'error', 'silent'])

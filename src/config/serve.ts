@@ -12,6 +12,7 @@ import { solanaPayeeFaults } from '../payment/solana/payee.ts'
 import { DEX_SHARE_MIN } from '../streams/venues/hyperliquid/dex-choice.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../streams/venues/hyperliquid/weight-budget.ts'
 import { ConfigError } from './config-error.ts'
+import type { LogOptions } from './option.ts'
 import { option, RECORDING_BYTES_MAX, shared } from './option.ts'
 import type { SourceUrls } from './values.ts'
 import {
@@ -36,7 +37,7 @@ import {
 const DEFAULT_PORT = 8402
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
-export type ServeOptions = {
+export type ServeOptions = LogOptions & {
   readonly source: string
   readonly host: string
   readonly port: number
@@ -73,7 +74,6 @@ export type ServeOptions = {
   readonly sourceUrl: SourceUrls
   readonly pythKey?: string
   readonly accessLog: 'on' | 'off'
-  readonly logLevel: string
   readonly record?: string
   readonly recordMaxBytes: number
 }
@@ -279,6 +279,7 @@ export const serveOptions: readonly Option[] = [
   option('--log-level <level>', 'PERPSCOPE_LOG_LEVEL', 'what is written to standard error')
     .choices(['debug', 'info', 'warn', 'error', 'silent'])
     .default('info'),
+  shared.logFormat(),
   option(
     '--record <file>',
     'PERPSCOPE_RECORD',

@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import { parentPort } from 'node:worker_threads'
+import type { LogOptions } from '../config/option.ts'
 import type { ClockAnchor } from '../domain/steady-clock.ts'
 import type { EngineMessage } from '../link/message.ts'
 import { syncInBackground } from '../store/wal-copy.ts'
@@ -16,6 +17,7 @@ import { systemRuntime } from './system-runtime.ts'
 export type EngineThreadOptions = EngineOptions & {
   /** Of the gateway's clock: both threads show the same time. */
   readonly clockAnchor: ClockAnchor
+  readonly logFormat: LogOptions['logFormat']
 }
 
 /** Entry of the engine's worker thread. The gateway's thread tells it to begin, and supervises it. */
@@ -29,11 +31,11 @@ port.on('message', (told: EngineThreadOptions | 'stop') => {
 
 /** @returns what ends it */
 async function run(
-  { clockAnchor, ...options }: EngineThreadOptions,
+  { clockAnchor, logFormat, ...options }: EngineThreadOptions,
   port: MessagePort,
 ): Promise<() => void> {
   const clock = steadySystemClock(clockAnchor)
-  const log = engineLogger(options.logLevel)
+  const log = await engineLogger({ ...options, logFormat })
   const recording =
     options.recording &&
     (await recordWhileServing(options.recording, clock, (cause) =>

@@ -189,7 +189,10 @@ export function startEngine(
         keeper.list(tradableOf(event.listings))
       }
       if (event.kind === 'feed-status')
-        log.warn({ state: event.state, reason: event.reason }, 'feed')
+        log[event.state === 'up' ? 'info' : 'warn'](
+          { state: event.state, reason: event.reason },
+          'feed',
+        )
       remember(event, history)
     }
   })

@@ -1,14 +1,40 @@
+import { isatty } from 'node:tty'
 import type { Logger } from 'pino'
 import { destination, pino } from 'pino'
+import { mayColor } from '../config/environment.ts'
+import type { LogOptions } from '../config/option.ts'
 
 /** Logs go to standard error: standard output belongs to what a command was asked for. */
 const STDERR = 2
 
-export function processLogger(level: string): Logger {
-  return pino({ name: 'perpscope', level }, destination({ fd: STDERR, sync: false }))
+export function processLogger(options: LogOptions): Promise<Logger> {
+  return logger('perpscope', options, false)
 }
 
 /** A worker thread can be terminated at any moment, so its lines are written at once. */
-export function engineLogger(level: string): Logger {
-  return pino({ name: 'engine', level }, destination({ fd: STDERR, sync: true }))
+export function engineLogger(options: LogOptions): Promise<Logger> {
+  return logger('engine', options, true)
+}
+
+async function logger(
+  name: string,
+  { logLevel: level, logFormat }: LogOptions,
+  sync: boolean,
+): Promise<Logger> {
+  // A thread's `process.stderr` is never a terminal.
+  const isTTY = isatty(STDERR)
+  if (logFormat === 'json' || (logFormat === 'auto' && !isTTY))
+    return pino({ name, level }, destination({ fd: STDERR, sync }))
+  const { default: pretty } = await import('pino-pretty')
+  return pino(
+    { name, level },
+    pretty({
+      destination: STDERR,
+      sync: true,
+      colorize: mayColor({ isTTY }),
+      translateTime: 'SYS:HH:MM:ss',
+      ignore: 'pid,hostname',
+      singleLine: true,
+    }),
+  )
 }

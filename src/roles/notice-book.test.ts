@@ -27,7 +27,9 @@ test('what was left out is a warning once, and a detail from then on', () => {
 test('what belongs to an ordinary day is a detail from the start', () => {
   const { book, lines } = scene()
   book.take({ kind: 'trades-bridged', coin: 'SOL', repeated: 10, fresh: 20 }, 0)
-  expect(lines).toMatchObject([{ level: pino.levels.values['debug'] }])
+  book.take({ feed: 'outside', source: 'pyth-hermes', kind: 'needs_key', detail: 'HTTP 401' }, 0)
+  const debug = pino.levels.values['debug']
+  expect(lines).toMatchObject([{ level: debug }, { level: debug }])
 })
 
 test('another reason is another kind', () => {

@@ -63,8 +63,11 @@ function nameOf(notice: Notice): string {
   }
 }
 
-/** What the feed heals by itself, and a coin that an exchange does not list: they belong to an ordinary day. */
-const usual: ReadonlySet<string> = new Set(['trades-bridged', 'product_refused'])
+/**
+ * What the feed heals by itself, a coin that an exchange does not list, a source whose key was not given: they belong
+ * to an ordinary day.
+ */
+const usual: ReadonlySet<string> = new Set(['trades-bridged', 'product_refused', 'needs_key'])
 /** What the feed left out: no effect on an answer. */
 const leftOut: ReadonlySet<string> = new Set(['value-dropped', 'frame-rejected'])
 

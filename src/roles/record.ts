@@ -61,7 +61,7 @@ export async function record(options: RecordOptions, write: (line: string) => vo
         recorder: counting,
       },
       (message) => replica.apply(message, clock.nowMs()),
-      engineLogger(logLevel),
+      await engineLogger(options),
     )
   } catch (cause) {
     await log.close()

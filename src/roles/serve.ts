@@ -34,7 +34,6 @@ import type { Watch } from '../payment/watch.ts'
 import { checkRestored, lockDataDir, PRIVATE_UMASK, protectDataDir } from '../store/data-dir.ts'
 import { MaintenanceFile } from '../store/maintenance-file.ts'
 import { readDocsViewer } from './docs-viewer.ts'
-import type { EngineOptions } from './engine.ts'
 import type { EngineThreadOptions } from './engine-thread.ts'
 import {
   examineFacilitators,
@@ -71,7 +70,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const lock = lockDataDir(options.dataDir)
   checkRestored(options.dataDir)
   claimFor(options.source, options.dataDir)
-  const log = processLogger(options.logLevel)
+  const log = await processLogger(options)
   for (const reason of protectDataDir(options.dataDir))
     log.warn({ reason }, 'other users of this machine may be able to read paid answers')
   const recording =
@@ -90,6 +89,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       dataDir: options.dataDir,
       version,
       logLevel: options.logLevel,
+      logFormat: options.logFormat,
       recording,
     },
     clock,
@@ -236,7 +236,10 @@ export async function serve(options: ServeOptions): Promise<void> {
  * The engine in a worker thread. `kill` gives it no chance to say goodbye: that is what it is for. The first thread
  * is made at once, and loads its code while the gateway is built.
  */
-function spawnEngineThread(options: EngineOptions, clock: SteadyClock): SpawnEngine {
+function spawnEngineThread(
+  options: Omit<EngineThreadOptions, 'clockAnchor'>,
+  clock: SteadyClock,
+): SpawnEngine {
   const threadFile = new URL('./engine-thread.js', import.meta.url)
   const newThread = () => {
     const worker = new Worker(threadFile, { name: 'engine' })

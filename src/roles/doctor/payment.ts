@@ -18,7 +18,10 @@ const REACH_ADVICE = 'see whether this machine reaches it (DNS, firewall, proxy)
 /** Asks nodes and facilitators what `serve` asks them before it sells anything, and every facilitator what it can do. */
 export async function checkPayment(options: DoctorOptions): Promise<readonly Finding[]> {
   if (options.payment === 'open') return []
-  const hosted = hostedFacilitators(options, processLogger('silent'))
+  const hosted = hostedFacilitators(
+    options,
+    await processLogger({ logLevel: 'silent', logFormat: 'json' }),
+  )
   const ways = await checkWays(options, hosted)
   if (hosted === null) return ways
   const examinations = await hosted.examine()

@@ -147,9 +147,10 @@ class Conversation {
   #refused(status: number): void {
     const { scheduler, random } = this.#runtime
     this.stop()
-    this.#note({ kind: 'refused', detail: `HTTP ${status}` })
     const hasKey = this.#headers['authorization'] !== undefined
     const isLocked = status === 401 || status === 403
+    const kind = isLocked && !hasKey ? 'needs_key' : 'refused'
+    this.#note({ kind, detail: `HTTP ${status}` })
     const reason = hasKey ? `HTTP ${status}: the key is refused` : NEEDS_KEY
     this.#tell(
       isLocked
