@@ -1,6 +1,8 @@
 import { Argument, Command } from 'commander'
 import type { BackupOptions } from './config/backup.ts'
 import { backupOptions, restoreOptions } from './config/backup.ts'
+import type { BuyOptions } from './config/buy.ts'
+import { BUY_HELP, buyOptions } from './config/buy.ts'
 import { ConfigError } from './config/config-error.ts'
 import type { DoctorOptions } from './config/doctor.ts'
 import { doctorOptions } from './config/doctor.ts'
@@ -20,7 +22,14 @@ import type { ServeOptions } from './config/serve.ts'
 import { serveOptions } from './config/serve.ts'
 import type { SimulateOptions } from './config/simulate.ts'
 import { simulateOptions } from './config/simulate.ts'
-import { EXIT_CODES, exitAfterUsage, unknownVariables, variablesOf } from './config/usage.ts'
+import {
+  EXIT_CODES,
+  EXIT_USAGE,
+  exitAfterUsage,
+  UsageError,
+  unknownVariables,
+  variablesOf,
+} from './config/usage.ts'
 import { OperatingError } from './domain/errors.ts'
 
 /** sysexits(3): what is wrong is the configuration, and a restart will not help. */
@@ -101,6 +110,26 @@ program
     write(`${await setMaintenance(state === 'on', adminPort)}\n`)
   })
 
+const buyCommand = program
+  .command('buy')
+  .description('make one call of a service from the shell, and pay for it after a confirmation')
+  .argument(
+    '<path>',
+    'such as /pulse/BTC or /screener?top_n=10; free paths such as /coins just print',
+  )
+  .addHelpText('after', BUY_HELP)
+  .action(async (path: string, options: BuyOptions) => {
+    const { stdin, stdout, stderr } = process
+    const { buy } = await import('./roles/buy.ts')
+    process.exitCode = await buy(path, options, {
+      write,
+      tell,
+      isPretty: stdout.isTTY,
+      canAsk: stdin.isTTY && stderr.isTTY,
+    })
+  })
+for (const option of buyOptions) buyCommand.addOption(option)
+
 const mcpCommand = program
   .command('mcp')
   .description('offer the tools of a service to a desktop client over stdio, and pay for them')
@@ -158,7 +187,12 @@ try {
   if (!isExpected(cause)) throw cause
   const why = cause.cause instanceof Error ? `: ${cause.cause.message}` : ''
   process.stderr.write(`perpscope: ${cause.message}${why}\n`)
-  process.exitCode = cause instanceof ConfigError ? EXIT_CONFIG : 1
+  process.exitCode = exitCodeOf(cause)
+}
+
+function exitCodeOf(cause: Error): number {
+  if (cause instanceof UsageError) return EXIT_USAGE
+  return cause instanceof ConfigError ? EXIT_CONFIG : 1
 }
 
 async function progressOf(stream: NodeJS.WriteStream) {
@@ -168,5 +202,6 @@ async function progressOf(stream: NodeJS.WriteStream) {
 /** The operator's or the machine's, such as a busy port; anything else is a defect and shows its stack. */
 function isExpected(cause: unknown): cause is Error {
   const isSystemError = cause instanceof Error && 'syscall' in cause
-  return isSystemError || cause instanceof ConfigError || cause instanceof OperatingError
+  const isOurs = [ConfigError, OperatingError, UsageError].some((kind) => cause instanceof kind)
+  return isSystemError || isOurs
 }

@@ -127,7 +127,7 @@ export class PerpscopeClient {
     options: CallOptions = {},
   ): Promise<Bought<Answers[Id]>> {
     const path = `/${analysis}/${encodeURIComponent(coin)}`
-    return this.#call(path, query, options) as Promise<Bought<Answers[Id]>>
+    return this.call(path + searchOf(query), options) as Promise<Bought<Answers[Id]>>
   }
 
   /** An analysis of the whole market: `market('screener', { top_n: 20 })`. */
@@ -136,7 +136,7 @@ export class PerpscopeClient {
     query: Query = {},
     options: CallOptions = {},
   ): Promise<Bought<Answers[Id]>> {
-    return this.#call(`/${analysis}`, query, options) as Promise<Bought<Answers[Id]>>
+    return this.call(`/${analysis}${searchOf(query)}`, options) as Promise<Bought<Answers[Id]>>
   }
 
   async coins(): Promise<readonly string[]> {
@@ -158,12 +158,9 @@ export class PerpscopeClient {
     throw await refusalOf(response)
   }
 
-  async #call(
-    path: string,
-    query: Query,
-    { reuse = false }: CallOptions,
-  ): Promise<Bought<unknown>> {
-    const url = this.#options.url + path + searchOf(query)
+  /** Any path that answers with JSON, as the service lists it: `call('/pulse/BTC?view=compact')`. */
+  async call(path: string, { reuse = false }: CallOptions = {}): Promise<Bought<unknown>> {
+    const url = this.#options.url + path
     const kept = this.#kept.get(url)
     if (reuse && kept !== undefined && (await this.#isNewest(url, kept)))
       return { ...kept.bought, isReused: true }

@@ -1,6 +1,7 @@
 import type { Option } from 'commander'
+import { buyer } from './buyer.ts'
 import { option } from './option.ts'
-import { key, keyBytes, payeeList, positive, url } from './values.ts'
+import { key, positive, url } from './values.ts'
 
 export type McpOptions = {
   readonly url: string
@@ -23,27 +24,15 @@ export const mcpOptions: readonly Option[] = [
     'PERPSCOPE_WALLET_KEY',
     'pays with USDC on Base; prefer the variable, flags are visible to other users',
   ).argParser(key),
-  option(
-    '--solana-key <bytes>',
-    'PERPSCOPE_SOLANA_KEY',
-    'pays with USDC on Solana: the 64 numbers of a wallet file as JSON; prefer the variable',
-  ).argParser(keyBytes),
-  option(
-    '--solana-rpc-url <url>',
-    'PERPSCOPE_SOLANA_RPC_URL',
-    'Solana node of the buyer',
-  ).argParser(url),
+  buyer.solanaKey(),
+  buyer.solanaRpcUrl(),
   option('--budget-usd <usdc>', 'PERPSCOPE_BUDGET_USD', 'what all calls together may cost')
     .default(1)
     .argParser(positive),
   option('--max-usd-per-call <usdc>', 'PERPSCOPE_MAX_USD_PER_CALL', 'what one call may cost')
     .default(0.1)
     .argParser(positive),
-  option(
-    '--payee <address>',
-    'PERPSCOPE_PAYEE',
-    'who may be paid, on Base or Solana; repeat it, or separate by |; without it whoever the first quote names',
-  ).argParser(payeeList),
+  buyer.payee(),
   option(
     '--max-timeout-seconds <seconds>',
     'PERPSCOPE_MAX_TIMEOUT_SECONDS',

@@ -3,12 +3,15 @@ import { nearestNames } from '../domain/nearest-names.ts'
 import { ConfigError } from './config-error.ts'
 
 /** As shells and most commands have it; 1 is for what was understood and failed. */
-const EXIT_USAGE = 2
+export const EXIT_USAGE = 2
 
 /** Ends the process after a command line that was not understood, or that asked for help. */
 export function exitAfterUsage({ exitCode }: Pick<CommanderError, 'exitCode'>): never {
   process.exit(exitCode === 0 ? 0 : EXIT_USAGE)
 }
+
+/** What was asked for cannot be done as it was asked. */
+export class UsageError extends Error {}
 
 export const EXIT_CODES = `
 Exit codes: 0 done, 1 failed, ${EXIT_USAGE} wrong usage, 78 a configuration that nothing can be run with.`

@@ -2,12 +2,8 @@ import type { CallToolResult } from '@modelcontextprotocol/client'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { Server } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
-import { createKeyPairSignerFromBytes } from '@solana/kit'
-import { x402Client } from '@x402/core/client'
+import type { x402Client } from '@x402/core/client'
 import type { PaymentRequired } from '@x402/core/types'
-import { ExactEvmScheme } from '@x402/evm'
-import { ExactSvmScheme } from '@x402/svm'
-import { privateKeyToAccount } from 'viem/accounts'
 import { Budget } from '../client/budget.ts'
 import { PaymentRefusedError, RefusedError, UnpayableError } from '../client/errors.ts'
 import { Payees } from '../client/payees.ts'
@@ -19,6 +15,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { version } from '../config/environment.ts'
 import type { McpOptions } from '../config/mcp.ts'
 import { BoundedMap } from '../domain/bounded-map.ts'
+import { buyerWallet } from './buyer-wallet.ts'
 import { checkedFrames } from './checked-frames.ts'
 import { systemClock } from './system-clock.ts'
 
@@ -193,18 +190,10 @@ function isQuote(content: unknown): content is PaymentRequired {
   return typeof content === 'object' && content !== null && 'accepts' in content
 }
 
-async function walletOf({ walletKey, solanaKey, solanaRpcUrl }: McpOptions): Promise<x402Client> {
-  if (walletKey === undefined && solanaKey === undefined)
+function walletOf(options: McpOptions): Promise<x402Client> {
+  if (options.walletKey === undefined && options.solanaKey === undefined)
     throw new ConfigError(
       'no wallet: set PERPSCOPE_WALLET_KEY (Base), PERPSCOPE_SOLANA_KEY (Solana) or both',
     )
-  const wallet = new x402Client()
-  if (walletKey !== undefined)
-    wallet.register('eip155:*', new ExactEvmScheme(privateKeyToAccount(walletKey)))
-  if (solanaKey !== undefined) {
-    const signer = await createKeyPairSignerFromBytes(solanaKey)
-    const rpc = solanaRpcUrl === undefined ? {} : { rpcUrl: solanaRpcUrl }
-    wallet.register('solana:*', new ExactSvmScheme(signer, rpc))
-  }
-  return wallet
+  return buyerWallet(options)
 }

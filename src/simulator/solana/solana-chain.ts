@@ -1,5 +1,5 @@
 import type { Address } from '@solana/kit'
-import { address, createKeyPairSignerFromPrivateKeyBytes } from '@solana/kit'
+import { address, createKeyPairSignerFromPrivateKeyBytes, getAddressEncoder } from '@solana/kit'
 import { sha256, stringToBytes } from 'viem'
 import type { Clock } from '../../domain/clock.ts'
 import { Bank } from './bank.ts'
@@ -18,6 +18,8 @@ type DevAccount = {
   readonly address: Address
   /** The 32 bytes that a key pair is made of. */
   readonly seed: Uint8Array
+  /** As a wallet keeps its key: seed and public key, 64 numbers as JSON. */
+  readonly walletFile: string
 }
 
 /** A Solana of one's own: the main net's genesis hash, USDC at its real address, the real programs. */
@@ -113,5 +115,6 @@ export async function startSolanaChain(options: SolanaChainOptions): Promise<Sol
 async function devAccount(name: string): Promise<DevAccount> {
   const seed = sha256(stringToBytes(`perpscope development account: ${name}`), 'bytes')
   const signer = await createKeyPairSignerFromPrivateKeyBytes(seed)
-  return { address: signer.address, seed }
+  const walletFile = JSON.stringify([...seed, ...getAddressEncoder().encode(signer.address)])
+  return { address: signer.address, seed, walletFile }
 }

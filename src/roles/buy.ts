@@ -1,0 +1,240 @@
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline/promises'
+import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
+import { InvalidArgumentError } from 'commander'
+import type { Bought, ProblemBody } from '../client/client.ts'
+import {
+  IntermediaryError,
+  PaymentRefusedError,
+  PerpscopeClient,
+  RefusedError,
+  UnansweredError,
+  UnpayableError,
+} from '../client/client.ts'
+import type { BuyOptions } from '../config/buy.ts'
+import { UsageError } from '../config/usage.ts'
+import { key as hexKey, keyBytes } from '../config/values.ts'
+import { OperatingError, reasonOf } from '../domain/errors.ts'
+import { usdcDecimal } from '../domain/usdc.ts'
+import type { BuyerKeys } from './buyer-wallet.ts'
+import { buyerWallet } from './buyer-wallet.ts'
+import { systemClock } from './system-clock.ts'
+
+const STDIN = 0
+const EXIT_REFUSED = 1
+/** Money may have moved, which a script must not take for a mere failure. */
+const EXIT_OPEN = 3
+
+const networks: Readonly<Record<string, string>> = {
+  'eip155:8453': 'Base',
+  'eip155:84532': 'Base Sepolia',
+  'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp': 'Solana',
+  'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1': 'Solana devnet',
+}
+
+export type Shell = {
+  readonly write: (text: string) => void
+  readonly tell: (text: string) => void
+  /** Standard output is read by a person. */
+  readonly isPretty: boolean
+  /** There is somebody who can be asked. */
+  readonly canAsk: boolean
+}
+
+/**
+ * `perpscope buy PATH`: one call from the shell. The client signs, within its budget and for the payee of the quote;
+ * this command only shows the quote, asks, and prints. @returns the exit code
+ */
+export async function buy(path: string, options: BuyOptions, shell: Shell): Promise<number> {
+  const { url, maxUsd, payee, json = false } = options
+  const { write, tell } = shell
+  const keys = keysOf(options)
+  const wallet = await buyerWallet(keys)
+  let quoted: PaymentRequirements | null = null
+  const pay = async (quote: PaymentRequired): Promise<PaymentPayload> => {
+    quoted = payableBy(keys, quote)
+    await consent(quoted, options, shell)
+    try {
+      return await wallet.createPaymentPayload({ ...quote, accepts: [quoted] })
+    } catch (cause) {
+      // On Solana a node is asked first.
+      const advice = quoted.network.startsWith('solana:') ? '; see --solana-rpc-url' : ''
+      throw new OperatingError('not_signed', `nothing was signed or charged${advice}`, { cause })
+    }
+  }
+  const client = new PerpscopeClient({
+    url,
+    pay,
+    budget: { maxUsdPerCall: maxUsd, totalUsd: maxUsd },
+    ...(payee && { payTo: payee }),
+    fetch: textAsJson,
+    wait: async (ms) => {
+      tell(`perpscope: no answer yet, trying again in ${ms / 1_000} s\n`)
+      await new Promise<void>((resolve) => systemClock.after(ms, resolve))
+    },
+  })
+  const target = path.startsWith('/') ? path : `/${path}`
+  try {
+    const bought = await (options.resume === undefined
+      ? client.call(target)
+      : client.resume({ url: url + target, header: options.resume }))
+    if (json) write(`${JSON.stringify(reportOf(target, quoted, bought))}\n`)
+    else {
+      write(rendered(bought.answer, shell.isPretty))
+      if (bought.receipt !== null)
+        tell(`paid ${described(quoted)}, transaction ${bought.receipt.transaction}\n`)
+    }
+    return 0
+  } catch (cause) {
+    const failure = failureOf(cause, { path: target, url })
+    if (json) write(`${JSON.stringify({ path: target, ...failure.report })}\n`)
+    else tell(`perpscope: ${failure.text}\n`)
+    return failure.exitCode
+  }
+}
+
+/** @throws UsageError where the file holds no key */
+function keysOf({ key, solanaKey, keyFile, solanaRpcUrl }: BuyOptions): BuyerKeys {
+  if (keyFile === undefined) return { walletKey: key, solanaKey, solanaRpcUrl }
+  const where = keyFile === '-' ? 'standard input' : keyFile
+  let text: string
+  try {
+    text = readFileSync(keyFile === '-' ? STDIN : keyFile, 'utf8').trim()
+  } catch (cause) {
+    throw new UsageError(`--key-file: ${where} cannot be read: ${reasonOf(cause)}`)
+  }
+  try {
+    return text.startsWith('[')
+      ? { solanaKey: keyBytes(text), solanaRpcUrl }
+      : { walletKey: hexKey(text) as `0x${string}` }
+  } catch (cause) {
+    if (!(cause instanceof InvalidArgumentError)) throw cause
+    throw new UsageError(
+      `--key-file: ${where} holds neither a 0x private key nor the 64 numbers of a Solana wallet file`,
+    )
+  }
+}
+
+/** The first way to pay for which there is a key. */
+function payableBy({ walletKey, solanaKey }: BuyerKeys, quote: PaymentRequired) {
+  const hasKey = ({ network }: PaymentRequirements) =>
+    (network.startsWith('eip155:') && walletKey !== undefined) ||
+    (network.startsWith('solana:') && solanaKey !== undefined)
+  const way = quote.accepts.find((one) => one.scheme === 'exact' && hasKey(one))
+  if (way !== undefined) return way
+  const ways = [...new Set(quote.accepts.map((one) => described(one)))].join(', or ')
+  throw new UsageError(
+    `the call costs ${ways}: give a key with --key-file, PERPSCOPE_WALLET_KEY (Base) or PERPSCOPE_SOLANA_KEY (Solana)`,
+  )
+}
+
+/** @throws UsageError where nobody can be asked, UnpayableError where the answer is no */
+async function consent(
+  way: PaymentRequirements,
+  { yes, keyFile }: BuyOptions,
+  { tell, canAsk }: Shell,
+): Promise<void> {
+  const what = `${described(way)} to ${way.payTo}`
+  if (yes === true) {
+    tell(`paying ${what}\n`)
+    return
+  }
+  if (!canAsk || keyFile === '-')
+    throw new UsageError(`the call costs ${what}: give --yes to pay without being asked`)
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const answer = await lines.question(`Pay ${what}? [y/N] `)
+    if (!/^y(es)?$/i.test(answer.trim()))
+      throw new UnpayableError('not confirmed; nothing was signed')
+  } finally {
+    lines.close()
+  }
+}
+
+function described(way: PaymentRequirements | null): string {
+  if (way === null) return 'before'
+  return `${usdcDecimal(BigInt(way.amount))} USDC on ${networks[way.network] ?? way.network}`
+}
+
+/** The client reads JSON; what is free may be text, such as /llms.txt. */
+async function textAsJson(
+  url: string,
+  init: { readonly headers: Record<string, string> },
+): Promise<Response> {
+  const response = await fetch(url, init)
+  const { status, headers } = response
+  const isJson = /\bjson\b/.test(headers.get('content-type') ?? '')
+  if (status !== 200 || isJson) return response
+  return new Response(JSON.stringify(await response.text()), { status, headers })
+}
+
+function rendered(answer: unknown, isPretty: boolean): string {
+  if (typeof answer === 'string') return answer.endsWith('\n') ? answer : `${answer}\n`
+  return `${JSON.stringify(answer, null, isPretty ? 2 : 0)}\n`
+}
+
+function reportOf(path: string, way: PaymentRequirements | null, bought: Bought<unknown>) {
+  return {
+    path,
+    charged: bought.receipt !== null,
+    price_usdc: way === null ? null : Number(usdcDecimal(BigInt(way.amount))),
+    payee: way?.payTo ?? null,
+    receipt: bought.receipt,
+    answer: bought.answer,
+  }
+}
+
+type Failure = {
+  readonly text: string
+  readonly report: Readonly<Record<string, unknown>>
+  readonly exitCode: number
+}
+
+/** What a person is told, what a program is, and whether money may have moved. */
+function failureOf(cause: unknown, call: { readonly path: string; readonly url: string }): Failure {
+  if (cause instanceof RefusedError) {
+    const { problem } = cause
+    const exitCode = problem.charged === false ? EXIT_REFUSED : EXIT_OPEN
+    return { text: problemText(problem), report: { charged: problem.charged, problem }, exitCode }
+  }
+  if (cause instanceof PaymentRefusedError) {
+    const { diagnostics } = cause
+    const text = `the payment was refused: ${cause.message}\nNothing was charged.`
+    return { text, report: { charged: false, diagnostics }, exitCode: EXIT_REFUSED }
+  }
+  if (cause instanceof UnpayableError || cause instanceof IntermediaryError) {
+    const text = `not bought: ${cause.message.replace(/\.$/, '')}.\nNothing was charged.`
+    return { text, report: { charged: false, error: cause.message }, exitCode: EXIT_REFUSED }
+  }
+  if (cause instanceof UnansweredError) {
+    const { header } = cause.payment
+    const text =
+      `no answer came for a payment that may have been charged: ${reasonOf(cause.cause)}\n` +
+      `The same payment can be sent again, and nothing is paid twice:\n` +
+      `perpscope buy '${call.path}' --url ${call.url} --resume ${header}`
+    return { text, report: { charged: null, payment: cause.payment }, exitCode: EXIT_OPEN }
+  }
+  // What `fetch` throws before anything is signed.
+  if (cause instanceof TypeError && cause.cause !== undefined)
+    throw new OperatingError(
+      'service_unreachable',
+      `${call.url} does not answer; is the service running, and is --url right?`,
+      { cause: cause.cause },
+    )
+  throw cause
+}
+
+function problemText(problem: ProblemBody): string {
+  const { title, detail, did_you_mean: meant = [], retryable, retry_after: seconds } = problem
+  const charged = {
+    true: 'It was charged.',
+    false: 'Nothing was charged.',
+    null: 'Whether it was charged is not known yet.',
+  }[String(problem.charged) as 'true' | 'false' | 'null']
+  return [
+    `${title}: ${detail}`,
+    ...(meant.length > 0 ? [`Did you mean ${meant.join(' or ')}?`] : []),
+    ...(retryable ? [seconds === null ? 'Try again.' : `Try again in ${seconds} s.`] : []),
+    charged,
+  ].join('\n')
+}
