@@ -7,8 +7,13 @@ import { x402Client, x402HTTPClient } from '@x402/core/client'
 import { ExactEvmScheme } from '@x402/evm'
 import { privateKeyToAccount } from 'viem/accounts'
 
-const url = `${process.env['PERPSCOPE_URL']}/pulse/${process.argv[2] ?? 'BTC'}`
-const account = privateKeyToAccount(process.env['WALLET_KEY'] as `0x${string}`)
+const { PERPSCOPE_URL: service, WALLET_KEY: key } = process.env
+if (!service || !key) {
+  console.error('Set PERPSCOPE_URL, such as http://127.0.0.1:8402, and WALLET_KEY, the 0x key of a wallet with USDC on Base.')
+  process.exit(2)
+}
+const url = `${service}/pulse/${process.argv[2] ?? 'BTC'}`
+const account = privateKeyToAccount(key as `0x${string}`)
 const wallet = new x402HTTPClient(
   new x402Client().register('eip155:8453', new ExactEvmScheme(account)),
 )

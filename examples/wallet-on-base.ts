@@ -8,11 +8,16 @@ import { ExactEvmScheme } from '@x402/evm'
 import { PerpscopeClient } from 'perpscope/client'
 import { privateKeyToAccount } from 'viem/accounts'
 
-const account = privateKeyToAccount(process.env['WALLET_KEY'] as `0x${string}`)
+const { PERPSCOPE_URL: url, WALLET_KEY: key } = process.env
+if (!url || !key) {
+  console.error('Set PERPSCOPE_URL, such as http://127.0.0.1:8402, and WALLET_KEY, the 0x key of a wallet with USDC on Base.')
+  process.exit(2)
+}
+const account = privateKeyToAccount(key as `0x${string}`)
 const wallet = new x402Client().register('eip155:8453', new ExactEvmScheme(account))
 
 const client = new PerpscopeClient({
-  url: process.env['PERPSCOPE_URL'] ?? '',
+  url,
   pay: (quote) => wallet.createPaymentPayload(quote),
   budget: { maxUsdPerCall: 0.1, totalUsd: 1 },
 })

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { address, getAddressEncoder } from '@solana/kit'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
@@ -24,18 +23,23 @@ beforeAll(async () => {
 })
 
 async function run(example: string, env: Record<string, string>) {
+  const { code, output, errors } = await ended(example, { PERPSCOPE_URL: rig.url, ...env })
+  expect(code, errors).toBe(0)
+  return output
+}
+
+async function ended(example: string, env: Record<string, string>) {
   const child = spawn(process.execPath, ['--import', 'tsx', `examples/${example}.ts`], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...inheritedEnv(), PERPSCOPE_URL: rig.url, ...env },
+    env: { ...inheritedEnv(), ...env },
   })
   const [output, errors, [code]] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
     once(child, 'close') as Promise<[number | null]>,
   ])
-  expect(code, errors).toBe(0)
-  return output
+  return { code, output, errors }
 }
 
 async function wallet() {
@@ -66,10 +70,20 @@ describe('an example', () => {
     if (solana === null) throw new Error('the rig has a Solana')
     const { buyer, merchant } = solana.accounts
     const before = solana.balanceOf(merchant.address)
-    const key = [...buyer.seed, ...getAddressEncoder().encode(address(buyer.address))]
-    const env = { SOLANA_KEY: JSON.stringify(key), SOLANA_RPC_URL: solana.rpcUrl }
+    const env = { SOLANA_KEY: buyer.walletFile, SOLANA_RPC_URL: solana.rpcUrl }
     expect(await run('wallet-on-solana', env)).toMatch(/^BTC: .* bps .* on solana:/s)
     expect(solana.balanceOf(merchant.address) - before).toBe(priceOf('spread'))
+  })
+
+  test.each([
+    ['plain-fetch', 'WALLET_KEY'],
+    ['wallet-on-base', 'WALLET_KEY'],
+    ['wallet-on-solana', 'SOLANA_KEY'],
+    ['agent-loop', 'WALLET_KEY'],
+  ])('%s without a key says what to set', async (example, variable) => {
+    const { code, output, errors } = await ended(example, { PERPSCOPE_URL: rig.url })
+    expect({ code, output }).toEqual({ code: 2, output: '' })
+    expect(errors).toContain(variable)
   })
 
   test('agent-loop stops when its money is spent', async () => {

@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +19,8 @@ import type { SolanaChain } from '../simulator/solana/solana-chain.ts'
 import { startSolanaChain } from '../simulator/solana/solana-chain.ts'
 import type { Child } from './child-process.ts'
 import { startCommand, superviseCommand } from './child-process.ts'
+import type { DemoStand } from './demo-commands.ts'
+import { demoCommands } from './demo-commands.ts'
 import type { Balances, DemoWallet } from './demo-wallets.ts'
 import { baseWallet, solanaWallet } from './demo-wallets.ts'
 import { systemClock } from './system-clock.ts'
@@ -97,6 +100,7 @@ type Stage = {
   /** Take turns. */
   readonly wallets: readonly DemoWallet[]
   readonly url: string
+  readonly stand: DemoStand
 }
 
 const program = new Command('demo')
@@ -123,10 +127,10 @@ async function run({ once, json }: { once?: true; json?: true }): Promise<void> 
   })
 
   const bought: Bought = { ok: false, purchases: [], transfers: [] }
-  let url = ''
+  let lastLines = ''
   try {
     const stage = await setUp(progress, cleanups)
-    url = stage.url
+    lastLines = demoCommands(stage.stand)
     await buyEverything(stage, progress, bought)
   } catch (cause) {
     // What breaks while everything is being ended is no news.
@@ -142,8 +146,7 @@ async function run({ once, json }: { once?: true; json?: true }): Promise<void> 
     process.exitCode = report.ok ? 0 : 1
     return
   }
-  process.stderr.write(`\nThe service stays up at ${url} until Ctrl-C. Try:\n`)
-  process.stderr.write(`  curl ${url}/coins\n  curl -i ${url}/pulse/${COIN}\n`)
+  process.stderr.write(lastLines)
 }
 
 /** A spinner on a terminal; elsewhere one line for each stage, on standard error like the logs. */
@@ -160,8 +163,10 @@ function startProgress(): Progress {
 }
 
 async function setUp(progress: Progress, cleanups: Cleanup[]): Promise<Stage> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'perpscope-demo-'))
-  cleanups.push(() => rm(dataDir, { recursive: true, force: true }))
+  const folder = await mkdtemp(join(tmpdir(), 'perpscope-demo-'))
+  cleanups.push(() => rm(folder, { recursive: true, force: true }))
+  const dataDir = join(folder, 'data')
+  await mkdir(dataDir)
 
   progress.stage('starting a local Base and a local Solana')
   const base = await startEvmChain({ clock: systemClock })
@@ -188,7 +193,22 @@ async function setUp(progress: Progress, cleanups: Cleanup[]): Promise<Stage> {
   cleanups.push(() => service.stop())
   const url = `http://127.0.0.1:${port}`
   await whenReady(url, progress)
-  return { wallets: [baseWallet(base), await solanaWallet(solana)], url }
+  const solanaKeyFile = join(folder, 'solana-wallet.json')
+  await writeFile(solanaKeyFile, solana.accounts.buyer.walletFile, { mode: 0o600 })
+  return {
+    wallets: [baseWallet(base), await solanaWallet(solana)],
+    url,
+    stand: {
+      url,
+      coin: COIN,
+      dataDir,
+      baseKey: base.accounts.buyer.privateKey,
+      solanaKeyFile,
+      solanaRpcUrl: solana.rpcUrl,
+      folder: process.cwd(),
+      hasExamples: existsSync('examples') && existsSync('node_modules/.bin/tsx'),
+    },
+  }
 }
 
 function startService(
@@ -209,7 +229,8 @@ function startService(
       ...['--solana-pay-to', solana.accounts.merchant.address],
       ...['--solana-rpc-url', solana.rpcUrl],
       ...['--weight-per-minute', String(SIMULATED_WEIGHT_PER_MINUTE)],
-      ...['--log-level', 'warn'],
+      // Warnings are for operators; what the demo cannot do without is an error.
+      ...['--log-level', 'error'],
     ],
     {
       PERPSCOPE_FACILITATOR_KEY: base.accounts.facilitator.privateKey,

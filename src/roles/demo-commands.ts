@@ -1,0 +1,47 @@
+/** What the demo leaves running, for whoever tries it by hand. */
+export type DemoStand = {
+  readonly url: string
+  readonly coin: string
+  readonly dataDir: string
+  /** Of a wallet on the local Base. */
+  readonly baseKey: string
+  /** A Solana wallet file. */
+  readonly solanaKeyFile: string
+  readonly solanaRpcUrl: string
+  /** Where the commands are right. */
+  readonly folder: string
+  /** Whether that is a checkout, with examples and what runs them. */
+  readonly hasExamples: boolean
+}
+
+/** The last lines of the demo: where everything is, then commands, one a line, that can be pasted as they are. */
+export function demoCommands(stand: DemoStand): string {
+  const { url, coin, dataDir, baseKey, solanaKeyFile, solanaRpcUrl, folder, hasExamples } = stand
+  const buy = `npx perpscope buy --url ${url} --yes`
+  const commands = [
+    `curl -s ${url}/coins`,
+    `${buy} /pulse/${coin} --key ${baseKey}`,
+    `${buy} /spread/${coin} --key-file ${solanaKeyFile} --solana-rpc-url ${solanaRpcUrl}`,
+    ...(hasExamples
+      ? [
+          `PERPSCOPE_URL=${url} WALLET_KEY=${baseKey} npx tsx examples/wallet-on-base.ts ${coin}`,
+          `PERPSCOPE_URL=${url} SOLANA_KEY="$(cat ${solanaKeyFile})" SOLANA_RPC_URL=${solanaRpcUrl} npx tsx examples/wallet-on-solana.ts ${coin}`,
+        ]
+      : []),
+    `npx perpscope ledger --data-dir ${dataDir}`,
+    `curl -s ${url}/llms.txt`,
+  ]
+  return `
+The service stays up until Ctrl-C. Everything here is local, and the money is not real.
+
+  documentation    ${url}/docs
+  data directory   ${dataDir}
+  key on Base      ${baseKey}
+  key on Solana    ${solanaKeyFile}
+  Solana node      ${solanaRpcUrl}
+
+Commands for another terminal, in ${folder}:
+
+${commands.join('\n')}
+`
+}
