@@ -36,8 +36,11 @@ export type BeyondCell = {
  * its own price, and comes back onto the grid when the mark comes near it.
  */
 export class ZoneMap {
-  /** Tier after tier, each from the lowest price up; to be multiplied by `#scale`. */
-  readonly #sizes = new Float64Array(TIER_COUNT * BUCKETS)
+  /**
+   * Tier after tier, each from the lowest price up; to be multiplied by `#scale`. Reaches as far as `#tiers`, which
+   * is one for most coins.
+   */
+  #sizes = new Float64Array(0)
   /** Per tier what lies off the grid, by the number of its bucket counted from price 1; scaled alike. */
   readonly #far = Array.from({ length: TIER_COUNT }, () => new Map<number, number>())
   #scale = 1
@@ -74,7 +77,7 @@ export class ZoneMap {
   }
 
   sizeAt(tier: number, bucket: number): number {
-    return (this.#sizes[tier * BUCKETS + bucket] as number) * this.#scale
+    return (this.#sizes[tier * BUCKETS + bucket] ?? 0) * this.#scale
   }
 
   /** In the coin's unit, over all tiers, on and beyond the map. */
@@ -120,8 +123,8 @@ export class ZoneMap {
   open(tier: number, side: Side, price: number, sizeBase: number): void {
     const bucket = this.bucketOf(price)
     if (this.#sideOf(bucket) !== side) return
+    this.#reach(tier)
     this.#add(tier, bucket, sizeBase / this.#scale)
-    if (tier >= this.#tiers) this.#tiers = tier + 1
   }
 
   /** Keeps this share of everything, 0 to 1. */
@@ -157,10 +160,10 @@ export class ZoneMap {
   /** Hands everything of one tier to another. */
   fold(tier: number, into: number): void {
     if (tier >= this.#tiers) return
-    for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
+    this.#reach(into)
+    for (let bucket = 0; bucket < BUCKETS; bucket += 1)
       this.#add(into, bucket, this.#sizes[tier * BUCKETS + bucket] as number)
-      this.#sizes[tier * BUCKETS + bucket] = 0
-    }
+    this.#sizes.fill(0, tier * BUCKETS, (tier + 1) * BUCKETS)
     const far = this.#far[tier] as Map<number, number>
     for (const [absolute, size] of far) this.#add(into, absolute - this.#origin, size)
     far.clear()
@@ -199,7 +202,7 @@ export class ZoneMap {
   }
 
   #forget(): void {
-    this.#sizes.fill(0)
+    this.#sizes = new Float64Array(0)
     for (const far of this.#far) far.clear()
     this.#scale = 1
     this.#origin = Number.NaN
@@ -215,15 +218,17 @@ export class ZoneMap {
       const count = saved[at + 1] ?? Number.NaN
       const isWhole = first >= 0 && count >= 0 && first + count <= BUCKETS
       if (!isWhole || at + 2 + count > saved.length) return false
-      this.#sizes.set(saved.subarray(at + 2, at + 2 + count), tier * BUCKETS + first)
-      if (count > 0) this.#tiers = tier + 1
+      if (count > 0) {
+        this.#reach(tier)
+        this.#sizes.set(saved.subarray(at + 2, at + 2 + count), tier * BUCKETS + first)
+      }
       at += 2 + count
     }
     for (const [tier, far] of this.#far.entries()) {
       const end = at + 1 + 2 * (saved[at] ?? Number.NaN)
       if (!(end > at && end <= saved.length)) return false
       for (at += 1; at < end; at += 2) far.set(saved[at] as number, saved[at + 1] as number)
-      if (far.size > 0) this.#tiers = Math.max(this.#tiers, tier + 1)
+      if (far.size > 0) this.#reach(tier)
     }
     return at === saved.length
   }
@@ -253,11 +258,19 @@ export class ZoneMap {
     }
   }
 
+  #reach(tier: number): void {
+    if (tier < this.#tiers) return
+    this.#tiers = tier + 1
+    const sizes = new Float64Array(this.#tiers * BUCKETS)
+    sizes.set(this.#sizes)
+    this.#sizes = sizes
+  }
+
   #clear(from: number, until: number): void {
     if (from < 0 || until > BUCKETS) this.#clearFar(from, until)
     const [first, end] = [Math.max(from, 0), Math.min(until, BUCKETS)]
     if (first >= end) return
-    for (let tier = 0; tier < TIER_COUNT; tier += 1)
+    for (let tier = 0; tier < this.#tiers; tier += 1)
       this.#sizes.fill(0, tier * BUCKETS + first, tier * BUCKETS + end)
   }
 

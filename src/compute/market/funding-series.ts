@@ -32,7 +32,7 @@ export type FundingWindows = {
   readonly lastHour: number
   /** Of the last week, oldest first; missing ones are left out. */
   readonly week: readonly FundingHour[]
-  /** Statistics of the last `hours` of them, 1 to {@link MONTH_HOURS}; computed when first asked for. */
+  /** Statistics of the last `hours` of them, 1 to {@link MONTH_HOURS}; those of whole windows are kept. */
   readonly over: (hours: number) => SeriesStatistics
   /** From the first record of the month to the last hour, both included. */
   readonly monthSpanHours: number
@@ -151,16 +151,16 @@ export class FundingSeries implements CoinTracker {
   }
 }
 
-/** Most windows are only asked for by the answer that shows them all, once an hour. */
+/** Asked for with every answer. The others are asked for once an hour, and a week of them would be 200 kB a coin. */
+const KEPT_HOURS: ReadonlySet<number> = new Set([DAY_HOURS, WEEK_HOURS, MONTH_HOURS])
+
 function statisticsOver(rates: Float64Array): (hours: number) => SeriesStatistics {
-  const computed = new Map<number, SeriesStatistics>()
+  const kept = new Map<number, SeriesStatistics>()
+  const computed = (hours: number) =>
+    statisticsOf(rates.subarray(rates.length - hours).filter((rate) => !Number.isNaN(rate)))
   return (hours) => {
-    let statistics = computed.get(hours)
-    if (statistics === undefined) {
-      const known = rates.subarray(rates.length - hours).filter((rate) => !Number.isNaN(rate))
-      statistics = statisticsOf(known)
-      computed.set(hours, statistics)
-    }
+    const statistics = kept.get(hours) ?? computed(hours)
+    if (KEPT_HOURS.has(hours)) kept.set(hours, statistics)
     return statistics
   }
 }

@@ -1,4 +1,5 @@
-const EMPTY = -1
+/** Laps are kept in 16 bits, 0 for an empty slot: the number of a lap comes again after this many. */
+const LAPS = 0xffff
 
 /**
  * Rows of numbers at whole multiples of a step, the newest `length` of them. A row has its place by its
@@ -7,15 +8,23 @@ const EMPTY = -1
 export class StepRing {
   readonly stepMs: number
   readonly #length: number
-  readonly #steps: Int32Array
+  /** Of each slot, how often the ring had gone round when it was written. */
+  readonly #laps: Uint16Array
   readonly #fields: readonly Float64Array[]
-  #newestStep = EMPTY
+  #newestStep = -1
 
   constructor(stepMs: number, length: number, fields: number) {
     this.stepMs = stepMs
     this.#length = length
-    this.#steps = new Int32Array(length).fill(EMPTY)
-    this.#fields = Array.from({ length: fields }, () => new Float64Array(length))
+    // One buffer: there are twenty rings to a coin.
+    const fieldBytes = length * Float64Array.BYTES_PER_ELEMENT
+    const lapBytes = length * Uint16Array.BYTES_PER_ELEMENT
+    const buffer = new ArrayBuffer(fields * fieldBytes + lapBytes)
+    this.#laps = new Uint16Array(buffer, fields * fieldBytes, length)
+    this.#fields = Array.from(
+      { length: fields },
+      (_, field) => new Float64Array(buffer, field * fieldBytes, length),
+    )
   }
 
   /** The number of the step that an instant lies in. */
@@ -24,7 +33,7 @@ export class StepRing {
   }
 
   has(step: number): boolean {
-    return step >= 0 && this.#steps[step % this.#length] === step
+    return step >= 0 && this.#laps[step % this.#length] === this.#lapOf(step)
   }
 
   /** @returns NaN where there is no such row. */
@@ -37,7 +46,7 @@ export class StepRing {
     if (step < 0 || step <= this.#newestStep - this.#length) return
     this.#newestStep = Math.max(this.#newestStep, step)
     const slot = step % this.#length
-    this.#steps[slot] = step
+    this.#laps[slot] = this.#lapOf(step)
     let field = 0
     for (const values of this.#fields) {
       values[slot] = row[field] as number
@@ -87,5 +96,9 @@ export class StepRing {
       count += 1
     }
     return values.subarray(0, count)
+  }
+
+  #lapOf(step: number): number {
+    return (Math.floor(step / this.#length) % LAPS) + 1
   }
 }

@@ -90,11 +90,12 @@ export const funding: CoinAnalysis & Component<FundingFacts> = {
   write(builder, coin, rendering) {
     const measured = measure(coin)
     if (typeof measured === 'string') return { kind: 'missing-input', input: measured }
-    const outcome = outcomeOf(measured.windows, defaultLookbackHours)
+    const lookback = measured.windows.over(defaultLookbackHours)
+    const outcome = outcomeOf(measured.windows, defaultLookbackHours, lookback)
     if ('kind' in outcome) return outcome
     const inputs = inputsOf(measured)
     const { head, middle, tail, end } = surroundings(builder, { coin, measured, inputs }, rendering)
-    const own = builder.text(statisticsText(measured.windows, defaultLookbackHours))
+    const own = builder.text(statisticsText(defaultLookbackHours, lookback))
     const records = recordsOf(measured.windows, defaultLookbackHours)
     const history = builder.text(records.map(textOf).join(','))
     const name = builder.text(lookbackViewKey(defaultLookbackHours))
@@ -147,9 +148,12 @@ function surroundings(
 }
 
 /** What the answer of one lookback rests on besides its inputs, or why there is none. */
-function outcomeOf(windows: FundingWindows, lookbackHours: number): NumberedOutcome {
+function outcomeOf(
+  windows: FundingWindows,
+  lookbackHours: number,
+  { count }: SeriesStatistics,
+): NumberedOutcome {
   const isLastDayKnown = windows.over(DAY_HOURS).count > 0
-  const { count } = windows.over(lookbackHours)
   const floor = {
     have: isLastDayKnown ? count : 0,
     need: hoursNeeded(windows, lookbackHours),
@@ -281,26 +285,28 @@ function writtenLookbacks(windows: FundingWindows): Lookbacks {
   const texts = windows.week.map(textOf)
   let text = texts.join(',')
   const recordsEnd = text.length
+  const outcomes: NumberedOutcome[] = []
   for (let at = 0; at < lookbackHoursMax; at += 1) {
     const hours = at + 1
-    const { count } = windows.over(hours)
+    const lookback = windows.over(hours)
+    const { count } = lookback
     records.starts[at] = recordsEnd - texts.slice(texts.length - count).join(',').length
     records.ends[at] = recordsEnd
     statistics.starts[at] = text.length
     names.starts[at] = text.length + LOOKBACK_MEMBER.length
     names.ends[at] = text.length + LOOKBACK_MEMBER.length + lookbackViewKey(hours).length
-    if (count > 0) text += statisticsText(windows, hours)
+    if (count > 0) text += statisticsText(hours, lookback)
     statistics.ends[at] = text.length
+    outcomes.push(outcomeOf(windows, hours, lookback))
   }
-  const outcomes = Array.from({ length: lookbackHoursMax }, (_, at) => outcomeOf(windows, at + 1))
   return { text, statistics, names, records, outcomes: numberedOutcomes(outcomes) }
 }
 
 const LOOKBACK_MEMBER = '"lookback_hours":'
 
 /** Members, without braces. */
-function statisticsText(windows: FundingWindows, hours: number): string {
-  const members = JSON.stringify(shown(windows.over(hours))).slice(1, -1)
+function statisticsText(hours: number, statistics: SeriesStatistics): string {
+  const members = JSON.stringify(shown(statistics)).slice(1, -1)
   return `${LOOKBACK_MEMBER}${lookbackViewKey(hours)},${members}`
 }
 
