@@ -109,13 +109,12 @@ export class DocumentStore {
    */
   *save(): Generator<unknown> {
     if (this.#copy.isDue) yield* this.#copy.run()
-    const documents = [...this.#unsaved.values()]
-    for (let at = 0; at < documents.length; at += PER_SLICE) {
-      const slice = documents.slice(at, at + PER_SLICE)
+    // By key: the newest of each is saved, and those that were replaced meanwhile are let go of.
+    const keys = [...this.#unsaved.keys()]
+    for (let at = 0; at < keys.length; at += PER_SLICE) {
+      const slice = keys.slice(at, at + PER_SLICE).flatMap((key) => this.#unsaved.get(key) ?? [])
       this.#put(slice)
-      // A newer one that came meanwhile stays.
-      for (const document of slice)
-        if (this.#unsaved.get(document.key) === document) this.#unsaved.delete(document.key)
+      for (const { key } of slice) this.#unsaved.delete(key)
       yield
       if (this.#copy.isDue) yield* this.#copy.run()
     }
