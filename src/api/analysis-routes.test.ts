@@ -15,7 +15,7 @@ describe('an answer', () => {
     expect(response.headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
       'cache-control': 'private, max-age=1',
-      vary: 'X-PAYMENT, PAYMENT-SIGNATURE, Accept, Origin',
+      vary: 'X-PAYMENT, PAYMENT-SIGNATURE, Accept, Accept-Encoding, Origin',
       etag: '"1-1h.4h"',
     })
     expect(response.json()).toMatchObject({

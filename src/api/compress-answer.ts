@@ -6,27 +6,34 @@ import { codingFor, compressed } from './content-coding.ts'
  * signed is the answer itself, so this comes after the payment. Quotes and refusals are never compressed: a quote has
  * a secret beside what the caller sent, and its length would tell of it.
  */
-export async function compressAnswer(
+export function compressAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
   payload: unknown,
-): Promise<unknown> {
+  done: (error: Error | null, body?: unknown) => void,
+): void {
   const { statusCode } = reply
   const isAnswer = statusCode === 200 && Buffer.isBuffer(payload)
-  if (!isAnswer && statusCode !== 304) return payload
-  const coding = codingFor(request.raw, isAnswer ? payload.length : Number.POSITIVE_INFINITY)
-  if (coding === null) return payload
-  weaken(reply)
-  if (!isAnswer) return payload
-  try {
-    const body = await compressed(payload, coding, 'each time')
-    void reply.header('content-encoding', coding)
-    return body
-  } catch (error) {
-    // It may be paid for: better long than not at all.
-    request.log.error({ err: error }, 'an answer was not compressed')
-    return payload
+  const coding =
+    isAnswer || statusCode === 304
+      ? codingFor(request.raw, isAnswer ? payload.length : Number.POSITIVE_INFINITY)
+      : null
+  if (coding !== null) weaken(reply)
+  if (coding === null || !isAnswer) {
+    done(null, payload)
+    return
   }
+  compressed(payload, coding, 'each time').then(
+    (body) => {
+      void reply.header('content-encoding', coding)
+      done(null, body)
+    },
+    (error: unknown) => {
+      // It may be paid for: better long than not at all.
+      request.log.error({ err: error }, 'an answer was not compressed')
+      done(null, payload)
+    },
+  )
 }
 
 /** The same answer in another coding, which a strong tag may not say (RFC 9110, 8.8.1). */

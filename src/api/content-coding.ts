@@ -7,7 +7,7 @@ import Negotiator from 'negotiator'
 export type Coding = 'br' | 'gzip'
 
 /** What fits into one packet arrives no sooner for being smaller. */
-export const COMPRESSED_BYTES_MIN = 1_400
+const COMPRESSED_BYTES_MIN = 1_400
 
 /** Its types are of before it took our order for what a caller likes equally well. */
 type Preferring = {

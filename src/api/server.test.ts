@@ -59,7 +59,7 @@ describe('methods', () => {
     expect(unasked.headers, 'nobody else pays for the bytes').not.toHaveProperty(
       'access-control-allow-origin',
     )
-    expect(unasked.headers.vary).toBe('Origin')
+    expect(unasked.headers.vary).toBe('Origin, Accept-Encoding')
   })
 
   test('HEAD on a free path is GET without the body', async () => {
