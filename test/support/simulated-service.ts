@@ -7,6 +7,7 @@ import type { Clock } from '../../src/domain/clock.ts'
 import type { DexSelection } from '../../src/domain/dex.ts'
 import type { SourceId } from '../../src/domain/outside.ts'
 import { EngineReplica } from '../../src/link/engine-replica.ts'
+import type { EngineMessage } from '../../src/link/message.ts'
 import { startEngine } from '../../src/roles/engine.ts'
 import { ownThreadRenderer } from '../../src/roles/market-renderer.ts'
 import { writeSimulatedPast } from '../../src/roles/simulated-past.ts'
@@ -49,6 +50,13 @@ export type SimulatedServiceOptions = {
   readonly dexActivity?: DexActivity
   /** Whether the last minutes of open interest are on disk already, as where it had run before. */
   readonly hasPast?: boolean
+  /** Called with everything that the engine publishes. */
+  readonly onMessage?: (message: EngineMessage, nowMs: number) => void
+}
+
+/** Of a gateway that was not told anything yet. */
+export function newReplica(): EngineReplica {
+  return new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
 }
 
 /**
@@ -57,7 +65,7 @@ export type SimulatedServiceOptions = {
  */
 export class SimulatedService {
   /** What a gateway knows. */
-  readonly replica = new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
+  readonly replica = newReplica()
   /** The engine's own. */
   readonly clock: Clock
   readonly #kernel: Kernel
@@ -117,7 +125,11 @@ export class SimulatedService {
           outside: (context) =>
             outsideFeed(sources.addresses, context, sources.runtime(process, runtime.random)),
         },
-        (message) => this.replica.apply(message, process.clock.nowMs()),
+        (message) => {
+          const nowMs = process.clock.nowMs()
+          this.replica.apply(message, nowMs)
+          options.onMessage?.(message, nowMs)
+        },
         pino({ level: 'silent' }),
       ),
     )
