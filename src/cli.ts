@@ -93,7 +93,10 @@ for (const option of replayOptions) replayCommand.addOption(option)
 const indicatorsCommand = program
   .command('indicators')
   .description('print the pulse indicators of a candle file, one JSON object a closed bar')
-  .argument('<file>', 'CSV or gzipped CSV with the header t,o,h,l,c,v')
+  .argument(
+    '<file>',
+    'candles, also gzipped: CSV with a header (timestamp or time or date,open,high,low,close,volume; other columns are ignored), an exchange archive without one, or the JSON of candleSnapshot; times in s, ms, µs or ISO 8601',
+  )
   .action(async (file: string, options: IndicatorsOptions) => {
     const { printIndicators } = await import('./roles/indicators.ts')
     printIndicators(file, options, { write, warn: tell })

@@ -16,7 +16,15 @@ const layers: Readonly<
   },
   store: {
     folders: ['domain'],
-    packages: ['better-sqlite3', 'node:crypto', 'node:fs', 'node:path', 'node:v8', 'node:zlib'],
+    packages: [
+      'better-sqlite3',
+      'csv-parse',
+      'node:crypto',
+      'node:fs',
+      'node:path',
+      'node:v8',
+      'node:zlib',
+    ],
   },
   workers: { folders: ['domain', 'compute'], packages: [] },
   link: { folders: ['domain'], packages: [] },

@@ -54,7 +54,7 @@ describe('perpscope indicators', () => {
 
   test.each([
     ['a missing file', null],
-    ['another header', 'time,open,high,low,close,volume\n1,1,1,1,1,1'],
+    ['a time of no unit', 'time,open,high,low,close,volume\n1,1,1,1,1,1'],
     ['a row that is not numbers', 't,o,h,l,c,v\n1,1,1,1,x,1'],
     ['bars out of order', 't,o,h,l,c,v\n2,1,1,1,1,1\n1,1,1,1,1,1'],
     ['a high below the low', 't,o,h,l,c,v\n1,1,1,2,1,1'],

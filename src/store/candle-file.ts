@@ -3,9 +3,11 @@ import { gunzipSync } from 'node:zlib'
 import type { Bar } from '../domain/bar.ts'
 import { barFault } from '../domain/bar.ts'
 import { OperatingError } from '../domain/errors.ts'
+import { candleTable } from './candle-table.ts'
 
-const HEADER = 't,o,h,l,c,v'
+const COLUMNS = 6
 const GZIP_MAGIC = 0x1f8b
+const ZIP_MAGIC = 0x504b
 
 /** Two bars that follow each other in a file, and not in time. */
 export type CandleGap = {
@@ -49,17 +51,14 @@ function mostFrequent(values: readonly number[]): number {
 
 /** `path` is for errors. */
 export function* parseCandles(text: string, path: string): Generator<Bar> {
-  const lines = text.split('\n')
-  if (lines[0]?.trim() !== HEADER)
-    throw new OperatingError('candle_file', `${path}: the first line must be ${HEADER}`)
+  const { rows, isOwn } = candleTable(text, path)
   let previousMs = Number.NEGATIVE_INFINITY
-  for (const [at, line] of lines.entries()) {
-    if (at === 0 || line.trim() === '') continue
-    const bar = parseBar(line)
+  for (const { cells, place } of rows) {
+    const bar = parseBar(cells, isOwn)
     if (bar === null || bar.openTimeMs <= previousMs)
       throw new OperatingError(
         'candle_file',
-        `${path}:${at + 1}: not a candle that follows the one before: ${line.slice(0, 80)}`,
+        `${place}: not a candle that follows the one before: ${cells.join().slice(0, 80)}`,
       )
     previousMs = bar.openTimeMs
     yield bar
@@ -73,14 +72,41 @@ function readText(path: string): string {
   } catch (cause) {
     throw new OperatingError('candle_file', `${path} cannot be read`, { cause })
   }
-  const isGzip = bytes.length > 2 && bytes.readUInt16BE(0) === GZIP_MAGIC
+  const magic = bytes.length > 2 ? bytes.readUInt16BE(0) : 0
+  if (magic === ZIP_MAGIC)
+    throw new OperatingError('candle_file', `${path} is a ZIP archive: unzip it first`)
+  const isGzip = magic === GZIP_MAGIC
   return (isGzip ? gunzipSync(bytes) : bytes).toString('utf8')
 }
 
-function parseBar(line: string): Bar | null {
-  const [openTimeMs, open, high, low, close, volumeBase, ...rest] = line
-    .split(',')
-    .map((field) => (field.trim() === '' ? Number.NaN : Number(field)))
+function parseBar(cells: readonly string[], isOwn: boolean): Bar | null {
+  const [time = '', ...figures] = cells
+  const [open, high, low, close, volumeBase] = figures.map((cell) =>
+    cell.trim() === '' ? Number.NaN : Number(cell),
+  )
+  const openTimeMs = timeMs(time.trim(), isOwn)
   const bar = { openTimeMs, open, high, low, close, volumeBase } as Bar
-  return rest.length === 0 && barFault(bar) === null ? bar : null
+  return cells.length === COLUMNS && barFault(bar) === null ? bar : null
+}
+
+/** Unix times of 2001 to 2100 in each unit: no number is in two of these ranges. */
+const units = [
+  { msEach: 1_000, from: 1e9, to: 4.1e9 },
+  { msEach: 1, from: 1e12, to: 4.1e12 },
+  { msEach: 0.001, from: 1e15, to: 4.1e15 },
+] as const
+/** A date, and perhaps a time of day and a zone; archives mean UTC where there is none. */
+const ISO =
+  /^(\d{4})[-.](\d\d)[-.](\d\d)(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))? ?(Z|UTC|[+-]\d\d:?\d\d)?$/
+
+/** NaN for what may mean several instants, or none. */
+function timeMs(text: string, isOwn: boolean): number {
+  const [, year, month, day, clock = '00:00', zone = 'Z'] = ISO.exec(text) ?? []
+  if (year !== undefined)
+    return Date.parse(`${year}-${month}-${day}T${clock}${zone === 'UTC' ? 'Z' : zone}`)
+  const value = text === '' ? Number.NaN : Number(text)
+  const unit = units.find(({ from, to }) => value >= from && value < to)
+  if (unit === undefined) return isOwn ? value : Number.NaN
+  // Divided, because a thousandth is no binary fraction.
+  return unit.msEach < 1 ? value / 1_000 : value * unit.msEach
 }
