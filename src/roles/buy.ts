@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { createInterface } from 'node:readline/promises'
+import { createInterface } from 'node:readline'
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import { InvalidArgumentError } from 'commander'
 import type { Bought, ProblemBody } from '../client/client.ts'
@@ -142,13 +142,13 @@ async function consent(
   if (!canAsk || keyFile === '-')
     throw new UsageError(`the call costs ${what}: give --yes to pay without being asked`)
   const lines = createInterface({ input: process.stdin, output: process.stderr })
-  try {
-    const answer = await lines.question(`Pay ${what}? [y/N] `)
-    if (!/^y(es)?$/i.test(answer.trim()))
-      throw new UnpayableError('not confirmed; nothing was signed')
-  } finally {
-    lines.close()
-  }
+  const answer = await new Promise<string>((resolve) => {
+    // Ctrl-C and Ctrl-D are a no.
+    lines.once('close', () => resolve(''))
+    lines.question(`Pay ${what}? [y/N] `, resolve)
+  })
+  lines.close()
+  if (!/^y(es)?$/i.test(answer.trim())) throw new UnpayableError('not confirmed')
 }
 
 function described(way: PaymentRequirements | null): string {
