@@ -6,7 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
 import { pathOf } from '../src/domain/contract.ts'
@@ -307,6 +307,8 @@ describe('npm run demo', () => {
     const lines: string[] = []
     const ran: string[] = []
     await runDemo([], {
+      // One that runs into the time limit would stay up for ever.
+      onStart: (child) => onTestFinished(() => void child.kill('SIGINT')),
       onLine: (line, child) => {
         lines.push(line)
         if (line.startsWith('curl') && line.endsWith('/llms.txt'))

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest'
+import { contracts } from '../../compute/analyses/registry.ts'
+import { offerOf } from '../discovery/offer-of.ts'
+import { toolOf } from '../mcp/mcp-tools.ts'
+import { askedUrl } from './asked-analysis.ts'
+
+const tools = new Map(
+  contracts.map((contract) => [contract.id, toolOf(offerOf(contract, { exampleCoin: 'BTC' }))]),
+)
+const asked = (value: string) =>
+  askedUrl(
+    { parts: [{ content: { $case: 'text', value } }] } as Parameters<typeof askedUrl>[0],
+    tools,
+  )
+
+test.each([
+  ['pulse BTC', '/pulse/BTC'],
+  ['/pulse/BTC', '/pulse/BTC'],
+  ['PULSE  btc-usdc', '/pulse/btc-usdc'],
+  ['pulse BTC/USDC', '/pulse/BTC%2FUSDC'],
+  ['pulse/BTC/USDC:USDC', '/pulse/BTC%2FUSDC%3AUSDC'],
+  // The path refuses what names no coin, with the path that was meant.
+  ['pulse', '/pulse/'],
+  ['{"analysis":"pulse"}', '/pulse/'],
+])('%s asks for %s', (words, path) => {
+  expect(asked(words)?.split('?')[0]).toBe(path)
+})
+
+test('what else is said is not left out', () => {
+  expect(asked('pulse BTC 1h')).toBe('/pulse/BTC?view=compact&1h=')
+})
+
+test.each(['what is the weather?', '', '/', 'BTC pulse'])('%j asks for nothing', (words) => {
+  expect(asked(words)).toBeNull()
+})
