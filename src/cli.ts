@@ -31,6 +31,7 @@ import {
   variablesOf,
 } from './config/usage.ts'
 import { OperatingError } from './domain/errors.ts'
+import { becomeLean } from './roles/lean-process.ts'
 
 /** sysexits(3): what is wrong is the configuration, and a restart will not help. */
 const EXIT_CONFIG = 78
@@ -57,7 +58,10 @@ const program = new Command('perpscope')
 const serveCommand = program
   .command('serve')
   .description('run the service')
-  .action(async (options: ServeOptions) => (await import('./roles/serve.ts')).serve(options))
+  .action(async (options: ServeOptions) => {
+    becomeLean()
+    await (await import('./roles/serve.ts')).serve(options)
+  })
 for (const option of serveOptions) serveCommand.addOption(option)
 
 const simulateCommand = program

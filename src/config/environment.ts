@@ -18,6 +18,11 @@ export function inheritedEnv(): Record<string, string> {
   return Object.fromEntries(entries) as Record<string, string>
 }
 
+/** For the process that takes the place of this one. */
+export function fullEnv(): NodeJS.ProcessEnv {
+  return { ...process.env }
+}
+
 /** Whether the operator wants colours there: https://no-color.org. */
 export function mayColor(stream: { readonly isTTY?: boolean }): boolean {
   return stream.isTTY === true && (process.env['NO_COLOR'] ?? '') === ''

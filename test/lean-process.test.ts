@@ -1,0 +1,75 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterEach, describe, expect, test } from 'vitest'
+import { inheritedEnv } from '../src/config/environment.ts'
+import { end } from '../src/roles/child-process.ts'
+import { freePort } from './support/service.ts'
+
+const MAIN = join(import.meta.dirname, '../dist/main.js')
+
+/** What a process was started with is to be read there. */
+describe.runIf(process.platform === 'linux')(
+  'serve replaces itself by a process that needs less',
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'perpscope-lean-'))
+    let child: ChildProcess | null = null
+    let said = ''
+
+    afterEach(async () => {
+      if (child !== null) await end(child)
+      rmSync(folder, { recursive: true, force: true })
+    })
+
+    /** @returns the process that `perpscope serve` has become */
+    async function started(env: Readonly<Record<string, string>>): Promise<number> {
+      said = ''
+      const ports = ['--port', String(await freePort()), '--admin-port', String(await freePort())]
+      const { MALLOC_ARENA_MAX: _, ...others } = inheritedEnv()
+      child = spawn(
+        process.execPath,
+        [
+          ...[
+            '--enable-source-maps',
+            MAIN,
+            'serve',
+            '--source',
+            'http://127.0.0.1:9/info',
+            ...ports,
+          ],
+          ...['--data-dir', folder, '--payment', 'open', '--log-level', 'info'],
+        ],
+        { env: { ...others, ...env }, stdio: ['ignore', 'ignore', 'pipe'] },
+      )
+      const { stderr, pid } = child
+      if (stderr === null || pid === undefined) throw new Error('the service did not start')
+      for await (const line of createInterface({ input: stderr })) {
+        said += line
+        if (line.includes('is up')) break
+      }
+      return pid
+    }
+    const startOf = (pid: number) => ({
+      args: readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'),
+      env: readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0'),
+    })
+
+    test('with its id, its flags and its streams, and without a warning', async () => {
+      const { args, env } = startOf(await started({}))
+      expect(args).toContain('--max-semi-space-size=4')
+      expect(args).toContain('--enable-source-maps')
+      expect(args.filter((arg) => arg === 'serve')).toHaveLength(1)
+      expect(env).toContain('MALLOC_ARENA_MAX=2')
+      expect(said).not.toContain('Warning')
+    })
+
+    test('not where the operator has chosen for themselves', async () => {
+      const { args, env } = startOf(await started({ MALLOC_ARENA_MAX: '7' }))
+      expect(args).not.toContain('--max-semi-space-size=4')
+      expect(env).toContain('MALLOC_ARENA_MAX=7')
+    })
+  },
+)
