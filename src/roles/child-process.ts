@@ -59,7 +59,7 @@ export function launch(
   output: 'pipe' | 'ignore',
   env: Readonly<Record<string, string>> = {},
 ): ChildProcess {
-  const child = spawn(process.execPath, ['--enable-source-maps', script, ...args], {
+  const child = spawn(process.execPath, [script, ...args], {
     stdio: ['ignore', output, 'inherit'],
     env: { ...inheritedEnv(), ...env },
   })
