@@ -63,10 +63,12 @@ export const metaMembers = {
 
 /** One of a closed list of words. */
 export function oneOf<const Word extends string>(words: readonly Word[], description?: string) {
-  return Type.Union(
+  const union = Type.Union(
     words.map((word) => Type.Literal(word)),
     description === undefined ? {} : { description },
   )
+  // TypeBox infers `never` from a union of a list whose length it does not know.
+  return Type.Unsafe<Word>(union)
 }
 
 /** For what the venue may not tell; the description says when. */

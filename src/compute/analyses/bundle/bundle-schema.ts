@@ -49,7 +49,7 @@ export function bundleAnswer<Components extends Readonly<Record<string, TSchema>
       ...metaMembers,
       offering: Type.Literal('service_bundle'),
       bundle: Type.Literal(true),
-      components: Type.Array(oneOf(Object.keys(components))),
+      components: Type.Array(oneOf(Object.keys(components) as (keyof Components & string)[])),
       price_usdc: Usdc('What this bundle costs'),
       list_price_usdc: Usdc('What its components cost one by one'),
       discount_pct: Type.Number({

@@ -113,9 +113,11 @@ export const SentimentAnswer = Type.Object({
         description: 'With bucket=all, or of the one that bucket names.',
       }),
     ),
-    distribution: Type.Record(oneOf(scoreBuckets), Count, {
-      description: 'Number of coins by the bucket of their own score.',
-    }),
+    distribution: Type.Unsafe<Record<(typeof scoreBuckets)[number], number>>(
+      Type.Record(oneOf(scoreBuckets), Count, {
+        description: 'Number of coins by the bucket of their own score.',
+      }),
+    ),
     coins_scored: Count,
     coins_total: Count,
     history_3h: Type.Array(nullable(Score), {
