@@ -1,9 +1,10 @@
 /**
- * Bundles what `npm run build` starts the service from over what `tsc` has emitted: 1,500 small files take Node
- * seconds to load. The client and the demo stay as `tsc` emitted them. The licences of what is bundled are put beside it.
+ * Bundles what is shipped: the service with its commands (1,500 small files take Node seconds to load), the client, and
+ * the native library of signatures. The licences of what is bundled are put beside it.
  */
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -14,13 +15,19 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import type { Metafile } from 'esbuild'
 import { build } from 'esbuild'
+import { clientTypes } from './client-types.ts'
 import { shipped } from './shipped.ts'
 
 const OUT = 'dist'
 /** What several commands share. One folder deep, as are the modules that look for a file beside theirs. */
 const CHUNKS = 'chunks'
+/** `tsc -p tsconfig.build.json` emits there. */
+const EMITTED_TYPES = 'node_modules/.cache/perpscope/types/client'
+const SECP256K1 = 'node_modules/secp256k1'
+/** The script of `/docs`, as its makers bundled it: `src/api/docs-viewer.ts` reads it in `viewer`. */
+const VIEWER = 'node_modules/openapi-explorer'
 
-const { metafile, outputFiles } = await build({
+const service = await build({
   // Whatever is started by its path. The other commands are chunks, and `serve` finds the engine beside it.
   entryPoints: ['cli', 'roles/serve', 'roles/engine-thread', 'workers/market-worker'].map(
     (name) => `src/${name}.ts`,
@@ -38,29 +45,79 @@ const { metafile, outputFiles } = await build({
   logLevel: 'warning',
 })
 
-checkPlaces(metafile)
-// Each build names them anew.
-rmSync(`${OUT}/${CHUNKS}`, { recursive: true, force: true })
-for (const { path, contents } of outputFiles) {
+/** Asks for the version of Node before anything else is loaded, so it is by itself, in the syntax of Node 12. */
+const entry = await build({
+  entryPoints: ['src/main.ts'],
+  outdir: OUT,
+  bundle: true,
+  plugins: [
+    {
+      name: 'beside it',
+      setup({ onResolve }) {
+        const [external, filter] = [true, /^\.\/(cli\.ts|node-version\.cjs)$/]
+        onResolve({ filter }, ({ path }) => ({ path: path.replace(/\.ts$/, '.js'), external }))
+      },
+    },
+  ],
+  platform: 'node',
+  format: 'esm',
+  target: 'node12.20',
+  metafile: true,
+  write: false,
+  logLevel: 'warning',
+})
+
+/** For browsers too, so nothing of Node and no package. */
+const client = await build({
+  entryPoints: ['src/client/client.ts'],
+  outdir: `${OUT}/client`,
+  bundle: true,
+  platform: 'neutral',
+  format: 'esm',
+  target: 'es2022',
+  metafile: true,
+  write: false,
+  logLevel: 'warning',
+})
+
+/** The package has an install script, and brings an implementation in JavaScript that is never used here. */
+const secp256k1 = await build({
+  entryPoints: [`${SECP256K1}/bindings.js`],
+  outfile: `${OUT}/secp256k1/secp256k1.cjs`,
+  bundle: true,
+  platform: 'node',
+  format: 'cjs',
+  target: shipped.target,
+  metafile: true,
+  write: false,
+  logLevel: 'warning',
+})
+
+const bundles = [entry, service, client, secp256k1]
+checkPlaces(service.metafile)
+rmSync(OUT, { recursive: true, force: true })
+for (const { path, contents } of bundles.flatMap(({ outputFiles }) => outputFiles)) {
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, contents)
 }
-
-// `tsc` leaves JavaScript where it is.
+for (const [name, text] of await clientTypes(EMITTED_TYPES))
+  writeFileSync(`${OUT}/client/${name}`, text)
+cpSync(`${SECP256K1}/prebuilds`, `${OUT}/secp256k1/prebuilds`, { recursive: true })
 copyFileSync('src/node-version.cjs', `${OUT}/node-version.cjs`)
-/** The script of `/docs`, as its makers bundled it: `src/api/docs-viewer.ts` reads it there. */
-const VIEWER = 'node_modules/openapi-explorer'
-mkdirSync(`${OUT}/viewer`, { recursive: true })
+mkdirSync(`${OUT}/viewer`)
 copyFileSync(
   `${VIEWER}/dist/browser/openapi-explorer.min.js`,
   `${OUT}/viewer/openapi-explorer.min.js`,
 )
 
-writeFileSync(`${OUT}/THIRD-PARTY-NOTICES.txt`, notices(metafile))
+writeFileSync(
+  `${OUT}/THIRD-PARTY-NOTICES.txt`,
+  notices(bundles.flatMap(({ metafile }) => Object.keys(metafile.inputs))),
+)
 
 /** Their licences ask that whoever passes their code on says whose it is. */
-function notices({ inputs }: Metafile): string {
-  const packages = Object.keys(inputs).filter((path) => path.startsWith('node_modules/'))
+function notices(inputs: readonly string[]): string {
+  const packages = inputs.filter((path) => path.startsWith('node_modules/'))
   const folders = new Set([...packages.map(packageFolder), ...withDependencies(VIEWER)])
   return Array.from(folders)
     .toSorted()

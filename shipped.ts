@@ -8,7 +8,12 @@ export const shipped = {
   target: 'node22.13',
   // Native code, files beside the package's own, or workers; and two that `ws` does without. Everything else is
   // bundled: a package on both sides would exist twice, and neither would know the errors of the other.
-  external: [...['better-sqlite3', 'piscina', 'pino'], ...['bufferutil', 'utf-8-validate']],
+  // Those of the first line are the dependencies of the package, litesvm an optional one of its demo.
+  external: [
+    ...['better-sqlite3', 'piscina', 'pino', 'tiny-secp256k1'],
+    'litesvm',
+    ...['bufferutil', 'utf-8-validate'],
+  ],
   // The packages in CommonJS ask for Node's own modules by it.
   banner: {
     js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url)",

@@ -4,6 +4,8 @@ import { backupOptions, restoreOptions } from './config/backup.ts'
 import type { BuyOptions } from './config/buy.ts'
 import { BUY_HELP, buyOptions } from './config/buy.ts'
 import { ConfigError } from './config/config-error.ts'
+import type { DemoOptions } from './config/demo.ts'
+import { demoOptions } from './config/demo.ts'
 import type { DoctorOptions } from './config/doctor.ts'
 import { doctorOptions } from './config/doctor.ts'
 import { givenVariables, mayColor, version } from './config/environment.ts'
@@ -175,6 +177,17 @@ const ledgerCommand = program
     await ledger(options, { write, hasColor: mayColor(process.stdout) })
   })
 for (const option of ledgerOptions) ledgerCommand.addOption(option)
+
+const demoCommand = program
+  .command('demo')
+  .description('run all of it on this machine: venue, chains, service, and an agent that pays')
+  .action(async (options: DemoOptions) => {
+    const { requireLocalChains } = await import('./roles/local-chains.ts')
+    await requireLocalChains()
+    // It imports what may be absent.
+    await (await import('./roles/demo.ts')).demo(options)
+  })
+for (const option of demoOptions) demoCommand.addOption(option)
 
 const doctorCommand = program
   .command('doctor')

@@ -90,7 +90,7 @@ const layers: Readonly<
       'node:zlib',
     ],
   },
-  client: { folders: ['domain', 'compute'], packages: ['typebox', '@x402/core'] },
+  client: { folders: ['domain', 'compute'], packages: ['typebox'] },
   config: {
     folders: ['domain', 'payment', 'streams'],
     packages: ['commander', '@solana/kit', 'node:fs', 'node:net'],

@@ -13,6 +13,8 @@ import type { ScreenerAnswer } from '../compute/analyses/screener/screener-schem
 import type { SentimentAnswer } from '../compute/analyses/sentiment/sentiment-schema.ts'
 import type { SpreadAnswer } from '../compute/analyses/spread/spread-schema.ts'
 
+export type { ProblemCode } from '../domain/problem.ts'
+
 type Parts = {
   pulse: typeof PulseAnswer
   sentiment: typeof SentimentAnswer
@@ -20,7 +22,10 @@ type Parts = {
   spread: typeof SpreadAnswer
 }
 
-/** What each analysis answers, from the very schemas that the service publishes. */
+/**
+ * The answer of each analysis, from the schemas that the service publishes. The package has this file written out
+ * from the same schemas (`client-types.ts`), because whoever imports the client has no TypeBox.
+ */
 export type Answers = {
   pulse: Static<typeof PulseAnswer>
   spread: Static<typeof SpreadAnswer>

@@ -1,4 +1,3 @@
-import type { PaymentPayload, SettleResponse } from '@x402/core/types'
 import type { Answers } from './answers.ts'
 import type { BudgetLimits, Hold } from './budget.ts'
 import { Budget } from './budget.ts'
@@ -17,8 +16,9 @@ import { isCharged, isOver, isUncharged, refusalIn } from './refusal.ts'
 import { repeated, sentUntilClear } from './repeated.ts'
 import type { Payer, SignedPayment } from './signed-payment.ts'
 import { signedPayment, TIMEOUT_SECONDS_MAX } from './signed-payment.ts'
+import type { PaymentPayload, SettleResponse } from './x402.ts'
 
-export type { Answers } from './answers.ts'
+export type { Answers, ProblemCode } from './answers.ts'
 export type { Diagnostics, PendingPayment, ProblemBody } from './errors.ts'
 // biome-ignore lint/performance/noBarrelFile: this file is the package's door
 export {
@@ -29,6 +29,12 @@ export {
   UnpayableError,
 } from './errors.ts'
 export type { Payer } from './signed-payment.ts'
+export type {
+  PaymentPayload,
+  PaymentRequired,
+  PaymentRequirements,
+  SettleResponse,
+} from './x402.ts'
 
 export type ClientOptions = {
   /** Of the service, such as `https://api.example.com`. */

@@ -1,4 +1,4 @@
-import type { ProblemCode } from '../domain/problem.ts'
+import type { ProblemCode } from './answers.ts'
 
 /** What the service says when it refuses: RFC 9457 with the members of perpscope. */
 export type ProblemBody = {

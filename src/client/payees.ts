@@ -1,5 +1,5 @@
-import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import { UnpayableError } from './errors.ts'
+import type { PaymentRequired, PaymentRequirements } from './x402.ts'
 
 /**
  * Who may be paid. Without a list it is whoever the first quote names, on the networks that it names: a service

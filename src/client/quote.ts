@@ -1,5 +1,5 @@
-import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import { UnpayableError } from './errors.ts'
+import type { PaymentRequired, PaymentRequirements } from './x402.ts'
 
 /** USDC by network. What a quote asks for in anything else is not signed: its amount would mean something else. */
 const usdc: Readonly<Record<string, string>> = {

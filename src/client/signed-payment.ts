@@ -1,8 +1,8 @@
-import type { PaymentPayload, PaymentRequired } from '@x402/core/types'
 import type { Budget, Hold } from './budget.ts'
 import type { Payees } from './payees.ts'
 import { dearest, payable } from './quote.ts'
 import { signedTerms } from './signed-terms.ts'
+import type { PaymentPayload, PaymentRequired } from './x402.ts'
 
 /**
  * Signs one of the ways to pay that a quote names: `x402Client.createPaymentPayload` of `@x402/core`, or

@@ -1,6 +1,6 @@
-import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import { UnpayableError } from './errors.ts'
 import { spelled } from './payees.ts'
+import type { PaymentPayload, PaymentRequirements } from './x402.ts'
 
 /** What was signed, as far as it can be read. */
 export type SignedTerms =

@@ -1,11 +1,16 @@
 import { readFileSync } from 'node:fs'
 
+const manifest = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+) as { readonly version: string; readonly peerDependencies: Readonly<Record<string, string>> }
+
 /** Package version, reported by `--version` and `/health`. */
-export const version: string = (
-  JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  }
-).version
+export const version = manifest.version
+
+/** The optional packages of `perpscope demo`, as npm takes them. */
+export const demoPackages: readonly string[] = Object.entries(manifest.peerDependencies).map(
+  ([name, wanted]) => `${name}@${wanted}`,
+)
 
 /** Names of variables that are meant for us, whether or not we know them. */
 export function givenVariables(): readonly string[] {

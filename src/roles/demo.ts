@@ -5,11 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Table from 'cli-table3'
 import closeWithGrace from 'close-with-grace'
-import { Command } from 'commander'
 import ora from 'ora'
 import { Compile } from 'typebox/compile'
 import { contracts } from '../compute/analyses/registry.ts'
-import { exitAfterUsage } from '../config/usage.ts'
+import type { DemoOptions } from '../config/demo.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
 import { pathOf } from '../domain/contract.ts'
 import { usdcDecimal } from '../domain/usdc.ts'
@@ -26,7 +25,7 @@ import { baseWallet, solanaWallet } from './demo-wallets.ts'
 import { systemClock } from './system-clock.ts'
 
 /**
- * `npm run demo`: the whole service on this machine, with no network and no key. A simulated venue, two
+ * `perpscope demo`: the whole service on this machine, with no network and no key. A simulated venue, two
  * local chains, the service as it is deployed, and an agent that pays for every analysis, on Base and on
  * Solana in turn.
  */
@@ -103,15 +102,7 @@ type Stage = {
   readonly stand: DemoStand
 }
 
-const program = new Command('demo')
-  .exitOverride(exitAfterUsage)
-  .option('--once', 'exit after the purchases')
-  .option('--json', 'print one JSON report on standard output, and nothing else there')
-  .parse()
-
-await run(program.opts<{ once?: true; json?: true }>())
-
-async function run({ once, json }: { once?: true; json?: true }): Promise<void> {
+export async function demo({ once, json }: DemoOptions): Promise<void> {
   const startedAtMs = systemClock.nowMs()
   const progress = startProgress()
   const cleanups: Cleanup[] = []

@@ -19,7 +19,6 @@ import type { SolanaChain } from '../../src/simulator/solana/solana-chain.ts'
 import { startSolanaChain } from '../../src/simulator/solana/solana-chain.ts'
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js')
-const DEMO = join(import.meta.dirname, '../../dist/roles/demo.js')
 const POLL_MS = 50
 /** For what hangs: a service is ready within 15 s, beside four other jobs within 60. */
 const READY_MS_MAX = 120_000
@@ -194,7 +193,7 @@ export function runCommand(args: readonly string[], meddling: Meddling = {}): Pr
 }
 
 export function runDemo(args: readonly string[], meddling: Meddling = {}): Promise<Ended> {
-  return runScript(DEMO, args, meddling)
+  return runScript(MAIN, ['demo', ...args], meddling)
 }
 
 /** Processes that `pid` has started, from the system's own list. */

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { bytesToHex, hexToBytes, recoverPublicKey } from 'viem'
+import { nativeBinding } from '../native-binding.ts'
 
 /** Elliptic-curve arithmetic on secp256k1, by whatever this machine has for it. */
 export type KeyRecovery = {
@@ -20,7 +21,7 @@ const load = createRequire(import.meta.url)
  * slow JavaScript and does not say so. @throws where the platform has no binary
  */
 export function nativeRecovery(): KeyRecovery {
-  const { ecdsaRecover }: typeof import('secp256k1') = load('secp256k1/bindings.js')
+  const { ecdsaRecover }: typeof import('secp256k1') = load(nativeBinding)
   return {
     name: 'native',
     publicKey(digest, rs, parity) {

@@ -38,7 +38,7 @@ export async function startAnvil(args: readonly string[], clock: Clock): Promise
 }
 
 /** The platform's package is a dependency of `@foundry-rs/anvil`, so it is looked up from there. */
-function anvilBinary(): string {
+export function anvilBinary(): string {
   const platform = process.platform === 'win32' ? 'win32' : process.platform
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch
   const suffix = process.platform === 'win32' ? '.exe' : ''
@@ -50,7 +50,7 @@ function anvilBinary(): string {
   } catch (cause) {
     throw new OperatingError(
       'anvil_missing',
-      `the local chain needs the development dependency @foundry-rs/anvil for ${platform}-${architecture}`,
+      `the local Base needs the package @foundry-rs/anvil with its binary for ${platform}-${architecture}`,
       { cause },
     )
   }

@@ -1,0 +1,128 @@
+/**
+ * Enforces "Dependencies" of CONTRIBUTING.md: exact versions, a complete lock without host names, no install script that
+ * nobody has decided on, known licences, and no version younger than 14 days among those that changed. The age needs a
+ * registry and a commit to compare with: `node .ci/check-dependencies.mjs [commit]`, HEAD~1 where none is given.
+ */
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+
+const MIN_AGE_DAYS = 14
+const DAY_MS = 86_400_000
+
+const licences = new Set([
+  ...['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'CC0-1.0', 'ISC', 'MIT'],
+  ...['MIT OR Apache-2.0', '(MIT AND Zlib)', 'Python-2.0', 'PSF-2.0', 'Unlicense'],
+])
+
+/** Used while developing and never shipped, each with its reason. */
+const licenceExceptions = {
+  'MPL-2.0': /(^|\/)lightningcss/, // Part of vite; it is not changed.
+  'LGPL-3.0-only': /(^|\/)rpc-websockets$/, // Part of @solana/web3.js, a test's independent client.
+}
+
+/** Packages that state their licence only in a file, which was read. */
+const licencesInFiles = { eyes: 'MIT', memorystream: 'MIT', 'text-encoding-utf-8': 'Unlicense' }
+
+/** Younger than 14 days when they were taken, each with its reason. */
+const ageExceptions = {
+  'better-sqlite3@13.2.0': 'issue 36 names it: 12.x needs a compiler and aborts on Node 24.19 and later',
+}
+
+const json = (path) => JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
+const manifest = json('../package.json')
+const lock = json('../package-lock.json').packages
+const problems = []
+
+const manifests = [manifest, ...manifest.workspaces.map((folder) => json(`../${folder}/package.json`))]
+for (const { name, ...lists } of manifests)
+  for (const list of ['dependencies', 'devDependencies', 'optionalDependencies', 'peerDependencies'])
+    for (const [dependency, version] of Object.entries(lists[list] ?? {}))
+      if (!/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+        problems.push(`${name}: ${list}.${dependency} is ${version}, which is not an exact version`)
+
+const scripts = new Set()
+for (const [path, entry] of Object.entries(lock)) {
+  const name = nameOf(path)
+  if (path === '' || entry.link || !path.includes('node_modules/')) continue
+  if (/^[a-z+]+:\/\//.test(entry.resolved ?? '')) problems.push(`${path}: the lock names a host`)
+  if (entry.hasInstallScript) {
+    scripts.add(name)
+    if (!entry.dev && !entry.devOptional) problems.push(`${path}: an install script reaches users`)
+    if (!(name in manifest.allowScripts))
+      problems.push(`${path}: an install script on which allowScripts of package.json does not decide`)
+  }
+  for (const optional of Object.keys(entry.optionalDependencies ?? {}))
+    if (!isLocked(path, optional))
+      problems.push(`${path}: ${optional} is not in the lock; run node .ci/complete-lock.mjs`)
+  const licence = licenceOf(path, entry)
+  if (licence !== null && !licences.has(licence) && !licenceExceptions[licence]?.test(path))
+    problems.push(`${path}: the licence ${licence} is not in the list`)
+}
+for (const name of Object.keys(manifest.allowScripts))
+  if (!scripts.has(name)) problems.push(`allowScripts names ${name}, which has no install script`)
+
+checkAges(process.argv[2] ?? 'HEAD~1')
+
+for (const problem of problems) console.error(problem)
+if (problems.length > 0) process.exitCode = 1
+else console.log(`${Object.keys(lock).length} packages in the lock are as CONTRIBUTING.md asks`)
+
+function nameOf(path) {
+  return path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+}
+
+/** As Node finds it: the nearest folder of packages above. */
+function isLocked(path, name) {
+  for (let base = path; ; base = base.slice(0, Math.max(0, base.lastIndexOf('/node_modules/')))) {
+    if (`${base === '' ? '' : `${base}/`}node_modules/${name}` in lock) return true
+    if (base === '') return false
+  }
+}
+
+/** null for a platform's package that is not installed here: it has the licence of the package that wants it. */
+function licenceOf(path, entry) {
+  const stated = entry.license ?? licencesInFiles[nameOf(path)]
+  if (stated !== undefined) return stated
+  const installed = new URL(`../${path}/package.json`, import.meta.url)
+  if (!existsSync(installed)) return entry.optional ? null : 'unknown'
+  return JSON.parse(readFileSync(installed, 'utf8')).license ?? 'unknown'
+}
+
+function checkAges(base) {
+  let before
+  try {
+    const options = { encoding: 'utf8', maxBuffer: 1e9, stdio: ['ignore', 'pipe', 'ignore'] }
+    before = JSON.parse(execFileSync('git', ['show', `${base}:package-lock.json`], options)).packages
+  } catch {
+    console.warn(`SKIPPED: the age of changed versions, because there is no lock at ${base}`)
+    return
+  }
+  const known = new Set(Object.entries(before).map(([path, { version }]) => `${nameOf(path)}@${version}`))
+  const changed = new Set(
+    Object.entries(lock)
+      .filter(([path, { link }]) => path.includes('node_modules/') && !link)
+      .map(([path, { version }]) => `${nameOf(path)}@${version}`)
+      .filter((id) => !known.has(id) && !(id in ageExceptions)),
+  )
+  for (const id of changed) {
+    const published = publishedAt(id)
+    if (published === null) {
+      console.warn(`SKIPPED: the age of ${changed.size} changed versions, because no registry answers`)
+      return
+    }
+    const days = (Date.now() - published) / DAY_MS
+    if (!(days >= MIN_AGE_DAYS)) problems.push(`${id} is ${days.toFixed(1)} days old`)
+  }
+  console.log(`${changed.size} versions changed since ${base}, none younger than ${MIN_AGE_DAYS} days unless named below`)
+}
+
+function publishedAt(id) {
+  const at = id.lastIndexOf('@')
+  const args = ['view', id.slice(0, at), 'time', '--json', '--fetch-retries=0']
+  try {
+    const options = { encoding: 'utf8', maxBuffer: 1e9, stdio: ['ignore', 'pipe', 'ignore'], timeout: 20_000 }
+    return Date.parse(JSON.parse(execFileSync('npm', args, options))[id.slice(at + 1)])
+  } catch {
+    return null
+  }
+}

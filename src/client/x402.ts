@@ -1,0 +1,57 @@
+/**
+ * The messages of x402, version 2, as `@x402/core` types them: https://github.com/x402-foundation/x402. Written out
+ * here, so that the client's types need no package.
+ */
+
+/** CAIP-2. */
+type Network = `${string}:${string}`
+
+export type PaymentRequirements = {
+  scheme: string
+  network: Network
+  asset: string
+  amount: string
+  payTo: string
+  maxTimeoutSeconds: number
+  extra: Record<string, unknown>
+}
+
+type ResourceInfo = {
+  url: string
+  description?: string
+  mimeType?: string
+  serviceName?: string
+  tags?: string[]
+  iconUrl?: string
+}
+
+/** The quote of a 402. */
+export type PaymentRequired = {
+  x402Version: number
+  error?: string
+  resource: ResourceInfo
+  accepts: PaymentRequirements[]
+  extensions?: Record<string, unknown>
+}
+
+export type PaymentPayload = {
+  x402Version: number
+  resource?: ResourceInfo
+  accepted: PaymentRequirements
+  payload: Record<string, unknown>
+  extensions?: Record<string, unknown>
+}
+
+/** The receipt. */
+export type SettleResponse = {
+  success: boolean
+  errorReason?: string
+  errorMessage?: string
+  payer?: string
+  transaction: string
+  network: Network
+  amount?: string
+  extensions?: Record<string, unknown>
+  extensionResponses?: Record<string, unknown>
+  extra?: Record<string, unknown>
+}
