@@ -137,7 +137,9 @@ async function simulatorOf(
   ]
   const file = join(place, 'faults.json')
   writeFileSync(file, JSON.stringify(faults))
-  const child = launch(MAIN, ['simulate', '--weight-per-minute', '60000', '--faults', file], 'pipe')
+  // A script without a fault is refused.
+  const script = faults.length === 0 ? [] : ['--faults', file]
+  const child = launch(MAIN, ['simulate', '--weight-per-minute', '60000', ...script], 'pipe')
   children.push(child)
   const { venue } = JSON.parse(await firstLineOf(child)) as { venue: { http: string } }
   return { url: venue.http, child }
