@@ -9,7 +9,7 @@ test('under failing facilitators and kills everybody pays once, for what they go
     purchases: 40,
     kills: true,
     shortLived: 0,
-    patienceMs: 45_000,
+    patienceMs: 90_000,
   })
   expect(violations, `npm run chaos -- --seed ${seed} --payments 40`).toEqual([])
   expect(requests).toBeGreaterThan(40)
