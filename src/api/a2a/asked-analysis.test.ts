@@ -9,7 +9,7 @@ const tools = new Map(
 )
 const asked = (value: string) =>
   askedUrl(
-    { parts: [{ content: { $case: 'text', value } }] } as Parameters<typeof askedUrl>[0],
+    { parts: [{ content: { $case: 'text', value } }] } as unknown as Parameters<typeof askedUrl>[0],
     tools,
   )
 
