@@ -17,8 +17,8 @@ export default defineConfig({
     // The order within a file shows what rests on what ran before. Another order is `--sequence.seed`.
     sequence: { shuffle: true, seed: SEED },
     setupFiles: ['test/support/fixed-seed.ts', 'test/support/end-with-worker.ts'],
-    // Unsaid it is one on a machine of two cores.
-    maxWorkers: '100%',
+    // One more than the two cores of the smallest machine: a service that starts leaves half of its core idle.
+    maxWorkers: 3,
     // Modules keep nothing that a test could leave behind, so they are loaded once a worker and not once a file,
     // which took a fifth of the time. The shuffled order shows where that stops being true.
     isolate: false,

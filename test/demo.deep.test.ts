@@ -1,8 +1,38 @@
-import { describe, expect, test } from 'vitest'
+import { execFile } from 'node:child_process'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
+import { inheritedEnv } from '../src/config/environment.ts'
 import { childrenOf, runDemo, until } from './support/service.ts'
 
 describe('npm run demo', () => {
+  test('ends with commands that work as they are printed', async () => {
+    const lines: string[] = []
+    const ran: string[] = []
+    await runDemo([], {
+      // One that runs into the time limit would stay up for ever.
+      onStart: (child) => onTestFinished(() => void child.kill('SIGINT')),
+      onLine: (line, child) => {
+        lines.push(line)
+        if (line.startsWith('curl') && line.endsWith('/llms.txt'))
+          void pasted(lines, ran).finally(() => child.kill('SIGINT'))
+      },
+    })
+    expect(
+      lines.filter((line) => line.startsWith('{')),
+      'no raw line of a log',
+    ).toEqual([])
+    expect(ran).toEqual([
+      expect.stringMatching(/^\{"coins":\[.*"BTC"/),
+      expect.stringMatching(/"coin":"BTC".*paid 0\.025 USDC on Base, transaction 0x/s),
+      expect.stringMatching(/"coin":"BTC".*paid 0\.015 USDC on Solana, transaction /s),
+      expect.stringMatching(/^BTC pays .* USDC on eip155:8453/s),
+      expect.stringMatching(/^BTC: .* USDC on solana:/s),
+      expect.stringContaining('screener'),
+      expect.stringMatching(/^# perpscope/),
+      expect.stringMatching(/<!doctype html>/i),
+    ])
+  })
+
   test('reports a purchase that breaks off, and leaves nothing running', async () => {
     let children: number[] = []
     const { code, output } = await runDemo(['--json'], {
@@ -43,6 +73,25 @@ describe('npm run demo', () => {
     expect(children.filter(isRunning)).toEqual([])
   })
 })
+
+/** Runs what stands behind the last empty line, one after the other, where the demo says. */
+async function pasted(lines: readonly string[], ran: string[]): Promise<void> {
+  const [, cwd = ''] = /^Commands for another terminal, in (.*):$/.exec(lines.at(-9) ?? '') ?? []
+  expect(cwd).toBe(process.cwd())
+  for (const command of lines.slice(-7))
+    ran.push(await runInShell(`{ ${command}; } 2>&1 || echo FAILED`, cwd))
+  const [, docs = ''] = /^ {2}documentation +(\S+)$/m.exec(lines.join('\n')) ?? []
+  ran.push(await (await fetch(docs)).text())
+}
+
+function runInShell(command: string, cwd: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const options = { cwd, env: inheritedEnv(), maxBuffer: 10_000_000 }
+    execFile('sh', ['-c', command], options, (error, stdout) =>
+      error === null ? resolve(stdout) : reject(error),
+    )
+  })
+}
 
 function isRunning(pid: number): boolean {
   try {

@@ -15,19 +15,22 @@ export function nearestNames(name: string, names: readonly string[]): string[] {
 }
 
 /**
- * Insertions, deletions and replacements between two words (Levenshtein). Words whose lengths alone
- * put them beyond `limit` are not compared: a long name costs nothing.
+ * Insertions, deletions, replacements and exchanges of neighbours between two words (optimal string alignment,
+ * https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance). Words whose lengths alone put them beyond `limit` are not
+ * compared: a long name costs nothing.
  */
 export function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return Number.POSITIVE_INFINITY
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column)
+  let [before, row] = [[] as number[], Array.from({ length: b.length + 1 }, (_, column) => column)]
   for (let i = 1; i <= a.length; i += 1) {
     const next = [i]
     for (let j = 1; j <= b.length; j += 1) {
       const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)
-      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+      const isExchange = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
+      const exchanged = isExchange ? (before[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY
+      next.push(Math.min(replaced, exchanged, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
     }
-    row = next
+    ;[before, row] = [row, next]
   }
   return row[b.length] ?? 0
 }

@@ -40,7 +40,7 @@ describe('a user who installs the package', () => {
     const here = packages.filter((path) => existsSync(join(ROOT, path)))
     const bytes = here.map((path) => bytesOf(join(ROOT, path)))
     expect(packages.filter((path) => lock.packages[path]?.hasInstallScript)).toEqual([])
-    expect(here.length).toBeGreaterThan(20)
+    expect(here.length).toBeGreaterThan(10)
     expect(here.length + 1).toBeLessThanOrEqual(PACKAGES_MAX)
     expect(user.tarballBytes).toBeLessThanOrEqual(TARBALL_BYTES_MAX)
     expect(bytes.reduce((sum, some) => sum + some, user.packageBytes)).toBeLessThanOrEqual(
