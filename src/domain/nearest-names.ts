@@ -6,12 +6,18 @@ const DISTANCE_MAX = 2
 export function nearestNames(name: string, names: readonly string[]): string[] {
   const wanted = name.toUpperCase()
   const limit = Math.min(DISTANCE_MAX, wanted.length - 1)
+  // The same letters in another order are the commonest slip.
+  const isExchange = (known: string) => Number(sorted(known.toUpperCase()) === sorted(wanted))
   return names
     .map((known) => ({ known, distance: editDistance(wanted, known.toUpperCase(), limit) }))
     .filter(({ distance }) => distance <= limit)
-    .sort((a, b) => a.distance - b.distance)
+    .sort((a, b) => a.distance - b.distance || isExchange(b.known) - isExchange(a.known))
     .slice(0, SUGGESTIONS_MAX)
     .map(({ known }) => known)
+}
+
+function sorted(word: string): string {
+  return Array.from(word).sort().join('')
 }
 
 /**
