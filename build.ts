@@ -3,6 +3,7 @@
  * the native library of signatures. The licences of what is bundled are put beside it.
  */
 import {
+  chmodSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -100,6 +101,8 @@ for (const { path, contents } of bundles.flatMap(({ outputFiles }) => outputFile
   mkdirSync(dirname(path), { recursive: true })
   writeFileSync(path, contents)
 }
+// npm does so where it installs the package, and not in a checkout, where `npx perpscope` starts the same file.
+chmodSync(`${OUT}/main.js`, 0o755)
 for (const [name, text] of await clientTypes(EMITTED_TYPES))
   writeFileSync(`${OUT}/client/${name}`, text)
 cpSync(`${SECP256K1}/prebuilds`, `${OUT}/secp256k1/prebuilds`, { recursive: true })

@@ -203,7 +203,6 @@ describe('a condition on a request that pays', () => {
     ['If-Modified-Since', 'Sun, 22 Nov 2099 00:00:00 GMT'],
     ['If-Unmodified-Since', 'Thu, 01 Jan 1970 00:00:00 GMT'],
     ['Expect', '100-continue'],
-    ['Accept-Encoding', 'br;q=1, identity;q=0'],
     ['Accept', 'text/csv'],
   ])('%s: %s does not make it pay for less than the whole answer', async (name, value) => {
     const buyer = await ground.fundedBuyer()
@@ -216,6 +215,21 @@ describe('a condition on a request that pays', () => {
     const whole = statusesIn(reply).at(-1) === 200 && reply.includes(SOLD) && reply.endsWith('}}')
     expect(await ground.spent(buyer)).toBe(whole ? PULSE_PRICE : 0n)
   })
+
+  test.each(['br;q=1, identity;q=0', 'gzip', 'identity;q=0'])(
+    'Accept-Encoding: %s makes it pay for the whole answer',
+    async (codings) => {
+      const buyer = await ground.fundedBuyer()
+      const header = await ground.paymentOf(buyer)
+      const { status, text } = await ask(`${gateway.url}/pulse/BTC`, {
+        'x-payment': header,
+        'accept-encoding': codings,
+      })
+      const whole = status === 200 && text.includes(SOLD) && text.endsWith('}}')
+      expect(whole, text.slice(0, 100)).toBe(true)
+      expect(await ground.spent(buyer)).toBe(PULSE_PRICE)
+    },
+  )
 
   test('with the entity tag of what it is about to buy pays for a body or for nothing', async () => {
     const [first, second] = [await ground.fundedBuyer(), await ground.fundedBuyer()]

@@ -363,8 +363,8 @@ describe('perpscope record and replay', () => {
     ['nothing but a title', 'perpscope recording 2\n', [], 1, 'holds no start'],
     ['an unknown analysis', '', ['--coin', 'BTC', '--analysis', 'x'], 78, '--analysis x'],
     ['an unknown view', '', ['--coin', 'BTC', '--view', '3h'], 78, '--view 3h'],
-    ['an instant without a zone', '', ['--until', '2026-01-01T00:00:00'], 1, '--until'],
-    ['two answers at once', '', ['--hash', '--json'], 1, '--hash'],
+    ['an instant without a zone', '', ['--until', '2026-01-01T00:00:00'], 2, '--until'],
+    ['two answers at once', '', ['--hash', '--json'], 2, '--hash'],
   ])('%s is refused with a reason', async (_what, text, args, exitCode, why) => {
     const file = join(folder, 'refused')
     writeFileSync(file, text)
