@@ -141,6 +141,7 @@ describe('the commands of', () => {
       .split('\n')
       .map((line) => line.split(',').slice(0, 6).join())
     await writeFile(join(folder, 'candles.csv.gz'), gzipSync(candles.join('\n')))
+    await writeFile(join(folder, 'wallet.key'), (await wallet()).key)
     const faults = blocksOf('json', 'docs/faults.md').map(({ code }) => code)
     await writeFile(join(folder, 'faults.jsonl'), faults.join(''))
     const [world, ...others] = blocksOf('json', 'docs/simulated-world.md')
@@ -200,6 +201,7 @@ async function runLine(line: string, ports: { port: number; adminPort: number })
     'http://127.0.0.1:PORT': venueUrl,
     '0xYourAddress': rig.chain.accounts.merchant.address,
     'https://facilitator.example': facilitator.url,
+    'https://api.example.com': rig.url,
     '/mnt/backup/perpscope': 'backup',
     ' …': ' --payment open',
   })
@@ -263,6 +265,7 @@ const does = {
       await until(`${out} grows`, async () => statSync(join(folder, out ?? '')).size > 0)
   },
   backup: succeeds,
+  buy: succeeds,
   restore: succeeds,
   maintenance: succeeds,
   ledger: async (child, line, ports, args) => {
