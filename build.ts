@@ -25,7 +25,7 @@ const CHUNKS = 'chunks'
 /** `tsc -p tsconfig.build.json` emits there. */
 const EMITTED_TYPES = 'node_modules/.cache/perpscope/types/client'
 const SECP256K1 = 'node_modules/secp256k1'
-/** The script of `/docs`, as its makers bundled it: `src/api/docs-viewer.ts` reads it in `viewer`. */
+/** The script of `/docs`, as its makers bundled it: `src/roles/docs-viewer.ts` reads it in `viewer`. */
 const VIEWER = 'node_modules/openapi-explorer'
 
 const service = await build({

@@ -4,7 +4,6 @@ import { analyses } from '../src/compute/analyses/registry.ts'
 import { Processor, PUBLISH_PHASES } from '../src/compute/processor.ts'
 import { wave } from '../src/compute/testing/tape.ts'
 import { timeframeMs } from '../src/domain/timeframe.ts'
-import { systemClock } from '../src/roles/system-clock.ts'
 import { connectWebSocket } from '../src/roles/system-runtime.ts'
 import type { HttpReply, Runtime } from '../src/streams/runtime.ts'
 import { hyperliquidFeed } from '../src/streams/venues/hyperliquid/feed.ts'
@@ -101,7 +100,7 @@ function runEngine(orders: Orders): void {
   const { startMs, timesMs } = orders
   const replies = new Map(orders.replies)
   const processor = new Processor(analyses, '0.0.0')
-  const meter = new Meter(orders, () => checksumOf(processor))
+  const meter = new Meter(orders, () => checksumOf(processor, timesMs.at(-1) ?? startMs))
   const runtime: Runtime = {
     // Minutes pass in a second, and every frame is as prompt as it was then.
     scheduler: {
@@ -160,10 +159,10 @@ function warmUp(
 }
 
 /** Sum of some indicators of all coins: it changes when any of their bars does. */
-function checksumOf(processor: Processor): string {
+function checksumOf(processor: Processor, nowMs: number): string {
   let sum = 0
   for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
-    for (const { bytes } of processor.publish(systemClock.nowMs()))
+    for (const { bytes } of processor.publish(nowMs))
       for (const [, value] of Buffer.from(bytes).toString().matchAll(INDICATOR))
         sum += Number(value)
   return sum.toFixed(6)

@@ -56,7 +56,11 @@ function tagOf({ entityTag }: FreeDocument, coding: Coding | null): string {
 }
 
 function codedBytes({ bytes, coded }: FreeDocument, coding: Coding): Promise<Buffer> {
-  const made = coded.get(coding) ?? compressed(bytes, coding, 'once')
+  const kept = coded.get(coding)
+  if (kept !== undefined) return kept
+  const made = compressed(bytes, coding, 'once')
   coded.set(coding, made)
+  // A failure is not kept: the next caller tries again.
+  made.catch(() => coded.delete(coding))
   return made
 }

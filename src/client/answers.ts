@@ -24,7 +24,7 @@ type Parts = {
 
 /**
  * The answer of each analysis, from the schemas that the service publishes. The package has this file written out
- * from the same schemas (`client-types.ts`), because whoever imports the client has no TypeBox.
+ * from the same schemas (`client-types.ts`), because importers of the client have no TypeBox.
  */
 export type Answers = {
   pulse: Static<typeof PulseAnswer>

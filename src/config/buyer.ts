@@ -20,6 +20,6 @@ export const buyer = {
     option(
       '--payee <address>',
       'PERPSCOPE_PAYEE',
-      'who may be paid, on Base or Solana; repeat it, or separate by |; without it whoever the first quote names',
+      'who may be paid, on Base or Solana; repeat it, or separate by |; by default the payee of the first quote',
     ).argParser(payeeList),
 }

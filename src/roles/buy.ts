@@ -37,7 +37,7 @@ export type Shell = {
   readonly tell: (text: string) => void
   /** Standard output is read by a person. */
   readonly isPretty: boolean
-  /** There is somebody who can be asked. */
+  /** Standard input and standard error are a terminal, so the buyer can be asked. */
   readonly canAsk: boolean
 }
 
@@ -128,7 +128,7 @@ function payableBy({ walletKey, solanaKey }: BuyerKeys, quote: PaymentRequired) 
   )
 }
 
-/** @throws UsageError where nobody can be asked, UnpayableError where the answer is no */
+/** @throws UsageError without a terminal, UnpayableError when the buyer declines */
 async function consent(
   way: PaymentRequirements,
   { yes, keyFile }: BuyOptions,
@@ -190,7 +190,7 @@ type Failure = {
   readonly exitCode: number
 }
 
-/** What a person is told, what a program is, and whether money may have moved. */
+/** Message for a person, report for a program, and an exit code that shows whether money may have moved. */
 function failureOf(cause: unknown, call: { readonly path: string; readonly url: string }): Failure {
   if (cause instanceof RefusedError) {
     const { problem } = cause

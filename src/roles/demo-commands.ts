@@ -1,4 +1,4 @@
-/** What the demo leaves running, for whoever tries it by hand. */
+/** What an interactive demo leaves running, and the keys to use it. */
 export type DemoStand = {
   readonly url: string
   readonly coin: string

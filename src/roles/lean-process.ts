@@ -2,10 +2,10 @@ import { execPath } from 'node:process'
 import { fullEnv } from '../config/environment.ts'
 
 /**
- * On a machine with much memory V8 lets the young generation of each of the three threads grow to 128 MB, and the old
- * one to four times of what lives in it; documents that were replaced keep their bytes until then.
+ * On a machine with much memory V8 lets the young generation of each of the larger threads grow to 128 MB. Smaller old
+ * generations (`--heap-growing-percent=30`) make ingest a third slower: `docs/memory.md`.
  */
-const V8_FLAGS = ['--max-semi-space-size=4', '--heap-growing-percent=30']
+const V8_FLAGS = ['--max-semi-space-size=4']
 
 /**
  * glibc keeps what is freed: in a heap for every thread, and, once a block of some megabytes was freed, in ever larger

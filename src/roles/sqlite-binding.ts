@@ -4,7 +4,7 @@ import { reasonOf } from '../domain/errors.ts'
 import type { Finding } from './doctor/finding.ts'
 import { fail } from './doctor/finding.ts'
 
-const REMEDY = 'install the packages here anew (npm ci)'
+const REMEDY = 'reinstall the packages (npm ci)'
 
 /** What `doctor` says where the binding does not load; null where it does. */
 export function checkSqlite(): Finding | null {

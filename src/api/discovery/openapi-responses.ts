@@ -15,7 +15,7 @@ const header = (description: string, example: string, isRequired = false): OpenA
   example,
 })
 
-/** Every header of ours by its name; what any HTTP server sends is not listed, and what all responses have is told once. */
+/** Every header of ours by its name; headers that any HTTP server sends are not listed, and those of all responses are described once. */
 export const responseHeaders = {
   ETag: header('Of this rendering and the part of it that was asked for.', '"42-1h.4h"', true),
   Allow: header('Methods of this path.', 'GET, HEAD, OPTIONS'),
