@@ -152,7 +152,8 @@ describe('where the binding of SQLite does not load', () => {
     writeFileSync(join(sqlite, 'build/Release/better_sqlite3.node'), 'of another machine')
     return join(place, 'dist/main.js')
   }
-  const reason = /SQLite cannot be loaded on this machine \(.*better_sqlite3\.node.*\): reinstall the packages/
+  const reason =
+    /SQLite cannot be loaded on this machine \(.*better_sqlite3\.node.*\): reinstall the packages/
 
   test('every command that needs it says so, exits 78 and touches no file', async () => {
     const main = broken()
