@@ -16,7 +16,7 @@ import {
 } from './history-block.ts'
 import { coinCrc, historyMigrations, shardNames, shardOf } from './history-schema.ts'
 import type { OpenedFile } from './sqlite-file.ts'
-import { checkTable, openSqliteFile } from './sqlite-file.ts'
+import { checkTable, openSqliteFile, releaseBlob } from './sqlite-file.ts'
 import type { CopyStep, FileSync } from './wal-copy.ts'
 import { syncAtOnce, WalCopy } from './wal-copy.ts'
 
@@ -123,7 +123,10 @@ export class HistoryDb {
     return [...this.#coinIds.keys()]
   }
 
-  /** Blocks of a series from one number to another, ascending; damaged ones are left out. */
+  /**
+   * Blocks of a series from one number to another, ascending; damaged ones are left out. Whoever has read them lets go
+   * of each by {@link releaseBlob}.
+   */
   read(coin: string, kind: BlockKind, fromNumber: number, toNumber: number): StoredBlock[] {
     const id = this.#coinIds.get(coin)
     if (id === undefined) return []
@@ -131,8 +134,7 @@ export class HistoryDb {
     const found: StoredBlock[] = []
     for (const row of this.#shard(id).range.all(from, to)) {
       if (!this.#isWhole(row)) continue
-      const block = new Float64Array(BLOCK_NUMBERS)
-      bytesOf(block).set(row.body)
+      const block = new Float64Array(row.body.buffer, row.body.byteOffset, BLOCK_NUMBERS)
       found.push({ number: row.key - blockKey(id, kind, 0), block })
     }
     return found
@@ -184,8 +186,10 @@ export class HistoryDb {
       do {
         rows = shard.after.all(lastKey)
         lastKey = rows.at(-1)?.key ?? lastKey
-        for (const row of rows)
+        for (const row of rows) {
           if (!this.#isWhole(row) || !isPlaced(row.key, at)) this.#damaged.add(row.key)
+          releaseBlob(row.body)
+        }
         yield
       } while (rows.length === CHECKED_BLOCKS_PER_SLICE)
     }
@@ -229,6 +233,7 @@ export class HistoryDb {
           const row = get.get(key)
           if (row !== undefined && this.#isWhole(row)) storedBytes.set(row.body)
           else stored.fill(Number.NaN)
+          if (row !== undefined) releaseBlob(row.body)
           mergeStored(patch)
           put.run(key, mergedBytes, blockCrc(key, mergedBytes))
         }

@@ -20,7 +20,7 @@ import { HistoryDb } from './history-db.ts'
 import { barKinds, HistoryQueue } from './history-queue.ts'
 import { barOf, fundingOf, sampleOf } from './history-row.ts'
 import { HistorySalvage } from './history-salvage.ts'
-import { isDamage, NotBegunError, setSqliteFileAside } from './sqlite-file.ts'
+import { isDamage, NotBegunError, releaseBlob, setSqliteFileAside } from './sqlite-file.ts'
 import type { CopyStep, FileSync } from './wal-copy.ts'
 import { isToBeReopened, syncAtOnce } from './wal-copy.ts'
 
@@ -371,6 +371,7 @@ export class HistoryStore {
     rowOf: (timeMs: number, numbers: Float64Array, at: number) => Row,
   ): Row[] {
     const blocks = new Map<number, Float64Array>()
+    const stored: Float64Array[] = []
     const put = (number: number, over: Float64Array) => {
       const block = blocks.get(number)
       if (block === undefined) blocks.set(number, over)
@@ -381,7 +382,10 @@ export class HistoryStore {
     for (const { number, rows } of this.#salvage?.read(coin, kind, first, last) ?? [])
       put(number, rows)
     this.#attempt((db) => {
-      for (const { number, block } of db.read(coin, kind, first, last)) put(number, block)
+      for (const { number, block } of db.read(coin, kind, first, last)) {
+        stored.push(block)
+        put(number, block)
+      }
     })
     for (const { number, rows } of this.#queue.waiting(coin, kind))
       if (number >= first && number <= last) put(number, rows)
@@ -391,6 +395,7 @@ export class HistoryStore {
         if (timeMs >= fromMs && timeMs <= toMs) rows.push(rowOf(timeMs, block, at))
       })
     }
+    for (const block of stored) releaseBlob(block)
     return rows
   }
 

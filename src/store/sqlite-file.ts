@@ -168,6 +168,14 @@ export function checkTable(db: Database.Database, table: string): void {
   if (verdict !== 'ok') throw new OperatingError(DAMAGED, `quick_check: ${String(verdict)}`)
 }
 
+/**
+ * Frees a blob, or what is a view of one, at once. Left to the collector, blobs pile up: it counts the small objects
+ * on the heap and hardly the memory behind them, and what the heap of malloc grows to it keeps.
+ */
+export function releaseBlob({ buffer }: ArrayBufferView): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0)
+}
+
 /** Whether the bytes of a file contradict each other. */
 export function isDamage(cause: unknown): cause is Error {
   if (cause instanceof OperatingError) return cause.code === DAMAGED

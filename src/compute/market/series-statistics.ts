@@ -15,6 +15,8 @@ export type SeriesStatistics = {
   readonly ascending: Float64Array
 }
 
+type Ascending = Float64Array | Float32Array
+
 /** A deviation below this share of the mean is the rounding of equal values. */
 const DEVIATION_SHARE_MIN = 1e-13
 
@@ -41,7 +43,7 @@ export function statisticsOf(values: Float64Array): SeriesStatistics {
  * Rank of a value among others, 0 to 100: 100 * (those below + half of those equal) / all of them. A value
  * that most share is thus in the middle, not at an end.
  */
-export function percentileOf(ascending: Float64Array, value: number): number {
+export function percentileOf(ascending: Ascending, value: number): number {
   const below = countBelow(ascending, value)
   return (100 * (below + countUpTo(ascending, value))) / (2 * ascending.length)
 }
@@ -76,16 +78,16 @@ function flipsOf(values: Float64Array): number {
   return flips
 }
 
-function countBelow(ascending: Float64Array, value: number): number {
+function countBelow(ascending: Ascending, value: number): number {
   return firstWhere(ascending, (other) => other >= value)
 }
 
-function countUpTo(ascending: Float64Array, value: number): number {
+function countUpTo(ascending: Ascending, value: number): number {
   return firstWhere(ascending, (other) => other > value)
 }
 
 /** By bisection; the length where it holds for none. */
-function firstWhere(ascending: Float64Array, holds: (value: number) => boolean): number {
+function firstWhere(ascending: Ascending, holds: (value: number) => boolean): number {
   let [from, until] = [0, ascending.length]
   while (from < until) {
     const middle = (from + until) >> 1

@@ -68,10 +68,17 @@ describe('step ring', () => {
     expect(ring.nearest(100_501, 500)).toBe(101)
   })
 
+  test('keeps seven digits of a number where it is made for that', () => {
+    const ring = new StepRing(STEP_MS, LENGTH, 2, Float32Array)
+    ring.set(7, [1 / 3, 5])
+    expect([ring.at(7, 0), ring.at(7, 1)]).toEqual([Math.fround(1 / 3), 5])
+  })
+
   test('has no row at a step that is none', () => {
     const ring = new StepRing(STEP_MS, LENGTH, 1)
     ring.set(-1, [5])
-    for (const step of [-1, Number.NaN, 0.5]) {
+    ring.set(0, [5])
+    for (const step of [-1, Number.NaN, 0.5, 1]) {
       expect(ring.has(step)).toBe(false)
       expect(ring.at(step, 0)).toBeNaN()
     }

@@ -1,6 +1,3 @@
-/** Laps are kept in 16 bits, 0 for an empty slot: the number of a lap comes again after this many. */
-const LAPS = 0xffff
-
 /**
  * Rows of numbers at whole multiples of a step, the newest `length` of them. A row has its place by its
  * time alone, so that rows may come in any order, twice, or not at all: a hole stays a hole.
@@ -8,23 +5,28 @@ const LAPS = 0xffff
 export class StepRing {
   readonly stepMs: number
   readonly #length: number
-  /** Of each slot, how often the ring had gone round when it was written. */
-  readonly #laps: Uint16Array
-  readonly #fields: readonly Float64Array[]
+  readonly #fields: readonly (Float64Array | Float32Array)[]
+  /** A bit for each slot: whether a row is in it. */
+  readonly #filled: Uint8Array
   #newestStep = -1
 
-  constructor(stepMs: number, length: number, fields: number) {
+  /** @param Values what a number is kept in: half the memory where seven digits are enough */
+  constructor(
+    stepMs: number,
+    length: number,
+    fields: number,
+    Values: typeof Float64Array | typeof Float32Array = Float64Array,
+  ) {
     this.stepMs = stepMs
     this.#length = length
     // One buffer: there are twenty rings to a coin.
-    const fieldBytes = length * Float64Array.BYTES_PER_ELEMENT
-    const lapBytes = length * Uint16Array.BYTES_PER_ELEMENT
-    const buffer = new ArrayBuffer(fields * fieldBytes + lapBytes)
-    this.#laps = new Uint16Array(buffer, fields * fieldBytes, length)
+    const fieldBytes = length * Values.BYTES_PER_ELEMENT
+    const buffer = new ArrayBuffer(fields * fieldBytes + Math.ceil(length / 8))
     this.#fields = Array.from(
       { length: fields },
-      (_, field) => new Float64Array(buffer, field * fieldBytes, length),
+      (_, field) => new Values(buffer, field * fieldBytes, length),
     )
+    this.#filled = new Uint8Array(buffer, fields * fieldBytes)
   }
 
   /** The number of the step that an instant lies in. */
@@ -33,7 +35,10 @@ export class StepRing {
   }
 
   has(step: number): boolean {
-    return step >= 0 && this.#laps[step % this.#length] === this.#lapOf(step)
+    if (!Number.isInteger(step) || step < 0 || step > this.#newestStep) return false
+    if (step <= this.#newestStep - this.#length) return false
+    const slot = step % this.#length
+    return ((this.#filled[slot >> 3] as number) & (1 << (slot & 7))) !== 0
   }
 
   /** @returns NaN where there is no such row. */
@@ -44,9 +49,9 @@ export class StepRing {
   /** Replaces the row of that step. What is older than the ring reaches back is left out. */
   set(step: number, row: readonly number[]): void {
     if (step < 0 || step <= this.#newestStep - this.#length) return
-    this.#newestStep = Math.max(this.#newestStep, step)
+    this.#advanceTo(step)
     const slot = step % this.#length
-    this.#laps[slot] = this.#lapOf(step)
+    this.#mark(slot, true)
     let field = 0
     for (const values of this.#fields) {
       values[slot] = row[field] as number
@@ -98,7 +103,16 @@ export class StepRing {
     return values.subarray(0, count)
   }
 
-  #lapOf(step: number): number {
-    return (Math.floor(step / this.#length) % LAPS) + 1
+  /** The slots of the steps that are passed over hold what is too old by now. */
+  #advanceTo(step: number): void {
+    const first = Math.max(this.#newestStep, step - this.#length) + 1
+    for (let passed = first; passed <= step; passed += 1) this.#mark(passed % this.#length, false)
+    this.#newestStep = Math.max(this.#newestStep, step)
+  }
+
+  #mark(slot: number, isFilled: boolean): void {
+    const bits = this.#filled[slot >> 3] as number
+    const bit = 1 << (slot & 7)
+    this.#filled[slot >> 3] = isFilled ? bits | bit : bits & ~bit
   }
 }

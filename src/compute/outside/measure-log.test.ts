@@ -30,6 +30,16 @@ describe('measure log', () => {
     expect(log.near('gap', at(12), 0)).toBeNaN()
   })
 
+  test.each([
+    { series: 'basis/BTC/pyth', kept: Math.fround(0.99984997) },
+    { series: 'cex-dex/BTC/uniswap', kept: Math.fround(0.99984997) },
+    { series: 'depeg/low', kept: 0.99984997 },
+  ])('keeps of $series what its answers show', ({ series, kept }) => {
+    const log = new MeasureLog()
+    log.record(series, at(10), 0.99984997)
+    expect([...log.values(series, at(10), at(10))]).toEqual([kept])
+  })
+
   test('what is not a number is no value', () => {
     const log = new MeasureLog()
     log.record('gap', at(10), Number.NaN)

@@ -8,6 +8,11 @@ export const MEASURE_DAYS_MAX = 7
 const MINUTES_KEPT = MEASURE_DAYS_MAX * 1_440
 /** Two measures of every coin by each network that may be chosen, and some of the market. More is a defect. */
 const SERIES_MAX = 2_048
+/**
+ * Of every coin, in bps, and shown to two decimals: seven digits are enough for these, and 60 kB a series less. What
+ * else is measured, prices among it, is one of few.
+ */
+const IN_SEVEN_DIGITS = /^(basis|cex-dex)\//
 /** Minutes that wait for being taken; whoever takes them comes every few seconds. */
 const ENDED_MAX = 8 * SERIES_MAX
 
@@ -76,7 +81,8 @@ export class MeasureLog {
     const known = this.#series.get(series)
     if (known !== undefined) return known
     if (this.#series.size === SERIES_MAX) return null
-    const ring = new StepRing(MINUTE_MS, MINUTES_KEPT, 1)
+    const Numbers = IN_SEVEN_DIGITS.test(series) ? Float32Array : Float64Array
+    const ring = new StepRing(MINUTE_MS, MINUTES_KEPT, 1, Numbers)
     this.#series.set(series, ring)
     return ring
   }

@@ -7,31 +7,35 @@ import { SeriesSummaries } from './series-summaries.ts'
 
 const MINUTE_MS = 60_000
 const NOW_MS = Date.UTC(2026, 0, 8) + 30_000
-const values = fc.array(fc.double({ min: -100, max: 100, noNaN: true }), {
-  minLength: 1,
-  maxLength: 60,
-})
+/** Of every coin, so the log keeps seven digits of it. */
+const SERIES = 'basis/BTC/pyth'
+/** As the log has them. */
+const seenBps = (max: number) => fc.float({ min: -max, max, noNaN: true })
+const values = fc.array(seenBps(100), { minLength: 1, maxLength: 60 })
 
 describe('statistics of a window', () => {
-  property.prop([values, fc.double({ min: -150, max: 150, noNaN: true })])(
-    'are what they are called',
-    (given, value) => {
-      const window = windowStatistics(Float64Array.from(given), 1)
-      const middle = middleOf(given)
-      const mad = middleOf(given.map((one) => Math.abs(one - middle)))
-      expect(window).toMatchObject({ n: given.length, median: middle, mad })
-      const below = given.filter((one) => one < value).length
-      const equal = given.filter((one) => one === value).length
-      expect(rankOf(window, value)).toBeCloseTo((100 * (below + equal / 2)) / given.length, 9)
-      if (mad > 0) expect(robustZ(window, value)).toBeCloseTo((value - middle) / (1.4826 * mad), 9)
-      else expect(robustZ(window, value)).toBeNaN()
-    },
-  )
+  property.prop([values, seenBps(150)])('are what they are called', (given, value) => {
+    const window = windowStatistics(Float64Array.from(given), 1)
+    const middle = middleOf(given)
+    const mad = middleOf(given.map((one) => Math.abs(one - middle)))
+    expect(window).toMatchObject({ n: given.length, median: middle, mad })
+    const below = given.filter((one) => one < value).length
+    const equal = given.filter((one) => one === value).length
+    expect(rankOf(window, value)).toBeCloseTo((100 * (below + equal / 2)) / given.length, 9)
+    if (mad > 0) expect(robustZ(window, value)).toBeCloseTo((value - middle) / (1.4826 * mad), 9)
+    else expect(robustZ(window, value)).toBeNaN()
+  })
 
   test('a flat window has no z-score, and its value is in the middle', () => {
     const flat = windowStatistics(new Float64Array(300).fill(3), 240)
     expect(robustZ(flat, 3)).toBeNaN()
     expect(rankOf(flat, 3)).toBe(50)
+  })
+
+  test('a value is in the middle of those that are equal to it, with the digits that the log has not', () => {
+    const log = new MeasureLog()
+    fill(log, 300, () => 1.23456789)
+    expect(rankOf(summaryOf(log, SERIES, NOW_MS).day, 1.23456789)).toBe(50)
   })
 
   test('too few values say nothing', () => {
@@ -43,7 +47,7 @@ describe('statistics of a window', () => {
   test('each window holds its own minutes', () => {
     const log = new MeasureLog()
     fill(log, 10_080, (back) => back)
-    const { hour, day, week } = summaryOf(log, 'gap', NOW_MS)
+    const { hour, day, week } = summaryOf(log, SERIES, NOW_MS)
     expect([hour.n, day.n, week.n]).toEqual([60, 1_440, 10_080])
     expect([hour.max, day.max, week.max]).toEqual([59, 1_439, 10_079])
   })
@@ -59,8 +63,8 @@ describe('half life', () => {
       return value
     })
     const expected = (Math.log(0.5) / Math.log(keep)) * 60
-    expect(summaryOf(log, 'gap', NOW_MS).halfLifeSeconds / expected).toBeGreaterThan(0.6)
-    expect(summaryOf(log, 'gap', NOW_MS).halfLifeSeconds / expected).toBeLessThan(1.6)
+    expect(summaryOf(log, SERIES, NOW_MS).halfLifeSeconds / expected).toBeGreaterThan(0.6)
+    expect(summaryOf(log, SERIES, NOW_MS).halfLifeSeconds / expected).toBeLessThan(1.6)
   })
 
   test('minutes on both sides of a hole are no pair', () => {
@@ -72,7 +76,7 @@ describe('half life', () => {
       value = back % 10 === 9 ? 1_000 + back : value / 2
       return value
     })
-    expect(summaryOf(log, 'gap', NOW_MS).halfLifeSeconds).toBeCloseTo(60, 6)
+    expect(summaryOf(log, SERIES, NOW_MS).halfLifeSeconds).toBeCloseTo(60, 6)
   })
 
   test.each([
@@ -82,7 +86,7 @@ describe('half life', () => {
   ])('what $what does not revert', ({ next }) => {
     const log = new MeasureLog()
     fill(log, 1_440, next)
-    expect(summaryOf(log, 'gap', NOW_MS).halfLifeSeconds).toBeNaN()
+    expect(summaryOf(log, SERIES, NOW_MS).halfLifeSeconds).toBeNaN()
   })
 })
 
@@ -134,7 +138,7 @@ describe('summaries', () => {
 /** So many minutes up to now, oldest first. */
 function fill(log: MeasureLog, minutes: number, of: (minutesBack: number) => number): void {
   for (let back = minutes - 1; back >= 0; back -= 1)
-    log.record('gap', NOW_MS - back * MINUTE_MS, of(back))
+    log.record(SERIES, NOW_MS - back * MINUTE_MS, of(back))
 }
 
 function middleOf(given: readonly number[]): number {

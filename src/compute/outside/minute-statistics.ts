@@ -25,7 +25,8 @@ export type WindowStatistics = {
   readonly mad: number
   readonly min: number
   readonly max: number
-  readonly ascending: Float64Array
+  /** To seven digits, as the log has them. */
+  readonly ascending: Float32Array
 }
 
 /** One series by what the log remembers of it. */
@@ -51,7 +52,17 @@ export function summaryOf(log: MeasureLog, series: string, nowMs: number): Serie
 export function windowStatistics(values: Float64Array, nMin: number): WindowStatistics {
   const { count, mean, median, deviation, min, max, ascending } = statisticsOf(values)
   const mad = statisticsOf(values.map((value) => Math.abs(value - median))).median
-  return { n: count, nMin, mean, median, deviation, mad, min, max, ascending }
+  return {
+    n: count,
+    nMin,
+    mean,
+    median,
+    deviation,
+    mad,
+    min,
+    max,
+    ascending: Float32Array.from(ascending),
+  }
 }
 
 /** Distance from the median in robust deviations; NaN for too few values, or a window that does not move. */
@@ -61,7 +72,7 @@ export function robustZ({ n, nMin, median, mad }: WindowStatistics, value: numbe
 
 /** Rank among the window's values, 0 to 100, equal ones counted half; NaN for too few values. */
 export function rankOf({ n, nMin, ascending }: WindowStatistics, value: number): number {
-  return n < nMin ? Number.NaN : percentileOf(ascending, value)
+  return n < nMin ? Number.NaN : percentileOf(ascending, Math.fround(value))
 }
 
 /**
