@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { connect as connectTcp } from 'node:net'
 import type { Observable } from 'rxjs'
 import { NEVER, of } from 'rxjs'
@@ -22,10 +22,10 @@ const connectWebSocket = webSocketConnector({
   afterOthers: (task) => setImmediate(task),
 })
 
-async function listen(onPeer: (peer: WebSocket) => void): Promise<string> {
+async function listen(onPeer: (peer: WebSocket, socket: Socket) => void): Promise<string> {
   const server = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: true })
   servers.push(server)
-  server.on('connection', onPeer)
+  server.on('connection', (peer, { socket }) => onPeer(peer, socket))
   await once(server, 'listening')
   const address = server.address()
   return typeof address === 'object' && address !== null ? `ws://127.0.0.1:${address.port}` : ''
@@ -171,8 +171,11 @@ describe('while frames wait for others to run', () => {
   })
 
   test('a connection that is refused harms nobody, and is told of after them', async () => {
-    const url = await listen((peer) => {
+    const url = await listen((peer, socket) => {
+      // In one packet: what has not arrived yet would rightly be told after the refusal.
+      socket.cork()
       for (let at = 0; at < 20; at += 1) peer.send(String(at))
+      socket.uncork()
     })
     const told: string[] = []
     const subscription = connect(url, NEVER).subscribe((text) => told.push(text))
