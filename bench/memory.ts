@@ -41,6 +41,8 @@ const NO_MARKET_SECONDS = 30
 const SAMPLE_MS = 5_000
 const SAMPLES_JUDGED = 6
 const MIB = 2 ** 20
+/** Of the catalogue: the simulator has a past of these. */
+const known = new Set(catalog.map(([coin]) => coin))
 const [DAY_MS, HOUR_MS, MINUTE_MS] = [86_400_000, 3_600_000, 60_000]
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 const PROBE = pathToFileURL(join(import.meta.dirname, 'memory-probe.mjs')).href
@@ -98,7 +100,7 @@ async function measure(count: number): Promise<readonly Sample[]> {
     { NODE_OPTIONS: `--import=${PROBE}?folder=${encodeURIComponent(probeDir)}` },
   )
   children.push(service)
-  if (count > 0) await answered(port, listed.length)
+  if (count > 0) await answered(port, listed)
   const samples: Sample[] = []
   const untilMs = systemClock.nowMs() + (count === 0 ? NO_MARKET_SECONDS : SECONDS) * 1_000
   while (systemClock.nowMs() < untilMs || samples.length < SAMPLES_JUDGED) {
@@ -114,8 +116,8 @@ async function measure(count: number): Promise<readonly Sample[]> {
 
 /** Of the catalogue, as many as are asked for, and then invented ones. */
 function coinsOf(count: number): readonly string[] {
-  const known = catalog.filter(([, , , , , , isDelisted]) => isDelisted !== true)
-  return Array.from({ length: count }, (_, at) => known[at]?.[0] ?? `MEM${at}`)
+  const traded = catalog.filter(([, , , , , , isDelisted]) => isDelisted !== true)
+  return Array.from({ length: count }, (_, at) => traded[at]?.[0] ?? `MEM${at}`)
 }
 
 /** Coins that are not wanted are delisted, those that lack are listed, at once. */
@@ -126,7 +128,6 @@ async function simulatorOf(
   // Nobody listens there.
   if (coins.length === 0) return { url: `http://127.0.0.1:${await freePort()}/info`, child: null }
   const wanted = new Set(coins)
-  const known = new Set(catalog.map(([coin]) => coin))
   const faults = [
     ...catalog.flatMap(([coin, , , , , , isDelisted]) =>
       wanted.has(coin) || isDelisted === true ? [] : [{ at_ms: 0, kind: 'delist', coin }],
@@ -183,12 +184,19 @@ function measuresOf(coin: string, fromMs: number) {
   )
 }
 
-/** Every coin has a pulse: nothing more is going to be loaded. */
-async function answered(port: number, count: number): Promise<void> {
+/**
+ * Every coin has a pulse: nothing more is going to be loaded. Those that were invented are new at the venue, so they have
+ * no bars for one; what history holds of them is loaded and kept all the same.
+ */
+async function answered(port: number, listed: readonly string[]): Promise<void> {
   const deadlineMs = systemClock.nowMs() + READY_MS_MAX
+  const awaited = listed.filter((coin) => known.has(coin))
   let coins: readonly string[] = []
-  while (coins.length < count) {
-    assert(systemClock.nowMs() < deadlineMs, `${coins.length} of ${count} coins are answered`)
+  while (awaited.some((coin) => !coins.includes(coin))) {
+    assert(
+      systemClock.nowMs() < deadlineMs,
+      `${coins.length} of ${awaited.length} coins are answered`,
+    )
     await wait(500)
     try {
       const reply = await fetch(`http://127.0.0.1:${port}/coins`)

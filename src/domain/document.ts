@@ -12,7 +12,7 @@ export type Document = {
   readonly renderedAtMs: number
   /** When a newer one is due, where a schedule of its own says so; see {@link nextUpdateMs}. */
   readonly nextUpdateMs?: number
-  /** UTF-8 JSON text of every part, one behind the other. */
+  /** UTF-8 JSON text of every part, one behind the other; {@link sharedBytes}, which nobody changes. */
   readonly bytes: Uint8Array
   readonly parts: readonly Part[]
   /** One answer per view key: which parts, in which order, or why there is none. */
@@ -178,6 +178,11 @@ export function nextUpdateMs(inputs: readonly Input[], renderedAtMs: number): nu
     .filter(({ isLoadBearing }) => isLoadBearing)
     .map(({ confirmedAtMs, cadenceMs }) => confirmedAtMs + cadenceMs)
   return dueMs.length === 0 ? renderedAtMs : Math.min(...dueMs)
+}
+
+/** Sent from thread to thread they are not copied: 15 MB of documents are there once. */
+export function sharedBytes(length: number): Uint8Array<SharedArrayBuffer> {
+  return new Uint8Array(new SharedArrayBuffer(length))
 }
 
 /** The subject of a document that is about all coins. No coin is called so. */

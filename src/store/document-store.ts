@@ -3,7 +3,7 @@ import { deserialize, serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
 import type { Document, DocumentKey } from '../domain/document.ts'
-import { subjectOf, WHOLE_MARKET } from '../domain/document.ts'
+import { sharedBytes, subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { FileInspection, OpenedFile } from './sqlite-file.ts'
 import {
   checkTable,
@@ -161,7 +161,7 @@ export class DocumentStore {
     this.#db
       .transaction(() => {
         for (const document of documents) {
-          const content = serialize(document)
+          const content = serialize({ ...document, bytes: document.bytes.slice() })
           put.run(document.key, this.#maker, document.renderedAtMs, content, crc32(content))
         }
       })
@@ -186,8 +186,9 @@ function removeFiles(path: string): void {
 function documentFrom(content: Buffer): readonly Document[] {
   try {
     const document = deserialize(content) as Document
-    // Bytes of their own: sent on, a view would take the whole row along.
-    return [{ ...document, bytes: new Uint8Array(document.bytes) }]
+    const bytes = sharedBytes(document.bytes.length)
+    bytes.set(document.bytes)
+    return [{ ...document, bytes }]
   } catch {
     return []
   }

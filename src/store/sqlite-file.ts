@@ -7,6 +7,9 @@ import { lstatPresent, statPresent } from './present-file.ts'
 /** A predecessor that is just exiting may still hold the lock. */
 const LOCK_WAIT_MS_MAX = 500
 
+/** Pages in memory: the machine has the file in its own cache as well. The library's default is 16 MB a file. */
+const CACHE_KIB = 2_048
+
 const DAMAGED = 'file_damaged'
 
 /** How one kind of file is opened, and what makes it this kind. */
@@ -205,6 +208,7 @@ function openChecked<Opened>(
     // seconds are lost, and whoever writes does not wait for the disk.
     db.pragma('synchronous = OFF')
     db.pragma('wal_autocheckpoint = 0')
+    db.pragma(`cache_size = -${CACHE_KIB}`)
     const reason = fault(db, migrations, isCheckedWhole)
     if (reason === null) return { db: use(db, path) }
     db.close()

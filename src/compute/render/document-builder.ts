@@ -12,7 +12,9 @@ import type {
   Part,
   Slot,
   View,
+  Warning,
 } from '../../domain/document.ts'
+import { sharedBytes } from '../../domain/document.ts'
 
 /** Indices into the document's parts. */
 export type Fragment = readonly number[]
@@ -29,7 +31,6 @@ export type Written<Facts> = Basis & {
  * such characters it is one that JSON does not escape and that takes one byte in memory, as all of our text does.
  */
 const MARK = '\u0091'
-// Not Buffer.from: its pooled memory would be cloned whole when the document crosses threads.
 const encoder = new TextEncoder()
 const MARKED = /(,?)"\u0091(\d+)\u0091"(:0)?/g
 
@@ -154,9 +155,11 @@ export class DocumentBuilder {
     renderedAtMs: number
     nextUpdateMs?: number
   }): Document {
+    const bytes = sharedBytes(this.#length)
+    encoder.encodeInto(this.#texts.join(''), bytes)
     return {
       ...identity,
-      bytes: encoder.encode(this.#texts.join('')),
+      bytes,
       parts: this.#parts,
       views: this.#views,
       ...(this.#numbered && { numbered: this.#numbered }),
@@ -176,13 +179,21 @@ export class DocumentBuilder {
   }
 }
 
-/** Equal ones are kept once: of most documents there is one. */
+/** Equal ones are kept once: of most documents there is one. So are their warnings, of which there are few. */
 export function numberedOutcomes(all: readonly NumberedOutcome[]): NumberedOutcomes {
   const indices = new Map<string, number>()
+  const warningsBy = new Map<string, readonly Warning[]>()
+  const lean = (outcome: NumberedOutcome): NumberedOutcome => {
+    if (!('warnings' in outcome)) return outcome
+    const key = outcome.warnings.join()
+    const warnings = warningsBy.get(key) ?? outcome.warnings
+    warningsBy.set(key, warnings)
+    return { ...outcome, warnings }
+  }
   const outcomes: NumberedOutcome[] = []
   const outcomeOf = Uint8Array.from(all, (outcome) => {
     const facts = JSON.stringify(outcome)
-    const index = indices.get(facts) ?? outcomes.push(outcome) - 1
+    const index = indices.get(facts) ?? outcomes.push(lean(outcome)) - 1
     indices.set(facts, index)
     return index
   })
