@@ -9,7 +9,7 @@ import { fullEnv } from '../config/environment.ts'
  */
 const V8_FLAGS = [
   ['--max-semi-space-size', 4],
-  ['--max-old-space-size', 512],
+  ['--max-old-space-size', 1024],
 ] as const
 
 /**
