@@ -7,6 +7,7 @@ import { syncInBackground } from '../store/wal-copy.ts'
 import { outsideFeed } from '../streams/outside/outside-feed.ts'
 import type { EngineOptions } from './engine.ts'
 import { startEngine } from './engine.ts'
+import { collectWhenLoaded } from './lean-process.ts'
 import { engineLogger } from './logger.ts'
 import { threadRenderer } from './market-renderer.ts'
 import type { ServedRecording } from './recorder.ts'
@@ -56,8 +57,10 @@ async function run(
     (message: EngineMessage) => port.postMessage(withRecording(message, recording)),
     log,
   )
+  const cancelCollections = collectWhenLoaded(clock)
 
   return () => {
+    cancelCollections()
     engine.stop()
     // What is still on its way to the disk keeps the thread until it is there.
     void recording?.close()
