@@ -173,11 +173,11 @@ function fill(path: string, coins: readonly string[]): void {
   store.close(nowMs)
 }
 
-/** Two series a coin, as the comparison with other exchanges makes them. */
+/** Two series a coin, as the service makes them by the network that knows most coins. */
 function measuresOf(coin: string, fromMs: number) {
-  return ['spot', 'perp'].flatMap((kind) =>
+  return ['basis', 'cex-dex'].flatMap((analysis) =>
     Array.from({ length: DAY_MS / MINUTE_MS }, (_, minute) => ({
-      series: `cex-dex/${coin}/${kind}`,
+      series: `${analysis}/${coin}/redstone`,
       timeMs: fromMs + minute * MINUTE_MS,
       value: Math.sin(minute / 7) + minute / 1_440,
     })),

@@ -21,7 +21,7 @@ export type Freshness = {
 }
 
 /**
- * Grades by contract.md 5.0. What that table leaves open, coverage below 90, is a C; so is everything while the clock
+ * Grades as in `docs/numbers/meta.md`. Coverage below 90 is a C; so is everything while the clock
  * is known to be off: no instant in the answer is right then.
  */
 export function freshness(

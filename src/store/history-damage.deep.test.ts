@@ -19,7 +19,7 @@ import {
 const NOW_MS = START_MS + 86_400_000
 const MINUTE_MS = 60_000
 const PAGE_BYTES = 4_096
-/** `PRAGMA quick_check` misses five of six of these (reliability.md, 2.2). */
+/** `PRAGMA quick_check` misses five of six of these. */
 const NOISE_BYTES = 64
 const INTERIOR_PAGE = 5
 

@@ -45,7 +45,7 @@ type Group = {
 const thresholds = [10, 25, 100, 200, 500]
 
 /**
- * The price of USDC at each instant, by sources.md 5.2 and 5.3 as docs/numbers/depeg.md settles them. Each
+ * The price of USDC at each instant, by docs/numbers/depeg.md. Each
  * instant looks at the last word of every feed anew.
  */
 export function naiveInstants(

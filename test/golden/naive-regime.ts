@@ -20,7 +20,7 @@ type NaiveRegime = {
   readonly previous: string | null
 }
 
-/** The labels after each evaluation, from contract.md 6.1: every one looks back at all that came before. */
+/** The labels after each evaluation, from `docs/numbers/regime.md`: every one looks back at all that came before. */
 export function naiveRegimes(evaluations: readonly NaiveEvaluation[]): NaiveRegime[] {
   const labels: string[] = []
   evaluations.forEach((evaluation, at) => {
@@ -55,7 +55,7 @@ export function naiveRegimes(evaluations: readonly NaiveEvaluation[]): NaiveRegi
 /** Bars of one coin, ascending and without holes; the last one of each list is forming. */
 export type NaiveCoin = { readonly fours: readonly Bar[]; readonly hours: readonly Bar[] }
 
-/** The four drivers of contract.md 6.1, straight from the bars of all coins. */
+/** The four drivers of `docs/numbers/regime.md`, straight from the bars of all coins. */
 export function naiveDrivers(
   coins: ReadonlyMap<string, NaiveCoin>,
   atMs: number,

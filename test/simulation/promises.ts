@@ -13,7 +13,7 @@ export const AGE_TOLERANCE_MS = 3_000
 export const CLOSING_MS = 5_000
 
 /**
- * A stream that falls silent without a word is noticed within these times (reliability.md 2.1); until
+ * A stream that falls silent without a word is noticed within these times; until
  * then an answer cannot know better.
  */
 export const noticedWithinMs = {
@@ -40,7 +40,7 @@ export const PONG_NOTICED_MS = 20_000
 export const AUDIT_MS = 8 * 60_000
 
 /**
- * What an analysis rests on is at most so old, by the name of the input, or nothing is sold (contract.md 5): written
+ * What an analysis rests on is at most so old, by the name of the input, or nothing is sold: written
  * anew here, so that a limit which is lost there shows.
  */
 export const inputAgeMsMax: Readonly<Record<string, Readonly<Record<string, number>>>> = {

@@ -24,7 +24,7 @@ type Market = {
 
 /**
  * What the index says of markets of which only the noise is given, after a day of 2 bps: three assets, eight
- * chains, samples of a minute, fees of 5 bps and no impact. Ranges of sources.md 4.2.
+ * chains, samples of a minute, fees of 5 bps and no impact. Ranges as in `docs/numbers/arb.md`.
  */
 describe('after a calm day', () => {
   let saved: Float64Array

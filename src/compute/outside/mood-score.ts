@@ -15,7 +15,7 @@ export const moodSources = [
 ] as const
 export type MoodSource = (typeof moodSources)[number]
 
-/** They sum to 1 (sources.md 6). */
+/** They sum to 1 (`docs/numbers/sentiment.md`). */
 export const moodWeights: Readonly<Record<MoodSource, number>> = {
   funding: 0.2,
   premium: 0.15,

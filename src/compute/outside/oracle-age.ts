@@ -1,7 +1,7 @@
 import type { OraclePriceEvent } from '../../domain/outside.ts'
 
 const CHAINLINK_GRACE_MS = 2 * 3_600_000
-/** A feed that streams is worth something for as long, where nobody else knows better (contract.md 5.2). */
+/** How old a price of a streaming feed may be where no other source is better. */
 const STREAM_MS_MAX = 120_000
 /** A stream that was silent for less may be on its way. */
 const LATE_MS_MIN = 10_000

@@ -1,6 +1,6 @@
 const MINUTE_MS = 60_000
 
-/** Levels by sources.md 5.3: from how many bps on, and for how long before it is believed. */
+/** Levels (`docs/numbers/depeg.md`): from how many bps on, and for how long before it is believed. */
 export const pegLevels = [
   { name: 'pegged', fromBps: 0, neededMs: 0 },
   { name: 'watch', fromBps: 10, neededMs: 5 * MINUTE_MS },

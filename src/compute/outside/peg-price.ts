@@ -152,7 +152,7 @@ function providersOf(votes: readonly PegVote[], classBps: number): number {
   return Math.max(0, agreeing.size - new Set(contradicting).size)
 }
 
-/** Median of the classes, one vote each (sources.md 5.2): of each figure on its own. NaN for none. */
+/** Median of the classes, one vote each (`docs/numbers/depeg.md`): of each figure on its own. NaN for none. */
 export function middleOf(
   classes: readonly ClassPrice[],
 ): Pick<ClassPrice, 'priceUsd' | 'confidenceBps' | 'resolutionBps'> {

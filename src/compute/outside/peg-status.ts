@@ -1,6 +1,6 @@
 import { PEG_FORGOTTEN_MS, PEG_GAP_MS_MAX } from './peg-level.ts'
 
-/** In order of what they mean; contract.md 5.6. */
+/** From the best to the worst, as in `docs/numbers/depeg.md`. */
 export const pegStatuses = ['HEALTHY', 'ELEVATED', 'WARNING', 'CRITICAL'] as const
 export type PegStatusName = (typeof pegStatuses)[number]
 

@@ -3,7 +3,7 @@ import type { Warning } from '../../domain/document.ts'
 /** How much there is of something, and how much it should be, in one unit. */
 type Share = { readonly have: number; readonly need: number }
 
-/** Below this share of what should be covered an answer about many says so (contract.md 5.9). */
+/** Below this share of what should be covered an answer about many says so. */
 const COVERAGE_MIN = 0.8
 
 /**

@@ -9,7 +9,7 @@ export type HealthFacts = {
   readonly supplyChange24hPct: number | null
 }
 
-/** 100 for a peg without a flaw, 0 for the worst of everything (sources.md 5.3). */
+/** 100 for a peg without a flaw, 0 for the worst of everything (`docs/numbers/depeg.md`). */
 export function healthScore(facts: HealthFacts): number {
   const lost =
     45 * logRamp(Math.abs(facts.deviationBps), 5, 500) +

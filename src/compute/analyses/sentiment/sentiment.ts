@@ -41,7 +41,7 @@ const VENUE_CADENCE_MS = CONTEXT_CADENCE_MS + MOOD_STEP_MS + PERIOD_MS
 /** The index is asked for every half hour. */
 const INDEX_CADENCE_MS = 35 * 60_000
 
-/** Beyond this the components disagree so much that their mean says little (sources.md 6). */
+/** Beyond this the components disagree so much that their mean says little (`docs/numbers/sentiment.md`). */
 const CONFLICTED_DEVIATION = 25
 
 /** What is known of the mood at one instant, and of its past. */
