@@ -1,5 +1,3 @@
-import type { MarketEvent } from './event.ts'
-
 /** What reaches us from beyond the venue: oracle networks, exchanges, chains, an index, a supply. */
 
 /**
@@ -182,7 +180,7 @@ export type OutsideEvent =
   | SourceStatusEvent
   | MeasureHistoryEvent
 
-const outsideKinds: ReadonlySet<MarketEvent['kind']> = new Set<OutsideEvent['kind']>([
+const outsideKinds: ReadonlySet<string> = new Set<OutsideEvent['kind']>([
   'oracle-price',
   'exchange-quote',
   'pool',
@@ -193,7 +191,7 @@ const outsideKinds: ReadonlySet<MarketEvent['kind']> = new Set<OutsideEvent['kin
   'measure-history',
 ])
 
-export function isOutside(event: MarketEvent): event is OutsideEvent {
+export function isOutside(event: { readonly kind: string }): event is OutsideEvent {
   return outsideKinds.has(event.kind)
 }
 

@@ -9,7 +9,6 @@ import { DocumentStore } from '../store/document-store.ts'
 import { isDamage, setSqliteFileAside } from '../store/sqlite-file.ts'
 import type { FileSync } from '../store/wal-copy.ts'
 import { isToBeReopened } from '../store/wal-copy.ts'
-import type { EngineOptions } from './engine.ts'
 import { SlicedWork } from './sliced-work.ts'
 
 /** They are ten times as long as a checkpoint, and most of them can be made anew of it. */
@@ -21,7 +20,14 @@ const SLICE_GAP_MS = 20
  */
 const REMEMBERED_MS_MAX = 15 * 60_000
 
-type Options = Pick<EngineOptions, 'dataDir' | 'version' | 'isRestart' | 'isClockNew'>
+type Options = {
+  readonly dataDir: string
+  readonly version: string
+  /** The engine before ended a moment ago. */
+  readonly isRestart?: boolean
+  /** Our clock was moved since. */
+  readonly isClockNew?: boolean
+}
 
 /**
  * Keeps what an engine publishes for the one after it. It makes a restart quicker and nothing else, so whatever

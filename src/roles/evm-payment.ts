@@ -26,7 +26,7 @@ import { publicNodes } from '../payment/public-nodes.ts'
 import { Screening } from '../payment/screening.ts'
 import { watchedFacilitator } from '../payment/watched-facilitator.ts'
 import { knownNode, unanswered } from './outcome-node.ts'
-import type { Watching } from './payment-methods.ts'
+import type { Watching } from './payment-watching.ts'
 import { watchOf } from './sales-readiness.ts'
 import { systemClock } from './system-clock.ts'
 

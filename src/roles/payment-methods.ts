@@ -1,22 +1,12 @@
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
 import type { ServeOptions } from '../config/serve.ts'
-import type { ClockCheck } from '../payment/clock-check.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
-import type { FailedSettlements } from '../payment/failed-settlements.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { publicNodes } from '../payment/public-nodes.ts'
-import type { Watch } from '../payment/watch.ts'
 import { evmPayment } from './evm-payment.ts'
+import type { Watching } from './payment-watching.ts'
 import { solanaPayment } from './solana-payment.ts'
-
-/** For whoever goes on to sell: who settles by itself is watched from `start` of its watch on. */
-export type Watching = {
-  readonly clock: ClockCheck
-  readonly watches: Watch[]
-  /** Of the ledger. */
-  readonly failures: FailedSettlements
-}
 
 /**
  * The ways in which buyers of this service may pay, in the order in which they are offered.

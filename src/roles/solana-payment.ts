@@ -26,7 +26,7 @@ import { SolanaNode } from '../payment/solana/solana-node.ts'
 import type { Watch } from '../payment/watch.ts'
 import { watchedFacilitator } from '../payment/watched-facilitator.ts'
 import { knownNode, unanswered } from './outcome-node.ts'
-import type { Watching } from './payment-methods.ts'
+import type { Watching } from './payment-watching.ts'
 import { watchOf } from './sales-readiness.ts'
 import { systemClock } from './system-clock.ts'
 

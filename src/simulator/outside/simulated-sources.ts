@@ -14,16 +14,13 @@ import { hermes } from './pyth-hermes/hermes.ts'
 import { redstoneGateway } from './redstone/redstone-gateway.ts'
 import { solanaUpstream } from './solana/solana-upstream.ts'
 import { stablecoinsLlama } from './stablecoin-supply/stablecoins-llama.ts'
-import type { Upstream, UpstreamReply } from './upstream.ts'
+import type { NewUpstream, Upstream, UpstreamReply } from './upstream.ts'
 import type { World } from './world.ts'
 
 /** All sources stand below this path of the simulator, each under its own name. */
 export const OUTSIDE_PATH = '/outside/'
 
 const REQUEST_BYTES_MAX = 1024 * 1024
-
-/** Makes one simulated source. */
-export type NewUpstream = (world: World, clock: Clock) => Upstream
 
 /** One for each source that has an address of its own. */
 export const upstreams: Partial<Readonly<Record<SourceId, NewUpstream>>> = {

@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Clock } from '../../domain/clock.ts'
+import type { World } from './world.ts'
 
 /** One request to a simulated source, its path below the source's own root, such as `/v2/price_feeds`. */
 export type UpstreamRequest = {
@@ -46,3 +48,6 @@ export type Upstream = {
   readonly request?: (request: UpstreamRequest) => UpstreamReply
   readonly connect?: (path: string, peer: UpstreamPeer) => UpstreamSession
 }
+
+/** Makes one simulated source. */
+export type NewUpstream = (world: World, clock: Clock) => Upstream

@@ -1,7 +1,7 @@
 import type { Abi } from 'viem'
 import { parseAbi } from 'viem'
 import { drift, noiseKey } from '../../market/noise.ts'
-import type { NewUpstream } from '../simulated-sources.ts'
+import type { NewUpstream } from '../upstream.ts'
 import type { World } from '../world.ts'
 import { chainlinkOf } from './chainlink-network.ts'
 import type { Contract, Contracts } from './contract.ts'

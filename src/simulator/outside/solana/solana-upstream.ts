@@ -1,5 +1,5 @@
 import { address } from '@solana/kit'
-import type { NewUpstream } from '../simulated-sources.ts'
+import type { NewUpstream } from '../upstream.ts'
 import { clockData } from './account-layouts.ts'
 import { poolAccounts } from './simulated-pools.ts'
 import { SimulatedPushes } from './simulated-pushes.ts'

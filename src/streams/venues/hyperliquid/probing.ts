@@ -18,32 +18,53 @@ import {
 } from 'rxjs'
 import { OperatingError } from '../../../domain/errors.ts'
 import { turn } from '../../admission.ts'
+import type { Runtime } from '../../runtime.ts'
+import type { TokenBucket } from '../../token-bucket.ts'
 import { FrameDecoder } from './decode.ts'
+import type { Intake } from './intake.ts'
+import type { OnNotice } from './notice.ts'
+import type { Quarantine } from './quarantine.ts'
 import { Probe } from './quarantine.ts'
+import type { Roster } from './roster.ts'
 import { PING, PING_PERIOD_MS } from './session.ts'
-import type { Shared } from './sockets.ts'
+import type { UniverseRefresh } from './universe-refresh.ts'
 
 const LOOK_PERIOD_MS = 1_000
 const STEP_PERIOD_MS = 100
 
+/** What a probe shares with the sockets of its feed. */
+type ProbeParts = {
+  readonly wsUrl: string
+  readonly runtime: Runtime
+  readonly quarantine: Quarantine
+  readonly roster: Roster
+  readonly intake: Intake
+  readonly refresh: UniverseRefresh
+  readonly messages: TokenBucket
+  readonly connections: TokenBucket
+  readonly onNotice: OnNotice
+  /** True while the venue answers on any socket. */
+  readonly isHeard: () => boolean
+}
+
 /** Tries the quarantined coins one by one, on a socket that exists only while there are any. */
-export function probing(shared: Shared): Observable<never> {
-  const { scheduler } = shared.runtime
+export function probing(parts: ProbeParts): Observable<never> {
+  const { scheduler } = parts.runtime
   return interval(LOOK_PERIOD_MS, scheduler).pipe(
     exhaustMap(() =>
-      shared.quarantine.next(scheduler.now()) === undefined ? EMPTY : oneProbing(shared),
+      parts.quarantine.next(scheduler.now()) === undefined ? EMPTY : oneProbing(parts),
     ),
   )
 }
 
 /** One connection: until no coin is left to be tried, or the venue drops it. */
-function oneProbing(shared: Shared): Observable<never> {
-  const { connections, messages, onNotice, quarantine, refresh, roster, runtime, wsUrl } = shared
+function oneProbing(parts: ProbeParts): Observable<never> {
+  const { connections, messages, onNotice, quarantine, refresh, roster, runtime, wsUrl } = parts
   const { connect, scheduler } = runtime
   return defer(() => {
     const probe = new Probe(quarantine)
     const decoder = new FrameDecoder()
-    decoder.setUniverse(shared.intake.universe)
+    decoder.setUniverse(parts.intake.universe)
     const conclude = (coin: string, isAccepted: boolean, isEvidence: boolean) => {
       if (isAccepted) {
         quarantine.accepted(coin)
@@ -92,7 +113,7 @@ function oneProbing(shared: Shared): Observable<never> {
       catchError((cause: unknown) => {
         if (!(cause instanceof OperatingError)) return throwError(() => cause)
         // Where the others live on, it was this coin. The venue's list may have changed as well.
-        const isEvidence = cause.code === 'socket_closed' && shared.isHeard()
+        const isEvidence = cause.code === 'socket_closed' && parts.isHeard()
         if (probe.coin !== null) conclude(probe.coin, false, isEvidence)
         else quarantine.untried(scheduler.now())
         refresh.demand()

@@ -93,7 +93,7 @@ export function socketBatches(options: SocketsOptions, runtime: Runtime): Observ
   return merge(...sockets, ticks(shared), probing(shared))
 }
 
-export type Shared = SocketsOptions & {
+type Shared = SocketsOptions & {
   readonly runtime: Runtime
   readonly messages: TokenBucket
   readonly connections: TokenBucket
