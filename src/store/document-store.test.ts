@@ -30,6 +30,23 @@ describe('documents on disk', () => {
     expect(reloaded()).toEqual(documents)
   })
 
+  test('come back with the ranges of their numbered views, and can be sent to another thread', () => {
+    const plain = document('C0', 1)
+    const choice = { starts: Uint32Array.of(0, 3), ends: Uint32Array.of(3, 9) }
+    const ranged: Document = {
+      ...plain,
+      parts: [...plain.parts, { kind: 'choice', ...choice }],
+      numbered: {
+        parts: [2],
+        inputs: [],
+        outcomes: [{ coveragePct: 100, warnings: [] }],
+        outcomeOf: Uint8Array.of(0, 0),
+      },
+    }
+    saved([ranged])
+    expect(structuredClone(reloaded())).toEqual([ranged])
+  })
+
   test('are of each key the newest', () => {
     saved([document('BTC', 1), document('ETH', 1), document('BTC', 2)])
     expect(versions(reloaded())).toEqual({ BTC: 2, ETH: 1 })

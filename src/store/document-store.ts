@@ -5,13 +5,7 @@ import type Database from 'better-sqlite3'
 import type { Document, DocumentKey } from '../domain/document.ts'
 import { sharedBytes, subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { FileInspection, OpenedFile } from './sqlite-file.ts'
-import {
-  checkTable,
-  inspectSqliteFile,
-  openSqliteFile,
-  placeOf,
-  releaseBlob,
-} from './sqlite-file.ts'
+import { checkTable, inspectSqliteFile, openSqliteFile, placeOf } from './sqlite-file.ts'
 import type { FileSync } from './wal-copy.ts'
 import { syncAtOnce, WalCopy } from './wal-copy.ts'
 
@@ -96,11 +90,7 @@ export class DocumentStore {
         'SELECT content, crc FROM document WHERE maker = ?',
       )
       .iterate(this.#maker)
-    for (const { content, crc } of rows) {
-      const documents = crc32(content) === crc ? documentFrom(content) : []
-      releaseBlob(content)
-      yield* documents
-    }
+    for (const { content, crc } of rows) if (crc32(content) === crc) yield* documentFrom(content)
   }
 
   /** What waits for the next {@link save}. */

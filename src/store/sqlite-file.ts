@@ -172,8 +172,8 @@ export function checkTable(db: Database.Database, table: string): void {
 }
 
 /**
- * Frees a blob, or what is a view of one, at once. Left to the collector, blobs pile up: it counts the small objects
- * on the heap and hardly the memory behind them, and what the heap of malloc grows to it keeps.
+ * Frees a blob at once, and makes every view of it empty. Left to the collector, blobs pile up: it counts the small
+ * objects on the heap and hardly the memory behind them, and what the heap of malloc grows to it keeps.
  */
 export function releaseBlob({ buffer }: ArrayBufferView): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0)
