@@ -198,7 +198,9 @@ describe('the history of an engine', () => {
     expect(names).not.toContain('gone')
     for (const name of series) {
       const minutes = minutesOf(name, END_MS - (week - 1) * MINUTE_MS, week - 2)
-      expect([...log.values(name, 0, END_MS)]).toEqual(minutes.map(({ value }) => value))
+      // Of what every coin has the log keeps seven digits.
+      const kept = name.startsWith('basis/') ? Math.fround : Number
+      expect([...log.values(name, 0, END_MS)]).toEqual(minutes.map(({ value }) => kept(value)))
     }
     expect(new Set(told.map(({ atMs }) => atMs)).size, 'in turns of their own').toBe(told.length)
     const between = recorded.filter(
