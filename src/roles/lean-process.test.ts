@@ -8,7 +8,7 @@ afterEach(() => {
   vi.unstubAllGlobals()
 })
 
-test('memory is given back when the disk is read, and again when the venue has told the past', () => {
+test('memory is given back when the disk is read, and again when the history of the venue is loaded', () => {
   const clock = new ManualClock()
   const collectedMs: number[] = []
   vi.stubGlobal('gc', ({ flavor }: { readonly flavor: string }) => {

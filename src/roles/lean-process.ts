@@ -10,7 +10,7 @@ import type { Clock } from '../domain/clock.ts'
  */
 const V8_FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=1024', '--expose-gc']
 
-/** What is on disk is read by then, and after a cold start what the venue tells of the past. */
+/** What is on disk is read by then, and after a cold start the history of the venue is loaded. */
 const LOADED_MS = [2 * 60_000, 20 * 60_000]
 
 /**

@@ -2,7 +2,7 @@ import type { ClockCheck } from '../payment/clock-check.ts'
 import type { FailedSettlements } from '../payment/failed-settlements.ts'
 import type { Watch } from '../payment/watch.ts'
 
-/** For whoever goes on to sell: who settles by itself is watched from `start` of its watch on. */
+/** What monitors a payment method while the service sells; a watch begins with its `start`. */
 export type Watching = {
   readonly clock: ClockCheck
   readonly watches: Watch[]

@@ -44,7 +44,7 @@ type Spot = {
 
 /**
  * The measure across chains, told of all samples from the first on, worked out again for each from
- * everything before it: no state, no running sums. Written from `docs/numbers/arb.md` without a look at the code
+ * everything before it: no state, no running sums. Defined in `docs/numbers/arb.md`, written without a look at the code
  * that is tested against it. null for a sample with too few chains.
  */
 export function naiveArb(samples: readonly NaiveSample[]): (NaiveResult | null)[] {

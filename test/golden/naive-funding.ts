@@ -9,7 +9,7 @@ type Row = { readonly timeMs: number; rate: number; premium: number | null; sett
 
 /**
  * What `/funding/{coin}` has to say, numbers not rounded, computed from the raw log of events alone and
- * as slowly as it reads. Written from `docs/numbers/funding.md`. null where there is nothing to sell.
+ * as slowly as it reads. Defined in `docs/numbers/funding.md`. null where there is nothing to sell.
  */
 export function naiveFunding(
   log: readonly MarketEvent[],

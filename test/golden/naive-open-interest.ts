@@ -18,7 +18,7 @@ type Context = MarketEvent & { kind: 'context' }
 
 /**
  * What `/oi/{coin}` has to say, numbers not rounded, computed from the raw log of events alone and as
- * slowly as it reads. Written from `docs/numbers/oi.md`. null where there is nothing to sell.
+ * slowly as it reads. Defined in `docs/numbers/oi.md`. null where there is nothing to sell.
  */
 export function naiveOpenInterest(log: readonly MarketEvent[], coin: string): object | null {
   const context = lastContext(log, coin)

@@ -13,7 +13,7 @@ type NaiveRow = ReturnType<typeof naiveRow>
 
 /**
  * What `/screener` has to say about coins of which everything is known, numbers not rounded, computed from
- * the raw log of events alone and as slowly as it reads. Written from `docs/numbers/screener.md`. The log has
+ * the raw log of events alone and as slowly as it reads. Defined in `docs/numbers/screener.md`. The log has
  * one history of 15m and of 4h for each coin, up to a whole hour, and no candle after it.
  */
 export function naiveScreener(log: readonly MarketEvent[]) {
