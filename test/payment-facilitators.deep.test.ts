@@ -425,6 +425,25 @@ describe('what a facilitator says of a settlement', () => {
     expect((await buy(host, await paymentOf(await fundedBuyer()))).status).toBe(200)
   })
 
+  test.each([
+    ['fails', () => Promise.reject(new Error('503'))],
+    ['hangs', () => new Promise<never>(() => undefined)],
+  ])('is not believed when a node that did not know the transaction %s', async (_how, later) => {
+    const first = await facilitator()
+    const { group, clock } = hosted([first])
+    let questions = 0
+    const isPaidBy = () => (questions++ === 0 ? Promise.resolve(null) : later())
+    const host = await selling(group, {
+      facilitator: group.of(exactOnBase, { ...onChain, isPaidBy }),
+    })
+    const buyer = await fundedBuyer()
+    first.tell('settle', { acts: 'never', answer: { success: MADE_UP } })
+    const answer = buy(host, await paymentOf(buyer))
+    await expect.poll(() => advanced(clock, () => group.reports()[0]?.state)).toBe('down')
+    expect((await answer).problem()).toMatchObject({ code: 'settlement_unknown', charged: null })
+    expect(await spent(buyer)).toBe(0n)
+  })
+
   test('of a payment that was verified for another payer is not sought elsewhere than with the next', async () => {
     const [first, second] = [await facilitator(), await facilitator()]
     const { group } = hosted([first, second])

@@ -219,7 +219,10 @@ export class HostedFacilitators {
     return failure ?? nobody
   }
 
-  /** Whether the chain bears out that a transaction pays. Where the node does not answer, the facilitator is believed. */
+  /**
+   * Whether the chain bears out that a transaction pays. A facilitator is believed where the node does not answer at
+   * all; not where the node has answered once that it does not know the transaction, and then falls silent.
+   */
   async #isSeen<P extends SignedPayment>(
     payment: P,
     transaction: string,
@@ -228,8 +231,10 @@ export class HostedFacilitators {
   ): Promise<boolean> {
     const { clock } = this.#options
     for (let asked = 1; ; asked += 1) {
-      const answer = chain.isPaidBy(payment, transaction).catch(() => true)
-      const isPaid = await within(clock, Math.max(1, endMs - clock.nowMs()), answer, true)
+      const unanswered = asked === 1 ? true : null
+      const answer = chain.isPaidBy(payment, transaction).catch(() => unanswered)
+      const leftMs = Math.max(1, endMs - clock.nowMs())
+      const isPaid = await within(clock, leftMs, answer, unanswered)
       if (isPaid !== null) return isPaid
       const waitMs = backOffMs(seenBackOff, asked, 1)
       if (clock.nowMs() + waitMs > endMs) return false
