@@ -6,6 +6,7 @@
 import Table from 'cli-table3'
 import { sampleCorrelation } from 'simple-statistics'
 import { gatherReturns } from '../src/compute/analyses/correlation/gathered.ts'
+import { correlationTracker } from '../src/compute/correlation/correlation-tracker.ts'
 import { CLOSES_READ, HOUR_MS } from '../src/compute/correlation/correlation-window.ts'
 import { plainKernel, simdKernel } from '../src/compute/correlation/product-kernel.ts'
 import { LiveReturnTable } from '../src/compute/correlation/return-table.ts'
@@ -13,7 +14,7 @@ import { RollingCorrelation } from '../src/compute/correlation/rolling-correlati
 import { scratchCorrelations } from '../src/compute/correlation/scratch-correlations.ts'
 import { closedBy, hourlyHistory } from '../src/compute/correlation/testing/market-log.ts'
 import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
-import { MarketState } from '../src/compute/market/market-state.ts'
+import { newMarket } from '../src/compute/testing/new-market.ts'
 import { universe } from '../src/compute/testing/tape.ts'
 import type { Bar } from '../src/domain/bar.ts'
 import { seededChance } from '../test/golden/seeded-candles.ts'
@@ -272,7 +273,7 @@ function report(): void {
  * corrected in each, twenty-five turns a second and a gathering every eight. In CPU time.
  */
 function reportTurns(): void {
-  const market = new MarketState(new PulsePool(3 * COINS))
+  const market = newMarket(new PulsePool(3 * COINS))
   const coins = Array.from({ length: COINS }, (_, at) => (at === 0 ? 'BTC' : `C${at}`))
   market.apply(universe(coins))
   const closes = (hour: number, hours: number, at: number) => {
@@ -287,11 +288,11 @@ function reportTurns(): void {
       if (hour > START_HOUR)
         for (let at = turn; at < COINS; at += TURNS_PER_HOUR / 2) closes(hour, 1, at)
       if (turn === TURNS_PER_HOUR / 2) closes(hour - 300, 1, hour % COINS)
-      turnMs.push(timed(() => market.trackers.correlation.advance(market, closedBy(hour))))
+      turnMs.push(timed(() => market.of(correlationTracker).advance(market)))
       if (turn % 200 === 199) gatherMs.push(timed(() => gatherReturns(market)))
     }
   }
-  const { disagreements, endHour } = market.trackers.correlation.state()
+  const { disagreements, endHour } = market.of(correlationTracker).state()
   if (disagreements > 0) failures.push('rolling sums were off')
   if (endHour !== START_HOUR + TURN_HOURS - 1) failures.push('an hour did not enter')
   for (const [what, times] of [

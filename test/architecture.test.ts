@@ -178,10 +178,7 @@ describe('architecture', () => {
   })
 
   test('no files import each other in a circle, not by types either', () => {
-    // Two are left: the market and its coins make what is tracked of them, which knows them by type.
-    const left = ['compute/market/market-state.ts', 'compute/market/coin-market.ts']
-    const circles = circlesOf(files).filter((circle) => !left.some((file) => circle.includes(file)))
-    expect(circles).toEqual([])
+    expect(circlesOf(files)).toEqual([])
   })
 
   test('the client takes types from the engine, and no code', () => {

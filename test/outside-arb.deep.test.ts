@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { concatMap, EMPTY, map, of, throwError, timer } from 'rxjs'
 import { describe, expect, test } from 'vitest'
 import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
-import { MarketState } from '../src/compute/market/market-state.ts'
+import type { MarketState } from '../src/compute/market/market-state.ts'
 import type { ArbMeasurement } from '../src/compute/outside/arb-measure.ts'
+import { arbMeasure } from '../src/compute/outside/arb-measure.ts'
 import { exchangeQuote, oraclePrice } from '../src/compute/testing/chain-tape.ts'
+import { newMarket } from '../src/compute/testing/new-market.ts'
 import { OperatingError } from '../src/domain/errors.ts'
 import { chains } from '../src/domain/outside.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
@@ -91,15 +93,15 @@ function isSettled(atMs: number): boolean {
 function run(happenings: readonly Happening[], ms: number): readonly ArbMeasurement[] {
   const kernel = new Kernel(START_MS)
   const world = new World({ market: venue, seed: SEED, happenings })
-  const market = new MarketState(new PulsePool(3))
+  const market = newMarket(new PulsePool(3))
   for (const chain of chains) listen(chain, world, kernel, market)
   const samples: ArbMeasurement[] = []
   for (let afterMs = SECOND_MS; afterMs <= ms; afterMs += SECOND_MS) {
     kernel.runUntil(START_MS + afterMs)
     tellRates(world, market, START_MS + afterMs)
-    const before = market.measures.arb.latest
-    market.measures.arb.advance(market, START_MS + afterMs)
-    const { latest } = market.measures.arb
+    const before = market.of(arbMeasure).latest
+    market.of(arbMeasure).advance(market, START_MS + afterMs)
+    const { latest } = market.of(arbMeasure)
     if (latest !== null && latest !== before) samples.push(latest)
   }
   return samples

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
 import { significantBasis } from '../src/compute/analyses/basis/basis-words.ts'
 import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
-import { MarketState } from '../src/compute/market/market-state.ts'
+import { basisMeasure } from '../src/compute/outside/basis-measure.ts'
 import { aboveBps, readBasis } from '../src/compute/outside/basis-reading.ts'
 import { readCexDex } from '../src/compute/outside/cex-dex-reading.ts'
 import { DepegMeasure } from '../src/compute/outside/depeg-measure.ts'
@@ -10,6 +10,7 @@ import { MeasureLog } from '../src/compute/outside/measure-log.ts'
 import { chooseOracle } from '../src/compute/outside/oracle-choice.ts'
 import { OutsideState } from '../src/compute/outside/outside-state.ts'
 import { exchangeQuote, poolOf } from '../src/compute/testing/coin-world.ts'
+import { newMarket } from '../src/compute/testing/new-market.ts'
 import { context, universe } from '../src/compute/testing/tape.ts'
 import type { OraclePriceEvent, OutsideEvent, PoolEvent } from '../src/domain/outside.ts'
 import { gaussian, noiseKey, uniform } from '../src/simulator/market/noise.ts'
@@ -162,7 +163,7 @@ describe.each([0, 8, 35, -80])('a planted basis of %d bps', (plantedBps) => {
     ({ names }) => {
       const pricesUsd = walk(23, USUAL_BPS)
       const tapes = tapesOf(names, 'BTC', pricesUsd)
-      const market = new MarketState(new PulsePool(3))
+      const market = newMarket(new PulsePool(3))
       market.apply(universe(['BTC']))
       const errors: Errors = new Map()
       for (const [second, truthUsd] of pricesUsd.entries()) {
@@ -197,7 +198,7 @@ describe('whether a basis is significant', () => {
     const seen = seeds.flatMap((seed) => {
       const pricesUsd = walk(seed, USUAL_BPS)
       const tapes = tapesOf(names, 'BTC', pricesUsd)
-      const market = new MarketState(new PulsePool(3))
+      const market = newMarket(new PulsePool(3))
       market.apply(universe(['BTC']))
       const told: { second: number; now: boolean; known: number | null }[] = []
       for (const [second, truthUsd] of pricesUsd.entries()) {
@@ -215,7 +216,9 @@ describe('whether a basis is significant', () => {
         assert(coin !== undefined)
         const reading = readBasis(coin, market, nowMs)
         assert(reading !== null)
-        const hour = market.measures.basis.windowMean('BTC', reading.oracle.network, market, nowMs)
+        const hour = market
+          .of(basisMeasure)
+          .windowMean('BTC', reading.oracle.network, market, nowMs)
         const isNow = Math.abs(reading.basisBps) > Math.max(1, reading.band.totalBps)
         told.push({ second, now: isNow, known: significantBasis(reading, hour) })
       }
@@ -277,7 +280,7 @@ describe('a planted gap between exchanges and chains', () => {
     const pricesUsd = walk(31, USUAL_BPS)
     const tapes = tapesOf(['solana', 'redstone', 'monad20'], 'BTC', pricesUsd)
     const used = pools.filter(({ chain }) => (chains as readonly string[]).includes(chain))
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     market.apply(universe(['BTC']))
     const errors: Errors = new Map()
     const newest = new Map<string, PoolEvent>()

@@ -3,9 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { fillDocument } from '../src/api/fill-document.ts'
 import { basis } from '../src/compute/analyses/basis/basis.ts'
 import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
-import { MarketState } from '../src/compute/market/market-state.ts'
+import type { MarketState } from '../src/compute/market/market-state.ts'
+import { arbMeasure } from '../src/compute/outside/arb-measure.ts'
+import { depegMeasure } from '../src/compute/outside/depeg-measure.ts'
 import { pegLevels } from '../src/compute/outside/peg-level.ts'
 import { block, oraclePrice, pool, rateEvents } from '../src/compute/testing/chain-tape.ts'
+import { newMarket } from '../src/compute/testing/new-market.ts'
 import { pegTape } from '../src/compute/testing/peg-tape.ts'
 import { context, universe } from '../src/compute/testing/tape.ts'
 import type { Chain, OutsideEvent } from '../src/domain/outside.ts'
@@ -60,7 +63,7 @@ describe('a basis, in 200 worlds', () => {
   const answersOf = (seed: number, plantedBps: number) => {
     const bps = plantedBps - usualBps(seed, START_MS)
     const world = worldOf(seed, { kind: 'basis', asset: 'ETH', bps, ...ALWAYS })
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     market.apply(universe(['ETH']))
     return [0, 1, 2, 3].map((step) => {
       const nowMs = START_MS + step * STEP_MS
@@ -138,13 +141,13 @@ describe('a gap between chains, in 200 worlds', () => {
     const fromMs = START_MS + STEP_MS
     const gap: Happening = { kind: 'gap', chain, asset: 'ETH', bps, ...ALWAYS, fromMs }
     const world = worldOf(seed, gap)
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     const errors: number[] = []
     const samples = Array.from({ length: count }, (_, sample) => {
       const nowMs = START_MS + sample * STEP_MS
       for (const event of chainEvents(world, nowMs)) market.apply(event)
       market.advance(nowMs)
-      const { latest } = market.measures.arb
+      const { latest } = market.of(arbMeasure)
       const gaps = latest?.assets.find(({ asset }) => asset === 'ETH')?.gaps ?? []
       for (const { cell, gapBps } of gaps)
         errors.push(gapBps - (cell.chain === chain && sample > 0 ? bps : 0))
@@ -237,9 +240,9 @@ describe('a depeg of USDC, in 200 worlds', () => {
 
   /** How far beyond its threshold the price must be: what confidence and resolution explain. */
   const explainedBps = (() => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     tell(market, worldOf(0), START_MS)
-    const price = market.measures.depeg.sample?.price
+    const price = market.of(depegMeasure).sample?.price
     assert(price)
     return price.confidenceBps + price.resolutionBps
   })()
@@ -252,18 +255,18 @@ describe('a depeg of USDC, in 200 worlds', () => {
     const usualBps = (isDefined(calm.priceUsd('USDC', AFTER_MS)) - 1) / BPS
     const depeg = { kind: 'depeg', asset: 'USDC', bps: wanted - usualBps, ...ALWAYS } as const
     const world = worldOf(seed, { ...depeg, fromMs: AFTER_MS })
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     const errors: number[] = []
     let early = 0
     const untilMs = AFTER_MS + neededMs
     for (let nowMs = AFTER_MS - 2 * STEP_MS; nowMs <= untilMs; nowMs += STEP_MS) {
       tell(market, world, nowMs)
-      const { sample, level: reached } = market.measures.depeg
+      const { sample, level: reached } = market.of(depegMeasure)
       const truthBps = (isDefined(world.priceUsd('USDC', nowMs)) - 1) / BPS
       errors.push((sample?.price?.deviationBps ?? Number.NaN) - truthBps)
       if (nowMs < untilMs) early = Math.max(early, reached.level)
     }
-    return { level: market.measures.depeg.level.level, early, errors }
+    return { level: market.of(depegMeasure).level.level, early, errors }
   }
 
   test('has its level when it has lasted, 2 bps beyond the threshold, and not 2 bps within', () => {

@@ -4,7 +4,7 @@ import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
 import { Exposure } from '../src/compute/liquidation/exposure.ts'
 import { heatmapOf } from '../src/compute/liquidation/heatmap.ts'
 import { CandleLadder } from '../src/compute/market/candle-ladder.ts'
-import { CoinMarket } from '../src/compute/market/coin-market.ts'
+import { newCoin } from '../src/compute/testing/new-market.ts'
 import type { AccountPositionEvent, CoinEvent, MarketEvent } from '../src/domain/event.ts'
 import { Accounts } from '../src/simulator/market/accounts.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
@@ -283,7 +283,7 @@ function mapOf(name: string, events: readonly MarketEvent[]) {
     .flatMap((event) => (event.kind === 'universe' ? event.listings : []))
     .find(({ coin }) => coin === name)
   if (listing === undefined) throw new Error(`${name} is listed`)
-  const coin = new CoinMarket(listing, new CandleLadder(new PulsePool(3)))
+  const coin = newCoin(listing, new CandleLadder(new PulsePool(3)))
   for (const event of events)
     if ('coin' in event && event.coin === name) coin.apply(event as CoinEvent)
   const exposure = Exposure.of(coin)

@@ -2,7 +2,7 @@ import type { AnalysisContract } from '../domain/contract.ts'
 import type { Document, DocumentKey, NoAnswer } from '../domain/document.ts'
 import type { MarketEvent } from '../domain/event.ts'
 import type { CoinMarket } from './market/coin-market.ts'
-import type { MarketState } from './market/market-state.ts'
+import type { AnyTrackerKind, MarketState } from './market/market-state.ts'
 import type { DocumentBuilder, Written } from './render/document-builder.ts'
 
 /** Identity of one rendering. */
@@ -22,6 +22,8 @@ export type Rendering = {
 export type CoinAnalysis = {
   readonly contract: AnalysisContract & { readonly scope: 'coin' }
   readonly inputs: readonly MarketEvent['kind'][]
+  /** State that this analysis derives from events, besides {@link sharedTrackers}; none where absent. */
+  readonly trackers?: readonly AnyTrackerKind[]
   /** Not rendered more often than this: a whole number of seconds, one where absent. */
   readonly periodMs?: number
   render(coin: CoinMarket, rendering: Rendering, market: MarketState): Document
@@ -33,6 +35,7 @@ export type CoinAnalysis = {
  */
 export type Component<Facts> = {
   readonly contract: AnalysisContract
+  readonly trackers?: readonly AnyTrackerKind[]
   write(
     builder: DocumentBuilder,
     coin: CoinMarket,
@@ -49,6 +52,8 @@ export type Component<Facts> = {
 export type MarketAnalysis<Gathered> = {
   readonly contract: AnalysisContract & { readonly scope: 'market' }
   readonly periodMs: number
+  /** As of {@link CoinAnalysis}. */
+  readonly trackers?: readonly AnyTrackerKind[]
   gather(market: MarketState, nowMs: number): Gathered
   render(gathered: Gathered, rendering: Rendering): Document
 }

@@ -11,8 +11,12 @@ import { isOutside } from '../domain/outside.ts'
 import type { CoinAnalysis, MarketAnalysis, MarketJob, Rendering } from './analysis.ts'
 import { PulsePool } from './indicators/pulse-series.ts'
 import type { HistoryNeed } from './market/candle-ladder.ts'
+import { hourlyCloses } from './market/hourly-closes.ts'
 import { MarketSampler } from './market/market-sampler.ts'
+import type { AnyTrackerKind } from './market/market-state.ts'
 import { MarketState } from './market/market-state.ts'
+import { takerFlow } from './market/taker-flow.ts'
+import { sharedTrackers } from './shared-trackers.ts'
 
 const SERIES_PER_COIN = 3
 
@@ -48,12 +52,18 @@ export type Analyses = {
   readonly market: readonly MarketAnalysis<unknown>[]
 }
 
+/** Everything that is tracked for some analyses, each once. */
+export function trackersOf({ coin, market }: Analyses): readonly AnyTrackerKind[] {
+  const own = [...coin, ...market].flatMap(({ trackers = [] }) => trackers)
+  return [...new Set([...sharedTrackers, ...own])]
+}
+
 /**
  * The synchronous heart: batches in, documents out. It holds no timers, sockets or clocks, so the same
  * batches published at the same times give the same bytes, live or replayed.
  */
 export class Processor {
-  readonly #market = new MarketState(new PulsePool(LISTINGS_MAX * SERIES_PER_COIN))
+  readonly #market: MarketState
   readonly #sampler = new MarketSampler()
   readonly #analyses: readonly CoinAnalysis[]
   readonly #marketAnalyses: readonly MarketAnalysis<unknown>[]
@@ -76,6 +86,10 @@ export class Processor {
   #round = 0
 
   constructor({ coin, market }: Analyses, engineVersion: string) {
+    this.#market = new MarketState(
+      new PulsePool(LISTINGS_MAX * SERIES_PER_COIN),
+      trackersOf({ coin, market }),
+    )
     this.#analyses = coin
     this.#marketAnalyses = market
     this.#engineVersion = engineVersion
@@ -133,7 +147,7 @@ export class Processor {
 
   /** Of the newest trade of a coin that was counted, by the venue's clock; NaN for none. */
   tradesUntilMs(coin: string): number {
-    return this.#market.coin(coin)?.trackers.takerFlow.newestTradeMs ?? Number.NaN
+    return this.#market.coin(coin)?.of(takerFlow).newestTradeMs ?? Number.NaN
   }
 
   /** From which open time on closed 1h bars of a coin are lacking; null for none. */
@@ -141,7 +155,7 @@ export class Processor {
     const coin = this.#market.coin(name)
     if (coin === undefined) return null
     const depthFromMs = coin.ladder.depthFromMs(nowMs)
-    const closesFromMs = coin.trackers.hourly.needFromMs(nowMs)
+    const closesFromMs = coin.of(hourlyCloses).needFromMs(nowMs)
     if (depthFromMs === null || closesFromMs === null) return depthFromMs ?? closesFromMs
     return Math.min(depthFromMs, closesFromMs)
   }

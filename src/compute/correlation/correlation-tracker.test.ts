@@ -5,9 +5,11 @@ import { naiveCloses, naivePair } from '../../../test/golden/naive-correlation.t
 import type { MarketEvent } from '../../domain/event.ts'
 import { LISTINGS_MAX } from '../../domain/listing.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
-import { MarketState } from '../market/market-state.ts'
-import { universe } from '../testing/tape.ts'
+import type { MarketState } from '../market/market-state.ts'
+import { newMarket } from '../testing/new-market.ts'
+import { context, universe } from '../testing/tape.ts'
 import type { CorrelationState } from './correlation-tracker.ts'
+import { correlationTracker } from './correlation-tracker.ts'
 import { COINS_MAX, COMMON_RETURNS_MIN, HOUR_MS, WINDOW_HOURS } from './correlation-window.ts'
 import { plainKernel } from './product-kernel.ts'
 import { scratchCorrelations } from './scratch-correlations.ts'
@@ -116,7 +118,7 @@ describe('correlation of the market', () => {
 
   test('more coins than there is room for are left out, the venue’s first stay', () => {
     const names = Array.from({ length: COINS_MAX + 5 }, (_, at) => `C${at}`)
-    const market = new MarketState(new PulsePool(3 * names.length))
+    const market = newMarket(new PulsePool(3 * names.length))
     market.apply(universe(names))
     const { coins } = turned(market, closedBy(LAST_HOUR))
     expect(coins).toEqual(names.slice(0, COINS_MAX))
@@ -134,7 +136,7 @@ describe('correlation of the market', () => {
   })
 
   test('a market without a bar has no window', () => {
-    const market = new MarketState(new PulsePool(6))
+    const market = newMarket(new PulsePool(6))
     market.apply(universe(['BTC', 'ETH']))
     expect(turned(market, closedBy(LAST_HOUR)).endHour).toBeNaN()
   })
@@ -186,7 +188,7 @@ function happening() {
 
 /** A market that was told the history of these coins, and had time to sum it. */
 function told(scripts: readonly CoinScript[]): Told {
-  const market = new MarketState(new PulsePool(LISTINGS_MAX))
+  const market = newMarket(new PulsePool(LISTINGS_MAX))
   const log: MarketEvent[] = []
   market.apply(universe(scripts.map(({ coin }) => coin)))
   for (const script of scripts)
@@ -220,8 +222,9 @@ function forget(log: MarketEvent[], coin: string): void {
 
 /** After as many turns as it takes to read and to sum everything. */
 function turned(market: MarketState, venueMs: number): CorrelationState {
-  const { correlation } = market.trackers
-  for (let turn = 0; turn < 20; turn += 1) correlation.advance(market, venueMs)
+  const correlation = market.of(correlationTracker)
+  market.apply(context('BTC', { timeExchangeMs: venueMs }))
+  for (let turn = 0; turn < 20; turn += 1) correlation.advance(market)
   return correlation.state()
 }
 

@@ -1,7 +1,8 @@
 import type { MarketEvent } from '../../domain/event.ts'
 import type { HourlyCloses } from '../market/hourly-closes.ts'
-import type { MarketState } from '../market/market-state.ts'
-import type { MarketTracker } from '../market/market-tracker.ts'
+import { hourlyCloses } from '../market/hourly-closes.ts'
+import type { MarketState, MarketTracker } from '../market/market-state.ts'
+import { marketTracker } from '../market/market-state.ts'
 import {
   COINS_MAX,
   COMMON_RETURNS_MIN,
@@ -73,11 +74,12 @@ export class CorrelationTracker implements MarketTracker {
     if (event.kind === 'universe') this.#isListingNew = true
   }
 
-  advance(market: MarketState, venueMs: number): void {
+  advance(market: MarketState): void {
+    if (Number.isNaN(market.venueMs)) return
     if (this.#isListingNew) this.#list(market)
     for (const member of this.#members)
       member.unreadFromHour = Math.min(member.unreadFromHour, member.closes.takeChangedFromHour())
-    this.#move(venueMs)
+    this.#move(market.venueMs)
     this.#read()
     this.#sum()
   }
@@ -105,16 +107,17 @@ export class CorrelationTracker implements MarketTracker {
     this.#isListingNew = false
     for (let row = this.#members.length - 1; row >= 0; row -= 1) {
       const { coin, closes } = this.#members[row] as Member
-      if (market.coin(coin)?.trackers.hourly !== closes) this.#remove(row)
+      if (market.coin(coin)?.of(hourlyCloses) !== closes) this.#remove(row)
     }
     const known = new Set(this.#members.map(({ coin }) => coin))
-    for (const { listing, trackers } of market.coins()) {
+    for (const coin of market.coins()) {
+      const name = coin.listing.coin
       if (this.#members.length === COINS_MAX) break
-      if (known.has(listing.coin)) continue
+      if (known.has(name)) continue
       this.#rolling.invalidate(this.#table.addRow())
       this.#members.push({
-        coin: listing.coin,
-        closes: trackers.hourly,
+        coin: name,
+        closes: coin.of(hourlyCloses),
         unreadFromHour: Number.NEGATIVE_INFINITY,
       })
     }
@@ -197,3 +200,8 @@ export class CorrelationTracker implements MarketTracker {
     }
   }
 }
+
+export const correlationTracker = marketTracker(
+  'correlation/returns',
+  () => new CorrelationTracker(),
+)

@@ -5,6 +5,7 @@ import type { CoinEvent } from '../../domain/event.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import { Exposure } from './exposure.ts'
 import { heatmapOf } from './heatmap.ts'
+import { liquidationFlow } from './liquidation-flow.ts'
 import { at, coinOf, mark, position, reading } from './testing/coin.ts'
 
 /** Replies of the venue about one of its own accounts. */
@@ -214,11 +215,11 @@ describe('exposure', () => {
     tell(reading(0, 1_000))
     for (let account = 0; account < 256; account += 1) tell(position(`0x${account}`, 1))
     tell(position('0x0', 1), position('0xnew', 1))
-    expect(coin.trackers.liquidations.observed.size).toBe(256)
+    expect(coin.of(liquidationFlow).observed.size).toBe(256)
     tell(position('0x1', 0))
-    expect(coin.trackers.liquidations.observed.size, 'it was forgotten already').toBe(256)
+    expect(coin.of(liquidationFlow).observed.size, 'it was forgotten already').toBe(256)
     tell(position('0x0', 0))
-    expect(coin.trackers.liquidations.observed.size).toBe(255)
+    expect(coin.of(liquidationFlow).observed.size).toBe(255)
   })
 
   test('a cluster is what lies in one band of distance, nearest first', () => {

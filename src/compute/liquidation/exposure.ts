@@ -4,6 +4,7 @@ import { BeyondBuilder } from './beyond-map.ts'
 import type { LeverageTier, Side } from './leverage-ladder.ts'
 import { leverageLadder, TIER_COUNT, tierOf } from './leverage-ladder.ts'
 import type { LiquidationFlow } from './liquidation-flow.ts'
+import { liquidationFlow } from './liquidation-flow.ts'
 import type { ObservedPosition } from './observed-positions.ts'
 import type { ZoneMap } from './zone-map.ts'
 import { BUCKETS } from './zone-map.ts'
@@ -57,7 +58,9 @@ export class Exposure {
   readonly #tracker: LiquidationFlow
 
   /** @returns null before open interest and mark are known */
-  static of({ listing, trackers: { liquidations } }: CoinMarket): Exposure | null {
+  static of(coin: CoinMarket): Exposure | null {
+    const { listing } = coin
+    const liquidations = coin.of(liquidationFlow)
     const { openInterestBase, markPrice, ladder } = liquidations
     const isKnown = openInterestBase >= 0 && markPrice > 0 && liquidations.flow.isPlaced
     if (!isKnown) return null

@@ -8,6 +8,7 @@ import type { CoinMarket } from '../market/coin-market.ts'
 import { Exposure } from './exposure.ts'
 import { TIER_COUNT } from './leverage-ladder.ts'
 import type { LiquidationFlow } from './liquidation-flow.ts'
+import { liquidationFlow } from './liquidation-flow.ts'
 import { at, coinOf, mark, position, reading, START_MS, trade } from './testing/coin.ts'
 import { BUCKETS } from './zone-map.ts'
 
@@ -20,7 +21,7 @@ describe('liquidation flow', () => {
 
   beforeEach(() => {
     coin = coinOf(3)
-    tracker = coin.trackers.liquidations
+    tracker = coin.of(liquidationFlow)
   })
 
   const tell = (...events: readonly CoinEvent[]) => {
@@ -76,7 +77,7 @@ describe('liquidation flow', () => {
 
   test('where some trades were lost neither their price nor their sides count', () => {
     coin = coinOf(50)
-    tracker = coin.trackers.liquidations
+    tracker = coin.of(liquidationFlow)
     tell(reading(0, 1_000), trade(1, 'buy', 5, 120))
     tell({ kind: 'trade-gap', coin: 'X', fromMs: START_MS, toMs: START_MS + 2_000, ...at(2) })
     tell(reading(10, 1_005))
@@ -89,7 +90,7 @@ describe('liquidation flow', () => {
 
   test('the side that started the trades took the higher leverage, and both sides took as much', () => {
     coin = coinOf(50)
-    tracker = coin.trackers.liquidations
+    tracker = coin.of(liquidationFlow)
     tell(reading(0, 1_000), trade(1, 'sell', 5), reading(10, 1_005))
     const [long, short] = [tierSums('long'), tierSums('short')]
     expect(long[4], 'nobody who waited took 50x').toBeCloseTo(0, 9)
@@ -192,7 +193,7 @@ describe('liquidation flow', () => {
 
   test('when the venue lowers the maximum, the highest tier left takes over', () => {
     coin = coinOf(50)
-    tracker = coin.trackers.liquidations
+    tracker = coin.of(liquidationFlow)
     tell(reading(0, 1_000), reading(1, 1_010))
     coin.listing = { ...coin.listing, maxLeverage: 10, marginTiers: singleMarginTier(10) }
     tell(mark(2, 100))
@@ -202,7 +203,7 @@ describe('liquidation flow', () => {
 
   test('a coin that allows less than 3x has no tier to open', () => {
     coin = coinOf(2)
-    tracker = coin.trackers.liquidations
+    tracker = coin.of(liquidationFlow)
     tell(reading(0, 1_000), reading(1, 1_010))
     expect(tracker.flow.total('long')).toBe(0)
     const exposure = Exposure.of(coin)
@@ -291,7 +292,7 @@ describe('whatever happens', () => {
         if (exposure === null) continue
         const { openInterestBase } = exposure
         for (const side of ['long', 'short'] as const) {
-          const flowBase = coin.trackers.liquidations.flow.total(side)
+          const flowBase = coin.of(liquidationFlow).flow.total(side)
           expect(flowBase).toBeLessThanOrEqual(openInterestBase * (1 + 1e-9))
           const { observedBase, flowBase: seenBase, priorBase, ...off } = exposure.totals[side]
           const parts = [
@@ -342,22 +343,22 @@ describe('whatever happens', () => {
       const [live, restarted] = [coinOf(maxLeverage), coinOf(maxLeverage)]
       const cut = eventsOf(first).length
       for (const event of events.slice(0, cut)) live.apply(event)
-      const saved = live.trackers.liquidations.save()
-      expect(restarted.trackers.liquidations.restore(saved, restarted)).toBe(true)
+      const saved = live.of(liquidationFlow).save()
+      expect(restarted.of(liquidationFlow).restore(saved, restarted)).toBe(true)
       for (const event of events.slice(cut)) {
         live.apply(event)
         restarted.apply(event)
       }
-      expect(restarted.trackers.liquidations.save()).toEqual(live.trackers.liquidations.save())
+      expect(restarted.of(liquidationFlow).save()).toEqual(live.of(liquidationFlow).save())
       const replayed = coinOf(maxLeverage)
       for (const event of events) replayed.apply(event)
-      expect(replayed.trackers.liquidations.save()).toEqual(live.trackers.liquidations.save())
+      expect(replayed.of(liquidationFlow).save()).toEqual(live.of(liquidationFlow).save())
     },
   )
 
   test('a million events later it is as small as before', () => {
     const coin = coinOf(50)
-    const tracker = coin.trackers.liquidations
+    const tracker = coin.of(liquidationFlow)
     // A generator of Park and Miller, so that every run sees the same million.
     let state = 7
     const chance = () => {

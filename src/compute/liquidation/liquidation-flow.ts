@@ -3,8 +3,8 @@ import type { CoinEvent, TradeEvent } from '../../domain/event.ts'
 import type { MarketSample } from '../../domain/history.ts'
 import type { Listing } from '../../domain/listing.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
-import type { CoinMarket } from '../market/coin-market.ts'
-import type { CoinTracker } from '../market/coin-tracker.ts'
+import type { CoinMarket, CoinTracker } from '../market/coin-market.ts'
+import { coinTracker } from '../market/coin-market.ts'
 import { joinSections, splitSections } from '../market/saved-sections.ts'
 import type { LeverageTier } from './leverage-ladder.ts'
 import { leverageLadder } from './leverage-ladder.ts'
@@ -315,3 +315,5 @@ function keptAfter(elapsedMs: number): number {
 function endOf({ openTimeMs }: Bar): number {
   return openTimeMs + timeframeMs['15m']
 }
+
+export const liquidationFlow = coinTracker('market/liquidations', () => new LiquidationFlow())

@@ -11,9 +11,10 @@ import type { Market } from '../../simulator/market/market.ts'
 import { seededMarket } from '../../simulator/market/seeded-market.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { CandleLadder } from '../market/candle-ladder.ts'
-import { CoinMarket } from '../market/coin-market.ts'
+import { newCoin } from '../testing/new-market.ts'
 import { Exposure } from './exposure.ts'
 import { heatmapOf } from './heatmap.ts'
+import { liquidationFlow } from './liquidation-flow.ts'
 import { expectSameSide } from './testing/same-side.ts'
 
 const START_MS = Date.UTC(2026, 4, 11, 7, 3, 21)
@@ -64,7 +65,7 @@ describe('the liquidation map of the simulated market', () => {
       const log = [...events, ...positions].sort(
         (one, other) => one.timeReceivedMs - other.timeReceivedMs,
       )
-      const coin = new CoinMarket(listing, new CandleLadder(new PulsePool(3)))
+      const coin = newCoin(listing, new CandleLadder(new PulsePool(3)))
       for (const event of log) coin.apply(event)
       const exposure = Exposure.of(coin)
       if (exposure === null) throw new Error('the log has readings')
@@ -77,10 +78,8 @@ describe('the liquidation map of the simulated market', () => {
         expect(flowShare).toBeCloseTo(naive[side].shares.flow, 7)
         if (share < 1) expect(flowShare, 'there is something to compare').toBeGreaterThan(0)
       }
-      expect(coin.trackers.liquidations.isApproximate).toBe(true)
-      expect(coin.trackers.liquidations.save().length, 'numbers in a checkpoint').toBeLessThan(
-        2_000,
-      )
+      expect(coin.of(liquidationFlow).isApproximate).toBe(true)
+      expect(coin.of(liquidationFlow).save().length, 'numbers in a checkpoint').toBeLessThan(2_000)
     },
   )
 })

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { Bar } from '../../domain/bar.ts'
 import type { CandleEvent } from '../../domain/event.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
+import { liquidationFlow } from '../liquidation/liquidation-flow.ts'
 import { BOUNDARY_MS, book, context, NOW_MS, wave } from '../testing/tape.ts'
 import { CandleLadder } from './candle-ladder.ts'
 import { CoinMarket, undated } from './coin-market.ts'
@@ -53,7 +54,7 @@ describe('coin market', () => {
     coin.apply({ ...mark, markPrice: 100, midPrice: 101, ...at(NOW_MS + 1_000) })
     coin.apply(context('BTC', { markPrice: 102, midPrice: 103, ...at(NOW_MS + 1_400) }))
     coin.apply({ ...mark, midPrice: 104, ...at(NOW_MS + 2_000) })
-    expect(coin.trackers.liquidations.markPrice).toBe(100)
+    expect(coin.of(liquidationFlow).markPrice).toBe(100)
     coin.apply({ ...mark, markPrice: 105, ...at(NOW_MS + 3_000) })
     expect(coin.midPrice).toBe(104)
   })
@@ -388,7 +389,8 @@ describe('coin market', () => {
 })
 
 function newCoin(newestBar = new NewestBar()): CoinMarket {
-  return new CoinMarket(listing, new CandleLadder(new PulsePool(3)), newestBar)
+  const ladder = new CandleLadder(new PulsePool(3))
+  return new CoinMarket(listing, ladder, [liquidationFlow], newestBar)
 }
 
 /** A coin with its history, and the newest bar of all coins that was heard: the one that forms. */

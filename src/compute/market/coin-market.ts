@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Bar } from '../../domain/bar.ts'
 import { UNKNOWN_INSTANT_MS } from '../../domain/document.ts'
 import type {
   BookEvent,
@@ -10,17 +11,18 @@ import type {
 } from '../../domain/event.ts'
 import type { MarketSample } from '../../domain/history.ts'
 import type { Listing } from '../../domain/listing.ts'
+import type { Timeframe } from '../../domain/timeframe.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
 import type { CandleLadder } from './candle-ladder.ts'
-import type { CoinTracker } from './coin-tracker.ts'
-import { coinTrackers } from './coin-trackers.ts'
 import type { Collateral } from './collaterals.ts'
 import { Collaterals } from './collaterals.ts'
 import { NewestBar } from './newest-bar.ts'
 import type { Quote } from './quote.ts'
 import { midOf, newerQuote } from './quote.ts'
 import { figuresFromNumbers, figuresToNumbers } from './saved-figures.ts'
-import { joinSections, splitSections } from './saved-sections.ts'
+import { joinNamed, splitNamed } from './saved-sections.ts'
+import type { TrackerKind } from './tracker-kind.ts'
+import { TrackerSet } from './tracker-set.ts'
 
 /** How often a healthy venue sends whole books. */
 export const BOOK_CADENCE_MS = 6_000
@@ -41,18 +43,48 @@ const VOLUME_LAG_MS_MAX = 5_000
 const OVERTAKEN_MS_MAX = 3_000
 
 /** Raised whenever the meaning of a saved number changes: another layout is not restored. */
-const LAYOUT = 4
+const LAYOUT = 5
+/** The section of a saved coin that no tracker has. */
+const FIGURES = 'figures'
 const HEADER_FIELDS = 6
 const SAVED_AT = 1
 /** Clocks are corrected by less than this all the time. */
 const CLOCK_BACK_MS_MAX = 1_000
 
+/**
+ * State that is derived from one coin's events, besides its candles and latest figures. The coin calls it with every
+ * event in order. It is bounded, reads no clock, and the same events give the same state.
+ */
+export interface CoinTracker {
+  /** The kinds of event that {@link apply} is called with: most events are trades and quotes, and few trackers need them. */
+  readonly hears: readonly CoinEvent['kind'][]
+  /** After the coin itself took the event in. */
+  apply(event: CoinEvent, coin: CoinMarket): void
+  /** A bar of the candles ended. A bar that was reopened comes again when it has ended. */
+  closed?(timeframe: Timeframe, bar: Bar): void
+  /** A whole minute's figures; the same that history keeps. */
+  sample?(sample: MarketSample): void
+  /** Numbers that {@link restore} continues from; none where history brings everything back. */
+  save(): Float64Array
+  /** @returns false for numbers of another version: then it begins empty. */
+  restore(saved: Float64Array, coin: CoinMarket): boolean
+}
+
+/** A tracker that every coin has one of; `coin.of(kind)` is the coin's own. */
+export type CoinTrackerKind<T extends CoinTracker = CoinTracker> = TrackerKind<'coin', T>
+
+/** @param id where its state stands in a checkpoint: `<analysis>/<name>`, or `market/<name>` where several use it */
+export function coinTracker<T extends CoinTracker>(
+  id: string,
+  create: () => T,
+): CoinTrackerKind<T> {
+  return { scope: 'coin', id, create }
+}
+
 /** What is true about one coin now. Events are immutable, so the newest of a kind is simply kept. */
 export class CoinMarket {
   readonly ladder: CandleLadder
-  readonly trackers = coinTrackers()
-  readonly #trackers: readonly CoinTracker[] = Object.values(this.trackers)
-  readonly #listeners = listenersOf(this.#trackers)
+  readonly #trackers: TrackerSet<CoinTracker>
   readonly #newestBar: NewestBar
   readonly #collaterals: Collaterals
   listing: Listing
@@ -79,12 +111,14 @@ export class CoinMarket {
   #isSilent = false
 
   /**
+   * @param kinds what is tracked of it
    * @param newestBar of all coins of the venue
    * @param collaterals of all its dexes
    */
   constructor(
     listing: Listing,
     ladder: CandleLadder,
+    kinds: readonly CoinTrackerKind[] = [],
     newestBar = new NewestBar(),
     collaterals = new Collaterals(),
   ) {
@@ -92,9 +126,15 @@ export class CoinMarket {
     this.#newestBar = newestBar
     this.#collaterals = collaterals
     this.ladder = ladder
+    this.#trackers = new TrackerSet(kinds)
     ladder.onClosed = (timeframe, bar) => {
-      for (const tracker of this.#trackers) tracker.closed?.(timeframe, bar)
+      for (const tracker of this.#trackers.all) tracker.closed?.(timeframe, bar)
     }
+  }
+
+  /** Its tracker of a kind that was given to the constructor. @throws for another kind */
+  of<T extends CoinTracker>(kind: CoinTrackerKind<T>): T {
+    return this.#trackers.of(kind)
   }
 
   /** What its prices, and all notionals that are tracked of it, are in. */
@@ -141,13 +181,12 @@ export class CoinMarket {
   apply(event: CoinEvent): void {
     const whole = event.kind === 'mark' ? this.#wholeMark(event) : event
     this.#take(whole)
-    const listeners = this.#listeners[whole.kind]
-    if (listeners !== undefined) for (const tracker of listeners) tracker.apply(whole, this)
+    for (const tracker of this.#trackers.hearing(whole.kind)) tracker.apply(whole, this)
   }
 
   /** A whole minute's figures of this coin. */
   sample(sample: MarketSample): void {
-    for (const tracker of this.#trackers) tracker.sample(sample)
+    for (const tracker of this.#trackers.all) tracker.sample?.(sample)
   }
 
   /** The connection that its candles and trades came over is lost, at this instant by the venue's clock. */
@@ -171,10 +210,12 @@ export class CoinMarket {
       this.#markPrice,
       this.#venueMidPrice,
       ...this.ladder.save(),
-      ...joinSections([
-        figuresToNumbers({ context: this.#context, book: this.#book, top: this.#top }),
-        ...this.#trackers.map((tracker) => tracker.save()),
-      ]),
+      ...joinNamed(
+        new Map([
+          [FIGURES, figuresToNumbers({ context: this.#context, book: this.#book, top: this.#top })],
+          ...this.#trackers.saved(),
+        ]),
+      ),
     ])
   }
 
@@ -187,12 +228,12 @@ export class CoinMarket {
     assert(saved.length >= HEADER_FIELDS, 'a saved coin begins with its layout')
     const ladderEnd = HEADER_FIELDS + this.ladder.savedLength
     if (saved[0] !== LAYOUT || saved.length < ladderEnd) return false
-    const [savedFigures, ...savedTrackers] = splitSections(saved.subarray(ladderEnd)) ?? []
+    const sections = splitNamed(saved.subarray(ladderEnd))
+    const savedFigures = sections?.get(FIGURES)
     const figures = savedFigures && figuresFromNumbers(this.listing.coin, savedFigures)
-    if (!figures || savedTrackers.length !== this.#trackers.length) return false
+    if (!sections || !figures) return false
     this.ladder.restore(saved.subarray(HEADER_FIELDS, ladderEnd))
-    for (const [at, tracker] of this.#trackers.entries())
-      tracker.restore(savedTrackers[at] as Float64Array, this)
+    this.#trackers.restore(sections, (tracker, numbers) => tracker.restore(numbers, this))
     if ((saved[SAVED_AT] as number) > nowMs + CLOCK_BACK_MS_MAX) {
       this.#candlesConfirmedAtMs = UNKNOWN_INSTANT_MS
       return true
@@ -386,13 +427,4 @@ function oursOf(venueMs: number, offsetMs: number): number {
 /** The later of the two, the first of which may be NaN. */
 function later(one: number, other: number): number {
   return Number.isNaN(one) ? other : Math.max(one, other)
-}
-
-type Listeners = Readonly<Partial<Record<CoinEvent['kind'], readonly CoinTracker[]>>>
-
-function listenersOf(trackers: readonly CoinTracker[]): Listeners {
-  const kinds = new Set(trackers.flatMap(({ hears }) => hears))
-  return Object.fromEntries(
-    Array.from(kinds, (kind) => [kind, trackers.filter(({ hears }) => hears.includes(kind))]),
-  )
 }

@@ -4,12 +4,19 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { naiveStatistics } from '../../../test/golden/naive-statistics.ts'
 import type { FundingRow, MarketSample } from '../../domain/history.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
+import { newMarket } from '../testing/new-market.ts'
 import { fundedCoins, hasSharedFundings, sharedFundings } from '../testing/shared-fundings.ts'
 import { BOUNDARY_MS, context, NOW_MS, universe } from '../testing/tape.ts'
 import type { CoinMarket } from './coin-market.ts'
 import type { FundingWindows } from './funding-series.ts'
-import { DAY_HOURS, FundingSeries, MONTH_HOURS, recordsOf, WEEK_HOURS } from './funding-series.ts'
-import { MarketState } from './market-state.ts'
+import {
+  DAY_HOURS,
+  FundingSeries,
+  fundingSeries,
+  MONTH_HOURS,
+  recordsOf,
+  WEEK_HOURS,
+} from './funding-series.ts'
 
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
@@ -20,10 +27,10 @@ describe('funding series', () => {
   let series: FundingSeries
 
   beforeEach(() => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     market.apply(universe(['BTC']))
     coin = market.coin('BTC') as CoinMarket
-    series = coin.trackers.funding
+    series = coin.of(fundingSeries)
   })
 
   test('counts the hours that are over, the one that just ended included', () => {

@@ -1,7 +1,8 @@
 import type { CoinEvent, VenueFundingsEvent } from '../../domain/event.ts'
 import type { FundingRow, MarketSample } from '../../domain/history.ts'
 import { FUNDING_STEP_MS, SAMPLE_STEP_MS } from '../../domain/history.ts'
-import type { CoinTracker } from './coin-tracker.ts'
+import type { CoinTracker } from './coin-market.ts'
+import { coinTracker } from './coin-market.ts'
 import type { SeriesStatistics } from './series-statistics.ts'
 import { statisticsOf } from './series-statistics.ts'
 import { StepRing } from './step-ring.ts'
@@ -164,3 +165,5 @@ function statisticsOver(rates: Float64Array): (hours: number) => SeriesStatistic
     return statistics
   }
 }
+
+export const fundingSeries = coinTracker('market/funding', () => new FundingSeries())

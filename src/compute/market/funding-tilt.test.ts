@@ -2,15 +2,15 @@ import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { PulsePool } from '../indicators/pulse-series.ts'
+import { newMarket } from '../testing/new-market.ts'
 import { BOUNDARY_MS, context, NOW_MS, universe } from '../testing/tape.ts'
 import { annualizedPctOf, fundingTilt } from './funding-tilt.ts'
-import { MarketState } from './market-state.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('funding tilt', () => {
   test('is not known before the venue told anything', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     market.apply(universe(['BTC']))
     expect(market.coin('BTC') && fundingTilt(market.coin('BTC') as never)).toBeNull()
   })
@@ -124,7 +124,7 @@ describe('funding tilt', () => {
 
 /** Of a running rate, after hours of these rates. */
 function tiltOf(fundingRateHourly: number, rates: readonly number[], name = 'BTC') {
-  const market = new MarketState(new PulsePool(3))
+  const market = newMarket(new PulsePool(3))
   market.apply(universe([name]))
   const rows = rates.map((rateHourly, index) => ({
     coin: name,

@@ -1,6 +1,6 @@
 import { percentOf } from '../render/count-digits.ts'
 import type { CoinMarket } from './coin-market.ts'
-import { MONTH_HOURS, WEEK_HOURS } from './funding-series.ts'
+import { fundingSeries, MONTH_HOURS, WEEK_HOURS } from './funding-series.ts'
 import { dexKindOf } from './premium.ts'
 import { percentileOf, zScoreOf } from './series-statistics.ts'
 
@@ -46,11 +46,12 @@ export type FundingTilt = {
 }
 
 /** @returns null before the venue told anything; how old it is, is for the caller to ask the context. */
-export function fundingTilt({ listing, context, trackers }: CoinMarket): FundingTilt | null {
+export function fundingTilt(coin: CoinMarket): FundingTilt | null {
+  const { listing, context } = coin
   if (context === null) return null
   const rateHourly = context.fundingRateHourly
   const bias = dexKindOf(listing.coin) === 'main' ? fundingBiasOf(rateHourly) : 'UNKNOWN'
-  const month = trackers.funding.windows(context.timeExchangeMs).over(MONTH_HOURS)
+  const month = coin.of(fundingSeries).windows(context.timeExchangeMs).over(MONTH_HOURS)
   const isRanked = month.count >= RANKED_HOURS_MIN
   const z = isRanked ? zScoreOf(month, rateHourly) : Number.NaN
   const percentile = isRanked

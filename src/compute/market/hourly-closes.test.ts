@@ -3,9 +3,9 @@ import type { Bar } from '../../domain/bar.ts'
 import type { MarketEvent } from '../../domain/event.ts'
 import { CLOSES_READ } from '../correlation/correlation-window.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
+import { newMarket } from '../testing/new-market.ts'
 import { BOUNDARY_MS, history, NOW_MS, universe, wave } from '../testing/tape.ts'
-import { HourlyCloses } from './hourly-closes.ts'
-import { MarketState } from './market-state.ts'
+import { HourlyCloses, hourlyCloses } from './hourly-closes.ts'
 
 const HOUR_MS = 3_600_000
 const LAST_HOUR = BOUNDARY_MS / HOUR_MS - 1
@@ -150,10 +150,10 @@ describe('hourly closes', () => {
 })
 
 function coinAfter(events: readonly MarketEvent[], atMs = NOW_MS) {
-  const market = new MarketState(new PulsePool(3))
+  const market = newMarket(new PulsePool(3))
   market.apply(universe(['BTC']))
   for (const event of events) market.apply({ ...event, timeExchangeMs: atMs, timeReceivedMs: atMs })
-  const hourly = market.coin('BTC')?.trackers.hourly
+  const hourly = market.coin('BTC')?.of(hourlyCloses)
   if (hourly === undefined) throw new Error('BTC is listed')
   return { market, hourly }
 }

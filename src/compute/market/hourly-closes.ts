@@ -3,7 +3,8 @@ import type { CoinEvent, HourlyHistoryEvent } from '../../domain/event.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
 import { CLOSES_READ } from '../correlation/correlation-window.ts'
-import type { CoinTracker } from './coin-tracker.ts'
+import type { CoinTracker } from './coin-market.ts'
+import { coinTracker } from './coin-market.ts'
 import { StepRing } from './step-ring.ts'
 
 const HOUR_MS = timeframeMs['1h']
@@ -80,8 +81,6 @@ export class HourlyCloses implements CoinTracker {
     if (event.kind === 'hourly-history') this.#remember(event)
   }
 
-  sample(): void {}
-
   save(): Float64Array {
     return NOTHING_SAVED
   }
@@ -106,3 +105,5 @@ export class HourlyCloses implements CoinTracker {
     this.#changedFromHour = Math.min(this.#changedFromHour, hour)
   }
 }
+
+export const hourlyCloses = coinTracker('market/hourly-closes', () => new HourlyCloses())

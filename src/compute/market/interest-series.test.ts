@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { naiveStatistics } from '../../../test/golden/naive-statistics.ts'
 import type { MarketSample } from '../../domain/history.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
+import { newMarket } from '../testing/new-market.ts'
 import { BOUNDARY_MS, context, NOW_MS, universe } from '../testing/tape.ts'
-import { InterestSeries } from './interest-series.ts'
-import { MarketState } from './market-state.ts'
+import { InterestSeries, interestSeries } from './interest-series.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -137,11 +137,11 @@ describe('interest series', () => {
   })
 
   test('is told every minute of its coin', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     market.apply(universe(['BTC']))
     const coin = market.coin('BTC')
     coin?.sample(reading(60, 1_000, 100))
-    expect(coin?.trackers.interest.change(context('BTC'), HOUR_MS)).not.toBeNull()
+    expect(coin?.of(interestSeries).change(context('BTC'), HOUR_MS)).not.toBeNull()
   })
 
   test('leaves nothing to save, and begins anew from what another version saved', () => {

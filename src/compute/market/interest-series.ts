@@ -1,7 +1,8 @@
 import type { CoinEvent, ContextEvent } from '../../domain/event.ts'
 import type { MarketSample } from '../../domain/history.ts'
 import { SAMPLE_STEP_MS } from '../../domain/history.ts'
-import type { CoinTracker } from './coin-tracker.ts'
+import type { CoinTracker } from './coin-market.ts'
+import { coinTracker } from './coin-market.ts'
 import type { SeriesStatistics } from './series-statistics.ts'
 import { statisticsOf } from './series-statistics.ts'
 import { StepRing } from './step-ring.ts'
@@ -148,3 +149,5 @@ export class InterestSeries implements CoinTracker {
 function offMsMaxOf(windowMs: number): number {
   return Math.min(READING_OFF_SHARE * windowMs, READING_OFF_MS_MAX)
 }
+
+export const interestSeries = coinTracker('market/open-interest', () => new InterestSeries())

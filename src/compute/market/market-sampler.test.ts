@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { MarketEvent } from '../../domain/event.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
+import { newMarket } from '../testing/new-market.ts'
 import { BOUNDARY_MS, book, context, universe } from '../testing/tape.ts'
 import { MarketSampler } from './market-sampler.ts'
-import { MarketState } from './market-state.ts'
+import type { MarketState } from './market-state.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -14,7 +15,7 @@ describe('market sampler', () => {
   let sampler: MarketSampler
 
   beforeEach(() => {
-    market = new MarketState(new PulsePool(3 * 1_100))
+    market = newMarket(new PulsePool(3 * 1_100))
     sampler = new MarketSampler()
     hear({ ...universe(['BTC', 'ETH'], ['GONE']), ...at(BOUNDARY_MS - 30_000) })
   })

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { Bar } from '../../domain/bar.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
+import { newMarket } from '../testing/new-market.ts'
 import { BOUNDARY_MS, context, history, NOW_MS, universe, wave } from '../testing/tape.ts'
-import { MarketState } from './market-state.ts'
 
 describe('market state', () => {
   test('listings that come and go for ever need no more room than are listed at once', () => {
-    const market = new MarketState(new PulsePool(6))
+    const market = newMarket(new PulsePool(6))
     for (let round = 0; round < 50; round += 1) {
       market.apply(universe([`A${round}`, `B${round}`]))
       market.apply(history(`A${round}`, '15m', wave('15m', 20)))
@@ -17,7 +17,7 @@ describe('market state', () => {
   })
 
   test('a lost connection interrupts the coins that came over it, and no other', () => {
-    const market = new MarketState(new PulsePool(6))
+    const market = newMarket(new PulsePool(6))
     market.apply(universe(['BTC', 'ETH']))
     for (const coin of ['BTC', 'ETH']) market.apply(history(coin, '15m', wave('15m', 20)))
     market.apply({
@@ -34,7 +34,7 @@ describe('market state', () => {
   })
 
   test('a bar that begins for one coin has ended the one before for all of them', () => {
-    const market = new MarketState(new PulsePool(6))
+    const market = newMarket(new PulsePool(6))
     market.apply(universe(['BTC', 'ETH']))
     for (const coin of ['BTC', 'ETH']) market.apply(history(coin, '15m', wave('15m', 20)))
     const endMs = BOUNDARY_MS + 900_000
@@ -47,7 +47,7 @@ describe('market state', () => {
   })
 
   test('news about a coin that is not listed changes nothing', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     expect(market.apply(history('NOPE', '15m', wave('15m', 20)))).toBeNull()
   })
 })

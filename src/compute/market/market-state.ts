@@ -4,28 +4,51 @@ import type { OutsideEvent } from '../../domain/outside.ts'
 import { assetOf, isOutside } from '../../domain/outside.ts'
 import type { PulsePool } from '../indicators/pulse-series.ts'
 import { MeasureLog } from '../outside/measure-log.ts'
-import type { OutsideMeasure } from '../outside/outside-measure.ts'
-import { outsideMeasures } from '../outside/outside-measures.ts'
 import { OutsideState } from '../outside/outside-state.ts'
 import { CandleLadder } from './candle-ladder.ts'
+import type { CoinTrackerKind } from './coin-market.ts'
 import { CoinMarket } from './coin-market.ts'
 import { Collaterals } from './collaterals.ts'
-import type { MarketTracker } from './market-tracker.ts'
-import { marketTrackers } from './market-trackers.ts'
 import { NewestBar } from './newest-bar.ts'
-import { joinSections, splitSections } from './saved-sections.ts'
+import { joinNamed, splitNamed } from './saved-sections.ts'
+import type { TrackerKind } from './tracker-kind.ts'
+import { TrackerSet } from './tracker-set.ts'
+
+/** State that is derived from all coins together, or from external sources. The rules of a {@link CoinTracker} hold. */
+export interface MarketTracker {
+  readonly hears: readonly MarketEvent['kind'][]
+  /** After the market took the event in. */
+  apply(event: MarketEvent, market: MarketState): void
+  /** Before documents are rendered, several times a second, after the bars that ended were closed. @param nowMs by our clock */
+  advance(market: MarketState, nowMs: number): void
+  /** What neither history nor {@link MeasureLog} brings back; finite numbers and NaN. */
+  save(): Float64Array
+  /** @returns false for numbers of another version: then it begins empty. */
+  restore(saved: Float64Array): boolean
+}
+
+/** A tracker that the market has one of: `market.of(kind)`. */
+export type MarketTrackerKind<T extends MarketTracker = MarketTracker> = TrackerKind<'market', T>
+
+/** @param id where its state stands in a checkpoint: `<analysis>/<name>`, or `market/<name>` where several use it */
+export function marketTracker<T extends MarketTracker>(
+  id: string,
+  create: () => T,
+): MarketTrackerKind<T> {
+  return { scope: 'market', id, create }
+}
+
+/** What an analysis tracks. */
+export type AnyTrackerKind = CoinTrackerKind | MarketTrackerKind
 
 /** Everything that the engine knows of the venue and of the world outside. One writer: the processor. */
 export class MarketState {
-  readonly trackers = marketTrackers()
   /** The newest word of every source beyond the venue ... */
   readonly outside = new OutsideState()
-  /** ... what is measured by them over time, and the history of that. */
-  readonly measures = outsideMeasures()
+  /** ... and the history of what is measured by them. */
   readonly log = new MeasureLog()
-  readonly #trackers: readonly MarketTracker[] = Object.values(this.trackers)
-  readonly #listeners = listenersOf(this.#trackers)
-  readonly #measures: readonly OutsideMeasure[] = Object.values(this.measures)
+  readonly #coinTrackers: readonly CoinTrackerKind[]
+  readonly #trackers: TrackerSet<MarketTracker>
   readonly #pool: PulsePool
   readonly #coins = new Map<string, CoinMarket>()
   readonly #newestBar = new NewestBar()
@@ -41,8 +64,16 @@ export class MarketState {
   /** The latest instant that was heard of anything of the venue's, by our clock. NaN before any. */
   #heardMs = Number.NaN
 
-  constructor(pool: PulsePool) {
+  /** @param kinds what is tracked of it and of its coins */
+  constructor(pool: PulsePool, kinds: readonly AnyTrackerKind[]) {
     this.#pool = pool
+    this.#coinTrackers = kinds.filter((kind) => kind.scope === 'coin')
+    this.#trackers = new TrackerSet(kinds.filter((kind) => kind.scope === 'market'))
+  }
+
+  /** Its tracker of a kind that was given to the constructor. @throws for another kind */
+  of<T extends MarketTracker>(kind: MarketTrackerKind<T>): T {
+    return this.#trackers.of(kind)
   }
 
   get listings(): readonly Listing[] {
@@ -71,17 +102,14 @@ export class MarketState {
     return this.#heardMs
   }
 
+  get venueMs(): number {
+    return this.#venueMs
+  }
+
   /** @returns the coin that the event changed, or null for news about all of them or about none. */
   apply(event: MarketEvent): CoinMarket | null {
-    if (isOutside(event)) return this.#hear(event)
-    const coin = this.#take(event)
-    // After a subscription the venue repeats trades of long ago, and may show that some before them are lost.
-    if (event.kind !== 'trade' && event.kind !== 'trade-gap') {
-      if (!(event.timeExchangeMs <= this.#venueMs)) this.#venueMs = event.timeExchangeMs
-      this.#heardMs = event.timeReceivedMs
-    }
-    const listeners = this.#listeners[event.kind]
-    if (listeners !== undefined) for (const tracker of listeners) tracker.apply(event, this)
+    const coin = isOutside(event) ? this.#hear(event) : this.#take(event)
+    for (const tracker of this.#trackers.hearing(event.kind)) tracker.apply(event, this)
     return coin
   }
 
@@ -89,32 +117,32 @@ export class MarketState {
   advance(nowMs: number): void {
     this.#collaterals.advance(nowMs)
     for (const coin of this.#coins.values()) coin.advance()
-    if (!Number.isNaN(this.#venueMs))
-      for (const tracker of this.#trackers) tracker.advance(this, this.#venueMs)
-    for (const measure of this.#measures) measure.advance(this, nowMs)
+    for (const tracker of this.#trackers.all) tracker.advance(this, nowMs)
   }
 
   /** Of what is tracked of all coins together. */
   save(): Float64Array {
-    return joinSections([...this.#trackers, ...this.#measures].map((kept) => kept.save()))
+    return joinNamed(new Map(this.#trackers.saved()))
   }
 
   restore(saved: Float64Array): void {
-    const sections = splitSections(saved) ?? []
-    for (const [at, kept] of [...this.#trackers, ...this.#measures].entries()) {
-      const numbers = sections[at]
-      if (numbers !== undefined) kept.restore(numbers)
-    }
+    const sections = splitNamed(saved)
+    if (sections === null) return
+    this.#trackers.restore(sections, (tracker, numbers) => tracker.restore(numbers))
   }
 
   #hear(event: OutsideEvent): CoinMarket | null {
     if (event.kind === 'measure-history') this.log.remember(event)
     else this.outside.apply(event)
-    for (const measure of this.#measures) measure.apply(event, this)
     return 'asset' in event ? (this.coinOf(event.asset) ?? null) : null
   }
 
   #take(event: Exclude<MarketEvent, OutsideEvent>): CoinMarket | null {
+    // After a subscription the venue repeats trades of long ago, and may show that some before them are lost.
+    if (event.kind !== 'trade' && event.kind !== 'trade-gap') {
+      if (!(event.timeExchangeMs <= this.#venueMs)) this.#venueMs = event.timeExchangeMs
+      this.#heardMs = event.timeReceivedMs
+    }
     if (event.kind === 'universe') {
       this.#list(event.listings)
       return null
@@ -150,7 +178,13 @@ export class MarketState {
       else
         this.#coins.set(
           name,
-          new CoinMarket(listing, this.#newLadder(), this.#newestBar, this.#collaterals),
+          new CoinMarket(
+            listing,
+            this.#newLadder(),
+            this.#coinTrackers,
+            this.#newestBar,
+            this.#collaterals,
+          ),
         )
     }
     this.#coinOfAsset.clear()
@@ -165,13 +199,4 @@ export class MarketState {
   #newLadder(): CandleLadder {
     return this.#spareLadders.pop() ?? new CandleLadder(this.#pool)
   }
-}
-
-type Listeners = Readonly<Partial<Record<MarketEvent['kind'], readonly MarketTracker[]>>>
-
-function listenersOf(trackers: readonly MarketTracker[]): Listeners {
-  const kinds = new Set(trackers.flatMap(({ hears }) => hears))
-  return Object.fromEntries(
-    Array.from(kinds, (kind) => [kind, trackers.filter(({ hears }) => hears.includes(kind))]),
-  )
 }

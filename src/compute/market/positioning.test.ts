@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { PulsePool } from '../indicators/pulse-series.ts'
+import { newMarket } from '../testing/new-market.ts'
 import { BOUNDARY_MS, context, NOW_MS, universe } from '../testing/tape.ts'
-import { MarketState } from './market-state.ts'
 import { positioningOf } from './positioning.ts'
 
 const HOUR_MS = 3_600_000
 
 describe('positioning', () => {
   test('is not known before the venue told anything', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     market.apply(universe(['BTC']))
     const coin = market.coin('BTC')
     expect(coin && positioningOf(coin)).toBeNull()
@@ -81,7 +81,7 @@ describe('positioning', () => {
   })
 
   test('without a reading of four hours ago everything is unknown', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     market.apply(universe(['BTC']))
     const coin = market.apply(context('BTC'))
     expect(coin && positioningOf(coin)).toEqual({
@@ -102,7 +102,7 @@ function read(moves: {
   readonly interest: number
   readonly habit?: (hour: number) => number
 }) {
-  const market = new MarketState(new PulsePool(3))
+  const market = newMarket(new PulsePool(3))
   market.apply(universe(['BTC']))
   const hours = moves.habit === undefined ? 5 : 400
   const samples = Array.from({ length: hours }, (_, index) => hours - 1 - index).map((hour) => ({

@@ -1,5 +1,6 @@
 import type { CoinMarket } from './coin-market.ts'
 import type { InterestChange } from './interest-series.ts'
+import { interestSeries } from './interest-series.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -48,16 +49,17 @@ export type Positioning = {
 }
 
 /** @returns null before the venue told anything; how old it is, is for the caller to ask the context. */
-export function positioningOf({ context, trackers }: CoinMarket): Positioning | null {
+export function positioningOf(coin: CoinMarket): Positioning | null {
+  const { context } = coin
   if (context === null) return null
-  const { moves } = trackers.interest.window(context.timeExchangeMs)
+  const { moves } = coin.of(interestSeries).window(context.timeExchangeMs)
   const isOwnThreshold = moves.count >= MOVES_MIN
   const ownPct = Math.min(
     TREND_PCT_MAX,
     Math.max(TREND_PCT_MIN, TREND_DEVIATIONS * moves.deviation),
   )
   const trendThresholdPct = isOwnThreshold ? ownPct : TREND_PCT
-  const change = trackers.interest.change(context, 4 * HOUR_MS)
+  const change = coin.of(interestSeries).change(context, 4 * HOUR_MS)
   return {
     ...labelsOf(change, trendThresholdPct),
     trendThresholdPct,

@@ -7,9 +7,11 @@ import { chains } from '../../domain/outside.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { poolEvents, rateEvents } from '../testing/chain-tape.ts'
+import { newMarket } from '../testing/new-market.ts'
 import { pegTape } from '../testing/peg-tape.ts'
 import { BOUNDARY_MS, context, history, NOW_MS, universe, wave } from '../testing/tape.ts'
-import { MarketState } from './market-state.ts'
+import type { MarketState } from './market-state.ts'
+import { regimeTracker } from './regime.ts'
 import { compositeOf, driverNames } from './regime-rule.ts'
 
 const MINUTE_MS = 60_000
@@ -20,7 +22,7 @@ describe('regime of the market', () => {
   test.each([1, -1])('evaluates what the bars of all coins say (drift %i)', (sign) => {
     const market = marketOf(COINS, sign)
     pass(market, NOW_MS, BOUNDARY_MS + STEP_MS + 1_000)
-    const regime = market.trackers.regime.current(BOUNDARY_MS + STEP_MS)
+    const regime = market.of(regimeTracker).current(BOUNDARY_MS + STEP_MS)
     const drivers = naiveDrivers(
       new Map(COINS.map((coin, at) => [coin, naiveCoin(at, sign)])),
       BOUNDARY_MS + STEP_MS,
@@ -32,7 +34,7 @@ describe('regime of the market', () => {
     expect(composite).toBeCloseTo(naiveComposite(drivers), 9)
     expect(Math.abs(composite)).toBeGreaterThan(0.25)
     pass(market, BOUNDARY_MS + STEP_MS + 1_000, BOUNDARY_MS + 2 * STEP_MS + 1_000)
-    expect(market.trackers.regime.current(BOUNDARY_MS)?.label, 'twice in a row').toBe(
+    expect(market.of(regimeTracker).current(BOUNDARY_MS)?.label, 'twice in a row').toBe(
       sign > 0 ? 'RISK_ON' : 'RISK_OFF',
     )
   })
@@ -40,12 +42,12 @@ describe('regime of the market', () => {
   test('is evaluated at whole five minutes of the venue, and not between them', () => {
     const market = marketOf(COINS)
     pass(market, NOW_MS, BOUNDARY_MS + STEP_MS - 1)
-    expect(market.trackers.regime.current(NOW_MS)).toBeNull()
+    expect(market.of(regimeTracker).current(NOW_MS)).toBeNull()
     pass(market, BOUNDARY_MS + STEP_MS, BOUNDARY_MS + STEP_MS + 1)
-    const first = market.trackers.regime.current(NOW_MS)
+    const first = market.of(regimeTracker).current(NOW_MS)
     expect(first?.asOfMs).toBe(BOUNDARY_MS + STEP_MS)
     pass(market, BOUNDARY_MS + STEP_MS + 2, BOUNDARY_MS + 2 * STEP_MS - 1)
-    expect(market.trackers.regime.current(NOW_MS)).toBe(first)
+    expect(market.of(regimeTracker).current(NOW_MS)).toBe(first)
   })
 
   test.each([
@@ -55,7 +57,7 @@ describe('regime of the market', () => {
     const names = Array.from({ length: of }, (_, at) => COINS[at] ?? `C${at}`)
     const market = marketOf(names.slice(0, known), 1, names.slice(known))
     pass(market, NOW_MS, BOUNDARY_MS + STEP_MS)
-    expect(market.trackers.regime.current(NOW_MS)?.label).toBe(label)
+    expect(market.of(regimeTracker).current(NOW_MS)?.label).toBe(label)
   })
 
   test.each([
@@ -73,7 +75,7 @@ describe('regime of the market', () => {
     for (const event of [...rateEvents(toldMs), ...told]) market.apply(event)
     market.advance(toldMs)
     pass(market, evaluatedMs, evaluatedMs)
-    expect(market.trackers.regime.current(evaluatedMs)?.label).toBe(label)
+    expect(market.of(regimeTracker).current(evaluatedMs)?.label).toBe(label)
   })
 
   test.each([
@@ -88,13 +90,13 @@ describe('regime of the market', () => {
     for (const event of told) market.apply(event)
     market.advance(evaluatedMs - agoMs)
     pass(market, evaluatedMs, evaluatedMs)
-    expect(market.trackers.regime.current(evaluatedMs)?.label).toBe(label)
+    expect(market.of(regimeTracker).current(evaluatedMs)?.label).toBe(label)
   })
 
   test('is UNKNOWN without BTC', () => {
     const market = marketOf(COINS.slice(1))
     pass(market, NOW_MS, BOUNDARY_MS + STEP_MS)
-    expect(market.trackers.regime.current(NOW_MS)).toMatchObject({
+    expect(market.of(regimeTracker).current(NOW_MS)).toMatchObject({
       label: 'UNKNOWN',
       drivers: null,
     })
@@ -104,7 +106,7 @@ describe('regime of the market', () => {
     const market = marketOf(COINS.slice(0, 3), 1, COINS.slice(3))
     market.apply(universe(COINS.slice(0, 3), COINS.slice(3)))
     pass(market, NOW_MS, BOUNDARY_MS + STEP_MS)
-    expect(market.trackers.regime.current(NOW_MS)?.label).toBe('NEUTRAL')
+    expect(market.of(regimeTracker).current(NOW_MS)?.label).toBe('NEUTRAL')
   })
 
   test('is UNKNOWN once the candles of the coins are older than two hours', () => {
@@ -118,7 +120,7 @@ describe('regime of the market', () => {
       market.apply(context('NEW', stamp(timeMs)))
       market.advance(timeMs)
     }
-    expect(market.trackers.regime.current(lateMs)).toMatchObject({
+    expect(market.of(regimeTracker).current(lateMs)).toMatchObject({
       label: 'UNKNOWN',
       previous: 'NEUTRAL',
     })
@@ -128,7 +130,7 @@ describe('regime of the market', () => {
     const market = marketOf(COINS)
     pass(market, NOW_MS, BOUNDARY_MS + STEP_MS)
     const asOfMs = BOUNDARY_MS + STEP_MS
-    const at = (ms: number) => market.trackers.regime.current(ms)
+    const at = (ms: number) => market.of(regimeTracker).current(ms)
     expect(at(asOfMs + 120 * MINUTE_MS)?.label).toBe('NEUTRAL')
     expect(at(asOfMs + 120 * MINUTE_MS + 1)).toMatchObject({
       label: 'UNKNOWN',
@@ -145,9 +147,11 @@ describe('regime of the market', () => {
     const restarted = marketOf(COINS)
     restarted.restore(market.save())
     const midMs = BOUNDARY_MS + STEP_MS
-    expect(restarted.trackers.regime.current(midMs)).toEqual(market.trackers.regime.current(midMs))
+    expect(restarted.of(regimeTracker).current(midMs)).toEqual(
+      market.of(regimeTracker).current(midMs),
+    )
     for (const either of [market, restarted]) pass(either, midMs, midMs + STEP_MS)
-    const [one, other] = [market, restarted].map(({ trackers }) => trackers.regime.current(midMs))
+    const [one, other] = [market, restarted].map((of) => of.of(regimeTracker).current(midMs))
     expect(one?.label).toBe('RISK_ON')
     expect(other).toEqual(one)
   })
@@ -170,7 +174,7 @@ function marketOf(
   sign = 1,
   unknown: readonly string[] = [],
 ): MarketState {
-  const market = new MarketState(new PulsePool(60))
+  const market = newMarket(new PulsePool(60))
   market.apply(universe([...known, ...unknown]))
   for (const [rank, coin] of known.entries()) {
     const bars = barsOf(rank, sign)

@@ -1,14 +1,17 @@
 import { pulseIndicators } from '../indicators/pulse-indicators.ts'
 import { pulseValue } from '../indicators/pulse-layout.ts'
 import { isAbove } from '../indicators/trend.ts'
+import { arbMeasure } from '../outside/arb-measure.ts'
+import { depegMeasure } from '../outside/depeg-measure.ts'
 import type { CoinMarket } from './coin-market.ts'
 import { EventGrid } from './event-grid.ts'
-import type { MarketState } from './market-state.ts'
-import type { MarketTracker } from './market-tracker.ts'
+import type { MarketState, MarketTracker } from './market-state.ts'
+import { marketTracker } from './market-state.ts'
 import type { Regime, RegimeInputs } from './regime-rule.ts'
 import { nextRegime, REGIME_GAP_MS_MAX, REGIME_STEP_MS } from './regime-rule.ts'
 import { regimeFromNumbers, regimeToNumbers } from './saved-regime.ts'
 import { statisticsOf } from './series-statistics.ts'
+import { volatilitySeries } from './volatility-series.ts'
 import { isWarm } from './warm.ts'
 
 /** The coin that the whole market follows. */
@@ -34,8 +37,8 @@ export class RegimeTracker implements MarketTracker {
 
   apply(): void {}
 
-  advance(market: MarketState, venueMs: number): void {
-    const instantMs = this.#grid.passed(venueMs)
+  advance(market: MarketState): void {
+    const instantMs = this.#grid.passed(market.venueMs)
     if (Number.isNaN(instantMs)) return
     this.#regime = nextRegime(
       this.#regime,
@@ -77,26 +80,26 @@ function regimeInputs(
     if (bar === null || Number.isNaN(ema50)) continue
     judged += 1
     if (isAbove(bar.close, ema50)) above += 1
-    const past = coin.trackers.volatility.priceAt(at.venueMs - MOMENTUM_MS)
+    const past = coin.of(volatilitySeries).priceAt(at.venueMs - MOMENTUM_MS)
     if (past > 0) returns.push(bar.close / past - 1)
   }
   if (Math.min(judged, returns.length) < COINS_SHARE_MIN * coins) return null
   const medianReturn7d = statisticsOf(Float64Array.from(returns)).median
-  const arbStressScore = market.measures.arb.stressScore(at.heardMs)
-  const isPegBroken = market.measures.depeg.isBroken(at.heardMs)
+  const arbStressScore = market.of(arbMeasure).stressScore(at.heardMs)
+  const isPegBroken = market.of(depegMeasure).isBroken(at.heardMs)
   return { ...leader, aboveEma50Share: above / judged, medianReturn7d, arbStressScore, isPegBroken }
 }
 
 function leaderInputs(coin: CoinMarket | undefined, heardMs: number) {
   if (coin === undefined || !isFresh(coin, heardMs)) return null
-  const { context, ladder, trackers } = coin
+  const { context, ladder } = coin
   if (context === null || heardMs - context.timeReceivedMs > INPUT_AGE_MS_MAX) return null
   const { markPrice, prevDayPrice } = context
   if (prevDayPrice === null) return null
   if (!isWarm(coin, '4h', heardMs) || !isWarm(coin, '1h', heardMs)) return null
   const hour = ladder.peek('1h')
   const atrPct = hour === null ? null : pulseIndicators(ladder.values, hour.close).atr_pct
-  const percentile = atrPct === null ? null : trackers.volatility.percentile(atrPct)
+  const percentile = atrPct === null ? null : coin.of(volatilitySeries).percentile(atrPct)
   const four = ladder.peek('4h')
   const trend = four === null ? null : pulseIndicators(ladder.values, four.close).trend
   if (percentile === null || trend?.ema_stack == null || trend.direction === null) return null
@@ -111,3 +114,5 @@ function leaderInputs(coin: CoinMarket | undefined, heardMs: number) {
 function isFresh(coin: CoinMarket, heardMs: number): boolean {
   return heardMs - coin.candlesConfirmedAtMs <= INPUT_AGE_MS_MAX
 }
+
+export const regimeTracker = marketTracker('market/regime', () => new RegimeTracker())

@@ -1,3 +1,28 @@
+const NAME_LENGTH_MAX = 100
+
+/** Runs of numbers by name as one: each is two sections, the characters of its name and its numbers. */
+export function joinNamed(sections: ReadonlyMap<string, ArrayLike<number>>): Float64Array {
+  return joinSections(
+    Array.from(sections, ([name, numbers]) => [
+      Array.from(name, (character) => character.charCodeAt(0)),
+      numbers,
+    ]).flat(),
+  )
+}
+
+/** @returns null for numbers that {@link joinNamed} did not give. */
+export function splitNamed(joined: Float64Array): ReadonlyMap<string, Float64Array> | null {
+  const sections = splitSections(joined)
+  if (sections === null || sections.length % 2 !== 0) return null
+  const named = new Map<string, Float64Array>()
+  for (let at = 0; at < sections.length; at += 2) {
+    const characters = sections[at] as Float64Array
+    if (characters.length > NAME_LENGTH_MAX) return null
+    named.set(String.fromCharCode(...characters), sections[at + 1] as Float64Array)
+  }
+  return named
+}
+
 /** Several runs of numbers as one, each behind its length. */
 export function joinSections(sections: readonly ArrayLike<number>[]): Float64Array {
   const length = sections.reduce((sum, section) => sum + 1 + section.length, 0)

@@ -1,7 +1,8 @@
 import type { CoinEvent } from '../../domain/event.ts'
 import type { MarketSample } from '../../domain/history.ts'
 import { SAMPLE_STEP_MS } from '../../domain/history.ts'
-import type { CoinTracker } from './coin-tracker.ts'
+import type { CoinTracker } from './coin-market.ts'
+import { coinTracker } from './coin-market.ts'
 import { percentileOf, statisticsOf } from './series-statistics.ts'
 import { StepRing } from './step-ring.ts'
 
@@ -76,3 +77,5 @@ type Day = {
   readonly medianBps: number
   readonly oldestStep: number
 }
+
+export const spreadHistory = coinTracker('spread/history', () => new SpreadHistory())

@@ -1,5 +1,6 @@
 import type { CoinEvent, TradeEvent } from '../../domain/event.ts'
-import type { CoinTracker } from './coin-tracker.ts'
+import type { CoinTracker } from './coin-market.ts'
+import { coinTracker } from './coin-market.ts'
 import { joinSections, splitSections } from './saved-sections.ts'
 import { StepRing } from './step-ring.ts'
 
@@ -60,8 +61,6 @@ export class TakerFlow implements CoinTracker {
     }
   }
 
-  sample(): void {}
-
   save(): Float64Array {
     const newest = this.#volumes.stepOf(this.#newestTradeMs)
     const rows: number[] = []
@@ -95,3 +94,5 @@ export class TakerFlow implements CoinTracker {
     this.#volumes.add(this.#volumes.stepOf(timeMs), takerSide === 'buy' ? [usd, 0] : [0, usd])
   }
 }
+
+export const takerFlow = coinTracker('market/taker-flow', () => new TakerFlow())

@@ -8,7 +8,8 @@ import type {
 } from '../../domain/event.ts'
 import type { BookSide } from './book-walk.ts'
 import { walk } from './book-walk.ts'
-import type { CoinTracker } from './coin-tracker.ts'
+import type { CoinTracker } from './coin-market.ts'
+import { coinTracker } from './coin-market.ts'
 import { RecentMids } from './recent-mids.ts'
 import { RecentValues } from './recent-values.ts'
 import { joinSections, splitSections } from './saved-sections.ts'
@@ -165,8 +166,6 @@ export class TradeCosts implements CoinTracker {
       default:
     }
   }
-
-  sample(): void {}
 
   costs(): TakerCosts {
     const sums = new Float64Array(MINUTE_FIELDS)
@@ -444,3 +443,5 @@ function rowsOf(numbers: ArrayLike<number>, width: number): number[][] {
     Array.from({ length: width }, (_, field) => numbers[row * width + field] as number),
   )
 }
+
+export const tradeCosts = coinTracker('spread/trade-costs', () => new TradeCosts())

@@ -7,11 +7,15 @@ import type { Bar } from '../../domain/bar.ts'
 import type { CoinEvent } from '../../domain/event.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { hasSharedCandles, quarters, START_MS, sharedBars } from '../testing/bars.ts'
+import { newMarket } from '../testing/new-market.ts'
 import { context, universe } from '../testing/tape.ts'
 import type { CoinMarket } from './coin-market.ts'
-import { MarketState } from './market-state.ts'
 import type { VolatilitySeries } from './volatility-series.ts'
-import { VOLATILITY_HOURS_MIN, VOLATILITY_WINDOW_HOURS } from './volatility-series.ts'
+import {
+  VOLATILITY_HOURS_MIN,
+  VOLATILITY_WINDOW_HOURS,
+  volatilitySeries,
+} from './volatility-series.ts'
 
 const QUARTER_MS = 900_000
 const HOUR_MS = 3_600_000
@@ -24,7 +28,7 @@ describe('volatility of a coin', () => {
     (bars) => {
       const coin = btc()
       tell(coin, historyOf(bars, endOf(bars)))
-      expectAsNaive(coin.trackers.volatility, naiveHours(closedOf(bars)))
+      expectAsNaive(coin.of(volatilitySeries), naiveHours(closedOf(bars)))
     },
   )
 
@@ -52,12 +56,12 @@ describe('volatility of a coin', () => {
       for (const word of [begun, bar]) {
         listen(asked, word)
         listen(left, word)
-        if (asks.next().value === true) asked.trackers.volatility.save()
-        if (asks.next().value === true) asked.trackers.volatility.priceAt(bar.openTimeMs)
+        if (asks.next().value === true) asked.of(volatilitySeries).save()
+        if (asks.next().value === true) asked.of(volatilitySeries).priceAt(bar.openTimeMs)
       }
     }
     for (const coin of [asked, left]) passBy(coin, endOf(bars))
-    expect(asked.trackers.volatility.save()).toEqual(left.trackers.volatility.save())
+    expect(asked.of(volatilitySeries).save()).toEqual(left.of(volatilitySeries).save())
     expect(figures(asked)).toEqual(figures(left))
   })
 
@@ -65,9 +69,9 @@ describe('volatility of a coin', () => {
     const bars = wavy(760)
     const coin = btc()
     tell(coin, historyOf(bars, endOf(bars)))
-    const { hours } = coin.trackers.volatility
+    const { hours } = coin.of(volatilitySeries)
     for (let hour = 1; hour <= 3; hour += 1) passBy(coin, endOf(bars) + hour * HOUR_MS)
-    expect(coin.trackers.volatility.hours).toBe(hours + 3)
+    expect(coin.of(volatilitySeries).hours).toBe(hours + 3)
     const close = bars.at(-1)?.close ?? Number.NaN
     const flat = Array.from({ length: 12 }, (_, at) => ({
       openTimeMs: endOf(bars) + at * QUARTER_MS,
@@ -77,7 +81,7 @@ describe('volatility of a coin', () => {
       close,
       volumeBase: 0,
     }))
-    expectAsNaive(coin.trackers.volatility, naiveHours(closedOf([...bars, ...flat])))
+    expectAsNaive(coin.of(volatilitySeries), naiveHours(closedOf([...bars, ...flat])))
   })
 
   test('hours that an interruption cost come from the history that mends it', () => {
@@ -94,7 +98,7 @@ describe('volatility of a coin', () => {
     tell(coin, historyOf([...past.slice(-1), ...missed, first], second.openTimeMs))
     for (const bar of rest) listen(coin, bar)
     passBy(coin, endOf(bars))
-    expectAsNaive(coin.trackers.volatility, naiveHours(closedOf(bars)))
+    expectAsNaive(coin.of(volatilitySeries), naiveHours(closedOf(bars)))
   })
 
   test('a month comes back from hourly history, whenever that is told', () => {
@@ -105,11 +109,11 @@ describe('volatility of a coin', () => {
     tell(before, hourly(hours))
     tell(before, historyOf(recent, endOf(recent)))
     tell(after, historyOf(recent, endOf(recent)))
-    expect(after.trackers.volatility.hours).toBeLessThan(VOLATILITY_WINDOW_HOURS)
+    expect(after.of(volatilitySeries).hours).toBeLessThan(VOLATILITY_WINDOW_HOURS)
     tell(after, hourly(hours))
-    expect(after.trackers.volatility.hours).toBe(VOLATILITY_WINDOW_HOURS)
+    expect(after.of(volatilitySeries).hours).toBe(VOLATILITY_WINDOW_HOURS)
     expect(figures(after)).toEqual(figures(before))
-    expectAsNaive(after.trackers.volatility, naiveHours(closedOf(bars)))
+    expectAsNaive(after.of(volatilitySeries), naiveHours(closedOf(bars)))
   })
 
   test('an hour that was half heard before a restart is whole after it', () => {
@@ -134,7 +138,7 @@ describe('volatility of a coin', () => {
       listen(coin, { ...bar, close: bar.open })
       listen(coin, bar)
     }
-    expect(coin.trackers.volatility.priceAt(endOf(bars))).toBe(bars.at(-1)?.close)
+    expect(coin.of(volatilitySeries).priceAt(endOf(bars))).toBe(bars.at(-1)?.close)
   })
 
   test('a later word on the last quarter of a closed hour counts at once', () => {
@@ -145,7 +149,7 @@ describe('volatility of a coin', () => {
     if (last === undefined) throw new Error('there are bars')
     const revised = { ...last, high: last.high * 1.2, volumeBase: last.volumeBase + 1 }
     listen(coin, revised)
-    expectAsNaive(coin.trackers.volatility, naiveHours(closedOf([...bars.slice(0, -1), revised])))
+    expectAsNaive(coin.of(volatilitySeries), naiveHours(closedOf([...bars.slice(0, -1), revised])))
   })
 
   test('a later word on a closed hour counts', () => {
@@ -159,7 +163,7 @@ describe('volatility of a coin', () => {
     const revised = { ...last, high: last.high * 1.2 }
     tell(coin, hourly([revised]))
     expect(figures(coin)).not.toEqual(before)
-    expectAsNaive(coin.trackers.volatility, [...hours.slice(0, -1), revised])
+    expectAsNaive(coin.of(volatilitySeries), [...hours.slice(0, -1), revised])
   })
 
   test.each([
@@ -169,20 +173,20 @@ describe('volatility of a coin', () => {
     const bars = wavy(4 * hours + 1)
     const coin = btc()
     tell(coin, historyOf(bars, endOf(bars)))
-    expect(coin.trackers.volatility.percentile(1)).toEqual(rank)
+    expect(coin.of(volatilitySeries).percentile(1)).toEqual(rank)
   })
 
   test('of a market that never moved is in the middle of itself', () => {
     const bars = wavy(760).map((bar) => ({ ...bar, open: 5, high: 5, low: 5, close: 5 }))
     const coin = btc()
     tell(coin, historyOf(bars, endOf(bars)))
-    expect(coin.trackers.volatility.percentile(0)).toBe(50)
+    expect(coin.of(volatilitySeries).percentile(0)).toBe(50)
   })
 
   test('without a word on it is unknown', () => {
-    expect(btc().trackers.volatility.percentile(1)).toBeNull()
-    expect(btc().trackers.volatility.percentile(Number.NaN)).toBeNull()
-    expect(btc().trackers.volatility.priceAt(START_MS)).toBeNaN()
+    expect(btc().of(volatilitySeries).percentile(1)).toBeNull()
+    expect(btc().of(volatilitySeries).percentile(Number.NaN)).toBeNull()
+    expect(btc().of(volatilitySeries).priceAt(START_MS)).toBeNaN()
   })
 
   test('the price of an instant is the last close before it', () => {
@@ -192,7 +196,7 @@ describe('volatility of a coin', () => {
     const hours = naiveHours(bars)
     const hour = hours[100]
     if (hour === undefined) throw new Error('there are hours')
-    const { priceAt } = { priceAt: (ms: number) => coin.trackers.volatility.priceAt(ms) }
+    const { priceAt } = { priceAt: (ms: number) => coin.of(volatilitySeries).priceAt(ms) }
     expect(priceAt(hour.openTimeMs + HOUR_MS)).toBe(hour.close)
     expect(priceAt(hour.openTimeMs + 2 * HOUR_MS - 1)).toBe(hour.close)
     expect(priceAt(START_MS - 8 * HOUR_MS), 'nothing within six hours').toBeNaN()
@@ -208,7 +212,7 @@ describe('volatility of a coin', () => {
       tell(coin, hourly(hours.filter(({ openTimeMs }) => openTimeMs < startOf(recent))))
       tell(coin, historyOf(recent, endOf(recent)))
       const known = hours.filter(({ openTimeMs }) => openTimeMs + HOUR_MS <= endOf(recent))
-      const { volatility } = coin.trackers
+      const volatility = coin.of(volatilitySeries)
       expect(volatility.hours).toBe(VOLATILITY_WINDOW_HOURS)
       const values = naiveAtrPercents(known.slice(-2_000))
       for (const atrPct of [0.1, 0.3, 0.5, 0.7, 1, 2])
@@ -221,7 +225,7 @@ describe('volatility of a coin', () => {
 })
 
 function btc(): CoinMarket {
-  const market = new MarketState(new PulsePool(3))
+  const market = newMarket(new PulsePool(3))
   market.apply(universe(['BTC']))
   const coin = market.coin('BTC')
   if (coin === undefined) throw new Error('BTC is listed')
@@ -298,7 +302,7 @@ function hear(coin: CoinMarket, untilMs: number): void {
 
 /** The rank of every hundredth percent, which together tell all values. */
 function figures(coin: CoinMarket) {
-  const { volatility } = coin.trackers
+  const volatility = coin.of(volatilitySeries)
   const ranks = Array.from({ length: 400 }, (_, at) => volatility.percentile(at / 100))
   return { hours: volatility.hours, ranks }
 }

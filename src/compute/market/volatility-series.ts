@@ -1,8 +1,8 @@
 import type { Bar } from '../../domain/bar.ts'
 import type { CoinEvent } from '../../domain/event.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
-import type { CoinMarket } from './coin-market.ts'
-import type { CoinTracker } from './coin-tracker.ts'
+import type { CoinMarket, CoinTracker } from './coin-market.ts'
+import { coinTracker } from './coin-market.ts'
 import { percentileOf } from './series-statistics.ts'
 import { StepRing } from './step-ring.ts'
 
@@ -79,8 +79,6 @@ export class VolatilitySeries implements CoinTracker {
     }
     this.#close(coin)
   }
-
-  sample(): void {}
 
   /** The last quarters, of an hour that no history has yet. */
   save(): Float64Array {
@@ -246,3 +244,5 @@ export class VolatilitySeries implements CoinTracker {
     return values.subarray(0, count)
   }
 }
+
+export const volatilitySeries = coinTracker('market/volatility', () => new VolatilitySeries())

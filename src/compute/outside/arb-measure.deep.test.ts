@@ -5,10 +5,12 @@ import { naiveArb } from '../../../test/golden/naive-arb.ts'
 import type { Chain, OutsideEvent, PoolEvent } from '../../domain/outside.ts'
 import { chains } from '../../domain/outside.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
-import { MarketState } from '../market/market-state.ts'
+import type { MarketState } from '../market/market-state.ts'
 import { block, chainPricesUsd, pool, poolEvents, rateEvents } from '../testing/chain-tape.ts'
+import { newMarket } from '../testing/new-market.ts'
 import { NOW_MS } from '../testing/tape.ts'
 import type { ArbMeasurement, Stress } from './arb-measure.ts'
+import { arbMeasure } from './arb-measure.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { ARB_STEP_MS, arbAssets } from './arb-model.ts'
 import { stressNames } from './arb-stress.ts'
@@ -69,7 +71,7 @@ describe('a gap between chains', () => {
   })
 
   test('of one sample alone is no opportunity', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     tell(market, START_MS)
     tell(market, START_MS + ARB_STEP_MS, off('ETH', 'base', 80))
     tell(market, START_MS + 2 * ARB_STEP_MS)
@@ -77,7 +79,7 @@ describe('a gap between chains', () => {
   })
 
   test('grows from transient to persistent to structural', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     const kinds = new Set<string>()
     for (let sample = 0; sample <= 25; sample += 1) {
       tell(market, START_MS + sample * ARB_STEP_MS, off('ETH', 'base', 80))
@@ -95,7 +97,7 @@ describe('a gap between chains', () => {
   })
 
   test('is bought where it is cheap and sold where it is dear', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     for (let sample = 0; sample < 2; sample += 1)
       tell(market, START_MS + sample * ARB_STEP_MS, off('BTC', 'bsc', -100))
     const { opportunities } = latest(market)
@@ -105,7 +107,7 @@ describe('a gap between chains', () => {
   })
 
   test('across a bridge pays less by its fee and the risk of four minutes', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     const swing = (at: number) => (at % 2 === 0 ? 1 : 1.001)
     for (let minute = 0; minute < 61; minute += 1)
       tell(market, START_MS + minute * MINUTE_MS, undefined, swing(minute))
@@ -118,7 +120,7 @@ describe('a gap between chains', () => {
   })
 
   test('across a bridge is not judged while volatility is unknown', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     for (let sample = 0; sample < 2; sample += 1)
       tell(market, START_MS + sample * ARB_STEP_MS, off('ETH', 'base', 80))
     expect(latest(market).opportunities[0]?.netBridgeBps).toBeNaN()
@@ -127,18 +129,18 @@ describe('a gap between chains', () => {
 
 describe('what cannot be trusted', () => {
   test('four fresh chains are not enough to say anything', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     hear(
       market,
       START_MS,
       eventsOf(START_MS, (chain) => chains.indexOf(chain) < 4),
     )
     expect(latest(market).stress).toBeNull()
-    expect(market.measures.arb.stressScore(START_MS)).toBeUndefined()
+    expect(market.of(arbMeasure).stressScore(START_MS)).toBeUndefined()
   })
 
   test('five are', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     hear(
       market,
       START_MS,
@@ -154,7 +156,7 @@ describe('what cannot be trusted', () => {
     { chain: 'ethereum' as const, ageMs: 36_001, isFresh: false },
     { chain: 'solana' as const, ageMs: -30_001, isFresh: false },
   ])('a block of $chain that is $ageMs ms old is fresh: $isFresh', ({ chain, ageMs, isFresh }) => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     const events = poolEvents(START_MS).map((event) =>
       'chain' in event && event.chain === chain
         ? { ...event, timeExchangeMs: START_MS - ageMs, timeReceivedMs: START_MS + 60_000 }
@@ -172,7 +174,7 @@ describe('what cannot be trusted', () => {
   ])(
     'a chain silent for $silentMs ms, its source $state, is $status',
     ({ silentMs, state, status }) => {
-      const market = new MarketState(new PulsePool(3))
+      const market = newMarket(new PulsePool(3))
       const nowMs = START_MS + silentMs
       hear(market, START_MS, eventsOf(START_MS))
       hear(market, nowMs, [
@@ -191,7 +193,7 @@ describe('what cannot be trusted', () => {
   )
 
   test('a chain of which nothing was ever heard is down', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     hear(
       market,
       START_MS,
@@ -201,7 +203,7 @@ describe('what cannot be trusted', () => {
   })
 
   test('an old gap is no opportunity, and is no older when the chain is back', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     const gap = off('ETH', 'base', 80)
     for (let sample = 0; sample < 3; sample += 1) tell(market, START_MS + sample * ARB_STEP_MS, gap)
     const silent = (sample: number) =>
@@ -222,7 +224,7 @@ describe('what cannot be trusted', () => {
   property.prop([fc.constantFrom(...chains), fc.double({ min: -900, max: 900, noNaN: true })], {
     numRuns: 60,
   })('one chain that lies does not move the reference', (liar, bps) => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     const events = eventsOf(START_MS).map((event) =>
       event.kind === 'pool' && event.chain === liar
         ? // However much it says that it holds.
@@ -235,7 +237,7 @@ describe('what cannot be trusted', () => {
   })
 
   test('a thin pool is named and takes no part', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     const thin = pool('base', 'ETH', START_MS, { price: 4_000, balanceQuote: 249_999 })
     hear(market, START_MS, [...eventsOf(START_MS), thin])
     const cell = cellOf(market, 'ETH', 'base')
@@ -245,7 +247,7 @@ describe('what cannot be trusted', () => {
   })
 
   test('of two pools the deeper one counts, unless its block is old', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     const nowMs = START_MS + 60_000
     const deep = pool('base', 'ETH', START_MS, { pool: 'deep', balanceQuote: 5e7 })
     const shallow = (ms: number) => pool('base', 'ETH', ms, { pool: 'shallow', balanceQuote: 1e6 })
@@ -258,14 +260,14 @@ describe('what cannot be trusted', () => {
   })
 
   test('stablecoins without a price leave nothing to measure', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     hear(market, START_MS, poolEvents(START_MS))
     expect(cellOf(market, 'ETH', 'base')?.cell.status).toBe('unpriced')
     expect(latest(market).stress).toBeNull()
   })
 
   test('without a price of gas a gap is shown and not judged', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     for (let sample = 0; sample < 3; sample += 1) {
       const nowMs = START_MS + sample * ARB_STEP_MS
       const events = [...rateEvents(nowMs), ...poolEvents(nowMs, off('ETH', 'bsc', 200))]
@@ -286,7 +288,7 @@ describe('what cannot be trusted', () => {
     { price: Number.NaN },
     { price: Number.POSITIVE_INFINITY },
   ])('a price of $price is none', ({ price }) => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     hear(market, START_MS, [...eventsOf(START_MS), pool('base', 'ETH', START_MS, { price })])
     expect(cellOf(market, 'ETH', 'base')?.cell.status).toBe('unpriced')
     expect(latest(market).stress?.index).toBe(0)
@@ -295,7 +297,7 @@ describe('what cannot be trusted', () => {
 
 describe('what is usual', () => {
   test('a wrapped coin at a constant discount is no opportunity once that is known', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     const usual = off('BTC', 'avalanche', -30)
     for (let minute = 0; minute < 360; minute += 1)
       tell(market, START_MS + minute * MINUTE_MS, usual)
@@ -314,14 +316,14 @@ describe('what is usual', () => {
   })
 
   test('no more than 100 bps are taken for usual', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     for (let minute = 0; minute < 370; minute += 1)
       tell(market, START_MS + minute * MINUTE_MS, off('BTC', 'avalanche', -250))
     expect(cellOf(market, 'BTC', 'avalanche')?.structuralBps).toBe(-100)
   })
 
   test('unusual gas is trouble, and so is nothing else', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     for (let minute = 0; minute < 370; minute += 1) tell(market, START_MS + minute * MINUTE_MS)
     const plumbing = () => latest(market).stress?.raw[stressNames.indexOf('plumbing')]
     expect(plumbing()).toBe(0)
@@ -339,7 +341,7 @@ describe('a major asset that is 100 bps off on two chains', () => {
     asset === 'ETH' && (chain === 'base' || chain === 'optimism') ? 101 : 0
 
   test('for five minutes makes the market stressed, whatever the index says', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     for (let sample = 0; sample < 30; sample += 1)
       tell(market, START_MS + sample * ARB_STEP_MS, both)
     expect(latest(market).stress).toMatchObject({ isMajorOff: false })
@@ -355,7 +357,7 @@ describe('a major asset that is 100 bps off on two chains', () => {
   })
 
   test('a stablecoin is no major asset, and one chain is not two', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     const gaps: GapBps = (asset, chain) =>
       (asset === 'ETH' && chain === 'base') || (asset === 'USDC' && chain < 'b') ? 120 : 0
     for (let sample = 0; sample < 40; sample += 1)
@@ -368,7 +370,7 @@ describe('the same market', () => {
   property.prop([fc.integer(), fc.double({ min: 0.5, max: 2, noNaN: true })], { numRuns: 30 })(
     'at other prices is as stressed',
     (seed, factor) => {
-      const [one, other] = [new MarketState(new PulsePool(3)), new MarketState(new PulsePool(3))]
+      const [one, other] = [newMarket(new PulsePool(3)), newMarket(new PulsePool(3))]
       for (let sample = 0; sample < 3; sample += 1) {
         const nowMs = START_MS + sample * ARB_STEP_MS
         tell(one, nowMs, noisy(seed + sample, 20))
@@ -392,7 +394,7 @@ describe('the same market', () => {
     // Beside freshness, Ethereum's blocks are like all others here.
     const gaps = noisy(seed, 20)
     const renamed: GapBps = (asset, chain) => gaps(asset, order[chains.indexOf(chain)] as Chain)
-    const [one, other] = [new MarketState(new PulsePool(3)), new MarketState(new PulsePool(3))]
+    const [one, other] = [newMarket(new PulsePool(3)), newMarket(new PulsePool(3))]
     for (const nowMs of [START_MS, START_MS + ARB_STEP_MS]) {
       tell(one, nowMs, gaps)
       tell(other, nowMs, renamed)
@@ -402,7 +404,7 @@ describe('the same market', () => {
   })
 
   test('told twice within ten seconds is one sample', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     tell(market, START_MS, off('ETH', 'base', 80))
     const before = latest(market)
     tell(market, START_MS + 9_999, off('ETH', 'base', 0))
@@ -416,11 +418,11 @@ describe('a restart', () => {
       const noise = noisy(sample, 5)
       return (asset, chain) => noise(asset, chain) + off('ETH', 'base', 90)(asset, chain)
     }
-    const first = new MarketState(new PulsePool(3))
+    const first = newMarket(new PulsePool(3))
     for (let sample = 0; sample < 10; sample += 1)
       tell(first, START_MS + sample * ARB_STEP_MS, gaps(sample))
-    const restored = new MarketState(new PulsePool(3))
-    expect(restored.measures.arb.restore(first.measures.arb.save())).toBe(true)
+    const restored = newMarket(new PulsePool(3))
+    expect(restored.of(arbMeasure).restore(first.of(arbMeasure).save())).toBe(true)
     for (let sample = 10; sample < 14; sample += 1)
       for (const market of [first, restored])
         tell(market, START_MS + sample * ARB_STEP_MS, gaps(sample))
@@ -431,10 +433,10 @@ describe('a restart', () => {
 
   test('within the sample that was saved says the same', () => {
     const world = randomWorld(12, 9, ARB_STEP_MS)
-    const first = new MarketState(new PulsePool(3))
+    const first = newMarket(new PulsePool(3))
     for (const { events, naive } of world) hear(first, naive.nowMs, events)
-    const restored = new MarketState(new PulsePool(3))
-    restored.measures.arb.restore(first.measures.arb.save())
+    const restored = newMarket(new PulsePool(3))
+    restored.of(arbMeasure).restore(first.of(arbMeasure).save())
     const nowMs = world.at(-1)?.naive.nowMs ?? 0
     hear(
       restored,
@@ -443,7 +445,7 @@ describe('a restart', () => {
     )
     const { history: _, ...known } = latest(first)
     expect(latest(restored)).toMatchObject(known)
-    expect(restored.measures.arb.save()).toEqual(first.measures.arb.save())
+    expect(restored.of(arbMeasure).save()).toEqual(first.of(arbMeasure).save())
   })
 
   test.each([
@@ -452,8 +454,8 @@ describe('a restart', () => {
     { saved: [1, 1, 0, 0, 0, 0] },
     { saved: [1, 1, 26, ...Array(26).fill(Number.NaN), 0, 0, 0] },
   ])('with numbers of another version begins anew: $saved', ({ saved }) => {
-    const market = new MarketState(new PulsePool(3))
-    expect(market.measures.arb.restore(Float64Array.from(saved))).toBe(false)
+    const market = newMarket(new PulsePool(3))
+    expect(market.of(arbMeasure).restore(Float64Array.from(saved))).toBe(false)
     tell(market, START_MS)
     expect(latest(market).stress?.index).toBe(0)
   })
@@ -461,15 +463,15 @@ describe('a restart', () => {
 
 describe('for others', () => {
   test('the score is there for a minute', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     tell(market, START_MS, noisy(1, 40))
     const score = latest(market).stress?.ruledIndex ?? Number.NaN
-    expect(market.measures.arb.stressScore(START_MS + 60_000)).toBe(score / 100)
-    expect(market.measures.arb.stressScore(START_MS + 60_001)).toBeUndefined()
+    expect(market.of(arbMeasure).stressScore(START_MS + 60_000)).toBe(score / 100)
+    expect(market.of(arbMeasure).stressScore(START_MS + 60_001)).toBeUndefined()
   })
 
   test('the past of the index is known from the log', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     const rows = Array.from({ length: 3_000 }, (_, at) => ({
       timeMs: START_MS - (3_000 - at) * MINUTE_MS,
       value: at % 100,
@@ -489,7 +491,7 @@ describe('for others', () => {
 })
 
 function latest(market: MarketState): ArbMeasurement {
-  const { latest: measurement } = market.measures.arb
+  const { latest: measurement } = market.of(arbMeasure)
   if (measurement === null) throw new Error('nothing was sampled')
   return measurement
 }
@@ -501,7 +503,7 @@ function cellOf(market: MarketState, asset: ArbAsset, chain: Chain) {
 
 function hear(market: MarketState, nowMs: number, events: readonly OutsideEvent[]): void {
   for (const event of events) market.apply(event)
-  market.measures.arb.advance(market, nowMs)
+  market.of(arbMeasure).advance(market, nowMs)
 }
 
 function eventsOf(nowMs: number, isAlive: (chain: Chain) => boolean = () => true) {
@@ -541,7 +543,7 @@ function planted(seed: number, bps: number) {
     const noise = noisy(seed * 100 + sample, 0.25)
     return (of, on) => noise(of, on) + (of === asset && on === chain ? sign * bps : 0)
   }
-  return { market: new MarketState(new PulsePool(3)), gaps, chain }
+  return { market: newMarket(new PulsePool(3)), gaps, chain }
 }
 
 function found(market: MarketState, chain: Chain): boolean {
@@ -597,7 +599,7 @@ function randomWorld(seed: number, count: number, stepMs: number): Told[] {
 }
 
 function measured(world: readonly Told[]): readonly ArbMeasurement[] {
-  const market = new MarketState(new PulsePool(3))
+  const market = newMarket(new PulsePool(3))
   return world.map(({ events, naive }) => {
     hear(market, naive.nowMs, events)
     return latest(market)

@@ -1,5 +1,6 @@
-import type { OutsideEvent } from '../../domain/outside.ts'
-import type { MarketState } from '../market/market-state.ts'
+import type { MarketEvent } from '../../domain/event.ts'
+import type { MarketState, MarketTracker } from '../market/market-state.ts'
+import { marketTracker } from '../market/market-state.ts'
 import { joinSections, splitSections } from '../market/saved-sections.ts'
 import { percentileOf } from '../market/series-statistics.ts'
 import type { ChainState } from './arb-cells.ts'
@@ -24,7 +25,6 @@ import {
   stressNames,
   stressScore,
 } from './arb-stress.ts'
-import type { OutsideMeasure } from './outside-measure.ts'
 
 /** A chain as of a sample. */
 export type ScannedChain = ChainState & {
@@ -93,7 +93,8 @@ const MAJOR_OFF_MS = 300_000
 const MAJOR_OFF_INDEX = 55
 
 /** Gaps of the same assets between chains, what they would pay, and how stressed that is, every ten seconds. */
-export class ArbMeasure implements OutsideMeasure {
+export class ArbMeasure implements MarketTracker {
+  readonly hears = ['measure-history'] as const
   #correlation = new ScoreCorrelation()
   /** Pairs that would pay, ... */
   #paying = new OpenSpans(PAIRS)
@@ -115,7 +116,7 @@ export class ArbMeasure implements OutsideMeasure {
     return latest.stress.ruledIndex / 100
   }
 
-  apply(event: OutsideEvent): void {
+  apply(event: MarketEvent): void {
     if (event.kind === 'measure-history' && event.series.startsWith('arb/')) this.#history = null
   }
 
@@ -324,3 +325,5 @@ function asOf(assets: readonly AssetGaps[], rates: OutsideRates): ArbMeasurement
     exchanges: rates.exchangesAsOfMs,
   }
 }
+
+export const arbMeasure = marketTracker('market/arb', () => new ArbMeasure())

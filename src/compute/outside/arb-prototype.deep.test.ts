@@ -2,9 +2,11 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import type { MeasureMinute } from '../../domain/history.ts'
 import { chains } from '../../domain/outside.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
-import { MarketState } from '../market/market-state.ts'
+import type { MarketState } from '../market/market-state.ts'
 import { block, chainPricesUsd, pool, rateEvents } from '../testing/chain-tape.ts'
+import { newMarket } from '../testing/new-market.ts'
 import { NOW_MS } from '../testing/tape.ts'
+import { arbMeasure } from './arb-measure.ts'
 import { arbAssets } from './arb-model.ts'
 
 const MINUTE_MS = 60_000
@@ -30,14 +32,14 @@ describe('after a calm day', () => {
   let saved: Float64Array
   const minutes: MeasureMinute[] = []
   beforeAll(() => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     // Whoever keeps the log comes for it now and then.
     for (let minute = 0; minute < CALM_MINUTES; minute += TAKEN_MINUTES) {
       const fromMs = START_MS - (CALM_MINUTES - minute) * MINUTE_MS
       run(market, fromMs, TAKEN_MINUTES, { sigmaBps: CALM_SIGMA_BPS })
       minutes.push(...market.log.take().minutes)
     }
-    saved = market.measures.arb.save()
+    saved = market.of(arbMeasure).save()
   })
 
   test.each([
@@ -59,8 +61,8 @@ describe('after a calm day', () => {
       to: 82,
     },
   ])('$name: an index of $from to $to', ({ market: conditions, from, to }) => {
-    const market = new MarketState(new PulsePool(3))
-    market.measures.arb.restore(saved)
+    const market = newMarket(new PulsePool(3))
+    market.of(arbMeasure).restore(saved)
     const at = { timeExchangeMs: START_MS, timeReceivedMs: START_MS }
     for (const { series, timeMs, value } of minutes)
       market.apply({ kind: 'measure-history', series, rows: [{ timeMs, value }], ...at })
@@ -86,8 +88,8 @@ function run(market: MarketState, fromMs: number, minutes: number, conditions: M
         market.apply(pool(chain, asset, nowMs, { price, feeBps: 5, reserveQuote: 1e15 }))
       }
     }
-    market.measures.arb.advance(market, nowMs)
-    sum += market.measures.arb.latest?.stress?.index ?? Number.NaN
+    market.of(arbMeasure).advance(market, nowMs)
+    sum += market.of(arbMeasure).latest?.stress?.index ?? Number.NaN
   }
   return sum / minutes
 }

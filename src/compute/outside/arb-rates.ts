@@ -2,6 +2,7 @@ import type { MarketState } from '../market/market-state.ts'
 import type { Rates } from './arb-cells.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { exchangePrices, venueUsd } from './exchange-reference.ts'
+import { oracleTrust } from './oracle-trust.ts'
 import { stableUsd } from './stable-usd.ts'
 
 /** What exchanges and oracle networks say about the coins that chains count in. */
@@ -39,7 +40,7 @@ export function outsideRates(market: MarketState, nowMs: number): OutsideRates {
 
 /** By the network that is chosen for the asset. */
 function nativeUsd(market: MarketState, asset: string, nowMs: number): number {
-  const { best } = market.measures.oracles.choose(asset, market, nowMs)
+  const { best } = market.of(oracleTrust).choose(asset, market, nowMs)
   return best?.priceUsd ?? venuePrice(market, asset, nowMs)
 }
 

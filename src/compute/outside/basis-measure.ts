@@ -1,11 +1,11 @@
 import type { OracleNetwork } from '../../domain/outside.ts'
 import { oracleNetworks } from '../../domain/outside.ts'
-import type { MarketState } from '../market/market-state.ts'
+import type { MarketState, MarketTracker } from '../market/market-state.ts'
+import { marketTracker } from '../market/market-state.ts'
 import { aboveBps, readBasis } from './basis-reading.ts'
 import type { SeriesSummary } from './minute-statistics.ts'
 import { MinuteTurns } from './minute-turns.ts'
 import { comparableOracles } from './oracle-choice.ts'
-import type { OutsideMeasure } from './outside-measure.ts'
 import { PublicationCount } from './publication-count.ts'
 import { SeriesSummaries } from './series-summaries.ts'
 import type { WindowMean } from './window-mean.ts'
@@ -18,7 +18,8 @@ const VENUE_MS_MAX = 15_000
  * Every coin's basis once a minute, by each network that may be chosen: each has a series of its own, because
  * their errors differ. The log keeps the values; what is summed up from them is done once a minute.
  */
-export class BasisMeasure implements OutsideMeasure {
+export class BasisMeasure implements MarketTracker {
+  readonly hears = []
   readonly #turns = new MinuteTurns()
   readonly #summaries = new SeriesSummaries()
   readonly #publications = new PublicationCount()
@@ -74,3 +75,5 @@ function basisSeries(coin: string, network: OracleNetwork): string {
 function coinOf(series: string): string {
   return series.split('/')[1] ?? ''
 }
+
+export const basisMeasure = marketTracker('basis/measure', () => new BasisMeasure())

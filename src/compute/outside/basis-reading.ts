@@ -5,6 +5,7 @@ import type { MarketState } from '../market/market-state.ts'
 import { midOf } from '../market/quote.ts'
 import { driftBpsPerRootSecond } from './drift.ts'
 import type { OracleChoice, OracleReading } from './oracle-choice.ts'
+import { oracleTrust } from './oracle-trust.ts'
 import { movedBandBps, triggerOf } from './source-error.ts'
 import type { StableUsd } from './stable-usd.ts'
 import { stableUsd } from './stable-usd.ts'
@@ -52,7 +53,7 @@ export function readBasis(
   const made = assetOf(coin.listing.coin)
   const { context } = coin
   if (made === null || context === null || !(context.oraclePrice > 0)) return null
-  const choice = market.measures.oracles.choose(made.asset, market, nowMs)
+  const choice = market.of(oracleTrust).choose(made.asset, market, nowMs)
   const oracle = choice.best
   if (oracle === null) return null
   const { oraclePrice, markPrice } = context

@@ -1,7 +1,7 @@
-import type { OutsideEvent } from '../../domain/outside.ts'
 import { oracleNetworks } from '../../domain/outside.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
-import type { MarketState } from '../market/market-state.ts'
+import type { MarketState, MarketTracker } from '../market/market-state.ts'
+import { marketTracker } from '../market/market-state.ts'
 import { midOf } from '../market/quote.ts'
 import { aboveBps } from './basis-reading.ts'
 import type { CexDexReading } from './cex-dex-reading.ts'
@@ -11,13 +11,11 @@ import { LeadLagSeconds } from './lead-lag.ts'
 import type { SeriesSummary } from './minute-statistics.ts'
 import { MinuteTurns } from './minute-turns.ts'
 import { comparableOracles } from './oracle-choice.ts'
-import type { OutsideMeasure } from './outside-measure.ts'
 import { SeriesSummaries } from './series-summaries.ts'
 
 /** Every coin is looked at once a second, another share of them at each tick. */
 const TICK_MS = 50
 const SHARES = 20
-const ASSETS_MAX = 1_024
 /** A pool, and each network. */
 const LEGS_MAX = 1 + oracleNetworks.length
 
@@ -31,17 +29,12 @@ type Watched = {
 }
 
 /** Every coin's divergence of exchanges from chains or networks: each second in memory, each minute in the log. */
-export class CexDexMeasure implements OutsideMeasure {
+export class CexDexMeasure implements MarketTracker {
+  readonly hears = []
   readonly #turns = new MinuteTurns()
   readonly #summaries = new SeriesSummaries()
   readonly #watched = new Map<string, Watched>()
-  /** Assets that any chain has a pool of. */
-  readonly #pooled = new Set<string>()
   #tick = Number.NaN
-
-  hasPool(asset: string): boolean {
-    return this.#pooled.has(asset)
-  }
 
   summary(coin: string, dex: string, market: MarketState, nowMs: number): SeriesSummary {
     const series = seriesOf(coin, dex)
@@ -59,9 +52,7 @@ export class CexDexMeasure implements OutsideMeasure {
     return Number.isNaN(sinceMs) ? null : sinceMs
   }
 
-  apply(event: OutsideEvent): void {
-    if (event.kind === 'pool' && this.#pooled.size < ASSETS_MAX) this.#pooled.add(event.asset)
-  }
+  apply(): void {}
 
   advance(market: MarketState, nowMs: number): void {
     this.#watch(market, nowMs)
@@ -149,3 +140,5 @@ function coinOf(series: string): string {
 function seriesOf(coin: string, dex: string): string {
   return `cex-dex/${coin}/${dex}`
 }
+
+export const cexDexMeasure = marketTracker('cex-dex/measure', () => new CexDexMeasure())

@@ -9,6 +9,7 @@ import { exchangePrices, venueUsd } from './exchange-reference.ts'
 import type { PoolLeg } from './leg-pools.ts'
 import { poolLegs } from './leg-pools.ts'
 import type { OracleChoice, OracleReading } from './oracle-choice.ts'
+import { oracleTrust } from './oracle-trust.ts'
 import { movedBandBps, triggerOf } from './source-error.ts'
 
 /** What a divergence has to exceed its noise by. */
@@ -55,15 +56,15 @@ export function readCexDex(
   const { asset, scale } = made
   const { context } = coin
   if (context === null || !(context.oraclePrice > 0)) return 'venue'
-  const { outside, measures } = market
+  const { outside } = market
   const expectedUsd = venueUsd(context.oraclePrice, scale, outside, nowMs)
   const { reference: cex, legs } = exchangePrices(asset, outside, expectedUsd, nowMs)
   if (cex === null) return 'exchange'
   const driftBps = driftBpsPerRootSecond(coin)
-  const pools = measures.cexDex.hasPool(asset)
+  const pools = outside.hasPool(asset)
     ? poolLegs(asset, outside, expectedUsd, { nowMs, driftBps })
     : []
-  const choice = measures.oracles.choose(asset, market, nowMs)
+  const choice = market.of(oracleTrust).choose(asset, market, nowMs)
   const dex = dexLegOf(pools[0], choice.best)
   if (dex === null) return 'dex'
   const skewMs = Math.abs(cex.asOfMs - dex.asOfMs)

@@ -2,9 +2,13 @@ import type { ContextEvent } from '../../domain/event.ts'
 import type { CoinBucket } from '../../domain/sectors.ts'
 import { coinBucketOf } from '../../domain/sectors.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
-import { MONTH_HOURS, recordsOf } from '../market/funding-series.ts'
+import type { FundingSeries } from '../market/funding-series.ts'
+import { fundingSeries, MONTH_HOURS, recordsOf } from '../market/funding-series.ts'
+import { hourlyCloses } from '../market/hourly-closes.ts'
+import { interestSeries } from '../market/interest-series.ts'
 import { openInterestUsdOf } from '../market/open-interest-usd.ts'
 import { percentileOf } from '../market/series-statistics.ts'
+import { takerFlow } from '../market/taker-flow.ts'
 import type { MoodHours } from './mood-hours.ts'
 
 const BPS = 10_000
@@ -66,15 +70,15 @@ export function coinMood(market: CoinMarket, hours: MoodHours, nowMs: number): C
 }
 
 function figures(market: CoinMarket, context: ContextEvent) {
-  const { collateral, trackers } = market
+  const { collateral } = market
   const { markPrice, oraclePrice, prevDayPrice, timeExchangeMs } = context
-  const change = trackers.interest.change(context, FLOW_MS)
-  const taken = trackers.takerFlow.volume(timeExchangeMs)
+  const change = market.of(interestSeries).change(context, FLOW_MS)
+  const taken = market.of(takerFlow).volume(timeExchangeMs)
   const premiumBps = (markPrice / oraclePrice - 1) * BPS
   return {
     openInterestUsd: openInterestUsdOf(market),
     dayNotionalUsd: context.dayNotionalUsd * collateral.usdPerUnit,
-    ...funding(trackers, context),
+    ...funding(market.of(fundingSeries), context),
     premiumBps: Math.max(-PREMIUM_BPS_MAX, Math.min(PREMIUM_BPS_MAX, premiumBps)),
     return24h: markPrice / (prevDayPrice ?? Number.NaN) - 1,
     interestFlow: change === null ? Number.NaN : interestFlowOf(change),
@@ -92,7 +96,7 @@ function ofCandles(
   hours: MoodHours,
 ) {
   const lastHour = Math.floor(timeExchangeMs / HOUR_MS) - 1
-  const hourly = hours.of(market.trackers.hourly, lastHour)
+  const hourly = hours.of(market.of(hourlyCloses), lastHour)
   return {
     return7d: markPrice / hourly.weekAgoPrice - 1,
     isAboveDay: aboveOf(markPrice, hourly.dayAverage),
@@ -103,7 +107,7 @@ function ofCandles(
   }
 }
 
-function funding({ funding: series }: CoinMarket['trackers'], context: ContextEvent) {
+function funding(series: FundingSeries, context: ContextEvent) {
   const windows = series.windows(context.timeExchangeMs)
   const records = recordsOf(windows, FUNDING_HOURS)
   const sum = records.reduce((total, { rateHourly }) => total + rateHourly, 0)

@@ -1,10 +1,11 @@
-import type { Exchange, OutsideEvent } from '../../domain/outside.ts'
+import type { MarketEvent } from '../../domain/event.ts'
+import type { Exchange } from '../../domain/outside.ts'
 import { exchanges } from '../../domain/outside.ts'
-import type { MarketState } from '../market/market-state.ts'
+import type { MarketState, MarketTracker } from '../market/market-state.ts'
+import { marketTracker } from '../market/market-state.ts'
 import { joinSections, splitSections } from '../market/saved-sections.ts'
 import type { PegEvidence } from './depeg-sources.ts'
 import { pegEvidenceOf } from './depeg-sources.ts'
-import type { OutsideMeasure } from './outside-measure.ts'
 import { PEG_GAP_MS_MAX, PegLevel } from './peg-level.ts'
 import type { PegPrice } from './peg-price.ts'
 import { pegPriceOf } from './peg-price.ts'
@@ -30,7 +31,8 @@ export type PegSample = {
 type PegMarket = Pick<MarketState, 'outside' | 'log'>
 
 /** The price of USDC, looked at every second, and what follows from it over time. */
-export class DepegMeasure implements OutsideMeasure {
+export class DepegMeasure implements MarketTracker {
+  readonly hears = ['exchange-quote', 'source-status'] as const
   #level = new PegLevel()
   #status = new PegStatus()
   /** The second that was looked at last. */
@@ -62,7 +64,7 @@ export class DepegMeasure implements OutsideMeasure {
     return this.#status.name === 'WARNING' || this.#status.name === 'CRITICAL'
   }
 
-  apply(event: OutsideEvent): void {
+  apply(event: MarketEvent): void {
     if (event.kind === 'exchange-quote') this.#heardAtMs.set(event.exchange, event.timeReceivedMs)
     if (event.kind !== 'source-status' || event.state === 'up') return
     const exchange = exchanges.find((name) => name === event.source)
@@ -146,3 +148,5 @@ function write(log: PegMarket['log'], { minute, priceUsd, lowUsd, highUsd }: Ope
   log.record(depegSeries.low, minute * MINUTE_MS, lowUsd)
   log.record(depegSeries.high, minute * MINUTE_MS, highUsd)
 }
+
+export const depegMeasure = marketTracker('market/depeg', () => new DepegMeasure())

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Bar } from '../../domain/bar.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
-import { MarketState } from '../market/market-state.ts'
+import { newMarket } from '../testing/new-market.ts'
 import { BOUNDARY_MS, NOW_MS, universe } from '../testing/tape.ts'
 import { driftBpsPerRootSecond } from './drift.ts'
 
@@ -38,7 +38,7 @@ describe('what a price walks in a second', () => {
 
 /** Closes of the hours before the boundary, oldest first; NaN for a hole. */
 function drift(closes: readonly number[]): number {
-  const market = new MarketState(new PulsePool(3))
+  const market = newMarket(new PulsePool(3))
   market.apply(universe(['BTC']))
   const bars = closes.flatMap((close, at): Bar[] => {
     const openTimeMs = BOUNDARY_MS - (closes.length - at) * HOUR_MS

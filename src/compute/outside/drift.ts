@@ -1,4 +1,5 @@
 import type { CoinMarket } from '../market/coin-market.ts'
+import { hourlyCloses } from '../market/hourly-closes.ts'
 
 const HOURS = 24
 const HOURS_MIN = 6
@@ -13,7 +14,8 @@ export const STABLE_DRIFT_BPS = 0.2
  * How far the price walks in a second, one standard deviation, bps; in t seconds it is the root of t times
  * as far. From the closes of the last day.
  */
-export function driftBpsPerRootSecond({ trackers: { hourly } }: CoinMarket): number {
+export function driftBpsPerRootSecond(coin: CoinMarket): number {
+  const hourly = coin.of(hourlyCloses)
   let [n, squares] = [0, 0]
   for (let hour = hourly.newestHour; hour > hourly.newestHour - HOURS; hour -= 1) {
     const logReturn = hourly.logReturn(hour)

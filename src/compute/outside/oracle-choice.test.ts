@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest'
 import type { MarketEvent } from '../../domain/event.ts'
 import type { OracleNetwork, OraclePriceEvent } from '../../domain/outside.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
-import { MarketState } from '../market/market-state.ts'
+import type { MarketState } from '../market/market-state.ts'
 import { oraclePrice } from '../testing/coin-world.ts'
+import { newMarket } from '../testing/new-market.ts'
 import { context, universe } from '../testing/tape.ts'
 import type { OracleDemotion, OracleEvidence } from './oracle-choice.ts'
 import { chooseOracle, PROBATION_MS } from './oracle-choice.ts'
+import { oracleTrust } from './oracle-trust.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 const push = { resolutionBps: 50, heartbeatMs: 60_000 }
@@ -267,7 +269,7 @@ describe('the oracle network to believe', () => {
 
 describe('trust over time', () => {
   test('a network that comes and goes is not believed back and forth', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     for (const event of [universe(['BTC']), context('BTC', { oraclePrice: 100 })])
       market.apply(event)
     const believed = Array.from({ length: 120 }, (_, second) => {
@@ -278,7 +280,7 @@ describe('trust over time', () => {
       tell(market, oraclePrice('pyth-hermes', 'BTC', 100, nowMs, { confidenceUsd }))
       tell(market, oraclePrice('redstone', 'BTC', 100, nowMs))
       for (let tick = 0; tick < 20; tick += 1) market.advance(nowMs + 50 * tick)
-      return market.measures.oracles.choose('BTC', market, nowMs + 999).best?.network
+      return market.of(oracleTrust).choose('BTC', market, nowMs + 999).best?.network
     })
     const switches = believed.filter((network, at) => at > 0 && network !== believed[at - 1])
     expect(switches).toEqual(['redstone', 'pyth-hermes'])
@@ -286,9 +288,9 @@ describe('trust over time', () => {
   })
 
   test('tells which coins any network knows', () => {
-    const market = new MarketState(new PulsePool(9))
+    const market = newMarket(new PulsePool(9))
     market.apply(universe(['BTC', 'kPEPE', 'XYZ']))
-    const known = () => market.measures.oracles.knownCoins(market)
+    const known = () => market.of(oracleTrust).knownCoins(market)
     expect(known()).toEqual([])
     tell(market, oraclePrice('redstone', 'PEPE', 1, NOW_MS))
     expect(known()).toEqual(['kPEPE'])

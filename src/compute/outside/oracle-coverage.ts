@@ -3,6 +3,7 @@ import type { SourceStatusEvent } from '../../domain/outside.ts'
 import { assetOf, oracleNetworks } from '../../domain/outside.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
+import { oracleTrust } from './oracle-trust.ts'
 
 /** A source that is there for longer has told all that it knows. */
 const TOLD_WITHIN_MS = 60_000
@@ -21,7 +22,7 @@ export function uncovered(
   const made = assetOf(coin.listing.coin)
   const isKnown = made !== null && market.outside.oraclesOf(made.asset).length > 0
   if (!isKnown && (made === null || haveAllTold(market, nowMs)))
-    return { kind: 'not-covered', coins: market.measures.oracles.knownCoins(market) }
+    return { kind: 'not-covered', coins: market.of(oracleTrust).knownCoins(market) }
   return `No oracle network has a price of ${coin.listing.coin} that can be relied on now.`
 }
 

@@ -1,11 +1,12 @@
-import type { OracleNetwork, OutsideEvent } from '../../domain/outside.ts'
+import type { MarketEvent } from '../../domain/event.ts'
+import type { OracleNetwork } from '../../domain/outside.ts'
 import { assetOf } from '../../domain/outside.ts'
-import type { MarketState } from '../market/market-state.ts'
+import type { MarketState, MarketTracker } from '../market/market-state.ts'
+import { marketTracker } from '../market/market-state.ts'
 import { driftBpsPerRootSecond, USUAL_DRIFT_BPS } from './drift.ts'
 import { exchangePrices, venueUsd } from './exchange-reference.ts'
 import type { OracleChoice, OracleEvidence } from './oracle-choice.ts'
 import { chooseOracle, unfitNow } from './oracle-choice.ts'
-import type { OutsideMeasure } from './outside-measure.ts'
 
 /** Every asset is looked at once a second, another share of them at each tick. */
 const TICK_MS = 50
@@ -18,7 +19,8 @@ const STABLECOINS = ['USDC', 'USDT']
  * Remembers for a while which network was unfit for which asset, so that one that goes back and forth is
  * not believed back and forth. After a restart every network is taken for what it is then.
  */
-export class OracleTrust implements OutsideMeasure {
+export class OracleTrust implements MarketTracker {
+  readonly hears = ['oracle-price'] as const
   readonly #unfitAtMs = new Map<string, Map<OracleNetwork, number>>()
   #tick = Number.NaN
   readonly #known = new Set<string>()
@@ -45,7 +47,7 @@ export class OracleTrust implements OutsideMeasure {
     return coins
   }
 
-  apply(event: OutsideEvent): void {
+  apply(event: MarketEvent): void {
     if (event.kind === 'oracle-price' && this.#known.size < ASSETS_MAX) this.#known.add(event.asset)
   }
 
@@ -100,3 +102,5 @@ function evidenceOf(
   const driftBps = coin === undefined ? USUAL_DRIFT_BPS : driftBpsPerRootSecond(coin)
   return { nowMs, expectedUsd, exchangeMidsUsd, driftBps }
 }
+
+export const oracleTrust = marketTracker('market/oracle-trust', () => new OracleTrust())

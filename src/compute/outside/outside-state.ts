@@ -24,6 +24,8 @@ export class OutsideState {
   readonly #oracles = new Map<string, Map<string, OraclePriceEvent>>()
   readonly #quotes = new Map<string, Map<string, ExchangeQuoteEvent>>()
   readonly #pools = new Map<Chain, Map<string, PoolEvent>>()
+  /** Assets that any chain has a pool of. */
+  readonly #pooledAssets = new Set<string>()
   readonly #chains = new Map<Chain, ChainEvent>()
   readonly #sources = new Map<SourceId, SourceStatusEvent>()
   #fearGreed: FearGreedEvent | null = null
@@ -50,6 +52,10 @@ export class OutsideState {
   /** Newest state of every pool of a chain, in no order. */
   poolsOf(chain: Chain): readonly PoolEvent[] {
     return [...(this.#pools.get(chain)?.values() ?? [])]
+  }
+
+  hasPool(asset: string): boolean {
+    return this.#pooledAssets.has(asset)
   }
 
   chain(chain: Chain): ChainEvent | null {
@@ -83,6 +89,7 @@ export class OutsideState {
         break
       case 'pool':
         keep(this.#pools, event.chain, event.pool, event)
+        if (this.#pooledAssets.size < NAMES_MAX) this.#pooledAssets.add(event.asset)
         break
       case 'chain':
         this.#chains.set(event.chain, event)

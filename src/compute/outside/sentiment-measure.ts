@@ -2,14 +2,14 @@ import type { FearGreedEvent } from '../../domain/outside.ts'
 import type { CoinBucket } from '../../domain/sectors.ts'
 import { coinBuckets } from '../../domain/sectors.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
-import type { MarketState } from '../market/market-state.ts'
+import type { MarketState, MarketTracker } from '../market/market-state.ts'
+import { marketTracker } from '../market/market-state.ts'
 import type { CoinMood } from './coin-mood.ts'
 import { coinMood } from './coin-mood.ts'
 import { MEASURE_DAYS_MAX } from './measure-log.ts'
 import { MoodHours } from './mood-hours.ts'
 import type { MoodScore } from './mood-score.ts'
 import { interestWeighted, moodOf, noSurroundings, premiumBpsOf } from './mood-score.ts'
-import type { OutsideMeasure } from './outside-measure.ts'
 
 /** What the mood rests on moves with minutes and hours. */
 export const MOOD_STEP_MS = 10_000
@@ -66,7 +66,8 @@ export type MarketMood = {
  * Measures the mood every ten seconds and keeps its minutes. As long as nothing is known at once; later it reads some
  * coins at a time, so that nothing holds the engine.
  */
-export class SentimentMeasure implements OutsideMeasure {
+export class SentimentMeasure implements MarketTracker {
+  readonly hears = []
   readonly #hours = new MoodHours()
   #step = Number.NaN
   #mood: MarketMood | null = null
@@ -194,3 +195,5 @@ function rankOf(value: number, values: Float64Array): number {
   }
   return (100 * (below + equal / 2)) / values.length
 }
+
+export const sentimentMeasure = marketTracker('sentiment/measure', () => new SentimentMeasure())

@@ -3,7 +3,7 @@ import { documentKey } from '../../domain/document.ts'
 import type { MarketEvent } from '../../domain/event.ts'
 import type { CoinAnalysis } from '../analysis.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
-import { MarketState } from '../market/market-state.ts'
+import { newMarket } from './new-market.ts'
 import { NOW_MS, universe } from './tape.ts'
 
 /** What an analysis makes of a coin after these events, in a market of that coin alone or of `listed`. */
@@ -13,7 +13,7 @@ export function renderCoin(
   events: readonly MarketEvent[],
   listed: readonly string[] = [coin],
 ): Document {
-  const market = new MarketState(new PulsePool(3 * listed.length))
+  const market = newMarket(new PulsePool(3 * listed.length))
   for (const event of [universe(listed), ...events]) market.apply(event)
   const found = market.coin(coin)
   if (found === undefined) throw new Error(`${coin} is not listed`)

@@ -6,9 +6,10 @@ import type { Document } from '../../../domain/document.ts'
 import type { Chain, OutsideEvent } from '../../../domain/outside.ts'
 import { chains } from '../../../domain/outside.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
-import { MarketState } from '../../market/market-state.ts'
+import type { MarketState } from '../../market/market-state.ts'
 import type { ArbAsset } from '../../outside/arb-model.ts'
 import { pool, poolEvents, rateEvents } from '../../testing/chain-tape.ts'
+import { newMarket } from '../../testing/new-market.ts'
 import { NOW_MS } from '../../testing/tape.ts'
 import { arb } from './arb.ts'
 
@@ -141,7 +142,7 @@ describe('the answer', () => {
 
 describe('what is missing', () => {
   test('with fewer than five fresh chains there is no answer, and it says so', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     hear(
       market,
       START_MS,
@@ -156,7 +157,7 @@ describe('what is missing', () => {
   })
 
   test('before the first sample there is none either', () => {
-    expect(documentOf(new MarketState(new PulsePool(3))).views['']?.kind).toBe('low-coverage')
+    expect(documentOf(newMarket(new PulsePool(3))).views['']?.kind).toBe('low-coverage')
   })
 
   test('a chain that fell silent is named with its age, and lowers the coverage', () => {
@@ -189,7 +190,7 @@ describe('what is missing', () => {
   })
 
   test('a thin pool is named, without a price', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     const thin = pool('base', 'ETH', START_MS, { balanceQuote: 1e5 })
     hear(market, START_MS, [...eventsOf(START_MS), thin])
     expect(read(documentOf(market)).assets[0].chains[2]).toMatchObject({
@@ -205,7 +206,7 @@ describe('what is missing', () => {
   })
 
   test('a block ahead of our clock is of when we heard of it', () => {
-    const market = new MarketState(new PulsePool(3))
+    const market = newMarket(new PulsePool(3))
     const ahead = poolEvents(START_MS + 20_000).map((event) => ({
       ...event,
       timeReceivedMs: START_MS,
@@ -235,7 +236,7 @@ function hear(market: MarketState, nowMs: number, events: readonly OutsideEvent[
 
 /** All chains, told every ten seconds. */
 function sampled(samples: number, gapBps?: GapBps): MarketState {
-  const market = new MarketState(new PulsePool(3))
+  const market = newMarket(new PulsePool(3))
   for (let sample = 0; sample < samples; sample += 1) {
     const nowMs = START_MS + sample * STEP_MS
     hear(market, nowMs, [...rateEvents(nowMs), ...poolEvents(nowMs, gapBps)])

@@ -1,6 +1,7 @@
 import type { Input } from '../../../domain/document.ts'
 import type { MarketAnalysis } from '../../analysis.ts'
 import type { ArbMeasurement } from '../../outside/arb-measure.ts'
+import { arbMeasure } from '../../outside/arb-measure.ts'
 import { ARB_STEP_MS, CHAINS_MIN } from '../../outside/arb-model.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
@@ -46,7 +47,7 @@ export const arb: MarketAnalysis<ArbMeasurement | null> = {
   },
   periodMs: ARB_STEP_MS,
 
-  gather: (market) => market.measures.arb.latest,
+  gather: (market) => market.of(arbMeasure).latest,
 
   render(measurement, rendering) {
     const builder = new DocumentBuilder()

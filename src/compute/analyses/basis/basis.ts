@@ -6,6 +6,7 @@ import type { CoinMarket } from '../../market/coin-market.ts'
 import { annualizedPctOf } from '../../market/funding-tilt.ts'
 import { contextInput } from '../../market/inputs.ts'
 import type { MarketState } from '../../market/market-state.ts'
+import { basisMeasure } from '../../outside/basis-measure.ts'
 import type { BasisReading } from '../../outside/basis-reading.ts'
 import { aboveBps, readBasis } from '../../outside/basis-reading.ts'
 import type { SeriesSummary, WindowStatistics } from '../../outside/minute-statistics.ts'
@@ -67,6 +68,7 @@ export const basis: CoinAnalysis = {
     },
   },
   inputs: ['context', 'oracle-price'],
+  trackers: [basisMeasure],
   periodMs: PERIOD_MS,
 
   render(coin, rendering, market) {
@@ -79,8 +81,8 @@ export const basis: CoinAnalysis = {
       return builder.build(rendering)
     }
     const { oracle } = reading
-    const summary = market.measures.basis.summary(name, oracle.network, market, nowMs)
-    const hour = market.measures.basis.windowMean(name, oracle.network, market, nowMs)
+    const summary = market.of(basisMeasure).summary(name, oracle.network, market, nowMs)
+    const hour = market.of(basisMeasure).windowMean(name, oracle.network, market, nowMs)
     const significantBps = significantBasis(reading, hour)
     const inputs = inputsOf(reading)
     const body = builder.value({

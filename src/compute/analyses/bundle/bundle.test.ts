@@ -9,7 +9,8 @@ import { viewOf } from '../../../domain/document.ts'
 import type { MarketEvent } from '../../../domain/event.ts'
 import type { Rendering } from '../../analysis.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
-import { MarketState } from '../../market/market-state.ts'
+import type { MarketState } from '../../market/market-state.ts'
+import { newMarket } from '../../testing/new-market.ts'
 import { randomMarket } from '../../testing/random-market.ts'
 import { context, NOW_MS } from '../../testing/tape.ts'
 import { funding } from '../funding/funding.ts'
@@ -192,7 +193,7 @@ describe('a bundle', () => {
 })
 
 function heard(events: readonly MarketEvent[]): MarketState {
-  const market = new MarketState(new PulsePool(3 * ALL_SECTORS.length))
+  const market = newMarket(new PulsePool(3 * ALL_SECTORS.length))
   for (const event of events) market.apply(event)
   market.advance(NOW_MS)
   return market

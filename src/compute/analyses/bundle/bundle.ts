@@ -6,6 +6,8 @@ import { fundingVote } from '../../confluence/votes.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import type { FundingTilt } from '../../market/funding-tilt.ts'
 import type { MarketState } from '../../market/market-state.ts'
+import { volatilitySeries } from '../../market/volatility-series.ts'
+import { depegMeasure } from '../../outside/depeg-measure.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import type { Fragment, Written } from '../../render/document-builder.ts'
 import { basisOf, DocumentBuilder } from '../../render/document-builder.ts'
@@ -116,6 +118,7 @@ export function bundleOf(parts: BundleParts): CoinAnalysis {
         least: `all of its parts, each from its own floor: ${componentNames.join(', ')}`,
       },
     },
+    trackers: components.flatMap(({ trackers = [] }) => trackers),
     inputs: [
       ...new Set([parts.pulse, parts.funding, parts.spread].flatMap(({ inputs }) => inputs)),
     ],
@@ -226,9 +229,11 @@ function shownSummary({ pulse, sentiment, funding, spread }: WrittenParts, asked
     risk_flags: riskFlagsOf({
       fundingDirection,
       isThin: spread.facts.isThin,
-      volatilityPercentile: coin.trackers.volatility.percentile(pulse.facts.atrPct1h ?? Number.NaN),
+      volatilityPercentile: coin
+        .of(volatilitySeries)
+        .percentile(pulse.facts.atrPct1h ?? Number.NaN),
       inputs: [pulse, sentiment, funding, spread].flatMap(({ inputs }) => inputs),
-      isPegBroken: market.measures.depeg.isBroken(rendering.renderedAtMs) ?? false,
+      isPegBroken: market.of(depegMeasure).isBroken(rendering.renderedAtMs) ?? false,
       nowMs: rendering.renderedAtMs,
     }),
   }

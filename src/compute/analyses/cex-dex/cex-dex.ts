@@ -9,6 +9,7 @@ import { midOf } from '../../market/quote.ts'
 import { aboveBps } from '../../outside/basis-reading.ts'
 import type { Edge } from '../../outside/cex-dex-edges.ts'
 import { edgesOf, perpSide, poolSide } from '../../outside/cex-dex-edges.ts'
+import { cexDexMeasure } from '../../outside/cex-dex-measure.ts'
 import type { CexDexLack, CexDexReading } from '../../outside/cex-dex-reading.ts'
 import { dexName, isActionable, readCexDex } from '../../outside/cex-dex-reading.ts'
 import { divergenceDirection } from '../../outside/divergence-direction.ts'
@@ -20,6 +21,7 @@ import { POOL_MS_MAX, SWAP_USD } from '../../outside/leg-pools.ts'
 import type { WindowStatistics } from '../../outside/minute-statistics.ts'
 import { rankOf, robustZ } from '../../outside/minute-statistics.ts'
 import { uncovered } from '../../outside/oracle-coverage.ts'
+import { oracleTrust } from '../../outside/oracle-trust.ts'
 import { takerFees } from '../../outside/taker-fees.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
@@ -71,6 +73,7 @@ export const cexDex: CoinAnalysis = {
     },
   },
   inputs: ['context', 'exchange-quote', 'oracle-price', 'pool'],
+  trackers: [cexDexMeasure],
 
   render(coin, rendering, market) {
     const builder = new DocumentBuilder()
@@ -81,7 +84,7 @@ export const cexDex: CoinAnalysis = {
       builder.noAnswer('', whyNone(reading, coin, market, nowMs))
       return builder.build(rendering)
     }
-    const { day } = market.measures.cexDex.summary(name, dexName(reading.dex), market, nowMs)
+    const { day } = market.of(cexDexMeasure).summary(name, dexName(reading.dex), market, nowMs)
     const inputs = inputsOf(reading)
     const body = builder.value({
       token: name,
@@ -162,11 +165,8 @@ function nearest(used: readonly ExchangeLeg[], midUsd: number): ExchangeLeg | un
   return used.toSorted((a, b) => off(a) - off(b))[0]
 }
 
-function watched(
-  builder: DocumentBuilder,
-  coin: string,
-  { measures: { cexDex: measure } }: MarketState,
-) {
+function watched(builder: DocumentBuilder, coin: string, market: MarketState) {
+  const measure = market.of(cexDexMeasure)
   const sinceMs = measure.openSinceMs(coin)
   const leadLag = measure.leadLag(coin)
   return {
@@ -291,7 +291,7 @@ function edges(
 /** By the networks, and by the venue's own oracle where none knows it: gas need not be known to a basis point. */
 function nativeUsd(native: string | undefined, market: MarketState, nowMs: number): number {
   if (native === undefined) return Number.NaN
-  const { best } = market.measures.oracles.choose(native, market, nowMs)
+  const { best } = market.of(oracleTrust).choose(native, market, nowMs)
   if (best !== null) return best.priceUsd
   const coin = market.coinOf(native)
   const scale = coin === undefined ? 1 : (assetOf(coin.listing.coin)?.scale ?? 1)

@@ -2,6 +2,7 @@ import type { Input } from '../../../domain/document.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import { sectorOf, sectors } from '../../../domain/sectors.ts'
 import type { MarketAnalysis } from '../../analysis.ts'
+import { correlationTracker } from '../../correlation/correlation-tracker.ts'
 import {
   COINS_MAX,
   COMMON_RETURNS_MIN,
@@ -61,6 +62,7 @@ export const correlation: MarketAnalysis<GatheredReturns> = {
     },
   },
   periodMs: PERIOD_MS,
+  trackers: [correlationTracker],
 
   gather: gatherReturns,
 

@@ -1,5 +1,7 @@
 import type { CorrelationState } from '../../correlation/correlation-tracker.ts'
+import { correlationTracker } from '../../correlation/correlation-tracker.ts'
 import { HOUR_MS } from '../../correlation/correlation-window.ts'
+import { hourlyCloses } from '../../market/hourly-closes.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { openInterestUsdOf } from '../../market/open-interest-usd.ts'
 
@@ -15,7 +17,7 @@ export type GatheredReturns = CorrelationState & {
 
 /** Copies no returns: they are shared, and stay as they are. */
 export function gatherReturns(market: MarketState): GatheredReturns {
-  const state = market.trackers.correlation.state()
+  const state = market.of(correlationTracker).state()
   const byRow = () => new Float64Array(state.coins.length).fill(Number.NaN)
   const [openInterestUsd, candlesConfirmedAtMs, contextReceivedAtMs] = [byRow(), byRow(), byRow()]
   let coinsTotal = 0
@@ -23,10 +25,10 @@ export function gatherReturns(market: MarketState): GatheredReturns {
   for (const [row, name] of state.coins.entries()) {
     const coin = market.coin(name)
     if (coin === undefined) continue
-    const { context, trackers } = coin
+    const { context } = coin
     // History vouches for closed hours before the candles themselves are known.
     candlesConfirmedAtMs[row] = Number.isNaN(coin.candlesConfirmedAtMs)
-      ? (trackers.hourly.newestHour + 1) * HOUR_MS
+      ? (coin.of(hourlyCloses).newestHour + 1) * HOUR_MS
       : coin.candlesConfirmedAtMs
     if (context === null) continue
     openInterestUsd[row] = openInterestUsdOf(coin)

@@ -1,6 +1,6 @@
 import type { MarketState } from '../../market/market-state.ts'
 import type { PegSample } from '../../outside/depeg-measure.ts'
-import { depegSeries } from '../../outside/depeg-measure.ts'
+import { depegMeasure, depegSeries } from '../../outside/depeg-measure.ts'
 import type { ChainParity } from '../../outside/depeg-sources.ts'
 import { chainParities } from '../../outside/depeg-sources.ts'
 import { MEASURE_DAYS_MAX } from '../../outside/measure-log.ts'
@@ -47,8 +47,8 @@ export type PegHistory = {
 type Range = { readonly lowUsd: number; readonly highUsd: number }
 
 export function gatherPeg(market: MarketState, nowMs: number): GatheredPeg {
-  const { outside, log, measures } = market
-  const { sample, level, status } = measures.depeg
+  const { outside, log } = market
+  const { sample, level, status } = market.of(depegMeasure)
   const supply = outside.supplyOf('USDC')
   return {
     sample,

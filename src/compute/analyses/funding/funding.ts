@@ -6,7 +6,13 @@ import { isoInstant } from '../../../domain/instant.ts'
 import type { CoinAnalysis, Component, Rendering } from '../../analysis.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import type { FundingHour, FundingWindows } from '../../market/funding-series.ts'
-import { DAY_HOURS, MONTH_HOURS, recordsOf, WEEK_HOURS } from '../../market/funding-series.ts'
+import {
+  DAY_HOURS,
+  fundingSeries,
+  MONTH_HOURS,
+  recordsOf,
+  WEEK_HOURS,
+} from '../../market/funding-series.ts'
 import type { FundingTilt } from '../../market/funding-tilt.ts'
 import { annualizedPctOf, FUNDING_INTERVAL_HOURS, fundingTilt } from '../../market/funding-tilt.ts'
 import { contextInput } from '../../market/inputs.ts'
@@ -179,16 +185,16 @@ type Measured = {
 
 /** @returns the name of the input without which there is nothing to sell */
 function measure(coin: CoinMarket): Measured | string {
-  const { context, trackers } = coin
+  const { context } = coin
   const tilt = fundingTilt(coin)
   if (context === null || tilt === null) return 'funding'
   const atMs = context.timeExchangeMs
-  const windows = trackers.funding.windows(atMs)
+  const windows = coin.of(fundingSeries).windows(atMs)
   return {
     context,
     tilt,
     windows,
-    venueRates: otherVenueRates(trackers.funding.venueFundings, atMs),
+    venueRates: otherVenueRates(coin.of(fundingSeries).venueFundings, atMs),
   }
 }
 

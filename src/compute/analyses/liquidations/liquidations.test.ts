@@ -7,8 +7,9 @@ import type { AccountPositionEvent, MarketEvent } from '../../../domain/event.ts
 import { singleMarginTier } from '../../../domain/listing.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
 import { cascadeLevel, cascadeLevelOf, cascadeWeights } from '../../liquidation/cascade.ts'
-import { MarketState } from '../../market/market-state.ts'
+import type { MarketState } from '../../market/market-state.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
+import { newMarket } from '../../testing/new-market.ts'
 import { randomMarket } from '../../testing/random-market.ts'
 import { context, history, NOW_MS, universe, warmTape, wave } from '../../testing/tape.ts'
 import { longShortRatio } from './funding-ratio.ts'
@@ -377,7 +378,7 @@ function bytesOf(document: Document): string {
 }
 
 function marketOf(coins: readonly string[]): MarketState {
-  const market = new MarketState(new PulsePool(3 * coins.length))
+  const market = newMarket(new PulsePool(3 * coins.length))
   for (const batch of randomMarket(coins, 5)) for (const event of batch) market.apply(event)
   market.advance(0)
   return market

@@ -8,7 +8,7 @@ import { Exposure } from '../../liquidation/exposure.ts'
 import type { Cluster, Heatmap, SideMap, Zone } from '../../liquidation/heatmap.ts'
 import { distancePct, heatmapOf } from '../../liquidation/heatmap.ts'
 import type { LeverageTier } from '../../liquidation/leverage-ladder.ts'
-import { HALF_LIFE_MS } from '../../liquidation/liquidation-flow.ts'
+import { HALF_LIFE_MS, liquidationFlow } from '../../liquidation/liquidation-flow.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { candlesInput, contextInput, markInput, optional } from '../../market/inputs.ts'
 import { BARS_NEEDED_OF_PART } from '../../market/warm.ts'
@@ -62,7 +62,7 @@ export const liquidations: CoinAnalysis = {
   render(coin, rendering) {
     const builder = new DocumentBuilder()
     const { context } = coin
-    const tracker = coin.trackers.liquidations
+    const tracker = coin.of(liquidationFlow)
     const exposure = Exposure.of(coin)
     const atrPct = hourlyAtrPct(coin)
     if (context === null || exposure === null || atrPct === null) {

@@ -7,7 +7,7 @@ import { fillDocument } from '../../../api/fill-document.ts'
 import type { CoinEvent } from '../../../domain/event.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
 import { coinOf, START_MS } from '../../liquidation/testing/coin.ts'
-import { MarketState } from '../../market/market-state.ts'
+import { newMarket } from '../../testing/new-market.ts'
 import type { Priced } from '../../testing/priced.ts'
 import { context, wave } from '../../testing/tape.ts'
 import { liquidations } from './liquidations.ts'
@@ -47,7 +47,7 @@ const moves = fc.array(
   { maxLength: 12 },
 )
 /** An answer about one coin asks nothing of it. */
-const noMarket = new MarketState(new PulsePool(3))
+const noMarket = newMarket(new PulsePool(3))
 const maxLeverages = fc.constantFrom(3, 5, 10, 20, 25, 40, 50)
 const prices = fc.constantFrom(0.0123, 1, 77_430)
 

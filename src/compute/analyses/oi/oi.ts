@@ -4,7 +4,7 @@ import type { CoinAnalysis } from '../../analysis.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { contextInput } from '../../market/inputs.ts'
 import type { InterestChange, InterestWindow } from '../../market/interest-series.ts'
-import { INTEREST_WINDOW_HOURS } from '../../market/interest-series.ts'
+import { INTEREST_WINDOW_HOURS, interestSeries } from '../../market/interest-series.ts'
 import type { Positioning } from '../../market/positioning.ts'
 import { positioningOf } from '../../market/positioning.ts'
 import { percentileOf, zScoreOf } from '../../market/series-statistics.ts'
@@ -74,7 +74,7 @@ export const oi: CoinAnalysis = {
       builder.noAnswer('', below)
       return builder.build(rendering)
     }
-    const window = coin.trackers.interest.window(context.timeExchangeMs)
+    const window = coin.of(interestSeries).window(context.timeExchangeMs)
     const completeness = completenessOf(changes, window)
     const inputs = [contextInput('open_interest', context), contextInput('mark', context)]
     const body = builder.value({
@@ -113,7 +113,7 @@ export const oi: CoinAnalysis = {
 type Changes = Readonly<Record<'5m' | '1h' | '4h' | '24h' | '7d', InterestChange | null>>
 
 function changesOf(coin: CoinMarket, context: ContextEvent): Changes {
-  const change = (windowMs: number) => coin.trackers.interest.change(context, windowMs)
+  const change = (windowMs: number) => coin.of(interestSeries).change(context, windowMs)
   return {
     '5m': change(SHORTEST_MS),
     '1h': change(HOUR_MS),
@@ -123,8 +123,9 @@ function changesOf(coin: CoinMarket, context: ContextEvent): Changes {
   }
 }
 
-function msUntilFirstChange({ trackers }: CoinMarket, { timeExchangeMs }: ContextEvent): number {
-  return Math.max(0, trackers.interest.changeFromMs(timeExchangeMs, SHORTEST_MS) - timeExchangeMs)
+function msUntilFirstChange(coin: CoinMarket, { timeExchangeMs }: ContextEvent): number {
+  const fromMs = coin.of(interestSeries).changeFromMs(timeExchangeMs, SHORTEST_MS)
+  return Math.max(0, fromMs - timeExchangeMs)
 }
 
 /** Names of the contract have no unit; those that it does not have say that they are percent. */
@@ -194,7 +195,8 @@ function toVolume({ openInterestBase, markPrice, dayNotionalUsd }: ContextEvent)
 }
 
 function history(coin: CoinMarket, context: ContextEvent) {
-  return coin.trackers.interest
+  return coin
+    .of(interestSeries)
     .hourly(context.timeExchangeMs, HISTORY_HOURS)
     .map(({ timeMs, contracts }) => ({ timestamp_iso: isoInstant(timeMs), current: contracts }))
 }

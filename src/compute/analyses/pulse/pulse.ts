@@ -19,6 +19,7 @@ import { bookInput, candlesInput, contextInput, markInput } from '../../market/i
 import type { MarketState } from '../../market/market-state.ts'
 import { positioningOf } from '../../market/positioning.ts'
 import { midOf, spreadBpsOf } from '../../market/quote.ts'
+import { regimeTracker } from '../../market/regime.ts'
 import type { Regime } from '../../market/regime-rule.ts'
 import {
   compositeOf,
@@ -112,7 +113,7 @@ function writerOf(
   const impact = impactPrices(context, { bid: mid, ask: mid })
   const middle = builder.text(
     `},"derivatives":${JSON.stringify(derivatives(coin, context))},"regime":${JSON.stringify(
-      shownRegime(market.trackers.regime.current(rendering.renderedAtMs), rendering),
+      shownRegime(market.of(regimeTracker).current(rendering.renderedAtMs), rendering),
     )},"confluence":`,
   )
   const derivativeVotes = derivativeVotesOf(

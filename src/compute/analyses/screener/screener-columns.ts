@@ -8,8 +8,11 @@ import { fundingBiases, fundingTilt } from '../../market/funding-tilt.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { openInterestUsdOf } from '../../market/open-interest-usd.ts'
 import { interestTrends, positioningOf } from '../../market/positioning.ts'
+import { regimeTracker } from '../../market/regime.ts'
 import type { Regime } from '../../market/regime-rule.ts'
+import { volatilitySeries } from '../../market/volatility-series.ts'
 import { barsNeeded, isWarm } from '../../market/warm.ts'
+import { arbMeasure } from '../../outside/arb-measure.ts'
 import { readCexDex } from '../../outside/cex-dex-reading.ts'
 
 /** A coin of which the venue was silent for longer is not ranked beside the others. */
@@ -113,14 +116,14 @@ export function screenerColumns(market: MarketState, nowMs: number): ScreenerCol
     values4h,
     skipped,
     coinsTotal,
-    regime: market.trackers.regime.current(nowMs),
-    stressScore: market.measures.arb.stressScore(nowMs) ?? null,
+    regime: market.of(regimeTracker).current(nowMs),
+    stressScore: market.of(arbMeasure).stressScore(nowMs) ?? null,
   }
 }
 
 /** null for a coin whose default pulse can be answered now, and whose own month is known. */
 function skipReasonOf(coin: CoinMarket, nowMs: number): SkipReason | null {
-  const { context, ladder, trackers } = coin
+  const { context, ladder } = coin
   const isShort = (timeframe: Timeframe) =>
     ladder.barCount(timeframe) < barsNeeded(ladder, timeframe)
   if (isShort('1h') || isShort('4h')) return 'insufficient_candles'
@@ -128,7 +131,7 @@ function skipReasonOf(coin: CoinMarket, nowMs: number): SkipReason | null {
   if (context === null || isLate(coin.candlesConfirmedAtMs) || isLate(coin.priceConfirmedAtMs))
     return 'stale_data'
   if (!isWarm(coin, '1h', nowMs) || !isWarm(coin, '4h', nowMs)) return 'stale_data'
-  return trackers.volatility.percentile(0) === null ? 'insufficient_candles' : null
+  return coin.of(volatilitySeries).percentile(0) === null ? 'insufficient_candles' : null
 }
 
 /** @returns the close of the forming bar. */
@@ -148,7 +151,7 @@ function numbersOf(
   { atrPct, cascade }: { readonly atrPct: number; readonly cascade: CascadeLevel | null },
   nowMs: number,
 ): Omit<Numbers<number>, 'close1h' | 'close4h' | 'cexDexBps' | 'cexDexNoiseBps'> {
-  const { context, trackers } = coin
+  const { context } = coin
   const tilt = fundingTilt(coin)
   const positioning = positioningOf(coin)
   const votes = derivativeVotesOf({ context, tilt, positioning }, nowMs)
@@ -156,8 +159,8 @@ function numbersOf(
   return {
     price: coin.midPrice,
     prevDayPrice: context?.prevDayPrice ?? unknown,
-    volatilityPercentile: trackers.volatility.percentile(atrPct) ?? unknown,
-    volatilityHours: trackers.volatility.hours,
+    volatilityPercentile: coin.of(volatilitySeries).percentile(atrPct) ?? unknown,
+    volatilityHours: coin.of(volatilitySeries).hours,
     fundingBias: tilt === null ? unknown : fundingBiases.indexOf(tilt.bias),
     fundingPercentile: tilt?.percentile ?? unknown,
     fundingRateHourly: tilt?.rateHourly ?? unknown,

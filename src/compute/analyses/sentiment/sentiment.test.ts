@@ -8,8 +8,9 @@ import type { MarketEvent, TradeEvent } from '../../../domain/event.ts'
 import type { FearGreedEvent } from '../../../domain/outside.ts'
 import { coinBucketOf } from '../../../domain/sectors.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
-import { MarketState } from '../../market/market-state.ts'
-import { SENTIMENT_SERIES } from '../../outside/sentiment-measure.ts'
+import type { MarketState } from '../../market/market-state.ts'
+import { SENTIMENT_SERIES, sentimentMeasure } from '../../outside/sentiment-measure.ts'
+import { newMarket } from '../../testing/new-market.ts'
 import { randomMarket } from '../../testing/random-market.ts'
 import { context, NOW_MS, universe } from '../../testing/tape.ts'
 import { bucketParameter } from './bucket-parameter.ts'
@@ -182,10 +183,10 @@ describe('sentiment', () => {
   })
 
   test('reads ten coins at a time, but all of them the first time', () => {
-    const market = new MarketState(new PulsePool(3 * COINS.length))
+    const market = newMarket(new PulsePool(3 * COINS.length))
     for (const event of randomMarket(COINS, 4).flat()) market.apply(event)
     market.advance(NOW_MS)
-    const measuredAtMs = () => market.measures.sentiment.mood?.measuredAtMs
+    const measuredAtMs = () => market.of(sentimentMeasure).mood?.measuredAtMs
     expect(measuredAtMs()).toBe(NOW_MS)
     market.advance(NOW_MS + 10_000)
     expect(measuredAtMs(), 'two of twelve are not read yet').toBe(NOW_MS)
@@ -199,7 +200,7 @@ describe('sentiment', () => {
     const market = heard(randomMarket(COINS, 4).flat())
     market.advance(NOW_MS + 10_000)
     market.advance(NOW_MS + 25_000)
-    expect(market.measures.sentiment.mood?.measuredAtMs).toBe(NOW_MS + 25_000)
+    expect(market.of(sentimentMeasure).mood?.measuredAtMs).toBe(NOW_MS + 25_000)
   })
 
   test('a coin that the venue is silent about says nothing, and too many of them are no market', () => {
@@ -272,7 +273,7 @@ function bodyIn(market: MarketState): Body {
 }
 
 function heard(events: readonly MarketEvent[]): MarketState {
-  const market = new MarketState(new PulsePool(3 * COINS.length))
+  const market = newMarket(new PulsePool(3 * COINS.length))
   for (const event of events) market.apply(event)
   advanceTo(market, NOW_MS)
   return market

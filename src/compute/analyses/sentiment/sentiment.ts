@@ -14,7 +14,11 @@ import { COIN_AGE_MS_MAX } from '../../outside/coin-mood.ts'
 import type { MoodComponent, MoodScore } from '../../outside/mood-score.ts'
 import { LIVE_SHARE_MIN } from '../../outside/mood-score.ts'
 import type { MarketMood, SectorMood } from '../../outside/sentiment-measure.ts'
-import { MOOD_STEP_MS, SENTIMENT_SERIES } from '../../outside/sentiment-measure.ts'
+import {
+  MOOD_STEP_MS,
+  SENTIMENT_SERIES,
+  sentimentMeasure,
+} from '../../outside/sentiment-measure.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings } from '../../render/completeness.ts'
 import { belowFloor, lowCoverage } from '../../render/coverage-floor.ts'
@@ -84,6 +88,7 @@ export const sentiment: MarketAnalysis<GatheredMood> & Component<SentimentFacts>
     },
   },
   periodMs: PERIOD_MS,
+  trackers: [sentimentMeasure],
 
   gather: gatherMood,
 
@@ -100,10 +105,11 @@ export const sentiment: MarketAnalysis<GatheredMood> & Component<SentimentFacts>
   },
 }
 
-function gatherMood({ measures, log }: MarketState, nowMs: number): GatheredMood {
+function gatherMood(market: MarketState, nowMs: number): GatheredMood {
+  const { log } = market
   const newestMs = Math.floor(nowMs / HISTORY_STEP_MS) * HISTORY_STEP_MS
   return {
-    mood: measures.sentiment.mood,
+    mood: market.of(sentimentMeasure).mood,
     dayAgoScore: log.near(SENTIMENT_SERIES, nowMs - DAY_MS, DAY_OFF_MS_MAX),
     history: Array.from({ length: HISTORY_POINTS }, (_, at) => {
       const timeMs = newestMs - (HISTORY_POINTS - 1 - at) * HISTORY_STEP_MS

@@ -10,8 +10,9 @@ import { impactPrices } from '../../market/impact-prices.ts'
 import { bookInput, contextInput, optional } from '../../market/inputs.ts'
 import { midOf, spreadBpsOf } from '../../market/quote.ts'
 import type { SpreadComparison } from '../../market/spread-history.ts'
+import { spreadHistory } from '../../market/spread-history.ts'
 import type { SlippageCalibration, TakerCosts } from '../../market/trade-costs.ts'
-import { CALIBRATED_USD_MIN } from '../../market/trade-costs.ts'
+import { CALIBRATED_USD_MIN, tradeCosts } from '../../market/trade-costs.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings } from '../../render/completeness.ts'
 import { percentOf } from '../../render/count-digits.ts'
@@ -62,6 +63,7 @@ export const spread: CoinAnalysis & Component<SpreadFacts> = {
     coverageFloor: { counts: 'sides of the order book', least: 'both sides of the order book' },
   },
   inputs: ['book', 'context'],
+  trackers: [tradeCosts, spreadHistory],
 
   render(coin, rendering) {
     const builder = new DocumentBuilder()
@@ -111,7 +113,7 @@ function writeSpread(
 
 /** null for a one-sided or crossed book: there is no spread to sell. */
 function measure(book: BookEvent, coin: CoinMarket) {
-  const { collateral, context, trackers } = coin
+  const { collateral, context } = coin
   const usd = usdOf(coin)
   const bestBid = book.bids[0]
   const bestAsk = book.asks[0]
@@ -119,8 +121,8 @@ function measure(book: BookEvent, coin: CoinMarket) {
   const quote = { bid: bestBid, ask: bestAsk, confirmedAtMs: book.timeReceivedMs }
   const [mid, spreadBps] = [midOf(quote), spreadBpsOf(quote)]
   if (mid === null || spreadBps === null) return null
-  const calibration = trackers.tradeCosts.calibration()
-  const costs = trackers.tradeCosts.costs()
+  const calibration = coin.of(tradeCosts).calibration()
+  const costs = coin.of(tradeCosts).costs()
   const asks: BookSide = { levels: book.asks, mid, direction: 1 }
   const bids: BookSide = { levels: book.bids, mid, direction: -1 }
   const slippage = Number.isNaN(collateral.usdPerUnit)
@@ -164,8 +166,8 @@ function measure(book: BookEvent, coin: CoinMarket) {
       max_size_10bps_usd: usd(smaller.usd),
       liquidity_score: liquidityScore,
       liquidity_label: liquidityScore === null ? null : labelOf(liquidityScore),
-      trade_costs: tradeCosts(costs, usd),
-      vs_24h: versusDay(trackers.spreads.compare(spreadBps, book.timeExchangeMs)),
+      trade_costs: shownTradeCosts(costs, usd),
+      vs_24h: versusDay(coin.of(spreadHistory).compare(spreadBps, book.timeExchangeMs)),
       calibration: calibrated(calibration, usd),
     },
     // That history is short says vs_24h by its own n: nothing else rests on it.
@@ -175,7 +177,7 @@ function measure(book: BookEvent, coin: CoinMarket) {
 
 type InUsd = ReturnType<typeof usdOf>
 
-function tradeCosts(costs: TakerCosts, usd: InUsd) {
+function shownTradeCosts(costs: TakerCosts, usd: InUsd) {
   return {
     effective_spread_bps: orNull(costs.effectiveBps, bps),
     n: costs.n,

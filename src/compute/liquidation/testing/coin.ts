@@ -7,7 +7,8 @@ import type {
 import { singleMarginTier } from '../../../domain/listing.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
 import { CandleLadder } from '../../market/candle-ladder.ts'
-import { CoinMarket } from '../../market/coin-market.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
+import { newCoin } from '../../testing/new-market.ts'
 import { context } from '../../testing/tape.ts'
 
 export const START_MS = Date.UTC(2026, 5, 1, 12)
@@ -15,7 +16,7 @@ export const START_MS = Date.UTC(2026, 5, 1, 12)
 /** A coin of which nothing was told yet. */
 export function coinOf(maxLeverage: number): CoinMarket {
   const marginTiers = singleMarginTier(maxLeverage)
-  return new CoinMarket(
+  return newCoin(
     { coin: 'X', sizeDecimals: 2, maxLeverage, marginTiers, isDelisted: false },
     new CandleLadder(new PulsePool(3)),
   )

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { documentKey, WHOLE_MARKET } from '../../domain/document.ts'
+import type { Analyses } from '../processor.ts'
+import { Processor, PUBLISH_PHASES } from '../processor.ts'
+import { coinWorld } from '../testing/coin-world.ts'
+import { NOW_MS, warmTape } from '../testing/tape.ts'
+import { analyses } from './registry.ts'
+
+const alone: readonly (readonly [string, Analyses])[] = [
+  ...analyses.coin.map((one) => [one.contract.id, { coin: [one], market: [] }] as const),
+  ...analyses.market.map((one) => [one.contract.id, { coin: [], market: [one] }] as const),
+]
+
+test.each(alone)('/%s lists the trackers that it reads', (id, only) => {
+  const processor = new Processor(only, 'test')
+  for (const batch of [...warmTape('BTC'), coinWorld('BTC', 104, NOW_MS)]) processor.process(batch)
+  if (only.coin.length === 0) {
+    expect(processor.gather(id, NOW_MS).rendering.key).toBe(documentKey(id, WHOLE_MARKET))
+    return
+  }
+  const phases = Array.from({ length: PUBLISH_PHASES }, () => [...processor.publish(NOW_MS)])
+  expect(phases.flat().map(({ key }) => key)).toEqual([documentKey(id, 'BTC')])
+})

@@ -1,0 +1,21 @@
+import type { Listing } from '../../domain/listing.ts'
+import { analyses } from '../analyses/registry.ts'
+import type { PulsePool } from '../indicators/pulse-series.ts'
+import type { CandleLadder } from '../market/candle-ladder.ts'
+import { CoinMarket } from '../market/coin-market.ts'
+import { MarketState } from '../market/market-state.ts'
+import { trackersOf } from '../processor.ts'
+
+/** A market that tracks what the service tracks. */
+export function newMarket(pool: PulsePool): MarketState {
+  return new MarketState(pool, trackersOf(analyses))
+}
+
+/** A coin that tracks what the service tracks. */
+export function newCoin(listing: Listing, ladder: CandleLadder): CoinMarket {
+  return new CoinMarket(
+    listing,
+    ladder,
+    trackersOf(analyses).filter((kind) => kind.scope === 'coin'),
+  )
+}
