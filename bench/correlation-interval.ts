@@ -7,13 +7,16 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import Table from 'cli-table3'
-import { pairInterval } from '../src/compute/correlation/pair-interval.ts'
-import type { PairModel, ReturnPair } from '../src/compute/correlation/testing/dependent-pairs.ts'
+import { pairInterval } from '../src/compute/analyses/correlation/pair-interval.ts'
+import type {
+  PairModel,
+  ReturnPair,
+} from '../src/compute/analyses/correlation/testing/dependent-pairs.ts'
 import {
   PairDraws,
   pairModels,
   trueCorrelation,
-} from '../src/compute/correlation/testing/dependent-pairs.ts'
+} from '../src/compute/analyses/correlation/testing/dependent-pairs.ts'
 
 const isQuick = process.argv.includes('--quick')
 const DRAWS = isQuick ? 200 : 4_000

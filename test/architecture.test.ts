@@ -197,6 +197,14 @@ describe('architecture', () => {
     }
   })
 
+  test('what several analyses use knows none of them', () => {
+    for (const { file, text } of files) {
+      if (!file.startsWith('compute/') || file.startsWith('compute/analyses/')) continue
+      for (const specifier of importsOf(text))
+        expect(specifier, `${file} imports ${specifier}`).not.toContain('/analyses/')
+    }
+  })
+
   test('an analysis knows no other analysis, and a venue no other venue', () => {
     for (const { file, text } of files) {
       const home = /^(compute\/analyses|streams\/venues)\/([^/]+)\//.exec(file)

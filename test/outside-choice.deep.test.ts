@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
+import { basisMeasure } from '../src/compute/analyses/basis/basis-measure.ts'
 import { significantBasis } from '../src/compute/analyses/basis/basis-words.ts'
+import { aboveBps, readBasis } from '../src/compute/external/basis-reading.ts'
+import { readCexDex } from '../src/compute/external/cex-dex-reading.ts'
+import { DepegMeasure } from '../src/compute/external/depeg/depeg-measure.ts'
+import { ExternalState } from '../src/compute/external/external-state.ts'
+import { MeasureLog } from '../src/compute/external/measure-log.ts'
+import { chooseOracle } from '../src/compute/external/oracle-choice.ts'
 import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
-import { basisMeasure } from '../src/compute/outside/basis-measure.ts'
-import { aboveBps, readBasis } from '../src/compute/outside/basis-reading.ts'
-import { readCexDex } from '../src/compute/outside/cex-dex-reading.ts'
-import { DepegMeasure } from '../src/compute/outside/depeg-measure.ts'
-import { MeasureLog } from '../src/compute/outside/measure-log.ts'
-import { chooseOracle } from '../src/compute/outside/oracle-choice.ts'
-import { OutsideState } from '../src/compute/outside/outside-state.ts'
 import { exchangeQuote, poolOf } from '../src/compute/testing/coin-world.ts'
 import { newMarket } from '../src/compute/testing/new-market.ts'
 import { context, universe } from '../src/compute/testing/tape.ts'
@@ -380,7 +380,7 @@ describe('a planted depeg of USDC', () => {
       { name, events: readingsOf(feeds[name], 'USDC', truths, START_MS) },
       { name: '', events: readingsOf(feeds[name], 'USDT', ones, START_MS) },
     ])
-    const outside = new OutsideState()
+    const outside = new ExternalState()
     const measure = new DepegMeasure()
     const log = new MeasureLog()
     const errors: Errors = new Map()
@@ -408,7 +408,7 @@ describe('a planted depeg of USDC', () => {
             apply(exchangeQuote('kraken', 'USDT', usdt, nowMs))
           }
         }
-      measure.advance({ outside, log }, nowMs)
+      measure.advance({ external: outside, log }, nowMs)
       const { sample } = measure
       if (second < WARM_SECONDS || sample === null) continue
       // Two that contradict each other and nobody who decides: no answer.

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type { Table } from '../../test/golden/candle-table.ts'
 import { readTable } from '../../test/golden/candle-table.ts'
 import type { Bar } from '../domain/bar.ts'
-import { pairStatistics } from './correlation/pair-statistics.ts'
+import { pairStatistics } from './analyses/correlation/pair-statistics.ts'
 import type { PulseIndicators } from './indicators/pulse-indicators.ts'
 import { pulseRows } from './indicators/pulse-rows.ts'
 

@@ -29,7 +29,7 @@ const ADVANCE_EVERY = PUBLISH_PHASES / 25
 const HURRIED_PUBLISHES = 5 * PUBLISH_PHASES
 const HURRIED_EVERY = PUBLISH_PHASES / 5
 
-/** Each source of the world outside has had its turn by then. */
+/** Each external source has reported by then. */
 const REMEMBERING_MS = 30_000
 
 /** When a coin is rendered: the phase of each round and, for what need not be every round, which of them. */
@@ -110,9 +110,9 @@ export class Processor {
     return this.#market.feed
   }
 
-  /** The last word about each source beyond the venue that is listened to. */
+  /** The newest status of each external source that is configured. */
   get sources(): readonly SourceStatusEvent[] {
-    return this.#market.outside.sources()
+    return this.#market.external.sources()
   }
 
   process(batch: Batch): void {

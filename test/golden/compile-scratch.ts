@@ -4,11 +4,11 @@ import { pathToFileURL } from 'node:url'
 import wabt from 'wabt'
 
 /**
- * Rebuilds `src/compute/correlation/scratch-wasm.ts` from the text beside it:
+ * Rebuilds `src/compute/analyses/correlation/scratch-wasm.ts` from the text beside it:
  * `node_modules/.bin/tsx test/golden/compile-scratch.ts`. The artefact is committed, so that only its test
  * needs an assembler; `product-kernel.test.ts` holds it to this.
  */
-const folder = join(import.meta.dirname, '../../src/compute/correlation')
+const folder = join(import.meta.dirname, '../../src/compute/analyses/correlation')
 
 /** The bytes of the module. */
 export async function assembleScratch(): Promise<Uint8Array> {

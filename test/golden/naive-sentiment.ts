@@ -4,7 +4,7 @@ import type { FundingRow, MarketSample } from '../../src/domain/history.ts'
 import { naiveUsdPerUnit } from './naive-unit.ts'
 
 /**
- * The mood of a market once more, as slowly and plainly as possible: from all events of its coins, by the text of
+ * The sentiment of a market once more, as slowly and plainly as possible: from all events of its coins, by the text of
  * docs/numbers/sentiment.md. Nothing is shared with the product but the events. Of the premium no past is known.
  */
 
@@ -25,7 +25,7 @@ export type NaiveCoin = {
 
 export type NaiveIndex = { readonly value: number; readonly ageHours: number } | null
 
-export type NaiveMood = {
+export type NaiveSentiment = {
   /** 0 to 100; NaN below half of the weight. */
   readonly score: number
   readonly deviation: number
@@ -56,7 +56,10 @@ export function naiveCoins(events: readonly MarketEvent[]): NaiveCoin[] {
   })
 }
 
-export function naiveMood(coins: readonly NaiveCoin[], index: NaiveIndex | undefined): NaiveMood {
+export function naiveSentiment(
+  coins: readonly NaiveCoin[],
+  index: NaiveIndex | undefined,
+): NaiveSentiment {
   const scores: Record<string, number> = {}
   const weights: Record<string, number> = {}
   const keep = (name: string, weight: number, value: number, known: number) => {

@@ -162,12 +162,12 @@ function usdcBy(kind: MarketEvent['kind']): readonly MarketEvent[] {
   )
 }
 
-/** By an engine that heard the venue and then the world outside, a second of both. */
+/** By an engine that received a second of the venue's events, and then of external sources. */
 function documentOf(contract: AnalysisContract, events: readonly MarketEvent[]): Document {
   const processor = new Processor(analyses, '0.0.0')
   processor.process([UNIVERSE, ...FEED, ...events.filter((event) => !isOutside(event))])
-  const outside = events.filter(isOutside)
-  if (outside.length > 0) processor.process(outside)
+  const external = events.filter(isOutside)
+  if (external.length > 0) processor.process(external)
   const key = keyOf(contract, COIN)
   const documents: Document[] = []
   for (let round = 0; round < 10 * PUBLISH_PHASES; round += 1)

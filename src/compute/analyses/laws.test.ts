@@ -325,12 +325,12 @@ function sessionOf(ms: number): readonly Batch[] {
   return [...session.warm(), ...told(session, ms)]
 }
 
-/** A coin from nothing to answerable, and the world outside with it. */
+/** A coin from nothing to answerable, with external sources. */
 function warm(bars?: typeof wave): readonly Batch[] {
   return [...warmTape('BTC', bars), worldAt(NOW_MS)]
 }
 
-/** What the venue tells, and every second the world outside. */
+/** The venue's events, and every second those of external sources. */
 function* told(session: Session, ms: number): Generator<Batch> {
   let second = Number.NaN
   for (const batch of session.run(ms)) {

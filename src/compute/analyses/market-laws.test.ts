@@ -21,7 +21,7 @@ const COINS = 'BTC ETH SOL HYPE XRP DOGE kPEPE kBONK SUI LINK AVAX ARB'.split(' 
 const MINUTE_MS = 60_000
 const SESSION_MS = 90_000
 const RESTART_MS = 8_000
-/** How often the world outside is heard of in a session. */
+/** Between events of external sources in a session. */
 const OUTSIDE_STEP_MS = 5_000
 /** Near what the coins of the tape cost. */
 const OUTSIDE_USD = { ETH: 110, BTC: 110, USDC: 1 }
@@ -192,7 +192,7 @@ function rememberedMarket(): Batch[] {
   return [[universe(COINS), ...up], ...COINS.flatMap(coinTape), outsideAt(NOW_MS)]
 }
 
-/** What the world outside tells at one instant; prices wander a little, each its own way. */
+/** Events of external sources at one instant; prices wander a little, each its own way. */
 function outsideAt(atMs: number): Batch {
   const wanderBps = (asset: string, chain: string) =>
     3 * Math.sin(atMs / 7_000 + asset.length + 5 * chain.length)
@@ -205,7 +205,7 @@ function coinTape(coin: string, at: number): Batch[] {
   return [[universe(COINS)], ...pastOf(coin, at), ...warmTape(coin, bars).slice(1)]
 }
 
-/** All is known of its coins but what was before the last hours; nothing of the world outside. */
+/** Its coins are known but for what was before the last hours; no external source is. */
 function youngMarket(): Batch[] {
   return rememberedMarket()
     .slice(0, -1)
@@ -228,13 +228,13 @@ function sessionsOf(): readonly Session[] {
   return COINS.map((coin, at) => new Session(coin, NOW_MS, SEED + at))
 }
 
-/** What all of them and the world outside tell, in the order of time. */
+/** Events of all coins and external sources, in the order of time. */
 function run(sessions: readonly Session[], ms: number): readonly Batch[] {
   const fromMs = sessions[0]?.nowMs ?? NOW_MS
-  const outside = Array.from({ length: ms / OUTSIDE_STEP_MS }, (_, at) =>
+  const external = Array.from({ length: ms / OUTSIDE_STEP_MS }, (_, at) =>
     outsideAt(fromMs + (at + 1) * OUTSIDE_STEP_MS),
   )
-  return [...sessions.flatMap((session) => [...session.run(ms)]), ...outside].sort(
+  return [...sessions.flatMap((session) => [...session.run(ms)]), ...external].sort(
     (one, other) => timeMs(one) - timeMs(other),
   )
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { naiveOpenInterest } from '../../../test/golden/naive-open-interest.ts'
 import { naiveScreener } from '../../../test/golden/naive-screener.ts'
-import { naiveCoins, naiveMood } from '../../../test/golden/naive-sentiment.ts'
+import { naiveCoins, naiveSentiment } from '../../../test/golden/naive-sentiment.ts'
 import { fillDocument } from '../../api/fill-document.ts'
 import { documentKey, viewsOf, WHOLE_MARKET } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
@@ -136,11 +136,11 @@ describe('the naive twins', () => {
     expect(row?.['volume_24h_usd']).toBeCloseTo(Math.round(volume ?? Number.NaN), 0)
   })
 
-  test('agree on the mood of the market', () => {
+  test('agree on the sentiment of the market', () => {
     const { sentiment } = priced.get(`sentiment/${WHOLE_MARKET}?scores`) as {
       sentiment: { score: number }
     }
-    expect(sentiment.score).toBeCloseTo(naiveMood(naiveCoins(log), null).score / 100, 2)
+    expect(sentiment.score).toBeCloseTo(naiveSentiment(naiveCoins(log), null).score / 100, 2)
   })
 })
 

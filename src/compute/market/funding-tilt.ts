@@ -1,8 +1,8 @@
 import { percentOf } from '../render/count-digits.ts'
+import { percentileOf, zScoreOf } from '../statistics/series-statistics.ts'
 import type { CoinMarket } from './coin-market.ts'
 import { fundingSeries, MONTH_HOURS, WEEK_HOURS } from './funding-series.ts'
 import { dexKindOf } from './premium.ts'
-import { percentileOf, zScoreOf } from './series-statistics.ts'
 
 /**
  * The interest part of the venue's formula, an eighth of 0.01 % an hour: what a balanced market pays. Of its own

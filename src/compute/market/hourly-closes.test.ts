@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import type { Bar } from '../../domain/bar.ts'
 import type { MarketEvent } from '../../domain/event.ts'
-import { CLOSES_READ } from '../correlation/correlation-window.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { newMarket } from '../testing/new-market.ts'
 import { BOUNDARY_MS, history, NOW_MS, universe, wave } from '../testing/tape.ts'
-import { HourlyCloses, hourlyCloses } from './hourly-closes.ts'
+import { CLOSES_READ, HourlyCloses, hourlyCloses } from './hourly-closes.ts'
 
 const HOUR_MS = 3_600_000
 const LAST_HOUR = BOUNDARY_MS / HOUR_MS - 1

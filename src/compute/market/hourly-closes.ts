@@ -2,12 +2,15 @@ import type { Bar } from '../../domain/bar.ts'
 import type { CoinEvent, HourlyHistoryEvent } from '../../domain/event.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
-import { CLOSES_READ } from '../correlation/correlation-window.ts'
+import { StepRing } from '../statistics/step-ring.ts'
 import type { CoinTracker } from './coin-market.ts'
 import { coinTracker } from './coin-market.ts'
-import { StepRing } from './step-ring.ts'
 
 const HOUR_MS = timeframeMs['1h']
+
+/** The longest window that is read: the 30 days of hourly returns of /correlation, as they were a week ago. */
+export const CLOSES_READ = (30 + 7) * 24 + 1
+
 /** What is read, and a day that may close while the rest is being read. */
 const HOURS_KEPT = CLOSES_READ + 24
 

@@ -2,9 +2,9 @@ import type { FeedStatusEvent, MarketEvent } from '../../domain/event.ts'
 import type { Listing } from '../../domain/listing.ts'
 import type { OutsideEvent } from '../../domain/outside.ts'
 import { assetOf, isOutside } from '../../domain/outside.ts'
+import { ExternalState } from '../external/external-state.ts'
+import { MeasureLog } from '../external/measure-log.ts'
 import type { PulsePool } from '../indicators/pulse-series.ts'
-import { MeasureLog } from '../outside/measure-log.ts'
-import { OutsideState } from '../outside/outside-state.ts'
 import { CandleLadder } from './candle-ladder.ts'
 import type { CoinTrackerKind } from './coin-market.ts'
 import { CoinMarket } from './coin-market.ts'
@@ -41,10 +41,10 @@ export function marketTracker<T extends MarketTracker>(
 /** What an analysis tracks. */
 export type AnyTrackerKind = CoinTrackerKind | MarketTrackerKind
 
-/** Everything that the engine knows of the venue and of the world outside. One writer: the processor. */
+/** Everything that the engine knows of the venue and of external sources. One writer: the processor. */
 export class MarketState {
-  /** The newest word of every source beyond the venue ... */
-  readonly outside = new OutsideState()
+  /** The newest event of every external source ... */
+  readonly external = new ExternalState()
   /** ... and the history of what is measured by them. */
   readonly log = new MeasureLog()
   readonly #coinTrackers: readonly CoinTrackerKind[]
@@ -133,7 +133,7 @@ export class MarketState {
 
   #hear(event: OutsideEvent): CoinMarket | null {
     if (event.kind === 'measure-history') this.log.remember(event)
-    else this.outside.apply(event)
+    else this.external.apply(event)
     return 'asset' in event ? (this.coinOf(event.asset) ?? null) : null
   }
 

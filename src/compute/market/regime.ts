@@ -1,8 +1,9 @@
+import { arbMeasure } from '../external/arb/arb-measure.ts'
+import { depegMeasure } from '../external/depeg/depeg-measure.ts'
 import { pulseIndicators } from '../indicators/pulse-indicators.ts'
 import { pulseValue } from '../indicators/pulse-layout.ts'
 import { isAbove } from '../indicators/trend.ts'
-import { arbMeasure } from '../outside/arb-measure.ts'
-import { depegMeasure } from '../outside/depeg-measure.ts'
+import { statisticsOf } from '../statistics/series-statistics.ts'
 import type { CoinMarket } from './coin-market.ts'
 import { EventGrid } from './event-grid.ts'
 import type { MarketState, MarketTracker } from './market-state.ts'
@@ -10,7 +11,6 @@ import { marketTracker } from './market-state.ts'
 import type { Regime, RegimeInputs } from './regime-rule.ts'
 import { nextRegime, REGIME_GAP_MS_MAX, REGIME_STEP_MS } from './regime-rule.ts'
 import { regimeFromNumbers, regimeToNumbers } from './saved-regime.ts'
-import { statisticsOf } from './series-statistics.ts'
 import { volatilitySeries } from './volatility-series.ts'
 import { isWarm } from './warm.ts'
 
@@ -21,7 +21,7 @@ const COINS_SHARE_MIN = 0.6
 const MOMENTUM_MS = 7 * 24 * 3_600_000
 
 /** Evaluates the regime of the market every five minutes of the venue's time, by `regime-rule.ts`. */
-export class RegimeTracker implements MarketTracker {
+class RegimeTracker implements MarketTracker {
   readonly hears = []
   readonly #grid = new EventGrid(REGIME_STEP_MS)
   #regime: Regime | null = null

@@ -1,8 +1,8 @@
 import type { CoinEvent, TradeEvent } from '../../domain/event.ts'
+import { StepRing } from '../statistics/step-ring.ts'
 import type { CoinTracker } from './coin-market.ts'
 import { coinTracker } from './coin-market.ts'
 import { joinSections, splitSections } from './saved-sections.ts'
-import { StepRing } from './step-ring.ts'
 
 const STEP_MS = 5 * 60_000
 export const TAKER_WINDOW_STEPS = 48

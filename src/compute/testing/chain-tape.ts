@@ -7,8 +7,8 @@ import type {
   PoolEvent,
 } from '../../domain/outside.ts'
 import { chains } from '../../domain/outside.ts'
-import type { ArbAsset } from '../outside/arb-model.ts'
-import { arbAssets } from '../outside/arb-model.ts'
+import type { ArbAsset } from '../external/arb/arb-model.ts'
+import { arbAssets } from '../external/arb/arb-model.ts'
 
 /** What an asset costs where nobody says otherwise, USD. */
 export const chainPricesUsd = { ETH: 3_000, BTC: 60_000, USDC: 1 } as const

@@ -10,7 +10,7 @@ import type {
 
 const stampedAt = (timeMs: number) => ({ timeExchangeMs: timeMs, timeReceivedMs: timeMs })
 
-/** What the world outside tells of an asset at one instant: a stream, a push feed, exchanges, a pool, stablecoins. */
+/** Events of external sources about an asset at one instant: a stream, a push feed, exchanges, a pool, stablecoins. */
 export function coinWorld(asset: string, priceUsd: number, timeMs: number): Batch {
   const rates: MarketEvent[] = (['USDT', 'USDC'] as const).flatMap((stablecoin) => [
     exchangeQuote('kraken', stablecoin, 0.9998, timeMs),

@@ -1,8 +1,8 @@
 import type { Slot } from '../../../domain/document.ts'
 import { isoInstant } from '../../../domain/instant.ts'
-import type { AssetGaps, Gap } from '../../outside/arb-gaps.ts'
-import { stressBandOf, stressLevelOf } from '../../outside/arb-levels.ts'
-import type { ArbMeasurement, ScannedChain, Stress } from '../../outside/arb-measure.ts'
+import type { AssetGaps, Gap } from '../../external/arb/arb-gaps.ts'
+import { stressBandOf, stressLevelOf } from '../../external/arb/arb-levels.ts'
+import type { ArbMeasurement, ScannedChain, Stress } from '../../external/arb/arb-measure.ts'
 import {
   ARB_MODEL_VERSION,
   BAND_MARGIN_BPS,
@@ -11,9 +11,9 @@ import {
   DISLOCATION_BPS,
   NOTIONAL_USD,
   REBALANCE_BPS,
-} from '../../outside/arb-model.ts'
-import type { Dislocation, Opportunity } from '../../outside/arb-opportunities.ts'
-import { stressNames, stressRules } from '../../outside/arb-stress.ts'
+} from '../../external/arb/arb-model.ts'
+import type { Dislocation, Opportunity } from '../../external/arb/arb-opportunities.ts'
+import { stressNames, stressRules } from '../../external/arb/arb-stress.ts'
 import { percentOf } from '../../render/count-digits.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
 import type { cellStatuses } from './arb-schema.ts'

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { chains } from '../../../domain/outside.ts'
-import { stressBands, stressLevels } from '../../outside/arb-levels.ts'
-import { arbAssets } from '../../outside/arb-model.ts'
-import { opportunityClasses } from '../../outside/arb-opportunities.ts'
-import type { StressName } from '../../outside/arb-stress.ts'
-import { stressNames } from '../../outside/arb-stress.ts'
+import { stressBands, stressLevels } from '../../external/arb/arb-levels.ts'
+import { arbAssets } from '../../external/arb/arb-model.ts'
+import { opportunityClasses } from '../../external/arb/arb-opportunities.ts'
+import type { StressName } from '../../external/arb/arb-stress.ts'
+import { stressNames } from '../../external/arb/arb-stress.ts'
 import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 
 /** What an asset on a chain is worth to the measure. */

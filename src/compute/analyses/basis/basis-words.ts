@@ -1,6 +1,6 @@
-import type { BasisReading } from '../../outside/basis-reading.ts'
-import type { WindowMean } from '../../outside/window-mean.ts'
+import type { BasisReading } from '../../external/basis-reading.ts'
 import { bps } from '../../render/significance.ts'
+import type { WindowMean } from './window-mean.ts'
 
 /** Farther apart, the two prices are not of one moment. */
 export const SKEW_MS_MAX = 5_000

@@ -2,23 +2,22 @@ import type { Input, NoAnswer, Warning } from '../../../domain/document.ts'
 import { impliedRateHourly } from '../../../domain/funding-rate.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { CoinAnalysis } from '../../analysis.ts'
+import type { BasisReading } from '../../external/basis-reading.ts'
+import { aboveBps, readBasis } from '../../external/basis-reading.ts'
+import type { SeriesSummary, WindowStatistics } from '../../external/minute-statistics.ts'
+import { rankOf, robustZ } from '../../external/minute-statistics.ts'
+import { uncovered } from '../../external/oracle-coverage.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { annualizedPctOf } from '../../market/funding-tilt.ts'
 import { contextInput } from '../../market/inputs.ts'
 import type { MarketState } from '../../market/market-state.ts'
-import { basisMeasure } from '../../outside/basis-measure.ts'
-import type { BasisReading } from '../../outside/basis-reading.ts'
-import { aboveBps, readBasis } from '../../outside/basis-reading.ts'
-import type { SeriesSummary, WindowStatistics } from '../../outside/minute-statistics.ts'
-import { rankOf, robustZ } from '../../outside/minute-statistics.ts'
-import { uncovered } from '../../outside/oracle-coverage.ts'
-import type { WindowMean } from '../../outside/window-mean.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { percentOf } from '../../render/count-digits.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, rate, score } from '../../render/significance.ts'
+import { basisMeasure } from './basis-measure.ts'
 import { BasisAnswer, HORIZON_HOURS } from './basis-schema.ts'
 import type { SignificantBasis } from './basis-words.ts'
 import {
@@ -30,6 +29,7 @@ import {
   signalOf,
   significantBasis,
 } from './basis-words.ts'
+import type { WindowMean } from './window-mean.ts'
 
 const PERIOD_MS = 2_000
 const VENUE_AGE_MS_MAX = 60_000

@@ -162,7 +162,7 @@ describe('a bundle', () => {
     expect(bundle.render(coinOf(poor), rendering, poor).views['']).toMatchObject(reason)
   })
 
-  test('is none while the mood of the market is unknown', () => {
+  test('is none while the sentiment of the market is unknown', () => {
     const events = randomMarket(COINS, 5)
       .flat()
       .filter((event) => !('coin' in event) || event.coin === COIN)

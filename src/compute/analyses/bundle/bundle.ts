@@ -3,11 +3,11 @@ import { isoInstant } from '../../../domain/instant.ts'
 import { usdcDecimal } from '../../../domain/usdc.ts'
 import type { CoinAnalysis, Component, Rendering } from '../../analysis.ts'
 import { fundingVote } from '../../confluence/votes.ts'
+import { depegMeasure } from '../../external/depeg/depeg-measure.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import type { FundingTilt } from '../../market/funding-tilt.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { volatilitySeries } from '../../market/volatility-series.ts'
-import { depegMeasure } from '../../outside/depeg-measure.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import type { Fragment, Written } from '../../render/document-builder.ts'
 import { basisOf, DocumentBuilder } from '../../render/document-builder.ts'
@@ -196,7 +196,7 @@ function writeBundle(
     asOf: Object.fromEntries(
       componentNames.map((name) => [name, isoInstant(oldestMs(written[name]))]),
     ),
-    sources: [...new Set(['venue', ...(market.outside.fearGreed ? ['alternative.me'] : [])])],
+    sources: [...new Set(['venue', ...(market.external.fearGreed ? ['alternative.me'] : [])])],
     more: price,
   })
   const head = JSON.stringify({

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import { chains, exchanges, oracleNetworks } from '../../../domain/outside.ts'
-import { divergenceDirections } from '../../outside/divergence-direction.ts'
-import { LAG_SECONDS_MAX } from '../../outside/lead-lag.ts'
-import { SWAP_USD } from '../../outside/leg-pools.ts'
-import { DAY_MINUTES_MIN } from '../../outside/minute-statistics.ts'
-import { takerFees } from '../../outside/taker-fees.ts'
+import { divergenceDirections } from '../../external/divergence-direction.ts'
+import { SWAP_USD } from '../../external/leg-pools.ts'
+import { DAY_MINUTES_MIN } from '../../external/minute-statistics.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { LAG_SECONDS_MAX } from './lead-lag.ts'
+import { takerFees } from './taker-fees.ts'
 
 const Bps = (what: string) => Type.Number({ description: `${what}, in basis points.` })
 const Spread = (what: string) =>

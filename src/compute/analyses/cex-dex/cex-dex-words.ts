@@ -1,6 +1,6 @@
-import type { CexDexReading } from '../../outside/cex-dex-reading.ts'
-import { dexName, isActionable } from '../../outside/cex-dex-reading.ts'
-import { divergenceDirection } from '../../outside/divergence-direction.ts'
+import type { CexDexReading } from '../../external/cex-dex-reading.ts'
+import { dexName, isActionable } from '../../external/cex-dex-reading.ts'
+import { divergenceDirection } from '../../external/divergence-direction.ts'
 import { bps } from '../../render/significance.ts'
 
 /** A divergence within its noise is NORMAL, however wide the noise is. */

@@ -2,35 +2,35 @@ import type { Input, NoAnswer, Warning } from '../../../domain/document.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import { assetOf } from '../../../domain/outside.ts'
 import type { CoinAnalysis } from '../../analysis.ts'
+import { aboveBps } from '../../external/basis-reading.ts'
+import type { CexDexLack, CexDexReading } from '../../external/cex-dex-reading.ts'
+import { dexName, isActionable, readCexDex } from '../../external/cex-dex-reading.ts'
+import { divergenceDirection } from '../../external/divergence-direction.ts'
+import type { ExchangeLeg } from '../../external/exchange-reference.ts'
+import { EXCHANGES_MIN } from '../../external/exchange-reference.ts'
+import type { PoolLeg } from '../../external/leg-pools.ts'
+import { POOL_MS_MAX, SWAP_USD } from '../../external/leg-pools.ts'
+import type { WindowStatistics } from '../../external/minute-statistics.ts'
+import { rankOf, robustZ } from '../../external/minute-statistics.ts'
+import { uncovered } from '../../external/oracle-coverage.ts'
+import { oracleTrust } from '../../external/oracle-trust.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { contextInput, optional } from '../../market/inputs.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { midOf } from '../../market/quote.ts'
-import { aboveBps } from '../../outside/basis-reading.ts'
-import type { Edge } from '../../outside/cex-dex-edges.ts'
-import { edgesOf, perpSide, poolSide } from '../../outside/cex-dex-edges.ts'
-import { cexDexMeasure } from '../../outside/cex-dex-measure.ts'
-import type { CexDexLack, CexDexReading } from '../../outside/cex-dex-reading.ts'
-import { dexName, isActionable, readCexDex } from '../../outside/cex-dex-reading.ts'
-import { divergenceDirection } from '../../outside/divergence-direction.ts'
-import { unquoted } from '../../outside/exchange-coverage.ts'
-import type { ExchangeLeg } from '../../outside/exchange-reference.ts'
-import { EXCHANGES_MIN } from '../../outside/exchange-reference.ts'
-import type { PoolLeg } from '../../outside/leg-pools.ts'
-import { POOL_MS_MAX, SWAP_USD } from '../../outside/leg-pools.ts'
-import type { WindowStatistics } from '../../outside/minute-statistics.ts'
-import { rankOf, robustZ } from '../../outside/minute-statistics.ts'
-import { uncovered } from '../../outside/oracle-coverage.ts'
-import { oracleTrust } from '../../outside/oracle-trust.ts'
-import { takerFees } from '../../outside/taker-fees.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { percentOf } from '../../render/count-digits.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
+import type { Edge } from './cex-dex-edges.ts'
+import { edgesOf, perpSide, poolSide } from './cex-dex-edges.ts'
+import { cexDexMeasure } from './cex-dex-measure.ts'
 import { CexDexAnswer } from './cex-dex-schema.ts'
 import { interpretationOf, severityOf } from './cex-dex-words.ts'
+import { unquoted } from './exchange-coverage.ts'
+import { takerFees } from './taker-fees.ts'
 
 const EXCHANGE_CADENCE_MS = 4_000
 const EXCHANGE_AGE_MS_MAX = 10_000
@@ -282,7 +282,7 @@ function edges(
   nowMs: number,
 ): readonly Edge[] {
   if (dex.source !== 'dex_pool') return edgesOf(cex.used, perpSide(coin.quote, scale), null)
-  const chain = market.outside.chain(dex.leg.pool.chain)
+  const chain = market.external.chain(dex.leg.pool.chain)
   const isKnown = chain !== null && nowMs - chain.timeReceivedMs <= POOL_MS_MAX
   const pool = poolSide(dex.leg, isKnown ? chain : null, nativeUsd(chain?.native, market, nowMs))
   return edgesOf(cex.used, perpSide(coin.quote, scale), pool)

@@ -7,20 +7,15 @@ import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../../domain/event.ts'
 import { sectorOf, sectors } from '../../../domain/sectors.ts'
-import { HOUR_MS, WINDOW_HOURS } from '../../correlation/correlation-window.ts'
-import { plainKernel, simdKernel } from '../../correlation/product-kernel.ts'
-import type { CoinScript } from '../../correlation/testing/market-log.ts'
-import {
-  closedBy,
-  hourlyBars,
-  hourlyHistory,
-  LAST_HOUR,
-} from '../../correlation/testing/market-log.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
 import { context, history, universe, wave } from '../../testing/tape.ts'
 import { correlation } from './correlation.ts'
+import { HOUR_MS, WINDOW_HOURS } from './correlation-window.ts'
 import type { GatheredReturns } from './gathered.ts'
 import { measure } from './measure.ts'
+import { plainKernel, simdKernel } from './product-kernel.ts'
+import type { CoinScript } from './testing/market-log.ts'
+import { closedBy, hourlyBars, hourlyHistory, LAST_HOUR } from './testing/market-log.ts'
 
 const NOW_MS = closedBy(LAST_HOUR)
 const names = ['ETH', 'SOL', 'ARB', 'OP', 'AAVE', 'kPEPE', 'DOGE', 'LINK', 'NEW']

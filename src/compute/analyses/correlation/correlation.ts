@@ -2,16 +2,6 @@ import type { Input } from '../../../domain/document.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import { sectorOf, sectors } from '../../../domain/sectors.ts'
 import type { MarketAnalysis } from '../../analysis.ts'
-import { correlationTracker } from '../../correlation/correlation-tracker.ts'
-import {
-  COINS_MAX,
-  COMMON_RETURNS_MIN,
-  HOUR_MS,
-  SHORT_WINDOW_HOURS,
-  WINDOW_HOURS,
-} from '../../correlation/correlation-window.ts'
-import type { ProductKernel } from '../../correlation/product-kernel.ts'
-import { plainKernel, simdKernel } from '../../correlation/product-kernel.ts'
 import { CONTEXT_CADENCE_MS } from '../../market/coin-market.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
@@ -19,10 +9,20 @@ import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { orNull, percent, score } from '../../render/significance.ts'
 import { CorrelationAnswer } from './correlation-schema.ts'
+import { correlationTracker } from './correlation-tracker.ts'
+import {
+  COINS_MAX,
+  COMMON_RETURNS_MIN,
+  HOUR_MS,
+  SHORT_WINDOW_HOURS,
+  WINDOW_HOURS,
+} from './correlation-window.ts'
 import type { GatheredReturns } from './gathered.ts'
 import { gatherReturns } from './gathered.ts'
 import type { Average, Correlated, Measured } from './measure.ts'
 import { measure } from './measure.ts'
+import type { ProductKernel } from './product-kernel.ts'
+import { plainKernel, simdKernel } from './product-kernel.ts'
 import { regimeOf } from './regime.ts'
 
 const PERIOD_MS = 10_000

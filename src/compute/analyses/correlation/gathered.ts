@@ -1,9 +1,9 @@
-import type { CorrelationState } from '../../correlation/correlation-tracker.ts'
-import { correlationTracker } from '../../correlation/correlation-tracker.ts'
-import { HOUR_MS } from '../../correlation/correlation-window.ts'
 import { hourlyCloses } from '../../market/hourly-closes.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { openInterestUsdOf } from '../../market/open-interest-usd.ts'
+import type { CorrelationState } from './correlation-tracker.ts'
+import { correlationTracker } from './correlation-tracker.ts'
+import { HOUR_MS } from './correlation-window.ts'
 
 /** What is known of the market at one moment; by row of the table of returns. NaN: unknown. */
 export type GatheredReturns = CorrelationState & {

@@ -4,15 +4,15 @@ import {
   SHORT_WINDOW_HOURS,
   WEEK_AGO_HOURS,
   WINDOW_HOURS,
-} from '../../correlation/correlation-window.ts'
-import type { PairInterval } from '../../correlation/pair-interval.ts'
-import { pairInterval } from '../../correlation/pair-interval.ts'
-import { commonReturns, pairStatistics } from '../../correlation/pair-statistics.ts'
-import type { ProductKernel } from '../../correlation/product-kernel.ts'
-import type { ReturnWindow } from '../../correlation/return-table.ts'
-import { AGREEMENT } from '../../correlation/rolling-correlation.ts'
-import { scratchCorrelations } from '../../correlation/scratch-correlations.ts'
+} from './correlation-window.ts'
 import type { GatheredReturns } from './gathered.ts'
+import type { PairInterval } from './pair-interval.ts'
+import { pairInterval } from './pair-interval.ts'
+import { commonReturns, pairStatistics } from './pair-statistics.ts'
+import type { ProductKernel } from './product-kernel.ts'
+import type { ReturnWindow } from './return-table.ts'
+import { AGREEMENT } from './rolling-correlation.ts'
+import { scratchCorrelations } from './scratch-correlations.ts'
 
 /** The coin that all others are compared with. */
 const LEADER = 'BTC'

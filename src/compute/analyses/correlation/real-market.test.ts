@@ -5,14 +5,14 @@ import { describe, expect, test } from 'vitest'
 import { naiveCloses, naivePair } from '../../../../test/golden/naive-correlation.ts'
 import type { Bar } from '../../../domain/bar.ts'
 import type { Batch } from '../../../domain/event.ts'
-import { COMMON_RETURNS_MIN, HOUR_MS, WINDOW_HOURS } from '../../correlation/correlation-window.ts'
-import { simdKernel } from '../../correlation/product-kernel.ts'
-import { hourlyHistory } from '../../correlation/testing/market-log.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
 import { universe } from '../../testing/tape.ts'
 import { correlation } from './correlation.ts'
+import { COMMON_RETURNS_MIN, HOUR_MS, WINDOW_HOURS } from './correlation-window.ts'
 import type { GatheredReturns } from './gathered.ts'
 import { measure } from './measure.ts'
+import { simdKernel } from './product-kernel.ts'
+import { hourlyHistory } from './testing/market-log.ts'
 
 const path = join(
   import.meta.dirname,

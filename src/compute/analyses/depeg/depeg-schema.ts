@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { chains } from '../../../domain/outside.ts'
-import { pegSourceFaults } from '../../outside/depeg-sources.ts'
-import { pegLevelNames } from '../../outside/peg-level.ts'
-import { pegClasses } from '../../outside/peg-price.ts'
-import { pegStatuses } from '../../outside/peg-status.ts'
+import { pegSourceFaults } from '../../external/depeg/depeg-sources.ts'
+import { pegLevelNames } from '../../external/depeg/peg-level.ts'
+import { pegClasses } from '../../external/depeg/peg-price.ts'
+import { pegStatuses } from '../../external/depeg/peg-status.ts'
 import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 
 export const riskLevels = ['low', 'medium', 'high', 'critical'] as const

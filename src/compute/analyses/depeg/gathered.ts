@@ -1,10 +1,10 @@
+import type { PegSample } from '../../external/depeg/depeg-measure.ts'
+import { depegMeasure, depegSeries } from '../../external/depeg/depeg-measure.ts'
+import type { ChainParity } from '../../external/depeg/depeg-sources.ts'
+import { chainParities } from '../../external/depeg/depeg-sources.ts'
+import type { PegStatusName } from '../../external/depeg/peg-status.ts'
+import { MEASURE_DAYS_MAX } from '../../external/measure-log.ts'
 import type { MarketState } from '../../market/market-state.ts'
-import type { PegSample } from '../../outside/depeg-measure.ts'
-import { depegMeasure, depegSeries } from '../../outside/depeg-measure.ts'
-import type { ChainParity } from '../../outside/depeg-sources.ts'
-import { chainParities } from '../../outside/depeg-sources.ts'
-import { MEASURE_DAYS_MAX } from '../../outside/measure-log.ts'
-import type { PegStatusName } from '../../outside/peg-status.ts'
 
 const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
@@ -47,9 +47,9 @@ export type PegHistory = {
 type Range = { readonly lowUsd: number; readonly highUsd: number }
 
 export function gatherPeg(market: MarketState, nowMs: number): GatheredPeg {
-  const { outside, log } = market
+  const { external, log } = market
   const { sample, level, status } = market.of(depegMeasure)
-  const supply = outside.supplyOf('USDC')
+  const supply = external.supplyOf('USDC')
   return {
     sample,
     level: level.level,
@@ -57,7 +57,7 @@ export function gatherPeg(market: MarketState, nowMs: number): GatheredPeg {
     status: status.name,
     statusSinceMs: status.sinceMs,
     spellSeconds: level.spellSeconds(),
-    parities: chainParities(outside, nowMs),
+    parities: chainParities(external, nowMs),
     supply:
       supply === null || !(supply.supplyUsd > 0)
         ? null

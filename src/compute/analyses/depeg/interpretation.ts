@@ -1,5 +1,5 @@
-import type { PegPrice } from '../../outside/peg-price.ts'
-import type { PegStatusName } from '../../outside/peg-status.ts'
+import type { PegPrice } from '../../external/depeg/peg-price.ts'
+import type { PegStatusName } from '../../external/depeg/peg-status.ts'
 
 const meanings: Readonly<Record<PegStatusName, string>> = {
   HEALTHY: 'The peg holds',

@@ -1,5 +1,7 @@
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { derivativeVotesOf } from '../../confluence/votes.ts'
+import { arbMeasure } from '../../external/arb/arb-measure.ts'
+import { readCexDex } from '../../external/cex-dex-reading.ts'
 import { pulseValue } from '../../indicators/pulse-layout.ts'
 import type { CascadeLevel } from '../../liquidation/cascade.ts'
 import { cascadeLevelOf, cascadeLevels } from '../../liquidation/cascade.ts'
@@ -12,8 +14,6 @@ import { regimeTracker } from '../../market/regime.ts'
 import type { Regime } from '../../market/regime-rule.ts'
 import { volatilitySeries } from '../../market/volatility-series.ts'
 import { barsNeeded, isWarm } from '../../market/warm.ts'
-import { arbMeasure } from '../../outside/arb-measure.ts'
-import { readCexDex } from '../../outside/cex-dex-reading.ts'
 
 /** A coin of which the venue was silent for longer is not ranked beside the others. */
 export const COIN_AGE_MS_MAX = 300_000

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
+import { stressLevels } from '../../external/arb/arb-levels.ts'
+import { divergenceDirections } from '../../external/divergence-direction.ts'
 import { cascadeLevels } from '../../liquidation/cascade.ts'
 import { fundingBiases } from '../../market/funding-tilt.ts'
 import { interestTrends } from '../../market/positioning.ts'
 import { regimeLabels } from '../../market/regime-rule.ts'
 import { volatilityRegimes } from '../../market/volatility-regime.ts'
-import { stressLevels } from '../../outside/arb-levels.ts'
-import { divergenceDirections } from '../../outside/divergence-direction.ts'
 import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { skipReasons } from './screener-columns.ts'
 

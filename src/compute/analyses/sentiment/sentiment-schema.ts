@@ -3,8 +3,8 @@ import { fearGreedClasses } from '../../../domain/fear-greed.ts'
 import { coinBuckets } from '../../../domain/sectors.ts'
 import { fundingBiases } from '../../market/funding-tilt.ts'
 import { volatilityRegimes } from '../../market/volatility-regime.ts'
-import { moodSources, moodStatuses } from '../../outside/mood-score.ts'
 import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { sentimentSources, sentimentStatuses } from './sentiment-score.ts'
 import { breadths, directions, scoreBuckets } from './sentiment-words.ts'
 
 const Iso = Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' })
@@ -14,7 +14,7 @@ const ReturnPct = (hours: string) =>
   nullable(Type.Number({ description: `Of the marks over ${hours}, OI-weighted, percent.` }))
 
 const ComponentAnswer = Type.Object({
-  name: oneOf(moodSources),
+  name: oneOf(sentimentSources),
   score: nullable(
     Type.Number({ minimum: -1, maximum: 1, description: '-1 fear to 1 greed; null when missing.' }),
   ),
@@ -30,7 +30,7 @@ const ComponentAnswer = Type.Object({
     }),
   ),
   unit: oneOf(['apr_pct', 'bps', 'pct', 'balance', 'percentile', 'buy_share', 'index']),
-  status: oneOf(moodStatuses, 'stale: the index is over a day old and weighs less for it.'),
+  status: oneOf(sentimentStatuses, 'stale: the index is over a day old and weighs less for it.'),
   as_of: nullable(Iso),
 })
 
@@ -68,7 +68,7 @@ export const SentimentAnswer = Type.Object({
       minimum: 0,
       maximum: 1,
       description:
-        '(Mean of the component scores by weight + 1) / 2, 0 fear to 1 greed. It measures mood: what is crowded is greed here.',
+        '(Mean of the component scores by weight + 1) / 2, 0 fear to 1 greed. Crowded positioning counts as greed.',
     }),
     confidence: Type.Number({
       minimum: 0,

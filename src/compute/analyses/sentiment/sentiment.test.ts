@@ -1,7 +1,7 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
-import { naiveCoins, naiveMood } from '../../../../test/golden/naive-sentiment.ts'
+import { naiveCoins, naiveSentiment } from '../../../../test/golden/naive-sentiment.ts'
 import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
 import type { MarketEvent, TradeEvent } from '../../../domain/event.ts'
@@ -9,12 +9,12 @@ import type { FearGreedEvent } from '../../../domain/outside.ts'
 import { coinBucketOf } from '../../../domain/sectors.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
 import type { MarketState } from '../../market/market-state.ts'
-import { SENTIMENT_SERIES, sentimentMeasure } from '../../outside/sentiment-measure.ts'
 import { newMarket } from '../../testing/new-market.ts'
 import { randomMarket } from '../../testing/random-market.ts'
 import { context, NOW_MS, universe } from '../../testing/tape.ts'
 import { bucketParameter } from './bucket-parameter.ts'
 import { sentiment } from './sentiment.ts'
+import { SENTIMENT_SERIES, sentimentMeasure } from './sentiment-measure.ts'
 
 const HOUR_MS = 3_600_000
 const COINS = 'BTC ETH SOL HYPE XRP DOGE kPEPE kBONK SUI LINK AVAX ARB ZEC'.split(' ')
@@ -30,7 +30,7 @@ describe('sentiment', () => {
         index(seed * 12, 6 * seed),
       ]
       const body = bodyOf(events)
-      const found = naiveMood(naiveCoins(events), { value: seed * 12, ageHours: 6 * seed })
+      const found = naiveSentiment(naiveCoins(events), { value: seed * 12, ageHours: 6 * seed })
       expect(body.score).toBeCloseTo(found.score / 100, 3)
       expect(body.dispersion).toBeCloseTo(Math.min(1, found.deviation / 50), 3)
       expect(body.conflicted).toBe(found.deviation > 25)
@@ -53,9 +53,9 @@ describe('sentiment', () => {
           ({ coin }) => coinBucketOf(coin) === sector.sector,
         )
         expect(sector.coins).toBe(members.length)
-        const mood = naiveMood(members, undefined).score
-        if (members.length < 2 || Number.isNaN(mood)) expect(sector.score).toBeNull()
-        else expect(sector.score, sector.sector).toBeCloseTo(mood / 100, 3)
+        const sentiment = naiveSentiment(members, undefined).score
+        if (members.length < 2 || Number.isNaN(sentiment)) expect(sector.score).toBeNull()
+        else expect(sector.score, sector.sector).toBeCloseTo(sentiment / 100, 3)
       }
       expect(body.coins_scored).toBe(COINS.length)
       expect(Object.values(body.distribution).reduce((sum, count) => sum + count, 0)).toBe(
@@ -186,7 +186,7 @@ describe('sentiment', () => {
     const market = newMarket(new PulsePool(3 * COINS.length))
     for (const event of randomMarket(COINS, 4).flat()) market.apply(event)
     market.advance(NOW_MS)
-    const measuredAtMs = () => market.of(sentimentMeasure).mood?.measuredAtMs
+    const measuredAtMs = () => market.of(sentimentMeasure).sentiment?.measuredAtMs
     expect(measuredAtMs()).toBe(NOW_MS)
     market.advance(NOW_MS + 10_000)
     expect(measuredAtMs(), 'two of twelve are not read yet').toBe(NOW_MS)
@@ -200,7 +200,7 @@ describe('sentiment', () => {
     const market = heard(randomMarket(COINS, 4).flat())
     market.advance(NOW_MS + 10_000)
     market.advance(NOW_MS + 25_000)
-    expect(market.of(sentimentMeasure).mood?.measuredAtMs).toBe(NOW_MS + 25_000)
+    expect(market.of(sentimentMeasure).sentiment?.measuredAtMs).toBe(NOW_MS + 25_000)
   })
 
   test('a coin that the venue is silent about says nothing, and too many of them are no market', () => {
@@ -213,7 +213,7 @@ describe('sentiment', () => {
     expect(document.views['scores']).toMatchObject({ kind: 'low-coverage', have: 6, need: 7 })
   })
 
-  test('sources with less than half of the weight are no mood', () => {
+  test('sources with less than half of the weight are no sentiment', () => {
     const events = COINS.map((coin) => context(coin))
     const view = documentIn(heard([universe(COINS), ...events])).views['scores']
     expect(view).toEqual({

@@ -10,15 +10,6 @@ import {
 } from '../../market/funding-tilt.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { volatilityRegimeOf } from '../../market/volatility-regime.ts'
-import { COIN_AGE_MS_MAX } from '../../outside/coin-mood.ts'
-import type { MoodComponent, MoodScore } from '../../outside/mood-score.ts'
-import { LIVE_SHARE_MIN } from '../../outside/mood-score.ts'
-import type { MarketMood, SectorMood } from '../../outside/sentiment-measure.ts'
-import {
-  MOOD_STEP_MS,
-  SENTIMENT_SERIES,
-  sentimentMeasure,
-} from '../../outside/sentiment-measure.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings } from '../../render/completeness.ts'
 import { belowFloor, lowCoverage } from '../../render/coverage-floor.ts'
@@ -27,7 +18,12 @@ import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, score } from '../../render/significance.ts'
 import type { BucketView } from './bucket-parameter.ts'
 import { bucketParameter, bucketViews, defaultBucketView } from './bucket-parameter.ts'
+import { COIN_AGE_MS_MAX } from './coin-sentiment.ts'
+import type { MarketSentiment, SectorSentiment } from './sentiment-measure.ts'
+import { MOOD_STEP_MS, SENTIMENT_SERIES, sentimentMeasure } from './sentiment-measure.ts'
 import { SentimentAnswer } from './sentiment-schema.ts'
+import type { SentimentComponent, SentimentScore } from './sentiment-score.ts'
+import { LIVE_SHARE_MIN } from './sentiment-score.ts'
 import type { Direction } from './sentiment-words.ts'
 import { breadthOf, bucketOf, directionOf, momentumOf, scoreBuckets } from './sentiment-words.ts'
 
@@ -48,20 +44,20 @@ const INDEX_CADENCE_MS = 35 * 60_000
 /** Beyond this the components disagree so much that their mean says little (`docs/numbers/sentiment.md`). */
 const CONFLICTED_DEVIATION = 25
 
-/** What is known of the mood at one instant, and of its past. */
-export type GatheredMood = {
-  readonly mood: MarketMood | null
+/** What is known of the sentiment at one instant, and of its past. */
+export type GatheredSentiment = {
+  readonly sentiment: MarketSentiment | null
   /** 0 to 100; NaN: unknown. */
   readonly dayAgoScore: number
   /** At the last whole three hours, oldest first, likewise. */
   readonly history: readonly number[]
 }
 
-/** What a bundle weighs the mood by. */
+/** What a bundle weighs the sentiment by. */
 export type SentimentFacts = { readonly overall: Direction; readonly confidence: number }
 
-/** The mood of the market in seven sources, of its sectors and its coins. */
-export const sentiment: MarketAnalysis<GatheredMood> & Component<SentimentFacts> = {
+/** The sentiment of the market in seven sources, of its sectors and its coins. */
+export const sentiment: MarketAnalysis<GatheredSentiment> & Component<SentimentFacts> = {
   contract: {
     id: 'sentiment',
     offering: 'service_sentiment',
@@ -69,9 +65,9 @@ export const sentiment: MarketAnalysis<GatheredMood> & Component<SentimentFacts>
     summary:
       'Fear and greed of the market from seven sources, each shown, with sectors and history',
     guide: {
-      title: 'Mood of the market from seven sources',
+      title: 'Sentiment of the market from seven sources',
       useWhen:
-        'you want one figure for fear and greed, with everything that it is made of, or the mood of one sector.',
+        'you want one figure for fear and greed, with everything that it is made of, or the sentiment of one sector.',
       notWhen: 'you want the technical state of one coin (pulse).',
       returns:
         'score, bucket and confidence, each source with weight and age, sectors, change over a day.',
@@ -90,7 +86,7 @@ export const sentiment: MarketAnalysis<GatheredMood> & Component<SentimentFacts>
   periodMs: PERIOD_MS,
   trackers: [sentimentMeasure],
 
-  gather: gatherMood,
+  gather: gatherSentiment,
 
   render(gathered, rendering) {
     const builder = new DocumentBuilder()
@@ -100,16 +96,16 @@ export const sentiment: MarketAnalysis<GatheredMood> & Component<SentimentFacts>
   },
 
   write(builder, _coin, rendering, market) {
-    const gathered = gatherMood(market, rendering.renderedAtMs)
+    const gathered = gatherSentiment(market, rendering.renderedAtMs)
     return writerOf(builder, gathered, rendering)(defaultBucketView)
   },
 }
 
-function gatherMood(market: MarketState, nowMs: number): GatheredMood {
+function gatherSentiment(market: MarketState, nowMs: number): GatheredSentiment {
   const { log } = market
   const newestMs = Math.floor(nowMs / HISTORY_STEP_MS) * HISTORY_STEP_MS
   return {
-    mood: market.of(sentimentMeasure).mood,
+    sentiment: market.of(sentimentMeasure).sentiment,
     dayAgoScore: log.near(SENTIMENT_SERIES, nowMs - DAY_MS, DAY_OFF_MS_MAX),
     history: Array.from({ length: HISTORY_POINTS }, (_, at) => {
       const timeMs = newestMs - (HISTORY_POINTS - 1 - at) * HISTORY_STEP_MS
@@ -121,37 +117,39 @@ function gatherMood(market: MarketState, nowMs: number): GatheredMood {
 /** What views have in common is written once. */
 function writerOf(
   builder: DocumentBuilder,
-  gathered: GatheredMood,
+  gathered: GatheredSentiment,
   rendering: Rendering,
 ): (view: BucketView) => Written<SentimentFacts> | NoAnswer {
-  const { mood } = gathered
-  if (mood === null || Number.isNaN(mood.market.score)) return () => whyNone(mood)
-  const { components, liveShare } = mood.market
+  const { sentiment: measured } = gathered
+  if (measured === null || Number.isNaN(measured.market.score)) return () => whyNone(measured)
+  const { components, liveShare } = measured.market
   const inputs = inputsOf(components)
   const live = components.filter(({ status }) => status !== 'missing')
-  const isTakerFlowPartial = mood.lacksTrades && live.some(({ name }) => name === 'taker_flow')
-  const summary = summaryOf(mood.market)
+  const isTakerFlowPartial = measured.lacksTrades && live.some(({ name }) => name === 'taker_flow')
+  const summary = summaryOf(measured.market)
   const sentimentText = JSON.stringify({
     ...summary,
-    labels: labelsOf(mood, summary.bucket),
+    labels: labelsOf(measured, summary.bucket),
     components: components.map(shownComponent),
     sources_live: live.length,
     sources_total: components.length,
-    change_24h: orNull(changeOf(mood, gathered), score),
+    change_24h: orNull(changeOf(measured, gathered), score),
     history_3h: gathered.history.map((past) => orNull(past, unit)),
-    return_24h_pct: orNull(mood.return24h * 100, percent),
-    return_7d_pct: orNull(mood.return7d * 100, percent),
-    sector_scores: Object.fromEntries(mood.sectors.map((one) => [one.sector, sectorScoreOf(one)])),
-    distribution: distributionOf(mood.coinScores),
-    coins_scored: mood.coinScores.length,
-    coins_total: mood.coinsTotal,
-    external_index: externalIndex(mood),
+    return_24h_pct: orNull(measured.return24h * 100, percent),
+    return_7d_pct: orNull(measured.return7d * 100, percent),
+    sector_scores: Object.fromEntries(
+      measured.sectors.map((one) => [one.sector, sectorScoreOf(one)]),
+    ),
+    distribution: distributionOf(measured.coinScores),
+    coins_scored: measured.coinScores.length,
+    coins_total: measured.coinsTotal,
+    external_index: externalIndex(measured),
   })
   const head = builder.text(
     `{"timestamp_iso":"${isoInstant(rendering.renderedAtMs)}","sentiment":${sentimentText.slice(0, -1)}`,
   )
   return (view) => {
-    const rows = mood.sectors.filter(({ sector }) => view === 'all' || view === sector)
+    const rows = measured.sectors.filter(({ sector }) => view === 'all' || view === sector)
     const sectors =
       view === defaultBucketView ? '' : `,"sectors":${JSON.stringify(rows.map(shownSector))}`
     const meta = answerMeta(builder, {
@@ -159,7 +157,7 @@ function writerOf(
       rendering,
       view: view === defaultBucketView ? '' : view,
       inputs,
-      sources: mood.index === null ? ['venue'] : ['venue', 'alternative.me'],
+      sources: measured.index === null ? ['venue'] : ['venue', 'alternative.me'],
       nextUpdateMs: rendering.renderedAtMs + PERIOD_MS,
     })
     return {
@@ -169,17 +167,17 @@ function writerOf(
       coveragePct: percent(100 * liveShare),
       warnings: completenessWarnings({
         records: { have: live.length - (isTakerFlowPartial ? 1 : 0), need: components.length },
-        members: { have: mood.coinsKnown, need: mood.coinsTotal },
+        members: { have: measured.coinsKnown, need: measured.coinsTotal },
       }),
       facts: { overall: summary.overall, confidence: summary.confidence },
     }
   }
 }
 
-function whyNone(mood: MarketMood | null): NoAnswer {
-  const have = mood?.coinsKnown ?? 0
-  const need = Math.max(1, Math.ceil((mood?.coinsTotal ?? 0) / 2))
-  const live = Math.floor(100 * (mood?.market.liveShare ?? 0))
+function whyNone(measured: MarketSentiment | null): NoAnswer {
+  const have = measured?.coinsKnown ?? 0
+  const need = Math.max(1, Math.ceil((measured?.coinsTotal ?? 0) / 2))
+  const live = Math.floor(100 * (measured?.market.liveShare ?? 0))
   const missing = 'percent of the weight of the sources'
   return (
     belowFloor(sentiment.contract, { have, need }) ??
@@ -187,7 +185,7 @@ function whyNone(mood: MarketMood | null): NoAnswer {
   )
 }
 
-function summaryOf(market: MoodScore) {
+function summaryOf(market: SentimentScore) {
   const shown = unit(market.score)
   const dispersion = Math.min(1, market.deviation / 50)
   return {
@@ -200,9 +198,9 @@ function summaryOf(market: MoodScore) {
   }
 }
 
-function labelsOf(mood: MarketMood, bucket: string) {
-  const breadth = mood.market.components.find(({ name }) => name === 'breadth')?.score
-  const { return7d, fundingRateHourly, volatilityPercentile } = mood
+function labelsOf(sentiment: MarketSentiment, bucket: string) {
+  const breadth = sentiment.market.components.find(({ name }) => name === 'breadth')?.score
+  const { return7d, fundingRateHourly, volatilityPercentile } = sentiment
   return {
     fear_greed: bucket,
     momentum: Number.isNaN(return7d) ? null : directionOf(momentumOf(return7d)),
@@ -222,9 +220,9 @@ const units = {
   volatility: 'percentile',
   taker_flow: 'buy_share',
   fear_greed_index: 'index',
-} as const satisfies Record<MoodComponent['name'], string>
+} as const satisfies Record<SentimentComponent['name'], string>
 
-function shownComponent(component: MoodComponent) {
+function shownComponent(component: SentimentComponent) {
   const { name, weight, status, raw, confirmedAtMs } = component
   const isMissing = status === 'missing'
   return {
@@ -238,14 +236,14 @@ function shownComponent(component: MoodComponent) {
   }
 }
 
-function sectorScoreOf({ mood }: SectorMood): number | null {
-  return mood === null ? null : orNull(mood.score, unit)
+function sectorScoreOf({ sentiment }: SectorSentiment): number | null {
+  return sentiment === null ? null : orNull(sentiment.score, unit)
 }
 
-function shownSector(of: SectorMood) {
-  const { sector, coins, mood, ...figures } = of
+function shownSector(of: SectorSentiment) {
+  const { sector, coins, sentiment, ...figures } = of
   const shown = sectorScoreOf(of)
-  const breadth = mood?.components.find(({ name }) => name === 'breadth')?.raw ?? Number.NaN
+  const breadth = sentiment?.components.find(({ name }) => name === 'breadth')?.raw ?? Number.NaN
   return {
     sector,
     score: shown,
@@ -271,7 +269,7 @@ function distributionOf(scores: readonly number[]) {
 }
 
 /** In the index's own classes, whose limits are not ours. */
-function externalIndex({ index }: MarketMood) {
+function externalIndex({ index }: MarketSentiment) {
   return (
     index && {
       name: 'Crypto Fear & Greed Index',
@@ -283,12 +281,12 @@ function externalIndex({ index }: MarketMood) {
   )
 }
 
-function changeOf({ market }: MarketMood, { dayAgoScore }: GatheredMood): number {
+function changeOf({ market }: MarketSentiment, { dayAgoScore }: GatheredSentiment): number {
   return (market.score - dayAgoScore) / 100
 }
 
 /** What the components rest on, each with the oldest word of those that do. */
-function inputsOf(components: readonly MoodComponent[]): readonly Input[] {
+function inputsOf(components: readonly SentimentComponent[]): readonly Input[] {
   const live = components.filter(({ status }) => status !== 'missing')
   return (['figures', 'candles', 'index'] as const).flatMap((of): Input[] => {
     const instants = live
@@ -314,7 +312,7 @@ const restsOn = {
   volatility: 'candles',
   taker_flow: 'figures',
   fear_greed_index: 'index',
-} as const satisfies Record<MoodComponent['name'], string>
+} as const satisfies Record<SentimentComponent['name'], string>
 
 /** 0 to 100 as 0 to 1. */
 function unit(hundredths: number): number {

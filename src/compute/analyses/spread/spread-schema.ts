@@ -1,13 +1,13 @@
 import { Type } from 'typebox'
-import { SPREAD_MINUTES_MIN } from '../../market/spread-history.ts'
+import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { dexMembers } from '../../render/quote-unit.ts'
+import { SPREAD_MINUTES_MIN } from './spread-history.ts'
 import {
   CALIBRATIONS_MIN,
   EXECUTIONS_MIN,
   MODEL_RATIOS_MIN,
   WINDOW_MINUTES,
-} from '../../market/trade-costs.ts'
-import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
-import { dexMembers } from '../../render/quote-unit.ts'
+} from './trade-costs.ts'
 
 const Usd = nullable(
   Type.Number({

@@ -1,0 +1,79 @@
+import type { OracleNetwork } from '../../../domain/outside.ts'
+import { oracleNetworks } from '../../../domain/outside.ts'
+import { aboveBps, readBasis } from '../../external/basis-reading.ts'
+import type { SeriesSummary } from '../../external/minute-statistics.ts'
+import { MinuteTurns } from '../../external/minute-turns.ts'
+import { comparableOracles } from '../../external/oracle-choice.ts'
+import { SeriesSummaries } from '../../external/series-summaries.ts'
+import type { MarketState, MarketTracker } from '../../market/market-state.ts'
+import { marketTracker } from '../../market/market-state.ts'
+import { PublicationCount } from './publication-count.ts'
+import type { WindowMean } from './window-mean.ts'
+import { windowMeanOf } from './window-mean.ts'
+
+/** What the venue told longer ago is no basis of now. */
+const VENUE_MS_MAX = 15_000
+
+/**
+ * Every coin's basis once a minute, by each network that may be chosen: each has a series of its own, because
+ * their errors differ. The log keeps the values; what is summed up from them is done once a minute.
+ */
+class BasisMeasure implements MarketTracker {
+  readonly hears = []
+  readonly #turns = new MinuteTurns()
+  readonly #summaries = new SeriesSummaries()
+  readonly #publications = new PublicationCount()
+
+  /** The history of a coin's basis by one network. */
+  summary(coin: string, network: OracleNetwork, market: MarketState, nowMs: number): SeriesSummary {
+    const series = basisSeries(coin, network)
+    return this.#summaries.of(series, series, market.log, nowMs)
+  }
+
+  /** The mean of the last hour by one network, and how well it is known. */
+  windowMean(coin: string, network: OracleNetwork, market: MarketState, nowMs: number): WindowMean {
+    const series = basisSeries(coin, network)
+    return windowMeanOf(market.log, series, this.#publications.of(series), nowMs)
+  }
+
+  apply(): void {
+    // A minute has one value: what stands when it is looked at.
+  }
+
+  advance(market: MarketState, nowMs: number): void {
+    for (const coin of this.#turns.due(market.coins(), nowMs)) {
+      const reading = readBasis(coin, market, nowMs)
+      if (reading === null || reading.choice.weakness !== null) continue
+      if (nowMs - reading.context.timeReceivedMs > VENUE_MS_MAX) continue
+      for (const { network, priceUsd, publishedAtMs } of comparableOracles(reading.choice)) {
+        const series = basisSeries(coin.listing.coin, network)
+        const basisBps = aboveBps(reading.context.oraclePrice, priceUsd * reading.scale)
+        market.log.record(series, nowMs, basisBps)
+        this.#publications.observe(series, publishedAtMs, nowMs)
+        this.#summaries.refresh(series, series, market.log, nowMs)
+      }
+    }
+    if (this.#summaries.size <= oracleNetworks.length * market.listings.length) return
+    const isListed = (series: string) => market.coin(coinOf(series)) !== undefined
+    this.#summaries.forget(isListed)
+    this.#publications.forget(isListed)
+  }
+
+  save(): Float64Array {
+    return new Float64Array(0)
+  }
+
+  restore(): boolean {
+    return true
+  }
+}
+
+function basisSeries(coin: string, network: OracleNetwork): string {
+  return `basis/${coin}/${network}`
+}
+
+function coinOf(series: string): string {
+  return series.split('/')[1] ?? ''
+}
+
+export const basisMeasure = marketTracker('basis/measure', () => new BasisMeasure())

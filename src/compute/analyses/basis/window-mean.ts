@@ -1,0 +1,62 @@
+import type { MeasureLog } from '../../external/measure-log.ts'
+import { HOUR_MINUTES_MIN } from '../../external/minute-statistics.ts'
+import { studentQuantile95 } from '../../statistics/student-quantile.ts'
+
+const MINUTE_MS = 60_000
+const MINUTES = 60
+/** Below it a mean and its error say nothing. */
+const EFFECTIVE_N_MIN = 5
+
+/** What the last hour of a series knows of its mean. NaN where it knows nothing. */
+export type WindowMean = {
+  readonly meanBps: number
+  readonly n: number
+  /** Independent readings that these are worth. */
+  readonly effectiveN: number
+  /** What is left of a mean by chance in one of twenty cases. */
+  readonly bandBps: number
+}
+
+/**
+ * Mean of the last hour and how well it is known. Minutes that repeat one publication are one reading, and
+ * minutes that follow each other count for less by their autocorrelation.
+ * @param publications number of different publications behind the minutes
+ */
+export function windowMeanOf(
+  log: MeasureLog,
+  series: string,
+  publications: number,
+  nowMs: number,
+): WindowMean {
+  const lastMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS
+  const minutes = Array.from({ length: MINUTES }, (_, at) =>
+    log.near(series, lastMs - (MINUTES - 1 - at) * MINUTE_MS, 0),
+  )
+  const values = minutes.filter((value) => !Number.isNaN(value))
+  const n = values.length
+  const meanBps = values.reduce((sum, value) => sum + value, 0) / n
+  const squares = values.reduce((sum, value) => sum + (value - meanBps) ** 2, 0)
+  const independent = n * independentShare(minutes, meanBps, squares / n)
+  const effectiveN = Math.min(publications, n === 0 ? 0 : independent)
+  const isKnown = n >= HOUR_MINUTES_MIN && effectiveN >= EFFECTIVE_N_MIN
+  const deviation = Math.sqrt(squares / (n - 1))
+  const bandBps = isKnown
+    ? (studentQuantile95(effectiveN - 1) * deviation) / Math.sqrt(effectiveN)
+    : Number.NaN
+  return { meanBps, n, effectiveN, bandBps }
+}
+
+/** (1 - r) / (1 + r) with r the autocorrelation of one minute, less its bias in few values (Marriott and Pope 1954). */
+function independentShare(minutes: readonly number[], mean: number, variance: number): number {
+  let [pairs, products] = [0, 0]
+  for (const [at, value] of minutes.entries()) {
+    const product = (value - mean) * ((minutes[at - 1] ?? Number.NaN) - mean)
+    if (Number.isNaN(product)) continue
+    pairs += 1
+    products += product
+  }
+  if (pairs === 0 || variance === 0) return 1
+  const seen = products / pairs / variance
+  const r = Math.min(0.99, Math.max(0, seen + (1 + 3 * seen) / pairs))
+  return (1 - r) / (1 + r)
+}

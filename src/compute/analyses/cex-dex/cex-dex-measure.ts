@@ -1,0 +1,144 @@
+import { oracleNetworks } from '../../../domain/outside.ts'
+import { aboveBps } from '../../external/basis-reading.ts'
+import type { CexDexReading } from '../../external/cex-dex-reading.ts'
+import { dexName, isActionable, readCexDex } from '../../external/cex-dex-reading.ts'
+import type { SeriesSummary } from '../../external/minute-statistics.ts'
+import { MinuteTurns } from '../../external/minute-turns.ts'
+import { comparableOracles } from '../../external/oracle-choice.ts'
+import { SeriesSummaries } from '../../external/series-summaries.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
+import type { MarketState, MarketTracker } from '../../market/market-state.ts'
+import { marketTracker } from '../../market/market-state.ts'
+import { midOf } from '../../market/quote.ts'
+import type { LeadLag } from './lead-lag.ts'
+import { LeadLagSeconds } from './lead-lag.ts'
+
+/** Every coin is looked at once a second, another share of them at each tick. */
+const TICK_MS = 50
+const SHARES = 20
+/** A pool, and each network. */
+const LEGS_MAX = 1 + oracleNetworks.length
+
+/** What is known of one coin over time; lost with the process, and back within ten minutes. */
+type Watched = {
+  readonly seconds: LeadLagSeconds
+  leadLag: LeadLag | null
+  /** Since when the divergence is beyond its noise on this side; NaN while it is not. */
+  openSinceMs: number
+  side: number
+}
+
+/** Every coin's divergence of exchanges from chains or networks: each second in memory, each minute in the log. */
+class CexDexMeasure implements MarketTracker {
+  readonly hears = []
+  readonly #turns = new MinuteTurns()
+  readonly #summaries = new SeriesSummaries()
+  readonly #watched = new Map<string, Watched>()
+  #tick = Number.NaN
+
+  summary(coin: string, dex: string, market: MarketState, nowMs: number): SeriesSummary {
+    const series = seriesOf(coin, dex)
+    return this.#summaries.of(series, series, market.log, nowMs)
+  }
+
+  /** Whether the venue's perpetual follows the exchanges or leads them; null for unknown. */
+  leadLag(coin: string): LeadLag | null {
+    return this.#watched.get(coin)?.leadLag ?? null
+  }
+
+  /** Since when the divergence is beyond its noise on one side; null while it is not. */
+  openSinceMs(coin: string): number | null {
+    const sinceMs = this.#watched.get(coin)?.openSinceMs ?? Number.NaN
+    return Number.isNaN(sinceMs) ? null : sinceMs
+  }
+
+  apply(): void {}
+
+  advance(market: MarketState, nowMs: number): void {
+    this.#watch(market, nowMs)
+    for (const coin of this.#turns.due(market.coins(), nowMs)) {
+      const name = coin.listing.coin
+      const watched = this.#watched.get(name)
+      if (watched !== undefined) watched.leadLag = watched.seconds.measure()
+      const reading = readCexDex(coin, market, nowMs)
+      if (typeof reading === 'string' || !isSound(reading)) continue
+      for (const [dex, priceUsd] of comparedWith(reading)) {
+        const series = seriesOf(name, dex)
+        market.log.record(series, nowMs, aboveBps(reading.cex.midUsd, priceUsd))
+        this.#summaries.refresh(series, series, market.log, nowMs)
+      }
+    }
+    if (this.#summaries.size > LEGS_MAX * market.listings.length)
+      this.#summaries.forget((series) => market.coin(coinOf(series)) !== undefined)
+  }
+
+  save(): Float64Array {
+    return new Float64Array(0)
+  }
+
+  restore(): boolean {
+    return true
+  }
+
+  #watch(market: MarketState, nowMs: number): void {
+    const tick = Math.floor(nowMs / TICK_MS)
+    if (tick === this.#tick) return
+    this.#tick = tick
+    let share = tick % SHARES
+    for (const coin of market.coins()) {
+      share = (share + 1) % SHARES
+      if (share === 0) this.#look(coin, market, nowMs)
+    }
+    if (this.#watched.size > market.listings.length) this.#forgetDelisted(market)
+  }
+
+  #look(coin: CoinMarket, market: MarketState, nowMs: number): void {
+    const name = coin.listing.coin
+    const reading = readCexDex(coin, market, nowMs)
+    let watched = this.#watched.get(name)
+    if (watched === undefined) {
+      // What nobody else trades is not worth ten minutes of memory.
+      if (typeof reading === 'string') return
+      watched = {
+        seconds: new LeadLagSeconds(),
+        leadLag: null,
+        openSinceMs: Number.NaN,
+        side: 0,
+      }
+      this.#watched.set(name, watched)
+    }
+    const isRead = typeof reading !== 'string'
+    const cexUsd = isRead ? reading.cex.midUsd : Number.NaN
+    watched.seconds.tell(nowMs, cexUsd, midOf(coin.quote) ?? Number.NaN)
+    const side = isRead && isActionable(reading) ? Math.sign(reading.divergenceBps) : 0
+    if (side === watched.side) return
+    watched.side = side
+    watched.openSinceMs = side === 0 ? Number.NaN : nowMs
+  }
+
+  #forgetDelisted(market: MarketState): void {
+    for (const coin of this.#watched.keys())
+      if (market.coin(coin) === undefined) this.#watched.delete(coin)
+  }
+}
+
+/** A network that nobody stands in for is shown, and not remembered. */
+function isSound({ dex, choice }: CexDexReading): boolean {
+  return dex.source === 'dex_pool' || choice.weakness === null
+}
+
+/** A pool, or each network that may be chosen: every one has a series of its own. */
+function comparedWith({ dex, choice }: CexDexReading): readonly (readonly [string, number])[] {
+  if (dex.source === 'dex_pool') return [[dexName(dex), dex.priceUsd]]
+  return comparableOracles(choice).map(({ network, priceUsd }) => [network, priceUsd])
+}
+
+function coinOf(series: string): string {
+  return series.split('/')[1] ?? ''
+}
+
+function seriesOf(coin: string, dex: string): string {
+  return `cex-dex/${coin}/${dex}`
+}
+
+export const cexDexMeasure = marketTracker('cex-dex/measure', () => new CexDexMeasure())

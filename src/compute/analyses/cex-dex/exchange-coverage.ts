@@ -1,0 +1,37 @@
+import type { NotCovered } from '../../../domain/document.ts'
+import { assetOf, exchanges } from '../../../domain/outside.ts'
+import { EXCHANGES_MIN } from '../../external/exchange-reference.ts'
+import { hasTold, mayTellMore } from '../../external/oracle-coverage.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
+import type { MarketState } from '../../market/market-state.ts'
+
+/**
+ * Why exchanges have no price of a coin.
+ * @returns a sentence where that is so for now, else the coins that enough of them trade
+ */
+export function unquoted(
+  coin: CoinMarket,
+  market: MarketState,
+  nowMs: number,
+): NotCovered | string {
+  const name = coin.listing.coin
+  if (isTooRare(name, market) && (assetOf(name) === null || haveAllTold(market, nowMs))) {
+    const coins = Array.from(market.coins(), ({ listing }) => listing.coin)
+    return { kind: 'not-covered', coins: coins.filter((one) => !isTooRare(one, market)) }
+  }
+  return `Fewer than ${EXCHANGES_MIN} exchanges have a fresh price of ${name} now.`
+}
+
+function isTooRare(coin: string, { external }: MarketState): boolean {
+  const made = assetOf(coin)
+  const quotes = made === null ? [] : external.quotesOf(made.asset)
+  return new Set(quotes.map(({ exchange }) => exchange)).size < EXCHANGES_MIN
+}
+
+/** Enough are there since long enough, and none that may trade more went down a moment ago. One that is blocked tells nothing more. */
+function haveAllTold({ external }: MarketState, nowMs: number): boolean {
+  const statuses = exchanges.flatMap((exchange) => external.source(exchange) ?? [])
+  const isAwaited = statuses.some((status) => mayTellMore(status, nowMs))
+  const settled = statuses.filter((status) => hasTold(status, nowMs))
+  return !isAwaited && settled.length >= EXCHANGES_MIN
+}

@@ -1,0 +1,267 @@
+import { test as property } from '@fast-check/vitest'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { naiveCloses, naivePair } from '../../../../test/golden/naive-correlation.ts'
+import type { MarketEvent } from '../../../domain/event.ts'
+import { LISTINGS_MAX } from '../../../domain/listing.ts'
+import { PulsePool } from '../../indicators/pulse-series.ts'
+import type { MarketState } from '../../market/market-state.ts'
+import { newMarket } from '../../testing/new-market.ts'
+import { context, universe } from '../../testing/tape.ts'
+import type { CorrelationState } from './correlation-tracker.ts'
+import { correlationTracker } from './correlation-tracker.ts'
+import { COINS_MAX, COMMON_RETURNS_MIN, HOUR_MS, WINDOW_HOURS } from './correlation-window.ts'
+import { plainKernel } from './product-kernel.ts'
+import { scratchCorrelations } from './scratch-correlations.ts'
+import type { CoinScript } from './testing/market-log.ts'
+import { closedBy, hourlyBars, hourlyHistory, LAST_HOUR } from './testing/market-log.ts'
+
+const BTC: CoinScript = { coin: 'BTC', follows: 0.9, hours: 900 }
+const ETH: CoinScript = { coin: 'ETH', follows: 0.8, hours: 900 }
+const PEPE: CoinScript = { coin: 'kPEPE', follows: 0.5, hours: 900, startPrice: 0.0071 }
+const YOUNG: CoinScript = { coin: 'NEW', follows: -0.6, hours: 200 }
+const all = [BTC, ETH, PEPE, YOUNG]
+
+describe('correlation of the market', () => {
+  test('knows every pair once its rows are summed', () => {
+    const { state } = told(all)
+    const { coins, endHour } = state
+    expect(coins).toEqual(['BTC', 'ETH', 'kPEPE', 'NEW'])
+    expect(endHour).toBe(LAST_HOUR)
+    expect(differenceToNaive(told(all))).toBeLessThan(1e-9)
+    for (const [a] of coins.entries())
+      for (let b = a; b < coins.length; b += 1) expect(rolledOf(state, a, b)).not.toBeNaN()
+  })
+
+  test('an hour enters when all coins have closed it', () => {
+    const { market, log } = told(all)
+    const next = LAST_HOUR + 1
+    for (const script of [BTC, ETH, PEPE]) tell(market, log, script, next)
+    expect(turned(market, closedBy(next)).endHour).toBe(LAST_HOUR)
+    tell(market, log, YOUNG, next)
+    expect(turned(market, closedBy(next)).endHour).toBe(next)
+    expect(differenceToNaive({ market, log, state: turned(market, closedBy(next)) })).toBeLessThan(
+      1e-9,
+    )
+  })
+
+  test('a late coin holds an hour up for a minute, and is added when it comes', () => {
+    const { market, log } = told(all)
+    const next = LAST_HOUR + 1
+    for (const script of [BTC, ETH, PEPE]) tell(market, log, script, next)
+    expect(turned(market, closedBy(next, 59_999)).endHour).toBe(LAST_HOUR)
+    const without = turned(market, closedBy(next, 60_000))
+    expect(without.endHour).toBe(next)
+    tell(market, log, YOUNG, next, 90_000)
+    const state = turned(market, closedBy(next, 90_000))
+    expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
+    expect(rolledOf(state, 0, 3)).not.toBe(rolledOf(without, 0, 3))
+  })
+
+  test('a coin that fell silent before holds nobody up', () => {
+    const { market, log } = told([BTC, ETH, { ...YOUNG, isMissing: (hour) => hour >= LAST_HOUR }])
+    const next = LAST_HOUR + 1
+    for (const script of [BTC, ETH]) tell(market, log, script, next)
+    expect(turned(market, closedBy(next)).endHour).toBe(next)
+  })
+
+  test('a correction of an old close changes both returns that it is part of', () => {
+    const { market, log, state: before } = told(all)
+    const [bar] = hourlyBars(ETH).slice(-300)
+    if (bar === undefined) throw new Error('there are bars')
+    const corrected = { ...bar, close: bar.close * 1.1, high: bar.close * 1.1 }
+    take(market, log, hourlyHistory('ETH', [corrected], closedBy(LAST_HOUR)))
+    const state = turned(market, closedBy(LAST_HOUR))
+    expect(rolledOf(state, 0, 1)).not.toBe(rolledOf(before, 0, 1))
+    expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
+  })
+
+  test('what a reader holds stays as it was when the market goes on', () => {
+    const { market, log, state } = told(all)
+    const copy = { returns: [...state.returns.values], rolled: [...state.rolled] }
+    const [bar] = hourlyBars(ETH).slice(-10)
+    if (bar === undefined) throw new Error('there are bars')
+    take(market, log, hourlyHistory('ETH', [{ ...bar, close: 9 }], closedBy(LAST_HOUR)))
+    for (const script of all) tell(market, log, script, LAST_HOUR + 1)
+    turned(market, closedBy(LAST_HOUR + 1))
+    expect({ returns: [...state.returns.values], rolled: [...state.rolled] }).toEqual(copy)
+  })
+
+  test('after an absence of days nothing is left of what was before it', () => {
+    const { market, log } = told([BTC, ETH])
+    const later = LAST_HOUR + 100
+    for (const { coin } of [BTC, ETH]) {
+      const bars = hourlyBars({ ...BTC, coin }, later).slice(-60)
+      take(market, log, hourlyHistory(coin, bars, closedBy(later)))
+    }
+    const state = turned(market, closedBy(later))
+    expect(state.endHour).toBe(later)
+    expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
+  })
+
+  test('a delisted coin leaves, the others keep theirs', () => {
+    const { market, log } = told(all)
+    market.apply(universe(['BTC', 'kPEPE', 'NEW'], ['ETH']))
+    const state = turned(market, closedBy(LAST_HOUR))
+    expect(state.coins.toSorted()).toEqual(['BTC', 'NEW', 'kPEPE'])
+    expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
+  })
+
+  test('a coin that is listed again begins anew', () => {
+    const { market } = told([BTC, ETH])
+    market.apply(universe(['BTC'], ['ETH']))
+    market.apply(universe(['BTC', 'ETH']))
+    const state = turned(market, closedBy(LAST_HOUR))
+    expect(state.coins).toEqual(['BTC', 'ETH'])
+    expect(rolledOf(state, 0, 1)).toBeNaN()
+  })
+
+  test('more coins than there is room for are left out, the venue’s first stay', () => {
+    const names = Array.from({ length: COINS_MAX + 5 }, (_, at) => `C${at}`)
+    const market = newMarket(new PulsePool(3 * names.length))
+    market.apply(universe(names))
+    const { coins } = turned(market, closedBy(LAST_HOUR))
+    expect(coins).toEqual(names.slice(0, COINS_MAX))
+  })
+
+  test('sums that hold are summed again in turn, and nothing has to be moved', () => {
+    const { market, log } = told(all)
+    for (let hour = LAST_HOUR + 1; hour < LAST_HOUR + 60; hour += 1) {
+      for (const script of all) tell(market, log, script, hour)
+      turned(market, closedBy(hour))
+    }
+    const state = turned(market, closedBy(LAST_HOUR + 59))
+    expect(state.disagreements).toBe(0)
+    expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
+  })
+
+  test('a market without a bar has no window', () => {
+    const market = newMarket(new PulsePool(6))
+    market.apply(universe(['BTC', 'ETH']))
+    expect(turned(market, closedBy(LAST_HOUR)).endHour).toBeNaN()
+  })
+
+  property.prop([fc.array(happening(), { minLength: 1, maxLength: 25 })], { numRuns: 25 })(
+    'equals the naive computation from the log, whatever happened',
+    (happenings) => {
+      const { market, log } = told(all)
+      let hour = LAST_HOUR
+      for (const { coin, kind, age, factor } of happenings) {
+        const script = all[coin] as CoinScript
+        if (kind === 'hour') {
+          hour += 1
+          for (const each of all) if (each !== script || factor > 1) tell(market, log, each, hour)
+          // Long enough for whoever did not close it.
+          turned(market, closedBy(hour, 70_000))
+        } else if (kind === 'correction') {
+          const bar = hourlyBars(script, hour).at(-age)
+          if (bar === undefined) continue
+          const corrected = { ...bar, close: bar.close * factor }
+          take(market, log, hourlyHistory(script.coin, [corrected], closedBy(hour, 80_000)))
+        } else if (kind === 'listing') {
+          market.apply(
+            universe(all.filter((each) => each !== script).map(({ coin: name }) => name)),
+          )
+          market.apply(universe(all.map(({ coin: name }) => name)))
+          forget(log, script.coin)
+          tell(market, log, script, hour, 80_000, age)
+        }
+      }
+      const state = turned(market, closedBy(hour, 90_000))
+      expect(state.endHour).toBe(hour)
+      expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
+      expect(differenceToScratch(state)).toBeLessThan(1e-9)
+    },
+  )
+})
+
+type Told = { market: MarketState; log: MarketEvent[]; state: CorrelationState }
+
+function happening() {
+  return fc.record({
+    kind: fc.constantFrom('hour' as const, 'correction' as const, 'listing' as const),
+    coin: fc.nat(all.length - 1),
+    age: fc.integer({ min: 1, max: 800 }),
+    factor: fc.constantFrom(0.5, 0.97, 1.03, 2),
+  })
+}
+
+/** A market that was told the history of these coins, and had time to sum it. */
+function told(scripts: readonly CoinScript[]): Told {
+  const market = newMarket(new PulsePool(LISTINGS_MAX))
+  const log: MarketEvent[] = []
+  market.apply(universe(scripts.map(({ coin }) => coin)))
+  for (const script of scripts)
+    take(market, log, hourlyHistory(script.coin, hourlyBars(script), closedBy(LAST_HOUR)))
+  return { market, log, state: turned(market, closedBy(LAST_HOUR)) }
+}
+
+/** The last `count` bars of a coin, up to an hour. */
+function tell(
+  market: MarketState,
+  log: MarketEvent[],
+  script: CoinScript,
+  hour: number,
+  afterMs = 5_000,
+  count = 1,
+): void {
+  const bars = hourlyBars(script, hour).slice(-count)
+  take(market, log, hourlyHistory(script.coin, bars, closedBy(hour, afterMs)))
+}
+
+function take(market: MarketState, log: MarketEvent[], event: MarketEvent): void {
+  market.apply(event)
+  log.push(event)
+}
+
+/** What was said of a coin before it was listed anew is not known any more. */
+function forget(log: MarketEvent[], coin: string): void {
+  for (const [at, event] of log.entries())
+    if (event.kind === 'hourly-history' && event.coin === coin) log[at] = { ...event, bars: [] }
+}
+
+/** After as many turns as it takes to read and to sum everything. */
+function turned(market: MarketState, venueMs: number): CorrelationState {
+  const correlation = market.of(correlationTracker)
+  market.apply(context('BTC', { timeExchangeMs: venueMs }))
+  for (let turn = 0; turn < 20; turn += 1) correlation.advance(market)
+  return correlation.state()
+}
+
+function rolledOf({ rolled, rolledWidth }: CorrelationState, a: number, b: number): number {
+  return rolled[a * rolledWidth + b] as number
+}
+
+function differenceToNaive({ log, state }: Told): number {
+  const closes = naiveCloses([log])
+  const window = { lastMs: state.endHour * HOUR_MS, hours: WINDOW_HOURS }
+  let largest = 0
+  for (const [a, coinA] of state.coins.entries()) {
+    for (let b = a + 1; b < state.coins.length; b += 1) {
+      const [ofA, ofB] = [closes.get(coinA), closes.get(state.coins[b] as string)]
+      if (ofA === undefined || ofB === undefined) throw new Error('the log has every coin')
+      const { n, r } = naivePair(ofA, ofB, window)
+      const rolled = rolledOf(state, a, b)
+      if (n < COMMON_RETURNS_MIN) {
+        if (!Number.isNaN(rolled)) return Number.POSITIVE_INFINITY
+      } else if (!Number.isNaN(rolled)) largest = Math.max(largest, Math.abs(rolled - r))
+    }
+  }
+  return largest
+}
+
+function differenceToScratch(state: CorrelationState): number {
+  const window = { endHour: state.endHour, hours: WINDOW_HOURS }
+  const scratch = scratchCorrelations(plainKernel(), state.returns, window, COMMON_RETURNS_MIN)
+  let largest = 0
+  for (let a = 0; a < state.coins.length; a += 1)
+    for (let b = a + 1; b < state.coins.length; b += 1) {
+      const rolled = rolledOf(state, a, b)
+      if (!Number.isNaN(rolled))
+        largest = Math.max(
+          largest,
+          Math.abs(rolled - (scratch[a * state.coins.length + b] as number)),
+        )
+    }
+  return largest
+}

@@ -1,0 +1,164 @@
+import type { ContextEvent } from '../../../domain/event.ts'
+import type { CoinBucket } from '../../../domain/sectors.ts'
+import { coinBucketOf } from '../../../domain/sectors.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
+import type { FundingSeries } from '../../market/funding-series.ts'
+import { fundingSeries, MONTH_HOURS, recordsOf } from '../../market/funding-series.ts'
+import { hourlyCloses } from '../../market/hourly-closes.ts'
+import { interestSeries } from '../../market/interest-series.ts'
+import { openInterestUsdOf } from '../../market/open-interest-usd.ts'
+import { takerFlow } from '../../market/taker-flow.ts'
+import { percentileOf } from '../../statistics/series-statistics.ts'
+import type { SentimentHours } from './sentiment-hours.ts'
+
+const BPS = 10_000
+const HOUR_MS = 3_600_000
+const FLOW_MS = 4 * HOUR_MS
+const FUNDING_HOURS = 8
+/** Fewer hours say nothing about how unusual a rate is. */
+const RANKED_HOURS_MIN = 168
+/** A coin of which the venue was silent for longer says nothing. */
+export const COIN_AGE_MS_MAX = 300_000
+/** A coin whose oracle stands still is not the sentiment of a market. */
+const PREMIUM_BPS_MAX = 50
+
+/** What one coin says about the sentiment of its market. NaN: unknown. */
+export type CoinSentiment = {
+  readonly coin: string
+  readonly bucket: CoinBucket
+  readonly openInterestUsd: number
+  readonly dayNotionalUsd: number
+  /** Mean of the last eight hours, as a fraction an hour. */
+  readonly fundingRateHourly: number
+  /** Rank of that mean among the coin's own hours of a month, 0 to 100. */
+  readonly fundingPercentile: number
+  /** Mark against the venue's oracle, within 50 bps on both sides. */
+  readonly premiumBps: number
+  /** Of the mark, as fractions. */
+  readonly return24h: number
+  readonly return7d: number
+  /** 1 above the average, 0 below, 0.5 on it. */
+  readonly isAboveDay: number
+  readonly isAboveWeek: number
+  /** Who moved the price in four hours, -1 new shorts to 1 new longs. */
+  readonly interestFlow: number
+  readonly volatilityPercentile: number
+  readonly downsideShare: number
+  /** Taken in four hours, USD, and of their 48 five minutes those with a trade. */
+  readonly buyUsd: number
+  readonly sellUsd: number
+  readonly takerSteps: number
+  /** Trades of these hours are lost. */
+  readonly lacksTrades: boolean
+  /** When the venue last vouched for its figures and its candles, by our clock. */
+  readonly contextAtMs: number
+  readonly candlesAtMs: number
+}
+
+/** @param nowMs by our clock; a coin that the venue was silent about says nothing */
+export function coinSentiment(
+  market: CoinMarket,
+  hours: SentimentHours,
+  nowMs: number,
+): CoinSentiment {
+  const { context } = market
+  const isFresh = context !== null && nowMs - context.timeReceivedMs <= COIN_AGE_MS_MAX
+  const isCandleFresh = isFresh && nowMs - market.candlesConfirmedAtMs <= COIN_AGE_MS_MAX
+  const coin = market.listing.coin
+  return {
+    coin,
+    bucket: coinBucketOf(coin),
+    ...(isFresh ? figures(market, context) : noFigures),
+    ...(isCandleFresh ? ofCandles(market, context, hours) : noCandles),
+  }
+}
+
+function figures(market: CoinMarket, context: ContextEvent) {
+  const { collateral } = market
+  const { markPrice, oraclePrice, prevDayPrice, timeExchangeMs } = context
+  const change = market.of(interestSeries).change(context, FLOW_MS)
+  const taken = market.of(takerFlow).volume(timeExchangeMs)
+  const premiumBps = (markPrice / oraclePrice - 1) * BPS
+  return {
+    openInterestUsd: openInterestUsdOf(market),
+    dayNotionalUsd: context.dayNotionalUsd * collateral.usdPerUnit,
+    ...funding(market.of(fundingSeries), context),
+    premiumBps: Math.max(-PREMIUM_BPS_MAX, Math.min(PREMIUM_BPS_MAX, premiumBps)),
+    return24h: markPrice / (prevDayPrice ?? Number.NaN) - 1,
+    interestFlow: change === null ? Number.NaN : interestFlowOf(change),
+    buyUsd: taken.buyUsd * collateral.usdPerUnit,
+    sellUsd: taken.sellUsd * collateral.usdPerUnit,
+    takerSteps: taken.steps,
+    lacksTrades: !taken.isWhole,
+    contextAtMs: context.timeReceivedMs,
+  }
+}
+
+function ofCandles(
+  market: CoinMarket,
+  { markPrice, timeExchangeMs }: ContextEvent,
+  hours: SentimentHours,
+) {
+  const lastHour = Math.floor(timeExchangeMs / HOUR_MS) - 1
+  const hourly = hours.of(market.of(hourlyCloses), lastHour)
+  return {
+    return7d: markPrice / hourly.weekAgoPrice - 1,
+    isAboveDay: aboveOf(markPrice, hourly.dayAverage),
+    isAboveWeek: aboveOf(markPrice, hourly.weekAverage),
+    volatilityPercentile: hourly.volatilityPercentile,
+    downsideShare: hourly.downsideShare,
+    candlesAtMs: market.candlesConfirmedAtMs,
+  }
+}
+
+function funding(series: FundingSeries, context: ContextEvent) {
+  const windows = series.windows(context.timeExchangeMs)
+  const records = recordsOf(windows, FUNDING_HOURS)
+  const sum = records.reduce((total, { rateHourly }) => total + rateHourly, 0)
+  // Before any record the running estimate is all there is.
+  const fundingRateHourly = records.length === 0 ? context.fundingRateHourly : sum / records.length
+  const month = windows.over(MONTH_HOURS)
+  const isRanked = month.count >= RANKED_HOURS_MIN
+  return {
+    fundingRateHourly,
+    fundingPercentile: isRanked ? percentileOf(month.ascending, fundingRateHourly) : Number.NaN,
+  }
+}
+
+/**
+ * Price up on new positions 1, on closed ones 0.5; down on new positions -1, on closed ones -0.5; half way
+ * between where open interest stood still.
+ */
+export function interestFlowOf(change: { interestPct: number; pricePct: number }): number {
+  return Math.sign(change.pricePct) * (0.75 + 0.25 * Math.sign(change.interestPct))
+}
+
+function aboveOf(price: number, average: number): number {
+  return Number.isNaN(average) ? Number.NaN : (Math.sign(price - average) + 1) / 2
+}
+
+const unknown = Number.NaN
+
+const noFigures = {
+  openInterestUsd: unknown,
+  dayNotionalUsd: unknown,
+  fundingRateHourly: unknown,
+  fundingPercentile: unknown,
+  premiumBps: unknown,
+  return24h: unknown,
+  interestFlow: unknown,
+  buyUsd: unknown,
+  sellUsd: unknown,
+  takerSteps: unknown,
+  lacksTrades: false,
+  contextAtMs: unknown,
+}
+
+const noCandles = {
+  return7d: unknown,
+  isAboveDay: unknown,
+  isAboveWeek: unknown,
+  volatilityPercentile: unknown,
+  downsideShare: unknown,
+  candlesAtMs: unknown,
+}

@@ -1,0 +1,199 @@
+import type { FearGreedEvent } from '../../../domain/outside.ts'
+import type { CoinBucket } from '../../../domain/sectors.ts'
+import { coinBuckets } from '../../../domain/sectors.ts'
+import { MEASURE_DAYS_MAX } from '../../external/measure-log.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
+import type { MarketState, MarketTracker } from '../../market/market-state.ts'
+import { marketTracker } from '../../market/market-state.ts'
+import type { CoinSentiment } from './coin-sentiment.ts'
+import { coinSentiment } from './coin-sentiment.ts'
+import { SentimentHours } from './sentiment-hours.ts'
+import type { SentimentScore } from './sentiment-score.ts'
+import { interestWeighted, noSurroundings, premiumBpsOf, sentimentOf } from './sentiment-score.ts'
+
+/** What the sentiment rests on moves with minutes and hours. */
+export const MOOD_STEP_MS = 10_000
+export const SENTIMENT_SERIES = 'sentiment/score'
+const PREMIUM_SERIES = 'sentiment/premium'
+
+const DAY_MS = 86_400_000
+/** A day of minutes: below it a rank says more about the day than about the premium. */
+const RANKED_MINUTES_MIN = 1_440
+/** One coin is no sector. */
+const SECTOR_COINS_MIN = 2
+const EXTREMES = 2
+/** With 25 advances a second, the 500 coins of the largest market are read within two seconds. */
+const COINS_PER_ADVANCE = 10
+
+export type SectorSentiment = {
+  readonly sector: CoinBucket
+  readonly coins: number
+  /** null for a single coin. */
+  readonly sentiment: SentimentScore | null
+  /** NaN where no source says what the unit of one of the coins is worth. */
+  readonly openInterestUsd: number
+  /** OI-weighted, as fractions; NaN: unknown. */
+  readonly fundingRateHourly: number
+  readonly return24h: number
+  /** By their return of 24 h, the first the most. */
+  readonly leaders: readonly string[]
+  readonly laggards: readonly string[]
+}
+
+/** The sentiment of the whole market, unrounded; coins are read within some two seconds. NaN: unknown. */
+export type MarketSentiment = {
+  /** When the last coin was read. */
+  readonly measuredAtMs: number
+  readonly coinsTotal: number
+  /** Coins of which the venue told something lately. */
+  readonly coinsKnown: number
+  readonly market: SentimentScore
+  /** OI-weighted, as fractions. */
+  readonly fundingRateHourly: number
+  readonly return24h: number
+  readonly return7d: number
+  readonly volatilityPercentile: number
+  /** What takers did lacks trades of some coin that are lost. */
+  readonly lacksTrades: boolean
+  /** Those with a coin, in the order of `coinBuckets`. */
+  readonly sectors: readonly SectorSentiment[]
+  /** Scores of the coins that have one. */
+  readonly coinScores: readonly number[]
+  readonly index: FearGreedEvent | null
+}
+
+/**
+ * Measures the sentiment every ten seconds and keeps its minutes. As long as nothing is known at once; later it reads some
+ * coins at a time, so that nothing holds the engine.
+ */
+class SentimentMeasure implements MarketTracker {
+  readonly hears = []
+  readonly #hours = new SentimentHours()
+  #step = Number.NaN
+  #sentiment: MarketSentiment | null = null
+  /** Of the measurement that is underway. */
+  #unread: CoinMarket[] = []
+  #sentiments: CoinSentiment[] = []
+  #scores: number[] = []
+
+  /** null before the first measurement. */
+  get sentiment(): MarketSentiment | null {
+    return this.#sentiment
+  }
+
+  apply(): void {}
+
+  advance(market: MarketState, nowMs: number): void {
+    if (this.#unread.length === 0) {
+      const step = Math.floor(nowMs / MOOD_STEP_MS)
+      if (step === this.#step) return
+      this.#begin(step, market)
+    }
+    const isFirst = (this.#sentiment?.coinsKnown ?? 0) === 0
+    const share = isFirst ? this.#unread.length : COINS_PER_ADVANCE
+    for (const coin of this.#unread.splice(0, share)) this.#read(coin, nowMs)
+    if (this.#unread.length === 0) this.#measure(market, nowMs)
+  }
+
+  /** The log brings all of it back. */
+  save(): Float64Array {
+    return new Float64Array(0)
+  }
+
+  restore(saved: Float64Array): boolean {
+    return saved.length === 0
+  }
+
+  #begin(step: number, market: MarketState): void {
+    this.#step = step
+    this.#unread = [...market.coins()]
+    this.#sentiments = []
+    this.#scores = []
+  }
+
+  #read(coin: CoinMarket, nowMs: number): void {
+    const sentiment = coinSentiment(coin, this.#hours, nowMs)
+    this.#sentiments.push(sentiment)
+    const { score } = sentimentOf([sentiment], noSurroundings)
+    if (!Number.isNaN(score)) this.#scores.push(score)
+  }
+
+  #measure(market: MarketState, nowMs: number): void {
+    const coins = this.#sentiments
+    const premiumBps = premiumBpsOf(coins)
+    const premiumPercentile = rankOf(premiumBps, premiumsOf(market, nowMs))
+    const index = { event: market.external.fearGreed, nowMs }
+    const whole = sentimentOf(coins, { premiumPercentile, index })
+    this.#sentiment = marketSentiment(coins, this.#scores, whole, index)
+    market.log.record(SENTIMENT_SERIES, nowMs, whole.score)
+    market.log.record(PREMIUM_SERIES, nowMs, premiumBps)
+  }
+}
+
+function marketSentiment(
+  coins: readonly CoinSentiment[],
+  coinScores: readonly number[],
+  market: SentimentScore,
+  { event, nowMs }: { readonly event: FearGreedEvent | null; readonly nowMs: number },
+): MarketSentiment {
+  return {
+    measuredAtMs: nowMs,
+    coinsTotal: coins.length,
+    coinsKnown: coins.filter(({ contextAtMs }) => !Number.isNaN(contextAtMs)).length,
+    market,
+    fundingRateHourly: interestWeighted(coins, ({ fundingRateHourly }) => fundingRateHourly),
+    return24h: interestWeighted(coins, ({ return24h }) => return24h),
+    return7d: interestWeighted(coins, ({ return7d }) => return7d),
+    volatilityPercentile: interestWeighted(coins, (coin) => coin.volatilityPercentile),
+    lacksTrades: coins.some(({ lacksTrades }) => lacksTrades),
+    sectors: coinBuckets.flatMap((sector) => {
+      const members = coins.filter(({ bucket }) => bucket === sector)
+      return members.length === 0 ? [] : [sectorSentiment(sector, members)]
+    }),
+    coinScores,
+    index: event,
+  }
+}
+
+function sectorSentiment(sector: CoinBucket, coins: readonly CoinSentiment[]): SectorSentiment {
+  const ranked = coins
+    .filter(({ return24h }) => !Number.isNaN(return24h))
+    .sort((one, other) => other.return24h - one.return24h)
+  // What leads does not lag as well.
+  const shown = Math.min(EXTREMES, ranked.length >> 1)
+  const names = ranked.map(({ coin }) => coin)
+  return {
+    sector,
+    coins: coins.length,
+    sentiment: coins.length < SECTOR_COINS_MIN ? null : sentimentOf(coins, noSurroundings),
+    openInterestUsd: sumOfInterestUsd(coins),
+    fundingRateHourly: interestWeighted(coins, ({ fundingRateHourly }) => fundingRateHourly),
+    return24h: interestWeighted(coins, ({ return24h }) => return24h),
+    leaders: names.slice(0, shown),
+    laggards: names.slice(names.length - shown).reverse(),
+  }
+}
+
+/** Coins of which nothing was heard lately are left out. */
+function sumOfInterestUsd(coins: readonly CoinSentiment[]): number {
+  return coins
+    .filter(({ contextAtMs }) => !Number.isNaN(contextAtMs))
+    .reduce((sum, coin) => sum + coin.openInterestUsd, 0)
+}
+
+function premiumsOf(market: MarketState, nowMs: number): Float64Array {
+  return market.log.values(PREMIUM_SERIES, nowMs - MEASURE_DAYS_MAX * DAY_MS, nowMs)
+}
+
+/** 100 x (those below + half of those equal) / all; NaN for fewer than a day of minutes. */
+function rankOf(value: number, values: Float64Array): number {
+  if (values.length < RANKED_MINUTES_MIN || Number.isNaN(value)) return Number.NaN
+  let [below, equal] = [0, 0]
+  for (const other of values) {
+    if (other < value) below += 1
+    else if (other === value) equal += 1
+  }
+  return (100 * (below + equal / 2)) / values.length
+}
+
+export const sentimentMeasure = marketTracker('sentiment/measure', () => new SentimentMeasure())

@@ -1,0 +1,81 @@
+import type { CoinEvent } from '../../../domain/event.ts'
+import type { MarketSample } from '../../../domain/history.ts'
+import { SAMPLE_STEP_MS } from '../../../domain/history.ts'
+import type { CoinTracker } from '../../market/coin-market.ts'
+import { coinTracker } from '../../market/coin-market.ts'
+import { percentileOf, statisticsOf } from '../../statistics/series-statistics.ts'
+import { StepRing } from '../../statistics/step-ring.ts'
+
+const MINUTES_MAX = 1_440
+/** Fewer minutes than an hour of them say nothing about a day. */
+export const SPREAD_MINUTES_MIN = 60
+
+/** How a quoted spread compares with those of the last 24 hours. */
+export type SpreadComparison = {
+  /** Of the quoted spread at each whole minute, bps; null below {@link SPREAD_MINUTES_MIN} minutes. */
+  readonly medianBps: number | null
+  /** Rank of the given spread among them, 0 to 100, equal ones counted half; null likewise. */
+  readonly percentile: number | null
+  /** Minutes that were counted. */
+  readonly n: number
+  /** From the oldest of them to now, in minutes; 0 for none. */
+  readonly windowMinutes: number
+}
+
+/** The quoted spread of every minute of the last day. */
+export class SpreadHistory implements CoinTracker {
+  readonly hears = ['sample-history'] as const
+  readonly #minutes = new StepRing(SAMPLE_STEP_MS, MINUTES_MAX, 1)
+  /** The comparison's part that changes once a minute: kept, because sorting a day is not free. */
+  #day: Day | null = null
+
+  apply(event: CoinEvent): void {
+    if (event.kind === 'sample-history') for (const sample of event.samples) this.sample(sample)
+  }
+
+  sample({ timeMs, spreadBps }: MarketSample): void {
+    if (spreadBps === null) return
+    this.#minutes.set(this.#minutes.stepOf(timeMs), [spreadBps])
+    this.#day = null
+  }
+
+  /** @param nowMs by the venue's clock */
+  compare(spreadBps: number, nowMs: number): SpreadComparison {
+    const step = this.#minutes.stepOf(nowMs)
+    if (this.#day?.step !== step) this.#day = this.#dayUntil(step)
+    const { ascending, medianBps, oldestStep } = this.#day
+    const n = ascending.length
+    const isEnough = n >= SPREAD_MINUTES_MIN
+    return {
+      medianBps: isEnough ? medianBps : null,
+      percentile: isEnough ? percentileOf(ascending, spreadBps) : null,
+      n,
+      windowMinutes: n === 0 ? 0 : step - oldestStep + 1,
+    }
+  }
+
+  /** The minutes come back from history. */
+  save(): Float64Array {
+    return new Float64Array(0)
+  }
+
+  restore(saved: Float64Array): boolean {
+    return saved.length === 0
+  }
+
+  #dayUntil(step: number): Day {
+    let oldestStep = step - MINUTES_MAX + 1
+    const { ascending, median: medianBps } = statisticsOf(this.#minutes.values(0, oldestStep, step))
+    while (oldestStep <= step && !this.#minutes.has(oldestStep)) oldestStep += 1
+    return { step, ascending, medianBps, oldestStep }
+  }
+}
+
+type Day = {
+  readonly step: number
+  readonly ascending: Float64Array
+  readonly medianBps: number
+  readonly oldestStep: number
+}
+
+export const spreadHistory = coinTracker('spread/history', () => new SpreadHistory())

@@ -1,0 +1,124 @@
+import { median } from '../../statistics/median.ts'
+import type { ArbCell } from './arb-cells.ts'
+import type { ArbAsset } from './arb-model.ts'
+import { arbAssets, BAND_MARGIN_BPS, CHAINS_PER_ASSET_MIN, NOTIONAL_USD } from './arb-model.ts'
+
+/** How far one asset is off on one chain, bps as log differences. NaN where unknown. */
+export type Gap = {
+  readonly cell: ArbCell
+  /** Against the reference. */
+  readonly gapBps: number
+  /** What it stands off for good, by its own history; 0 where that is not known. */
+  readonly structuralBps: number
+  readonly isStructuralKnown: boolean
+  /** The gap less that: what is judged. */
+  readonly excessBps: number
+  /** Half of the band in which no trade pays. */
+  readonly bandBps: number
+  /** Of gas, for the notional. */
+  readonly gasBps: number
+}
+
+/** One asset on all chains. Nothing is measured of one that has a price on too few of them. */
+export type AssetGaps = {
+  readonly asset: ArbAsset
+  /** NaN for one that is not measured; then no gap is either. */
+  readonly referenceUsd: number
+  /** NaN for none. */
+  readonly exchangesUsd: number
+  /** Of the excess over chains: 1.4826 times the median distance from the median. */
+  readonly dispersionBps: number
+  /** Highest over lowest price (Makarov and Schoar 2020). */
+  readonly arbitrageIndex: number
+  /** Of all chains, in their order. */
+  readonly gaps: readonly Gap[]
+}
+
+const BPS = 10_000
+/** Makes the median distance of normal noise its standard deviation. */
+const MAD_SCALE = 1.4826
+/** No pool counts more than so many of the middle ones, so that none alone is the reference. */
+const WEIGHT_TIMES_MAX = 2
+
+/** @param structuralBps by the place of the cell, and @param exchangesUsd by asset; NaN for unknown */
+export function gapsOf(
+  cells: readonly ArbCell[],
+  structuralBps: ArrayLike<number>,
+  exchangesUsd: (asset: ArbAsset) => number,
+): readonly AssetGaps[] {
+  const perAsset = cells.length / arbAssets.length
+  return arbAssets.map((asset, at) => {
+    const own = cells.slice(at * perAsset, (at + 1) * perAsset)
+    const structural = own.map((_, chain) => structuralBps[at * perAsset + chain] ?? Number.NaN)
+    return assetGaps(asset, own, structural, exchangesUsd(asset))
+  })
+}
+
+function assetGaps(
+  asset: ArbAsset,
+  cells: readonly ArbCell[],
+  structuralBps: readonly number[],
+  exchangesUsd: number,
+): AssetGaps {
+  const priced = cells.filter(({ status }) => status === 'ok')
+  const referenceUsd =
+    priced.length < CHAINS_PER_ASSET_MIN ? Number.NaN : referenceOf(priced, exchangesUsd)
+  const gaps = cells.map((cell, at) => gapOf(cell, referenceUsd, structuralBps[at] as number))
+  const excess = gaps.map(({ excessBps }) => excessBps).filter((bps) => !Number.isNaN(bps))
+  const middle = median(excess)
+  const prices = priced.map(({ priceUsd }) => priceUsd)
+  const isMeasured = !Number.isNaN(referenceUsd)
+  return {
+    asset,
+    referenceUsd,
+    exchangesUsd,
+    dispersionBps: MAD_SCALE * median(excess.map((bps) => Math.abs(bps - middle))),
+    arbitrageIndex: isMeasured ? Math.max(...prices) / Math.min(...prices) : Number.NaN,
+    gaps,
+  }
+}
+
+/** Median of the pools' prices by what they hold, with the exchanges as one more vote of middling weight. */
+function referenceOf(priced: readonly ArbCell[], exchangesUsd: number): number {
+  const usual = median(priced.map(({ liquidityUsd }) => liquidityUsd))
+  const votes = priced.map(({ priceUsd, liquidityUsd }) => ({
+    value: priceUsd,
+    weight: Math.min(liquidityUsd, WEIGHT_TIMES_MAX * usual),
+  }))
+  if (exchangesUsd > 0) votes.push({ value: exchangesUsd, weight: usual })
+  return weightedMedian(votes)
+}
+
+/** The value at which half of the weight is reached, the mean of two where it is reached between them. */
+export function weightedMedian(
+  votes: readonly { readonly value: number; readonly weight: number }[],
+): number {
+  const ascending = votes.toSorted((one, other) => one.value - other.value)
+  const half = ascending.reduce((sum, { weight }) => sum + weight, 0) / 2
+  let reached = 0
+  for (const [at, { value, weight }] of ascending.entries()) {
+    reached += weight
+    if (reached === half) return (value + (ascending[at + 1]?.value ?? value)) / 2
+    if (reached > half) return value
+  }
+  return Number.NaN
+}
+
+function gapOf(cell: ArbCell, referenceUsd: number, ownBps: number): Gap {
+  const isStructuralKnown = !Number.isNaN(ownBps)
+  const structuralBps = isStructuralKnown ? ownBps : 0
+  const isPriced = cell.status === 'ok'
+  const gapBps = isPriced ? BPS * Math.log(cell.priceUsd / referenceUsd) : Number.NaN
+  const gasBps = (BPS * cell.gasUsd) / NOTIONAL_USD
+  const fixedBps = cell.feeBps + gasBps + BAND_MARGIN_BPS
+  return {
+    cell,
+    gapBps,
+    structuralBps,
+    isStructuralKnown,
+    excessBps: gapBps - structuralBps,
+    // No more than doubled by impact: or else a pool that dries up would hide its own gap.
+    bandBps: fixedBps + Math.min(cell.impactBps, fixedBps),
+    gasBps,
+  }
+}

@@ -1,0 +1,82 @@
+import type { Chain } from '../../../domain/outside.ts'
+import type { Gap } from './arb-gaps.ts'
+import type { ArbAsset } from './arb-model.ts'
+import { BRIDGE_SECONDS, freshMsMax, NOTIONAL_USD, PERSISTENT_SECONDS } from './arb-model.ts'
+import type { Pair } from './arb-pairs.ts'
+import { twapNetBps } from './arb-pairs.ts'
+
+/** A pair of chains on which an asset's prices are apart, whether or not that would pay. */
+export type Dislocation = Pick<
+  Pair,
+  'asset' | 'buyChain' | 'sellChain' | 'grossBps' | 'costBps' | 'netBps'
+> & { readonly ageMs: number }
+
+export const opportunityClasses = ['TRANSIENT', 'PERSISTENT', 'STRUCTURAL'] as const
+type OpportunityClass = (typeof opportunityClasses)[number]
+
+/** A pair that would have paid in two samples in a row. An estimate before the trade, no executable quote. */
+export type Opportunity = {
+  readonly asset: ArbAsset
+  readonly buyChain: Chain
+  readonly sellChain: Chain
+  readonly grossBps: number
+  readonly netBps: number
+  /** NaN where the price's deviation is not known yet. */
+  readonly netBridgeBps: number
+  readonly notionalUsd: number
+  readonly netUsd: number
+  readonly ageMs: number
+  readonly kind: OpportunityClass
+  /** 0 to 1. */
+  readonly confidence: number
+}
+
+const BPS = 10_000
+/** What speaks for an opportunity: it stays, its blocks are young, and pools remember it. */
+const confidenceWeights = { life: 0.4, freshness: 0.3, memory: 0.3 } as const
+
+export function dislocationOf(pair: Pair, ageMs: number): Dislocation {
+  const { asset, buyChain, sellChain, grossBps, costBps, netBps } = pair
+  return { asset, buyChain, sellChain, grossBps, costBps, netBps, ageMs }
+}
+
+export function opportunityOf(pair: Pair, ageMs: number, nowMs: number): Opportunity {
+  const { asset, buyChain, sellChain, grossBps, netBps, netBridgeBps } = pair
+  return {
+    asset,
+    buyChain,
+    sellChain,
+    grossBps,
+    netBps,
+    netBridgeBps,
+    notionalUsd: NOTIONAL_USD,
+    netUsd: (netBps / BPS) * NOTIONAL_USD,
+    ageMs,
+    kind: classOf(ageMs / 1_000),
+    confidence: confidenceOf(pair, ageMs, nowMs),
+  }
+}
+
+function classOf(ageSeconds: number): OpportunityClass {
+  if (ageSeconds < PERSISTENT_SECONDS) return 'TRANSIENT'
+  return ageSeconds <= BRIDGE_SECONDS ? 'PERSISTENT' : 'STRUCTURAL'
+}
+
+function confidenceOf(pair: Pair, ageMs: number, nowMs: number): number {
+  const life = Math.min(1, ageMs / 1_000 / PERSISTENT_SECONDS)
+  const freshness = Math.min(freshnessOf(pair.buy, nowMs), freshnessOf(pair.sell, nowMs))
+  const { life: lifeWeight, freshness: freshnessWeight, memory } = confidenceWeights
+  return lifeWeight * life + freshnessWeight * freshness + memory * memoryOf(twapNetBps(pair))
+}
+
+/** 1 for a block of now, 0 for one that is hardly fresh. */
+function freshnessOf({ cell }: Gap, nowMs: number): number {
+  const share = Math.abs(nowMs - cell.blockTimeMs) / freshMsMax(cell.chain)
+  return Math.max(0, 1 - share)
+}
+
+/** Half where a pool does not remember. */
+function memoryOf(netBps: number): number {
+  if (Number.isNaN(netBps)) return 0.5
+  return netBps > 0 ? 1 : 0
+}

@@ -1,0 +1,83 @@
+import type { Chain } from '../../../domain/outside.ts'
+import { chains } from '../../../domain/outside.ts'
+import type { AssetGaps, Gap } from './arb-gaps.ts'
+import type { ArbAsset } from './arb-model.ts'
+import {
+  arbAssets,
+  BRIDGE_FEE_BPS,
+  BRIDGE_RISK_Z,
+  BRIDGE_SECONDS,
+  REBALANCE_BPS,
+} from './arb-model.ts'
+
+/** Buying an asset on one chain and selling it on another, per unit of notional, bps. */
+export type Pair = {
+  /** Its place among all of them, for ever the same. */
+  readonly at: number
+  readonly asset: ArbAsset
+  readonly buyChain: Chain
+  readonly sellChain: Chain
+  readonly buy: Gap
+  readonly sell: Gap
+  /** (sell - buy) / buy, structural gaps left out. */
+  readonly grossBps: number
+  /** Fees, impact and gas of both legs, and bringing inventory back. */
+  readonly costBps: number
+  /** With inventory on both chains. */
+  readonly netBps: number
+  /** With a bridge between, its fee and the risk while it works; NaN where that is unknown. */
+  readonly netBridgeBps: number
+}
+
+const BPS = 10_000
+
+export const PAIRS = arbAssets.length * chains.length ** 2
+
+/**
+ * All ordered pairs of chains on which an asset has a fresh price and known costs.
+ * @param sigmaBps deviation of the asset's price in one second, by asset; NaN for unknown
+ */
+export function pairsOf(
+  assets: readonly AssetGaps[],
+  sigmaBps: (asset: ArbAsset) => number,
+): readonly Pair[] {
+  return assets.flatMap(({ asset, gaps }, place) => {
+    const riskBps = BRIDGE_RISK_Z * sigmaBps(asset) * Math.sqrt(BRIDGE_SECONDS)
+    return gaps.flatMap((buy, from) =>
+      gaps.flatMap((sell, to) => {
+        const at = (place * chains.length + from) * chains.length + to
+        const pair = pairOf(at, buy, sell, riskBps)
+        return from === to || Number.isNaN(pair.netBps) ? [] : [pair]
+      }),
+    )
+  })
+}
+
+function pairOf(at: number, buy: Gap, sell: Gap, riskBps: number): Pair {
+  const costBps = legBps(buy) + legBps(sell) + REBALANCE_BPS
+  const grossBps = BPS * Math.expm1((sell.excessBps - buy.excessBps) / BPS)
+  const netBps = grossBps - costBps
+  return {
+    at,
+    asset: buy.cell.asset,
+    buyChain: buy.cell.chain,
+    sellChain: sell.cell.chain,
+    buy,
+    sell,
+    grossBps,
+    costBps,
+    netBps,
+    netBridgeBps: netBps - BRIDGE_FEE_BPS - riskBps,
+  }
+}
+
+function legBps({ cell, gasBps }: Gap): number {
+  return cell.feeBps + cell.impactBps + gasBps
+}
+
+/** What would be left by the averages of the last minute; NaN where a pool does not remember. */
+export function twapNetBps({ buy, sell, costBps }: Pair): number {
+  const soldUsd = sell.cell.twapUsd * Math.exp(-sell.structuralBps / BPS)
+  const boughtUsd = buy.cell.twapUsd * Math.exp(-buy.structuralBps / BPS)
+  return BPS * (soldUsd / boughtUsd - 1) - costBps
+}

@@ -1,0 +1,127 @@
+import type { ContextEvent } from '../../domain/event.ts'
+import { assetOf } from '../../domain/outside.ts'
+import type { CoinMarket } from '../market/coin-market.ts'
+import type { MarketState } from '../market/market-state.ts'
+import { aboveBps } from './basis-reading.ts'
+import { driftBpsPerRootSecond } from './drift.ts'
+import type { ExchangePrices, ExchangeReference } from './exchange-reference.ts'
+import { exchangePrices, venueUsd } from './exchange-reference.ts'
+import type { PoolLeg } from './leg-pools.ts'
+import { poolLegs } from './leg-pools.ts'
+import type { OracleChoice, OracleReading } from './oracle-choice.ts'
+import { oracleTrust } from './oracle-trust.ts'
+import { movedBandBps, triggerOf } from './source-error.ts'
+
+/** What a divergence has to exceed its noise by. */
+const ACTIONABLE_BPS = 2
+
+/** What exchanges are compared with. Prices are of one unit of the asset, in USD. */
+export type DexLeg = {
+  readonly priceUsd: number
+  readonly asOfMs: number
+  /** What it cannot be known better than: the fee of a pool, or the confidence of a network. */
+  readonly ownBps: number
+  /** One deviation of its error now. */
+  readonly expectedErrorBps: number
+} & (
+  | { readonly source: 'dex_pool'; readonly leg: PoolLeg }
+  | { readonly source: 'oracle_network'; readonly oracle: OracleReading }
+)
+
+export type CexDexReading = {
+  readonly context: ContextEvent
+  /** Units of the asset that one coin of the venue stands for. */
+  readonly scale: number
+  readonly cex: ExchangeReference
+  readonly legs: ExchangePrices['legs']
+  readonly dex: DexLeg
+  readonly pools: readonly PoolLeg[]
+  readonly choice: OracleChoice
+  /** Positive: exchanges are dearer. */
+  readonly divergenceBps: number
+  readonly noiseBps: number
+  readonly skewMs: number
+}
+
+/** What there is nothing to compare without; `venue` stands for its oracle, which guards against mix-ups. */
+export type CexDexLack = 'venue' | 'exchange' | 'dex'
+
+export function readCexDex(
+  coin: CoinMarket,
+  market: MarketState,
+  nowMs: number,
+): CexDexReading | CexDexLack {
+  const made = assetOf(coin.listing.coin)
+  if (made === null) return 'exchange'
+  const { asset, scale } = made
+  const { context } = coin
+  if (context === null || !(context.oraclePrice > 0)) return 'venue'
+  const { external } = market
+  const expectedUsd = venueUsd(context.oraclePrice, scale, external, nowMs)
+  const { reference: cex, legs } = exchangePrices(asset, external, expectedUsd, nowMs)
+  if (cex === null) return 'exchange'
+  const driftBps = driftBpsPerRootSecond(coin)
+  const pools = external.hasPool(asset)
+    ? poolLegs(asset, external, expectedUsd, { nowMs, driftBps })
+    : []
+  const choice = market.of(oracleTrust).choose(asset, market, nowMs)
+  const dex = dexLegOf(pools[0], choice.best)
+  if (dex === null) return 'dex'
+  const skewMs = Math.abs(cex.asOfMs - dex.asOfMs)
+  return {
+    context,
+    scale,
+    cex,
+    legs,
+    dex,
+    pools,
+    choice,
+    divergenceBps: aboveBps(cex.midUsd, dex.priceUsd),
+    noiseBps: noiseBps(cex, dex, driftBps),
+    skewMs,
+  }
+}
+
+/** The pool that is cheapest to trade with, and the network with the smallest expected error where there is none. */
+function dexLegOf(pool: PoolLeg | undefined, oracle: OracleReading | null): DexLeg | null {
+  if (pool !== undefined && pool.whyNot === null) {
+    const { priceUsd, asOfMs, expectedErrorBps } = pool
+    const ownBps = pool.pool.feeBps
+    return { source: 'dex_pool', leg: pool, priceUsd, asOfMs, ownBps, expectedErrorBps }
+  }
+  if (oracle === null) return null
+  return {
+    source: 'oracle_network',
+    oracle,
+    priceUsd: oracle.priceUsd,
+    asOfMs: oracle.publishedAtMs,
+    ownBps: oracle.confidenceBps ?? 0,
+    expectedErrorBps: oracle.expectedErrorBps,
+  }
+}
+
+/** What the two may differ by without meaning anything: half a spread, what the other leg is off, and what the price moved between them. */
+function noiseBps(cex: ExchangeReference, dex: DexLeg, driftBps: number): number {
+  const ageMs = Math.abs(cex.asOfMs - dex.asOfMs)
+  const since =
+    dex.source === 'dex_pool'
+      ? { ageMs, unreadMs: 0, triggerBps: 0, delayMs: 0 }
+      : {
+          ageMs,
+          unreadMs: Math.max(0, cex.asOfMs - dex.oracle.receivedAtMs),
+          ...triggerOf(dex.oracle),
+        }
+  return cex.spreadBps / 2 + dex.ownBps + movedBandBps(driftBps, since)
+}
+
+export function isActionable({
+  divergenceBps,
+  noiseBps,
+}: Pick<CexDexReading, 'divergenceBps' | 'noiseBps'>): boolean {
+  return Math.abs(divergenceBps) > noiseBps + ACTIONABLE_BPS
+}
+
+/** By what a coin's divergence is measured, so that no history mixes two. */
+export function dexName(dex: DexLeg): string {
+  return dex.source === 'dex_pool' ? 'pool' : dex.oracle.network
+}

@@ -1,0 +1,152 @@
+import type { MarketEvent } from '../../../domain/event.ts'
+import type { Exchange } from '../../../domain/outside.ts'
+import { exchanges } from '../../../domain/outside.ts'
+import type { MarketState, MarketTracker } from '../../market/market-state.ts'
+import { marketTracker } from '../../market/market-state.ts'
+import { joinSections, splitSections } from '../../market/saved-sections.ts'
+import type { PegEvidence } from './depeg-sources.ts'
+import { pegEvidenceOf } from './depeg-sources.ts'
+import { PEG_GAP_MS_MAX, PegLevel } from './peg-level.ts'
+import type { PegPrice } from './peg-price.ts'
+import { pegPriceOf } from './peg-price.ts'
+import { PegStatus } from './peg-status.ts'
+
+const STEP_MS = 1_000
+const MINUTE_MS = 60_000
+const CLOCK_BACK_SECONDS_MAX = 2
+/** Raised whenever the meaning of a saved number changes. */
+const LAYOUT = 1
+
+/** Our own history of it: the price at the end of each minute, and the lowest and highest within it. */
+export const depegSeries = { price: 'depeg/price', low: 'depeg/low', high: 'depeg/high' } as const
+
+/** What was found at one instant. `price` is null where no class of sources is fresh. */
+export type PegSample = {
+  readonly atMs: number
+  readonly evidence: PegEvidence
+  readonly price: PegPrice | null
+}
+
+/** What of the market it reads and writes. */
+type PegMarket = Pick<MarketState, 'external' | 'log'>
+
+/** The price of USDC, looked at every second, and what follows from it over time. */
+export class DepegMeasure implements MarketTracker {
+  readonly hears = ['exchange-quote', 'source-status'] as const
+  #level = new PegLevel()
+  #status = new PegStatus()
+  /** The second that was looked at last. */
+  #second = Number.NaN
+  readonly #heardAtMs = new Map<Exchange, number>()
+  #sample: PegSample | null = null
+  /** When there was a price last; NaN for never. */
+  #pricedMs = Number.NaN
+  /** The minute that is not over. */
+  #open: OpenMinute | null = null
+  /** Whether the log knows of it: after a restart it does not. */
+  #isLogged = true
+
+  get sample(): PegSample | null {
+    return this.#sample
+  }
+
+  get level(): Readonly<Pick<PegLevel, 'level' | 'sinceMs' | 'spellSeconds'>> {
+    return this.#level
+  }
+
+  get status(): Readonly<Pick<PegStatus, 'name' | 'sinceMs'>> {
+    return this.#status
+  }
+
+  /** Whether the peg is off by so much that it is a reason for stress; undefined where that is not known. */
+  isBroken(nowMs: number): boolean | undefined {
+    if (!(nowMs - this.#pricedMs <= PEG_GAP_MS_MAX)) return undefined
+    return this.#status.name === 'WARNING' || this.#status.name === 'CRITICAL'
+  }
+
+  apply(event: MarketEvent): void {
+    if (event.kind === 'exchange-quote') this.#heardAtMs.set(event.exchange, event.timeReceivedMs)
+    if (event.kind !== 'source-status' || event.state === 'up') return
+    const exchange = exchanges.find((name) => name === event.source)
+    if (exchange !== undefined) this.#heardAtMs.delete(exchange)
+  }
+
+  advance({ external, log }: PegMarket, nowMs: number): void {
+    const second = Math.floor(nowMs / STEP_MS)
+    // A clock that is put back a little is waited for.
+    if (second <= this.#second && second >= this.#second - CLOCK_BACK_SECONDS_MAX) return
+    this.#second = second
+    const heardAt = (exchange: Exchange) => this.#heardAtMs.get(exchange) ?? Number.NaN
+    const evidence = pegEvidenceOf(external, heardAt, nowMs)
+    const price = pegPriceOf(evidence.classes)
+    this.#sample = { atMs: nowMs, evidence, price }
+    if (price === null) return
+    this.#pricedMs = nowMs
+    const used = evidence.sources.filter(({ fault }) => fault === null)
+    const heardMs = Math.max(...used.map(({ receivedAtMs }) => receivedAtMs))
+    this.#level.step(nowMs, Math.abs(price.adjustedBps), price.calledLevel)
+    this.#status.step(nowMs, price, heardMs)
+    this.#record(log, price.priceUsd, nowMs)
+  }
+
+  save(): Float64Array {
+    const { minute, priceUsd, lowUsd, highUsd } = this.#open ?? NO_MINUTE
+    return joinSections([
+      [LAYOUT, this.#pricedMs, minute, priceUsd, lowUsd, highUsd],
+      this.#level.save(),
+      this.#status.save(),
+    ])
+  }
+
+  restore(saved: Float64Array): boolean {
+    const [own, level, status, ...others] = splitSections(saved) ?? []
+    if (own === undefined || level === undefined || status === undefined) return false
+    if (own.length !== OWN_FIELDS || others.length > 0) return false
+    const [layout, pricedMs, minute, priceUsd, lowUsd, highUsd] = own as unknown as OwnNumbers
+    if (layout !== LAYOUT) return false
+    const [restoredLevel, restoredStatus] = [new PegLevel(), new PegStatus()]
+    if (!restoredLevel.restore(level) || !restoredStatus.restore(status)) return false
+    this.#level = restoredLevel
+    this.#status = restoredStatus
+    this.#pricedMs = pricedMs
+    this.#open = Number.isNaN(minute) ? null : { minute, priceUsd, lowUsd, highUsd }
+    this.#isLogged = false
+    return true
+  }
+
+  #record(log: PegMarket['log'], priceUsd: number, nowMs: number): void {
+    if (!this.#isLogged && this.#open !== null) write(log, this.#open)
+    this.#isLogged = true
+    const minute = Math.floor(nowMs / MINUTE_MS)
+    const known = minute === this.#open?.minute ? this.#open : null
+    const lowUsd = Math.min(known?.lowUsd ?? priceUsd, priceUsd)
+    const highUsd = Math.max(known?.highUsd ?? priceUsd, priceUsd)
+    this.#open = { minute, priceUsd, lowUsd, highUsd }
+    write(log, this.#open)
+  }
+}
+
+type OpenMinute = {
+  readonly minute: number
+  /** The last of it. */
+  readonly priceUsd: number
+  readonly lowUsd: number
+  readonly highUsd: number
+}
+
+const NO_MINUTE: OpenMinute = {
+  minute: Number.NaN,
+  priceUsd: Number.NaN,
+  lowUsd: Number.NaN,
+  highUsd: Number.NaN,
+}
+type OwnNumbers = readonly [number, number, number, number, number, number]
+const OWN_FIELDS = 6
+
+function write(log: PegMarket['log'], { minute, priceUsd, lowUsd, highUsd }: OpenMinute): void {
+  log.record(depegSeries.price, minute * MINUTE_MS, priceUsd)
+  log.record(depegSeries.low, minute * MINUTE_MS, lowUsd)
+  log.record(depegSeries.high, minute * MINUTE_MS, highUsd)
+}
+
+export const depegMeasure = marketTracker('market/depeg', () => new DepegMeasure())

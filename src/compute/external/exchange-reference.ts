@@ -1,0 +1,186 @@
+import type { Exchange, ExchangeQuoteEvent } from '../../domain/outside.ts'
+import { apartBps, median } from '../statistics/median.ts'
+import type { ExternalState } from './external-state.ts'
+import { stableUsd } from './stable-usd.ts'
+
+/** Why a quote is shown but not used. */
+export type WhyNot =
+  | 'too_old'
+  | 'crossed'
+  | 'wide_spread'
+  | 'no_usd_rate'
+  | 'wrong_scale'
+  | 'outlier'
+  | 'same_exchange'
+
+/** One exchange's quote of one unit of the asset, in USD. */
+export type ExchangeLeg = {
+  readonly exchange: Exchange
+  readonly quote: ExchangeQuoteEvent['quote']
+  /** What one unit of the quote currency is worth; NaN where unknown, and then all prices are. */
+  readonly usdPerQuote: number
+  readonly bidUsd: number
+  readonly askUsd: number
+  readonly midUsd: number
+  readonly spreadBps: number
+  readonly bidSizeBase: number
+  readonly askSizeBase: number
+  readonly receivedAtMs: number
+  readonly ageMs: number
+  /** null for one that is used. */
+  readonly whyNot: WhyNot | null
+}
+
+/** What exchanges agree an asset to be worth. */
+export type ExchangeReference = {
+  /** Median of the mids that are used, one of each exchange. */
+  readonly midUsd: number
+  /** Median of their spreads. */
+  readonly spreadBps: number
+  /** Highest less lowest mid over the median. */
+  readonly dispersionBps: number
+  /** When the oldest quote that is used was received. */
+  readonly asOfMs: number
+  readonly ageMs: number
+  readonly used: readonly ExchangeLeg[]
+}
+
+export type ExchangePrices = {
+  /** null where fewer than two exchanges can be used. */
+  readonly reference: ExchangeReference | null
+  /** All of them, used or not, exchanges in order of their names. */
+  readonly legs: readonly ExchangeLeg[]
+}
+
+export const EXCHANGES_MIN = 2
+/** Since it was received, and since it was quoted where the exchange says when. */
+const QUOTE_MS_MAX = 5_000
+const QUOTED_MS_MAX = 10_000
+const SPREAD_BPS_MAX = 200
+/** As a log difference: 3 %. */
+const OUTLIER_BPS = 300
+/** Two that are so near each other are not mistaken, however far away the others are. */
+const WITNESS_BPS = 100
+/** As a log difference: what is farther from the venue is another asset, or a wrong scale. */
+const MAPPING_LN_MAX = 0.25
+
+const QUOTE_ORDER = ['USD', 'USDT', 'USDC'] as const
+
+/**
+ * Prices of one unit of an asset in USD by the exchanges: each quote judged, and the median of what stands.
+ * @param expectedUsd what the venue's own oracle makes of it, against mix-ups; NaN where it has none
+ */
+export function exchangePrices(
+  asset: string,
+  external: ExternalState,
+  expectedUsd: number,
+  nowMs: number,
+): ExchangePrices {
+  const quotes = external.quotesOf(asset)
+  if (quotes.length === 0) return { reference: null, legs: [] }
+  const usdPer = {
+    USD: 1,
+    USDT: stableUsd('USDT', external, nowMs)?.priceUsd ?? Number.NaN,
+    USDC: stableUsd('USDC', external, nowMs)?.priceUsd ?? Number.NaN,
+  }
+  const sorted = quotes.toSorted(inOrder)
+  const judged = sorted.map((quote) => legOf(quote, usdPer[quote.quote], expectedUsd, nowMs))
+  const legs = withoutOutliers(onePerExchange(judged))
+  return { reference: referenceOf(legs, nowMs), legs }
+}
+
+/** One unit's price by the venue's own oracle, which is a median of USDT prices; NaN for none. */
+export function venueUsd(
+  oraclePrice: number | undefined,
+  scale: number,
+  external: ExternalState,
+  nowMs: number,
+): number {
+  if (oraclePrice === undefined) return Number.NaN
+  return (oraclePrice / scale) * (stableUsd('USDT', external, nowMs)?.priceUsd ?? 1)
+}
+
+/** Whether two prices of what should be one asset can be that. True where one of them is unknown. */
+export function isSameAsset(priceUsd: number, expectedUsd: number): boolean {
+  return !(Math.abs(Math.log(priceUsd / expectedUsd)) > MAPPING_LN_MAX)
+}
+
+function inOrder(a: ExchangeQuoteEvent, b: ExchangeQuoteEvent): number {
+  if (a.exchange !== b.exchange) return a.exchange < b.exchange ? -1 : 1
+  return QUOTE_ORDER.indexOf(a.quote) - QUOTE_ORDER.indexOf(b.quote)
+}
+
+function legOf(
+  event: ExchangeQuoteEvent,
+  usdPerQuote: number,
+  expectedUsd: number,
+  nowMs: number,
+): ExchangeLeg {
+  const { exchange, quote, bid, ask, bidSizeBase, askSizeBase, timeReceivedMs } = event
+  const mid = (bid + ask) / 2
+  const leg = {
+    exchange,
+    quote,
+    usdPerQuote,
+    bidUsd: bid * usdPerQuote,
+    askUsd: ask * usdPerQuote,
+    midUsd: mid * usdPerQuote,
+    spreadBps: ((ask - bid) / mid) * 10_000,
+    bidSizeBase,
+    askSizeBase,
+    receivedAtMs: timeReceivedMs,
+    ageMs: Math.max(0, nowMs - timeReceivedMs),
+  }
+  return { ...leg, whyNot: whyNot(leg, nowMs - event.timeExchangeMs, expectedUsd) }
+}
+
+function whyNot(
+  { ageMs, bidUsd, askUsd, midUsd, usdPerQuote, spreadBps }: Omit<ExchangeLeg, 'whyNot'>,
+  quotedAgeMs: number,
+  expectedUsd: number,
+): WhyNot | null {
+  if (ageMs > QUOTE_MS_MAX || quotedAgeMs > QUOTED_MS_MAX) return 'too_old'
+  if (Number.isNaN(usdPerQuote)) return 'no_usd_rate'
+  if (!(bidUsd > 0 && askUsd >= bidUsd && askUsd < Number.POSITIVE_INFINITY)) return 'crossed'
+  if (spreadBps > SPREAD_BPS_MAX) return 'wide_spread'
+  return isSameAsset(midUsd, expectedUsd) ? null : 'wrong_scale'
+}
+
+/** An exchange has one voice, in USD if it can. */
+function onePerExchange(legs: readonly ExchangeLeg[]): readonly ExchangeLeg[] {
+  const heard = new Set<Exchange>()
+  return legs.map((leg) => {
+    if (leg.whyNot !== null) return leg
+    if (heard.has(leg.exchange)) return { ...leg, whyNot: 'same_exchange' }
+    heard.add(leg.exchange)
+    return leg
+  })
+}
+
+/** Judged against the others, so that one alone against another convicts both. */
+function withoutOutliers(legs: readonly ExchangeLeg[]): readonly ExchangeLeg[] {
+  const standing = legs.filter((leg) => leg.whyNot === null)
+  return legs.map((leg) => {
+    if (leg.whyNot !== null || standing.length === 1) return leg
+    const others = standing.filter((other) => other !== leg).map(({ midUsd }) => midUsd)
+    const isFar = apartBps(leg.midUsd, median(others)) > OUTLIER_BPS
+    const hasWitness = others.some((midUsd) => apartBps(leg.midUsd, midUsd) <= WITNESS_BPS)
+    return isFar && !hasWitness ? { ...leg, whyNot: 'outlier' } : leg
+  })
+}
+
+function referenceOf(legs: readonly ExchangeLeg[], nowMs: number): ExchangeReference | null {
+  const used = legs.filter((leg) => leg.whyNot === null)
+  if (used.length < EXCHANGES_MIN) return null
+  const mids = used.map(({ midUsd }) => midUsd)
+  const midUsd = median(mids)
+  const asOfMs = Math.min(...used.map(({ receivedAtMs }) => receivedAtMs))
+  return {
+    midUsd,
+    spreadBps: median(used.map(({ spreadBps }) => spreadBps)),
+    dispersionBps: ((Math.max(...mids) - Math.min(...mids)) / midUsd) * 10_000,
+    asOfMs,
+    ageMs: Math.max(0, nowMs - asOfMs),
+    used,
+  }
+}

@@ -1,0 +1,100 @@
+import type { PoolEvent } from '../../domain/outside.ts'
+import { chains } from '../../domain/outside.ts'
+import { isSameAsset } from './exchange-reference.ts'
+import type { ExternalState } from './external-state.ts'
+import { expectedErrorBps } from './source-error.ts'
+import { stableUsd } from './stable-usd.ts'
+
+/** One pool's price of one unit of an asset, in USD. */
+export type PoolLeg = {
+  readonly pool: PoolEvent
+  readonly priceUsd: number
+  readonly reserveUsd: number
+  /** What a swap of {@link SWAP_USD} costs beside the price at the margin, gas left out, bps. */
+  readonly swapCostBps: number
+  /** As of the block, by our clock. */
+  readonly asOfMs: number
+  readonly ageMs: number
+  /** One deviation of its price's error now, bps: nobody trades away less than the fee, and the price moved since its block. */
+  readonly expectedErrorBps: number
+  /** null for one that can be used. */
+  readonly whyNot: 'too_old' | 'no_usd_rate' | 'wrong_scale' | 'thin' | null
+}
+
+export const SWAP_USD = 10_000
+/** Since its block. */
+export const POOL_MS_MAX = 60_000
+const SWAP_COST_BPS_MAX = 50
+const BPS = 10_000
+
+/**
+ * Every pool of an asset on any chain: what can be used first, the one with the smallest cost first, what the price
+ * moved since its block included.
+ * @param driftBps one deviation of the asset's price in one second
+ */
+export function poolLegs(
+  asset: string,
+  external: ExternalState,
+  expectedUsd: number,
+  { nowMs, driftBps }: { readonly nowMs: number; readonly driftBps: number },
+): readonly PoolLeg[] {
+  const pools = chains.flatMap((chain) =>
+    external.poolsOf(chain).filter((pool) => pool.asset === asset),
+  )
+  if (pools.length === 0) return []
+  const usdPer = {
+    USDT: stableUsd('USDT', external, nowMs)?.priceUsd ?? Number.NaN,
+    USDC: stableUsd('USDC', external, nowMs)?.priceUsd ?? Number.NaN,
+  }
+  const costBps = ({ swapCostBps, ageMs }: PoolLeg) =>
+    expectedErrorBps(swapCostBps, driftBps, byTime(ageMs))
+  return pools
+    .map((pool) => legOf(pool, usdPer[pool.quote], expectedUsd, { nowMs, driftBps }))
+    .toSorted(
+      (a, b) =>
+        Number(a.whyNot !== null) - Number(b.whyNot !== null) ||
+        costBps(a) - costBps(b) ||
+        (a.pool.pool < b.pool.pool ? -1 : 1),
+    )
+}
+
+/** Mean impact of a swap of USD on a constant-product reserve: half of what it moves the price by. */
+function impactBps(notionalUsd: number, reserveUsd: number): number {
+  return (notionalUsd / reserveUsd) * BPS
+}
+
+/** A pool has no trigger: its price stands until somebody trades. */
+function byTime(ageMs: number) {
+  return { ageMs, unreadMs: 0, triggerBps: 0, delayMs: 0 }
+}
+
+function legOf(
+  pool: PoolEvent,
+  usdPerQuote: number,
+  expectedUsd: number,
+  { nowMs, driftBps }: { readonly nowMs: number; readonly driftBps: number },
+): PoolLeg {
+  const reserveUsd = pool.reserveQuote * usdPerQuote
+  const asOfMs = Math.min(pool.timeExchangeMs, pool.timeReceivedMs)
+  const ageMs = Math.max(0, nowMs - asOfMs)
+  const leg = {
+    pool,
+    priceUsd: pool.price * usdPerQuote,
+    reserveUsd,
+    swapCostBps: pool.feeBps + impactBps(SWAP_USD, reserveUsd),
+    asOfMs,
+    ageMs,
+    expectedErrorBps: expectedErrorBps(pool.feeBps, driftBps, byTime(ageMs)),
+  }
+  return { ...leg, whyNot: whyNot(leg, expectedUsd) }
+}
+
+function whyNot(
+  { ageMs, priceUsd, swapCostBps }: Omit<PoolLeg, 'whyNot'>,
+  expectedUsd: number,
+): PoolLeg['whyNot'] {
+  if (ageMs > POOL_MS_MAX) return 'too_old'
+  if (Number.isNaN(priceUsd)) return 'no_usd_rate'
+  if (!(priceUsd > 0) || !isSameAsset(priceUsd, expectedUsd)) return 'wrong_scale'
+  return swapCostBps <= SWAP_COST_BPS_MAX ? null : 'thin'
+}

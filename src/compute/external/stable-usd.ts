@@ -1,0 +1,104 @@
+import type { ExchangeQuoteEvent, OraclePriceEvent, SourceId } from '../../domain/outside.ts'
+import { apartBps, median } from '../statistics/median.ts'
+import type { ExternalState } from './external-state.ts'
+import { oracleAgeMsMax, publishedAtMs } from './oracle-age.ts'
+
+export type Stablecoin = 'USDT' | 'USDC'
+
+/** What one unit of a stablecoin is worth. */
+export type StableUsd = {
+  readonly priceUsd: number
+  /** When the oldest of what it rests on was confirmed, by our clock. */
+  readonly asOfMs: number
+  readonly ageMs: number
+  /** How far the price may be away before a feed that it rests on publishes again, bps. */
+  readonly resolutionBps: number
+  readonly sources: readonly SourceId[]
+}
+
+/** A stablecoin moves slowly, and so does its ticker: older than this, an exchange does not vouch for it. */
+const OBSERVED_MS_MAX = 60_000
+const SPREAD_BPS_MAX = 200
+/** Who is farther away than this from most of the others is wrong. */
+const AGREEMENT_BPS = 100
+/** One against two is no majority: two networks may copy from one another. */
+const WATCHING_LEAD_MIN = 2
+/** A feed that publishes on smaller moves than this watches the market all the time. */
+const STREAM_RESOLUTION_BPS = 5
+
+type Vote = Pick<StableUsd, 'priceUsd' | 'asOfMs' | 'resolutionBps'> & { readonly source: SourceId }
+
+/**
+ * Median of who watches the stablecoin against USD all the time: exchanges that trade it for USD, and
+ * networks that stream its price. Feeds that publish on moves only are asked where there is none of those,
+ * or where they quarrel.
+ * @returns null where nobody vouches for a price, or they quarrel all the same
+ */
+export function stableUsd(
+  stablecoin: Stablecoin,
+  external: ExternalState,
+  nowMs: number,
+): StableUsd | null {
+  const traded = external.quotesOf(stablecoin).flatMap((quote) => tradedVote(quote, nowMs))
+  const feeds = onePerNetwork(
+    external.oraclesOf(stablecoin).flatMap((feed) => feedVote(feed, nowMs)),
+  )
+  const isWatching = ({ resolutionBps, asOfMs }: Vote) =>
+    resolutionBps <= STREAM_RESOLUTION_BPS && nowMs - asOfMs <= OBSERVED_MS_MAX
+  const watching = [...traded, ...feeds.filter(isWatching)]
+  const votes = hasMajority(watching, WATCHING_LEAD_MIN)
+    ? watching
+    : [...watching, ...feeds.filter((vote) => !isWatching(vote))]
+  if (!hasMajority(votes, 1)) return null
+  const asOfMs = Math.min(...votes.map((vote) => vote.asOfMs))
+  return {
+    priceUsd: median(votes.map(({ priceUsd }) => priceUsd)),
+    asOfMs,
+    ageMs: Math.max(0, nowMs - asOfMs),
+    resolutionBps: Math.max(...votes.map(({ resolutionBps }) => resolutionBps)),
+    sources: votes.map(({ source }) => source).toSorted(),
+  }
+}
+
+/**
+ * All stand by the middle one, or so many more do than do not. Of an even number either of the two is the
+ * middle: halfway between two camps stands nobody.
+ */
+function hasMajority(votes: readonly Vote[], leadMin: number): boolean {
+  const ascending = votes.map(({ priceUsd }) => priceUsd).toSorted((a, b) => a - b)
+  const middle = ascending.slice((votes.length - 1) >> 1, (votes.length >> 1) + 1)
+  return middle.some((middleUsd) => {
+    const near = ascending.filter((usd) => apartBps(usd, middleUsd) <= AGREEMENT_BPS).length
+    return near === votes.length || 2 * near - votes.length >= leadMin
+  })
+}
+
+function tradedVote(quote: ExchangeQuoteEvent, nowMs: number): Vote[] {
+  const { exchange, bid, ask, timeReceivedMs } = quote
+  const priceUsd = (bid + ask) / 2
+  const isSound = bid > 0 && ask >= bid && apartBps(ask, bid) <= SPREAD_BPS_MAX
+  const isFresh = nowMs - timeReceivedMs <= OBSERVED_MS_MAX
+  if (quote.quote !== 'USD' || !isSound || !isFresh) return []
+  return [{ priceUsd, asOfMs: timeReceivedMs, resolutionBps: 0, source: exchange }]
+}
+
+function feedVote(feed: OraclePriceEvent, nowMs: number): Vote[] {
+  const { network, priceUsd, resolutionBps } = feed
+  const asOfMs = publishedAtMs(feed)
+  if (!(priceUsd > 0) || nowMs - asOfMs > oracleAgeMsMax(feed)) return []
+  return [{ priceUsd, asOfMs, resolutionBps, source: network }]
+}
+
+/** The finest feed of each network, the younger of two as fine. */
+function onePerNetwork(votes: readonly Vote[]): readonly Vote[] {
+  const best = new Map<SourceId, Vote>()
+  for (const vote of votes) {
+    const known = best.get(vote.source)
+    const isFiner =
+      known === undefined ||
+      vote.resolutionBps < known.resolutionBps ||
+      (vote.resolutionBps === known.resolutionBps && vote.asOfMs > known.asOfMs)
+    if (isFiner) best.set(vote.source, vote)
+  }
+  return [...best.values()]
+}
