@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 
 const SRC = join(import.meta.dirname, '../src')
 
-/** Who may import whom, and which packages. This table is the architecture; the README quotes it. */
+/** Who may import whom, and which packages. This table is the architecture; docs/architecture.md quotes it. */
 const layers: Readonly<
   Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>
 > = {

@@ -178,12 +178,15 @@ describe('a defect that others had', () => {
     }
   })
 
-  test('14: the client in the README is code that compiles against the packages it names', () => {
-    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
-    const blocks = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code ?? '')
-    expect(blocks.length).toBeGreaterThan(0)
-    for (const code of blocks) expect(compiled(code)).toEqual({ status: 0, stdout: '' })
-  })
+  test.each(['README.md', 'docs/paying.md'])(
+    '14: the clients in %s are code that compiles against the packages it names',
+    (page) => {
+      const text = readFileSync(join(ROOT, page), 'utf8')
+      const blocks = [...text.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code]) => code ?? '')
+      expect(blocks.length).toBeGreaterThan(0)
+      for (const code of blocks) expect(compiled(code)).toEqual({ status: 0, stdout: '' })
+    },
+  )
 })
 
 /** What the specification charges for each path, USDC. */
