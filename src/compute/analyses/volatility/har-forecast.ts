@@ -1,0 +1,185 @@
+import { timeframeMs } from '../../../domain/timeframe.ts'
+import { statisticsOf } from '../../market/series-statistics.ts'
+import { annualisedVolatilityPct } from './annualised-volatility.ts'
+import type { HourlyVariance } from './hourly-variance.ts'
+import { hourlyVariance, meanVariance } from './hourly-variance.ts'
+import type { LinearFit } from './least-squares.ts'
+import { LeastSquares } from './least-squares.ts'
+
+const DAY_HOURS = 24
+const WEEK_HOURS = 168
+const MONTH_HOURS = 720
+
+/** Closes that are read, the newest: 83 days, which one request of hourly history covers. Bounds the cost. */
+export const HAR_CLOSES_MAX = 2_000
+/** Fewer known closes give no forecast: 30 days. */
+export const HAR_CLOSES_MIN = 720
+
+/** Rows of a fit that is evaluated: two weeks of hours. */
+const ROWS_MIN = 336
+/** A week of origins: below it an error says more about the week than about the forecast. */
+const EVALUATIONS_MIN = 168
+
+/**
+ * Ridge penalty on the slopes, in units of squared log variance. 83 days hold 11 separate weeks and 2 months:
+ * ordinary least squares fits their chance moves. Measured on Hyperliquid candles of 2024-25 (real-market.test.ts);
+ * the error is flat from 0.02 to 0.1.
+ */
+const SLOPE_PENALTY = 0.05
+
+const REGRESSORS = 3
+
+/** One instant's forecast beside what came, all as annualised percent. */
+export type OriginForecast = {
+  /** Returns of the series that were known at that instant. */
+  readonly hour: number
+  readonly forecastPct: number
+  /** Volatility of the 24 h before: "tomorrow equals today". */
+  readonly naivePct: number
+  /** Volatility of the 24 h after. */
+  readonly realisedPct: number
+}
+
+export type HarForecast = {
+  /**
+   * Forecast median of close-to-close volatility over the next 24 hourly returns, percent a year. null below 720 known
+   * closes, where the last day or week is not known or did not move, and where there is no fit.
+   */
+  readonly volatilityPct: number | null
+  /** Volatility of the last 24 h, measured like the forecast, percent a year; null where it is not known. */
+  readonly presentPct: number | null
+  /** Known hourly closes that the regression rests on, at most 2,000. */
+  readonly fittedOnHours: number
+  /** Median of |forecast - realised| / realised over the evaluations, percent; null for fewer than 168. */
+  readonly outOfSampleErrorPct: number | null
+  /** The same of the naive forecast, at the same instants. */
+  readonly naiveErrorPct: number | null
+  /** Instants evaluated, an hour apart: their 24 h overlap, so a 24th of them is independent. */
+  readonly evaluations: number
+}
+
+/**
+ * Forecast of the next 24 h's realised volatility by the heterogeneous autoregressive model (Corsi, "A Simple
+ * Approximate Long-Memory Model of Realized Volatility", Journal of Financial Econometrics 7, 2009), in logs:
+ *
+ *     ln V(t, t + 1 d) = b0 + b1 ln V(t - 1 d, t) + b2 ln V(t - 7 d, t) + b3 ln V(t - 30 d, t)
+ *
+ * V is the mean squared hourly return. Rows begin every hour and overlap, which leaves the coefficients consistent.
+ * In logs, because one crash dominates a regression of variances, and no forecast can be negative. The forecast is
+ * exp of the fitted mean log: the median of volatility where log errors are symmetric, and below its mean.
+ *
+ * The error is the median absolute percentage error of volatility: a median matches a median, it is read without
+ * knowing the loss, and it has a value for a coin that one hour dominates, where QLIKE explodes.
+ *
+ * @param closes of successive hours, oldest first, the newest closed hour last; NaN where unknown
+ */
+export function harForecast(closes: ArrayLike<number>): HarForecast {
+  const { series, knownCloses } = newestHours(closes)
+  const { forecasts, nextPct } = rollingForecasts(series)
+  const isEvaluated = forecasts.length >= EVALUATIONS_MIN
+  const error = (read: (origin: OriginForecast) => number) =>
+    isEvaluated ? medianErrorPct(forecasts, read) : null
+  return {
+    volatilityPct: knownCloses >= HAR_CLOSES_MIN ? nextPct : null,
+    presentPct: finiteOrNull(dayVolatilityPct(series, series.hours)),
+    fittedOnHours: knownCloses,
+    outOfSampleErrorPct: error(({ forecastPct }) => forecastPct),
+    naiveErrorPct: error(({ naivePct }) => naivePct),
+    evaluations: forecasts.length,
+  }
+}
+
+/** What {@link rollingForecasts} computes of one series. */
+export type RollingForecasts = {
+  readonly forecasts: readonly OriginForecast[]
+  /** Forecast from the end of the series, percent a year; null where there is none. */
+  readonly nextPct: number | null
+  /** The fit behind `nextPct`: slopes of the logs of day, week and month. */
+  readonly fit: LinearFit | null
+}
+
+/**
+ * A forecast from each hour, oldest first, fitted on what was known at that hour: a row is added when its 24 h
+ * target is over, so no training target reaches beyond the hour of the forecast. Refits at every hour.
+ * @param penalty of the slopes; 0 for ordinary least squares
+ */
+export function rollingForecasts(
+  series: HourlyVariance,
+  penalty: number = SLOPE_PENALTY,
+): RollingForecasts {
+  const regression = new LeastSquares(REGRESSORS)
+  const forecasts: OriginForecast[] = []
+  const [row, present] = [new Float64Array(REGRESSORS), new Float64Array(REGRESSORS)]
+  let nextPct: number | null = null
+  let fit: LinearFit | null = null
+  for (let hour = WEEK_HOURS; hour <= series.hours; hour += 1) {
+    const target = Math.log(meanVariance(series, hour, DAY_HOURS))
+    if (Number.isFinite(target) && readRegressors(series, hour - DAY_HOURS, row))
+      regression.add(row, target)
+    if (regression.rows < ROWS_MIN || !readRegressors(series, hour, present)) continue
+    const isLast = hour === series.hours
+    const realisedPct = dayVolatilityPct(series, hour + DAY_HOURS)
+    if (!isLast && !(realisedPct > 0)) continue
+    const fitted = regression.fit(penalty)
+    if (fitted === null) continue
+    const forecastPct = volatilityPct(Math.exp(predicted(fitted, present)))
+    if (isLast) [nextPct, fit] = [finiteOrNull(forecastPct), fitted]
+    else
+      forecasts.push({ hour, forecastPct, naivePct: dayVolatilityPct(series, hour), realisedPct })
+  }
+  return { forecasts, nextPct, fit }
+}
+
+function newestHours(closes: ArrayLike<number>) {
+  const newest = Float64Array.from(
+    { length: Math.min(closes.length, HAR_CLOSES_MAX) },
+    (_, at) => closes[Math.max(0, closes.length - HAR_CLOSES_MAX) + at] as number,
+  )
+  const knownCloses = newest.reduce((count, close) => count + (close > 0 ? 1 : 0), 0)
+  return { series: hourlyVariance(newest), knownCloses }
+}
+
+/**
+ * Logs of the variance of the day, week and month that end with an hour. While the series is shorter than a month, the
+ * month is all of it, from a week on: there day, week and month agree, and the month adds nothing.
+ * @returns false where one of them is not known or zero
+ */
+function readRegressors(series: HourlyVariance, hour: number, into: Float64Array): boolean {
+  if (hour < WEEK_HOURS) return false
+  into[0] = Math.log(meanVariance(series, hour, DAY_HOURS))
+  into[1] = Math.log(meanVariance(series, hour, WEEK_HOURS))
+  into[2] = Math.log(meanVariance(series, hour, Math.min(hour, MONTH_HOURS)))
+  return into.every(Number.isFinite)
+}
+
+function predicted({ intercept, slopes }: LinearFit, values: Float64Array): number {
+  let sum = intercept
+  for (let at = 0; at < values.length; at += 1)
+    sum += (slopes[at] as number) * (values[at] as number)
+  return sum
+}
+
+/** NaN where less than three quarters of the 24 h are known, or they are not over. */
+function dayVolatilityPct(series: HourlyVariance, endHour: number): number {
+  return volatilityPct(meanVariance(series, endHour, DAY_HOURS))
+}
+
+function volatilityPct(hourVariance: number): number {
+  return annualisedVolatilityPct(hourVariance, timeframeMs['1h'])
+}
+
+function medianErrorPct(
+  forecasts: readonly OriginForecast[],
+  read: (origin: OriginForecast) => number,
+): number {
+  return statisticsOf(
+    Float64Array.from(
+      forecasts,
+      (origin) => (100 * Math.abs(read(origin) - origin.realisedPct)) / origin.realisedPct,
+    ),
+  ).median
+}
+
+function finiteOrNull(value: number): number | null {
+  return Number.isFinite(value) ? value : null
+}

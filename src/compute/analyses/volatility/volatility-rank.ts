@@ -1,0 +1,48 @@
+import { timeframeMs } from '../../../domain/timeframe.ts'
+import { percentileOf } from '../../market/series-statistics.ts'
+import { annualisedVolatilityPct } from './annualised-volatility.ts'
+import { hourlyVariance, meanVariance } from './hourly-variance.ts'
+
+const DAY_HOURS = 24
+/** 30 days: one reading an hour. */
+const READINGS_MAX = 720
+/** A week: below it a rank says more about the week than about the coin. */
+const READINGS_MIN = 168
+
+/** Closes that {@link volatilityRank} reads: 720 windows of 24 returns. */
+export const RANK_CLOSES = READINGS_MAX + DAY_HOURS
+
+/** Rank of the present 24 h volatility among its readings at the hours of the last 30 days. */
+export type VolatilityRank = {
+  /** 100 x (readings below + half of those equal) / readings, the present one among them; null below 168. */
+  readonly percentile: number | null
+  readonly readings: number
+  /** The present reading, percent a year; null where less than 18 of its 24 hours are known. */
+  readonly volatilityPct: number | null
+}
+
+/**
+ * Ranks close-to-close volatility over 24 hourly returns, read at the end of each hour. All readings have the same
+ * bars, so what an hourly return does not show is missing in all alike; from 15m bars the level differs.
+ * @param closes of successive hours, oldest first, the newest closed hour last; NaN where unknown
+ */
+export function volatilityRank(closes: ArrayLike<number>): VolatilityRank {
+  const series = hourlyVariance(closes)
+  const firstHour = Math.max(DAY_HOURS, series.hours - READINGS_MAX + 1)
+  const values = new Float64Array(READINGS_MAX)
+  let readings = 0
+  for (let hour = firstHour; hour <= series.hours; hour += 1) {
+    const variance = meanVariance(series, hour, DAY_HOURS)
+    if (Number.isNaN(variance)) continue
+    values[readings] = annualisedVolatilityPct(variance, timeframeMs['1h'])
+    readings += 1
+  }
+  const present = annualisedVolatilityPct(
+    meanVariance(series, series.hours, DAY_HOURS),
+    timeframeMs['1h'],
+  )
+  if (Number.isNaN(present)) return { percentile: null, readings, volatilityPct: null }
+  const ascending = values.subarray(0, readings).toSorted()
+  const percentile = readings < READINGS_MIN ? null : percentileOf(ascending, present)
+  return { percentile, readings, volatilityPct: present }
+}
