@@ -76,8 +76,10 @@ export function realisedVolatility(prices: PriceBars, windowMs: number): Realise
   }
 }
 
-/** Log returns within one bar. */
+/** Log returns of one bar. */
 type LogBar = {
+  /** ln(close / previous close): of closes alone, so that it does not round with the open. */
+  readonly move: number
   /** ln(open / previous close). */
   readonly opening: number
   /** ln(close / open). */
@@ -99,6 +101,7 @@ function usedBars({ open, high, low, close }: PriceBars, windowBars: number): re
     const before = close[at - 1] as number
     if (![before, opened, highest, lowest, closed].every(isPrice)) continue
     used.push({
+      move: Math.log(closed / before),
       opening: Math.log(opened / before),
       body: Math.log(closed / opened),
       up: Math.log(Math.max(highest, opened, closed) / opened),
@@ -117,7 +120,7 @@ function isPrice(value: number): boolean {
  * noise larger than itself (Figlewski, "Forecasting Volatility", 1997).
  */
 function closeToCloseVariance(bars: readonly LogBar[]): number {
-  return meanOf(bars, ({ opening, body }) => (opening + body) ** 2)
+  return meanOf(bars, ({ move }) => move ** 2)
 }
 
 /**

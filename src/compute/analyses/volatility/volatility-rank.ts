@@ -27,11 +27,10 @@ export type VolatilityRank = {
  * @param closes of successive hours, oldest first, the newest closed hour last; NaN where unknown
  */
 export function volatilityRank(closes: ArrayLike<number>): VolatilityRank {
-  const series = hourlyVariance(closes)
-  const firstHour = Math.max(DAY_HOURS, series.hours - READINGS_MAX + 1)
+  const series = hourlyVariance(newest(closes))
   const values = new Float64Array(READINGS_MAX)
   let readings = 0
-  for (let hour = firstHour; hour <= series.hours; hour += 1) {
+  for (let hour = DAY_HOURS; hour <= series.hours; hour += 1) {
     const variance = meanVariance(series, hour, DAY_HOURS)
     if (Number.isNaN(variance)) continue
     values[readings] = annualisedVolatilityPct(variance, timeframeMs['1h'])
@@ -45,4 +44,10 @@ export function volatilityRank(closes: ArrayLike<number>): VolatilityRank {
   const ascending = values.subarray(0, readings).toSorted()
   const percentile = readings < READINGS_MIN ? null : percentileOf(ascending, present)
   return { percentile, readings, volatilityPct: present }
+}
+
+/** Not more than is read: running sums over older hours would round the same readings differently. */
+function newest(closes: ArrayLike<number>): Float64Array {
+  const from = Math.max(0, closes.length - RANK_CLOSES)
+  return Float64Array.from({ length: closes.length - from }, (_, at) => closes[from + at] as number)
 }
