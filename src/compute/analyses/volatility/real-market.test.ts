@@ -100,11 +100,14 @@ describe('volatility of recorded candles (needs ../shared/data)', () => {
       ordinaryQlike: mean(ordinary.map((run) => qlike(run, harOf))),
       naiveQlike: mean(penalised.map((run) => qlike(run, naiveOf))),
     }
-    console.log(figures, runs.length)
-    expect(figures.har).toBeLessThan(0.93 * figures.naive)
-    expect(figures.har).toBeLessThan(0.97 * figures.ordinary)
-    expect(figures.harQlike).toBeLessThan(0.9 * figures.naiveQlike)
-    expect(figures.harQlike).toBeLessThan(figures.ordinaryQlike)
+    expect(runs.length).toBe(37)
+    // Percent of realised volatility; the penalty was chosen on these candles, the order was not.
+    expect(figures.har).toBeCloseTo(25.25, 1)
+    expect(figures.ordinary).toBeCloseTo(26.4, 1)
+    expect(figures.naive).toBeCloseTo(28.19, 1)
+    expect(figures.harQlike).toBeCloseTo(0.317, 2)
+    expect(figures.ordinaryQlike).toBeCloseTo(0.46, 2)
+    expect(figures.naiveQlike).toBeCloseTo(0.459, 2)
   })
 
   test.runIf(hasSharedCandles)('of coins that are hardly traded nothing is out of range', () => {
