@@ -127,6 +127,30 @@ describe('HAR forecast', () => {
     expect(harForecast(closes).fittedOnHours).toBe(2_000)
   })
 
+  test('reports the median errors of its forecasts, from 168 of them on', () => {
+    const closes = clusteredCloses(14, 900)
+    const { forecasts, nextPct } = rollingForecasts(hourlyVariance(closes), 0.05)
+    const median = (errors: readonly number[]) => {
+      const ascending = errors.toSorted((one, other) => one - other)
+      const [lower, upper] = [(errors.length - 1) >> 1, errors.length >> 1]
+      return ((ascending[lower] ?? Number.NaN) + (ascending[upper] ?? Number.NaN)) / 2
+    }
+    const errorPct = (pct: number, realisedPct: number) => 100 * Math.abs(pct / realisedPct - 1)
+    const { outOfSampleErrorPct, naiveErrorPct, volatilityPct } = harForecast(closes)
+    expect(volatilityPct).toBe(nextPct)
+    expect(outOfSampleErrorPct).toBeCloseTo(
+      median(forecasts.map((origin) => errorPct(origin.forecastPct, origin.realisedPct))),
+      9,
+    )
+    expect(naiveErrorPct).toBeCloseTo(
+      median(forecasts.map((origin) => errorPct(origin.naivePct, origin.realisedPct))),
+      9,
+    )
+    const few = harForecast(closes.slice(0, 718))
+    expect(few).toMatchObject({ evaluations: 167, outOfSampleErrorPct: null, naiveErrorPct: null })
+    expect(harForecast(closes.slice(0, 719)).naiveErrorPct).toBeGreaterThan(0)
+  })
+
   test('a market that does not move, or is not known, has no forecast', () => {
     const nothing = { outOfSampleErrorPct: null, naiveErrorPct: null, evaluations: 0 }
     const flat = harForecast(new Float64Array(2_000).fill(7))
