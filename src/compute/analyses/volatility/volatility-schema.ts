@@ -18,7 +18,7 @@ function realised(window: string, bars: string, full: number, needed: number) {
         `Yang-Zhang (2000) volatility from open, high, low and close, ${basis}; percent a year. Excludes drift. null below ${needed} bars.`,
       ),
       parkinson_to_close_ratio: pct(
-        'parkinson_pct / close_to_close_pct. Above 1: prices moved within bars and came back. Below 1: bars closed near their extremes, prices jumped between bars, or trades were few. null where either is null or close_to_close_pct is 0.',
+        'Ratio parkinson_pct / close_to_close_pct. Above 1: prices moved within bars and came back. Below 1: bars closed near their extremes, prices jumped between bars, or trades were few. null where either is null or close_to_close_pct is 0.',
       ),
       bars: Type.Integer({
         minimum: 0,
