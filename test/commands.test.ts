@@ -8,6 +8,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { pathOf } from '../src/domain/contract.ts'
+import { usdcDecimal } from '../src/domain/usdc.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { runCommand, runDemo } from './support/service.ts'
@@ -263,10 +264,20 @@ describe('perpscope maintenance', () => {
 describe('npm run demo', () => {
   const BASE = 'eip155:8453'
   const SOLANA = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
-  const moved = (usdc: number) => ({
-    paid_usdc: usdc,
-    received_usdc: usdc,
-    seller_usdc: usdc,
+  /** What the demo's buyer has on each chain before it buys. */
+  const FUNDED_ATOMIC = 1_000_000_000n
+  const usdc = (atomic: bigint) => Number(usdcDecimal(atomic))
+  /** Purchases alternate between the two networks. */
+  const paidOn = (network: 0 | 1) =>
+    contracts.reduce(
+      (sum, { priceUsdcAtomic }, at) => (at % 2 === network ? sum + priceUsdcAtomic : sum),
+      0n,
+    )
+  const moved = (atomic: bigint) => ({
+    paid_usdc: usdc(atomic),
+    received_usdc: usdc(atomic),
+    seller_usdc: usdc(atomic),
+    buyer_usdc: usdc(FUNDED_ATOMIC - atomic),
   })
 
   test('buys every analysis, prints one report and nothing else, and ends', async () => {
@@ -292,11 +303,11 @@ describe('npm run demo', () => {
         bytes: expect.any(Number),
       })),
       accounts: [
-        { network: BASE, ...moved(0.18), buyer_usdc: 999.82 },
-        { network: SOLANA, ...moved(0.155), buyer_usdc: 999.845 },
+        { network: BASE, ...moved(paidOn(0)) },
+        { network: SOLANA, ...moved(paidOn(1)) },
       ],
-      paid_usdc: 0.335,
-      received_usdc: 0.335,
+      paid_usdc: usdc(paidOn(0) + paidOn(1)),
+      received_usdc: usdc(paidOn(0) + paidOn(1)),
       elapsed_ms: expect.any(Number),
     })
   })

@@ -204,6 +204,8 @@ const specifiedUsdc: Readonly<Record<string, string>> = {
   screener: '0.06',
   sentiment: '0.01',
   spread: '0.015',
+  // Not of the specification: added by this project.
+  volatility: '0.015',
 }
 
 /** After ten minutes of a live market. */

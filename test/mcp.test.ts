@@ -88,7 +88,7 @@ describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) 
 
   afterAll(() => caller?.close())
 
-  test('finds fifteen tools, in the order of the registry', async () => {
+  test('finds a tool for each analysis, in the order of the registry, and two free ones', async () => {
     const tools = await caller.list()
     expect(tools.map(({ name }) => name)).toEqual([
       ...contracts.map(({ id }) => `get_${id.replaceAll('-', '_')}`),
@@ -215,7 +215,7 @@ describe('perpscope mcp', () => {
     const { address } = privateKeyToAccount(key)
     await rig.chain.fundUsdc(address, FUNDS)
     const { client, told } = await started({ PERPSCOPE_WALLET_KEY: key })
-    expect((await client.listTools()).tools).toHaveLength(15)
+    expect((await client.listTools()).tools).toHaveLength(contracts.length + 2)
     const args = { name: 'get_oi', arguments: { coin: 'BTC' } }
     const result = (await client.callTool(args)) as Result
     expect(result.isError ?? false, textOf(result)).toBe(false)

@@ -12,6 +12,7 @@ import type { PulseAnswer } from '../compute/analyses/pulse/pulse-schema.ts'
 import type { ScreenerAnswer } from '../compute/analyses/screener/screener-schema.ts'
 import type { SentimentAnswer } from '../compute/analyses/sentiment/sentiment-schema.ts'
 import type { SpreadAnswer } from '../compute/analyses/spread/spread-schema.ts'
+import type { VolatilityAnswer } from '../compute/analyses/volatility/volatility-schema.ts'
 
 export type { ProblemCode } from '../domain/problem.ts'
 
@@ -34,6 +35,7 @@ export type Answers = {
   oi: Static<typeof OpenInterestAnswer>
   basis: Static<typeof BasisAnswer>
   'cex-dex': Static<typeof CexDexAnswer>
+  volatility: Static<typeof VolatilityAnswer>
   bundle: Static<ReturnType<typeof bundleAnswer<Parts>>>
   screener: Static<typeof ScreenerAnswer>
   correlation: Static<typeof CorrelationAnswer>

@@ -80,6 +80,7 @@ type CoinAnalysis =
   | 'oi'
   | 'basis'
   | 'cex-dex'
+  | 'volatility'
   | 'bundle'
 type MarketAnalysis = Exclude<keyof Answers, CoinAnalysis>
 

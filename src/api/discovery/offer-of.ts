@@ -84,18 +84,18 @@ function compactSchemaOf(contract: AnalysisContract): JsonSchema {
 function descriptionOf(contract: AnalysisContract, { isFree = false }: OfferOptions): string {
   const { coverageFloor, guide, inputAgeMsMax, priceUsdcAtomic } = contract
   const age = Number.isFinite(inputAgeMsMax)
-    ? `What it rests on is at most ${inputAgeMsMax / 1_000} seconds old, else 503.`
-    : 'A source that has an age limit of its own is at most so old, else 503.'
+    ? `inputs at most ${inputAgeMsMax / 1_000} s old, else 503;`
+    : 'each input within its own age limit, else 503;'
   const cost = isFree
     ? 'Free on this service.'
-    : `${usdcDecimal(priceUsdcAtomic)} USDC a call by x402. An error costs nothing.`
+    : `${usdcDecimal(priceUsdcAtomic)} USDC per call by x402; errors are free.`
   return [
     `Use when ${guide.useWhen}`,
     `Do not use when ${guide.notWhen}`,
     `Returns ${guide.returns}`,
     `Cost: ${cost}`,
-    `Freshness: ${age} meta tells age and quality grade.`,
-    `Coverage: sold from ${coverageFloor.least}; below that 503 warming_up.`,
+    `Freshness: ${age} meta has age and grade.`,
+    `Coverage: sold from ${coverageFloor.least}, else 503 warming_up.`,
   ].join('\n')
 }
 
@@ -107,8 +107,7 @@ function parametersOf(
     name: 'coin',
     in: 'path',
     isRequired: true,
-    description:
-      'Ticker from /coins, in any case; BTC-PERP, BTCUSDT and BTC-USDC are understood too.',
+    description: 'Ticker from /coins, any case; BTC-PERP, BTCUSDT and BTC-USDC work too.',
     schema: { type: 'string', minLength: 1, maxLength: COIN_CHARACTERS_MAX },
     example: exampleCoin,
   }
@@ -139,7 +138,7 @@ export const compactParameter: OfferedParameter = {
   in: 'query',
   isRequired: false,
   description:
-    'full, or compact: without interpretations, histories, lists of sources and details that follow from other members.',
+    'full, or compact: without interpretations, histories, source lists and derived details.',
   schema: { type: 'string', enum: answerViews, default: 'full' },
   example: 'compact',
 }

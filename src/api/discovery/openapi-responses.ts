@@ -56,7 +56,7 @@ export function paidResponses(
   const ofPayment: HeaderName[] = free ? [] : ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
   return {
     200: {
-      description: `${offer.title}.`,
+      description: 'The answer.',
       headers: headers('ETag', 'Server-Timing', ...ofPayment),
       content: {
         'application/json': {

@@ -163,7 +163,6 @@ function paidOperation(
     description: offer.description,
     externalDocs: {
       url: `${facts.publicUrl}/sample/${offer.id}`,
-      description: 'A whole answer on a simulated market.',
     },
     tags: ['paid'],
     security: [],

@@ -13,6 +13,7 @@ import { pulse } from './pulse/pulse.ts'
 import { screener } from './screener/screener.ts'
 import { sentiment } from './sentiment/sentiment.ts'
 import { spread } from './spread/spread.ts'
+import { volatility } from './volatility/volatility.ts'
 
 /** Every product of the service: one document a coin, and one for the whole market. */
 export const analyses: Analyses = {
@@ -24,6 +25,7 @@ export const analyses: Analyses = {
     oi,
     basis,
     cexDex,
+    volatility,
     bundleOf({ pulse, sentiment, funding, spread }),
   ],
   market: [screener, correlation, arb, depeg, sentiment],

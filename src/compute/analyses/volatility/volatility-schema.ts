@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
+import { HAR_CLOSES_MAX } from './har-forecast.ts'
 
 /** Bars that a full window has, those that it needs, and their length. */
 function realised(window: string, bars: string, full: number, needed: number) {
@@ -68,8 +69,8 @@ export const VolatilityAnswer = Type.Object({
       ),
       fitted_on_hours: Type.Integer({
         minimum: 0,
-        maximum: 2_000,
-        description: 'Known hourly closes of the fit, at most 2000 (83 days).',
+        maximum: HAR_CLOSES_MAX,
+        description: `Known hourly closes of the fit, at most ${HAR_CLOSES_MAX} (37 days).`,
       }),
       out_of_sample_error_pct: nullable(
         Type.Number({
@@ -87,7 +88,7 @@ export const VolatilityAnswer = Type.Object({
       ),
       evaluations: Type.Integer({
         minimum: 0,
-        maximum: 2_000,
+        maximum: HAR_CLOSES_MAX,
         description:
           'Past hours evaluated. Their 24-hour targets overlap: one in 24 is independent.',
       }),

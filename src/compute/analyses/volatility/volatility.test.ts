@@ -1,0 +1,158 @@
+import type { Static } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { describe, expect, test } from 'vitest'
+import { fillDocument } from '../../../api/fill-document.ts'
+import type { Bar } from '../../../domain/bar.ts'
+import { viewOf } from '../../../domain/document.ts'
+import type { MarketEvent } from '../../../domain/event.ts'
+import { timeframeMs } from '../../../domain/timeframe.ts'
+import { PulsePool } from '../../indicators/pulse-series.ts'
+import { CLOSES_READ, HourlyCloses } from '../../market/hourly-closes.ts'
+import { newMarket } from '../../testing/new-market.ts'
+import { renderCoin } from '../../testing/render-coin.ts'
+import { BOUNDARY_MS, context, history, NOW_MS, universe, wave } from '../../testing/tape.ts'
+import { harForecast } from './har-forecast.ts'
+import { barsMin, volatilityWindows } from './realised-volatility.ts'
+import { naiveRealisedVolatility } from './testing/naive-volatility.ts'
+import { volatility } from './volatility.ts'
+import type { VolatilityWindow } from './volatility-bars.ts'
+import { VolatilityBars, volatilityBars } from './volatility-bars.ts'
+import { volatilityRank } from './volatility-rank.ts'
+import { VolatilityAnswer } from './volatility-schema.ts'
+
+const HOUR_MS = timeframeMs['1h']
+const quarters = wave('15m', 1_344)
+/** 37 days of hours that end where the candles end. */
+const hours = wave('1h', CLOSES_READ)
+const candles = [history('BTC', '4h', wave('4h', 1_200)), history('BTC', '15m', quarters)]
+const windows = Object.keys(volatilityWindows) as VolatilityWindow[]
+
+describe('/volatility', () => {
+  test.each(windows)('over %s equals the naive twin on the last closed bars', (window) => {
+    const { barMs, windowMs } = volatilityWindows[window]
+    const closed = quarters.filter(({ openTimeMs }) => openTimeMs < BOUNDARY_MS)
+    const bars = barMs === HOUR_MS ? inHours(closed) : closed
+    const count = windowMs / barMs
+    const naive = naiveRealisedVolatility(bars, count, barsMin(count), barMs)
+    const shown = answerOf(candles).realised[window]
+    expect(shown.bars).toBe(naive.bars)
+    expect(shown.close_to_close_pct).toBeCloseTo(naive.closeToClosePct ?? -1, 3)
+    expect(shown.parkinson_pct).toBeCloseTo(naive.parkinsonPct ?? -1, 3)
+    expect(shown.yang_zhang_pct).toBeCloseTo(naive.yangZhangPct ?? -1, 3)
+    expect(shown.parkinson_to_close_ratio).toBeCloseTo(naive.parkinsonToCloseRatio ?? -1, 3)
+  })
+
+  test('ranks and forecasts from 37 days of hourly closes', () => {
+    const { percentile_30d, percentile_readings, forecast_24h } = answerOf([...candles, hourly()])
+    const closes = newestCloses()
+    const forecast = harForecast(closes)
+    expect(forecast.fittedOnHours).toBe(CLOSES_READ)
+    expect(forecast_24h).toMatchObject({ fitted_on_hours: CLOSES_READ, evaluations: 338 })
+    expect(forecast_24h.volatility_pct).toBeCloseTo(forecast.volatilityPct ?? -1, 3)
+    expect(forecast_24h.out_of_sample_error_pct).toBeCloseTo(forecast.outOfSampleErrorPct ?? -1, 3)
+    expect(percentile_readings).toBe(720)
+    expect(percentile_30d).toBeCloseTo(volatilityRank(closes).percentile ?? -1, 0)
+  })
+
+  test('without a month of hours sells what is realised, and says that history is short', () => {
+    const document = renderCoin(volatility, 'BTC', [...candles, context('BTC')])
+    expect(viewOf(document, '')).toMatchObject({
+      kind: 'answer',
+      warnings: expect.arrayContaining(['short_history']),
+    })
+    expect(answerOf(candles).forecast_24h).toMatchObject({
+      volatility_pct: null,
+      out_of_sample_error_pct: null,
+    })
+  })
+
+  test('is not sold from less than three quarters of a day', () => {
+    const document = renderCoin(volatility, 'BTC', [context('BTC')])
+    expect(viewOf(document, '')?.kind).not.toBe('answer')
+  })
+})
+
+describe('bars of volatility', () => {
+  test('of 15m come back from a checkpoint', () => {
+    const saved = trackerOf(candles).save()
+    const restored = new VolatilityBars()
+    expect(restored.restore(saved)).toBe(true)
+    expect(restored.realised()['24h']).toEqual(trackerOf(candles).realised()['24h'])
+  })
+
+  test('of another version are not restored', () => {
+    expect(new VolatilityBars().restore(Float64Array.of(1, 2, 3))).toBe(false)
+  })
+
+  test('of an hour that is still forming are not taken from history', () => {
+    const bars = new VolatilityBars()
+    const forming = { ...(hours.at(-1) as Bar), openTimeMs: BOUNDARY_MS }
+    bars.apply({ ...hourly(), bars: [...hours.slice(0, -1), forming] })
+    const whole = new VolatilityBars()
+    whole.apply({ ...hourly(), bars: hours.slice(0, -1) })
+    expect(bars.realised()['7d']).toEqual(whole.realised()['7d'])
+  })
+
+  test('give one forecast for one state of the closes', () => {
+    const bars = new VolatilityBars()
+    const closes = new HourlyCloses()
+    closes.apply(hourly())
+    expect(bars.hourly(closes)).toBe(bars.hourly(closes))
+  })
+})
+
+function hourly() {
+  return {
+    kind: 'hourly-history',
+    coin: 'BTC',
+    bars: hours,
+    timeExchangeMs: NOW_MS,
+    timeReceivedMs: NOW_MS,
+  } as const
+}
+
+function answerOf(events: readonly MarketEvent[]): Static<typeof VolatilityAnswer> {
+  const document = renderCoin(volatility, 'BTC', [context('BTC'), ...events])
+  const view = viewOf(document, '')
+  if (view?.kind !== 'answer') throw new Error(`no answer: ${JSON.stringify(view)}`)
+  const facts = { nowMs: NOW_MS, executionMs: 0.1, coinsAvailable: 1 }
+  const text = fillDocument(document, view, facts).toString()
+  const answer = JSON.parse(text) as Static<typeof VolatilityAnswer>
+  expect([...Compile(VolatilityAnswer).Errors(answer)]).toEqual([])
+  return answer
+}
+
+function coinOf(events: readonly MarketEvent[]) {
+  const market = newMarket(new PulsePool(3))
+  for (const event of [universe(['BTC']), context('BTC'), ...events]) market.apply(event)
+  const coin = market.coin('BTC')
+  if (coin === undefined) throw new Error('BTC is listed')
+  return coin
+}
+
+function trackerOf(events: readonly MarketEvent[]): VolatilityBars {
+  return coinOf(events).of(volatilityBars)
+}
+
+/** The closes of the hourly history, and those of the candles after them. */
+function newestCloses(): number[] {
+  const closes = new HourlyCloses()
+  const fromCandles = inHours(quarters.filter(({ openTimeMs }) => openTimeMs < BOUNDARY_MS))
+  closes.apply({ ...hourly(), bars: [...fromCandles, ...hours] })
+  return Array.from({ length: CLOSES_READ }, (_, at) =>
+    closes.close(closes.newestHour - CLOSES_READ + 1 + at),
+  )
+}
+
+/** Whole hours of quarters. */
+function inHours(bars: readonly Bar[]): Bar[] {
+  const byHour = Map.groupBy(bars, ({ openTimeMs }) => Math.floor(openTimeMs / HOUR_MS))
+  return [...byHour.values()]
+    .filter((of) => of.length === 4)
+    .map((of) => ({
+      ...(of[0] as Bar),
+      high: Math.max(...of.map(({ high }) => high)),
+      low: Math.min(...of.map(({ low }) => low)),
+      close: of.at(-1)?.close ?? 0,
+    }))
+}

@@ -1,0 +1,127 @@
+import { isoInstant } from '../../../domain/instant.ts'
+import type { CoinAnalysis } from '../../analysis.ts'
+import { hourlyCloses } from '../../market/hourly-closes.ts'
+import { candlesInput, markInput } from '../../market/inputs.ts'
+import { answerMeta } from '../../render/answer-meta.ts'
+import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
+import { percentOf } from '../../render/count-digits.ts'
+import { belowFloor } from '../../render/coverage-floor.ts'
+import { DocumentBuilder } from '../../render/document-builder.ts'
+import { dexOfCoin, unitWarnings } from '../../render/quote-unit.ts'
+import { orNull, percent, price, score } from '../../render/significance.ts'
+import type { HarForecast } from './har-forecast.ts'
+import { HAR_CLOSES_MAX } from './har-forecast.ts'
+import type { RealisedVolatility } from './realised-volatility.ts'
+import { barsMin } from './realised-volatility.ts'
+import { volatilityBars } from './volatility-bars.ts'
+import { VolatilityAnswer } from './volatility-schema.ts'
+
+/** Bars close every 15 minutes: within ten seconds the answer has the newest one. */
+const PERIOD_MS = 10_000
+const BARS_24H = 96
+const BARS_7D = 168
+
+/** Realised volatility of one coin over four windows by three estimators, its rank, and a forecast of the next day. */
+export const volatility: CoinAnalysis = {
+  contract: {
+    id: 'volatility',
+    offering: 'service_volatility',
+    scope: 'coin',
+    summary: 'Realised volatility by three estimators, its 30-day rank and a 24-hour forecast',
+    guide: {
+      title: 'Realised and forecast volatility of one coin',
+      useWhen:
+        'you size a position or set a stop and need the volatility of one coin now and over the next day.',
+      notWhen: 'you need the direction of the price (pulse) or the cost of a trade (spread).',
+      returns:
+        'realised volatility over 1 h, 4 h, 24 h and 7 d by three estimators, its 30-day percentile, and a 24-hour forecast with its out-of-sample error.',
+    },
+    priceUsdcAtomic: 15_000n,
+    document: VolatilityAnswer,
+    defaultView: '',
+    viewParameters: [],
+    inputAgeMsMax: 300_000,
+    coverageFloor: {
+      counts: '15m candles',
+      least: `${barsMin(BARS_24H)} of the last ${BARS_24H} candles of 15m`,
+    },
+  },
+  inputs: ['candle', 'history', 'hourly-history', 'context'],
+  periodMs: PERIOD_MS,
+  trackers: [volatilityBars],
+
+  render(coin, rendering) {
+    const builder = new DocumentBuilder()
+    const { context } = coin
+    if (context === null) {
+      builder.noAnswer('', { kind: 'missing-input', input: 'mark' })
+      return builder.build(rendering)
+    }
+    const bars = coin.of(volatilityBars)
+    const realised = bars.realised()
+    const below = belowFloor(volatility.contract, {
+      have: realised['24h'].bars,
+      need: barsMin(BARS_24H),
+    })
+    if (below !== null) {
+      builder.noAnswer('', below)
+      return builder.build(rendering)
+    }
+    const { rank, forecast } = bars.hourly(coin.of(hourlyCloses))
+    const completeness = {
+      records: { have: realised['24h'].bars + realised['7d'].bars, need: BARS_24H + BARS_7D },
+      history: { have: forecast.fittedOnHours, need: HAR_CLOSES_MAX },
+    }
+    const inputs = [candlesInput(coin, '15m'), candlesInput(coin, '1h'), markInput(coin)]
+    const body = builder.value({
+      coin: coin.listing.coin,
+      ...builder.memberSlot({ kind: 'requested-coin' }),
+      timestamp_iso: isoInstant(rendering.renderedAtMs),
+      ...dexOfCoin(builder, coin),
+      price: price(context.markPrice),
+      realised: {
+        '1h': shownRealised(realised['1h']),
+        '4h': shownRealised(realised['4h']),
+        '24h': shownRealised(realised['24h']),
+        '7d': shownRealised(realised['7d']),
+      },
+      percentile_30d: orNull(rank.percentile, (value) => percentOf(value, rank.readings)),
+      percentile_readings: rank.readings,
+      forecast_24h: shownForecast(forecast),
+      meta: answerMeta(builder, {
+        offering: volatility.contract.offering,
+        rendering,
+        view: '',
+        inputs,
+        sources: ['venue'],
+      }),
+    })
+    builder.answer('', [body], {
+      inputs,
+      coveragePct: coveragePct(completeness.records),
+      warnings: [...completenessWarnings(completeness), ...unitWarnings(coin)],
+    })
+    return builder.build(rendering)
+  },
+}
+
+function shownRealised(of: RealisedVolatility) {
+  return {
+    close_to_close_pct: orNull(of.closeToClosePct, percent),
+    parkinson_pct: orNull(of.parkinsonPct, percent),
+    yang_zhang_pct: orNull(of.yangZhangPct, percent),
+    parkinson_to_close_ratio: orNull(of.parkinsonToCloseRatio, score),
+    bars: of.bars,
+  }
+}
+
+function shownForecast(forecast: HarForecast) {
+  return {
+    volatility_pct: orNull(forecast.volatilityPct, percent),
+    method: 'har_log_ridge',
+    fitted_on_hours: forecast.fittedOnHours,
+    out_of_sample_error_pct: orNull(forecast.outOfSampleErrorPct, percent),
+    naive_error_pct: orNull(forecast.naiveErrorPct, percent),
+    evaluations: forecast.evaluations,
+  }
+}
