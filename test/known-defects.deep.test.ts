@@ -166,7 +166,9 @@ describe('a defect that others had', () => {
     for (const { id, priceUsdcAtomic } of contracts)
       expect(usdcDecimal(priceUsdcAtomic), id).toBe(specifiedUsdc[id])
     const rows = [...readme.matchAll(/^\| `\/([a-z-]+)[^`]*` \| ([0-9.]+) \|/gm)]
-    expect(rows.length).toBeGreaterThan(0)
+    expect(rows.map(([, id]) => id).toSorted(), 'a row for each analysis in README.md').toEqual(
+      contracts.map(({ id }) => id).toSorted(),
+    )
     for (const [, id, usdc] of rows) expect(usdc, id).toBe(specifiedUsdc[id ?? ''])
   })
 
