@@ -5,12 +5,12 @@ import { hourlyVariance, meanVariance } from './hourly-variance.ts'
 
 const DAY_HOURS = 24
 /** 30 days: one reading an hour. */
-const READINGS_MAX = 720
+export const RANK_WINDOW_HOURS = 720
 /** A week: below it a rank says more about the week than about the coin. */
 const READINGS_MIN = 168
 
 /** Closes that {@link volatilityRank} reads: 720 windows of 24 returns. */
-export const RANK_CLOSES = READINGS_MAX + DAY_HOURS
+export const RANK_CLOSES = RANK_WINDOW_HOURS + DAY_HOURS
 
 /** Rank of the present 24 h volatility among its readings at the hours of the last 30 days. */
 export type VolatilityRank = {
@@ -28,7 +28,7 @@ export type VolatilityRank = {
  */
 export function volatilityRank(closes: ArrayLike<number>): VolatilityRank {
   const series = hourlyVariance(newest(closes))
-  const values = new Float64Array(READINGS_MAX)
+  const values = new Float64Array(RANK_WINDOW_HOURS)
   let readings = 0
   for (let hour = DAY_HOURS; hour <= series.hours; hour += 1) {
     const variance = meanVariance(series, hour, DAY_HOURS)

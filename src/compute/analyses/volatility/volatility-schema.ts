@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
 import { HAR_CLOSES_MAX } from './har-forecast.ts'
+import { RANK_WINDOW_HOURS } from './volatility-rank.ts'
 
 /** Bars that a full window has, those that it needs, and their length. */
 function realised(window: string, bars: string, full: number, needed: number) {
@@ -49,6 +50,9 @@ export const VolatilityAnswer = Type.Object({
         'Rank of the present 24-hour volatility among its readings at each hour of the last 30 days: 100 x (below + half of equal) / all. Readings are close-to-close over 24 hourly returns, so their level differs from realised.24h. null below 168 readings, or with fewer than 18 of the last 24 hours.',
     }),
   ),
+  percentile_window_hours: Type.Literal(RANK_WINDOW_HOURS, {
+    description: 'Hours in which the readings of percentile_30d are taken.',
+  }),
   percentile_readings: Type.Integer({
     minimum: 0,
     maximum: 720,

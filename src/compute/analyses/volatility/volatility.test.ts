@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
 import { fillDocument } from '../../../api/fill-document.ts'
 import type { Bar } from '../../../domain/bar.ts'
-import { viewOf } from '../../../domain/document.ts'
+import { documentKey, viewOf } from '../../../domain/document.ts'
 import type { MarketEvent } from '../../../domain/event.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
@@ -63,6 +63,39 @@ describe('/volatility', () => {
     expect(answerOf(candles).forecast_24h).toMatchObject({
       volatility_pct: null,
       out_of_sample_error_pct: null,
+    })
+  })
+
+  test('is not sold from bars of a checkpoint before any candle is received', () => {
+    const before = coinOf(candles)
+    const market = newMarket(new PulsePool(3))
+    for (const event of [universe(['BTC']), context('BTC')]) market.apply(event)
+    const after = market.coin('BTC')
+    after?.of(volatilityBars).restore(before.of(volatilityBars).save())
+    expect(after?.of(volatilityBars).realised()['24h'].bars).toBe(96)
+    if (after === undefined) throw new Error('BTC is listed')
+    const identity = {
+      version: 1,
+      renderedAtMs: NOW_MS,
+      snapshotId: 'snp_test',
+      engineVersion: '0',
+    }
+    const document = volatility.render(
+      after,
+      { key: documentKey('volatility', 'BTC'), ...identity },
+      market,
+    )
+    expect(viewOf(document, '')?.kind).toBe('low-coverage')
+  })
+
+  test('says how old the price is that it shows, which is that of the context', () => {
+    const later = { timeExchangeMs: NOW_MS + 1_000, timeReceivedMs: NOW_MS + 1_000 }
+    const mark: MarketEvent = { kind: 'mark', coin: 'BTC', markPrice: 1, ...later }
+    const document = renderCoin(volatility, 'BTC', [...candles, context('BTC'), mark])
+    expect(viewOf(document, '')).toMatchObject({
+      inputs: expect.arrayContaining([
+        expect.objectContaining({ name: 'mark', confirmedAtMs: NOW_MS }),
+      ]),
     })
   })
 

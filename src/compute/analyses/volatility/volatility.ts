@@ -1,7 +1,7 @@
 import { isoInstant } from '../../../domain/instant.ts'
 import type { CoinAnalysis } from '../../analysis.ts'
 import { hourlyCloses } from '../../market/hourly-closes.ts'
-import { candlesInput, markInput } from '../../market/inputs.ts'
+import { candlesInput, contextInput } from '../../market/inputs.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { percentOf } from '../../render/count-digits.ts'
@@ -14,6 +14,7 @@ import { HAR_CLOSES_MAX } from './har-forecast.ts'
 import type { RealisedVolatility } from './realised-volatility.ts'
 import { barsMin } from './realised-volatility.ts'
 import { volatilityBars } from './volatility-bars.ts'
+import { RANK_WINDOW_HOURS } from './volatility-rank.ts'
 import { VolatilityAnswer } from './volatility-schema.ts'
 
 /** Bars close every 15 minutes: within ten seconds the answer has the newest one. */
@@ -60,7 +61,8 @@ export const volatility: CoinAnalysis = {
     const bars = coin.of(volatilityBars)
     const realised = bars.realised()
     const below = belowFloor(volatility.contract, {
-      have: realised['24h'].bars,
+      // Bars of a checkpoint are there before the feed confirms any.
+      have: Number.isNaN(coin.candlesConfirmedAtMs) ? 0 : realised['24h'].bars,
       need: barsMin(BARS_24H),
     })
     if (below !== null) {
@@ -72,7 +74,11 @@ export const volatility: CoinAnalysis = {
       records: { have: realised['24h'].bars + realised['7d'].bars, need: BARS_24H + BARS_7D },
       history: { have: forecast.fittedOnHours, need: HAR_CLOSES_MAX },
     }
-    const inputs = [candlesInput(coin, '15m'), candlesInput(coin, '1h'), markInput(coin)]
+    const inputs = [
+      candlesInput(coin, '15m'),
+      candlesInput(coin, '1h'),
+      contextInput('mark', context),
+    ]
     const body = builder.value({
       coin: coin.listing.coin,
       ...builder.memberSlot({ kind: 'requested-coin' }),
@@ -86,6 +92,7 @@ export const volatility: CoinAnalysis = {
         '7d': shownRealised(realised['7d']),
       },
       percentile_30d: orNull(rank.percentile, (value) => percentOf(value, rank.readings)),
+      percentile_window_hours: RANK_WINDOW_HOURS,
       percentile_readings: rank.readings,
       forecast_24h: shownForecast(forecast),
       meta: answerMeta(builder, {
