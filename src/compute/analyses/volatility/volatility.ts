@@ -17,8 +17,8 @@ import { volatilityBars } from './volatility-bars.ts'
 import { RANK_WINDOW_HOURS } from './volatility-rank.ts'
 import { VolatilityAnswer } from './volatility-schema.ts'
 
-/** Bars close every 15 minutes: within ten seconds the answer has the newest one. */
-const PERIOD_MS = 10_000
+/** As other answers about a coin: what it measures changes with bars, and the price beside it stays young. */
+const PERIOD_MS = 5_000
 const BARS_24H = 96
 const BARS_7D = 168
 
