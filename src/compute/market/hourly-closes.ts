@@ -18,7 +18,7 @@ const HOURS_KEPT = CLOSES_READ + 24
 const OWN_HOURS = 2
 
 /** As for the candles: within it after its end a bar may still change. */
-const CLOSING_GRACE_MS = 3_000
+export const CLOSING_GRACE_MS = 3_000
 
 const CLOSE = 0
 const NOTHING_SAVED = new Float64Array()

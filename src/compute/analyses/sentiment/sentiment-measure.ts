@@ -12,7 +12,7 @@ import type { SentimentScore } from './sentiment-score.ts'
 import { interestWeighted, noSurroundings, premiumBpsOf, sentimentOf } from './sentiment-score.ts'
 
 /** What the sentiment rests on moves with minutes and hours. */
-export const MOOD_STEP_MS = 10_000
+export const SENTIMENT_STEP_MS = 10_000
 export const SENTIMENT_SERIES = 'sentiment/score'
 const PREMIUM_SERIES = 'sentiment/premium'
 
@@ -85,7 +85,7 @@ class SentimentMeasure implements MarketTracker {
 
   advance(market: MarketState, nowMs: number): void {
     if (this.#unread.length === 0) {
-      const step = Math.floor(nowMs / MOOD_STEP_MS)
+      const step = Math.floor(nowMs / SENTIMENT_STEP_MS)
       if (step === this.#step) return
       this.#begin(step, market)
     }

@@ -20,7 +20,7 @@ import type { BucketView } from './bucket-parameter.ts'
 import { bucketParameter, bucketViews, defaultBucketView } from './bucket-parameter.ts'
 import { COIN_AGE_MS_MAX } from './coin-sentiment.ts'
 import type { MarketSentiment, SectorSentiment } from './sentiment-measure.ts'
-import { MOOD_STEP_MS, SENTIMENT_SERIES, sentimentMeasure } from './sentiment-measure.ts'
+import { SENTIMENT_SERIES, SENTIMENT_STEP_MS, sentimentMeasure } from './sentiment-measure.ts'
 import { SentimentAnswer } from './sentiment-schema.ts'
 import type { SentimentComponent, SentimentScore } from './sentiment-score.ts'
 import { LIVE_SHARE_MIN } from './sentiment-score.ts'
@@ -37,7 +37,7 @@ const HISTORY_POINTS = 8
 const HISTORY_OFF_MS_MAX = HOUR_MS / 6
 
 /** As often as a healthy venue confirms, and until the next measurement and the next rendering of it. */
-const VENUE_CADENCE_MS = CONTEXT_CADENCE_MS + MOOD_STEP_MS + PERIOD_MS
+const VENUE_CADENCE_MS = CONTEXT_CADENCE_MS + SENTIMENT_STEP_MS + PERIOD_MS
 /** The index is asked for every half hour. */
 const INDEX_CADENCE_MS = 35 * 60_000
 

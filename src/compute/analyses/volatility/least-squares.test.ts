@@ -1,9 +1,9 @@
 import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { seededNormal } from '../../../../test/golden/seeded-normal.ts'
 import { LeastSquares } from './least-squares.ts'
 import { solveByQr } from './testing/naive-har.ts'
-import { seededNormal } from './testing/seeded-normal.ts'
 
 const value = fc.double({ min: -10, max: 10, noNaN: true })
 const rows = fc.array(fc.tuple(value, value, value), { minLength: 6, maxLength: 40 })

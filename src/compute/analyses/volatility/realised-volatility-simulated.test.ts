@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { seededNormal } from '../../../../test/golden/seeded-normal.ts'
 import type { PriceBars } from './realised-volatility.ts'
 import { realisedVolatility } from './realised-volatility.ts'
-import { seededNormal } from './testing/seeded-normal.ts'
 
 const BAR_MS = 900_000
 const YEAR_BARS = 365 * 96

@@ -37,6 +37,14 @@ export const volatilityWindows = {
   '7d': { barMs: timeframeMs['1h'], windowMs: 7 * 24 * timeframeMs['1h'] },
 } as const
 
+export type VolatilityWindow = keyof typeof volatilityWindows
+
+/** Bars of a whole window. */
+export function barsOf(window: VolatilityWindow): number {
+  const { barMs, windowMs } = volatilityWindows[window]
+  return windowMs / barMs
+}
+
 /** Four returns give a standard error of about 35 % of the estimate (1 / sqrt(2n), close-to-close). */
 const BARS_MIN = 4
 const KNOWN_SHARE_MIN = 0.75

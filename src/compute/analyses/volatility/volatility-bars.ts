@@ -5,22 +5,20 @@ import { timeframeMs } from '../../../domain/timeframe.ts'
 import type { CoinTracker } from '../../market/coin-market.ts'
 import { coinTracker } from '../../market/coin-market.ts'
 import type { HourlyCloses } from '../../market/hourly-closes.ts'
-import { CLOSES_READ } from '../../market/hourly-closes.ts'
+import { CLOSES_READ, CLOSING_GRACE_MS } from '../../market/hourly-closes.ts'
 import { StepRing } from '../../statistics/step-ring.ts'
 import type { HarForecast } from './har-forecast.ts'
 import { harForecast } from './har-forecast.ts'
-import type { PriceBars, RealisedVolatility } from './realised-volatility.ts'
-import { realisedVolatility, volatilityWindows } from './realised-volatility.ts'
+import type { PriceBars, RealisedVolatility, VolatilityWindow } from './realised-volatility.ts'
+import { barsOf, realisedVolatility, volatilityWindows } from './realised-volatility.ts'
 import type { VolatilityRank } from './volatility-rank.ts'
 import { volatilityRank } from './volatility-rank.ts'
 
 /** The bar before a window gives the close that its first return starts from. */
-const KEPT = { '15m': 96 + 1, '1h': 168 + 1 } as const
+const KEPT = { '15m': barsOf('24h') + 1, '1h': barsOf('7d') + 1 } as const
 type BarLength = keyof typeof KEPT
 const [OPEN, HIGH, LOW, CLOSE] = [0, 1, 2, 3]
 const SAVED_FIELDS = 5
-
-export type VolatilityWindow = keyof typeof volatilityWindows
 
 /** What changes with the hour only. */
 export type HourlyVolatility = { readonly rank: VolatilityRank; readonly forecast: HarForecast }
@@ -62,7 +60,8 @@ export class VolatilityBars implements CoinTracker {
   apply(event: CoinEvent): void {
     if (event.kind !== 'hourly-history') return
     for (const bar of event.bars)
-      if (bar.openTimeMs + timeframeMs['1h'] <= event.timeExchangeMs) this.#set('1h', bar)
+      if (bar.openTimeMs + timeframeMs['1h'] + CLOSING_GRACE_MS <= event.timeExchangeMs)
+        this.#set('1h', bar)
   }
 
   closed(timeframe: Timeframe, bar: Bar): void {

@@ -2,10 +2,14 @@ import { Type } from 'typebox'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
 import { HAR_CLOSES_MAX } from './har-forecast.ts'
+import type { VolatilityWindow } from './realised-volatility.ts'
+import { barsMin, barsOf } from './realised-volatility.ts'
 import { RANK_WINDOW_HOURS } from './volatility-rank.ts'
 
-/** Bars that a full window has, those that it needs, and their length. */
-function realised(window: string, bars: string, full: number, needed: number) {
+/** @param window the key in words; `bars` the length of the bars that it is measured on */
+function realised(key: VolatilityWindow, window: string, bars: '15m' | '1h') {
+  const full = barsOf(key)
+  const needed = barsMin(full)
   const basis = `over the last ${window} of closed ${bars} bars`
   const pct = (description: string) => nullable(Type.Number({ minimum: 0, description }))
   return Type.Object(
@@ -37,10 +41,10 @@ export const VolatilityAnswer = Type.Object({
   ...dexMembers,
   price: Type.Number({ exclusiveMinimum: 0, description: 'Mark price, USD.' }),
   realised: Type.Object({
-    '1h': realised('1 hour', '15m', 4, 4),
-    '4h': realised('4 hours', '15m', 16, 12),
-    '24h': realised('24 hours', '15m', 96, 72),
-    '7d': realised('7 days', '1h', 168, 126),
+    '1h': realised('1h', '1 hour', '15m'),
+    '4h': realised('4h', '4 hours', '15m'),
+    '24h': realised('24h', '24 hours', '15m'),
+    '7d': realised('7d', '7 days', '1h'),
   }),
   percentile_30d: nullable(
     Type.Number({
@@ -55,7 +59,7 @@ export const VolatilityAnswer = Type.Object({
   }),
   percentile_readings: Type.Integer({
     minimum: 0,
-    maximum: 720,
+    maximum: RANK_WINDOW_HOURS,
     description: 'Number of these readings, the present one included.',
   }),
   forecast_24h: Type.Object(

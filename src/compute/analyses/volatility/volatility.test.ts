@@ -12,10 +12,10 @@ import { newMarket } from '../../testing/new-market.ts'
 import { renderCoin } from '../../testing/render-coin.ts'
 import { BOUNDARY_MS, context, history, NOW_MS, universe, wave } from '../../testing/tape.ts'
 import { harForecast } from './har-forecast.ts'
+import type { VolatilityWindow } from './realised-volatility.ts'
 import { barsMin, volatilityWindows } from './realised-volatility.ts'
 import { naiveRealisedVolatility } from './testing/naive-volatility.ts'
 import { volatility } from './volatility.ts'
-import type { VolatilityWindow } from './volatility-bars.ts'
 import { VolatilityBars, volatilityBars } from './volatility-bars.ts'
 import { volatilityRank } from './volatility-rank.ts'
 import { VolatilityAnswer } from './volatility-schema.ts'
@@ -121,6 +121,15 @@ describe('bars of volatility', () => {
     const bars = new VolatilityBars()
     const forming = { ...(hours.at(-1) as Bar), openTimeMs: BOUNDARY_MS }
     bars.apply({ ...hourly(), bars: [...hours.slice(0, -1), forming] })
+    const whole = new VolatilityBars()
+    whole.apply({ ...hourly(), bars: hours.slice(0, -1) })
+    expect(bars.realised()['7d']).toEqual(whole.realised()['7d'])
+  })
+
+  test('of an hour that ended just now are not taken either: it may still change', () => {
+    const bars = new VolatilityBars()
+    const last = hours.at(-1) as Bar
+    bars.apply({ ...hourly(), timeExchangeMs: last.openTimeMs + HOUR_MS + 1_000 })
     const whole = new VolatilityBars()
     whole.apply({ ...hourly(), bars: hours.slice(0, -1) })
     expect(bars.realised()['7d']).toEqual(whole.realised()['7d'])

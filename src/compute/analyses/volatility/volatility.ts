@@ -12,15 +12,15 @@ import { orNull, percent, price, score } from '../../render/significance.ts'
 import type { HarForecast } from './har-forecast.ts'
 import { HAR_CLOSES_MAX } from './har-forecast.ts'
 import type { RealisedVolatility } from './realised-volatility.ts'
-import { barsMin } from './realised-volatility.ts'
+import { barsMin, barsOf } from './realised-volatility.ts'
 import { volatilityBars } from './volatility-bars.ts'
 import { RANK_WINDOW_HOURS } from './volatility-rank.ts'
 import { VolatilityAnswer } from './volatility-schema.ts'
 
 /** As other answers about a coin: what it measures changes with bars, and the price beside it stays young. */
 const PERIOD_MS = 5_000
-const BARS_24H = 96
-const BARS_7D = 168
+const BARS_24H = barsOf('24h')
+const BARS_7D = barsOf('7d')
 
 /** Realised volatility of one coin over four windows by three estimators, its rank, and a forecast of the next day. */
 export const volatility: CoinAnalysis = {

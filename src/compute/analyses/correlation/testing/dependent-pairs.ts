@@ -1,4 +1,4 @@
-import { seededChance } from '../../../../../test/golden/seeded-candles.ts'
+import { seededNormal } from '../../../../../test/golden/seeded-normal.ts'
 
 /**
  * Two series of returns whose variance follows GARCH(1,1), h' = 1 - alpha - beta + alpha x^2 + beta h: volatility
@@ -87,22 +87,5 @@ export class PairDraws {
     let squares = 0
     for (let term = 0; term < freedom; term += 1) squares += this.#normal() ** 2
     return Math.sqrt((freedom - 2) / squares)
-  }
-}
-
-/** By the method of Box and Muller. */
-function seededNormal(seed: number): () => number {
-  const chance = seededChance(seed)
-  let spare = Number.NaN
-  return () => {
-    if (!Number.isNaN(spare)) {
-      const kept = spare
-      spare = Number.NaN
-      return kept
-    }
-    const radius = Math.sqrt(-2 * Math.log(1 - chance()))
-    const angle = 2 * Math.PI * chance()
-    spare = radius * Math.sin(angle)
-    return radius * Math.cos(angle)
   }
 }

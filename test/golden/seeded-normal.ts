@@ -1,4 +1,4 @@
-import { seededChance } from '../../../../../test/golden/seeded-candles.ts'
+import { seededChance } from './seeded-candles.ts'
 
 /** Standard normal numbers, the same ones for the same seed (Box, Muller 1958). */
 export function seededNormal(seed: number): () => number {
