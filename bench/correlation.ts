@@ -14,9 +14,9 @@ import { RollingCorrelation } from '../src/compute/analyses/correlation/rolling-
 import { scratchCorrelations } from '../src/compute/analyses/correlation/scratch-correlations.ts'
 import { closedBy, hourlyHistory } from '../src/compute/analyses/correlation/testing/market-log.ts'
 import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
-import { CLOSES_READ } from '../src/compute/market/hourly-closes.ts'
 import { newMarket } from '../src/compute/testing/new-market.ts'
 import { universe } from '../src/compute/testing/tape.ts'
+import { CLOSES_READ } from '../src/compute/volatility/hourly-closes.ts'
 import type { Bar } from '../src/domain/bar.ts'
 import { seededChance } from '../test/golden/seeded-candles.ts'
 

@@ -9,14 +9,14 @@ import { LISTINGS_MAX, tradableOf } from '../domain/listing.ts'
 import type { SourceStatusEvent } from '../domain/outside.ts'
 import { isOutside } from '../domain/outside.ts'
 import type { CoinAnalysis, MarketAnalysis, MarketJob, Rendering } from './analysis.ts'
+import type { HistoryNeed } from './candles/candle-ladder.ts'
 import { PulsePool } from './indicators/pulse-series.ts'
-import type { HistoryNeed } from './market/candle-ladder.ts'
-import { hourlyCloses } from './market/hourly-closes.ts'
 import { MarketSampler } from './market/market-sampler.ts'
 import type { AnyTrackerKind } from './market/market-state.ts'
 import { MarketState } from './market/market-state.ts'
 import { takerFlow } from './market/taker-flow.ts'
 import { sharedTrackers } from './shared-trackers.ts'
+import { hourlyCloses } from './volatility/hourly-closes.ts'
 
 const SERIES_PER_COIN = 3
 

@@ -1,14 +1,14 @@
 import { arbMeasure } from './external/arb/arb-measure.ts'
 import { depegMeasure } from './external/depeg/depeg-measure.ts'
 import { oracleTrust } from './external/oracle-trust.ts'
+import { fundingSeries } from './funding/funding-series.ts'
 import { liquidationFlow } from './liquidation/liquidation-flow.ts'
-import { fundingSeries } from './market/funding-series.ts'
-import { hourlyCloses } from './market/hourly-closes.ts'
-import { interestSeries } from './market/interest-series.ts'
 import type { AnyTrackerKind } from './market/market-state.ts'
-import { regimeTracker } from './market/regime.ts'
 import { takerFlow } from './market/taker-flow.ts'
-import { volatilitySeries } from './market/volatility-series.ts'
+import { interestSeries } from './open-interest/interest-series.ts'
+import { regimeTracker } from './regime/regime.ts'
+import { hourlyCloses } from './volatility/hourly-closes.ts'
+import { volatilitySeries } from './volatility/volatility-series.ts'
 
 /** State that several analyses read. What one analysis alone reads is in its own folder, and in its `trackers`. */
 export const sharedTrackers: readonly AnyTrackerKind[] = [

@@ -1,4 +1,4 @@
-import { MEASURE_DAYS_MAX } from '../compute/external/measure-log.ts'
+import { MEASURE_DAYS_MAX } from '../compute/market/measure-log.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { MeasureHistoryEvent } from '../domain/outside.ts'
 import type { HistoryStore } from '../store/history-store.ts'

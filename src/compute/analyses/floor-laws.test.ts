@@ -9,7 +9,7 @@ import { isOutside } from '../../domain/outside.ts'
 import { STORE_OK } from '../../link/testing/store-ok.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
 import { poolEvents, rateEvents } from '../testing/chain-tape.ts'
-import { coinWorld } from '../testing/coin-world.ts'
+import { coinWorld } from '../testing/external-events.ts'
 import { NOW_MS, universe, warmTape } from '../testing/tape.ts'
 import { analyses, contracts } from './registry.ts'
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { documentKey, WHOLE_MARKET } from '../../domain/document.ts'
 import type { Analyses } from '../processor.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
-import { coinWorld } from '../testing/coin-world.ts'
+import { coinWorld } from '../testing/external-events.ts'
 import { NOW_MS, warmTape } from '../testing/tape.ts'
 import { analyses } from './registry.ts'
 

@@ -1,9 +1,9 @@
 import type { ContextEvent } from '../../domain/event.ts'
+import type { Crowding, FundingTilt } from '../funding/funding-tilt.ts'
 import type { PulseIndicators } from '../indicators/pulse-indicators.ts'
 import { hasNotMoved } from '../indicators/pulse-indicators.ts'
 import type { TrendDirection } from '../indicators/trend.ts'
-import type { Crowding, FundingTilt } from '../market/funding-tilt.ts'
-import type { Positioning, PositioningLabel } from '../market/positioning.ts'
+import type { Positioning, PositioningLabel } from '../open-interest/positioning.ts'
 
 /** What the candles of one timeframe say. */
 export type CandleSignal = 'rsi' | 'trend' | 'bollinger' | 'zscore' | 'vwap'

@@ -1,10 +1,10 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import type { Exchange, OutsideEvent } from '../../domain/outside.ts'
-import { exchangeQuote } from '../testing/coin-world.ts'
+import { ExternalState } from '../market/external-state.ts'
+import { exchangeQuote } from '../testing/external-events.ts'
 import type { WhyNot } from './exchange-reference.ts'
 import { exchangePrices } from './exchange-reference.ts'
-import { ExternalState } from './external-state.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 const five: readonly Exchange[] = ['coinbase', 'kraken', 'binance', 'okx', 'bybit']

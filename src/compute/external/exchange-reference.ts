@@ -1,6 +1,6 @@
 import type { Exchange, ExchangeQuoteEvent } from '../../domain/outside.ts'
+import type { ExternalState } from '../market/external-state.ts'
 import { apartBps, median } from '../statistics/median.ts'
-import type { ExternalState } from './external-state.ts'
 import { stableUsd } from './stable-usd.ts'
 
 /** Why a quote is shown but not used. */

@@ -1,8 +1,8 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import type { OutsideEvent } from '../../domain/outside.ts'
-import { exchangeQuote, oraclePrice } from '../testing/coin-world.ts'
-import { ExternalState } from './external-state.ts'
+import { ExternalState } from '../market/external-state.ts'
+import { exchangeQuote, oraclePrice } from '../testing/external-events.ts'
 import { stableUsd } from './stable-usd.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)

@@ -1,6 +1,6 @@
 import type { ExchangeQuoteEvent, OraclePriceEvent, SourceId } from '../../domain/outside.ts'
+import type { ExternalState } from '../market/external-state.ts'
 import { apartBps, median } from '../statistics/median.ts'
-import type { ExternalState } from './external-state.ts'
 import { oracleAgeMsMax, publishedAtMs } from './oracle-age.ts'
 
 export type Stablecoin = 'USDT' | 'USDC'

@@ -1,9 +1,9 @@
 import { pulseValue } from '../indicators/pulse-layout.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import { score as roundedScore } from '../render/significance.ts'
-import { Exposure } from './exposure.ts'
 import type { Heatmap } from './heatmap.ts'
 import { heatmapOf, RISK_DISTANCES_PCT } from './heatmap.ts'
+import { Exposure } from './liquidation-exposure.ts'
 
 export const cascadeLevels = ['LOW', 'MODERATE', 'HIGH', 'EXTREME'] as const
 

@@ -1,7 +1,7 @@
 import type { BeyondMap } from './beyond-map.ts'
-import type { Exposure } from './exposure.ts'
-import { BELOW_TIERS_ROW } from './exposure.ts'
 import type { LeverageTier, Side } from './leverage-ladder.ts'
+import type { Exposure } from './liquidation-exposure.ts'
+import { BELOW_TIERS_ROW } from './liquidation-exposure.ts'
 import { BUCKETS } from './zone-map.ts'
 
 /** One leverage tier of one side, on the map. */

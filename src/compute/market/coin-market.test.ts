@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Bar } from '../../domain/bar.ts'
 import type { CandleEvent } from '../../domain/event.ts'
+import { CandleLadder } from '../candles/candle-ladder.ts'
+import { NewestBar } from '../candles/newest-bar.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { liquidationFlow } from '../liquidation/liquidation-flow.ts'
 import { BOUNDARY_MS, book, context, NOW_MS, wave } from '../testing/tape.ts'
-import { CandleLadder } from './candle-ladder.ts'
 import { CoinMarket, undated } from './coin-market.ts'
-import { NewestBar } from './newest-bar.ts'
 
 const listing = {
   coin: 'BTC',

@@ -2,11 +2,11 @@ import type { ContextEvent, MarketEvent } from '../../domain/event.ts'
 import type { FundingRow, MarketSample } from '../../domain/history.ts'
 import { FUNDING_STEP_MS, SAMPLE_STEP_MS } from '../../domain/history.ts'
 import { LISTINGS_MAX } from '../../domain/listing.ts'
+import { spreadBpsOf } from '../book/best-quote.ts'
 import type { CoinMarket } from './coin-market.ts'
 import { BOOK_CADENCE_MS, CONTEXT_CADENCE_MS } from './coin-market.ts'
 import { EventGrid } from './event-grid.ts'
 import type { MarketState } from './market-state.ts'
-import { spreadBpsOf } from './quote.ts'
 
 const BPS = 10_000
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { CandleLadder } from '../candles/candle-ladder.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
-import { CandleLadder } from './candle-ladder.ts'
 import type { CoinTracker } from './coin-market.ts'
 import { CoinMarket, coinTracker } from './coin-market.ts'
 import { joinNamed, splitNamed } from './saved-sections.ts'

@@ -1,7 +1,7 @@
 import type { Listing } from '../../domain/listing.ts'
 import { analyses } from '../analyses/registry.ts'
+import type { CandleLadder } from '../candles/candle-ladder.ts'
 import type { PulsePool } from '../indicators/pulse-series.ts'
-import type { CandleLadder } from '../market/candle-ladder.ts'
 import { CoinMarket } from '../market/coin-market.ts'
 import { MarketState } from '../market/market-state.ts'
 import { trackersOf } from '../processor.ts'

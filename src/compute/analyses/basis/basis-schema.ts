@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { oracleNetworks } from '../../../domain/outside.ts'
-import { DAY_MINUTES_MIN, HOUR_MINUTES_MIN } from '../../external/minute-statistics.ts'
+import { DAY_MINUTES_MIN, HOUR_MINUTES_MIN } from '../../external/measures/minute-statistics.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 
 export const HORIZON_HOURS = 8

@@ -1,5 +1,5 @@
-import type { MeasureLog } from '../../external/measure-log.ts'
-import { HOUR_MINUTES_MIN } from '../../external/minute-statistics.ts'
+import { HOUR_MINUTES_MIN } from '../../external/measures/minute-statistics.ts'
+import type { MeasureLog } from '../../market/measure-log.ts'
 import { studentQuantile95 } from '../../statistics/student-quantile.ts'
 
 const MINUTE_MS = 60_000

@@ -1,5 +1,5 @@
 import type { Input } from '../../../domain/document.ts'
-import { volatilityRegimeOf } from '../../market/volatility-regime.ts'
+import { volatilityRegimeOf } from '../../volatility/volatility-regime.ts'
 
 export const riskFlags = [
   'crowded_long',

@@ -1,8 +1,8 @@
 import type { ChainEvent } from '../../../domain/outside.ts'
+import type { Quote } from '../../book/best-quote.ts'
 import type { ExchangeLeg } from '../../external/exchange-reference.ts'
-import type { PoolLeg } from '../../external/leg-pools.ts'
-import { SWAP_USD } from '../../external/leg-pools.ts'
-import type { Quote } from '../../market/quote.ts'
+import type { PoolLeg } from '../../external/pool-prices.ts'
+import { SWAP_USD } from '../../external/pool-prices.ts'
 import { takerFees } from './taker-fees.ts'
 
 const BPS = 10_000

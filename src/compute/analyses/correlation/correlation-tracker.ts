@@ -1,8 +1,8 @@
 import type { MarketEvent } from '../../../domain/event.ts'
-import type { HourlyCloses } from '../../market/hourly-closes.ts'
-import { hourlyCloses } from '../../market/hourly-closes.ts'
 import type { MarketState, MarketTracker } from '../../market/market-state.ts'
 import { marketTracker } from '../../market/market-state.ts'
+import type { HourlyCloses } from '../../volatility/hourly-closes.ts'
+import { hourlyCloses } from '../../volatility/hourly-closes.ts'
 import {
   COINS_MAX,
   COMMON_RETURNS_MIN,

@@ -1,6 +1,6 @@
-import { hourlyCloses } from '../../market/hourly-closes.ts'
 import type { MarketState } from '../../market/market-state.ts'
-import { openInterestUsdOf } from '../../market/open-interest-usd.ts'
+import { openInterestUsdOf } from '../../open-interest/open-interest-usd.ts'
+import { hourlyCloses } from '../../volatility/hourly-closes.ts'
 import type { CorrelationState } from './correlation-tracker.ts'
 import { correlationTracker } from './correlation-tracker.ts'
 import { HOUR_MS } from './correlation-window.ts'

@@ -3,8 +3,8 @@ import { depegMeasure, depegSeries } from '../../external/depeg/depeg-measure.ts
 import type { ChainParity } from '../../external/depeg/depeg-sources.ts'
 import { chainParities } from '../../external/depeg/depeg-sources.ts'
 import type { PegStatusName } from '../../external/depeg/peg-status.ts'
-import { MEASURE_DAYS_MAX } from '../../external/measure-log.ts'
 import type { MarketState } from '../../market/market-state.ts'
+import { MEASURE_DAYS_MAX } from '../../market/measure-log.ts'
 
 const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS

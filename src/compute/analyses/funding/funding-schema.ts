@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
-import { fundingSigns } from '../../market/funding-series.ts'
-import { crowdings, fundingBiases } from '../../market/funding-tilt.ts'
+import { fundingSigns } from '../../funding/funding-series.ts'
+import { crowdings, fundingBiases } from '../../funding/funding-tilt.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
 import { fundingTrends } from './funding-trend.ts'

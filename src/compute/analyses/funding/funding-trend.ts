@@ -1,7 +1,7 @@
 import type { FundingRow } from '../../../domain/history.ts'
 import { FUNDING_STEP_MS } from '../../../domain/history.ts'
-import type { FundingWindows } from '../../market/funding-series.ts'
-import { DAY_HOURS } from '../../market/funding-series.ts'
+import type { FundingWindows } from '../../funding/funding-series.ts'
+import { DAY_HOURS } from '../../funding/funding-series.ts'
 
 export const fundingTrends = ['RISING', 'FALLING', 'FLAT', 'UNKNOWN'] as const
 type FundingTrend = (typeof fundingTrends)[number]

@@ -4,19 +4,19 @@ import { impliedRateHourly } from '../../../domain/funding-rate.ts'
 import { FUNDING_STEP_MS } from '../../../domain/history.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { CoinAnalysis, Component, Rendering } from '../../analysis.ts'
-import type { CoinMarket } from '../../market/coin-market.ts'
-import type { FundingHour, FundingWindows } from '../../market/funding-series.ts'
+import type { FundingHour, FundingWindows } from '../../funding/funding-series.ts'
 import {
   DAY_HOURS,
   fundingSeries,
   MONTH_HOURS,
   recordsOf,
   WEEK_HOURS,
-} from '../../market/funding-series.ts'
-import type { FundingTilt } from '../../market/funding-tilt.ts'
-import { annualizedPctOf, FUNDING_INTERVAL_HOURS, fundingTilt } from '../../market/funding-tilt.ts'
+} from '../../funding/funding-series.ts'
+import type { FundingTilt } from '../../funding/funding-tilt.ts'
+import { annualizedPctOf, FUNDING_INTERVAL_HOURS, fundingTilt } from '../../funding/funding-tilt.ts'
+import { dexKindOf, premiumOf } from '../../funding/premium.ts'
+import type { CoinMarket } from '../../market/coin-market.ts'
 import { contextInput } from '../../market/inputs.ts'
-import { dexKindOf, premiumOf } from '../../market/premium.ts'
 import { answerMeta, VIEW_MARK } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { deviationsOf, percentOf } from '../../render/count-digits.ts'

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { ViewParameter } from '../../../domain/contract.ts'
-import { DAY_HOURS, WEEK_HOURS } from '../../market/funding-series.ts'
+import { DAY_HOURS, WEEK_HOURS } from '../../funding/funding-series.ts'
 
 export const defaultLookbackHours = DAY_HOURS
 export const lookbackHoursMax = WEEK_HOURS

@@ -1,5 +1,5 @@
-import { BASELINE_RATE_HOURLY } from '../../market/funding-tilt.ts'
-import { dexKindOf } from '../../market/premium.ts'
+import { BASELINE_RATE_HOURLY } from '../../funding/funding-tilt.ts'
+import { dexKindOf } from '../../funding/premium.ts'
 
 const SCALE_RATE_HOURLY = 0.00005
 const LOG_RATIO_MAX = 0.5

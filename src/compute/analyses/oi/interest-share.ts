@@ -1,6 +1,6 @@
 import type { CoinMarket } from '../../market/coin-market.ts'
 import type { MarketState } from '../../market/market-state.ts'
-import { openInterestUsdOf } from '../../market/open-interest-usd.ts'
+import { openInterestUsdOf } from '../../open-interest/open-interest-usd.ts'
 
 /** With fewer of the coins known, the whole is not. */
 const KNOWN_SHARE_MIN = 0.9

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { divergences, interestTrends, positionings } from '../../market/positioning.ts'
+import { divergences, interestTrends, positionings } from '../../open-interest/positioning.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
 

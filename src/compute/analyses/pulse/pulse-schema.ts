@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { families } from '../../confluence/confluence.ts'
-import { driverNames, regimeLabels } from '../../market/regime-rule.ts'
+import { driverNames, regimeLabels } from '../../regime/regime-rule.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
 

@@ -1,6 +1,12 @@
 import { confluenceOf } from '../../confluence/confluence.ts'
 import type { DerivativeVotes, Votes } from '../../confluence/votes.ts'
 import { votesOf } from '../../confluence/votes.ts'
+import type { FundingBias } from '../../funding/funding-tilt.ts'
+import {
+  annualizedPctOf,
+  FUNDING_INTERVAL_HOURS,
+  fundingBiases,
+} from '../../funding/funding-tilt.ts'
 import type { PulseIndicators } from '../../indicators/pulse-indicators.ts'
 import { hasNotMoved, pulseIndicators } from '../../indicators/pulse-indicators.ts'
 import type { RsiZone } from '../../indicators/rsi-zone.ts'
@@ -8,17 +14,11 @@ import type { TrendDirection, TrendLabel } from '../../indicators/trend.ts'
 import { isAbove } from '../../indicators/trend.ts'
 import type { CascadeLevel } from '../../liquidation/cascade.ts'
 import { cascadeLevels } from '../../liquidation/cascade.ts'
-import type { FundingBias } from '../../market/funding-tilt.ts'
-import {
-  annualizedPctOf,
-  FUNDING_INTERVAL_HOURS,
-  fundingBiases,
-} from '../../market/funding-tilt.ts'
-import type { InterestTrend } from '../../market/positioning.ts'
-import { interestTrends } from '../../market/positioning.ts'
-import type { VolatilityRegime } from '../../market/volatility-regime.ts'
-import { volatilityRegimeOf } from '../../market/volatility-regime.ts'
+import type { InterestTrend } from '../../open-interest/positioning.ts'
+import { interestTrends } from '../../open-interest/positioning.ts'
 import { rate, score } from '../../render/significance.ts'
+import type { VolatilityRegime } from '../../volatility/volatility-regime.ts'
+import { volatilityRegimeOf } from '../../volatility/volatility-regime.ts'
 import type { ScreenerColumns } from './screener-columns.ts'
 import { VALUES_PER_COIN } from './screener-columns.ts'
 

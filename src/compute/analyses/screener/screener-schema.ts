@@ -1,12 +1,12 @@
 import { Type } from 'typebox'
 import { stressLevels } from '../../external/arb/arb-levels.ts'
 import { divergenceDirections } from '../../external/divergence-direction.ts'
+import { fundingBiases } from '../../funding/funding-tilt.ts'
 import { cascadeLevels } from '../../liquidation/cascade.ts'
-import { fundingBiases } from '../../market/funding-tilt.ts'
-import { interestTrends } from '../../market/positioning.ts'
-import { regimeLabels } from '../../market/regime-rule.ts'
-import { volatilityRegimes } from '../../market/volatility-regime.ts'
+import { interestTrends } from '../../open-interest/positioning.ts'
+import { regimeLabels } from '../../regime/regime-rule.ts'
 import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { volatilityRegimes } from '../../volatility/volatility-regime.ts'
 import { skipReasons } from './screener-columns.ts'
 
 const Direction = oneOf(['bullish', 'bearish', 'neutral'])

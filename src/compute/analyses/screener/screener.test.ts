@@ -10,7 +10,7 @@ import type { Document } from '../../../domain/document.ts'
 import { WHOLE_MARKET } from '../../../domain/document.ts'
 import type { Batch, ContextEvent } from '../../../domain/event.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
-import { coinWorld } from '../../testing/coin-world.ts'
+import { coinWorld } from '../../testing/external-events.ts'
 import { randomMarket } from '../../testing/random-market.ts'
 import {
   BOUNDARY_MS,

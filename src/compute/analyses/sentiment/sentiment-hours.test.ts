@@ -1,8 +1,8 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import type { Bar } from '../../../domain/bar.ts'
-import { HourlyCloses } from '../../market/hourly-closes.ts'
 import { hasSharedCandles, sharedBars } from '../../testing/bars.ts'
+import { HourlyCloses } from '../../volatility/hourly-closes.ts'
 import { hourlySentiment, SentimentHours } from './sentiment-hours.ts'
 
 const HOUR_MS = 3_600_000

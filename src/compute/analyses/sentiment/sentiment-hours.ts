@@ -1,4 +1,4 @@
-import type { HourlyCloses } from '../../market/hourly-closes.ts'
+import type { HourlyCloses } from '../../volatility/hourly-closes.ts'
 
 const DAY_HOURS = 24
 const WEEK_HOURS = 7 * DAY_HOURS

@@ -1,9 +1,9 @@
 import { Type } from 'typebox'
 import { fearGreedClasses } from '../../../domain/fear-greed.ts'
 import { coinBuckets } from '../../../domain/sectors.ts'
-import { fundingBiases } from '../../market/funding-tilt.ts'
-import { volatilityRegimes } from '../../market/volatility-regime.ts'
+import { fundingBiases } from '../../funding/funding-tilt.ts'
 import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { volatilityRegimes } from '../../volatility/volatility-regime.ts'
 import { sentimentSources, sentimentStatuses } from './sentiment-score.ts'
 import { breadths, directions, scoreBuckets } from './sentiment-words.ts'
 

@@ -2,20 +2,20 @@ import type { Input, NoAnswer } from '../../../domain/document.ts'
 import { fearGreedClass } from '../../../domain/fear-greed.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { Component, MarketAnalysis, Rendering } from '../../analysis.ts'
-import { CONTEXT_CADENCE_MS } from '../../market/coin-market.ts'
 import {
   annualizedPctOf,
   FUNDING_INTERVAL_HOURS,
   fundingBiasOf,
-} from '../../market/funding-tilt.ts'
+} from '../../funding/funding-tilt.ts'
+import { CONTEXT_CADENCE_MS } from '../../market/coin-market.ts'
 import type { MarketState } from '../../market/market-state.ts'
-import { volatilityRegimeOf } from '../../market/volatility-regime.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings } from '../../render/completeness.ts'
 import { belowFloor, lowCoverage } from '../../render/coverage-floor.ts'
 import type { Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, score } from '../../render/significance.ts'
+import { volatilityRegimeOf } from '../../volatility/volatility-regime.ts'
 import type { BucketView } from './bucket-parameter.ts'
 import { bucketParameter, bucketViews, defaultBucketView } from './bucket-parameter.ts'
 import { COIN_AGE_MS_MAX } from './coin-sentiment.ts'

@@ -6,8 +6,8 @@ import type {
   TradeEvent,
   TradeGapEvent,
 } from '../../../domain/event.ts'
-import type { BookSide } from '../../market/book-walk.ts'
-import { walk } from '../../market/book-walk.ts'
+import type { BookSide } from '../../book/book-walk.ts'
+import { walk } from '../../book/book-walk.ts'
 import type { CoinTracker } from '../../market/coin-market.ts'
 import { coinTracker } from '../../market/coin-market.ts'
 import { joinSections, splitSections } from '../../market/saved-sections.ts'

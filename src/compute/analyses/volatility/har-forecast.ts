@@ -1,6 +1,6 @@
 import { timeframeMs } from '../../../domain/timeframe.ts'
-import { CLOSES_READ } from '../../market/hourly-closes.ts'
 import { statisticsOf } from '../../statistics/series-statistics.ts'
+import { CLOSES_READ } from '../../volatility/hourly-closes.ts'
 import { annualisedVolatilityPct } from './annualised-volatility.ts'
 import type { HourlyVariance } from './hourly-variance.ts'
 import { hourlyVariance, meanVariance } from './hourly-variance.ts'

@@ -1,6 +1,6 @@
 import type { Chain, ChainEvent, PoolEvent } from '../../../domain/outside.ts'
 import { chains } from '../../../domain/outside.ts'
-import type { ExternalState } from '../external-state.ts'
+import type { ExternalState } from '../../market/external-state.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { arbAssets, freshMsMax, NOTIONAL_USD, POOL_USD_MIN, STALE_MS } from './arb-model.ts'
 

@@ -1,7 +1,7 @@
 import type { Chain } from '../../../domain/outside.ts'
 import { chains } from '../../../domain/outside.ts'
+import type { MeasureLog } from '../../market/measure-log.ts'
 import { statisticsOf } from '../../statistics/series-statistics.ts'
-import type { MeasureLog } from '../measure-log.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { arbAssets, STRUCTURAL_BPS_MAX, STRUCTURAL_MINUTES_MIN } from './arb-model.ts'
 import type { StressName } from './arb-stress.ts'

@@ -2,9 +2,9 @@ import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import { naiveInstants, naiveStates } from '../../../../test/golden/naive-depeg.ts'
 import type { OutsideEvent, SourceId } from '../../../domain/outside.ts'
+import { ExternalState } from '../../market/external-state.ts'
+import { MeasureLog } from '../../market/measure-log.ts'
 import { exchangeQuote, oraclePrice, pegSourceIds, pegTape } from '../../testing/peg-tape.ts'
-import { ExternalState } from '../external-state.ts'
-import { MeasureLog } from '../measure-log.ts'
 import { DepegMeasure, depegSeries } from './depeg-measure.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)

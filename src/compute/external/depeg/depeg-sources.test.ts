@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { naiveInstants } from '../../../../test/golden/naive-depeg.ts'
 import type { OutsideEvent, SourceId } from '../../../domain/outside.ts'
+import { ExternalState } from '../../market/external-state.ts'
 import {
   exchangeQuote,
   oraclePrice,
@@ -8,7 +9,6 @@ import {
   pegTape,
   usdcPool,
 } from '../../testing/peg-tape.ts'
-import { ExternalState } from '../external-state.ts'
 import type { HeardAt } from './depeg-sources.ts'
 import { chainParities, pegEvidenceOf } from './depeg-sources.ts'
 import { pegPriceOf } from './peg-price.ts'

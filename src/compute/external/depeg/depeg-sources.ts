@@ -5,8 +5,8 @@ import type {
   OraclePriceEvent,
 } from '../../../domain/outside.ts'
 import { chains } from '../../../domain/outside.ts'
-import { STABLE_DRIFT_BPS } from '../drift.ts'
-import type { ExternalState } from '../external-state.ts'
+import type { ExternalState } from '../../market/external-state.ts'
+import { STABLE_DRIFT_BPS } from '../../volatility/drift.ts'
 import { oracleAgeMsMax, publishedAtMs } from '../oracle-age.ts'
 import { oracleErrorBps } from '../oracle-choice.ts'
 import { movedBandBps, triggerOf } from '../source-error.ts'

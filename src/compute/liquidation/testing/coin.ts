@@ -5,8 +5,8 @@ import type {
   TradeEvent,
 } from '../../../domain/event.ts'
 import { singleMarginTier } from '../../../domain/listing.ts'
+import { CandleLadder } from '../../candles/candle-ladder.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
-import { CandleLadder } from '../../market/candle-ladder.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { newCoin } from '../../testing/new-market.ts'
 import { context } from '../../testing/tape.ts'

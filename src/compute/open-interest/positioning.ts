@@ -1,4 +1,4 @@
-import type { CoinMarket } from './coin-market.ts'
+import type { CoinMarket } from '../market/coin-market.ts'
 import type { InterestChange } from './interest-series.ts'
 import { interestSeries } from './interest-series.ts'
 

@@ -1,10 +1,10 @@
 import type { Bar } from '../../domain/bar.ts'
 import type { CoinEvent } from '../../domain/event.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
+import type { CoinMarket, CoinTracker } from '../market/coin-market.ts'
+import { coinTracker } from '../market/coin-market.ts'
 import { percentileOf } from '../statistics/series-statistics.ts'
 import { StepRing } from '../statistics/step-ring.ts'
-import type { CoinMarket, CoinTracker } from './coin-market.ts'
-import { coinTracker } from './coin-market.ts'
 
 const HOUR_MS = timeframeMs['1h']
 const QUARTER_MS = timeframeMs['15m']

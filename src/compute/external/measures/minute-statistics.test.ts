@@ -1,8 +1,8 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import { MeasureLog } from './measure-log.ts'
+import { MeasureLog } from '../../market/measure-log.ts'
+import { MinuteTurns } from './minute-schedule.ts'
 import { rankOf, robustZ, summaryOf, windowStatistics } from './minute-statistics.ts'
-import { MinuteTurns } from './minute-turns.ts'
 import { SeriesSummaries } from './series-summaries.ts'
 
 const MINUTE_MS = 60_000

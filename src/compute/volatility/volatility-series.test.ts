@@ -6,10 +6,10 @@ import { naiveAtrPercents, naiveHours } from '../../../test/golden/naive-volatil
 import type { Bar } from '../../domain/bar.ts'
 import type { CoinEvent } from '../../domain/event.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
+import type { CoinMarket } from '../market/coin-market.ts'
 import { hasSharedCandles, quarters, START_MS, sharedBars } from '../testing/bars.ts'
 import { newMarket } from '../testing/new-market.ts'
 import { context, universe } from '../testing/tape.ts'
-import type { CoinMarket } from './coin-market.ts'
 import type { VolatilitySeries } from './volatility-series.ts'
 import {
   VOLATILITY_HOURS_MIN,

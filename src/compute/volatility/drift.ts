@@ -1,5 +1,5 @@
 import type { CoinMarket } from '../market/coin-market.ts'
-import { hourlyCloses } from '../market/hourly-closes.ts'
+import { hourlyCloses } from './hourly-closes.ts'
 
 const HOURS = 24
 const HOURS_MIN = 6

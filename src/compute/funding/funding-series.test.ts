@@ -4,10 +4,10 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { naiveStatistics } from '../../../test/golden/naive-statistics.ts'
 import type { FundingRow, MarketSample } from '../../domain/history.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
+import type { CoinMarket } from '../market/coin-market.ts'
 import { newMarket } from '../testing/new-market.ts'
 import { fundedCoins, hasSharedFundings, sharedFundings } from '../testing/shared-fundings.ts'
 import { BOUNDARY_MS, context, NOW_MS, universe } from '../testing/tape.ts'
-import type { CoinMarket } from './coin-market.ts'
 import type { FundingWindows } from './funding-series.ts'
 import {
   DAY_HOURS,

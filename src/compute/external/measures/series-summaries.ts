@@ -1,4 +1,4 @@
-import type { MeasureLog } from './measure-log.ts'
+import type { MeasureLog } from '../../market/measure-log.ts'
 import type { SeriesSummary } from './minute-statistics.ts'
 import { summaryOf } from './minute-statistics.ts'
 

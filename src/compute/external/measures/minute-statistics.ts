@@ -1,5 +1,5 @@
-import { percentileOf, statisticsOf } from '../statistics/series-statistics.ts'
-import type { MeasureLog } from './measure-log.ts'
+import type { MeasureLog } from '../../market/measure-log.ts'
+import { percentileOf, statisticsOf } from '../../statistics/series-statistics.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MINUTES = 60

@@ -1,11 +1,11 @@
 import type { CoinEvent, ContextEvent } from '../../domain/event.ts'
 import type { MarketSample } from '../../domain/history.ts'
 import { SAMPLE_STEP_MS } from '../../domain/history.ts'
+import type { CoinTracker } from '../market/coin-market.ts'
+import { coinTracker } from '../market/coin-market.ts'
 import type { SeriesStatistics } from '../statistics/series-statistics.ts'
 import { statisticsOf } from '../statistics/series-statistics.ts'
 import { StepRing } from '../statistics/step-ring.ts'
-import type { CoinTracker } from './coin-market.ts'
-import { coinTracker } from './coin-market.ts'
 
 const MINUTE_MS = SAMPLE_STEP_MS
 const HOUR_MS = 60 * MINUTE_MS

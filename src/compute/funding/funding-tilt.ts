@@ -1,6 +1,6 @@
+import type { CoinMarket } from '../market/coin-market.ts'
 import { percentOf } from '../render/count-digits.ts'
 import { percentileOf, zScoreOf } from '../statistics/series-statistics.ts'
-import type { CoinMarket } from './coin-market.ts'
 import { fundingSeries, MONTH_HOURS, WEEK_HOURS } from './funding-series.ts'
 import { dexKindOf } from './premium.ts'
 

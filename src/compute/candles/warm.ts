@@ -2,7 +2,6 @@ import type { Timeframe } from '../../domain/timeframe.ts'
 import { SETTLED_BARS_BUT_EMA_200 } from '../indicators/seed-memory.ts'
 import { WARM_BARS } from '../indicators/warm-up.ts'
 import type { CandleLadder } from './candle-ladder.ts'
-import type { CoinMarket } from './coin-market.ts'
 
 /** Closed bars that a coin whose whole history is known must have before a timeframe is sold: the window of EMA 200. */
 export const BARS_NEEDED = WARM_BARS
@@ -16,7 +15,11 @@ export function barsNeeded(ladder: CandleLadder, timeframe: Timeframe): number {
 }
 
 /** Whether every indicator of a timeframe but EMA 200 is known, and joined to the present. */
-export function isWarm({ ladder }: CoinMarket, timeframe: Timeframe, nowMs: number): boolean {
+export function isWarm(
+  { ladder }: { readonly ladder: CandleLadder },
+  timeframe: Timeframe,
+  nowMs: number,
+): boolean {
   return (
     !ladder.isCold(nowMs) &&
     ladder.barCount(timeframe) >= barsNeeded(ladder, timeframe) &&

@@ -1,7 +1,7 @@
 import type { PoolEvent } from '../../domain/outside.ts'
 import { chains } from '../../domain/outside.ts'
+import type { ExternalState } from '../market/external-state.ts'
 import { isSameAsset } from './exchange-reference.ts'
-import type { ExternalState } from './external-state.ts'
 import { expectedErrorBps } from './source-error.ts'
 import { stableUsd } from './stable-usd.ts'
 

@@ -1,11 +1,11 @@
 import type { CoinEvent, VenueFundingsEvent } from '../../domain/event.ts'
 import type { FundingRow, MarketSample } from '../../domain/history.ts'
 import { FUNDING_STEP_MS, SAMPLE_STEP_MS } from '../../domain/history.ts'
+import type { CoinTracker } from '../market/coin-market.ts'
+import { coinTracker } from '../market/coin-market.ts'
 import type { SeriesStatistics } from '../statistics/series-statistics.ts'
 import { statisticsOf } from '../statistics/series-statistics.ts'
 import { StepRing } from '../statistics/step-ring.ts'
-import type { CoinTracker } from './coin-market.ts'
-import { coinTracker } from './coin-market.ts'
 
 export const DAY_HOURS = 24
 export const WEEK_HOURS = 168

@@ -2,9 +2,9 @@ import type { Bar } from '../../domain/bar.ts'
 import type { CoinEvent, HourlyHistoryEvent } from '../../domain/event.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
+import type { CoinTracker } from '../market/coin-market.ts'
+import { coinTracker } from '../market/coin-market.ts'
 import { StepRing } from '../statistics/step-ring.ts'
-import type { CoinTracker } from './coin-market.ts'
-import { coinTracker } from './coin-market.ts'
 
 const HOUR_MS = timeframeMs['1h']
 
