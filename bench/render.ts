@@ -55,7 +55,7 @@ function warm(products: Analyses): Processor {
   return processor
 }
 
-/** News for every coin, from the venue and from outside, so that all documents are due. */
+/** New events of the venue and of external sources for every coin, so that all documents are due. */
 function stir(processor: Processor, round: number): void {
   const timeMs = NOW_MS + round * 1_000
   const times = { timeExchangeMs: timeMs, timeReceivedMs: timeMs }

@@ -7,15 +7,15 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DoctorOptions } from '../src/config/doctor.ts'
-import { sourceIds } from '../src/domain/outside.ts'
+import { sourceIds } from '../src/domain/external.ts'
 import { PaymentLedger } from '../src/payment/ledger.ts'
 import type { Finding } from '../src/roles/doctor/finding.ts'
 import { doctor } from '../src/roles/doctor.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { SimulatedSources } from '../src/simulator/external/simulated-sources.ts'
+import { World } from '../src/simulator/external/world.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
-import { SimulatedSources } from '../src/simulator/outside/simulated-sources.ts'
-import { World } from '../src/simulator/outside/world.ts'
 import type { SimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { CheckpointDb } from '../src/store/checkpoint-db.ts'
@@ -366,8 +366,8 @@ describe('perpscope doctor', () => {
     const happenings = [
       { kind: 'dead', source: 'okx', fromMs: startMs, untilMs: Number.POSITIVE_INFINITY },
     ] as const
-    const outside = new SimulatedSources(new World({ market, seed: 1, happenings }), systemClock)
-    const whole = await startSimulatedVenue({ market, outside, clock: systemClock, port: 0 })
+    const external = new SimulatedSources(new World({ market, seed: 1, happenings }), systemClock)
+    const whole = await startSimulatedVenue({ market, external, clock: systemClock, port: 0 })
     try {
       const { isWell, findings } = await examined({
         source: sourceOf(whole),

@@ -8,13 +8,13 @@ import { arbitrum, avalanche, base, bsc, mainnet, monad, optimism, polygon } fro
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MarketEvent } from '../src/domain/event.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
+import { simulatedChains } from '../src/simulator/external/evm/simulated-chains.ts'
+import { SimulatedSources } from '../src/simulator/external/simulated-sources.ts'
+import { World } from '../src/simulator/external/world.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
-import { simulatedChains } from '../src/simulator/outside/evm/simulated-chains.ts'
-import { SimulatedSources } from '../src/simulator/outside/simulated-sources.ts'
-import { World } from '../src/simulator/outside/world.ts'
+import { evmChains } from '../src/streams/external/evm/evm-chains.ts'
+import { sources } from '../src/streams/external/external-feed.ts'
 import { followText, getText, postJson } from '../src/streams/http-exchange.ts'
-import { evmChains } from '../src/streams/outside/evm/evm-chains.ts'
-import { sources } from '../src/streams/outside/outside-feed.ts'
 
 /** The simulated nodes as a stranger sees them: viem's own client, over loopback. */
 

@@ -8,26 +8,26 @@ import { MeasureLog } from '../src/compute/market/measure-log.ts'
 import { Processor } from '../src/compute/processor.ts'
 import type { Bar } from '../src/domain/bar.ts'
 import type { Clock } from '../src/domain/clock.ts'
+import type { MeasureHistoryEvent } from '../src/domain/external.ts'
 import { memorySeries } from '../src/domain/history.ts'
-import type { MeasureHistoryEvent } from '../src/domain/outside.ts'
 import { timeframeMs, timeframes } from '../src/domain/timeframe.ts'
 import type { EngineWorld, RunningEngine } from '../src/roles/engine.ts'
 import { startEngine } from '../src/roles/engine.ts'
 import { ownThreadRenderer } from '../src/roles/market-renderer.ts'
 import { restoredMemory } from '../src/roles/recorded-memory.ts'
 import type { Recorded } from '../src/roles/recording.ts'
-import { recorderOf, restoredOutside } from '../src/roles/recording.ts'
+import { recorderOf, restoredExternal } from '../src/roles/recording.ts'
+import { solanaUpstream } from '../src/simulator/external/solana/solana-upstream.ts'
+import { World } from '../src/simulator/external/world.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
 import type { Market } from '../src/simulator/market/market.ts'
 import { modelCoins } from '../src/simulator/market/seeded-market.ts'
-import { solanaUpstream } from '../src/simulator/outside/solana/solana-upstream.ts'
-import { World } from '../src/simulator/outside/world.ts'
 import { CheckpointDb } from '../src/store/checkpoint-db.ts'
 import type { HistoryNotice } from '../src/store/history-store.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
 import { batchOf, minutesOf } from '../src/store/testing/history-rows.ts'
-import { solana } from '../src/streams/outside/solana/solana.ts'
+import { solana } from '../src/streams/external/solana/solana.ts'
 import type { Post } from '../src/streams/runtime.ts'
 import { VirtualVenue } from './support/virtual-venue.ts'
 
@@ -189,7 +189,7 @@ describe('the history of an engine', () => {
     virtual.runUntil(END_MS + 5_000)
     engine.stop()
     const told = recorded.flatMap(({ atMs, entry }) =>
-      entry.kind === 'outside' ? restoredOutside(entry).map((event) => ({ atMs, event })) : [],
+      entry.kind === 'outside' ? restoredExternal(entry).map((event) => ({ atMs, event })) : [],
     )
     const log = new MeasureLog()
     for (const { event } of told) if (event.kind === 'measure-history') log.remember(event)
@@ -213,12 +213,12 @@ describe('the history of an engine', () => {
     const dataDir = copyOf(join(folder, 'engine'), join(folder, 'outside'))
     const told: MeasureHistoryEvent[] = []
     const recorder = recorderOf(({ entry }) => {
-      const events = entry.kind === 'outside' ? restoredOutside(entry) : []
+      const events = entry.kind === 'outside' ? restoredExternal(entry) : []
       for (const event of events) if (event.kind === 'measure-history') told.push(event)
     })
     const runFor = (fromMs: number, durationMs: number) => {
       const virtual = new VirtualVenue(market, fromMs)
-      const engine = start(virtual, dataDir, { recorder, outside: solanaOf(market, virtual) })
+      const engine = start(virtual, dataDir, { recorder, external: solanaOf(market, virtual) })
       virtual.runUntil(fromMs + durationMs)
       engine.stop()
     }
@@ -300,7 +300,7 @@ function start(
 }
 
 /** One source beyond the venue, at a simulated node. */
-function solanaOf(market: Market, virtual: VirtualVenue): NonNullable<EngineWorld['outside']> {
+function solanaOf(market: Market, virtual: VirtualVenue): NonNullable<EngineWorld['external']> {
   const upstream = solanaUpstream(new World({ market, seed: 7 }), clockOf(virtual))
   const asked = { method: 'POST', path: '/', query: new URLSearchParams(), headers: {} }
   const post: Post = (_url, request) => {

@@ -6,7 +6,7 @@ import { fillDocument } from '../src/api/fill-document.ts'
 import { viewOf, viewsOf } from '../src/domain/document.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
 import type { Recorded } from '../src/roles/recording.ts'
-import { documentCrc, restoredOutside } from '../src/roles/recording.ts'
+import { documentCrc, restoredExternal } from '../src/roles/recording.ts'
 import type { RerunReport } from '../src/roles/rerun.ts'
 import { Rerun } from '../src/roles/rerun.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
@@ -95,7 +95,7 @@ describe('a recorded engine', () => {
     for (const kind of ['fundings', 'hours', 'predictions', 'remembered'] as const)
       expect(kinds, kind).toContain(kind)
     const measures = all.flatMap(({ entry }) =>
-      entry.kind === 'outside' ? restoredOutside(entry) : [],
+      entry.kind === 'outside' ? restoredExternal(entry) : [],
     )
     const told = measures.map((event) => 'series' in event && event.series)
     expect(told).toEqual(expect.arrayContaining(MEASURES))

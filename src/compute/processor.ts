@@ -3,11 +3,11 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
 import { documentKey, hasAnswer, snapshotIdOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { Batch, FeedStatusEvent, MarketEvent } from '../domain/event.ts'
+import type { SourceStatusEvent } from '../domain/external.ts'
+import { isExternal } from '../domain/external.ts'
 import type { ClosedBar, HistoryBatch } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
 import { LISTINGS_MAX, tradableOf } from '../domain/listing.ts'
-import type { SourceStatusEvent } from '../domain/outside.ts'
-import { isOutside } from '../domain/outside.ts'
 import type { CoinAnalysis, MarketAnalysis, MarketJob, Rendering } from './analysis.ts'
 import type { HistoryNeed } from './candles/candle-ladder.ts'
 import { PulsePool } from './indicators/pulse-series.ts'
@@ -117,8 +117,8 @@ export class Processor {
 
   process(batch: Batch): void {
     const [first] = batch
-    // The world outside has clocks of its own.
-    if (first !== undefined && !isOutside(first)) this.#sampler.observe(first, this.#market)
+    // External events have other clocks than the venue.
+    if (first !== undefined && !isExternal(first)) this.#sampler.observe(first, this.#market)
     for (const event of batch) {
       const coin = this.#market.apply(event)
       if (event.kind === 'universe') this.#admit()

@@ -1,7 +1,7 @@
 import type { Bar } from './bar.ts'
+import type { ExternalEvent } from './external.ts'
 import type { FundingRow, MarketSample } from './history.ts'
 import type { Listing } from './listing.ts'
-import type { OutsideEvent } from './outside.ts'
 import type { Timeframe } from './timeframe.ts'
 
 /**
@@ -239,7 +239,7 @@ type VenueEvent =
   | AccountPositionEvent
   | CollateralPricesEvent
 
-export type MarketEvent = VenueEvent | OutsideEvent
+export type MarketEvent = VenueEvent | ExternalEvent
 
 /** News of the venue about one coin. */
 export type CoinEvent = Exclude<

@@ -1,8 +1,8 @@
 import type { DexStatus } from '../domain/dex.ts'
 import type { Document } from '../domain/document.ts'
+import type { SourceStatusEvent } from '../domain/external.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
-import type { SourceStatusEvent } from '../domain/outside.ts'
 
 /**
  * What an engine tells its gateways, over whichever carrier. A gateway that connects late or lost

@@ -2,6 +2,7 @@ import ora from 'ora'
 import type { DoctorOptions } from '../config/doctor.ts'
 import type { Check } from './doctor/checks.ts'
 import { findingsOf } from './doctor/checks.ts'
+import { checkExternal } from './doctor/external.ts'
 import {
   checkChannels,
   checkCheckpoint,
@@ -12,7 +13,6 @@ import {
   checkSetAside,
   isInUse,
 } from './doctor/files.ts'
-import { checkOutside } from './doctor/outside.ts'
 import { checkPayment } from './doctor/payment.ts'
 import { checkPorts } from './doctor/ports.ts'
 import { checkRecording } from './doctor/recording.ts'
@@ -21,7 +21,7 @@ import { rendered } from './doctor/report.ts'
 import { checkService, checkStore } from './doctor/service.ts'
 import { checkSettings, payeeFinding } from './doctor/settings.ts'
 import { checkVenue } from './doctor/venue.ts'
-import { outsideOf } from './outside-source.ts'
+import { externalAddresses } from './external-source.ts'
 import { checkSqlite } from './sqlite-binding.ts'
 import { systemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
@@ -64,7 +64,7 @@ export async function doctor(
       () =>
         options.outside === 'off'
           ? null
-          : checkOutside(outsideOf(options), systemRuntime(systemClock)),
+          : checkExternal(externalAddresses(options), systemRuntime(systemClock)),
     ],
   ]
   // Only on a terminal; the venue and the sources take some ten seconds.

@@ -4,7 +4,7 @@ import type { LogOptions } from '../config/option.ts'
 import type { ClockAnchor } from '../domain/steady-clock.ts'
 import type { EngineMessage } from '../link/message.ts'
 import { syncInBackground } from '../store/wal-copy.ts'
-import { outsideFeed } from '../streams/outside/outside-feed.ts'
+import { externalFeed } from '../streams/external/external-feed.ts'
 import type { EngineOptions } from './engine.ts'
 import { startEngine } from './engine.ts'
 import { collectWhenLoaded } from './lean-process.ts'
@@ -43,13 +43,13 @@ async function run(
       log.error({ err: cause }, 'not recorded any more; the engine goes on'),
     ))
   const runtime = systemRuntime(clock)
-  const { outside = {} } = options
+  const { external = {} } = options
   const engine = startEngine(
     options,
     {
       clock,
       runtime,
-      outside: (context) => outsideFeed(outside, context, runtime),
+      external: (context) => externalFeed(external, context, runtime),
       fileSync: syncInBackground,
       renderer: threadRenderer((cause) => log.error({ err: cause }, 'a rendering worker died')),
       recorder: recording?.recorder,

@@ -10,9 +10,9 @@ import type { DexSelection, DexStatus } from '../domain/dex.ts'
 import type { Document } from '../domain/document.ts'
 import { WHOLE_MARKET } from '../domain/document.ts'
 import type { Batch, MarketEvent } from '../domain/event.ts'
+import { assetOf } from '../domain/external.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { tradableOf } from '../domain/listing.ts'
-import { assetOf } from '../domain/outside.ts'
 import type { EngineMessage, FeedHealth } from '../link/message.ts'
 import type { CheckpointDb, CheckpointRow } from '../store/checkpoint-db.ts'
 import { ROWS_PER_SLICE } from '../store/checkpoint-db.ts'
@@ -21,16 +21,16 @@ import { memoryOf } from '../store/history-memory.ts'
 import type { HistoryNotice } from '../store/history-store.ts'
 import { HistoryStore } from '../store/history-store.ts'
 import type { FileSync } from '../store/wal-copy.ts'
-import type { SourceContext } from '../streams/outside/source.ts'
+import type { SourceContext } from '../streams/external/source.ts'
 import type { Runtime } from '../streams/runtime.ts'
 import { hyperliquidFeed } from '../streams/venues/hyperliquid/feed.ts'
 import { dexOf, MAIN_DEX } from '../streams/venues/hyperliquid/universe.ts'
 import { DocumentKeeper } from './document-keeper.ts'
+import type { ExternalAddresses } from './external-source.ts'
 import { MarketDocuments } from './market-documents.ts'
 import type { MarketRenderer } from './market-renderer.ts'
 import { recallMeasures } from './measure-recall.ts'
 import { NoticeBook } from './notice-book.ts'
-import type { OutsideAddresses } from './outside-source.ts'
 import type { RecordingOptions } from './recorder.ts'
 import type { Recorder } from './recording.ts'
 import { SlicedWork } from './sliced-work.ts'
@@ -43,7 +43,7 @@ export type EngineOptions = {
   /** Between two judgements of which dexes are worth following; a day where absent. */
   readonly dexPeriodMs?: number
   /** Where sources beyond the venue are reached. */
-  readonly outside?: OutsideAddresses
+  readonly external?: ExternalAddresses
   readonly dataDir: string
   readonly version: string
   readonly logLevel: string
@@ -68,12 +68,12 @@ const SLICE_GAP_MS = 20
 const SOCKETS = 4
 const DOCUMENTS_PER_MESSAGE = 100
 
-/** Time, chance and the outside world, as the engine may touch them. */
+/** Clock, random numbers, external sources and files of one engine. */
 export type EngineWorld = {
   readonly clock: Clock
   readonly runtime: Runtime
   /** Sources beyond the venue; without them, answers that need them are not sold. */
-  readonly outside?: (context: SourceContext) => Observable<Batch>
+  readonly external?: (context: SourceContext) => Observable<Batch>
   /** How to wait for the disk; without it, the engine waits. */
   readonly fileSync?: FileSync
   /** Closed with the engine. */
@@ -85,7 +85,7 @@ export type EngineWorld = {
 /** Wires venue → processor → gateway. What it learns survives it in the checkpoint. */
 export function startEngine(
   options: EngineOptions,
-  { clock, runtime, outside, fileSync, renderer, recorder }: EngineWorld,
+  { clock, runtime, external, fileSync, renderer, recorder }: EngineWorld,
   send: (message: EngineMessage) => void,
   log: Logger,
 ): RunningEngine {
@@ -197,15 +197,15 @@ export function startEngine(
     }
   })
 
-  const hearOutside = (batch: Batch) => {
-    recorder?.heardOutside(batch, clock.nowMs())
+  const processExternal = (batch: Batch) => {
+    recorder?.heardExternal(batch, clock.nowMs())
     processor.process(batch)
   }
-  const stopRecall = recallMeasures(history, clock, (event) => hearOutside([event]))
-  const outsideFeed = outside?.({
+  const stopRecall = recallMeasures(history, clock, (event) => processExternal([event]))
+  const externalFeed = external?.({
     assets: () => assetsOf(processor),
     onNotice: (notice) => notices.take({ ...notice, feed: 'outside' }, clock.nowMs()),
-  }).subscribe(hearOutside)
+  }).subscribe(processExternal)
 
   const stopPublishing = clock.every(PUBLISH_PERIOD_MS / PUBLISH_PHASES, publish)
   const beat = () =>
@@ -254,7 +254,7 @@ export function startEngine(
       marketDocuments.stop()
       renderer.close()
       feed.unsubscribe()
-      outsideFeed?.unsubscribe()
+      externalFeed?.unsubscribe()
       keeper.stop()
       // A disk that refuses one of them may take the other.
       const lastly = (what: string, task: () => void) => {
@@ -362,7 +362,7 @@ function feedHealth(processor: Processor, startedAtMs: number): readonly FeedHea
   ]
 }
 
-/** What the venue trades, by the names that the world outside has for it. */
+/** Assets of the perpetuals that the venue lists. */
 function assetsOf(processor: Processor): readonly string[] {
   const assets = processor.tradable.map((coin) => assetOf(coin)?.asset)
   return [...new Set(assets.filter((asset) => asset !== undefined))]

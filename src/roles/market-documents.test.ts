@@ -46,7 +46,7 @@ describe('documents about the whole market', () => {
       recorder: {
         started: () => {},
         arrived: () => {},
-        heardOutside: () => {},
+        heardExternal: () => {},
         published: () => {},
         gathered: (analysis) => recorded.push(`gather ${analysis}`),
         rendered: (analysis) => recorded.push(`rendered ${analysis}`),

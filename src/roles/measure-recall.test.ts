@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
-import type { MeasureHistoryEvent } from '../domain/outside.ts'
+import type { MeasureHistoryEvent } from '../domain/external.ts'
 import { recallMeasures } from './measure-recall.ts'
 
 const DAY_MS = 86_400_000

@@ -1,6 +1,6 @@
 import { MEASURE_DAYS_MAX } from '../compute/market/measure-log.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { MeasureHistoryEvent } from '../domain/outside.ts'
+import type { MeasureHistoryEvent } from '../domain/external.ts'
 import type { HistoryStore } from '../store/history-store.ts'
 
 const DAY_MS = 86_400_000

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { SourceNotice } from '../streams/outside/source.ts'
+import type { SourceNotice } from '../streams/external/source.ts'
 import type { FeedNotice } from '../streams/venues/hyperliquid/notice.ts'
 
 /** A kind that goes on and on is logged again after so long, with how often it came meanwhile. */

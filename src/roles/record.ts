@@ -8,12 +8,12 @@ import { EngineReplica } from '../link/engine-replica.ts'
 import { lockDataDir } from '../store/data-dir.ts'
 import type { FrameLogProgress } from '../store/frame-log-writer.ts'
 import { syncInBackground } from '../store/wal-copy.ts'
-import { outsideFeed } from '../streams/outside/outside-feed.ts'
+import { externalFeed } from '../streams/external/external-feed.ts'
 import type { RunningEngine } from './engine.ts'
 import { startEngine } from './engine.ts'
+import { externalAddresses } from './external-source.ts'
 import { engineLogger } from './logger.ts'
 import { ownThreadRenderer } from './market-renderer.ts'
-import { outsideOf } from './outside-source.ts'
 import { openRecorder } from './recorder.ts'
 import type { Recorder } from './recording.ts'
 import { loadSqlite } from './sqlite-binding.ts'
@@ -47,7 +47,7 @@ export async function record(options: RecordOptions, write: (line: string) => vo
 
   const clock = steadySystemClock()
   const runtime = systemRuntime(clock)
-  const addresses = outsideOf(options)
+  const addresses = externalAddresses(options)
   let engine: RunningEngine
   try {
     engine = startEngine(
@@ -55,7 +55,7 @@ export async function record(options: RecordOptions, write: (line: string) => vo
       {
         clock,
         runtime,
-        outside: (context) => outsideFeed(addresses, context, runtime),
+        external: (context) => externalFeed(addresses, context, runtime),
         fileSync: syncInBackground,
         renderer: ownThreadRenderer,
         recorder: counting,

@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest'
 import { expect } from 'vitest'
+import type { MeasureHistoryEvent } from '../domain/external.ts'
 import type { Memory } from '../domain/history.ts'
-import type { MeasureHistoryEvent } from '../domain/outside.ts'
 import {
   recordedMeasure,
   recordedMemory,

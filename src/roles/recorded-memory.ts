@@ -1,6 +1,6 @@
 import { barFault } from '../domain/bar.ts'
+import type { MeasureHistoryEvent } from '../domain/external.ts'
 import type { Memory } from '../domain/history.ts'
-import type { MeasureHistoryEvent } from '../domain/outside.ts'
 import { barOf, barRow, fundingOf, fundingRow, sampleOf, sampleRow } from '../store/history-row.ts'
 
 /** A memory as numbers in base64, row by row behind its time: JSON has no negative zero, and is longer. */

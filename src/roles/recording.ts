@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Document } from '../domain/document.ts'
 import type { Batch, MarketEvent } from '../domain/event.ts'
+import type { MeasureHistoryEvent } from '../domain/external.ts'
 import type { Listing } from '../domain/listing.ts'
-import type { MeasureHistoryEvent } from '../domain/outside.ts'
 import type { Arrival } from '../streams/venues/hyperliquid/arrival.ts'
 import type { OnArrival } from '../streams/venues/hyperliquid/intake.ts'
 import type { RecordedMeasure, RecordedMemory } from './recorded-memory.ts'
@@ -24,7 +24,7 @@ export type Recorded = { readonly atMs: number; readonly entry: RecordedEntry }
 type RecordedEntry =
   | RecordedStart
   | RecordedArrival
-  | RecordedOutside
+  | RecordedExternal
   /** The engine published, and these are the checksums of its documents: {@link documentCrc}. */
   | { readonly kind: 'publish'; readonly documents: readonly number[] }
   /** The engine read the market for a document about all coins ... */
@@ -33,7 +33,7 @@ type RecordedEntry =
   | { readonly kind: 'rendered'; readonly analysis: string; readonly document: number }
 
 /** What a source beyond the venue told, decoded: many protocols, and each decoder is a pure function. */
-export type RecordedOutside = {
+export type RecordedExternal = {
   readonly kind: 'outside'
   readonly events: readonly (Exclude<MarketEvent, MeasureHistoryEvent> | RecordedMeasure)[]
 }
@@ -61,7 +61,7 @@ type RecordedCheckpoint = {
 export type Recorder = {
   started(facts: StartFacts, nowMs: number): void
   readonly arrived: OnArrival
-  heardOutside(events: Batch, nowMs: number): void
+  heardExternal(events: Batch, nowMs: number): void
   published(documents: readonly Document[], nowMs: number): void
   gathered(analysis: string, nowMs: number): void
   rendered(analysis: string, document: Document, nowMs: number): void
@@ -89,7 +89,7 @@ export function recorderOf(append: (recorded: Recorded) => void): Recorder {
       const isMemory = arrival.kind === 'remembered'
       append({ atMs, entry: isMemory ? recordedMemory(arrival.memory) : arrival })
     },
-    heardOutside: (batch, atMs) => {
+    heardExternal: (batch, atMs) => {
       const events = batch.map((event) =>
         event.kind === 'measure-history' ? recordedMeasure(event) : event,
       )
@@ -111,7 +111,7 @@ export function restoredArrival(recorded: RecordedArrival): Arrival {
   return { kind: 'remembered', memory: restoredMemory(recorded) }
 }
 
-export function restoredOutside({ events }: RecordedOutside): Batch {
+export function restoredExternal({ events }: RecordedExternal): Batch {
   return events.map((event) => (event.kind === 'measure-history' ? restoredMeasure(event) : event))
 }
 

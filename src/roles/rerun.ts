@@ -15,7 +15,7 @@ import {
   documentFacts,
   restoredArrival,
   restoredCheckpoint,
-  restoredOutside,
+  restoredExternal,
 } from './recording.ts'
 
 /** What a recording gave when it was run again. */
@@ -116,7 +116,7 @@ export class Rerun {
         break
       }
       case 'outside':
-        run.processor.process(restoredOutside(entry))
+        run.processor.process(restoredExternal(entry))
         break
       default:
         this.#arrive(run, entry, atMs)

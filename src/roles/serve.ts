@@ -35,6 +35,7 @@ import { checkRestored, lockDataDir, PRIVATE_UMASK, protectDataDir } from '../st
 import { MaintenanceFile } from '../store/maintenance-file.ts'
 import { readDocsViewer } from './docs-viewer.ts'
 import type { EngineThreadOptions } from './engine-thread.ts'
+import { externalAddresses } from './external-source.ts'
 import {
   examineFacilitators,
   hostedFacilitators,
@@ -42,7 +43,6 @@ import {
 } from './hosted-facilitators.ts'
 import { listeningOn } from './listening-on.ts'
 import { processLogger } from './logger.ts'
-import { outsideOf } from './outside-source.ts'
 import { paymentChannels } from './payment-channels.ts'
 import { paymentMethods } from './payment-methods.ts'
 import { observePayments } from './payment-metrics.ts'
@@ -85,7 +85,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       venue: venueOf(options.source),
       weightPerMinute: options.weightPerMinute,
       dexes: options.dexes,
-      outside: outsideOf(options),
+      external: externalAddresses(options),
       dataDir: options.dataDir,
       version,
       logLevel: options.logLevel,

@@ -1,5 +1,8 @@
 import closeWithGrace from 'close-with-grace'
 import type { SimulateOptions } from '../config/simulate.ts'
+import { readHappenings } from '../simulator/external/happening.ts'
+import { SimulatedSources } from '../simulator/external/simulated-sources.ts'
+import { World } from '../simulator/external/world.ts'
 import { seededBuilderDexes } from '../simulator/market/builder-dexes.ts'
 import { candleReplayMarket } from '../simulator/market/candle-replay-market.ts'
 import { tapesOfFrames } from '../simulator/market/frame-tape.ts'
@@ -7,9 +10,6 @@ import type { Market } from '../simulator/market/market.ts'
 import { readTapes } from '../simulator/market/recorded-tape.ts'
 import { recordingMarket } from '../simulator/market/recording-market.ts'
 import { seededMarket } from '../simulator/market/seeded-market.ts'
-import { readHappenings } from '../simulator/outside/happening.ts'
-import { SimulatedSources } from '../simulator/outside/simulated-sources.ts'
-import { World } from '../simulator/outside/world.ts'
 import { Dexes } from '../simulator/venue/dexes.ts'
 import type { ScriptedFault } from '../simulator/venue/fault-script.ts'
 import { checkCoins, readFaultScript, runFaultScript } from '../simulator/venue/fault-script.ts'
@@ -33,11 +33,11 @@ export async function simulate(
   const clock = scaledClock(startMs, options.speed)
   const happenings = options.world === undefined ? [] : readHappenings(options.world, startMs)
   const world = new World({ market, seed: options.seed, happenings })
-  const outside = new SimulatedSources(world, clock)
+  const external = new SimulatedSources(world, clock)
   const starting = startSimulatedVenue({
     market,
     builders,
-    outside,
+    external,
     clock,
     port: options.port,
     limits: { restWeightPerMinute: options.weightPerMinute },
@@ -61,7 +61,7 @@ export async function simulate(
         start_ms: startMs,
         ...(venue.clockShiftMs === undefined ? {} : { clock_shift_ms: venue.clockShiftMs }),
       },
-      ...Object.fromEntries(outside.ids.map((id) => [id, `${venue.outsideUrl}${id}`])),
+      ...Object.fromEntries(external.ids.map((id) => [id, `${venue.externalUrl}${id}`])),
     })}\n`,
   )
 }

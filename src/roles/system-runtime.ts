@@ -1,7 +1,7 @@
 import { asyncScheduler } from 'rxjs'
 import type { Clock } from '../domain/clock.ts'
 import { followText, getText, postJson } from '../streams/http-exchange.ts'
-import type { OutsideRuntime } from '../streams/runtime.ts'
+import type { ExternalRuntime } from '../streams/runtime.ts'
 import { webSocketConnector } from '../streams/web-socket.ts'
 
 export const connectWebSocket = webSocketConnector({
@@ -10,7 +10,7 @@ export const connectWebSocket = webSocketConnector({
 })
 
 /** The one real runtime of all feeds, by this clock. */
-export function systemRuntime(clock: Clock): OutsideRuntime {
+export function systemRuntime(clock: Clock): ExternalRuntime {
   return {
     scheduler: {
       now: () => clock.nowMs(),

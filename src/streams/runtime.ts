@@ -11,7 +11,7 @@ export type Runtime = {
 }
 
 /** The same for the sources beyond the venue. */
-export type OutsideRuntime = Runtime & {
+export type ExternalRuntime = Runtime & {
   readonly get: Get
   readonly follow: Follow
 }

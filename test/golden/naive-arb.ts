@@ -1,5 +1,5 @@
-import type { Chain, PoolEvent } from '../../src/domain/outside.ts'
-import { chains } from '../../src/domain/outside.ts'
+import type { Chain, PoolEvent } from '../../src/domain/external.ts'
+import { chains } from '../../src/domain/external.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS

@@ -1,4 +1,4 @@
-import type { OutsideEvent } from '../../src/domain/outside.ts'
+import type { ExternalEvent } from '../../src/domain/external.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -49,10 +49,10 @@ const thresholds = [10, 25, 100, 200, 500]
  * instant looks at the last word of every feed anew.
  */
 export function naiveInstants(
-  events: readonly OutsideEvent[],
+  events: readonly ExternalEvent[],
   instantsMs: readonly number[],
 ): NaiveInstant[] {
-  const last = new Map<string, OutsideEvent>()
+  const last = new Map<string, ExternalEvent>()
   const heard = new Map<string, number>()
   let next = 0
   return instantsMs.map((nowMs) => {
@@ -66,14 +66,14 @@ export function naiveInstants(
   })
 }
 
-function nameOf(event: OutsideEvent): string {
+function nameOf(event: ExternalEvent): string {
   if (event.kind === 'oracle-price') return `${event.network}/${event.place}/${event.asset}`
   if (event.kind === 'exchange-quote') return `${event.exchange}/${event.asset}/${event.quote}`
   return event.kind === 'pool' ? `${event.chain}/${event.pool}` : event.kind
 }
 
 function instant(
-  events: readonly OutsideEvent[],
+  events: readonly ExternalEvent[],
   heard: ReadonlyMap<string, number>,
   nowMs: number,
 ): NaiveInstant {
@@ -144,7 +144,7 @@ function calledLevel(groups: readonly Group[], deviationBps: number, sizeBps: nu
   return called
 }
 
-function oracleWords(events: readonly OutsideEvent[], asset: string, nowMs: number): Word[] {
+function oracleWords(events: readonly ExternalEvent[], asset: string, nowMs: number): Word[] {
   const words: Word[] = []
   for (const event of events) {
     if (event.kind !== 'oracle-price' || event.asset !== asset) continue
@@ -177,10 +177,10 @@ function oracleWords(events: readonly OutsideEvent[], asset: string, nowMs: numb
   )
 }
 
-type OracleWord = Extract<OutsideEvent, { kind: 'oracle-price' }>
+type OracleWord = Extract<ExternalEvent, { kind: 'oracle-price' }>
 
 /** The confidence, and 0.2 bps a root second: at most what stays within a trigger, and what passes until it is read. */
-function wrongBy(event: OracleWord, events: readonly OutsideEvent[], nowMs: number) {
+function wrongBy(event: OracleWord, events: readonly ExternalEvent[], nowMs: number) {
   const stated = (one: OracleWord) =>
     one.confidenceUsd === null ? 5 : (1e4 * one.confidenceUsd) / one.priceUsd
   const saidMs = (one: OracleWord) => Math.min(one.timeExchangeMs, one.timeReceivedMs)
@@ -208,7 +208,7 @@ function wrongBy(event: OracleWord, events: readonly OutsideEvent[], nowMs: numb
 }
 
 function quoteWords(
-  events: readonly OutsideEvent[],
+  events: readonly ExternalEvent[],
   heard: ReadonlyMap<string, number>,
   asset: string,
   quote: string,
@@ -235,7 +235,7 @@ function quoteWords(
   })
 }
 
-function poolWords(events: readonly OutsideEvent[], nowMs: number): Word[] {
+function poolWords(events: readonly ExternalEvent[], nowMs: number): Word[] {
   return events.flatMap((event) => {
     if (event.kind !== 'pool') return []
     const pair = `${event.asset}/${event.quote}`

@@ -1,4 +1,4 @@
-import type { OraclePriceEvent } from '../../src/domain/outside.ts'
+import type { OraclePriceEvent } from '../../src/domain/external.ts'
 import { gaussian, noiseKey } from '../../src/simulator/market/noise.ts'
 
 const SECOND_MS = 1_000

@@ -5,25 +5,25 @@ import { pino } from 'pino'
 import { concatMap, NEVER, Observable, of, throwError, timer } from 'rxjs'
 import type { Clock } from '../../src/domain/clock.ts'
 import type { DexSelection } from '../../src/domain/dex.ts'
-import type { SourceId } from '../../src/domain/outside.ts'
+import type { SourceId } from '../../src/domain/external.ts'
 import { EngineReplica } from '../../src/link/engine-replica.ts'
 import type { EngineMessage } from '../../src/link/message.ts'
 import { startEngine } from '../../src/roles/engine.ts'
 import { ownThreadRenderer } from '../../src/roles/market-renderer.ts'
 import { writeSimulatedPast } from '../../src/roles/simulated-past.ts'
+import { upstreams } from '../../src/simulator/external/simulated-sources.ts'
+import type { Upstream, UpstreamReply } from '../../src/simulator/external/upstream.ts'
+import { World } from '../../src/simulator/external/world.ts'
 import type { DexActivity } from '../../src/simulator/market/builder-dexes.ts'
 import { seededBuilderDexes } from '../../src/simulator/market/builder-dexes.ts'
 import { catalog } from '../../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../../src/simulator/market/coin-markets.ts'
 import { modelCoins } from '../../src/simulator/market/seeded-market.ts'
-import { upstreams } from '../../src/simulator/outside/simulated-sources.ts'
-import type { Upstream, UpstreamReply } from '../../src/simulator/outside/upstream.ts'
-import { World } from '../../src/simulator/outside/world.ts'
 import { venueCadences, venueLimits } from '../../src/simulator/venue/limits.ts'
 import { Venue } from '../../src/simulator/venue/venue.ts'
+import { externalFeed } from '../../src/streams/external/external-feed.ts'
 import { HttpStatusError } from '../../src/streams/http-exchange.ts'
-import { outsideFeed } from '../../src/streams/outside/outside-feed.ts'
-import type { OutsideRuntime } from '../../src/streams/runtime.ts'
+import type { ExternalRuntime } from '../../src/streams/runtime.ts'
 import { Chance } from '../simulation/chance.ts'
 import { Kernel } from '../simulation/kernel.ts'
 import type { Process } from '../simulation/machine.ts'
@@ -122,8 +122,8 @@ export class SimulatedService {
           clock: process.clock,
           renderer: ownThreadRenderer,
           runtime,
-          outside: (context) =>
-            outsideFeed(sources.addresses, context, sources.runtime(process, runtime.random)),
+          external: (context) =>
+            externalFeed(sources.addresses, context, sources.runtime(process, runtime.random)),
         },
         (message) => {
           const nowMs = process.clock.nowMs()
@@ -161,7 +161,7 @@ class SourcesWithoutSockets {
     )
   }
 
-  runtime({ scheduler }: Process, random: () => number): OutsideRuntime {
+  runtime({ scheduler }: Process, random: () => number): ExternalRuntime {
     const later = <Reply>(reply: () => Observable<Reply>) =>
       timer(LATENCY_MS, scheduler).pipe(concatMap(reply))
     const ask = (url: string, method: string, headers = {}, body = '') =>

@@ -5,7 +5,7 @@ import { keyOf, pathOf } from '../../domain/contract.ts'
 import type { Document } from '../../domain/document.ts'
 import { viewsOf } from '../../domain/document.ts'
 import type { MarketEvent } from '../../domain/event.ts'
-import { isOutside } from '../../domain/outside.ts'
+import { isExternal } from '../../domain/external.ts'
 import { STORE_OK } from '../../link/testing/store-ok.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
 import { poolEvents, rateEvents } from '../testing/chain-tape.ts'
@@ -20,12 +20,12 @@ const VENUE = COINS.flatMap((coin) => warmTape(coin).slice(1).flat())
 const FEED = warmTape(COIN)[0]?.filter(({ kind }) => kind === 'feed-status') ?? []
 /** Near what the coins of the tape cost. */
 const USD = { ETH: 110, BTC: 110, USDC: 1 }
-const OUTSIDE = [
+const EXTERNAL = [
   ...coinWorld(COIN, 110, NOW_MS),
   ...rateEvents(NOW_MS, USD),
   ...poolEvents(NOW_MS, () => 1, USD),
 ]
-const MARKET = [...VENUE, ...OUTSIDE]
+const MARKET = [...VENUE, ...EXTERNAL]
 
 /** What an analysis hears of the market: right at its floor, and with the next thing that it counts gone. */
 type Floor = { readonly at: readonly MarketEvent[]; readonly below: readonly MarketEvent[] }
@@ -155,13 +155,13 @@ function known(count: number): readonly MarketEvent[] {
 }
 
 function onChains(count: number): readonly MarketEvent[] {
-  const pools = OUTSIDE.filter((event) => event.kind === 'pool')
+  const pools = EXTERNAL.filter((event) => event.kind === 'pool')
   const chains = [...new Set(pools.map(({ chain }) => chain))].slice(0, count)
   return without((event) => event.kind === 'pool' && !chains.includes(event.chain))
 }
 
 function usdcBy(kind: MarketEvent['kind']): readonly MarketEvent[] {
-  return OUTSIDE.filter(
+  return EXTERNAL.filter(
     (event) => event.kind === kind && 'asset' in event && event.asset === 'USDC',
   )
 }
@@ -169,8 +169,8 @@ function usdcBy(kind: MarketEvent['kind']): readonly MarketEvent[] {
 /** By an engine that received a second of the venue's events, and then of external sources. */
 function documentOf(contract: AnalysisContract, events: readonly MarketEvent[]): Document {
   const processor = new Processor(analyses, '0.0.0')
-  processor.process([UNIVERSE, ...FEED, ...events.filter((event) => !isOutside(event))])
-  const external = events.filter(isOutside)
+  processor.process([UNIVERSE, ...FEED, ...events.filter((event) => !isExternal(event))])
+  const external = events.filter(isExternal)
   if (external.length > 0) processor.process(external)
   const key = keyOf(contract, COIN)
   const documents: Document[] = []

@@ -9,8 +9,8 @@ import type { AnalysisContract } from '../../domain/contract.ts'
 import type { Document } from '../../domain/document.ts'
 import { viewOf, viewsOf } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
+import { isExternal } from '../../domain/external.ts'
 import type { HistoryBatch } from '../../domain/history.ts'
-import { isOutside } from '../../domain/outside.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../processor.ts'
 import { metaMembers } from '../render/answer-schema.ts'
 import { coinWorld } from '../testing/external-events.ts'
@@ -367,11 +367,13 @@ function reframed(tape: readonly Batch[], sizes: readonly number[]): readonly Ba
   })
 }
 
-/** The world outside comes by streams of its own: no batch holds both. */
+/** Venue and external sources have separate streams: no batch holds events of both. */
 function endOfStream(events: readonly MarketEvent[], from: number, end: number): number {
   const first = events[from]
   if (first === undefined) return end
-  const other = events.findIndex((event, at) => at > from && isOutside(event) !== isOutside(first))
+  const other = events.findIndex(
+    (event, at) => at > from && isExternal(event) !== isExternal(first),
+  )
   return other === -1 ? end : Math.min(end, other)
 }
 

@@ -6,8 +6,8 @@ import { unsoundParts } from '../../api/testing/answer-parts.ts'
 import type { Document } from '../../domain/document.ts'
 import { documentKey, WHOLE_MARKET } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
+import { isExternal } from '../../domain/external.ts'
 import type { HistoryBatch } from '../../domain/history.ts'
-import { isOutside } from '../../domain/outside.ts'
 import { renderMarket } from '../../workers/market-worker.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
 import { poolEvents, rateEvents } from '../testing/chain-tape.ts'
@@ -22,9 +22,9 @@ const MINUTE_MS = 60_000
 const SESSION_MS = 90_000
 const RESTART_MS = 8_000
 /** Between events of external sources in a session. */
-const OUTSIDE_STEP_MS = 5_000
+const EXTERNAL_STEP_MS = 5_000
 /** Near what the coins of the tape cost. */
-const OUTSIDE_USD = { ETH: 110, BTC: 110, USDC: 1 }
+const EXTERNAL_USD = { ETH: 110, BTC: 110, USDC: 1 }
 /** The regime is worked out at whole five minutes. */
 const REGIME_KNOWN_MS = 310_000
 const SEED = 7
@@ -41,7 +41,7 @@ type Market = { readonly tape: readonly Batch[]; readonly nowMs: number }
 /** Coins that have nothing in common; coins that swing together with a month behind them; the same, live. */
 const markets: Readonly<Record<string, Market>> = {
   'a random market': {
-    tape: [...randomMarket(COINS, SEED), outsideAt(NOW_MS)],
+    tape: [...randomMarket(COINS, SEED), externalAt(NOW_MS)],
     nowMs: NOW_MS,
   },
   'a remembered market': { tape: rememberedMarket(), nowMs: NOW_MS },
@@ -189,14 +189,14 @@ describe.each([
 function rememberedMarket(): Batch[] {
   const [first = []] = warmTape('BTC')
   const up = first.filter(({ kind }) => kind === 'feed-status')
-  return [[universe(COINS), ...up], ...COINS.flatMap(coinTape), outsideAt(NOW_MS)]
+  return [[universe(COINS), ...up], ...COINS.flatMap(coinTape), externalAt(NOW_MS)]
 }
 
 /** Events of external sources at one instant; prices wander a little, each its own way. */
-function outsideAt(atMs: number): Batch {
+function externalAt(atMs: number): Batch {
   const wanderBps = (asset: string, chain: string) =>
     3 * Math.sin(atMs / 7_000 + asset.length + 5 * chain.length)
-  return [...rateEvents(atMs, OUTSIDE_USD), ...poolEvents(atMs, wanderBps, OUTSIDE_USD)]
+  return [...rateEvents(atMs, EXTERNAL_USD), ...poolEvents(atMs, wanderBps, EXTERNAL_USD)]
 }
 
 /** One coin of a market, with a wave of its own height. What the venue tells of an hour is the last word on it. */
@@ -231,8 +231,8 @@ function sessionsOf(): readonly Session[] {
 /** Events of all coins and external sources, in the order of time. */
 function run(sessions: readonly Session[], ms: number): readonly Batch[] {
   const fromMs = sessions[0]?.nowMs ?? NOW_MS
-  const external = Array.from({ length: ms / OUTSIDE_STEP_MS }, (_, at) =>
-    outsideAt(fromMs + (at + 1) * OUTSIDE_STEP_MS),
+  const external = Array.from({ length: ms / EXTERNAL_STEP_MS }, (_, at) =>
+    externalAt(fromMs + (at + 1) * EXTERNAL_STEP_MS),
   )
   return [...sessions.flatMap((session) => [...session.run(ms)]), ...external].sort(
     (one, other) => timeMs(one) - timeMs(other),
@@ -253,8 +253,8 @@ function reframed(tape: readonly Batch[], sizes: readonly number[]): readonly Ba
     const size = sizes[batches.length % sizes.length] ?? 1
     const [head] = last ?? []
     if (last === undefined || head === undefined || last.length >= size) batches.push([event])
-    // The world outside comes by streams of its own.
-    else if (isOutside(head) !== isOutside(event)) batches.push([event])
+    // External sources have a separate stream.
+    else if (isExternal(head) !== isExternal(event)) batches.push([event])
     else if (minuteOf(head) !== minuteOf(event)) batches.push([event])
     else last.push(event)
   }
@@ -266,7 +266,7 @@ function restoredOf(first: Processor, tape: readonly Batch[], nowMs: number): Pr
   const history = first.takeHistory()
   const restored = new Processor(analyses, '0.0.0')
   restored.restore(first.checkpoint(nowMs), nowMs)
-  const past = tape.flat().filter((event) => event.kind.endsWith('-history') || isOutside(event))
+  const past = tape.flat().filter((event) => event.kind.endsWith('-history') || isExternal(event))
   restored.process([...past, ...COINS.flatMap((coin) => remembered(history, coin, nowMs))])
   restored.process(rememberedMeasures(history, nowMs))
   return restored

@@ -1,5 +1,5 @@
 import type { ContextEvent } from '../../domain/event.ts'
-import { assetOf } from '../../domain/outside.ts'
+import { assetOf } from '../../domain/external.ts'
 import { midOf } from '../book/best-quote.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'

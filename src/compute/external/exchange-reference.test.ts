@@ -1,6 +1,6 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import type { Exchange, OutsideEvent } from '../../domain/outside.ts'
+import type { Exchange, ExternalEvent } from '../../domain/external.ts'
 import { ExternalState } from '../market/external-state.ts'
 import { exchangeQuote } from '../testing/external-events.ts'
 import type { WhyNot } from './exchange-reference.ts'
@@ -41,7 +41,7 @@ describe('reference of the exchanges', () => {
     ])
   })
 
-  test.each<{ why: WhyNot; leg: OutsideEvent }>([
+  test.each<{ why: WhyNot; leg: ExternalEvent }>([
     { why: 'too_old', leg: quote('okx', 100, { timeReceivedMs: NOW_MS - 5_001 }) },
     { why: 'too_old', leg: quote('okx', 100, { timeExchangeMs: NOW_MS - 10_001 }) },
     { why: 'crossed', leg: quote('okx', 100, { bid: 100.1, ask: 100 }) },
@@ -128,7 +128,7 @@ describe('reference of the exchanges', () => {
   })
 })
 
-function of(expectedUsd: number, ...events: readonly OutsideEvent[]) {
+function of(expectedUsd: number, ...events: readonly ExternalEvent[]) {
   const external = new ExternalState()
   for (const event of events) external.apply(event)
   return exchangePrices('BTC', external, expectedUsd, NOW_MS)
@@ -138,7 +138,7 @@ function quote(exchange: Exchange, mid: number, changes = {}) {
   return exchangeQuote(exchange, 'BTC', mid, NOW_MS, changes)
 }
 
-function rates(usdt: number, usdc: number): readonly OutsideEvent[] {
+function rates(usdt: number, usdc: number): readonly ExternalEvent[] {
   return [
     exchangeQuote('kraken', 'USDT', usdt, NOW_MS),
     exchangeQuote('kraken', 'USDC', usdc, NOW_MS),

@@ -1,4 +1,4 @@
-import type { Exchange, ExchangeQuoteEvent } from '../../domain/outside.ts'
+import type { Exchange, ExchangeQuoteEvent } from '../../domain/external.ts'
 import type { ExternalState } from '../market/external-state.ts'
 import { apartBps, median } from '../statistics/median.ts'
 import { stableUsd } from './stable-usd.ts'

@@ -1,4 +1,4 @@
-import type { OraclePriceEvent } from '../../domain/outside.ts'
+import type { OraclePriceEvent } from '../../domain/external.ts'
 
 const CHAINLINK_GRACE_MS = 2 * 3_600_000
 /** How old a price of a streaming feed may be where no other source is better. */

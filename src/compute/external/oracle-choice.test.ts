@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { MarketEvent } from '../../domain/event.ts'
-import type { OracleNetwork, OraclePriceEvent } from '../../domain/outside.ts'
+import type { OracleNetwork, OraclePriceEvent } from '../../domain/external.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import type { MarketState } from '../market/market-state.ts'
 import { oraclePrice } from '../testing/external-events.ts'

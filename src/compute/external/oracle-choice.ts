@@ -1,4 +1,4 @@
-import type { OracleNetwork, OraclePriceEvent } from '../../domain/outside.ts'
+import type { OracleNetwork, OraclePriceEvent } from '../../domain/external.ts'
 import { apartBps, median } from '../statistics/median.ts'
 import { isSameAsset } from './exchange-reference.ts'
 import { oracleAgeMsMax, oracleHandoverMs, oracleLateMs, publishedAtMs } from './oracle-age.ts'

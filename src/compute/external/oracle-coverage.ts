@@ -1,6 +1,6 @@
 import type { NotCovered } from '../../domain/document.ts'
-import type { SourceStatusEvent } from '../../domain/outside.ts'
-import { assetOf, oracleNetworks } from '../../domain/outside.ts'
+import type { SourceStatusEvent } from '../../domain/external.ts'
+import { assetOf, oracleNetworks } from '../../domain/external.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
 import { oracleTrust } from './oracle-trust.ts'

@@ -1,6 +1,6 @@
 import type { MarketEvent } from '../../domain/event.ts'
-import type { OracleNetwork } from '../../domain/outside.ts'
-import { assetOf } from '../../domain/outside.ts'
+import type { OracleNetwork } from '../../domain/external.ts'
+import { assetOf } from '../../domain/external.ts'
 import type { MarketState, MarketTracker } from '../market/market-state.ts'
 import { marketTracker } from '../market/market-state.ts'
 import { driftBpsPerRootSecond, USUAL_DRIFT_BPS } from '../volatility/drift.ts'

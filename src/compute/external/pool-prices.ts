@@ -1,5 +1,5 @@
-import type { PoolEvent } from '../../domain/outside.ts'
-import { chains } from '../../domain/outside.ts'
+import type { PoolEvent } from '../../domain/external.ts'
+import { chains } from '../../domain/external.ts'
 import type { ExternalState } from '../market/external-state.ts'
 import { isSameAsset } from './exchange-reference.ts'
 import { expectedErrorBps } from './source-error.ts'

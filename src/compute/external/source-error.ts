@@ -1,4 +1,4 @@
-import type { OracleNetwork, OraclePriceEvent } from '../../domain/outside.ts'
+import type { OracleNetwork, OraclePriceEvent } from '../../domain/external.ts'
 
 /**
  * Deviation of a Brownian motion that stayed within 1 of its start for long: its density tends to

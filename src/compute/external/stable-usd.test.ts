@@ -1,6 +1,6 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import type { OutsideEvent } from '../../domain/outside.ts'
+import type { ExternalEvent } from '../../domain/external.ts'
 import { ExternalState } from '../market/external-state.ts'
 import { exchangeQuote, oraclePrice } from '../testing/external-events.ts'
 import { stableUsd } from './stable-usd.ts'
@@ -153,7 +153,7 @@ describe('what a stablecoin is worth', () => {
   })
 })
 
-function of(...events: readonly OutsideEvent[]) {
+function of(...events: readonly ExternalEvent[]) {
   const external = new ExternalState()
   for (const event of events) external.apply(event)
   return stableUsd('USDT', external, NOW_MS)

@@ -1,4 +1,4 @@
-import type { ExchangeQuoteEvent, OraclePriceEvent, SourceId } from '../../domain/outside.ts'
+import type { ExchangeQuoteEvent, OraclePriceEvent, SourceId } from '../../domain/external.ts'
 import type { ExternalState } from '../market/external-state.ts'
 import { apartBps, median } from '../statistics/median.ts'
 import { oracleAgeMsMax, publishedAtMs } from './oracle-age.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ExchangeQuoteEvent, OraclePriceEvent } from '../../domain/outside.ts'
+import type { ExchangeQuoteEvent, OraclePriceEvent } from '../../domain/external.ts'
 import { ExternalState } from './external-state.ts'
 
 const NOW_MS = Date.UTC(2026, 5, 1)

@@ -3,14 +3,14 @@ import type {
   ChainEvent,
   Exchange,
   ExchangeQuoteEvent,
+  ExternalEvent,
   FearGreedEvent,
   OraclePriceEvent,
-  OutsideEvent,
   PoolEvent,
   SourceId,
   SourceStatusEvent,
   StablecoinSupplyEvent,
-} from '../../domain/outside.ts'
+} from '../../domain/external.ts'
 
 /** More feeds of one asset, or pools of one chain, than any network has: a source that invents names stays bounded. */
 const PER_NAME_MAX = 64
@@ -79,7 +79,7 @@ export class ExternalState {
     return this.#supplies.get(asset) ?? null
   }
 
-  apply(event: OutsideEvent): void {
+  apply(event: ExternalEvent): void {
     switch (event.kind) {
       case 'oracle-price':
         keep(this.#oracles, event.asset, `${event.network} ${event.place}`, event)

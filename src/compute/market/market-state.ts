@@ -1,7 +1,7 @@
 import type { FeedStatusEvent, MarketEvent } from '../../domain/event.ts'
+import type { ExternalEvent } from '../../domain/external.ts'
+import { assetOf, isExternal } from '../../domain/external.ts'
 import type { Listing } from '../../domain/listing.ts'
-import type { OutsideEvent } from '../../domain/outside.ts'
-import { assetOf, isOutside } from '../../domain/outside.ts'
 import { CandleLadder } from '../candles/candle-ladder.ts'
 import { NewestBar } from '../candles/newest-bar.ts'
 import type { PulsePool } from '../indicators/pulse-series.ts'
@@ -108,7 +108,7 @@ export class MarketState {
 
   /** @returns the coin that the event changed, or null for news about all of them or about none. */
   apply(event: MarketEvent): CoinMarket | null {
-    const coin = isOutside(event) ? this.#hear(event) : this.#take(event)
+    const coin = isExternal(event) ? this.#hear(event) : this.#take(event)
     for (const tracker of this.#trackers.hearing(event.kind)) tracker.apply(event, this)
     return coin
   }
@@ -131,13 +131,13 @@ export class MarketState {
     this.#trackers.restore(sections, (tracker, numbers) => tracker.restore(numbers))
   }
 
-  #hear(event: OutsideEvent): CoinMarket | null {
+  #hear(event: ExternalEvent): CoinMarket | null {
     if (event.kind === 'measure-history') this.log.remember(event)
     else this.external.apply(event)
     return 'asset' in event ? (this.coinOf(event.asset) ?? null) : null
   }
 
-  #take(event: Exclude<MarketEvent, OutsideEvent>): CoinMarket | null {
+  #take(event: Exclude<MarketEvent, ExternalEvent>): CoinMarket | null {
     // After a subscription the venue repeats trades of long ago, and may show that some before them are lost.
     if (event.kind !== 'trade' && event.kind !== 'trade-gap') {
       if (!(event.timeExchangeMs <= this.#venueMs)) this.#venueMs = event.timeExchangeMs

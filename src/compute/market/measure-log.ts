@@ -1,5 +1,5 @@
+import type { MeasureHistoryEvent } from '../../domain/external.ts'
 import type { MeasureMinute } from '../../domain/history.ts'
-import type { MeasureHistoryEvent } from '../../domain/outside.ts'
 import { StepRing } from '../statistics/step-ring.ts'
 
 const MINUTE_MS = 60_000

@@ -2,11 +2,11 @@ import type {
   Chain,
   ChainEvent,
   ExchangeQuoteEvent,
+  ExternalEvent,
   OraclePriceEvent,
-  OutsideEvent,
   PoolEvent,
-} from '../../domain/outside.ts'
-import { chains } from '../../domain/outside.ts'
+} from '../../domain/external.ts'
+import { chains } from '../../domain/external.ts'
 import type { ArbAsset } from '../external/arb/arb-model.ts'
 import { arbAssets } from '../external/arb/arb-model.ts'
 
@@ -109,7 +109,7 @@ export function rateEvents(
   timeMs: number,
   pricesUsd: Readonly<Record<ArbAsset, number>> = chainPricesUsd,
   nativeUsd = 100,
-): OutsideEvent[] {
+): ExternalEvent[] {
   return [
     oraclePrice('USDC', pricesUsd.USDC, timeMs),
     oraclePrice('USDT', 1, timeMs),
@@ -126,7 +126,7 @@ export function poolEvents(
   timeMs: number,
   gapBps: (asset: ArbAsset, chain: Chain) => number = () => 0,
   pricesUsd: Readonly<Record<ArbAsset, number>> = chainPricesUsd,
-): OutsideEvent[] {
+): ExternalEvent[] {
   return chains.flatMap((chain) => [
     block(chain, timeMs),
     ...arbAssets.map((asset) =>

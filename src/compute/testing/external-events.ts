@@ -6,7 +6,7 @@ import type {
   OraclePriceEvent,
   PoolEvent,
   SourceId,
-} from '../../domain/outside.ts'
+} from '../../domain/external.ts'
 
 const stampedAt = (timeMs: number) => ({ timeExchangeMs: timeMs, timeReceivedMs: timeMs })
 

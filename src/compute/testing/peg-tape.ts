@@ -2,13 +2,13 @@ import type {
   Chain,
   Exchange,
   ExchangeQuoteEvent,
+  ExternalEvent,
   OracleNetwork,
   OraclePriceEvent,
-  OutsideEvent,
   PoolEvent,
   SourceId,
-} from '../../domain/outside.ts'
-import { chains } from '../../domain/outside.ts'
+} from '../../domain/external.ts'
+import { chains } from '../../domain/external.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -39,21 +39,21 @@ const chainlink = {
 /** What a stablecoin costs by one source, USD. */
 export type Quoted = (source: SourceId, asset: 'USDC' | 'USDT') => number
 
-type Told = { readonly source: SourceId; readonly events: readonly OutsideEvent[] }
+type Told = { readonly source: SourceId; readonly events: readonly ExternalEvent[] }
 
 /** What each source knows of USDC and USDT, told at one instant; those of `dead` tell nothing. */
 export function pegTape(
   atMs: number,
   quoted: Quoted = () => 1,
   dead: ReadonlySet<SourceId> = new Set(),
-): OutsideEvent[] {
+): ExternalEvent[] {
   return told(atMs, quoted)
     .filter(({ source }) => !dead.has(source))
     .flatMap(({ events }) => events)
 }
 
 function told(atMs: number, quoted: Quoted): readonly Told[] {
-  const oracle = (source: SourceId, over: Partial<OraclePriceEvent>): readonly OutsideEvent[] =>
+  const oracle = (source: SourceId, over: Partial<OraclePriceEvent>): readonly ExternalEvent[] =>
     (['USDC', 'USDT'] as const).map((asset) =>
       oraclePrice({ asset, priceUsd: quoted(source, asset), ...over }, atMs),
     )

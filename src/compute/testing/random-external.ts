@@ -1,10 +1,10 @@
 import type { MarketEvent } from '../../domain/event.ts'
-import { chains, exchanges, oracleNetworks } from '../../domain/outside.ts'
+import { chains, exchanges, oracleNetworks } from '../../domain/external.ts'
 import { exchangeQuote, oraclePrice, poolOf } from './external-events.ts'
 import { context } from './tape.ts'
 
 /** What a random world says of one asset and the stablecoins, in the order in which it comes: some of it late, wrong or gone. */
-export function randomOutside(
+export function randomExternal(
   seed: number,
   of: {
     readonly coin: string

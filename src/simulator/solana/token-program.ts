@@ -1,7 +1,7 @@
 import type { Address } from '@solana/kit'
 import { address } from '@solana/kit'
-import { tokenData } from '../outside/solana/account-layouts.ts'
-import { addressBytes, programAddress } from '../outside/solana/program-address.ts'
+import { tokenData } from '../external/solana/account-layouts.ts'
+import { addressBytes, programAddress } from '../external/solana/program-address.ts'
 
 export const TOKEN_PROGRAM = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA')
 const ASSOCIATED_TOKEN_PROGRAM = address('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL')

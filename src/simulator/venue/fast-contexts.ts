@@ -1,7 +1,7 @@
 import { deflateRawSync } from 'node:zlib'
 import { decimalText, priceDecimalsMax } from '../market/precision.ts'
 import type { Dexes } from './dexes.ts'
-import { outsideMids, spotNamesOf } from './spot.ts'
+import { externalMids, spotNamesOf } from './spot.ts'
 
 type FastContext = { markPx?: string; midPx?: string | null }
 
@@ -51,7 +51,7 @@ function contextsAt(dexes: Dexes, viewMs: number): Map<string, Required<FastCont
     }
   }
   if (dexes.builders.length > 0) {
-    for (const [name, mid] of Object.entries(outsideMids(viewMs))) {
+    for (const [name, mid] of Object.entries(externalMids(viewMs))) {
       contexts.set(name, { markPx: mid, midPx: mid })
     }
   }

@@ -6,7 +6,7 @@ import type { Dex, Dexes } from './dexes.ts'
 import type { InfoAnswer, View } from './info-answer.ts'
 import { data, MALFORMED, UNKNOWN } from './info-answer.ts'
 import { predictedFundingsWire } from './predicted-fundings.ts'
-import { outsideMids, spotContextsWire, spotMetaWire } from './spot.ts'
+import { externalMids, spotContextsWire, spotMetaWire } from './spot.ts'
 import { isRecord, isUser } from './subscription.ts'
 import { traderAt } from './traders.ts'
 import { contextsWire, marginTableWire, metaWire, midsWire } from './wire.ts'
@@ -150,5 +150,5 @@ function accountAnswer(
 export function allMids(dexes: Dexes, dex: Dex, atMs: number): Readonly<Record<string, string>> {
   const mids = midsWire(dex.market, atMs)
   const isMixed = dex === dexes.main && dexes.builders.length > 0
-  return isMixed ? { ...mids, ...outsideMids(atMs) } : mids
+  return isMixed ? { ...mids, ...externalMids(atMs) } : mids
 }

@@ -4,10 +4,10 @@ import { createServer } from 'node:http'
 import type { WebSocket } from 'ws'
 import { WebSocketServer } from 'ws'
 import type { Clock } from '../../domain/clock.ts'
+import type { SimulatedSources } from '../external/simulated-sources.ts'
+import { EXTERNAL_PATH } from '../external/simulated-sources.ts'
 import type { BuilderDex } from '../market/builder-dexes.ts'
 import type { Market, NewListing } from '../market/market.ts'
-import type { SimulatedSources } from '../outside/simulated-sources.ts'
-import { OUTSIDE_PATH } from '../outside/simulated-sources.ts'
 import type { Fault } from './fault.ts'
 import type { HttpAnswer } from './info-endpoint.ts'
 import { plainAnswer } from './info-endpoint.ts'
@@ -20,8 +20,8 @@ export type SimulatedVenue = {
   readonly wsUrl: string
   /** Ends in `/info`. */
   readonly httpUrl: string
-  /** Ends in `/outside/`: what stands behind it is another source's name. */
-  readonly outsideUrl: string
+  /** Ends in `/outside/`; the identifier of a source follows. */
+  readonly externalUrl: string
   /** Added to recorded time to get the venue's; absent where nothing recorded is replayed. */
   readonly clockShiftMs?: number
   /** Ends every connection the hard way, as an outage does. */
@@ -45,18 +45,18 @@ export async function startSimulatedVenue(options: {
   /** Dexes beside the main one; none where absent. */
   readonly builders?: readonly BuilderDex[]
   /** The world beyond the venue, served on the same port; closed with it. */
-  readonly outside?: SimulatedSources
+  readonly external?: SimulatedSources
   readonly clock: Clock
   readonly host?: string
   readonly port: number
   readonly limits?: Partial<VenueLimits>
   readonly cadences?: Partial<VenueCadences>
 }): Promise<SimulatedVenue> {
-  const { market, builders = [], outside, clock, host = LOOPBACK } = options
+  const { market, builders = [], external, clock, host = LOOPBACK } = options
   const server = createServer()
   // Its timers would keep a process alive that has nothing to serve.
   const port = await listen(server, host, options.port).catch((cause: unknown) => {
-    outside?.close()
+    external?.close()
     throw cause
   })
   const venue = new Venue({
@@ -66,16 +66,16 @@ export async function startSimulatedVenue(options: {
     limits: { ...venueLimits, ...options.limits },
     cadences: { ...venueCadences, ...options.cadences },
   })
-  const sockets = serveSockets(server, venue, outside)
+  const sockets = serveSockets(server, venue, external)
   server.on('request', (request, response) => {
     const url = urlOf(request)
-    if (outside !== undefined && url.pathname.startsWith(OUTSIDE_PATH))
-      outside.serve(url, request, response)
+    if (external !== undefined && url.pathname.startsWith(EXTERNAL_PATH))
+      external.serve(url, request, response)
     else serveInfo(request, response, venue)
   })
   return {
     wsUrl: `ws://${host}:${port}/ws`,
-    outsideUrl: `http://${host}:${port}${OUTSIDE_PATH}`,
+    externalUrl: `http://${host}:${port}${EXTERNAL_PATH}`,
     httpUrl: `http://${host}:${port}/info`,
     ...(market.clockShiftMs === 0 ? {} : { clockShiftMs: market.clockShiftMs }),
     dropConnections: () => venue.dropConnections(),
@@ -84,7 +84,7 @@ export async function startSimulatedVenue(options: {
     inject: (fault) => venue.inject(fault),
     close: async () => {
       venue.close()
-      outside?.close()
+      external?.close()
       sockets.close()
       server.closeAllConnections()
       await new Promise<void>((resolve) => {
@@ -107,7 +107,7 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
 function serveSockets(
   server: Server,
   venue: Venue,
-  outside: SimulatedSources | undefined,
+  external: SimulatedSources | undefined,
 ): WebSocketServer {
   const sockets = new WebSocketServer({
     noServer: true,
@@ -116,8 +116,8 @@ function serveSockets(
   })
   server.on('upgrade', (request, socket, head) => {
     const url = urlOf(request)
-    if (outside !== undefined && url.pathname.startsWith(OUTSIDE_PATH)) {
-      sockets.handleUpgrade(request, socket, head, (webSocket) => outside.attach(url, webSocket))
+    if (external !== undefined && url.pathname.startsWith(EXTERNAL_PATH)) {
+      sockets.handleUpgrade(request, socket, head, (webSocket) => external.attach(url, webSocket))
       return
     }
     if (url.pathname !== '/ws') {

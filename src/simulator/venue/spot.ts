@@ -84,7 +84,7 @@ const namesByPerpetual: ReadonlyMap<string, readonly string[]> = new Map(
 )
 
 /** Mids of the spot pairs and outcome markets that follow no perpetual. */
-export function outsideMids(atMs: number): Readonly<Record<string, string>> {
+export function externalMids(atMs: number): Readonly<Record<string, string>> {
   const mids: Record<string, string> = {}
   for (const { name, priceUsd } of pairs) {
     if (priceUsd !== undefined) mids[name] = wandering(name, priceUsd, atMs)
@@ -101,9 +101,9 @@ export function spotContextsWire(
   midOf: (perpetual: string) => string | undefined,
   atMs: number,
 ): readonly SpotContextWire[] {
-  const outside = outsideMids(atMs)
+  const external = externalMids(atMs)
   return pairs.map(({ name, perpetual, dayNotionalUsd = 0 }) => {
-    const px = (perpetual === undefined ? outside[name] : midOf(perpetual)) ?? '1.0'
+    const px = (perpetual === undefined ? external[name] : midOf(perpetual)) ?? '1.0'
     return {
       prevDayPx: px,
       dayNtlVlm: decimalText(dayNotionalUsd, 1),

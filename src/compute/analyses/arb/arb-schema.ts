@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { chains } from '../../../domain/outside.ts'
+import { chains } from '../../../domain/external.ts'
 import { stressBands, stressLevels } from '../../external/arb/arb-levels.ts'
 import { arbAssets } from '../../external/arb/arb-model.ts'
 import { opportunityClasses } from '../../external/arb/arb-opportunities.ts'

@@ -3,8 +3,8 @@ import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
 import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
-import type { Chain, OutsideEvent } from '../../../domain/outside.ts'
-import { chains } from '../../../domain/outside.ts'
+import type { Chain, ExternalEvent } from '../../../domain/external.ts'
+import { chains } from '../../../domain/external.ts'
 import type { ArbAsset } from '../../external/arb/arb-model.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
 import type { MarketState } from '../../market/market-state.ts'
@@ -229,7 +229,7 @@ function eventsOf(nowMs: number, isAlive: (chain: Chain) => boolean = () => true
   return [...rateEvents(nowMs), ...told]
 }
 
-function hear(market: MarketState, nowMs: number, events: readonly OutsideEvent[]): void {
+function hear(market: MarketState, nowMs: number, events: readonly ExternalEvent[]): void {
   for (const event of events) market.apply(event)
   market.advance(nowMs)
 }

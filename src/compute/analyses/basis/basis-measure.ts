@@ -1,5 +1,5 @@
-import type { OracleNetwork } from '../../../domain/outside.ts'
-import { oracleNetworks } from '../../../domain/outside.ts'
+import type { OracleNetwork } from '../../../domain/external.ts'
+import { oracleNetworks } from '../../../domain/external.ts'
 import { aboveBps, readBasis } from '../../external/basis-reading.ts'
 import { MinuteTurns } from '../../external/measures/minute-schedule.ts'
 import type { SeriesSummary } from '../../external/measures/minute-statistics.ts'

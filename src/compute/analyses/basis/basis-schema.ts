@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { oracleNetworks } from '../../../domain/outside.ts'
+import { oracleNetworks } from '../../../domain/external.ts'
 import { DAY_MINUTES_MIN, HOUR_MINUTES_MIN } from '../../external/measures/minute-statistics.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 

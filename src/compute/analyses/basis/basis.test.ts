@@ -2,16 +2,16 @@ import { fc, test as property } from '@fast-check/vitest'
 import type { Static } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
-import { naiveBasis } from '../../../../test/golden/naive-outside.ts'
+import { naiveBasis } from '../../../../test/golden/naive-external.ts'
 import { fillDocument } from '../../../api/fill-document.ts'
 import { overdue } from '../../../api/freshness.ts'
 import type { Document } from '../../../domain/document.ts'
 import type { MarketEvent } from '../../../domain/event.ts'
-import type { OraclePriceEvent } from '../../../domain/outside.ts'
-import { oracleNetworks } from '../../../domain/outside.ts'
+import type { OraclePriceEvent } from '../../../domain/external.ts'
+import { oracleNetworks } from '../../../domain/external.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
 import { exchangeQuote, oraclePrice, sourceUp } from '../../testing/external-events.ts'
-import { randomOutside } from '../../testing/random-external.ts'
+import { randomExternal } from '../../testing/random-external.ts'
 import { renderCoin } from '../../testing/render-coin.ts'
 import { context, NOW_MS, universe } from '../../testing/tape.ts'
 import { basis } from './basis.ts'
@@ -223,7 +223,7 @@ describe('the numbers of /basis', () => {
   property.prop([fc.integer({ min: 1, max: 1e9 })], { numRuns: 200 })(
     'are those of the naive search through the tape',
     (seed) => {
-      const tape = randomOutside(seed, {
+      const tape = randomExternal(seed, {
         coin: 'kPEPE',
         asset: 'PEPE',
         scale: 1_000,

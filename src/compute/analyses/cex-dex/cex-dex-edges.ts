@@ -1,4 +1,4 @@
-import type { ChainEvent } from '../../../domain/outside.ts'
+import type { ChainEvent } from '../../../domain/external.ts'
 import type { Quote } from '../../book/best-quote.ts'
 import type { ExchangeLeg } from '../../external/exchange-reference.ts'
 import type { PoolLeg } from '../../external/pool-prices.ts'

@@ -1,4 +1,4 @@
-import { oracleNetworks } from '../../../domain/outside.ts'
+import { oracleNetworks } from '../../../domain/external.ts'
 import { midOf } from '../../book/best-quote.ts'
 import { aboveBps } from '../../external/basis-reading.ts'
 import type { CexDexReading } from '../../external/cex-dex-reading.ts'

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { chains, exchanges, oracleNetworks } from '../../../domain/outside.ts'
+import { chains, exchanges, oracleNetworks } from '../../../domain/external.ts'
 import { divergenceDirections } from '../../external/divergence-direction.ts'
 import { DAY_MINUTES_MIN } from '../../external/measures/minute-statistics.ts'
 import { SWAP_USD } from '../../external/pool-prices.ts'

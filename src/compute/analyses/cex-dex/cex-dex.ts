@@ -1,6 +1,6 @@
 import type { Input, NoAnswer, Warning } from '../../../domain/document.ts'
+import { assetOf } from '../../../domain/external.ts'
 import { isoInstant } from '../../../domain/instant.ts'
-import { assetOf } from '../../../domain/outside.ts'
 import type { CoinAnalysis } from '../../analysis.ts'
 import { midOf } from '../../book/best-quote.ts'
 import { aboveBps } from '../../external/basis-reading.ts'

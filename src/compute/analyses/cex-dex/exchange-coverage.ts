@@ -1,5 +1,5 @@
 import type { NotCovered } from '../../../domain/document.ts'
-import { assetOf, exchanges } from '../../../domain/outside.ts'
+import { assetOf, exchanges } from '../../../domain/external.ts'
 import { EXCHANGES_MIN } from '../../external/exchange-reference.ts'
 import { hasTold, mayTellMore } from '../../external/oracle-coverage.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'

@@ -1,4 +1,4 @@
-import type { Exchange } from '../../../domain/outside.ts'
+import type { Exchange } from '../../../domain/external.ts'
 
 /** What a taker without any discount pays, bps, as the exchanges published it: base tier of their spot books. */
 export const takerFees = {

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { chains } from '../../../domain/outside.ts'
+import { chains } from '../../../domain/external.ts'
 import { pegSourceFaults } from '../../external/depeg/depeg-sources.ts'
 import { pegLevelNames } from '../../external/depeg/peg-level.ts'
 import { pegClasses } from '../../external/depeg/peg-price.ts'

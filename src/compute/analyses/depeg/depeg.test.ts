@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
 import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
-import type { MeasureRow, OutsideEvent, SourceId } from '../../../domain/outside.ts'
+import type { ExternalEvent, MeasureRow, SourceId } from '../../../domain/external.ts'
 import { Processor } from '../../processor.ts'
 import { exchangeQuote, oraclePrice, pegTape } from '../../testing/peg-tape.ts'
 import { NOW_MS } from '../../testing/tape.ts'
@@ -124,7 +124,7 @@ describe('/depeg', () => {
   })
 
   test('is not sold any more once everything that it rests on would be too old', () => {
-    const limitOf = (events: readonly OutsideEvent[]) => {
+    const limitOf = (events: readonly ExternalEvent[]) => {
       const view = render(gatheredFrom([events])).views['']
       const inputs = view?.kind === 'answer' ? view.inputs : []
       return inputs.find(({ isLoadBearing }) => isLoadBearing)?.ageMsMax
@@ -267,7 +267,7 @@ function iso(agoMs: number): string {
 }
 
 /** 40 billion, after a change of so many percent in a day and in a week. */
-function supply(dayPct: number, weekPct: number): OutsideEvent {
+function supply(dayPct: number, weekPct: number): ExternalEvent {
   return {
     kind: 'stablecoin-supply',
     asset: 'USDC',
@@ -280,7 +280,7 @@ function supply(dayPct: number, weekPct: number): OutsideEvent {
 }
 
 /** So many minutes before this one, by turns a bp below and a bp above a dollar. */
-function remembered(minutes: number): OutsideEvent {
+function remembered(minutes: number): ExternalEvent {
   const rows = Array.from({ length: minutes }, (_, at) => ({
     timeMs: MINUTE_NOW_MS - (minutes - at) * MINUTE_MS,
     value: at % 2 === 0 ? 0.9999 : 1.0001,
@@ -288,7 +288,7 @@ function remembered(minutes: number): OutsideEvent {
   return history('depeg/price', rows)
 }
 
-function history(series: string, rows: readonly MeasureRow[]): OutsideEvent {
+function history(series: string, rows: readonly MeasureRow[]): ExternalEvent {
   return {
     kind: 'measure-history',
     series,
@@ -303,7 +303,7 @@ function history(series: string, rows: readonly MeasureRow[]): OutsideEvent {
 type Body = any
 
 /** One list of events a second, the last at `NOW_MS`. */
-function gatheredFrom(seconds: readonly (readonly OutsideEvent[])[]): GatheredPeg {
+function gatheredFrom(seconds: readonly (readonly ExternalEvent[])[]): GatheredPeg {
   const processor = new Processor({ coin: [], market: [depeg] }, '0.0.0')
   for (const [at, events] of seconds.entries()) {
     processor.process(events)
@@ -322,7 +322,7 @@ function render(gathered: GatheredPeg): Document {
   })
 }
 
-function answer(seconds: readonly (readonly OutsideEvent[])[]): { text: string; body: Body } {
+function answer(seconds: readonly (readonly ExternalEvent[])[]): { text: string; body: Body } {
   const document = render(gatheredFrom(seconds))
   const view = document.views['']
   if (view?.kind !== 'answer') throw new Error(`no answer: ${JSON.stringify(view)}`)

@@ -1,4 +1,4 @@
-import type { FearGreedEvent } from '../../../domain/outside.ts'
+import type { FearGreedEvent } from '../../../domain/external.ts'
 import type { CoinBucket } from '../../../domain/sectors.ts'
 import { coinBuckets } from '../../../domain/sectors.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'

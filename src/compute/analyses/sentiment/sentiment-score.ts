@@ -1,4 +1,4 @@
-import type { FearGreedEvent } from '../../../domain/outside.ts'
+import type { FearGreedEvent } from '../../../domain/external.ts'
 import { annualizedPctOf, FUNDING_INTERVAL_HOURS } from '../../funding/funding-tilt.ts'
 import { TAKER_WINDOW_STEPS } from '../../market/taker-flow.ts'
 import type { CoinSentiment } from './coin-sentiment.ts'

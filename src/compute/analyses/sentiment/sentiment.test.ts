@@ -5,7 +5,7 @@ import { naiveCoins, naiveSentiment } from '../../../../test/golden/naive-sentim
 import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
 import type { MarketEvent, TradeEvent } from '../../../domain/event.ts'
-import type { FearGreedEvent } from '../../../domain/outside.ts'
+import type { FearGreedEvent } from '../../../domain/external.ts'
 import { coinBucketOf } from '../../../domain/sectors.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
 import type { MarketState } from '../../market/market-state.ts'

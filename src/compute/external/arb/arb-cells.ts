@@ -1,5 +1,5 @@
-import type { Chain, ChainEvent, PoolEvent } from '../../../domain/outside.ts'
-import { chains } from '../../../domain/outside.ts'
+import type { Chain, ChainEvent, PoolEvent } from '../../../domain/external.ts'
+import { chains } from '../../../domain/external.ts'
 import type { ExternalState } from '../../market/external-state.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { arbAssets, freshMsMax, NOTIONAL_USD, POOL_USD_MIN, STALE_MS } from './arb-model.ts'

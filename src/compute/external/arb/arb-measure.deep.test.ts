@@ -2,8 +2,8 @@ import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import type { NaiveResult, NaiveSample } from '../../../../test/golden/naive-arb.ts'
 import { naiveArb } from '../../../../test/golden/naive-arb.ts'
-import type { Chain, OutsideEvent, PoolEvent } from '../../../domain/outside.ts'
-import { chains } from '../../../domain/outside.ts'
+import type { Chain, ExternalEvent, PoolEvent } from '../../../domain/external.ts'
+import { chains } from '../../../domain/external.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { block, chainPricesUsd, pool, poolEvents, rateEvents } from '../../testing/chain-tape.ts'
@@ -501,7 +501,7 @@ function cellOf(market: MarketState, asset: ArbAsset, chain: Chain) {
   return measured?.gaps.find(({ cell }) => cell.chain === chain)
 }
 
-function hear(market: MarketState, nowMs: number, events: readonly OutsideEvent[]): void {
+function hear(market: MarketState, nowMs: number, events: readonly ExternalEvent[]): void {
   for (const event of events) market.apply(event)
   market.of(arbMeasure).advance(market, nowMs)
 }
@@ -552,7 +552,7 @@ function found(market: MarketState, chain: Chain): boolean {
   )
 }
 
-type Told = { readonly events: readonly OutsideEvent[]; readonly naive: NaiveSample }
+type Told = { readonly events: readonly ExternalEvent[]; readonly naive: NaiveSample }
 
 /** Pools that come, go, dry up, fall silent and wander off, one sample a step. */
 function randomWorld(seed: number, count: number, stepMs: number): Told[] {
@@ -562,7 +562,7 @@ function randomWorld(seed: number, count: number, stepMs: number): Told[] {
   const silentUntil = new Map<Chain, number>()
   return Array.from({ length: count }, (_, sample) => {
     const nowMs = START_MS + sample * stepMs
-    const events: OutsideEvent[] = [...rateEvents(nowMs, chainPricesUsd, NATIVE_USD)]
+    const events: ExternalEvent[] = [...rateEvents(nowMs, chainPricesUsd, NATIVE_USD)]
     for (const chain of chains) {
       if (chance() < 0.03) silentUntil.set(chain, sample + Math.ceil(4 * chance()))
       if (sample < (silentUntil.get(chain) ?? 0)) continue

@@ -14,8 +14,8 @@ import type { Dislocation, Opportunity } from './arb-opportunities.ts'
 import { dislocationOf, opportunityOf } from './arb-opportunities.ts'
 import type { Pair } from './arb-pairs.ts'
 import { PAIRS, pairsOf } from './arb-pairs.ts'
-import type { OutsideRates } from './arb-rates.ts'
-import { outsideRates } from './arb-rates.ts'
+import type { ExternalRates } from './arb-rates.ts'
+import { externalRates } from './arb-rates.ts'
 import { OpenSpans } from './arb-spans.ts'
 import type { StressIndex, StressName } from './arb-stress.ts'
 import {
@@ -124,7 +124,7 @@ class ArbMeasure implements MarketTracker {
     const sampleMs = Math.floor(nowMs / ARB_STEP_MS) * ARB_STEP_MS
     if (sampleMs === this.#latest?.sampledAtMs) return
     const history = this.#historyAt(market, nowMs)
-    const rates = outsideRates(market, nowMs)
+    const rates = externalRates(market, nowMs)
     const cells = cellsOf(market.external, rates, nowMs)
     const assets = gapsOf(cells, history.structuralBps, rates.exchanges)
     const pairs = pairsOf(assets, (asset) => history.sigmaBps[asset])
@@ -315,7 +315,7 @@ function middleOf(ascending: Float64Array): number {
   return ascending.length % 2 === 1 ? upper : ((ascending[at - 1] as number) + upper) / 2
 }
 
-function asOf(assets: readonly AssetGaps[], rates: OutsideRates): ArbMeasurement['asOfMs'] {
+function asOf(assets: readonly AssetGaps[], rates: ExternalRates): ArbMeasurement['asOfMs'] {
   const used = assets.flatMap(({ gaps }) =>
     gaps.filter(({ gapBps }) => !Number.isNaN(gapBps)).map(({ cell }) => cell.confirmedAtMs),
   )

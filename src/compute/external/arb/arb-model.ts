@@ -1,4 +1,4 @@
-import type { Chain } from '../../../domain/outside.ts'
+import type { Chain } from '../../../domain/external.ts'
 
 /**
  * What the measure across chains assumes. Sources: the method is our own, after the CISS of the ECB (working

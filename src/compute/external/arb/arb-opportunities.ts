@@ -1,4 +1,4 @@
-import type { Chain } from '../../../domain/outside.ts'
+import type { Chain } from '../../../domain/external.ts'
 import type { Gap } from './arb-gaps.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { BRIDGE_SECONDS, freshMsMax, NOTIONAL_USD, PERSISTENT_SECONDS } from './arb-model.ts'

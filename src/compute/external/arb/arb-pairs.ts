@@ -1,5 +1,5 @@
-import type { Chain } from '../../../domain/outside.ts'
-import { chains } from '../../../domain/outside.ts'
+import type { Chain } from '../../../domain/external.ts'
+import { chains } from '../../../domain/external.ts'
 import type { AssetGaps, Gap } from './arb-gaps.ts'
 import type { ArbAsset } from './arb-model.ts'
 import {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest'
+import { chains } from '../../../domain/external.ts'
 import type { MeasureMinute } from '../../../domain/history.ts'
-import { chains } from '../../../domain/outside.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { block, chainPricesUsd, pool, rateEvents } from '../../testing/chain-tape.ts'

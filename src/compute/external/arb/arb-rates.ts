@@ -6,7 +6,7 @@ import type { Rates } from './arb-cells.ts'
 import type { ArbAsset } from './arb-model.ts'
 
 /** What exchanges and oracle networks say about the coins that chains count in. */
-export type OutsideRates = Rates & {
+export type ExternalRates = Rates & {
   /** What exchanges agree an asset to be worth; NaN for unknown. */
   readonly exchanges: (asset: ArbAsset) => number
   /** When the oldest of the rates of stablecoins was confirmed; NaN where one is unknown. */
@@ -18,7 +18,7 @@ export type OutsideRates = Rates & {
 /** The venue's own price of a chain's coin stands in where no network tells one. */
 const VENUE_MS_MAX = 300_000
 
-export function outsideRates(market: MarketState, nowMs: number): OutsideRates {
+export function externalRates(market: MarketState, nowMs: number): ExternalRates {
   const { external } = market
   const stables = {
     USDC: stableUsd('USDC', external, nowMs),

@@ -1,7 +1,7 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import { naiveInstants, naiveStates } from '../../../../test/golden/naive-depeg.ts'
-import type { OutsideEvent, SourceId } from '../../../domain/outside.ts'
+import type { ExternalEvent, SourceId } from '../../../domain/external.ts'
 import { ExternalState } from '../../market/external-state.ts'
 import { MeasureLog } from '../../market/measure-log.ts'
 import { exchangeQuote, oraclePrice, pegSourceIds, pegTape } from '../../testing/peg-tape.ts'
@@ -16,7 +16,7 @@ class Watch {
   measure = new DepegMeasure()
   readonly market = { external: new ExternalState(), log: new MeasureLog() }
 
-  hear(events: readonly OutsideEvent[]): void {
+  hear(events: readonly ExternalEvent[]): void {
     for (const event of events) {
       this.market.external.apply(event)
       this.measure.apply(event)
@@ -169,7 +169,7 @@ describe('measure of the peg', () => {
     'any course gives what the naive rule gives, restarts and lost sources included',
     (chapters, restartAt) => {
       const watch = new Watch()
-      const events: OutsideEvent[] = []
+      const events: ExternalEvent[] = []
       const instantsMs: number[] = []
       const found: unknown[] = []
       let atMs = START_MS

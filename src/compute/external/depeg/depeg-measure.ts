@@ -1,6 +1,6 @@
 import type { MarketEvent } from '../../../domain/event.ts'
-import type { Exchange } from '../../../domain/outside.ts'
-import { exchanges } from '../../../domain/outside.ts'
+import type { Exchange } from '../../../domain/external.ts'
+import { exchanges } from '../../../domain/external.ts'
 import type { MarketState, MarketTracker } from '../../market/market-state.ts'
 import { marketTracker } from '../../market/market-state.ts'
 import { joinSections, splitSections } from '../../market/saved-sections.ts'

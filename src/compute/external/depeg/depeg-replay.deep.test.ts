@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { NaiveState } from '../../../../test/golden/naive-depeg.ts'
 import { naiveInstants, naiveStates } from '../../../../test/golden/naive-depeg.ts'
-import type { OutsideEvent } from '../../../domain/outside.ts'
+import type { ExternalEvent } from '../../../domain/external.ts'
 import { ExternalState } from '../../market/external-state.ts'
 import { MeasureLog } from '../../market/measure-log.ts'
 import { exchangeQuote, oraclePrice } from '../../testing/peg-tape.ts'
@@ -112,7 +112,7 @@ function isSame(one: NaiveState, other: NaiveState | undefined): boolean {
 
 /** Looks every five seconds, and to the second where a round can make a difference. */
 function replay(
-  events: readonly OutsideEvent[],
+  events: readonly ExternalEvent[],
   endMs: number,
   look: (measure: DepegMeasure, atMs: number) => void,
 ): void {
@@ -141,7 +141,7 @@ function instantsUntil(endMs: number): readonly number[] {
 }
 
 /** Every round as the network published it. */
-function rounds(resolutionBps: number): readonly OutsideEvent[] {
+function rounds(resolutionBps: number): readonly ExternalEvent[] {
   return rows(ROUNDS, 2).map(([, answer, updatedAt]) =>
     oraclePrice(
       {
@@ -159,7 +159,7 @@ function rounds(resolutionBps: number): readonly OutsideEvent[] {
 }
 
 /** Every hour as a book of one bp around its volume-weighted price, told every five seconds of that hour. */
-function quotes(): readonly OutsideEvent[] {
+function quotes(): readonly ExternalEvent[] {
   return rows(HOURS, 1).flatMap(([hour, , , , , vwap]) => {
     const startMs = Date.parse(hour ?? '')
     return Array.from({ length: HOUR_MS / QUOTE_STEP_MS }, (_, at) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { naiveInstants } from '../../../../test/golden/naive-depeg.ts'
-import type { OutsideEvent, SourceId } from '../../../domain/outside.ts'
+import type { ExternalEvent, SourceId } from '../../../domain/external.ts'
 import { ExternalState } from '../../market/external-state.ts'
 import {
   exchangeQuote,
@@ -19,22 +19,22 @@ const HOUR_MS = 3_600_000
 
 const silent: HeardAt = () => Number.NaN
 
-function stateOf(events: readonly OutsideEvent[]): ExternalState {
+function stateOf(events: readonly ExternalEvent[]): ExternalState {
   const external = new ExternalState()
   for (const event of events) external.apply(event)
   return external
 }
 
-function evidenceOf(events: readonly OutsideEvent[], heardAt: HeardAt = silent, nowMs = NOW_MS) {
+function evidenceOf(events: readonly ExternalEvent[], heardAt: HeardAt = silent, nowMs = NOW_MS) {
   return pegEvidenceOf(stateOf(events), heardAt, nowMs)
 }
 
-function faultOf(id: string, events: readonly OutsideEvent[], heardAt: HeardAt = silent) {
+function faultOf(id: string, events: readonly ExternalEvent[], heardAt: HeardAt = silent) {
   const source = evidenceOf(events, heardAt).sources.find((one) => one.id === id)
   return source === undefined ? 'not there' : source.fault
 }
 
-function pegOf(events: readonly OutsideEvent[]) {
+function pegOf(events: readonly ExternalEvent[]) {
   return pegPriceOf(evidenceOf(events).classes)
 }
 
@@ -154,7 +154,7 @@ describe('the cross by way of USDT', () => {
   test('leans on the only class that knows USDT, on none where two do', () => {
     const traded = exchangeQuote('kraken', 'USDT', 'USD', 1, NOW_MS)
     const fed = oraclePrice({ asset: 'USDT' }, NOW_MS)
-    const leansOn = (events: readonly OutsideEvent[]) => evidenceOf(events).classes[0]?.leansOn
+    const leansOn = (events: readonly ExternalEvent[]) => evidenceOf(events).classes[0]?.leansOn
     expect(leansOn([binance, traded])).toBe('exchange')
     expect(leansOn([binance, fed])).toBe('oracle')
     expect(leansOn([binance, traded, fed])).toBeNull()

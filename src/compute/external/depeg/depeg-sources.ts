@@ -3,8 +3,8 @@ import type {
   Exchange,
   ExchangeQuoteEvent,
   OraclePriceEvent,
-} from '../../../domain/outside.ts'
-import { chains } from '../../../domain/outside.ts'
+} from '../../../domain/external.ts'
+import { chains } from '../../../domain/external.ts'
 import type { ExternalState } from '../../market/external-state.ts'
 import { STABLE_DRIFT_BPS } from '../../volatility/drift.ts'
 import { oracleAgeMsMax, publishedAtMs } from '../oracle-age.ts'

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { concatMap, EMPTY, map, of, throwError, timer } from 'rxjs'
+import { describe, expect, test } from 'vitest'
+import type { ArbMeasurement } from '../src/compute/external/arb/arb-measure.ts'
+import { arbMeasure } from '../src/compute/external/arb/arb-measure.ts'
+import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
+import type { MarketState } from '../src/compute/market/market-state.ts'
+import { exchangeQuote, oraclePrice } from '../src/compute/testing/chain-tape.ts'
+import { newMarket } from '../src/compute/testing/new-market.ts'
+import { OperatingError } from '../src/domain/errors.ts'
+import { chains } from '../src/domain/external.ts'
+import type { Happening } from '../src/simulator/external/happening.ts'
+import { upstreams } from '../src/simulator/external/simulated-sources.ts'
+import { World } from '../src/simulator/external/world.ts'
+import { seededMarket } from '../src/simulator/market/seeded-market.ts'
+import { sources } from '../src/streams/external/external-feed.ts'
+import type { ExternalRuntime, HttpReply } from '../src/streams/runtime.ts'
+import { Chance } from './simulation/chance.ts'
+import { Kernel } from './simulation/kernel.ts'
+import { Machine } from './simulation/machine.ts'
+
+/** The measure across chains on what our adapters make of the simulated chains, in virtual time. */
+
+const START_MS = Date.UTC(2026, 9, 7, 15, 0)
+const SECOND_MS = 1_000
+const MINUTE_MS = 60 * SECOND_MS
+const LATENCY_MS = 40
+/** When every chain has been discovered and read. */
+const SETTLED_MS = 3 * MINUTE_MS
+const SEED = 5
+const venue = seededMarket({ seed: SEED, startMs: START_MS })
+
+describe('on the simulated chains', () => {
+  test('a market in which nothing happens is calm, on all chains, without an opportunity', () => {
+    const samples = run([], 8 * MINUTE_MS).filter(({ sampledAtMs }) => isSettled(sampledAtMs))
+    expect(samples.length).toBeGreaterThan(20)
+    for (const { chains: scanned, assets, stress, opportunities } of samples) {
+      expect(scanned.filter(({ isFresh }) => !isFresh).map(({ chain }) => chain)).toEqual([])
+      expect(assets.filter(({ referenceUsd }) => Number.isNaN(referenceUsd))).toEqual([])
+      expect(stress?.ruledIndex).toBeLessThan(25)
+      expect(opportunities).toEqual([])
+    }
+  })
+
+  test('a gap of 80 bps is found on its chain while it lasts, and nowhere else', () => {
+    const [fromMs, untilMs] = [4 * MINUTE_MS, 6 * MINUTE_MS]
+    const gap: Happening = {
+      kind: 'gap',
+      chain: 'base',
+      asset: 'ETH',
+      bps: 80,
+      fromMs: START_MS + fromMs,
+      untilMs: START_MS + untilMs,
+    }
+    const samples = run([gap], 8 * MINUTE_MS)
+    const open = samples.filter(({ opportunities }) => opportunities.length > 0)
+    // A block, the time until it is asked for, and two samples; and again until it is gone.
+    expect((open[0]?.sampledAtMs ?? 0) - START_MS - fromMs).toBeLessThanOrEqual(40 * SECOND_MS)
+    expect((open.at(-1)?.sampledAtMs ?? 0) - START_MS - untilMs).toBeLessThanOrEqual(20 * SECOND_MS)
+    const found = open.flatMap(({ opportunities }) => opportunities)
+    expect(new Set(found.map(({ asset, sellChain }) => `${asset} ${sellChain}`))).toEqual(
+      new Set(['ETH base']),
+    )
+    expect(Math.max(...found.map(({ ageMs }) => ageMs))).toBeGreaterThanOrEqual(80 * SECOND_MS)
+  })
+
+  test('with four chains gone there is no answer within a minute, and there is again', () => {
+    const [fromMs, untilMs] = [4 * MINUTE_MS, 6 * MINUTE_MS]
+    const dead = (['base', 'bsc', 'solana', 'polygon'] as const).map(
+      (source): Happening => ({
+        kind: 'dead',
+        source,
+        fromMs: START_MS + fromMs,
+        untilMs: START_MS + untilMs,
+      }),
+    )
+    const samples = run(dead, 9 * MINUTE_MS)
+    const known = (afterMs: number) =>
+      samples.find(({ sampledAtMs }) => sampledAtMs === START_MS + afterMs)?.stress != null
+    expect([known(fromMs), known(fromMs + MINUTE_MS), known(9 * MINUTE_MS)]).toEqual([
+      true,
+      false,
+      true,
+    ])
+  })
+})
+
+function isSettled(atMs: number): boolean {
+  return atMs >= START_MS + SETTLED_MS
+}
+
+/** Everything that was sampled. */
+function run(happenings: readonly Happening[], ms: number): readonly ArbMeasurement[] {
+  const kernel = new Kernel(START_MS)
+  const world = new World({ market: venue, seed: SEED, happenings })
+  const market = newMarket(new PulsePool(3))
+  for (const chain of chains) listen(chain, world, kernel, market)
+  const samples: ArbMeasurement[] = []
+  for (let afterMs = SECOND_MS; afterMs <= ms; afterMs += SECOND_MS) {
+    kernel.runUntil(START_MS + afterMs)
+    tellRates(world, market, START_MS + afterMs)
+    const before = market.of(arbMeasure).latest
+    market.of(arbMeasure).advance(market, START_MS + afterMs)
+    const { latest } = market.of(arbMeasure)
+    if (latest !== null && latest !== before) samples.push(latest)
+  }
+  return samples
+}
+
+/** Oracle networks and exchanges, whose adapters are not the subject here. */
+function tellRates(world: World, market: MarketState, nowMs: number): void {
+  for (const asset of ['USDC', 'USDT', 'ETH', 'BTC', 'SOL', 'BNB', 'AVAX', 'POL']) {
+    const usd = world.seenUsd('pyth-hermes', asset, nowMs)
+    if (usd !== undefined) market.apply(oraclePrice(asset, usd, nowMs))
+  }
+  for (const exchange of ['coinbase', 'kraken'] as const)
+    for (const asset of ['ETH', 'BTC']) {
+      const usd = world.seenUsd(exchange, asset, nowMs)
+      if (usd !== undefined) market.apply(exchangeQuote(exchange, asset, usd, nowMs))
+    }
+}
+
+function listen(
+  chain: (typeof chains)[number],
+  world: World,
+  kernel: Kernel,
+  market: MarketState,
+): void {
+  const source = sources[chain]
+  const upstream = upstreams[chain]?.(world, kernel.clock)
+  assert(source !== undefined && upstream?.request !== undefined)
+  const { request } = upstream
+  const { scheduler } = new Machine(kernel, new Chance(1, chain)).process((cause) =>
+    assert.fail(String(cause)),
+  )
+  const post: ExternalRuntime['post'] = (url, body) =>
+    timer(LATENCY_MS, scheduler).pipe(
+      map(() => {
+        if (world.isDead(chain, kernel.nowMs)) return null
+        const text = JSON.stringify(body)
+        const query = new URLSearchParams()
+        const reply = request({ method: 'POST', path: '/', query, headers: {}, body: text })
+        return reply !== null && 'body' in reply ? reply.body : null
+      }),
+      concatMap((reply) =>
+        reply === null
+          ? throwError(() => new OperatingError('refused', url))
+          : of<HttpReply>({ status: 200, body: reply }),
+      ),
+    )
+  const none = () => EMPTY
+  const runtime = { scheduler, random: () => 0.5, connect: none, get: none, follow: none, post }
+  source({ urls: ['node'] }, { assets: () => [], onNotice: () => {} }, runtime).subscribe(
+    (batch) => {
+      for (const event of batch) market.apply(event)
+    },
+  )
+}

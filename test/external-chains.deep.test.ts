@@ -1,0 +1,548 @@
+import assert from 'node:assert/strict'
+import { fc, test as property } from '@fast-check/vitest'
+import { concatMap, EMPTY, map, NEVER, of, throwError, timer } from 'rxjs'
+import type { Hex } from 'viem'
+import { describe, expect, test } from 'vitest'
+import { OperatingError } from '../src/domain/errors.ts'
+import type { MarketEvent } from '../src/domain/event.ts'
+import type { SourceId } from '../src/domain/external.ts'
+import { chains } from '../src/domain/external.ts'
+import { simulatedChains } from '../src/simulator/external/evm/simulated-chains.ts'
+import type { Happening } from '../src/simulator/external/happening.ts'
+import { upstreams } from '../src/simulator/external/simulated-sources.ts'
+import { World } from '../src/simulator/external/world.ts'
+import { seededMarket } from '../src/simulator/market/seeded-market.ts'
+import { chainlinkEvents, poolEvents } from '../src/streams/external/evm/chain-events.ts'
+import { ChainReading } from '../src/streams/external/evm/chain-reading.ts'
+import { MULTICALL3 } from '../src/streams/external/evm/contract-views.ts'
+import type { EvmChain } from '../src/streams/external/evm/evm-chains.ts'
+import { evmChains } from '../src/streams/external/evm/evm-chains.ts'
+import { PoolSearch } from '../src/streams/external/evm/pool-discovery.ts'
+import { pythEvents } from '../src/streams/external/evm/pyth-events.ts'
+import { pythFeeds } from '../src/streams/external/evm/pyth-feeds.ts'
+import { PythReading } from '../src/streams/external/evm/pyth-reading.ts'
+import { sources } from '../src/streams/external/external-feed.ts'
+import type { SourceNotice } from '../src/streams/external/source.ts'
+import type { ExternalRuntime, HttpReply } from '../src/streams/runtime.ts'
+import { Chance } from './simulation/chance.ts'
+import { Kernel } from './simulation/kernel.ts'
+import { Machine } from './simulation/machine.ts'
+
+/** Our adapters of chains at the simulated nodes, without sockets, in virtual time. */
+
+const START_MS = Date.UTC(2026, 9, 7, 15, 7)
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const HOUR_MS = 3_600_000
+const LATENCY_MS = 40
+const BPS = 1e-4
+const names = evmChains.map(({ chain }) => chain)
+const market = seededMarket({ seed: 5, startMs: START_MS })
+
+/** What a node makes of a request: the simulated answer, or whatever else. */
+type Node = (answer: () => string, body: unknown) => string | 'dead' | 'silent'
+
+class Run {
+  readonly events: MarketEvent[] = []
+  readonly notices: SourceNotice[] = []
+  readonly world: World
+  /** By URL: nodes beyond the simulated one. */
+  readonly nodes: Record<string, Node>
+  readonly asked: { readonly url: string; readonly method: string; readonly atMs: number }[] = []
+  readonly #kernel = new Kernel(START_MS)
+  readonly #id: SourceId
+  readonly #answer: (body: unknown) => string
+
+  constructor(
+    id: SourceId,
+    happenings: readonly Happening[] = [],
+    nodes: Record<string, Node> = { node: (answer) => answer() },
+  ) {
+    this.#id = id
+    this.nodes = nodes
+    this.world = new World({ market, seed: 5, happenings })
+    this.#answer = answerOf(id, this.world, this.#kernel)
+    const listen = sources[id]
+    assert(listen !== undefined)
+    const context = {
+      assets: () => [],
+      onNotice: (notice: SourceNotice) => this.notices.push(notice),
+    }
+    listen({ urls: Object.keys(nodes) }, context, this.#runtime()).subscribe({
+      next: (batch) => {
+        expect(batch.length, 'no batch is empty').toBeGreaterThan(0)
+        this.events.push(...batch)
+      },
+      error: (cause) => assert.fail(String(cause)),
+      complete: () => assert.fail('a source never completes'),
+    })
+  }
+
+  runUntil(afterMs: number): this {
+    this.#kernel.runUntil(START_MS + afterMs)
+    return this
+  }
+
+  of<Kind extends MarketEvent['kind']>(kind: Kind): Extract<MarketEvent, { kind: Kind }>[] {
+    return this.events.filter(
+      (event): event is Extract<MarketEvent, { kind: Kind }> => event.kind === kind,
+    )
+  }
+
+  /** The newest word of every pool that was told after the discovery. */
+  get pools() {
+    const told = this.of('pool')
+    const newestMs = told.at(-1)?.timeReceivedMs
+    return told.filter(({ timeReceivedMs }) => timeReceivedMs === newestMs)
+  }
+
+  /** `state after seconds: reason`. */
+  statesOf(source: SourceId): readonly string[] {
+    return this.of('source-status').flatMap((event) => {
+      if (event.source !== source) return []
+      const afterSeconds = Math.round((event.timeReceivedMs - START_MS) / SECOND_MS)
+      return [`${event.state} ${afterSeconds}${event.reason === '' ? '' : `: ${event.reason}`}`]
+    })
+  }
+
+  #runtime(): ExternalRuntime {
+    const machine = new Machine(this.#kernel, new Chance(1, this.#id))
+    const { scheduler } = machine.process((cause) => assert.fail(String(cause)))
+    return {
+      scheduler,
+      random: () => 0.5,
+      connect: () => EMPTY,
+      get: () => EMPTY,
+      follow: () => EMPTY,
+      post: (url, body) =>
+        timer(LATENCY_MS, scheduler).pipe(
+          map(() => {
+            const { method } = body as { readonly method: string }
+            this.asked.push({ url, method, atMs: this.#kernel.nowMs - START_MS })
+            const isDead = this.world.isDead(this.#id, this.#kernel.nowMs)
+            const answer = () => this.#answer(body)
+            return isDead ? 'dead' : (this.nodes[url]?.(answer, body) ?? 'dead')
+          }),
+          concatMap((told) => {
+            if (told === 'silent') return NEVER
+            if (told === 'dead') return throwError(() => new OperatingError('refused', url))
+            return of<HttpReply>({ status: 200, body: told })
+          }),
+        ),
+    }
+  }
+}
+
+function answerOf(id: SourceId, world: World, kernel: Kernel): (body: unknown) => string {
+  const request = upstreams[id]?.(world, kernel.clock).request
+  assert(request !== undefined)
+  return (body) => {
+    const reply = request({
+      method: 'POST',
+      path: '/',
+      query: new URLSearchParams(),
+      headers: {},
+      body: JSON.stringify(body),
+    })
+    assert(reply !== null && 'body' in reply)
+    return reply.body
+  }
+}
+
+describe.each(names)('%s', (chain) => {
+  const run = new Run(chain).runUntil(2 * MINUTE_MS)
+  const { world, pools } = run
+
+  test('begins with a status, is up with the first answer, and stays up', () => {
+    expect(run.events[0]).toMatchObject({ kind: 'source-status', source: chain, state: 'down' })
+    expect(run.statesOf(chain)).toEqual(['down 0: not asked yet', 'up 0'])
+    expect(run.notices).toEqual([])
+  })
+
+  test('has a pool of ETH, of BTC and of USDC against USDT', () => {
+    expect(new Set(pools.map(({ asset }) => asset))).toEqual(new Set(['ETH', 'BTC', 'USDC']))
+    for (const { asset, quote } of pools) if (asset === 'USDC') expect(quote).toBe('USDT')
+  })
+
+  test('tells what the chain believes, as of the block, in the quote token', () => {
+    for (const pool of run.of('pool')) {
+      const isRoute = pool.feeBps > 8 && pool.asset === 'BTC' && pool.chain !== 'ethereum'
+      const truth = pool.timeExchangeMs
+      const worth = world.priceUsd(pool.asset, truth) ?? 0
+      const quoteUsd = world.priceUsd(pool.quote, truth) ?? 0
+      // The block's second is its time, cut; so the price may be of a moment later.
+      const offBps = Math.abs(Math.log((pool.price * quoteUsd) / worth)) / BPS
+      expect(offBps, `${pool.asset}/${pool.quote}`).toBeLessThan(isRoute ? 12 : 8)
+      expect((pool.twapPrice ?? pool.price) / pool.price).toBeCloseTo(1, 2)
+      expect(pool.balanceQuote).toBeGreaterThan(100_000)
+      expect(pool.reserveQuote).toBeGreaterThan(pool.balanceQuote)
+    }
+  })
+
+  test('is asked every ten seconds, one call and the price of gas', () => {
+    const calls = run.asked.filter(({ method }) => method === 'eth_call')
+    const gas = run.asked.filter(({ method }) => method === 'eth_gasPrice')
+    expect(gas.length).toBeGreaterThanOrEqual(12)
+    expect(gas.length).toBeLessThanOrEqual(14)
+    expect(calls.length, 'two more of the discovery').toBe(gas.length + 2)
+  })
+
+  test('its blocks are its own, and as old as they may be', () => {
+    const { chainId, blockMs } = simulatedChains.find((one) => one.chain === chain) ?? {}
+    assert(blockMs !== undefined && chainId !== undefined)
+    const states = run.of('chain')
+    for (const { timeExchangeMs, timeReceivedMs } of states)
+      expect(timeReceivedMs - timeExchangeMs).toBeLessThan(blockMs + SECOND_MS + 3 * LATENCY_MS)
+    const [first, last] = [states[0], states.at(-1)]
+    assert(first !== undefined && last !== undefined)
+    const blocks = (last.timeExchangeMs - first.timeExchangeMs) / blockMs
+    expect(Math.abs(last.blockNumber - first.blockNumber - blocks)).toBeLessThan(5)
+  })
+
+  test('tells its Chainlink rounds again and again, with the time of the round', () => {
+    const prices = run.of('oracle-price')
+    expect(prices.length).toBeGreaterThan(40)
+    for (const price of prices) {
+      expect(price).toMatchObject({ network: 'chainlink', place: chain, ema: null })
+      const seen = world.seenUsd('chainlink', price.asset, price.timeExchangeMs) ?? 0
+      expect(price.priceUsd).toBeCloseTo(seen, 7)
+    }
+  })
+})
+
+describe('discovery', () => {
+  test('the first round reads the seeds, later ones the deepest pools', () => {
+    const run = new Run('ethereum').runUntil(2 * SECOND_MS)
+    const wbtc = '0x9a772018FbD77fcD2d25657e5C547BAfF3Fd7D16'
+    expect(run.pools.map(({ pool }) => pool)).toContain(wbtc)
+    run.runUntil(MINUTE_MS)
+    const [btc] = run.pools.filter(({ asset, quote }) => asset === 'BTC' && quote === 'USDC')
+    expect(btc).toMatchObject({ feeBps: 30, balanceQuote: 20e6 })
+    expect(btc?.pool).not.toBe(wbtc)
+    expect(run.pools).toHaveLength(5)
+  })
+
+  test('is made again every hour', () => {
+    const run = new Run('polygon').runUntil(HOUR_MS + MINUTE_MS)
+    const calls = run.asked.filter(({ method }) => method === 'eth_call').length
+    const rounds = run.asked.filter(({ method }) => method === 'eth_gasPrice').length
+    expect(calls - rounds).toBe(2 * 2)
+  })
+
+  test('that fails leaves the seeds, and is tried again', () => {
+    const facts = evmChains.find(({ chain }) => chain === 'bsc')
+    assert(facts !== undefined)
+    const data = new PoolSearch(facts).data
+    const run = new Run('bsc', [], {
+      node: (answer, body) => (JSON.stringify(body).includes(data) ? '{}' : answer()),
+    }).runUntil(5 * MINUTE_MS)
+    expect(run.notices.filter(({ kind }) => kind === 'discovery_failed').length).toBeGreaterThan(3)
+    expect(run.pools.map(({ pool }) => pool)).toEqual(facts.seeds.map(({ pool }) => pool))
+    expect(run.statesOf('bsc').at(-1)).toBe('up 0')
+  })
+
+  test('a chain on which BTC trades against ETH tells the route through both pools', () => {
+    const { pools } = new Run('optimism').runUntil(MINUTE_MS)
+    const [eth, btc] = ['ETH', 'BTC'].map((asset) => pools.find((pool) => pool.asset === asset))
+    assert(eth !== undefined && btc !== undefined)
+    expect(btc).toMatchObject({ quote: 'USDC', representation: 'WBTC', feeBps: eth.feeBps + 5 })
+    expect(btc.balanceQuote).toBeCloseTo(600 * eth.price, 3)
+    expect(btc.reserveQuote).toBeLessThan(eth.reserveQuote)
+    expect(btc.blockNumber).toBe(eth.blockNumber)
+  })
+
+  test('a shallow pool is told with what it holds, and without a past that it does not remember', () => {
+    const { pools } = new Run('base').runUntil(MINUTE_MS)
+    const usdc = pools.find(({ asset }) => asset === 'USDC')
+    expect(usdc).toMatchObject({ balanceQuote: 180_000, twapPrice: null, feeBps: 1 })
+    expect(usdc?.dex, 'the deeper of two').toBe('aerodrome-slipstream')
+  })
+})
+
+describe('what happens in the world', () => {
+  const during = { fromMs: START_MS + MINUTE_MS, untilMs: START_MS + 5 * MINUTE_MS }
+  const mean = (values: readonly number[]) => values.reduce((a, b) => a + b, 0) / values.length
+  const offBps = (run: Run, asset: string, fromMs: number, untilMs: number) =>
+    mean(
+      run
+        .of('pool')
+        .filter((pool) => pool.asset === asset)
+        .filter(({ timeReceivedMs: at }) => at >= START_MS + fromMs && at < START_MS + untilMs)
+        .map(({ price, quote, timeExchangeMs: at }) => {
+          const [worth, quoteUsd] = [run.world.priceUsd(asset, at), run.world.priceUsd(quote, at)]
+          return Math.log((price * (quoteUsd ?? 0)) / (worth ?? 0)) / BPS
+        }),
+    )
+
+  test('a gap shows in the pools of its chain and asset', () => {
+    const gap = { kind: 'gap', chain: 'arbitrum', asset: 'ETH', bps: 80, ...during } as const
+    const run = new Run('arbitrum', [gap]).runUntil(4 * MINUTE_MS)
+    expect(Math.abs(offBps(run, 'ETH', 0, MINUTE_MS))).toBeLessThan(3)
+    expect(offBps(run, 'ETH', MINUTE_MS + 5_000, 4 * MINUTE_MS)).toBeCloseTo(80, -1)
+    expect(Math.abs(offBps(run, 'BTC', MINUTE_MS, 4 * MINUTE_MS))).toBeLessThan(3)
+  })
+
+  test('a depeg of USDC shows in what is quoted in it, and within minutes in Chainlink', () => {
+    const depeg = { kind: 'depeg', asset: 'USDC', bps: -500, ...during } as const
+    const run = new Run('ethereum', [depeg]).runUntil(4 * MINUTE_MS)
+    const usdc = run.pools.find(({ asset }) => asset === 'USDC')
+    expect(usdc?.price).toBeCloseTo(0.95, 3)
+    const rounds = run.of('oracle-price').filter(({ asset }) => asset === 'USDC')
+    expect(rounds[0]?.priceUsd).toBeCloseTo(1, 3)
+    expect(rounds.at(-1)?.priceUsd).toBeCloseTo(0.95, 3)
+    expect(rounds.at(-1)?.timeExchangeMs).toBeLessThan(during.fromMs + 30_000)
+  })
+
+  test('a chain that makes no blocks is degraded, and tells their old time', () => {
+    const run = new Run('base', [{ kind: 'stalled', source: 'base', ...during }])
+    run.runUntil(4 * MINUTE_MS)
+    expect(run.statesOf('base').slice(1)).toEqual([
+      'up 0',
+      expect.stringMatching(/^degraded .*no new blocks$/),
+    ])
+    const last = run.of('chain').at(-1)
+    expect(last?.timeExchangeMs).toBe(during.fromMs)
+    run.runUntil(7 * MINUTE_MS)
+    expect(run.statesOf('base').at(-1)).toMatch(/^up /)
+  })
+
+  test('a chain without nodes is down, asked ever less often, and up when they are back', () => {
+    const run = new Run('ethereum', [{ kind: 'dead', source: 'ethereum', ...during }])
+    run.runUntil(5 * MINUTE_MS)
+    expect(run.statesOf('ethereum').at(-1)).toMatch(/^down 6\d: /)
+    expect(run.statesOf('chainlink').map((text) => text.split(' ')[0])).toEqual([
+      'down',
+      'up',
+      'down',
+    ])
+    const asked = run.asked.filter(({ atMs }) => atMs > MINUTE_MS + 5_000)
+    expect(asked.length).toBeLessThan(20)
+    run.runUntil(7 * MINUTE_MS)
+    expect(run.statesOf('ethereum').at(-1)).toMatch(/^up /)
+    expect(run.statesOf('chainlink').at(-1)).toMatch(/^up /)
+  })
+
+  test('a crash multiplies what gas costs', () => {
+    const run = new Run('polygon', [{ kind: 'crash', factor: 20, ...during }])
+    run.runUntil(2 * MINUTE_MS)
+    const costs = run.of('chain').map(({ swapGasNative }) => swapGasNative)
+    const ratio = (costs.at(-1) ?? 0) / (costs[0] ?? 1)
+    expect(ratio).toBeGreaterThan(15)
+    expect(ratio).toBeLessThan(25)
+  })
+
+  test('a chain that is frozen goes on with its old prices', () => {
+    const run = new Run('bsc', [{ kind: 'frozen', source: 'bsc', ...during }])
+    run.runUntil(4 * MINUTE_MS)
+    const told = run.of('pool').filter(({ timeExchangeMs: at }) => at > during.fromMs)
+    const prices = new Set(told.filter(({ asset }) => asset === 'ETH').map(({ price }) => price))
+    expect(told.length).toBeGreaterThan(10)
+    expect(prices.size).toBe(1)
+  })
+
+  test('Chainlink that is silent keeps its round, and the chain is well', () => {
+    const dead = { kind: 'dead', source: 'chainlink', ...during } as const
+    const run = new Run('ethereum', [dead]).runUntil(4 * MINUTE_MS)
+    expect(run.statesOf('ethereum')).toHaveLength(2)
+    expect(run.statesOf('chainlink').at(-1)).toMatch(/^down .*: feeds are missing$/)
+  })
+})
+
+describe('nodes that are wrong', () => {
+  const other = (answer: () => string) => answer()
+  const patched = (patch: (result: string) => string) => (answer: () => string) => {
+    const reply = JSON.parse(answer())
+    return JSON.stringify({ ...reply, result: patch(reply.result) })
+  }
+
+  test('a node of another chain is not believed, and not asked again for an hour', () => {
+    const foreign = new Kernel(START_MS)
+    const world = new World({ market, seed: 5 })
+    const answerForeign = answerOf('polygon', world, foreign)
+    const run = new Run('arbitrum', [], {
+      foreign: (_, body) => answerForeign(body),
+      right: other,
+    }).runUntil(10 * MINUTE_MS)
+    expect(run.statesOf('arbitrum').at(-1)).toBe('up 0')
+    expect(run.asked.filter(({ url }) => url === 'foreign')).toHaveLength(1)
+    expect(run.notices).toMatchObject([{ kind: 'node_failed', detail: ': wrong chain' }])
+  })
+
+  test('a node that is stuck at a block is passed over for one that goes on', () => {
+    const stuck: Record<string, string> = {}
+    const run = new Run('optimism', [], {
+      stuck: (answer, body) => {
+        const key = JSON.stringify({ ...(body as object), id: 0 })
+        stuck[key] ??= answer()
+        const reply = JSON.parse(stuck[key])
+        return JSON.stringify({ ...reply, id: (body as { id: number }).id })
+      },
+      right: other,
+    }).runUntil(5 * MINUTE_MS)
+    expect(run.statesOf('optimism')).toEqual(['down 0: not asked yet', 'up 0'])
+    const ages = run.of('chain').map((event) => event.timeReceivedMs - event.timeExchangeMs)
+    expect(Math.max(...ages)).toBeLessThanOrEqual(41 * SECOND_MS)
+    const blocks = run.of('chain').map(({ blockNumber }) => blockNumber)
+    expect(blocks).toEqual(blocks.toSorted((a, b) => a - b))
+  })
+
+  test('a node that is behind what was seen is passed over', () => {
+    let isFirst = true
+    const behindMs = 20_000
+    const old = new Kernel(START_MS - behindMs)
+    const answerOld = answerOf('base', new World({ market, seed: 5 }), old)
+    const run = new Run('base', [], {
+      lame: (answer, body) => {
+        const told = isFirst ? answer() : answerOld(body)
+        if ((body as { method: string }).method === 'eth_gasPrice') isFirst = false
+        return told
+      },
+      right: other,
+    }).runUntil(30 * SECOND_MS)
+    expect(run.notices.some(({ detail }) => detail.endsWith('behind'))).toBe(true)
+    for (const { timeReceivedMs, timeExchangeMs } of run.of('chain'))
+      expect(timeReceivedMs - timeExchangeMs).toBeLessThan(4 * SECOND_MS)
+  })
+
+  test('a silent node costs four seconds, not the round', () => {
+    const run = new Run('bsc', [], { mute: () => 'silent', right: other }).runUntil(MINUTE_MS)
+    expect(run.statesOf('bsc')).toEqual(['down 0: not asked yet', 'up 4'])
+  })
+
+  test('one that knows no price of gas leaves the pools, and no state of the chain is told', () => {
+    const run = new Run('base', [], {
+      node: (answer, body) =>
+        (body as { method: string }).method === 'eth_gasPrice' ? '{"error":{}}' : answer(),
+    }).runUntil(MINUTE_MS)
+    expect(run.of('chain')).toEqual([])
+    expect(run.pools.length).toBeGreaterThan(2)
+    expect(run.statesOf('base').at(-1)).toBe('degraded 0: no gas price')
+  })
+
+  test('an answer that is cut is no answer', () => {
+    const node = patched((result) => (result.length > 200 ? result.slice(0, -64) : result))
+    const run = new Run('base', [], { node }).runUntil(MINUTE_MS)
+    expect(run.of('pool')).toEqual([])
+    expect(run.statesOf('base')).toEqual(['down 0: not asked yet'])
+  })
+})
+
+describe('pyth-evm', () => {
+  test('tells every feed with its average and how sure it is, by the fresher contract', () => {
+    const run = new Run('pyth-evm').runUntil(5 * MINUTE_MS)
+    expect(run.statesOf('pyth-evm')).toEqual(['down 0: not asked yet', 'up 0'])
+    const prices = run.of('oracle-price')
+    expect(new Set(prices.map(({ asset }) => asset)).size).toBe(pythFeeds.length)
+    for (const { asset, priceUsd, timeExchangeMs: at, ...price } of prices) {
+      const seen = run.world.seenUsd('pyth-evm', asset, at) ?? 0
+      expect(priceUsd / seen).toBeCloseTo(1, 5)
+      const now = run.world.priceUsd(asset, Math.floor(price.timeReceivedMs / 60_000) * 60_000) ?? 0
+      expect(Math.abs(priceUsd / now - 1)).toBeLessThan((price.resolutionBps + 40) * BPS)
+      expect((price.ema?.priceUsd ?? 0) / priceUsd).toBeCloseTo(1, 1)
+      expect(price.confidenceUsd).toBeGreaterThan(0)
+      expect(price.confidenceUsd).toBeLessThan(priceUsd * 10 * BPS)
+      expect(price).toMatchObject({ network: 'pyth-evm', place: 'monad', heartbeatMs: HOUR_MS })
+    }
+    const newest = Math.max(...prices.map(({ timeExchangeMs }) => timeExchangeMs))
+    expect(START_MS + 5 * MINUTE_MS - newest, 'only the twin is that fresh').toBeLessThan(MINUTE_MS)
+  })
+
+  test('says when the confidence is blown up, and when it is gone', () => {
+    const during = { fromMs: START_MS + MINUTE_MS, untilMs: START_MS + HOUR_MS }
+    const run = new Run('pyth-evm', [
+      { kind: 'confidence', network: 'pyth-evm', factor: 40, ...during },
+      { kind: 'dead', source: 'pyth-evm', ...during, fromMs: START_MS + 8 * MINUTE_MS },
+    ]).runUntil(9 * MINUTE_MS)
+    const btc = run
+      .of('oracle-price')
+      .filter(({ asset }) => asset === 'BTC')
+      .at(-1)
+    assert(btc !== undefined)
+    expect((btc.confidenceUsd ?? 0) / btc.priceUsd / BPS).toBeCloseTo(100, 1)
+    expect(run.statesOf('pyth-evm').at(-1)).toMatch(/^down /)
+  })
+})
+
+describe('bytes that are mutated', () => {
+  const replyOf = (id: SourceId, data: Hex): Hex => {
+    const answer = answerOf(id, new World({ market, seed: 5 }), new Kernel(START_MS))
+    const params = [{ to: MULTICALL3, data }, 'latest']
+    const { result } = JSON.parse(answer({ jsonrpc: '2.0', id: 1, method: 'eth_call', params }))
+    return result
+  }
+  const facts = evmChains.find(({ chain }) => chain === 'optimism')
+  assert(facts !== undefined)
+  const reading = new ChainReading(facts, facts.seeds)
+  const pyth = new PythReading()
+  const replies = {
+    chain: replyOf('optimism', reading.data),
+    pyth: replyOf('pyth-evm', pyth.data),
+  }
+  const mutations = fc.array(
+    fc.record({
+      at: fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+      word: fc.oneof(
+        fc.constantFrom('00'.repeat(32), 'ff'.repeat(32), `80${'00'.repeat(31)}`),
+        fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }).map((n) => n.toString(16).padStart(64, '0')),
+        fc.integer({ min: 0, max: 255 }).map((byte) => byte.toString(16).padStart(2, '0')),
+      ),
+    }),
+    { minLength: 1, maxLength: 12 },
+  )
+  const mutated = (
+    hex: Hex,
+    changes: readonly { at: number; word: string }[],
+    cut: number,
+  ): Hex => {
+    let text: string = hex.slice(2)
+    for (const { at, word } of changes) {
+      const size = word.length
+      const index = Math.floor((at * text.length) / size) * size
+      text = text.slice(0, index) + word + text.slice(index + size)
+    }
+    return `0x${text.slice(0, text.length - 2 * cut)}`
+  }
+  const positive = (...values: readonly (number | null)[]) => {
+    for (const value of values) {
+      if (value === null) continue
+      expect(value).toBeGreaterThan(0)
+      expect(value).toBeLessThan(Number.POSITIVE_INFINITY)
+    }
+  }
+  const cuts = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 40 }))
+
+  property.prop([mutations, cuts], { numRuns: 400 })(
+    'a chain tells a price in bounds or none, and never throws',
+    (changes, cut) => {
+      const word = reading.decode(mutated(replies.chain, changes, cut))
+      if (typeof word === 'string') return
+      const refused = () => {}
+      for (const pool of poolEvents('optimism', word, START_MS, refused)) {
+        positive(pool.price, pool.twapPrice, pool.reserveQuote)
+        expect(pool.feeBps).toBeGreaterThanOrEqual(0)
+        expect(Number.isFinite(pool.balanceQuote)).toBe(true)
+      }
+      for (const price of chainlinkEvents('optimism', word, START_MS, refused)) {
+        positive(price.priceUsd, price.timeExchangeMs)
+        expect(price.timeExchangeMs).toBeLessThanOrEqual(START_MS + 10 * SECOND_MS)
+      }
+    },
+  )
+
+  property.prop([mutations, cuts], { numRuns: 200 })(
+    'and so do the contracts of Pyth',
+    (changes, cut) => {
+      const word = pyth.decode(mutated(replies.pyth, changes, cut))
+      if (typeof word === 'string') return
+      for (const price of pythEvents(word, START_MS, () => {})) {
+        positive(price.priceUsd, price.timeExchangeMs, price.ema?.priceUsd ?? null)
+        expect(price.confidenceUsd).toBeLessThan(price.priceUsd)
+        expect(price.timeExchangeMs).toBeLessThanOrEqual(START_MS + 10 * SECOND_MS)
+      }
+    },
+  )
+})
+
+test('every chain of the list but Solana is read by a multicall', () => {
+  expect(new Set<EvmChain | 'solana'>([...names, 'solana'])).toEqual(new Set(chains))
+})

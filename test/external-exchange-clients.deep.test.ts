@@ -1,0 +1,186 @@
+import ccxt from 'ccxt'
+import { asyncScheduler, EMPTY } from 'rxjs'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { MarketEvent } from '../src/domain/event.ts'
+import type { Exchange } from '../src/domain/external.ts'
+import { exchanges } from '../src/domain/external.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import { connectWebSocket } from '../src/roles/system-runtime.ts'
+import { SimulatedSources } from '../src/simulator/external/simulated-sources.ts'
+import { World } from '../src/simulator/external/world.ts'
+import { seededMarket } from '../src/simulator/market/seeded-market.ts'
+import type { SimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
+import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
+import { externalFeed } from '../src/streams/external/external-feed.ts'
+import type { SourceNotice } from '../src/streams/external/source.ts'
+
+/** Real sockets to the simulated exchanges: of our adapters, and of a public client that must not notice. */
+
+const SEED = 5
+let venue: SimulatedVenue
+let world: World
+
+// For each test anew: an exchange takes a few connections a second from one address, and tests are fast.
+beforeEach(async () => {
+  const market = seededMarket({ seed: SEED, startMs: systemClock.nowMs() })
+  world = new World({ market, seed: SEED })
+  const external = new SimulatedSources(world, systemClock)
+  venue = await startSimulatedVenue({ market, external, clock: systemClock, port: 0 })
+})
+
+afterEach(() => venue.close())
+
+function urlOf(exchange: Exchange): string {
+  return `${venue.externalUrl.replace(/^http/, 'ws')}${exchange}`
+}
+
+/** @returns of the price that the world has for it, now */
+function awayBps(asset: string, quote: string, mid: number): number {
+  const nowMs = systemClock.nowMs()
+  const unitUsd = quote === 'USD' ? 1 : (world.priceUsd(quote, nowMs) ?? Number.NaN)
+  return Math.abs(((mid * unitUsd) / (world.priceUsd(asset, nowMs) ?? Number.NaN) - 1) * 1e4)
+}
+
+describe('our adapters', () => {
+  /** 4 at Coinbase, 8 at Kraken, 6 at each of the others. */
+  const PRODUCTS = 30
+
+  test('hear all exchanges at once, and every status is up', async () => {
+    const events: MarketEvent[] = []
+    const notices: SourceNotice[] = []
+    const addresses = Object.fromEntries(exchanges.map((id) => [id, { urls: [urlOf(id)] }]))
+    const context = {
+      assets: () => ['BTC', 'ETH', 'PEPE'],
+      onNotice: (notice: SourceNotice) => notices.push(notice),
+    }
+    const runtime = {
+      scheduler: asyncScheduler,
+      random: () => 0.5,
+      connect: connectWebSocket,
+      post: () => EMPTY,
+      get: () => EMPTY,
+      follow: () => EMPTY,
+    }
+    const heard = () =>
+      new Set(events.flatMap((one) => (one.kind === 'exchange-quote' ? keyOf(one) : [])))
+    await new Promise<void>((resolve) => {
+      const feed = externalFeed(addresses, context, runtime).subscribe((batch) => {
+        events.push(...batch)
+        if (heard().size < PRODUCTS) return
+        feed.unsubscribe()
+        resolve()
+      })
+    })
+    expect([...heard()].filter((key) => key.includes('PEPE')).toSorted()).toEqual([
+      'binance PEPE/USDT',
+      'bybit PEPE/USDT',
+      'coinbase PEPE/USD',
+      'kraken PEPE/USD',
+      'okx PEPE/USDT',
+    ])
+    for (const event of events) {
+      if (event.kind === 'source-status')
+        expect(event).toMatchObject({ state: event.reason === 'connecting' ? 'down' : 'up' })
+      if (event.kind === 'exchange-quote')
+        expect(awayBps(event.asset, event.quote, (event.bid + event.ask) / 2)).toBeLessThan(20)
+    }
+    expect(notices).toEqual([])
+  })
+})
+
+function keyOf({ exchange, asset, quote }: MarketEvent & { readonly kind: 'exchange-quote' }) {
+  return [`${exchange} ${asset}/${quote}`]
+}
+
+/** Its own pings come every few seconds; this test has less time. */
+const KEEP_ALIVE_MS = 200
+
+const clients = {
+  coinbase: () =>
+    new ccxt.pro.coinbaseexchange({ ...settings, urls: { api: { ws: urlOf('coinbase') } } }),
+  kraken: () =>
+    new ccxt.pro.kraken({
+      ...settings,
+      urls: { api: { ws: { publicV2: `${urlOf('kraken')}/v2` } } },
+    }),
+  binance: () =>
+    new ccxt.pro.binance({
+      ...settings,
+      urls: { api: { ws: { spot: `${urlOf('binance')}/ws` } } },
+    }),
+  okx: () => new ccxt.pro.okx({ ...settings, urls: { api: { ws: `${urlOf('okx')}/ws/v5` } } }),
+  bybit: () =>
+    new ccxt.pro.bybit({
+      ...settings,
+      urls: { api: { ws: { public: { spot: `${urlOf('bybit')}/v5/public/spot` } } } },
+    }),
+}
+const settings = { newUpdates: true, streaming: { keepAlive: KEEP_ALIVE_MS } }
+
+describe.each(exchanges)('the public client ccxt 4.5.84 at %s', (exchange) => {
+  const isUsd = exchange === 'coinbase' || exchange === 'kraken'
+  const currency = isUsd ? 'USD' : 'USDT'
+  const separator = { coinbase: '-', kraken: '/', binance: '', okx: '-', bybit: '' }[exchange]
+  let client: ReturnType<(typeof clients)[typeof exchange]>
+
+  beforeEach(async () => {
+    client = clients[exchange]()
+    // Without it the client refuses any URL that is not encrypted.
+    await client.loadHttpProxyAgent()
+    client.setMarkets(['BTC', 'ETH', 'NOPE'].map((base) => marketOf(base, currency, separator)))
+  })
+
+  afterEach(() => client.close())
+
+  async function watch(asset: string) {
+    const symbol = `${asset}/${currency}`
+    if (exchange === 'coinbase') return client.watchTicker(symbol)
+    return (await client.watchBidsAsks([symbol]))[symbol]
+  }
+
+  test('watches best bids and asks', async () => {
+    for (const asset of ['BTC', 'ETH', 'BTC']) {
+      const { bid = 0, ask = 0, bidVolume = 0, askVolume = 0 } = (await watch(asset)) ?? {}
+      expect(bid).toBeGreaterThan(0)
+      expect(ask).toBeGreaterThan(bid)
+      expect(Math.min(bidVolume, askVolume)).toBeGreaterThan(0)
+      expect(awayBps(asset, currency, (bid + ask) / 2)).toBeLessThan(20)
+    }
+  })
+
+  test('has its pings answered', async () => {
+    await watch('BTC')
+    const [socket] = Object.values(client.clients)
+    const pongMs = () => Number(socket?.lastPong ?? 0)
+    const firstMs = await poll(pongMs, 0)
+    await poll(pongMs, firstMs)
+  })
+
+  test('is told of a symbol that does not exist as the exchange tells it', async () => {
+    if (exchange === 'binance' || exchange === 'kraken') {
+      // The first says nothing; what the second says, the client does not match with what it asked.
+      const both = await client.watchBidsAsks([`NOPE/${currency}`, `BTC/${currency}`])
+      expect(Object.keys(both)).toEqual([`BTC/${currency}`])
+    } else {
+      await watch('BTC')
+      await expect(watch('NOPE')).rejects.toThrow(
+        /NOPE\S*( is not a valid product| doesn't exist|$)/,
+      )
+      expect((await watch('BTC'))?.bid).toBeGreaterThan(0)
+    }
+  })
+})
+
+/** @returns the first value beyond one */
+async function poll(value: () => number, beyond: number): Promise<number> {
+  await expect.poll(value, { timeout: 10_000 }).toBeGreaterThan(beyond)
+  return value()
+}
+
+/** As the client would have made it of the exchange's list, had it been asked. */
+function marketOf(base: string, quote: string, separator: string) {
+  const id = `${base}${separator}${quote}`
+  const names = { base, quote, baseId: base, quoteId: quote, lowercaseId: id.toLowerCase() }
+  const kind = { type: 'spot', spot: true, active: true, info: { wsname: id } }
+  return { id, symbol: `${base}/${quote}`, ...names, ...kind, precision: {}, limits: {} }
+}

@@ -1,0 +1,594 @@
+import assert from 'node:assert/strict'
+import { describe, expect, test } from 'vitest'
+import type { Chain, Exchange, OracleNetwork, SourceId } from '../src/domain/external.ts'
+import { chains, exchanges, oracleNetworks, sourceIds } from '../src/domain/external.ts'
+import type { Happening } from '../src/simulator/external/happening.ts'
+import type { RigCoin, RigOptions, Told } from './support/external-rig.ts'
+import { ExternalRig, RIG_START_MS } from './support/external-rig.ts'
+
+/**
+ * Every source killed, stalled and lying, alone and in pairs, the whole way from its protocol to what a caller is
+ * told: the answer degrades as it says, names what stands in and why, is refused where what it rests on is gone,
+ * comes back, and is never wrong in between. docs/external-faults.md is the table of it.
+ */
+
+const SEED = 2
+const SECOND_MS = 1_000
+const WARM_MS = 40_000
+const LIE_BPS = 500
+/** The market walks while one price is older than another: far from a lie, and more than the walk is. */
+const WRONG_BPS = 30
+const PEG_WRONG_BPS = 5
+/** Back-off is at most a minute, and trust comes back after half of one. */
+const BACK_SECONDS_MAX = 120
+const COINS: readonly RigCoin[] = ['BTC', 'ETH', 'SOL', 'kPEPE']
+
+const otherNetworks = oracleNetworks.filter((network) => network !== 'pyth-hermes')
+/** Which of them is nearest depends on when each published last. */
+const standIns = ['redstone', 'pyth-solana', 'pyth-evm'] as const
+
+type Answered = Extract<Told, { status: 200 }>
+/** What it is that a source does to us. */
+type Fault = 'dead' | 'stalled' | 'lies' | 'frozen'
+
+function warmRig(options: Partial<RigOptions> = {}): ExternalRig {
+  return new ExternalRig({ seed: SEED, pythKey: 'any', ...options }).runUntil(WARM_MS)
+}
+
+function begin(rig: ExternalRig, fault: Fault, source: SourceId, seconds: number): void {
+  const lastsMs = seconds * SECOND_MS
+  if (fault === 'lies') rig.happen({ kind: 'offset', source, bps: LIE_BPS }, lastsMs)
+  else rig.happen({ kind: fault, source }, lastsMs)
+}
+
+/** Second by second, with nothing wrong told in any of them. @returns after how many it was so */
+function secondsUntil(
+  rig: ExternalRig,
+  is: () => boolean,
+  secondsMax: number,
+  what: string,
+): number {
+  for (let seconds = 1; seconds <= secondsMax; seconds += 1) {
+    rig.runFor(SECOND_MS)
+    expect(wrongIn(rig), `${what}, ${seconds} s, seed ${SEED}`).toEqual([])
+    if (is()) return seconds
+  }
+  assert.fail(`not within ${secondsMax} s: ${what}; ${stateOf(rig)}`)
+}
+
+function hold(rig: ExternalRig, seconds: number, what: string, is: () => boolean = () => true) {
+  for (let second = 1; second <= seconds; second += 1) {
+    rig.runFor(SECOND_MS)
+    expect(wrongIn(rig), `${what}, ${second} s, seed ${SEED}`).toEqual([])
+    expect(is(), `${what}, ${second} s; ${stateOf(rig)}`).toBe(true)
+  }
+}
+
+function answered(told: Told): Answered | null {
+  return told.status === 200 ? told : null
+}
+
+function refusal(told: Told): string {
+  return told.status === 503 ? told.why : String(told.status)
+}
+
+/** Everything that is told now and is not so, by the truth of the world. */
+function wrongIn(rig: ExternalRig): string[] {
+  return [...COINS.flatMap((coin) => wrongOfCoin(rig, coin)), ...wrongOfPeg(rig)]
+}
+
+function wrongOfCoin(rig: ExternalRig, coin: RigCoin): string[] {
+  const { world, nowMs } = rig
+  const [asset, scale] = coin === 'kPEPE' ? ['PEPE', 1_000] : [coin, 1]
+  const truth = (world.priceUsd(asset, nowMs) ?? Number.NaN) * scale
+  const awayBps = (price: number) => Math.abs(price / truth - 1) * 1e4
+  const wrong: string[] = []
+  const basis = answered(rig.basis(coin))?.body.basis
+  if (basis !== undefined && !(awayBps(basis.spot_price) < WRONG_BPS + basis.resolution_bps))
+    wrong.push(`/basis/${coin}: ${awayBps(basis.spot_price)} bps off, by ${basis.source}`)
+  const cexDex = answered(rig.cexDex(coin))?.body
+  if (cexDex === undefined) return wrong
+  if (!(awayBps(cexDex.cex_price) < WRONG_BPS))
+    wrong.push(`/cex-dex/${coin}: exchanges ${awayBps(cexDex.cex_price)} bps off`)
+  const resolutionBps = cexDex.dex_source === 'dex_pool' ? 0 : cexDex.oracle_network.resolution_bps
+  const [chain] = cexDex.dex_name.split('/')
+  const isLying = isLie(rig, chain)
+  if (!isLying && !(awayBps(cexDex.dex_price) < WRONG_BPS + resolutionBps))
+    wrong.push(`/cex-dex/${coin}: ${cexDex.dex_name} ${awayBps(cexDex.dex_price)} bps off`)
+  return wrong
+}
+
+function wrongOfPeg(rig: ExternalRig): string[] {
+  const { world, nowMs } = rig
+  const wrong: string[] = []
+  const usdc = answered(rig.depeg)?.body.usdc
+  const truthBps = ((world.priceUsd('USDC', nowMs) ?? Number.NaN) - 1) * 1e4
+  const isRight = Math.abs(usdc?.signed_deviation_bps - truthBps) < PEG_WRONG_BPS
+  if (usdc !== undefined && !(isRight && usdc.peg_status === 'HEALTHY'))
+    wrong.push(`/depeg: ${usdc.signed_deviation_bps} bps, ${usdc.peg_status}`)
+  const arb = answered(rig.arb)?.body
+  // Of a chain that lies nobody can know whether its price is real.
+  const isRumour = chains.some((chain) => isLie(rig, chain))
+  if (arb !== undefined && !isRumour && arb.opportunities.length > 0)
+    wrong.push(`/arb: ${arb.opportunities.length} opportunities`)
+  return wrong
+}
+
+/** A word that was true when it was heard stands for a while after it was taken back. */
+function isLie({ world, nowMs }: ExternalRig, source: string): boolean {
+  return world.happenings.some(
+    (happening) =>
+      happening.kind === 'offset' &&
+      happening.source === source &&
+      nowMs >= happening.fromMs &&
+      nowMs < happening.untilMs + 40 * SECOND_MS,
+  )
+}
+
+function stateOf(rig: ExternalRig): string {
+  const lines = [rig.basis('ETH'), rig.cexDex('ETH'), rig.arb, rig.depeg].map((told) =>
+    told.status === 200 ? `${told.grade} ${told.warnings} ${told.sources}` : told.why,
+  )
+  return [...lines, ...rig.statuses.slice(-5)].join(' | ')
+}
+
+function usedBy(rig: ExternalRig, coin: RigCoin): OracleNetwork | undefined {
+  return answered(rig.basis(coin))?.body.basis.source
+}
+
+/** What the answer says against a network. */
+function whyNot(rig: ExternalRig, coin: RigCoin, network: OracleNetwork): string | null {
+  const networks = answered(rig.basis(coin))?.body.basis.oracle_networks ?? []
+  return networks.find((row: { network: string }) => row.network === network)?.why_not ?? null
+}
+
+function exchangesUsed(rig: ExternalRig): number {
+  return answered(rig.cexDex('ETH'))?.body.exchanges.used_n ?? 0
+}
+
+function exchangeWhyNot(rig: ExternalRig, exchange: Exchange): string | null {
+  const venues = answered(rig.cexDex('ETH'))?.body.exchanges.venues ?? []
+  return venues.find((row: { exchange: string }) => row.exchange === exchange)?.why_not ?? null
+}
+
+function freshChains(rig: ExternalRig): number {
+  return answered(rig.arb)?.body.chains_scanned ?? 0
+}
+
+function isFresh(rig: ExternalRig, chain: Chain): boolean {
+  const rows = answered(rig.arb)?.body.chains ?? []
+  return rows.find((row: { chain: string }) => row.chain === chain)?.is_fresh ?? false
+}
+
+function pegClasses(rig: ExternalRig): number {
+  return answered(rig.depeg)?.body.agreement.classes ?? 0
+}
+
+function isWhole(rig: ExternalRig): boolean {
+  return (
+    usedBy(rig, 'ETH') === 'pyth-hermes' &&
+    usedBy(rig, 'kPEPE') === 'pyth-hermes' &&
+    exchangesUsed(rig) === exchanges.length &&
+    freshChains(rig) === chains.length &&
+    pegClasses(rig) === 3 &&
+    answered(rig.depeg)?.grade === 'A'
+  )
+}
+
+function backAgain(rig: ExternalRig, what: string): void {
+  secondsUntil(rig, () => isWhole(rig), BACK_SECONDS_MAX, `${what} is over`)
+}
+
+/** The newest word of a source about itself. */
+function stateOfSource(rig: ExternalRig, source: SourceId): string | undefined {
+  return rig.statuses.findLast((line) => line.split(' ')[1] === source)?.split(' ')[2]
+}
+
+test('a day like any other: everybody is heard, and nothing wrong is told', () => {
+  const rig = warmRig()
+  expect(isWhole(rig)).toBe(true)
+  expect(rig.basis('PURR'), 'nobody outside knows it').toEqual({ status: 503, why: 'oracle' })
+  hold(rig, 180, 'calm', () => isWhole(rig))
+  expect(rig.basis('PURR')).toEqual({ status: 404, why: 'not-covered' })
+  expect(refusal(rig.cexDex('PURR'))).toBe('404')
+})
+
+describe.each(['dead', 'stalled'] as const)('%s, each alone', (fault) => {
+  test('Hermes: another network stands in, and the answer says why', () => {
+    const rig = warmRig()
+    const what = `pyth-hermes ${fault}`
+    begin(rig, fault, 'pyth-hermes', 60)
+    const stoodInFor = () =>
+      standIns.some((network) => network === usedBy(rig, 'ETH')) &&
+      usedBy(rig, 'kPEPE') === 'redstone'
+    expect(secondsUntil(rig, stoodInFor, 60, what)).toBeLessThanOrEqual(15)
+    expect(answered(rig.basis('ETH'))?.sources).toContain(usedBy(rig, 'ETH'))
+    hold(rig, 20, what, stoodInFor)
+    expect(whyNot(rig, 'ETH', 'pyth-hermes')).toBe('late')
+    expect(stateOfSource(rig, 'pyth-hermes')).toBe('down')
+    backAgain(rig, what)
+  })
+
+  test('every other network: Hermes is used all the same', () => {
+    const rig = warmRig()
+    for (const network of otherNetworks) {
+      begin(rig, fault, network, 30)
+      hold(rig, 30, `${network} ${fault}`, () => usedBy(rig, 'ETH') === 'pyth-hermes')
+      if (fault === 'dead') expect(stateOfSource(rig, network)).toBe('down')
+      backAgain(rig, `${network} ${fault}`)
+      const isBack = () => ['up', 'degraded'].includes(stateOfSource(rig, network) ?? '')
+      if (!isBack()) secondsUntil(rig, isBack, BACK_SECONDS_MAX, `${network} is back`)
+    }
+  })
+
+  test('every exchange: four others are used, within seconds', () => {
+    const rig = warmRig()
+    for (const exchange of exchanges) {
+      const what = `${exchange} ${fault}`
+      begin(rig, fault, exchange, 25)
+      const isWithout = () => exchangesUsed(rig) === exchanges.length - 1
+      expect(secondsUntil(rig, isWithout, 25, what)).toBeLessThanOrEqual(8)
+      expect(exchangeWhyNot(rig, exchange)).toBe('too_old')
+      hold(rig, 12, what, isWithout)
+      expect(stateOfSource(rig, exchange)).toBe('down')
+      // It alone trades USDC for USD.
+      expect(pegClasses(rig)).toBe(exchange === 'kraken' ? 2 : 3)
+      if (exchange === 'kraken')
+        expect(answered(rig.depeg)).toMatchObject({ grade: 'C', warnings: ['low_coverage'] })
+      backAgain(rig, what)
+    }
+  })
+
+  test('every chain: seven others are fresh', () => {
+    const rig = warmRig()
+    for (const chain of chains) {
+      const what = `${chain} ${fault}`
+      begin(rig, fault, chain, 66)
+      const isWithout = () => freshChains(rig) === chains.length - 1
+      secondsUntil(rig, isWithout, 66, what)
+      expect(isFresh(rig, chain)).toBe(false)
+      expect(usedBy(rig, 'ETH')).toBe('pyth-hermes')
+      backAgain(rig, what)
+    }
+  })
+})
+
+describe('lying by 5 %, each alone', () => {
+  test('Hermes is outvoted within seconds, and trusted again after half a minute', () => {
+    const rig = warmRig()
+    begin(rig, 'lies', 'pyth-hermes', 30)
+    // Until the next rendering, two seconds at the most, what is told is the answer of before.
+    hold(rig, 30, 'pyth-hermes lies')
+    expect(standIns).toContain(usedBy(rig, 'ETH'))
+    expect(usedBy(rig, 'kPEPE')).toBe('redstone')
+    expect(whyNot(rig, 'ETH', 'pyth-hermes')).toBe('outvoted')
+    const isTrusted = () => usedBy(rig, 'ETH') === 'pyth-hermes'
+    const seconds = secondsUntil(rig, isTrusted, BACK_SECONDS_MAX, 'trusted again')
+    expect(seconds).toBeGreaterThanOrEqual(29)
+    expect(seconds).toBeLessThanOrEqual(40)
+  })
+
+  test.each(standIns)('without a key %s is outvoted, and another network stands in', (network) => {
+    const rig = new ExternalRig({ seed: SEED }).runUntil(WARM_MS)
+    begin(rig, 'lies', network, 40)
+    hold(rig, 40, `${network} lies`)
+    expect(standIns.filter((other) => other !== network)).toContain(usedBy(rig, 'ETH'))
+    expect(whyNot(rig, 'ETH', network)).toBe('outvoted')
+    const isTrusted = () => whyNot(rig, 'ETH', network) !== 'outvoted'
+    secondsUntil(rig, isTrusted, BACK_SECONDS_MAX, 'trusted again')
+  })
+
+  test('no other network moves an answer while Hermes is there', () => {
+    const rig = warmRig()
+    for (const network of otherNetworks) {
+      begin(rig, 'lies', network, 25)
+      hold(rig, 40, `${network} lies`, () => usedBy(rig, 'ETH') === 'pyth-hermes')
+    }
+  })
+
+  test('no exchange but one moves an answer', () => {
+    const rig = warmRig()
+    for (const exchange of exchanges) {
+      if (exchange === 'kraken') continue
+      begin(rig, 'lies', exchange, 20)
+      hold(rig, 20, `${exchange} lies`)
+      backAgain(rig, `${exchange} lies`)
+    }
+  })
+
+  test('no exchange that is frozen moves an answer', () => {
+    const rig = warmRig()
+    for (const exchange of exchanges) {
+      begin(rig, 'frozen', exchange, 30)
+      hold(rig, 32, `${exchange} frozen`)
+    }
+  })
+
+  test('a chain is a gap of that size on that chain alone', () => {
+    const rig = warmRig()
+    for (const chain of chains) {
+      // Of every asset at once Solana's simulated pools would tell nothing.
+      rig.happen({ kind: 'offset', source: chain, asset: 'ETH', bps: LIE_BPS }, 45 * SECOND_MS)
+      hold(rig, 44, `${chain} lies`)
+      const { opportunities, stress_level: level } = answered(rig.arb)?.body ?? {}
+      expect(level, chain).toBe('MODERATE')
+      const sold = new Set(opportunities.map((row: { sell_chain: string }) => row.sell_chain))
+      expect([...sold]).toEqual([chain])
+      hold(rig, 40, `${chain} lied`)
+      expect(answered(rig.arb)?.body).toMatchObject({ stress_level: 'LOW', opportunities: [] })
+    }
+  })
+
+  test.each([600, 60])(
+    'a node whose blocks are %i s old is passed over, and its chain not fresh',
+    (by) => {
+      const [fromMs, untilMs] = [45, 125].map((seconds) => RIG_START_MS + seconds * SECOND_MS)
+      assert(fromMs !== undefined && untilMs !== undefined)
+      const behind = { source: 'base', byMs: by * SECOND_MS, fromMs, untilMs } as const
+      const rig = warmRig({ behind })
+      const what = `base ${by} s behind`
+      secondsUntil(rig, () => !isFresh(rig, 'base'), 60, what)
+      expect(freshChains(rig)).toBe(chains.length - 1)
+      hold(rig, 30, what, () => !isFresh(rig, 'base'))
+      backAgain(rig, what)
+    },
+  )
+})
+
+type Pair = {
+  readonly faults: readonly (readonly [Fault, SourceId])[]
+  readonly seconds: number
+  readonly expected: (rig: ExternalRig) => void
+}
+
+const pairs: readonly Pair[] = [
+  {
+    faults: [
+      ['dead', 'pyth-hermes'],
+      ['dead', 'redstone'],
+    ],
+    seconds: 130,
+    expected: (rig) => {
+      expect(usedBy(rig, 'ETH')).toMatch(/^pyth-(solana|evm)$/)
+      expect(refusal(rig.basis('kPEPE')), 'nobody else knows it').toBe('oracle')
+      expect(refusal(rig.cexDex('kPEPE'))).toBe('oracle')
+    },
+  },
+  {
+    faults: [
+      ['dead', 'pyth-hermes'],
+      ['dead', 'kraken'],
+    ],
+    seconds: 40,
+    expected: (rig) => {
+      expect(standIns).toContain(usedBy(rig, 'ETH'))
+      expect(exchangesUsed(rig)).toBe(4)
+      expect(answered(rig.depeg)).toMatchObject({ grade: 'C' })
+    },
+  },
+  {
+    faults: [
+      ['dead', 'kraken'],
+      ['dead', 'coinbase'],
+    ],
+    seconds: 40,
+    expected: (rig) => {
+      expect(exchangesUsed(rig)).toBe(3)
+      expect(pegClasses(rig)).toBe(2)
+    },
+  },
+  {
+    faults: [
+      ['frozen', 'okx'],
+      ['dead', 'binance'],
+    ],
+    seconds: 40,
+    expected: (rig) => expect(exchangesUsed(rig)).toBe(4),
+  },
+  {
+    faults: [
+      ['lies', 'okx'],
+      ['lies', 'bybit'],
+    ],
+    seconds: 40,
+    expected: (rig) => expect(pegClasses(rig)).toBe(3),
+  },
+  {
+    faults: [
+      ['dead', 'base'],
+      ['dead', 'solana'],
+    ],
+    seconds: 75,
+    expected: (rig) => {
+      expect(freshChains(rig)).toBe(6)
+      expect(answered(rig.arb)?.warnings).toContain('low_coverage')
+      expect(stateOfSource(rig, 'pyth-solana'), 'is read from there').toBe('down')
+    },
+  },
+  {
+    faults: [
+      ['stalled', 'ethereum'],
+      ['dead', 'pyth-hermes'],
+    ],
+    seconds: 75,
+    expected: (rig) => {
+      expect(freshChains(rig)).toBe(7)
+      expect(standIns).toContain(usedBy(rig, 'ETH'))
+    },
+  },
+  {
+    faults: [
+      ['dead', 'base'],
+      ['lies', 'coinbase'],
+    ],
+    seconds: 75,
+    expected: (rig) => {
+      expect(freshChains(rig)).toBe(7)
+      expect(answered(rig.cexDex('ETH'))?.body.dex_name).toMatch(
+        /^(ethereum|arbitrum)\/uniswap-v3$/,
+      )
+    },
+  },
+  {
+    faults: [
+      ['lies', 'pyth-hermes'],
+      ['dead', 'chainlink'],
+    ],
+    seconds: 40,
+    expected: (rig) => expect(whyNot(rig, 'ETH', 'pyth-hermes')).toBe('outvoted'),
+  },
+]
+
+describe('in pairs', () => {
+  test.each(
+    pairs.map((pair) => [pair.faults.map((fault) => fault.join(' ')).join(', '), pair] as const),
+  )('%s', (what, { faults, seconds, expected }) => {
+    const rig = warmRig()
+    for (const [fault, source] of faults) begin(rig, fault, source, seconds)
+    hold(rig, seconds, what)
+    expected(rig)
+    backAgain(rig, what)
+  })
+})
+
+/**
+ * What is wrong today. Each of these passes while the answer is wrong, and fails when it is put right: then it
+ * belongs above.
+ */
+describe('a lie that nobody of its kind contradicts', () => {
+  test('Kraken alone lies about USDC: the oracles are told, and it is shown as disagreeing', () => {
+    const rig = warmRig()
+    begin(rig, 'lies', 'kraken', 30)
+    hold(rig, 30, 'kraken lies')
+    expect(answered(rig.depeg)).toMatchObject({ grade: 'C', warnings: ['low_coverage'] })
+    expect(answered(rig.depeg)?.body.agreement).toMatchObject({
+      disagreeing: ['exchange'],
+      confirmed: false,
+    })
+    backAgain(rig, 'kraken lies')
+  })
+
+  test('the one network that knows a coin lies: five exchanges that agree bar it', () => {
+    const rig = new ExternalRig({ seed: SEED }).runUntil(WARM_MS)
+    begin(rig, 'lies', 'redstone', 40)
+    rig.runFor(30 * SECOND_MS)
+    expect(wrongIn(rig)).toEqual([])
+  })
+
+  test('two of four lie about USDT: it converts nothing until others are asked', () => {
+    const rig = warmRig()
+    begin(rig, 'lies', 'pyth-hermes', 30)
+    begin(rig, 'lies', 'redstone', 30)
+    rig.runFor(25 * SECOND_MS)
+    expect(wrongIn(rig)).toEqual([])
+  })
+})
+
+describe('what an answer rests on is gone', () => {
+  test('five fresh chains are a measure, four are a refusal', () => {
+    const rig = warmRig()
+    for (const chain of ['base', 'solana', 'bsc'] as const) begin(rig, 'dead', chain, 120)
+    secondsUntil(rig, () => freshChains(rig) === 5, 60, 'three chains dead')
+    hold(rig, 10, 'three chains dead', () => freshChains(rig) === 5)
+    begin(rig, 'dead', 'polygon', 60)
+    secondsUntil(rig, () => refusal(rig.arb) === 'dex', 60, 'four chains dead')
+    backAgain(rig, 'four chains dead')
+  })
+
+  test('two exchanges are a reference, one is a refusal', () => {
+    const rig = warmRig()
+    for (const exchange of ['coinbase', 'okx', 'bybit'] as const) begin(rig, 'dead', exchange, 40)
+    secondsUntil(rig, () => exchangesUsed(rig) === 2, 20, 'three exchanges dead')
+    begin(rig, 'dead', 'kraken', 20)
+    secondsUntil(rig, () => refusal(rig.cexDex('ETH')) === 'exchange', 20, 'four exchanges dead')
+    expect(refusal(rig.cexDex('kPEPE'))).toBe('exchange')
+    expect(usedBy(rig, 'ETH')).toBe('pyth-hermes')
+    backAgain(rig, 'four exchanges dead')
+  })
+
+  test('nobody is there from the start: all is refused, and comes when they do', () => {
+    const untilMs = RIG_START_MS + 60 * SECOND_MS
+    const happenings = sourceIds.map((source): Happening => {
+      return { kind: 'dead', source, fromMs: RIG_START_MS, untilMs }
+    })
+    const rig = new ExternalRig({ seed: SEED, pythKey: 'any', happenings }).runUntil(30_000)
+    const told = [rig.basis('ETH'), rig.cexDex('ETH'), rig.arb, rig.depeg]
+    expect(told.map(refusal)).toEqual(['oracle', 'exchange', 'dex', 'usdc_price'])
+    rig.runUntil(60_000)
+    backAgain(rig, 'nobody is there')
+    expect(answered(rig.depeg)?.body.flow).not.toBeNull()
+    expect(stateOfSource(rig, 'fear-greed')).toBe('up')
+  })
+
+  test('everybody goes: what streams is refused within two minutes, what is published rarely is used', () => {
+    const rig = warmRig()
+    for (const source of sourceIds) begin(rig, 'dead', source, 150)
+    hold(rig, 148, 'all dead')
+    expect([rig.cexDex('ETH'), rig.arb, rig.basis('kPEPE')].map(refusal)).toEqual([
+      'exchange',
+      'dex',
+      'oracle',
+    ])
+    expect(usedBy(rig, 'ETH'), 'publishes once an hour').toBe('pyth-evm')
+    expect(answered(rig.depeg)).toMatchObject({
+      grade: 'C',
+      warnings: ['low_coverage', 'feed_degraded'],
+    })
+    backAgain(rig, 'all dead')
+  })
+})
+
+describe('a crash like that of March 2020', () => {
+  const at = (seconds: number) => RIG_START_MS + seconds * SECOND_MS
+  const during = (from: number, until: number) => ({ fromMs: at(from), untilMs: at(until) })
+  /** Steps of 20 bps, ten seconds apart, both ways. */
+  const walk = (fromBps: number, toBps: number, from: number, until: number): Happening[] =>
+    Array.from({ length: (toBps - fromBps) / 20 }, (_, step) => ({
+      kind: 'depeg',
+      asset: 'USDC',
+      bps: -20,
+      ...during(from + 10 * step, until - 10 * step),
+    }))
+  const unsure = ['pyth-hermes', 'pyth-solana', 'pyth-evm'] as const
+  const happenings: Happening[] = [
+    { kind: 'crash', factor: 8, ...during(90, 900) },
+    ...unsure.map((network): Happening => {
+      return { kind: 'confidence', network, factor: 60, ...during(100, 880) }
+    }),
+    { kind: 'stalled', source: 'polygon', ...during(120, 800) },
+    { kind: 'stalled', source: 'avalanche', ...during(150, 800) },
+    { kind: 'gap', chain: 'base', asset: 'ETH', bps: 90, ...during(180, 760) },
+    { kind: 'gap', chain: 'bsc', asset: 'ETH', bps: -70, ...during(200, 750) },
+    { kind: 'gap', chain: 'arbitrum', asset: 'BTC', bps: 80, ...during(240, 740) },
+    { kind: 'gap', chain: 'optimism', asset: 'ETH', bps: 60, ...during(240, 740) },
+    ...walk(0, 60, 180, 900),
+    ...walk(60, 260, 500, 860),
+  ]
+
+  test('levels rise in order, and come back one by one', () => {
+    const rig = new ExternalRig({ seed: 7, pythKey: 'any', happenings })
+    const seen: Record<'stress' | 'peg' | 'level', string[]> = { stress: [], peg: [], level: [] }
+    const note = (name: keyof typeof seen, value: string) => {
+      if (seen[name].at(-1) !== value) seen[name].push(value)
+    }
+    const sources = new Set<string>()
+    // The faster of the two is rendered every five seconds.
+    for (let seconds = 60; seconds <= 1_820; seconds += 5) {
+      rig.runUntil(seconds * SECOND_MS)
+      const [stress, peg] = [answered(rig.arb)?.body, answered(rig.depeg)?.body]
+      assert(stress !== undefined && peg !== undefined, stateOf(rig))
+      note('stress', stress.stress_level)
+      note('peg', peg.usdc.peg_status)
+      note('level', peg.level_name)
+      sources.add(usedBy(rig, 'ETH') ?? 'none')
+    }
+    expect(seen).toEqual({
+      stress: ['LOW', 'MODERATE', 'HIGH', 'MODERATE', 'LOW'],
+      peg: ['HEALTHY', 'ELEVATED', 'WARNING', 'CRITICAL', 'WARNING', 'ELEVATED', 'HEALTHY'],
+      level: ['pegged', 'watch', 'strained', 'severe', 'depeg', 'strained', 'pegged'],
+    })
+    // While Pyth is unsure wherever it is read, the nearest of the others is used.
+    expect([...sources]).toEqual(['pyth-hermes', 'redstone', 'pyth-evm'])
+    expect(usedBy(rig, 'ETH')).toBe('pyth-hermes')
+  })
+})

@@ -1,0 +1,359 @@
+import assert from 'node:assert/strict'
+import { describe, expect, test } from 'vitest'
+import { fillDocument } from '../src/api/fill-document.ts'
+import { basis } from '../src/compute/analyses/basis/basis.ts'
+import { arbMeasure } from '../src/compute/external/arb/arb-measure.ts'
+import { depegMeasure } from '../src/compute/external/depeg/depeg-measure.ts'
+import { pegLevels } from '../src/compute/external/depeg/peg-level.ts'
+import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
+import type { MarketState } from '../src/compute/market/market-state.ts'
+import { block, oraclePrice, pool, rateEvents } from '../src/compute/testing/chain-tape.ts'
+import { newMarket } from '../src/compute/testing/new-market.ts'
+import { pegTape } from '../src/compute/testing/peg-tape.ts'
+import { context, universe } from '../src/compute/testing/tape.ts'
+import type { Chain, ExternalEvent } from '../src/domain/external.ts'
+import { chains } from '../src/domain/external.ts'
+import type { Happening } from '../src/simulator/external/happening.ts'
+import { CONFIDENCE_BPS, noiseBps, World } from '../src/simulator/external/world.ts'
+import { seededMarket } from '../src/simulator/market/seeded-market.ts'
+import { ExternalRig, RIG_START_MS } from './support/external-rig.ts'
+
+/**
+ * What is planted in the simulated world against what is measured of it, at both sides of every band. The noise
+ * is that of docs/simulated-world.md: independent normal draws, 0.2 bps for networks, 0.4 for exchanges and
+ * chains. Two hundred worlds are told to the market as events of one instant, without protocols between; a few go
+ * the whole way through the adapters.
+ */
+
+const SEEDS = Array.from({ length: 200 }, (_, seed) => seed)
+const START_MS = RIG_START_MS
+const SECOND_MS = 1_000
+const MINUTE_MS = 60_000
+const BPS = 1e-4
+/** What the issue grants on either side of a band. */
+const MARGIN_BPS = 2
+const ALWAYS = { fromMs: START_MS, untilMs: START_MS + 3_600_000 }
+
+function worldOf(seed: number, ...happenings: Happening[]): World {
+  return new World({ market: seededMarket({ seed, startMs: START_MS }), seed, happenings })
+}
+
+function sideOf(seed: number): 1 | -1 {
+  return seed % 2 === 0 ? 1 : -1
+}
+
+function isDefined<Value>(value: Value | undefined): Value {
+  assert(value !== undefined)
+  return value
+}
+
+/** One deviation of errors around nothing. */
+function deviationOf(errors: readonly number[]): number {
+  return Math.sqrt(errors.reduce((sum, error) => sum + error ** 2, 0) / errors.length)
+}
+
+describe('a basis, in 200 worlds', () => {
+  const STEP_MS = 2_000
+
+  /** How far the venue stands above the asset's worth in USD with nothing planted: what USDT is off. */
+  const usualBps = (seed: number, atMs: number) =>
+    (1 / isDefined(worldOf(seed).priceUsd('USDT', atMs)) - 1) / BPS
+
+  /** Four samples of the answer while the venue stands so far above, and how far each is from the truth. */
+  const answersOf = (seed: number, plantedBps: number) => {
+    const bps = plantedBps - usualBps(seed, START_MS)
+    const world = worldOf(seed, { kind: 'basis', asset: 'ETH', bps, ...ALWAYS })
+    const market = newMarket(new PulsePool(3))
+    market.apply(universe(['ETH']))
+    return [0, 1, 2, 3].map((step) => {
+      const nowMs = START_MS + step * STEP_MS
+      const usdt = isDefined(world.priceUsd('USDT', nowMs))
+      const worth = isDefined(world.priceUsd('ETH', nowMs))
+      const venue = worth / usdt / (1 - bps * BPS)
+      tellBasis(market, world, venue, nowMs)
+      const told = answerOf(market, nowMs).basis
+      return { ...told, awayBps: told.basis_bps - (venue / worth - 1) / BPS }
+    })
+  }
+
+  test('is significant 2 bps beyond the band in every sample, and 2 bps within it in none', () => {
+    const wrong: string[] = []
+    const errors: number[] = []
+    for (const seed of SEEDS) {
+      for (const beyondBps of [MARGIN_BPS, -MARGIN_BPS]) {
+        const planted = sideOf(seed) * (CONFIDENCE_BPS + beyondBps)
+        for (const { significant, band, awayBps } of answersOf(seed, planted)) {
+          expect(band.total_bps).toBeCloseTo(CONFIDENCE_BPS, 1)
+          errors.push(awayBps)
+          if (significant !== beyondBps > 0) wrong.push(`seed ${seed}: ${planted}`)
+        }
+      }
+    }
+    expect(wrong).toEqual([])
+    expect(deviationOf(errors)).toBeLessThan(1.1 * noiseBps.oracle)
+    expect(deviationOf(errors)).toBeGreaterThan(0.9 * noiseBps.oracle)
+    expect(Math.max(...errors.map(Math.abs))).toBeLessThan(5 * noiseBps.oracle)
+  })
+})
+
+function tellBasis(market: MarketState, world: World, venue: number, nowMs: number): void {
+  const seen = (asset: string) => isDefined(world.seenUsd('pyth-hermes', asset, nowMs))
+  const confidenceUsd = seen('ETH') * world.confidenceBps('pyth-hermes', 'ETH', nowMs) * BPS
+  const heard = { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
+  market.apply({ ...context('ETH', { oraclePrice: venue, markPrice: venue }), ...heard })
+  market.apply({ ...oraclePrice('ETH', seen('ETH'), nowMs), confidenceUsd })
+  market.apply(oraclePrice('USDT', seen('USDT'), nowMs))
+  market.advance(nowMs)
+}
+
+function answerOf(market: MarketState, nowMs: number) {
+  const identity = { key: 'basis/ETH', version: 1, renderedAtMs: nowMs } as const
+  const rendering = { ...identity, snapshotId: 'snp_truth', engineVersion: '0' }
+  const document = basis.render(isDefined(market.coin('ETH')), rendering, market)
+  const view = document.views['']
+  assert(view?.kind === 'answer')
+  const facts = { nowMs, executionMs: 1, coinsAvailable: 1 }
+  return JSON.parse(fillDocument(document, view, facts).toString('utf8'))
+}
+
+describe('a gap between chains, in 200 worlds', () => {
+  const STEP_MS = 10_000
+  const LEG_BPS = 5 + 0.5
+  const GAS_BPS = 0.2
+  const REBALANCE_BPS = 2
+  /** What the cheapest pair costs on this tape: fee, impact and gas of both, and to bring inventory back. */
+  const COST_BPS = 2 * LEG_BPS + 2 * GAS_BPS + REBALANCE_BPS
+  /** Half of what is no gap: the costs of one leg, and 2 bps. */
+  const BAND_BPS = LEG_BPS + GAS_BPS + 2
+  /** Of one chain against the other, one deviation. */
+
+  type Seen = {
+    /** By sample: whether a trade on that chain would pay, and whether its gap is beyond its band. */
+    readonly paying: readonly boolean[]
+    readonly outside: readonly boolean[]
+    readonly errors: readonly number[]
+  }
+
+  /** Samples of a world in which ETH stands so far off on one chain from the second one on. */
+  const samplesOf = (seed: number, plantedBps: number, count = 3): Seen => {
+    const chain = isDefined(chains[seed % chains.length])
+    const bps = sideOf(seed) * plantedBps
+    const fromMs = START_MS + STEP_MS
+    const gap: Happening = { kind: 'gap', chain, asset: 'ETH', bps, ...ALWAYS, fromMs }
+    const world = worldOf(seed, gap)
+    const market = newMarket(new PulsePool(3))
+    const errors: number[] = []
+    const samples = Array.from({ length: count }, (_, sample) => {
+      const nowMs = START_MS + sample * STEP_MS
+      for (const event of chainEvents(world, nowMs)) market.apply(event)
+      market.advance(nowMs)
+      const { latest } = market.of(arbMeasure)
+      const gaps = latest?.assets.find(({ asset }) => asset === 'ETH')?.gaps ?? []
+      for (const { cell, gapBps } of gaps)
+        errors.push(gapBps - (cell.chain === chain && sample > 0 ? bps : 0))
+      const isOn = (one: { readonly buyChain: Chain; readonly sellChain: Chain }) =>
+        (bps > 0 ? one.sellChain : one.buyChain) === chain
+      const own = gaps.find(({ cell }) => cell.chain === chain)
+      return {
+        paying: latest?.opportunities.some((one) => one.asset === 'ETH' && isOn(one)) ?? false,
+        outside: Math.abs(own?.excessBps ?? 0) > (own?.bandBps ?? 0),
+      }
+    })
+    return {
+      paying: samples.map(({ paying }) => paying),
+      outside: samples.map(({ outside }) => outside),
+      errors,
+    }
+  }
+
+  const seedsWhere = (plantedBps: number, is: (seen: Seen) => boolean) =>
+    SEEDS.filter((seed) => is(samplesOf(seed, plantedBps)))
+
+  test('is measured to the noise of a chain against the middle of eight', () => {
+    const errors = SEEDS.flatMap((seed) => samplesOf(seed, COST_BPS, 3).errors)
+    expect(deviationOf(errors)).toBeGreaterThan(0.7 * noiseBps.chain)
+    expect(deviationOf(errors)).toBeLessThan(1.1 * noiseBps.chain)
+    expect(Math.max(...errors.map(Math.abs))).toBeLessThan(5 * noiseBps.chain)
+  })
+
+  test('2 bps beyond the band it is seen in two samples, and 2 bps within not twice', () => {
+    const missed = seedsWhere(BAND_BPS + MARGIN_BPS, ({ outside }) => !outside.includes(true))
+    const alarmed = seedsWhere(
+      BAND_BPS - MARGIN_BPS,
+      ({ outside: [, second, third] }) => second === true && third === true,
+    )
+    expect({ missed, alarmed }).toEqual({ missed: [], alarmed: [] })
+  })
+
+  test('2 bps beyond the costs it is found in the second of two samples in every world', () => {
+    const missed = seedsWhere(COST_BPS + MARGIN_BPS, ({ paying }) => paying.at(-1) === false)
+    expect(missed).toEqual([])
+  })
+
+  test('within the costs by 2 bps it is found in none', () => {
+    const alarmed = seedsWhere(COST_BPS - MARGIN_BPS, ({ paying }) => paying.includes(true))
+    expect(alarmed).toEqual([])
+  })
+
+  test('is never found before its second sample', () => {
+    const early = SEEDS.filter((seed) => samplesOf(seed, COST_BPS + 20, 2).paying.includes(true))
+    expect(early).toEqual([])
+  })
+})
+
+/** Every chain's pools as of this very instant, by what it believes; a swap costs a dollar. */
+function chainEvents(world: World, nowMs: number): ExternalEvent[] {
+  const by = (asset: string) => isDefined(world.seenUsd('pyth-hermes', asset, nowMs))
+  const usd = { USDC: by('USDC'), USDT: by('USDT') }
+  const truth = (asset: string) => isDefined(world.priceUsd(asset, nowMs))
+  return [
+    ...rateEvents(nowMs, { ETH: by('ETH'), BTC: by('BTC'), USDC: usd.USDC }),
+    ...chains.flatMap((chain) => {
+      const seen = (asset: string) => isDefined(world.seenOnChainUsd(chain, asset, nowMs))
+      return [
+        block(chain, nowMs, { swapGasNative: 0.01 }),
+        pool(chain, 'ETH', nowMs, { price: seen('ETH') / truth('USDC') }),
+        pool(chain, 'BTC', nowMs, { price: seen('BTC') / truth('USDC') }),
+        pool(chain, 'USDC', nowMs, { price: seen('USDC') / truth('USDT') }),
+      ]
+    }),
+  ]
+}
+
+describe('a depeg of USDC, in 200 worlds', () => {
+  const STEP_MS = 5_000
+  const AFTER_MS = START_MS + MINUTE_MS
+
+  const tell = (market: MarketState, world: World, nowMs: number) => {
+    const quoted = (source: Parameters<World['seenUsd']>[0], asset: string) => {
+      const isChain = (chains as readonly string[]).includes(source)
+      // What a chain counts in is worth what it is worth: its own noise shows once.
+      return isDefined(
+        isChain && asset === 'USDT'
+          ? world.priceUsd(asset, nowMs)
+          : world.seenUsd(source, asset, nowMs),
+      )
+    }
+    for (const event of pegTape(nowMs, quoted)) market.apply(event)
+    market.advance(nowMs)
+  }
+
+  /** How far beyond its threshold the price must be: what confidence and resolution explain. */
+  const explainedBps = (() => {
+    const market = newMarket(new PulsePool(3))
+    tell(market, worldOf(0), START_MS)
+    const price = market.of(depegMeasure).sample?.price
+    assert(price)
+    return price.confidenceBps + price.resolutionBps
+  })()
+
+  /** The level at the end of the time that it needs and one sample more, and every error of the price. */
+  const levelOf = (seed: number, level: number, beyondBps: number) => {
+    const { fromBps, neededMs } = isDefined(pegLevels[level])
+    const wanted = sideOf(seed) * (fromBps + explainedBps + beyondBps)
+    const calm = worldOf(seed)
+    const usualBps = (isDefined(calm.priceUsd('USDC', AFTER_MS)) - 1) / BPS
+    const depeg = { kind: 'depeg', asset: 'USDC', bps: wanted - usualBps, ...ALWAYS } as const
+    const world = worldOf(seed, { ...depeg, fromMs: AFTER_MS })
+    const market = newMarket(new PulsePool(3))
+    const errors: number[] = []
+    let early = 0
+    const untilMs = AFTER_MS + neededMs
+    for (let nowMs = AFTER_MS - 2 * STEP_MS; nowMs <= untilMs; nowMs += STEP_MS) {
+      tell(market, world, nowMs)
+      const { sample, level: reached } = market.of(depegMeasure)
+      const truthBps = (isDefined(world.priceUsd('USDC', nowMs)) - 1) / BPS
+      errors.push((sample?.price?.deviationBps ?? Number.NaN) - truthBps)
+      if (nowMs < untilMs) early = Math.max(early, reached.level)
+    }
+    return { level: market.of(depegMeasure).level.level, early, errors }
+  }
+
+  test('has its level when it has lasted, 2 bps beyond the threshold, and not 2 bps within', () => {
+    const wrong: string[] = []
+    const errors: number[] = []
+    for (const seed of SEEDS) {
+      const level = 1 + (seed % (pegLevels.length - 1))
+      const beyond = levelOf(seed, level, MARGIN_BPS)
+      const within = levelOf(seed, level, -MARGIN_BPS)
+      if (beyond.level !== level) wrong.push(`seed ${seed}: ${beyond.level} for ${level}`)
+      if (beyond.early >= level) wrong.push(`seed ${seed}: ${level} too early`)
+      if (within.level >= level) wrong.push(`seed ${seed}: ${within.level} below ${level}`)
+      errors.push(...beyond.errors, ...within.errors)
+    }
+    expect(wrong).toEqual([])
+    expect(deviationOf(errors)).toBeLessThan(noiseBps.exchange)
+    expect(Math.max(...errors.map(Math.abs))).toBeLessThan(4 * noiseBps.exchange)
+  })
+})
+
+/** The same the whole way, as a caller is told it: protocols, cadences, blocks of different ages. */
+test.each([1, 2, 3])('world %i is measured through the adapters as it is', (seed) => {
+  const during = (from: number, until: number) => ({
+    fromMs: START_MS + from * SECOND_MS,
+    untilMs: START_MS + until * SECOND_MS,
+  })
+  const [basisBps, gapBps, depegBps] = [20, 40, -150]
+  const planted = {
+    basis: during(90, 120),
+    gap: during(130, 190),
+    depeg: during(220, 600),
+  }
+  const happenings: Happening[] = [
+    { kind: 'basis', asset: 'ETH', bps: basisBps, ...planted.basis },
+    { kind: 'gap', chain: 'base', asset: 'ETH', bps: gapBps, ...planted.gap },
+    { kind: 'depeg', asset: 'USDC', bps: depegBps, ...planted.depeg },
+  ]
+  const rig = new ExternalRig({ seed, happenings, pythKey: 'any' })
+  const isIn = (
+    { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
+    lateMs: number,
+  ) => rig.nowMs >= fromMs + lateMs && rig.nowMs < untilMs
+  const isOutOf = (span: typeof planted.gap, lateMs: number) =>
+    rig.nowMs < span.fromMs || rig.nowMs >= span.untilMs + lateMs
+  const priceAt = (iso: string) => isDefined(rig.world.priceUsd('ETH', Date.parse(iso)))
+  const worthBps = (asset: string) => (isDefined(rig.world.priceUsd(asset, rig.nowMs)) - 1) / BPS
+
+  const gaps: number[] = []
+  for (let seconds = 60; seconds <= 540; seconds += 2) {
+    rig.runUntil(seconds * SECOND_MS)
+    const at = `at ${seconds} s`
+    const [basisTold, arbTold, depegTold] = [rig.basis('ETH'), rig.arb, rig.depeg]
+    assert(basisTold.status === 200 && arbTold.status === 200 && depegTold.status === 200)
+
+    const { basis_bps, significant } = basisTold.body.basis
+    // Rendered every two seconds, of a price that came every three.
+    const isBasis = isIn(planted.basis, 6 * SECOND_MS)
+    if (isBasis || isOutOf(planted.basis, 6 * SECOND_MS)) {
+      // The two prices are of instants up to a second apart, and the market may have moved between them.
+      const { mark, oracle } = basisTold.body.meta.as_of
+      const movedBps = (priceAt(mark) / priceAt(oracle) - 1) / BPS
+      if (Math.abs(movedBps) < 1) expect(significant, at).toBe(isBasis)
+      const truthBps = (isBasis ? basisBps : 0) - worthBps('USDT') + movedBps
+      expect(Math.abs(basis_bps - truthBps), at).toBeLessThan(3)
+    }
+
+    const { assets, opportunities } = arbTold.body
+    const isFound = opportunities.some(
+      (one: { asset: string; sell_chain: string }) =>
+        one.asset === 'ETH' && one.sell_chain === 'base',
+    )
+    // Two samples of ten seconds, of blocks that are asked for every ten.
+    if (isIn(planted.gap, 32 * SECOND_MS)) {
+      expect(isFound, at).toBe(true)
+      const [eth] = assets
+      gaps.push(eth.chains.find((row: { chain: string }) => row.chain === 'base').gap_bps)
+    }
+    if (isOutOf(planted.gap, 32 * SECOND_MS)) expect(opportunities, at).toEqual([])
+
+    const { usdc, level } = depegTold.body
+    if (isIn(planted.depeg, 12 * SECOND_MS) || rig.nowMs < planted.depeg.fromMs)
+      expect(Math.abs(usdc.signed_deviation_bps - worthBps('USDC')), at).toBeLessThan(1.5)
+    const lastedMs = rig.nowMs - planted.depeg.fromMs
+    expect(usdc.peg_status === 'WARNING' || lastedMs < 12 * SECOND_MS, at).toBe(true)
+    if (lastedMs < 300 * SECOND_MS) expect(level, at).toBe(0)
+    if (lastedMs > 312 * SECOND_MS) expect(level, at).toBe(3)
+  }
+  const middle = isDefined(gaps.toSorted((a, b) => a - b)[gaps.length >> 1])
+  expect(Math.abs(middle - gapBps)).toBeLessThan(3 * noiseBps.chain)
+})

@@ -1,0 +1,431 @@
+import assert from 'node:assert/strict'
+import type { SchedulerLike } from 'rxjs'
+import { concatMap, NEVER, Observable, of, throwError, timer } from 'rxjs'
+import { fillDocument } from '../../src/api/fill-document.ts'
+import { overdue } from '../../src/api/freshness.ts'
+import { arb } from '../../src/compute/analyses/arb/arb.ts'
+import { basis } from '../../src/compute/analyses/basis/basis.ts'
+import { cexDex } from '../../src/compute/analyses/cex-dex/cex-dex.ts'
+import { depeg } from '../../src/compute/analyses/depeg/depeg.ts'
+import { sentiment } from '../../src/compute/analyses/sentiment/sentiment.ts'
+import type { Analyses } from '../../src/compute/processor.ts'
+import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../../src/compute/processor.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+import type { Document, NoAnswer } from '../../src/domain/document.ts'
+import { documentKey, hasAnswer, WHOLE_MARKET } from '../../src/domain/document.ts'
+import { OperatingError } from '../../src/domain/errors.ts'
+import type { BookLevel, ContextEvent, MarketEvent } from '../../src/domain/event.ts'
+import type { SourceId } from '../../src/domain/external.ts'
+import { assetOf } from '../../src/domain/external.ts'
+import { singleMarginTier } from '../../src/domain/listing.ts'
+import type { Happening } from '../../src/simulator/external/happening.ts'
+import { upstreams } from '../../src/simulator/external/simulated-sources.ts'
+import type { Upstream, UpstreamReply } from '../../src/simulator/external/upstream.ts'
+import { World } from '../../src/simulator/external/world.ts'
+import type { Market } from '../../src/simulator/market/market.ts'
+import { seededMarket } from '../../src/simulator/market/seeded-market.ts'
+import { pythFeeds } from '../../src/streams/external/evm/pyth-feeds.ts'
+import { externalFeed } from '../../src/streams/external/external-feed.ts'
+import { HttpStatusError } from '../../src/streams/http-exchange.ts'
+import type { ExternalRuntime } from '../../src/streams/runtime.ts'
+import { Chance } from '../simulation/chance.ts'
+import { Kernel } from '../simulation/kernel.ts'
+import { Machine } from '../simulation/machine.ts'
+
+/** A quarter of an hour into a day that is like any other. */
+export const RIG_START_MS = Date.UTC(2026, 9, 7, 15, 7)
+/** Two that everybody knows, one of another chain, one in thousands, and one that nobody outside knows. */
+const RIG_COINS = ['BTC', 'ETH', 'SOL', 'kPEPE', 'PURR'] as const
+export type RigCoin = (typeof RIG_COINS)[number]
+
+/** What trades outside: those without the last, and what Pyth on Monad has feeds of, so that none of them is missing. */
+const WORLD_COINS: ReadonlySet<string> = new Set([
+  ...RIG_COINS.slice(0, -1),
+  ...pythFeeds.map(({ asset }) => asset),
+])
+const LATENCY_MS = 40
+const DYING_MS = 250
+const CONTEXT_MS = 3_000
+const QUOTE_MS = 1_000
+const HALF_SPREAD = 1e-4
+const QUOTED_USD = 50_000
+/** The market takes a step so often, so that one that many look at is worked out once. */
+const STEP_MS = 500
+const UNANSWERED_PERIOD_MS = 1_000
+
+const measured: Analyses = { coin: [basis, cexDex], market: [arb, depeg, sentiment] }
+const ageMsMaxOf = new Map(
+  [...measured.coin, ...measured.market].map(({ contract }) => [
+    contract.id,
+    contract.inputAgeMsMax,
+  ]),
+)
+
+export type RigOptions = {
+  readonly seed: number
+  readonly happenings?: readonly Happening[]
+  /** Absent: no key. */
+  readonly pythKey?: string
+  /** Nodes that are so far behind: they go on, and tell the blocks of then. */
+  readonly behind?: {
+    readonly source: SourceId
+    readonly byMs: number
+    readonly fromMs: number
+    readonly untilMs: number
+  }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the body of an answer, of which tests read single members
+type Body = any
+
+/** What a caller would be told: an answer that he would be charged for, or why there is none. */
+export type Told =
+  | {
+      readonly status: 200
+      readonly grade: 'A' | 'B' | 'C' | 'D'
+      readonly warnings: readonly string[]
+      readonly sources: readonly string[]
+      readonly ageSeconds: number
+      readonly body: Body
+    }
+  | { readonly status: 503 | 404; readonly why: string }
+
+/**
+ * The whole way from simulated sources to what a caller is told, in virtual time and without a socket: the real
+ * adapters at the real protocols, the real processor and analyses, and the gateway's own rule of what is too old.
+ */
+export class ExternalRig {
+  readonly world: World
+  readonly #market: Market
+  readonly #happenings: Happening[]
+  /** What sources said about themselves: seconds after the start, name, state. */
+  readonly statuses: string[] = []
+  readonly #kernel = new Kernel(RIG_START_MS)
+  readonly #processor = new Processor(measured, 'rig')
+  readonly #documents = new Map<string, Document>()
+  readonly #dueMs = new Map<string, number>()
+  readonly #upstreams = new Map<SourceId, Upstream>()
+  readonly #old = new Map<SourceId, Upstream>()
+  readonly #behind: RigOptions['behind']
+
+  constructor({ seed, happenings = [], pythKey, behind }: RigOptions) {
+    this.#market = marketOf(seed)
+    this.#happenings = [...happenings]
+    this.world = new World({ market: this.#market, seed, happenings: this.#happenings })
+    this.#behind = behind
+    const { clock } = this.#kernel
+    for (const [id, make] of Object.entries(upstreams) as [SourceId, Newly][])
+      this.#upstreams.set(id, make(this.world, clock))
+    if (behind !== undefined) {
+      const make = upstreams[behind.source]
+      assert(make !== undefined)
+      const nowMs = () => clock.nowMs() - behind.byMs
+      this.#old.set(behind.source, make(this.world, { ...clock, nowMs }))
+    }
+    this.#list()
+    clock.every(CONTEXT_MS, () => this.#tellContexts())
+    clock.every(QUOTE_MS, () => this.#tellQuotes())
+    clock.every(PUBLISH_PERIOD_MS / PUBLISH_PHASES, () => this.#publish())
+    this.#listen(seed, pythKey)
+  }
+
+  get nowMs(): number {
+    return this.#kernel.nowMs
+  }
+
+  /** Lets everything happen up to so long after the start. */
+  runUntil(afterMs: number): this {
+    this.#kernel.runUntil(RIG_START_MS + afterMs)
+    return this
+  }
+
+  /** Lets something happen from now on. */
+  happen(what: Lasting, lastsMs: number): void {
+    const { nowMs } = this
+    this.#happenings.push({ ...what, fromMs: nowMs, untilMs: nowMs + lastsMs })
+  }
+
+  runFor(durationMs: number): this {
+    this.#kernel.runUntil(this.nowMs + durationMs)
+    return this
+  }
+
+  basis(coin: RigCoin): Told {
+    return this.#told('basis', coin)
+  }
+
+  cexDex(coin: RigCoin): Told {
+    return this.#told('cex-dex', coin)
+  }
+
+  get arb(): Told {
+    return this.#told('arb', WHOLE_MARKET)
+  }
+
+  get depeg(): Told {
+    return this.#told('depeg', WHOLE_MARKET)
+  }
+
+  get sentiment(): Told {
+    return this.#told('sentiment', WHOLE_MARKET)
+  }
+
+  /** As the gateway decides it; what it is told is what it would send. */
+  #told(analysis: string, subject: string): Told {
+    const document = this.#documents.get(documentKey(analysis, subject))
+    const view = document?.views['']
+    if (document === undefined || view === undefined) return { status: 503, why: 'not computed' }
+    if (view.kind === 'not-covered') return { status: 404, why: view.kind }
+    if (view.kind !== 'answer') return { status: 503, why: whyNone(view) }
+    const ageMsMax = ageMsMaxOf.get(analysis) ?? Number.NaN
+    const late = overdue(document, view, ageMsMax, this.nowMs)
+    if (late !== null) return { status: 503, why: `overdue at ${late.ageMsMax}` }
+    const facts = { nowMs: this.nowMs, executionMs: 1, coinsAvailable: RIG_COINS.length }
+    const body = JSON.parse(fillDocument(document, view, facts).toString('utf8'))
+    const { meta } = body
+    return {
+      status: 200,
+      grade: meta.quality.grade,
+      warnings: meta.warnings,
+      sources: meta.sources,
+      ageSeconds: meta.data_age_seconds,
+      body,
+    }
+  }
+
+  #list(): void {
+    const listings = RIG_COINS.map((coin) => {
+      const marginTiers = singleMarginTier(10)
+      return { coin, sizeDecimals: 2, maxLeverage: 10, marginTiers, isDelisted: false }
+    })
+    this.#tell({ kind: 'universe', listings, ...this.#times() })
+    this.#tellContexts()
+    this.#tellQuotes()
+  }
+
+  #tellContexts(): void {
+    for (const coin of RIG_COINS) {
+      const context = this.#market.context(coin, this.nowMs)
+      assert(context !== undefined)
+      const { impact, dayVolumeBase: _, ...figures } = context
+      const event: ContextEvent = {
+        kind: 'context',
+        coin,
+        ...figures,
+        impactBid: impact?.bid ?? null,
+        impactAsk: impact?.ask ?? null,
+        ...this.#times(),
+      }
+      this.#tell(event)
+    }
+  }
+
+  #tellQuotes(): void {
+    for (const coin of RIG_COINS) {
+      const mid = this.#market.context(coin, this.nowMs)?.midPrice ?? Number.NaN
+      const [bid, ask] = [-1, 1].map((side) => ({
+        price: mid * (1 + side * HALF_SPREAD),
+        sizeBase: QUOTED_USD / mid,
+      })) as [BookLevel, BookLevel]
+      this.#tell({ kind: 'top-of-book', coin, bid, ask, ...this.#times() })
+    }
+  }
+
+  #tell(event: MarketEvent): void {
+    this.#processor.process([event])
+  }
+
+  #times() {
+    return { timeExchangeMs: this.nowMs, timeReceivedMs: this.nowMs }
+  }
+
+  #publish(): void {
+    for (const document of this.#processor.publish(this.nowMs))
+      this.#documents.set(document.key, document)
+    for (const analysis of measured.market) {
+      const { id } = analysis.contract
+      if (this.nowMs < (this.#dueMs.get(id) ?? 0)) continue
+      const { gathered, rendering } = this.#processor.gather(id, this.nowMs)
+      const document = analysis.render(gathered, rendering)
+      this.#documents.set(document.key, document)
+      const periodMs = hasAnswer(document) ? analysis.periodMs : UNANSWERED_PERIOD_MS
+      this.#dueMs.set(id, this.nowMs + periodMs)
+    }
+  }
+
+  #listen(seed: number, key: string | undefined): void {
+    const chance = new Chance(seed, 'outside')
+    const machine = new Machine(this.#kernel, chance)
+    const { scheduler } = machine.process((cause) => assert.fail(String(cause)))
+    const addresses = Object.fromEntries(
+      [...this.#upstreams].map(([id, { connect }]) => [
+        id,
+        {
+          urls: [`${connect === undefined ? 'http' : 'ws'}://${id}`],
+          ...(key !== undefined && id === 'pyth-hermes' && { key }),
+        },
+      ]),
+    )
+    const assets = RIG_COINS.map((coin) => assetOf(coin)?.asset ?? '')
+    const context = {
+      assets: () => assets,
+      onNotice: () => {},
+    }
+    externalFeed(addresses, context, this.#runtime(scheduler, chance)).subscribe({
+      next: (batch) => {
+        for (const event of batch) {
+          if (event.kind !== 'source-status') continue
+          const seconds = Math.round((this.nowMs - RIG_START_MS) / 1_000)
+          this.statuses.push(`${seconds} ${event.source} ${event.state}`)
+        }
+        this.#processor.process(batch)
+      },
+      error: (cause) => assert.fail(String(cause)),
+      complete: () => assert.fail('no source ever completes'),
+    })
+  }
+
+  #runtime(scheduler: SchedulerLike, chance: Chance): ExternalRuntime {
+    const ask = (url: string, what: Asked): Observable<UpstreamReply> => {
+      const { hostname, pathname: path, searchParams: query } = new URL(url)
+      const id = hostname as SourceId
+      return timer(LATENCY_MS, scheduler).pipe(
+        concatMap(() => {
+          if (this.#is('isDead', id))
+            return throwError(() => new OperatingError('request_failed', url))
+          const reply = this.#upstream(id).request?.({ path, query, ...what })
+          assert(reply !== undefined, `${id} is asked`)
+          return of(reply)
+        }),
+      )
+    }
+    const whole = (reply: UpstreamReply) => (reply !== null && 'body' in reply ? of(reply) : NEVER)
+    return {
+      scheduler,
+      random: chance.next,
+      get: (url, headers = {}) =>
+        ask(url, { method: 'GET', headers: { ...headers }, body: '' }).pipe(concatMap(whole)),
+      post: (url, body) =>
+        ask(url, { method: 'POST', headers: {}, body: JSON.stringify(body) }).pipe(
+          concatMap(whole),
+        ),
+      follow: (url, headers = {}) =>
+        ask(url, { method: 'GET', headers: { ...headers }, body: '' }).pipe(
+          concatMap((reply) => this.#followed(url, reply)),
+        ),
+      connect: (url, outbound) =>
+        timer(LATENCY_MS, scheduler).pipe(concatMap(() => this.#connected(url, outbound))),
+    }
+  }
+
+  #followed(url: string, reply: UpstreamReply): Observable<string> {
+    if (reply === null) return NEVER
+    if (!('start' in reply)) return throwError(() => new HttpStatusError(reply.status, url))
+    const id = new URL(url).hostname as SourceId
+    return new Observable<string>((subscriber) => {
+      const write = (text: string) => {
+        if (!this.#is('isStalled', id)) subscriber.next(text)
+      }
+      const stop = reply.start(write, () => subscriber.complete())
+      subscriber.add(stop)
+      subscriber.add(
+        this.#whenDead(id, () => subscriber.error(new OperatingError('request_failed', url))),
+      )
+    })
+  }
+
+  #connected(url: string, outbound: Observable<string>): Observable<string> {
+    const { hostname, pathname } = new URL(url)
+    const id = hostname as SourceId
+    return new Observable<string>((subscriber) => {
+      const drop = () => subscriber.error(new OperatingError('socket_closed', url))
+      if (this.#is('isDead', id)) {
+        drop()
+        return
+      }
+      const send = (text: string) => {
+        if (!this.#is('isStalled', id)) subscriber.next(text)
+      }
+      const connect = this.#upstream(id).connect
+      assert(connect !== undefined, `${id} is connected to`)
+      const session = connect(pathname, { send, drop, ping: () => session.ponged?.() })
+      subscriber.add(outbound.subscribe((text) => session.receive(text)))
+      subscriber.add(() => session.close())
+      subscriber.add(this.#whenDead(id, drop))
+    })
+  }
+
+  #whenDead(id: SourceId, broken: () => void): () => void {
+    return this.#kernel.clock.every(DYING_MS, () => {
+      if (this.#is('isDead', id)) broken()
+    })
+  }
+
+  #is(what: 'isDead' | 'isStalled', id: SourceId): boolean {
+    return this.world[what](id, this.nowMs)
+  }
+
+  #upstream(id: SourceId): Upstream {
+    const behind = this.#behind
+    const isBehind =
+      behind?.source === id && this.nowMs >= behind.fromMs && this.nowMs < behind.untilMs
+    const upstream = (isBehind ? this.#old : this.#upstreams).get(id)
+    assert(upstream !== undefined, `${id} is simulated`)
+    return upstream
+  }
+}
+
+/** A happening whose time is not said yet. */
+type Lasting = Happening extends infer Each
+  ? Each extends Happening
+    ? Omit<Each, 'fromMs' | 'untilMs'>
+    : never
+  : never
+
+type Newly = (world: World, clock: Clock) => Upstream
+type Asked = {
+  readonly method: string
+  readonly headers: Record<string, string>
+  readonly body: string
+}
+
+const markets = new Map<number, Market>()
+
+/** One market of each seed: what happens outside moves none. It has few coins, so that sources have little to say. */
+function marketOf(seed: number): Market {
+  const known = markets.get(seed)
+  if (known !== undefined) return known
+  const whole = seededMarket({ seed, startMs: RIG_START_MS })
+  const few = whole.universe().filter(({ coin }) => WORLD_COINS.has(coin))
+  const contexts = new Map<string, ReturnType<Market['context']>>()
+  const context = (coin: string, atMs: number) => {
+    const stepMs = Math.floor(atMs / STEP_MS) * STEP_MS
+    const key = `${coin} ${stepMs}`
+    if (!contexts.has(key)) contexts.set(key, whole.context(coin, stepMs))
+    return contexts.get(key)
+  }
+  const market = new Proxy(whole, {
+    get: (_, name: keyof Market) => {
+      if (name === 'context') return context
+      assert(name === 'universe', `nobody asks a market for its ${name} here`)
+      return () => few
+    },
+  })
+  markets.set(seed, market)
+  return market
+}
+
+/** In one word: the input that was missing, or what there was too little of. */
+function whyNone(view: NoAnswer): string {
+  if (view.kind === 'missing-input') return view.input
+  if (view.kind !== 'low-coverage') return view.kind
+  const { detail, missing } = view
+  return lacking.find(([words]) => words.test(detail ?? missing))?.[1] ?? view.kind
+}
+
+const lacking = [
+  [/^No oracle network/, 'oracle'],
+  [/exchanges have a fresh price/, 'exchange'],
+  [/^chains/, 'dex'],
+  [/USDC/, 'usdc_price'],
+] as const
