@@ -5,9 +5,9 @@ import { Processor, PUBLISH_PHASES } from '../src/compute/processor.ts'
 import { wave } from '../src/compute/testing/tape.ts'
 import { timeframeMs } from '../src/domain/timeframe.ts'
 import { connectWebSocket } from '../src/roles/system-runtime.ts'
+import { hyperliquidFeed } from '../src/streams/hyperliquid/feed.ts'
+import { PING } from '../src/streams/hyperliquid/wire/subscription.ts'
 import type { HttpReply, Runtime } from '../src/streams/runtime.ts'
-import { hyperliquidFeed } from '../src/streams/venues/hyperliquid/feed.ts'
-import { PING } from '../src/streams/venues/hyperliquid/session.ts'
 
 /** What `bench/ingest.ts` compares, each in a process of its own: started with a name, told by {@link Orders}. */
 export const candidates = ['floor', 'engine'] as const

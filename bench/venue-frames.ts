@@ -1,6 +1,6 @@
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
+import { hyperliquidFeed } from '../src/streams/hyperliquid/feed.ts'
 import type { HttpReply } from '../src/streams/runtime.ts'
-import { hyperliquidFeed } from '../src/streams/venues/hyperliquid/feed.ts'
 import { VirtualVenue } from '../test/support/virtual-venue.ts'
 
 /** What the venue says to one client of one socket, from its start on. */

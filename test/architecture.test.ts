@@ -98,6 +98,27 @@ const layers: Readonly<
   roles: { folders: ['*'], packages: ['*'] },
 }
 
+const VENUE = 'streams/hyperliquid/'
+
+/** The folders of the venue feed: which others each imports, and which of its files those may import. */
+const venueFolders: Readonly<
+  Record<string, { readonly imports: readonly string[]; readonly doors?: readonly string[] }>
+> = {
+  // Decoders without state: every one is a door.
+  wire: { imports: [] },
+  timing: { imports: ['wire'], doors: ['receive-times.ts'] },
+  plausibility: { imports: ['wire'] },
+  ingest: {
+    imports: ['wire', 'timing', 'plausibility'],
+    doors: ['frame-processor.ts', 'coin-monitor.ts', 'arrival.ts', 'feed-event.ts'],
+  },
+  session: {
+    imports: ['wire', 'ingest'],
+    doors: ['sockets.ts', 'subscription-plan.ts', 'quarantine.ts'],
+  },
+  backfill: { imports: ['wire', 'plausibility', 'ingest', 'session'] },
+}
+
 /** Ambient time, chance and configuration. Each has its doors, named on the right. */
 const ambient: readonly (readonly [RegExp, string, readonly string[]])[] = [
   [
@@ -205,15 +226,28 @@ describe('architecture', () => {
     }
   })
 
-  test('an analysis knows no other analysis, and a venue no other venue', () => {
+  test('an analysis imports no other analysis', () => {
     for (const { file, text } of files) {
-      const home = /^(compute\/analyses|streams\/venues)\/([^/]+)\//.exec(file)
+      const home = /^compute\/analyses\/([^/]+)\//.exec(file)
       if (home === null) continue
-      for (const specifier of importsOf(text)) {
-        if (!specifier.startsWith('.')) continue
-        const target = relative(SRC, join(SRC, dirname(file), specifier))
-        if (target.startsWith(`${home[1]}/`))
-          expect(target, `${file} imports ${specifier}`).toContain(`${home[1]}/${home[2]}/`)
+      for (const target of targetsOf(file, text))
+        if (target.startsWith('compute/analyses/'))
+          expect(target, `${file} imports ${target}`).toContain(`compute/analyses/${home[1]}/`)
+    }
+  })
+
+  test('a folder of the venue feed imports only the folders above it, through their doors', () => {
+    for (const { file, text } of files) {
+      if (!file.startsWith(VENUE)) continue
+      const home = venueFolderOf(file)
+      for (const target of targetsOf(file, text)) {
+        const folder = venueFolderOf(target)
+        if (folder === undefined || folder === home) continue
+        if (home !== undefined)
+          expect(venueFolders[home]?.imports, `${file} imports ${target}`).toContain(folder)
+        const doors = venueFolders[folder]?.doors
+        if (doors !== undefined && home !== undefined)
+          expect(doors, `${file} imports ${target}`).toContain(target.split('/').at(-1))
       }
     }
   })
@@ -229,14 +263,7 @@ describe('architecture', () => {
 
 /** Files that reach each other (Tarjan 1972). */
 function circlesOf(all: typeof files): string[][] {
-  const targetsOf = new Map(
-    all.map(({ file, text }) => [
-      file,
-      importsOf(text)
-        .filter((specifier) => specifier.startsWith('.'))
-        .map((specifier) => relative(SRC, join(SRC, dirname(file), specifier))),
-    ]),
-  )
+  const targets = new Map(all.map(({ file, text }) => [file, targetsOf(file, text)]))
   const [indexOf, lowOf] = [new Map<string, number>(), new Map<string, number>()]
   const open: string[] = []
   const circles: string[][] = []
@@ -245,8 +272,8 @@ function circlesOf(all: typeof files): string[][] {
     indexOf.set(file, index)
     lowOf.set(file, index)
     open.push(file)
-    for (const target of targetsOf.get(file) ?? []) {
-      if (!targetsOf.has(target)) continue
+    for (const target of targets.get(file) ?? []) {
+      if (!targets.has(target)) continue
       if (!indexOf.has(target)) visit(target)
       const reached = open.includes(target) ? (lowOf.get(target) ?? index) : index
       lowOf.set(file, Math.min(lowOf.get(file) ?? index, reached))
@@ -255,8 +282,20 @@ function circlesOf(all: typeof files): string[][] {
     const circle = open.splice(open.indexOf(file))
     if (circle.length > 1) circles.push(circle)
   }
-  for (const file of targetsOf.keys()) if (!indexOf.has(file)) visit(file)
+  for (const file of targets.keys()) if (!indexOf.has(file)) visit(file)
   return circles
+}
+
+/** Files of this repository that a file imports. */
+function targetsOf(file: string, text: string): string[] {
+  return importsOf(text)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => relative(SRC, join(SRC, dirname(file), specifier)))
+}
+
+/** undefined for a file that is in none of them. */
+function venueFolderOf(file: string): string | undefined {
+  return Object.keys(venueFolders).find((folder) => file.startsWith(`${VENUE}${folder}/`))
 }
 
 function layerOf(file: string): string {

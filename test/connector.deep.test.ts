@@ -15,10 +15,10 @@ import { modelCoins, seededMarket } from '../src/simulator/market/seeded-market.
 import type { SimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { postJson } from '../src/streams/http-exchange.ts'
+import { WEIGHT_PER_MINUTE_DEFAULT } from '../src/streams/hyperliquid/backfill/weight-budget.ts'
+import { hyperliquidFeed } from '../src/streams/hyperliquid/feed.ts'
+import type { FeedNotice } from '../src/streams/hyperliquid/ingest/feed-event.ts'
 import type { Runtime } from '../src/streams/runtime.ts'
-import { hyperliquidFeed } from '../src/streams/venues/hyperliquid/feed.ts'
-import type { FeedNotice } from '../src/streams/venues/hyperliquid/notice.ts'
-import { WEIGHT_PER_MINUTE_DEFAULT } from '../src/streams/venues/hyperliquid/weight-budget.ts'
 import { VirtualVenue } from './support/virtual-venue.ts'
 
 /** By the venue, after each subscription to the trades of a coin. */

@@ -10,9 +10,9 @@ import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
 import { readTapes } from '../src/simulator/market/recorded-tape.ts'
 import { recordingMarket } from '../src/simulator/market/recording-market.ts'
 import { modelCoins } from '../src/simulator/market/seeded-market.ts'
-import { hyperliquidFeed } from '../src/streams/venues/hyperliquid/feed.ts'
-import type { FeedNotice } from '../src/streams/venues/hyperliquid/notice.ts'
-import { WEIGHT_PER_MINUTE_DEFAULT } from '../src/streams/venues/hyperliquid/weight-budget.ts'
+import { WEIGHT_PER_MINUTE_DEFAULT } from '../src/streams/hyperliquid/backfill/weight-budget.ts'
+import { hyperliquidFeed } from '../src/streams/hyperliquid/feed.ts'
+import type { FeedNotice } from '../src/streams/hyperliquid/ingest/feed-event.ts'
 import { VirtualVenue } from './support/virtual-venue.ts'
 
 const RECORDING = join(import.meta.dirname, '../../shared/data/hl-l2-trades-2025-09')

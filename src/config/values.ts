@@ -7,7 +7,7 @@ import { sourceIds } from '../domain/external.ts'
 import { checksummed } from '../payment/evm/payee.ts'
 import type { FinalityRule } from '../payment/finality.ts'
 import { finalities } from '../payment/finality.ts'
-import { DEX_NAME } from '../streams/venues/hyperliquid/dexes.ts'
+import { DEX_NAME } from '../streams/hyperliquid/wire/dexes.ts'
 
 /** What the text of an option means. Each throws `InvalidArgumentError` with what would be right. */
 

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { SourceNotice } from '../streams/external/source.ts'
-import type { FeedNotice } from '../streams/venues/hyperliquid/notice.ts'
+import type { FeedNotice } from '../streams/hyperliquid/ingest/feed-event.ts'
 
 /** A kind that goes on and on is logged again after so long, with how often it came meanwhile. */
 const LOG_PERIOD_MS = 60_000

@@ -4,8 +4,8 @@ import type { Document } from '../domain/document.ts'
 import type { Batch, MarketEvent } from '../domain/event.ts'
 import type { MeasureHistoryEvent } from '../domain/external.ts'
 import type { Listing } from '../domain/listing.ts'
-import type { Arrival } from '../streams/venues/hyperliquid/arrival.ts'
-import type { OnArrival } from '../streams/venues/hyperliquid/intake.ts'
+import type { Arrival } from '../streams/hyperliquid/ingest/arrival.ts'
+import type { OnArrival } from '../streams/hyperliquid/ingest/frame-processor.ts'
 import type { RecordedMeasure, RecordedMemory } from './recorded-memory.ts'
 import {
   recordedMeasure,

@@ -7,7 +7,7 @@ import { Processor } from '../compute/processor.ts'
 import type { Answer, Document, DocumentKey } from '../domain/document.ts'
 import { documentKey, WHOLE_MARKET } from '../domain/document.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
-import { Intake } from '../streams/venues/hyperliquid/intake.ts'
+import { Intake } from '../streams/hyperliquid/ingest/frame-processor.ts'
 import { renderMarket } from '../workers/market-worker.ts'
 import type { Recorded, RecordedArrival, RecordedStart } from './recording.ts'
 import {

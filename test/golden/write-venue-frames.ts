@@ -12,7 +12,7 @@ import { ScriptedClient } from '../../src/simulator/venue/testing/scripted-clien
 import { Venue } from '../../src/simulator/venue/venue.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 
-const FOLDER = resolve(import.meta.dirname, '../../src/streams/venues/hyperliquid/fixtures')
+const FOLDER = resolve(import.meta.dirname, '../../src/streams/hyperliquid/wire/fixtures')
 const START_MS = Date.UTC(2026, 0, 1, 12)
 const RECORDED_MS = 20_000
 const COINS = ['BTC', 'kPEPE', 'SOL']

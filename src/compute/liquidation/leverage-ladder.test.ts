@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Listing } from '../../domain/listing.ts'
 import { singleMarginTier } from '../../domain/listing.ts'
-import { decodeMeta } from '../../streams/venues/hyperliquid/universe.ts'
+import { decodeMeta } from '../../streams/hyperliquid/wire/universe.ts'
 import { leverageLadder, tierOf } from './leverage-ladder.ts'
 
 const VENUE_META = join(

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict'
+import type { DexSelection, DexStatus } from '../../../domain/dex.ts'
+import type { TokenPrice } from '../../../domain/event.ts'
+import { LISTINGS_MAX, USDC_TOKEN } from '../../../domain/listing.ts'
+import { LISTINGS_OF_MAIN } from '../plausibility/universe-cache.ts'
+import type { Roster } from '../session/subscription-plan.ts'
+import { COINS_MAX } from '../session/subscription-plan.ts'
+import type { ListedDex } from '../wire/dexes.ts'
+import type { MetaAndContextsReply } from '../wire/universe.ts'
+import { MAIN_DEX } from '../wire/universe.ts'
+import type { DexFigures, DexVerdict } from './dex-choice.ts'
+import { chosenDexes } from './dex-choice.ts'
+import { coinsByWeight } from './weight-budget.ts'
+
+/** Of one dex, in its collateral. */
+type Measured = Omit<DexFigures, 'usdPerUnit'> & { readonly token: number }
+
+export type Judgement = {
+  readonly joined: readonly string[]
+  readonly dropped: readonly string[]
+  /** Something is to be looked at again soon: one judgement alone drops nothing. */
+  readonly isOpen: boolean
+}
+
+/** Which builder-deployed dexes are followed, what is known of the others, and why they are not. */
+export class DexBook {
+  readonly #selection: DexSelection
+  readonly #weightPerMinute: number
+  readonly #followed: Set<string>
+  #listed: readonly ListedDex[] = []
+  /** The last that was received of each dex, the venue's own among them. */
+  readonly #measured = new Map<string, Measured>()
+  readonly #tokens = new Map<number, TokenPrice>()
+  #verdicts: ReadonlyMap<string, DexVerdict> = new Map()
+  /** Followed dexes that the last judgement was against. */
+  #waning: ReadonlySet<string> = new Set()
+  #judgedAtMs: number | null = null
+
+  /** @param known that the engine followed before; they stay until they are judged */
+  constructor(selection: DexSelection, weightPerMinute: number, known: Iterable<string>) {
+    this.#selection = selection
+    this.#weightPerMinute = weightPerMinute
+    this.#followed = new Set(selection === 'auto' ? known : [])
+  }
+
+  get selection(): DexSelection {
+    return this.#selection
+  }
+
+  get followed(): readonly string[] {
+    return [...this.#followed]
+  }
+
+  /** Names of all that the venue has. */
+  get listed(): readonly string[] {
+    return this.#listed.map(({ name }) => name)
+  }
+
+  follows(name: string): boolean {
+    return this.#followed.has(name)
+  }
+
+  follow(name: string): void {
+    this.#followed.add(name)
+  }
+
+  /** All builder-deployed dexes that the venue has. */
+  list(dexes: readonly ListedDex[]): void {
+    this.#listed = dexes
+  }
+
+  notePrices(tokens: readonly TokenPrice[]): void {
+    for (const price of tokens) this.#tokens.set(price.token, price)
+  }
+
+  note(dex: string, { universe, contexts }: MetaAndContextsReply): void {
+    const alive = universe.filter((listing) => listing !== null && !listing.isDelisted)
+    const coins = new Set(alive.map((listing) => listing?.coin))
+    const ofAlive = contexts.filter(({ coin }) => coins.has(coin))
+    this.#measured.set(dex, {
+      openInterest: ofAlive.reduce((sum, one) => sum + one.openInterestBase * one.markPrice, 0),
+      dayNotional: ofAlive.reduce((sum, { dayNotionalUsd }) => sum + dayNotionalUsd, 0),
+      liveCoins: alive.length,
+      listedCoins: universe.length,
+      token: universe.find((listing) => listing !== null)?.collateralToken ?? USDC_TOKEN,
+    })
+  }
+
+  /** To be called once the figures of the venue's own dex were noted, which the others are compared with. */
+  judge(nowMs: number): Judgement {
+    const main = this.#figuresOf(MAIN_DEX)
+    assert(main !== null, 'the main dex was noted')
+    const verdicts = chosenDexes(
+      main,
+      new Map(this.listed.map((name) => [name, this.#figuresOf(name)])),
+      this.#followed,
+      {
+        bySubscriptions: COINS_MAX - main.liveCoins,
+        byWeight: coinsByWeight(this.#weightPerMinute) - main.liveCoins,
+        byListings: LISTINGS_MAX - Math.max(LISTINGS_OF_MAIN, main.listedCoins),
+      },
+    )
+    this.#verdicts = new Map(verdicts.map((verdict) => [verdict.name, verdict]))
+    this.#judgedAtMs = nowMs
+    const chosen = verdicts.flatMap(({ name, reason }) => (reason === null ? [name] : []))
+    // A dex that the venue does not list any more is not among the verdicts either.
+    const against = this.followed.filter((name) => !chosen.includes(name))
+    const dropped = against.filter((name) => this.#waning.has(name))
+    const joined = chosen.filter((name) => !this.#followed.has(name))
+    for (const name of dropped) this.#followed.delete(name)
+    for (const name of joined) this.#followed.add(name)
+    this.#waning = new Set(against.filter((name) => !dropped.includes(name)))
+    return { joined, dropped, isOpen: this.#waning.size > 0 }
+  }
+
+  /** All dexes that the venue lists or the operator named. */
+  statuses(roster: Roster): readonly DexStatus[] {
+    const listed = new Map(this.#listed.map((dex) => [dex.name, dex.fullName]))
+    const names = new Set([...listed.keys(), ...this.#followed])
+    return Array.from(names, (name) => this.#statusOf(name, listed.get(name) ?? null, roster))
+  }
+
+  #statusOf(name: string, fullName: string | null, roster: Roster): DexStatus {
+    const verdict = this.#verdicts.get(name)
+    const measured = this.#measured.get(name)
+    const isFollowed = this.#followed.has(name)
+    const { alive, leftOut } = roster.countsOf(name)
+    const share = verdict?.share ?? null
+    return {
+      name,
+      fullName,
+      isFollowed,
+      reason: isFollowed ? null : (verdict?.reason ?? 'not_selected'),
+      sharePct: share === null ? null : 100 * share,
+      quoteUnit: measured === undefined ? null : this.#unitOf(measured.token),
+      coins: isFollowed && alive > 0 ? alive : (measured?.liveCoins ?? null),
+      coinsLeftOut: leftOut,
+      judgedAtMs: verdict === undefined ? null : this.#judgedAtMs,
+    }
+  }
+
+  #figuresOf(dex: string): DexFigures | null {
+    const measured = this.#measured.get(dex)
+    if (measured === undefined) return null
+    const { token, ...figures } = measured
+    const usdPerUnit = token === USDC_TOKEN ? 1 : (this.#tokens.get(token)?.usdcPrice ?? Number.NaN)
+    return { ...figures, usdPerUnit }
+  }
+
+  #unitOf(token: number): string | null {
+    return token === USDC_TOKEN ? 'USDC' : (this.#tokens.get(token)?.name ?? null)
+  }
+}

@@ -1,0 +1,89 @@
+import type { Observable } from 'rxjs'
+import { concat, defer, map, throwError, timeout } from 'rxjs'
+import { OperatingError } from '../../../domain/errors.ts'
+import { admission } from '../../rate-gate.ts'
+import type { HttpReply, Runtime } from '../../runtime.ts'
+import type { OnNotice } from '../ingest/feed-event.ts'
+import { WeightBudget } from './weight-budget.ts'
+
+type InfoRequest =
+  | { readonly type: 'meta' | 'metaAndAssetCtxs'; readonly dex?: string }
+  | { readonly type: 'perpDexs' | 'predictedFundings' | 'spotMetaAndAssetCtxs' }
+  | { readonly type: 'fundingHistory'; readonly coin: string; readonly startTime: number }
+  | { readonly type: 'clearinghouseState'; readonly user: string }
+  | {
+      readonly type: 'candleSnapshot'
+      readonly req: {
+        readonly coin: string
+        readonly interval: string
+        readonly startTime: number
+        readonly endTime: number
+      }
+    }
+
+/** `askedMs` is when the request left: what the body says of later is not yet the last word. */
+type InfoReply = { readonly body: string; readonly askedMs: number }
+
+/** Of most requests that we make, before the part that depends on the rows of the reply. */
+const REQUEST_WEIGHT = 20
+/** The whole exchange, however slowly the venue sends. */
+const REPLY_MS_MAX = 30_000
+const OK = 200
+const TOO_MANY_REQUESTS = 429
+
+/**
+ * The venue's `/info`, within its weight limit. Beside the one request after the other that a feed makes, the names and
+ * the first universes of other dexes may be on their way.
+ */
+export class InfoClient {
+  readonly #url: string
+  readonly #runtime: Runtime
+  readonly #onNotice: OnNotice
+  readonly #budget: WeightBudget
+
+  constructor(
+    options: { readonly infoUrl: string; readonly weightPerMinute: number },
+    runtime: Runtime,
+    onNotice: OnNotice,
+  ) {
+    this.#url = options.infoUrl
+    this.#runtime = runtime
+    this.#onNotice = onNotice
+    this.#budget = new WeightBudget(options.weightPerMinute, runtime.scheduler.now())
+  }
+
+  /**
+   * Waits for its turn in the budget, then emits the reply or fails with an OperatingError.
+   * @param requestAt makes the request once it is its turn, which can be minutes later
+   */
+  ask(requestAt: (askedMs: number) => InfoRequest, weight = REQUEST_WEIGHT): Observable<InfoReply> {
+    const { scheduler, post } = this.#runtime
+    const exchange = defer(() => {
+      const askedMs = scheduler.now()
+      const request = requestAt(askedMs)
+      const late = () => new OperatingError('request_timeout', `${request.type} took too long`)
+      return post(this.#url, request).pipe(
+        timeout({ first: REPLY_MS_MAX, scheduler, with: () => throwError(late) }),
+        map((reply) => ({ body: this.#bodyOf(reply, request), askedMs })),
+      )
+    })
+    return concat(
+      admission((nowMs) => this.#budget.take(weight, nowMs), scheduler),
+      exchange,
+    )
+  }
+
+  /** Pays for what a reply turned out to hold. */
+  debit(weight: number): void {
+    this.#budget.debit(weight, this.#runtime.scheduler.now())
+  }
+
+  #bodyOf({ status, body }: HttpReply, { type }: InfoRequest): string {
+    if (status === OK) return body
+    if (status === TOO_MANY_REQUESTS) {
+      const pauseMs = this.#budget.pause(this.#runtime.scheduler.now(), this.#runtime.random())
+      this.#onNotice({ kind: 'paused', pauseMs })
+    }
+    throw new OperatingError('request_refused', `${type}: HTTP ${status}`)
+  }
+}

@@ -1,0 +1,137 @@
+import type { Observable } from 'rxjs'
+import {
+  catchError,
+  concat,
+  concatMap,
+  defer,
+  EMPTY,
+  exhaustMap,
+  ignoreElements,
+  map,
+  merge,
+  mergeMap,
+  of,
+  tap,
+  timer,
+} from 'rxjs'
+import type { Batch } from '../../../domain/event.ts'
+import { decodeDexes } from '../wire/dexes.ts'
+import { decodeMetaAndAssetContexts, dexArgument, MAIN_DEX } from '../wire/universe.ts'
+import { dropDex } from './apply-universe.ts'
+import { collateralPrices } from './collateral-prices.ts'
+import type { FeedParts } from './feed-parts.ts'
+import { accepted, noteFailure, PATIENT_BACK_OFF, untilAnswered } from './feed-parts.ts'
+
+/** Dexes that were deployed since are found within the hour. */
+const NAMES_PERIOD_MS = 3_600_000
+/** Shares of open interest and of a day's volume move with days. */
+const JUDGEMENT_PERIOD_MS = 24 * 3_600_000
+/** Until what was found against a followed dex is confirmed, and what did not answer is asked again; at most half a period. */
+const RECHECK_MS = 600_000
+const LOOK_PERIOD_MS = 10_000
+
+/** Lists a dex as soon as it answers, unless it is left before. */
+type Begin = (dex: string) => Observable<Batch>
+
+/** Follows the builder-deployed dexes that are wanted, each in its own time: one that is silent keeps nobody waiting. */
+export function otherDexes(feed: FeedParts, begin: Begin): Observable<Batch> {
+  const { dexBook } = feed
+  const { selection } = dexBook
+  if (selection === 'auto') return chosenDexes(feed, begin)
+  const others = selection === 'all' ? allDexes(feed) : of(selection)
+  return others.pipe(
+    mergeMap((names) => {
+      for (const name of names) dexBook.follow(name)
+      feed.tellDexes()
+      return merge(...names.map(begin))
+    }),
+  )
+}
+
+/** Names that were not listed before, now and whenever another dex is deployed. */
+function allDexes(feed: FeedParts): Observable<readonly string[]> {
+  const { dexBook, info, runtime } = feed
+  const told = new Set<string>()
+  const fresh = defer(() => info.ask(() => ({ type: 'perpDexs' }))).pipe(
+    map(({ body }) => {
+      const { dexes } = accepted(decodeDexes(body, told))
+      dexBook.list(dexes)
+      return dexes.map(({ name }) => name).filter((name) => !told.has(name))
+    }),
+    untilAnswered('perpDexs', feed, PATIENT_BACK_OFF),
+  )
+  return timer(0, NAMES_PERIOD_MS, runtime.scheduler).pipe(
+    exhaustMap(() => fresh),
+    tap((names) => {
+      for (const name of names) told.add(name)
+    }),
+  )
+}
+
+/** Those that are worth it, judged at the start and every day. */
+function chosenDexes(feed: FeedParts, begin: Begin): Observable<Batch> {
+  const { dexBook, dexPeriodMs = JUDGEMENT_PERIOD_MS, runtime } = feed
+  const { scheduler } = runtime
+  const recheckMs = Math.min(RECHECK_MS, dexPeriodMs / 2)
+  let nextMs = Number.NEGATIVE_INFINITY
+  const judgements = timer(0, LOOK_PERIOD_MS, scheduler).pipe(
+    exhaustMap(() => (scheduler.now() < nextMs ? EMPTY : judgement(feed))),
+    tap(({ isSettled }) => {
+      nextMs = scheduler.now() + (isSettled ? dexPeriodMs : recheckMs)
+    }),
+    mergeMap(({ joined, dropped }) => {
+      const batches = dropped.map((dex) => dropDex(dex, feed))
+      feed.tellDexes()
+      return merge(of(...batches), ...joined.map(begin))
+    }),
+  )
+  return defer(() => merge(...dexBook.followed.map(begin), judgements))
+}
+
+/** Looks at every dex, and tells which are to be followed from now on, and which no more. */
+function judgement(feed: FeedParts) {
+  const { deliver, dexBook, runtime } = feed
+  return defer(() => {
+    let isWhole = true
+    const noteMissing = (request: string) => (cause: unknown) => {
+      noteFailure(request, cause, feed)
+      isWhole = false
+      return EMPTY
+    }
+    return concat(
+      listedDexes(feed),
+      // Without the venue's own nothing is judged, so nothing else is asked.
+      figures(MAIN_DEX, feed),
+      collateralPrices(feed).pipe(
+        tap(deliver),
+        ignoreElements(),
+        catchError(noteMissing('spotMetaAndAssetCtxs')),
+      ),
+      defer(() => of(...dexBook.listed)).pipe(
+        concatMap((dex) => figures(dex, feed).pipe(catchError(noteMissing('metaAndAssetCtxs')))),
+      ),
+      defer(() => {
+        const { joined, dropped, isOpen } = dexBook.judge(runtime.scheduler.now())
+        return of({ joined, dropped, isSettled: isWhole && !isOpen })
+      }),
+    )
+  }).pipe(untilAnswered('perpDexs', feed, PATIENT_BACK_OFF))
+}
+
+function listedDexes({ dexBook, info }: FeedParts): Observable<never> {
+  return defer(() => info.ask(() => ({ type: 'perpDexs' }))).pipe(
+    tap(({ body }) => dexBook.list(accepted(decodeDexes(body)).dexes)),
+    ignoreElements(),
+  )
+}
+
+/** What is open and was traded on one dex, whether or not it is followed. */
+function figures(dex: string, { dexBook, info, runtime }: FeedParts): Observable<never> {
+  return defer(() => info.ask(() => ({ type: 'metaAndAssetCtxs', ...dexArgument(dex) }))).pipe(
+    tap(({ body }) => {
+      const reply = decodeMetaAndAssetContexts(body, runtime.scheduler.now(), dex)
+      dexBook.note(dex, accepted(reply))
+    }),
+    ignoreElements(),
+  )
+}

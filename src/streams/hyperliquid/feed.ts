@@ -1,0 +1,159 @@
+import { strict as assert } from 'node:assert'
+import {
+  concat,
+  defer,
+  filter,
+  ignoreElements,
+  interval,
+  map,
+  merge,
+  Observable,
+  takeUntil,
+  tap,
+} from 'rxjs'
+import type { Batch } from '../../domain/event.ts'
+import type { Runtime } from '../runtime.ts'
+import { AccountRanking } from './backfill/account-ranking.ts'
+import { AccountRotation } from './backfill/account-rotation.ts'
+import { keepFollowed, takeUniverse } from './backfill/apply-universe.ts'
+import { AuditRotation } from './backfill/audit-rotation.ts'
+import { Backfill } from './backfill/backfill-queue.ts'
+import { SlowWork } from './backfill/background-requests.ts'
+import { CollateralRefresh } from './backfill/collateral-refresh.ts'
+import { DexBook } from './backfill/dex-register.ts'
+import type { FeedOptions, FeedParts } from './backfill/feed-parts.ts'
+import { PATIENT_BACK_OFF, untilAnswered } from './backfill/feed-parts.ts'
+import { InfoClient } from './backfill/info-client.ts'
+import { memories } from './backfill/load-history.ts'
+import { otherDexes } from './backfill/other-dexes.ts'
+import { requestedBatches } from './backfill/requests.ts'
+import { UniverseRefresh } from './backfill/universe-refresh.ts'
+import { ACCOUNTS_SHARE } from './backfill/weight-budget.ts'
+import { Intake } from './ingest/frame-processor.ts'
+import { SureNames } from './plausibility/confirmed-symbols.ts'
+import { Quarantine } from './session/quarantine.ts'
+import { socketBatches } from './session/sockets.ts'
+import { Roster } from './session/subscription-plan.ts'
+import { dexArgument, dexOf, MAIN_DEX } from './wire/universe.ts'
+
+/** The venue allows ten for one address; the rest is room for overlapping reconnects. */
+const SOCKETS_MAX = 8
+const UNIVERSE_BACK_OFF = { minMs: 1_000, maxMs: 30_000 }
+/** Between two looks whether a dex that has not answered yet is still wanted. */
+const UNWANTED_PERIOD_MS = 10_000
+const SWEEP_PERIOD_MS = 60_000
+const RANK_PERIOD_MS = 600_000
+
+/**
+ * The endless event feed of Hyperliquid's own perpetuals. It begins with the universe and all
+ * contexts. Everything that goes wrong outside is healed here and told in-band or as a notice: the
+ * feed neither completes nor errors, but for a bug.
+ */
+export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observable<Batch> {
+  const { sockets } = options
+  assert(
+    Number.isInteger(sockets) && sockets >= 1 && sockets <= SOCKETS_MAX,
+    `sockets must be an integer from 1 to ${SOCKETS_MAX}`,
+  )
+  return new Observable<Batch>((subscriber) => {
+    const { onNotice = () => {}, onArrival, onDexes, dexes = [], weightPerMinute } = options
+    const { accountWeightPerMinute = ACCOUNTS_SHARE * weightPerMinute } = options
+    const nowMs = runtime.scheduler.now()
+    const knownCoins = (options.known ?? []).flatMap((one) => (one.isDelisted ? [] : [one.coin]))
+    const knownDexes = new Set(knownCoins.map(dexOf).filter((dex) => dex !== MAIN_DEX))
+    const feed: FeedParts = {
+      ...options,
+      onNotice,
+      runtime,
+      info: new InfoClient(options, runtime, onNotice),
+      intake: new Intake({
+        ...{ sockets, onNotice, known: options.known ?? [] },
+        ...(options.tradesKnownUntilMs && { tradesKnownUntilMs: options.tradesKnownUntilMs }),
+        ...(onArrival && { onArrival }),
+      }),
+      names: new SureNames(options.known?.map(({ coin }) => coin) ?? []),
+      roster: new Roster(sockets),
+      dexBook: new DexBook(dexes, weightPerMinute, knownDexes),
+      tellDexes: () => onDexes?.(feed.dexBook.statuses(feed.roster)),
+      recalled: new Set(knownCoins),
+      backfill: new Backfill(),
+      audits: new AuditRotation(nowMs),
+      traders: new AccountRanking(nowMs),
+      accounts: new AccountRotation(accountWeightPerMinute, nowMs),
+      slow: new SlowWork(),
+      refresh: new UniverseRefresh(MAIN_DEX),
+      collaterals: new CollateralRefresh(),
+      quarantine: new Quarantine(),
+      deliver: (batch) => {
+        for (const event of batch)
+          if (event.kind === 'trade') feed.traders.note(event, runtime.scheduler.now())
+        subscriber.next(batch)
+      },
+    }
+    /** What our own history has of coins that nobody knew before. */
+    const memoriesOfNew = (dex: string) =>
+      defer(() => {
+        const isNew = (coin: string) => dexOf(coin) === dex && !feed.recalled.has(coin)
+        return memories(feed.roster.followed.filter(isNew), feed)
+      })
+    const begin = (dex: string) => concat(firstUniverse(dex, feed), memoriesOfNew(dex))
+    const live = concat(
+      firstUniverse(MAIN_DEX, feed),
+      defer(() =>
+        merge(
+          socketBatches(feed, runtime),
+          requestedBatches(feed),
+          memoriesOfNew(MAIN_DEX),
+          otherDexes(feed, begin),
+          sweeps(feed),
+          ranking(feed),
+        ),
+      ),
+    )
+    merge(memories(knownCoins, feed), live).subscribe(subscriber)
+  })
+}
+
+/**
+ * Nothing of a dex can be subscribed or joined before its universe is known, so this is asked until answered, or until the
+ * dex is not to be followed any more.
+ */
+function firstUniverse(dex: string, feed: FeedParts): Observable<Batch> {
+  const { dexBook, info, runtime } = feed
+  const request = 'metaAndAssetCtxs'
+  const isWanted = () => dex === MAIN_DEX || dexBook.follows(dex)
+  const unwanted = interval(UNWANTED_PERIOD_MS, runtime.scheduler).pipe(filter(() => !isWanted()))
+  return defer(() => info.ask(() => ({ type: request, ...dexArgument(dex) }))).pipe(
+    map(({ body }) => (isWanted() ? takeUniverse({ request, dex, body }, feed) : [])),
+    filter((batch) => batch.length > 0),
+    untilAnswered(request, feed, dex === MAIN_DEX ? UNIVERSE_BACK_OFF : PATIENT_BACK_OFF),
+    takeUntil(unwanted),
+  )
+}
+
+/**
+ * An acknowledgement is one reason to ask for history and not the only one: a reply may have lacked
+ * bars, and the engine may have found a hole of its own. So it is asked, too, what it lacks.
+ */
+function sweeps({ backfill, historyOf, runtime }: FeedParts): Observable<never> {
+  const { scheduler } = runtime
+  return interval(SWEEP_PERIOD_MS, scheduler).pipe(
+    tap(() => {
+      const nowMs = scheduler.now()
+      backfill.sweep(nowMs, (coin) => historyOf(coin, nowMs).length > 0)
+    }),
+    ignoreElements(),
+  )
+}
+
+/** Volumes move within hours, and with them the coins that deserve a closer look. */
+function ranking(feed: FeedParts): Observable<never> {
+  return interval(RANK_PERIOD_MS, feed.runtime.scheduler).pipe(
+    tap(() => {
+      feed.roster.rank()
+      keepFollowed(feed)
+      feed.tellDexes()
+    }),
+    ignoreElements(),
+  )
+}

@@ -1,0 +1,139 @@
+import type { BookEvent, ContextEvent, MarkEvent, TopOfBookEvent } from '../../../domain/event.ts'
+import { dexOf } from '../wire/universe.ts'
+
+/** `fastAssetCtxs` comes every second and reports what changed: while it comes, what it reported last still holds. */
+const MARKS_AGE_MS_MAX = 5_000
+/** Books come every 5.4 s: two of them may be lost. */
+const MID_AGE_MS_MAX = 15_000
+/** Marks come a second apart, or together: no coin is at two prices so far apart, as a fraction ... */
+const OTHER_COIN_MIN = 0.02
+/** ... and a row so near to its coin's price, and to that of no other, is that coin's. */
+const SAME_COIN_MAX = 0.0025
+/** Names that no list has: a new coin has one, and a frame that broke on its way may have any. */
+const UNLISTED_MAX = 1_000
+const UNLISTED_AGE_MS_MAX = 60_000
+
+type Named = { mark: number; mid: number; midMs: number }
+
+/**
+ * Prices from channels that name their coins. Contexts of all coins carry no names and are joined by place, so these
+ * prices are the evidence on whether a row is the coin's at whose place it stands.
+ */
+export class NamedPrices {
+  readonly #byDex = new Map<string, Map<string, Named>>()
+  readonly #unlisted = new Map<string, { readonly mark: number; readonly receivedMs: number }>()
+  /** The connection that brought marks last, and when. */
+  #marksSocket = -1
+  #marksMs = Number.NaN
+
+  /** A frame of `fastAssetCtxs` came, whatever it reports. */
+  marksReceived(socket: number, nowMs: number): void {
+    this.#marksSocket = socket
+    this.#marksMs = nowMs
+  }
+
+  /** What changes while the connection is away is not reported; the next one begins with all coins. */
+  lost(socket: number): void {
+    if (socket !== this.#marksSocket) return
+    this.#marksMs = Number.NaN
+    for (const coins of this.#byDex.values())
+      for (const named of coins.values()) named.mark = Number.NaN
+  }
+
+  /** Forgets coins that no list has any more. */
+  keep(isListed: (coin: string) => boolean): void {
+    for (const coins of this.#byDex.values())
+      for (const coin of coins.keys()) if (!isListed(coin)) coins.delete(coin)
+  }
+
+  mark({ coin, markPrice, midPrice }: MarkEvent, nowMs: number): void {
+    const named = this.#of(coin)
+    if (markPrice !== undefined) named.mark = markPrice
+    if (midPrice === undefined) return
+    named.mid = midPrice ?? Number.NaN
+    named.midMs = nowMs
+  }
+
+  /** One of `activeAssetCtx`. */
+  context({ coin, markPrice, midPrice }: ContextEvent, nowMs: number): void {
+    const named = this.#of(coin)
+    named.mark = markPrice
+    named.mid = midPrice ?? Number.NaN
+    named.midMs = nowMs
+  }
+
+  book(event: BookEvent | TopOfBookEvent, nowMs: number): void {
+    const bid = event.kind === 'book' ? event.bids[0] : event.bid
+    const ask = event.kind === 'book' ? event.asks[0] : event.ask
+    const named = this.#of(event.coin)
+    named.mid = bid == null || ask == null ? Number.NaN : (bid.price + ask.price) / 2
+    named.midMs = nowMs
+  }
+
+  /** @returns whether a coin that no list has was not reported before */
+  unlisted({ coin, markPrice = Number.NaN }: MarkEvent, nowMs: number): boolean {
+    const isKnown = this.#unlisted.delete(coin)
+    this.#unlisted.set(coin, { mark: markPrice, receivedMs: nowMs })
+    const [oldest] = this.#unlisted.keys()
+    if (this.#unlisted.size > UNLISTED_MAX && oldest !== undefined) this.#unlisted.delete(oldest)
+    return !isKnown
+  }
+
+  /** Whether a row is at another price than the coin at whose place it stands, or nearer to another coin's. */
+  isOfOther(context: ContextEvent, nowMs: number): boolean {
+    const own = this.#byDex.get(dexOf(context.coin))?.get(context.coin)
+    const distanceToOwn = own === undefined ? Number.NaN : this.#distance(context, own, nowMs)
+    if (distanceToOwn >= OTHER_COIN_MIN) return true
+    return distanceToOwn > SAME_COIN_MAX && this.#isAtPriceOfOther(context, nowMs)
+  }
+
+  /** Whether a row is at the price of the coin at whose place it stands, and at that of no other coin of its dex. */
+  isConfirmed(context: ContextEvent, nowMs: number): boolean {
+    const own = this.#byDex.get(dexOf(context.coin))?.get(context.coin)
+    if (own === undefined || !(this.#distance(context, own, nowMs) <= SAME_COIN_MAX)) return false
+    return !this.#isAtPriceOfOther(context, nowMs)
+  }
+
+  #isAtPriceOfOther(context: ContextEvent, nowMs: number): boolean {
+    const { coin, markPrice } = context
+    const dex = dexOf(coin)
+    for (const [name, named] of this.#byDex.get(dex) ?? [])
+      if (name !== coin && this.#distance(context, named, nowMs) <= SAME_COIN_MAX) return true
+    for (const [name, { mark, receivedMs }] of this.#unlisted)
+      if (
+        name !== coin &&
+        dexOf(name) === dex &&
+        nowMs - receivedMs <= UNLISTED_AGE_MS_MAX &&
+        distance(markPrice, mark) <= SAME_COIN_MAX
+      )
+        return true
+    return false
+  }
+
+  /** NaN where nothing valid is known by name. */
+  #distance({ markPrice, midPrice }: ContextEvent, named: Named, nowMs: number): number {
+    const byMark =
+      nowMs - this.#marksMs <= MARKS_AGE_MS_MAX ? distance(markPrice, named.mark) : Number.NaN
+    if (!Number.isNaN(byMark) || midPrice === null) return byMark
+    return nowMs - named.midMs <= MID_AGE_MS_MAX ? distance(midPrice, named.mid) : Number.NaN
+  }
+
+  #of(coin: string): Named {
+    const dex = dexOf(coin)
+    let coins = this.#byDex.get(dex)
+    if (coins === undefined) {
+      coins = new Map()
+      this.#byDex.set(dex, coins)
+    }
+    let named = coins.get(coin)
+    if (named === undefined) {
+      named = { mark: Number.NaN, mid: Number.NaN, midMs: Number.NaN }
+      coins.set(coin, named)
+    }
+    return named
+  }
+}
+
+function distance(one: number, other: number): number {
+  return Math.abs(one / other - 1)
+}

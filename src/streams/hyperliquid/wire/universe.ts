@@ -1,0 +1,231 @@
+import type { ContextEvent } from '../../../domain/event.ts'
+import type { Listing, MarginTier } from '../../../domain/listing.ts'
+import { LISTINGS_MAX, singleMarginTier, UNKNOWN_TOKEN } from '../../../domain/listing.ts'
+import { decodeContext } from './contexts.ts'
+import { TOKEN_INDEX_MAX } from './spot-prices.ts'
+import type { DropReason, Rejected, Wire } from './values.ts'
+import { amount, integerBetween, isWire, rejected } from './values.ts'
+
+/**
+ * The perpetuals of one dex in the venue's order, which contexts are joined by. null holds the place of
+ * a row that could not be read.
+ */
+export type Universe = readonly (Listing | null)[]
+
+export type MetaReply = {
+  readonly kind: 'meta'
+  readonly universe: Universe
+  readonly drops: readonly DropReason[]
+}
+
+export type MetaAndContextsReply = Omit<MetaReply, 'kind'> & {
+  readonly kind: 'meta-and-contexts'
+  readonly contexts: readonly ContextEvent[]
+}
+
+const COIN_LENGTH_MAX = 32
+const SIZE_DECIMALS_MAX = 12
+const LEVERAGE_MAX = 1_000
+const MARGIN_TABLES_MAX = 1_024
+const MARGIN_TIERS_MAX = 16
+
+/** The venue's own dex, whose perpetuals carry bare names; those of others are called `dex:COIN`. */
+export const MAIN_DEX = ''
+
+/**
+ * What a perpetual of the main dex is called. Spot pairs (`@107`, `PURR/USDC`) and outcome markets
+ * (`#12`) are not, and a name that would have to be escaped somewhere is no name.
+ */
+const PERPETUAL_NAME = /^[A-Za-z0-9_.*?-]+$/
+
+/** The dex that a perpetual's name tells. */
+export function dexOf(coin: string): string {
+  const end = coin.indexOf(':')
+  return end === -1 ? MAIN_DEX : coin.slice(0, end)
+}
+
+/** How a request asks of a dex: of the venue's own it names none. */
+export function dexArgument(dex: string): { readonly dex?: string } {
+  return dex === MAIN_DEX ? {} : { dex }
+}
+
+function isPerpetualName(name: string, dex = MAIN_DEX): boolean {
+  if (dex === MAIN_DEX) return PERPETUAL_NAME.test(name)
+  return name.startsWith(`${dex}:`) && PERPETUAL_NAME.test(name.slice(dex.length + 1))
+}
+
+/** Whether a name is that of a perpetual of the main dex, or of one of those that have a list. */
+export function isFollowedName(name: string, universes: ReadonlyMap<string, Universe>): boolean {
+  const dex = dexOf(name)
+  return (dex === MAIN_DEX || universes.has(dex)) && isPerpetualName(name, dex)
+}
+
+/**
+ * The reply to `meta`.
+ * @param known what the dex told before: a row that cannot be read is taken for the one that stood there,
+ *   because the venue appends and never takes a place away
+ */
+export function decodeMeta(
+  body: string,
+  dex = MAIN_DEX,
+  known: Universe = [],
+): MetaReply | Rejected {
+  const reply = parse(body)
+  if (!isWire(reply)) return rejected(reply === undefined ? 'not_json' : 'bad_shape')
+  return readMeta(reply, dex, known)
+}
+
+/** The reply to `metaAndAssetCtxs`. */
+export function decodeMetaAndAssetContexts(
+  body: string,
+  timeReceivedMs: number,
+  dex = MAIN_DEX,
+  known: Universe = [],
+): MetaAndContextsReply | Rejected {
+  const reply = parse(body)
+  if (reply === undefined) return rejected('not_json')
+  if (!Array.isArray(reply) || !isWire(reply[0]) || !Array.isArray(reply[1]))
+    return rejected('bad_shape')
+  const meta = readMeta(reply[0], dex, known)
+  if (meta.kind === 'rejected') return meta
+  const drops = [...meta.drops]
+  const contexts = joinContexts(reply[1], meta.universe, timeReceivedMs, drops)
+  if (contexts === undefined) return rejected('context_length')
+  return { kind: 'meta-and-contexts', universe: meta.universe, contexts, drops }
+}
+
+/** Whether every coin still stands where it stood, and trades where it traded. */
+export function isContinued(known: Universe, universe: Universe): boolean {
+  return known.every((listing, place) => listing === null || isStill(listing, universe[place]))
+}
+
+/** The same coin in the same unit, which was not delisted since: what is known of one that is goes with it. */
+export function isStill(known: Listing, listing: Listing | null | undefined): boolean {
+  return (
+    listing?.coin === known.coin &&
+    (known.isDelisted || !listing.isDelisted) &&
+    (known.collateralToken === UNKNOWN_TOKEN || listing.collateralToken === known.collateralToken)
+  )
+}
+
+/** @returns undefined when the rows cannot be those of this universe. */
+export function joinContexts(
+  rows: readonly unknown[],
+  universe: Universe,
+  timeReceivedMs: number,
+  drops: DropReason[],
+): readonly ContextEvent[] | undefined {
+  if (rows.length !== universe.length) return undefined
+  const contexts: ContextEvent[] = []
+  for (const [position, listing] of universe.entries()) {
+    if (listing === null) continue
+    const context = decodeContext(rows[position], listing.coin, timeReceivedMs, drops)
+    if (context !== undefined) contexts.push(context)
+  }
+  return contexts
+}
+
+function readMeta(
+  { universe: rows, marginTables, collateralToken }: Wire,
+  dex: string,
+  known: Universe,
+): MetaReply | Rejected {
+  if (!Array.isArray(rows) || rows.length === 0) return rejected('bad_shape')
+  if (rows.length > LISTINGS_MAX) return rejected('universe_length')
+  const drops: DropReason[] = []
+  const tables = readMarginTables(marginTables, drops)
+  const unit =
+    dex === MAIN_DEX
+      ? {}
+      : { collateralToken: integerBetween(collateralToken, 0, TOKEN_INDEX_MAX) ?? UNKNOWN_TOKEN }
+  const seen = new Set<string>()
+  const universe = rows.map((row, place) => {
+    const before = known[place] ?? null
+    const read = readListing(row, dex, tables, before)
+    const isSound = read !== null && !seen.has(read.coin)
+    if (!isSound) drops.push('bad_listing')
+    const listing = isSound ? { ...read, ...unit } : before
+    if (listing === null || seen.has(listing.coin)) return null
+    seen.add(listing.coin)
+    return listing
+  })
+  return seen.size === 0 ? rejected('bad_shape') : { kind: 'meta', universe, drops }
+}
+
+function readListing(
+  row: unknown,
+  dex: string,
+  { tables, isWhole }: MarginTables,
+  before: Listing | null,
+): Listing | null {
+  if (!isWire(row)) return null
+  const { name: coin } = row
+  const sizeDecimals = integerBetween(row.szDecimals, 0, SIZE_DECIMALS_MAX)
+  const maxLeverage = integerBetween(row.maxLeverage, 1, LEVERAGE_MAX)
+  if (typeof coin !== 'string' || coin === '' || coin.length > COIN_LENGTH_MAX) return null
+  if (!isPerpetualName(coin, dex) || sizeDecimals === undefined || maxLeverage === undefined)
+    return null
+  const table = tables.get(row.marginTableId)
+  const isDelisted = row.isDelisted === true
+  const listing = { coin, sizeDecimals, maxLeverage, isDelisted }
+  // A table that allows another leverage than the row does is not this coin's.
+  if (table?.[0]?.maxLeverage === maxLeverage) return { ...listing, marginTiers: table }
+  // Its own table may be the one that could not be read.
+  const isKnown = !isWhole && before?.coin === coin && before.maxLeverage === maxLeverage
+  const marginTiers = isKnown ? before.marginTiers : singleMarginTier(maxLeverage)
+  return { ...listing, marginTiers }
+}
+
+type MarginTables = {
+  /** By the id that rows name them by. Tables with a single tier are implied and stand nowhere. */
+  readonly tables: ReadonlyMap<unknown, readonly MarginTier[]>
+  /** False where one of them could not be read. */
+  readonly isWhole: boolean
+}
+
+function readMarginTables(rows: unknown, drops: DropReason[]): MarginTables {
+  const tables = new Map<unknown, readonly MarginTier[]>()
+  if (!Array.isArray(rows)) return { tables, isWhole: false }
+  const ids = new Set<unknown>()
+  let isWhole = true
+  for (const row of rows.slice(0, MARGIN_TABLES_MAX)) {
+    const [id, table] = Array.isArray(row) ? (row as readonly unknown[]) : []
+    const tiers = isWire(table) ? readMarginTiers(table) : null
+    // Of two tables with one id, a row may mean either.
+    if (tiers === null || ids.has(id)) {
+      drops.push('bad_margin_table')
+      tables.delete(id)
+      isWhole = false
+    } else tables.set(id, tiers)
+    ids.add(id)
+  }
+  return { tables, isWhole }
+}
+
+/** null unless lower bounds rise from 0 and leverage falls. */
+function readMarginTiers({ marginTiers: rows }: Wire): readonly MarginTier[] | null {
+  if (!Array.isArray(rows) || rows.length === 0 || rows.length > MARGIN_TIERS_MAX) return null
+  const tiers: MarginTier[] = []
+  for (const row of rows) {
+    if (!isWire(row)) return null
+    const lowerBoundUsd = amount(row.lowerBound)
+    const maxLeverage = integerBetween(row.maxLeverage, 1, LEVERAGE_MAX)
+    if (lowerBoundUsd === undefined || maxLeverage === undefined) return null
+    const before = tiers.at(-1)
+    const isNext =
+      before === undefined
+        ? lowerBoundUsd === 0
+        : lowerBoundUsd > before.lowerBoundUsd && maxLeverage < before.maxLeverage
+    if (!isNext) return null
+    tiers.push({ lowerBoundUsd, maxLeverage })
+  }
+  return tiers
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}
