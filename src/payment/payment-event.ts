@@ -1,3 +1,5 @@
+import type { FastifyRequest } from 'fastify'
+
 /** What happened to a payment, for logs and metrics. Never holds a signature. */
 export type PaymentEvent = {
   readonly kind:
@@ -33,3 +35,6 @@ export type PaymentEvent = {
   readonly tookMs?: number
   readonly cause?: unknown
 }
+
+/** Reports an event of a request, with the route of that request. */
+export type EmitForRequest = (request: FastifyRequest, event: Omit<PaymentEvent, 'route'>) => void

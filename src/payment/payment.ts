@@ -84,12 +84,12 @@ export interface Payment extends SignedPayment {
   /** As sure of the money as `finality` asks for, or surer. */
   settle(finality: Finality): Promise<Settlement>
   outcome(): Promise<Outcome>
-  /** Whether `check` refuses by itself what was used before, and tells its client how to go on. */
+  /** `check` rejects a payment that was used before, with what its client needs to continue. */
   readonly refusesRepetitions?: boolean
   /** What the scheme adds to a receipt. */
   receiptMembers?(): Readonly<Record<string, unknown>>
-  /** Where the buyer wants no answer but something of the scheme itself: it runs instead, free of charge. */
-  readonly errand?: () => Promise<Settlement>
+  /** What the payment asks for instead of an answer. `settle` carries it out; nothing is charged. */
+  readonly operation?: 'refund'
 }
 
 /** Puts a question to a node. */

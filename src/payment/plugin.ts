@@ -7,22 +7,33 @@ import type {
   RouteOptions,
 } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
+import { Admission } from './admission.ts'
 import type { Answer } from './answer.ts'
 import { answerOf, sendAnswer } from './answer.ts'
-import type { Closure, ExposureLimits, Sale } from './checkout.ts'
-import { Checkout } from './checkout.ts'
 import { Claims } from './claims.ts'
+import { Delivery } from './delivery.ts'
 import type { Extensions } from './extensions/extensions.ts'
 import type { OfferReceipts } from './extensions/offer-receipt.ts'
 import { prefersSignedOffer } from './extensions/offer-receipt.ts'
+import { FailedPayments } from './failed-payments.ts'
 import type { Finality } from './finality.ts'
 import type { PaymentLedger } from './ledger.ts'
+import { NodeGate } from './node-gate.ts'
+import { Operations } from './operations.ts'
 import { hasPayment } from './payload.ts'
 import type { PaymentMethod } from './payment.ts'
-import type { PaymentEvent } from './payment-event.ts'
+import type { EmitForRequest, PaymentEvent } from './payment-event.ts'
 import type { PaymentLimits } from './payment-limits.ts'
 import { limitsByDefault } from './payment-limits.ts'
+import { PaymentResponses } from './payment-responses.ts'
+import { paymentId } from './presented-payment.ts'
+import type { Closure } from './purchased-answers.ts'
+import { PurchasedAnswers } from './purchased-answers.ts'
+import { Quotes } from './quotes.ts'
+import { RateLimit } from './rate-limit.ts'
 import { Reconciler } from './reconciler.ts'
+import type { ExposureLimits, Sale } from './sales.ts'
+import { Sales } from './sales.ts'
 import type { PaidRoute, Terms } from './terms.ts'
 import { termsOf } from './terms.ts'
 import { Till } from './till.ts'
@@ -83,24 +94,41 @@ export const payments: FastifyPluginAsync<PaymentOptions> = Object.assign(regist
 
 const neverClosed: Closure = { isClosed: () => false, retryAfterSeconds: 0 }
 
+/** Wires the parts of the checkout: each request passes `answers`, `admission` and `sales` in this order. */
+function checkoutOf(options: PaymentOptions) {
+  const { ledger, clock, newSecret, onEvent = () => undefined, closure = neverClosed } = options
+  const { claims = new Claims(), receipts = null, exposure = noExposure } = options
+  const { finality = () => 'confirmed' } = options
+  const emit: EmitForRequest = (request, event) =>
+    onEvent({ ...event, route: request.routeOptions.url ?? null })
+  const publicUrl = options.publicUrl.replace(/\/+$/, '')
+  const limits = { ...limitsByDefault, ...options.limits }
+  const failures = new FailedPayments({
+    perAddressPerMinute: limits.failedPaymentsPerAddressPerMinute,
+    identicalPerMinute: limits.identicalFailuresPerMinute,
+  })
+  const wallets = new RateLimit('wallet', limits.paidCallsPerWalletPerMinute)
+  const common = { ledger, clock, publicUrl, limits, claims, failures, wallets, receipts, emit }
+
+  const till = new Till({ ledger, clock, emit: onEvent })
+  const quotes = new Quotes({ publicUrl, newSecret, receipts })
+  const delivery = new Delivery({ ledger, clock, receipts, emit: onEvent })
+  const responses = new PaymentResponses({ failures, quotes, delivery, emit })
+  const nodeGate = new NodeGate({ ...common, till, responses })
+  const answers = new PurchasedAnswers({ ...common, till, closure, responses, delivery })
+  const admission = new Admission({ ...common, nodeGate, answers, responses })
+  const sales = new Sales({ ...common, till, nodeGate, answers, responses, finality, exposure })
+  const operations = new Operations({ nodeGate, responses, delivery, emit })
+  return { till, claims, quotes, delivery, answers, admission, sales, operations }
+}
+
 async function register(app: FastifyInstance, options: PaymentOptions): Promise<void> {
   const { methods, ledger, clock, onEvent = () => undefined, closure = neverClosed } = options
-  const till = new Till({ ledger, clock, emit: onEvent })
-  const checkout = new Checkout({
-    ...options,
-    till,
-    claims: options.claims ?? new Claims(),
-    finality: options.finality ?? (() => 'confirmed'),
-    exposure: options.exposure ?? noExposure,
-    receipts: options.receipts ?? null,
-    closure,
-    publicUrl: options.publicUrl.replace(/\/+$/, ''),
-    limits: { ...limitsByDefault, ...options.limits },
-    emit: onEvent,
-  })
+  const checkout = checkoutOf(options)
+  const { quotes, delivery, answers, admission } = checkout
   app.decorateRequest('paymentExtensions', null)
   const termsByRoute = new Map<PaidRoute, Terms>()
-  const sales = new WeakMap<FastifyRequest, Sold>()
+  const sold = new WeakMap<FastifyRequest, Sold>()
 
   app.addHook('onRoute', (route: RouteOptions) => {
     const paid = route.config?.x402
@@ -142,10 +170,10 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
   let cancelSweep = clock.after(SWEEP_MS, sweep)
   const reconciler = new Reconciler({
     ledger,
-    till,
+    till: checkout.till,
     methods,
     clock,
-    isAtWork: ({ key }) => checkout.isAtWork(key),
+    isAtWork: ({ key }) => checkout.claims.find(paymentId(key)) !== undefined,
     emit: onEvent,
   })
   app.addHook('onReady', async () => reconciler.start())
@@ -155,17 +183,17 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
   })
 
   async function arrived(request: FastifyRequest) {
-    checkout.arrived(request)
+    delivery.arrived(request)
   }
 
   async function sent(request: FastifyRequest) {
-    checkout.sent(request)
+    delivery.sent(request)
   }
 
   /** Before the host's `preValidation`: what was bought needs no engine, no coin and no fresh data. */
   async function recall(request: FastifyRequest, reply: FastifyReply) {
     if (request.method === 'HEAD' || !hasPayment(request.headers)) return undefined
-    const answer = await checkout.recall(request, termsOfRoute(request))
+    const answer = await answers.recall(request, termsOfRoute(request))
     return answer === null ? undefined : sendAnswer(reply, answer)
   }
 
@@ -177,42 +205,51 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
       return sendAnswer(
         reply,
         prefersSignedOffer(request.headers['prefer'])
-          ? await checkout.signedQuote(request, terms)
-          : checkout.quote(request, terms),
+          ? await quotes.signedQuote(request, terms)
+          : quotes.quote(request, terms),
       )
     }
     const startedMs = reply.elapsedTime
-    const admitted = await checkout.admit(request, terms)
-    if (!('claim' in admitted)) return sendAnswer(reply, admitted)
-    request.paymentExtensions = admitted.extensions
+    const sale = await saleFor(request, terms)
+    if (!('cancelLapse' in sale)) return sendAnswer(reply, sale)
+    request.paymentExtensions = sale.extensions
     const headersBefore = new Set(Object.keys(reply.getHeaders()))
     const admittedMs = reply.elapsedTime
-    sales.set(request, {
-      sale: admitted,
+    sold.set(request, {
+      sale,
       headersBefore,
       verifyMs: admittedMs - startedMs,
       admittedMs,
     })
   }
 
+  async function saleFor(request: FastifyRequest, terms: Terms): Promise<Sale | Answer> {
+    const admitted = await admission.admit(request, terms)
+    if ('status' in admitted) return admitted
+    return admitted.claim === null
+      ? checkout.operations.carryOut(request, admitted)
+      : checkout.sales.verify(request, admitted)
+  }
+
   async function settleThenSend(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
-    const sold = sales.get(request)
-    if (sold === undefined) return payload
-    sales.delete(request)
-    const { sale, headersBefore } = sold
+    const { sales } = checkout
+    const held = sold.get(request)
+    if (held === undefined) return payload
+    sold.delete(request)
+    const { sale, headersBefore } = held
     const answeredMs = reply.elapsedTime
     // A 304, for one, has no body.
     const answer = answerOf(reply, payload ?? '')
     if (reply.statusCode >= 300) {
-      checkout.cancel(request, sale, answer)
+      sales.cancel(request, sale, answer)
       return payload
     }
     const final =
       answer === null || answer.body.length === 0
-        ? checkout.fail(request, sale, new TypeError('a paid answer is a body of bytes'))
-        : await checkout.complete(request, sale, kept(answer))
+        ? sales.fail(request, sale, new TypeError('a paid answer is a body of bytes'))
+        : await sales.complete(request, sale, kept(answer))
     if (final.status >= 300) removeHeadersSince(reply, headersBefore)
-    else reply.header('server-timing', timing(sold, answeredMs, reply.elapsedTime))
+    else reply.header('server-timing', timing(held, answeredMs, reply.elapsedTime))
     reply.code(final.status).headers(final.headers)
     return final.body
   }

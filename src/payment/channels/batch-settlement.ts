@@ -90,7 +90,7 @@ class ChannelPayment implements Payment {
   readonly wire: Payment['wire']
   /** A client that lost count signs an old voucher once more: it learns where its channel stands. */
   readonly refusesRepetitions = true
-  readonly errand?: () => Promise<Settlement>
+  readonly operation?: 'refund'
   /** Under which the voucher was, or will be, taken. */
   readonly #saleHash: string
   readonly #payload: ChannelPayload
@@ -113,7 +113,7 @@ class ChannelPayment implements Payment {
         ? Number(payload.deposit.validBefore)
         : Math.floor(options.clock.nowMs() / 1_000) + VOUCHER_SECONDS
     this.wire = wirePayload(purchase, wireOfPayload(payload))
-    if (payload.kind === 'refund') this.errand = () => this.#refund(payload.amount)
+    if (payload.kind === 'refund') this.operation = 'refund'
   }
 
   /** All from memory and disk, but for the first sight of a channel. */
@@ -142,6 +142,7 @@ class ChannelPayment implements Payment {
   }
 
   async settle(): Promise<Settlement> {
+    if (this.#payload.kind === 'refund') return this.#refund(this.#payload.amount)
     const before = this.#sold()
     if (before !== null) return before
     if (this.#payload.kind !== 'deposit') return this.#commit('')

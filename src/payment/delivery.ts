@@ -1,0 +1,92 @@
+import type { FastifyRequest } from 'fastify'
+import type { Clock } from '../domain/clock.ts'
+import type { Answer } from './answer.ts'
+import type { Credentials } from './extensions/answer-access.ts'
+import type { OfferReceipts } from './extensions/offer-receipt.ts'
+import { Handovers } from './handover.ts'
+import type { PaymentKey, PaymentLedger } from './ledger.ts'
+import type { PaymentEvent } from './payment-event.ts'
+import type { PresentedPayment } from './presented-payment.ts'
+import { receiptHeaders } from './receipt.ts'
+
+export type DeliveryOptions = {
+  readonly ledger: PaymentLedger
+  readonly clock: Clock
+  /** Signs receipts; null without a receipt key. */
+  readonly receipts: OfferReceipts | null
+  readonly emit: (event: PaymentEvent) => void
+}
+
+/**
+ * Adds receipts to answers, and ends the access of an address to its answer once that answer has arrived. Only
+ * buyers without a secret or an identifier are recognised by their address.
+ */
+export class Delivery {
+  readonly #options: DeliveryOptions
+  readonly #handovers: Handovers
+  /** Requests whose answer goes to a buyer that is recognised by its address. */
+  readonly #byAddress = new WeakMap<FastifyRequest, PaymentKey>()
+
+  constructor(options: DeliveryOptions) {
+    this.#options = options
+    this.#handovers = new Handovers(options.clock)
+  }
+
+  /** A request arrived on its connection. */
+  arrived(request: FastifyRequest): void {
+    this.#handovers.arrived(request)
+  }
+
+  /** The last byte of a response was sent. */
+  sent(request: FastifyRequest): void {
+    const key = this.#byAddress.get(request)
+    if (key !== undefined) this.#handovers.sent(request, () => this.#admitCaller(key, 0))
+  }
+
+  /** @returns a purchased answer with its receipt, as the response to this request */
+  deliver(
+    request: FastifyRequest,
+    presented: PresentedPayment,
+    answer: Answer,
+    transaction: string,
+  ): Promise<Answer> {
+    this.expectDelivery(request, presented)
+    return this.withReceipt(presented, answer, transaction)
+  }
+
+  async withReceipt(
+    { payment }: PresentedPayment,
+    answer: Answer,
+    transaction: string,
+  ): Promise<Answer> {
+    const headers = await receiptHeaders(payment, transaction, this.#options.receipts)
+    return { ...answer, headers: { ...answer.headers, ...headers } }
+  }
+
+  /** The response to this request carries the answer. */
+  expectDelivery(
+    request: FastifyRequest,
+    { key, credentials }: Pick<PresentedPayment, 'key' | 'credentials'>,
+  ): void {
+    if (hasOnlyAddress(credentials)) this.#byAddress.set(request, key)
+  }
+
+  /** The buyer may return within `ms`, recognised by its address alone. */
+  expectCaller({ key, credentials }: PresentedPayment, ms: number): void {
+    if (hasOnlyAddress(credentials)) this.#admitCaller(key, this.#options.clock.nowMs() + ms)
+  }
+
+  #admitCaller(key: PaymentKey, untilMs: number): void {
+    const { ledger, emit } = this.#options
+    try {
+      ledger.admitCaller(key, untilMs)
+    } catch (cause) {
+      // The access stays as it was and expires by itself.
+      emit({ kind: 'failed', route: null, payer: key.payer, cause })
+    }
+  }
+}
+
+function hasOnlyAddress({ secrets }: Credentials): boolean {
+  return secrets.length === 0
+}

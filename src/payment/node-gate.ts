@@ -1,0 +1,144 @@
+import type { FastifyRequest } from 'fastify'
+import type { Clock } from '../domain/clock.ts'
+import { OperatingError } from '../domain/errors.ts'
+import type { Answer } from './answer.ts'
+import type { FailedPayments } from './failed-payments.ts'
+import type { PaymentLedger } from './ledger.ts'
+import type { AdmissionRefusal, NodeVisit } from './node-admission.ts'
+import { NodeAdmission } from './node-admission.ts'
+import type { AskNode, Payment } from './payment.ts'
+import type { EmitForRequest } from './payment-event.ts'
+import type { PaymentLimits } from './payment-limits.ts'
+import type { PaymentResponses } from './payment-responses.ts'
+import type { RateLimit } from './rate-limit.ts'
+import { callerKey } from './rate-limit.ts'
+import { crowded, unavailable } from './refusals.ts'
+import type { Rejection } from './rejection.ts'
+import type { Screened, Till } from './till.ts'
+
+export type NodeGateOptions = {
+  readonly limits: PaymentLimits
+  readonly clock: Clock
+  readonly till: Till
+  readonly ledger: PaymentLedger
+  readonly failures: FailedPayments
+  /** Paid calls of one wallet. */
+  readonly wallets: RateLimit
+  readonly responses: PaymentResponses
+  readonly emit: EmitForRequest
+}
+
+/** Decides which payments may cause a request to a node or a facilitator. */
+export class NodeGate {
+  readonly #options: NodeGateOptions
+  readonly #admission: NodeAdmission
+
+  constructor(options: NodeGateOptions) {
+    const { clock, limits } = options
+    this.#options = options
+    this.#admission = new NodeAdmission({
+      clock,
+      failuresPerAddressPerMinute: limits.unverifiedPaymentsPerAddressPerMinute,
+      failuresPerSecond: limits.unverifiedPaymentsPerSecond,
+    })
+  }
+
+  /** For the payment of one request. The visit must be ended. */
+  open(request: FastifyRequest): NodeVisit {
+    return this.#admission.open(callerKey(request.ip))
+  }
+
+  /** Runs `payment.check`. @returns what is wrong, or the response where a node was needed and may not be asked */
+  async check(
+    request: FastifyRequest,
+    payment: Payment,
+    visit: NodeVisit,
+  ): Promise<Rejection | Answer | null> {
+    const { clock, emit } = this.#options
+    let isAsked = false
+    const ask: AskNode = async (question) => {
+      const refusal = await this.#unproven(request, payment, visit)
+      if (refusal !== null) throw new NotAsked(refusal)
+      isAsked = true
+      return question()
+    }
+    try {
+      const rejection = await payment.check(clock.nowMs(), ask)
+      if (isAsked && rejection !== null) visit.fail()
+      return rejection
+    } catch (cause) {
+      if (cause instanceof NotAsked) return cause.answer
+      if (!(cause instanceof OperatingError)) throw cause
+      visit.unanswered()
+      emit(request, { kind: 'unavailable', payer: payment.payer, reason: cause.message })
+      return unavailable(request)
+    }
+  }
+
+  /**
+   * Admits a payment with a valid signature to verification. Payers who bought before are admitted at once; new ones
+   * within the limit of their address, and after a screening together with those that arrive at the same time.
+   * @returns null for a payment that may be verified now
+   */
+  async admit(
+    request: FastifyRequest,
+    payment: Payment,
+    visit: NodeVisit,
+  ): Promise<Answer | Screened | null> {
+    const { ledger, failures, till, wallets } = this.#options
+    const { payer } = payment
+    let refusal: Answer | Screened | null
+    if (ledger.hasSettled(payer) && !(await failures.wasRefused(payer)))
+      refusal = this.#refused(request, await visit.start('known'))
+    else
+      refusal =
+        (await this.#reserve(request, visit)) ??
+        (await till.screen(payment)) ??
+        this.#refused(request, await visit.start('new'))
+    // A payment that was refused unverified does not count as a sale of its wallet.
+    if (refusal !== null && 'status' in refusal) await wallets.giveBack(payer)
+    return refusal
+  }
+
+  /** Before the signature is checked the payer is only asserted, so anybody may have named it. */
+  async #unproven(
+    request: FastifyRequest,
+    { payer }: Payment,
+    visit: NodeVisit,
+  ): Promise<Answer | null> {
+    const { failures, wallets, responses } = this.#options
+    const hit = await failures.barred(payer)
+    if (hit !== null) return responses.limitHit(request, hit)
+    const sales = await wallets.peek(payer)
+    if (!sales.allowed) return responses.limited(request, wallets, sales)
+    return (await this.#reserve(request, visit)) ?? this.#refused(request, await visit.start('new'))
+  }
+
+  /** @returns the response where the address may cause no request for new payers */
+  async #reserve(request: FastifyRequest, visit: NodeVisit): Promise<Answer | null> {
+    const { failures, responses } = this.#options
+    const hit = await failures.unverified(callerKey(request.ip))
+    return hit === null
+      ? this.#refused(request, await visit.reserve())
+      : responses.limitHit(request, hit)
+  }
+
+  #refused(request: FastifyRequest, refusal: AdmissionRefusal | null): Answer | null {
+    if (refusal === null) return null
+    const { responses, emit } = this.#options
+    if (refusal.of === 'unverified') return responses.limitHit(request, refusal)
+    emit(request, { kind: 'limited' })
+    return crowded(request)
+  }
+}
+
+/** Why no node may be asked, as the response to the request. */
+class NotAsked extends Error {
+  override readonly name = 'NotAsked'
+  readonly answer: Answer
+
+  constructor(answer: Answer) {
+    super('no node may be asked')
+    this.answer = answer
+  }
+}

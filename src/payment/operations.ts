@@ -1,0 +1,65 @@
+import type { FastifyRequest } from 'fastify'
+import type { OperationRequest } from './admission.ts'
+import type { Answer } from './answer.ts'
+import type { Delivery } from './delivery.ts'
+import type { NodeGate } from './node-gate.ts'
+import type { EmitForRequest } from './payment-event.ts'
+import type { PaymentResponses } from './payment-responses.ts'
+import { outcomeOpen } from './refusals.ts'
+import { facilitatorRejection } from './rejection.ts'
+
+export type OperationsOptions = {
+  readonly nodeGate: NodeGate
+  readonly responses: PaymentResponses
+  readonly delivery: Delivery
+  readonly emit: EmitForRequest
+}
+
+const done: Answer = {
+  status: 200,
+  headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
+  body: Buffer.from('{"message":"Refund completed. Nothing was bought."}'),
+}
+
+/** Carries out payments that buy no answer, such as the refund of a payment channel. */
+export class Operations {
+  readonly #options: OperationsOptions
+
+  constructor(options: OperationsOptions) {
+    this.#options = options
+  }
+
+  async carryOut(request: FastifyRequest, operation: OperationRequest): Promise<Answer> {
+    try {
+      return await this.#carriedOut(request, operation)
+    } finally {
+      operation.visit.end()
+    }
+  }
+
+  async #carriedOut(request: FastifyRequest, presented: OperationRequest): Promise<Answer> {
+    const { delivery, emit, nodeGate, responses } = this.#options
+    const { payment, visit } = presented
+    const gate = await nodeGate.admit(request, payment, visit)
+    if (gate !== null) return 'status' in gate ? gate : responses.unpaid(request, presented, gate)
+    const settlement = await payment.settle('confirmed')
+    switch (settlement.kind) {
+      case 'rejected':
+        visit.fail()
+        return responses.unpaid(request, presented, {
+          kind: 'refused',
+          rejection: facilitatorRejection(settlement.reason),
+        })
+      case 'unreachable':
+        visit.unanswered()
+        return responses.unpaid(request, presented, { ...settlement, kind: 'unavailable' })
+      case 'unknown':
+        return outcomeOpen(request, settlement.transaction)
+      default: {
+        const { payer } = presented.key
+        emit(request, { kind: 'uncharged', payer, reason: payment.operation ?? 'operation' })
+        return delivery.withReceipt(presented, done, settlement.transaction)
+      }
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import type { FastifyRequest } from 'fastify'
+import type { Answer } from './answer.ts'
+import type { Delivery } from './delivery.ts'
+import { CALLER_ACCESS_OPEN_MS } from './extensions/answer-access.ts'
+import type { FailedPayments, LimitHit } from './failed-payments.ts'
+import type { EmitForRequest } from './payment-event.ts'
+import type { PresentedPayment } from './presented-payment.ts'
+import type { Quotes } from './quotes.ts'
+import type { Allowance, LimitPolicy } from './rate-limit.ts'
+import { callerKey } from './rate-limit.ts'
+import { refusalHeaders } from './receipt.ts'
+import { failedTooOften, limited, outcomeOpen, unavailable } from './refusals.ts'
+import type { Rejection } from './rejection.ts'
+import type { Terms } from './terms.ts'
+import type { Verdict } from './till.ts'
+
+export type PaymentResponsesOptions = {
+  readonly failures: FailedPayments
+  readonly quotes: Quotes
+  readonly delivery: Delivery
+  readonly emit: EmitForRequest
+}
+
+type UnpaidVerdict = Exclude<Verdict, { kind: 'paid' | 'trusted' }>
+
+/** Turns what is known about a payment into the response to its request. Counts failures and reports events. */
+export class PaymentResponses {
+  readonly #options: PaymentResponsesOptions
+
+  constructor(options: PaymentResponsesOptions) {
+    this.#options = options
+  }
+
+  /** @param answer what the payment buys, sent only for a paid or a trusted verdict */
+  async concluded(
+    request: FastifyRequest,
+    presented: PresentedPayment,
+    verdict: Verdict,
+    answer: Answer,
+    tookMs?: number,
+  ): Promise<Answer> {
+    const { delivery, emit } = this.#options
+    if (verdict.kind === 'open') delivery.expectCaller(presented, CALLER_ACCESS_OPEN_MS)
+    if (verdict.kind !== 'paid' && verdict.kind !== 'trusted')
+      return this.unpaid(request, presented, verdict)
+    const { transaction, extensionResponses } = verdict
+    const kind = verdict.kind === 'paid' ? 'settled' : 'trusted'
+    const took = tookMs === undefined ? {} : { tookMs }
+    emit(request, { kind, payer: presented.key.payer, transaction, ...took })
+    const delivered = await delivery.deliver(request, presented, answer, transaction)
+    if (extensionResponses === undefined) return delivered
+    const headers = { ...delivered.headers, 'extension-responses': extensionResponses }
+    return { ...delivered, headers }
+  }
+
+  async unpaid(
+    request: FastifyRequest,
+    presented: PresentedPayment,
+    verdict: UnpaidVerdict,
+  ): Promise<Answer> {
+    const { emit } = this.#options
+    const { payer } = presented.key
+    switch (verdict.kind) {
+      case 'refused':
+        return this.#refused(request, presented, verdict.rejection)
+      case 'unavailable':
+        emit(request, { kind: 'unavailable', payer, reason: verdict.reason })
+        return unavailable(request, verdict)
+      case 'open':
+        emit(request, { kind: 'open', payer, reason: verdict.reason })
+        return outcomeOpen(request, verdict.transaction)
+      default:
+        return verdict satisfies never
+    }
+  }
+
+  /** For a payment that is invalid without asking the chain. @param payer '' where it was not decoded */
+  async invalid(
+    request: FastifyRequest,
+    terms: Terms,
+    rejection: Rejection,
+    payer = '',
+  ): Promise<Answer> {
+    const { failures, quotes, emit } = this.#options
+    const counted = await failures.wrong(callerKey(request.ip), payer, rejection)
+    if ('limit' in counted) return this.limitHit(request, counted)
+    emit(request, { kind: 'rejected', reason: counted.reason })
+    return quotes.quote(request, terms, counted)
+  }
+
+  /** Ends a loop of failures. */
+  limitHit(request: FastifyRequest, hit: LimitHit): Answer {
+    this.#options.emit(request, { kind: 'limited' })
+    return failedTooOften(request, hit)
+  }
+
+  limited(request: FastifyRequest, limit: LimitPolicy, allowance: Allowance): Answer {
+    this.#options.emit(request, { kind: 'limited' })
+    return limited(request, limit, allowance)
+  }
+
+  /** For a payment that the chain, or its facilitator, refuses. */
+  async #refused(
+    request: FastifyRequest,
+    { key: { payer }, payment, terms }: PresentedPayment,
+    rejection: Rejection,
+  ): Promise<Answer> {
+    const { failures, quotes, emit } = this.#options
+    const counted = await failures.refused(callerKey(request.ip), payer, rejection)
+    if ('limit' in counted) return this.limitHit(request, counted)
+    const { reason } = counted
+    emit(request, { kind: 'rejected', payer, reason })
+    const answer = quotes.quote(request, terms, counted)
+    return { ...answer, headers: { ...answer.headers, ...refusalHeaders(payment, reason) } }
+  }
+}

@@ -1,0 +1,177 @@
+import type { FastifyRequest } from 'fastify'
+import type { Clock } from '../domain/clock.ts'
+import type { Reservation } from './admission.ts'
+import type { Answer } from './answer.ts'
+import type { Claim } from './claims.ts'
+import type { Finality } from './finality.ts'
+import type { PaymentLedger } from './ledger.ts'
+import { LedgerBusyError } from './ledger.ts'
+import type { NodeGate } from './node-gate.ts'
+import type { EmitForRequest } from './payment-event.ts'
+import type { PaymentResponses } from './payment-responses.ts'
+import type { PresentedPayment } from './presented-payment.ts'
+import type { PurchasedAnswers } from './purchased-answers.ts'
+import { failed, inFlight, lapsed, ledgerBusy, outcomeOpen } from './refusals.ts'
+import type { Till } from './till.ts'
+
+/** The most that may be unsettled after answers were sent on `broadcast` finality, in USDC atoms. */
+export type ExposureLimits = { readonly payerMax: bigint; readonly totalMax: bigint }
+
+export type SalesOptions = {
+  readonly till: Till
+  readonly ledger: PaymentLedger
+  readonly clock: Clock
+  readonly nodeGate: NodeGate
+  readonly answers: PurchasedAnswers
+  readonly responses: PaymentResponses
+  /** Finality that a price requires before its answer is sent. */
+  readonly finality: (amount: bigint) => Finality
+  readonly exposure: ExposureLimits
+  readonly emit: EmitForRequest
+}
+
+/** A verified payment whose answer the handler prepares. */
+export type Sale = PresentedPayment & {
+  readonly claim: Claim
+  /** Transaction of a payment that was settled before this request. */
+  readonly prepaid: string | null
+  readonly cancelLapse: () => void
+}
+
+/** After this time the handler has lost its sale: the payment may be used again. */
+const HANDLER_MS_MAX = 60_000
+
+/**
+ * Verifies reserved payments, holds each answer and settles its payment. No answer is sent without its money, and no
+ * money is taken without its answer.
+ */
+export class Sales {
+  readonly #options: SalesOptions
+  readonly #lapsed = new WeakSet<Claim>()
+
+  constructor(options: SalesOptions) {
+    this.#options = options
+  }
+
+  /** @returns the sale that the handler works for, or the response that ends the request */
+  async verify(
+    request: FastifyRequest,
+    { visit, ...presented }: Reservation,
+  ): Promise<Sale | Answer> {
+    const { answers, clock, emit, ledger, nodeGate, responses, till } = this.#options
+    const { claim, key } = presented
+    let refusal: Answer
+    try {
+      const beganMs = clock.nowMs()
+      const gate = await nodeGate.admit(request, presented.payment, visit)
+      if (gate !== null && 'status' in gate) {
+        claim.close(gate)
+        return gate
+      }
+      // Only a settlement that was begun here can have paid for one of our answers.
+      const wasBegunHere = ledger.find(key)?.payloadHash === presented.payloadHash
+      const verdict = gate ?? (await till.verify(presented.payment, wasBegunHere))
+      const isUsed = verdict.kind === 'paid' || verdict.kind === 'open'
+      const isForeign = isUsed && !wasBegunHere
+      // An open one may be valid, but it has caused the most requests to the node.
+      if (isForeign || verdict.kind === 'refused' || verdict.kind === 'open') visit.fail()
+      if (verdict.kind === 'unavailable') visit.unanswered()
+      if (isForeign) {
+        refusal = answers.usedBefore(request, presented)
+      } else if (verdict.kind === 'valid' || verdict.kind === 'paid') {
+        emit(request, { kind: 'verified', payer: key.payer, tookMs: clock.nowMs() - beganMs })
+        const prepaid = verdict.kind === 'paid' ? verdict.transaction : null
+        return { ...presented, prepaid, cancelLapse: this.#lapseLater(request, claim) }
+      } else refusal = await responses.unpaid(request, presented, verdict)
+    } catch (cause) {
+      emit(request, { kind: 'failed', cause })
+      refusal = failed(request)
+    } finally {
+      visit.end()
+    }
+    claim.close(refusal)
+    return refusal
+  }
+
+  /** Nothing is sold: the payment may be used again, and its copies get the same response. */
+  cancel(request: FastifyRequest, sale: Sale, answer: Answer | null): void {
+    sale.cancelLapse()
+    // A 304 is right for this buyer only.
+    sale.claim.close(answer?.status === 304 ? inFlight(request) : (answer ?? failed(request)))
+    const reason = answer === null ? 'no body' : `status ${answer.status}`
+    this.#options.emit(request, { kind: 'uncharged', payer: sale.key.payer, reason })
+  }
+
+  /** Settles the payment of an answer. @returns the response: the answer, if it is paid */
+  async complete(request: FastifyRequest, sale: Sale, answer: Answer): Promise<Answer> {
+    sale.cancelLapse()
+    const final = this.#lapsed.has(sale.claim)
+      ? lapsed(request)
+      : await this.#charged(request, sale, answer)
+    sale.claim.close(final)
+    return final
+  }
+
+  /** The handler broke a rule of paid answers. */
+  fail(request: FastifyRequest, sale: Sale, cause: unknown): Answer {
+    const answer = failed(request)
+    this.#options.emit(request, { kind: 'failed', cause })
+    this.cancel(request, sale, answer)
+    return answer
+  }
+
+  #lapseLater(request: FastifyRequest, claim: Claim): () => void {
+    return this.#options.clock.after(HANDLER_MS_MAX, () => {
+      this.#lapsed.add(claim)
+      claim.close(lapsed(request))
+    })
+  }
+
+  async #charged(request: FastifyRequest, sale: Sale, answer: Answer): Promise<Answer> {
+    const { clock, emit, ledger, responses, till } = this.#options
+    const { key, payment, prepaid } = sale
+    const beganMs = clock.nowMs()
+    let finality: Finality
+    try {
+      finality = this.#finality(sale)
+      await ledger.begin(
+        {
+          ...sale,
+          access: sale.claim.access,
+          route: request.routeOptions.url ?? '',
+          amount: payment.requirement.amount,
+          finality,
+          validBeforeSeconds: payment.validBeforeSeconds,
+          wire: payment.wire,
+          answer,
+        },
+        clock.nowMs(),
+      )
+    } catch (cause) {
+      emit(request, { kind: 'failed', cause })
+      if (cause instanceof LedgerBusyError) return ledgerBusy(request, prepaid !== null)
+      return failed(request)
+    }
+    try {
+      const verdict =
+        prepaid === null ? await till.settle(key, payment, finality) : till.settled(key, prepaid)
+      return await responses.concluded(request, sale, verdict, answer, clock.nowMs() - beganMs)
+    } catch (cause) {
+      emit(request, { kind: 'failed', cause })
+      return outcomeOpen(request, null)
+    }
+  }
+
+  /** `confirmed` for a payer whose transfer failed once, or whose unsettled payments reach the limit. */
+  #finality({ key, payment }: Sale): Finality {
+    const { finality, ledger, exposure } = this.#options
+    const { amount } = payment.requirement
+    const configured = finality(amount)
+    if (configured === 'confirmed' || ledger.hasLost(key.payer)) return 'confirmed'
+    if (configured === 'preconfirmed') return configured
+    const owed = ledger.exposure(key.payer)
+    const isWithin =
+      owed.payer + amount <= exposure.payerMax && owed.total + amount <= exposure.totalMax
+    return isWithin ? 'broadcast' : 'confirmed'
+  }
+}
