@@ -17,7 +17,7 @@ import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { postJson } from '../src/streams/http-exchange.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../src/streams/hyperliquid/backfill/weight-budget.ts'
 import { hyperliquidFeed } from '../src/streams/hyperliquid/feed.ts'
-import type { FeedNotice } from '../src/streams/hyperliquid/ingest/feed-event.ts'
+import type { FeedEvent } from '../src/streams/hyperliquid/ingest/feed-event.ts'
 import type { Runtime } from '../src/streams/runtime.ts'
 import { VirtualVenue } from './support/virtual-venue.ts'
 
@@ -258,7 +258,7 @@ function unreportedLosses(
 /** Everything that one feed said, and an engine that takes it in. */
 class Recording {
   readonly events: MarketEvent[] = []
-  readonly notices: FeedNotice[] = []
+  readonly notices: FeedEvent[] = []
   readonly processor = new Processor(analyses, '0.0.0')
   readonly stop: () => void
   /** By kind, because `until` looks at every batch, and the batches are many. */
@@ -286,7 +286,7 @@ class Recording {
           }
           return needs
         },
-        onNotice: (notice) => this.notices.push(notice),
+        onFeedEvent: (notice) => this.notices.push(notice),
       },
       runtime,
     )

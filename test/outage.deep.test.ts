@@ -12,7 +12,7 @@ import { recordingMarket } from '../src/simulator/market/recording-market.ts'
 import { modelCoins } from '../src/simulator/market/seeded-market.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../src/streams/hyperliquid/backfill/weight-budget.ts'
 import { hyperliquidFeed } from '../src/streams/hyperliquid/feed.ts'
-import type { FeedNotice } from '../src/streams/hyperliquid/ingest/feed-event.ts'
+import type { FeedEvent } from '../src/streams/hyperliquid/ingest/feed-event.ts'
 import { VirtualVenue } from './support/virtual-venue.ts'
 
 const RECORDING = join(import.meta.dirname, '../../shared/data/hl-l2-trades-2025-09')
@@ -39,7 +39,7 @@ test.skipIf(!isPresent)(
     const virtual = new VirtualVenue(market, START_MS)
     const events: MarketEvent[] = []
     const processor = new Processor({ coin: [spread], market: [] }, '0.0.0')
-    const notices: FeedNotice[] = []
+    const notices: FeedEvent[] = []
     hyperliquidFeed(
       {
         wsUrl: 'ws://venue',
@@ -47,7 +47,7 @@ test.skipIf(!isPresent)(
         weightPerMinute: WEIGHT_PER_MINUTE_DEFAULT,
         sockets: 2,
         historyOf: () => [],
-        onNotice: (notice) => notices.push(notice),
+        onFeedEvent: (notice) => notices.push(notice),
       },
       virtual.runtime(),
     ).subscribe((batch) => {

@@ -15,8 +15,8 @@ import type { FeedOptions } from '../src/streams/hyperliquid/backfill/feed-parts
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../src/streams/hyperliquid/backfill/weight-budget.ts'
 import { hyperliquidFeed } from '../src/streams/hyperliquid/feed.ts'
 import type { Arrival } from '../src/streams/hyperliquid/ingest/arrival.ts'
-import type { FeedNotice } from '../src/streams/hyperliquid/ingest/feed-event.ts'
-import { Intake } from '../src/streams/hyperliquid/ingest/frame-processor.ts'
+import type { FeedEvent } from '../src/streams/hyperliquid/ingest/feed-event.ts'
+import { Ingest } from '../src/streams/hyperliquid/ingest/frame-processor.ts'
 import type { Post } from '../src/streams/runtime.ts'
 import { VirtualVenue } from './support/virtual-venue.ts'
 
@@ -46,7 +46,7 @@ type AccountWire = {
 
 describe('the positions of real accounts', () => {
   const events: MarketEvent[] = []
-  const notices: FeedNotice[] = []
+  const notices: FeedEvent[] = []
   const arrivals: { readonly arrival: Arrival; readonly atMs: number }[] = []
   const asked: Asked[] = []
   const virtual = new VirtualVenue(fewCoins(), START_MS)
@@ -56,7 +56,7 @@ describe('the positions of real accounts', () => {
     const runtime = virtual.runtime()
     play(virtual, {
       onEvent: (event) => events.push(event),
-      onNotice: (notice) => notices.push(notice),
+      onFeedEvent: (notice) => notices.push(notice),
       onArrival: (arrival, atMs) => arrivals.push({ arrival, atMs }),
       post: (url, body) => {
         asked.push({ atMs: virtual.nowMs, type: typeOf(body) })
@@ -207,8 +207,8 @@ describe('the positions of real accounts', () => {
   })
 
   test('come out of a recording as they came out of the venue', () => {
-    const intake = new Intake({ sockets: SOCKETS })
-    const replayed = arrivals.flatMap(({ arrival, atMs }) => intake.take(arrival, atMs))
+    const ingest = new Ingest({ sockets: SOCKETS })
+    const replayed = arrivals.flatMap(({ arrival, atMs }) => ingest.take(arrival, atMs))
     expect(replayed.filter(({ kind }) => kind === 'account-position')).toEqual(positions())
   })
 
@@ -230,7 +230,7 @@ test('a venue that tells no positions is asked for them more and more rarely, an
     onEvent: (event) => {
       if (event.kind === 'history') histories.add(event.coin)
     },
-    onNotice: (notice) => {
+    onFeedEvent: (notice) => {
       if (notice.kind === 'request-failed') reasons.add(notice.reason)
     },
     post: (url, body) => {
@@ -251,7 +251,7 @@ test('a venue that tells no positions is asked for them more and more rarely, an
 /** A feed whose engine lacks the history of every coin, once. */
 function play(
   virtual: VirtualVenue,
-  hooks: Pick<FeedOptions, 'onNotice' | 'onArrival'> & {
+  hooks: Pick<FeedOptions, 'onFeedEvent' | 'onArrival'> & {
     readonly onEvent: (event: MarketEvent) => void
     readonly post: Post
   },

@@ -168,7 +168,7 @@ export function startEngine(
       historyOf: (coin, nowMs) => processor.historyOf(coin, nowMs),
       auditOf: (coin) => processor.auditOf(coin),
       hourlyOf: (coin, nowMs) => processor.hourlyFromMs(coin, nowMs),
-      recall: (coin, series, nowMs) => memoryOf(history, coin, series, nowMs),
+      loadHistory: (coin, series, nowMs) => memoryOf(history, coin, series, nowMs),
       known: processor.listings,
       tradesKnownUntilMs: (coin) => processor.tradesUntilMs(coin),
       dexes: options.dexes,
@@ -176,7 +176,7 @@ export function startEngine(
       onDexes: (statuses) => {
         dexes = statuses
       },
-      onNotice: (notice) => notices.take(notice, clock.nowMs()),
+      onFeedEvent: (notice) => notices.take(notice, clock.nowMs()),
       ...(recorder && { onArrival: recorder.arrived }),
     },
     runtime,

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { SourceNotice } from '../streams/external/source.ts'
-import type { FeedNotice } from '../streams/hyperliquid/ingest/feed-event.ts'
+import type { FeedEvent } from '../streams/hyperliquid/ingest/feed-event.ts'
 
 /** A kind that goes on and on is logged again after so long, with how often it came meanwhile. */
 const LOG_PERIOD_MS = 60_000
@@ -43,7 +43,7 @@ export class NoticeBook {
 }
 
 /** Of the venue, or of a source beyond it. */
-type Notice = FeedNotice | (SourceNotice & { readonly feed: 'outside' })
+type Notice = FeedEvent | (SourceNotice & { readonly feed: 'outside' })
 
 /** Reasons that come from the venue or from a library are free text: they do not make names. */
 function nameOf(notice: Notice): string {

@@ -7,7 +7,7 @@ import { Processor } from '../compute/processor.ts'
 import type { Answer, Document, DocumentKey } from '../domain/document.ts'
 import { documentKey, WHOLE_MARKET } from '../domain/document.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
-import { Intake } from '../streams/hyperliquid/ingest/frame-processor.ts'
+import { Ingest } from '../streams/hyperliquid/ingest/frame-processor.ts'
 import { renderMarket } from '../workers/market-worker.ts'
 import type { Recorded, RecordedArrival, RecordedStart } from './recording.ts'
 import {
@@ -52,7 +52,7 @@ export type Divergence = {
 
 /** One engine of the recording. */
 type Run = {
-  readonly intake: Intake
+  readonly ingest: Ingest
   readonly processor: Processor
   /** Documents about all coins that were gathered for and did not come back yet. */
   readonly jobs: Map<string, MarketJob>
@@ -178,7 +178,7 @@ export class Rerun {
       this.replica.apply({ kind: 'universe', listings: processor.listings }, atMs)
     }
     this.#run = {
-      intake: new Intake({
+      ingest: new Ingest({
         sockets,
         known: processor.listings,
         tradesKnownUntilMs: (coin) => processor.tradesUntilMs(coin),
@@ -191,9 +191,9 @@ export class Rerun {
     }
   }
 
-  #arrive({ intake, processor }: Run, arrival: RecordedArrival, atMs: number): void {
+  #arrive({ ingest, processor }: Run, arrival: RecordedArrival, atMs: number): void {
     if (arrival.kind === 'frame') this.#frames += 1
-    const batch = intake.take(restoredArrival(arrival), atMs)
+    const batch = ingest.take(restoredArrival(arrival), atMs)
     processor.process(batch)
     for (const event of batch) {
       if (event.kind === 'universe')

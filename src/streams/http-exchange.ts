@@ -3,15 +3,15 @@ import { request } from 'undici'
 import { OperatingError } from '../domain/errors.ts'
 import type { Follow, Get, HttpHeaders, HttpReply, Post } from './runtime.ts'
 
-/** 5,000 candles have about 1 MB, all data packages of an oracle network some 5. */
+/** 5,000 candles have about 1 MB, all data packages of an oracle network about 5 MB. */
 const REPLY_BYTES_MAX = 16 * 1024 * 1024
 const HEADERS_MS_MAX = 10_000
-/** Between two pieces of the body; the caller bounds the whole. */
+/** Between two chunks of the body; the caller bounds the whole exchange. */
 const BODY_SILENCE_MS_MAX = 10_000
-/** What is followed says something every few seconds. */
+/** A followed response sends a chunk every few seconds. */
 const FOLLOWED_SILENCE_MS_MAX = 60_000
 
-/** A server refused in plain words. */
+/** The server answered with another status than expected. */
 export class HttpStatusError extends OperatingError {
   readonly status: number
 
@@ -21,13 +21,13 @@ export class HttpStatusError extends OperatingError {
   }
 }
 
-type Question = {
+type HttpRequest = {
   readonly method: 'GET' | 'POST'
   readonly headers: HttpHeaders
   readonly body?: string
 }
 
-/** One exchange, never repeated here: only the caller knows what a repetition costs. */
+/** One request without retries: only the caller knows their cost. */
 export const postJson: Post = (url, body) =>
   exchange(url, {
     method: 'POST',
@@ -49,11 +49,11 @@ export const followText: Follow = (url, headers = {}) =>
         signal: abort.signal,
       })
       if (response.statusCode !== 200) {
-        // Unread, it would hold the connection.
+        // An unread body keeps the connection busy.
         await response.body.dump()
         throw new HttpStatusError(response.statusCode, url)
       }
-      // Not `setEncoding`: undici's decodes each piece for itself, and a character may lie across two.
+      // Not `setEncoding`: undici decodes each chunk alone, and a character may span two.
       const decoder = new TextDecoder()
       for await (const piece of response.body as AsyncIterable<Buffer>)
         subscriber.next(decoder.decode(piece, { stream: true }))
@@ -65,10 +65,10 @@ export const followText: Follow = (url, headers = {}) =>
     return () => abort.abort()
   })
 
-function exchange(url: string, question: Question): Observable<HttpReply> {
+function exchange(url: string, options: HttpRequest): Observable<HttpReply> {
   return new Observable<HttpReply>((subscriber) => {
     const abort = new AbortController()
-    ask(url, question, abort.signal).then(
+    readReply(url, options, abort.signal).then(
       (reply) => {
         subscriber.next(reply)
         subscriber.complete()
@@ -79,9 +79,13 @@ function exchange(url: string, question: Question): Observable<HttpReply> {
   })
 }
 
-async function ask(url: string, question: Question, signal: AbortSignal): Promise<HttpReply> {
+async function readReply(
+  url: string,
+  options: HttpRequest,
+  signal: AbortSignal,
+): Promise<HttpReply> {
   const response = await request(url, {
-    ...question,
+    ...options,
     headersTimeout: HEADERS_MS_MAX,
     bodyTimeout: BODY_SILENCE_MS_MAX,
     signal,

@@ -2,10 +2,10 @@ import type { Observable, SchedulerLike } from 'rxjs'
 import { concat, defer, EMPTY, ignoreElements, timer } from 'rxjs'
 
 /**
- * Completes when one's turn has come, in the order of subscription: nobody is passed over.
- * @param reserve answers the milliseconds until that turn
+ * Completes at the reserved time. Subscribers are served in order.
+ * @param reserve reserves a slot and returns the milliseconds until it begins
  */
-export function turn(
+export function scheduledSlot(
   reserve: (nowMs: number) => number,
   scheduler: SchedulerLike,
 ): Observable<never> {
@@ -16,16 +16,16 @@ export function turn(
 }
 
 /**
- * Completes as soon as a limit lets one pass.
- * @param take answers 0 when it was passed, else the milliseconds after which to ask again
+ * Completes as soon as the rate limit permits.
+ * @param take returns 0 if it took the cost, otherwise the milliseconds until the next attempt
  */
-export function admission(
+export function rateGate(
   take: (nowMs: number) => number,
   scheduler: SchedulerLike,
 ): Observable<never> {
   return defer(() => {
     const waitMs = take(scheduler.now())
     if (waitMs === 0) return EMPTY
-    return concat(timer(waitMs, scheduler).pipe(ignoreElements()), admission(take, scheduler))
+    return concat(timer(waitMs, scheduler).pipe(ignoreElements()), rateGate(take, scheduler))
   })
 }

@@ -1,8 +1,8 @@
 import type { Observable, SchedulerLike } from 'rxjs'
 
-/** Every nondeterminism that the venue's stream may touch. One is built per role, by `roles`. */
+/** All nondeterminism of the venue feed: clock, randomness, network. `roles` builds one per thread. */
 export type Runtime = {
-  /** Clock and timer at once, so that no second clock can disagree with the timers. */
+  /** Clock and timers in one object, so that they agree. */
   readonly scheduler: SchedulerLike
   /** Uniform in [0, 1). */
   readonly random: () => number

@@ -1,6 +1,6 @@
 /**
- * A rate limit on our own side. In any minute at most `capacity + perMinute` is taken, which is what
- * has to stay below the other side's limit. Pure over the time that it is given.
+ * A client-side rate limit: in any minute it grants at most `capacity + perMinute`, which must stay below the server's
+ * limit.
  */
 export class TokenBucket {
   readonly #capacity: number
@@ -8,7 +8,7 @@ export class TokenBucket {
   #balance: number
   #atMs: number
 
-  /** @param limit `initial` is there at once, for whoever cannot know what was used before; else `capacity` */
+  /** @param limit `initial` is the first balance if earlier use is unknown; default `capacity` */
   constructor(
     limit: { readonly capacity: number; readonly perMinute: number; readonly initial?: number },
     nowMs: number,
@@ -19,7 +19,7 @@ export class TokenBucket {
     this.#atMs = nowMs
   }
 
-  /** @returns 0 when the cost was taken, else the milliseconds after which to ask again. */
+  /** @returns 0 if the cost was taken, otherwise the milliseconds until the next attempt */
   take(cost: number, nowMs: number): number {
     this.#refill(nowMs)
     if (this.#balance >= cost) {
@@ -30,8 +30,8 @@ export class TokenBucket {
   }
 
   /**
-   * Takes a cost for as soon as it can be afforded; who reserves first is served first.
-   * @returns the milliseconds until then
+   * Takes a cost in advance; reservations are served in order.
+   * @returns the milliseconds until the balance covers it
    */
   reserve(cost: number, nowMs: number): number {
     this.#refill(nowMs)
@@ -39,7 +39,7 @@ export class TokenBucket {
     return this.#balance >= 0 ? 0 : Math.ceil(-this.#balance / this.#perMs)
   }
 
-  /** Takes what is there, up to `most`, in whole units. */
+  /** Takes the available balance in whole units, at most `most`. */
   takeUpTo(most: number, nowMs: number): number {
     this.#refill(nowMs)
     const taken = Math.max(0, Math.min(most, Math.floor(this.#balance)))
@@ -47,13 +47,13 @@ export class TokenBucket {
     return taken
   }
 
-  /** Takes a cost that has already been caused. The balance may become negative. */
+  /** Subtracts a cost that has already occurred. The balance may become negative. */
   debit(cost: number, nowMs: number): void {
     this.#refill(nowMs)
     this.#balance -= cost
   }
 
-  /** A clock that steps back refills nothing and costs nothing. */
+  /** A clock that steps back refills nothing. */
   #refill(nowMs: number): void {
     const elapsedMs = Math.max(0, nowMs - this.#atMs)
     this.#balance = Math.min(this.#capacity, this.#balance + elapsedMs * this.#perMs)

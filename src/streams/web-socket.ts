@@ -1,31 +1,30 @@
 import { Observable, Subscription } from 'rxjs'
 import { WebSocket } from 'ws'
 import { OperatingError } from '../domain/errors.ts'
-import type { Loop, Source } from './frame-turns.ts'
-import { FrameTurns } from './frame-turns.ts'
+import type { EventLoop, PausableSocket } from './frame-slices.ts'
+import { FrameSlices } from './frame-slices.ts'
 import { HttpStatusError } from './http-exchange.ts'
 import type { Connect } from './runtime.ts'
 
-/** The largest known frame, all contexts of all venues' markets, has 0.2 MB. */
+/** The largest known frame, the contexts of all dexes, has 0.2 MB. */
 const FRAME_BYTES_MAX = 8 * 1024 * 1024
 const HANDSHAKE_MS_MAX = 10_000
-/** We send a few hundred short frames; a peer that does not take them is dead. */
+/** The client sends a few hundred short frames; a peer that does not read them is dead. */
 const UNSENT_BYTES_MAX = 1024 * 1024
 
 /**
- * The only place that opens a socket. No compression: it costs sixty times what receiving costs, and
- * no venue here offers it. A socket is torn down rather than closed, because a dead peer would not
- * answer the closing handshake.
+ * The only place that opens a WebSocket. No compression: it costs sixty times as much as receiving, and no server here
+ * offers it. A socket is terminated without a closing handshake, because a dead peer would not answer it.
  */
-export function webSocketConnector(loop: Loop): Connect {
-  const turns = new FrameTurns(loop)
-  return (url, outbound) => connected(url, outbound, turns)
+export function webSocketConnector(loop: EventLoop): Connect {
+  const slices = new FrameSlices(loop)
+  return (url, outbound) => connected(url, outbound, slices)
 }
 
 function connected(
   url: string,
   outbound: Observable<string>,
-  turns: FrameTurns,
+  slices: FrameSlices,
 ): Observable<string> {
   return new Observable<string>((subscriber) => {
     const sending = new Subscription()
@@ -48,27 +47,26 @@ function connected(
         }),
       )
     })
-    const source: Source = {
-      hold: () => {
+    const pausable: PausableSocket = {
+      pause: () => {
         if (socket.readyState === WebSocket.OPEN) socket.pause()
       },
-      goOn: () => {
-        // One that never opened cannot go on.
+      resume: () => {
+        // `resume` throws on a socket that never opened.
         if (socket.isPaused) socket.resume()
       },
     }
     socket.on('message', (data) => {
-      // No venue here sends binary frames: as a text that is none, such a one is rejected and counted.
-      // `String` would look up how first, which costs as much.
-      turns.run(() => subscriber.next((data as Buffer).toString()), source)
+      // No server here sends binary frames; the decoder rejects and counts one that arrives.
+      slices.run(() => subscriber.next((data as Buffer).toString()), pausable)
     })
     socket.on('unexpected-response', (_, { statusCode = 0 }) => {
       subscriber.error(new HttpStatusError(statusCode, url))
     })
-    /** That it ended is told after the frames before; what would be sent meanwhile would be lost. */
+    /** Reports the end after the waiting frames, and stops sending at once. */
     const end = (code: string, message: string, cause?: unknown) => {
       sending.unsubscribe()
-      turns.run(() => fail(code, message, cause), source)
+      slices.run(() => fail(code, message, cause), pausable)
     }
     socket.on('error', (cause) => end('socket_failed', `${url}: ${cause.message}`, cause))
     socket.on('close', (code) => end('socket_closed', `${url} closed with ${code}`))

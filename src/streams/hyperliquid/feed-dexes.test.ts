@@ -41,7 +41,7 @@ describe('dexes that are chosen', () => {
       onDexes: (told) => {
         statuses = told
       },
-      recall: (coin) => {
+      loadHistory: (coin) => {
         recalled.push(coin)
         return null
       },

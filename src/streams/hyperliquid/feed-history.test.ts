@@ -312,7 +312,7 @@ describe('what can wait', () => {
       isSettled: true,
     }))
     const run = play(venue, {
-      recall: (coin, series) => {
+      loadHistory: (coin, series) => {
         read.push(`${coin} ${series}`)
         return coin === 'A' && series === 'fundings' ? { series, coin, rows } : null
       },

@@ -98,7 +98,7 @@ describe('a bug is not taken for a failure of the venue', () => {
   test('while a frame is handled', () => {
     const venue = new ScriptedVenue({ coins: ['BTC'] })
     const run = play(venue, {
-      onNotice: ({ kind }) => {
+      onFeedEvent: ({ kind }) => {
         if (kind === 'frame-rejected') fail()
       },
     })

@@ -15,25 +15,25 @@ import type { Batch } from '../../domain/event.ts'
 import type { Runtime } from '../runtime.ts'
 import { AccountRanking } from './backfill/account-ranking.ts'
 import { AccountRotation } from './backfill/account-rotation.ts'
-import { keepFollowed, takeUniverse } from './backfill/apply-universe.ts'
+import { applyUniverse, keepFollowed } from './backfill/apply-universe.ts'
 import { AuditRotation } from './backfill/audit-rotation.ts'
-import { Backfill } from './backfill/backfill-queue.ts'
-import { SlowWork } from './backfill/background-requests.ts'
+import { BackfillQueue } from './backfill/backfill-queue.ts'
+import { BackgroundRequests } from './backfill/background-requests.ts'
 import { CollateralRefresh } from './backfill/collateral-refresh.ts'
-import { DexBook } from './backfill/dex-register.ts'
+import { DexRegister } from './backfill/dex-register.ts'
 import type { FeedOptions, FeedParts } from './backfill/feed-parts.ts'
 import { PATIENT_BACK_OFF, untilAnswered } from './backfill/feed-parts.ts'
 import { InfoClient } from './backfill/info-client.ts'
-import { memories } from './backfill/load-history.ts'
+import { loadHistory } from './backfill/load-history.ts'
 import { otherDexes } from './backfill/other-dexes.ts'
 import { requestedBatches } from './backfill/requests.ts'
 import { UniverseRefresh } from './backfill/universe-refresh.ts'
 import { ACCOUNTS_SHARE } from './backfill/weight-budget.ts'
-import { Intake } from './ingest/frame-processor.ts'
-import { SureNames } from './plausibility/confirmed-symbols.ts'
+import { Ingest } from './ingest/frame-processor.ts'
+import { ConfirmedSymbols } from './plausibility/confirmed-symbols.ts'
 import { Quarantine } from './session/quarantine.ts'
 import { socketBatches } from './session/sockets.ts'
-import { Roster } from './session/subscription-plan.ts'
+import { SubscriptionPlan } from './session/subscription-plan.ts'
 import { dexArgument, dexOf, MAIN_DEX } from './wire/universe.ts'
 
 /** The venue allows ten for one address; the rest is room for overlapping reconnects. */
@@ -56,31 +56,31 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
     `sockets must be an integer from 1 to ${SOCKETS_MAX}`,
   )
   return new Observable<Batch>((subscriber) => {
-    const { onNotice = () => {}, onArrival, onDexes, dexes = [], weightPerMinute } = options
+    const { onFeedEvent = () => {}, onArrival, onDexes, dexes = [], weightPerMinute } = options
     const { accountWeightPerMinute = ACCOUNTS_SHARE * weightPerMinute } = options
     const nowMs = runtime.scheduler.now()
     const knownCoins = (options.known ?? []).flatMap((one) => (one.isDelisted ? [] : [one.coin]))
     const knownDexes = new Set(knownCoins.map(dexOf).filter((dex) => dex !== MAIN_DEX))
     const feed: FeedParts = {
       ...options,
-      onNotice,
+      onFeedEvent,
       runtime,
-      info: new InfoClient(options, runtime, onNotice),
-      intake: new Intake({
-        ...{ sockets, onNotice, known: options.known ?? [] },
+      info: new InfoClient(options, runtime, onFeedEvent),
+      ingest: new Ingest({
+        ...{ sockets, onFeedEvent, known: options.known ?? [] },
         ...(options.tradesKnownUntilMs && { tradesKnownUntilMs: options.tradesKnownUntilMs }),
         ...(onArrival && { onArrival }),
       }),
-      names: new SureNames(options.known?.map(({ coin }) => coin) ?? []),
-      roster: new Roster(sockets),
-      dexBook: new DexBook(dexes, weightPerMinute, knownDexes),
-      tellDexes: () => onDexes?.(feed.dexBook.statuses(feed.roster)),
+      names: new ConfirmedSymbols(options.known?.map(({ coin }) => coin) ?? []),
+      plan: new SubscriptionPlan(sockets),
+      dexRegister: new DexRegister(dexes, weightPerMinute, knownDexes),
+      reportDexes: () => onDexes?.(feed.dexRegister.statuses(feed.plan)),
       recalled: new Set(knownCoins),
-      backfill: new Backfill(),
+      backfill: new BackfillQueue(),
       audits: new AuditRotation(nowMs),
       traders: new AccountRanking(nowMs),
       accounts: new AccountRotation(accountWeightPerMinute, nowMs),
-      slow: new SlowWork(),
+      slow: new BackgroundRequests(),
       refresh: new UniverseRefresh(MAIN_DEX),
       collaterals: new CollateralRefresh(),
       quarantine: new Quarantine(),
@@ -94,7 +94,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
     const memoriesOfNew = (dex: string) =>
       defer(() => {
         const isNew = (coin: string) => dexOf(coin) === dex && !feed.recalled.has(coin)
-        return memories(feed.roster.followed.filter(isNew), feed)
+        return loadHistory(feed.plan.followed.filter(isNew), feed)
       })
     const begin = (dex: string) => concat(firstUniverse(dex, feed), memoriesOfNew(dex))
     const live = concat(
@@ -110,7 +110,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
         ),
       ),
     )
-    merge(memories(knownCoins, feed), live).subscribe(subscriber)
+    merge(loadHistory(knownCoins, feed), live).subscribe(subscriber)
   })
 }
 
@@ -119,12 +119,12 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
  * dex is not to be followed any more.
  */
 function firstUniverse(dex: string, feed: FeedParts): Observable<Batch> {
-  const { dexBook, info, runtime } = feed
+  const { dexRegister, info, runtime } = feed
   const request = 'metaAndAssetCtxs'
-  const isWanted = () => dex === MAIN_DEX || dexBook.follows(dex)
+  const isWanted = () => dex === MAIN_DEX || dexRegister.follows(dex)
   const unwanted = interval(UNWANTED_PERIOD_MS, runtime.scheduler).pipe(filter(() => !isWanted()))
   return defer(() => info.ask(() => ({ type: request, ...dexArgument(dex) }))).pipe(
-    map(({ body }) => (isWanted() ? takeUniverse({ request, dex, body }, feed) : [])),
+    map(({ body }) => (isWanted() ? applyUniverse({ request, dex, body }, feed) : [])),
     filter((batch) => batch.length > 0),
     untilAnswered(request, feed, dex === MAIN_DEX ? UNIVERSE_BACK_OFF : PATIENT_BACK_OFF),
     takeUntil(unwanted),
@@ -150,9 +150,9 @@ function sweeps({ backfill, historyOf, runtime }: FeedParts): Observable<never> 
 function ranking(feed: FeedParts): Observable<never> {
   return interval(RANK_PERIOD_MS, feed.runtime.scheduler).pipe(
     tap(() => {
-      feed.roster.rank()
+      feed.plan.rank()
       keepFollowed(feed)
-      feed.tellDexes()
+      feed.reportDexes()
     }),
     ignoreElements(),
   )

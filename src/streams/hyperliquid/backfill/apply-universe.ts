@@ -1,22 +1,22 @@
 import type { Batch } from '../../../domain/event.ts'
-import type { Intake } from '../ingest/frame-processor.ts'
+import type { Ingest } from '../ingest/frame-processor.ts'
 import { dexOf } from '../wire/universe.ts'
 import type { FeedParts } from './feed-parts.ts'
 import { accepted } from './feed-parts.ts'
 
 /** @returns the events to publish; none when the universe is the one that we have. */
-export function takeUniverse(
-  arrival: Parameters<Intake['universeReply']>[0],
+export function applyUniverse(
+  arrival: Parameters<Ingest['universeReply']>[0],
   feed: FeedParts,
 ): Batch {
-  const { intake, names, refresh, roster, runtime } = feed
+  const { ingest, names, refresh, plan, runtime } = feed
   const nowMs = runtime.scheduler.now()
   const { dex } = arrival
-  const { batch, isNew } = accepted(intake.universeReply(arrival, nowMs))
-  if (intake.isContradicted(dex)) refresh.undecided(dex, nowMs)
+  const { batch, isNew } = accepted(ingest.universeReply(arrival, nowMs))
+  if (ingest.isContradicted(dex)) refresh.undecided(dex, nowMs)
   else refresh.answered(dex, isNew, nowMs)
-  roster.note(batch)
-  const told = intake.universe.flatMap((listing) => listing?.coin ?? [])
+  plan.note(batch)
+  const told = ingest.universe.flatMap((listing) => listing?.coin ?? [])
   const isSurer = names.told(
     dex,
     told.filter((coin) => dexOf(coin) === dex),
@@ -29,29 +29,29 @@ export function takeUniverse(
 
 /** Ends everything about a dex that is not followed any more. @returns the events to publish */
 export function dropDex(dex: string, feed: FeedParts): Batch {
-  const { intake, names, recalled, refresh, runtime } = feed
+  const { ingest, names, recalled, refresh, runtime } = feed
   refresh.drop(dex)
   names.drop(dex)
   for (const coin of recalled) if (dexOf(coin) === dex) recalled.delete(coin)
-  const batch = intake.dropDex(dex, runtime.scheduler.now())
+  const batch = ingest.dropDex(dex, runtime.scheduler.now())
   followSure(feed)
   return batch
 }
 
 function followSure(feed: FeedParts): void {
-  const { intake, names, onNotice, roster } = feed
-  const before = roster.leftOutCount
-  roster.setUniverse(
-    intake.universe.map((listing) => (listing && names.isSure(listing.coin) ? listing : null)),
+  const { ingest, names, onFeedEvent, plan } = feed
+  const before = plan.leftOutCount
+  plan.setUniverse(
+    ingest.universe.map((listing) => (listing && names.isSure(listing.coin) ? listing : null)),
   )
-  const count = roster.leftOutCount
-  if (count !== before) onNotice({ kind: 'left-out', count })
+  const count = plan.leftOutCount
+  if (count !== before) onFeedEvent({ kind: 'left-out', count })
   keepFollowed(feed)
-  feed.tellDexes()
+  feed.reportDexes()
 }
 
 /** Forgets what was to be asked or tried of coins that are not followed any more. */
-export function keepFollowed({ backfill, quarantine, roster, slow }: FeedParts): void {
-  const isFollowed = (coin: string) => roster.follows(coin)
+export function keepFollowed({ backfill, quarantine, plan, slow }: FeedParts): void {
+  const isFollowed = (coin: string) => plan.follows(coin)
   for (const one of [backfill, quarantine, slow]) one.keep(isFollowed)
 }

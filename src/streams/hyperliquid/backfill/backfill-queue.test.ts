@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { BackfillTask } from './backfill-queue.ts'
-import { Backfill } from './backfill-queue.ts'
+import { BackfillQueue } from './backfill-queue.ts'
 
 const volumes: Readonly<Record<string, number>> = { BIG: 3, MIDDLE: 2, TAIL: 1 }
 const volumeOf = (coin: string) => volumes[coin] ?? 0
 
 describe('the history that is asked next', () => {
-  let backfill: Backfill
+  let backfill: BackfillQueue
   beforeEach(() => {
-    backfill = new Backfill()
+    backfill = new BackfillQueue()
   })
 
   function next(): BackfillTask {

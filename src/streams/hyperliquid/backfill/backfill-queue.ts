@@ -15,7 +15,7 @@ export type BackfillTask = {
  * and whenever a sweep finds that the engine lacks something. Both end when its socket is lost: it
  * will be acknowledged again.
  */
-export class Backfill {
+export class BackfillQueue {
   readonly #acknowledged = new Set<string>()
   readonly #tasks = new Map<string, BackfillTask>()
   /** Were whole once: what they lack now is a gap. */

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import type { SlowTask, SlowView } from './background-requests.ts'
-import { SlowWork } from './background-requests.ts'
+import type { BackgroundTask, BackgroundView } from './background-requests.ts'
+import { BackgroundRequests } from './background-requests.ts'
 
 const HOUR_MS = 3_600_000
 const NOON_MS = Date.UTC(2026, 0, 31, 12)
 
 describe('what can wait', () => {
   test('waits for our own history, and for a calm', () => {
-    const work = new SlowWork()
+    const work = new BackgroundRequests()
     expect(work.next(view(0))).toBeUndefined()
     expect(work.next(view(60_000)), 'nothing is known yet').toBeUndefined()
     work.recalling()
@@ -43,7 +43,7 @@ describe('what can wait', () => {
   })
 
   test('of the most traded coins does not wait for a calm', () => {
-    const work = new SlowWork()
+    const work = new BackgroundRequests()
     work.recalling()
     expect(work.first(view(0)), 'their own history first').toBeUndefined()
     work.recalled()
@@ -71,22 +71,22 @@ describe('what can wait', () => {
   test('does not return at once to what failed', () => {
     const work = calmWork()
     expect(work.next(view(10_000))?.request).toBe('predictedFundings')
-    const failed = work.next(view(10_050)) as SlowTask
+    const failed = work.next(view(10_050)) as BackgroundTask
     work.failed(failed, NOON_MS + 10_100, 0)
     expect(work.next(view(20_000))).toBeUndefined()
     expect(work.next(view(20_100))).toMatchObject({ request: 'fundingHistory', coin: 'B' })
   })
 })
 
-function calmWork(): SlowWork {
-  const work = new SlowWork()
+function calmWork(): BackgroundRequests {
+  const work = new BackgroundRequests()
   work.recalling()
   work.recalled()
   work.next(view(0))
   return work
 }
 
-function view(atMs: number): SlowView {
+function view(atMs: number): BackgroundView {
   return {
     coins: ['A', 'B'],
     nowMs: NOON_MS + atMs,

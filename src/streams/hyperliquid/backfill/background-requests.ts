@@ -1,14 +1,14 @@
-import type { SlowNeed } from './background-rotation.ts'
-import { SlowRotation } from './background-rotation.ts'
-import { ToldFundings } from './funding-cache.ts'
+import type { BackgroundNeed } from './background-rotation.ts'
+import { BackgroundRotation } from './background-rotation.ts'
+import { FundingCache } from './funding-cache.ts'
 
-export type SlowTask =
+export type BackgroundTask =
   | { readonly request: 'predictedFundings' }
-  | ({ readonly request: 'fundingHistory' } & SlowNeed)
-  | ({ readonly request: 'candleSnapshot' } & SlowNeed)
+  | ({ readonly request: 'fundingHistory' } & BackgroundNeed)
+  | ({ readonly request: 'candleSnapshot' } & BackgroundNeed)
 
 /** What the choice depends on; all instants but `nowMs` are by the venue's clock. */
-export type SlowView = {
+export type BackgroundView = {
   /** That are followed. */
   readonly coins: readonly string[]
   readonly nowMs: number
@@ -29,10 +29,10 @@ const PREDICTIONS_PERIOD_MS = 300_000
  * where the engine lacks them, and a month of funding, which then every hour continues. The most traded
  * coins do not wait for the candles of all others.
  */
-export class SlowWork {
-  readonly told = new ToldFundings()
-  readonly #first = new SlowLane(this.told)
-  readonly #rest = new SlowLane(this.told)
+export class BackgroundRequests {
+  readonly told = new FundingCache()
+  readonly #first = new BackgroundLane(this.told)
+  readonly #rest = new BackgroundLane(this.told)
   #recallsUnderway = 0
   #isRecalled = false
   #calmAtMs: number | null = null
@@ -56,12 +56,12 @@ export class SlowWork {
   }
 
   /** The past of the most traded coins that have their candles: it comes before the candles of others. */
-  first(view: SlowView): SlowTask | undefined {
+  first(view: BackgroundView): BackgroundTask | undefined {
     if (!this.#isRecalled || view.coins.length === 0) return undefined
     return this.#predictions(view.nowMs) ?? this.#first.next(view, LONG_LACK_MS)
   }
 
-  next(view: SlowView): SlowTask | undefined {
+  next(view: BackgroundView): BackgroundTask | undefined {
     const { nowMs } = view
     if (this.#calmAtMs === null) this.wait(nowMs)
     if (!this.#isRecalled || nowMs < (this.#calmAtMs ?? nowMs)) return undefined
@@ -70,8 +70,8 @@ export class SlowWork {
 
   /** To be called when the answer was taken in: a coin that still lacks the same is put off. */
   answered(
-    task: SlowTask,
-    { nowMs, venueMs, hourlyOf }: Pick<SlowView, 'nowMs' | 'venueMs' | 'hourlyOf'>,
+    task: BackgroundTask,
+    { nowMs, venueMs, hourlyOf }: Pick<BackgroundView, 'nowMs' | 'venueMs' | 'hourlyOf'>,
     chance: number,
   ): void {
     if (task.request === 'predictedFundings') return
@@ -82,7 +82,7 @@ export class SlowWork {
       lane.rotationOf(request).answered(task, stillFromMs, nowMs, chance)
   }
 
-  failed(task: SlowTask, nowMs: number, chance: number): void {
+  failed(task: BackgroundTask, nowMs: number, chance: number): void {
     if (task.request === 'predictedFundings') return
     for (const lane of this.#lanes) lane.rotationOf(task.request).failed(task, nowMs, chance)
   }
@@ -93,11 +93,11 @@ export class SlowWork {
       for (const rotation of [hours, fundings]) rotation.keep(isFollowed)
   }
 
-  get #lanes(): readonly SlowLane[] {
+  get #lanes(): readonly BackgroundLane[] {
     return [this.#first, this.#rest]
   }
 
-  #predictions(nowMs: number): SlowTask | undefined {
+  #predictions(nowMs: number): BackgroundTask | undefined {
     if (nowMs < this.#predictionsAtMs) return undefined
     this.#predictionsAtMs = nowMs + PREDICTIONS_PERIOD_MS
     return { request: 'predictedFundings' }
@@ -105,21 +105,21 @@ export class SlowWork {
 }
 
 /** Hours before funding, of one group of coins. */
-class SlowLane {
-  readonly hours = new SlowRotation()
-  readonly fundings = new SlowRotation()
-  readonly #told: ToldFundings
+class BackgroundLane {
+  readonly hours = new BackgroundRotation()
+  readonly fundings = new BackgroundRotation()
+  readonly #told: FundingCache
 
-  constructor(told: ToldFundings) {
+  constructor(told: FundingCache) {
     this.#told = told
   }
 
-  rotationOf(request: 'candleSnapshot' | 'fundingHistory'): SlowRotation {
+  rotationOf(request: 'candleSnapshot' | 'fundingHistory'): BackgroundRotation {
     return request === 'candleSnapshot' ? this.hours : this.fundings
   }
 
   /** @param lackMsMin a coin that lacks less is left out */
-  next(view: SlowView, lackMsMin = 0): SlowTask | undefined {
+  next(view: BackgroundView, lackMsMin = 0): BackgroundTask | undefined {
     const { coins, nowMs, venueMs, hourlyOf, dayNotionalUsd } = view
     const ifLong = (fromMs: number | null) =>
       fromMs !== null && venueMs - fromMs >= lackMsMin ? fromMs : null

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { SLOW_SPACING_MS, SlowRotation } from './background-rotation.ts'
+import { BACKGROUND_SPACING_MS, BackgroundRotation } from './background-rotation.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 31, 12)
 const HOUR_MS = 3_600_000
@@ -10,7 +10,7 @@ const volume = (coin: string) => 100 - COINS.indexOf(coin)
 
 describe('the rotation', () => {
   test('takes the most traded coin that lacks something, at once where it lacks much', () => {
-    const rotation = new SlowRotation()
+    const rotation = new BackgroundRotation()
     const lacking = new Map(COINS.map((coin) => [coin, NOW_MS - MONTH_MS]))
     const turns = COINS.map(() => {
       const need = next(rotation, lacking, NOW_MS)
@@ -22,7 +22,7 @@ describe('the rotation', () => {
   })
 
   test('takes its time where coins lack an hour, and passes them over for one that lacks more', () => {
-    const rotation = new SlowRotation()
+    const rotation = new BackgroundRotation()
     const lacking = new Map(COINS.map((coin) => [coin, NOW_MS - HOUR_MS]))
     const turns: (readonly [number, string])[] = []
     for (let nowMs = NOW_MS; nowMs < NOW_MS + 35_000; nowMs += 50) {
@@ -34,11 +34,12 @@ describe('the rotation', () => {
     }
     expect(turns.map(([, coin]) => coin)).toEqual(['A', 'D', 'B', 'C'])
     expect(turns[1]?.[0]).toBeLessThanOrEqual(6_000)
-    for (const [atMs] of turns.slice(2)) expect(atMs % SLOW_SPACING_MS).toBeLessThanOrEqual(1_000)
+    for (const [atMs] of turns.slice(2))
+      expect(atMs % BACKGROUND_SPACING_MS).toBeLessThanOrEqual(1_000)
   })
 
   test('goes on at once with a coin that got a part', () => {
-    const rotation = new SlowRotation()
+    const rotation = new BackgroundRotation()
     const lacking = new Map([['A', NOW_MS - MONTH_MS]])
     const first = next(rotation, lacking, NOW_MS)
     if (first === undefined) throw new Error('A lacks a month')
@@ -48,7 +49,7 @@ describe('the rotation', () => {
   })
 
   test('puts a coin off that got nothing, longer every time, up to an hour', () => {
-    const rotation = new SlowRotation()
+    const rotation = new BackgroundRotation()
     const lacking = new Map([['A', NOW_MS - MONTH_MS]])
     const askedMs: number[] = []
     for (let nowMs = NOW_MS; nowMs < NOW_MS + 8 * HOUR_MS; nowMs += 500) {
@@ -65,7 +66,7 @@ describe('the rotation', () => {
   })
 
   test('waits for all coins after a failure, and longest for the one that failed', () => {
-    const rotation = new SlowRotation()
+    const rotation = new BackgroundRotation()
     const lacking = new Map(COINS.slice(0, 2).map((coin) => [coin, NOW_MS - MONTH_MS]))
     const first = next(rotation, lacking, NOW_MS)
     if (first === undefined) throw new Error('A lacks a month')
@@ -76,7 +77,7 @@ describe('the rotation', () => {
   })
 
   test('forgets failures of what is not followed any more', () => {
-    const rotation = new SlowRotation()
+    const rotation = new BackgroundRotation()
     const lacking = new Map([['A', NOW_MS - MONTH_MS]])
     rotation.answered({ coin: 'A', fromMs: NOW_MS - MONTH_MS }, NOW_MS - MONTH_MS, NOW_MS, 0)
     expect(next(rotation, lacking, NOW_MS)).toBeUndefined()
@@ -85,6 +86,6 @@ describe('the rotation', () => {
   })
 })
 
-function next(rotation: SlowRotation, lacking: ReadonlyMap<string, number>, nowMs: number) {
+function next(rotation: BackgroundRotation, lacking: ReadonlyMap<string, number>, nowMs: number) {
   return rotation.next(COINS.toReversed(), nowMs, (coin) => lacking.get(coin) ?? null, volume)
 }

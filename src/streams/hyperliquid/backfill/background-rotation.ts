@@ -1,6 +1,6 @@
 import { backOffMs } from '../../../domain/back-off.ts'
 
-export type SlowNeed = {
+export type BackgroundNeed = {
   readonly coin: string
   /** What lacks begins here. */
   readonly fromMs: number
@@ -13,7 +13,7 @@ const DAY_MS = 24 * HOUR_MS
  * Between two coins that lack less than a day: what every hour brings is asked of all coins within the
  * hour, with a tenth of our weight. A coin that lacks more is asked as soon as there is weight.
  */
-export const SLOW_SPACING_MS = 10_000
+export const BACKGROUND_SPACING_MS = 10_000
 /** What was found to lack nothing is looked at again after so long. */
 const LOOK_MS = 1_000
 /** After a request in vain, for all coins: it is likely to be in vain for the next one, too. */
@@ -27,7 +27,7 @@ type InVain = { readonly attempts: number; readonly untilMs: number }
  * Which coin is asked next of something that all coins need and none needs soon: the most traded of those
  * that lack it. A coin is put off when it was asked in vain, longer every time.
  */
-export class SlowRotation {
+export class BackgroundRotation {
   readonly #inVain = new Map<string, InVain>()
   #lookAtMs = Number.NEGATIVE_INFINITY
   #spacedUntilMs = Number.NEGATIVE_INFINITY
@@ -38,9 +38,9 @@ export class SlowRotation {
     nowMs: number,
     needFromMs: (coin: string) => number | null,
     dayNotionalUsd: (coin: string) => number,
-  ): SlowNeed | undefined {
+  ): BackgroundNeed | undefined {
     if (nowMs < this.#lookAtMs) return undefined
-    let next: SlowNeed | undefined
+    let next: BackgroundNeed | undefined
     for (const coin of coins) {
       if (nowMs < (this.#inVain.get(coin)?.untilMs ?? 0)) continue
       if (next !== undefined && dayNotionalUsd(coin) <= dayNotionalUsd(next.coin)) continue
@@ -50,17 +50,17 @@ export class SlowRotation {
       next = { coin, fromMs }
     }
     if (next === undefined) this.#lookAtMs = nowMs + LOOK_MS
-    else if (nowMs - next.fromMs < DAY_MS) this.#spacedUntilMs = nowMs + SLOW_SPACING_MS
+    else if (nowMs - next.fromMs < DAY_MS) this.#spacedUntilMs = nowMs + BACKGROUND_SPACING_MS
     return next
   }
 
   /** @param stillFromMs what the coin lacks after the answer; less by an hour at least, or it is put off */
-  answered(task: SlowNeed, stillFromMs: number | null, nowMs: number, chance: number): void {
+  answered(task: BackgroundNeed, stillFromMs: number | null, nowMs: number, chance: number): void {
     if (stillFromMs === null || stillFromMs >= task.fromMs + HOUR_MS) this.#inVain.delete(task.coin)
     else this.#putOff(task.coin, nowMs, chance)
   }
 
-  failed(task: SlowNeed, nowMs: number, chance: number): void {
+  failed(task: BackgroundNeed, nowMs: number, chance: number): void {
     this.#lookAtMs = nowMs + FAILURE_SPACING_MS
     this.#putOff(task.coin, nowMs, chance)
   }

@@ -7,9 +7,9 @@ import { accepted } from './feed-parts.ts'
 /** What collateral is worth now. Fails where the venue does not answer, or nothing that can be read. */
 export function collateralPrices({
   collaterals,
-  dexBook,
+  dexRegister,
   info,
-  intake,
+  ingest,
   runtime,
 }: FeedParts): Observable<Batch> {
   const { scheduler } = runtime
@@ -18,8 +18,8 @@ export function collateralPrices({
     return info.ask(() => ({ type: 'spotMetaAndAssetCtxs' }))
   }).pipe(
     map((reply) => {
-      const { batch, tokens } = accepted(intake.spot(reply, scheduler.now()))
-      dexBook.notePrices(tokens)
+      const { batch, tokens } = accepted(ingest.spot(reply, scheduler.now()))
+      dexRegister.notePrices(tokens)
       return batch
     }),
   )

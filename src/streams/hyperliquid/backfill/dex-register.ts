@@ -3,8 +3,8 @@ import type { DexSelection, DexStatus } from '../../../domain/dex.ts'
 import type { TokenPrice } from '../../../domain/event.ts'
 import { LISTINGS_MAX, USDC_TOKEN } from '../../../domain/listing.ts'
 import { LISTINGS_OF_MAIN } from '../plausibility/universe-cache.ts'
-import type { Roster } from '../session/subscription-plan.ts'
-import { COINS_MAX } from '../session/subscription-plan.ts'
+import type { SubscriptionPlan } from '../session/subscription-plan.ts'
+import { FOLLOWED_COINS_MAX } from '../session/subscription-plan.ts'
 import type { ListedDex } from '../wire/dexes.ts'
 import type { MetaAndContextsReply } from '../wire/universe.ts'
 import { MAIN_DEX } from '../wire/universe.ts'
@@ -23,7 +23,7 @@ export type Judgement = {
 }
 
 /** Which builder-deployed dexes are followed, what is known of the others, and why they are not. */
-export class DexBook {
+export class DexRegister {
   readonly #selection: DexSelection
   readonly #weightPerMinute: number
   readonly #followed: Set<string>
@@ -95,7 +95,7 @@ export class DexBook {
       new Map(this.listed.map((name) => [name, this.#figuresOf(name)])),
       this.#followed,
       {
-        bySubscriptions: COINS_MAX - main.liveCoins,
+        bySubscriptions: FOLLOWED_COINS_MAX - main.liveCoins,
         byWeight: coinsByWeight(this.#weightPerMinute) - main.liveCoins,
         byListings: LISTINGS_MAX - Math.max(LISTINGS_OF_MAIN, main.listedCoins),
       },
@@ -114,17 +114,17 @@ export class DexBook {
   }
 
   /** All dexes that the venue lists or the operator named. */
-  statuses(roster: Roster): readonly DexStatus[] {
+  statuses(plan: SubscriptionPlan): readonly DexStatus[] {
     const listed = new Map(this.#listed.map((dex) => [dex.name, dex.fullName]))
     const names = new Set([...listed.keys(), ...this.#followed])
-    return Array.from(names, (name) => this.#statusOf(name, listed.get(name) ?? null, roster))
+    return Array.from(names, (name) => this.#statusOf(name, listed.get(name) ?? null, plan))
   }
 
-  #statusOf(name: string, fullName: string | null, roster: Roster): DexStatus {
+  #statusOf(name: string, fullName: string | null, plan: SubscriptionPlan): DexStatus {
     const verdict = this.#verdicts.get(name)
     const measured = this.#measured.get(name)
     const isFollowed = this.#followed.has(name)
-    const { alive, leftOut } = roster.countsOf(name)
+    const { alive, leftOut } = plan.countsOf(name)
     const share = verdict?.share ?? null
     return {
       name,

@@ -8,19 +8,19 @@ import type { Memory } from '../../../domain/history.ts'
 import type { Listing } from '../../../domain/listing.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import type { Runtime } from '../../runtime.ts'
-import type { FeedNotice, OnNotice } from '../ingest/feed-event.ts'
-import type { Intake, OnArrival } from '../ingest/frame-processor.ts'
-import type { SureNames } from '../plausibility/confirmed-symbols.ts'
+import type { FeedEvent, OnFeedEvent } from '../ingest/feed-event.ts'
+import type { Ingest, OnArrival } from '../ingest/frame-processor.ts'
+import type { ConfirmedSymbols } from '../plausibility/confirmed-symbols.ts'
 import type { Quarantine } from '../session/quarantine.ts'
-import type { Roster } from '../session/subscription-plan.ts'
+import type { SubscriptionPlan } from '../session/subscription-plan.ts'
 import type { Rejected } from '../wire/values.ts'
 import type { AccountRanking } from './account-ranking.ts'
 import type { AccountRotation } from './account-rotation.ts'
 import type { AuditRotation } from './audit-rotation.ts'
-import type { Backfill } from './backfill-queue.ts'
-import type { SlowWork } from './background-requests.ts'
+import type { BackfillQueue } from './backfill-queue.ts'
+import type { BackgroundRequests } from './background-requests.ts'
 import type { CollateralRefresh } from './collateral-refresh.ts'
-import type { DexBook } from './dex-register.ts'
+import type { DexRegister } from './dex-register.ts'
 import type { InfoClient } from './info-client.ts'
 import type { UniverseRefresh } from './universe-refresh.ts'
 
@@ -52,7 +52,7 @@ export type FeedOptions = {
   /** From which open time on the engine lacks closed 1h bars of a coin; null for none. */
   readonly hourlyOf?: (coin: string, nowMs: number) => number | null
   /** Reads what our own history has of a coin; null for nothing. Asked once, when the feed begins. */
-  readonly recall?: (coin: string, series: Memory['series'], nowMs: number) => Memory | null
+  readonly loadHistory?: (coin: string, series: Memory['series'], nowMs: number) => Memory | null
   /**
    * What the engine knows already: our own history of these is asked at once, whether or not the venue is there,
    * and they stay listed until their dex has told of itself.
@@ -60,7 +60,7 @@ export type FeedOptions = {
   readonly known?: readonly Listing[]
   /** Of the newest trade of a coin that the engine knows already, by the venue's clock; NaN for none. */
   readonly tradesKnownUntilMs?: (coin: string) => number
-  readonly onNotice?: (notice: FeedNotice) => void
+  readonly onFeedEvent?: (notice: FeedEvent) => void
   /** Called with all of them whenever one is followed or left, and every ten minutes. */
   readonly onDexes?: (dexes: readonly DexStatus[]) => void
   /** Hears everything that the events depend on, before it is taken in. */
@@ -69,22 +69,22 @@ export type FeedOptions = {
 
 /** What one feed consists of: each knows one thing, and what flows between them is in `feed.ts`. */
 export type FeedParts = FeedOptions & {
-  readonly onNotice: OnNotice
+  readonly onFeedEvent: OnFeedEvent
   readonly runtime: Runtime
   readonly info: InfoClient
-  readonly intake: Intake
-  readonly names: SureNames
-  readonly roster: Roster
-  readonly dexBook: DexBook
-  /** Reports what `dexBook` says now. */
-  readonly tellDexes: () => void
+  readonly ingest: Ingest
+  readonly names: ConfirmedSymbols
+  readonly plan: SubscriptionPlan
+  readonly dexRegister: DexRegister
+  /** Reports what `dexRegister` says now. */
+  readonly reportDexes: () => void
   /** Coins whose own history was read already. */
   readonly recalled: Set<string>
-  readonly backfill: Backfill
+  readonly backfill: BackfillQueue
   readonly audits: AuditRotation
   readonly traders: AccountRanking
   readonly accounts: AccountRotation
-  readonly slow: SlowWork
+  readonly slow: BackgroundRequests
   readonly refresh: UniverseRefresh
   readonly collaterals: CollateralRefresh
   readonly quarantine: Quarantine
@@ -105,9 +105,9 @@ function isRejected(reply: object): reply is Rejected {
 }
 
 /** Rethrows whatever is no failure of the venue: that is a bug, and no repetition would mend it. */
-export function noteFailure(request: string, cause: unknown, { onNotice }: FeedParts): void {
+export function noteFailure(request: string, cause: unknown, { onFeedEvent }: FeedParts): void {
   if (!(cause instanceof OperatingError)) throw cause
-  onNotice({ kind: 'request-failed', request, reason: `${cause.code}: ${cause.message}` })
+  onFeedEvent({ kind: 'request-failed', request, reason: `${cause.code}: ${cause.message}` })
 }
 
 /** Asks again, more and more rarely, until the venue answers. */

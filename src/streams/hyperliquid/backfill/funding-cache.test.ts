@@ -1,7 +1,7 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
 import type { FundingRow } from '../../../domain/history.ts'
-import { ToldFundings } from './funding-cache.ts'
+import { FundingCache } from './funding-cache.ts'
 
 const HOUR_MS = 3_600_000
 const NOON_MS = Date.UTC(2026, 0, 31, 12)
@@ -11,11 +11,11 @@ const NOW_MS = NOON_MS + 20 * 60_000
 
 describe('funding that is lacking', () => {
   test('is a month of a coin of which nothing is known', () => {
-    expect(new ToldFundings().needFromMs('BTC', NOW_MS)).toBe(FIRST_MS)
+    expect(new FundingCache().needFromMs('BTC', NOW_MS)).toBe(FIRST_MS)
   })
 
   test('begins where the first page of the venue ended', () => {
-    const told = new ToldFundings()
+    const told = new FundingCache()
     told.answered('BTC', FIRST_MS, { rows: hours(FIRST_MS, 500), isWhole: true })
     expect(told.needFromMs('BTC', NOW_MS)).toBe(FIRST_MS + 500 * HOUR_MS)
     told.answered('BTC', FIRST_MS + 500 * HOUR_MS, {
@@ -27,7 +27,7 @@ describe('funding that is lacking', () => {
   })
 
   test('is the hour that was settled just now, a minute after it', () => {
-    const told = new ToldFundings()
+    const told = new FundingCache()
     told.answered('BTC', FIRST_MS, { rows: hours(FIRST_MS, 720), isWhole: true })
     const nextMs = NOON_MS + HOUR_MS
     expect(told.needFromMs('BTC', nextMs + 59_999)).toBeNull()
@@ -35,7 +35,7 @@ describe('funding that is lacking', () => {
   })
 
   test('is nothing where the venue had no more: a young coin, or hours that it left out', () => {
-    const told = new ToldFundings()
+    const told = new FundingCache()
     const young = hours(NOON_MS - 30 * HOUR_MS, 31).filter((_, at) => at !== 10)
     told.answered('NEW', FIRST_MS, { rows: young, isWhole: true })
     expect(told.needFromMs('NEW', NOW_MS)).toBeNull()
@@ -44,7 +44,7 @@ describe('funding that is lacking', () => {
   })
 
   test('begins with the hour that an answer left out as broken, which is asked for once more', () => {
-    const told = new ToldFundings()
+    const told = new FundingCache()
     const rows = hours(FIRST_MS, 720)
     const brokenMs = FIRST_MS + 700 * HOUR_MS
     told.answered('BTC', FIRST_MS, { rows: rows.toSpliced(700, 1), isWhole: false })
@@ -54,7 +54,7 @@ describe('funding that is lacking', () => {
   })
 
   test('is the newest hour while nothing else came than what is broken', () => {
-    const told = new ToldFundings()
+    const told = new FundingCache()
     told.answered('BTC', FIRST_MS, { rows: hours(FIRST_MS, 719), isWhole: true })
     for (const times of [1, 2, 3]) {
       told.answered('BTC', NOON_MS, { rows: [], isWhole: false })
@@ -65,7 +65,7 @@ describe('funding that is lacking', () => {
   })
 
   test('begins at the first hole of what our history remembers', () => {
-    const told = new ToldFundings()
+    const told = new FundingCache()
     const rows = hours(FIRST_MS - 24 * HOUR_MS, 744)
     told.remembered('WHOLE', rows)
     expect(told.needFromMs('WHOLE', NOW_MS)).toBeNull()
@@ -81,13 +81,13 @@ describe('funding that is lacking', () => {
   })
 
   test('is all of it after longer than a month', () => {
-    const told = new ToldFundings()
+    const told = new FundingCache()
     told.remembered('BTC', hours(FIRST_MS - 800 * HOUR_MS, 700))
     expect(told.needFromMs('BTC', NOW_MS)).toBe(FIRST_MS)
   })
 
   test('is all of it of a coin that came back', () => {
-    const told = new ToldFundings()
+    const told = new FundingCache()
     told.answered('BTC', FIRST_MS, { rows: hours(FIRST_MS, 720), isWhole: true })
     told.keep((coin) => coin !== 'BTC')
     expect(told.needFromMs('BTC', NOW_MS)).toBe(FIRST_MS)
@@ -97,7 +97,7 @@ describe('funding that is lacking', () => {
     fc.array(fc.tuple(fc.nat(40), fc.nat(20)), { minLength: 1, maxLength: 12 }),
     fc.nat(719),
   ])('never comes after an hour of the month that nobody told', (answers, lackingAt) => {
-    const told = new ToldFundings()
+    const told = new FundingCache()
     const known = new Set<number>()
     const lackingMs = FIRST_MS + lackingAt * HOUR_MS
     for (const [block, length] of answers) {

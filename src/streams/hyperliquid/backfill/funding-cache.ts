@@ -19,7 +19,7 @@ type Answer = {
  * Of each coin, which hours of funding are known as the venue settled them: one span without a hole that
  * the venue has not left itself, both ends included.
  */
-export class ToldFundings {
+export class FundingCache {
   readonly #spans = new Map<string, Span>()
   /** The first hour that lacked in an answer that was not whole: it is asked for once more. */
   readonly #holes = new Map<string, number>()

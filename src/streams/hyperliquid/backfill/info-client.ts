@@ -1,9 +1,9 @@
 import type { Observable } from 'rxjs'
 import { concat, defer, map, throwError, timeout } from 'rxjs'
 import { OperatingError } from '../../../domain/errors.ts'
-import { admission } from '../../rate-gate.ts'
+import { rateGate } from '../../rate-gate.ts'
 import type { HttpReply, Runtime } from '../../runtime.ts'
-import type { OnNotice } from '../ingest/feed-event.ts'
+import type { OnFeedEvent } from '../ingest/feed-event.ts'
 import { WeightBudget } from './weight-budget.ts'
 
 type InfoRequest =
@@ -38,17 +38,17 @@ const TOO_MANY_REQUESTS = 429
 export class InfoClient {
   readonly #url: string
   readonly #runtime: Runtime
-  readonly #onNotice: OnNotice
+  readonly #onFeedEvent: OnFeedEvent
   readonly #budget: WeightBudget
 
   constructor(
     options: { readonly infoUrl: string; readonly weightPerMinute: number },
     runtime: Runtime,
-    onNotice: OnNotice,
+    onFeedEvent: OnFeedEvent,
   ) {
     this.#url = options.infoUrl
     this.#runtime = runtime
-    this.#onNotice = onNotice
+    this.#onFeedEvent = onFeedEvent
     this.#budget = new WeightBudget(options.weightPerMinute, runtime.scheduler.now())
   }
 
@@ -68,7 +68,7 @@ export class InfoClient {
       )
     })
     return concat(
-      admission((nowMs) => this.#budget.take(weight, nowMs), scheduler),
+      rateGate((nowMs) => this.#budget.take(weight, nowMs), scheduler),
       exchange,
     )
   }
@@ -82,7 +82,7 @@ export class InfoClient {
     if (status === OK) return body
     if (status === TOO_MANY_REQUESTS) {
       const pauseMs = this.#budget.pause(this.#runtime.scheduler.now(), this.#runtime.random())
-      this.#onNotice({ kind: 'paused', pauseMs })
+      this.#onFeedEvent({ kind: 'paused', pauseMs })
     }
     throw new OperatingError('request_refused', `${type}: HTTP ${status}`)
   }

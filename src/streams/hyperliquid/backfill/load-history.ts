@@ -11,19 +11,19 @@ const RECALL_PERIOD_MS = 1
 const RECALLS_A_TURN = 8
 
 /** Our own history of these coins; one series of all of them comes after the other. */
-export function memories(
+export function loadHistory(
   coins: readonly string[],
-  { intake, recall, runtime, slow }: FeedParts,
+  { ingest, loadHistory: load, runtime, slow }: FeedParts,
 ): Observable<Batch> {
   const { scheduler } = runtime
   const read = (coin: string, series: Memory['series']): Batch => {
     const nowMs = scheduler.now()
-    const memory = recall?.(coin, series, nowMs) ?? null
+    const memory = load?.(coin, series, nowMs) ?? null
     if (memory === null) return []
     if (memory.series === 'fundings') slow.told.remembered(coin, memory.rows)
-    return intake.remembered(memory, nowMs)
+    return ingest.remembered(memory, nowMs)
   }
-  const all = recall === undefined ? [] : coins
+  const all = load === undefined ? [] : coins
   const turns = memorySeries.flatMap((series) =>
     Array.from({ length: Math.ceil(all.length / RECALLS_A_TURN) }, (_, turn) =>
       timer(RECALL_PERIOD_MS, scheduler).pipe(

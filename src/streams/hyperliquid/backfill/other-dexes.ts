@@ -35,14 +35,14 @@ type Begin = (dex: string) => Observable<Batch>
 
 /** Follows the builder-deployed dexes that are wanted, each in its own time: one that is silent keeps nobody waiting. */
 export function otherDexes(feed: FeedParts, begin: Begin): Observable<Batch> {
-  const { dexBook } = feed
-  const { selection } = dexBook
+  const { dexRegister } = feed
+  const { selection } = dexRegister
   if (selection === 'auto') return chosenDexes(feed, begin)
   const others = selection === 'all' ? allDexes(feed) : of(selection)
   return others.pipe(
     mergeMap((names) => {
-      for (const name of names) dexBook.follow(name)
-      feed.tellDexes()
+      for (const name of names) dexRegister.follow(name)
+      feed.reportDexes()
       return merge(...names.map(begin))
     }),
   )
@@ -50,12 +50,12 @@ export function otherDexes(feed: FeedParts, begin: Begin): Observable<Batch> {
 
 /** Names that were not listed before, now and whenever another dex is deployed. */
 function allDexes(feed: FeedParts): Observable<readonly string[]> {
-  const { dexBook, info, runtime } = feed
+  const { dexRegister, info, runtime } = feed
   const told = new Set<string>()
   const fresh = defer(() => info.ask(() => ({ type: 'perpDexs' }))).pipe(
     map(({ body }) => {
       const { dexes } = accepted(decodeDexes(body, told))
-      dexBook.list(dexes)
+      dexRegister.list(dexes)
       return dexes.map(({ name }) => name).filter((name) => !told.has(name))
     }),
     untilAnswered('perpDexs', feed, PATIENT_BACK_OFF),
@@ -70,7 +70,7 @@ function allDexes(feed: FeedParts): Observable<readonly string[]> {
 
 /** Those that are worth it, judged at the start and every day. */
 function chosenDexes(feed: FeedParts, begin: Begin): Observable<Batch> {
-  const { dexBook, dexPeriodMs = JUDGEMENT_PERIOD_MS, runtime } = feed
+  const { dexRegister, dexPeriodMs = JUDGEMENT_PERIOD_MS, runtime } = feed
   const { scheduler } = runtime
   const recheckMs = Math.min(RECHECK_MS, dexPeriodMs / 2)
   let nextMs = Number.NEGATIVE_INFINITY
@@ -81,16 +81,16 @@ function chosenDexes(feed: FeedParts, begin: Begin): Observable<Batch> {
     }),
     mergeMap(({ joined, dropped }) => {
       const batches = dropped.map((dex) => dropDex(dex, feed))
-      feed.tellDexes()
+      feed.reportDexes()
       return merge(of(...batches), ...joined.map(begin))
     }),
   )
-  return defer(() => merge(...dexBook.followed.map(begin), judgements))
+  return defer(() => merge(...dexRegister.followed.map(begin), judgements))
 }
 
 /** Looks at every dex, and tells which are to be followed from now on, and which no more. */
 function judgement(feed: FeedParts) {
-  const { deliver, dexBook, runtime } = feed
+  const { deliver, dexRegister, runtime } = feed
   return defer(() => {
     let isWhole = true
     const noteMissing = (request: string) => (cause: unknown) => {
@@ -107,30 +107,30 @@ function judgement(feed: FeedParts) {
         ignoreElements(),
         catchError(noteMissing('spotMetaAndAssetCtxs')),
       ),
-      defer(() => of(...dexBook.listed)).pipe(
+      defer(() => of(...dexRegister.listed)).pipe(
         concatMap((dex) => figures(dex, feed).pipe(catchError(noteMissing('metaAndAssetCtxs')))),
       ),
       defer(() => {
-        const { joined, dropped, isOpen } = dexBook.judge(runtime.scheduler.now())
+        const { joined, dropped, isOpen } = dexRegister.judge(runtime.scheduler.now())
         return of({ joined, dropped, isSettled: isWhole && !isOpen })
       }),
     )
   }).pipe(untilAnswered('perpDexs', feed, PATIENT_BACK_OFF))
 }
 
-function listedDexes({ dexBook, info }: FeedParts): Observable<never> {
+function listedDexes({ dexRegister, info }: FeedParts): Observable<never> {
   return defer(() => info.ask(() => ({ type: 'perpDexs' }))).pipe(
-    tap(({ body }) => dexBook.list(accepted(decodeDexes(body)).dexes)),
+    tap(({ body }) => dexRegister.list(accepted(decodeDexes(body)).dexes)),
     ignoreElements(),
   )
 }
 
 /** What is open and was traded on one dex, whether or not it is followed. */
-function figures(dex: string, { dexBook, info, runtime }: FeedParts): Observable<never> {
+function figures(dex: string, { dexRegister, info, runtime }: FeedParts): Observable<never> {
   return defer(() => info.ask(() => ({ type: 'metaAndAssetCtxs', ...dexArgument(dex) }))).pipe(
     tap(({ body }) => {
       const reply = decodeMetaAndAssetContexts(body, runtime.scheduler.now(), dex)
-      dexBook.note(dex, accepted(reply))
+      dexRegister.note(dex, accepted(reply))
     }),
     ignoreElements(),
   )

@@ -5,13 +5,13 @@ import { OperatingError } from '../../../domain/errors.ts'
 import type { Batch } from '../../../domain/event.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
-import type { Intake } from '../ingest/frame-processor.ts'
+import type { Ingest } from '../ingest/frame-processor.ts'
 import { heldUsd } from '../wire/account-state.ts'
 import { dexArgument } from '../wire/universe.ts'
 import type { RejectReason } from '../wire/values.ts'
-import { takeUniverse } from './apply-universe.ts'
+import { applyUniverse } from './apply-universe.ts'
 import type { BackfillTask } from './backfill-queue.ts'
-import type { SlowTask } from './background-requests.ts'
+import type { BackgroundTask } from './background-requests.ts'
 import { collateralPrices } from './collateral-prices.ts'
 import type { FeedParts, HistoryRequest } from './feed-parts.ts'
 import { accepted, noteFailure, PATIENT_BACK_OFF } from './feed-parts.ts'
@@ -25,19 +25,19 @@ const REQUEST_PERIOD_MS = 25
  * waits for it, else what is not urgent.
  */
 export function requestedBatches(feed: FeedParts): Observable<Batch> {
-  const { backfill, collaterals, intake, refresh, roster, runtime, slow } = feed
+  const { backfill, collaterals, ingest, refresh, plan, runtime, slow } = feed
   const { scheduler } = runtime
   return timer(0, REQUEST_PERIOD_MS, scheduler).pipe(
     exhaustMap(() => {
       const nowMs = scheduler.now()
       const dex = refresh.due(nowMs)
       if (dex !== undefined) return nextUniverse(dex, feed)
-      if (collaterals.isDue(nowMs) && intake.hasOtherCollateral) return nextPrices(feed)
+      if (collaterals.isDue(nowMs) && ingest.hasOtherCollateral) return nextPrices(feed)
       // What is history and what is not yet over, only the venue's clock can tell; its first book does.
-      if (intake.clockOffsetMs === null) return EMPTY
+      if (ingest.clockOffsetMs === null) return EMPTY
       const ofTheFirst = slowRequest(feed, 'first')
       if (ofTheFirst !== null) return ofTheFirst
-      const task = backfill.next(nowMs, roster.dayNotionalUsd)
+      const task = backfill.next(nowMs, plan.dayNotionalUsd)
       if (task !== undefined) {
         slow.wait(nowMs)
         return history(task, feed)
@@ -64,15 +64,15 @@ function audit(feed: FeedParts): Observable<Batch> | null {
 
 /** What every coin needs and none needs soon: of the most traded ones first, and then of all. */
 function slowRequest(feed: FeedParts, whose: 'first' | 'next'): Observable<Batch> | null {
-  const { backfill, hourlyOf = () => null, intake, roster, runtime, slow } = feed
+  const { backfill, hourlyOf = () => null, ingest, plan, runtime, slow } = feed
   const { scheduler } = runtime
   const view = () => {
     const nowMs = scheduler.now()
-    return { nowMs, venueMs: intake.venueMs(nowMs), hourlyOf }
+    return { nowMs, venueMs: ingest.venueMs(nowMs), hourlyOf }
   }
-  const { dayNotionalUsd } = roster
+  const { dayNotionalUsd } = plan
   const coins =
-    whose === 'first' ? roster.hot.filter((coin) => backfill.isWhole(coin)) : backfill.acknowledged
+    whose === 'first' ? plan.hot.filter((coin) => backfill.isWhole(coin)) : backfill.acknowledged
   const task = slow[whose]({ ...view(), coins, dayNotionalUsd })
   if (task === undefined) return null
   // The engine takes a batch in as it is published, so by then it tells what it still lacks.
@@ -90,14 +90,14 @@ function slowRequest(feed: FeedParts, whose: 'first' | 'next'): Observable<Batch
   )
 }
 
-function slowReply(task: SlowTask, feed: FeedParts): Observable<Batch> {
-  const { info, intake, runtime, slow } = feed
+function slowReply(task: BackgroundTask, feed: FeedParts): Observable<Batch> {
+  const { info, ingest, runtime, slow } = feed
   const nowMs = () => runtime.scheduler.now()
   switch (task.request) {
     case 'predictedFundings':
       return info
         .ask(() => ({ type: task.request }))
-        .pipe(map((reply) => accepted(intake.predictions(reply, nowMs())).batch))
+        .pipe(map((reply) => accepted(ingest.predictions(reply, nowMs())).batch))
     case 'fundingHistory': {
       const { coin, fromMs } = task
       return info
@@ -105,7 +105,7 @@ function slowReply(task: SlowTask, feed: FeedParts): Observable<Batch> {
         .pipe(
           map((reply) => {
             info.debit(fundingsWeight(reply.body))
-            const taken = accepted(intake.fundings({ coin, fromMs, ...reply }, nowMs()))
+            const taken = accepted(ingest.fundings({ coin, fromMs, ...reply }, nowMs()))
             slow.told.answered(coin, fromMs, taken)
             return taken.batch
           }),
@@ -114,11 +114,11 @@ function slowReply(task: SlowTask, feed: FeedParts): Observable<Batch> {
     case 'candleSnapshot': {
       const { coin, fromMs } = task
       return info
-        .ask((askedMs) => candlesRequest(coin, '1h', fromMs, latestMs(intake, askedMs)))
+        .ask((askedMs) => candlesRequest(coin, '1h', fromMs, latestMs(ingest, askedMs)))
         .pipe(
           map((reply) => {
             info.debit(candlesWeight(reply.body))
-            return accepted(intake.hours({ coin, fromMs, ...reply }, nowMs())).batch
+            return accepted(ingest.hours({ coin, fromMs, ...reply }, nowMs())).batch
           }),
         )
     }
@@ -129,7 +129,7 @@ function slowReply(task: SlowTask, feed: FeedParts): Observable<Batch> {
 
 /** While nothing is missing: what the account that is due holds; null while none is. */
 function account(feed: FeedParts): Observable<Batch> | null {
-  const { accounts, info, intake, runtime, traders } = feed
+  const { accounts, info, ingest, runtime, traders } = feed
   const { scheduler, random } = runtime
   const user = accounts.next((count) => traders.top(count), scheduler.now())
   if (user === undefined) return null
@@ -140,7 +140,7 @@ function account(feed: FeedParts): Observable<Batch> | null {
       map(({ body, askedMs }) => {
         const nowMs = scheduler.now()
         const arrival = { account: user, askedMs, body }
-        const { batch, positions } = accepted(intake.account(arrival, nowMs))
+        const { batch, positions } = accepted(ingest.account(arrival, nowMs))
         accounts.answered(user, heldUsd(positions), nowMs)
         return batch
       }),
@@ -158,7 +158,7 @@ function nextUniverse(dex: string, feed: FeedParts): Observable<Batch> {
   const request = 'meta'
   return defer(() => info.ask(() => ({ type: request, ...dexArgument(dex) }))).pipe(
     // One that is not followed any more comes back by no late reply.
-    map(({ body }) => (refresh.has(dex) ? takeUniverse({ request, dex, body }, feed) : [])),
+    map(({ body }) => (refresh.has(dex) ? applyUniverse({ request, dex, body }, feed) : [])),
     filter((batch) => batch.length > 0),
     catchError((cause: unknown) => {
       noteFailure(request, cause, feed)
@@ -232,10 +232,10 @@ function bars(
   feed: FeedParts,
   isWanted: () => boolean,
 ): Observable<Batch> {
-  const { info, intake, runtime } = feed
+  const { info, ingest, runtime } = feed
   const { timeframe, fromMs } = request
   const exchange = info.ask((askedMs) =>
-    candlesRequest(coin, timeframe, fromMs, latestMs(intake, askedMs)),
+    candlesRequest(coin, timeframe, fromMs, latestMs(ingest, askedMs)),
   )
   return exchange.pipe(
     map(({ body, askedMs }) => {
@@ -243,7 +243,7 @@ function bars(
       info.debit(candlesWeight(body))
       if (!isWanted()) return []
       const arrival = { coin, timeframe, fromMs, askedMs, body }
-      return accepted(intake.history(arrival, runtime.scheduler.now())).batch
+      return accepted(ingest.history(arrival, runtime.scheduler.now())).batch
     }),
     filter((batch) => batch.length > 0),
   )
@@ -253,8 +253,8 @@ function bars(
  * By the later of the two clocks: a bar that one of them holds for unborn would be missing from a reply
  * that counts as whole. Of what has not begun the venue says nothing.
  */
-function latestMs(intake: Intake, askedMs: number): number {
-  return Math.max(askedMs, intake.venueMs(askedMs))
+function latestMs(ingest: Ingest, askedMs: number): number {
+  return Math.max(askedMs, ingest.venueMs(askedMs))
 }
 
 function candlesRequest(coin: string, interval: Timeframe, startTime: number, endTime: number) {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { MarketEvent } from '../../../domain/event.ts'
-import { CoinWatch } from './coin-monitor.ts'
+import { CoinMonitor } from './coin-monitor.ts'
 
 const SECOND_MS = 1_000
 
@@ -51,7 +51,7 @@ describe('silence of one coin', () => {
   })
 
   test('is found at once when what was read late shows that its book stayed away', () => {
-    const watch = new CoinWatch()
+    const watch = new CoinMonitor()
     for (const coin of ['A', 'B', 'C']) watch.begin(coin, 0, 0)
     const awakeMs = 60_000
     watch.heard([book('B')], awakeMs, 50_000)
@@ -60,7 +60,7 @@ describe('silence of one coin', () => {
   })
 
   test('is not found where everything is late', () => {
-    const watch = new CoinWatch()
+    const watch = new CoinMonitor()
     const coins = ['A', 'B', 'C']
     for (const coin of coins) watch.begin(coin, 0, 0)
     for (const coin of coins) watch.heard([book(coin)], 60_000, 30_000)
@@ -200,7 +200,7 @@ describe('silence of one coin', () => {
 class Scene {
   readonly found: unknown[] = []
   readonly recovered: unknown[] = []
-  readonly #watch = new CoinWatch()
+  readonly #watch = new CoinMonitor()
   #nowMs = Date.UTC(2026, 0, 1)
 
   readonly #coins: readonly string[]

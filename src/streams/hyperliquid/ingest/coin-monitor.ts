@@ -14,7 +14,7 @@ const PATIENCE_MS_MIN = 30_000
 const PATIENCE_MS_MAX = 600_000
 
 /** One coin's channel that is silent, or was. */
-export type Silence = {
+export type StaleCoin = {
   readonly coin: string
   readonly channel: SilentChannel
   /** How often it was found silent in a row, from 1. */
@@ -54,13 +54,13 @@ type Heard = {
  * day does not rise without trades. Best quotes and the figures of single coins are not looked at: whole books
  * and the figures of all coins say the same a few seconds later, and answers tell how old they are.
  */
-export class CoinWatch {
+export class CoinMonitor {
   readonly #coins = new Map<string, Heard>()
   /**
    * What was found over connections that are gone, and stays true over the next one: else each would be given up
    * for the coin that the one before was given up for.
    */
-  readonly #unheard = new Map<string, Silence>()
+  readonly #unheard = new Map<string, StaleCoin>()
 
   /** The venue has acknowledged the coin's subscriptions on this socket: from here on it is expected. */
   begin(coin: string, socket: number, nowMs: number): void {
@@ -118,7 +118,7 @@ export class CoinWatch {
    * @param delayMs for how long the frame was held up: a book that was read late is no young one
    * @returns the coins that were silent and are heard again
    */
-  heard(batch: Batch, nowMs: number, delayMs = 0): readonly Silence[] {
+  heard(batch: Batch, nowMs: number, delayMs = 0): readonly StaleCoin[] {
     const [first] = batch
     if (first === undefined) return []
     switch (first.kind) {
@@ -150,9 +150,9 @@ export class CoinWatch {
   }
 
   /** Called every second. @returns the coins that are found silent now. */
-  tick(nowMs: number): readonly Silence[] {
+  tick(nowMs: number): readonly StaleCoin[] {
     const usual = new Map<number, number>()
-    const found: Silence[] = []
+    const found: StaleCoin[] = []
     for (const [coin, heard] of this.#coins) {
       const { socket } = heard
       let usualMs = usual.get(socket)
@@ -191,7 +191,7 @@ export class CoinWatch {
     heard: Heard,
     kind: 'book' | 'candle' | 'trade',
     nowMs: number,
-  ): readonly Silence[] {
+  ): readonly StaleCoin[] {
     if (kind === 'candle') {
       heard.candleMs = nowMs
       heard.uncoveredTradeMs = Number.NaN

@@ -2,7 +2,7 @@ import { deflateRawSync } from 'node:zlib'
 import { fc, test } from '@fast-check/vitest'
 import { beforeEach, describe, expect } from 'vitest'
 import type { ContextEvent } from '../../../domain/event.ts'
-import { Intake } from './frame-processor.ts'
+import { Ingest } from './frame-processor.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const CONTEXTS_PERIOD_MS = 13_600
@@ -28,11 +28,11 @@ const figures = new Map<string, Figures>([
 ])
 
 describe('a list of coins that is contradicted', () => {
-  let intake: Intake
+  let ingest: Ingest
   let nowMs: number
 
   beforeEach(() => {
-    intake = new Intake({ sockets: 1 })
+    ingest = new Ingest({ sockets: 1 })
     nowMs = START_MS
     reply(['A', 'B', 'C'])
   })
@@ -41,10 +41,10 @@ describe('a list of coins that is contradicted', () => {
     nowMs += 100
     const universe = coins.map((name) => ({ name, szDecimals: 2, maxLeverage: 10 }))
     const body = JSON.stringify({ universe, marginTables: [] })
-    return intake.universeReply({ request: 'meta', dex, body }, nowMs)
+    return ingest.universeReply({ request: 'meta', dex, body }, nowMs)
   }
   const frame = (channel: string, data: unknown) =>
-    intake.frame(0, JSON.stringify({ channel, data }), nowMs)
+    ingest.frame(0, JSON.stringify({ channel, data }), nowMs)
   /** By name. */
   const marks = (...coins: readonly string[]) => frame('fastAssetCtxs', marksOf(coins))
   /** By place. @returns whose open interest each coin was given */
@@ -80,7 +80,7 @@ describe('a list of coins that is contradicted', () => {
   test('by a refused reply is the list again once two replies have it', () => {
     reply(['A', 'C', 'D'])
     reply(['A', 'B', 'C'])
-    expect(intake.isContradicted(''), 'one reply may have been made before').toBe(true)
+    expect(ingest.isContradicted(''), 'one reply may have been made before').toBe(true)
     expect(contexts(['A', 'B', 'C'])).toEqual({})
     reply(['A', 'B', 'C'])
     expect(contexts(['A', 'B', 'C'])).toEqual({ A: 'A', B: 'B', C: 'C' })
@@ -88,7 +88,7 @@ describe('a list of coins that is contradicted', () => {
 
   test('is replaced by three equal replies', () => {
     for (let replies = 0; replies < 3; replies += 1) reply(['A', 'C', 'D'])
-    expect(intake.isContradicted('')).toBe(false)
+    expect(ingest.isContradicted('')).toBe(false)
     expect(contexts(['A', 'C', 'D'])).toEqual({ A: 'A', C: 'C', D: 'D' })
   })
 
@@ -109,7 +109,7 @@ describe('a list of coins that is contradicted', () => {
       marks('A', 'B', 'C')
       const given = contexts(list)
       expect(wrongIn(given)).toEqual([])
-      expect(intake.isContradicted('')).toBe(true)
+      expect(ingest.isContradicted('')).toBe(true)
     },
   )
 
@@ -187,14 +187,14 @@ describe('a list of coins that is contradicted', () => {
       B: 'B',
       C: 'C',
     })
-    expect(intake.isContradicted('')).toBe(false)
-    expect(intake.isContradicted('xyz')).toBe(true)
+    expect(ingest.isContradicted('')).toBe(false)
+    expect(ingest.isContradicted('xyz')).toBe(true)
   })
 
   test('a coin of a followed dex that its list lacks contradicts that dex alone', () => {
     reply(['xyz:A'], 'xyz')
     marks('xyz:B', 'other:A')
-    expect([intake.isContradicted(''), intake.isContradicted('xyz')]).toEqual([false, true])
+    expect([ingest.isContradicted(''), ingest.isContradicted('xyz')]).toEqual([false, true])
   })
 
   test('rows that come twice under one dex belong to none of its coins', () => {
@@ -220,7 +220,7 @@ describe('a list of coins that is contradicted', () => {
 
   test('a mark from before the connection was lost confirms nothing over the next one', () => {
     marks('A', 'B', 'C')
-    intake.lost({ socket: 0, reason: 'socket_closed', coins: [] }, nowMs)
+    ingest.lost({ socket: 0, reason: 'socket_closed', coins: [] }, nowMs)
     reply(['A', 'C', 'D'])
     nowMs += 20_000
     frame('fastAssetCtxs', marksOf(['C']))
@@ -237,7 +237,7 @@ describe('a list of coins that is contradicted', () => {
       ...{ coin, sizeDecimals: 2, maxLeverage: 10, isDelisted: false },
       marginTiers: [{ lowerBoundUsd: 0, maxLeverage: 10 }],
     }))
-    intake = new Intake({ sockets: 1, known })
+    ingest = new Ingest({ sockets: 1, known })
     expect(reply(['A', 'C', 'D'])).toMatchObject({ reason: 'universe_changed' })
     expect(contexts(['A', 'C', 'D']), 'of no list').toEqual({})
     reply(['A', 'C', 'D'])
@@ -294,15 +294,15 @@ describe('a list of coins that is contradicted', () => {
 
 describe('an impact price half as far from the mid as the mid is from nothing', () => {
   const reported = (channel: 'place' | 'name', impactPxs: readonly string[]) => {
-    const intake = new Intake({ sockets: 1 })
+    const ingest = new Ingest({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'A', szDecimals: 2, maxLeverage: 10 }] })
-    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
     const ctx = { ...row('A'), impactPxs }
     const message =
       channel === 'place'
         ? { channel: 'allDexsAssetCtxs', data: { ctxs: [['', [ctx]]] } }
         : { channel: 'activeAssetCtx', data: { coin: 'A', ctx } }
-    const { batch } = intake.frame(0, JSON.stringify(message), START_MS + 100)
+    const { batch } = ingest.frame(0, JSON.stringify(message), START_MS + 100)
     return batch.find((event): event is ContextEvent => event.kind === 'context')
   }
 
@@ -323,15 +323,15 @@ describe('whatever happens to a list', () => {
     (list, arrivals) => {
       for (const [at, coin] of all.entries())
         figures.set(coin, { price: 1.1 ** at, openInterestBase: 10_000 + at })
-      const intake = new Intake({ sockets: 1 })
+      const ingest = new Ingest({ sockets: 1 })
       const universe = (names: readonly string[]) =>
         JSON.stringify({
           universe: names.map((name) => ({ name, szDecimals: 2, maxLeverage: 10 })),
         })
       const heard = (channel: string, data: unknown, nowMs: number) =>
-        intake.frame(0, JSON.stringify({ channel, data }), nowMs).batch
+        ingest.frame(0, JSON.stringify({ channel, data }), nowMs).batch
       const reply = (names: readonly string[], nowMs: number) =>
-        intake.universeReply({ request: 'meta', dex: '', body: universe(names) }, nowMs)
+        ingest.universeReply({ request: 'meta', dex: '', body: universe(names) }, nowMs)
       reply(coins, START_MS)
       heard('fastAssetCtxs', marksOf(all.slice(0, 12)), START_MS)
       for (const [at, arrival] of ['marks', ...arrivals].entries()) {

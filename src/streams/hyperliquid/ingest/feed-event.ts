@@ -3,7 +3,7 @@ import type { MarketChannel } from '../wire/subscription.ts'
 import type { DropReason, RejectReason } from '../wire/values.ts'
 
 /** What an operator may want counted or logged. It changes nothing in the data. */
-export type FeedNotice =
+export type FeedEvent =
   /** A whole frame gave nothing. */
   | { readonly kind: 'frame-rejected'; readonly reason: RejectReason }
   /** One value of a good frame or reply was left out. */
@@ -46,4 +46,4 @@ export type FeedNotice =
   /** A request failed and will be made again later. */
   | { readonly kind: 'request-failed'; readonly request: string; readonly reason: string }
 
-export type OnNotice = (notice: FeedNotice) => void
+export type OnFeedEvent = (notice: FeedEvent) => void

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { LISTINGS_MAX } from '../../../domain/listing.ts'
-import { Intake } from './frame-processor.ts'
+import { Ingest } from './frame-processor.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 
@@ -9,16 +9,16 @@ describe('a clock that is minutes behind', () => {
 
   /** A book a second for so long, told 400 ms after it was so. @param fromSecond from then on the clocks disagree */
   function hearBooks(seconds: number, fromSecond = 0) {
-    const intake = new Intake({ sockets: 1 })
+    const ingest = new Ingest({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
     const heard = Array.from({ length: seconds }, (_, second) => {
       const nowMs = START_MS + second * 1_000
       const level = (px: string) => [{ px, sz: '1', n: 1 }]
       const time = nowMs + (second < fromSecond ? 0 : BEHIND_MS) - 400
       const data = { coin: 'BTC', time, levels: [level('99'), level('101')] }
-      const { batch } = intake.frame(0, JSON.stringify({ channel: 'l2Book', data }), nowMs)
-      const said = intake.tick(nowMs).batch
+      const { batch } = ingest.frame(0, JSON.stringify({ channel: 'l2Book', data }), nowMs)
+      const said = ingest.tick(nowMs).batch
       return [...batch, ...said]
     })
     return heard
@@ -59,7 +59,7 @@ describe('a clock that is minutes behind', () => {
 })
 
 test('all dexes together list no more than the engine has room for', () => {
-  const intake = new Intake({ sockets: 1 })
+  const ingest = new Ingest({ sockets: 1 })
   const taken = (dex: string, length: number) => {
     const prefix = dex === '' ? '' : `${dex}:`
     const universe = Array.from({ length }, (_, index) => ({
@@ -68,7 +68,7 @@ test('all dexes together list no more than the engine has room for', () => {
       maxLeverage: 3,
     }))
     const body = JSON.stringify({ universe })
-    return intake.universeReply({ request: 'meta', dex, body }, START_MS)
+    return ingest.universeReply({ request: 'meta', dex, body }, START_MS)
   }
   const room = LISTINGS_MAX / 2
   const refused = { kind: 'rejected', reason: 'universe_length' }
@@ -81,18 +81,18 @@ test('all dexes together list no more than the engine has room for', () => {
 })
 
 test('a book that is ahead of all trades ends no bar: it is stamped by the clock of the trades', () => {
-  const intake = new Intake({ sockets: 1 })
+  const ingest = new Ingest({ sockets: 1 })
   const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-  intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+  ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
   const toldAt = (second: number, aheadMs: number) => {
     const nowMs = START_MS + second * 1_000
     const time = nowMs - 300
     const trade = { coin: 'BTC', side: 'B', px: '100', sz: '1', time, hash: `0x${'0'.repeat(64)}` }
     const data = [{ ...trade, tid: second, users: [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`] }]
-    intake.frame(0, JSON.stringify({ channel: 'trades', data }), nowMs)
+    ingest.frame(0, JSON.stringify({ channel: 'trades', data }), nowMs)
     const level = (px: string) => [{ px, sz: '1', n: 1 }]
     const book = { coin: 'BTC', time: time + aheadMs, levels: [level('99'), level('101')] }
-    const { batch } = intake.frame(0, JSON.stringify({ channel: 'l2Book', data: book }), nowMs)
+    const { batch } = ingest.frame(0, JSON.stringify({ channel: 'l2Book', data: book }), nowMs)
     const told = batch.find(({ kind }) => kind === 'book')
     return (told?.timeExchangeMs ?? Number.NaN) - nowMs
   }
@@ -103,15 +103,15 @@ test('a book that is ahead of all trades ends no bar: it is stamped by the clock
 })
 
 test('a replay of old trades says nothing of the clock that bars go by', () => {
-  const intake = new Intake({ sockets: 1 })
+  const ingest = new Ingest({ sockets: 1 })
   const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-  intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+  ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
   const trade = (tid: number, time: number) => ({
     ...{ coin: 'BTC', side: 'B', px: '100', sz: '1', hash: `0x${'0'.repeat(64)}` },
     ...{ tid, time, users: [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`] },
   })
   const told = (channel: string, data: unknown) =>
-    intake.frame(0, JSON.stringify({ channel, data }), START_MS)
+    ingest.frame(0, JSON.stringify({ channel, data }), START_MS)
   const level = (px: string) => [{ px, sz: '1', n: 1 }]
   const replay = [trade(1, START_MS - 95_000), trade(2, START_MS - 90_000)]
   told('subscriptionResponse', {
@@ -121,144 +121,144 @@ test('a replay of old trades says nothing of the clock that bars go by', () => {
   told('trades', replay)
   told('trades', replay)
   told('l2Book', { coin: 'BTC', time: START_MS - 300, levels: [level('99'), level('101')] })
-  expect(intake.venueMs(START_MS)).toBe(START_MS - 300)
+  expect(ingest.venueMs(START_MS)).toBe(START_MS - 300)
 })
 
 test('what waited while the process slept is as old as the sleep, also what is read before any timer ran', () => {
-  const intake = new Intake({ sockets: 1 })
+  const ingest = new Ingest({ sockets: 1 })
   const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-  intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
-  const context = (nowMs: number) => intake.frame(0, contextFrame(1), nowMs).batch
+  ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
+  const context = (nowMs: number) => ingest.frame(0, contextFrame(1), nowMs).batch
   for (let second = 0; second < 5; second += 1) {
-    intake.tick(START_MS + second * 1_000)
+    ingest.tick(START_MS + second * 1_000)
     context(START_MS + second * 1_000)
   }
   const wokenMs = START_MS + 90_000
   expect(context(wokenMs)).toContainEqual(
     expect.objectContaining({ kind: 'context', timeReceivedMs: START_MS + 5_000 }),
   )
-  intake.tick(wokenMs + 1)
+  ingest.tick(wokenMs + 1)
   expect(context(wokenMs + 2), 'until a frame tells when it was sent').toContainEqual(
     expect.objectContaining({ kind: 'context', timeReceivedMs: START_MS + 5_002 }),
   )
 })
 
 test('what comes after a late first pong, and before any book, is as old as the pong was late', () => {
-  const intake = new Intake({ sockets: 1 })
+  const ingest = new Ingest({ sockets: 1 })
   const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-  intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
-  intake.ping(0, START_MS)
+  ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
+  ingest.ping(0, START_MS)
   const nowMs = START_MS + 6_500
-  intake.frame(0, JSON.stringify({ channel: 'pong' }), nowMs)
-  const { batch } = intake.frame(0, contextFrame(8), nowMs)
+  ingest.frame(0, JSON.stringify({ channel: 'pong' }), nowMs)
+  const { batch } = ingest.frame(0, contextFrame(8), nowMs)
   const [context] = batch.filter(({ kind }) => kind === 'context')
   expect(context?.timeReceivedMs).toBe(START_MS)
 })
 
 test('so is what comes over a new connection, however well another one has shown the clocks to agree', () => {
-  const intake = new Intake({ sockets: 2 })
+  const ingest = new Ingest({ sockets: 2 })
   const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-  intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+  ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
   const pong = (socket: number, nowMs: number) =>
-    intake.frame(socket, JSON.stringify({ channel: 'pong' }), nowMs)
-  intake.ping(0, START_MS)
+    ingest.frame(socket, JSON.stringify({ channel: 'pong' }), nowMs)
+  ingest.ping(0, START_MS)
   pong(0, START_MS + 100)
-  intake.frame(0, bookFrame(START_MS), START_MS + 300)
-  intake.ping(1, START_MS + 1_000)
+  ingest.frame(0, bookFrame(START_MS), START_MS + 300)
+  ingest.ping(1, START_MS + 1_000)
   const nowMs = START_MS + 6_000
   pong(1, nowMs)
-  const { batch } = intake.frame(1, contextFrame(8), nowMs)
+  const { batch } = ingest.frame(1, contextFrame(8), nowMs)
   expect(batch).toContainEqual(
     expect.objectContaining({ kind: 'context', timeReceivedMs: START_MS + 1_000 }),
   )
-  intake.frame(1, bookFrame(nowMs - 300), nowMs)
-  expect(intake.frame(1, contextFrame(8), nowMs).batch, 'as soon as a frame tells').toContainEqual(
+  ingest.frame(1, bookFrame(nowMs - 300), nowMs)
+  expect(ingest.frame(1, contextFrame(8), nowMs).batch, 'as soon as a frame tells').toContainEqual(
     expect.objectContaining({ kind: 'context', timeReceivedMs: nowMs }),
   )
 })
 
 describe('what comes after a silence of its connection', () => {
-  const receivedMs = (intake: Intake, nowMs: number) =>
-    intake.frame(0, contextFrame(8), nowMs).batch.find(({ kind }) => kind === 'context')
+  const receivedMs = (ingest: Ingest, nowMs: number) =>
+    ingest.frame(0, contextFrame(8), nowMs).batch.find(({ kind }) => kind === 'context')
       ?.timeReceivedMs
 
   /** Books a second, all as late; then none for so long. @returns when it is heard again */
-  function silent(intake: Intake, silentMs: number, lateMs = 0): number {
+  function silent(ingest: Ingest, silentMs: number, lateMs = 0): number {
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    intake.universeReply({ request: 'meta', dex: '', body }, START_MS - 60_000)
-    intake.frame(0, bookFrame(START_MS - 2_300), START_MS - 2_000)
-    intake.frame(0, bookFrame(START_MS - 300 - lateMs), START_MS)
-    for (let sinceMs = 1_000; sinceMs < silentMs; sinceMs += 1_000) intake.tick(START_MS + sinceMs)
+    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS - 60_000)
+    ingest.frame(0, bookFrame(START_MS - 2_300), START_MS - 2_000)
+    ingest.frame(0, bookFrame(START_MS - 300 - lateMs), START_MS)
+    for (let sinceMs = 1_000; sinceMs < silentMs; sinceMs += 1_000) ingest.tick(START_MS + sinceMs)
     return START_MS + silentMs
   }
 
   test('counts as held up as long, until a book tells', () => {
-    const intake = new Intake({ sockets: 1 })
-    const nowMs = silent(intake, 11_000)
-    expect(receivedMs(intake, nowMs)).toBe(START_MS)
-    expect(receivedMs(intake, nowMs + 10)).toBe(START_MS + 10)
-    intake.frame(0, bookFrame(nowMs - 300), nowMs + 20)
-    expect(receivedMs(intake, nowMs + 30)).toBe(nowMs + 30)
-    intake.frame(0, bookFrame(nowMs - 4_300), nowMs + 40)
-    expect(receivedMs(intake, nowMs + 50), 'what the book tells counts').toBe(nowMs - 3_990)
+    const ingest = new Ingest({ sockets: 1 })
+    const nowMs = silent(ingest, 11_000)
+    expect(receivedMs(ingest, nowMs)).toBe(START_MS)
+    expect(receivedMs(ingest, nowMs + 10)).toBe(START_MS + 10)
+    ingest.frame(0, bookFrame(nowMs - 300), nowMs + 20)
+    expect(receivedMs(ingest, nowMs + 30)).toBe(nowMs + 30)
+    ingest.frame(0, bookFrame(nowMs - 4_300), nowMs + 40)
+    expect(receivedMs(ingest, nowMs + 50), 'what the book tells counts').toBe(nowMs - 3_990)
   })
 
   test('is that much later than what had been late before', () => {
-    const intake = new Intake({ sockets: 1 })
-    const nowMs = silent(intake, 11_000, 15_000)
-    expect(receivedMs(intake, nowMs)).toBe(START_MS - 15_000)
+    const ingest = new Ingest({ sockets: 1 })
+    const nowMs = silent(ingest, 11_000, 15_000)
+    expect(receivedMs(ingest, nowMs)).toBe(START_MS - 15_000)
   })
 
   test('is as late as that also where we paused meanwhile', () => {
-    const intake = new Intake({ sockets: 1 })
-    silent(intake, 11_000)
+    const ingest = new Ingest({ sockets: 1 })
+    silent(ingest, 11_000)
     const nowMs = START_MS + 16_000
-    intake.tick(nowMs)
-    expect(receivedMs(intake, nowMs)).toBe(START_MS)
+    ingest.tick(nowMs)
+    expect(receivedMs(ingest, nowMs)).toBe(START_MS)
   })
 
   test('counts as new after no more than the time between two books', () => {
-    const intake = new Intake({ sockets: 1 })
-    const nowMs = silent(intake, 6_000)
-    expect(receivedMs(intake, nowMs)).toBe(nowMs)
+    const ingest = new Ingest({ sockets: 1 })
+    const nowMs = silent(ingest, 6_000)
+    expect(receivedMs(ingest, nowMs)).toBe(nowMs)
   })
 
   test('counts as new once a pong was prompt, where no frame told when it was sent', () => {
-    const intake = new Intake({ sockets: 1 })
-    const nowMs = silent(intake, 11_000)
-    intake.lost({ socket: 0, reason: 'socket_closed', coins: [] }, nowMs)
-    intake.ping(0, nowMs)
-    intake.frame(0, contextFrame(8), nowMs + 20_000)
-    intake.ping(0, nowMs + 20_000)
-    intake.frame(0, JSON.stringify({ channel: 'pong' }), nowMs + 20_050)
-    expect(receivedMs(intake, nowMs + 20_060)).toBe(nowMs + 20_060)
+    const ingest = new Ingest({ sockets: 1 })
+    const nowMs = silent(ingest, 11_000)
+    ingest.lost({ socket: 0, reason: 'socket_closed', coins: [] }, nowMs)
+    ingest.ping(0, nowMs)
+    ingest.frame(0, contextFrame(8), nowMs + 20_000)
+    ingest.ping(0, nowMs + 20_000)
+    ingest.frame(0, JSON.stringify({ channel: 'pong' }), nowMs + 20_050)
+    expect(receivedMs(ingest, nowMs + 20_060)).toBe(nowMs + 20_060)
   })
 })
 
 describe('a pause of ours', () => {
   test('makes what is read after it later than it was before', () => {
-    const intake = new Intake({ sockets: 1 })
+    const ingest = new Ingest({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
-    intake.tick(START_MS)
-    intake.frame(0, bookFrame(START_MS - 300), START_MS)
-    intake.frame(0, bookFrame(START_MS - 20_300), START_MS)
+    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    ingest.tick(START_MS)
+    ingest.frame(0, bookFrame(START_MS - 300), START_MS)
+    ingest.frame(0, bookFrame(START_MS - 20_300), START_MS)
     const nowMs = START_MS + 5_000
-    const { batch } = intake.frame(0, contextFrame(8), nowMs)
+    const { batch } = ingest.frame(0, contextFrame(8), nowMs)
     expect(batch).toContainEqual(
       expect.objectContaining({ kind: 'context', timeReceivedMs: START_MS - 19_000 }),
     )
   })
 
   test('is one for a connection that has only just been opened as well', () => {
-    const intake = new Intake({ sockets: 1 })
+    const ingest = new Ingest({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
-    intake.tick(START_MS)
-    intake.ping(0, START_MS + 100)
+    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    ingest.tick(START_MS)
+    ingest.ping(0, START_MS + 100)
     const nowMs = START_MS + 12_000
-    intake.frame(0, JSON.stringify({ channel: 'pong' }), nowMs)
-    const [context] = intake
+    ingest.frame(0, JSON.stringify({ channel: 'pong' }), nowMs)
+    const [context] = ingest
       .frame(0, contextFrame(8), nowMs)
       .batch.filter(({ kind }) => kind === 'context')
     expect(context?.timeReceivedMs).toBe(START_MS + 1_000)
@@ -266,9 +266,9 @@ describe('a pause of ours', () => {
 })
 
 test('a trade keeps the time at which it happened where books are stamped by a clock that was put back', () => {
-  const intake = new Intake({ sockets: 1 })
+  const ingest = new Ingest({ sockets: 1 })
   const universe = [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }]
-  intake.universeReply({ request: 'meta', dex: '', body: JSON.stringify({ universe }) }, START_MS)
+  ingest.universeReply({ request: 'meta', dex: '', body: JSON.stringify({ universe }) }, START_MS)
   const tradeFrame = (tid: number, time: number) => {
     const trade = { coin: 'BTC', side: 'B', px: '100', sz: '1', time, tid }
     const users = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
@@ -279,11 +279,11 @@ test('a trade keeps the time at which it happened where books are stamped by a c
   }
   const times = Array.from({ length: 60 }, (_, second) => {
     const nowMs = START_MS + second * 1_000
-    intake.tick(nowMs)
-    if (second % 20 === 0) intake.ping(0, nowMs)
-    if (second % 20 === 0) intake.frame(0, JSON.stringify({ channel: 'pong' }), nowMs)
-    intake.frame(0, bookFrame(nowMs - 300 - (second < 5 ? 0 : 12_000)), nowMs)
-    const { batch } = intake.frame(0, tradeFrame(second + 1, nowMs - 200), nowMs)
+    ingest.tick(nowMs)
+    if (second % 20 === 0) ingest.ping(0, nowMs)
+    if (second % 20 === 0) ingest.frame(0, JSON.stringify({ channel: 'pong' }), nowMs)
+    ingest.frame(0, bookFrame(nowMs - 300 - (second < 5 ? 0 : 12_000)), nowMs)
+    const { batch } = ingest.frame(0, tradeFrame(second + 1, nowMs - 200), nowMs)
     const trade = batch.find(({ kind }) => kind === 'trade')
     return nowMs - (trade?.timeExchangeMs ?? Number.NaN)
   })
@@ -291,13 +291,13 @@ test('a trade keeps the time at which it happened where books are stamped by a c
 })
 
 describe('the first frame of trades after a subscription', () => {
-  let intake: Intake
+  let ingest: Ingest
 
   beforeEach(() => {
-    intake = new Intake({ sockets: 1 })
+    ingest = new Ingest({ sockets: 1 })
     const universe = [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }]
     const body = JSON.stringify({ universe, marginTables: [] })
-    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
     for (const type of ['trades', 'candle', 'l2Book']) acknowledge(type)
   })
 
@@ -312,7 +312,7 @@ describe('the first frame of trades after a subscription', () => {
   })
 
   test('is followed by a candle that cannot be: a hole that is asked for, once', () => {
-    intake.frame(0, contextFrame(9), START_MS + 19_000)
+    ingest.frame(0, contextFrame(9), START_MS + 19_000)
     trade(START_MS + 20_000, START_MS + 19_500)
     const { batch, recovered } = candle(START_MS + 20_100, '100000')
     expect(recovered).toMatchObject([{ coin: 'BTC', channel: 'candle' }])
@@ -322,7 +322,7 @@ describe('the first frame of trades after a subscription', () => {
   })
 
   test('is followed by a candle that can', () => {
-    intake.frame(0, contextFrame(9), START_MS + 19_000)
+    ingest.frame(0, contextFrame(9), START_MS + 19_000)
     trade(START_MS + 20_000, START_MS + 19_500)
     candle(START_MS + 20_100, '101')
     expect(silentAfter(START_MS + 31_000)).toEqual([])
@@ -330,7 +330,7 @@ describe('the first frame of trades after a subscription', () => {
 
   test('is the replay over a new connection, whether or not an acknowledgement came: what is missing is told', () => {
     trade(START_MS + 20_000, START_MS + 19_500)
-    intake.lost({ socket: 0, reason: 'socket_closed', coins: ['BTC'] }, START_MS + 21_000)
+    ingest.lost({ socket: 0, reason: 'socket_closed', coins: ['BTC'] }, START_MS + 21_000)
     const { batch } = trade(START_MS + 90_000, START_MS + 80_000, 2)
     expect(batch).toContainEqual(
       expect.objectContaining({
@@ -341,7 +341,7 @@ describe('the first frame of trades after a subscription', () => {
   })
 
   test('has a coin watched where all that is known of its books is that their subscription stands', () => {
-    intake.lost({ socket: 0, reason: 'socket_closed', coins: ['BTC'] }, START_MS)
+    ingest.lost({ socket: 0, reason: 'socket_closed', coins: ['BTC'] }, START_MS)
     trade(START_MS + 10_000, START_MS + 9_500)
     expect(silentAfter(START_MS + 21_000), 'nothing was asked of this connection').toEqual([])
     hear('error', 'Already subscribed: {"type":"l2Book","coin":"BTC"}', START_MS + 21_000)
@@ -368,11 +368,11 @@ describe('the first frame of trades after a subscription', () => {
   }
 
   function hear(channel: string, data: unknown, nowMs: number) {
-    return intake.frame(0, JSON.stringify({ channel, data }), nowMs)
+    return ingest.frame(0, JSON.stringify({ channel, data }), nowMs)
   }
 
   function silentAfter(nowMs: number) {
-    return intake.tick(nowMs).silent
+    return ingest.tick(nowMs).silent
   }
 })
 
@@ -385,11 +385,11 @@ describe('a trade that is told once', () => {
   const gap = (atMs: number) => ({ kind: 'trade-gap', coin: 'BTC', fromMs: atMs, toMs: atMs })
 
   function hear(data: readonly object[]) {
-    const intake = new Intake({ sockets: 1 })
+    const ingest = new Ingest({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
-    intake.frame(0, contextFrame(9), START_MS)
-    return intake.frame(0, JSON.stringify({ channel: 'trades', data }), START_MS).batch
+    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    ingest.frame(0, contextFrame(9), START_MS)
+    return ingest.frame(0, JSON.stringify({ channel: 'trades', data }), START_MS).batch
   }
 
   test.each([
@@ -423,21 +423,21 @@ describe('the silence of a coin that nobody trades any more', () => {
 
   /** @param told what comes beside books, by second @param renewed the answer to a new subscription */
   function play(told: (second: number) => readonly string[], renewed: readonly string[]) {
-    const intake = new Intake({ sockets: 1 })
+    const ingest = new Ingest({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
-    for (const type of ['candle', 'trades', 'l2Book']) intake.frame(0, subscribed(type), START_MS)
-    intake.frame(0, trades([1], 0), START_MS)
+    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    for (const type of ['candle', 'trades', 'l2Book']) ingest.frame(0, subscribed(type), START_MS)
+    ingest.frame(0, trades([1], 0), START_MS)
     const found: unknown[] = []
     const recovered: unknown[] = []
     for (let second = 1; second < SECONDS; second += 1) {
       const nowMs = START_MS + second * 1_000
       const frames = [...told(second), ...(second % 5 === 0 ? [bookFrame(nowMs - 300)] : [])]
-      for (const frame of frames) recovered.push(...intake.frame(0, frame, nowMs).recovered)
-      const { silent } = intake.tick(nowMs)
+      for (const frame of frames) recovered.push(...ingest.frame(0, frame, nowMs).recovered)
+      const { silent } = ingest.tick(nowMs)
       found.push(...silent)
       if (silent.length > 0)
-        for (const frame of renewed) recovered.push(...intake.frame(0, frame, nowMs).recovered)
+        for (const frame of renewed) recovered.push(...ingest.frame(0, frame, nowMs).recovered)
     }
     return { found, recovered }
   }
@@ -475,16 +475,16 @@ describe('nothing open in a coin', () => {
     { what: 'is so from the start', told: { 0: 0, 14: 0 }, believed: [0] },
     { what: 'is doubted anew', told: { 0: 0, 14: 0, 28: 9, 42: 0 }, believed: [0, 9] },
   ])('$what', ({ told, believed }) => {
-    const intake = new Intake({ sockets: 1 })
+    const ingest = new Ingest({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    intake.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
     const heard = Object.entries(told).flatMap(([second, openInterestBase]) => {
       const nowMs = START_MS + Number(second) * 1_000
-      const { batch, contradicted } = intake.frame(0, contextFrame(openInterestBase), nowMs)
+      const { batch, contradicted } = ingest.frame(0, contextFrame(openInterestBase), nowMs)
       // The feed asks for the list, and the venue confirms it.
       if (contradicted.length > 0)
         for (const afterMs of [100, 5_100])
-          intake.universeReply({ request: 'meta', dex: '', body }, nowMs + afterMs)
+          ingest.universeReply({ request: 'meta', dex: '', body }, nowMs + afterMs)
       return batch
     })
     const contexts = heard.filter((event) => event.kind === 'context')

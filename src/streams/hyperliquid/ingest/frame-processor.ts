@@ -11,14 +11,14 @@ import type {
 import type { FundingRow, Memory } from '../../../domain/history.ts'
 import type { Listing } from '../../../domain/listing.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
-import { FundingDoubt } from '../plausibility/funding-filter.ts'
+import { FundingFilter } from '../plausibility/funding-filter.ts'
 import { kept } from '../plausibility/kept.ts'
 import { NamedPrices } from '../plausibility/named-prices.ts'
 import type { Strangeness, Verdict } from '../plausibility/plausibility-filter.ts'
-import { Doubt } from '../plausibility/plausibility-filter.ts'
-import { SpotDoubt } from '../plausibility/spot-price-filter.ts'
-import { ToldUniverses } from '../plausibility/universe-cache.ts'
-import { ArrivalTimes } from '../timing/receive-times.ts'
+import { PlausibilityFilter } from '../plausibility/plausibility-filter.ts'
+import { SpotPriceFilter } from '../plausibility/spot-price-filter.ts'
+import { UniverseCache } from '../plausibility/universe-cache.ts'
+import { ReceiveTimes } from '../timing/receive-times.ts'
 import type { Position } from '../wire/account-state.ts'
 import { decodeAccountState } from '../wire/account-state.ts'
 import { decodeCandleSnapshot } from '../wire/candles.ts'
@@ -32,9 +32,9 @@ import { decodeMeta, decodeMetaAndAssetContexts, dexOf } from '../wire/universe.
 import type { DropReason, Rejected } from '../wire/values.ts'
 import { AccountBook } from './account-book.ts'
 import type { Arrival } from './arrival.ts'
-import type { Silence } from './coin-monitor.ts'
-import { CoinWatch } from './coin-monitor.ts'
-import type { OnNotice } from './feed-event.ts'
+import type { StaleCoin } from './coin-monitor.ts'
+import { CoinMonitor } from './coin-monitor.ts'
+import type { OnFeedEvent } from './feed-event.ts'
 import type { KnownUntil } from './recent-trades.ts'
 import { gapBeside, TradeMemory } from './recent-trades.ts'
 
@@ -45,7 +45,7 @@ type IntakeOptions = {
   readonly known?: readonly Listing[]
   /** ... and of a coin's newest trade: whether the first replay reaches back to it. */
   readonly tradesKnownUntilMs?: KnownUntil
-  readonly onNotice?: OnNotice
+  readonly onFeedEvent?: OnFeedEvent
   /** Hears everything before it is taken in: the recorder. */
   readonly onArrival?: OnArrival
 }
@@ -57,7 +57,7 @@ type Heard = {
   readonly frame: Frame
   readonly batch: Batch
   /** Coins that were silent and are heard again: what they missed has to be asked. */
-  readonly recovered: readonly Silence[]
+  readonly recovered: readonly StaleCoin[]
   /** Dexes whose list of coins this frame contradicts: it has to be asked for. */
   readonly contradicted: readonly string[]
 }
@@ -70,7 +70,7 @@ type JoinedBy = 'name' | 'own list' | 'place'
 
 type ArrivalOf<Kind extends Arrival['kind']> = Extract<Arrival, { kind: Kind }>
 
-const NOBODY: readonly Silence[] = []
+const NOBODY: readonly StaleCoin[] = []
 const NO_DEXES: readonly string[] = []
 
 /** Further apart, and one of the two clocks is wrong; what the way takes is included. */
@@ -86,24 +86,24 @@ const CLOSED_AFTER_MS = 3_000
  * It opens nothing, waits for nothing and asks nobody, so a recording of its arrivals gives the same
  * events again.
  */
-export class Intake {
+export class Ingest {
   readonly #sockets: number
-  readonly #onNotice: OnNotice
+  readonly #onFeedEvent: OnFeedEvent
   readonly #onArrival: OnArrival | undefined
   readonly #decoder = new FrameDecoder()
   readonly #trades: TradeMemory
-  readonly #times = new ArrivalTimes()
-  readonly #watch = new CoinWatch()
+  readonly #times = new ReceiveTimes()
+  readonly #watch = new CoinMonitor()
   readonly #accounts = new AccountBook()
-  readonly #doubt = new Doubt()
+  readonly #doubt = new PlausibilityFilter()
   readonly #names = new NamedPrices()
-  readonly #fundingDoubt = new FundingDoubt()
-  readonly #spotDoubt = new SpotDoubt()
+  readonly #fundingDoubt = new FundingFilter()
+  readonly #spotDoubt = new SpotPriceFilter()
   /** Candles of the present frame that were not believed: a hole, until history tells. */
-  readonly #leftOut: Silence[] = []
+  readonly #leftOut: StaleCoin[] = []
   /** Dexes whose list the present frame contradicts, of those that were not contradicted before it. */
   readonly #contradicted: string[] = []
-  readonly #universes: ToldUniverses
+  readonly #universes: UniverseCache
   /** Sockets that hear the venue. */
   readonly #up = new Set<number>()
   #isClockOff = false
@@ -111,11 +111,11 @@ export class Intake {
   readonly #replayed = new Set<string>()
 
   constructor(options: IntakeOptions) {
-    const { sockets, known = [], tradesKnownUntilMs, onNotice = () => {}, onArrival } = options
+    const { sockets, known = [], tradesKnownUntilMs, onFeedEvent = () => {}, onArrival } = options
     this.#trades = new TradeMemory(tradesKnownUntilMs)
     this.#sockets = sockets
-    this.#universes = new ToldUniverses(known)
-    this.#onNotice = onNotice
+    this.#universes = new UniverseCache(known)
+    this.#onFeedEvent = onFeedEvent
     this.#onArrival = onArrival
   }
 
@@ -229,11 +229,11 @@ export class Intake {
     } else if (frame.kind === 'pong') {
       this.#times.ponged(socket, nowMs)
     } else if (frame.kind === 'rejected') {
-      this.#onNotice({ kind: 'frame-rejected', reason: frame.reason })
+      this.#onFeedEvent({ kind: 'frame-rejected', reason: frame.reason })
       if (frame.reason === 'context_length')
         for (const dex of this.#universes.dexes) this.#contradict(dex)
     } else if (frame.kind === 'refused') {
-      this.#onNotice(frame)
+      this.#onFeedEvent(frame)
     }
     const found = this.#found(socket, nowMs)
     const contradicted = this.#contradicted.length === 0 ? NO_DEXES : this.#contradicted.splice(0)
@@ -423,7 +423,7 @@ export class Intake {
   }
 
   /** Called every second. */
-  tick(nowMs: number): { readonly batch: Batch; readonly silent: readonly Silence[] } {
+  tick(nowMs: number): { readonly batch: Batch; readonly silent: readonly StaleCoin[] } {
     this.#onArrival?.({ kind: 'tick' }, nowMs)
     this.#times.tick(nowMs)
     const silent = this.#watch.tick(nowMs)
@@ -448,7 +448,7 @@ export class Intake {
   }
 
   #noteDrops(drops: readonly DropReason[]): void {
-    for (const reason of drops) this.#onNotice({ kind: 'value-dropped', reason })
+    for (const reason of drops) this.#onFeedEvent({ kind: 'value-dropped', reason })
   }
 
   /** @returns the word that the feed is whole, with the last socket that was missing. */
@@ -528,7 +528,7 @@ export class Intake {
   ): Batch {
     const { fresh, repeated, gap } = this.#trades.admit(coin, trades, isReplay)
     if (gap === null && isReplay && repeated > 0) {
-      this.#onNotice({ kind: 'trades-bridged', coin, repeated, fresh: fresh.length })
+      this.#onFeedEvent({ kind: 'trades-bridged', coin, repeated, fresh: fresh.length })
       if (fresh.length > 0) this.#watch.madeGood(coin, 'trades', nowMs)
     }
     const credible = kept(fresh, (trade) => !this.#doubt.isTradeStrange(trade, nowMs))
@@ -625,7 +625,7 @@ function status(
 }
 
 function silences(
-  found: readonly Silence[],
+  found: readonly StaleCoin[],
   state: SilenceEvent['state'],
   stamp: Stamped,
 ): readonly SilenceEvent[] {

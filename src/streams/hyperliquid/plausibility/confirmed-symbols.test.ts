@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { SureNames } from './confirmed-symbols.ts'
+import { ConfirmedSymbols } from './confirmed-symbols.ts'
 
-const sureOf = (names: SureNames, all: readonly string[]) =>
+const sureOf = (names: ConfirmedSymbols, all: readonly string[]) =>
   all.filter((name) => names.isSure(name))
 
 describe('a name is sure', () => {
   test('where its dex tells it first of all', () => {
-    const names = new SureNames([])
+    const names = new ConfirmedSymbols([])
     expect(names.told('', ['BTC', 'ETH'])).toBe(true)
     expect(sureOf(names, ['BTC', 'ETH', 'SOL'])).toEqual(['BTC', 'ETH'])
     expect(names.hasUnsure('')).toBe(false)
   })
 
   test('later only when it is told twice in a row', () => {
-    const names = new SureNames([])
+    const names = new ConfirmedSymbols([])
     names.told('', ['BTC'])
     expect(names.told('', ['BTC', 'NEV'])).toBe(false)
     expect(names.hasUnsure(''), 'so it is asked once more').toBe(true)
@@ -24,7 +24,7 @@ describe('a name is sure', () => {
   })
 
   test('where the engine knew it, and of a dex that it knew none else at first', () => {
-    const names = new SureNames(['BTC', 'xyz:A'])
+    const names = new ConfirmedSymbols(['BTC', 'xyz:A'])
     names.told('', ['BTC', 'ETH'])
     names.told('xyz', ['xyz:A', 'xyz:B'])
     names.told('new', ['new:A'])
@@ -33,7 +33,7 @@ describe('a name is sure', () => {
   })
 
   test('no longer when it is not told any more', () => {
-    const names = new SureNames(['BTC', 'ETH'])
+    const names = new ConfirmedSymbols(['BTC', 'ETH'])
     names.told('', ['BTC', 'ETH'])
     expect(names.told('', ['BTC'])).toBe(true)
     expect(sureOf(names, ['BTC', 'ETH'])).toEqual(['BTC'])

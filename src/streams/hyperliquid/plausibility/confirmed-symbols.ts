@@ -5,7 +5,7 @@ import { dexOf } from '../wire/universe.ts'
  * socket of whoever subscribes one that it does not know: it is sure when it was told twice in a row, or was known
  * to the engine before. What a dex tells first of all has nothing to be compared with.
  */
-export class SureNames {
+export class ConfirmedSymbols {
   readonly #known: ReadonlySet<string>
   readonly #knownDexes: ReadonlySet<string>
   readonly #told = new Map<string, ReadonlySet<string>>()

@@ -10,7 +10,7 @@ const ROUNDING = 5e-9
  * when it is asked again; a figure that broke on its way, it does not. A builder sets the rule of its own dex, which
  * is not known here: there nothing is doubted.
  */
-export class FundingDoubt {
+export class FundingFilter {
   /** Of each coin, what was doubted in the last reply, by its hour. */
   readonly #doubted = new Map<string, ReadonlyMap<number, FundingRow>>()
 

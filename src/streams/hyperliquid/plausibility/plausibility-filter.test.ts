@@ -8,15 +8,15 @@ import type {
   TopOfBookEvent,
   TradeEvent,
 } from '../../../domain/event.ts'
-import { Doubt } from './plausibility-filter.ts'
+import { PlausibilityFilter } from './plausibility-filter.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 const CADENCE_MS = 13_600
 
-let doubt: Doubt
+let doubt: PlausibilityFilter
 
 beforeEach(() => {
-  doubt = new Doubt()
+  doubt = new PlausibilityFilter()
 })
 
 const contextOf = (figures: Partial<ContextEvent> = {}): ContextEvent =>
@@ -271,7 +271,7 @@ describe('between two contexts that contradict what is known', () => {
       openInterestBase: fc.oneof(fc.constant(0), fc.double({ min: 1, max: 1e9, noNaN: true })),
     }),
   ])('whatever is told steadily is believed within two cadences', (figures) => {
-    doubt = new Doubt()
+    doubt = new PlausibilityFilter()
     told({})
     const { markPrice, midPrice } = figures
     const verdicts = heard([{}, figures, figures, figures], { markPrice, midPrice })
@@ -286,7 +286,7 @@ property.prop([
 ])(
   'a market that moves by less than half of its price between two words is never doubted',
   (path) => {
-    const own = new Doubt()
+    const own = new PlausibilityFilter()
     let [price, nowMs] = [100, NOW_MS]
     own.context(contextOf({}), nowMs)
     for (const { step, gapMs } of path) {

@@ -57,7 +57,7 @@ type Told = { readonly figures: readonly number[]; readonly sinceMs: number }
  * Figures that are sound by themselves and cannot be true: a decimal point that was lost, nothing open in a coin.
  * Where they are true all the same, the venue tells them again; a figure that broke on its way, it does not.
  */
-export class Doubt {
+export class PlausibilityFilter {
   readonly #coins = new Map<string, Known>()
 
   context(event: ContextEvent, nowMs: number): Verdict {

@@ -4,7 +4,7 @@ import type { TokenPrice } from '../../../domain/event.ts'
 const STEP_FACTOR_MAX = 1.25
 
 /** Prices of spot tokens as far as they are believed: one that has leapt is unknown until the next reply confirms it. */
-export class SpotDoubt {
+export class SpotPriceFilter {
   readonly #told = new Map<number, number>()
 
   believed(tokens: readonly TokenPrice[]): readonly TokenPrice[] {

@@ -18,7 +18,7 @@ const CONFIRMING_REPLIES_MIN = 2
 export const LISTINGS_OF_MAIN = LISTINGS_MAX / 2
 
 /** The universes of all dexes, as far as they were told and are believed. */
-export class ToldUniverses {
+export class UniverseCache {
   #known: readonly Listing[]
   readonly #byDex = new Map<string, Universe>()
   /** By dex: the list that takes known coins away, and the number of replies in a row that had it. */

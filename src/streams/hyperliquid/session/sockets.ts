@@ -18,17 +18,17 @@ import {
 import { backOffMs } from '../../../domain/back-off.ts'
 import { OperatingError } from '../../../domain/errors.ts'
 import type { Batch } from '../../../domain/event.ts'
-import { turn } from '../../rate-gate.ts'
+import { scheduledSlot } from '../../rate-gate.ts'
 import type { Runtime } from '../../runtime.ts'
 import { TokenBucket } from '../../token-bucket.ts'
-import type { Silence } from '../ingest/coin-monitor.ts'
-import type { OnNotice } from '../ingest/feed-event.ts'
-import type { Intake } from '../ingest/frame-processor.ts'
+import type { StaleCoin } from '../ingest/coin-monitor.ts'
+import type { OnFeedEvent } from '../ingest/feed-event.ts'
+import type { Ingest } from '../ingest/frame-processor.ts'
 import type { Frame } from '../wire/frame-decoder.ts'
 import { PING } from '../wire/subscription.ts'
+import { ConnectionState, PING_PERIOD_MS } from './connection-state.ts'
 import type { Quarantine } from './quarantine.ts'
-import { PING_PERIOD_MS, Session } from './session.ts'
-import type { Roster } from './subscription-plan.ts'
+import type { SubscriptionPlan } from './subscription-plan.ts'
 import { probing } from './symbol-probe.ts'
 
 /** Plans the history requests of single coins; `BackfillQueue` is one. */
@@ -45,12 +45,12 @@ type UniversePlan = { demand(dex?: string): void }
 type SocketsOptions = {
   readonly wsUrl: string
   readonly sockets: number
-  readonly roster: Roster
-  readonly intake: Intake
+  readonly plan: SubscriptionPlan
+  readonly ingest: Ingest
   readonly backfill: HistoryPlan
   readonly refresh: UniversePlan
   readonly quarantine: Quarantine
-  readonly onNotice: OnNotice
+  readonly onFeedEvent: OnFeedEvent
   /**
    * Takes what a frame brought, past the dozen operators between here and the end of the feed, which took a
    * twentieth of all that the engine does.
@@ -82,7 +82,7 @@ const RENEWALS_BEFORE_RECONNECT = 2
  */
 export function socketBatches(options: SocketsOptions, runtime: Runtime): Observable<Batch> {
   const nowMs = runtime.scheduler.now()
-  const sessions = new Map<number, Session>()
+  const sessions = new Map<number, ConnectionState>()
   const shared: Shared = {
     ...options,
     runtime,
@@ -105,13 +105,13 @@ type Shared = SocketsOptions & {
   readonly messages: TokenBucket
   readonly connections: TokenBucket
   /** Of the connections that are open now. */
-  readonly sessions: Map<number, Session>
+  readonly sessions: Map<number, ConnectionState>
   /** True while the venue answers on any socket. */
   readonly isHeard: () => boolean
 }
 
 function endless(socket: number, shared: Shared): Observable<Batch> {
-  const { connections, onNotice, runtime } = shared
+  const { connections, onFeedEvent, runtime } = shared
   const { scheduler, random } = runtime
   return defer(() => {
     let failures = 0
@@ -121,7 +121,7 @@ function endless(socket: number, shared: Shared): Observable<Batch> {
       return oneConnection(socket, shared)
     })
     return concat(
-      turn((nowMs) => connections.reserve(1, nowMs), scheduler),
+      scheduledSlot((nowMs) => connections.reserve(1, nowMs), scheduler),
       connection,
     ).pipe(
       catchError((cause: unknown) =>
@@ -136,7 +136,7 @@ function endless(socket: number, shared: Shared): Observable<Batch> {
           if (!(cause instanceof OperatingError)) return throwError(() => cause)
           failures = scheduler.now() - connectedMs >= STABLE_MS ? 1 : failures + 1
           const delayMs = backOffMs(BACK_OFF, failures, random())
-          onNotice({ kind: 'reconnect', socket, reason: cause.code, delayMs })
+          onFeedEvent({ kind: 'reconnect', socket, reason: cause.code, delayMs })
           return timer(delayMs, scheduler)
         },
       }),
@@ -146,17 +146,17 @@ function endless(socket: number, shared: Shared): Observable<Batch> {
 
 /** From the opening of one socket to the error that ends it. */
 function oneConnection(socket: number, shared: Shared): Observable<never> {
-  const { backfill, deliver, intake, messages, onNotice, roster, runtime } = shared
+  const { backfill, deliver, ingest, messages, onFeedEvent, plan, runtime } = shared
   const { refresh, sessions, wsUrl } = shared
   const { connect, scheduler } = runtime
-  const session = new Session(roster, socket, scheduler.now())
+  const session = new ConnectionState(plan, socket, scheduler.now())
   sessions.set(socket, session)
 
   const pings = timer(0, PING_PERIOD_MS, scheduler).pipe(
     map(() => {
       const nowMs = scheduler.now()
       session.pinged(nowMs)
-      intake.ping(socket, nowMs)
+      ingest.ping(socket, nowMs)
       messages.debit(1, nowMs)
       return PING
     }),
@@ -172,8 +172,8 @@ function oneConnection(socket: number, shared: Shared): Observable<never> {
     tap((text) => {
       const nowMs = scheduler.now()
       session.heard(nowMs)
-      const { frame, batch, recovered, contradicted } = intake.frame(socket, text, nowMs)
-      roster.note(batch)
+      const { frame, batch, recovered, contradicted } = ingest.frame(socket, text, nowMs)
+      plan.note(batch)
       heed(frame, session, shared)
       for (const dex of contradicted) refresh.demand(dex)
       for (const { coin } of recovered) backfill.renew(coin, nowMs)
@@ -187,9 +187,9 @@ function oneConnection(socket: number, shared: Shared): Observable<never> {
       const fault = session.fault(nowMs)
       if (fault !== undefined) throw new OperatingError(fault, `${wsUrl} is dead`)
       const count = session.repeat(nowMs)
-      if (count > 0) onNotice({ kind: 'unacknowledged', socket, count })
+      if (count > 0) onFeedEvent({ kind: 'unacknowledged', socket, count })
       for (const channel of session.renewSilent(nowMs))
-        onNotice({ kind: 'channel-silent', socket, channel })
+        onFeedEvent({ kind: 'channel-silent', socket, channel })
     }),
     ignoreElements(),
   )
@@ -197,7 +197,7 @@ function oneConnection(socket: number, shared: Shared): Observable<never> {
 }
 
 /** What a frame says to whoever keeps the connection. */
-function heed(frame: Frame, session: Session, shared: Shared): void {
+function heed(frame: Frame, session: ConnectionState, shared: Shared): void {
   switch (frame.kind) {
     case 'acknowledged':
     case 'standing':
@@ -225,7 +225,7 @@ function heed(frame: Frame, session: Session, shared: Shared): void {
 
 function noteHeard(
   { events, channel }: Extract<Frame, { kind: 'events' }>,
-  session: Session,
+  session: ConnectionState,
   nowMs: number,
 ): void {
   if (channel !== undefined) session.heardOf(channel, nowMs)
@@ -233,19 +233,19 @@ function noteHeard(
 }
 
 /** The late word on a coin that was delisted meanwhile is not for us. */
-function ask(coin: string, { backfill, roster, runtime }: Shared): void {
-  if (roster.follows(coin)) backfill.acknowledge(coin, runtime.scheduler.now())
+function ask(coin: string, { backfill, plan, runtime }: Shared): void {
+  if (plan.follows(coin)) backfill.acknowledge(coin, runtime.scheduler.now())
 }
 
 /** Every second: whoever fell silent while its socket lives is subscribed anew. */
 function ticks(shared: Shared): Observable<Batch> {
-  const { intake, onNotice, runtime } = shared
+  const { ingest, onFeedEvent, runtime } = shared
   const { scheduler } = runtime
   return interval(WATCH_PERIOD_MS, scheduler).pipe(
     map(() => {
-      const { batch, silent } = intake.tick(scheduler.now())
+      const { batch, silent } = ingest.tick(scheduler.now())
       for (const silence of silent) {
-        onNotice({ kind: 'coin-silent', ...silence })
+        onFeedEvent({ kind: 'coin-silent', ...silence })
         renew(silence, shared)
       }
       return batch
@@ -254,29 +254,29 @@ function ticks(shared: Shared): Observable<Batch> {
   )
 }
 
-function renew({ coin, times }: Silence, { roster, sessions }: Shared): void {
+function renew({ coin, times }: StaleCoin, { plan, sessions }: Shared): void {
   for (const [socket, session] of sessions) {
-    if (!roster.coinsOf(socket).includes(coin)) continue
+    if (!plan.coinsOf(socket).includes(coin)) continue
     if (times === RENEWALS_BEFORE_RECONNECT + 1) session.giveUp()
     else session.renew(coin)
   }
 }
 
 function lost(socket: number, shared: Shared, cause: unknown): Batch {
-  const { backfill, intake, onNotice, quarantine, refresh, roster, runtime, sessions } = shared
+  const { backfill, ingest, onFeedEvent, quarantine, refresh, plan, runtime, sessions } = shared
   const nowMs = runtime.scheduler.now()
   const session = sessions.get(socket)
   sessions.delete(socket)
-  const coins = roster.coinsOf(socket)
+  const coins = plan.coinsOf(socket)
   for (const coin of coins) backfill.remove(coin)
   const reason = cause instanceof OperatingError ? cause.code : 'internal_error'
   // A connection that we gave up for its silence was not ended by what was said on it.
   const suspects = reason === 'socket_closed' ? (session?.suspects(nowMs) ?? []) : []
   if (suspects.length > 0) {
     quarantine.add(suspects, nowMs)
-    roster.setAside(suspects)
+    plan.setAside(suspects)
     refresh.demand()
-    onNotice({ kind: 'quarantined', coins: suspects })
+    onFeedEvent({ kind: 'quarantined', coins: suspects })
   }
-  return intake.lost({ socket, reason, coins }, nowMs)
+  return ingest.lost({ socket, reason, coins }, nowMs)
 }

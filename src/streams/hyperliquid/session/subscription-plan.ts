@@ -1,6 +1,6 @@
 import type { Batch } from '../../../domain/event.ts'
 import type { Listing } from '../../../domain/listing.ts'
-import type { Subscription } from '../wire/subscription.ts'
+import type { VenueSubscription } from '../wire/subscription.ts'
 import { coinSubscriptions, marketChannels } from '../wire/subscription.ts'
 import type { Universe } from '../wire/universe.ts'
 import { dexOf, MAIN_DEX } from '../wire/universe.ts'
@@ -18,7 +18,7 @@ const HOT_COINS_KEPT = 15
 const SUBSCRIPTIONS_SPARE = 10
 
 /** Coins that can be followed at once. */
-export const COINS_MAX = Math.floor(
+export const FOLLOWED_COINS_MAX = Math.floor(
   (SUBSCRIPTIONS_MAX -
     SUBSCRIPTIONS_SPARE -
     SUBSCRIPTIONS_GLOBAL -
@@ -35,7 +35,7 @@ const EXCHANGE_FACTOR_MIN = 2
  * its socket and its place until it is delisted. Those of others share what is left: where that is not enough for all,
  * whoever came first has it, and the most traded ones have it in the end.
  */
-export class Roster {
+export class SubscriptionPlan {
   readonly #sockets: number
   readonly #followed = new Map<string, number>()
   /** Coins that are alive, and where they stand among all. */
@@ -142,8 +142,9 @@ export class Roster {
   }
 
   /** In the order in which they are to be sent: what covers every coin, then coins by volume. */
-  subscriptions(socket: number): readonly Subscription[] {
-    const everything: Subscription[] = socket === 0 ? marketChannels.map((type) => ({ type })) : []
+  subscriptions(socket: number): readonly VenueSubscription[] {
+    const everything: VenueSubscription[] =
+      socket === 0 ? marketChannels.map((type) => ({ type })) : []
     return everything.concat(
       this.coinsOf(socket).flatMap((coin) => [
         ...coinSubscriptions(coin),
@@ -156,7 +157,7 @@ export class Roster {
 
   /** A coin of the venue's own dex has it, at the cost of the least traded one of another. */
   #hasRoomFor(coin: string): boolean {
-    if (this.#followed.size < COINS_MAX) return true
+    if (this.#followed.size < FOLLOWED_COINS_MAX) return true
     if (dexOf(coin) !== MAIN_DEX) return false
     const [least] = [...this.#followed.keys()]
       .filter((followed) => dexOf(followed) !== MAIN_DEX)

@@ -17,17 +17,17 @@ import {
   timer,
 } from 'rxjs'
 import { OperatingError } from '../../../domain/errors.ts'
-import { turn } from '../../rate-gate.ts'
+import { scheduledSlot } from '../../rate-gate.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { TokenBucket } from '../../token-bucket.ts'
-import type { OnNotice } from '../ingest/feed-event.ts'
-import type { Intake } from '../ingest/frame-processor.ts'
+import type { OnFeedEvent } from '../ingest/feed-event.ts'
+import type { Ingest } from '../ingest/frame-processor.ts'
 import { FrameDecoder } from '../wire/frame-decoder.ts'
 import { PING } from '../wire/subscription.ts'
+import { PING_PERIOD_MS } from './connection-state.ts'
 import type { Quarantine } from './quarantine.ts'
 import { Probe } from './quarantine.ts'
-import { PING_PERIOD_MS } from './session.ts'
-import type { Roster } from './subscription-plan.ts'
+import type { SubscriptionPlan } from './subscription-plan.ts'
 
 const LOOK_PERIOD_MS = 1_000
 const STEP_PERIOD_MS = 100
@@ -37,12 +37,12 @@ type ProbeParts = {
   readonly wsUrl: string
   readonly runtime: Runtime
   readonly quarantine: Quarantine
-  readonly roster: Roster
-  readonly intake: Intake
+  readonly plan: SubscriptionPlan
+  readonly ingest: Ingest
   readonly refresh: { demand(): void }
   readonly messages: TokenBucket
   readonly connections: TokenBucket
-  readonly onNotice: OnNotice
+  readonly onFeedEvent: OnFeedEvent
   /** True while the venue answers on any socket. */
   readonly isHeard: () => boolean
 }
@@ -59,18 +59,18 @@ export function probing(parts: ProbeParts): Observable<never> {
 
 /** One connection: until no coin is left to be tried, or the venue drops it. */
 function oneProbing(parts: ProbeParts): Observable<never> {
-  const { connections, messages, onNotice, quarantine, refresh, roster, runtime, wsUrl } = parts
+  const { connections, messages, onFeedEvent, quarantine, refresh, plan, runtime, wsUrl } = parts
   const { connect, scheduler } = runtime
   return defer(() => {
     const probe = new Probe(quarantine)
     const decoder = new FrameDecoder()
-    decoder.setUniverse(parts.intake.universe)
+    decoder.setUniverse(parts.ingest.universe)
     const conclude = (coin: string, isAccepted: boolean, isEvidence: boolean) => {
       if (isAccepted) {
         quarantine.accepted(coin)
-        roster.letIn(coin)
+        plan.letIn(coin)
       } else quarantine.refused(coin, isEvidence, scheduler.now())
-      onNotice({ kind: 'probed', coin, isAccepted })
+      onFeedEvent({ kind: 'probed', coin, isAccepted })
     }
     const steps = timer(0, STEP_PERIOD_MS, scheduler).pipe(
       concatMap(() => {
@@ -107,7 +107,7 @@ function oneProbing(parts: ProbeParts): Observable<never> {
       filter(() => probe.coin === null && quarantine.next(scheduler.now()) === undefined),
     )
     return concat(
-      turn((nowMs) => connections.reserve(1, nowMs), scheduler),
+      scheduledSlot((nowMs) => connections.reserve(1, nowMs), scheduler),
       merge(frames, watch).pipe(takeUntil(idle)),
     ).pipe(
       catchError((cause: unknown) => {

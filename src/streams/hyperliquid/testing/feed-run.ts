@@ -3,12 +3,12 @@ import type { MarketEvent } from '../../../domain/event.ts'
 import type { FeedOptions } from '../backfill/feed-parts.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../backfill/weight-budget.ts'
 import { hyperliquidFeed } from '../feed.ts'
-import type { FeedNotice } from '../ingest/feed-event.ts'
+import type { FeedEvent } from '../ingest/feed-event.ts'
 import type { ScriptedVenue } from './scripted-venue.ts'
 
 export type FeedRun = {
   readonly events: MarketEvent[]
-  readonly notices: FeedNotice[]
+  readonly notices: FeedEvent[]
   error: unknown
   /** The engine has lost what it knew of a coin. */
   forget(coin: string): void
@@ -34,7 +34,7 @@ export function play(
     if (event.kind === 'silence') whole.delete(event.coin)
     if (event.kind === 'feed-status') for (const coin of event.coins) whole.delete(coin)
   }
-  const notices: FeedNotice[] = []
+  const notices: FeedEvent[] = []
   const events: MarketEvent[] = []
   const run: FeedRun = {
     events,
@@ -54,7 +54,7 @@ export function play(
       weightPerMinute: WEIGHT_PER_MINUTE_DEFAULT,
       sockets: 1,
       historyOf: (coin, nowMs) => (whole.has(coin) ? [] : needs(coin, nowMs)),
-      onNotice: (notice) => notices.push(notice),
+      onFeedEvent: (notice) => notices.push(notice),
       ...options,
     },
     venue.runtime,

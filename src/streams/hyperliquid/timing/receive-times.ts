@@ -15,7 +15,7 @@ const CLOCK_OFFSET_MS_USUAL = 2_000
  * When what arrives was so: the venue's clock, and by how much each connection is held up. What every arrival shows
  * of the two goes in, and the times that its events bear come out.
  */
-export class ArrivalTimes {
+export class ReceiveTimes {
   readonly #clock = new VenueClock()
   readonly #delays = new ConnectionDelays()
   /** Frames since the last timely book that told of the future, as our clock has it. */

@@ -1,4 +1,4 @@
-import { SmallestLag, USUAL_SPREAD_MS } from './smallest-lag.ts'
+import { MinimumLag, USUAL_SPREAD_MS } from './minimum-lag.ts'
 
 /** Lags between two pongs that differ by more are not those of a clock: something falls behind. */
 const STEADY_SPREAD_MS = 2 * USUAL_SPREAD_MS
@@ -50,8 +50,8 @@ export class VenueClock {
   #tickedAtMs = Number.NaN
   /** A lag was learned beside a prompt pong: not everything that was learned can have been held up. */
   #isProven = false
-  readonly #books = new SmallestLag()
-  readonly #trades = new SmallestLag()
+  readonly #books = new MinimumLag()
+  readonly #trades = new MinimumLag()
   #settledAtMs = Number.NEGATIVE_INFINITY
 
   /** Our clock minus the venue's, and the shortest way between; null before any lag was seen. */

@@ -1,9 +1,9 @@
-import type { DropReason, Rejected, Wire } from './values.ts'
+import type { DropReason, Rejected, VenueObject } from './values.ts'
 import {
   AMOUNT_MAX,
   decimal,
   integerBetween,
-  isWire,
+  isVenueObject,
   PRICE_MAX,
   price,
   rejected,
@@ -45,14 +45,14 @@ export function decodeAccountState(
   } catch {
     return rejected('not_json')
   }
-  if (!isWire(state) || !Array.isArray(state.assetPositions)) return rejected('bad_shape')
+  if (!isVenueObject(state) || !Array.isArray(state.assetPositions)) return rejected('bad_shape')
   const positions = new Map<string, Position>()
   const unread = new Set<string>()
   const drops: DropReason[] = []
   for (const row of state.assetPositions as readonly unknown[]) {
-    const told = isWire(row) ? row.position : undefined
-    const coin = isWire(told) ? told.coin : undefined
-    if (!isWire(told) || typeof coin !== 'string') drops.push('bad_row')
+    const told = isVenueObject(row) ? row.position : undefined
+    const coin = isVenueObject(told) ? told.coin : undefined
+    if (!isVenueObject(told) || typeof coin !== 'string') drops.push('bad_row')
     else if (!coins.has(coin)) drops.push('unknown_coin')
     else {
       const position = positions.has(coin) ? 'bad_row' : decodePosition(told, coin)
@@ -68,13 +68,13 @@ export function decodeAccountState(
 }
 
 /** @returns the position, or why its figures cannot be those of one. */
-function decodePosition(row: Wire, coin: string): Position | DropReason {
+function decodePosition(row: VenueObject, coin: string): Position | DropReason {
   const sizeBase = decimal(row.szi)
   if (sizeBase === undefined || sizeBase === 0 || Math.abs(sizeBase) > AMOUNT_MAX) return 'bad_size'
   const entryPrice = price(row.entryPx)
   const liquidationPrice = decodeLiquidationPrice(row.liquidationPx)
   if (entryPrice === undefined || liquidationPrice === undefined) return 'bad_price'
-  const leverage = isWire(row.leverage)
+  const leverage = isVenueObject(row.leverage)
     ? integerBetween(row.leverage.value, 1, LEVERAGE_MAX)
     : undefined
   if (leverage === undefined) return 'bad_number'

@@ -2,8 +2,8 @@ import type { Bar } from '../../../domain/bar.ts'
 import { barFault } from '../../../domain/bar.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
-import type { DropReason, Rejected, Wire } from './values.ts'
-import { amount, isWire, price, rejected, timeMs } from './values.ts'
+import type { DropReason, Rejected, VenueObject } from './values.ts'
+import { amount, isVenueObject, price, rejected, timeMs } from './values.ts'
 
 type Series = { readonly coin: string; readonly timeframe: Timeframe }
 
@@ -35,7 +35,7 @@ export function decodeCandleSnapshot(
   const drops: DropReason[] = []
   const bars: Bar[] = []
   for (const row of rows) {
-    if (!isWire(row) || row.s !== coin || row.i !== timeframe) return rejected('bad_rows')
+    if (!isVenueObject(row) || row.s !== coin || row.i !== timeframe) return rejected('bad_rows')
     const bar = decodeBar(row, timeframe, timeReceivedMs, drops)
     if (bar === undefined) return rejected('bad_rows')
     const previous = bars.at(-1)
@@ -52,7 +52,7 @@ export function decodeCandleSnapshot(
 
 /** @returns undefined, with the reason in `drops`, for a bar that cannot be. */
 export function decodeBar(
-  row: Wire,
+  row: VenueObject,
   timeframe: Timeframe,
   timeReceivedMs: number,
   drops: DropReason[],
@@ -75,14 +75,14 @@ export function decodeBar(
     drops.push('bad_size')
     return undefined
   }
-  const bar = barOf({ openTimeMs, open, high, low, close, volumeBase }, timeframe)
+  const bar = checkedBar({ openTimeMs, open, high, low, close, volumeBase }, timeframe)
   if (typeof bar !== 'string') return bar
   drops.push(bar)
   return undefined
 }
 
 /** @returns the bar, or why its figures cannot be those of one. */
-export function barOf(bar: Bar, timeframe: Timeframe): Bar | DropReason {
+export function checkedBar(bar: Bar, timeframe: Timeframe): Bar | DropReason {
   if (bar.openTimeMs % timeframeMs[timeframe] !== 0) return 'bad_time'
   return barFault(bar) ?? bar
 }

@@ -1,6 +1,6 @@
 import type { ContextEvent } from '../../../domain/event.ts'
 import type { DropReason } from './values.ts'
-import { amount, fraction, isWire, price } from './values.ts'
+import { amount, fraction, isVenueObject, price } from './values.ts'
 
 /** The venue caps funding at 4 % an hour; who deploys a dex may multiply it by ten. */
 export const FUNDING_MAX = 0.4
@@ -30,7 +30,7 @@ export function decodeContext(
   timeReceivedMs: number,
   drops: DropReason[],
 ): ContextEvent | undefined {
-  if (!isWire(row)) {
+  if (!isVenueObject(row)) {
     drops.push('bad_row')
     return undefined
   }

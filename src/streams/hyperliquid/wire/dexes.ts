@@ -1,5 +1,5 @@
 import type { Rejected } from './values.ts'
-import { isWire, rejected } from './values.ts'
+import { isVenueObject, rejected } from './values.ts'
 
 /** The prefix of the names of a dex's perpetuals; it may stand in a URL and in a key. */
 export const DEX_NAME = /^[a-z0-9]{1,16}$/
@@ -28,7 +28,7 @@ export function decodeDexes(
   if (!Array.isArray(rows)) return rejected('bad_shape')
   const dexes = new Map<string, ListedDex>()
   for (const row of rows) {
-    const { name, fullName } = isWire(row) ? row : {}
+    const { name, fullName } = isVenueObject(row) ? row : {}
     if (typeof name !== 'string' || !DEX_NAME.test(name)) continue
     const isShown = typeof fullName === 'string' && FULL_NAME.test(fullName)
     dexes.set(name, { name, fullName: isShown ? fullName : null })

@@ -18,8 +18,8 @@ import { readQuickly } from './quick-frames.ts'
 import type { MarketChannel } from './subscription.ts'
 import type { Universe } from './universe.ts'
 import { isFollowedName, joinContexts, MAIN_DEX } from './universe.ts'
-import type { DropReason, Rejected, Wire } from './values.ts'
-import { address, isWire, price, rejected, size, timeMs } from './values.ts'
+import type { DropReason, Rejected, VenueObject } from './values.ts'
+import { address, isVenueObject, price, rejected, size, timeMs } from './values.ts'
 
 /** What one text frame of the venue says. */
 export type Frame =
@@ -104,7 +104,7 @@ export class FrameDecoder {
   decodeSlowly(text: string, timeReceivedMs: number): Frame {
     const message = jsonIn(text)
     if (message === undefined) return text === GREETING ? IGNORED : rejected('not_json')
-    if (!isWire(message)) return rejected('bad_shape')
+    if (!isVenueObject(message)) return rejected('bad_shape')
     const { channel, data } = message
     switch (channel) {
       case 'trades':
@@ -151,7 +151,7 @@ export class FrameDecoder {
     const unlisted: MarkEvent[] = []
     const times = { timeExchangeMs: timeReceivedMs, timeReceivedMs }
     for (const row of rows) {
-      if (!isWire(row)) {
+      if (!isVenueObject(row)) {
         drops.push('bad_row')
         continue
       }
@@ -171,7 +171,7 @@ export class FrameDecoder {
   }
 
   #allContexts(data: unknown, timeReceivedMs: number): Frame {
-    if (!isWire(data) || !Array.isArray(data.ctxs)) return rejected('bad_shape')
+    if (!isVenueObject(data) || !Array.isArray(data.ctxs)) return rejected('bad_shape')
     const drops: DropReason[] = []
     const events: MarketEvent[] = []
     const misfits: string[] = []
@@ -202,7 +202,7 @@ export class FrameDecoder {
     if (json === null) return rejected('bad_compression')
     const marks = jsonIn(json)
     if (marks === undefined) return rejected('bad_compression')
-    if (!isWire(marks)) return rejected('bad_shape')
+    if (!isVenueObject(marks)) return rejected('bad_shape')
     const events: MarkEvent[] = []
     const unlisted: MarkEvent[] = []
     const drops: DropReason[] = []
@@ -219,7 +219,7 @@ export class FrameDecoder {
 
   /** The echo is normalised by the venue, so only what we asked by is read from it. */
   #acknowledgement(data: unknown): Frame {
-    if (!isWire(data) || !isWire(data.subscription)) return rejected('bad_shape')
+    if (!isVenueObject(data) || !isVenueObject(data.subscription)) return rejected('bad_shape')
     return data.method === 'subscribe'
       ? this.#subscribed('acknowledged', data.subscription)
       : IGNORED
@@ -227,12 +227,15 @@ export class FrameDecoder {
 
   #refusal(text: string): Frame {
     const subscription = text.startsWith(STANDING) ? jsonIn(text.slice(STANDING.length)) : undefined
-    return isWire(subscription) && typeof subscription.type === 'string'
+    return isVenueObject(subscription) && typeof subscription.type === 'string'
       ? this.#subscribed('standing', subscription)
       : { kind: 'refused', text: text.slice(0, REFUSAL_LENGTH_MAX) }
   }
 
-  #subscribed(kind: 'acknowledged' | 'standing', { type: channel, coin = null }: Wire): Frame {
+  #subscribed(
+    kind: 'acknowledged' | 'standing',
+    { type: channel, coin = null }: VenueObject,
+  ): Frame {
     if (typeof channel !== 'string') return rejected('bad_shape')
     if (coin === null) return { kind, channel, coin }
     return typeof coin === 'string' && this.#coins.has(coin)
@@ -252,14 +255,14 @@ function jsonIn(text: string): unknown {
 
 /** @returns undefined, with the reason in `drops`, for a row that says nothing usable. */
 type DecodeRow = (
-  row: Wire,
+  row: VenueObject,
   coin: string,
   timeReceivedMs: number,
   drops: DropReason[],
 ) => MarketEvent | undefined
 
 function decodeTrade(
-  row: Wire,
+  row: VenueObject,
   coin: string,
   timeReceivedMs: number,
   drops: DropReason[],
@@ -292,7 +295,7 @@ function decodeTrade(
 }
 
 function decodeCandle(
-  row: Wire,
+  row: VenueObject,
   coin: string,
   timeReceivedMs: number,
   drops: DropReason[],
@@ -306,7 +309,7 @@ function decodeCandle(
 
 /** A book with one bad level is a wrong book; the next frame brings all of it again. */
 function decodeBook(
-  row: Wire,
+  row: VenueObject,
   coin: string,
   timeReceivedMs: number,
   drops: DropReason[],
@@ -322,7 +325,7 @@ function decodeBook(
 }
 
 function decodeTopOfBook(
-  row: Wire,
+  row: VenueObject,
   coin: string,
   timeReceivedMs: number,
   drops: DropReason[],
@@ -339,7 +342,7 @@ function decodeTopOfBook(
 }
 
 function decodeActiveContext(
-  row: Wire,
+  row: VenueObject,
   coin: string,
   timeReceivedMs: number,
   drops: DropReason[],
@@ -353,7 +356,7 @@ function decodeMark(
   timeReceivedMs: number,
   drops: DropReason[],
 ): MarkEvent | undefined {
-  if (!isWire(row)) return dropped('bad_row', drops)
+  if (!isVenueObject(row)) return dropped('bad_row', drops)
   const markPrice = price(row.markPx)
   const midPrice = row.midPx === null ? null : price(row.midPx)
   if (row.markPx !== undefined && markPrice === undefined) drops.push('bad_price')
@@ -386,7 +389,7 @@ function decodeSide(
 }
 
 function decodeLevel(row: unknown): BookLevel | undefined {
-  if (!isWire(row)) return undefined
+  if (!isVenueObject(row)) return undefined
   const levelPrice = price(row.px)
   const sizeBase = size(row.sz)
   return levelPrice === undefined || sizeBase === undefined

@@ -2,8 +2,8 @@ import type { VenueFunding } from '../../../domain/event.ts'
 import type { FundingRow } from '../../../domain/history.ts'
 import { FUNDING_STEP_MS } from '../../../domain/history.ts'
 import { FUNDING_MAX, PREMIUM_MAX } from './contexts.ts'
-import type { DropReason, Rejected, Wire } from './values.ts'
-import { fraction, integerBetween, isWire, rejected, timeMs } from './values.ts'
+import type { DropReason, Rejected, VenueObject } from './values.ts'
+import { fraction, integerBetween, isVenueObject, rejected, timeMs } from './values.ts'
 
 type FundingsReply = {
   readonly kind: 'fundings'
@@ -80,7 +80,7 @@ export function decodePredictedFundings(
 }
 
 function readFunding(row: unknown, coin: string, timeReceivedMs: number): FundingRow | DropReason {
-  if (!isWire(row)) return 'bad_row'
+  if (!isVenueObject(row)) return 'bad_row'
   if (row.coin !== coin) return 'other_series'
   const landedMs = timeMs(row.time, timeReceivedMs)
   if (landedMs === undefined) return 'bad_time'
@@ -101,7 +101,7 @@ function readExchanges(
     const [venue, told] = Array.isArray(row) ? (row as readonly unknown[]) : []
     // Such an exchange does not have the coin.
     if (told === null) continue
-    if (typeof venue !== 'string' || !EXCHANGE_NAME.test(venue) || !isWire(told)) {
+    if (typeof venue !== 'string' || !EXCHANGE_NAME.test(venue) || !isVenueObject(told)) {
       drops.push('bad_row')
       continue
     }
@@ -112,7 +112,11 @@ function readExchanges(
   return fundings
 }
 
-function readPrediction(venue: string, told: Wire, nowMs: number): VenueFunding | DropReason {
+function readPrediction(
+  venue: string,
+  told: VenueObject,
+  nowMs: number,
+): VenueFunding | DropReason {
   const rate = fraction(told.fundingRate, FUNDING_MAX)
   const isOwn = venue === OWN_EXCHANGE && told.fundingIntervalHours === undefined
   const intervalHours = isOwn ? 1 : integerBetween(told.fundingIntervalHours, 1, INTERVAL_HOURS_MAX)

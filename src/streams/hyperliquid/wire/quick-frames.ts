@@ -1,7 +1,7 @@
 import type { Batch, BookLevel, TradeEvent } from '../../../domain/event.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframes } from '../../../domain/timeframe.ts'
-import { barOf } from './candles.ts'
+import { checkedBar } from './candles.ts'
 import {
   COMMA,
   charactersOf,
@@ -235,7 +235,7 @@ function readCandle(
     isAmount(volumeBase) &&
     timeMs(openTimeMs, timeReceivedMs) !== undefined
   if (!isWhole || coin === undefined || timeframe === undefined) return null
-  const bar = barOf({ openTimeMs, open, high, low, close, volumeBase }, timeframe)
+  const bar = checkedBar({ openTimeMs, open, high, low, close, volumeBase }, timeframe)
   if (typeof bar === 'string') return null
   return [{ kind: 'candle', coin, timeExchangeMs: timeReceivedMs, timeReceivedMs, timeframe, bar }]
 }

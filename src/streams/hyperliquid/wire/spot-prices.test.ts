@@ -1,6 +1,6 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import { SpotDoubt } from '../plausibility/spot-price-filter.ts'
+import { SpotPriceFilter } from '../plausibility/spot-price-filter.ts'
 import { decodeSpotPrices, PAIR_NOTIONAL_USD_MIN } from './spot-prices.ts'
 
 const tokens = ['USDC', 'PURR', 'USDE', 'USDH'].map((name, index) => ({ name, index }))
@@ -72,7 +72,7 @@ describe('a price that has leapt', () => {
   const told = (usdcPrice: number) => ({ token: 2, name: 'USDE', usdcPrice, dayNotionalUsd: 2e6 })
 
   test('is unknown until the next reply confirms it', () => {
-    const doubt = new SpotDoubt()
+    const doubt = new SpotPriceFilter()
     const said = (price: number) => doubt.believed([told(price)])[0]?.usdcPrice
     expect([1, 0.99, 0.6, 0.61, 6, 0.6, 0.6].map(said)).toEqual([
       1,

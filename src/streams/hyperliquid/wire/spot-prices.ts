@@ -1,7 +1,7 @@
 import type { TokenPrice } from '../../../domain/event.ts'
 import { USDC_TOKEN } from '../../../domain/listing.ts'
-import type { DropReason, Rejected, Wire } from './values.ts'
-import { amount, integerBetween, isWire, price, rejected } from './values.ts'
+import type { DropReason, Rejected, VenueObject } from './values.ts'
+import { amount, integerBetween, isVenueObject, price, rejected } from './values.ts'
 
 /** The venue has some 450 spot tokens. */
 export const TOKEN_INDEX_MAX = 65_535
@@ -34,16 +34,16 @@ export function decodeSpotPrices(body: string): SpotReply | Rejected {
   } catch {
     return rejected('not_json')
   }
-  if (!Array.isArray(reply) || !isWire(reply[0]) || !Array.isArray(reply[1]))
+  if (!Array.isArray(reply) || !isVenueObject(reply[0]) || !Array.isArray(reply[1]))
     return rejected('bad_shape')
-  const [{ tokens: tokenRows, universe: pairRows }, contexts] = reply as [Wire, unknown[]]
+  const [{ tokens: tokenRows, universe: pairRows }, contexts] = reply as [VenueObject, unknown[]]
   if (!Array.isArray(tokenRows) || !Array.isArray(pairRows)) return rejected('bad_shape')
   const drops: DropReason[] = []
   const pairs = pairsByToken(pairRows, contextsByName(contexts))
   const tokens = new Map<number, TokenPrice>()
   for (const row of tokenRows.slice(0, TOKENS_MAX)) {
-    const token = isWire(row) ? integerBetween(row.index, 0, TOKEN_INDEX_MAX) : undefined
-    const name = isWire(row) ? row.name : undefined
+    const token = isVenueObject(row) ? integerBetween(row.index, 0, TOKEN_INDEX_MAX) : undefined
+    const name = isVenueObject(row) ? row.name : undefined
     if (token === undefined || typeof name !== 'string' || !TOKEN_NAME.test(name))
       drops.push('bad_row')
     else if (tokens.has(token)) return rejected('bad_rows')
@@ -52,18 +52,18 @@ export function decodeSpotPrices(body: string): SpotReply | Rejected {
   return { kind: 'spot', tokens: [...tokens.values()], drops }
 }
 
-function contextsByName(rows: readonly unknown[]): ReadonlyMap<unknown, Wire> {
-  return new Map(rows.flatMap((row) => (isWire(row) ? [[row.coin, row] as const] : [])))
+function contextsByName(rows: readonly unknown[]): ReadonlyMap<unknown, VenueObject> {
+  return new Map(rows.flatMap((row) => (isVenueObject(row) ? [[row.coin, row] as const] : [])))
 }
 
 /** Of each token its pair against USDC, the most traded one where there are several. */
 function pairsByToken(
   rows: readonly unknown[],
-  contexts: ReadonlyMap<unknown, Wire>,
+  contexts: ReadonlyMap<unknown, VenueObject>,
 ): ReadonlyMap<number, Pair> {
   const pairs = new Map<number, Pair>()
   for (const row of rows) {
-    if (!isWire(row) || !Array.isArray(row.tokens)) continue
+    if (!isVenueObject(row) || !Array.isArray(row.tokens)) continue
     const [base, quote]: readonly unknown[] = row.tokens
     const context = contexts.get(row.name)
     if (typeof base !== 'number' || quote !== USDC_TOKEN || context === undefined) continue
@@ -74,7 +74,7 @@ function pairsByToken(
   return pairs
 }
 
-function pairOf({ midPx, markPx, dayNtlVlm }: Wire): Pair {
+function pairOf({ midPx, markPx, dayNtlVlm }: VenueObject): Pair {
   const [mid, mark, dayNotionalUsd = 0] = [price(midPx), price(markPx), amount(dayNtlVlm)]
   const isSound =
     mid !== undefined &&

@@ -3,7 +3,7 @@ export const marketChannels = ['fastAssetCtxs', 'allDexsAssetCtxs'] as const
 
 export type MarketChannel = (typeof marketChannels)[number]
 
-export type Subscription =
+export type VenueSubscription =
   | { readonly type: MarketChannel }
   | { readonly type: 'trades' | 'l2Book' | 'bbo' | 'activeAssetCtx'; readonly coin: string }
   | { readonly type: 'candle'; readonly coin: string; readonly interval: '15m' }
@@ -14,7 +14,7 @@ export function subscriptionKey(type: string, coin: string | null): string {
 }
 
 /** The subscriptions of every followed coin. */
-export function coinSubscriptions(coin: string): readonly Subscription[] {
+export function coinSubscriptions(coin: string): readonly VenueSubscription[] {
   return [
     { type: 'candle', coin, interval: '15m' },
     { type: 'trades', coin },

@@ -3,8 +3,8 @@ import type { Listing, MarginTier } from '../../../domain/listing.ts'
 import { LISTINGS_MAX, singleMarginTier, UNKNOWN_TOKEN } from '../../../domain/listing.ts'
 import { decodeContext } from './contexts.ts'
 import { TOKEN_INDEX_MAX } from './spot-prices.ts'
-import type { DropReason, Rejected, Wire } from './values.ts'
-import { amount, integerBetween, isWire, rejected } from './values.ts'
+import type { DropReason, Rejected, VenueObject } from './values.ts'
+import { amount, integerBetween, isVenueObject, rejected } from './values.ts'
 
 /**
  * The perpetuals of one dex in the venue's order, which contexts are joined by. null holds the place of
@@ -71,7 +71,7 @@ export function decodeMeta(
   known: Universe = [],
 ): MetaReply | Rejected {
   const reply = parse(body)
-  if (!isWire(reply)) return rejected(reply === undefined ? 'not_json' : 'bad_shape')
+  if (!isVenueObject(reply)) return rejected(reply === undefined ? 'not_json' : 'bad_shape')
   return readMeta(reply, dex, known)
 }
 
@@ -84,7 +84,7 @@ export function decodeMetaAndAssetContexts(
 ): MetaAndContextsReply | Rejected {
   const reply = parse(body)
   if (reply === undefined) return rejected('not_json')
-  if (!Array.isArray(reply) || !isWire(reply[0]) || !Array.isArray(reply[1]))
+  if (!Array.isArray(reply) || !isVenueObject(reply[0]) || !Array.isArray(reply[1]))
     return rejected('bad_shape')
   const meta = readMeta(reply[0], dex, known)
   if (meta.kind === 'rejected') return meta
@@ -126,7 +126,7 @@ export function joinContexts(
 }
 
 function readMeta(
-  { universe: rows, marginTables, collateralToken }: Wire,
+  { universe: rows, marginTables, collateralToken }: VenueObject,
   dex: string,
   known: Universe,
 ): MetaReply | Rejected {
@@ -158,7 +158,7 @@ function readListing(
   { tables, isWhole }: MarginTables,
   before: Listing | null,
 ): Listing | null {
-  if (!isWire(row)) return null
+  if (!isVenueObject(row)) return null
   const { name: coin } = row
   const sizeDecimals = integerBetween(row.szDecimals, 0, SIZE_DECIMALS_MAX)
   const maxLeverage = integerBetween(row.maxLeverage, 1, LEVERAGE_MAX)
@@ -190,7 +190,7 @@ function readMarginTables(rows: unknown, drops: DropReason[]): MarginTables {
   let isWhole = true
   for (const row of rows.slice(0, MARGIN_TABLES_MAX)) {
     const [id, table] = Array.isArray(row) ? (row as readonly unknown[]) : []
-    const tiers = isWire(table) ? readMarginTiers(table) : null
+    const tiers = isVenueObject(table) ? readMarginTiers(table) : null
     // Of two tables with one id, a row may mean either.
     if (tiers === null || ids.has(id)) {
       drops.push('bad_margin_table')
@@ -203,11 +203,11 @@ function readMarginTables(rows: unknown, drops: DropReason[]): MarginTables {
 }
 
 /** null unless lower bounds rise from 0 and leverage falls. */
-function readMarginTiers({ marginTiers: rows }: Wire): readonly MarginTier[] | null {
+function readMarginTiers({ marginTiers: rows }: VenueObject): readonly MarginTier[] | null {
   if (!Array.isArray(rows) || rows.length === 0 || rows.length > MARGIN_TIERS_MAX) return null
   const tiers: MarginTier[] = []
   for (const row of rows) {
-    if (!isWire(row)) return null
+    if (!isVenueObject(row)) return null
     const lowerBoundUsd = amount(row.lowerBound)
     const maxLeverage = integerBetween(row.maxLeverage, 1, LEVERAGE_MAX)
     if (lowerBoundUsd === undefined || maxLeverage === undefined) return null

@@ -1,5 +1,5 @@
 /** Every member name of the venue's JSON that we read. */
-type WireName =
+type MemberName =
   | ('channel' | 'data' | 'method' | 'subscription' | 'type')
   | ('coin' | 'ctx' | 'ctxs' | 'levels' | 'bbo' | 'time')
   | ('px' | 'sz' | 'side' | 'tid' | 'users')
@@ -13,9 +13,9 @@ type WireName =
   | ('assetPositions' | 'position' | 'szi' | 'entryPx' | 'leverage' | 'value' | 'liquidationPx')
 
 /** A JSON object from the venue: whatever it holds is unknown until it was checked. */
-export type Wire = { readonly [name in WireName]?: unknown }
+export type VenueObject = { readonly [name in MemberName]?: unknown }
 
-export function isWire(value: unknown): value is Wire {
+export function isVenueObject(value: unknown): value is VenueObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

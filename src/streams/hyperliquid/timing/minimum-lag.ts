@@ -11,7 +11,7 @@ type Lag = { readonly lagMs: number; readonly toldAtMs: number }
 const NONE: Lag = { lagMs: Number.POSITIVE_INFINITY, toldAtMs: Number.NaN }
 
 /** The shortest time that something took to arrive, forgotten as it gets old. */
-export class SmallestLag {
+export class MinimumLag {
   #windowStartMs = Number.NaN
   #smallest = NONE
   #previousSmallest = NONE

@@ -1,6 +1,6 @@
-import type { MarketChannel, Subscription } from '../wire/subscription.ts'
+import type { MarketChannel, VenueSubscription } from '../wire/subscription.ts'
 import { marketChannels, subscriptionKey } from '../wire/subscription.ts'
-import type { Roster } from './subscription-plan.ts'
+import type { SubscriptionPlan } from './subscription-plan.ts'
 
 export const PING_PERIOD_MS = 20_000
 const PONG_MS_MAX = 15_000
@@ -20,37 +20,37 @@ const ACK_DOUBLINGS_MAX = 5
 const POISON_MS_MAX = 1_500
 
 type Sent = {
-  readonly subscription: Subscription
+  readonly subscription: VenueSubscription
   sentMs: number
   attempts: number
   isAcknowledged: boolean
 }
 
 /** How long a channel of all coins has been silent. */
-type Silence = { readonly sinceMs: number; readonly renewals: number }
+type StaleCoin = { readonly sinceMs: number; readonly renewals: number }
 
 type Change = { readonly method: 'subscribe' | 'unsubscribe'; readonly key: string }
 
 /** What one socket has said and heard. It is born with the socket and dies with it. */
-export class Session {
-  readonly #roster: Roster
+export class ConnectionState {
+  readonly #plan: SubscriptionPlan
   readonly #socket: number
   /** By key. */
   readonly #sent = new Map<string, Sent>()
-  #wanted: ReadonlyMap<string, Subscription> = new Map()
+  #wanted: ReadonlyMap<string, VenueSubscription> = new Map()
   #unsent: readonly Change[] = []
   #rosterVersion = -1
   #lastFrameMs: number
   /** The last book, or the first acknowledgement of one. NaN before. */
   #lastBookMs = Number.NaN
   /** Of the channels of all coins that were acknowledged. */
-  readonly #silences = new Map<MarketChannel, Silence>()
+  readonly #silences = new Map<MarketChannel, StaleCoin>()
   #pingedMs: number | null = null
   #isHeard = false
   #isGivenUp = false
 
-  constructor(roster: Roster, socket: number, nowMs: number) {
-    this.#roster = roster
+  constructor(plan: SubscriptionPlan, socket: number, nowMs: number) {
+    this.#plan = plan
     this.#socket = socket
     this.#lastFrameMs = nowMs
   }
@@ -108,9 +108,9 @@ export class Session {
     return undefined
   }
 
-  /** How many frames would bring the venue's subscriptions to what the roster wants. */
+  /** How many frames would bring the venue's subscriptions to what the plan wants. */
   get unsentCount(): number {
-    if (this.#rosterVersion !== this.#roster.version) this.#compare()
+    if (this.#rosterVersion !== this.#plan.version) this.#compare()
     return this.#unsent.length
   }
 
@@ -176,7 +176,7 @@ export class Session {
     )
   }
 
-  #noteSent(key: string, subscription: Subscription, nowMs: number): void {
+  #noteSent(key: string, subscription: VenueSubscription, nowMs: number): void {
     const attempts = (this.#sent.get(key)?.attempts ?? 0) + 1
     this.#sent.set(key, { subscription, sentMs: nowMs, attempts, isAcknowledged: false })
   }
@@ -189,9 +189,9 @@ export class Session {
   }
 
   #compare(): void {
-    this.#rosterVersion = this.#roster.version
+    this.#rosterVersion = this.#plan.version
     const wanted = new Map(
-      this.#roster
+      this.#plan
         .subscriptions(this.#socket)
         .map((one) => [subscriptionKey(one.type, 'coin' in one ? one.coin : null), one]),
     )
@@ -203,7 +203,7 @@ export class Session {
   }
 }
 
-function patienceWith(channel: MarketChannel, { renewals }: Silence): number {
+function patienceWith(channel: MarketChannel, { renewals }: StaleCoin): number {
   return CHANNEL_SILENCE_MS_MAX[channel] * 2 ** Math.min(renewals, RENEWAL_DOUBLINGS_MAX)
 }
 
