@@ -18,7 +18,7 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { Compile } from 'typebox/compile'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { offerOf } from '../src/api/discovery/offer-of.ts'
-import { sampleOf } from '../src/api/discovery/samples.ts'
+import { sampleAnswer } from '../src/api/discovery/samples.ts'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { pathOf, pathTemplateOf } from '../src/domain/contract.ts'
 import type { Document } from '../src/domain/document.ts'
@@ -272,7 +272,7 @@ describe('prices, networks and schemas', () => {
     expect(JSON.stringify(openapi)).not.toContain('x-payment-info')
     expect(manifest).toMatchObject({ free: true, resources: [], networks: [], payTo: [] })
     expect(prices).toMatchObject({ free: true, ways_to_pay: [] })
-    for (const { description } of card.skills) expect(description).toContain('Free')
+    for (const { description } of card.skills) expect(description).toContain('free on this service')
     expect(llms).toContain('free on this service')
     for (const { template } of offers)
       expect(openapi.paths[template].get.responses).not.toHaveProperty('402')
@@ -429,7 +429,7 @@ describe('the agent card', () => {
 describe('samples', () => {
   test('are what the engine gives on the simulated market today', () => {
     for (const [id, answer] of sampleAnswers())
-      expect(answer, `run test/golden/write-samples.ts: ${id}`).toEqual(sampleOf(id))
+      expect(answer, `run test/golden/write-samples.ts: ${id}`).toEqual(sampleAnswer(id))
   })
 
   test.each(contracts.map((contract) => ({ id: contract.id, contract })))(

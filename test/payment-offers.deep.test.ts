@@ -207,7 +207,7 @@ describe('an answer that got worse since its quote', () => {
       quality_grade: 'C',
       quoted_coverage: 100,
       coverage: 80,
-      detail: expect.stringMatching(/got worse/),
+      detail: expect.stringMatching(/below the quote/),
     })
     expect(refused.headers.get('retry-after')).toBe(String(refused.problem()['retry_after']))
     expect(await spent(buyer)).toBe(0n)

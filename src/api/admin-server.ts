@@ -19,23 +19,23 @@ export type AdminServerOptions = {
   readonly metrics: Registry
   readonly clock: Clock
   readonly logger: FastifyBaseLogger | null
-  /** null where the engine is another process, which this one cannot restart. */
+  /** null if the engine is another process. */
   readonly restartEngine: (() => void | Promise<void>) | null
-  /** What sales need beside their answers, or the clock alone where they are given away. */
+  /** Sales checks; only the clock if answers are free. */
   readonly checks?: () => readonly { readonly check: string; readonly fault: Fault | null }[]
 }
 
 const BODY_BYTES_MAX = 1_024
 const REQUEST_TIMEOUT_MS = 5_000
 
-const MaintenanceOrder = Type.Object(
-  { on: Type.Boolean({ description: 'true refuses every paid call with 503.' }) },
+const MaintenanceRequest = Type.Object(
+  { on: Type.Boolean({ description: 'true: every paid call is refused with 503.' }) },
   { additionalProperties: false },
 )
 
 /**
- * The operator's server, complete but not listening; to be bound to loopback only. Whoever can reach
- * loopback may use it, but a web page may not: neither by a rebound name nor by a form.
+ * The admin server, not yet listening; bind it to loopback only. Local programs may use it, web pages may not (DNS
+ * rebinding, cross-site forms).
  */
 export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
   const { clock, engine, logger, maintenance, metrics, restartEngine } = options
@@ -54,17 +54,17 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
     done(null, payload)
   })
   app.setNotFoundHandler((_request, reply) =>
-    sendProblem(reply, 'not_found', { detail: 'There is nothing at this path.' }),
+    sendProblem(reply, 'not_found', { detail: 'This path does not exist.' }),
   )
   app.setErrorHandler((error, request, reply) => refuseOrFail(error, request, reply))
 
   app.get('/livez', (_request, reply) => reply.type('text/plain').send('ok\n'))
 
   app.get('/readyz', (request, reply) => {
-    const ofSales = options.checks?.() ?? []
+    const salesChecks = options.checks?.() ?? []
     const checks = [
       ...readiness(engine, clock.nowMs()),
-      ...ofSales.map(({ check, fault }) => ({
+      ...salesChecks.map(({ check, fault }) => ({
         check,
         isOk: fault === null,
         reason: fault?.reason ?? null,
@@ -91,30 +91,32 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
 
   app.get('/sources', () => sourcesReport(engine))
 
-  app.get('/maintenance', () => position(maintenance))
+  app.get('/maintenance', () => maintenanceState(maintenance))
 
   app
     .withTypeProvider<TypeBoxTypeProvider>()
-    .post('/maintenance', { schema: { body: MaintenanceOrder } }, (request) => {
+    .post('/maintenance', { schema: { body: MaintenanceRequest } }, (request) => {
       const { on } = request.body
       if (maintenance.set(on, clock.nowMs())) {
-        request.log.warn({ maintenance: on }, 'maintenance switched')
+        request.log.warn({ maintenance: on }, 'maintenance mode changed')
       }
-      return position(maintenance)
+      return maintenanceState(maintenance)
     })
 
   app.post('/engine/restart', async (request, reply) => {
     if (restartEngine === null) {
-      return sendProblem(reply, 'not_found', { detail: 'The engine is not part of this process.' })
+      return sendProblem(reply, 'not_found', {
+        detail: 'The engine is another process; restart that process.',
+      })
     }
-    request.log.warn('engine restart ordered')
+    request.log.warn('engine restart requested')
     await restartEngine()
     return reply.code(202).send({ restarting: true })
   })
   return app
 }
 
-/** null before the engine said anything of it, and while there is none. */
+/** null before the first report of an engine, and without one. */
 function storeReport(engine: EngineReader) {
   const [store, recording] = [engine.store(), engine.recording()]
   return {
@@ -134,7 +136,7 @@ function storeReport(engine: EngineReader) {
   }
 }
 
-/** What the engine said last about everything that it listens to beyond the venue. */
+/** Last reported state of each external source. */
 function sourcesReport(engine: EngineReader) {
   return {
     sources: engine.sources().map(({ source, state, sinceMs, reason }) => ({
@@ -146,11 +148,10 @@ function sourcesReport(engine: EngineReader) {
   }
 }
 
-/** As the engine said last. */
 function measureSources(engine: EngineReader, metrics: Registry): void {
   new Gauge({
     name: 'perpscope_source_up',
-    help: 'Whether a source beyond the venue is heard whole: 1, or 0 for any other state.',
+    help: '1 while an external source is up, else 0.',
     labelNames: ['source'],
     registers: [metrics],
     collect() {
@@ -160,7 +161,7 @@ function measureSources(engine: EngineReader, metrics: Registry): void {
   })
 }
 
-/** As the engine said last; it counts anew with every start. */
+/** Last reported by the engine; the counters restart with it. */
 function measureStore(engine: EngineReader, metrics: Registry): void {
   const gauge = (name: string, help: string, read: (store: StoreHealth) => number) =>
     new Gauge({
@@ -175,31 +176,30 @@ function measureStore(engine: EngineReader, metrics: Registry): void {
     })
   gauge(
     'perpscope_store_ok',
-    'Whether the history reaches the disk: 1, or 0 while rows wait in memory.',
+    '1 while history is written to disk, 0 while rows are buffered in memory.',
     ({ state }) => (state === 'ok' ? 1 : 0),
   )
   gauge(
     'perpscope_store_dropped_rows',
-    'Rows of history that never reached the disk, since the engine started.',
+    'History rows lost before they were written, since the engine started.',
     ({ droppedRows }) => droppedRows,
   )
   gauge(
     'perpscope_store_damaged_blocks',
-    'Blocks of history that were found damaged, since the engine started.',
+    'Damaged history blocks found since the engine started.',
     ({ damagedBlocks }) => damagedBlocks,
   )
   gauge(
     'perpscope_store_set_aside_files',
-    'Files of history that could not be read any more, since the engine started.',
+    'Unreadable history files replaced by new ones since the engine started.',
     ({ setAsideFiles }) => setAsideFiles,
   )
 }
 
 type ReadyCheck = {
-  /** Named after what is wrong when it fails. */
   readonly check: string
   readonly isOk: boolean
-  /** null while it does not fail. */
+  /** null while the check passes. */
   readonly reason: string | null
   readonly sinceMs: number | null
 }
@@ -215,7 +215,7 @@ function readiness(engine: EngineReader, nowMs: number): readonly ReadyCheck[] {
   return [
     checkOf('engine_connected', state !== 'unavailable', 'no engine is connected'),
     checkOf('engine_speaks', state === 'available', `the engine is ${state}`),
-    checkOf('coin_ready', engine.coins().length > 0, 'no coin can be answered yet'),
+    checkOf('coin_ready', engine.coins().length > 0, 'no coin has data yet'),
   ]
 }
 
@@ -228,16 +228,13 @@ function shownCheck({ check, isOk, reason, sinceMs }: ReadyCheck) {
   }
 }
 
-function position(maintenance: MaintenanceSwitch) {
+function maintenanceState(maintenance: MaintenanceSwitch) {
   return { on: maintenance.isOn, since_iso: isoInstant(maintenance.sinceMs) }
 }
 
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
 
-/**
- * A page of another site reaches loopback by a name that it rebinds to 127.0.0.1 (then `Host` is that
- * name), or by a plain form or script (then `Origin` is that site).
- */
+/** Refuses pages of other sites: after DNS rebinding `Host` is their name, in a form or script `Origin` is. */
 function refuseWebPages(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   const { host, origin } = request.headers
   const isLoopback = host !== undefined && LOOPBACK_HOST.test(host)
@@ -247,7 +244,7 @@ function refuseWebPages(request: FastifyRequest, reply: FastifyReply, done: () =
     return
   }
   sendProblem(reply, 'not_found', {
-    detail: 'This port answers only to a loopback address, and to no page of another site.',
+    detail: 'This port serves loopback clients only, not pages of other sites.',
   })
 }
 
@@ -261,5 +258,5 @@ function refuseOrFail(error: unknown, request: FastifyRequest, reply: FastifyRep
     return
   }
   request.log.error({ err: error }, 'request failed')
-  sendProblem(reply, 'internal_error', { detail: 'The order failed; the log says why.' })
+  sendProblem(reply, 'internal_error', { detail: 'Internal error; the log states the cause.' })
 }

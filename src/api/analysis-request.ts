@@ -8,13 +8,13 @@ import type { Refusal } from './send-problem.ts'
 import { refusal } from './send-problem.ts'
 import { unknownQueryParameter } from './unknown-parameter.ts'
 
-/** What a call asks for, by its path and query alone. */
+/** Path and query of a call, parsed. */
 type AnalysisRequest = {
   readonly kind: 'request'
-  /** As the caller spelled it; '' where the answer is about the whole market. */
+  /** By the caller's spelling; '' for an analysis of the whole market. */
   readonly ticker: string
   readonly view: string
-  /** The part of that view that is wanted; null for all of it. */
+  /** The requested part of the view; null for all of it. */
   readonly selection: Selection | null
 }
 
@@ -22,7 +22,7 @@ export type RequestReader = (request: FastifyRequest) => AnalysisRequest | Refus
 
 const COIN_CHARACTERS_MAX = 64
 
-/** Reads the calls of one analysis. It needs no engine, so it finds the same at any time. */
+/** Parses the calls of one analysis. It needs no engine, so its result does not depend on time. */
 export function requestReader(contract: AnalysisContract): RequestReader {
   const selectionOf = selectionReader(contract)
   const known = queryParametersOf(contract)
@@ -33,7 +33,7 @@ export function requestReader(contract: AnalysisContract): RequestReader {
       contract.scope === 'market' ? '' : (request.params as { readonly coin: string }).coin
     if (ticker.length > COIN_CHARACTERS_MAX) {
       return refusal('invalid_coin', {
-        detail: `A ticker has at most ${COIN_CHARACTERS_MAX} characters; /coins lists them all.`,
+        detail: `A ticker has at most ${COIN_CHARACTERS_MAX} characters. GET /coins lists all tickers.`,
         param: pathParameterOf(contract),
       })
     }
@@ -45,7 +45,7 @@ export function requestReader(contract: AnalysisContract): RequestReader {
   }
 }
 
-/** Reads `view` and `fields` of a path that takes nothing else. */
+/** Parses a call of `/sample/{analysis}`, which takes `view` and `fields` only. */
 export function sampleRequestReader(contract: AnalysisContract) {
   const selectionOf = selectionReader(contract)
   return (request: FastifyRequest): Omit<AnalysisRequest, 'ticker'> | Refusal => {
@@ -59,10 +59,7 @@ export function sampleRequestReader(contract: AnalysisContract) {
   }
 }
 
-/**
- * One name for the document that a call asks for, however the call is spelled; null where its parameters do
- * not hold.
- */
+/** The same name for all spellings of a call for one document; null for invalid parameters. */
 export function documentNames(contract: AnalysisContract) {
   const read = requestReader(contract)
   return (request: FastifyRequest): string | null => {
@@ -73,7 +70,7 @@ export function documentNames(contract: AnalysisContract) {
   }
 }
 
-/** In the order in which they are published. */
+/** In published order. */
 function queryParametersOf(contract: AnalysisContract): readonly string[] {
   const own = contract.viewParameters.map(({ name }) => name)
   return [...own, ...(hasCompactView(contract) ? ['view'] : []), 'fields']
@@ -95,11 +92,11 @@ type Rule = { readonly name: string; readonly rule: string }
 
 function detailOf(request: FastifyRequest, { name, rule }: Rule): string {
   return once(request, name) === null
-    ? `${name} may be given once: it ${rule}.`
+    ? `${name} may occur only once. ${name} ${rule}.`
     : `${name} ${rule}.`
 }
 
-/** The raw value of a query parameter; null where it was given more than once. */
+/** The raw value of a query parameter; null if it occurs more than once. */
 function once(request: FastifyRequest, name: string): string | null | undefined {
   const query = request.query as Readonly<Record<string, string | string[] | undefined>>
   const raw = query[name]

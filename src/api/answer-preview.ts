@@ -7,28 +7,28 @@ import type { Grade } from './freshness.ts'
 import { freshness } from './freshness.ts'
 
 /**
- * The extension `answer-preview`, one of ours: a quote says how good the answer is that it asks money for. A
- * buyer's echo of it is a condition: what has got worse meanwhile is not sold.
+ * The quote extension `answer-preview` of this service: age, grade and coverage of the offered answer. A payment that
+ * echoes it does not buy an answer of lower quality.
  */
 const NAME = 'answer-preview'
-/** By so much coverage may fall between quote and payment: a share that decays is a little less at every reading. */
+/** Tolerated fall of coverage between quote and payment, percentage points: a decaying share falls constantly. */
 const COVERAGE_FALL_MAX = 1
 
-/** An answer that can be given now. */
+/** An available answer. */
 export type Previewed = {
   readonly document: Document
   readonly answer: Answer
   readonly etag: string
 }
 
-/** How good an answer is, as far as a quote promises it. */
+/** Quality of an answer, as a quote states it. */
 export type Quality = {
   readonly grade: Grade
   /** Percent. */
   readonly coverage: number
 }
 
-/** One per answer, because it is asked for more often than it changes: with the next full second at most. */
+/** One per answer; it changes once a second at most. */
 const previews = new WeakMap<Answer, Preview>()
 
 type Preview = Quality & {
@@ -37,7 +37,7 @@ type Preview = Quality & {
   readonly extensions: Extensions
 }
 
-/** @returns the same object for as long as nothing in it has changed */
+/** @returns the same object while its content is unchanged */
 export function previewOf(
   { document, answer, etag }: Previewed,
   nowMs: number,
@@ -67,14 +67,14 @@ export function previewOf(
   return extensions
 }
 
-/** What the buyer was quoted, in its own words: good for nothing but to hold us to it. */
+/** The quality that the buyer echoes; it can only refuse a sale, never change one. */
 export function quotedQuality(extensions: Extensions | null | undefined): Quality | null {
   const info = infoOf(extensions ?? null, NAME)
   const [grade, coverage] = [info?.['quality_grade'], info?.['coverage']]
   return isGrade(grade) && typeof coverage === 'number' ? { grade, coverage } : null
 }
 
-/** @returns what the answer is now, where that is less than what was quoted */
+/** @returns the present quality if it is below the quoted one, else null */
 export function worsened(
   quoted: Quality,
   { document, answer }: Omit<Previewed, 'etag'>,
@@ -87,7 +87,7 @@ export function worsened(
   return isWorse ? { grade, coverage } : null
 }
 
-/** Three decimals, as in the answer. */
+/** Rounded to three decimals, as in the answer. */
 function coverageOf({ coveragePct }: Answer): number {
   return Math.round(coveragePct * 1_000) / 1_000
 }

@@ -5,31 +5,31 @@ import type { JsonSchema } from './discovery/published-schema.ts'
 import { publishedSchema } from './discovery/published-schema.ts'
 import { compactOmitsAlways, hasPath } from './discovery/schema-parts.ts'
 
-/** Which part of an answer a caller wants. */
+/** The part of an answer that a caller requests. */
 export type Selection = {
-  /** Equal for equal selections of one analysis; safe within an entity tag. */
+  /** Equal for equal selections of one analysis; valid inside an entity tag. */
   readonly key: string
   readonly isCompact: boolean
-  /** null for every member. */
+  /** null for all members. */
   readonly fields: Paths | null
-  /** Left out where `isCompact`. */
+  /** Omitted if `isCompact`. */
   readonly omits: Paths
 }
 
-/** Dotted paths as a tree; one without members stands for all that is below it. */
+/** Dotted paths as a tree; an empty map stands for everything below. */
 type Paths = ReadonlyMap<string, Paths>
 
 export const answerViews = ['full', 'compact'] as const
 export const FIELDS_MAX = 32
 export const FIELDS_CHARS_MAX = 1_000
 
-/** Of when an answer is, and how far it can be trusted: that always stays. */
+/** Always included: instant and quality of the answer. */
 const KEPT_ALWAYS = ['timestamp_iso', 'meta.offering', 'meta.data_age_seconds']
 
-/** What figures are of stays beside them: in the answer, in its parts, and in every row of a list. */
+/** Always included at every level, so that each figure names its coin. */
 const SUBJECTS = ['coin', 'token']
 
-/** A query parameter that does not hold, and what would. */
+/** An invalid query parameter. */
 export type SelectionFault = {
   readonly name: 'fields' | 'view'
   readonly rule: string
@@ -38,13 +38,13 @@ export type SelectionFault = {
 
 type Read = (query: SelectionQuery) => Selection | SelectionFault | null
 
-/** Raw values; null for one that was given twice. */
+/** Raw values; null if a parameter occurs twice. */
 type SelectionQuery = {
   readonly fields: string | null | undefined
   readonly view: string | null | undefined
 }
 
-/** What reads the parameters `fields` and `view` of one analysis; null for the whole answer. */
+/** Parses `fields` and `view` for one analysis; null for the full answer. */
 export function selectionReader(contract: AnalysisContract): Read {
   const schema = publishedSchema(contract.document)
   const omits = treeOf((contract.compactOmits ?? []).map((path) => path.split('.')))
@@ -64,7 +64,7 @@ export function selectionReader(contract: AnalysisContract): Read {
   }
 }
 
-/** The market's own short views, such as the screener's rows, are told apart where they are rendered. */
+/** False for an analysis that renders its own short view, such as the screener. */
 export function hasCompactView({ viewParameters }: AnalysisContract): boolean {
   return viewParameters.every(({ name }) => name !== 'view')
 }
@@ -72,15 +72,15 @@ export function hasCompactView({ viewParameters }: AnalysisContract): boolean {
 function compactOf(raw: string | null | undefined): boolean | SelectionFault {
   const view = raw?.toLowerCase() ?? (raw === null ? null : 'full')
   if (view === 'full' || view === 'compact') return view === 'compact'
-  return { name: 'view', rule: `is one of ${answerViews.join(', ')}`, allowed: answerViews }
+  return { name: 'view', rule: `must be one of ${answerViews.join(', ')}`, allowed: answerViews }
 }
 
 function pathsOf(raw: string | null, schema: JsonSchema): string[] | SelectionFault {
   const fault: SelectionFault = {
     name: 'fields',
     rule:
-      `is a comma-separated list of up to ${FIELDS_MAX} members of the answer, ` +
-      'with dots between the names of nested ones, such as meta.quality',
+      `must be a comma-separated list of up to ${FIELDS_MAX} members of the answer; ` +
+      'dots separate nested names, as in meta.quality',
     allowed: Object.keys(schema.properties ?? {}),
   }
   if (raw === null || raw.length > FIELDS_CHARS_MAX) return fault
@@ -107,7 +107,7 @@ function treeOf(paths: readonly (readonly string[])[]): Paths {
 
 const everything: Paths = new Map()
 
-/** In full: what lies below another one is not named beside it. */
+/** All leaves as dotted paths. */
 function pathsIn(tree: Paths): string[] {
   return [...tree].flatMap(([name, below]) =>
     below.size === 0 ? [name] : pathsIn(below).map((path) => `${name}.${path}`),
@@ -115,9 +115,8 @@ function pathsIn(tree: Paths): string[] {
 }
 
 /**
- * The pieces of an answer that are left of it. Read once for each rendering and selection: slots stay slots, so
- * what is sent later is filled as any other answer.
- * @param pieces text of one character a byte, with slots between
+ * Reduces the pieces of an answer to a selection, once per rendering. Slots stay slots and are filled on sending.
+ * @param pieces text with one character per byte, and slots
  */
 export function selectPieces(
   pieces: readonly (string | Slot)[],
@@ -135,14 +134,14 @@ export function selectPieces(
   return unmarked(Buffer.from(JSON.stringify(selected)).toString('latin1'), slots)
 }
 
-/** The same of an answer whose slots are filled, such as a sample. */
+/** Reduces an answer whose slots are filled, such as a sample. */
 export function selectAnswer(answer: unknown, { isCompact, omits, fields }: Selection): unknown {
   const grouped = regrouped(answer)
   const compacted = isCompact ? omitted(grouped, omits) : grouped
   return ungrouped(fields === null ? compacted : chosen(compacted, fields))
 }
 
-/** What the slot of freshness fills, and what says that a sample is one: they stay together, as if they were a slot. */
+/** Members that belong together: those of the freshness slot, and `sample`. */
 const GROUP = '\u0001'
 const groupMembers = ['data_age_seconds', 'warning', 'warnings', 'quality', 'sample']
 
@@ -168,11 +167,11 @@ function ungrouped(value: unknown): unknown {
   )
 }
 
-/** A character that no text of ours holds tells a slot from text; JSON escapes it. */
+/** U+0001 marks a slot: no rendered text contains it, and JSON escapes it. */
 const MARK = '\\u0001'
 const MARKED = /(,?)"\\u0001(\d+)"(:0)?/g
 
-/** As a value, or as a member, with the comma that the slot brings along. */
+/** The mark as a value or a member; with a comma if the slot writes one. */
 function markOf({ kind }: Slot, index: number): string {
   const mark = `"${MARK}${index}"`
   if (kind === 'freshness') return `${mark}:0`
@@ -225,7 +224,7 @@ function isMark(name: string): boolean {
   return name.startsWith('\u0001')
 }
 
-/** The members that slots bring: they come and go together. */
+/** Members that slots write; they are selected together. */
 const slotMembers = [
   'data_age_seconds',
   'warning',
@@ -236,7 +235,7 @@ const slotMembers = [
   'unit_multiplier',
 ]
 
-/** What is about another unit than the one that was asked for must say so. */
+/** An answer in another unit than the requested one must state it. */
 function holdsSlot(value: Readonly<Record<string, unknown>>, paths: Paths): boolean {
   return (
     slotMembers.some((name) => paths.has(name)) ||

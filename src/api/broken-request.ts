@@ -3,10 +3,7 @@ import type { Socket } from 'node:net'
 import { problem } from '../domain/problem.ts'
 import { crossOriginHeaders, discoveryHeaders, securityHeaders } from './response-headers.ts'
 
-/**
- * Answers what never became a request, on the bare socket: too large a header, not HTTP at all, or a
- * client that takes too long to say what it wants.
- */
+/** Responds on the bare socket to input that is no valid request: oversized headers, no HTTP, or a time-out. */
 export function refuseBrokenRequest(
   error: Error & { readonly code?: string },
   socket: Socket,
@@ -20,22 +17,22 @@ export function refuseBrokenRequest(
   const lines = Object.entries({
     ...securityHeaders,
     ...discoveryHeaders,
-    // Nothing was understood, an origin neither.
+    // The origin could not be read.
     ...crossOriginHeaders,
     ...headers,
     'content-length': String(Buffer.byteLength(body)),
     'x-request-id': requestId,
     connection: 'close',
   }).map(([name, value]) => `${name}: ${value}\r\n`)
-  // Destroyed only once the reply is out, or a client that still sends would see a reset instead.
+  // Destroyed after the response is flushed; a client that still sends would see a reset instead.
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`, () =>
     socket.destroy(),
   )
 }
 
 /**
- * A request before the broken one is still at work on this socket. What is written now would be taken
- * for its answer, and perhaps deny a charge that is about to happen.
+ * An earlier request of this connection is still being processed. A response now would be taken for its answer, and
+ * could deny a charge that is about to happen.
  */
 function isAnswering(socket: Socket & { readonly _httpMessage?: object | null }): boolean {
   return socket._httpMessage !== undefined && socket._httpMessage !== null
@@ -49,7 +46,7 @@ function brokenRequest(
   if (code === 'HPE_HEADER_OVERFLOW') {
     return problem(
       'header_too_large',
-      { detail: 'Request line and headers together exceed the limit; send fewer or shorter ones.' },
+      { detail: 'The request line and headers exceed 16 KB. Send fewer or shorter headers.' },
       request,
     )
   }

@@ -2,9 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { codingFor, compressed } from './content-coding.ts'
 
 /**
- * The last hook before an answer leaves: compresses it for callers who accept that. What was charged for, stored and
- * signed is the answer itself, so this comes after the payment. Quotes and refusals are never compressed: a quote has
- * a secret beside what the caller sent, and its length would tell of it.
+ * Last hook of an answer: compresses it if the caller accepts that. It runs after the payment, which stores and signs
+ * the uncompressed answer. Quotes are not compressed: they contain a secret next to caller input (BREACH).
  */
 export function compressAnswer(
   request: FastifyRequest,
@@ -29,14 +28,14 @@ export function compressAnswer(
       done(null, body)
     },
     (error: unknown) => {
-      // It may be paid for: better long than not at all.
-      request.log.error({ err: error }, 'an answer was not compressed')
+      // It may be paid for, so it is sent uncompressed.
+      request.log.error({ err: error }, 'compression of an answer failed')
       done(null, payload)
     },
   )
 }
 
-/** The same answer in another coding, which a strong tag may not say (RFC 9110, 8.8.1). */
+/** A strong entity tag would not cover both codings (RFC 9110, 8.8.1). */
 function weaken(reply: FastifyReply): void {
   const tag = reply.getHeader('etag')
   if (typeof tag === 'string' && !tag.startsWith('W/')) void reply.header('etag', `W/${tag}`)

@@ -102,7 +102,7 @@ describe('on a real socket', () => {
     },
   )
 
-  test('what waits on one connection is bounded, and nothing beyond is looked at', async () => {
+  test('pending requests of one connection are bounded, and further ones are not processed', async () => {
     const { app } = gatewayFixture()
     let seen = 0
     app.addHook('preHandler', (_request, _reply, done) => {
@@ -116,7 +116,7 @@ describe('on a real socket', () => {
       ...Array.from({ length: 65 }, () => '200'),
       '429',
     ])
-    expect(reply.slice(reply.lastIndexOf('HTTP/1.1'))).toContain('64 requests wait')
+    expect(reply.slice(reply.lastIndexOf('HTTP/1.1'))).toContain('64 requests are pending')
     expect(seen).toBe(65)
   })
 

@@ -10,17 +10,17 @@ import { HEADERS_MAX } from './request-head.ts'
 import { sendProblem } from './send-problem.ts'
 
 const CONNECTIONS_MAX = 1_000
-/** A browser opens six and a busy agent some dozens; 50 agents behind one address still fit. */
+/** A browser opens six, a busy agent some dozens. */
 const CONNECTIONS_PER_ADDRESS_MAX = 128
-/** Kept free by closing idle connections: beyond `CONNECTIONS_MAX` Node closes new ones without a word. */
+/** Kept free by closing idle connections: beyond `CONNECTIONS_MAX` Node drops new ones without a response. */
 const CONNECTIONS_FREE_MIN = 100
-/** Whoever sends more before an answer is read could have thousands rendered by one packet. */
+/** Bounds pipelining: one packet could otherwise request thousands of answers. */
 const WAITING_MAX = 64
 
-/** Node keeps there which response a connection is at work on: to count every request would cost every read. */
+/** `_httpMessage` is Node's current response of a connection; a counter of our own would slow every request. */
 type Connection = Socket & { readonly _httpMessage?: ServerResponse | null }
 
-/** What the options of Fastify do not bound. */
+/** Limits that Fastify has no options for. */
 export function limitConnections(
   app: FastifyInstance,
   { proxies, defer }: { readonly proxies: ProxyTrust | undefined; readonly defer: Defer },
@@ -32,13 +32,13 @@ export function limitConnections(
 }
 
 /**
- * Bounds the connections of one address before any byte is read, and closes idle ones of the addresses that hold
- * most when few are left for others. Trusted proxies are exempt: each stands for all of its callers.
+ * Limits the connections of one address before any byte is read. When few are left, closes idle connections of the
+ * addresses with the most. Trusted proxies are exempt, as each carries many callers.
  */
 function limitAddresses(server: Server, isProxy: (address: string) => boolean): void {
   const byCaller = new Map<string, Set<Connection>>()
   let total = 0
-  // Before Node's own listener, which would begin to read.
+  // Before Node's own listener, which starts reading.
   server.prependListener('connection', (connection: Connection) => {
     const { remoteAddress } = connection
     if (remoteAddress === undefined) return
@@ -62,7 +62,7 @@ function limitAddresses(server: Server, isProxy: (address: string) => boolean): 
   })
 }
 
-/** The longest idle connection of the address that holds most, and more than `ownCount`. */
+/** Closes the longest idle connection of the address with the most connections, if more than `ownCount`. */
 function closeIdle(byCaller: ReadonlyMap<string, Set<Connection>>, ownCount: number): void {
   for (const connections of [...byCaller.values()].sort((a, b) => b.size - a.size)) {
     if (connections.size <= ownCount) return
@@ -74,10 +74,7 @@ function closeIdle(byCaller: ReadonlyMap<string, Set<Connection>>, ownCount: num
   }
 }
 
-/**
- * A short answer rather than a mere close: many agents may share an address, and one that is refused should not take
- * it for an outage. It costs one write; what the caller sends is never read.
- */
+/** Responds before closing, so that a caller does not take the limit for an outage. Nothing is read. */
 function refuse(connection: Connection): void {
   connection.write(tooManyConnections)
   connection.destroySoon()
@@ -89,7 +86,7 @@ function rawRefusal(): string {
   const { status, headers, body } = problem(
     'rate_limited',
     {
-      detail: `More than ${CONNECTIONS_PER_ADDRESS_MAX} connections are open from this address: reuse them, or close some.`,
+      detail: `More than ${CONNECTIONS_PER_ADDRESS_MAX} connections are open from this address. Reuse or close connections.`,
       retryAfterSeconds: 1,
       paymentReusable: true,
     },
@@ -104,8 +101,8 @@ function rawRefusal(): string {
 }
 
 /**
- * Requests of one connection are handled in turn, each in a turn of the event loop of its own: a packet full of them
- * holds nobody up, and what stands behind an answer that closes the connection is neither worked for nor charged.
+ * Handles the requests of one connection one after the other, each in its own turn of the event loop, so that a burst
+ * does not delay other callers, and a request behind a closing response is neither processed nor charged.
  */
 function limitWaiting(app: FastifyInstance, defer: Defer): void {
   const waiting = new WeakMap<Socket, number>()
@@ -118,16 +115,16 @@ function limitWaiting(app: FastifyInstance, defer: Defer): void {
     const count = (waiting.get(connection) ?? 0) + 1
     waiting.set(connection, count)
     if (count <= WAITING_MAX) {
-      // Node gives a response its socket when the one before has been sent.
+      // Node assigns the socket when the previous response has been sent.
       reply.raw.once('socket', () => {
         waiting.set(connection, (waiting.get(connection) ?? 0) - 1)
         defer(done)
       })
     } else if (count === WAITING_MAX + 1) {
-      // The last that this connection is told; it stays counted, so that nothing behind it is looked at.
+      // The last response of this connection. The request stays counted, so later ones are not processed.
       void reply.header('connection', 'close')
       sendProblem(reply, 'rate_limited', {
-        detail: `More than ${WAITING_MAX} requests wait on this connection: read the answers first, or use another one.`,
+        detail: `More than ${WAITING_MAX} requests are pending on this connection. Read the responses first, or open another connection.`,
         retryAfterSeconds: 1,
       })
     } else {
@@ -137,8 +134,8 @@ function limitWaiting(app: FastifyInstance, defer: Defer): void {
 }
 
 /**
- * Closing, Node waits for every connection, also for one whose caller keeps it after the call that was under way.
- * `closeIdleConnections` again and again would cut off answers that are still being sent.
+ * On close, ends each connection with its current response. Node would wait for callers that keep the connection open,
+ * and `closeIdleConnections` would cut off responses that are still being sent.
  */
 export function endConnectionsWithTheirCalls(app: FastifyInstance): void {
   const connections = new Set<Connection>()

@@ -3,13 +3,13 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import Negotiator from 'negotiator'
 
-/** A content coding of RFC 9110, 8.4.1, beside `identity`. */
+/** Content codings of RFC 9110, 8.4.1. */
 export type Coding = 'br' | 'gzip'
 
-/** What fits into one packet arrives no sooner for being smaller. */
+/** A body that fits into one packet is not compressed. */
 const COMPRESSED_BYTES_MIN = 1_400
 
-/** Its types are of before it took our order for what a caller likes equally well. */
+/** `options.preferred` is missing in the types of negotiator. */
 type Preferring = {
   encodings(
     available: readonly string[],
@@ -20,12 +20,9 @@ type Preferring = {
 const compressFirst = ['br', 'gzip', 'identity']
 const identityFirst = ['identity', 'br', 'gzip']
 
-/**
- * How a body is sent to a caller; null for as it is, also where the caller accepts nothing that we have, which
- * RFC 9110, 12.4.1, leaves to us.
- */
+/** The coding for a caller; null for identity, also if the caller accepts none of ours (RFC 9110, 12.4.1). */
 export function codingFor(request: IncomingMessage, bytes: number): Coding | null {
-  // Of a request without the header all codings are acceptable, and nobody says that it can read them.
+  // Without the header every coding is acceptable, but the caller may not support it.
   if (request.headers['accept-encoding'] === undefined) return null
   const offered = bytes < COMPRESSED_BYTES_MIN ? identityFirst : compressFirst
   const [best] = (new Negotiator(request) as Preferring).encodings(offered, { preferred: offered })
@@ -35,7 +32,7 @@ export function codingFor(request: IncomingMessage, bytes: number): Coding | nul
 const asBrotli = promisify(brotliCompress)
 const asGzip = promisify<Buffer, object, Buffer>(gzip)
 
-/** `once`: for what is kept and sent often; `each time`: for an answer. In a thread of its own, either way. */
+/** Compresses in the thread pool. `once` for cached bodies, `each time` for answers. */
 export function compressed(
   bytes: Buffer,
   coding: Coding,

@@ -4,15 +4,15 @@ export type Defer = (task: () => void) => void
 type Start = () => void
 
 /**
- * Starts one piece of work a turn of the event loop, the callers in rotation: however much one of them asks for at
- * once, the requests of all others are read in between. Bounds what one caller has waiting and at work.
+ * Starts one task per turn of the event loop, the callers in rotation, so that a burst of one caller does not delay the
+ * others. Bounds the open tasks of a caller.
  */
 export class FairQueue {
   readonly #perCallerMax: number
   readonly #defer: Defer
-  /** By caller, in the order of their turns; no set is empty. */
+  /** By caller, in rotation order; no set is empty. */
   readonly #waiting = new Map<string, Set<Start>>()
-  /** How many each caller has, waiting or at work. */
+  /** Queued and running tasks of each caller. */
   readonly #open = new Map<string, number>()
   #isStarting = false
 
@@ -22,8 +22,8 @@ export class FairQueue {
   }
 
   /**
-   * @param start called once, unless the caller leaves before
-   * @returns to be called once, when the caller leaves or its work is done; null where it has too much open already
+   * @param start called once, unless the caller disconnects before
+   * @returns to be called once, when the task ends or the caller disconnects; null at the caller's limit
    */
   enter(caller: string, start: Start): (() => void) | null {
     const open = this.#open.get(caller) ?? 0
@@ -42,7 +42,7 @@ export class FairQueue {
     if (next === undefined) return
     const [caller, own] = next
     const [start] = own
-    // The others come before its next one.
+    // Behind all other callers.
     this.#waiting.delete(caller)
     if (start !== undefined) own.delete(start)
     if (own.size > 0) this.#waiting.set(caller, own)

@@ -5,24 +5,23 @@ import type { Selection } from './answer-selection.ts'
 import { selectPieces } from './answer-selection.ts'
 import { freshness } from './freshness.ts'
 
-/** What the gateway knows at the moment of sending. */
+/** Values of the slots at the moment of sending. */
 export type FillFacts = {
   readonly nowMs: number
   readonly executionMs: number
   readonly coinsAvailable: number
-  /** Set when the caller named the unscaled token of a coin that is quoted in thousands. */
+  /** Set if the caller named the unscaled token of a coin that is quoted in thousands. */
   readonly requested?: RequestedCoin | undefined
-  /** Our clock is known to be off. */
   readonly isClockOff?: boolean
 }
 
 export type RequestedCoin = { readonly ticker: string; readonly unitMultiplier: number }
 
 /**
- * The bytes of one answer: rendered text with its slots filled. Nothing is parsed or serialised, and
- * copied once: V8 joins strings without copying, and a one-byte string becomes a Buffer in one go.
- * Readers of the same millisecond share the bytes, so nobody may change them.
- * @param selection the part of it that is wanted; null for all of it
+ * The bytes of one answer: rendered text with filled slots. Nothing is parsed or serialised, and the text is copied
+ * once: V8 concatenates without copying, and a one-byte string becomes a Buffer in one step. Callers within one
+ * millisecond share the bytes, which must not be modified.
+ * @param selection the requested part; null for all
  */
 export function fillDocument(
   document: Document,
@@ -43,21 +42,17 @@ export function fillDocument(
 }
 
 type Template = {
-  /**
-   * The parts of an answer, with text as strings of one character per byte: no UTF-8 sequence is
-   * read, so none can be cut or changed.
-   */
+  /** Text has one character per byte (latin1), so no UTF-8 sequence is decoded or cut. */
   readonly pieces: readonly (string | Slot)[]
   facts: FillFacts
   filled: Buffer | null
-  /** What callers wanted of it lately, by the key of their selection. */
+  /** Recent selections, by their key. */
   selected?: Map<string, Template>
 }
 
-/** Callers of one rendering seldom want many different parts of it. */
 const SELECTED_MAX = 8
 
-/** Lives as long as the document; a rendering that replaces it brings answers of its own. */
+/** A template lives as long as its answer. */
 const templates = new WeakMap<Answer, Template>()
 
 const noFacts: FillFacts = { nowMs: Number.NaN, executionMs: 0, coinsAvailable: 0 }
@@ -82,7 +77,7 @@ function templateOf(document: Document, answer: Answer): Template {
   return template
 }
 
-/** The parts of an answer that are wanted, found once for each rendering. */
+/** Computed once per rendering and selection. */
 function selectedTemplate(whole: Template, selection: Selection): Template {
   whole.selected ??= new Map()
   const { selected } = whole
@@ -130,7 +125,7 @@ function slotText(slot: Slot, document: Document, answer: Answer, facts: FillFac
   }
 }
 
-/** What a slot speaks of: the answer as a whole, or the component that it belongs to. */
+/** The answer as a whole, or the component that the slot belongs to. */
 function basisOf({ of }: { readonly of?: number }, document: Document, answer: Answer): Basis {
   if (of === undefined) return answer
   const component = answer.components?.[of]
@@ -138,7 +133,7 @@ function basisOf({ of }: { readonly of?: number }, document: Document, answer: A
   return component
 }
 
-/** A loop, because a closure per slot would cost more than the search in a handful of inputs. */
+/** A loop: a closure per slot would cost more than the search. */
 function inputOf(basis: Basis, name: string): Input | undefined {
   for (const input of basis.inputs) if (input.name === name) return input
   return undefined
@@ -168,7 +163,7 @@ function unicodeEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-/** Division by 1,000 is the last step, so at most three decimals are printed. */
+/** The division comes last, so that at most three decimals are printed. */
 function seconds(ms: number): string {
   return String(Math.round(ms) / 1000)
 }

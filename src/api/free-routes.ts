@@ -8,10 +8,10 @@ import { isoInstant } from '../domain/instant.ts'
 import { usdcDecimal } from '../domain/usdc.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { FeedHealth } from '../link/message.ts'
-import type { ServiceReadiness } from './analysis-routes.ts'
 import { compressAnswer } from './compress-answer.ts'
 import { discoveryPaths } from './discovery/discovery-routes.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
+import type { ServiceReadiness } from './paid-route.ts'
 import { discoveryHeaders } from './response-headers.ts'
 import { freeDocument, sendDocument } from './send-document.ts'
 import { refuseParameters } from './unknown-parameter.ts'
@@ -27,7 +27,7 @@ export type FreeRoutesOptions = {
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 
-/** What every client may ask as often as it likes: index, health and the list of coins. */
+/** Free paths without a rate limit: index, health and list of coins. */
 export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): void {
   const { clock, engine } = options
   const startedAtMs = clock.nowMs()
@@ -61,7 +61,7 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
   })
 }
 
-/** A silent engine is still there, and its documents age visibly: degraded, not unavailable. */
+/** An engine that does not respond still has documents, which age visibly: degraded, not unavailable. */
 function health(options: FreeRoutesOptions, startedAtMs: number) {
   const { clock, engine, maintenance, readiness, version } = options
   const nowMs = clock.nowMs()
@@ -72,14 +72,16 @@ function health(options: FreeRoutesOptions, startedAtMs: number) {
     state === 'available' &&
     !maintenance.isOn &&
     feeds.every((feed) => feed.state === 'up') &&
-    Object.values(checks).every((isWell) => isWell)
+    Object.values(checks).every((isOk) => isOk)
   return {
     status: isOk ? 'ok' : 'degraded',
     engine: state === 'unavailable' ? 'unavailable' : 'available',
     kill_switch: maintenance.isOn ? 'disabled' : 'enabled',
     version,
     ...(readiness && { checks }),
-    feeds: feeds.map((feed) => (state === 'unavailable' ? unheardFeed(feed) : feedStatus(feed))),
+    feeds: feeds.map((feed) =>
+      state === 'unavailable' ? feedWithoutEngine(feed) : feedStatus(feed),
+    ),
     dexes: state === 'unavailable' ? [] : engine.dexes().map(dexStatus),
     store: state === 'unavailable' ? null : storeStatus(engine.store()),
     uptime_seconds: Math.max(0, Math.floor((nowMs - startedAtMs) / 1000)),
@@ -87,7 +89,7 @@ function health(options: FreeRoutesOptions, startedAtMs: number) {
   }
 }
 
-/** Why one fails names nodes and files of this machine: that the operator's port tells. */
+/** Without reasons, which name internal nodes and files; the admin port shows them. */
 function checksOf(readiness: ServiceReadiness | undefined): Readonly<Record<string, boolean>> {
   if (readiness === undefined) return {}
   const sales = readiness.sales?.checks() ?? []
@@ -101,7 +103,7 @@ function feedStatus({ feed, state, sinceMs, reason }: FeedHealth) {
   return { feed, state, since_iso: isoInstant(sinceMs), reason }
 }
 
-/** The venue's protocol has no member for sessions, and says of no dex what its oracle follows. */
+/** The venue publishes neither trading sessions nor the underlying of a dex. */
 function dexStatus(dex: DexStatus) {
   return {
     name: dex.name,
@@ -118,7 +120,7 @@ function dexStatus(dex: DexStatus) {
   }
 }
 
-/** Why it is degraded may name files of this machine: that the operator's port tells. */
+/** Without the reason, which may name files; the admin port shows it. */
 function storeStatus(store: StoreHealth | null) {
   if (store === null) return null
   const { state, sinceMs, droppedRows, damagedBlocks, setAsideFiles } = store
@@ -131,8 +133,8 @@ function storeStatus(store: StoreHealth | null) {
   }
 }
 
-/** Who would tell us about it is gone: what was said last does not hold any more. */
-function unheardFeed({ feed }: FeedHealth) {
+/** Without an engine the last report is outdated. */
+function feedWithoutEngine({ feed }: FeedHealth) {
   return { feed, state: 'down', since_iso: null, reason: 'engine unavailable' }
 }
 

@@ -1,29 +1,26 @@
 import type { Basis, Document, Warning } from '../domain/document.ts'
 import { UNKNOWN_INSTANT_MS } from '../domain/document.ts'
 
-/** Beyond this an answer says `stale_data` (specification 2.3). */
+/** Older answers have the warning `stale_data`. */
 const STALE_MS = 2 * 3600 * 1000
-/** An input that missed one confirmation and is about to miss the next counts as late. */
+/** An input is late after two missed confirmations. */
 const LATE_CADENCES = 2
 const COVERAGE_PCT_GOOD = 90
-/** Clocks are corrected by less than this all the time. */
+/** Smaller clock corrections are routine. */
 const CLOCK_BACK_MS_MAX = 5_000
 
-/** From best to worst, as their letters are ordered. */
+/** From best to worst. */
 export type Grade = 'A' | 'B' | 'C' | 'D'
 
-/** How far an answer can be trusted at one instant. */
+/** Age and grade of an answer at one instant. */
 export type Freshness = {
-  /** Age of the oldest load-bearing input; never negative, whatever the clocks say. */
+  /** Age of the oldest load-bearing input; never negative. */
   readonly dataAgeMs: number
   readonly grade: Grade
   readonly warnings: readonly Warning[]
 }
 
-/**
- * Grades as in `docs/numbers/meta.md`. Coverage below 90 is a C; so is everything while the clock
- * is known to be off: no instant in the answer is right then.
- */
+/** Grades by `docs/numbers/meta.md`. While the clock is off the best grade is C, as every instant is wrong. */
 export function freshness(
   document: Document,
   answer: Basis,
@@ -55,9 +52,8 @@ export function freshness(
 }
 
 /**
- * An answer without a load-bearing input is as old as its rendering. One that was confirmed in the
- * future is of unknown age: our clock was put back since, and counts from an instant that is gone. So is one
- * that the engine itself does not know the age of.
+ * Without a load-bearing input the age counts from the rendering. Infinity for an unknown age: an input of unknown
+ * age, or one confirmed in the future, after which the clock was set back.
  */
 export function loadBearingAgeMs(document: Document, answer: Basis, nowMs: number): number {
   let oldestMs = Number.POSITIVE_INFINITY
@@ -73,10 +69,10 @@ export function loadBearingAgeMs(document: Document, answer: Basis, nowMs: numbe
   return Math.max(0, nowMs - oldestMs)
 }
 
-/** How old something behind an answer is, and how old it may be. */
+/** Age and age limit of an input. */
 export type Overdue = { readonly ageMs: number; readonly ageMsMax: number }
 
-/** What bars an answer, by the contract's limit and by those of single inputs; null for nothing. */
+/** The first input above its limit or the limit of the contract; null for none. */
 export function overdue(
   document: Document,
   answer: Basis,

@@ -1,13 +1,13 @@
 import type { PaymentPayload, PaymentRequired, SettleResponse } from '@x402/core/types'
 import type { FastifyInstance } from 'fastify'
 
-/** A call of a paid path by another protocol that this server speaks. */
+/** A call of a paid path through MCP or A2A. */
 export type InProcessCall = {
   /** Path and query. */
   readonly url: string
-  /** What the caller signed; null for a quote. */
+  /** null for a quote. */
   readonly payment: PaymentPayload | null
-  /** The caller's own, for the limits. */
+  /** The caller's address, for the limits. */
   readonly address: string
 }
 
@@ -15,22 +15,19 @@ export type CallResult =
   | {
       readonly kind: 'answer'
       readonly answer: Readonly<Record<string, unknown>>
-      /** null where nothing was paid. */
+      /** null if nothing was paid. */
       readonly receipt: SettleResponse | null
     }
-  /** `rejection` holds why a payment was refused; null where there was none. */
+  /** `rejection`: why the payment was refused; null without a payment. */
   | {
       readonly kind: 'payment-required'
       readonly required: PaymentRequired
       readonly rejection: Readonly<Record<string, unknown>> | null
     }
-  /** Nothing was sold; the problem says whether it may be asked again. */
+  /** Nothing was sold. */
   | { readonly kind: 'refused'; readonly problem: Readonly<Record<string, unknown>> }
 
-/**
- * Sells what a path sells, whatever protocol asked for it: checks, quote, payment and ledger are those of the
- * path itself, so no protocol can be a way around them.
- */
+/** Calls the HTTP path, so that checks, quote, payment and ledger are the same for every protocol. */
 export async function callInProcess(
   app: FastifyInstance,
   { url, payment, address }: InProcessCall,

@@ -8,16 +8,16 @@ export type JsonRpcMessage = Readonly<Record<string, unknown>>
 const BODY_BYTES_MAX = 64 * 1_024
 const INVALID_REQUEST = -32_600
 const PARSE_ERROR = -32_700
-/** The first of those that JSON-RPC leaves to servers. */
+/** First code of the range that JSON-RPC reserves for servers. */
 const TOO_MANY_CALLS = -32_000
 const RETRY_SECONDS = 1
 
-/** Of one address, waiting and at work, on all such routes: more than fifty purchases at once. */
+/** Open calls of one address, queued or running, on all JSON-RPC routes. */
 export const JSON_RPC_CALLS_MAX = 64
 
 /**
- * Routes whose messages are JSON-RPC. They are given the body as text, and what is wrong with a request is
- * told in the words of that protocol. A call costs ten times a plain request, so they wait for their turn in `calls`.
+ * Scope of JSON-RPC routes. Bodies arrive as text, and errors are JSON-RPC errors. A call costs ten times a plain
+ * request, so calls are queued in `calls`.
  */
 export function jsonRpcScope(
   app: FastifyInstance,
@@ -31,7 +31,7 @@ export function jsonRpcScope(
         reply.raw.once('close', leave)
         return
       }
-      const detail = `More than ${JSON_RPC_CALLS_MAX} calls from this address are open: wait for their answers.`
+      const detail = `More than ${JSON_RPC_CALLS_MAX} calls from this address are open. Wait for their responses.`
       void reply
         .code(429)
         .headers({ 'cache-control': 'no-store', 'retry-after': RETRY_SECONDS })
@@ -54,10 +54,9 @@ export function jsonRpcScope(
 }
 
 /**
- * Reads one message. Batches are refused before any of their calls is looked at: one request would start as
- * many calls as fit into it, and MCP has had none since revision 2025-06-18.
- *
- * @returns the message, or the error to answer with; over HTTP the status is 400
+ * Parses one message. Batches are refused: one request could start any number of calls, and MCP removed batches in
+ * revision 2025-06-18.
+ * @returns the message, or the error to answer with status 400
  */
 export function parsedMessage(
   text: unknown,
@@ -69,18 +68,19 @@ export function parsedMessage(
     return { error: jsonRpcError(PARSE_ERROR, 'The message is not valid JSON.') }
   }
   if (Array.isArray(message)) {
-    const detail = 'Batches are not supported (MCP removed them in 2025-06-18): send one message.'
+    const detail =
+      'Batches are not supported (MCP removed them in 2025-06-18). Send one message per request.'
     return { error: invalidRequest(detail) }
   }
   if (typeof message !== 'object' || message === null)
     return { error: invalidRequest('The message is not a JSON object.') }
   const { jsonrpc, id } = message as JsonRpcMessage
   if (jsonrpc !== '2.0')
-    return { error: invalidRequest('The message must have "jsonrpc": "2.0".', id) }
+    return { error: invalidRequest('The message has no "jsonrpc": "2.0".', id) }
   return { message: message as JsonRpcMessage }
 }
 
-/** @param id of the message, as it came; null in the error where it is none */
+/** @param id of the message as received; an invalid one becomes null */
 export function invalidRequest(detail: string, id?: unknown): object {
   const isId = typeof id === 'string' || typeof id === 'number'
   return jsonRpcError(INVALID_REQUEST, detail, isId ? id : null)

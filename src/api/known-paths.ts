@@ -1,9 +1,9 @@
-/** Which methods each registered path takes: what tells a wrong method from a wrong path. */
+/** Supported methods by path: tells 405 from 404. */
 export class KnownPaths {
   readonly #methods = new Map<string, Set<string>>()
   readonly #patterns = new Map<string, RegExp>()
 
-  /** `path` as routes are declared: `:name` stands for one segment, `*` for any rest. */
+  /** @param path as declared: `:name` is one segment, `*` any suffix */
   add(path: string, methods: string | readonly string[]): void {
     const known = this.#methods.get(path) ?? new Set(['OPTIONS'])
     for (const method of typeof methods === 'string' ? [methods] : methods) known.add(method)
@@ -11,7 +11,7 @@ export class KnownPaths {
     this.#patterns.set(path, pattern(path))
   }
 
-  /** @returns sorted, and empty for an unknown path. */
+  /** @returns sorted; empty for an unknown path */
   methodsOf(path: string): readonly string[] {
     const found = new Set<string>()
     for (const [declared, known] of this.#methods) {

@@ -1,9 +1,9 @@
-/** Where the position of the switch outlives the process; writing may throw. */
+/** Persists the switch across restarts; `write` may throw. */
 export type MaintenanceMemory = { read(): boolean; write(isOn: boolean): void }
 
 /**
- * The kill switch. While it is on, everything that costs money is refused before any other check. A
- * service that restarts by itself must not start to sell again on its own.
+ * The kill switch: while it is on, all paid calls are refused before any other check. It is persisted, so that a
+ * restart does not resume sales.
  */
 export class MaintenanceSwitch {
   readonly #memory: MaintenanceMemory | null
@@ -20,12 +20,11 @@ export class MaintenanceSwitch {
     return this.#isOn
   }
 
-  /** When it took its present position. */
   get sinceMs(): number {
     return this.#sinceMs
   }
 
-  /** @returns whether that changed anything. */
+  /** @returns whether the state changed */
   set(on: boolean, nowMs: number): boolean {
     if (on === this.#isOn) return false
     this.#memory?.write(on)

@@ -1,12 +1,12 @@
 import { BlockList, isIPv6 } from 'node:net'
 
 /**
- * Whose `X-Forwarded-For` names the caller: addresses and networks, or how many proxies stand before this port
- * where nobody else can reach it.
+ * Proxies whose `X-Forwarded-For` is trusted: addresses and networks, or the number of proxies in front of a port that
+ * only they can reach.
  */
 export type ProxyTrust = readonly string[] | number
 
-/** @returns whether a connection from an address is a proxy's, by the same rules as the header is believed */
+/** @returns a test whether a connection comes from a trusted proxy */
 export function isTrustedProxy(trust: ProxyTrust | undefined): (address: string) => boolean {
   if (trust === undefined) return () => false
   if (typeof trust === 'number') return () => trust > 0
@@ -17,11 +17,11 @@ export function isTrustedProxy(trust: ProxyTrust | undefined): (address: string)
     if (prefix === undefined) networks.addAddress(address, family)
     else networks.addSubnet(address, Number(prefix), family)
   }
-  // IPv4 on a socket that takes both is found in either form.
+  // BlockList matches IPv4-mapped IPv6 addresses too.
   return (address) => networks.check(address, isIPv6(address) ? 'ipv6' : 'ipv4')
 }
 
-/** As Fastify has them. */
+/** Names of proxy-addr, which Fastify uses. */
 const named: Readonly<Record<string, readonly string[]>> = {
   loopback: ['127.0.0.1/8', '::1/128'],
   linklocal: ['169.254.0.0/16', 'fe80::/10'],

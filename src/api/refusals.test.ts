@@ -90,7 +90,7 @@ describe('a refusal', () => {
       status: 503,
       code: 'data_stale',
       given: ({ clock, tell }) => {
-        const view = { kind: 'missing-input', input: 'open interest' } as const
+        const view = { kind: 'missing-input', input: 'open_interest' } as const
         tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
       },
     },
@@ -98,9 +98,12 @@ describe('a refusal', () => {
       url: '/liquidations/ETH',
       status: 503,
       code: 'data_stale',
-      more: { detail: 'No exchange tells.', retry_after: 5 },
+      more: {
+        detail: expect.stringMatching(/^No exchange responds\. Nothing was charged\./),
+        retry_after: 5,
+      },
       given: ({ clock, tell }) => {
-        const detail = 'No exchange tells.'
+        const detail = 'No exchange responds.'
         const view = { kind: 'missing-input', input: 'exchange', detail } as const
         tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
       },
@@ -119,7 +122,7 @@ describe('a refusal', () => {
       url: '/liquidations/ETH',
       status: 503,
       code: 'data_stale',
-      more: { detail: expect.stringContaining('at most 10 s'), retry_after: 5 },
+      more: { detail: expect.stringContaining('the limit is 10 s'), retry_after: 5 },
       given: ({ clock, tell }) => {
         const nowMs = clock.nowMs()
         const late = { name: 'mark', confirmedAtMs: nowMs - 10_001, cadenceMs: 5_000 }
@@ -159,7 +162,7 @@ describe('a refusal', () => {
       status: 404,
       code: 'not_found',
       more: {
-        detail: 'There is nothing at this path; pulse is at /pulse/{coin}.',
+        detail: 'This path does not exist. The path of pulse is /pulse/{coin}.',
         did_you_mean: ['/pulse/{coin}'],
       },
     },
@@ -169,7 +172,7 @@ describe('a refusal', () => {
       code: 'not_found',
       more: {
         detail:
-          'There is nothing at this path; pulse is at /pulse/{coin}, and a pair is written as BTC-USDC.',
+          'This path does not exist. The path of pulse is /pulse/{coin}. Write a pair as BTC-USDC.',
       },
     },
     { url: '/Puls/BTC', status: 404, code: 'not_found', more: { did_you_mean: ['/pulse/{coin}'] } },
@@ -183,7 +186,7 @@ describe('a refusal', () => {
       url: '/elsewhere',
       status: 404,
       code: 'not_found',
-      more: { detail: 'There is nothing at this path; / lists what there is.' },
+      more: { detail: 'This path does not exist. GET / lists all paths.' },
     },
     { url: '/pulse/', status: 404, code: 'not_found' },
     { url: '/pulse/BTC//', status: 404, code: 'not_found' },
@@ -200,23 +203,23 @@ describe('a refusal', () => {
     expect(response.json()).toMatchObject(given.more ?? {})
   })
 
-  test('of an error of ours tells nothing about it', async () => {
+  test('for a defect does not reveal its cause', async () => {
     const { app } = gatewayFixture()
     app.get('/broken', () => {
-      throw new Error('secret of the house')
+      throw new Error('a secret')
     })
     const response = await app.inject('/broken')
     expectProblem(response, 500, 'internal_error')
     expect(response.body).not.toContain('secret')
   })
 
-  test('names the path alone, without the query', async () => {
+  test('names the path without the query', async () => {
     const { app } = gatewayFixture()
     const response = await app.inject('/pulse/NOPE?timeframes=1h')
     expect(response.json().instance).toBe('/pulse/NOPE')
   })
 
-  test('while nothing is listed yet does not call a coin unknown', async () => {
+  test('without a list of coins does not call a coin unknown', async () => {
     const { app, tell } = gatewayFixture()
     tell({ kind: 'universe', listings: [] })
     expectProblem(await app.inject('/pulse/BTC'), 503, 'data_stale')

@@ -1,21 +1,12 @@
-/**
- * On every response. Nearly all of them are JSON, which no browser runs while it believes the type that we state;
- * the dozen other headers that the usual plugin sets are for pages, and cost more than the whole server.
- */
+/** On every response. The other headers of helmet concern pages and would cost more than the rest of a request. */
 export const securityHeaders = { 'x-content-type-options': 'nosniff' } as const
 
-/**
- * Where a machine that knows nothing but one URL finds the rest. On everything but an answer: who has
- * that found us, and a header costs a read as much as all checks before it.
- */
+/** Links to the documents, on all responses except answers, where they would cost as much as all checks. */
 export const discoveryHeaders = {
   link: '</openapi.json>; rel="service-desc", </docs>; rel="service-doc", </health>; rel="status"',
 } as const
 
-/**
- * For callers that name an origin. Agents also run in browsers, and without the exposed names such a
- * page cannot read the terms of payment and cannot pay.
- */
+/** For requests with an origin: without the exposed headers an agent in a browser cannot read the payment terms. */
 export const crossOriginHeaders = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
@@ -25,8 +16,8 @@ export const crossOriginHeaders = {
 } as const
 
 /**
- * Browsers keep a preflight answer no longer than two hours. The x402 clients for fetch and axios send
- * Access-Control-Expose-Headers, a header of responses, with the request that pays.
+ * Browsers cache a preflight for at most two hours. The x402 clients for fetch and axios send
+ * Access-Control-Expose-Headers, a response header, with the paid request.
  */
 export const preflightHeaders = {
   'access-control-allow-headers':

@@ -5,12 +5,12 @@ import type { Coding } from './content-coding.ts'
 import { codingFor, compressed } from './content-coding.ts'
 import { discoveryHeaders } from './response-headers.ts'
 
-/** A document that costs nothing and seldom changes. */
+/** A free document that rarely changes. */
 export type FreeDocument = {
   readonly mediaType: string
   readonly bytes: Buffer
   readonly entityTag: string
-  /** The same compressed, made when the first caller asks for it. */
+  /** Compressed on first use. */
   readonly coded: Map<Coding, Promise<Buffer>>
 }
 
@@ -22,7 +22,7 @@ export function freeDocument(mediaType: string, content: string | Buffer): FreeD
   return { mediaType, bytes, entityTag: `"${digest}"`, coded: new Map() }
 }
 
-/** Answers with a document, or with 304 to whoever has it already. */
+/** Answers with a document, or with 304 if the caller has it. */
 export function sendDocument(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -50,7 +50,7 @@ export function sendDocument(
     )
 }
 
-/** Two codings of a document are two representations of it (RFC 9110, 8.8.3.3). */
+/** Each coding is a representation of its own (RFC 9110, 8.8.3.3). */
 function tagOf({ entityTag }: FreeDocument, coding: Coding | null): string {
   return coding === null ? entityTag : `${entityTag.slice(0, -1)}-${coding}"`
 }
@@ -60,7 +60,7 @@ function codedBytes({ bytes, coded }: FreeDocument, coding: Coding): Promise<Buf
   if (kept !== undefined) return kept
   const made = compressed(bytes, coding, 'once')
   coded.set(coding, made)
-  // A failure is not kept: the next caller tries again.
+  // The next caller tries again.
   made.catch(() => coded.delete(coding))
   return made
 }

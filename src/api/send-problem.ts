@@ -5,7 +5,7 @@ import { hasPayment } from '../payment/payload.ts'
 import { requestPath } from '../payment/resource.ts'
 import { discoveryHeaders } from './response-headers.ts'
 
-/** Why a call is not answered. A value, because it is as regular an outcome as an answer. */
+/** Why a call is not answered: a regular outcome, so a value and not an exception. */
 export type Refusal = {
   readonly kind: 'refusal'
   readonly code: ProblemCode
@@ -16,10 +16,14 @@ export function refusal(code: ProblemCode, facts: ProblemFacts): Refusal {
   return { kind: 'refusal', code, facts }
 }
 
+export function sendRefusal(reply: FastifyReply, { code, facts }: Refusal): void {
+  sendProblem(reply, code, facts)
+}
+
 /** Answers with one problem document and ends the request. */
 export function sendProblem(reply: FastifyReply, code: ProblemCode, facts: ProblemFacts): void {
   const { request } = reply
-  // What is refused here was never claimed, or is released again: a payment that came along is unspent.
+  // A call that is refused here has not used its payment.
   const paymentReusable = facts.paymentReusable ?? hasPayment(request.headers)
   const { status, headers, body } = problem(
     code,

@@ -19,20 +19,20 @@ import { mcpRoutes } from './mcp/mcp-routes.ts'
 import type { ProxyTrust } from './proxy-trust.ts'
 import { headRefusal } from './request-head.ts'
 import { crossOriginHeaders, preflightHeaders, securityHeaders } from './response-headers.ts'
-import { sendProblem } from './send-problem.ts'
+import { sendProblem, sendRefusal } from './send-problem.ts'
 import { unknownPath } from './true-path.ts'
 
 export type ServerOptions = AnalysisRoutesOptions &
   FreeRoutesOptions & {
-    /** null writes nothing at all. */
+    /** null logs nothing. */
     readonly logger: FastifyBaseLogger | null
-    /** Without it the caller is whoever connects, whatever a header says. */
+    /** Without it the caller's address is that of the connection, and `X-Forwarded-For` is ignored. */
     readonly trustProxy?: ProxyTrust
     /** One line per request. */
     readonly accessLog: boolean
-    /** Lets the event loop turn between two pieces of work of one caller; without it they follow at once. */
+    /** Defers a task to a later turn of the event loop; without it tasks run immediately. */
     readonly defer?: Defer
-    /** What the published documents say beyond the contracts. */
+    /** Facts for the published documents. */
     readonly discovery: Pick<
       ServiceFacts,
       'publicUrl' | 'waysToPay' | 'limits' | 'receiptSigner' | 'docsViewer' | 'contactEmail'
@@ -42,14 +42,11 @@ export type ServerOptions = AnalysisRoutesOptions &
 const HEADERS_TIMEOUT_MS = 5_000
 const REQUEST_TIMEOUT_MS = 10_000
 const CONNECTIONS_CHECK_MS = 1_000
-/** Above the 60 s for which proxies keep an idle connection to us, else they race with our close. */
+/** Above the 60 s of common proxies, which would otherwise send into a connection that is closing. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
-/**
- * Longer than the longest sale. A caller that reads nothing for so long of what was sent to it is gone, or wants
- * no other to get a connection.
- */
+/** Longer than the longest sale. A caller that reads nothing for this long is disconnected. */
 const SILENT_TIMEOUT_MS = 120_000
-/** A payment of a smart wallet or on Solana alone can take several kilobytes. */
+/** A payment of a smart wallet or on Solana can take several kilobytes. */
 const HEADER_BYTES_MAX = 16_384
 
 /** The public server, complete but not listening. */
@@ -70,20 +67,19 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
       maxHeaderSize: HEADER_BYTES_MAX,
-      // Refused below, with a problem as its body.
+      // `headRefusal` answers with a problem instead.
       requireHostHeader: false,
     },
-    /** While closing, what still arrives on an open connection is answered, and the connection closed. */
+    /** While closing, requests on open connections are still answered, and the connections then closed. */
     return503OnClosing: false,
     routerOptions: {
       ignoreTrailingSlash: true,
-      // A ticker's length is a parameter check and has its place behind maintenance; the header limit
-      // bounds what the router sees.
+      // The ticker's length is a parameter check, which follows the maintenance check.
       maxParamLength: HEADER_BYTES_MAX,
     },
     clientErrorHandler: (error, socket) => refuseBrokenRequest(error, socket, nextRequestId()),
     frameworkErrors: (error, request, reply) => {
-      // These arise before routing, so no hook runs for them.
+      // No hook runs for errors before routing.
       setCommonHeaders(request, reply)
       if (error.code === 'FST_ERR_BAD_URL') refuseMalformedUrl(reply)
       else refuseUnknownPath(options.contracts, request, reply)
@@ -94,16 +90,16 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const paths = new KnownPaths()
   app.addHook('onRoute', ({ url, method }) => paths.add(url, method))
   app.addHook('onRequest', (request, reply, done) => {
-    // Before everything else, so that no later hook mistakes them for a part of one answer.
+    // First, so that no later hook takes them for headers of one answer.
     setCommonHeaders(request, reply)
     const refused = headRefusal(request.raw)
     if (refused === null) done()
-    else sendProblem(reply, refused.code, refused.facts)
+    else sendRefusal(reply, refused)
   })
   const defer: Defer = options.defer ?? ((task) => task())
   limitConnections(app, { proxies: options.trustProxy, defer })
   app.addHook('onRequest', (request, reply, done) => {
-    // Here rather than in the not-found handler, which would read a body first.
+    // Not in the not-found handler, which reads the body first.
     if (request.is404) refuseUnrouted(options.contracts, paths, request, reply)
     else done()
   })
@@ -114,7 +110,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   app.setErrorHandler((error, request, reply) => {
     request.log.error({ err: error }, 'request failed')
     sendProblem(reply, 'internal_error', {
-      detail: 'Something went wrong on our side; the request can be repeated.',
+      detail: 'Internal error. Repeat the request, with the same payment if it had one.',
     })
   })
 
@@ -123,25 +119,24 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   const calls = new FairQueue(JSON_RPC_CALLS_MAX, defer)
   mcpRoutes(app, { ...options, ...options.discovery }, calls)
   a2aRoutes(app, { ...options, ...options.discovery }, calls)
-  // Registered, so that the hooks of the payment stay with the routes that they are for.
+  // A scope of its own, so that the payment hooks apply to the paid routes only.
   void app.register((paid, _, done) => {
     analysisRoutes(paid, options).then(() => done(), done)
   })
   return app
 }
 
-/** Fastify takes no number any more: it cannot tell whether the first hop is the proxy. We are told so. */
+/** Fastify takes no hop count; the operator states that nothing else reaches this port. */
 function trusted(proxies: ProxyTrust): string[] | ((address: string, hop: number) => boolean) {
   return typeof proxies === 'number' ? (_address, hop) => hop < proxies : [...proxies]
 }
 
-/** A page, of which there are two, adds a policy of its own. */
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.headers(securityHeaders)
   if (request.headers.origin !== undefined) reply.headers(crossOriginHeaders)
 }
 
-/** No route takes this method and path: a preflight, a wrong method, or a path that does not exist. */
+/** A preflight, an unsupported method, or an unknown path. */
 function refuseUnrouted(
   contracts: readonly AnalysisContract[],
   paths: KnownPaths,
@@ -163,7 +158,7 @@ function refuseUnrouted(
       .send()
     return
   }
-  sendProblem(reply, 'method_not_allowed', { detail: `This path takes ${allow}.` })
+  sendProblem(reply, 'method_not_allowed', { detail: `This path supports ${allow}.` })
 }
 
 function refuseUnknownPath(
@@ -176,12 +171,12 @@ function refuseUnknownPath(
 
 function refuseMalformedUrl(reply: FastifyReply): void {
   sendProblem(reply, 'invalid_parameter', {
-    detail: 'The path holds an invalid percent-encoding.',
+    detail: 'The path has an invalid percent-encoding.',
     param: 'path',
   })
 }
 
-/** One line per request. Queries and headers stay out: a payment must never reach a log. */
+/** One line per request, without query and headers: a payment must not reach a log. */
 function logAccess(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
   request.log.info(
     {
@@ -196,7 +191,7 @@ function logAccess(request: FastifyRequest, reply: FastifyReply, done: () => voi
   done()
 }
 
-/** Unique within one machine: the instant of the start, then a count. */
+/** Start time and a counter: unique within one machine. */
 function requestIds(startedAtMs: number): () => string {
   const prefix = Math.trunc(startedAtMs).toString(36)
   let count = 0

@@ -5,7 +5,7 @@ import type { ProblemFacts } from '../domain/problem.ts'
 
 const SAMPLES = { name: 'sample', template: '/sample/{analysis}' }
 
-/** What a path that does not exist is refused with: the path that was probably meant, where its first name tells. */
+/** Facts of the 404 for an unknown path, with the intended path if the first segment resembles one. */
 export function unknownPath(
   contracts: readonly AnalysisContract[],
   path: string,
@@ -21,14 +21,13 @@ export function unknownPath(
   )
   const meant = names.flatMap((name) => known.filter((one) => one.name === name))
   const [nearest] = meant
-  if (nearest === undefined)
-    return { detail: 'There is nothing at this path; / lists what there is.' }
+  if (nearest === undefined) return { detail: 'This path does not exist. GET / lists all paths.' }
   const isPair =
     nearest.name === first && path.split('/').length > nearest.template.split('/').length
   return {
     detail:
-      `There is nothing at this path; ${nearest.name} is at ${nearest.template}` +
-      (isPair && nearest.template.includes('{') ? ', and a pair is written as BTC-USDC.' : '.'),
+      `This path does not exist. The path of ${nearest.name} is ${nearest.template}.` +
+      (isPair && nearest.template.includes('{') ? ' Write a pair as BTC-USDC.' : ''),
     didYouMean: meant.map(({ template }) => template),
   }
 }

@@ -1,22 +1,14 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { nearestNames } from '../domain/nearest-names.ts'
 import type { Refusal } from './send-problem.ts'
-import { refusal, sendProblem } from './send-problem.ts'
+import { refusal, sendRefusal } from './send-problem.ts'
 
-/** What others add to a link: those who count clicks, and caches that are told to fetch again. */
+/** Added to links by click counters and cache busters. */
 const IGNORED = /^(utm_.*|_)$/
-/** A detail repeats no more of a name: a caller may have sent 16 KB of it. */
+/** A detail repeats at most this much of a name: a caller may send 16 KB. */
 const NAME_CHARS_MAX = 64
 
-/** Whether a query parameter changes nothing, whatever its value. */
-function isIgnored(name: string): boolean {
-  return IGNORED.test(name)
-}
-
-/**
- * Refuses the first parameter that is not known: a misspelled one would buy something else than what was meant.
- * null where all of them are known.
- */
+/** Refuses the first unknown parameter: a misspelt one would buy another answer. null if all are known. */
 export function unknownParameter(
   names: readonly string[],
   known: readonly string[],
@@ -24,22 +16,22 @@ export function unknownParameter(
   const unknown = names.find((name) => !known.includes(name))
   if (unknown === undefined) return null
   const param = unknown.slice(0, NAME_CHARS_MAX)
-  const takes = known.length === 0 ? 'no parameters' : known.join(', ')
+  const parameters = known.length === 0 ? 'none' : known.join(', ')
   return refusal('unknown_parameter', {
-    detail: `The parameter ${JSON.stringify(param)} is unknown; this call takes ${takes}.`,
+    detail: `Unknown parameter ${JSON.stringify(param)}. Parameters of this call: ${parameters}.`,
     param,
     allowed: known,
     didYouMean: nearestNames(unknown, known),
   })
 }
 
-/** The same of a query. */
+/** `unknownParameter` of a query string. */
 export function unknownQueryParameter(query: unknown, known: readonly string[]): Refusal | null {
-  const names = Object.keys(query as object).filter((name) => !isIgnored(name))
+  const names = Object.keys(query as object).filter((name) => !IGNORED.test(name))
   return unknownParameter(names, known)
 }
 
-/** For a path that takes no parameters. */
+/** Hook of a path without parameters. */
 export function refuseParameters(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -47,5 +39,5 @@ export function refuseParameters(
 ): void {
   const refused = unknownQueryParameter(request.query, [])
   if (refused === null) done()
-  else sendProblem(reply, refused.code, refused.facts)
+  else sendRefusal(reply, refused)
 }

@@ -35,18 +35,18 @@ describe('several parameters', () => {
   })
 
   test.each([
-    ['/screener?view=long', 'view', ['full', 'compact'], 'view is one of full, compact.'],
+    ['/screener?view=long', 'view', ['full', 'compact'], 'view must be one of full, compact.'],
     [
       '/screener?top_n=150',
       'top_n',
       ['1..100 with view=full', '1..200 with view=compact'],
-      'top_n is a whole number from 1 to 100, with view=compact to 200.',
+      'top_n must be a whole number from 1 to 100, with view=compact to 200.',
     ],
     [
       '/screener?view=full&view=full',
       'view',
       ['full', 'compact'],
-      'view may be given once: it is one of full, compact.',
+      'view may occur only once. view must be one of full, compact.',
     ],
   ])('%s is refused before any quote', async (url, param, allowed, detail) => {
     const response = await gateway().inject(url)
@@ -109,7 +109,7 @@ describe('several parameters', () => {
     expect(asked[0]).toMatchObject({
       view: viewParameter.description,
       top_n: topNParameter.description,
-      fields: expect.stringContaining('Only these members'),
+      fields: expect.stringContaining('Fields to return'),
     })
   })
 
@@ -119,7 +119,8 @@ describe('several parameters', () => {
     expect(response.statusCode).toBe(503)
     expect(response.json()).toMatchObject({
       code: 'warming_up',
-      detail: 'There are 3 coins; 5 are needed. screener is sold from half of the coins.',
+      detail:
+        'Available coins: 3; required: 5. /screener requires half of the coins. Nothing was charged. Retry in 15 s.',
       missing: 'coins',
       have: 3,
       need: 5,

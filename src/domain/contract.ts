@@ -2,82 +2,72 @@ import type { TSchema } from 'typebox'
 import type { DocumentKey } from './document.ts'
 import { documentKey, WHOLE_MARKET } from './document.ts'
 
-/** What a caller may add behind `?`. All of them together select one of a document's views. */
+/** A query parameter. All of them together select one view of a document. */
 export type ViewParameter = {
   readonly name: string
   readonly description: string
-  /** What may be given, for whoever gave something else ... */
+  /** Valid values, for the refusal of others. */
   readonly allowed: readonly string[]
-  /** ... and as the end of a sentence that begins with the name: `is one of full, compact`. */
+  /** The end of a sentence that begins with the name: `must be one of full, compact`. */
   readonly rule: string
   readonly example: string
-  /** The raw value as a JSON schema; one of `allowed` where absent. */
+  /** Schema of the raw value; default: an enum of `allowed`. */
   readonly schema?: TSchema
-  /** Code of the problem that another value is answered with. */
+  /** Error code for an invalid value. */
   readonly problem: 'invalid_timeframes' | 'invalid_parameter'
-  /** What an absent value stands for. */
   readonly defaultValue: string
-  /**
-   * The value as view keys spell it; undefined for an invalid one. `before` has the values of the
-   * parameters that stand before this one.
-   */
+  /** The value as part of a view key; undefined if invalid. `before`: the values of the preceding parameters. */
   readonly valueOf: (raw: string, before: readonly string[]) => string | undefined
 }
 
-/** What a caller who has to choose an analysis reads of it. `useWhen` and `notWhen` end their sentence. */
+/** The text by which a caller chooses an analysis. */
 type AnalysisGuide = {
   /** Below 80 characters. */
   readonly title: string
-  /** Behind "Use when". */
+  /** Continues "Use when". */
   readonly useWhen: string
-  /** Behind "Do not use when". */
+  /** Continues "Do not use when". */
   readonly notWhen: string
-  /** Behind "Returns". */
+  /** Continues "Returns". */
   readonly returns: string
 }
 
-/** The least that an answer must rest on. Below it nothing is quoted or sold: 503 `warming_up`. */
+/** Minimum coverage of an answer. Below it nothing is quoted or sold: 503 `warming_up`. */
 type CoverageFloor = {
-  /** What is counted, in the plural; `missing` of the refusal. */
+  /** The counted items, in the plural: `missing` of the refusal. */
   readonly counts: string
-  /** The end of a sentence that begins with "Sold from". */
+  /** The end of a sentence that begins with "requires". */
   readonly least: string
 }
 
-/**
- * What the world outside is promised about one analysis. Route, price, payment terms, freshness gate
- * and every published document derive from this value and from nothing else.
- */
+/** The contract of one analysis. Route, price, payment terms, freshness check and published documents derive from it. */
 export type AnalysisContract = {
   readonly id: string
   /** `meta.offering`. */
   readonly offering: string
-  /** What the path names behind the id: one document per coin, or nothing: one for the whole market. */
+  /** One document per coin, or one for the whole market. */
   readonly scope: 'coin' | 'market'
-  /** What the published path calls the coin, where it is not `coin`. */
+  /** Name of the coin in the published path; default `coin`. */
   readonly pathParameter?: 'token'
   readonly summary: string
   readonly guide: AnalysisGuide
   readonly priceUsdcAtomic: bigint
   readonly document: TSchema
   readonly defaultView: string
-  /** In the order in which their values make up the key of a view; `defaultView` where there are none. */
+  /** Their values in this order form a view key; without parameters it is `defaultView`. */
   readonly viewParameters: readonly ViewParameter[]
   /**
-   * Dotted paths that `view=compact` leaves out besides what it leaves out of every answer; a path goes
-   * through lists. Never one called `coin` or `token`. Without effect where a view parameter of its own is called `view`.
+   * Dotted paths that `view=compact` omits in addition to those of all answers; a path reaches into lists and never
+   * names `coin` or `token`. Without effect if the analysis has its own parameter `view`.
    */
   readonly compactOmits?: readonly string[]
-  /**
-   * A load-bearing input older than this refuses the answer with 503. Infinity: warn, never refuse. An
-   * input of a document may have a stricter limit of its own.
-   */
+  /** An older load-bearing input refuses the answer with 503; Infinity only warns. An input may have a stricter limit. */
   readonly inputAgeMsMax: number
-  /** Judged where the document is rendered, for every view by itself. */
+  /** Checked for each view when the document is rendered. */
   readonly coverageFloor: CoverageFloor
 }
 
-/** Where an analysis is asked for; one of the whole market has no coin in its path. */
+/** The path of an analysis; without the coin for one of the whole market. */
 export function pathOf(
   { id, scope }: Pick<AnalysisContract, 'id' | 'scope'>,
   coin: string,
@@ -85,7 +75,7 @@ export function pathOf(
   return scope === 'coin' ? `/${id}/${coin}` : `/${id}`
 }
 
-/** The path as it is published, with the name of its parameter in braces. */
+/** The published path, with the parameter in braces. */
 export function pathTemplateOf(
   contract: Pick<AnalysisContract, 'id' | 'scope' | 'pathParameter'>,
 ): string {
@@ -98,7 +88,6 @@ export function pathParameterOf({
   return pathParameter ?? 'coin'
 }
 
-/** The document that answers for a coin, or for all of them. */
 export function keyOf(
   { id, scope }: Pick<AnalysisContract, 'id' | 'scope'>,
   coin: string,
@@ -107,9 +96,8 @@ export function keyOf(
 }
 
 /**
- * Key of the view that was asked for.
- * @param rawOf the raw value of a parameter: undefined for none, null where it was given twice
- * @returns the parameter whose value does not hold, where there is one
+ * @param rawOf the raw value of a parameter: undefined for none, null if it occurs twice
+ * @returns the key of the requested view, or the parameter with an invalid value
  */
 export function viewKeyOf(
   { viewParameters, defaultView }: Pick<AnalysisContract, 'viewParameters' | 'defaultView'>,

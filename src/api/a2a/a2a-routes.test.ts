@@ -117,14 +117,14 @@ describe('what callers leave behind', () => {
     expect(JSON.stringify(result?.history)).not.toContain('signature')
   })
 
-  test('a task ends when it has taken many messages, and says that the last was not looked at', async () => {
+  test('a task takes a limited number of messages and reports that the last one was not processed', async () => {
     const { call, send, quoted } = agent()
     const { id: taskId } = await quoted()
     for (let count = 0; count < 200; count += 1) await send({ taskId })
     const { result } = await call('GetTask', { id: taskId })
     expect(result?.status).toMatchObject({
       state: 'TASK_STATE_FAILED',
-      message: { parts: [{ text: expect.stringContaining('not looked at') }] },
+      message: { parts: [{ text: expect.stringContaining('not processed') }] },
     })
     expect(result?.history?.length).toBeLessThanOrEqual(4)
   })
@@ -159,11 +159,11 @@ describe('what callers leave behind', () => {
     expect((await call('GetTask', { id })).error?.code).toBe(-32001)
   })
 
-  test('a task that is gone is told of with what to do next', async () => {
+  test('an expired task is refused with what to do next', async () => {
     const { send, paid } = agent()
     const { error } = await send({ taskId: randomUUID(), metadata: await paid() })
     expect(error?.code).toBe(-32001)
-    expect(error?.message).toContain('without its taskId')
+    expect(error?.message).toContain('without taskId')
   })
 
   test('a task that is asked for without its history still has it', async () => {
@@ -237,10 +237,10 @@ describe('messages of one task at the same time', () => {
     expect((await second).error?.code, 'there is nothing more to say to it').toBe(-32004)
   })
 
-  test('wait only so many', async () => {
+  test('at most eight are pending', async () => {
     const { taskId, paying, release, send } = await settling()
     const replies = Array.from({ length: 8 }, () => send({ taskId }))
-    expect((await Promise.race(replies)).error?.message).toContain('at once')
+    expect((await Promise.race(replies)).error?.message).toContain('may be pending')
     release()
     expect(taskOf(await paying).status.state).toBe('TASK_STATE_COMPLETED')
     const told = (await Promise.all(replies)).map(({ error }) => error?.message)

@@ -19,10 +19,10 @@ import { TaskMemory } from './task-memory.ts'
 import { TaskRequests } from './task-requests.ts'
 
 const LEGACY_VERSION = '0.3'
-/** Of 1.0, and of 0.3. */
+/** Headers of versions 1.0 and 0.3. */
 const EXTENSION_HEADERS = [HTTP_EXTENSION_HEADER, `X-${HTTP_EXTENSION_HEADER}`]
 
-/** The analyses as an A2A agent: JSON-RPC at `/a2a`, in the words of 1.0 and, where a caller names no version, of 0.3. */
+/** The analyses as an A2A agent: JSON-RPC at `/a2a`, version 1.0, or 0.3 for callers that name no version. */
 export function a2aRoutes(
   app: FastifyInstance,
   facts: ServiceFacts & { readonly exampleCoin: string; readonly clock: Clock },
@@ -39,15 +39,15 @@ export function a2aRoutes(
   })
   const card = agentCard(facts) as AgentCard
   const requests = new TaskRequests(card, new TaskMemory(facts.clock), agent)
-  const today = new JsonRpcTransportHandler(requests)
-  const before = new LegacyJsonRpcTransportHandler(requests)
+  const current = new JsonRpcTransportHandler(requests)
+  const legacy = new LegacyJsonRpcTransportHandler(requests)
 
   jsonRpcScope(app, calls, (scope) => {
     scope.post('/a2a', async (request, reply) => {
       reply.header('cache-control', 'no-store').headers(activated(card, request))
       const parsed = parsedMessage(request.body)
       if ('error' in parsed) return reply.code(400).send(parsed.error)
-      // A notification gets no answer, so there is nothing that it could ask for or pay for.
+      // A notification has no response, so it cannot request or pay for anything.
       if (!('id' in parsed.message)) return reply.code(202).send()
       return reply.send(await answered(parsed.message, request))
     })
@@ -55,16 +55,16 @@ export function a2aRoutes(
 
   async function answered(message: JsonRpcMessage, request: FastifyRequest) {
     const { params, id = null } = message
-    // There are no tenants here, and the SDK would keep something for each that is named.
+    // Unused here, and the SDK would keep state for each tenant.
     if (typeof params === 'object' && params !== null) Reflect.deleteProperty(params, 'tenant')
     const requestedVersion = versionOf(request)
     const context = new ServerCallContext({ requestedVersion })
     context.state.set(ADDRESS, request.ip)
-    const handler = requestedVersion === LEGACY_VERSION ? before : today
+    const handler = requestedVersion === LEGACY_VERSION ? legacy : current
     try {
       validateVersion(requestedVersion, card, 'JSONRPC')
       const answer = await handler.handle(message, context)
-      // Streaming is not offered, and the card says so: the one thing that comes of it is an error.
+      // Streaming is not supported, so the only item is an error.
       return Symbol.asyncIterator in answer ? (await answer.next()).value : answer
     } catch (error) {
       if (!(error instanceof A2AError)) throw error
@@ -73,7 +73,7 @@ export function a2aRoutes(
   }
 }
 
-/** Major and minor, as the card names them: by the protocol the rest makes no difference. */
+/** Major and minor only, as on the card; the protocol ignores the patch number. */
 function versionOf({ headers }: FastifyRequest): string {
   const version = headers[A2A_VERSION_HEADER.toLowerCase()]
   return typeof version === 'string' && version !== ''
@@ -81,7 +81,7 @@ function versionOf({ headers }: FastifyRequest): string {
     : LEGACY_VERSION
 }
 
-/** What the card offers of the extensions that a request asks for, in the header that it asks in. */
+/** The requested extensions that the card offers, in the header of the request. */
 function activated({ capabilities }: AgentCard, { headers }: FastifyRequest) {
   const offered = new Set(capabilities?.extensions?.map(({ uri }) => uri))
   return Object.fromEntries(

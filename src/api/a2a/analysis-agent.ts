@@ -11,10 +11,10 @@ import { askedUrl } from './asked-analysis.ts'
 
 /** Key of the call's state that holds its caller's address. */
 export const ADDRESS = 'address'
-/** Keys of a task's metadata that hold what it asks for, and how many messages it has taken. */
+/** Metadata keys of a task: the path that it buys, and the number of its messages. */
 const URL = 'perpscope.url'
 const MESSAGES = 'perpscope.messages'
-/** More than a purchase takes, whatever goes wrong on its way. */
+/** More than a purchase needs, retries included. */
 const MESSAGES_MAX = 32
 
 const STATUS = 'x402.payment.status'
@@ -33,8 +33,8 @@ export type AnalysisAgentOptions = {
 type Metadata = Readonly<Record<string, unknown>>
 
 /**
- * Sells an analysis as a task: asked for, quoted, paid and delivered, with the states and metadata keys of
- * the x402 extension. A message with a payment names its task, whose quote it answers.
+ * Sells an analysis as an A2A task, with the states and metadata keys of the x402 extension. A message with a payment
+ * names the task whose quote it pays.
  */
 export class AnalysisAgent implements AgentExecutor {
   readonly #options: AnalysisAgentOptions
@@ -48,26 +48,19 @@ export class AnalysisAgent implements AgentExecutor {
     const url = urlOf(task) ?? askedUrl(userMessage, this.#options.tools)
     if (url === null) {
       const names = [...this.#options.tools.keys()].join(', ')
-      const text = `Ask for one of ${names}, such as "pulse BTC", or send {"analysis": "pulse", "coin": "BTC"}.`
+      const text = `Unknown analysis. Send "pulse BTC" or {"analysis": "pulse", "coin": "BTC"}. Analyses: ${names}.`
       this.#end(context, bus, TaskState.TASK_STATE_REJECTED, text, {}, '')
       return
     }
     const tried = { [RECEIPTS]: receiptsOf(task) }
     if (messagesOf(task) >= MESSAGES_MAX) {
-      const text = `A task takes ${MESSAGES_MAX} messages. This one was not looked at: send it without its taskId.`
+      const text = `A task takes at most ${MESSAGES_MAX} messages. This one was not processed: send it without its taskId.`
       this.#end(context, bus, TaskState.TASK_STATE_FAILED, text, tried, url)
       return
     }
     if (userMessage.metadata?.[STATUS] === 'payment-rejected') {
       const metadata = { [STATUS]: 'payment-rejected', ...tried }
-      this.#end(
-        context,
-        bus,
-        TaskState.TASK_STATE_CANCELED,
-        'The terms were declined.',
-        metadata,
-        url,
-      )
+      this.#end(context, bus, TaskState.TASK_STATE_CANCELED, 'Payment declined.', metadata, url)
       return
     }
     const payment = paymentIn(userMessage)
@@ -83,8 +76,7 @@ export class AnalysisAgent implements AgentExecutor {
           ...(payment === null ? { [STATUS]: 'payment-required' } : failed(task, payment, reason)),
           [REQUIRED]: result.required,
         }
-        const text =
-          payment === null ? 'Pay to get the answer.' : `The payment was refused: ${reason}.`
+        const text = payment === null ? 'Payment required.' : `The payment was refused: ${reason}.`
         this.#end(context, bus, TaskState.TASK_STATE_INPUT_REQUIRED, text, metadata, url)
         return
       }
@@ -96,7 +88,7 @@ export class AnalysisAgent implements AgentExecutor {
     }
   }
 
-  /** There is nothing at work between two messages. */
+  /** Nothing runs between two messages. */
   async cancelTask(): Promise<void> {}
 
   #deliver(
@@ -125,12 +117,12 @@ export class AnalysisAgent implements AgentExecutor {
       metadata: undefined,
       extensions: [],
     }
-    const task = this.#task(context, TaskState.TASK_STATE_COMPLETED, 'Here it is.', metadata, url)
+    const task = this.#task(context, TaskState.TASK_STATE_COMPLETED, 'Completed.', metadata, url)
     bus.publish(AgentEvent.task({ ...task, artifacts: [artifact] }))
     bus.finished()
   }
 
-  /** A problem that passes leaves the task open: the same message, with the same payment, may be sent again. */
+  /** A temporary problem leaves the task open, so that the same message can be sent again with the same payment. */
   #refuse(
     context: RequestContext,
     bus: ExecutionEventBus,
@@ -213,7 +205,7 @@ function messagesOf(task: Task | undefined): number {
   return Number(task?.metadata?.[MESSAGES] ?? 0)
 }
 
-/** Of all that was tried for it, also in vain: each is told until the task ends. */
+/** Receipts of all payments of the task, failed ones included. */
 function receiptsOf(task: Task | undefined): readonly SettleResponse[] {
   return (task?.metadata?.[RECEIPTS] as readonly SettleResponse[] | undefined) ?? []
 }
@@ -223,7 +215,7 @@ function paymentIn({ metadata }: Message): PaymentPayload | null {
   return typeof payment === 'object' && payment !== null ? (payment as PaymentPayload) : null
 }
 
-/** What the extension has a task say of a payment that came to nothing. */
+/** Metadata of a failed payment, as the x402 extension defines. */
 function failed(task: Task | undefined, payment: PaymentPayload, reason: string): Metadata {
   const network = networkOf(payment)
   return {
@@ -236,7 +228,7 @@ function failed(task: Task | undefined, payment: PaymentPayload, reason: string)
   }
 }
 
-/** Where it says that it pays, as version 2 or 1 of x402 has it: whoever sent it may have put anything there. */
+/** Network of a payment of x402 version 2 or 1; untrusted input. */
 function networkOf(payment: {
   readonly accepted?: { readonly network?: unknown } | null
   readonly network?: unknown
@@ -245,7 +237,7 @@ function networkOf(payment: {
   return typeof network === 'string' ? network.slice(0, NETWORK_CHARS_MAX) : ''
 }
 
-/** By a part of x402's reason. What the extension has no code for keeps its reason. */
+/** x402 reasons by error code of the extension; other reasons are passed on. */
 const errorCodes = [
   [/insufficient/, 'INSUFFICIENT_FUNDS'],
   [/signature/, 'INVALID_SIGNATURE'],

@@ -3,12 +3,12 @@ import type { AnalysisTool } from '../mcp/mcp-tools.ts'
 
 const PARTS_MAX = 8
 const TEXT_CHARS_MAX = 2_000
-/** Several times that of the longest that is sold; a task keeps it. */
+/** A task stores the URL. */
 const URL_CHARS_MAX = 2_000
 
 /**
- * Path and query of what a message asks for: a data part `{ "analysis": "pulse", "coin": "BTC", … }` with the
- * parameters of the path, the same as text, or words such as `pulse BTC`. null when it asks for nothing that is sold.
+ * Path and query for a message: a data part `{ "analysis": "pulse", "coin": "BTC", … }` with the parameters of the
+ * path, the same as text, or words such as `pulse BTC`. null for an unknown analysis.
  */
 export function askedUrl(
   { parts }: Message,
@@ -40,10 +40,10 @@ function fromData(value: unknown): Asked | null {
 function fromText(whole: string): Asked | null {
   const text = whole.slice(0, TEXT_CHARS_MAX).trim()
   if (text.startsWith('{')) return fromJson(text)
-  // Also a path, and a pair with a slash in it.
+  // Accepts a path too, and a pair with a slash.
   const [, analysis = '', rest = ''] = /^\/?([^\s/]*)[\s/]*(.*)$/s.exec(text) ?? []
   const [coin, ...others] = rest.split(/\s+/).filter((word) => word !== '')
-  // The path refuses what else was said: it may have been meant to change what is bought.
+  // The path refuses further words, which may be meant as parameters.
   const args = Object.fromEntries(others.map((word) => [word, '']))
   return { analysis: analysis.toLowerCase(), args: coin === undefined ? args : { ...args, coin } }
 }

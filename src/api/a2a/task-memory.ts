@@ -4,17 +4,17 @@ import type { Clock } from '../../domain/clock.ts'
 import { ADDRESS } from './analysis-agent.ts'
 
 const TASKS_MAX = 1_000
-/** Of one address, which forgets its own oldest first: nobody can flush the tasks of others. */
+/** Of one address, which evicts its own oldest task first, so that no caller evicts the tasks of others. */
 const TASKS_OF_ONE_MAX = 100
-/** As long as a quote may be paid, and an answer fetched again. */
+/** Covers the time in which a quote can be paid and its answer fetched again. */
 const KEPT_MS = 15 * 60_000
 const HISTORY_MAX = 4
-/** Whoever asks for an analysis needs a few dozen. */
+/** A request needs a few dozen. */
 const MESSAGE_CHARS_MAX = 2_000
 
 /**
- * Tasks by their id, which only its client knows: there are no accounts, so nobody is shown a list. Bounded
- * in number, size and time; what a payment has bought outlives its task in the ledger.
+ * Tasks by id, which only the client knows; without accounts there is no list. Bounded in number, size and time. The
+ * ledger keeps purchased answers longer.
  */
 export class TaskMemory implements TaskStore {
   readonly #clock: Clock
@@ -26,7 +26,7 @@ export class TaskMemory implements TaskStore {
 
   async save(task: Task, { state }: Pick<ServerCallContext, 'state'>): Promise<void> {
     const nowMs = this.#clock.nowMs()
-    // Whoever pays for a task may come from elsewhere than who asked for it.
+    // The payment may come from another address than the request.
     const address = this.#tasks.get(task.id)?.address ?? String(state.get(ADDRESS))
     this.#tasks.delete(task.id)
     for (const [id, { untilMs }] of this.#tasks) {
@@ -40,7 +40,7 @@ export class TaskMemory implements TaskStore {
     this.#tasks.set(task.id, { task: kept, untilMs: nowMs + KEPT_MS, address })
   }
 
-  /** @returns a task of the caller's own: the SDK cuts and adds to what it is given */
+  /** @returns a copy, because the SDK modifies it */
   async load(taskId: string): Promise<Task | undefined> {
     const kept = this.#tasks.get(taskId)
     return kept === undefined || kept.untilMs <= this.#clock.nowMs() ? undefined : { ...kept.task }
@@ -53,7 +53,7 @@ export class TaskMemory implements TaskStore {
 
 type Kept = { readonly task: Task; readonly untilMs: number; readonly address: string }
 
-/** Without metadata: a signed payment is the business of the ledger alone. */
+/** Without metadata: signed payments are kept in the ledger only. */
 function latest(history: readonly Message[]): Message[] {
   return history
     .slice(-HISTORY_MAX)

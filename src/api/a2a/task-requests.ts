@@ -8,20 +8,19 @@ import type { AgentExecutor, ServerCallContext, TaskStore } from '@a2a-js/sdk/se
 import { DefaultRequestHandler } from '@a2a-js/sdk/server'
 
 const CONTEXT_ID_CHARS_MAX = 256
-/** Messages of one task that are at work or wait for it. */
+/** Running and queued messages of one task. */
 const MESSAGES_AT_ONCE_MAX = 8
 
 /**
- * The SDK's own, with two things that it leaves open. Messages of one task share a bus, and the end of one is
- * the end of all: so they are taken one after the other, and the answer to a payment reaches who paid. And
- * nothing is kept for callers but their tasks, which are bounded.
+ * The SDK's handler, with messages of one task processed one after the other: they share an event bus, and the end of
+ * one would end all. No state is kept apart from the bounded tasks.
  */
 export class TaskRequests extends DefaultRequestHandler {
   readonly #tasks: TaskStore
   readonly #lines = new Map<string, { last: Promise<unknown>; length: number }>()
 
   constructor(card: AgentCard, tasks: TaskStore, agent: AgentExecutor) {
-    // By default a bus outlives a quote, and most quotes are never paid.
+    // By default a bus outlives its quote, and most quotes are never paid.
     const options = { keepBusAliveStates: [] }
     super(card, tasks, agent, undefined, undefined, undefined, undefined, undefined, options)
     this.#tasks = tasks
@@ -34,12 +33,14 @@ export class TaskRequests extends DefaultRequestHandler {
     const { message } = params
     if (message === undefined) return super.sendMessage(params, context)
     if (message.contextId.length > CONTEXT_ID_CHARS_MAX)
-      throw new RequestMalformedError(`contextId has up to ${CONTEXT_ID_CHARS_MAX} characters.`)
+      throw new RequestMalformedError(
+        `contextId may have at most ${CONTEXT_ID_CHARS_MAX} characters.`,
+      )
     if (message.taskId !== '' && (await this.#tasks.load(message.taskId, context)) === undefined)
       throw new TaskNotFoundError(
-        'There is no such task, or no more. This message was not looked at: ask for the analysis again without its taskId, with the same payment.',
+        'The task is unknown or has expired, and the message was not processed. Request the analysis again without taskId, with the same payment.',
       )
-    // Nothing here reads other tasks, and the SDK writes a line for each that it does not find.
+    // Unused here, and the SDK logs a line for each unknown one.
     const lone = { ...params, message: { ...message, referenceTaskIds: [] } }
     return this.#inTurn(message.taskId, () => super.sendMessage(lone, context))
   }
@@ -48,7 +49,9 @@ export class TaskRequests extends DefaultRequestHandler {
     if (taskId === '') return run()
     const line = this.#lines.get(taskId) ?? { last: Promise.resolve(), length: 0 }
     if (line.length >= MESSAGES_AT_ONCE_MAX)
-      throw new UnsupportedOperationError('Too many messages of this task at once.')
+      throw new UnsupportedOperationError(
+        `At most ${MESSAGES_AT_ONCE_MAX} messages of a task may be pending. Wait for their responses.`,
+      )
     const turn = line.last.then(run)
     line.last = turn.catch(() => undefined)
     line.length += 1

@@ -2,17 +2,17 @@ import { offerOf } from './offer-of.ts'
 import type { DocumentFacts } from './service-facts.ts'
 import { isFree, SERVICE_NAME, SERVICE_SUMMARY } from './service-facts.ts'
 
-/** Extensions by which agents pay one another, both versions of it. */
+/** Versions 0.1 and 0.2 of the x402 extension. */
 const PAYMENT_EXTENSIONS = [
   'https://github.com/google-a2a/a2a-x402/v0.1',
   'https://github.com/google-agentic-commerce/a2a-x402/blob/main/spec/v0.2',
 ]
 
 const JSON_MEDIA_TYPE = 'application/json'
-/** A message may also say it in two words, or as JSON in a text. */
+/** Text: words such as `pulse BTC`, or JSON. */
 const INPUT_MODES = [JSON_MEDIA_TYPE, 'text/plain']
 
-/** `/.well-known/agent-card.json` of A2A 1.0, with the members by which 0.3 found the way. */
+/** `/.well-known/agent-card.json` of A2A 1.0, with the top-level members of 0.3. */
 export function agentCard(facts: DocumentFacts): unknown {
   const { publicUrl } = facts
   const url = `${publicUrl}/a2a`
@@ -36,7 +36,7 @@ export function agentCard(facts: DocumentFacts): unknown {
       ...(!isFree(facts) && {
         extensions: PAYMENT_EXTENSIONS.map((uri) => ({
           uri,
-          description: 'Analyses are paid for in USDC within the task.',
+          description: 'Payment of an analysis in USDC within its task.',
           required: false,
         })),
       }),

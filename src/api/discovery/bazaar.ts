@@ -1,13 +1,13 @@
 import type { AnalysisOffer, OfferedParameter } from './offer-of.ts'
 import type { JsonSchema } from './published-schema.ts'
-import { sampleOf } from './samples.ts'
+import { sampleAnswer } from './samples.ts'
 
-/** Members of a sample that say what it is; the rest is at /sample. */
+/** Members of the example; the complete sample is at /sample. */
 const SHOWN = ['coin', 'token', 'timestamp_iso']
 
 /**
- * The extension `bazaar` of a quote: how catalogues of facilitators list what is sold. `info` is an example of a call
- * and its answer, `schema` describes both. It travels in a header with every quote, so it says no more than it must.
+ * The `bazaar` extension of a quote, from which facilitators build their catalogues: `info` is an example of call and
+ * answer, `schema` describes both. It is part of a header of every quote, so it is short.
  */
 export function bazaarOf(offer: AnalysisOffer): Readonly<Record<'bazaar', unknown>> {
   const ofPath = offer.parameters.filter((parameter) => parameter.in === 'path')
@@ -50,7 +50,7 @@ export function bazaarOf(offer: AnalysisOffer): Readonly<Record<'bazaar', unknow
   }
 }
 
-/** Types alone: bounds and words are in the OpenAPI document. */
+/** Types only; bounds and descriptions are in the OpenAPI document. */
 function schemas(parameters: readonly OfferedParameter[]): JsonSchema {
   return {
     type: 'object',
@@ -64,6 +64,6 @@ function schemas(parameters: readonly OfferedParameter[]): JsonSchema {
 }
 
 function excerpt({ id }: AnalysisOffer): Readonly<Record<string, unknown>> {
-  const sample = Object.entries(sampleOf(id))
+  const sample = Object.entries(sampleAnswer(id))
   return Object.fromEntries(sample.filter(([name]) => SHOWN.includes(name)))
 }

@@ -6,12 +6,12 @@ const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'minItems', 'maxItems'
 const LEFT_OUT = new Set(['description', 'x-unit', ...BOUNDS])
 
 /**
- * The form of a schema: types, closed lists, what is required and what may be null, without descriptions and bounds.
- * A unit stays where neither the name of its member nor its type says it.
+ * Types, enums, required members and nullability of a schema, without descriptions and bounds. `x-unit` is kept unless
+ * the member's name or type implies it.
  */
 export function briefSchema(schema: JsonSchema, name = ''): JsonSchema {
   const unit = schema['x-unit']
-  const isSaid = unit === undefined || unit === unitInName(name) || unit === 'count'
+  const isImplied = unit === undefined || unit === unitInName(name) || unit === 'count'
   const form = Object.fromEntries(Object.entries(schema).filter(([key]) => !LEFT_OUT.has(key)))
-  return mapInner(isSaid ? form : { ...form, 'x-unit': unit }, briefSchema, name)
+  return mapInner(isImplied ? form : { ...form, 'x-unit': unit }, briefSchema, name)
 }

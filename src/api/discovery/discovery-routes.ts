@@ -17,7 +17,7 @@ import type { DocumentFacts, ServiceFacts } from './service-facts.ts'
 
 export type DiscoveryOptions = ServiceFacts & {
   readonly engine: EngineReader
-  /** Stands in every path that is about one coin; another one while this is not listed. */
+  /** Coin in example paths; replaced by a listed one if it is not listed. */
   readonly exampleCoin: string
 }
 
@@ -47,10 +47,10 @@ const documents: Readonly<Record<string, readonly [mediaType: string, Writer]>> 
   [ERROR_PAGE]: ['text/html; charset=utf-8', errorPage],
 }
 
-/** The paths of all documents that say what this service is. */
+/** Paths of all discovery documents. */
 export const discoveryPaths: readonly string[] = [...Object.keys(documents), '/docs']
 
-/** Everything by which somebody who knows nothing but our address finds out the rest, all of it for free. */
+/** The free documents that describe the service, for callers that know only its address. */
 export function discoveryRoutes(app: FastifyInstance, options: DiscoveryOptions): void {
   const published = publisher(options)
   for (const path of Object.keys(documents))
@@ -68,7 +68,7 @@ export function discoveryRoutes(app: FastifyInstance, options: DiscoveryOptions)
   })
 }
 
-/** Documents as they are now. They are written again when what they name has changed, and not before. */
+/** Writes a document again only when its example coin or the available analyses have changed. */
 function publisher(options: DiscoveryOptions): (path: string) => FreeDocument {
   const written = new Map<string, FreeDocument>()
   let writtenOf = ''
@@ -91,7 +91,7 @@ function exampleCoin({ engine, exampleCoin: usual }: DiscoveryOptions): string {
   return engine.resolve(usual)?.coin ?? engine.coins()[0] ?? usual
 }
 
-/** What was never rendered may yet come; what was rendered without an answer cannot be sold now. */
+/** False for a document without an answer; one that is not rendered yet may still get one. */
 function availableOf({ engine }: DiscoveryOptions, coin: string): Available {
   return (contract) => {
     const document = engine.document(keyOf(contract, coin))
@@ -105,8 +105,8 @@ function robotsText({ publicUrl }: DocumentFacts): string {
     'User-agent: *',
     'Allow: /',
     '',
-    `# For language models: ${publicUrl}/llms.txt`,
-    `# For programs: ${publicUrl}/openapi.json`,
+    `# Language models: ${publicUrl}/llms.txt`,
+    `# API description: ${publicUrl}/openapi.json`,
     '',
   ].join('\n')
 }

@@ -6,16 +6,13 @@ import { SERVICE_NAME } from './service-facts.ts'
 
 export type DocsPageOptions = {
   readonly publicUrl: string
-  /** The published OpenAPI document. JSON is YAML too. */
+  /** The OpenAPI document; JSON is valid YAML. */
   readonly openApi: () => FreeDocument
-  /** The script that shows it; without it the page has links alone. */
+  /** The viewer's script; without it the page has links only. */
   readonly docsViewer?: Buffer | undefined
 }
 
-/**
- * `/docs`: the published OpenAPI document as a page, served from here without any other host. Scripts come from
- * files alone; the viewer writes styles into its elements, so those are allowed.
- */
+/** `/docs`: the OpenAPI document as a page that loads nothing from other hosts. The viewer needs inline styles. */
 export function docsPage(
   app: FastifyInstance,
   { publicUrl, openApi, docsViewer = Buffer.of() }: DocsPageOptions,
@@ -26,14 +23,14 @@ export function docsPage(
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
     "font-src 'self'",
-    // Trying a call out goes to where callers reach the service.
+    // For calls that a reader tries out.
     `connect-src 'self' ${new URL(publicUrl).origin}`,
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
   ].join('; ')
   const script = freeDocument('text/javascript; charset=utf-8', docsViewer)
-  // Named by its content, so that a page never runs with the script of another version.
+  // The name contains a hash, so that a page never loads the script of another version.
   const scriptPath = `/docs/viewer-${createHash('sha256').update(script.bytes).digest('hex').slice(0, 12)}.js`
   const page = freeDocument('text/html; charset=utf-8', pageText(scriptPath))
   app.get('/docs', (request, reply) => {
@@ -51,13 +48,13 @@ function pageText(scriptPath: string): string {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${SERVICE_NAME}: interface</title>
+<title>${SERVICE_NAME} API</title>
 <link rel="icon" href="/favicon.svg">
 <script type="module" src="${scriptPath}"></script>
 </head>
 <body style="margin:0">
 <openapi-explorer spec-url="/openapi-full.json" hide-server-selection="true" hide-authentication="true">
-<noscript>The interface is described in <a href="/openapi.json">/openapi.json</a> and <a href="/llms-full.txt">/llms-full.txt</a>.</noscript>
+<noscript>The API is described in <a href="/openapi.json">/openapi.json</a> and <a href="/llms-full.txt">/llms-full.txt</a>.</noscript>
 </openapi-explorer>
 </body>
 </html>

@@ -1,132 +1,137 @@
 import type { ProblemCode, ProblemFacts } from '../../domain/problem.ts'
 
-/** What each code means and what to do next, and what a refusal with it may say. */
+/** What one code means and what the caller does next, with an example of its problem. */
 type ErrorGuide = { readonly meaning: string; readonly example: ProblemFacts }
 
 const again = { retryAfterSeconds: 2, paymentReusable: true }
 
-/** Examples are facts as the service states them; the body is made of them as every other. */
 export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
   invalid_coin: {
-    meaning: 'No perpetual is listed by that name. Take a ticker from /coins or from did_you_mean.',
+    meaning: 'No perpetual has this ticker. Use a ticker from /coins or from did_you_mean.',
     example: {
-      detail: 'No perpetual is listed as "BTCC"; /coins lists them all.',
+      detail: 'No perpetual is listed as "BTCC". GET /coins lists all tickers.',
       param: 'coin',
       didYouMean: ['BTC'],
     },
   },
   invalid_timeframes: {
-    meaning: 'timeframes holds something other than 15m, 1h and 4h. Send only what allowed lists.',
+    meaning: 'timeframes contains an unsupported value. allowed lists the supported timeframes.',
     example: {
-      detail: 'timeframes is a comma-separated list of 15m, 1h, 4h.',
+      detail: 'timeframes must be a comma-separated list of 15m, 1h, 4h.',
       param: 'timeframes',
       allowed: ['15m', '1h', '4h'],
     },
   },
   invalid_parameter: {
-    meaning: 'A parameter does not hold; param names it and allowed lists what would.',
+    meaning: 'Invalid parameter value. param names it; allowed lists valid values.',
     example: {
-      detail: 'view is one of full, compact.',
+      detail: 'view must be one of full, compact.',
       param: 'view',
       allowed: ['full', 'compact'],
     },
   },
   unknown_parameter: {
     meaning:
-      'The call has a parameter that this path does not take: param names it, allowed lists those that it takes. ' +
-      'Nothing was quoted or charged; utm_* and _ are ignored.',
+      'The path does not take this parameter. param names it; allowed lists the parameters of the path. ' +
+      'Nothing was quoted or charged. utm_* and _ are ignored.',
     example: {
-      detail: 'The parameter "timeframe" is unknown; this call takes timeframes, view, fields.',
+      detail: 'Unknown parameter "timeframe". Parameters of this call: timeframes, view, fields.',
       param: 'timeframe',
       allowed: ['timeframes', 'view', 'fields'],
       didYouMean: ['timeframes'],
     },
   },
   insufficient_candles: {
-    meaning: 'The coin is too young for this timeframe. Ask for a shorter one, or later.',
+    meaning:
+      'The coin was listed too recently for this timeframe. Request a shorter timeframe or retry later.',
     example: {
-      detail: 'NEWCOIN has 17 candles of 4h; this analysis needs 200.',
+      detail: 'NEWCOIN has 17 closed 4h candles; 200 are required. Nothing was charged.',
       more: { timeframe: '4h', have: 17, need: 200 },
     },
   },
   malformed_payment: {
-    meaning: 'The payment header cannot be read. Encode the payment again; it was not used.',
+    meaning: 'The payment header cannot be decoded. The payment was not used: encode it again.',
     example: { detail: 'The payment is not base64 of a JSON object.' },
   },
   coin_not_covered: {
-    meaning:
-      'The coin is real, but no source of this analysis knows it; allowed lists those that are known.',
+    meaning: 'The coin is listed, but this analysis has no source for it. allowed lists its coins.',
     example: {
-      detail: 'No source of this analysis knows PURR.',
+      detail: 'No source of /basis covers PURR.',
       param: 'coin',
       allowed: ['BTC', 'ETH', 'SOL'],
     },
   },
   not_found: {
-    meaning: 'There is nothing at this path; / lists what there is.',
-    example: { detail: 'There is nothing at this path; / lists what there is.' },
+    meaning: 'The path does not exist. GET / lists all paths.',
+    example: { detail: 'This path does not exist. GET / lists all paths.' },
   },
   method_not_allowed: {
-    meaning: 'The path takes other methods; the Allow header names them.',
-    example: { detail: 'This path takes GET, HEAD, OPTIONS.' },
+    meaning: 'The path does not support this method. The Allow header lists the supported methods.',
+    example: { detail: 'This path supports GET, HEAD, OPTIONS.' },
   },
   payment_replayed: {
     meaning:
-      'The payment was used before. Its answer is sent again only to the request that bought it, which shows the secret ' +
-      'of its quote; to others charged is null. charged: true: the answer is not kept any more. Sign a new payment.',
+      'The payment was already used. Its answer is sent again only to the request that bought it, which proves itself ' +
+      'by the secret from its quote; other callers get charged: null. charged: true means that the answer is no longer ' +
+      'stored. Sign a new payment.',
     example: {
-      detail: 'This payment was used before. Sign a new payment for a new answer.',
+      detail: 'This payment was already used. Sign a new payment for a new answer.',
       charged: null,
     },
   },
   payment_in_flight: {
     meaning:
-      'The first request with this payment is still at work, and may charge it. Send the same payment again.',
+      'An earlier request with this payment is being processed and may charge it. Send the same payment again.',
     example: {
       detail:
-        'The first request with this payment is still at work, and may charge it. Send it again.',
+        'An earlier request with this payment is being processed and may charge it. Send the same payment again.',
       ...again,
       charged: null,
     },
   },
   header_too_large: {
-    meaning: 'Request line and headers together exceed 16 KB.',
+    meaning: 'The request line and headers exceed 16 KB or 100 lines.',
     example: {
-      detail: 'Request line and headers together exceed the limit; send fewer or shorter ones.',
+      detail: 'The request line and headers exceed 16 KB. Send fewer or shorter headers.',
     },
   },
   rate_limited: {
-    meaning: 'Too many calls. Wait for retry_after; a payment that came along was not used.',
+    meaning: 'Too many calls. Retry after retry_after seconds. A payment in the call was not used.',
     example: {
-      detail: 'Too many unpaid calls. Try again in 12 s.',
+      detail: 'Too many unpaid calls. Retry in 12 s.',
       retryAfterSeconds: 12,
       paymentReusable: true,
     },
   },
   engine_unavailable: {
-    meaning: 'The analysis engine is being restarted. Try again; nothing was charged.',
+    meaning: 'The analysis engine is restarting. Nothing was charged. Retry after retry_after.',
     example: {
-      detail: 'The analysis engine is not running at the moment.',
+      detail: 'The analysis engine is not running. Nothing was charged. Retry in 5 s.',
       retryAfterSeconds: 5,
     },
   },
   internal_error: {
-    meaning: 'Something went wrong on our side. Nothing was charged.',
-    example: { detail: 'Nothing was charged. Send the same payment again.', ...again },
+    meaning: 'A defect of the service. charged states whether the payment was taken.',
+    example: {
+      detail: 'Internal error. Nothing was charged. Send the same payment again.',
+      ...again,
+    },
   },
   maintenance: {
-    meaning: 'Paid analyses are switched off for a while; /health and /coins go on.',
+    meaning: 'Paid analyses are disabled for maintenance. /health and /coins remain available.',
     example: {
-      detail: 'Paid analyses are switched off for maintenance; /health and /coins go on.',
+      detail:
+        'Paid analyses are disabled for maintenance; /health and /coins remain available. Nothing was charged.',
       retryAfterSeconds: 3600,
     },
   },
   warming_up: {
     meaning:
-      'Less is known than the floor of coverage of this analysis: have of need of what is missing. Ask again after retry_after; ready_at_iso says when, where that is known.',
+      'The data are below the coverage minimum of this analysis: have of need of what missing names. Nothing was charged. ' +
+      'ready_at_iso states when the minimum is reached, if known.',
     example: {
       detail:
-        'There are 0 changes of open interest; 1 are needed. oi is sold from one change of open interest: the shortest is known after five minutes of readings. Expected in 212 s.',
+        'Available changes of open interest: 0; required: 1. Nothing was charged. Retry in 212 s.',
       retryAfterSeconds: 212,
       more: {
         missing: 'changes of open interest',
@@ -138,60 +143,62 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
     },
   },
   data_stale: {
-    meaning: 'What the answer rests on is missing or older than guaranteed, so it is not sold.',
+    meaning: 'An input of the answer is missing or older than its limit. Nothing was charged.',
     example: {
-      detail: 'The data behind this answer is 75 s old; at most 60 s are guaranteed.',
+      detail: 'An input is 75 s old; the limit is 60 s. Nothing was charged. Retry in 5 s.',
       retryAfterSeconds: 5,
     },
   },
   service_not_ready: {
     meaning:
-      'The answer is there and cannot be sold now: check says why (ledger_writable, can_settle, clock). Nothing was charged, and a payment that came along was not used.',
+      'The answer is available but cannot be sold: check names the failed check (ledger_writable, can_settle, clock). ' +
+      'Nothing was charged, and a payment in the call was not used.',
     example: {
-      detail: 'Payments cannot be settled at the moment. Nothing was charged; ask again in 5 s.',
+      detail: 'No payment method can settle now. Nothing was charged. Retry in 5 s.',
       retryAfterSeconds: 5,
       more: { check: 'can_settle' },
     },
   },
   settlement_unknown: {
     meaning:
-      'The payment was sent to the chain and its outcome is not known yet. Never sign another: send the same one again.',
+      'The payment was sent to the chain; its outcome is not known yet. Do not sign another payment: send the same one again.',
     example: {
       detail:
-        'The payment was sent to the chain and its outcome is not known yet. Do not sign another: send the same payment again to get the answer.',
+        'The payment was sent to the chain; its outcome is not known yet. Do not sign another payment: send the same one again.',
       ...again,
       charged: null,
     },
   },
   facilitator_unavailable: {
-    meaning:
-      'Whoever settles payments is not to be reached. Nothing was charged: send the same payment again.',
+    meaning: 'The facilitator cannot be reached. Nothing was charged. Send the same payment again.',
     example: {
-      detail: 'The payment could not be carried out. Nothing was charged: send the same one again.',
+      detail:
+        'The facilitator cannot be reached. Nothing was charged. Send the same payment again.',
       ...again,
     },
   },
   ledger_busy: {
     meaning:
-      'Another program holds the payment ledger, so the sale could not be recorded. Nothing was charged, unless charged says so: send the same payment again.',
+      'Another program locks the payment ledger, so the sale was not recorded. charged states whether the payment was ' +
+      'taken. Send the same payment again.',
     example: {
       detail:
-        'The sale could not be recorded in time. Nothing was charged: send the same payment again.',
+        'The sale was not recorded in time. Nothing was charged. Send the same payment again.',
       ...again,
     },
   },
   facilitator_refused: {
     meaning:
-      'The service that settles payments does not take this one, and will not take it later. Nothing was charged: pay on another network, or from another wallet.',
+      'The facilitator rejects this payment permanently. Nothing was charged. Pay on another network or from another wallet.',
     example: {
       detail:
-        'The facilitator does not take this payment. Nothing was charged. Sending it again does not help: pay on another network, or from another wallet.',
+        'The facilitator rejects this payment permanently. Nothing was charged. Pay on another network or from another wallet.',
     },
   },
   engine_timeout: {
-    meaning: 'The engine is silent for more than 15 seconds. Nothing was charged.',
+    meaning: 'The engine has not responded for 15 s. Nothing was charged.',
     example: {
-      detail: 'The analysis engine has not answered for more than 15 seconds.',
+      detail: 'The analysis engine has not responded for 15 s. Nothing was charged. Retry in 5 s.',
       retryAfterSeconds: 5,
     },
   },

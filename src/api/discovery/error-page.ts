@@ -2,11 +2,11 @@ import { problemCodes } from '../../domain/problem.ts'
 import { errorGuide } from './error-guide.ts'
 import { SERVICE_NAME } from './service-facts.ts'
 
-/** It has neither scripts nor styles. */
+/** The page has neither scripts nor styles. */
 export const ERROR_PAGE_POLICY =
   "default-src 'none'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** `/docs/errors`: what the `type` and `docs` of a problem point at, with an anchor for each code. */
+/** `/docs/errors`, with an anchor for each code; `type` and `docs` of a problem link here. */
 export function errorPage(): string {
   const entries = problemCodes.map(
     ({ code, status, title }) =>
@@ -21,8 +21,8 @@ export function errorPage(): string {
 </head>
 <body>
 <h1>Errors</h1>
-<p>Every refusal is application/problem+json (RFC 9457). charged says whether a payment was taken,
-payment_reusable whether the same signed payment can be sent again.</p>
+<p>Every error is application/problem+json (RFC 9457). charged: whether a payment was taken.
+payment_reusable: whether the same signed payment can be sent again.</p>
 ${entries.join('\n')}
 </body>
 </html>

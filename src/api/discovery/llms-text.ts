@@ -6,7 +6,7 @@ import type { JsonSchema } from './published-schema.ts'
 import type { DocumentFacts } from './service-facts.ts'
 import { isFree, SERVICE_NAME, SERVICE_SUMMARY } from './service-facts.ts'
 
-/** `/llms.txt`: a title, a line, and lists of links. */
+/** `/llms.txt` (https://llmstxt.org): title, summary and lists of links. */
 export function llmsText(facts: DocumentFacts): string {
   const { publicUrl } = facts
   return lines(
@@ -25,18 +25,18 @@ export function llmsText(facts: DocumentFacts): string {
     '',
     '## Free',
     '',
-    `- [coins](${publicUrl}/coins): what can be asked for now`,
-    `- [health](${publicUrl}/health): how the service is`,
-    `- [pricing](${publicUrl}/pricing): prices and ways to pay`,
-    `- [samples](${publicUrl}/sample/${facts.contracts[0]?.id}): a whole answer of each analysis, at /sample/{analysis}`,
+    `- [coins](${publicUrl}/coins): available tickers`,
+    `- [health](${publicUrl}/health): service health`,
+    `- [pricing](${publicUrl}/pricing): price list and accepted payments`,
+    `- [samples](${publicUrl}/sample/${facts.contracts[0]?.id}): a sample answer of each analysis at /sample/{analysis}`,
     '',
     '## Documentation',
     '',
-    `- [OpenAPI](${publicUrl}/openapi.json): every path, parameter, status, header and field`,
-    `- [All of it as text](${publicUrl}/llms-full.txt): with every field and every error`,
-    `- [Errors](${publicUrl}/docs/errors): what each code means and what to do`,
+    `- [OpenAPI](${publicUrl}/openapi.json): paths, parameters, responses, headers and fields`,
+    `- [Complete documentation](${publicUrl}/llms-full.txt): fields and errors as text`,
+    `- [Errors](${publicUrl}/docs/errors): meaning of each code and what to do`,
     `- [Agent card](${publicUrl}/.well-known/agent-card.json), [payment manifest](${publicUrl}/.well-known/x402)`,
-    `- [MCP](${publicUrl}/mcp), [A2A](${publicUrl}/a2a): every analysis as a tool and as a skill, view=compact unless asked for full`,
+    `- [MCP](${publicUrl}/mcp), [A2A](${publicUrl}/a2a): analyses as tools and skills; view defaults to compact`,
   )
 }
 
@@ -47,27 +47,27 @@ export function llmsFullText(facts: DocumentFacts): string {
     ...offersOf(facts).flatMap((offer) => analysisText(offer, facts)),
     '# Errors',
     '',
-    'Media type application/problem+json. charged says whether a payment was taken, payment_reusable whether the same signed payment can be sent again, retry_after when.',
+    'Media type application/problem+json. charged: whether a payment was taken. payment_reusable: whether the same signed payment can be sent again. retry_after: seconds to wait.',
     '',
     ...problemCodes.map(({ code, status }) => `- ${status} ${code}: ${errorGuide[code].meaning}`),
-    '- 402: not paid yet, or a payment was refused; then diagnostics says why.',
+    '- 402: payment required, or the payment was refused; diagnostics states why.',
   )
 }
 
 function howToCall(facts: DocumentFacts): readonly string[] {
   const paying = isFree(facts)
-    ? ['- Every answer is free on this service.']
+    ? ['- All answers are free on this service.']
     : [
-        '- Call a path: the 402 holds the terms, x402 version 1 in the body and version 2 in PAYMENT-REQUIRED.',
-        '- Sign one of them and send the same request with PAYMENT-SIGNATURE (or X-PAYMENT): the answer is 200.',
-        '- An error costs nothing. When a connection breaks, send the same payment again: the answer is kept for you.',
-        `- Payable by ${facts.waysToPay.map(({ scheme, network }) => `${scheme} on ${network}`).join(', ')}.`,
+        '- Call a path: the 402 has the payment terms, x402 version 1 in the body and version 2 in PAYMENT-REQUIRED.',
+        '- Sign one of the terms and repeat the request with PAYMENT-SIGNATURE (or X-PAYMENT): the response is 200.',
+        '- Errors are not charged. After a broken connection send the same payment again: the stored answer is returned.',
+        `- Accepted: ${facts.waysToPay.map(({ scheme, network }) => `${scheme} on ${network}`).join(', ')}.`,
       ]
   return [
     ...paying,
-    '- Every answer has meta.data_age_seconds and meta.quality.grade, A to D. What is not known is null.',
-    '- view=compact makes answers short, fields=a,b.c picks members of them.',
-    '- A parameter that is not listed is refused (400 unknown_parameter with did_you_mean), not ignored; nothing is quoted.',
+    '- Every answer has meta.data_age_seconds and meta.quality.grade, A to D. Unknown values are null.',
+    '- view=compact shortens an answer; fields=a,b.c selects fields.',
+    '- Unknown parameters are refused with 400 unknown_parameter and did_you_mean, without a quote.',
   ]
 }
 
@@ -91,14 +91,14 @@ function analysisText(offer: AnalysisOffer, facts: DocumentFacts): readonly stri
   ]
 }
 
-/** The default where the words do not tell it. */
+/** With the default, unless the description states it. */
 function parameterLine({ name, description, schema }: OfferedParameter): string {
   const { default: usual } = schema as { readonly default?: unknown }
-  const isTold = usual === undefined || /default/i.test(description)
-  return `- ${name}: ${description}${isTold ? '' : ` Default ${usual}.`}`
+  const isStated = usual === undefined || /default/i.test(description)
+  return `- ${name}: ${description}${isStated ? '' : ` Default ${usual}.`}`
 }
 
-/** One line a field, with type and unit; what stands in a list has [] behind its name. */
+/** One line per field, with type and unit; [] marks items of a list. */
 function fieldLines(schema: JsonSchema, path: string): readonly string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, member]) =>
     memberLines(member, path === '' ? name : `${path}.${name}`),
@@ -126,7 +126,7 @@ function typeWords({ type, enum: words, const: only, anyOf, 'x-unit': unit }: Js
   if (only !== undefined) return JSON.stringify(only)
   if (words !== undefined) return words.map((word) => String(word)).join(' | ')
   const types = [type ?? anyOf?.map(typeWords).join(' | ') ?? 'any'].flat()
-  const known = types.map((one) => (one === 'null' ? 'null where unknown' : one)).join(', ')
+  const known = types.map((one) => (one === 'null' ? 'null if unknown' : one)).join(', ')
   return typeof unit === 'string' ? `${known}, ${unit}` : known
 }
 

@@ -6,31 +6,37 @@ import type { JsonSchema } from './published-schema.ts'
 import { publishedSchema } from './published-schema.ts'
 import { compactSchema } from './schema-parts.ts'
 
-/** What a machine has to know of an analysis before it calls it, however it calls it. */
+/** What a caller needs to know of an analysis, over any protocol. */
 export type AnalysisOffer = {
-  /** As in the path. */
+  /** First segment of the path. */
   readonly id: string
-  /** Verb and noun, for operations and tools: `get_pulse`. */
+  /** Name of the operation and the tool: `get_pulse`. */
   readonly name: string
   /** Below 80 characters. */
   readonly title: string
-  /** When to use it and when not, what it returns, what it costs, how fresh it is. */
+  /** Use, result, cost, freshness and coverage. */
   readonly description: string
-  /** With `{coin}` where the answer is about one coin: all that are called by programs alike take a `coin`. */
+  /** With `{coin}` for an analysis of one coin; tools name the parameter `coin` throughout. */
   readonly path: string
-  /** The same as it is published: the specification calls one of them a token. */
+  /** Published path: with `{token}` where the contract names the parameter so. */
   readonly template: string
   readonly pathParameter: string
   readonly parameters: readonly OfferedParameter[]
   /** All parameters as one object. */
   readonly inputSchema: JsonSchema
-  /** Of the whole answer. */
+  /** Schema of the full answer. */
   readonly outputSchema: JsonSchema
-  /** Of the answer to `view=compact`; the screener's whole schema holds its short rows too. */
+  /** Schema of `view=compact`; the screener's full schema covers its short rows too. */
   readonly compactSchema: JsonSchema
   readonly priceUsdcAtomic: bigint
-  /** The same in USDC, as a decimal number without trailing zeros. */
+  /** Decimal USDC without trailing zeros. */
   readonly priceUsdc: string
+}
+
+/** Name of the schema of an answer: `PulseAnswer`. */
+export function answerSchemaName({ id }: Pick<AnalysisOffer, 'id'>): string {
+  const words = id.split('-').map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+  return `${words.join('')}Answer`
 }
 
 export type OfferedParameter = {
@@ -43,15 +49,15 @@ export type OfferedParameter = {
 }
 
 export type OfferOptions = {
-  /** A coin that can be asked for at any time. */
+  /** A coin that is always listed. */
   readonly exampleCoin: string
-  /** Answers are given away (`--payment open`). */
+  /** Answers are free (`--payment open`). */
   readonly isFree?: boolean
 }
 
 const COIN_CHARACTERS_MAX = 64
 
-/** Everything that is published about an analysis, from its contract and from nothing else. */
+/** Derives everything that is published about an analysis from its contract. */
 export function offerOf(contract: AnalysisContract, options: OfferOptions): AnalysisOffer {
   const parameters = parametersOf(contract, options)
   return {
@@ -84,18 +90,18 @@ function compactSchemaOf(contract: AnalysisContract): JsonSchema {
 function descriptionOf(contract: AnalysisContract, { isFree = false }: OfferOptions): string {
   const { coverageFloor, guide, inputAgeMsMax, priceUsdcAtomic } = contract
   const age = Number.isFinite(inputAgeMsMax)
-    ? `inputs at most ${inputAgeMsMax / 1_000} s old, else 503;`
-    : 'each input within its own age limit, else 503;'
+    ? `inputs at most ${inputAgeMsMax / 1_000} s old, else 503.`
+    : 'each input within its age limit, else 503.'
   const cost = isFree
-    ? 'Free on this service.'
-    : `${usdcDecimal(priceUsdcAtomic)} USDC per call by x402; errors are free.`
+    ? 'free on this service.'
+    : `${usdcDecimal(priceUsdcAtomic)} USDC per call over x402; errors are not charged.`
   return [
     `Use when ${guide.useWhen}`,
     `Do not use when ${guide.notWhen}`,
     `Returns ${guide.returns}`,
     `Cost: ${cost}`,
-    `Freshness: ${age} meta has age and grade.`,
-    `Coverage: sold from ${coverageFloor.least}, else 503 warming_up.`,
+    `Freshness: ${age} meta states age and grade.`,
+    `Coverage: requires ${coverageFloor.least}; else 503 warming_up.`,
   ].join('\n')
 }
 
@@ -107,7 +113,7 @@ function parametersOf(
     name: 'coin',
     in: 'path',
     isRequired: true,
-    description: 'Ticker from /coins, any case; BTC-PERP, BTCUSDT and BTC-USDC work too.',
+    description: 'Ticker from /coins, case-insensitive; also BTC-PERP, BTCUSDT or BTC-USDC.',
     schema: { type: 'string', minLength: 1, maxLength: COIN_CHARACTERS_MAX },
     example: exampleCoin,
   }
@@ -137,8 +143,7 @@ export const compactParameter: OfferedParameter = {
   name: 'view',
   in: 'query',
   isRequired: false,
-  description:
-    'full, or compact: without interpretations, histories, source lists and derived details.',
+  description: 'compact omits interpretations, histories, source lists and derived details.',
   schema: { type: 'string', enum: answerViews, default: 'full' },
   example: 'compact',
 }
@@ -148,8 +153,8 @@ export const fieldsParameter: OfferedParameter = {
   in: 'query',
   isRequired: false,
   description:
-    `Only these members: up to ${FIELDS_MAX} names, comma-separated, with dots between the names of nested ones; a name goes ` +
-    'through lists. Coin, time, age and quality always stay. Default: all.',
+    `Fields to return: up to ${FIELDS_MAX} comma-separated names; dots separate nested names and reach into lists. ` +
+    'Coin, time, age and quality are always returned. Default: all.',
   schema: { type: 'string', minLength: 1, maxLength: FIELDS_CHARS_MAX },
   example: 'meta.quality',
 }

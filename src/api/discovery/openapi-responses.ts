@@ -1,11 +1,12 @@
 import type { ProblemCode } from '../../domain/problem.ts'
 import type { AnalysisOffer } from './offer-of.ts'
-import { answerSchemaName, problemExample } from './openapi-schemas.ts'
+import { answerSchemaName } from './offer-of.ts'
+import { problemExample } from './problem-schema.ts'
 import type { JsonSchema } from './published-schema.ts'
 import type { DocumentFacts } from './service-facts.ts'
 import { isFree } from './service-facts.ts'
 
-/** An object of OpenAPI 3.1, which has no types of its own here. */
+/** An object of OpenAPI 3.1, untyped. */
 export type OpenApiObject = Readonly<Record<string, unknown>>
 
 const header = (description: string, example: string, isRequired = false): OpenApiObject => ({
@@ -15,26 +16,23 @@ const header = (description: string, example: string, isRequired = false): OpenA
   example,
 })
 
-/** Every header of ours by its name; headers that any HTTP server sends are not listed, and those of all responses are described once. */
+/** Response headers of this service, apart from those of any HTTP server. */
 export const responseHeaders = {
-  ETag: header('Of this rendering and the part of it that was asked for.', '"42-1h.4h"', true),
-  Allow: header('Methods of this path.', 'GET, HEAD, OPTIONS'),
-  'Retry-After': header('Seconds to wait; equals retry_after of the body.', '5'),
-  RateLimit: header('What is left of the limit: r calls, for t seconds.', '"ip";r=57;t=12'),
-  'RateLimit-Policy': header('The limit: q calls in w seconds.', '"ip";q=60;w=60'),
+  ETag: header('Identifies the rendering and the requested part.', '"42-1h.4h"', true),
+  Allow: header('Supported methods.', 'GET, HEAD, OPTIONS'),
+  'Retry-After': header('Seconds; equals retry_after in the body.', '5'),
+  RateLimit: header('Remaining calls (r) and seconds to the reset (t).', '"ip";r=57;t=12'),
+  'RateLimit-Policy': header('Limit: q calls per w seconds.', '"ip";q=60;w=60'),
   'Server-Timing': header(
-    'Milliseconds that verifying, answering and settling took.',
+    'Milliseconds of verification, engine and settlement.',
     'verify;dur=3.1, engine;dur=0.2, settle;dur=410',
   ),
-  'Content-Security-Policy': header(
-    'What the page may load: nothing from elsewhere.',
-    "default-src 'none'",
-  ),
-  'X-Accel-Buffering': header('Tells proxies to pass on at once what comes.', 'no'),
-  'X-Request-Id': header('For questions about this request.', 'm3x9k2-1f'),
-  'PAYMENT-REQUIRED': header('Terms of payment, x402 version 2: base64 of JSON.', 'eyJ4…', true),
-  'PAYMENT-RESPONSE': header('What became of the payment, x402 version 2.', 'eyJz…'),
-  'X-PAYMENT-RESPONSE': header('The same for clients of x402 version 1.', 'eyJz…'),
+  'Content-Security-Policy': header('Sources that the page may load.', "default-src 'none'"),
+  'X-Accel-Buffering': header('Disables buffering in proxies.', 'no'),
+  'X-Request-Id': header('Quote it in support requests.', 'm3x9k2-1f'),
+  'PAYMENT-REQUIRED': header('Payment terms, x402 version 2: base64 of JSON.', 'eyJ4…', true),
+  'PAYMENT-RESPONSE': header('Settlement result, x402 version 2.', 'eyJz…'),
+  'X-PAYMENT-RESPONSE': header('Settlement result, x402 version 1.', 'eyJz…'),
 } as const satisfies Readonly<Record<string, OpenApiObject>>
 
 type HeaderName = keyof typeof responseHeaders
@@ -43,10 +41,7 @@ function headers(...names: readonly HeaderName[]): OpenApiObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 }
 
-/**
- * All statuses of a path that is sold, or given away where the service is free.
- * @param example a whole answer; undefined for none
- */
+/** Responses of an analysis. @param example a full answer; undefined for none */
 export function paidResponses(
   offer: AnalysisOffer,
   example: unknown,
@@ -56,7 +51,7 @@ export function paidResponses(
   const ofPayment: HeaderName[] = free ? [] : ['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE']
   return {
     200: {
-      description: 'The answer.',
+      description: 'Answer.',
       headers: headers('ETag', 'Server-Timing', ...ofPayment),
       content: {
         'application/json': {
@@ -79,17 +74,17 @@ function responseRef(name: string): OpenApiObject {
   return { $ref: `#/components/responses/${name}` }
 }
 
-/** Responses that many paths have. @param codes of problems, each of which is shown */
+/** Responses of many paths. @param codes problems with an example */
 export function sharedResponses(
   offer: AnalysisOffer | undefined,
   codes: readonly ProblemCode[],
   facts: DocumentFacts,
 ): OpenApiObject {
   return {
-    Document: documentResponse('The document.', 'application/json', { type: 'object' }),
-    Text: documentResponse('The text.', 'text/plain', { type: 'string' }),
+    Document: documentResponse('Document.', 'application/json', { type: 'object' }),
+    Text: documentResponse('Text.', 'text/plain', { type: 'string' }),
     NotModified: {
-      description: 'The caller has it already, as If-None-Match says. Nothing is charged.',
+      description: 'If-None-Match names the current answer. Nothing is charged.',
       headers: headers(
         ...(['ETag', 'Server-Timing', 'Content-Security-Policy'] as const),
         ...(['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] as const),
@@ -99,16 +94,17 @@ export function sharedResponses(
     Problem: problemResponse(codes),
     RpcRefused: {
       description:
-        'No JSON-RPC, or a version of the protocol that is not spoken (400); media types that are not accepted (406); longer than 64 KB (413); no application/json (415).',
+        'Invalid JSON-RPC or unsupported protocol version (400), unacceptable media type (406), body above 64 KB (413), not application/json (415).',
       content: { 'application/json': { schema: schemaRef('JsonRpcResponse') } },
     },
   }
 }
 
-/** The 402 of every analysis, with the terms of one of them as they are quoted. */
+/** The 402 of all analyses, with the terms of one as an example. */
 function quoteResponse(offer: AnalysisOffer, facts: DocumentFacts): OpenApiObject {
   return {
-    description: 'Not paid yet: terms in the body (x402 version 1) and in a header (version 2).',
+    description:
+      'Payment required: terms in the body (x402 version 1) and in a header (version 2).',
     headers: headers(
       ...(['PAYMENT-REQUIRED', 'RateLimit', 'RateLimit-Policy'] as const),
       ...(['PAYMENT-RESPONSE', 'X-PAYMENT-RESPONSE'] as const),
@@ -122,7 +118,7 @@ function quoteResponse(offer: AnalysisOffer, facts: DocumentFacts): OpenApiObjec
   }
 }
 
-/** What an unpaid call of the example coin is answered, without what only catalogues read. */
+/** The body of an unpaid call for the example coin, without `outputSchema`. */
 function quoteExample(offer: AnalysisOffer, facts: DocumentFacts): unknown {
   return {
     x402Version: 1,
@@ -147,7 +143,7 @@ function quoteExample(offer: AnalysisOffer, facts: DocumentFacts): unknown {
 function problemResponse(codes: readonly ProblemCode[]): OpenApiObject {
   return {
     description:
-      'Nothing is sold: status and code say why. A request that does not arrive in time is 408 without a body.',
+      'Error; code states the cause. An incomplete request gets 408 without a body after 10 s.',
     headers: headers('Retry-After', 'RateLimit', 'RateLimit-Policy', 'X-Request-Id', 'Allow'),
     content: {
       'application/problem+json': {
@@ -163,11 +159,11 @@ function problemExampleOf(code: ProblemCode): OpenApiObject {
   return { value: problemExample(code, instance) }
 }
 
-/** The page that shows the OpenAPI document. */
+/** Responses of `/docs`. */
 export function docsResponses(): OpenApiObject {
   return {
     200: {
-      description: 'A page.',
+      description: 'Page.',
       headers: headers('Content-Security-Policy', 'ETag'),
       content: { 'text/html': { schema: { type: 'string' } } },
     },
@@ -176,7 +172,7 @@ export function docsResponses(): OpenApiObject {
   }
 }
 
-/** A document that costs nothing, by the name of its response. */
+/** Responses of a free document. */
 export function sharedDocument(name: 'Document' | 'Text'): OpenApiObject {
   return {
     200: responseRef(name),
@@ -187,11 +183,11 @@ export function sharedDocument(name: 'Document' | 'Text'): OpenApiObject {
 
 type DocumentShape = {
   readonly isCached?: boolean
-  /** With a policy of what it may load. */
+  /** A page with a content security policy. */
   readonly isPage?: boolean
 }
 
-/** A document that costs nothing. `isCached`: it has an entity tag, and is not sent to whoever has it. */
+/** Responses of a free document with a schema. `isCached`: it has an entity tag and answers 304. */
 export function document(
   description: string,
   mediaType: string,
@@ -221,17 +217,17 @@ function documentResponse(
   }
 }
 
-/** Of a path that speaks JSON-RPC. `streams`: a response may come as an event stream. */
+/** Responses of a JSON-RPC path. `streams`: a response may be an event stream. */
 export function jsonRpcResponses({ streams }: { readonly streams: boolean }): OpenApiObject {
   const json = { 'application/json': { schema: schemaRef('JsonRpcResponse') } }
   return {
     200: {
-      description: 'The response; what went wrong with the call itself is told in it.',
+      description: 'Result or error of the call.',
       headers: headers(...(streams ? (['X-Accel-Buffering'] as const) : [])),
       content: streams ? { ...json, 'text/event-stream': { schema: { type: 'string' } } } : json,
     },
     202: {
-      description: 'A notification was received; no body.',
+      description: 'Notification accepted; no body.',
     },
     400: responseRef('RpcRefused'),
     ...(streams && { 406: responseRef('RpcRefused') }),

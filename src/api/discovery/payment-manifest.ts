@@ -1,18 +1,17 @@
 import type { AnalysisContract } from '../../domain/contract.ts'
 import { pathOf } from '../../domain/contract.ts'
 import type { AnalysisOffer } from './offer-of.ts'
-import { offerOf } from './offer-of.ts'
-import { answerSchemaName } from './openapi-schemas.ts'
+import { answerSchemaName, offerOf } from './offer-of.ts'
 import type { JsonSchema } from './published-schema.ts'
 import type { DocumentFacts } from './service-facts.ts'
 import { isFree, SERVICE_NAME, SERVICE_SUMMARY } from './service-facts.ts'
 
-/** Whether an analysis can be sold at this moment, for all that is known. */
+/** Whether an analysis can be sold now, as far as is known. */
 export type Available = (contract: AnalysisContract) => boolean
 
 /**
- * `/.well-known/x402`. Nobody has written down what stands there: indexers read `version` and `resources`, which
- * holds URLs that answer 402; the other members are for whoever wants to know more.
+ * `/.well-known/x402`. There is no published standard: indexers read `version` and `resources`, a list of URLs that
+ * answer 402; the other members are additions.
  */
 export function paymentManifest(facts: DocumentFacts, isAvailable: Available): unknown {
   const offered = facts.contracts.filter(isAvailable)
@@ -58,7 +57,7 @@ function endpoint(offer: AnalysisOffer, url: string) {
   }
 }
 
-/** What goes in, under the names of the published path. */
+/** Input schema with the parameter names of the published path. */
 function inputOf({ inputSchema, pathParameter }: AnalysisOffer): JsonSchema {
   const named = (name: string) => (name === 'coin' ? pathParameter : name)
   const { properties = {}, required = [], ...rest } = inputSchema

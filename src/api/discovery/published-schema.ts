@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 
-/** JSON Schema 2020-12, as OpenAPI 3.1 and tools read it. */
+/** JSON Schema 2020-12, as in OpenAPI 3.1. */
 export type JsonSchema = {
   readonly type?: string | readonly string[]
   readonly description?: string
@@ -16,7 +16,7 @@ export type JsonSchema = {
   readonly [keyword: string]: unknown
 }
 
-/** What the builder of our schemas writes: older spellings of some keywords, `items` may be a list. */
+/** Output of typebox: draft-07 forms of some keywords; `items` may be a list. */
 type Written = {
   readonly type?: string
   readonly const?: unknown
@@ -28,14 +28,13 @@ type Written = {
   readonly [keyword: string]: unknown
 }
 
-/** Every document that tells of an analysis shows its schema, and all of them are made at the start. */
 const known = new WeakMap<TSchema, JsonSchema>()
 
-/** The schema of an answer as it is published: closed lists as `enum`, and units as `x-unit`. */
+/** The published schema of an answer: unions of literals as `enum`, units as `x-unit`. */
 export function publishedSchema(schema: TSchema): JsonSchema {
   let made = known.get(schema)
   if (made === undefined) {
-    // What makes an object of the builder more than JSON does not survive this.
+    // Removes typebox's symbols.
     made = published(JSON.parse(JSON.stringify(schema)) as Written, '', '')
     known.set(schema, made)
   }
@@ -66,7 +65,7 @@ function isTuple(items: Written['items']): items is readonly Written[] {
   return Array.isArray(items)
 }
 
-/** One of a list of words becomes `enum`; a value that may be null keeps its own keywords. */
+/** A union of literals becomes `enum`; a nullable value keeps its keywords. */
 function alternatives(
   anyOf: readonly Written[],
   inner: (member: Written) => JsonSchema,
@@ -96,7 +95,7 @@ function isNumeric({ type, anyOf }: Written): boolean {
   return type === 'number' || type === 'integer' || (anyOf?.some(isNumeric) ?? false)
 }
 
-/** By the end of the name, which carries the unit where it has one, and else by the words about it. */
+/** The unit by the suffix of the name, else by the description. */
 const unitsByName: readonly (readonly [RegExp, string])[] = [
   [/^position_pct$/, 'fraction'],
   [/_bps(_|$)/, 'basis points'],
@@ -107,7 +106,7 @@ const unitsByName: readonly (readonly [RegExp, string])[] = [
   [/_ms$/, 'milliseconds'],
 ]
 
-const unitsByWords: readonly (readonly [RegExp, string])[] = [
+const unitsByDescription: readonly (readonly [RegExp, string])[] = [
   [/\bUnix seconds\b/, 'Unix seconds'],
   [/\bbasis points\b/, 'basis points'],
   [/\bpercent\b/, 'percent'],
@@ -118,12 +117,12 @@ const unitsByWords: readonly (readonly [RegExp, string])[] = [
   [/\bstandard deviations\b/, 'standard deviations'],
 ]
 
-/** The unit that a member's name ends with; undefined where it does not carry one. */
+/** The unit in the suffix of a member's name; undefined for none. */
 export function unitInName(name: string): string | undefined {
   return unitsByName.find(([pattern]) => pattern.test(name))?.[1]
 }
 
 function unitOf(name: string, description: string): string | null {
-  const inWords = unitsByWords.find(([pattern]) => pattern.test(description))
-  return unitInName(name) ?? inWords?.[1] ?? null
+  const inDescription = unitsByDescription.find(([pattern]) => pattern.test(description))
+  return unitInName(name) ?? inDescription?.[1] ?? null
 }

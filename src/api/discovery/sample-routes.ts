@@ -5,15 +5,15 @@ import { selectAnswer } from '../answer-selection.ts'
 import type { FreeDocument } from '../send-document.ts'
 import { freeDocument, sendDocument } from '../send-document.ts'
 import type { Refusal } from '../send-problem.ts'
-import { sendProblem } from '../send-problem.ts'
+import { sendProblem, sendRefusal } from '../send-problem.ts'
 import type { JsonSchema } from './published-schema.ts'
 import { publishedSchema } from './published-schema.ts'
 import type { Sample } from './samples.ts'
-import { sampleOf } from './samples.ts'
+import { sampleAnswer } from './samples.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** `/sample/{analysis}`: a whole answer for free, or the part of it that `view` and `fields` name. */
+/** `/sample/{analysis}`: a complete sample answer, or the part that `view` and `fields` select. */
 export function sampleRoutes(app: FastifyInstance, contracts: readonly AnalysisContract[]): void {
   const samples = new Map(contracts.map((contract) => [contract.id, sampleReader(contract)]))
   app.get('/sample/:analysis', (request, reply) => {
@@ -21,17 +21,17 @@ export function sampleRoutes(app: FastifyInstance, contracts: readonly AnalysisC
     const sample = samples.get(analysis)?.(request)
     if (sample === undefined)
       sendProblem(reply, 'not_found', {
-        detail: 'There is no analysis of that name.',
+        detail: 'No analysis has this name. allowed lists all analyses.',
         param: 'analysis',
         allowed: [...samples.keys()],
       })
-    else if ('kind' in sample) sendProblem(reply, sample.code, sample.facts)
+    else if ('kind' in sample) sendRefusal(reply, sample)
     else sendDocument(request, reply, sample)
   })
 }
 
 function sampleReader(contract: AnalysisContract) {
-  const sample = sampleOf(contract.id)
+  const sample = sampleAnswer(contract.id)
   const whole = freeDocument(JSON_TYPE, JSON.stringify(sample))
   const short = withShortRows(sample, publishedSchema(contract.document))
   const read = sampleRequestReader(contract)
@@ -46,7 +46,7 @@ function sampleReader(contract: AnalysisContract) {
   }
 }
 
-/** As `view=compact` of an analysis that renders short rows itself: of each list the members that all its kinds of rows have. */
+/** `view=compact` of an analysis with its own short rows: each row keeps the members that all row types have. */
 function withShortRows(sample: Sample, { properties = {} }: JsonSchema): Sample {
   const shortened = Object.entries(sample).map(([name, value]) => {
     const items = properties[name]?.items

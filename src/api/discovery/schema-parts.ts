@@ -1,13 +1,13 @@
 import type { JsonSchema } from './published-schema.ts'
 
-/** What every compact answer leaves out, wherever it stands: words about figures, and what is long. */
+/** Members that every compact answer omits at any depth. */
 export const compactOmitsAlways: ReadonlySet<string> = new Set([
   'interpretation',
   'history',
   'sources',
 ])
 
-/** Whether a dotted path names a member; it goes through lists, and through objects with any key. */
+/** Whether a dotted path names a member; it passes through lists and through maps. */
 export function hasPath(schema: JsonSchema, path: readonly string[]): boolean {
   const [name, ...rest] = path
   if (name === undefined) return true
@@ -18,7 +18,7 @@ export function hasPath(schema: JsonSchema, path: readonly string[]): boolean {
   return isSchema(member) && hasPath(member, rest)
 }
 
-/** The schema of an answer without what a compact view leaves out. */
+/** The schema of the compact view. */
 export function compactSchema(
   schema: JsonSchema,
   omits: readonly string[] | undefined,
@@ -59,7 +59,7 @@ function isSchema(schema: JsonSchema | false | undefined): schema is JsonSchema 
   return schema !== undefined && schema !== false
 }
 
-/** Not what objects inherit: a caller may name `constructor`. */
+/** Own members only: a caller may name `constructor`. */
 function ownMember<Value>(members: Readonly<Record<string, Value>> | undefined, name: string) {
   return members !== undefined && Object.hasOwn(members, name) ? members[name] : undefined
 }

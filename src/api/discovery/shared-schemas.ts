@@ -2,12 +2,12 @@ import type { JsonSchema } from './published-schema.ts'
 
 type Schemas = Readonly<Record<string, JsonSchema>>
 
-/** Shorter ones are no longer than the reference to them. */
+/** A shorter schema is no longer than a reference to it. */
 const SHARED_CHARS_MIN = 60
 
 /**
- * The same schemas as components of an OpenAPI document: an object or a closed list of words that occurs more than
- * once becomes a component of its own, and so do the members that `meta` has everywhere.
+ * Schemas as OpenAPI components: an object or enum that occurs more than once becomes a component of its own, as do the
+ * members that `meta` has in all answers.
  */
 export function sharedSchemas(answers: Schemas): Schemas {
   const { common, schemas } = splitMeta(answers)
@@ -17,7 +17,7 @@ export function sharedSchemas(answers: Schemas): Schemas {
     visit(schema, { name, parent: '' }, (one, place) => {
       const held = places.get(keyOf(one))
       places.set(keyOf(one), [...(held ?? []), place])
-      // What is inside a component counts once, with it.
+      // The inside of a component is visited once.
       return held === undefined || !isShareable(one, keyOf(one))
     })
 
@@ -40,7 +40,7 @@ export function sharedSchemas(answers: Schemas): Schemas {
 
 const META = 'Meta'
 
-/** `meta` of every answer as what it has in common with all others, and what it alone has. */
+/** Splits `meta` of each answer into the common members and its own. */
 function splitMeta(answers: Schemas): {
   readonly common: JsonSchema | null
   readonly schemas: Schemas
@@ -108,7 +108,7 @@ function innerSchemas({ items, additionalProperties, anyOf, prefixItems }: JsonS
   )
 }
 
-/** A copy of it with every schema directly inside it replaced. */
+/** A copy with each directly nested schema replaced. */
 export function mapInner(
   schema: JsonSchema,
   replace: (inner: JsonSchema, name: string) => JsonSchema,
@@ -135,7 +135,7 @@ function isShareable({ properties, enum: words }: JsonSchema, key: string): bool
   return (properties !== undefined || words !== undefined) && key.length >= SHARED_CHARS_MIN
 }
 
-/** By the member that has it wherever it occurs; by what holds those members where they are called differently. */
+/** Named after its member; after the parent if the member's name varies. */
 function freeName(places: readonly Place[], taken: ReadonlySet<string>): string {
   const [first = { name: '', parent: '' }] = places
   const name = places.every((place) => place.name === first.name)

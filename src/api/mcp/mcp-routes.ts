@@ -14,10 +14,10 @@ import { unknownParameter } from '../unknown-parameter.ts'
 import type { AnalysisTool } from './mcp-tools.ts'
 import { toolOf } from './mcp-tools.ts'
 
-/** In what a caller sends to say that it pays, and in what it gets back. */
+/** Keys of `_meta`: the payment of a call, and the receipt of its result (x402 transport for MCP). */
 const PAYMENT = 'x402/payment'
 const RECEIPT = 'x402/payment-response'
-/** Who sent a message, and in which request. Headers of ours, because the SDK may hand over a copy of it. */
+/** Headers that pass the caller's address and request id through the SDK, which copies the request. */
 const CALLER = 'x-caller-address'
 const REQUEST_ID = 'x-caller-request'
 
@@ -31,8 +31,8 @@ const annotations = {
 const freeTools: readonly (Tool & { readonly path: string })[] = [
   {
     name: 'list_coins',
-    title: 'Coins that can be asked about',
-    description: 'Use when you need the tickers of this service. Free.',
+    title: 'Available coins',
+    description: 'Use when you need the tickers that the other tools take. Free.',
     inputSchema: { type: 'object', properties: {}, additionalProperties: false },
     outputSchema: { type: 'object' },
     annotations,
@@ -40,9 +40,9 @@ const freeTools: readonly (Tool & { readonly path: string })[] = [
   },
   {
     name: 'get_price_list',
-    title: 'What each analysis costs',
+    title: 'Price list',
     description:
-      'Use when you plan what to buy: the price of every tool, and the ways to pay. Free.',
+      'Use when you plan purchases. Returns the price of each tool and the accepted payments. Free.',
     inputSchema: { type: 'object', properties: {}, additionalProperties: false },
     outputSchema: { type: 'object' },
     annotations,
@@ -51,8 +51,8 @@ const freeTools: readonly (Tool & { readonly path: string })[] = [
 ]
 
 /**
- * The analyses as MCP tools at `/mcp`, streamable HTTP without sessions. A tool call becomes a call of the
- * path that sells the same; payment travels in `_meta`, as x402 has it for MCP.
+ * The analyses as MCP tools at `/mcp`: streamable HTTP without sessions. A tool call becomes a call of the HTTP path;
+ * the payment is in `_meta`, as the x402 transport for MCP defines.
  */
 export function mcpRoutes(
   app: FastifyInstance,
@@ -69,7 +69,7 @@ export function mcpRoutes(
   const handler = createMcpHandler(({ requestInfo }) => {
     const address = requestInfo?.headers.get(CALLER)
     const requestId = requestInfo?.headers.get(REQUEST_ID) ?? ''
-    assert(address, 'callers without an address would share their limits')
+    assert(address, 'a call without an address would bypass the limits')
     const server = new Server(
       { name: SERVICE_NAME, version: facts.version, title: SERVICE_NAME },
       { capabilities: { tools: {} }, instructions: SERVICE_SUMMARY },
@@ -86,11 +86,12 @@ export function mcpRoutes(
   ): Promise<CallToolResult> {
     const free = freeTools.find(({ name }) => name === params.name)
     const tool = byName.get(params.name)
-    if (free === undefined && tool === undefined) return failure(`there is no tool ${params.name}`)
+    if (free === undefined && tool === undefined)
+      return failure(`Unknown tool ${params.name}. tools/list returns all tools.`)
     const args = params.arguments ?? {}
     const { properties } = (tool ?? free)?.inputSchema ?? {}
     const payment = params._meta?.[PAYMENT]
-    // The schema of a tool names fewer parameters than its path takes, and utm_* is nothing that a model says.
+    // A tool takes fewer parameters than its path, and ignores none.
     const unknown = unknownParameter(Object.keys(args), Object.keys(properties ?? {}))
     if (unknown !== null) {
       const facts = { ...unknown.facts, paymentReusable: payment !== undefined }
@@ -98,7 +99,7 @@ export function mcpRoutes(
     }
     const url = tool === undefined ? (free?.path ?? '') : tool.urlOf(args)
     if (payment !== undefined && (typeof payment !== 'object' || payment === null))
-      return failure(`_meta["${PAYMENT}"] must be an x402 PaymentPayload`)
+      return failure(`_meta["${PAYMENT}"] must be an x402 PaymentPayload.`)
     const result = await callInProcess(app, {
       url,
       payment: (payment as PaymentPayload | undefined) ?? null,
@@ -129,7 +130,7 @@ export function mcpRoutes(
     }
   }
 
-  // Without sessions there is nothing to GET or to DELETE: 405, as the protocol has it.
+  // Without sessions GET and DELETE answer 405, as MCP requires.
   jsonRpcScope(app, calls, (scope) => {
     scope.post('/mcp', async (request, reply) => {
       const parsed = parsedMessage(request.body)
@@ -138,7 +139,7 @@ export function mcpRoutes(
       const response = await handler.fetch(webRequest(request, facts.publicUrl), {
         parsedBody: parsed.message,
       })
-      // Whether a connection is kept is for the server to say, above all while it closes.
+      // The server decides whether to keep the connection.
       response.headers.delete('connection')
       return reply.header('cache-control', 'no-store').send(response)
     })
@@ -154,14 +155,14 @@ function failure(text: string): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }] }
 }
 
-/** Without the body, which is given beside it. */
+/** Without the body, which is passed separately. */
 function webRequest(request: FastifyRequest, publicUrl: string): Request {
   const { method, url, ip, id } = request
   const entries = Object.entries(request.headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   )
   const headers = new Headers(entries)
-  // Last, whatever a caller says of itself.
+  // Last, so that they override headers of the caller.
   headers.set(CALLER, ip)
   headers.set(REQUEST_ID, id)
   return new Request(new URL(url, publicUrl), { method, headers })

@@ -1,18 +1,18 @@
 import type { AnalysisOffer } from '../discovery/offer-of.ts'
 import type { JsonSchema } from '../discovery/published-schema.ts'
 
-/** One tool: what a model reads of it, and the path that its call becomes. */
+/** One MCP tool, and the HTTP call that it becomes. */
 export type AnalysisTool = {
   readonly name: string
   readonly title: string
   readonly description: string
   readonly inputSchema: JsonSchema
   readonly outputSchema: JsonSchema
-  /** Path and query for a call's arguments, as they came. */
+  /** Path and query for the arguments of a call. */
   readonly urlOf: (args: Readonly<Record<string, unknown>>) => string
 }
 
-/** A model reads every word of a tool: what it does not need to choose and to call is left to /openapi.json. */
+/** A model reads the whole list, so a tool has only what is needed to choose and call it; the rest is in /openapi.json. */
 export function toolOf(offer: AnalysisOffer): AnalysisTool {
   const parameters = offer.parameters.filter(({ name }) => name !== 'fields')
   const properties = Object.fromEntries(
@@ -34,7 +34,7 @@ export function toolOf(offer: AnalysisOffer): AnalysisTool {
     },
     outputSchema: outline(offer.compactSchema),
     urlOf: (args) => {
-      // JSON may hold half of a surrogate pair, which no URL can: no coin is called like what stands for it.
+      // JSON may have a lone surrogate, which no URL can encode.
       const coin = encodeURIComponent(text(args['coin'] ?? '').toWellFormed())
       const path = offer.path.replace('{coin}', () => coin)
       const query = new URLSearchParams(isCompactable ? { view: 'compact' } : {})
@@ -45,14 +45,11 @@ export function toolOf(offer: AnalysisOffer): AnalysisTool {
   }
 }
 
-/** What every answer has, so that it is not taken for a quote. */
+/** Members that tell an answer from a quote. */
 const ANSWER_MEMBERS = ['timestamp_iso', 'meta']
 const QUOTE_MEMBERS = ['x402Version', 'accepts']
 
-/**
- * The members that an answer always has, with their types: enough to know where to look. Clients hold what they get against it, also
- * what an unpaid call gets, which is the quote.
- */
+/** The required members of an answer with their types. Clients validate results against it, quotes of unpaid calls too. */
 function outline({ properties = {}, required = [] }: JsonSchema): JsonSchema {
   return {
     type: 'object',
@@ -66,7 +63,7 @@ function outline({ properties = {}, required = [] }: JsonSchema): JsonSchema {
   }
 }
 
-/** Lists are joined; anything else is for the path's own checks to refuse. */
+/** Lists are joined by commas; the checks of the path refuse other values. */
 function text(value: unknown): string {
   if (Array.isArray(value)) return value.map(text).join(',')
   return typeof value === 'object' ? JSON.stringify(value) : String(value)

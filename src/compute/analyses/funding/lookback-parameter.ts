@@ -9,7 +9,7 @@ export const lookbackParameter: ViewParameter = {
   name: 'lookback_hours',
   description: `Hours that the history and its statistics go back: a whole number from 1 to ${lookbackHoursMax}. Default ${defaultLookbackHours}.`,
   allowed: [`1..${lookbackHoursMax}`],
-  rule: `is a whole number from 1 to ${lookbackHoursMax}`,
+  rule: `must be a whole number from 1 to ${lookbackHoursMax}`,
   example: String(WEEK_HOURS),
   schema: Type.Integer({ minimum: 1, maximum: lookbackHoursMax }),
   problem: 'invalid_parameter',

@@ -18,7 +18,7 @@ export const timeframesParameter: ViewParameter = {
   name: 'timeframes',
   description: 'Comma-separated list of 15m, 1h and 4h, in any order and case. Default 1h,4h.',
   allowed: timeframes,
-  rule: `is a comma-separated list of ${timeframes.join(', ')}`,
+  rule: `must be a comma-separated list of ${timeframes.join(', ')}`,
   example: '1h,4h',
   schema: Type.String({
     pattern: '^ *(15[mM]|[14][hH]) *(, *(15[mM]|[14][hH]) *)*$',

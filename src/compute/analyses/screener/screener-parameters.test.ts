@@ -46,7 +46,7 @@ describe('parameters of the screener', () => {
     expect(topN).toMatchObject({
       problem: 'invalid_parameter',
       allowed: ['1..100 with view=full', '1..200 with view=compact'],
-      rule: 'is a whole number from 1 to 100, with view=compact to 200',
+      rule: 'must be a whole number from 1 to 100, with view=compact to 200',
     })
   })
 })

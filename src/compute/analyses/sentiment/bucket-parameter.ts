@@ -16,7 +16,7 @@ export const bucketParameter: ViewParameter = {
   description:
     'What to tell of the sectors: scores (default), all for every figure of each of them, or the name of one, in any case.',
   allowed: bucketViews,
-  rule: `is one of ${bucketViews.join(', ')}`,
+  rule: `must be one of ${bucketViews.join(', ')}`,
   example: 'all',
   problem: 'invalid_parameter',
   defaultValue: defaultBucketView,

@@ -1,0 +1,168 @@
+import { dexReasons } from '../../domain/dex.ts'
+import {
+  closedObject,
+  count,
+  flag,
+  instant,
+  listOf,
+  orNull,
+  text,
+  texts,
+} from './described-schema.ts'
+import type { JsonSchema } from './published-schema.ts'
+
+const stateMembers = {
+  state: text('up (feed) and ok (store) are the healthy states.'),
+  since_iso: orNull('string', 'Begin of the state, UTC, ISO 8601.'),
+}
+
+const dexesRef: JsonSchema = { $ref: '#/components/schemas/Dexes' }
+
+/** Builder-deployed dexes, in /health and /coins. */
+export const dexesSchema: JsonSchema = {
+  ...listOf(
+    closedObject({
+      name: text('Prefix of its tickers, before the colon.'),
+      full_name: orNull('string', 'Name given by the deployer; null if not received.'),
+      followed: flag('Its listed coins are available.'),
+      reason: {
+        anyOf: [{ type: 'string', enum: dexReasons }, { type: 'null' }],
+        description:
+          "Why it is not followed; null if it is. share_below_minimum: share_pct below the minimum. collateral_unpriced: no USD price of quote_unit, so no share. no_live_coins: no coin trades. subscription_budget: the venue's 1,000 websocket subscriptions per address are used. weight_budget: half of the planned REST weight is used. listing_budget: the engine's list of coins is full. no_reply: the venue did not respond. not_selected: not selected by the operator.",
+      },
+      share_pct: {
+        anyOf: [{ type: 'number', minimum: 0, maximum: 100 }, { type: 'null' }],
+        description:
+          "Share of the venue's open interest or 24 h volume, whichever is larger, percent; null if not measured.",
+        'x-unit': 'percent',
+      },
+      coins: orNull('integer', 'Number of trading coins; null if not received.'),
+      coins_left_out: count('Trading coins without a subscription, for lack of budget.'),
+      quote_unit: orNull(
+        'string',
+        'Collateral token, in which prices are quoted; null if unknown.',
+      ),
+      reference_price: {
+        const: 'deployer_oracle',
+        description: "Source of the oracle price: the deployer, not the venue's validators.",
+      },
+      session_hours: {
+        type: 'null',
+        description: 'Trading sessions of the underlying; the venue publishes none.',
+      },
+      judged_iso: orNull('string', 'Instant of the last share measurement, UTC; null for none.'),
+    }),
+  ),
+  description:
+    'Known builder-deployed dexes (HIP-3), followed or not, in the order of the venue. Empty if the operator disabled them; in /health also without an engine.',
+}
+
+export const healthSchema = closedObject(
+  {
+    status: {
+      type: 'string',
+      enum: ['ok', 'degraded'],
+      description: 'degraded: no engine, maintenance, a feed that is not up, or a failed check.',
+    },
+    engine: { type: 'string', enum: ['available', 'unavailable'] },
+    kill_switch: {
+      type: 'string',
+      enum: ['enabled', 'disabled'],
+      description: 'disabled: maintenance; paid paths answer 503.',
+    },
+    version: text('Software version.'),
+    checks: {
+      type: 'object',
+      description: 'Sales checks; while one is false, nothing is quoted. Absent if not checked.',
+      properties: {
+        ledger_writable: flag('The payment ledger is writable.'),
+        can_settle: flag('At least one payment method can settle.'),
+        clock: flag('The server clock is within 60 s of the venue or of a chain.'),
+      },
+      additionalProperties: false,
+    },
+    feeds: listOf({
+      type: 'object',
+      properties: { feed: text('Name.'), ...stateMembers, reason: text('Reason for the state.') },
+      required: ['feed', 'state', 'since_iso', 'reason'],
+    }),
+    dexes: dexesRef,
+    store: {
+      anyOf: [
+        {
+          type: 'object',
+          properties: {
+            ...stateMembers,
+            dropped_rows: count('Rows lost before they were written.'),
+            damaged_blocks: count('Damaged blocks.'),
+            set_aside_files: count('Unreadable files that were replaced by new ones.'),
+          },
+          required: ['state', 'since_iso', 'dropped_rows', 'damaged_blocks', 'set_aside_files'],
+        },
+        { type: 'null' },
+      ],
+      description: 'History on disk; null without an engine.',
+    },
+    uptime_seconds: { type: 'integer', minimum: 0, 'x-unit': 'seconds' },
+    since_iso: instant,
+  },
+  { optional: ['checks'] },
+)
+
+export const coinsSchema = closedObject({
+  coins: texts("Available tickers, by the venue's spelling."),
+  count: count('Number of tickers.'),
+  dexes: dexesRef,
+  timestamp_iso: instant,
+})
+
+const pathText = text('With {coin} or {token} for analyses of one coin.')
+const priceText = text('Price per call, decimal.')
+
+export const pricesSchema = closedObject(
+  {
+    currency: { const: 'USDC' },
+    free: flag('true: all answers are free.'),
+    prices: listOf(
+      closedObject({
+        analysis: text('Id.'),
+        path: pathText,
+        title: text('Title.'),
+        price_usdc: priceText,
+        amount_atomic: text('Price in millionths of a USDC.'),
+        available: flag('false: the analysis cannot be sold now.'),
+      }),
+    ),
+    ways_to_pay: listOf(
+      closedObject({
+        scheme: text('x402 scheme.'),
+        network: text('CAIP-2.'),
+        asset: text('Token address.'),
+        pay_to: text('Payee.'),
+      }),
+    ),
+    limits: closedObject(
+      {
+        sales_per_wallet_per_minute: count('Purchases of one wallet per minute.'),
+        quotes_per_address_per_minute: count('Unpaid calls of one address per minute.'),
+      },
+      {
+        description:
+          'Further calls get 429; a payment in such a call stays usable. Absent if answers are free.',
+      },
+    ),
+  },
+  { optional: ['limits'] },
+)
+
+export const indexSchema = closedObject({
+  service: text('Name.'),
+  version: text('Software version.'),
+  free: texts('Free paths.'),
+  agents: texts('MCP and A2A endpoints.'),
+  paid: listOf({
+    type: 'object',
+    properties: { path: pathText, summary: text('Summary.'), price_usdc: priceText },
+    required: ['path', 'summary', 'price_usdc'],
+  }),
+})

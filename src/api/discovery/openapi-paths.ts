@@ -1,0 +1,155 @@
+import type { AnalysisOffer, OfferedParameter } from './offer-of.ts'
+import { answerSchemaName, compactParameter, fieldsParameter } from './offer-of.ts'
+import type { OpenApiObject } from './openapi-responses.ts'
+import {
+  docsResponses,
+  document,
+  jsonRpcResponses,
+  schemaRef,
+  sharedDocument,
+} from './openapi-responses.ts'
+
+const JSON_TYPE = 'application/json'
+const free = { tags: ['free'], security: [] }
+const aText = { type: 'string' }
+
+/** `/mcp` and `/a2a`: the payment is part of the messages. */
+export function protocolPaths(): OpenApiObject {
+  const operation = (operationId: string, summary: string, description: string) => ({
+    operationId,
+    summary,
+    description,
+    tags: ['protocols'],
+    security: [],
+    requestBody: {
+      required: true,
+      content: { [JSON_TYPE]: { schema: schemaRef('JsonRpcRequest') } },
+    },
+  })
+  return {
+    '/mcp': {
+      post: {
+        ...operation(
+          'call_mcp',
+          'Analyses as MCP tools',
+          'Streamable HTTP without sessions; accept application/json and text/event-stream. Payment: params._meta["x402/payment"]; receipt: _meta["x402/payment-response"] of the result.',
+        ),
+        responses: jsonRpcResponses({ streams: true }),
+      },
+    },
+    '/a2a': {
+      post: {
+        ...operation(
+          'call_a2a',
+          'Analyses as skills of an A2A agent',
+          'JSON-RPC, version 1.0 with the header A2A-Version, else 0.3. Payment by the x402 extension of the agent card.',
+        ),
+        responses: jsonRpcResponses({ streams: false }),
+      },
+    },
+  }
+}
+
+function operation(operationId: string, summary: string, responses: OpenApiObject) {
+  return { get: { operationId, summary, ...free, responses } }
+}
+
+export function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
+  return {
+    '/': operation(
+      'get_index',
+      'All paths, with prices',
+      document('Index.', JSON_TYPE, schemaRef('Index')),
+    ),
+    '/health': operation(
+      'get_health',
+      'Service health',
+      document('Always 200.', JSON_TYPE, schemaRef('Health'), { isCached: false }),
+    ),
+    '/coins': operation(
+      'list_coins',
+      'Available coins',
+      document('Changes with listings.', JSON_TYPE, schemaRef('Coins'), { isCached: false }),
+    ),
+    '/pricing': operation(
+      'get_price_list',
+      'Price list and accepted payments',
+      document('Price list.', JSON_TYPE, schemaRef('Prices')),
+    ),
+    '/sample/{analysis}': samplePath(offers),
+    '/openapi.json': operation('get_openapi', 'This document', sharedDocument('Document')),
+    '/openapi-full.json': operation(
+      'get_openapi_full',
+      'This document with field descriptions and examples',
+      sharedDocument('Document'),
+    ),
+    '/.well-known/agent-card.json': operation(
+      'get_agent_card',
+      'A2A agent card',
+      sharedDocument('Document'),
+    ),
+    '/.well-known/x402': operation(
+      'get_payment_manifest',
+      'Paid resources, for x402 indexers',
+      sharedDocument('Document'),
+    ),
+    '/.well-known/x402.json': operation(
+      'get_payment_manifest_json',
+      'The same document',
+      sharedDocument('Document'),
+    ),
+    '/llms.txt': operation('get_llms_txt', 'Overview for language models', sharedDocument('Text')),
+    '/llms-full.txt': operation(
+      'get_llms_full_txt',
+      'Complete documentation as text',
+      sharedDocument('Text'),
+    ),
+    '/docs/errors': operation(
+      'get_error_guide',
+      'Error codes',
+      document('Page.', 'text/html', aText, { isPage: true }),
+    ),
+    '/robots.txt': operation('get_robots_txt', 'Rules for crawlers', sharedDocument('Text')),
+    '/favicon.svg': operation('get_favicon', 'Icon', document('Icon.', 'image/svg+xml', aText)),
+    '/favicon.ico': operation('get_favicon_ico', 'Icon', document('Icon.', 'image/x-icon', aText)),
+    '/docs': {
+      get: {
+        operationId: 'get_docs',
+        summary: 'This document as a page',
+        ...free,
+        responses: docsResponses(),
+      },
+    },
+  }
+}
+
+function samplePath(offers: readonly AnalysisOffer[]): OpenApiObject {
+  const ids = offers.map(({ id }) => id)
+  return {
+    get: {
+      operationId: 'get_sample',
+      summary: 'Free sample answer of one analysis',
+      description:
+        'Computed on a simulated market: real schema, invented figures. meta.sample is true.',
+      ...free,
+      parameters: [
+        {
+          name: 'analysis',
+          in: 'path',
+          required: true,
+          description: 'Id of the analysis.',
+          schema: { type: 'string', enum: ids },
+          example: ids[0],
+        },
+        ...[compactParameter, fieldsParameter].map(queryParameter),
+      ],
+      responses: document('The sample, or the requested part of it.', JSON_TYPE, {
+        anyOf: offers.map((offer) => schemaRef(answerSchemaName(offer))),
+      }),
+    },
+  }
+}
+
+function queryParameter({ name, description, schema, example }: OfferedParameter): OpenApiObject {
+  return { name, in: 'query', required: false, description, schema, example }
+}

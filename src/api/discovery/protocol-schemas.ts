@@ -1,0 +1,89 @@
+import { listOf, orNull, text } from './described-schema.ts'
+import type { JsonSchema } from './published-schema.ts'
+
+export const jsonRpcRequestSchema: JsonSchema = {
+  type: 'object',
+  description: 'JSON-RPC 2.0 request, or notification without id.',
+  properties: {
+    jsonrpc: { const: '2.0' },
+    id: { type: ['string', 'integer'], description: 'Repeated in the response.' },
+    method: text('For example tools/call (MCP) or SendMessage (A2A).'),
+    params: { type: 'object', description: 'Parameters of the method.' },
+  },
+  required: ['jsonrpc', 'method'],
+}
+
+export const jsonRpcResponseSchema: JsonSchema = {
+  type: 'object',
+  description: 'JSON-RPC 2.0 result or error.',
+  properties: {
+    jsonrpc: { const: '2.0' },
+    id: { type: ['string', 'number', 'null'], description: 'Id of the request.' },
+    result: { type: 'object', description: 'Result of the method.' },
+    error: {
+      type: 'object',
+      properties: {
+        code: { type: 'integer', description: 'Code of JSON-RPC, MCP or A2A.' },
+        message: text('Cause.'),
+      },
+      required: ['code', 'message'],
+    },
+  },
+  required: ['jsonrpc', 'id'],
+  anyOf: [{ required: ['result'] }, { required: ['error'] }],
+}
+
+/** The body of a 402: x402 version 1. Version 2 is in the header. */
+export const paymentRequiredSchema: JsonSchema = {
+  type: 'object',
+  description: 'Payment terms, x402 version 1; the PAYMENT-REQUIRED header has version 2.',
+  properties: {
+    x402Version: { const: 1 },
+    error: {
+      type: 'string',
+      enum: ['payment_required', 'payment_invalid'],
+      description: 'payment_invalid: the payment was refused; see diagnostics.',
+    },
+    accepts: listOf({
+      type: 'object',
+      properties: {
+        scheme: text('x402 scheme.'),
+        network: text('Network by its version 1 name.'),
+        maxAmountRequired: {
+          type: 'string',
+          pattern: '^[0-9]+$',
+          description: 'Price in atomic units of the asset; USDC has six decimals.',
+        },
+        resource: text('URL of the purchased resource.'),
+        description: text('Description of the resource.'),
+        mimeType: text('Media type of the answer.'),
+        payTo: text('Payee.'),
+        maxTimeoutSeconds: {
+          type: 'integer',
+          description: 'Maximum validity of a payment.',
+          'x-unit': 'seconds',
+        },
+        asset: text('Token address.'),
+        outputSchema: { type: 'object', description: 'Input and output of the call.' },
+        extra: { type: 'object', description: 'Further data for the signature.' },
+      },
+      required: [
+        ...['scheme', 'network', 'maxAmountRequired', 'resource', 'description', 'mimeType'],
+        ...['payTo', 'maxTimeoutSeconds', 'asset'],
+      ],
+    }),
+    diagnostics: {
+      type: 'object',
+      description: 'Why the payment was refused; without the signature.',
+      properties: {
+        reason: text('x402 error code.'),
+        field: orNull('string', 'Path of the invalid field.'),
+        expected: { type: ['string', 'null'] },
+        received: { type: ['string', 'null'] },
+        hint: text('How to correct it.'),
+      },
+      required: ['reason', 'field', 'expected', 'received', 'hint'],
+    },
+  },
+  required: ['x402Version', 'error', 'accepts'],
+}
