@@ -46,7 +46,7 @@ describe('probes', () => {
       details: {
         engine_connected: 'no engine is connected',
         engine_speaks: 'the engine is unavailable',
-        coin_ready: 'no coin can be answered yet',
+        coin_ready: 'no coin has data yet',
       },
     })
   })
