@@ -22,7 +22,7 @@ type Slots = { slot(slot: Slot): number }
 
 const ROWS_MAX = 10
 
-/** Every member of the answer but `meta`. */
+/** All members of the answer except `meta`. */
 export function arbBody(slots: Slots, measurement: ArbMeasurement, stress: Stress) {
   const { chains, assets, dislocations, opportunities, history, sampledAtMs } = measurement
   const gross = dislocations.map(({ grossBps }) => grossBps)
@@ -93,9 +93,10 @@ export function arbBody(slots: Slots, measurement: ArbMeasurement, stress: Stres
 
 function sentence(level: string, grossBps: readonly number[]): string {
   const words = `${level.charAt(0)}${level.slice(1).toLowerCase()} cross-chain stress`
-  if (grossBps.length === 0) return `${words}: no pair of chains is ${DISLOCATION_BPS} bps apart.`
+  if (grossBps.length === 0)
+    return `${words}: no price gap between chains reaches ${DISLOCATION_BPS} bps.`
   const pairs = `${grossBps.length} dislocation${grossBps.length === 1 ? '' : 's'}`
-  return `${words}: ${pairs}, widest ${bps(Math.max(...grossBps))} bps before cost.`
+  return `${words}: ${pairs}, widest ${bps(Math.max(...grossBps))} bps before costs.`
 }
 
 function chainRow(slots: Slots, { chain, status, blockTimeMs, isFresh, gasUsd }: ScannedChain) {

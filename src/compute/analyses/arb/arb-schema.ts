@@ -7,7 +7,7 @@ import type { StressName } from '../../external/arb/arb-stress.ts'
 import { stressNames } from '../../external/arb/arb-stress.ts'
 import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 
-/** What an asset on a chain is worth to the measure. */
+/** Whether the price of an asset on one chain is used, and why not. */
 export const cellStatuses = ['OK', 'LATE', 'THIN', 'UNPRICED', 'ABSENT'] as const
 
 const ChainName = oneOf(chains)
@@ -18,21 +18,29 @@ const Count = (description: string) =>
   Type.Integer({ minimum: 0, description: `Number of ${description}.` })
 const Share = (description: string) =>
   Type.Number({ minimum: 0, maximum: 1, description: `${description}, 0 to 1.` })
-const Rank = Type.Number({ minimum: 0, maximum: 100, description: 'Rank among own values.' })
+const Rank = Type.Number({
+  minimum: 0,
+  maximum: 100,
+  description: 'Percentile rank of the present index, 0 to 100, equal values counted half.',
+})
 const Age = nullable(
-  Type.Number({ minimum: 0, description: 'Seconds since the block; null for none.' }),
+  Type.Number({
+    minimum: 0,
+    description: 'Seconds since the time of the newest block; null without one.',
+  }),
 )
 
 const ComponentDetail = Type.Object({
   raw: Type.Number({
     minimum: 0,
-    description: 'The measure itself: basis points, seconds, or a share of 0 to 1, as unit says.',
+    description: 'Raw measure in `unit`: basis points, seconds, or a share of 0 to 1.',
   }),
   unit: oneOf(['bps', 'share', 'seconds']),
-  score: Share('As in components'),
-  weight: Share('In the index'),
+  score: Share('Score, as in components'),
+  weight: Share('Weight in the index'),
   contribution: Type.Number({
-    description: 'To the index, 0 to 100; they add up to it before any override.',
+    description:
+      'Points of the index, 0 to 100. The contributions sum to the index before an override.',
   }),
 })
 
@@ -44,26 +52,28 @@ const Chain = Type.Object({
   chain: ChainName,
   status: oneOf(
     ['ok', 'stale', 'down'],
-    'stale: newest block older than 120 s; down: nothing known, or old while its source is down.',
+    'ok: newest block at most 120 s old. stale: older. down: no block received, or the source is down and the block is not fresh (see is_fresh).',
   ),
   data_age_seconds: Age,
   is_fresh: Type.Boolean({
     description:
-      'It has a price that is used: of a block of the last 30 s, or 3 blocks if that is longer.',
+      'At least one price of this chain is used: block at most 30 s old (ethereum: 36 s), pool deep enough, USD rate known.',
   }),
-  gas_usd: nullable(Usd('Gas of one swap')),
+  gas_usd: nullable(Usd('Gas cost of one swap; null when unknown')),
 })
 
 const Dislocation = Type.Object({
   token: AssetName,
   buy_chain: ChainName,
   sell_chain: ChainName,
-  gross_bps: Bps('(sell - buy) / buy, less what is structural'),
-  est_cost_bps: Bps('Fees, impact and gas of both swaps, and 2 for bringing inventory back'),
+  gross_bps: Bps('(sell - buy) / buy, structural gaps removed'),
+  est_cost_bps: Bps(
+    'Pool fees, price impact and gas of both swaps, plus 2 for rebalancing inventory',
+  ),
   net_bps: Bps('gross_bps less est_cost_bps'),
   persistence_seconds: Type.Number({
     minimum: 0,
-    description: 'Seconds for which gross_bps was at the threshold, as of the scan.',
+    description: 'Seconds that gross_bps has been at or above threshold_bps, at the scan.',
   }),
 })
 
@@ -71,35 +81,47 @@ const AssetChain = Type.Object({
   chain: ChainName,
   status: oneOf(
     cellStatuses,
-    'LATE: block too old; THIN: pool under 250,000 USD; UNPRICED: no USD rate of its quote.',
+    'OK: used. LATE: block too old. THIN: pool holds less than 250,000 USD. UNPRICED: no USD rate for the quote token. ABSENT: no pool.',
   ),
-  venue: nullable(Type.String({ description: 'The exchange on the chain.' })),
-  pool: nullable(Type.String({ description: 'Its address.' })),
-  representation: nullable(Type.String({ description: 'The token that stands for the asset.' })),
+  venue: nullable(Type.String({ description: 'Decentralised exchange; null without a pool.' })),
+  pool: nullable(Type.String({ description: 'Pool address.' })),
+  representation: nullable(
+    Type.String({ description: 'Token that represents the asset on this chain.' }),
+  ),
   quote: nullable(oneOf(['USDC', 'USDT'])),
-  price_usd: nullable(Usd('At the margin; null for one that is not used')),
-  gap_bps: nullable(Bps('10,000 ln(price / reference)')),
+  price_usd: nullable(Usd('Marginal pool price; null unless status is OK')),
+  gap_bps: nullable(Bps('10,000 ln(price_usd / reference_usd); null without either')),
   structural_bps: nullable(
-    Bps('Own median gap of 24 h, which is left out of all judgement; null under 6 h of history'),
+    Bps(
+      'Median of gap_bps over the last 24 h, subtracted before any comparison; null below 6 h of history',
+    ),
   ),
-  band_bps: nullable(Bps('No trade pays within: fee, gas, impact and 2')),
-  fee_bps: nullable(Bps('What the pool takes')),
-  gas_usd: nullable(Usd('Gas of one swap')),
-  liquidity_usd: nullable(Usd('Quote that the pool holds')),
+  band_bps: nullable(
+    Bps('No-arbitrage band: pool fee, gas, price impact and 2; null when unknown'),
+  ),
+  fee_bps: nullable(Bps('Pool fee')),
+  gas_usd: nullable(Usd('Gas cost of one swap; null when unknown')),
+  liquidity_usd: nullable(Usd('Quote-token balance of the pool')),
   block: nullable(Type.Integer({ minimum: 0, description: 'Number of the block.' })),
   age_seconds: Age,
 })
 
-const Extreme = nullable(Type.Object({ chain: ChainName, price_usd: Usd('Price there') }))
+const Extreme = nullable(Type.Object({ chain: ChainName, price_usd: Usd('Price') }))
 
 const Asset = Type.Object({
   asset: AssetName,
   reference_usd: nullable(
-    Usd('Median of the pools by what they hold and of the exchanges; null under 3 chains'),
+    Usd(
+      'Median of pool prices weighted by liquidity, with the exchange price as one vote; null below 3 usable chains',
+    ),
   ),
-  exchanges_usd: nullable(Usd('What exchanges agree on')),
-  dispersion_bps: nullable(Bps('1.4826 x median distance from the median gap')),
-  arbitrage_index: nullable(Type.Number({ description: 'Highest over lowest price, a ratio.' })),
+  exchanges_usd: nullable(Usd('Reference price of centralised exchanges; null when unknown')),
+  dispersion_bps: nullable(
+    Bps('1.4826 x median absolute deviation of gap_bps - structural_bps across chains'),
+  ),
+  arbitrage_index: nullable(
+    Type.Number({ description: 'Ratio of the highest to the lowest price.' }),
+  ),
   min: Extreme,
   max: Extreme,
   chains: Type.Array(AssetChain),
@@ -109,100 +131,125 @@ const Opportunity = Type.Object({
   asset: AssetName,
   buy_chain: ChainName,
   sell_chain: ChainName,
-  gross_bps: Bps('(sell - buy) / buy, less what is structural'),
-  net_inventory_bps: Bps('With inventory on both chains'),
+  gross_bps: Bps('(sell - buy) / buy, structural gaps removed'),
+  net_inventory_bps: Bps('gross_bps less cost, with inventory on both chains'),
   net_bridge_bps: nullable(
-    Bps('With a bridge: its fee and 95 % of the risk of 242 s; null while volatility is unknown'),
+    Bps(
+      'net_inventory_bps less bridge fee and the one-sided 95 % price risk of 242 s of bridging; null when volatility is unknown',
+    ),
   ),
-  notional_usd: Usd('Of each side'),
-  net_usd: Usd('net_inventory_bps of the notional'),
-  age_seconds: Type.Number({ minimum: 0, description: 'Seconds open, as of the scan.' }),
-  class: oneOf(opportunityClasses, 'TRANSIENT under 60 s, PERSISTENT to 242 s, else STRUCTURAL.'),
+  notional_usd: Usd('Notional of each side'),
+  net_usd: Usd('net_inventory_bps of notional_usd'),
+  age_seconds: Type.Number({
+    minimum: 0,
+    description: 'Seconds since the pair became profitable, at the scan.',
+  }),
+  class: oneOf(
+    opportunityClasses,
+    'By age_seconds: TRANSIENT below 60, PERSISTENT up to 242, STRUCTURAL above.',
+  ),
   confidence: Share(
-    '0.4 life (60 s are all) + 0.3 young blocks + 0.3 still there by 60 s averages',
+    '0.4 x age_seconds / 60 (at most 1) + 0.3 x freshness of the older block + 0.3 if it is also profitable at 60 s average prices (0.15 when unknown)',
   ),
 })
 
 export const ArbAnswer = Type.Object({
-  timestamp_iso: Type.String({ format: 'date-time', description: 'Of the scan, UTC.' }),
-  stress_level: oneOf(stressLevels, 'By stress_score: below 0.25, 0.5, 0.75, and else.'),
+  timestamp_iso: Type.String({ format: 'date-time', description: 'Time of the scan, UTC.' }),
+  stress_level: oneOf(
+    stressLevels,
+    'By stress_score: below 0.25 LOW, below 0.5 MODERATE, below 0.75 HIGH, else EXTREME.',
+  ),
   stress_score: Share('index / 100'),
   components: Type.Object(ofEach(Share('Score')), {
     description:
-      'Each between its anchors, 0 to 1, and with history up to 0.35 of it by rank in its own 24 h.',
+      'Scores of the five components: linear between fixed anchors, blended with the rank in the own last 24 h (weight up to 0.35, from 1 h of history on).',
   }),
-  dislocations_count: Count('ordered pairs of chains, by asset, with gross_bps at the threshold'),
-  threshold_bps: Bps('From which a pair counts'),
-  avg_dislocation_bps: nullable(Bps('Mean gross_bps of all counted; null for none')),
-  max_dislocation_bps: nullable(Bps('Largest gross_bps; null for none')),
-  chains_scanned: Count('chains with a fresh price'),
-  chains_total: Count('chains'),
-  tokens_scanned: Count('assets with a fresh price on three chains'),
+  dislocations_count: Count(
+    '(asset, buy chain, sell chain) pairs with gross_bps at or above threshold_bps',
+  ),
+  threshold_bps: Bps('Smallest gross_bps that counts as a dislocation'),
+  avg_dislocation_bps: nullable(Bps('Mean gross_bps of all dislocations; null without any')),
+  max_dislocation_bps: nullable(Bps('Largest gross_bps; null without any')),
+  chains_scanned: Count('chains with a price in use'),
+  chains_total: Count('supported chains'),
+  tokens_scanned: Count('assets with a price in use on at least 3 chains'),
   chains: Type.Array(Chain),
   dislocations: Type.Array(Dislocation, { maxItems: 10, description: 'Largest net_bps first.' }),
   baseline: Type.Object(
     {
       score_percentile_7d: nullable(Rank),
-      median_score_7d: nullable(Share('Median of stress_score')),
+      median_score_7d: nullable(Share('Median of stress_score over the last 7 days')),
     },
-    { description: 'Own history of 7 days; null under 2 days.' },
+    { description: 'stress_score against its own last 7 days; null below 2 days of history.' },
   ),
-  interpretation: Type.String(),
+  interpretation: Type.String({ description: 'Summary in one sentence.' }),
   index: Type.Number({
     minimum: 0,
     maximum: 100,
-    description: '100 sqrt(x C x), x = weight x score, C = correlation of the scores.',
+    description:
+      'Stress index: 100 sqrt(x C x), x = weight x score of each component, C = correlation matrix of the scores; at least 55 with an override.',
   }),
-  regime: oneOf(stressBands, 'By index: below 25, 40, 55, 75, and else.'),
+  regime: oneOf(
+    stressBands,
+    'By index: below 25 CALM, below 40 NORMAL, below 55 ELEVATED, below 75 STRESSED, else CRITICAL.',
+  ),
   override: nullable(
     oneOf(
       ['MAJOR_ASSET_OFF'],
-      'ETH or BTC at least 100 bps off on two chains for 5 minutes: index is at least 55.',
+      'Present when ETH or BTC has been at least 100 bps from its reference on two chains for 5 minutes; null otherwise.',
     ),
   ),
   component_details: Type.Object(ofEach(ComponentDetail)),
   diversification: Type.Number({
     minimum: 0,
     maximum: 100,
-    description: 'Points of index that less than full correlation takes off, 0 to 100.',
+    description:
+      'Points of the index removed because the components are not fully correlated, 0 to 100.',
   }),
   trend: Type.Object(
     {
-      change_1h: nullable(Type.Number({ description: 'Points of index, -100 to 100.' })),
-      change_24h: nullable(Type.Number({ description: 'Points of index, -100 to 100.' })),
+      change_1h: nullable(Type.Number({ description: 'Change of index over 1 h, -100 to 100.' })),
+      change_24h: nullable(Type.Number({ description: 'Change of index over 24 h, -100 to 100.' })),
       percentile_24h: nullable(Rank),
       window_hours: Type.Number({
         minimum: 0,
-        description: 'Hours of the last 24 that percentile_24h rests on.',
+        description: 'Hours with data among the last 24, behind percentile_24h.',
       }),
     },
-    { description: 'Own history; null where it does not reach.' },
+    { description: 'The index against its own history; null where history is too short.' },
   ),
   assets: Type.Array(Asset),
   opportunities: Type.Array(Opportunity, {
     maxItems: 10,
     description:
-      'Net of inventory above 0 in two scans in a row; largest first. An estimate before the trade, no executable quote.',
+      'Pairs with net_inventory_bps above 0 in two consecutive scans, largest first. Estimates, not executable quotes.',
   }),
   counts: Type.Object(
-    { transient: Count('them'), persistent: Count('them'), structural: Count('them') },
-    { description: 'All opportunities by class.' },
+    {
+      transient: Count('TRANSIENT opportunities'),
+      persistent: Count('PERSISTENT opportunities'),
+      structural: Count('STRUCTURAL opportunities'),
+    },
+    { description: 'All opportunities by class, listed or not.' },
   ),
   coverage: Type.Object({
-    chains_fresh: Count('chains with a fresh price'),
-    chains_total: Count('chains'),
-    assets: Count('assets measured'),
-    structural_known: Count('prices whose structural gap is known'),
-    prices: Count('prices used'),
+    chains_fresh: Count('chains with a price in use'),
+    chains_total: Count('supported chains'),
+    assets: Count('assets with a reference price'),
+    structural_known: Count('prices with a known structural gap'),
+    prices: Count('prices in use'),
   }),
   cost_model: Type.Object({
     version: Type.String(),
-    notional_usd: Usd('Of each side of a trade'),
-    band_margin_bps: Bps('Part of every band'),
-    rebalance_bps: Bps('To bring inventory back'),
-    bridge_bps: Bps('Fee of a bridge'),
-    bridge_seconds: Type.Number({ description: 'Seconds that a bridge takes.' }),
-    gas_usd_by_chain: Type.Record(Type.String(), nullable(Usd('Gas of one swap'))),
+    notional_usd: Usd('Assumed notional of each side of a trade'),
+    band_margin_bps: Bps('Fixed margin in every band_bps'),
+    rebalance_bps: Bps('Assumed cost of rebalancing inventory'),
+    bridge_bps: Bps('Assumed bridge fee'),
+    bridge_seconds: Type.Number({ description: 'Seconds that a bridge is assumed to take.' }),
+    gas_usd_by_chain: Type.Record(
+      Type.String(),
+      nullable(Usd('Gas cost of one swap; null when unknown')),
+    ),
   }),
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_arb') }),
 })

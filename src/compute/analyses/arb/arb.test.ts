@@ -54,7 +54,7 @@ describe('the answer', () => {
       baseline: { score_percentile_7d: null, median_score_7d: null },
       trend: { change_1h: null, change_24h: null, percentile_24h: null },
       coverage: { chains_fresh: 8, chains_total: 8, assets: 3, structural_known: 0, prices: 24 },
-      interpretation: 'Low cross-chain stress: 7 dislocations, widest 40.08 bps before cost.',
+      interpretation: 'Low cross-chain stress: 7 dislocations, widest 40.08 bps before costs.',
     })
     expect(answer.component_details.band_excess).toEqual({
       raw: 32.48,
@@ -114,7 +114,7 @@ describe('the answer', () => {
       max_dislocation_bps: null,
       dislocations: [],
       opportunities: [],
-      interpretation: 'Low cross-chain stress: no pair of chains is 10 bps apart.',
+      interpretation: 'Low cross-chain stress: no price gap between chains reaches 10 bps.',
     })
   })
 

@@ -5,34 +5,34 @@ import { arbMeasure } from '../../external/arb/arb-measure.ts'
 import { ARB_STEP_MS, CHAINS_MIN } from '../../external/arb/arb-model.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
-import { belowFloor } from '../../render/coverage-floor.ts'
+import { lowCoverage } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { arbBody } from './arb-body.ts'
 import { ArbAnswer } from './arb-schema.ts'
 
 const HISTORY_MINUTES = 1_440
-/** A block of Ethereum and the time until we ask again. */
+/** An Ethereum block (12 s) plus the polling interval. */
 const DEX_CADENCE_MS = 20_000
 const DEX_MS_MAX = 120_000
-/** Feeds of stablecoins publish on a move of their own, or after a day: this is what one that streams does. */
+/** Cadence of a streaming feed. Push feeds of stablecoins publish on a price move or once a day only. */
 const STABLECOINS_CADENCE_MS = 60_000
 const EXCHANGE_CADENCE_MS = 10_000
 
-/** How far the same assets are apart on eight chains, and how stressed that makes them together. */
+/** Price gaps of the same assets between eight chains, and a stress index of them. */
 export const arb: MarketAnalysis<ArbMeasurement | null> = {
   contract: {
     id: 'arb',
     offering: 'service_arb',
     scope: 'market',
     summary:
-      'Stress across eight chains: price gaps of ETH, BTC and stablecoins against costs, with opportunities',
+      'Cross-chain stress: price gaps of ETH, BTC and USDC on eight chains against costs, with opportunities',
     guide: {
-      title: 'Stress across eight chains from price gaps between them',
+      title: 'Cross-chain price gaps and stress on eight chains',
       useWhen:
-        'you want to know whether markets on chains are out of line, how wide the gaps are and how long they stay open.',
-      notWhen: 'you want one token on exchanges against pools (cex-dex).',
+        'you want to know whether prices on different chains are out of line, how wide the gaps are and how long they last.',
+      notWhen: 'you want exchange prices of one token against on-chain pools (cex-dex).',
       returns:
-        'stress score and level with components, the state of each chain, and the widest gaps net of costs.',
+        'stress score and level with components, status of each chain, and the widest gaps net of costs.',
     },
     priceUsdcAtomic: 20_000n,
     document: ArbAnswer,
@@ -52,10 +52,9 @@ export const arb: MarketAnalysis<ArbMeasurement | null> = {
   render(measurement, rendering) {
     const builder = new DocumentBuilder()
     const fresh = measurement?.chains.filter(({ isFresh }) => isFresh).length ?? 0
-    const below = belowFloor(arb.contract, { have: fresh, need: CHAINS_MIN })
-    if (below !== null || measurement?.stress == null) {
-      const detail = 'No two of the chains have a fresh price of the same asset.'
-      builder.noAnswer('', below ?? { kind: 'missing-input', input: 'dex', detail })
+    // The measurement has a stress index exactly from CHAINS_MIN fresh chains on.
+    if (measurement?.stress == null) {
+      builder.noAnswer('', lowCoverage(arb.contract, { have: fresh, need: CHAINS_MIN }))
       return builder.build(rendering)
     }
     const inputs = inputsOf(measurement)
@@ -88,7 +87,7 @@ export const arb: MarketAnalysis<ArbMeasurement | null> = {
   },
 }
 
-/** Prices that there would be if every chain had all assets. */
+/** Number of prices if every chain had every asset. */
 function pricesOf({ assets }: ArbMeasurement): number {
   return assets.reduce((sum, { gaps }) => sum + gaps.length, 0)
 }
@@ -103,7 +102,7 @@ function inputsOf({ asOfMs }: ArbMeasurement): Input[] {
       ageMsMax: DEX_MS_MAX,
     },
   ]
-  // A chain that is quoted in the other one is measured without it.
+  // Needed only where a pool is quoted in the other stablecoin.
   if (!Number.isNaN(asOfMs.stablecoins))
     inputs.push({
       name: 'stablecoins',
@@ -111,7 +110,7 @@ function inputsOf({ asOfMs }: ArbMeasurement): Input[] {
       cadenceMs: STABLECOINS_CADENCE_MS,
       isLoadBearing: false,
     })
-  // One vote among many.
+  // One vote of several in the reference price.
   if (!Number.isNaN(asOfMs.exchanges))
     inputs.push({
       name: 'exchange',

@@ -13,46 +13,50 @@ const Spread = (what: string) =>
 const Window = (span: string, nMin: number) =>
   Type.Object(
     {
-      n: Type.Integer({ minimum: 0, description: 'Number of minutes with a value.' }),
-      mean_bps: nullable(Bps('Mean; null without a value')),
-      median_bps: nullable(Bps('Median; null without a value')),
-      stdev_bps: nullable(Spread('Standard deviation of the population; null without a value')),
-      mad_bps: nullable(Spread('Median absolute deviation from the median; null without a value')),
-      min_bps: nullable(Bps('Smallest value; null without one')),
-      max_bps: nullable(Bps('Largest value; null without one')),
+      n: Type.Integer({ minimum: 0, description: 'Number of minutes with data.' }),
+      mean_bps: nullable(Bps('Mean; null without data')),
+      median_bps: nullable(Bps('Median; null without data')),
+      stdev_bps: nullable(Spread('Population standard deviation; null without data')),
+      mad_bps: nullable(Spread('Median absolute deviation; null without data')),
+      min_bps: nullable(Bps('Minimum; null without data')),
+      max_bps: nullable(Bps('Maximum; null without data')),
       zscore: nullable(
         Type.Number({
-          description: `(basis_bps - median_bps) / (1.4826 mad_bps), in robust deviations; null below ${nMin} minutes or where mad_bps is 0.`,
+          description: `(basis_bps - median_bps) / (1.4826 mad_bps), in robust standard deviations; null below ${nMin} minutes or if mad_bps is 0.`,
         }),
       ),
       percentile: nullable(
         Type.Number({
           minimum: 0,
           maximum: 100,
-          description: `Rank of basis_bps among these minutes, 0 to 100, equal ones counted half; null below ${nMin} minutes.`,
+          description: `Percentile rank of basis_bps among these minutes, 0 to 100, equal values counted half; null below ${nMin} minutes.`,
         }),
       ),
-      window_hours: Type.Number({ minimum: 0, description: 'n / 60: hours that are known of it.' }),
+      window_hours: Type.Number({ minimum: 0, description: 'Hours with data: n / 60.' }),
     },
-    { description: `Last ${span} of basis_bps by this source alone, one value a minute.` },
+    {
+      description: `basis_bps against this oracle network over the last ${span}, one value per minute.`,
+    },
   )
 
 const OracleSource = Type.Object({
   network: oneOf(oracleNetworks),
-  place: Type.String({ description: "Chain that it was read from; '' where there is one only." }),
-  price: Price('What it says of one coin of the venue'),
-  confidence_bps: nullable(Spread('Its confidence; null where it gives none')),
-  resolution_bps: Spread('How far the price may be away before it publishes again; 0 for a stream'),
-  expected_error_bps: Spread(
-    'One deviation of its error at the time of rendering, as expected_error_bps above',
+  place: Type.String({
+    description: "Chain the feed was read from; '' if the network has a single place.",
+  }),
+  price: Price('Price of one venue unit by this network'),
+  confidence_bps: nullable(
+    Spread('Published confidence interval; null if the network publishes none'),
   ),
-  age_seconds: Type.Number({ minimum: 0, description: 'Seconds since it was published.' }),
-  basis_bps: Bps("The venue's oracle against it"),
-  is_used: Type.Boolean(),
+  resolution_bps: Spread('As resolution_bps above'),
+  expected_error_bps: Spread('As expected_error_bps above'),
+  age_seconds: Type.Number({ minimum: 0, description: 'Seconds since publication.' }),
+  basis_bps: Bps('(venue_oracle_price - price) / price'),
+  is_used: Type.Boolean({ description: 'This network is `source`.' }),
   why_not: nullable(
     Type.String({
       description:
-        'late, too_old, wide_confidence, outvoted (two others, or more exchanges than networks, agree on another price), wrong_scale, probation (was one of these less than 30 s ago), larger_error (nothing is wrong with it; another has a smaller expected_error_bps); null where it is used.',
+        'late, too_old, wide_confidence, outvoted (two other sources agree on a different price, or more exchanges than networks do), wrong_scale, probation (one of these within the last 30 s) or larger_error (valid, but another network has a smaller expected_error_bps); null if used.',
     }),
   ),
 })
@@ -60,41 +64,43 @@ const OracleSource = Type.Object({
 export const BasisAnswer = Type.Object({
   ...coinMembers,
   basis: Type.Object({
-    venue_oracle_price: Price("The venue's oracle"),
-    venue_mark_price: Price("The venue's mark"),
-    spot_price: Price('What the oracle network says of one coin of the venue'),
+    venue_oracle_price: Price('Oracle price of the venue'),
+    venue_mark_price: Price('Mark price of the venue'),
+    spot_price: Price('Price of one venue unit by the oracle network in `source`'),
     spot_confidence: nullable(
       Type.Number({
         minimum: 0,
-        description: "The network's confidence in spot_price, USD; null where it gives none.",
+        description: 'Confidence interval of spot_price, USD; null if the network publishes none.',
       }),
     ),
-    basis_bps: Bps('(venue_oracle_price - spot_price) / spot_price; positive: the venue is above'),
+    basis_bps: Bps('(venue_oracle_price - spot_price) / spot_price; positive: venue premium'),
     basis_pct: Type.Number({ description: 'basis_bps / 100, percent.' }),
     perp_premium_bps: Bps('(venue_mark_price - venue_oracle_price) / venue_oracle_price'),
     total_basis_bps: Bps('(venue_mark_price - spot_price) / spot_price'),
-    mid_basis_bps: nullable(Bps("(venue's mid - spot_price) / spot_price; null without a mid")),
-    confidence_bps: nullable(Spread('spot_confidence / spot_price; null where there is none')),
+    mid_basis_bps: nullable(
+      Bps('(mid price of the venue - spot_price) / spot_price; null without a mid price'),
+    ),
+    confidence_bps: nullable(Spread('spot_confidence / spot_price; null with spot_confidence')),
     significant: Type.Boolean({
       description:
-        'abs(basis_bps) is above band.total_bps and above 1 bps, or the mean of the last hour is above band.hour_total_bps and within band.total_bps of basis_bps.',
+        'abs(basis_bps) exceeds band.total_bps and 1 bps; or abs(band.hour_mean_bps) exceeds band.hour_total_bps and 1 bps and lies within band.total_bps of basis_bps.',
     }),
     direction: oneOf(
       ['venue_premium', 'venue_discount', 'aligned'],
-      'aligned while nothing is significant or abs(significant_basis_bps) is at most 5 bps.',
+      'Sign of significant_basis_bps; aligned if it is null or within 5 bps.',
     ),
     signal: oneOf(
       ['neutral', 'mildly_bullish', 'mildly_bearish', 'bearish_contrarian', 'bullish_contrarian'],
-      'By significant_basis_bps: 10 to 50 mildly_bullish, -50 to -10 mildly_bearish, above 50 bearish_contrarian, below -50 bullish_contrarian; else neutral.',
+      'By significant_basis_bps: 10 to 50 mildly_bullish, -50 to -10 mildly_bearish, above 50 bearish_contrarian, below -50 bullish_contrarian; otherwise neutral.',
     ),
     significant_basis_bps: nullable(
       Bps(
-        'basis_bps where it is beyond band.total_bps, else band.hour_mean_bps where that makes it significant; null where nothing is',
+        'basis_bps if it exceeds its band, else band.hour_mean_bps if that does; null if `significant` is false',
       ),
     ),
     zscore_24h: nullable(
       Type.Number({
-        description: `stats.24h.zscore, in robust deviations; null below ${DAY_MINUTES_MIN} minutes.`,
+        description: `stats.24h.zscore, in robust standard deviations; null below ${DAY_MINUTES_MIN} minutes.`,
       }),
     ),
     percentile_7d: nullable(
@@ -107,67 +113,68 @@ export const BasisAnswer = Type.Object({
     percentile_window_hours: Type.Number({
       minimum: 0,
       maximum: 168,
-      description:
-        'Hours of minutes that percentile_7d rests on, hours: stats.7d.n / 60, 168 of a full week.',
+      description: 'Hours with data behind percentile_7d: stats.7d.n / 60, at most 168.',
     }),
     stats_24h: Type.Object({
-      mean_bps: nullable(Bps('Mean; null without a value')),
-      min_bps: nullable(Bps('Smallest value; null without one')),
-      max_bps: nullable(Bps('Largest value; null without one')),
-      n: Type.Integer({ minimum: 0, description: 'Number of minutes with a value.' }),
+      mean_bps: nullable(Bps('As stats.24h.mean_bps')),
+      min_bps: nullable(Bps('As stats.24h.min_bps')),
+      max_bps: nullable(Bps('As stats.24h.max_bps')),
+      n: Type.Integer({ minimum: 0, description: 'Number of minutes with data.' }),
     }),
     basis_usd_adjusted_bps: nullable(
       Bps(
-        "basis_bps with venue_oracle_price, which follows USDT prices, times usdt_price; null where USDT's price is unknown",
+        'basis_bps computed from venue_oracle_price x usdt_price, because the venue oracle follows USDT prices; null if usdt_price is',
       ),
     ),
-    usdt_price: nullable(Price('One USDT; null where unknown')),
+    usdt_price: nullable(Price('Price of one USDT; null if unknown')),
     basis_usd: Price('venue_oracle_price - spot_price'),
     scale: Type.Integer({
       minimum: 1,
-      description: 'Number of units of the asset that one coin of the venue stands for.',
+      description: 'Number of asset units in one venue unit (1000 for kPEPE).',
     }),
-    source: oneOf(oracleNetworks, 'The oracle network that spot_price is from.'),
-    source_place: Type.String({ description: "Chain that it was read from; '' for one only." }),
+    source: oneOf(oracleNetworks, 'Oracle network of spot_price.'),
+    source_place: Type.String({
+      description: "Chain the feed was read from; '' if the network has a single place.",
+    }),
     resolution_bps: Spread(
-      'How far the true price may move before the network publishes again; 0 for a stream',
+      'How far the price may move before the feed publishes an update; 0 for a streaming feed',
     ),
     expected_error_bps: Spread(
-      'One deviation of the error of spot_price at the time of rendering: its confidence, and what the price moved since it was published, at most what the trigger of the feed lets pass. The network with the smallest one is used',
+      'Expected error of spot_price at timestamp_iso, one standard deviation: confidence, and the price move since publication as far as the feed trigger allows. The valid network with the smallest one is used',
     ),
-    spot_ema_price: nullable(Price("The network's own moving average; null where it gives none")),
+    spot_ema_price: nullable(Price('Moving average published by the network; null if none')),
     spot_ema_confidence: nullable(
       Type.Number({
         minimum: 0,
-        description: 'Confidence of that, USD; null where there is none.',
+        description: 'Confidence interval of spot_ema_price, USD; null if that is.',
       }),
     ),
     band: Type.Object(
       {
-        confidence_bps: Spread('confidence_bps, 0 where it is null'),
+        confidence_bps: Spread('confidence_bps, or 0 if null'),
         resolution_bps: Spread('resolution_bps'),
         age_bps: Spread(
-          'Two deviations of what the price moved between the two stamps; at most resolution_bps, and what it moves until an update is on the chain, for a feed that publishes on a move',
+          'Two standard deviations of the price move between the timestamps of both prices; for a trigger-based feed at most resolution_bps plus the move during the update delay',
         ),
         total_bps: Spread('confidence_bps + age_bps'),
         ratio: nullable(
-          Type.Number({ description: 'basis_bps / total_bps, times; null where that is 0.' }),
+          Type.Number({ description: 'Ratio basis_bps / total_bps; null if total_bps is 0.' }),
         ),
         hour_mean_bps: nullable(
-          Bps('Mean of the last hour of basis_bps by this source; null without a value'),
+          Bps('Mean of basis_bps against this network over the last hour; null without data'),
         ),
         hour_effective_n: Type.Number({
           minimum: 0,
           description:
-            'Number of independent readings that the minutes of the last hour are worth: at most the number of different publications, less by their autocorrelation.',
+            'Effective number of independent readings in the last hour: minutes corrected for autocorrelation, at most the number of distinct publications.',
         }),
         hour_total_bps: nullable(
           Spread(
-            'What hour_mean_bps has to exceed: confidence_bps and the 95 % interval of the mean by hour_effective_n; null below 30 minutes or 5 effective readings',
+            'Threshold for hour_mean_bps: confidence_bps plus the 95 % confidence half-width of the mean; null below 30 minutes or 5 effective readings',
           ),
         ),
       },
-      { description: 'What the basis has to exceed to be more than noise.' },
+      { description: 'Noise band: thresholds that the basis must exceed to be significant.' },
     ),
     stats: Type.Object({
       '1h': Window('hour', HOUR_MINUTES_MIN),
@@ -178,54 +185,58 @@ export const BasisAnswer = Type.Object({
       Type.Number({
         minimum: 0,
         description:
-          'Seconds in which a deviation halves, by AR(1) over 24 hours of minutes; null where it does not revert or is not known.',
+          'Seconds in which a deviation halves, from an AR(1) fit to the minutes of 24 h; null without mean reversion or below 240 pairs of minutes.',
       }),
     ),
     premium_funding_hourly_pct: Type.Number({
-      description: "What the venue's funding formula makes of perp_premium_bps, percent an hour.",
+      description:
+        'Hourly funding rate implied by perp_premium_bps under the venue formula, percent.',
     }),
-    premium_funding_apr_pct: Type.Number({ description: 'The same, percent a year, simple.' }),
+    premium_funding_apr_pct: Type.Number({
+      description: 'premium_funding_hourly_pct annualised without compounding, percent.',
+    }),
     annualized: Type.Object(
       {
         horizon_hours: Type.Literal(HORIZON_HOURS, {
-          description: 'In which the basis would have to vanish, hours.',
+          description: 'Assumed convergence time, hours.',
         }),
         yearly_pct: nullable(
           Type.Number({
             description:
-              'significant_basis_bps / 100 times 8760 / horizon_hours, percent a year; null where nothing is significant.',
+              'significant_basis_bps / 100 x 8760 / horizon_hours, percent per year; null if significant_basis_bps is.',
           }),
         ),
         reason: nullable(
-          oneOf(['basis_not_significant'], 'Why yearly_pct is null; null where it is not.'),
+          oneOf(['basis_not_significant'], 'Reason for a null yearly_pct; null otherwise.'),
         ),
       },
-      { description: 'Hypothetical: the gap between two oracles has no maturity.' },
+      { description: 'Hypothetical yield: a gap between two oracles has no maturity.' },
     ),
     regime: oneOf(
       ['normal', 'stretched', 'dislocated'],
-      'By significant_basis_bps: dislocated above 50 bps or 4 robust deviations of the day, stretched above 2; else normal.',
+      'normal if significant_basis_bps is null. dislocated: above 50 bps in absolute value, or abs(zscore_24h) above 4. stretched: abs(zscore_24h) above 2.',
     ),
     status: oneOf(
       ['ok', 'degraded'],
-      'degraded: the stamps are more than 5 s apart, or the network is late or unsure.',
+      'degraded: the two prices are more than 5 s apart, or the network is late or its confidence interval is unusually wide.',
     ),
     oracle_networks: Type.Array(OracleSource, {
-      description: 'All that know the coin, in a fixed order.',
+      description: 'All networks with a price of the coin, in a fixed order.',
     }),
-    interpretation: Type.String(),
-    notes: Type.Array(Type.String()),
+    interpretation: Type.String({ description: 'Summary in one sentence.' }),
+    notes: Type.Array(Type.String(), { description: 'Limitations of this reading.' }),
   }),
   meta: Type.Object({
     ...metaMembers,
     offering: Type.Literal('service_basis'),
     oracle_age_seconds: Type.Number({
       minimum: 0,
-      description: 'Seconds since the oracle network published spot_price.',
+      description: 'Seconds since publication of spot_price.',
     }),
     leg_skew_seconds: Type.Number({
       minimum: 0,
-      description: "Seconds between the venue's oracle and the oracle network.",
+      description:
+        'Seconds between the receipt of venue_oracle_price and the publication of spot_price.',
     }),
   }),
 })

@@ -2,7 +2,7 @@ import type { BasisReading } from '../../external/basis-reading.ts'
 import { bps } from '../../render/significance.ts'
 import type { WindowMean } from './window-mean.ts'
 
-/** Farther apart, the two prices are not of one moment. */
+/** Two prices further apart in time are not comparable. */
 export const SKEW_MS_MAX = 5_000
 const SIGNIFICANT_BPS = 1
 const ALIGNED_BPS = 5
@@ -12,19 +12,19 @@ const [STRETCHED_Z, DISLOCATED_Z] = [2, 4]
 
 type Judged = Pick<BasisReading, 'basisBps' | 'band'>
 
-/** The basis that is more than noise; null where there is none. */
+/** The basis beyond its noise band; null if it is within. */
 export type SignificantBasis = number | null
 
 /**
- * The basis of now where it is beyond its own band. Else the mean of the last hour where that is beyond its band,
- * and the basis of now does not contradict it.
+ * The present basis if it exceeds its band, else the mean of the last hour if that exceeds its own band and the
+ * present basis is consistent with it.
  */
 export function significantBasis(
   { basisBps, band: { confidenceBps, totalBps } }: Judged,
   { meanBps, bandBps }: WindowMean,
 ): SignificantBasis {
   if (Math.abs(basisBps) > Math.max(totalBps, SIGNIFICANT_BPS)) return basisBps
-  // A confidence may be one and the same error all hour long: readings do not narrow it.
+  // A confidence interval may be one constant error for the whole hour, so averaging does not narrow it.
   const isMeanKnown = Math.abs(meanBps) > Math.max(confidenceBps + bandBps, SIGNIFICANT_BPS)
   return isMeanKnown && Math.abs(basisBps - meanBps) <= totalBps ? meanBps : null
 }
@@ -34,7 +34,7 @@ export function directionOf(significantBps: SignificantBasis) {
   return significantBps > 0 ? 'venue_premium' : 'venue_discount'
 }
 
-/** A gap within the band is none, however wide the band is. */
+/** A basis within its noise band gives no signal, however large it is. */
 export function signalOf(significantBps: SignificantBasis) {
   const away = Math.abs(significantBps ?? 0)
   if (significantBps === null || away < MILD_BPS) return 'neutral'
@@ -42,7 +42,7 @@ export function signalOf(significantBps: SignificantBasis) {
   return significantBps > 0 ? 'mildly_bullish' : 'mildly_bearish'
 }
 
-/** @param zscore in robust deviations of the day; NaN for unknown */
+/** @param zscore robust z-score over 24 h; NaN if unknown */
 export function regimeOf(significantBps: SignificantBasis, zscore: number) {
   if (significantBps === null) return 'normal'
   const isFar = Math.abs(significantBps) > CONTRARIAN_BPS
@@ -56,20 +56,19 @@ export function interpretationOf(
   significantBps: SignificantBasis,
 ): string {
   const { basisBps, premiumBps, band, oracle } = reading
-  const stands = directionOf(significantBps) === 'aligned' ? ', aligned with it' : ''
   const isBeyond = significantBps === basisBps
   const byMean =
     significantBps === null || isBeyond
       ? ''
-      : `; the mean of the last hour, ${beside(significantBps)} it, is significant`
+      : `; the mean of the last hour, ${distance(significantBps)} it, is significant`
   return (
-    `The venue's oracle of ${coin} stands ${beside(basisBps)} ${oracle.network}${stands},` +
-    ` ${isBeyond ? 'beyond' : 'within'} the ${bps(band.totalBps)} bps of noise${byMean};` +
-    ` the perpetual trades ${beside(premiumBps)} the venue's oracle.`
+    `The venue oracle price of ${coin} is ${distance(basisBps)} ${oracle.network},` +
+    ` ${isBeyond ? 'beyond' : 'within'} the noise band of ${bps(band.totalBps)} bps${byMean};` +
+    ` the mark price is ${distance(premiumBps)} the venue oracle price.`
   )
 }
 
-function beside(valueBps: number): string {
+function distance(valueBps: number): string {
   return `${bps(Math.abs(valueBps))} bps ${valueBps < 0 ? 'below' : 'above'}`
 }
 
@@ -77,15 +76,20 @@ export function notesOf(reading: BasisReading, significantBps: SignificantBasis)
   const { oracle, choice, skewMs, usdt } = reading
   const notes: string[] = []
   if (significantBps !== null)
-    notes.push('Both sides follow the same exchanges: a lasting gap is a fault of data first.')
+    notes.push(
+      'Both oracles follow the same exchanges; a persistent gap is more likely a data fault than a price difference.',
+    )
   if (oracle.resolutionBps > 0)
     notes.push(
-      `One price of ${oracle.network} may be off by ${bps(oracle.resolutionBps)} bps before it publishes again.`,
+      `Between two publications of ${oracle.network} the price may move by up to ${bps(oracle.resolutionBps)} bps.`,
     )
-  if (choice.weakness === 'late') notes.push(`${oracle.network} is late and nobody stands in.`)
+  if (choice.weakness === 'late')
+    notes.push(`${oracle.network} is late and no other oracle network is available.`)
   if (choice.weakness === 'wide_confidence')
-    notes.push(`${oracle.network} is unusually unsure and nobody stands in.`)
-  if (skewMs > SKEW_MS_MAX) notes.push('The two prices are more than 5 s apart.')
-  if (usdt === null) notes.push('The price of USDT is unknown: no correction for it.')
+    notes.push(
+      `The confidence interval of ${oracle.network} is unusually wide and no other oracle network is available.`,
+    )
+  if (skewMs > SKEW_MS_MAX) notes.push('The two prices are more than 5 s apart in time.')
+  if (usdt === null) notes.push('The price of USDT is unknown; basis_usd_adjusted_bps is null.')
   return notes
 }

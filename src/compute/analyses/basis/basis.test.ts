@@ -114,7 +114,9 @@ describe('/basis', () => {
   test('without a price of USDT there is no correction', () => {
     const { basis: measured } = read([context('BTC'), hermes(110)])
     expect(measured).toMatchObject({ basis_usd_adjusted_bps: null, usdt_price: null })
-    expect(measured.notes).toContain('The price of USDT is unknown: no correction for it.')
+    expect(measured.notes).toContain(
+      'The price of USDT is unknown; basis_usd_adjusted_bps is null.',
+    )
   })
 
   test('lists what every network says and why the first is not believed', () => {
@@ -141,7 +143,7 @@ describe('no basis', () => {
   test('of a coin that the venue is silent about', () => {
     expect(render([hermes(110)]).views['']).toEqual({
       kind: 'low-coverage',
-      missing: "prices (the venue's oracle, an oracle network)",
+      missing: 'prices (venue oracle, oracle network)',
       have: 0,
       need: 2,
     })

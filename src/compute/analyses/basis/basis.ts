@@ -40,31 +40,31 @@ const MINUTES_PER_HOUR = 60
 const BPS = 10_000
 const PRICES_NEEDED = 2
 
-/** The venue's oracle and mark against an independent oracle network, with what that can be known to. */
+/** Oracle and mark price of the venue against an independent oracle network, with the noise band of the difference. */
 export const basis: CoinAnalysis = {
   contract: {
     id: 'basis',
     offering: 'service_basis',
     scope: 'coin',
     summary:
-      "The venue's oracle and mark against an independent oracle network, with confidence band and history",
+      'Oracle and mark price of the venue against an independent oracle network, with noise band and history',
     guide: {
-      title: "The venue's price of one coin against an oracle network",
+      title: 'Basis of one coin: venue prices against an oracle network',
       useWhen:
-        'you want to know whether the perpetual trades above or below an independent spot price, and whether that is more than noise.',
-      notWhen: 'you want exchanges against decentralised pools (cex-dex).',
+        'you want to know whether the perpetual trades above or below an independent spot price by more than noise.',
+      notWhen: 'you want exchange prices against decentralised pools (cex-dex).',
       returns:
-        "the venue's oracle and mark, the spot price with its confidence band, basis and premium in basis points, own history, net funding.",
+        'venue oracle and mark price, spot price with confidence, basis and premium in basis points, noise band, 7-day history, implied funding.',
     },
     priceUsdcAtomic: 20_000n,
     document: BasisAnswer,
     defaultView: '',
     viewParameters: [],
-    // Each input has a limit of its own: that of an oracle is its own heartbeat's.
+    // Each input has its own age limit; that of an oracle feed follows from its heartbeat.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
     coverageFloor: {
-      counts: "prices (the venue's oracle, an oracle network)",
-      least: "both prices: the venue's oracle and one oracle network within its age limit",
+      counts: 'prices (venue oracle, oracle network)',
+      least: 'the venue oracle price and one oracle network within its age limit',
     },
   },
   inputs: ['context', 'oracle-price'],
@@ -185,7 +185,7 @@ function shown(window: WindowStatistics, basisBps: number) {
   }
 }
 
-/** What the basis rests on, and what it has to exceed. */
+/** Inputs of the basis and its noise band. */
 function behind(
   { context, oracle, spotPrice, scale, usdt, band, ...reading }: BasisReading,
   hour: WindowMean,
@@ -264,7 +264,7 @@ function sourcesOf({ oracle, usdt }: BasisReading): readonly string[] {
   return ['venue', ...new Set<string>([oracle.network, ...(usdt?.sources ?? [])])]
 }
 
-/** Venue, network, the price of USDT, and a mid. */
+/** Venue prices, oracle network, USDT price, and a mid price. */
 const WISHED = 4
 
 function known({ usdt, midBps }: BasisReading): number {

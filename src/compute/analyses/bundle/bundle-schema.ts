@@ -6,7 +6,7 @@ import { biases, voters } from './summary.ts'
 
 const Usdc = (what: string) => Type.String({ description: `${what}, USDC, a decimal number.` })
 
-/** @param components the published answers that it holds, unchanged, so that one parser serves both */
+/** @param components schemas of the component answers, which the bundle holds unchanged */
 export function bundleAnswer<Components extends Readonly<Record<string, TSchema>>>(
   components: Components,
 ) {
@@ -17,7 +17,7 @@ export function bundleAnswer<Components extends Readonly<Record<string, TSchema>
       {
         bias: oneOf(
           biases,
-          'Sign of 0.6 x pulse.confluence.bias + 0.2 x sentiment.overall + 0.2 x funding read against the crowd, each -1, 0 or 1.',
+          'Sign of 0.6 x pulse.confluence.bias + 0.2 x sentiment.overall + 0.2 x funding (contrarian: crowded longs -1, crowded shorts 1), each -1, 0 or 1.',
         ),
         confidence: Type.Number({
           minimum: 0,
@@ -27,35 +27,35 @@ export function bundleAnswer<Components extends Readonly<Record<string, TSchema>
         agree_count: Type.Integer({
           minimum: 0,
           maximum: 3,
-          description: 'How many of the three point where bias does.',
+          description: 'Number of the three votes that equal bias.',
         }),
         conflicts: Type.Array(
           Type.Object({
             between: Type.Array(oneOf(voters), { minItems: 2, maxItems: 2 }),
-            detail: Type.String(),
+            detail: Type.String({ description: 'The conflict in words.' }),
           }),
-          { maxItems: 2, description: 'Components that point in opposite directions.' },
+          { maxItems: 2, description: 'Pairs of components with opposite votes.' },
         ),
         risk_flags: Type.Array(
           oneOf(
             riskFlags,
-            'crowded_long, crowded_short: funding is unusual. thin_liquidity: liquidity_label THIN. high_volatility: ATR on 1h from the 80th percentile of its 30 days on. stale_input: one was late at timestamp_iso. weak_peg: USDC is off its peg.',
+            'crowded_long, crowded_short: funding vote -1 or 1. thin_liquidity: liquidity_label is THIN. high_volatility: 1h ATR at or above the 80th percentile of its 30 days. stale_input: an input is two cadences old. weak_peg: USDC is off its peg.',
           ),
         ),
       },
-      { description: 'What the components say together.' },
+      { description: 'Combined direction of the components.' },
     ),
     meta: Type.Object({
       ...metaMembers,
       offering: Type.Literal('service_bundle'),
       bundle: Type.Literal(true),
       components: Type.Array(oneOf(Object.keys(components) as (keyof Components & string)[])),
-      price_usdc: Usdc('What this bundle costs'),
-      list_price_usdc: Usdc('What its components cost one by one'),
+      price_usdc: Usdc('Price of this bundle'),
+      list_price_usdc: Usdc('Sum of the prices of the components'),
       discount_pct: Type.Number({
         minimum: 0,
         maximum: 100,
-        description: 'What is saved by that, percent.',
+        description: 'Discount against list_price_usdc, percent.',
       }),
     }),
   })

@@ -169,7 +169,7 @@ describe('a bundle', () => {
     const poor = heard(events)
     expect(bundle.render(coinOf(poor), rendering, poor).views['']).toEqual({
       kind: 'low-coverage',
-      missing: 'coins with figures and candles',
+      missing: 'coins with fresh data',
       have: 1,
       need: 3,
     })

@@ -24,7 +24,7 @@ const PRICE_USDC_ATOMIC = 50_000n
 /** In the order of the answer. */
 const componentNames = ['pulse', 'sentiment', 'funding', 'spread'] as const
 
-/** What the bundle's own members say for its parts too, and figures behind the figures. */
+/** Members of the components that repeat the bundle's own, and detailed figures. */
 const compactOmits = [
   ...componentNames.flatMap((name) =>
     [
@@ -52,7 +52,7 @@ const compactOmits = [
   'spread.spread.calibration',
 ]
 
-/** What a bundle is made of, and what it asks of each. */
+/** Components of a bundle, with the facts that the summary reads of each. */
 export type BundleParts = {
   readonly pulse: CoinAnalysis & Component<PulseFacts>
   readonly sentiment: Component<SentimentFacts>
@@ -65,7 +65,7 @@ type SentimentFacts = { readonly overall: Bias }
 type FundingFacts = { readonly tilt: FundingTilt }
 type SpreadFacts = { readonly isThin: boolean }
 
-/** The four of them, written. */
+/** The four components, written. */
 type WrittenParts = {
   readonly pulse: Written<PulseFacts>
   readonly sentiment: Written<SentimentFacts>
@@ -73,7 +73,7 @@ type WrittenParts = {
   readonly spread: Written<SpreadFacts>
 }
 
-/** Four answers about one coin from one state of the market, and what they say together. */
+/** Four answers about one coin from one state of the market, and a summary of them. */
 export function bundleOf(parts: BundleParts): CoinAnalysis {
   const components = componentNames.map((name) => parts[name])
   const listPriceAtomic = components.reduce(
@@ -92,14 +92,14 @@ export function bundleOf(parts: BundleParts): CoinAnalysis {
       id: 'bundle',
       offering: 'service_bundle',
       scope: 'coin',
-      summary: 'Pulse, sentiment, funding and spread of a coin from one snapshot, with conflicts',
+      summary:
+        'Pulse, sentiment, funding and spread of a coin from one snapshot, with a summary of conflicts',
       guide: {
         title: 'Pulse, sentiment, funding and spread of one coin at one instant',
         useWhen:
-          'you decide about one coin and would otherwise buy pulse, sentiment, funding and spread: together they cost less and are of one instant.',
-        notWhen: 'you need one of them only.',
-        returns:
-          'the four answers unchanged, and a summary that says where they contradict each other.',
+          'you decide about one coin and need pulse, sentiment, funding and spread: the bundle costs less and is one snapshot.',
+        notWhen: 'you need only one of the four.',
+        returns: 'the four answers unchanged, and a summary with bias, conflicts and risk flags.',
       },
       priceUsdcAtomic: PRICE_USDC_ATOMIC,
       document: bundleAnswer({
@@ -111,11 +111,11 @@ export function bundleOf(parts: BundleParts): CoinAnalysis {
       defaultView: '',
       viewParameters: [],
       compactOmits,
-      // Each input has the limit of the component that it comes from.
+      // Each input has the age limit of its own component.
       inputAgeMsMax: Number.POSITIVE_INFINITY,
       coverageFloor: {
-        counts: 'parts',
-        least: `all of its parts, each from its own floor: ${componentNames.join(', ')}`,
+        counts: 'components',
+        least: `all components, each above its own floor: ${componentNames.join(', ')}`,
       },
     },
     trackers: components.flatMap(({ trackers = [] }) => trackers),
@@ -166,7 +166,7 @@ function writeParts(
   }
 }
 
-/** Its load-bearing inputs with the limit that its own contract sets them. */
+/** Applies the age limit of the component's own contract to its load-bearing inputs. */
 function limited<Facts>(written: Written<Facts>, { contract }: Component<Facts>): Written<Facts> {
   if (contract.inputAgeMsMax === Number.POSITIVE_INFINITY) return written
   const inputs = written.inputs.map((input) =>
@@ -239,13 +239,13 @@ function shownSummary({ pulse, sentiment, funding, spread }: WrittenParts, asked
   }
 }
 
-/** Of what a component cannot do without. */
+/** Age of the oldest load-bearing input. */
 function oldestMs({ inputs }: Basis): number {
   const instants = inputs.filter(({ isLoadBearing }) => isLoadBearing)
   return Math.min(...instants.map(({ confirmedAtMs }) => confirmedAtMs))
 }
 
-/** What all of them rest on. Where two have an input in common, the older word and the stricter rule of it. */
+/** Inputs of all components. A shared input keeps its older confirmation and its stricter limits. */
 function unionOf(components: readonly Basis[]): Basis {
   const byName = new Map<string, Input>()
   for (const { inputs } of components)
@@ -274,7 +274,7 @@ function stricterOf(one: Input, other: Input): Input {
   }
 }
 
-/** What the bundle is cheaper by than its components, percent. */
+/** Discount of the bundle against its components, percent. */
 function discountPct(priceAtomic: bigint, listPriceAtomic: bigint): number {
   return Math.round(10_000 * (1 - Number(priceAtomic) / Number(listPriceAtomic))) / 100
 }

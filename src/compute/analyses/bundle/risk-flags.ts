@@ -11,15 +11,15 @@ export const riskFlags = [
 ] as const
 export type RiskFlag = (typeof riskFlags)[number]
 
-/** As the reader of an answer judges it: it missed one confirmation and is about to miss the next. */
+/** As in the freshness rule of the gateway: an input is late after two missed confirmations. */
 const LATE_CADENCES = 2
 
-/** What stands against acting on a bundle, as of its rendering. */
+/** Risks of acting on a bundle, at the time of rendering. */
 export function riskFlagsOf(found: {
-  /** -1: longs pay an unusual price to stay in. */
+  /** -1: crowded longs; 1: crowded shorts. */
   readonly fundingDirection: -1 | 0 | 1
   readonly isThin: boolean
-  /** Of the ATR on 1h among the coin's own 30 days; null: unknown. */
+  /** Percentile of the 1h ATR in the coin's own 30 days; null: unknown. */
   readonly volatilityPercentile: number | null
   readonly inputs: readonly Input[]
   readonly isPegBroken: boolean

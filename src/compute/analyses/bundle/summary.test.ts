@@ -25,7 +25,7 @@ describe('the summary of a bundle', () => {
     expect(summaryOf({ pulse: 1, sentiment: 0, funding: -1 }).conflicts).toEqual([
       {
         between: ['pulse', 'funding'],
-        detail: 'pulse is bullish, funding, read against the crowd, is bearish.',
+        detail: 'pulse is bullish, funding (contrarian) is bearish.',
       },
     ])
   })

@@ -1,4 +1,4 @@
-/** The components that point somewhere, and what they weigh (contract 5.3). */
+/** Components that have a direction, and their weights. */
 export const voters = ['pulse', 'sentiment', 'funding'] as const
 type Voter = (typeof voters)[number]
 
@@ -7,24 +7,24 @@ const weights: Readonly<Record<Voter, number>> = { pulse: 0.6, sentiment: 0.2, f
 export const biases = ['bullish', 'bearish', 'neutral'] as const
 export type Bias = (typeof biases)[number]
 
-/** 1 bullish, -1 bearish, 0 neither. Of funding the contrarian reading: who is crowded loses. */
+/** 1 bullish, -1 bearish, 0 neutral. Funding votes against the crowded side. */
 export type Votes = Readonly<Record<Voter, -1 | 0 | 1>>
 
 type Conflict = { readonly between: readonly [Voter, Voter]; readonly detail: string }
 
-/** What the components say together, and which of them contradict each other. */
+/** Combined direction of the components, and the pairs that contradict each other. */
 export type Summary = {
   readonly bias: Bias
   /** abs of the weighted mean of the votes, 0 to 1. */
   readonly confidence: number
-  /** How many of them point where the bias does. */
+  /** Number of votes that equal the bias. */
   readonly agreeCount: number
   readonly conflicts: readonly Conflict[]
 }
 
 export function summaryOf(votes: Votes): Summary {
   const mean = voters.reduce((sum, voter) => sum + weights[voter] * votes[voter], 0)
-  // Opposite votes of equal weight cancel, whatever rounding leaves of them.
+  // Opposite votes of equal weight cancel; ignore what rounding leaves.
   const direction = Math.abs(mean) < 1e-9 ? 0 : Math.sign(mean)
   return {
     bias: biasOf(direction),
@@ -50,7 +50,7 @@ function conflictsOf(votes: Votes): readonly Conflict[] {
 }
 
 function said(voter: Voter, votes: Votes): string {
-  const reading = voter === 'funding' ? 'funding, read against the crowd, is' : `${voter} is`
+  const reading = voter === 'funding' ? 'funding (contrarian) is' : `${voter} is`
   return `${reading} ${biasOf(votes[voter])}`
 }
 

@@ -14,18 +14,18 @@ const Price = (what: string) => Type.Number({ description: `${what}, USD.` })
 const Usd = (what: string) => Type.Number({ minimum: 0, description: `${what}, USD.` })
 const Age = (what: string) => Type.Number({ minimum: 0, description: `Seconds since ${what}.` })
 
-/** The same words for every answer, and a name of its own for what it is about. */
+/** This path calls the coin `token`. */
 const { coin, requested_coin, ...others } = coinMembers
 
 const ExchangeVenue = Type.Object({
   exchange: oneOf(exchanges),
   quote: oneOf(['USD', 'USDT', 'USDC']),
-  bid: nullable(Price('Best bid; null where the quote currency has no known price')),
-  ask: nullable(Price('Best ask; null as bid is')),
-  mid: nullable(Price('(bid + ask) / 2; null as bid is')),
+  bid: nullable(Price('Best bid; null if the quote currency has no known USD rate')),
+  ask: nullable(Price('Best ask; null if bid is')),
+  mid: nullable(Price('(bid + ask) / 2; null if bid is')),
   spread_bps: Bps('(ask - bid) / mid'),
-  age_seconds: Age('it was received'),
-  is_used: Type.Boolean(),
+  age_seconds: Age('receipt'),
+  is_used: Type.Boolean({ description: 'The mid is part of cex_price.' }),
   why_not: nullable(
     oneOf(
       [
@@ -37,51 +37,57 @@ const ExchangeVenue = Type.Object({
         'outlier',
         'same_exchange',
       ],
-      "too_old: 5 s. wide_spread: above 200 bps. wrong_scale: more than 0.25 in logarithms from the venue's oracle. outlier: more than 3 % from the median of the others and nobody within 1 %. same_exchange: another quote of it is used.",
+      "too_old: received more than 5 s or quoted more than 10 s ago. wide_spread: above 200 bps. wrong_scale: log distance to the venue's oracle price above 0.25. outlier: more than 3 % from the median of the others, and none within 1 %. same_exchange: another quote of this exchange is used. null if used.",
     ),
   ),
 })
 
 const Pool = Type.Object({
   chain: oneOf(chains),
-  dex: Type.String(),
-  pool: Type.String({ description: 'Address.' }),
-  representation: Type.String({ description: 'The token that stands for the asset there.' }),
-  price: nullable(Price('At the margin; null where the quote currency has no known price')),
-  fee_bps: Spread('What the pool takes'),
+  dex: Type.String({ description: 'Decentralised exchange.' }),
+  pool: Type.String({ description: 'Pool address.' }),
+  representation: Type.String({ description: 'Token that represents the asset on this chain.' }),
+  price: nullable(Price('Marginal price; null if the quote currency has no known USD rate')),
+  fee_bps: Spread('Pool fee'),
   expected_error_bps: Spread(
-    'One deviation of the error of price at the time of rendering: fee_bps, and what the price moved since its block',
+    'Expected error of price at timestamp_iso, one standard deviation: fee_bps, and the price move since the block',
   ),
-  swap_cost_bps: nullable(Spread(`Fee and mean impact of ${SWAP_USD} USD, without gas`)),
-  age_seconds: Age('its block'),
-  is_used: Type.Boolean(),
+  swap_cost_bps: nullable(
+    Spread(`Fee and mean price impact of a swap of ${SWAP_USD} USD, without gas; null if price is`),
+  ),
+  age_seconds: Age('the block'),
+  is_used: Type.Boolean({ description: 'This pool is dex_price.' }),
   why_not: nullable(
     oneOf(
       ['too_old', 'no_usd_rate', 'wrong_scale', 'thin'],
-      'too_old: 60 s. thin: swap_cost_bps above 50.',
+      'too_old: block more than 60 s old. thin: swap_cost_bps above 50. no_usd_rate, wrong_scale: as for exchanges. null if usable.',
     ),
   ),
 })
 
 const EdgeAnswer = Type.Object({
-  buy: Type.String({ description: 'Exchange, venue_perp, or chain and dex.' }),
-  sell: Type.String({ description: 'The same.' }),
-  gross_bps: Bps('10,000 ln(price sold at / price bought at), best quotes, before any cost'),
-  fee_bps: Spread(`Taker fees of both sides; of a pool what it takes of ${SWAP_USD} USD`),
-  gas_bps: nullable(Spread(`Gas over ${SWAP_USD} USD; null where it is unknown`)),
-  net_bps: nullable(Bps('gross_bps - fee_bps - gas_bps; null where gas is unknown')),
+  buy: Type.String({ description: 'Where to buy: exchange, venue_perp, or chain/dex.' }),
+  sell: Type.String({ description: 'Where to sell, likewise.' }),
+  gross_bps: Bps('10,000 ln(bid at sell / ask at buy), before costs'),
+  fee_bps: Spread(
+    `Taker fees of both sides; for a pool its fee and price impact of ${SWAP_USD} USD`,
+  ),
+  gas_bps: nullable(Spread(`Gas cost relative to ${SWAP_USD} USD; null if unknown`)),
+  net_bps: nullable(Bps('gross_bps - fee_bps - gas_bps; null if gas_bps is')),
 })
 
 const OracleSource = Type.Object({
   network: oneOf(oracleNetworks),
-  place: Type.String({ description: "Chain that it was read from; '' where there is one only." }),
-  price: Price('For one coin of the venue'),
-  expected_error_bps: Spread('One deviation of its error at the time of rendering'),
-  is_used: Type.Boolean({ description: 'It is the leg that dex_source names.' }),
+  place: Type.String({
+    description: "Chain the feed was read from; '' if the network has a single place.",
+  }),
+  price: Price('Price of one venue unit'),
+  expected_error_bps: Spread('Expected error at timestamp_iso, one standard deviation'),
+  is_used: Type.Boolean({ description: 'This network is dex_price.' }),
   why_not: nullable(
     Type.String({
       description:
-        'late, too_old, wide_confidence, outvoted, wrong_scale, probation or larger_error, as in /basis; null for oracle_network.',
+        'late, too_old, wide_confidence, outvoted, wrong_scale, probation or larger_error, as in /basis; null for the network in oracle_network.',
     }),
   ),
 })
@@ -90,138 +96,155 @@ export const CexDexAnswer = Type.Object({
   token: coin,
   requested_token: requested_coin,
   ...others,
-  cex_price: Price('Median mid of the exchanges that are used, for one coin of the venue'),
-  dex_price: Price('Of the leg that dex_source names, for one coin of the venue'),
-  cex_source: oneOf(exchanges, 'The exchange whose mid is nearest to that median.'),
+  cex_price: Price('Median mid price of the exchanges in use, per venue unit'),
+  dex_price: Price('Price of the source in dex_source, per venue unit'),
+  cex_source: oneOf(exchanges, 'Exchange in use whose mid price is nearest to cex_price.'),
   dex_source: oneOf(
     ['dex_pool', 'oracle_network'],
-    'dex_pool: the pool that is cheapest to trade with, what the price moved since its block included. oracle_network: there is no pool that can be used.',
+    'dex_pool: the usable pool with the smallest swap cost, price move since its block included. oracle_network: no pool is usable.',
   ),
-  dex_name: Type.String({ description: 'Chain and dex of the pool, or name of the network.' }),
+  dex_name: Type.String({ description: 'Chain/dex of the pool, or name of the oracle network.' }),
   dex_reason: oneOf(
     ['cheapest_pool', 'no_pool', 'no_usable_pool'],
-    'no_usable_pool: each is too old, too thin, or of another scale; see onchain.',
+    'Why dex_source was chosen. no_pool: no pool is known. no_usable_pool: each has a why_not in onchain.',
   ),
-  divergence_bps: Bps('(cex_price - dex_price) / dex_price; positive: exchanges are dearer'),
+  divergence_bps: Bps('(cex_price - dex_price) / dex_price; positive: exchange premium'),
   divergence_pct: Type.Number({ description: 'divergence_bps / 100, percent.' }),
-  direction: oneOf(divergenceDirections, 'aligned while abs(divergence_bps) is at most noise_bps.'),
+  direction: oneOf(
+    divergenceDirections,
+    'Sign of divergence_bps; aligned if it is within noise_bps.',
+  ),
   severity: oneOf(
     ['NORMAL', 'MILD', 'SIGNIFICANT', 'EXTREME'],
-    'By abs(divergence_bps): below 10, below 30, up to 100, above; NORMAL while aligned.',
+    'By abs(divergence_bps): below 10 or aligned NORMAL, below 30 MILD, up to 100 SIGNIFICANT, above EXTREME.',
   ),
   noise_bps: Spread(
-    'Half the exchanges’ median spread + pool fee or network confidence + two deviations of what the price moved in leg_skew_seconds, for a feed that publishes on a move at most resolution_bps and what it moves until an update is on the chain',
+    'Noise: half the median exchange spread + pool fee or oracle confidence + two standard deviations of the price move in leg_skew_seconds (for a trigger-based feed at most resolution_bps plus the move during the update delay)',
   ),
   dex_expected_error_bps: Spread(
-    'One deviation of the error of dex_price at the time of rendering: pool fee or network confidence, and what the price moved since it was confirmed',
+    'Expected error of dex_price at timestamp_iso, one standard deviation: pool fee or oracle confidence, and the price move since then',
   ),
-  actionable: Type.Boolean({ description: 'abs(divergence_bps) is above noise_bps + 2.' }),
+  actionable: Type.Boolean({ description: 'abs(divergence_bps) exceeds noise_bps + 2.' }),
   leg_skew_seconds: Type.Number({
     minimum: 0,
-    description: 'Seconds between the two legs.',
+    description: 'Seconds between the oldest exchange quote in use and dex_price.',
   }),
-  data_age_seconds: Age('the older of the two legs was confirmed'),
+  data_age_seconds: Age('the older of cex_price and dex_price was confirmed'),
   persistence_seconds: nullable(
     Type.Number({
       minimum: 0,
-      description: 'Seconds since it has been actionable on this side; null while it is not.',
+      description:
+        'Seconds that the divergence has been actionable with its present sign, checked once a second; null if it is not.',
     }),
   ),
   depth_usd: Type.Object(
     {
       cex_10bps: Usd(
-        'Best levels of the exchanges that are used within 10 bps of cex_price, the smaller side; a lower bound',
+        'Size at the best quotes of the exchanges in use within 10 bps of cex_price, the smaller side; a lower bound',
       ),
       dex_10bps: nullable(
-        Usd('What moves the pool by 10 bps; null for a network, which trades nothing'),
+        Usd('Swap size that moves the pool price by 10 bps; null if dex_source is oracle_network'),
       ),
     },
-    { description: 'What is there within 10 bps.' },
+    { description: 'Liquidity within 10 bps.' },
   ),
   exchanges: Type.Object({
     method: Type.Literal('median_of_exchanges'),
-    used_n: Type.Integer({ minimum: 2, description: 'Number of exchanges that are used.' }),
-    dispersion_bps: Spread('(highest - lowest mid) / median of those that are used'),
-    venues: Type.Array(ExchangeVenue),
+    used_n: Type.Integer({ minimum: 2, description: 'Number of exchanges in use.' }),
+    dispersion_bps: Spread('(highest - lowest mid price in use) / cex_price'),
+    venues: Type.Array(ExchangeVenue, { description: 'All quotes received.' }),
   }),
   perp: Type.Object(
     {
-      mid: nullable(Price("Of the venue's perpetual; null without a two-sided quote")),
-      mark: Price('Mark'),
-      oracle: Price("The venue's oracle, which follows USDT prices"),
-      funding_next_hour_bps: Bps('What longs pay at the next hour, as it stands'),
+      mid: nullable(Price('Mid price; null without a two-sided quote')),
+      mark: Price('Mark price'),
+      oracle: Price('Oracle price of the venue, which follows USDT prices'),
+      funding_next_hour_bps: Bps('Estimated funding rate of the next hour; positive: longs pay'),
     },
-    { description: "The venue's perpetual, for one coin of the venue." },
+    { description: 'The perpetual of this venue.' },
   ),
   oracle_network: nullable(
     Type.Object({
       source: oneOf(oracleNetworks),
-      price: Price('For one coin of the venue'),
-      confidence_bps: nullable(Spread('null where it gives none')),
-      resolution_bps: Spread('How far it may be away before it publishes again; 0 for a stream'),
-      age_seconds: Age('it was published'),
+      price: Price('Price of one venue unit'),
+      confidence_bps: nullable(
+        Spread('Published confidence interval; null if the network publishes none'),
+      ),
+      resolution_bps: Spread(
+        'How far the price may move before the feed publishes an update; 0 for a streaming feed',
+      ),
+      age_seconds: Age('publication'),
     }),
   ),
   oracle_networks: Type.Array(OracleSource, {
-    description: 'Every network that knows the token. oracle_network is the best of them.',
+    description: 'All networks with a price of the token; oracle_network is the best of them.',
   }),
-  onchain: Type.Array(Pool, { description: 'Pools, best first, eight at most.' }),
-  onchain_total: Type.Integer({ minimum: 0, description: 'Number of pools that are known.' }),
-  cex_vs_perp_bps: nullable(Bps('(cex_price - perp.mid) / perp.mid; null without a mid')),
+  onchain: Type.Array(Pool, { description: 'Pools, usable and cheapest first, at most eight.' }),
+  onchain_total: Type.Integer({ minimum: 0, description: 'Number of known pools.' }),
+  cex_vs_perp_bps: nullable(Bps('(cex_price - perp.mid) / perp.mid; null if perp.mid is')),
   cex_vs_venue_oracle_bps: Bps('(cex_price - perp.oracle) / perp.oracle'),
-  cex_vs_oracle_network_bps: nullable(Bps('The same against oracle_network; null without one')),
-  cex_vs_pool_bps: nullable(Bps('The same against the best pool; null where none can be used')),
+  cex_vs_oracle_network_bps: nullable(
+    Bps('cex_price against oracle_network.price; null if oracle_network is'),
+  ),
+  cex_vs_pool_bps: nullable(
+    Bps('cex_price against the pool in dex_price; null if dex_source is oracle_network'),
+  ),
   executable: Type.Object(
     {
       edges: Type.Array(EdgeAnswer),
-      best_net_bps: nullable(Bps('Largest net_bps; null where none is known')),
-      notional_usd: Type.Literal(SWAP_USD, { description: 'Size that pools are asked for, USD.' }),
+      best_net_bps: nullable(Bps('Largest net_bps; null if none is known')),
+      notional_usd: Type.Literal(SWAP_USD, { description: 'Swap size assumed for pools, USD.' }),
       fee_model: Type.Object(
         {
           version: Type.Literal(takerFees.version),
-          taker_bps: Type.Record(Type.String(), Spread('What a taker without any discount pays')),
+          taker_bps: Type.Record(Type.String(), Spread('Taker fee')),
         },
-        { description: 'Base tier as published by each exchange; yours may be lower.' },
+        {
+          description:
+            'Base-tier spot taker fees as published by each exchange; yours may be lower.',
+        },
       ),
     },
     {
       description:
-        'Of each direction the exchange that leaves most. Best quotes alone: size, transfer and funding are left out.',
+        'Per direction the exchange with the best net result, at best quotes; order size, transfers and funding are not included.',
     },
   ),
   stats_24h: Type.Object(
     {
-      mean_bps: nullable(Bps('Mean; null without a value')),
-      abs_p95_bps: nullable(
-        Spread('Nineteen of twenty are not farther from zero; null without a value'),
-      ),
+      mean_bps: nullable(Bps('Mean; null without data')),
+      abs_p95_bps: nullable(Spread('95th percentile of absolute values; null without data')),
       time_above_30bps_pct: nullable(
         Type.Number({
           minimum: 0,
           maximum: 100,
-          description: 'Share of minutes farther from zero than 30 bps, percent; null as mean is.',
+          description:
+            'Share of minutes with an absolute value above 30 bps, percent; null without data.',
         }),
       ),
-      n: Type.Integer({ minimum: 0, description: 'Number of minutes with a value.' }),
+      n: Type.Integer({ minimum: 0, description: 'Number of minutes with data.' }),
       zscore: nullable(
         Type.Number({
-          description: `In robust deviations from the median; null below ${DAY_MINUTES_MIN} minutes or where nothing moves.`,
+          description: `Distance of divergence_bps from the median in robust standard deviations; null below ${DAY_MINUTES_MIN} minutes or without variation.`,
         }),
       ),
       percentile: nullable(
         Type.Number({
           minimum: 0,
           maximum: 100,
-          description: `Rank among these minutes, 0 to 100; null below ${DAY_MINUTES_MIN} minutes.`,
+          description: `Percentile rank of divergence_bps among these minutes, 0 to 100; null below ${DAY_MINUTES_MIN} minutes.`,
         }),
       ),
       window_hours: Type.Number({
         minimum: 0,
         maximum: 24,
-        description: 'n / 60: hours of the 24 that are known.',
+        description: 'Hours with data: n / 60.',
       }),
     },
-    { description: 'divergence_bps of the last 24 hours against the same kind of leg.' },
+    {
+      description:
+        'divergence_bps over the last 24 h against the same kind of dex_price (any pool, or this oracle network), one value per minute.',
+    },
   ),
   lead_lag: nullable(
     Type.Object(
@@ -229,21 +252,21 @@ export const CexDexAnswer = Type.Object({
         lag_seconds: Type.Integer({
           minimum: -LAG_SECONDS_MAX,
           maximum: LAG_SECONDS_MAX,
-          description: 'Seconds by which the perpetual follows the exchanges; negative: it leads.',
+          description: 'Seconds by which the perpetual lags the exchanges; negative: it leads.',
         }),
         correlation: Type.Number({
           minimum: -1,
           maximum: 1,
-          description: 'Of returns of one second at that lag, -1 to 1.',
+          description: 'Correlation of 1-second returns at that lag, -1 to 1.',
         }),
-        pairs_n: Type.Integer({ minimum: 0, description: 'Number of seconds that were compared.' }),
+        pairs_n: Type.Integer({ minimum: 0, description: 'Number of pairs of returns.' }),
       },
       {
         description:
-          'Over the last ten minutes, once a minute; null below 300 seconds, or where no correlation is beyond four standard errors.',
+          'Over the last ten minutes, updated once a minute; null below 300 pairs, or if no correlation exceeds four standard errors.',
       },
     ),
   ),
-  interpretation: Type.String(),
+  interpretation: Type.String({ description: 'Summary in one sentence.' }),
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_cex_dex') }),
 })

@@ -3,7 +3,7 @@ import { dexName, isActionable } from '../../external/cex-dex-reading.ts'
 import { divergenceDirection } from '../../external/divergence-direction.ts'
 import { bps } from '../../render/significance.ts'
 
-/** A divergence within its noise is NORMAL, however wide the noise is. */
+/** A divergence within its noise is NORMAL, however large it is. */
 export function severityOf(reading: Pick<CexDexReading, 'divergenceBps' | 'noiseBps'>) {
   const away = Math.abs(reading.divergenceBps)
   if (away < 10 || divergenceDirection(reading) === 'aligned') return 'NORMAL'
@@ -15,9 +15,9 @@ export function interpretationOf(token: string, reading: CexDexReading): string 
   const { divergenceBps, noiseBps, cex, dex } = reading
   const away = `${bps(Math.abs(divergenceBps))} bps ${divergenceBps >= 0 ? 'above' : 'below'}`
   const against = dex.source === 'dex_pool' ? `the pool on ${dex.leg.pool.chain}` : dexName(dex)
-  const noise = `the ${bps(noiseBps)} bps of noise`
+  const noise = `the noise of ${bps(noiseBps)} bps`
   const within = `within ${noise}`
-  const beyond = isActionable(reading) ? `beyond ${noise}` : `hardly beyond ${noise}`
+  const beyond = isActionable(reading) ? `beyond ${noise}` : `barely beyond ${noise}`
   const size = divergenceDirection(reading) === 'aligned' ? within : beyond
   return `${cex.used.length} exchanges price ${token} ${away} ${against}, ${size}.`
 }

@@ -43,7 +43,7 @@ const FAR_BPS = 30
 const MINUTES_PER_HOUR = 60
 const BPS = 10_000
 
-/** What exchanges pay for a coin against what chains or oracle networks say, and what would be left of it. */
+/** Prices of a coin on centralised exchanges against on-chain pools or oracle networks, and the edge after fees. */
 export const cexDex: CoinAnalysis = {
   contract: {
     id: 'cex-dex',
@@ -51,25 +51,25 @@ export const cexDex: CoinAnalysis = {
     offering: 'service_cex_dex',
     scope: 'coin',
     summary:
-      'Price on centralised exchanges against pools or an oracle network: divergence, noise, and edges net of fees',
+      'Price on centralised exchanges against on-chain pools or an oracle network: divergence, noise, edges net of fees',
     guide: {
-      title: 'Price of one token on exchanges against pools and oracles',
+      title: 'Price of one token on exchanges against pools and oracle networks',
       useWhen:
-        'you look for a price gap between centralised exchanges and decentralised venues, and whether anything is left of it after costs.',
-      notWhen: "you want the venue's own oracle against spot (basis).",
+        'you look for a price gap between centralised exchanges and decentralised pools, before and after costs.',
+      notWhen: 'you want venue oracle and mark price against spot (basis).',
       returns:
-        'both prices, signed divergence with its noise floor and severity, depth, one-day statistics and edges net of fees.',
+        'both prices, signed divergence with noise band and severity, depth, 24-hour statistics, edges net of fees.',
     },
     priceUsdcAtomic: 20_000n,
     document: CexDexAnswer,
     defaultView: '',
     viewParameters: [],
     compactOmits: ['exchanges', 'oracle_networks', 'onchain'],
-    // Each input has a limit of its own: that of an oracle is its own heartbeat's.
+    // Each input has its own age limit; that of an oracle feed follows from its heartbeat.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
     coverageFloor: {
-      counts: "prices (the venue's oracle, exchanges, a pool or an oracle network)",
-      least: `the venue's oracle, ${EXCHANGES_MIN} exchanges with a fresh price, and a pool or an oracle network`,
+      counts: 'prices (venue oracle, exchanges, pool or oracle network)',
+      least: `the venue oracle price, ${EXCHANGES_MIN} exchanges with a fresh price, and a usable pool or oracle network`,
     },
   },
   inputs: ['context', 'exchange-quote', 'oracle-price', 'pool'],
@@ -118,7 +118,7 @@ export const cexDex: CoinAnalysis = {
   },
 }
 
-/** Prices are looked for in this order. */
+/** readCexDex checks the prices in this order. */
 const pricesNeeded = ['venue', 'exchange', 'dex'] as const satisfies CexDexLack[]
 
 function whyNone(
@@ -191,7 +191,7 @@ function depth({ cex, dex }: CexDexReading) {
   )
   return {
     cex_10bps: usd(Math.min(bidUsd, askUsd)),
-    // A swap of dy moves the price by 2 dy over the reserve.
+    // On a constant-product reserve a swap of dy moves the price by 2 dy / reserve.
     dex_10bps: dex.source === 'dex_pool' ? usd((dex.leg.reserveUsd * DEPTH_BPS) / BPS / 2) : null,
   }
 }
@@ -288,7 +288,7 @@ function edges(
   return edgesOf(cex.used, perpSide(coin.quote, scale), pool)
 }
 
-/** By the networks, and by the venue's own oracle where none knows it: gas need not be known to a basis point. */
+/** Price of the chain's native token by an oracle network, else by the venue's oracle, which is precise enough for gas. */
 function nativeUsd(native: string | undefined, market: MarketState, nowMs: number): number {
   if (native === undefined) return Number.NaN
   const { best } = market.of(oracleTrust).choose(native, market, nowMs)

@@ -13,39 +13,45 @@ export const CorrelationAnswer = Type.Object({
   coins_analyzed: Type.Integer({
     minimum: 1,
     description:
-      'Number of coins beside BTC with at least 24 hourly returns in common with it; one that does not move is left out.',
+      'Number of coins with a correlation to BTC: at least 24 common hourly returns, and not constant.',
   }),
   window: Type.Object(
     {
-      hours: Type.Integer({ minimum: 1, description: 'From the first close to the last, hours.' }),
+      hours: Type.Integer({ minimum: 1, description: 'From the first to the last close, hours.' }),
       candles: Type.Integer({ minimum: 2, description: 'Number of candles.' }),
       interval: Type.Literal('1h'),
-      first_iso: Type.String({ format: 'date-time', description: 'Open of the first candle.' }),
-      last_iso: Type.String({ format: 'date-time', description: 'Open of the last candle.' }),
+      first_iso: Type.String({
+        format: 'date-time',
+        description: 'Open time of the first candle, UTC.',
+      }),
+      last_iso: Type.String({
+        format: 'date-time',
+        description: 'Open time of the last candle, UTC.',
+      }),
     },
-    { description: 'Closed candles that were really used; 721 of them, 720 returns, once known.' },
+    { description: 'Closed candles used; at full length 721 candles, 720 returns.' },
   ),
   method: Type.Literal('pearson_log_returns', {
-    description: "Pearson's r of ln(close / close before), over the common hours of each pair.",
+    description: "Pearson's r of hourly log returns over the common hours of each pair.",
   }),
   avg_correlation: Type.Number({
     minimum: -1,
     maximum: 1,
-    description: 'Mean of the correlations to BTC.',
+    description: 'Mean of `correlations`.',
   }),
   regime: oneOf(
     regimes,
-    'By avg_correlation: above 0.7 CORRELATED, 0.3 to 0.7 MIXED, below 0.3 DECORRELATED; UNKNOWN under 8 coins or 100 candles.',
+    'By avg_correlation: above 0.7 CORRELATED, 0.3 to 0.7 MIXED, below 0.3 DECORRELATED; UNKNOWN below 8 coins or 100 candles.',
   ),
-  correlations: Type.Record(Type.String(), R, { description: 'Coin to r with BTC.' }),
+  correlations: Type.Record(Type.String(), R, { description: 'r with BTC, by coin.' }),
   stats: Type.Record(
     Type.String(),
     Type.Object({
-      n: Type.Integer({ minimum: 2, description: 'Hourly returns in common with BTC.' }),
+      n: Type.Integer({ minimum: 2, description: 'Number of hourly returns in common with BTC.' }),
       stderr: nullable(
         Type.Number({
           minimum: 0,
-          description: 'Standard error of r, 0 to 1, by the same variance as the interval.',
+          description: 'Standard error of r, 0 to 1, from the same variance as the interval.',
         }),
       ),
       ci_low: nullable(
@@ -54,49 +60,52 @@ export const CorrelationAnswer = Type.Object({
       ci_high: nullable(
         Type.Number({ minimum: -1, maximum: 1, description: 'Upper end of the 95 % interval.' }),
       ),
-      beta: Type.Number({ description: 'Covariance with BTC / variance of BTC, a ratio.' }),
+      beta: Type.Number({
+        description: 'Ratio of the covariance with BTC to the variance of BTC.',
+      }),
     }),
     {
       description:
-        "Of each correlation to BTC. The interval is around Fisher's z, as wide as volatility clusters, heavy tails and a correlation that moves within the window make it. It is of this window; the correlation of the next one may differ by more.",
+        "By coin. The 95 % interval uses Fisher's z with a variance that is robust to volatility clustering, heavy tails and a drifting correlation. It describes this window and does not predict the next one.",
     },
   ),
   matrix: Type.Object(
     {
       coins: Type.Array(Type.String(), { maxItems: 16 }),
       values: Type.Array(Type.Array(nullable(R)), {
-        description: 'null for a pair with fewer than 24 returns in common.',
+        description:
+          'Rows and columns in the order of `coins`; null for a pair with fewer than 24 common returns.',
       }),
     },
-    { description: 'BTC and the 15 coins with the largest open interest, all pairs.' },
+    { description: 'All pairs of BTC and the 15 analyzed coins with the largest open interest.' },
   ),
   sector_averages: Type.Object(
     Object.fromEntries(sectors.map((sector) => [sector, nullable(R)])) as Record<
       (typeof sectors)[number],
       ReturnType<typeof nullable<typeof R>>
     >,
-    { description: 'Mean correlation to BTC; null for fewer than two coins.' },
+    { description: 'Mean correlation to BTC by sector; null below two coins.' },
   ),
   change: Type.Object(
     {
       avg_24h_ago: nullable(R),
       avg_7d_ago: nullable(R),
-      delta_24h: nullable(Type.Number({ description: 'Of r in 24 hours, -2 to 2.' })),
+      delta_24h: nullable(Type.Number({ description: 'avg_correlation - avg_24h_ago, -2 to 2.' })),
     },
     {
       description:
-        'avg_correlation over the same length of time, 24 hours and 7 days earlier, of the coins known then; null where there was none.',
+        'avg_correlation of the 720-hour windows that ended 24 h and 7 d earlier, over the coins known then; null without one.',
     },
   ),
   short_window: Type.Object(
     {
-      hours: Type.Literal(24, { description: 'Its length, hours.' }),
+      hours: Type.Literal(24, { description: 'Window length, hours.' }),
       avg_correlation: nullable(R),
       regime: oneOf(regimes),
     },
     {
       description:
-        'The last 24 returns, of coins with at least 12; the rule of candles does not hold.',
+        'The last 24 hourly returns, over coins with at least 12 in common with BTC; regime without the limit of 100 candles.',
     },
   ),
   most_correlated: Extremes,
@@ -113,7 +122,7 @@ export const CorrelationAnswer = Type.Object({
       },
       {
         description:
-          'All pairs of the running sums against a computation from scratch, to 1e-9; if any is off, the latter is served.',
+          'Rolling sums compared with a computation from the returns, to 1e-9. If a pair disagrees, the latter is served.',
       },
     ),
   }),

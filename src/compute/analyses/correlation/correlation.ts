@@ -28,27 +28,27 @@ import { regimeOf } from './regime.ts'
 const PERIOD_MS = 10_000
 const SECTOR_COINS_MIN = 2
 const EXTREMES = 3
-/** Below this share of the other coins there is no market to correlate. */
+/** Share of the other coins that must be known; the other half leaves room for coins younger than a day. */
 const COVERAGE_NEEDED = 0.5
 
-/** The market counts as confirmed when all but this share of its coins are. */
+/** Share of coins that may be late before candles_1h counts as late. */
 const LATE_SHARE = 0.1
 
-/** How much the coins move together with BTC, and with one another, over thirty days of hours. */
+/** Correlation of all coins with BTC, and of the largest with each other, over 30 days of hourly returns. */
 export const correlation: MarketAnalysis<GatheredReturns> = {
   contract: {
     id: 'correlation',
     offering: 'service_correlation',
     scope: 'market',
     summary:
-      'Correlation of all coins with BTC and of the largest with one another, with intervals, sectors and regime',
+      'Correlation of all coins with BTC and of the largest with each other, with intervals, sectors and regime',
     guide: {
       title: 'Correlation of all coins with BTC and with each other',
       useWhen:
-        'you build or hedge a portfolio and want to know what moves together, and how sure that is.',
+        'you build or hedge a portfolio and want to know which coins move together, with confidence intervals.',
       notWhen: 'you want the direction of one coin (pulse).',
       returns:
-        'correlation of every coin with BTC, with interval and beta; a matrix of the largest; sectors; change; regime.',
+        '30-day correlation of every coin with BTC, with interval and beta; a matrix of the 16 largest; sector averages; change over 24 h and 7 d; regime.',
     },
     priceUsdcAtomic: 50_000n,
     document: CorrelationAnswer,
@@ -58,7 +58,7 @@ export const correlation: MarketAnalysis<GatheredReturns> = {
     inputAgeMsMax: Number.POSITIVE_INFINITY,
     coverageFloor: {
       counts: `coins with ${COMMON_RETURNS_MIN} hourly returns in common with BTC`,
-      least: `half of the coins that trade beside BTC, each with ${COMMON_RETURNS_MIN} hourly returns in common with it`,
+      least: `half of the other listed coins, each with ${COMMON_RETURNS_MIN} hourly returns in common with BTC`,
     },
   },
   periodMs: PERIOD_MS,
@@ -113,7 +113,6 @@ function threadKernel(): ProductKernel {
   return kernel
 }
 
-/** The other half leaves room for coins that are younger than a day. */
 function coinsNeeded({ coinsTotal }: GatheredReturns): number {
   const others = Math.min(coinsTotal, COINS_MAX) - 1
   return Math.max(1, Math.ceil(COVERAGE_NEEDED * others))
@@ -214,7 +213,7 @@ function inputsOf(gathered: GatheredReturns, { correlated, matrix }: Measured): 
   ]
   const ranked = matrix.coins.map((coin) => contextReceivedAtMs[coins.indexOf(coin)] as number)
   const interestAtMs = Math.min(...ranked)
-  // It only chooses the coins of the matrix.
+  // Open interest only selects the coins of the matrix.
   if (!Number.isNaN(interestAtMs))
     inputs.push({
       name: 'open_interest',

@@ -19,7 +19,7 @@ const Usd = (description: string) =>
 const Seconds = (description: string) => Type.Number({ minimum: 0, description })
 const WindowHours = Type.Integer({
   minimum: 0,
-  description: 'From the first hour that our own record has to now, hours.',
+  description: 'From the first recorded hour until now, hours.',
 })
 
 export const DepegAnswer = Type.Object({
@@ -27,67 +27,69 @@ export const DepegAnswer = Type.Object({
   timestamp_iso: Iso('UTC, ISO 8601.'),
   usdc: Type.Object({
     price_usd: Usd(
-      'Median of the classes of sources, each a weighted median: oracle networks, exchanges for USD, markets against USDT times USDT in USD. Of two classes, the one with more independent providers',
+      'Price of one USDC: median of three source classes, each a weighted median: oracle networks (oracle), exchanges against USD (exchange), USDT markets x USDT price (cross). With two classes, the one with more independent providers',
     ),
-    confidence_usd: Usd('Half width of what the sources are sure of'),
-    deviation_bps: AtLeast0Bps('Distance of price_usd from 1'),
-    signed_deviation_bps: Bps('The same, negative below 1'),
-    deviation_pct: Type.Number({ description: 'The same, signed, percent.' }),
+    confidence_usd: Usd('Half-width of the confidence interval of price_usd'),
+    deviation_bps: AtLeast0Bps('Absolute distance of price_usd from 1'),
+    signed_deviation_bps: Bps('price_usd - 1, signed'),
+    deviation_pct: Type.Number({ description: 'price_usd - 1, signed, percent.' }),
     peg_status: oneOf(
       pegStatuses,
-      'By deviation_bps: below 10, 10 to 50, 50 to 200, above. Rises only when the deviation less the confidence passes the bound, or three observations in a row pass it; falls at once.',
+      'By deviation_bps: below 10 HEALTHY, below 50 ELEVATED, up to 200 WARNING, above CRITICAL. Rises when deviation less confidence passes the bound, or after three consecutive observations; falls immediately.',
     ),
-    risk_level: oneOf(riskLevels, 'One to one with peg_status.'),
-    since_iso: Iso('When peg_status began, UTC.'),
-    interpretation: Type.String({ description: 'The above in a sentence.' }),
+    risk_level: oneOf(riskLevels, 'One value per peg_status, in the same order.'),
+    since_iso: Iso('Start of the present peg_status, UTC.'),
+    interpretation: Type.String({ description: 'Summary in one sentence.' }),
   }),
   level: Type.Integer({
     minimum: 0,
     maximum: 5,
     description:
-      'From 10, 25, 100, 200, 500 basis points of deviation_adjusted_bps on; reached after 5 minutes, 4 and 5 after 1; from 2 on borne out by two classes; left after 15 minutes below half of the threshold.',
+      'Depeg level: 1 to 5 from 10, 25, 100, 200, 500 basis points of abs(deviation_adjusted_bps). Reached after 5 minutes (4 and 5: 1 minute); from 2 on two independent classes must confirm it; left after 15 minutes below half the threshold.',
   }),
   level_name: oneOf(pegLevelNames),
-  level_since_iso: Iso('When the level began, UTC.'),
-  direction: oneOf(directions, 'Of deviation_adjusted_bps; none where it is 0.'),
+  level_since_iso: Iso('Start of the present level, UTC.'),
+  direction: oneOf(directions, 'Sign of deviation_adjusted_bps; none if it is 0.'),
   deviation_adjusted_bps: Bps(
-    'Signed deviation less confidence and resolution, 0 where they explain it',
+    'signed_deviation_bps reduced towards 0 by confidence.bps and confidence.resolution_bps',
   ),
-  deviation_adjusted_95_bps: Bps('The same with 2.12 times the confidence'),
+  deviation_adjusted_95_bps: Bps('The same with 2.12 x confidence.bps, the 95 % interval'),
   health_score: Type.Number({
     minimum: 0,
     maximum: 100,
     description:
-      '100 less up to 45 for deviation, 20 for the time beyond 25 basis points, 15 for dispersion, 10 for confidence, 10 for a falling supply.',
+      '100 less up to 45 for deviation, 20 for the time beyond 25 basis points, 15 for dispersion of classes, 10 for a wide confidence interval, 10 for a supply drop over 24 h.',
   }),
   duration: Type.Object(
     {
-      below_10_bps_seconds: Seconds('Seconds since it was 10 basis points away.'),
-      below_25_bps_seconds: Seconds('Seconds since it was 25 basis points away.'),
-      below_50_bps_seconds: Seconds('Seconds since it was 50 basis points away.'),
-      below_100_bps_seconds: Seconds('Seconds since it was 100 basis points away.'),
+      below_10_bps_seconds: Seconds('Seconds beyond 10 basis points.'),
+      below_25_bps_seconds: Seconds('Seconds beyond 25 basis points.'),
+      below_50_bps_seconds: Seconds('Seconds beyond 50 basis points.'),
+      below_100_bps_seconds: Seconds('Seconds beyond 100 basis points.'),
     },
     {
       description:
-        'Since deviation_adjusted_bps went beyond each, on either side; ends after 15 minutes below half of it; 0 when not beyond.',
+        'Time since abs(deviation_adjusted_bps) reached each threshold, above or below 1; ends after 15 minutes below half the threshold; 0 if not reached.',
     },
   ),
   ema: nullable(
     Type.Object(
       {
-        price_usd: Usd("Of the oracle networks' own averages of about an hour"),
-        deviation_bps: Bps('Signed distance of it from 1'),
-        momentum_bps: Bps('signed_deviation_bps less that'),
+        price_usd: Usd(
+          'Weighted median of the moving averages (about 1 h) that oracle networks publish',
+        ),
+        deviation_bps: Bps('ema.price_usd - 1, signed'),
+        momentum_bps: Bps('signed_deviation_bps - ema.deviation_bps'),
       },
-      { description: 'null where no network in use gives an average.' },
+      { description: 'null if no network in use publishes an average.' },
     ),
   ),
   confidence: Type.Object({
-    bps: AtLeast0Bps('Median of the classes'),
+    bps: AtLeast0Bps('Median confidence half-width of the classes in price_usd'),
     resolution_bps: AtLeast0Bps(
-      'How far the price may be off without a source having published, by the age of its last price: two deviations of what a stablecoin moves, at most the resolution of the feed',
+      'Price move that may be unpublished, by age of the sources: two standard deviations of a stablecoin, at most the resolution of the feed',
     ),
-    k: Type.Literal(1, { description: 'Times the confidence that is taken off the deviation.' }),
+    k: Type.Literal(1, { description: 'Multiple of bps in deviation_adjusted_bps, times.' }),
   }),
   agreement: Type.Object({
     classes: Type.Integer({ minimum: 1, maximum: 3, description: 'Number of classes in use.' }),
@@ -97,109 +99,139 @@ export const DepegAnswer = Type.Object({
       description: 'Number of classes within 20 basis points of price_usd.',
     }),
     disagreeing: Type.Array(oneOf(pegClasses), { description: 'The other classes in use.' }),
-    dispersion_bps: AtLeast0Bps('Highest less lowest class'),
+    dispersion_bps: AtLeast0Bps('Highest less lowest class price'),
     confirmed: Type.Boolean({
       description:
-        'Two classes that do not rest on each other bear out what deviation_adjusted_bps says; if not, it calls for no level above 1.',
+        'Two independent classes confirm deviation_adjusted_bps. If false, level does not rise above 1.',
     }),
   }),
   infrastructure: Type.Object({
     oracle_status: oneOf(
       oracleStatuses,
-      'By the age of the newest publication of any network: below 60 s, below 300 s, older.',
+      'By age of the newest USDC publication of any network: below 60 s up, below 300 s degraded, older down; unknown without feeds.',
     ),
     feeds_active: Type.Integer({
       minimum: 0,
-      description: 'Number of oracle feeds younger than 300 s; some publish on moves only.',
+      description:
+        'Number of USDC oracle feeds published within 300 s; some feeds publish on price moves only.',
     }),
-    feeds_total: Type.Integer({ minimum: 0, description: 'Number of oracle feeds heard of.' }),
+    feeds_total: Type.Integer({ minimum: 0, description: 'Number of USDC oracle feeds received.' }),
   }),
   cross_check: Type.Array(
     Type.Object({
-      source: Type.String(),
-      price_usd: Usd('Price of USDC there'),
+      source: Type.String({ description: 'As sources[].id.' }),
+      price_usd: Usd('Price of one USDC'),
       age_seconds: Seconds('Seconds since it was last confirmed.'),
     }),
-    { description: 'Exchanges and pools in use.' },
+    { description: 'Exchanges and pools in use, as in `sources`.' },
   ),
   sources: Type.Array(
     Type.Object({
       id: Type.String({ description: 'Network and chain, exchange and pair, or chain and pool.' }),
       class: oneOf(pegClasses),
-      price_usd: nullable(Usd('null where it has none')),
-      confidence_bps: nullable(AtLeast0Bps('null where the source gives none')),
-      resolution_bps: AtLeast0Bps('A move of this size is published; 0 for markets and streams'),
+      price_usd: nullable(Usd('Price of one USDC; null if implausible or unknown')),
+      confidence_bps: nullable(
+        AtLeast0Bps(
+          'Confidence half-width: published by the oracle, half the spread of an exchange, or fee of a pool; null if none',
+        ),
+      ),
+      resolution_bps: AtLeast0Bps(
+        'How far the price may move before the source publishes an update; 0 if it streams. USDT markets have the resolution of the USDT price',
+      ),
       expected_error_bps: nullable(
         AtLeast0Bps(
-          'One deviation of its error at the time of rendering, of an oracle feed; null for markets, of which the middle is taken',
+          'Expected error of an oracle feed at timestamp_iso, one standard deviation; null for exchanges and pools',
         ),
       ),
       age_seconds: Seconds('Seconds since it was last confirmed.'),
-      weight: Type.Number({ minimum: 0, maximum: 1, description: 'In the median of its class.' }),
-      used: Type.Boolean(),
-      reason: nullable(oneOf(pegSourceFaults)),
+      weight: Type.Number({
+        minimum: 0,
+        maximum: 1,
+        description:
+          'Weight in the median of its class; providers with several feeds share one vote.',
+      }),
+      used: Type.Boolean({ description: 'The price is part of its class.' }),
+      reason: nullable(
+        oneOf(pegSourceFaults, 'Why it is not used; null if used. thin_pool: below 250,000 USDT.'),
+      ),
     }),
-    { description: 'All that were heard of, used or not.' },
+    { description: 'All sources received, used or not; at most 48.' },
   ),
   trend: Type.Object({
-    max_abs_deviation_bps_1h: AtLeast0Bps('In the last hour'),
-    max_abs_deviation_bps_24h: AtLeast0Bps('In the last 24 h'),
+    max_abs_deviation_bps_1h: AtLeast0Bps('Largest deviation of the last hour'),
+    max_abs_deviation_bps_24h: AtLeast0Bps('Largest deviation of the last 24 h'),
     slope_bps_per_hour: nullable(
       Type.Number({
         description:
-          'Least squares over the minutes of the last hour, basis points; null for fewer than 30.',
+          'Slope of price_usd, least squares over the minutes of the last hour, basis points; null below 30 minutes.',
       }),
     ),
   }),
   range_24h: Type.Object({
     low_usd: Usd('Lowest price_usd'),
     high_usd: Usd('Highest price_usd'),
-    max_deviation_bps: Bps('The farther one from 1, signed'),
+    max_deviation_bps: Bps('Deviation of low_usd or high_usd, whichever is further from 1, signed'),
     window_hours: WindowHours,
   }),
   history: Type.Object(
     {
-      zscore: nullable(Type.Number({ description: 'Of price_usd, in deviations.' })),
-      percentile: nullable(
-        Type.Number({ minimum: 0, maximum: 100, description: 'Rank of price_usd.' }),
+      zscore: nullable(
+        Type.Number({
+          description: 'Distance of price_usd from the mean, in population standard deviations.',
+        }),
       ),
-      n: Type.Integer({ minimum: 0, description: 'Number of minutes known.' }),
+      percentile: nullable(
+        Type.Number({
+          minimum: 0,
+          maximum: 100,
+          description: 'Percentile rank of price_usd, 0 to 100.',
+        }),
+      ),
+      n: Type.Integer({ minimum: 0, description: 'Number of minutes with data.' }),
       window_hours: WindowHours,
     },
     {
-      description: 'Among the minutes of the last 7 days that we saw; null below 1,440 of them.',
+      description:
+        'price_usd among the recorded minutes of the last 7 days; null below 1,440 minutes.',
     },
   ),
   flow: nullable(
     Type.Object(
       {
-        supply_usd: Usd('In circulation on all chains'),
-        change_24h_pct: nullable(Type.Number({ description: 'In a day, percent.' })),
-        change_7d_pct: nullable(Type.Number({ description: 'In seven days, percent.' })),
-        as_of_iso: Iso('Of the supply, UTC.'),
+        supply_usd: Usd('USDC in circulation on all chains'),
+        change_24h_pct: nullable(
+          Type.Number({ description: 'Change over 24 h, percent; null if unknown.' }),
+        ),
+        change_7d_pct: nullable(
+          Type.Number({ description: 'Change over 7 days, percent; null if unknown.' }),
+        ),
+        as_of_iso: Iso('Date of the supply figure, UTC.'),
       },
-      { description: 'null where the supply is not known.' },
+      { description: 'USDC supply; null if unknown.' },
     ),
   ),
   cross_chain: Type.Array(
     Type.Object({
       chain: oneOf(chains),
-      usdc_usdt_bps: Bps('USDC above USDT in the deepest pool'),
+      usdc_usdt_bps: Bps('Premium of USDC over USDT in the deepest usable pool'),
     }),
+    { description: 'Chains with a usable USDC/USDT pool.' },
   ),
   venue_impact: Type.Object(
     {
-      collateral_haircut_bps: AtLeast0Bps('What USDC margin is worth less than its face'),
+      collateral_haircut_bps: AtLeast0Bps(
+        'Discount of USDC margin below face value; 0 at a premium',
+      ),
       perp_price_inflation_bps: Bps(
-        'How far a fair price in USDC stands above the same price in USD',
+        'Excess of a fair price quoted in USDC over the same price in USD',
       ),
     },
-    { description: 'For perpetuals that are margined and settled in USDC.' },
+    { description: 'Effect on perpetuals margined and settled in USDC.' },
   ),
   precedent: Type.Object({
     event: Type.Literal('2023-03'),
     max_deviation_bps: Type.Literal(-1_260, {
-      description: 'Lowest trade on Kraken, basis points.',
+      description: 'Lowest trade on Kraken in March 2023, basis points.',
     }),
   }),
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_depeg') }),

@@ -89,7 +89,7 @@ describe('/depeg', () => {
     expect(render(gatheredFrom([contrary])).views['']).toMatchObject({
       kind: 'missing-input',
       input: 'usdc_price',
-      detail: expect.stringContaining('contradict each other'),
+      detail: expect.stringContaining('disagree on the price'),
     })
   })
 

@@ -20,7 +20,7 @@ import { healthScore } from './health-score.ts'
 import { interpretationOf } from './interpretation.ts'
 
 const PERIOD_MS = 5_000
-/** In a panic one class may be all that answers: then it is what a holder wants to read. */
+/** In a crisis one class may be the only source left, and holders need it most then. */
 const CLASSES_NEEDED = 1
 const MINUTE_MS = 60_000
 const CADENCE_MS_MIN = 2 * PERIOD_MS
@@ -32,30 +32,30 @@ const SLOPE_MINUTES_MIN = 30
 const SOURCES_SHOWN_MAX = 48
 const WIDE_CONFIDENCE_BPS = 20
 
-/** Whether USDC, in which everything here is margined, is worth a dollar. */
+/** Price of USDC, the collateral of the venue's own perpetuals, against the dollar. */
 export const depeg: MarketAnalysis<GatheredPeg> = {
   contract: {
     id: 'depeg',
     offering: 'service_depeg',
     scope: 'market',
     summary:
-      'USDC against the dollar by oracle networks, exchanges and pools: deviation, level, health and duration',
+      'USDC against the dollar by oracle networks, exchanges and pools: deviation, level, health, duration',
     guide: {
-      title: 'Health of USDC as collateral, by independent sources',
-      useWhen: 'you hold USDC or margin in it and want to know whether it still is worth a dollar.',
-      notWhen: 'you want stress of the market as a whole (arb, sentiment).',
+      title: 'USDC peg: deviation and health from independent sources',
+      useWhen: 'you hold USDC or use it as margin and want to know whether it holds its peg.',
+      notWhen: 'you want stress of the whole market (arb, sentiment).',
       returns:
-        'price and deviation with confidence, peg status and level with hysteresis, since when, and each class of sources.',
+        'price and deviation with confidence, peg status and depeg level with start times, health score, and every source.',
     },
     priceUsdcAtomic: 10_000n,
     document: DepegAnswer,
     defaultView: '',
     viewParameters: [],
-    // Each answer has a stricter limit of its own, by the sources that it rests on.
+    // Each answer sets a stricter limit, by its own sources.
     inputAgeMsMax: 26 * HOUR_MS,
     coverageFloor: {
-      counts: 'classes of sources with a fresh price of USDC (oracle networks, exchanges, pools)',
-      least: 'one class of sources with a fresh price of USDC; with one alone the grade says so',
+      counts: 'source classes with a fresh USDC price (oracle networks, exchanges, USDT markets)',
+      least: 'one source class with a fresh USDC price; a single class lowers the grade',
     },
   },
   periodMs: PERIOD_MS,
@@ -71,7 +71,7 @@ export const depeg: MarketAnalysis<GatheredPeg> = {
     })
     if (below !== null || gathered.sample === null || peg === null) {
       const detail =
-        'Two classes of sources contradict each other about USDC, and neither has more independent providers.'
+        'Two source classes disagree on the price of USDC, and neither has more independent providers.'
       builder.noAnswer('', below ?? { kind: 'missing-input', input: 'usdc_price', detail })
       return builder.build(rendering)
     }
@@ -221,7 +221,7 @@ function sourceMembers(builder: DocumentBuilder, sources: readonly PegSource[]) 
   }
 }
 
-/** Of a source that is not used, whatever it said. */
+/** An unused source may have an implausible value. */
 function plausible(value: number, round: (value: number) => number): number | null {
   return Number.isFinite(value) && value >= 0 ? round(value) : null
 }
@@ -258,7 +258,7 @@ function historyMembers(
   }
 }
 
-/** Slope of the straight line through the minutes that are known. NaN for too few. */
+/** Least-squares slope over the known minutes; NaN for too few. */
 function slopeBpsPerHour(recentUsd: Float64Array): number {
   const points = [...recentUsd.entries()].filter(([, priceUsd]) => !Number.isNaN(priceUsd))
   if (points.length < SLOPE_MINUTES_MIN) return Number.NaN
@@ -307,8 +307,8 @@ function changePct(
 }
 
 /**
- * One of each class, by its source that was confirmed last. The price needs the last of those that it is made
- * of, and is poorer without another.
+ * One input per class, confirmed when its newest source was. Only the newest class in the price is load-bearing:
+ * the others improve the price, but it can be computed without them.
  */
 function inputsOf(
   { supply }: GatheredPeg,
@@ -318,7 +318,7 @@ function inputsOf(
   const inputs = pegClasses.flatMap((name) => {
     const used = sources.filter((one) => one.class === name && isUsed(one))
     const confirmedAtMs = Math.max(...used.map((one) => one.confirmedAtMs))
-    // Not that of a faster one, which may have stopped a while ago and is good for longer.
+    // The cadence of the newest source, because a faster one may have stopped earlier.
     const last = used.filter((one) => one.confirmedAtMs === confirmedAtMs)
     const cadenceMs = Math.max(CADENCE_MS_MIN, Math.min(...last.map((one) => one.cadenceMs)))
     const endMs = Math.max(...used.map((one) => one.confirmedAtMs + one.ageMsMax))

@@ -10,7 +10,7 @@ const MINUTE_MS = 60_000
 export const HOUR_MS = 60 * MINUTE_MS
 const SLOPE_MINUTES = 60
 
-/** What is known of USDC at one moment. */
+/** Inputs of one `/depeg` answer. */
 export type GatheredPeg = {
   readonly sample: PegSample | null
   readonly level: number
@@ -32,18 +32,18 @@ type Supply = {
   readonly asOfMs: number
 }
 
-/** Our own minutes of it. */
+/** Recorded minutes of the USDC price. */
 export type PegHistory = {
   readonly pricesUsd: Float64Array
-  /** From the first hour with a price, 0 for none. */
+  /** From the first recorded hour until now; 0 for none. */
   readonly windowHours: number
   readonly day: Range
   readonly hour: Range
-  /** Of the last {@link SLOPE_MINUTES}, oldest first; NaN for a hole. */
+  /** The last {@link SLOPE_MINUTES} minutes, oldest first; NaN for a missing one. */
   readonly recentUsd: Float64Array
 }
 
-/** NaN where there is no price. */
+/** NaN without a price. */
 type Range = { readonly lowUsd: number; readonly highUsd: number }
 
 export function gatherPeg(market: MarketState, nowMs: number): GatheredPeg {
@@ -99,7 +99,7 @@ function windowHours(log: MarketState['log'], nowMs: number): number {
   return 0
 }
 
-/** A loop, because a day has more minutes than a call should have arguments. */
+/** A loop, because `Math.min(...values)` would pass a day of minutes as arguments. */
 function extreme(values: Float64Array, of: (one: number, other: number) => number): number {
   return values.reduce(
     (known, value) => (Number.isNaN(known) ? value : of(known, value)),

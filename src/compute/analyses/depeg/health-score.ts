@@ -1,15 +1,15 @@
-/** What the health of a stablecoin is judged by. */
+/** Inputs of the health score of a stablecoin. */
 export type HealthFacts = {
   readonly deviationBps: number
-  /** Since it went beyond 25 bps; 0 where it has not. */
+  /** Time beyond 25 bps; 0 if not beyond. */
   readonly beyond25Seconds: number
   readonly dispersionBps: number
   readonly confidenceBps: number
-  /** null where it is not known: then it takes nothing away. */
+  /** null if unknown: no deduction. */
   readonly supplyChange24hPct: number | null
 }
 
-/** 100 for a peg without a flaw, 0 for the worst of everything (`docs/numbers/depeg.md`). */
+/** 0 to 100; 100 for a perfect peg (`docs/numbers/depeg.md`). */
 export function healthScore(facts: HealthFacts): number {
   const lost =
     45 * logRamp(Math.abs(facts.deviationBps), 5, 500) +
@@ -20,7 +20,7 @@ export function healthScore(facts: HealthFacts): number {
   return 100 - lost
 }
 
-/** 0 up to the one, 1 from the other on, straight between them. */
+/** Linear from 0 at `from` to 1 at `to`, clamped. */
 function ramp(value: number, from: number, to: number): number {
   return Math.min(1, Math.max(0, (value - from) / (to - from)))
 }

@@ -7,16 +7,16 @@ import { fundingTrends } from './funding-trend.ts'
 import { lookbackHoursMax } from './lookback-parameter.ts'
 
 const Iso = Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' })
-const Rate = Type.Number({ description: 'Fraction of the position, an hour.' })
+const Rate = Type.Number({ description: 'Hourly rate, a fraction of the position notional.' })
 const AnnualizedPct = Type.Number({
-  description: 'The rate x (24 / interval_hours) x 365 x 100: simple, not compounded.',
+  description: 'Rate x (24 / interval_hours) x 365 x 100, percent per year, not compounded.',
 })
 
-/** Over the hours of one window. */
+/** Statistics of the hours of one window. */
 const statistics = {
   records: Type.Integer({
     minimum: 1,
-    description: 'Hours that are known. What is missing is in no statistic.',
+    description: 'Hours with data; missing hours are excluded.',
   }),
   average_rate: Rate,
   median_rate: Rate,
@@ -28,16 +28,16 @@ const statistics = {
   }),
   average_annualized_pct: AnnualizedPct,
   cumulative_pct: Type.Number({
-    description: 'Sum of the hourly rates x 100: what holding a long over them cost, percent.',
+    description: 'Sum of the hourly rates x 100, percent: cost of holding a long over these hours.',
   }),
   positive_pct: Type.Number({
     minimum: 0,
     maximum: 100,
-    description: 'Share of records above zero.',
+    description: 'Share of hours with a positive rate, percent.',
   }),
   flips: Type.Integer({
     minimum: 0,
-    description: 'Number of changes of sign between successive records; zeros are passed over.',
+    description: 'Number of sign changes between successive hours; zeros are skipped.',
   }),
 }
 
@@ -47,24 +47,24 @@ export const FundingAnswer = Type.Object({
   funding: Type.Object({
     current_rate: Type.Number({
       description:
-        "The venue's running estimate of what the next interval charges, a fraction; positive: longs pay shorts.",
+        "The venue's running estimate of the next hourly rate, a fraction; positive: longs pay shorts.",
     }),
-    interval_hours: Type.Literal(1, { description: 'Hours between two settlements.' }),
+    interval_hours: Type.Literal(1, { description: 'Hours between two funding payments.' }),
     annualized_pct: AnnualizedPct,
     predicted_rate: Type.Number({
       description:
-        'What the venue predicts for the next settlement, a fraction; on this venue the same figure as current_rate.',
+        'Predicted rate of the next payment, a fraction; on this venue always equal to current_rate.',
     }),
     implied_rate: nullable(
       Type.Number({
         description:
-          "Where the rate is heading, a fraction: the venue's formula for an hour of the present premium. null without impact prices and for builder-deployed perpetuals, whose multiplier is not told.",
+          "Rate that the venue's formula gives if premium_bps lasts the whole hour, a fraction. null without impact prices, and for builder-deployed perpetuals, whose multiplier is not published.",
       }),
     ),
     premium_bps: nullable(
       Type.Number({
         description:
-          "Premium over the oracle by the venue's impact prices, in basis points. null where it has none.",
+          "Premium of the venue's impact prices over the oracle price, in basis points. null without impact prices.",
       }),
     ),
     next_funding_iso: Iso,
@@ -72,7 +72,7 @@ export const FundingAnswer = Type.Object({
       minimum: 1,
       maximum: lookbackHoursMax,
       description:
-        'Hours that the statistics and the history cover, up to the last complete one: as requested, or 24.',
+        'Hours covered by the statistics and the history, up to the last complete hour; as requested, default 24.',
     }),
     ...statistics,
     percentile: nullable(
@@ -80,45 +80,46 @@ export const FundingAnswer = Type.Object({
         minimum: 0,
         maximum: 100,
         description:
-          'Rank of current_rate among the hours of the last 30 days: 100 x (below + half of equal) / all, in whole percent. null for fewer than 168 hours.',
+          'Percentile rank of current_rate among the hours of the last 30 days, 0 to 100, equal values counted half. null below 168 hours.',
       }),
     ),
     percentile_window_hours: Type.Integer({
       minimum: 1,
       maximum: 720,
-      description: 'From the first known hour of the last 30 days until now.',
+      description:
+        'From the first hour with data in the last 30 days until the last complete hour, hours.',
     }),
     zscore: nullable(
       Type.Number({
         description:
-          'Distance of current_rate from the mean of the same hours, in their population deviations. Large for any rate where most hours have the same one: no label rests on it. null for fewer than 168, and where all are equal.',
+          'Distance of current_rate from the mean of the same hours, in population standard deviations. Large when most hours have the same rate, so no label uses it. null below 168 hours, or if all rates are equal.',
       }),
     ),
     trend: oneOf(
       fundingTrends,
-      'Mean of the last 4 hours less that of the 20 before, beyond half the deviation of these 24. UNKNOWN where either has no record.',
+      'Mean of the last 4 hours less the mean of the 20 before: RISING or FALLING beyond half the standard deviation of the 24, else FLAT. UNKNOWN if either part has no data.',
     ),
     bias: oneOf(
       fundingBiases,
-      'LONG_PAYING above 1.5 x 0.0000125 (the interest part of the formula), SHORT_PAYING below 0. UNKNOWN for builder-deployed perpetuals, whose interest part is their own. Who pays is the sign of current_rate.',
+      'By current_rate: LONG_PAYING above 1.5 x 0.0000125 (the interest component of the formula), SHORT_PAYING below 0, else NEUTRAL. UNKNOWN for builder-deployed perpetuals, whose interest component differs. Who pays is the sign of current_rate.',
     ),
     crowding: oneOf(
       crowdings,
-      'How unusual the rate is on the side that pays. With bias LONG_PAYING by percentile: MODERATE from 85, HIGH from 98, EXTREME at 100; with SHORT_PAYING by 100 - percentile likewise; else LOW, and with NEUTRAL too. UNKNOWN without percentile or bias.',
+      'How unusual the rate is for the paying side. LONG_PAYING: by percentile, MODERATE from 85, HIGH from 98, EXTREME at 100. SHORT_PAYING: by 100 - percentile likewise. Otherwise LOW. UNKNOWN if percentile is null or bias UNKNOWN.',
     ),
-    streak_sign: oneOf(fundingSigns, 'Of the newest record.'),
+    streak_sign: oneOf(fundingSigns, 'Sign of the newest hourly rate.'),
     streak_hours: Type.Integer({
       minimum: 1,
       maximum: 720,
-      description: 'Consecutive hours of that sign, up to the newest record.',
+      description: 'Consecutive hours with streak_sign up to the newest record, hours.',
     }),
     windows: Type.Object({
       '7d': Type.Object({
-        hours: Type.Literal(168, { description: 'Hours of the window.' }),
+        hours: Type.Literal(168, { description: 'Window length, hours.' }),
         ...statistics,
       }),
       '30d': Type.Object({
-        hours: Type.Literal(720, { description: 'Hours of the window.' }),
+        hours: Type.Literal(720, { description: 'Window length, hours.' }),
         ...statistics,
       }),
     }),
@@ -127,44 +128,57 @@ export const FundingAnswer = Type.Object({
         timestamp_iso: Iso,
         rate: Rate,
         premium: nullable(
-          Type.Number({ description: 'Average of the hour, a fraction. null where not told.' }),
+          Type.Number({
+            description:
+              'Premium of the hour as published by the venue, a fraction; null if not published.',
+          }),
         ),
         settled: Type.Boolean({
-          description: "True: the venue's record. False: its last estimate that we saw.",
+          description:
+            "true: the venue's record of the payment. false: the venue's last estimate before the hour.",
         }),
       }),
       {
         maxItems: 168,
-        description: 'The last lookback_hours, oldest first; missing ones are left out.',
+        description:
+          'Hourly rates of the last lookback_hours, oldest first; missing hours are left out.',
       },
     ),
   }),
   venues: Type.Array(
     Type.Object({
-      venue: Type.String({ description: "The venue's word for the exchange." }),
-      rate: Type.Number({ description: 'Fraction, for one interval of that exchange.' }),
+      venue: Type.String({ description: "Exchange, by this venue's name for it." }),
+      rate: Type.Number({
+        description: 'Predicted rate for one interval of that exchange, a fraction.',
+      }),
       interval_hours: Type.Number({
         exclusiveMinimum: 0,
-        description: 'Hours between two settlements there.',
+        description: 'Hours between two funding payments there.',
       }),
       hourly_rate: Type.Number({ description: 'rate / interval_hours, a fraction.' }),
       annualized_pct: AnnualizedPct,
       next_funding_iso: Iso,
       as_of: Iso,
     }),
-    { description: 'What other exchanges charge next, by this venue. Empty where it tells none.' },
+    {
+      description:
+        'Predicted funding on other exchanges, as published by this venue. Empty if unknown or over an hour old.',
+    },
   ),
   venue_spread: nullable(
     Type.Object(
       {
-        long_on: Type.String(),
-        short_on: Type.String(),
+        long_on: Type.String({ description: 'Exchange with the lowest hourly rate.' }),
+        short_on: Type.String({ description: 'Exchange with the highest hourly rate.' }),
         gross_annualized_pct: Type.Number({
           minimum: 0,
-          description: 'Highest less lowest annualised rate, before fees, slippage and borrowing.',
+          description: 'Highest less lowest rate, percent per year, before fees and slippage.',
         }),
       },
-      { description: 'Between this venue and the others. null without others.' },
+      {
+        description:
+          'Widest funding spread among this venue (HlPerp) and `venues`; null if `venues` is empty.',
+      },
     ),
   ),
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_funding') }),

@@ -36,32 +36,31 @@ import {
 import type { VenueRate } from './venue-rates.ts'
 import { otherVenueRates, widestSpread } from './venue-rates.ts'
 
-/** What it says moves with hours: every second would be work for nothing. */
+/** The answer changes by the hour; rendering every second would waste work. */
 const PERIOD_MS = 5_000
 const BPS = 10_000
-/** Of the hours asked for, as far as the coin has them: fewer are no statistic of that time. */
+/** Share of the requested hours that must have data, counted from the listing of a young coin. */
 const FLOOR_SHARE = 0.5
-/** Other exchanges are asked for all coins at once, every few minutes. */
+/** The feed requests other exchanges' fundings for all coins together, every few minutes. */
 const VENUE_FUNDINGS_CADENCE_MS = 300_000
 
-/** What a bundle asks of it. */
+/** What a bundle reads from this answer. */
 export type FundingFacts = { readonly tilt: FundingTilt }
 
-/** What longs pay shorts: the running rate against its own history and against other exchanges. */
+/** Funding rate of one coin against its own history and other exchanges. */
 export const funding: CoinAnalysis & Component<FundingFacts> = {
   contract: {
     id: 'funding',
     offering: 'service_funding',
     scope: 'coin',
-    summary:
-      'Funding rate with its history, percentile, trend and crowding, beside other exchanges',
+    summary: 'Funding rate with history, percentile, trend, crowding, and rates on other exchanges',
     guide: {
-      title: 'Funding rate of one coin with its history',
+      title: 'Funding rate of one coin with history',
       useWhen:
-        'you hold or plan a position and want the cost of carrying it, or look for crowded sides.',
+        'you hold or plan a position and want its carrying cost, or look for crowded positioning.',
       notWhen: 'you compare funding over all coins (screener).',
       returns:
-        'current and predicted rate, what it is a year, statistics of the last day, or of up to a week, and of 30 days, crowding, and other exchanges beside it.',
+        'current and annualised rate, statistics of the last 1 to 168 hours, 7 and 30 days, percentile, trend, crowding, and rates on other exchanges.',
     },
     priceUsdcAtomic: 10_000n,
     document: FundingAnswer,
@@ -71,7 +70,7 @@ export const funding: CoinAnalysis & Component<FundingFacts> = {
     coverageFloor: {
       counts: 'hours of funding',
       least:
-        'half of the hours asked for, and an hour of the last day; of a younger coin half of the hours since it was listed',
+        'half of the requested hours (of a younger coin, half of the hours since its first record), and one hour of the last day',
     },
   },
   inputs: ['context', 'funding-history', 'venue-fundings'],
@@ -115,7 +114,7 @@ export const funding: CoinAnalysis & Component<FundingFacts> = {
   },
 }
 
-/** What all lookbacks have in common: what stands around their statistics, their history and their name. */
+/** Parts of the answer that are equal for all lookbacks. */
 function surroundings(
   builder: DocumentBuilder,
   {
@@ -147,13 +146,13 @@ function surroundings(
   const [untilName = '', fromName = ''] = JSON.stringify(after).split(VIEW_MARK)
   return {
     head: builder.text(`${JSON.stringify(before).slice(0, -'}}'.length)},`),
-    middle: builder.text(`,${JSON.stringify(standing(measured)).slice(1, -1)},"history":[`),
+    middle: builder.text(`,${JSON.stringify(ranking(measured)).slice(1, -1)},"history":[`),
     tail: builder.text(`]},${untilName.slice(1)}`),
     end: builder.text(fromName),
   }
 }
 
-/** What the answer of one lookback rests on besides its inputs, or why there is none. */
+/** Coverage and warnings of one lookback, or why it has no answer. */
 function outcomeOf(
   windows: FundingWindows,
   lookbackHours: number,
@@ -183,7 +182,7 @@ type Measured = {
   readonly venueRates: readonly VenueRate[]
 }
 
-/** @returns the name of the input without which there is nothing to sell */
+/** @returns the name of the missing input, if there is no answer */
 function measure(coin: CoinMarket): Measured | string {
   const { context } = coin
   const tilt = fundingTilt(coin)
@@ -198,16 +197,14 @@ function measure(coin: CoinMarket): Measured | string {
   }
 }
 
-/**
- * Before the venue told its records nobody knows how old the coin is: what we recorded ourselves is the youngest part.
- */
+/** Without settled records the age of the coin is unknown, because own estimates cover only recent hours. */
 function hoursNeeded({ week, monthSpanHours }: FundingWindows, lookbackHours: number): number {
-  const isTold = week.some(({ isSettled }) => isSettled)
-  const exist = isTold ? Math.min(lookbackHours, monthSpanHours) : lookbackHours
+  const isSettledKnown = week.some(({ isSettled }) => isSettled)
+  const exist = isSettledKnown ? Math.min(lookbackHours, monthSpanHours) : lookbackHours
   return Math.max(1, Math.ceil(FLOOR_SHARE * exist))
 }
 
-/** What stands now. Whatever is annualised is of the printed rate, so that a reader finds it exact. */
+/** Present figures. Annualised from the rounded rate, so that the published identity holds exactly. */
 function current(coin: CoinMarket, context: ContextEvent) {
   const currentRate = rate(context.fundingRateHourly)
   const dexKind = dexKindOf(coin.listing.coin)
@@ -217,7 +214,7 @@ function current(coin: CoinMarket, context: ContextEvent) {
     current_rate: currentRate,
     interval_hours: FUNDING_INTERVAL_HOURS,
     annualized_pct: percent(annualizedPctOf(currentRate, FUNDING_INTERVAL_HOURS)),
-    // On this venue one figure is both: the running estimate of what the next hour is charged.
+    // The venue publishes one figure for both: the running estimate of the next hourly rate.
     predicted_rate: currentRate,
     implied_rate:
       premium === null || dexKind === 'builder' ? null : rate(impliedRateHourly(premium)),
@@ -226,8 +223,8 @@ function current(coin: CoinMarket, context: ContextEvent) {
   }
 }
 
-/** Where the rate stands, however far the answer goes back. */
-function standing({ tilt, windows }: Measured) {
+/** Position of the rate in its history; independent of the lookback. */
+function ranking({ tilt, windows }: Measured) {
   return {
     percentile: tilt.percentile,
     percentile_window_hours: windows.monthSpanHours,
@@ -260,7 +257,7 @@ function shown(of: SeriesStatistics) {
   }
 }
 
-/** Text of all lookbacks with the range of each, and what each rests on: it depends on the windows alone. */
+/** Text of all lookbacks with the range of each, and their outcomes. Depends on the windows alone. */
 type Lookbacks = {
   readonly text: string
   readonly statistics: Ranges
@@ -270,7 +267,7 @@ type Lookbacks = {
 }
 type Ranges = { readonly starts: Uint32Array; readonly ends: Uint32Array }
 
-/** Shown every few seconds, and changed once an hour. */
+/** Cached, because the windows change once an hour and the answer is rendered every few seconds. */
 const lookbacks = new WeakMap<FundingWindows, Lookbacks>()
 
 function lookbacksOf(windows: FundingWindows): Lookbacks {
@@ -329,7 +326,7 @@ function shownRecord({ timeMs, rateHourly, premium, isSettled }: FundingHour) {
   }
 }
 
-function shownVenue({ venue, rate: raw, intervalHours, nextFundingMs, toldAtMs }: VenueRate) {
+function shownVenue({ venue, rate: raw, intervalHours, nextFundingMs, asOfMs }: VenueRate) {
   const intervalRate = rate(raw)
   return {
     venue,
@@ -338,7 +335,7 @@ function shownVenue({ venue, rate: raw, intervalHours, nextFundingMs, toldAtMs }
     hourly_rate: rate(raw / intervalHours),
     annualized_pct: percent(annualizedPctOf(intervalRate, intervalHours)),
     next_funding_iso: isoInstant(nextFundingMs),
-    as_of: isoInstant(toldAtMs),
+    as_of: isoInstant(asOfMs),
   }
 }
 
@@ -355,16 +352,20 @@ function venueSpread(venueRates: readonly VenueRate[], { fundingRateHourly }: Co
 
 function inputsOf({ context, windows, venueRates }: Measured): readonly Input[] {
   const lastRecordMs = windows.week.at(-1)?.timeMs
-  const venuesToldAtMs = venueRates[0]?.toldAtMs
+  const venuesAsOfMs = venueRates[0]?.asOfMs
   return [
     contextInput('funding', context),
-    ...besides('funding_history', lastRecordMs, FUNDING_STEP_MS),
-    ...besides('venue_fundings', venuesToldAtMs, VENUE_FUNDINGS_CADENCE_MS),
+    ...optionalInput('funding_history', lastRecordMs, FUNDING_STEP_MS),
+    ...optionalInput('venue_fundings', venuesAsOfMs, VENUE_FUNDINGS_CADENCE_MS),
   ]
 }
 
-/** An input whose loss leaves the answer useful; none where it is not there. */
-function besides(name: string, confirmedAtMs: number | undefined, cadenceMs: number): Input[] {
+/** An input that the answer can do without; none if it is missing. */
+function optionalInput(
+  name: string,
+  confirmedAtMs: number | undefined,
+  cadenceMs: number,
+): Input[] {
   if (confirmedAtMs === undefined) return []
   return [{ name, confirmedAtMs, cadenceMs, isLoadBearing: false }]
 }

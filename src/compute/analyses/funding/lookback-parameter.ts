@@ -7,7 +7,7 @@ export const lookbackHoursMax = WEEK_HOURS
 
 export const lookbackParameter: ViewParameter = {
   name: 'lookback_hours',
-  description: `Hours that the history and its statistics go back: a whole number from 1 to ${lookbackHoursMax}. Default ${defaultLookbackHours}.`,
+  description: `Hours of history and statistics, 1 to ${lookbackHoursMax}. Default ${defaultLookbackHours}.`,
   allowed: [`1..${lookbackHoursMax}`],
   rule: `must be a whole number from 1 to ${lookbackHoursMax}`,
   example: String(WEEK_HOURS),
@@ -17,7 +17,7 @@ export const lookbackParameter: ViewParameter = {
   valueOf: (raw) => (/^[1-9]\d*$/.test(raw) && Number(raw) <= lookbackHoursMax ? raw : undefined),
 }
 
-/** Key of a view, as the parameter makes it. */
+/** View key of a lookback. */
 export function lookbackViewKey(hours: number): string {
   return String(hours)
 }

@@ -1,32 +1,32 @@
 import type { VenueFunding, VenueFundingsEvent } from '../../../domain/event.ts'
 
-/** How the venue calls itself among the others. */
+/** This venue's name in its own list of exchanges. */
 const OWN_NAME = 'HlPerp'
-/** Rates of elsewhere that nobody renewed for so long are no comparison any more. */
-const TOLD_AGE_MS_MAX = 3_600_000
+/** Older rates of other exchanges are not shown. */
+const FUNDINGS_AGE_MS_MAX = 3_600_000
 
 export type VenueRate = VenueFunding & {
-  /** By the venue's clock. */
-  readonly toldAtMs: number
+  /** Time of the venue's message, by its clock. */
+  readonly asOfMs: number
 }
 
-/** A position on each of two exchanges that are paid and pay at different rates. */
+/** Long on one exchange and short on another, to receive the difference of their rates. */
 type VenueSpread = {
   readonly longOn: string
   readonly shortOn: string
-  /** Received an hour by the short less paid by the long, as a fraction, before fees. */
+  /** Hourly income of both positions, as a fraction, before fees. */
   readonly rateHourly: number
 }
 
-/** What other exchanges charge next; without those whose interval is over, because that rate was another's. */
-export function otherVenueRates(told: VenueFundingsEvent | null, atMs: number): VenueRate[] {
-  if (told === null || atMs - told.timeExchangeMs > TOLD_AGE_MS_MAX) return []
-  return told.fundings
+/** Predicted rates of other exchanges, without those whose interval is over. */
+export function otherVenueRates(event: VenueFundingsEvent | null, atMs: number): VenueRate[] {
+  if (event === null || atMs - event.timeExchangeMs > FUNDINGS_AGE_MS_MAX) return []
+  return event.fundings
     .filter(({ venue, nextFundingMs }) => venue !== OWN_NAME && nextFundingMs > atMs)
-    .map((funding) => ({ ...funding, toldAtMs: told.timeExchangeMs }))
+    .map((funding) => ({ ...funding, asOfMs: event.timeExchangeMs }))
 }
 
-/** Long where the rate is lowest, short where it is highest; null without another exchange. */
+/** Long at the lowest rate, short at the highest; null without another exchange. */
 export function widestSpread(
   others: readonly VenueRate[],
   ownRateHourly: number,

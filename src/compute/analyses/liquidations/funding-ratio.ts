@@ -5,9 +5,8 @@ const SCALE_RATE_HOURLY = 0.00005
 const LOG_RATIO_MAX = 0.5
 
 /**
- * Longs over shorts as funding suggests, bounded to 0.61 .. 1.65: a transform of the rate, not a count. The
- * specification asks for it.
- * @returns null for a builder-deployed perpetual, whose baseline rate is its own
+ * Long-short ratio implied by funding, 0.61 to 1.65: a transform of the rate, not a count of positions.
+ * @returns null for a builder-deployed perpetual, whose baseline rate differs
  */
 export function longShortRatio(coin: string, fundingRateHourly: number): number | null {
   if (dexKindOf(coin) === 'builder') return null

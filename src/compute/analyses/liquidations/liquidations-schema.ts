@@ -7,19 +7,19 @@ import { dexMembers } from '../../render/quote-unit.ts'
 
 const MAP = `${MAP_MULTIPLES.long} to ${MAP_MULTIPLES.short} times mark_price`
 
-/** Half-lives after which a ten-thousandth is left. */
+/** Time after which less than 0.01 % of the exposure at the start is left. */
 const START_FORGOTTEN_HOURS = Math.ceil((HALF_LIFE_MS / 3_600_000) * Math.log2(10_000))
 
 const zoneHoldings = ['on_map', 'beyond', 'nothing'] as const
 
 export type ZoneHolding = (typeof zoneHoldings)[number]
 
-/** A notional; every one of a coin is null while its unit has no price in USD. */
+/** A notional; null while the quote unit of the coin has no USD price. */
 const usdAtMark = (description: string) =>
   nullable(
     Type.Number({
       minimum: 0,
-      description: `${description}, USD at mark_price. null where dex.usd_per_quote_unit is.`,
+      description: `${description}, USD at mark_price; null if dex.usd_per_quote_unit is.`,
     }),
   )
 
@@ -28,36 +28,34 @@ const Score = Type.Number({ minimum: 0, maximum: 1 })
 const Away = Type.Number({ minimum: 0, description: 'Distance from `price`, percent.' })
 const Price = Type.Number({ exclusiveMinimum: 0, description: 'USD.' })
 const Observed = usdAtMark(
-  'Of estimated_notional: positions of known accounts at their true liquidation prices',
+  'Part of estimated_notional from positions of known accounts at their actual liquidation prices',
 )
 
 const Zone = Type.Object({
   price: Type.Number({
     exclusiveMinimum: 0,
     description:
-      'USD. Notional-weighted median of the liquidation prices of this tier on the map; unless holds is on_map, that of a position opened now, which nobody has.',
+      'Notional-weighted median liquidation price of this tier on the map, USD; unless holds is on_map, the liquidation price of a hypothetical position opened now.',
   }),
   leverage: oneOf(
     ['3x', '5x', '10x', '25x', '50x'],
-    'Leverage tier: positions whose leverage is nearest to it, as a ratio, among the permitted tiers; less than 3x is in below_3x.',
+    'Leverage tier: positions are in the permitted tier nearest to their leverage (by ratio); below 3x they are in below_3x.',
   ),
-  estimated_notional: usdAtMark(
-    'All that is held at this leverage on the map, known accounts included',
-  ),
+  estimated_notional: usdAtMark('Notional of this tier on the map, known accounts included'),
   observed_notional: Observed,
   distance_pct: Away,
   share_pct: Type.Number({
     minimum: 0,
     maximum: 100,
-    description: "Of the side's five tiers on the map, percent.",
+    description: 'Share of the notional of the five tiers of this side, percent.',
   }),
   permitted: Type.Boolean({
     description:
-      'False: the coin allows less leverage. Then the notional is 0, outside all totals, and the price that of a coin which allows it.',
+      'false: the coin does not allow this leverage; the notional is 0 and price is that of a coin which allows it.',
   }),
   holds: oneOf(
     zoneHoldings,
-    'on_map: price is of positions. beyond: all that this tier holds lies beyond the map. nothing: it holds nothing.',
+    'on_map: the tier has notional on the map. beyond: all of it lies beyond the map. nothing: no notional.',
   ),
 })
 
@@ -65,20 +63,23 @@ const BelowTiers = Type.Object({
   price: nullable(
     Type.Number({
       exclusiveMinimum: 0,
-      description: 'USD. Notional-weighted median of their liquidation prices; null without any.',
+      description: 'Notional-weighted median liquidation price, USD; null without positions.',
     }),
   ),
   distance_pct: nullable(Away),
-  notional_usd: usdAtMark('All of them on the map'),
+  notional_usd: usdAtMark('Notional on the map'),
 })
 
 const Beyond = Type.Object({
-  notional_usd: usdAtMark('All leverages'),
-  observed_usd: usdAtMark('Of which positions of known accounts'),
-  positions: Type.Integer({ minimum: 0, description: 'Number of these positions.' }),
+  notional_usd: usdAtMark('Notional beyond the map, all leverages'),
+  observed_usd: usdAtMark('Part of notional_usd from positions of known accounts'),
+  positions: Type.Integer({
+    minimum: 0,
+    description: 'Number of positions of known accounts.',
+  }),
   by_leverage: Type.Record(Type.String(), nullable(Type.Number({ minimum: 0 })), {
     description:
-      'notional_usd by leverage tier, and below_3x, USD at mark_price; what is 0 is left out.',
+      'notional_usd by leverage tier and below_3x, USD at mark_price; zeros are left out.',
   }),
   nearest_multiple: Multiple('Nearest'),
   median_multiple: Multiple('Notional-weighted median'),
@@ -87,8 +88,7 @@ const Beyond = Type.Object({
 const Cluster = Type.Object({
   price: Type.Number({
     exclusiveMinimum: 0,
-    description:
-      'USD. Notional-weighted median of the liquidation prices within one band of distance.',
+    description: 'Notional-weighted median liquidation price within one distance band, USD.',
   }),
   distance_pct: Away,
   estimated_notional: Usd,
@@ -101,38 +101,41 @@ export const LiquidationsAnswer = Type.Object({
   ...coinMembers,
   ...dexMembers,
   price: Type.Number({ exclusiveMinimum: 0, description: 'Current mid price, USD.' }),
-  mark_price: Type.Number({ exclusiveMinimum: 0, description: 'What liquidations go by, USD.' }),
+  mark_price: Type.Number({
+    exclusiveMinimum: 0,
+    description: 'Mark price, which triggers liquidations, USD.',
+  }),
   zones: Type.Object({
-    longs: Type.Array(Zone, { description: 'One a tier, the largest first.' }),
-    shorts: Type.Array(Zone, { description: 'One a tier, the smallest first.' }),
+    longs: Type.Array(Zone, { description: 'One zone per tier, largest notional first.' }),
+    shorts: Type.Array(Zone, { description: 'One zone per tier, smallest notional first.' }),
   }),
   below_3x: Type.Object(
     { longs: BelowTiers, shorts: BelowTiers },
     {
       description:
-        'Positions of known accounts at less than 3x, on the map and in no zone; none are estimated.',
+        'Positions of known accounts below 3x leverage on the map, in no zone; nothing is estimated here.',
     },
   ),
   beyond: Type.Object(
     { longs: Beyond, shorts: Beyond },
     {
-      description: `Liquidation prices beyond the map, which is ${MAP}: in no zone, cluster, total, median or score.`,
+      description: `Liquidation prices beyond the map (${MAP}), excluded from all zones, clusters, totals and scores.`,
     },
   ),
   without_liquidation_price_usd: Type.Object(
     {
-      longs: usdAtMark('Of this side'),
-      shorts: usdAtMark('Of this side'),
+      longs: usdAtMark('Longs'),
+      shorts: usdAtMark('Shorts'),
     },
     {
       description:
-        'Positions of known accounts that no price of this coin liquidates. Zones, below_3x, beyond and this together are at most open_interest_usd on each side.',
+        'Positions of known accounts that no price of this coin liquidates. Per side, zones, below_3x, beyond and this sum to at most open_interest_usd.',
     },
   ),
   clusters: Type.Object(
     { longs: Type.Array(Cluster), shorts: Type.Array(Cluster) },
     {
-      description: `The whole map (${MAP}, all leverages) in bands of distance, nearest first; empty bands are left out.`,
+      description: `The map (${MAP}, all leverages) in distance bands, nearest first; empty bands are left out.`,
     },
   ),
   cascade_risk: Type.Object({
@@ -149,18 +152,18 @@ export const LiquidationsAnswer = Type.Object({
       proximity: Type.Number({
         minimum: 0,
         maximum: 1,
-        description: 'exp(-distance_pct of nearest_cluster / 5); 0 where the map is empty.',
+        description: 'exp(-nearest_cluster.distance_pct / 5); 0 for an empty map.',
       }),
       size: Type.Number({
         minimum: 0,
         maximum: 1,
         description:
-          '1 - exp(-x / 0.2), x = notional within 5 % on the larger side / open interest, both at mark.',
+          '1 - exp(-x / 0.2), x = notional within 5 % of price on the larger side / open interest, as a ratio.',
       }),
       leverage_skew: Type.Number({
         minimum: 0,
         maximum: 1,
-        description: '|longs - shorts| / (longs + shorts) of the notional within 5 %.',
+        description: '|longs - shorts| / (longs + shorts) of the notional within 5 % of price.',
       }),
       volatility: Type.Number({
         minimum: 0,
@@ -170,11 +173,11 @@ export const LiquidationsAnswer = Type.Object({
     }),
     nearest_cluster: Type.Object(
       {
-        side: oneOf(['long', 'short'], 'Whose liquidations.'),
+        side: oneOf(['long', 'short'], 'Side that would be liquidated.'),
         price: Price,
         distance_pct: Away,
         estimated_notional: usdAtMark(
-          'Its notional; 0: the map is empty, and this is of a position opened now',
+          'Notional of the cluster; 0 for an empty map, then price is that of a hypothetical position opened now',
         ),
       },
       { description: "Nearest cluster with at least 5 % of its side's notional on the map." },
@@ -182,67 +185,76 @@ export const LiquidationsAnswer = Type.Object({
   }),
   total_at_risk_usd: Type.Object(
     { within_1pct: Usd, within_2pct: Usd, within_5pct: Usd },
-    { description: 'Both sides, by distance of the liquidation price from `price`.' },
+    {
+      description:
+        'Notional of both sides with liquidation prices within this distance of `price`.',
+    },
   ),
   long_short_ratio: nullable(
     Type.Number({
       exclusiveMinimum: 0,
       description:
-        'Transform of the funding rate, not a count of positions: exp(0.5 tanh((hourly rate - 0.0000125) / 0.00005)), 0.61 to 1.65; exactly 1 at the baseline rate, which most hours have. null for builder-deployed perpetuals, whose baseline is their own.',
+        'Transform of the funding rate, not a count of positions: exp(0.5 tanh((hourly rate - 0.0000125) / 0.00005)), 0.61 to 1.65; 1 at the baseline rate. null for builder-deployed perpetuals, whose baseline differs.',
     }),
   ),
   summary: Type.Object({
     open_interest_usd: nullable(
       Type.Number({
         minimum: 0,
-        description: 'One-sided, at mark, USD. null where dex.usd_per_quote_unit is.',
+        description:
+          'Open interest, one-sided, USD at mark_price; null if dex.usd_per_quote_unit is.',
       }),
     ),
     longs_usd: Usd,
     shorts_usd: Usd,
-    observed_usd: usdAtMark('Of longs_usd and shorts_usd: positions of known accounts'),
+    observed_usd: usdAtMark('Part of longs_usd + shorts_usd from positions of known accounts'),
   }),
   coverage: Type.Object(
     {
-      observed_pct: percent('On the map: positions of known accounts.'),
+      observed_pct: percent('On the map, from positions of known accounts.'),
       flow_pct: percent(
-        'On the map: openings that were seen; with observed_pct it is meta.quality.coverage_pct.',
+        'On the map, from observed increases of open interest. observed_pct + flow_pct = meta.quality.coverage_pct.',
       ),
-      prior_pct: percent('On the map, not seen: laid out as the traded volume of the past days.'),
-      beyond_pct: percent('Beyond the map, observed or estimated.'),
-      without_liquidation_price_pct: percent('Known to have no liquidation price.'),
-      longs_on_map_pct: percent('Of the longs: on the map.'),
-      shorts_on_map_pct: percent('Of the shorts: on the map.'),
+      prior_pct: percent(
+        'On the map, from the prior: distributed like the traded volume of past days.',
+      ),
+      beyond_pct: percent('Beyond the map.'),
+      without_liquidation_price_pct: percent(
+        'Positions of known accounts without a liquidation price.',
+      ),
+      longs_on_map_pct: percent('Longs on the map.'),
+      shorts_on_map_pct: percent('Shorts on the map.'),
       flow_since_iso: Type.String({
         format: 'date-time',
-        description: `Since when openings are seen. ${START_FORGOTTEN_HOURS} hours later less than 0.01 % is left of what was held then, and the map no longer depends on when this service started.`,
+        description: `Start of the observation of open interest, UTC. After ${START_FORGOTTEN_HOURS} hours less than 0.01 % of the initial exposure is left in the map.`,
       }),
       is_approximate: Type.Boolean({
         description:
-          'Some zones were cleared by candles, because the mark was not seen for a while.',
+          'Some zones were cleared by candle ranges, because mark prices were missing for a while.',
       }),
     },
     {
       description:
-        'Where open interest is, percent of it, mean of both sides unless named after one. The first five add up to 100; to less only where nothing is open, or where the coin permits less than 3x and nothing is estimated.',
+        'Shares of open interest, percent, mean of both sides unless named after one. The first five sum to 100; to less only without open interest, or if the coin allows less than 3x.',
     },
   ),
   assumptions: Type.Object({
     entry_model: Type.Literal('open_interest_flow', {
       description:
-        'What open interest grows by was opened at the average price of the trades in between; what it falls by is closed pro rata.',
+        'Increases of open interest are positions opened at the average trade price since the last reading; decreases close positions pro rata.',
     }),
     leverage_shares: Type.Record(Type.String(), Score, {
-      description: 'Of new exposure, before the aggressor is given more of the high tiers.',
+      description:
+        'Assumed share of new exposure by leverage tier, before the taker side is shifted to higher tiers.',
     }),
     maintenance_margin: Type.Number({
-      description: 'Of the first margin tier, as a fraction of notional.',
+      description: 'Maintenance margin of the first margin tier, as a fraction of notional.',
     }),
     max_leverage: Type.Number({
-      description: 'That the coin allows, as a ratio of notional to margin.',
+      description: 'Maximum leverage of the coin, as a ratio.',
     }),
     half_life_hours: Type.Number({
-      description: 'After which half of what was seen is forgotten.',
+      description: 'Half-life of observed exposure, hours.',
     }),
   }),
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_liquidations') }),
@@ -252,7 +264,7 @@ function Multiple(which: string) {
   return nullable(
     Type.Number({
       minimum: 0,
-      description: `${which} liquidation price in times mark_price; null without any.`,
+      description: `${which} liquidation price as a ratio to mark_price; null without positions.`,
     }),
   )
 }

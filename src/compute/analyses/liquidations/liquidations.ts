@@ -21,29 +21,29 @@ import { longShortRatio } from './funding-ratio.ts'
 import type { ZoneHolding } from './liquidations-schema.ts'
 import { LiquidationsAnswer } from './liquidations-schema.ts'
 
-/** What it says moves slowly: every second would be work for nothing. */
+/** The answer changes slowly; rendering every second would waste work. */
 const PERIOD_MS = 5_000
 const MARK_AGE_MS_MAX = 60_000
 const OPEN_INTEREST_AGE_MS_MAX = 300_000
 const COVERAGE_PCT_LOW = 50
 const HOUR_MS = 3_600_000
 const INPUTS_NEEDED = 2
-/** A sum of sizes differs by this much from the same sum in another order. */
+/** Relative rounding error of a sum of sizes in another order. */
 const ROUNDING_NOISE = 1e-12
 
-/** Where positions would be liquidated, how much of them, and how likely one drags the next along. */
+/** Estimated liquidation prices and notionals by leverage tier, and the risk of a cascade. */
 export const liquidations: CoinAnalysis = {
   contract: {
     id: 'liquidations',
     offering: 'service_liquidations',
     scope: 'coin',
-    summary: 'Estimated liquidation heatmap by leverage tier with cascade risk',
+    summary: 'Estimated liquidation heatmap by leverage tier, with cascade risk',
     guide: {
-      title: 'Where positions in one coin would be liquidated',
-      useWhen: 'you want price levels at which forced orders may come, or the risk of a cascade.',
-      notWhen: 'you want liquidations that already happened: these are levels at which they would.',
+      title: 'Estimated liquidation prices in one coin',
+      useWhen: 'you want price levels of potential liquidations, or the risk of a cascade.',
+      notWhen: 'you want past liquidations: this estimates future ones.',
       returns:
-        'one zone a leverage tier and side, the clusters behind them, what lies beyond the map or has no liquidation price, cascade risk with its components, long-short ratio; notional at the mark price, estimates apart from observed positions.',
+        'one zone per leverage tier and side, clusters by distance, notional beyond the map, cascade risk with components, long-short ratio; estimates and observed positions are shown separately.',
     },
     priceUsdcAtomic: 30_000n,
     document: LiquidationsAnswer,
@@ -52,8 +52,8 @@ export const liquidations: CoinAnalysis = {
     compactOmits: ['clusters', 'assumptions'],
     inputAgeMsMax: OPEN_INTEREST_AGE_MS_MAX,
     coverageFloor: {
-      counts: 'inputs (open interest at a mark price, range of the last 14 hours)',
-      least: `open interest at a mark price, and ${BARS_NEEDED_OF_PART} closed hourly candles, or the coin's whole history, for ATR 14`,
+      counts: 'inputs (open interest with mark price, ATR of 14 hourly candles)',
+      least: `open interest with mark price, and ${BARS_NEEDED_OF_PART} closed hourly candles, or the whole history of the coin, for ATR 14`,
     },
   },
   inputs: ['context', 'mark', 'history', 'account-position'],
@@ -76,7 +76,7 @@ export const liquidations: CoinAnalysis = {
     const risk = cascadeRisk(map, openInterestUsd(exposure), atrPct)
     noteCascadeLevel(coin, risk.level)
     const coverage = coverageOf(exposure)
-    // A notional is an estimate: whole dollars.
+    // Estimates, so whole dollars.
     const dollars = usdOf(coin, wholeDollars)
     const inputs = inputsOf(coin, contextInput('open_interest', context))
     const body = builder.value({
@@ -144,7 +144,7 @@ export const liquidations: CoinAnalysis = {
 
 type InUsd = ReturnType<typeof usdOf>
 
-/** The smallest first. */
+/** Smallest notional first. */
 function zonesOf({ zones }: SideMap, current: number, dollars: InUsd) {
   const sideUsd = zones.reduce((sum, { notionalUsd }) => sum + notionalUsd, 0)
   return zones
@@ -241,7 +241,7 @@ function openInterestUsd({ openInterestBase, markPrice }: Exposure): number {
   return openInterestBase * markPrice
 }
 
-/** Shares of open interest; of both sides together, except what is named after one. */
+/** Shares of open interest, mean of both sides unless named after one. */
 function coverageOf({ totals: { long, short }, openInterestBase }: Exposure) {
   const pct = (base: number) => (openInterestBase > 0 ? (base / openInterestBase) * 100 : 0)
   const both = (partOf: (side: typeof long) => number) => pct(partOf(long) + partOf(short)) / 2

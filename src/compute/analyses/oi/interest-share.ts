@@ -2,12 +2,12 @@ import type { CoinMarket } from '../../market/coin-market.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { openInterestUsdOf } from '../../open-interest/open-interest-usd.ts'
 
-/** With fewer of the coins known, the whole is not. */
+/** Share of coins with data that the total needs. */
 const KNOWN_SHARE_MIN = 0.9
 
 /**
- * The coin's share of the notional that is open in all coins that trade, 0 to 1.
- * @returns null while too few of them are known, or nothing is open
+ * The coin's share of the open interest of all listed coins in USD, 0 to 1.
+ * @returns null while too few coins have data, or without open interest
  */
 export function interestShare(coin: CoinMarket, market: MarketState): number | null {
   let [coins, known, totalUsd] = [0, 0, 0]

@@ -8,7 +8,7 @@ const Iso = Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' })
 function change(of: string, window: string) {
   return nullable(
     Type.Number({
-      description: `Change of ${of} over ${window}, percent. null where no reading of then is known.`,
+      description: `Change of ${of} over ${window}, percent; null without a reading from then.`,
     }),
   )
 }
@@ -16,7 +16,7 @@ function change(of: string, window: string) {
 function seconds(window: string) {
   return nullable(
     Type.Number({
-      description: `Real distance in seconds of the reading that stands for ${window} ago; at most a tenth of it or an hour off.`,
+      description: `Actual age in seconds of the reading used for ${window} ago, within 10 % and 1 h of nominal; null without one.`,
     }),
   )
 }
@@ -28,13 +28,13 @@ export const OpenInterestAnswer = Type.Object({
   oi: Type.Object({
     current: Type.Number({
       minimum: 0,
-      description: "Contracts in the coin's unit, one side of each.",
+      description: "Open contracts in the coin's unit, one-sided.",
     }),
     notional_usd: nullable(
       Type.Number({
         minimum: 0,
         description:
-          'current x price, x dex.usd_per_quote_unit where there is a dex. null where that is unknown.',
+          'current x price (x dex.usd_per_quote_unit if dex is present), USD; null if that factor is.',
       }),
     ),
     delta_5m_pct: change('contracts', '5 minutes'),
@@ -64,13 +64,14 @@ export const OpenInterestAnswer = Type.Object({
         minimum: 0,
         maximum: 100,
         description:
-          'Rank of current among its readings at whole hours of the last 30 days: 100 x (below + half of equal) / all, in whole percent. null for fewer than 20.',
+          'Percentile rank of current among its hourly readings of the last 30 days, 0 to 100, equal values counted half. null below 20 readings.',
       }),
     ),
     percentile_window_hours: Type.Integer({
       minimum: 0,
       maximum: 720,
-      description: 'From the first of these readings until now; 0 for none.',
+      description:
+        'From the first of these readings until the last whole hour, hours; 0 without readings.',
     }),
     percentile_readings: Type.Integer({
       minimum: 0,
@@ -80,46 +81,45 @@ export const OpenInterestAnswer = Type.Object({
     zscore: nullable(
       Type.Number({
         description:
-          'Distance of current from the mean of the same readings, in their population deviations. null for fewer than 20, and where all are equal.',
+          'Distance of current from the mean of the same readings, in population standard deviations. null below 20 readings, or if all are equal.',
       }),
     ),
     window_high: nullable(
       Type.Number({
         minimum: 0,
-        description: 'Highest of the same readings and current, contracts.',
+        description: 'Maximum of these readings and current, contracts; null below 20 readings.',
       }),
     ),
     window_low: nullable(
       Type.Number({
         minimum: 0,
-        description: 'Lowest of the same readings and current, contracts.',
+        description: 'Minimum of these readings and current, contracts; null below 20 readings.',
       }),
     ),
     trend: oneOf(
       interestTrends,
-      'RISING: delta_4h above trend_threshold_pct; FALLING: below its negative. UNKNOWN where it is null.',
+      'RISING: delta_4h above trend_threshold_pct. FALLING: below its negative. Else FLAT. UNKNOWN if delta_4h is null.',
     ),
     trend_threshold_pct: Type.Number({
       exclusiveMinimum: 0,
-      description: 'Beyond which a change of 4 hours is a trend, percent.',
+      description: 'Absolute 4-hour change that counts as a trend, percent.',
     }),
     trend_threshold_basis: oneOf(
       ['own_moves', 'fixed'],
-      "own_moves: twice the deviation of the coin's own 4-hour changes in the last 30 days, within 0.5 and 20. fixed: 3, for fewer than 168 of them.",
+      "own_moves: twice the standard deviation of the coin's 4-hour changes over the last 30 days, between 0.5 and 20. fixed: 3, below 168 such changes.",
     ),
     price_oi_divergence: oneOf(
       divergences,
-      'delta_4h of -2 or less with price_change_4h of -1 or less: BULLISH_DIV (selling exhausts); of 1 or more: BEARISH_DIV (a rally on covering). UNKNOWN where they are null.',
+      'BULLISH_DIV: delta_4h at most -2 and price_change_4h at most -1 (longs closing). BEARISH_DIV: delta_4h at most -2 and price_change_4h at least 1 (shorts covering). Else NONE. UNKNOWN if delta_4h is null.',
     ),
     positioning: oneOf(
       positionings,
-      'Signs of price_change_4h (beyond 0.5) and delta_4h (beyond 1): up up, down up, down down, up down. NEUTRAL within. UNKNOWN where they are null.',
+      'Signs of price_change_4h (at least 0.5) and delta_4h (at least 1): up/up LONG_BUILDUP, down/up SHORT_BUILDUP, down/down LONG_UNWIND, up/down SHORT_COVERING. Else NEUTRAL. UNKNOWN if delta_4h is null.',
     ),
     oi_to_volume_24h: nullable(
       Type.Number({
         minimum: 0,
-        description:
-          'Ratio of the open notional to the volume of 24 h. null where nothing was traded.',
+        description: 'Ratio of open interest to 24 h volume, both notional; null without volume.',
       }),
     ),
     share_pct: nullable(
@@ -127,15 +127,18 @@ export const OpenInterestAnswer = Type.Object({
         minimum: 0,
         maximum: 100,
         description:
-          'Of the notional open in all coins that are served, in USD. null while a tenth of them, or this one, is unknown.',
+          'Share of the open interest of all served coins, in USD, percent; null if this coin or more than 10 % of the coins lack data.',
       }),
     ),
     history: Type.Array(
       Type.Object({
         timestamp_iso: Iso,
-        current: Type.Number({ minimum: 0, description: 'Contracts.' }),
+        current: Type.Number({ minimum: 0, description: 'Open contracts.' }),
       }),
-      { maxItems: 24, description: 'At whole hours, oldest first; missing ones are left out.' },
+      {
+        maxItems: 24,
+        description: 'Hourly readings of the last 24 h, oldest first; missing ones are left out.',
+      },
     ),
   }),
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_oi') }),

@@ -18,17 +18,17 @@ import { percentileOf, zScoreOf } from '../../statistics/series-statistics.ts'
 import { interestShare } from './interest-share.ts'
 import { OpenInterestAnswer } from './oi-schema.ts'
 
-/** What it says moves with hours: every second would be work for nothing. */
+/** The answer changes slowly; rendering every second would waste work. */
 const PERIOD_MS = 5_000
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** Fewer hourly readings give no rank and no z-score. */
+/** Hourly readings needed for a rank and a z-score. */
 const RANKED_READINGS_MIN = 20
 const HISTORY_HOURS = 24
 const CHANGES_NEEDED = 1
 const SHORTEST_MS = 5 * MINUTE_MS
 
-/** Open interest in contracts and USD, its changes and rank, and what it says together with the price. */
+/** Open interest in contracts and USD, its changes and rank, and its combination with the price change. */
 export const oi: CoinAnalysis = {
   contract: {
     id: 'oi',
@@ -36,12 +36,12 @@ export const oi: CoinAnalysis = {
     scope: 'coin',
     summary: 'Open interest with changes, percentile, positioning and divergence from price',
     guide: {
-      title: 'Open interest of one coin and who opens positions',
+      title: 'Open interest of one coin and positioning',
       useWhen:
-        'you want to know whether a price move is carried by new positions or by closing ones.',
-      notWhen: 'you want the levels at which positions would be liquidated (liquidations).',
+        'you want to know whether a price move comes from new positions or from closing ones.',
+      notWhen: 'you want liquidation price levels (liquidations).',
       returns:
-        'open interest in contracts and USD, changes over 1, 4 and 24 hours, percentile, positioning and divergence from price.',
+        'open interest in contracts and USD, changes over 5 min to 7 days, 30-day percentile, positioning, divergence from price.',
     },
     priceUsdcAtomic: 15_000n,
     document: OpenInterestAnswer,
@@ -50,7 +50,7 @@ export const oi: CoinAnalysis = {
     inputAgeMsMax: 300_000,
     coverageFloor: {
       counts: 'changes of open interest',
-      least: 'one change of open interest: the shortest is known after five minutes of readings',
+      least: 'one change of open interest; the shortest needs five minutes of readings',
     },
   },
   inputs: ['context', 'sample-history'],
@@ -128,7 +128,7 @@ function msUntilFirstChange(coin: CoinMarket, { timeExchangeMs }: ContextEvent):
   return Math.max(0, fromMs - timeExchangeMs)
 }
 
-/** Names of the contract have no unit; those that it does not have say that they are percent. */
+/** The contract fixes the names without `_pct`. */
 function shownChanges(changes: Changes) {
   const of = (window: keyof Changes, read: (change: InterestChange) => number) => {
     const change = changes[window]
@@ -201,7 +201,7 @@ function history(coin: CoinMarket, context: ContextEvent) {
     .map(({ timeMs, contracts }) => ({ timestamp_iso: isoInstant(timeMs), current: contracts }))
 }
 
-/** How much of what is asked for first is known: the three changes of a day, and the rank. */
+/** Coverage: the changes over 1, 4 and 24 h, and the rank. */
 function completenessOf(changes: Changes, { contracts, spanHours }: InterestWindow) {
   const asked = [changes['1h'], changes['4h'], changes['24h']]
   const known = asked.filter((change) => change !== null).length

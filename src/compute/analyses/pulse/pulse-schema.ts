@@ -10,33 +10,34 @@ const Indicators = Type.Object({
   rsi_14: Type.Number({
     minimum: 0,
     maximum: 100,
-    description: 'Wilder RSI over 14 bars; 0 for a series that never moved, as in TA-Lib.',
+    description: 'Wilder RSI over 14 bars; 0 for a constant series, as in TA-Lib.',
   }),
   rsi_zone: oneOf(
     ['overbought', 'bullish', 'neutral', 'bearish', 'oversold'],
-    'overbought: 70 and above; bullish: 60 to below 70; neutral: between 40 and 60; bearish: above 30 to 40; oversold: 30 and below. neutral also while the last 20 closes are equal, whatever rsi_14 is.',
+    'overbought: 70 and above; bullish: 60 to below 70; neutral: between 40 and 60; bearish: above 30 to 40; oversold: 30 and below. Always neutral while the last 20 closes are equal.',
   ),
   atr_14: Type.Number({ minimum: 0, description: 'Wilder average true range over 14 bars, USD.' }),
-  atr_pct: Type.Number({ minimum: 0, description: 'atr_14 over close, percent.' }),
+  atr_pct: Type.Number({ minimum: 0, description: 'atr_14 / close, percent.' }),
   ema_20: Type.Number({
-    description: 'EMA of 20 closes, seeded by the mean of the first 20, USD.',
+    description: 'EMA over 20 closes, seeded with the mean of the first 20, USD.',
   }),
-  ema_50: Type.Number({ description: 'EMA of 50 closes, likewise, USD.' }),
+  ema_50: Type.Number({ description: 'EMA over 50 closes, likewise, USD.' }),
   ema_200: nullable(
     Type.Number({
       description:
-        'EMA of 200 closes, USD; within 0.01 % of price of the EMA over the whole history, or null: see insufficient_bars.',
+        'EMA over 200 closes, USD; null while the seed can still move it by more than 0.01 % of price (see insufficient_bars).',
     }),
   ),
   vwap_20: nullable(
     Type.Number({
-      description: 'Volume-weighted typical price of 20 bars, USD; null without volume.',
+      description:
+        'Volume-weighted average of the typical price over 20 bars, USD; null without volume.',
     }),
   ),
   zscore_100: nullable(
     Type.Number({
       description:
-        'Close against the mean of 100 closes, the forming bar included, in population standard deviations; null in a flat window.',
+        'Distance of the close from the mean of 100 closes, forming bar included, in population standard deviations; null if all are equal.',
     }),
   ),
   bollinger: Type.Object({
@@ -45,7 +46,10 @@ const Indicators = Type.Object({
     lower: Type.Number({ description: 'middle minus 2 population standard deviations, USD.' }),
     width_pct: Type.Number({ minimum: 0, description: '(upper - lower) / middle, percent.' }),
     position_pct: nullable(
-      Type.Number({ description: '0.0 = lower band, 1.0 = upper band; null when the bands meet.' }),
+      Type.Number({
+        description:
+          'Position of the close as a fraction: 0 = lower band, 1 = upper band; null if the bands coincide.',
+      }),
     ),
   }),
   trend: Type.Object({
@@ -56,7 +60,7 @@ const Indicators = Type.Object({
     ema_stack: nullable(
       oneOf(
         ['bull_aligned', 'bear_aligned', 'mixed', 'flat'],
-        'flat: the three EMAs lie within 0.1 % of price; bull_aligned: 20 > 50 > 200; null without ema_200.',
+        'flat: all three EMAs within 0.1 % of price. bull_aligned: 20 > 50 > 200. bear_aligned: 20 < 50 < 200. null without ema_200.',
       ),
     ),
   }),
@@ -66,10 +70,10 @@ const TimeframeAnswer = Type.Object({
   indicators: Indicators,
   bars: Type.Integer({
     minimum: 1,
-    description: 'Number of consecutive candles behind the indicators, the forming one included.',
+    description: 'Number of consecutive candles used, forming one included.',
   }),
   bars_is_whole_history: Type.Boolean({
-    description: 'true: the coin has no older candles, so every value is of its whole history.',
+    description: 'true: the coin has no older candles.',
   }),
   insufficient_bars: Type.Array(
     Type.Object({
@@ -77,10 +81,13 @@ const TimeframeAnswer = Type.Object({
       have: Type.Integer({ minimum: 1, description: 'Number of candles; equals bars.' }),
       need: Type.Integer({
         minimum: 1,
-        description: 'Number of candles from which on its seed moves it by at most 0.01 percent.',
+        description: 'Number of candles needed until the seed moves it by at most 0.01 percent.',
       }),
     }),
-    { description: 'Indicators withheld until older candles are loaded; warns of short_history.' },
+    {
+      description:
+        'Indicators that are null until older candles are loaded; sets the warning short_history.',
+    },
   ),
   candle_freshness_seconds: Type.Number({
     minimum: 0,
@@ -100,12 +107,16 @@ const Signals = Type.Object(
   },
   {
     description:
-      'Label of each signal; those of candles abstain on a timeframe whose last 20 closes are equal.',
+      'Label of each signal. Candle signals are neutral on a timeframe whose last 20 closes are equal.',
   },
 )
 
 const FamilyNet = nullable(
-  Type.Number({ minimum: -1, maximum: 1, description: 'null: none of its signals is present.' }),
+  Type.Number({
+    minimum: -1,
+    maximum: 1,
+    description: 'As net, over the signals of this family, -1 to 1; null without signals.',
+  }),
 )
 
 export const PulseAnswer = Type.Object({
@@ -119,55 +130,70 @@ export const PulseAnswer = Type.Object({
   }),
   derivatives: Type.Object({
     funding_rate: Type.Number({
-      description: 'Running hourly rate as a fraction; positive: longs pay.',
+      description:
+        "The venue's running estimate of the next hourly rate, as a fraction; positive: longs pay shorts.",
     }),
     funding_annualized_pct: Type.Number({
       description: 'funding_rate x (24 / funding_interval_hours) x 365, percent.',
     }),
-    funding_interval_hours: Type.Literal(1, { description: 'Between two payments, hours.' }),
+    funding_interval_hours: Type.Literal(1, { description: 'Hours between two payments.' }),
     open_interest: nullable(
       Type.Number({
         description:
-          'One-sided, at the mark price, USD. null for a builder-deployed dex whose dex.usd_per_quote_unit is null.',
+          'Open interest, one-sided, at the mark price, USD; null if dex.usd_per_quote_unit is.',
       }),
     ),
-    open_interest_contracts: Type.Number({ description: "One-sided, in the coin's unit." }),
+    open_interest_contracts: Type.Number({
+      description: "Open interest in contracts, one-sided, in the coin's unit.",
+    }),
     impact_bid: nullable(
       Type.Number({
         description:
-          "The venue's impact price for a sale, USD, of the instant meta.as_of.funding; null where it has none. With the warning leg_skew price.current is newer and does not lie between the two.",
+          "The venue's impact price for a sell order, USD, as of meta.as_of.funding; null if the venue has none. With the warning leg_skew price.current is newer and lies outside the two.",
       }),
     ),
     impact_ask: nullable(
       Type.Number({
-        description: "The venue's impact price for a buy, USD; as impact_bid.",
+        description: "The venue's impact price for a buy order, USD; as impact_bid.",
       }),
     ),
-    spread_bps: nullable(Type.Number({ description: 'Best ask against best bid, over mid.' })),
+    spread_bps: nullable(
+      Type.Number({
+        description: '(best ask - best bid) / mid price; null without a two-sided quote.',
+      }),
+    ),
   }),
   regime: Type.Object({
-    current: oneOf(regimeLabels, 'UNKNOWN: too little of the market is known.'),
-    as_of: Type.Integer({ description: 'Of the last evaluation, Unix seconds.' }),
+    current: oneOf(regimeLabels, 'Regime of the whole market. UNKNOWN: insufficient data.'),
+    as_of: Type.Integer({ description: 'Time of the last evaluation, Unix seconds.' }),
     score: nullable(
       Type.Number({
         minimum: -1,
         maximum: 1,
-        description: 'Sum of the contributions: 1 risk on, -1 risk off.',
+        description: 'Sum of the contributions, 1 risk on to -1 risk off; null if UNKNOWN.',
       }),
     ),
-    previous: nullable(oneOf(regimeLabels)),
-    since: nullable(Type.Integer({ description: 'When the present label began, Unix seconds.' })),
+    previous: nullable(oneOf(regimeLabels, 'Label before `since`; null before any change.')),
+    since: nullable(
+      Type.Integer({
+        description: 'Start of the present label, Unix seconds; null before the first evaluation.',
+      }),
+    ),
     drivers: Type.Array(
       Type.Object({
         name: oneOf(driverNames),
-        value: Type.Number({ minimum: -1, maximum: 1, description: '1 risk on, -1 risk off.' }),
-        contribution: Type.Number({ description: 'Its weight times value.' }),
+        value: Type.Number({ minimum: -1, maximum: 1, description: '1 risk on to -1 risk off.' }),
+        contribution: Type.Number({ description: 'Weight x value.' }),
       }),
     ),
-    rule_version: Type.String(),
+    rule_version: Type.String({ description: 'Version of the regime rule.' }),
   }),
   confluence: Type.Object({
-    score: Type.Number({ minimum: 0, maximum: 1, description: 'Strength of agreement: abs(net).' }),
+    score: Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description: 'abs(net): agreement of the signals, not a probability.',
+    }),
     bias: Label,
     signals: Signals,
     bullish_count: Type.Integer({ minimum: 0, description: 'Number of bullish signals.' }),
@@ -175,7 +201,7 @@ export const PulseAnswer = Type.Object({
     net: Type.Number({
       minimum: -1,
       maximum: 1,
-      description: 'Sum of weight x (bullish 1, neutral 0, bearish -1) over the sum of weights.',
+      description: 'Weighted mean of the signals: bullish 1, neutral 0, bearish -1.',
     }),
     weights: Type.Record(Type.String(), Type.Number(), {
       description: 'Weight of each signal in net.',
@@ -183,7 +209,7 @@ export const PulseAnswer = Type.Object({
     vote_share: Type.Number({
       minimum: 0,
       maximum: 1,
-      description: 'Unweighted mean of bullish 1, neutral 0.5, bearish 0.',
+      description: 'Unweighted mean of the signals: bullish 1, neutral 0.5, bearish 0.',
     }),
     families: Type.Object({
       trend_following: FamilyNet,
@@ -194,17 +220,20 @@ export const PulseAnswer = Type.Object({
     per_timeframe: Type.Record(
       Type.String(),
       Type.Object({
-        net: Type.Number({ description: 'As net, of this timeframe alone, -1 to 1.' }),
+        net: Type.Number({
+          description: 'As net, for the candle signals of this timeframe, -1 to 1.',
+        }),
         bias: Label,
       }),
     ),
-    aligned: Type.Boolean({ description: 'Every requested timeframe has the same bias.' }),
+    aligned: Type.Boolean({ description: 'All requested timeframes have the same bias.' }),
     conflicts: Type.Array(Type.Tuple([oneOf(families), oneOf(families)]), {
-      description: 'Families that point in opposite directions.',
+      description: 'Pairs of families with opposite net.',
     }),
-    calibration: Type.Null({ description: 'Hit rate of past answers; null until measured.' }),
+    calibration: Type.Null({ description: 'Hit rate of past answers; null: not measured.' }),
     validated: Type.Literal(false, {
-      description: 'The score is agreement among indicators, not yet a measured hit rate.',
+      description:
+        'false: the score measures agreement of indicators; it is not validated against later prices.',
     }),
   }),
   meta: Type.Object({
@@ -212,7 +241,7 @@ export const PulseAnswer = Type.Object({
     offering: Type.Literal('service_pulse'),
     coins_available: Type.Integer({
       minimum: 0,
-      description: 'Number of coins that /coins lists at this moment.',
+      description: 'Number of coins in /coins.',
     }),
   }),
 })

@@ -42,7 +42,7 @@ const FUNDING_INTERVAL_HOURS = 1
 const HOURS_PER_YEAR = 24 * 365
 const defaultTimeframes = ['1h', '4h'] as const satisfies Timeframe[]
 
-/** What a bundle asks of it. */
+/** What a bundle reads from this answer. */
 export type PulseFacts = {
   readonly bias: ReturnType<typeof confluenceOf>['bias']
   readonly atrPct1h: number | null
@@ -58,21 +58,21 @@ export const pulse: CoinAnalysis & Component<PulseFacts> = {
     guide: {
       title: 'Technical analysis of one coin on up to three timeframes',
       useWhen:
-        'you want the technical state of one coin: momentum, trend, volatility bands, funding and how far the indicators agree.',
+        'you want the technical state of one coin: momentum, trend, volatility bands, funding, and how far the indicators agree.',
       notWhen: 'you compare many coins (screener) or need execution costs (spread).',
       returns:
-        'indicators for each timeframe, derivatives, market regime, and a confluence score with the votes behind it.',
+        'indicators per timeframe, funding and open interest, market regime, and a confluence score with its signals.',
     },
     priceUsdcAtomic: 25_000n,
     document: PulseAnswer,
     defaultView: defaultTimeframes.join(','),
     viewParameters: [timeframesParameter],
     compactOmits: ['confluence.weights'],
-    // The specification answers old data with a warning, not with a refusal.
+    // Stale data gives a warning (stale_data), not a refusal.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
     coverageFloor: {
       counts: 'closed candles',
-      least: `${BARS_NEEDED_OF_PART} closed candles of each timeframe asked for, or ${BARS_NEEDED} where the coin has no older ones; a coin that is younger than that is 400 insufficient_candles`,
+      least: `${BARS_NEEDED_OF_PART} closed candles of each requested timeframe, or ${BARS_NEEDED} if the coin has no older ones; a younger coin is refused with 400 insufficient_candles`,
     },
   },
   inputs: [
@@ -98,7 +98,7 @@ export const pulse: CoinAnalysis & Component<PulseFacts> = {
   },
 }
 
-/** What views have in common is written once; each of them may be of some of the `wanted` timeframes. */
+/** Writes the parts that views share once. A view may be any subset of the `wanted` timeframes. */
 function writerOf(
   builder: DocumentBuilder,
   { coin, rendering, market }: Asked,
@@ -150,7 +150,7 @@ type Asked = {
   readonly market: MarketState
 }
 
-/** While older bars may be known any moment, more is to come; a coin whose whole history is known has no more. */
+/** A coin whose whole history is loaded has too few candles; any other may still receive older ones. */
 function whyMissing({ ladder }: CoinMarket, timeframe: Timeframe, nowMs: number): NoAnswer {
   const [have, need] = [ladder.barCount(timeframe), barsNeeded(ladder, timeframe)]
   if (have < need && ladder.isWhole(timeframe) && !ladder.isCold(nowMs))
@@ -166,18 +166,18 @@ function whyMissing({ ladder }: CoinMarket, timeframe: Timeframe, nowMs: number)
 type InsufficientBars = { readonly field: string; readonly have: number; readonly need: number }
 
 type Reading = {
-  /** The forming one included. */
+  /** Forming one included. */
   readonly bars: number
   readonly isWhole: boolean
-  /** What is withheld for want of bars. */
+  /** Indicators that are null for lack of bars. */
   readonly insufficient: readonly InsufficientBars[]
   readonly indicators: PulseIndicators
   readonly votes: Votes
-  /** The votes as one word. */
+  /** Key of the votes in {@link confluenceTexts}. */
   readonly ballot: string
 }
 
-/** The timeframes that can be answered, each valued as if its forming bar closed now. */
+/** The warm timeframes, with indicators as if the forming bar closed now. */
 function readTimeframes(
   coin: CoinMarket,
   nowMs: number,
@@ -211,7 +211,7 @@ function barsOf({ ladder }: CoinMarket, timeframe: Timeframe) {
   }
 }
 
-/** Of all indicators of the timeframes, those that are not withheld for want of bars. */
+/** Share of indicators that have enough bars. */
 function completenessOf({
   coin,
   readings,
@@ -297,7 +297,7 @@ function shown(indicators: PulseIndicators) {
 }
 
 function derivatives(coin: CoinMarket, context: ContextEvent) {
-  // Annualised from the printed rate, so that a reader who checks the identity finds it exact.
+  // Annualised from the rounded rate, so that the published identity holds exactly.
   const fundingRate = rate(context.fundingRateHourly)
   return {
     funding_rate: fundingRate,
@@ -311,7 +311,7 @@ function derivatives(coin: CoinMarket, context: ContextEvent) {
   }
 }
 
-/** Before the first evaluation nothing is known, as of now. */
+/** UNKNOWN as of now before the first evaluation. */
 function shownRegime(regime: Regime | null, { renderedAtMs }: Rendering) {
   const drivers = regime?.drivers ?? null
   return {
@@ -334,7 +334,7 @@ function shownRegime(regime: Regime | null, { renderedAtMs }: Rendering) {
 
 type ConfluenceText = { readonly bias: PulseFacts['bias']; readonly text: string }
 
-/** It follows from votes alone, and these stay for minutes while the figures behind them move every second. */
+/** Cached by votes, which stay the same for minutes while the indicators change every second. */
 const confluenceTexts = new BoundedMap<string, ConfluenceText>(8_192)
 
 function confluenceText(
@@ -384,7 +384,7 @@ function confluence(
     ),
     aligned: result.isAligned,
     conflicts: result.conflicts,
-    // Until past answers were compared with what followed.
+    // Not measured: past answers are not compared with later prices.
     calibration: null,
     validated: false,
   }
@@ -400,7 +400,7 @@ function inputsOf(
     ...subset.map((timeframe) => candlesInput(coin, timeframe)),
     markInput(coin),
     contextInput('funding', context),
-    // Where there is a quote it gives the price; where there is none the mark does.
+    // Without a quote the mark price is the price.
     ...(quote === null ? [] : [bookInput(quote.confirmedAtMs)]),
   ]
 }

@@ -15,7 +15,7 @@ import { regimeTracker } from '../../regime/regime.ts'
 import type { Regime } from '../../regime/regime-rule.ts'
 import { volatilitySeries } from '../../volatility/volatility-series.ts'
 
-/** A coin of which the venue was silent for longer is not ranked beside the others. */
+/** Coins with older data are not ranked. */
 export const COIN_AGE_MS_MAX = 300_000
 
 export const skipReasons = ['insufficient_candles', 'stale_data', 'delisted'] as const
@@ -28,7 +28,7 @@ const numberNames = [
   'close1h',
   'close4h',
   'volatilityPercentile',
-  /** Hours that it is a percentile of. */
+  /** Hours of history behind the percentile. */
   'volatilityHours',
   /** Index into `fundingBiases`. */
   'fundingBias',
@@ -43,7 +43,7 @@ const numberNames = [
   'dayNotionalUsd',
   /** Index into `cascadeLevels`. */
   'cascadeLevel',
-  /** As /cex-dex has them. */
+  /** As in /cex-dex. */
   'cexDexBps',
   'cexDexNoiseBps',
   'candlesConfirmedAtMs',
@@ -53,30 +53,30 @@ const numberNames = [
 
 type Numbers<Value> = Readonly<Record<(typeof numberNames)[number], Value>>
 
-/** Numbers of `pulseValue`. */
+/** Number of fields in `pulseValue`. */
 export const VALUES_PER_COIN = Object.keys(pulseValue).length
 
 export type Skipped = { readonly coin: string; readonly reason: SkipReason }
 
-/** What is known of the market at one instant: a row a scanned coin in every column. NaN: unknown. */
+/** State of the market at one instant; each column has one row per scanned coin. NaN: unknown. */
 export type ScreenerColumns = {
   /** In the venue's order. */
   readonly coins: readonly string[]
-  /** What the prices of each are in; null where its name is unknown. */
+  /** Quote unit of each coin's prices; null if its name is unknown. */
   readonly units: readonly (string | null)[]
   readonly numbers: Numbers<Float64Array>
-  /** The indicators of one coin behind those of the other. */
+  /** Indicators, coin after coin. */
   readonly values1h: Float64Array
   readonly values4h: Float64Array
   readonly skipped: readonly Skipped[]
-  /** Coins that trade; what is delisted is none of them. */
+  /** Listed coins, without delisted ones. */
   readonly coinsTotal: number
   readonly regime: Regime | null
-  /** Of /arb, 0 to 1; null where that is not measured. */
+  /** stress_score of /arb; null while it has none. */
   readonly stressScore: number | null
 }
 
-/** Reads every coin once; what follows from it is for whoever has the time. */
+/** Reads every coin once, in the engine thread; a worker ranks them. */
 export function screenerColumns(market: MarketState, nowMs: number): ScreenerColumns {
   const scanned: CoinMarket[] = []
   const skipped: Skipped[] = []
@@ -121,7 +121,7 @@ export function screenerColumns(market: MarketState, nowMs: number): ScreenerCol
   }
 }
 
-/** null for a coin whose default pulse can be answered now, and whose own month is known. */
+/** null for a coin whose default /pulse and volatility percentile are available. */
 function skipReasonOf(coin: CoinMarket, nowMs: number): SkipReason | null {
   const { context, ladder } = coin
   const isShort = (timeframe: Timeframe) =>

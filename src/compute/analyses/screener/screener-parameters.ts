@@ -4,14 +4,14 @@ import type { ViewParameter } from '../../../domain/contract.ts'
 export const screenerViews = ['full', 'compact'] as const
 export type ScreenerView = (typeof screenerViews)[number]
 
-/** Rows that a view can be asked for: a whole answer stays below 20,000 tokens in either. */
+/** Largest number of rows, so that an answer stays below 20,000 tokens. */
 export const rowsMax: Readonly<Record<ScreenerView, number>> = { full: 100, compact: 200 }
 
 const ROWS_DEFAULT = 50
 
 export const viewParameter: ViewParameter = {
   name: 'view',
-  description: 'full, or compact: 8 fields a coin instead of 19.',
+  description: 'full, or compact: 8 instead of 19 fields per coin.',
   allowed: screenerViews,
   rule: `must be one of ${screenerViews.join(', ')}`,
   example: 'compact',
@@ -22,7 +22,7 @@ export const viewParameter: ViewParameter = {
 
 export const topNParameter: ViewParameter = {
   name: 'top_n',
-  description: `How many coins, the strongest signals first: 1 to ${rowsMax.full}, with view=compact to ${rowsMax.compact}. Default ${ROWS_DEFAULT}.`,
+  description: `Number of coins, 1 to ${rowsMax.full}, with view=compact to ${rowsMax.compact}. Default ${ROWS_DEFAULT}.`,
   allowed: screenerViews.map((view) => `1..${rowsMax[view]} with view=${view}`),
   rule: `must be a whole number from 1 to ${rowsMax.full}, with view=compact to ${rowsMax.compact}`,
   example: '20',
@@ -35,7 +35,7 @@ export const topNParameter: ViewParameter = {
   },
 }
 
-/** Key of a view, as the parameters make it. */
+/** View key of these parameters. */
 export function screenerViewKey(view: ScreenerView, rows: number): string {
   return `${view},${rows}`
 }

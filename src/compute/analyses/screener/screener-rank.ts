@@ -27,10 +27,10 @@ const strengthWeights = { net: 0.6, rsi: 0.15, zscore: 0.15, alignment: 0.1 } as
 const ZSCORE_SCALE = 3
 const RSI_MIDDLE = 50
 
-/** One scanned coin. Numbers are unrounded but for `signalStrength`, by which the list is sorted. */
+/** One scanned coin. Numbers are unrounded, except `signalStrength`, by which the list is sorted. */
 export type Ranked = {
   readonly coin: string
-  /** What its price is in; null where that has no known name. */
+  /** Quote unit of its price; null if its name is unknown. */
   readonly unit: string | null
   readonly price: number
   readonly change24hPct: number | null
@@ -51,14 +51,14 @@ export type Ranked = {
   readonly openInterestUsd: number
   readonly dayNotionalUsd: number
   readonly cascadeLevel: CascadeLevel | null
-  /** NaN where no exchange, or nothing to compare it with, covers the coin. */
+  /** NaN if /cex-dex has no answer for the coin. */
   readonly cexDexBps: number
   readonly cexDexNoiseBps: number
-  /** When the older of candles and price was last confirmed. */
+  /** Last confirmation of candles or price, the older of both. */
   readonly confirmedAtMs: number
 }
 
-/** All scanned coins, the strongest signal first; of equal ones the name decides. */
+/** All scanned coins by signal strength, ties by name. */
 export function rankedCoins(columns: ScreenerColumns): readonly Ranked[] {
   return columns.coins
     .map((coin, row) => rankedCoin(columns, coin, row))
@@ -99,7 +99,7 @@ function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked
     fundingBias: fundingBiases[at('fundingBias')] ?? 'UNKNOWN',
     fundingPercentile: at('fundingPercentile'),
     fundingVote: derivatives.funding,
-    // Of the rate as it is printed elsewhere, so that the same coin shows the same number there.
+    // From the rounded rate, so that /funding shows the same number.
     fundingAnnualizedPct: annualizedPctOf(rate(at('fundingRateHourly')), FUNDING_INTERVAL_HOURS),
     interestTrend: interestTrends[at('interestTrend')] ?? 'UNKNOWN',
     openInterestUsd: at('openInterestUsd'),
@@ -112,14 +112,14 @@ function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked
 }
 
 /**
- * How much a coin stands out, 0 to 1: agreement of the signals on 1h, distance of RSI from its middle,
- * distance of the close from its mean, and whether 1h and 4h point the same way.
+ * Signal strength, 0 to 1: agreement of the signals on 1h, distance of RSI from 50, distance of the close from its
+ * mean, and agreement of 1h and 4h.
  */
 function signalStrength(of: {
   readonly net: number
-  /** null while 20 closes are equal: no distance at all. */
+  /** null while the last 20 closes are equal. */
   readonly rsi: number | null
-  /** null in a flat window, likewise. */
+  /** null in a flat window. */
   readonly zscore: number | null
   readonly isAligned: boolean
 }): number {
@@ -132,7 +132,7 @@ function signalStrength(of: {
   )
 }
 
-/** Whether the candles of 1h and of 4h have the same bias, and have one. */
+/** Whether the candle signals of 1h and 4h have the same bias, not neutral. */
 function isAligned(hour: Votes, four: Votes): boolean {
   const { perTimeframe } = confluenceOf(
     new Map([
@@ -149,7 +149,7 @@ function indicatorsAt(values: Float64Array, row: number, close: number): PulseIn
   return pulseIndicators(values.subarray(from, from + VALUES_PER_COIN), close)
 }
 
-/** NaN stands for a vote that is absent. */
+/** NaN: the vote is absent. */
 function derivativeVotesAt(funding: number, oi: number): DerivativeVotes {
   return {
     ...(!Number.isNaN(funding) && { funding: funding as TrendDirection }),
@@ -157,7 +157,7 @@ function derivativeVotesAt(funding: number, oi: number): DerivativeVotes {
   }
 }
 
-/** null for a coin that has no day behind it. */
+/** null without a price from 24 h ago. */
 function changePct(price: number, before: number): number | null {
   return before > 0 ? (price / before - 1) * 100 : null
 }

@@ -10,38 +10,44 @@ import { volatilityRegimes } from '../../volatility/volatility-regime.ts'
 import { skipReasons } from './screener-columns.ts'
 
 const Direction = oneOf(['bullish', 'bearish', 'neutral'])
-const StressLevel = nullable(oneOf(stressLevels, 'Of /arb; null while that is not measured.'))
-const Score = Type.Number({ minimum: 0, maximum: 1, description: 'As in /pulse on 1h, 0 to 1.' })
+const StressLevel = nullable(oneOf(stressLevels, 'stress_level of /arb; null while /arb has none.'))
+const Score = Type.Number({
+  minimum: 0,
+  maximum: 1,
+  description: 'As in /pulse with timeframes=1h, 0 to 1.',
+})
 const Tickers = Type.Array(Type.String())
 
-/** What a row has in every view. */
+/** Members of a row in every view. */
 const compactMembers = {
   coin: Type.String({ description: "The venue's spelling." }),
   price: Type.Number({
-    description: 'Mid price, USD; of a builder-deployed dex in quote_unit.',
+    description: 'Mid price, USD; in quote_unit if that is present.',
   }),
   quote_unit: Type.Optional(
     nullable(
       Type.String({
         description:
-          'Present for a coin of a builder-deployed dex: its collateral token. null before its name was received.',
+          'Collateral token, for a coin of a builder-deployed dex; null until its name is received.',
       }),
     ),
   ),
   change_24h_pct: nullable(
-    Type.Number({ description: 'price against 24 h ago, percent; null without such a price.' }),
+    Type.Number({
+      description: 'Change of price over 24 h, percent; null without a price from then.',
+    }),
   ),
   signal_strength: Type.Number({
     minimum: 0,
     maximum: 1,
     description:
-      '0.6 x abs(confluence net on 1h) + 0.15 x min(abs(rsi_14 - 50) / 50, 1) + 0.15 x min(abs(zscore_100) / 3, 1) + 0.1 where the candles of 1h and 4h have the same bias, and it is not neutral. While 20 closes are equal, RSI adds nothing.',
+      '0.6 x abs(confluence net on 1h) + 0.15 x min(abs(rsi_14 - 50) / 50, 1) + 0.15 x min(abs(zscore_100) / 3, 1) + 0.1 if the candle signals of 1h and 4h have the same bias, not neutral. The RSI term is 0 while the last 20 closes are equal.',
   }),
   confluence_bias: Direction,
-  trend: oneOf(['bullish', 'bearish', 'neutral'], 'On 4h.'),
+  trend: oneOf(['bullish', 'bearish', 'neutral'], 'trend.label of /pulse on 4h.'),
   vol_regime: oneOf(
     volatilityRegimes,
-    'ATR % on 1h among its own last 30 days: LOW below percentile 20, HIGH from 80, EXTREME from 95.',
+    'Percentile of the 1h ATR % in its own last 30 days: LOW below 20, HIGH from 80, EXTREME from 95, else NORMAL.',
   ),
   funding_bias: oneOf(
     fundingBiases,
@@ -54,63 +60,76 @@ const CompactRow = Type.Object(compactMembers, { additionalProperties: false })
 const FullRow = Type.Object({
   ...compactMembers,
   confluence_score: Score,
-  rsi_14: Type.Number({ minimum: 0, maximum: 100, description: 'On 1h.' }),
+  rsi_14: Type.Number({
+    minimum: 0,
+    maximum: 100,
+    description: 'Wilder RSI over 14 bars of 1h, 0 to 100.',
+  }),
   rsi_zone: oneOf(['overbought', 'bullish', 'neutral', 'bearish', 'oversold']),
   funding_annualized_pct: Type.Number({ description: 'As in /funding, percent.' }),
-  oi_trend: oneOf(interestTrends, 'Over 4 h; UNKNOWN until four hours of open interest are known.'),
+  oi_trend: oneOf(interestTrends, 'trend of /oi, over 4 h; UNKNOWN below four hours of data.'),
   oi_notional_usd: nullable(
     Type.Number({
       minimum: 0,
-      description: 'Open interest at the mark, USD; null where quote_unit has no price in USD.',
+      description: 'Open interest at the mark price, USD; null if quote_unit has no USD price.',
     }),
   ),
   volume_24h_usd: nullable(
     Type.Number({
       minimum: 0,
-      description: "The venue's own of 24 hours, USD; null where quote_unit has no price in USD.",
+      description:
+        'Volume of the last 24 h by the venue, USD; null if quote_unit has no USD price.',
     }),
   ),
-  cascade_level: nullable(oneOf(cascadeLevels, 'As /liquidations gives it.')),
+  cascade_level: nullable(
+    oneOf(cascadeLevels, 'cascade_risk.level of /liquidations; null while that has no answer.'),
+  ),
   cex_dex_spread_bps: nullable(
     Type.Number({
-      description: 'divergence_bps of /cex-dex, bps; null where that does not cover the coin.',
+      description: 'divergence_bps of /cex-dex; null if /cex-dex has no answer for the coin.',
     }),
   ),
-  cex_dex_direction: nullable(oneOf(divergenceDirections, 'As in /cex-dex.')),
+  cex_dex_direction: nullable(oneOf(divergenceDirections, 'direction of /cex-dex; null likewise.')),
   data_age_seconds: Type.Number({
     minimum: 0,
-    description: 'Of its candles or its price, the older one.',
+    description: 'Seconds since its candles or its price were last confirmed, the older of both.',
   }),
 })
 
 export const ScreenerAnswer = Type.Object({
   timestamp_iso: Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' }),
-  coins_scanned: Type.Integer({ minimum: 0, description: 'Number of coins that were ranked.' }),
-  coins_total: Type.Integer({ minimum: 0, description: 'Coins that trade on the venue.' }),
+  coins_scanned: Type.Integer({ minimum: 0, description: 'Number of ranked coins.' }),
+  coins_total: Type.Integer({ minimum: 0, description: 'Number of coins listed on the venue.' }),
   market: Type.Object({
-    regime: oneOf(regimeLabels, 'As in /pulse.'),
+    regime: oneOf(regimeLabels, 'regime.current of /pulse.'),
     regime_score: nullable(
-      Type.Number({ minimum: -1, maximum: 1, description: '1 risk on, -1 risk off.' }),
+      Type.Number({
+        minimum: -1,
+        maximum: 1,
+        description: '1 risk on to -1 risk off; null if regime is UNKNOWN.',
+      }),
     ),
     breadth_pct: Type.Number({
       minimum: 0,
       maximum: 100,
-      description: 'Share of scanned coins whose 4h close is above their EMA 50.',
+      description: 'Share of scanned coins with the 4h close above EMA 50, percent.',
     }),
-    bullish_count: Type.Integer({ minimum: 0, description: 'By confluence_bias.' }),
-    bearish_count: Type.Integer({ minimum: 0, description: 'By confluence_bias.' }),
-    neutral_count: Type.Integer({ minimum: 0, description: 'By confluence_bias.' }),
-    median_funding_annualized_pct: Type.Number({ description: 'Of all scanned coins, percent.' }),
-    vol_regime: oneOf(volatilityRegimes, 'Of the median percentile of all scanned coins.'),
+    bullish_count: Type.Integer({ minimum: 0, description: 'Number by confluence_bias.' }),
+    bearish_count: Type.Integer({ minimum: 0, description: 'Number by confluence_bias.' }),
+    neutral_count: Type.Integer({ minimum: 0, description: 'Number by confluence_bias.' }),
+    median_funding_annualized_pct: Type.Number({
+      description: 'Median funding rate of all scanned coins, percent per year.',
+    }),
+    vol_regime: oneOf(volatilityRegimes, 'By the median ATR % percentile of all scanned coins.'),
     vol_window_hours: Type.Integer({
       minimum: 0,
-      description: 'Hours that vol_regime is judged by, of the median coin; 720 are wished for.',
+      description: 'Hours of history behind vol_regime, of the median coin; complete at 720.',
     }),
     stress_level: StressLevel,
   }),
   coins: Type.Array(Type.Union([FullRow, CompactRow]), {
     description:
-      'The strongest signals of all scanned coins; of equal strength the name decides. The short rows come with view=compact.',
+      'Scanned coins by signal_strength, largest first; ties by name. Short rows with view=compact.',
   }),
   top: Type.Object(
     {
@@ -120,11 +139,14 @@ export const ScreenerAnswer = Type.Object({
       crowded_short: Tickers,
       volatile: Tickers,
     },
-    { description: 'Of all scanned coins, also of those that are not listed above.' },
+    {
+      description:
+        'Among all scanned coins: strongest bullish and bearish (5 each), most crowded by funding and most volatile (3 each).',
+    },
   ),
   skipped: Type.Array(Type.Object({ coin: Type.String(), reason: oneOf(skipReasons) }), {
-    description: 'Coins that trade first; at most 40 of them.',
+    description: 'Coins that were not ranked, at most 40, listed coins before delisted ones.',
   }),
-  skipped_count: Type.Integer({ minimum: 0, description: 'All of them, the delisted included.' }),
+  skipped_count: Type.Integer({ minimum: 0, description: 'Number of all skipped coins.' }),
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_screener') }),
 })

@@ -33,38 +33,37 @@ import { ScreenerAnswer } from './screener-schema.ts'
 
 const PERIOD_MS = 5_000
 
-/** Below this share of the coins that trade there is no market to speak of. */
+/** Share of the listed coins that must be rankable. */
 const COVERAGE_NEEDED = 0.5
 const SKIPPED_SHOWN_MAX = 40
 
 const TOP_DIRECTIONS = 5
 const TOP_OTHERS = 3
 
-/** Every coin that trades, ranked by how much its signals stand out. */
+/** All listed coins, ranked by signal strength. */
 export const screener: MarketAnalysis<ScreenerColumns> = {
   contract: {
     id: 'screener',
     offering: 'service_screener',
     scope: 'market',
     summary:
-      'Scan of all coins for the strongest signals, with trend, volatility, funding and regime',
+      'All coins ranked by signal strength, with trend, volatility, funding and market regime',
     guide: {
-      title: 'All coins ranked by signal strength in one call',
+      title: 'Screener: all coins ranked by signal strength',
       useWhen:
-        'you want to find coins: strongest signals, crowded funding, volatility, and the regime of the market.',
-      notWhen: 'you know the coin already and want its details (pulse).',
-      returns:
-        'one row a coin, the strongest signals first, the state of the whole market, and short lists.',
+        'you search for coins with strong signals, crowded funding or high volatility, or want the market regime.',
+      notWhen: 'you want details of one known coin (pulse).',
+      returns: 'one row per coin, strongest signals first, market-wide figures, and short lists.',
     },
     priceUsdcAtomic: 60_000n,
     document: ScreenerAnswer,
     defaultView: defaultScreenerView,
     viewParameters: [viewParameter, topNParameter],
-    // An older coin is skipped, so what is older than this comes from an engine that gathers no more.
+    // Coins with older data are skipped, so an older answer means that the engine has stopped.
     inputAgeMsMax: COIN_AGE_MS_MAX + 60_000,
     coverageFloor: {
-      counts: 'coins whose default pulse and own month are known',
-      least: 'half of the coins that trade, each with its default pulse',
+      counts: 'coins with warm 1h and 4h candles and 30-day volatility history',
+      least: 'half of the listed coins, each with warm 1h and 4h candles and volatility history',
     },
   },
   periodMs: PERIOD_MS,
@@ -121,7 +120,7 @@ function renderViews(
   }
 }
 
-/** The first row alone, the first two, and so on: views share the rows, and hold one index for theirs. */
+/** Runs of the first row, the first two, and so on. Views share the rows. */
 function rowRuns(
   builder: DocumentBuilder,
   view: ScreenerView,
@@ -165,7 +164,7 @@ function fullRow(builder: DocumentBuilder, coin: Ranked) {
     funding_bias: coin.fundingBias,
     funding_annualized_pct: percent(coin.fundingAnnualizedPct),
     oi_trend: coin.interestTrend,
-    // Without cents, which would cost an answer hundreds of tokens.
+    // Whole dollars: cents would cost hundreds of tokens per answer.
     oi_notional_usd: orNull(coin.openInterestUsd, Math.round),
     volume_24h_usd: orNull(coin.dayNotionalUsd, Math.round),
     cascade_level: coin.cascadeLevel,
@@ -182,7 +181,7 @@ function divergence({ cexDexBps: divergenceBps, cexDexNoiseBps: noiseBps }: Rank
   }
 }
 
-/** What stands before the rows. */
+/** Members before the rows. */
 function summaryOf(
   { coinsTotal, regime, numbers, stressScore }: ScreenerColumns,
   ranked: readonly Ranked[],
@@ -210,7 +209,7 @@ function summaryOf(
   }
 }
 
-/** What stands behind the rows, without its opening brace. */
+/** Text after the rows, without its opening brace. */
 function tailText(
   builder: DocumentBuilder,
   of: {
@@ -235,7 +234,7 @@ function tailText(
   }).slice(1)
 }
 
-/** Crowded is who pays so much that the funding signal votes against it. */
+/** Crowded: the funding signal votes against the paying side. */
 function topOf(ranked: readonly Ranked[]) {
   const by = (bias: Ranked['bias']) => ranked.filter((coin) => coin.bias === bias)
   const crowded = (fundingVote: 1 | -1) =>
@@ -254,7 +253,7 @@ function topOf(ranked: readonly Ranked[]) {
   }
 }
 
-/** Distance of the rank from the middle: the same for both sides. */
+/** Distance of the percentile from 50. */
 function crowdedBy({ fundingPercentile }: Ranked): number {
   return Math.abs(fundingPercentile - 50)
 }
@@ -267,7 +266,7 @@ function names(coins: readonly Ranked[], count: number): readonly string[] {
   return coins.slice(0, count).map(({ coin }) => coin)
 }
 
-/** Of each kind the oldest that any row rests on. */
+/** Each input with the oldest confirmation over all rows. */
 function inputsOf({ numbers }: ScreenerColumns): readonly Input[] {
   const input = (name: string, instants: Float64Array, isLoadBearing: boolean): Input => ({
     name,

@@ -1,7 +1,7 @@
 import type { ViewParameter } from '../../../domain/contract.ts'
 import { coinBuckets } from '../../../domain/sectors.ts'
 
-/** Only the scores of the sectors, all about all of them, or all about one. */
+/** `scores`: sector scores only. `all`, or a sector: all its figures as well. */
 export const bucketViews = ['scores', 'all', ...coinBuckets] as const
 export type BucketView = (typeof bucketViews)[number]
 
@@ -13,8 +13,7 @@ const viewByName: ReadonlyMap<string, BucketView> = new Map(
 
 export const bucketParameter: ViewParameter = {
   name: 'bucket',
-  description:
-    'What to tell of the sectors: scores (default), all for every figure of each of them, or the name of one, in any case.',
+  description: 'Sector detail: scores (default), all, or one sector name, in any case.',
   allowed: bucketViews,
   rule: `must be one of ${bucketViews.join(', ')}`,
   example: 'all',

@@ -8,29 +8,39 @@ import { sentimentSources, sentimentStatuses } from './sentiment-score.ts'
 import { breadths, directions, scoreBuckets } from './sentiment-words.ts'
 
 const Iso = Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' })
-const Score = Type.Number({ minimum: 0, maximum: 1, description: '0 fear to 1 greed.' })
-const Bucket = oneOf(scoreBuckets, 'By score: below 0.2, below 0.4, up to 0.6, up to 0.8, above.')
+const Score = Type.Number({ minimum: 0, maximum: 1, description: 'Sentiment, 0 fear to 1 greed.' })
+const Bucket = oneOf(
+  scoreBuckets,
+  'By score: below 0.2 EXTREME_FEAR, below 0.4 FEAR, up to 0.6 NEUTRAL, up to 0.8 GREED, above EXTREME_GREED.',
+)
 const ReturnPct = (hours: string) =>
-  nullable(Type.Number({ description: `Of the marks over ${hours}, OI-weighted, percent.` }))
+  nullable(
+    Type.Number({
+      description: `OI-weighted mean return over ${hours}, percent; null if unknown.`,
+    }),
+  )
 
 const ComponentAnswer = Type.Object({
   name: oneOf(sentimentSources),
   score: nullable(
-    Type.Number({ minimum: -1, maximum: 1, description: '-1 fear to 1 greed; null when missing.' }),
+    Type.Number({ minimum: -1, maximum: 1, description: '-1 fear to 1 greed; null if missing.' }),
   ),
   weight: Type.Number({
     minimum: 0,
     maximum: 1,
-    description: 'What the mean is weighted by: less while stale, 0 when missing.',
+    description: 'Weight in score: reduced if stale, 0 if missing.',
   }),
   raw: nullable(
     Type.Number({
       description:
-        'What it is made of; unit says in what: OI-weighted funding a year, OI-weighted mark over oracle, breadth, balance -1 to 1 of price and open interest, rank of volatility 0 to 100, share of buys, the index 0 to 100.',
+        'Raw measure in `unit`: OI-weighted annualised funding (apr_pct), OI-weighted premium of mark over oracle (bps), breadth (pct), price move with new or closed positions -1 to 1 (balance), volatility percentile 0 to 100, taker buy share as a fraction, index 0 to 100. null if missing.',
     }),
   ),
   unit: oneOf(['apr_pct', 'bps', 'pct', 'balance', 'percentile', 'buy_share', 'index']),
-  status: oneOf(sentimentStatuses, 'stale: the index is over a day old and weighs less for it.'),
+  status: oneOf(
+    sentimentStatuses,
+    'stale: the index is over 24 h old. missing: insufficient data.',
+  ),
   as_of: nullable(Iso),
 })
 
@@ -38,23 +48,30 @@ const SectorAnswer = Type.Object({
   sector: oneOf(coinBuckets),
   score: nullable(Score),
   bucket: nullable(Bucket),
-  coins: Type.Integer({ minimum: 1, description: 'Number of coins that trade.' }),
+  coins: Type.Integer({ minimum: 1, description: 'Number of listed coins.' }),
   oi_usd: nullable(
     Type.Number({
       minimum: 0,
       description:
-        'Open interest at the mark, USD. null where the collateral of a coin in it has no price in USD.',
+        'Open interest at the mark price, USD; null if the collateral of a coin in the sector has no USD price.',
     }),
   ),
   funding_apr_pct: nullable(
-    Type.Number({ description: 'Mean of 8 hours as of a year, OI-weighted, percent.' }),
+    Type.Number({
+      description:
+        'OI-weighted mean funding rate of the last 8 h, percent per year; null if unknown.',
+    }),
   ),
   breadth_pct: nullable(
-    Type.Number({ minimum: 0, maximum: 100, description: 'As the component breadth, percent.' }),
+    Type.Number({
+      minimum: 0,
+      maximum: 100,
+      description: 'raw of the component breadth for this sector, percent; null if missing.',
+    }),
   ),
   return_24h_pct: ReturnPct('24 h'),
-  leaders: Type.Array(Type.String(), { maxItems: 2, description: 'Rose most in 24 h.' }),
-  laggards: Type.Array(Type.String(), { maxItems: 2, description: 'Rose least in 24 h.' }),
+  leaders: Type.Array(Type.String(), { maxItems: 2, description: 'Highest 24 h return first.' }),
+  laggards: Type.Array(Type.String(), { maxItems: 2, description: 'Lowest 24 h return first.' }),
 })
 
 const Count = Type.Integer({ minimum: 0, description: 'Number of coins.' })
@@ -62,55 +79,64 @@ const Count = Type.Integer({ minimum: 0, description: 'Number of coins.' })
 export const SentimentAnswer = Type.Object({
   timestamp_iso: Iso,
   sentiment: Type.Object({
-    overall: oneOf(directions, 'By score: above 0.6, 0.4 to 0.6, below 0.4.'),
+    overall: oneOf(directions, 'By score: above 0.6 bullish, below 0.4 bearish, else neutral.'),
     bucket: Bucket,
     score: Type.Number({
       minimum: 0,
       maximum: 1,
       description:
-        '(Mean of the component scores by weight + 1) / 2, 0 fear to 1 greed. Crowded positioning counts as greed.',
+        '(Weighted mean of the component scores + 1) / 2, 0 fear to 1 greed. Crowded longs count as greed.',
     }),
     confidence: Type.Number({
       minimum: 0,
       maximum: 1,
-      description: 'Weight of the live components x (1 - dispersion).',
+      description: 'Total weight of the components x (1 - dispersion).',
     }),
     dispersion: Type.Number({
       minimum: 0,
       maximum: 1,
-      description: 'Weighted standard deviation of the component scores of -1 to 1.',
+      description: 'Weighted standard deviation of the component scores, 0 to 1.',
     }),
     conflicted: Type.Boolean({
-      description: 'dispersion above 0.5: a mean of opposites, not a neutral market.',
+      description: 'dispersion is above 0.5: the components contradict each other.',
     }),
     labels: Type.Object({
       fear_greed: Bucket,
-      momentum: nullable(oneOf(directions, 'Of return_7d_pct: beyond 2 % either way.')),
-      funding_bias: nullable(oneOf(fundingBiases, 'Of the OI-weighted mean of 8 hours.')),
-      volatility: nullable(
-        oneOf(volatilityRegimes, 'Of the rank: HIGH from 80, EXTREME from 95, LOW below 20.'),
+      momentum: nullable(oneOf(directions, 'By return_7d_pct: bullish above 2, bearish below -2.')),
+      funding_bias: nullable(
+        oneOf(fundingBiases, 'As in /funding, by the OI-weighted mean rate of the last 8 h.'),
       ),
-      breadth: nullable(oneOf(breadths, 'Above 60 % of breadth, below 40 %, or between.')),
+      volatility: nullable(
+        oneOf(
+          volatilityRegimes,
+          'By the OI-weighted percentile of 24 h volatility: LOW below 20, HIGH from 80, EXTREME from 95.',
+        ),
+      ),
+      breadth: nullable(oneOf(breadths, 'By breadth: above 60 STRONG, below 40 WEAK, else MIXED.')),
     }),
     components: Type.Array(ComponentAnswer, { minItems: 7, maxItems: 7 }),
-    sources_live: Type.Integer({ minimum: 0, maximum: 7, description: 'Number of components.' }),
+    sources_live: Type.Integer({
+      minimum: 0,
+      maximum: 7,
+      description: 'Number of components that are not missing.',
+    }),
     sources_total: Type.Integer({ minimum: 7, maximum: 7, description: 'Number of components.' }),
     change_24h: nullable(
       Type.Number({
         minimum: -1,
         maximum: 1,
-        description: 'Of score, against our own value of 24 h ago; null without one.',
+        description: 'Change of score over 24 h; null without a recorded score from then.',
       }),
     ),
     return_24h_pct: ReturnPct('24 h'),
     return_7d_pct: ReturnPct('7 days'),
     sector_scores: Type.Record(Type.String(), nullable(Score), {
       description:
-        'The same measured of the coins of a sector, without the index, of those with a coin: 0 fear to 1 greed; null for a single coin.',
+        'score by sector, without the index, 0 fear to 1 greed; null for a sector with one coin or insufficient data.',
     }),
     sectors: Type.Optional(
       Type.Array(SectorAnswer, {
-        description: 'With bucket=all, or of the one that bucket names.',
+        description: 'Present with the parameter bucket: all sectors, or the named one.',
       }),
     ),
     distribution: Type.Unsafe<Record<(typeof scoreBuckets)[number], number>>(
@@ -118,27 +144,27 @@ export const SentimentAnswer = Type.Object({
         description: 'Number of coins by the bucket of their own score.',
       }),
     ),
-    coins_scored: Count,
-    coins_total: Count,
+    coins_scored: Type.Integer({ minimum: 0, description: 'Number of coins with an own score.' }),
+    coins_total: Type.Integer({ minimum: 0, description: 'Number of listed coins.' }),
     history_3h: Type.Array(nullable(Score), {
       minItems: 8,
       maxItems: 8,
       description:
-        'score at the last eight whole three hours UTC, oldest first, 0 to 1; null where we did not measure.',
+        'score at 00, 03, 06, ... UTC, the last eight, oldest first, 0 to 1; null without a record.',
     }),
     external_index: nullable(
       Type.Object(
         {
           name: Type.Literal('Crypto Fear & Greed Index'),
-          value: Type.Number({ minimum: 0, maximum: 100, description: '0 to 100.' }),
+          value: Type.Number({ minimum: 0, maximum: 100, description: '0 fear to 100 greed.' }),
           label: oneOf(
             fearGreedClasses,
-            'In its own classes: up to 25, 46, 54, 75 and above, whose limits are not those of bucket.',
+            'Class of the index by its own limits (25, 46, 54, 75), which differ from bucket.',
           ),
           as_of: Iso,
           attribution: Type.Literal('Source: alternative.me'),
         },
-        { description: 'The daily index of alternative.me as it stands; null while unknown.' },
+        { description: 'Latest daily index of alternative.me; null if unknown.' },
       ),
     ),
   }),

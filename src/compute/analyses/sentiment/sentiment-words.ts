@@ -1,4 +1,4 @@
-/** Buckets of a score, from fear to greed (contract 5.10). */
+/** Buckets of a score, from fear to greed. */
 export const scoreBuckets = ['EXTREME_FEAR', 'FEAR', 'NEUTRAL', 'GREED', 'EXTREME_GREED'] as const
 export type ScoreBucket = (typeof scoreBuckets)[number]
 
@@ -8,7 +8,7 @@ export type Direction = (typeof directions)[number]
 export const breadths = ['STRONG', 'MIXED', 'WEAK'] as const
 type Breadth = (typeof breadths)[number]
 
-/** @param score 0 to 1; what lies on 0.4 or 0.6 is neutral, on 0.8 greed */
+/** @param score 0 to 1; exactly 0.4 and 0.6 are NEUTRAL, 0.8 is GREED */
 export function bucketOf(score: number): ScoreBucket {
   if (score < 0.2) return 'EXTREME_FEAR'
   if (score < 0.4) return 'FEAR'
@@ -28,7 +28,7 @@ export function breadthOf(score: number): Breadth {
   return score < 0.4 ? 'WEAK' : 'MIXED'
 }
 
-/** A return over a week as a score: a tenth up or down is three quarters of the way to an end. */
+/** A 7-day return as a score of 0 to 1; +10 % gives 0.88. */
 export function momentumOf(return7d: number): number {
   return (Math.tanh(return7d / 0.1) + 1) / 2
 }

@@ -218,7 +218,7 @@ describe('sentiment', () => {
     const view = documentIn(heard([universe(COINS), ...events])).views['scores']
     expect(view).toEqual({
       kind: 'low-coverage',
-      missing: 'percent of the weight of the sources',
+      missing: 'percent of the total weight of the sources',
       have: 35,
       need: 50,
     })

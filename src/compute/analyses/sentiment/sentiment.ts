@@ -30,57 +30,56 @@ import { breadthOf, bucketOf, directionOf, momentumOf, scoreBuckets } from './se
 const PERIOD_MS = 10_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** The value of a day ago may be this much off. */
+/** Tolerance for the recorded value of 24 h ago. */
 const DAY_OFF_MS_MAX = HOUR_MS / 2
 const HISTORY_STEP_MS = 3 * HOUR_MS
 const HISTORY_POINTS = 8
 const HISTORY_OFF_MS_MAX = HOUR_MS / 6
 
-/** As often as a healthy venue confirms, and until the next measurement and the next rendering of it. */
+/** Cadence of the venue, plus the time until the next measurement and the next rendering. */
 const VENUE_CADENCE_MS = CONTEXT_CADENCE_MS + SENTIMENT_STEP_MS + PERIOD_MS
-/** The index is asked for every half hour. */
+/** The index is requested every half hour. */
 const INDEX_CADENCE_MS = 35 * 60_000
 
-/** Beyond this the components disagree so much that their mean says little (`docs/numbers/sentiment.md`). */
+/** Deviation of the components from which the answer is `conflicted` (`docs/numbers/sentiment.md`). */
 const CONFLICTED_DEVIATION = 25
 
-/** What is known of the sentiment at one instant, and of its past. */
+/** Sentiment at one instant and its history. */
 export type GatheredSentiment = {
   readonly sentiment: MarketSentiment | null
   /** 0 to 100; NaN: unknown. */
   readonly dayAgoScore: number
-  /** At the last whole three hours, oldest first, likewise. */
+  /** At the last eight multiples of three hours, oldest first, likewise. */
   readonly history: readonly number[]
 }
 
-/** What a bundle weighs the sentiment by. */
+/** What a bundle reads from this answer. */
 export type SentimentFacts = { readonly overall: Direction; readonly confidence: number }
 
-/** The sentiment of the market in seven sources, of its sectors and its coins. */
+/** Sentiment of the market, of its sectors and its coins, from seven sources. */
 export const sentiment: MarketAnalysis<GatheredSentiment> & Component<SentimentFacts> = {
   contract: {
     id: 'sentiment',
     offering: 'service_sentiment',
     scope: 'market',
-    summary:
-      'Fear and greed of the market from seven sources, each shown, with sectors and history',
+    summary: 'Market sentiment, fear to greed, from seven sources, with sectors and history',
     guide: {
-      title: 'Sentiment of the market from seven sources',
+      title: 'Market sentiment from seven sources',
       useWhen:
-        'you want one figure for fear and greed, with everything that it is made of, or the sentiment of one sector.',
+        'you want one fear-and-greed score with its components, or the sentiment of one sector.',
       notWhen: 'you want the technical state of one coin (pulse).',
       returns:
-        'score, bucket and confidence, each source with weight and age, sectors, change over a day.',
+        'score, bucket and confidence, each source with weight and age, sector scores, change over 24 h.',
     },
     priceUsdcAtomic: 10_000n,
     document: SentimentAnswer,
     defaultView: defaultBucketView,
     viewParameters: [bucketParameter],
-    // An older coin says nothing, so what is older than this comes from an engine that gathers no more.
+    // Coins with older data are left out, so an older answer means that the engine has stopped.
     inputAgeMsMax: COIN_AGE_MS_MAX + 60_000,
     coverageFloor: {
-      counts: 'coins with figures and candles',
-      least: `half of the coins that trade, and sources with ${100 * LIVE_SHARE_MIN} % of the weight`,
+      counts: 'coins with fresh data',
+      least: `half of the listed coins, and sources with ${100 * LIVE_SHARE_MIN} % of the total weight`,
     },
   },
   periodMs: PERIOD_MS,
@@ -114,7 +113,7 @@ function gatherSentiment(market: MarketState, nowMs: number): GatheredSentiment 
   }
 }
 
-/** What views have in common is written once. */
+/** Writes the parts that views share once. */
 function writerOf(
   builder: DocumentBuilder,
   gathered: GatheredSentiment,
@@ -178,7 +177,7 @@ function whyNone(measured: MarketSentiment | null): NoAnswer {
   const have = measured?.coinsKnown ?? 0
   const need = Math.max(1, Math.ceil((measured?.coinsTotal ?? 0) / 2))
   const live = Math.floor(100 * (measured?.market.liveShare ?? 0))
-  const missing = 'percent of the weight of the sources'
+  const missing = 'percent of the total weight of the sources'
   return (
     belowFloor(sentiment.contract, { have, need }) ??
     lowCoverage(sentiment.contract, { have: live, need: 100 * LIVE_SHARE_MIN, missing })
@@ -268,7 +267,7 @@ function distributionOf(scores: readonly number[]) {
   )
 }
 
-/** In the index's own classes, whose limits are not ours. */
+/** With the index's own classes, whose limits differ from `scoreBuckets`. */
 function externalIndex({ index }: MarketSentiment) {
   return (
     index && {
@@ -285,12 +284,12 @@ function changeOf({ market }: MarketSentiment, { dayAgoScore }: GatheredSentimen
   return (market.score - dayAgoScore) / 100
 }
 
-/** What the components rest on, each with the oldest word of those that do. */
+/** Inputs of the components, each with the oldest confirmation of its components. */
 function inputsOf(components: readonly SentimentComponent[]): readonly Input[] {
   const live = components.filter(({ status }) => status !== 'missing')
   return (['figures', 'candles', 'index'] as const).flatMap((of): Input[] => {
     const instants = live
-      .filter(({ name }) => restsOn[name] === of)
+      .filter(({ name }) => inputOf[name] === of)
       .map(({ confirmedAtMs }) => confirmedAtMs)
     if (instants.length === 0) return []
     return [
@@ -304,7 +303,7 @@ function inputsOf(components: readonly SentimentComponent[]): readonly Input[] {
   })
 }
 
-const restsOn = {
+const inputOf = {
   funding: 'figures',
   premium: 'figures',
   breadth: 'candles',
@@ -314,7 +313,7 @@ const restsOn = {
   fear_greed_index: 'index',
 } as const satisfies Record<SentimentComponent['name'], string>
 
-/** 0 to 100 as 0 to 1. */
+/** Scales 0 to 100 to 0 to 1. */
 function unit(hundredths: number): number {
   return score(hundredths / 100)
 }

@@ -13,7 +13,7 @@ const Usd = nullable(
   Type.Number({
     minimum: 0,
     description:
-      'Resting notional, USD; a lower bound where the visible book ends nearer: see bid_visible_bps and ask_visible_bps. null where dex.usd_per_quote_unit is.',
+      'Resting notional within this distance of mid_price, USD; a lower bound if the visible book ends before (bid_visible_bps, ask_visible_bps). null if dex.usd_per_quote_unit is.',
   }),
 )
 
@@ -24,36 +24,36 @@ const TradeCostsAnswer = Type.Object(
     effective_spread_bps: nullable(
       Type.Number({
         minimum: 0,
-        description: `2 x abs(price - mid before) / mid before, weighted by notional, in basis points; null below ${EXECUTIONS_MIN} executions.`,
+        description: `Effective spread: notional-weighted mean of 2 x abs(price - mid before) / mid before, in basis points; null below ${EXECUTIONS_MIN} executions.`,
       }),
     ),
-    n: Count('executions with a quote of the second before them'),
+    n: Count('executions with a quote within 1 s before'),
     notional_usd: nullable(
       Type.Number({
         minimum: 0,
-        description: 'Sum of these executions, USD. null where dex.usd_per_quote_unit is.',
+        description: 'Notional of these executions, USD; null if dex.usd_per_quote_unit is.',
       }),
     ),
     realized_spread_10s_bps: nullable(
       Type.Number({
-        description: `2 x side x (price - mid 10 s later) / mid before, weighted by notional, in basis points: what makers kept; null below ${EXECUTIONS_MIN} executions.`,
+        description: `Realized spread (maker revenue): notional-weighted mean of 2 x side x (price - mid 10 s later) / mid before, in basis points; null below ${EXECUTIONS_MIN} executions.`,
       }),
     ),
-    realized_n: Count('executions with a mid 10 to 16 s after them as well'),
+    realized_n: Count('executions that also have a mid price 10 to 16 s later'),
     window_seconds: Type.Integer({
       minimum: 0,
       maximum: 60 * WINDOW_MINUTES,
       description:
-        'Seconds from the first minute that was counted until the newest book or trade; at most an hour.',
+        'Seconds from the first minute with an execution until the newest book or trade, at most 3600.',
     }),
     is_partial: Type.Boolean({
       description:
-        'Trades of the last hour are lost, because a connection was interrupted for longer than the venue repeats: what was counted lacks them.',
+        'true: trades of the last hour are missing, because a disconnection lasted longer than the trades that the venue replays.',
     }),
   },
   {
     description:
-      "What takers paid in the last hour by the venue's clock. One execution is all trades of one instant and side.",
+      "Costs that takers paid in the last hour, by the venue's clock. One execution is all trades with the same timestamp and side.",
   },
 )
 
@@ -62,61 +62,63 @@ const Versus24h = Type.Object(
     median_bid_ask_bps: nullable(
       Type.Number({
         minimum: 0,
-        description: `Median of the quoted spread at whole minutes, in basis points; null below ${SPREAD_MINUTES_MIN} minutes.`,
+        description: `Median of bid_ask_bps at whole minutes, in basis points; null below ${SPREAD_MINUTES_MIN} minutes.`,
       }),
     ),
     percentile: nullable(
       Type.Number({
         minimum: 0,
         maximum: 100,
-        description: `Rank of bid_ask_bps among those minutes, 0 to 100, equal ones counted half, no digit finer than 100 / n; null below ${SPREAD_MINUTES_MIN} minutes.`,
+        description: `Percentile rank of bid_ask_bps among these minutes, 0 to 100, equal values counted half; null below ${SPREAD_MINUTES_MIN} minutes.`,
       }),
     ),
-    n: Count('minutes with a quoted spread'),
+    n: Count('minutes with data'),
     window_hours: Type.Number({
       minimum: 0,
       maximum: 24,
-      description: 'From the oldest of these minutes to the book, hours.',
+      description: 'From the oldest of these minutes to the present book, hours.',
     }),
   },
-  { description: 'The quoted spread against its own last 24 hours.' },
+  { description: 'bid_ask_bps against its own last 24 h.' },
 )
 
 const Calibration = Type.Object(
   {
-    n: Count('newest executions that were compared'),
+    n: Count('executions compared, the newest up to 256'),
     median_abs_error_bps: nullable(
       Type.Number({
         minimum: 0,
-        description: `Median of abs(cost paid - cost estimated for that size from the book before), in basis points; null below ${CALIBRATIONS_MIN} executions.`,
+        description: `Median absolute error: cost paid less cost estimated from the book before the execution, in basis points; null below ${CALIBRATIONS_MIN} executions.`,
       }),
     ),
     p90_abs_error_bps: nullable(
       Type.Number({
         minimum: 0,
-        description: `Nine of ten of these errors are not larger, in basis points; null below ${CALIBRATIONS_MIN} executions.`,
+        description: `90th percentile of the absolute errors, in basis points; null below ${CALIBRATIONS_MIN} executions.`,
       }),
     ),
     median_error_bps: nullable(
       Type.Number({
-        description: `Median of cost paid - cost estimated, in basis points; positive: estimates were too low; null below ${CALIBRATIONS_MIN} executions.`,
+        description: `Median error, in basis points; positive: estimates were too low; null below ${CALIBRATIONS_MIN} executions.`,
       }),
     ),
     as_of: nullable(
-      Type.String({ format: 'date-time', description: 'Newest execution that was compared, UTC.' }),
+      Type.String({
+        format: 'date-time',
+        description: 'Time of the newest execution compared, UTC.',
+      }),
     ),
     notional_usd_min: nullable(
       Type.Number({
-        description:
-          'Smaller executions are not compared, USD. null where dex.usd_per_quote_unit is.',
+        description: 'Smallest execution compared, USD; null if dex.usd_per_quote_unit is.',
       }),
     ),
-    model_n: Count('executions beyond the visible book'),
+    model_n: Count('executions larger than the visible book, the newest up to 64'),
     model_scale: Type.Number({
-      description: `Factor on the method "model", times: median of cost paid over cost modelled, between 0.5 and 3; 1 below ${MODEL_RATIOS_MIN} executions.`,
+      description: `Factor of the method "model": median ratio of cost paid to cost modelled, between 0.5 and 3; 1 below ${MODEL_RATIOS_MIN} executions.`,
     }),
   },
-  { description: 'Estimates of slippage against the executions that followed them.' },
+  { description: 'Slippage estimates compared with actual executions.' },
 )
 
 export const SpreadAnswer = Type.Object({
@@ -124,8 +126,8 @@ export const SpreadAnswer = Type.Object({
   ...dexMembers,
   mid_price: Type.Number({ description: '(best_bid + best_ask) / 2, USD.' }),
   spread: Type.Object({
-    best_bid: Type.Number({ description: 'USD.' }),
-    best_ask: Type.Number({ description: 'USD.' }),
+    best_bid: Type.Number({ description: 'Best bid, USD.' }),
+    best_ask: Type.Number({ description: 'Best ask, USD.' }),
     bid_ask_bps: Type.Number({
       minimum: 0,
       description: '(best_ask - best_bid) / mid_price, in basis points.',
@@ -133,18 +135,17 @@ export const SpreadAnswer = Type.Object({
     impact_bid: nullable(
       Type.Number({
         description:
-          "The venue's impact price for a sale, USD; null where it has none, and with the warning leg_skew where it contradicts best_bid and best_ask.",
+          "The venue's impact price for a sell order, USD; null if the venue has none, or (warning leg_skew) if it contradicts best_bid or best_ask.",
       }),
     ),
     impact_ask: nullable(
       Type.Number({
-        description: "The venue's impact price for a buy, USD; null together with impact_bid.",
+        description: "The venue's impact price for a buy order, USD; null likewise.",
       }),
     ),
     impact_spread_bps: nullable(
       Type.Number({
-        description:
-          '(impact_ask - impact_bid) / mid_price, in basis points; null without these prices.',
+        description: '(impact_ask - impact_bid) / mid_price, in basis points; null if either is.',
       }),
     ),
     slippage_10k_bps: slippage(10_000),
@@ -156,25 +157,25 @@ export const SpreadAnswer = Type.Object({
         notional_usd: Type.Number({ description: 'Size of the order, USD.' }),
         buy_bps: nullable(
           Type.Number({
-            description: 'Average price above mid_price, in basis points; null on an empty side.',
+            description: 'Slippage of a buy: average price above mid_price, in basis points.',
           }),
         ),
         sell_bps: nullable(
           Type.Number({
-            description: 'Average price below mid_price, in basis points; null on an empty side.',
+            description: 'Slippage of a sell: average price below mid_price, in basis points.',
           }),
         ),
         filled_pct: Type.Number({
           minimum: 0,
           maximum: 100,
-          description: 'Share that the visible book fills on its worse side, percent.',
+          description: 'Share of the order that the visible book fills, worse side, percent.',
         }),
         method: oneOf(
           ['book_walk', 'model'],
-          'book_walk: the visible book fills both sides. model: the visible part times the square root of size over it, times calibration.model_scale; never below filling the rest at the last visible level.',
+          'book_walk: the visible book fills both sides. model: slippage of the visible part x sqrt(order / visible size) x calibration.model_scale, at least that of filling the remainder at the last visible level.',
         ),
       }),
-      { description: 'Empty where dex.usd_per_quote_unit is null.' },
+      { description: 'Slippage by order size; empty if dex.usd_per_quote_unit is null.' },
     ),
     depth: Type.Object({
       bid_5bps_usd: Usd,
@@ -184,10 +185,10 @@ export const SpreadAnswer = Type.Object({
       bid_50bps_usd: Usd,
       ask_50bps_usd: Usd,
       bid_visible_bps: Type.Number({
-        description: 'Depth is known up to this distance from mid_price only, in basis points.',
+        description: 'Distance of the last visible bid from mid_price, in basis points.',
       }),
       ask_visible_bps: Type.Number({
-        description: 'Depth is known up to this distance from mid_price only, in basis points.',
+        description: 'Distance of the last visible ask from mid_price, in basis points.',
       }),
     }),
     imbalance: nullable(
@@ -195,24 +196,23 @@ export const SpreadAnswer = Type.Object({
         minimum: -1,
         maximum: 1,
         description:
-          '(bid - ask) / (bid + ask) of the depth within imbalance_reach_bps, -1 to 1; null where neither side has any.',
+          '(bid - ask) / (bid + ask) of the depth within imbalance_reach_bps, -1 to 1; null without depth there.',
       }),
     ),
     imbalance_reach_bps: Type.Number({
       minimum: 0,
       maximum: 10,
       description:
-        'Distance from mid_price within which both sides are compared, in basis points: 10, or as far as the side that is visible less far.',
+        'Distance from mid_price used for imbalance, in basis points: 10, or less if a side is visible less far.',
     }),
     max_size_10bps_is_floor: Type.Boolean({
-      description:
-        'All that is visible of the side that limits max_size_10bps_usd costs less than 10 bps on average: more may be had.',
+      description: 'true: max_size_10bps_usd is a lower bound, limited by the visible book.',
     }),
     max_size_10bps_usd: nullable(
       Type.Number({
         minimum: 0,
         description:
-          'Largest notional that both sides fill within 10 bps of mid on average, USD. null where dex.usd_per_quote_unit is.',
+          'Largest order that fills on either side at an average price within 10 bps of mid_price, USD; null if dex.usd_per_quote_unit is.',
       }),
     ),
     liquidity_score: nullable(
@@ -220,13 +220,13 @@ export const SpreadAnswer = Type.Object({
         minimum: 1,
         maximum: 10,
         description:
-          'By slippage_100k_bps, 1 to 10: below 1 = 10, 2 = 9, 4 = 8, 6 = 7, 10 = 6, 15 = 5, 25 = 4, 50 = 3, 100 = 2; else or null 1. null where dex.usd_per_quote_unit is.',
+          'By slippage_100k_bps, 1 to 10: below 1 10, below 2 9, below 4 8, below 6 7, below 10 6, below 15 5, below 25 4, below 50 3, below 100 2, else (or if null) 1. null if dex.usd_per_quote_unit is.',
       }),
     ),
     liquidity_label: nullable(
       oneOf(
         ['DEEP', 'GOOD', 'FAIR', 'THIN'],
-        'By liquidity_score: 8 and above, 6 and above, 4 and above, below. null where that is.',
+        'By liquidity_score: from 8 DEEP, from 6 GOOD, from 4 FAIR, below THIN; null if that is.',
       ),
     ),
     trade_costs: TradeCostsAnswer,
@@ -240,7 +240,7 @@ function slippage(notionalUsd: number) {
   return nullable(
     Type.Number({
       minimum: 0,
-      description: `Average price against mid_price for ${notionalUsd} USD on the worse side, in basis points; null when the visible book is too small.`,
+      description: `Slippage of an order of ${notionalUsd} USD on the worse side, average price against mid_price, in basis points; null if the visible book is too small.`,
     }),
   )
 }

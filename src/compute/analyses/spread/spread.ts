@@ -26,34 +26,31 @@ import { CALIBRATED_USD_MIN, tradeCosts } from './trade-costs.ts'
 const BPS = 10_000
 const BOOK_SIDES = 2
 const NOTIONALS_USD = [10_000, 50_000, 100_000, 500_000] as const
-/** Distance from mid within which the sides are compared and the largest size is sought. */
+/** Distance from mid for the imbalance and the largest order. */
 const COMPARED_BPS = 10
 const SCORED_NOTIONAL_USD = 100_000
 
 /** Upper bounds of slippage for 100,000 USD, in bps, from score 10 down to score 2. */
 const SCORE_BOUNDS_BPS = [1, 2, 4, 6, 10, 15, 25, 50, 100] as const
 
-/** What a bundle asks of it. */
+/** What a bundle reads from this answer. */
 export type SpreadFacts = { readonly isThin: boolean }
 
-/**
- * Quoted spread, cost of size on both sides, depth and a liquidity score, from the visible book; what
- * takers paid lately, and how far such estimates were off.
- */
+/** Quoted spread, slippage, depth and liquidity score from the visible book, and actual costs of recent takers. */
 export const spread: CoinAnalysis & Component<SpreadFacts> = {
   contract: {
     id: 'spread',
     offering: 'service_spread',
     scope: 'coin',
     summary:
-      'Bid-ask spread, slippage by size on both sides, depth, liquidity score and what takers paid',
+      'Bid-ask spread, slippage by order size and side, depth, liquidity score, actual taker costs',
     guide: {
-      title: 'Cost of trading one coin now, by size and side',
+      title: 'Execution cost of one coin by order size and side',
       useWhen:
-        'you are about to trade and want to know what 10,000 to 500,000 USD cost to buy or sell.',
-      notWhen: 'you want a direction: this says nothing about where the price goes.',
+        'you are about to trade 10,000 to 500,000 USD and want the cost of buying or selling.',
+      notWhen: 'you want the direction of the price (pulse).',
       returns:
-        'bid-ask spread, slippage for four sizes on both sides, depth, liquidity score, and what takers really paid.',
+        'bid-ask spread, slippage of four order sizes on both sides, depth, liquidity score, taker costs of the last hour, calibration of the estimates.',
     },
     priceUsdcAtomic: 15_000n,
     document: SpreadAnswer,
@@ -111,7 +108,7 @@ function writeSpread(
   }
 }
 
-/** null for a one-sided or crossed book: there is no spread to sell. */
+/** null for a one-sided or crossed book. */
 function measure(book: BookEvent, coin: CoinMarket) {
   const { collateral, context } = coin
   const usd = usdOf(coin)
@@ -170,7 +167,7 @@ function measure(book: BookEvent, coin: CoinMarket) {
       vs_24h: versusDay(coin.of(spreadHistory).compare(spreadBps, book.timeExchangeMs)),
       calibration: calibrated(calibration, usd),
     },
-    // That history is short says vs_24h by its own n: nothing else rests on it.
+    // A short spread history is visible in vs_24h.n and affects nothing else, so it is no warning.
     warnings: [...warningsOf(slippage, costs, impact), ...unitWarnings(coin)],
   }
 }
