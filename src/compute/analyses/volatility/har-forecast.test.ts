@@ -7,10 +7,18 @@ import { HAR_CLOSES_MAX, HAR_CLOSES_MIN, harForecast, rollingForecasts } from '.
 import { hourlyVariance } from './hourly-variance.ts'
 import { clusteredCloses } from './testing/clustered-closes.ts'
 import { naiveHar } from './testing/naive-har.ts'
+import { volatilityRank } from './volatility-rank.ts'
 
 const YEAR = 100 * Math.sqrt(365 * 24)
 
 describe('HAR forecast', () => {
+  test('the naive forecast at an hour is the volatility that the answer shows at that hour', () => {
+    const closes = clusteredCloses(12, 800)
+    const { forecasts } = rollingForecasts(hourlyVariance(closes))
+    for (const { hour, naivePct } of forecasts.filter((_, at) => at % 50 === 0))
+      expect(volatilityRank(closes.slice(0, hour + 1)).volatilityPct).toBeCloseTo(naivePct, 8)
+  })
+
   test.each([0, 0.05])('equals its naive twin, holes included, with a penalty of %d', (penalty) => {
     const closes = clusteredCloses(21, 900).map((close, at) => (at % 37 === 5 ? Number.NaN : close))
     const { forecasts, nextPct } = rollingForecasts(hourlyVariance(closes), penalty)
@@ -92,7 +100,6 @@ describe('HAR forecast', () => {
     const forecast = harForecast(closes)
     const expected = Math.log(1.01) * YEAR
     expect(forecast.volatilityPct).toBeCloseTo(expected, 6)
-    expect(forecast.presentPct).toBeCloseTo(expected, 6)
     expect(forecast.outOfSampleErrorPct).toBeCloseTo(0, 6)
     expect(forecast.naiveErrorPct).toBeCloseTo(0, 6)
   })
@@ -163,15 +170,14 @@ describe('HAR forecast', () => {
     expect(flat).toEqual({
       ...nothing,
       volatilityPct: null,
-      presentPct: 0,
       fittedOnHours: HAR_CLOSES_MAX,
     })
-    const empty = { ...nothing, volatilityPct: null, presentPct: null, fittedOnHours: 0 }
+    const empty = { ...nothing, volatilityPct: null, fittedOnHours: 0 }
     expect(harForecast([])).toEqual(empty)
     expect(harForecast(new Float64Array(900).fill(Number.NaN))).toEqual(empty)
     const closes = clusteredCloses(6, 900)
     const stale = [...closes, ...Array.from({ length: 7 }, () => Number.NaN)]
-    expect(harForecast(stale)).toMatchObject({ volatilityPct: null, presentPct: null })
+    expect(harForecast(stale).volatilityPct).toBeNull()
   })
 })
 

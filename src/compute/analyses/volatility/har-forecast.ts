@@ -50,8 +50,6 @@ export type HarForecast = {
    * closes, where the last day or week is not known or did not move, and where there is no fit.
    */
   readonly volatilityPct: number | null
-  /** Volatility of the last 24 h, measured like the forecast, percent a year; null where it is not known. */
-  readonly presentPct: number | null
   /** Known hourly closes that the regression rests on, at most {@link HAR_CLOSES_MAX}. */
   readonly fittedOnHours: number
   /** Median of |forecast - realised| / realised over the evaluations, percent; null for fewer than 168. */
@@ -85,7 +83,6 @@ export function harForecast(closes: ArrayLike<number>): HarForecast {
     isEvaluated ? medianErrorPct(forecasts, read) : null
   return {
     volatilityPct: knownCloses >= HAR_CLOSES_MIN ? nextPct : null,
-    presentPct: finiteOrNull(dayVolatilityPct(series, series.hours)),
     fittedOnHours: knownCloses,
     outOfSampleErrorPct: error(({ forecastPct }) => forecastPct),
     naiveErrorPct: error(({ naivePct }) => naivePct),

@@ -43,13 +43,19 @@ describe('/volatility', () => {
   })
 
   test('ranks and forecasts from 37 days of hourly closes', () => {
-    const { percentile_30d, percentile_readings, forecast_24h } = answerOf([...candles, hourly()])
+    const answer = answerOf([...candles, hourly()])
+    const { percentile_30d, percentile_readings, forecast_24h, volatility_24h_pct } = answer
     const closes = newestCloses()
     const forecast = harForecast(closes)
     expect(forecast.fittedOnHours).toBe(CLOSES_READ)
     expect(forecast_24h).toMatchObject({ fitted_on_hours: CLOSES_READ, evaluations: 338 })
     expect(forecast_24h.volatility_pct).toBeCloseTo(forecast.volatilityPct ?? -1, 3)
     expect(forecast_24h.out_of_sample_error_pct).toBeCloseTo(forecast.outOfSampleErrorPct ?? -1, 3)
+    const squares = closes
+      .slice(-25)
+      .map((close, at, day) => Math.log(close / (day[at - 1] ?? close)) ** 2)
+    const dayVariance = squares.reduce((sum, square) => sum + square, 0) / 24
+    expect(volatility_24h_pct).toBeCloseTo(100 * Math.sqrt(dayVariance * 24 * 365), 3)
     expect(percentile_readings).toBe(720)
     expect(percentile_30d).toBeCloseTo(volatilityRank(closes).percentile ?? -1, 0)
   })

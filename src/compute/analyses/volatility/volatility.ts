@@ -17,12 +17,12 @@ import { volatilityBars } from './volatility-bars.ts'
 import { RANK_WINDOW_HOURS } from './volatility-rank.ts'
 import { VolatilityAnswer } from './volatility-schema.ts'
 
-/** As other answers about a coin: what it measures changes with bars, and the price beside it stays young. */
+/** Measures change with closed bars; the price needs a fresher rendering. */
 const PERIOD_MS = 5_000
 const BARS_24H = barsOf('24h')
 const BARS_7D = barsOf('7d')
 
-/** Realised volatility of one coin over four windows by three estimators, its rank, and a forecast of the next day. */
+/** Realised volatility of one coin over four windows by three estimators, its 30-day rank, and a 24-hour forecast. */
 export const volatility: CoinAnalysis = {
   contract: {
     id: 'volatility',
@@ -32,7 +32,7 @@ export const volatility: CoinAnalysis = {
     guide: {
       title: 'Realised and forecast volatility of one coin',
       useWhen:
-        'you size a position or set a stop and need the volatility of one coin now and over the next day.',
+        'you size a position or set a stop and need the volatility of one coin now and over the next 24 h.',
       notWhen: 'you need the direction of the price (pulse) or the cost of a trade (spread).',
       returns:
         'realised volatility over 1 h, 4 h, 24 h and 7 d by three estimators, its 30-day percentile, and a 24-hour forecast with its out-of-sample error.',
@@ -61,7 +61,7 @@ export const volatility: CoinAnalysis = {
     const bars = coin.of(volatilityBars)
     const realised = bars.realised()
     const below = belowFloor(volatility.contract, {
-      // Bars of a checkpoint are there before the feed confirms any.
+      // Bars from a checkpoint do not count before the feed has confirmed candles.
       have: Number.isNaN(coin.candlesConfirmedAtMs) ? 0 : realised['24h'].bars,
       need: barsMin(BARS_24H),
     })
@@ -91,6 +91,7 @@ export const volatility: CoinAnalysis = {
         '24h': shownRealised(realised['24h']),
         '7d': shownRealised(realised['7d']),
       },
+      volatility_24h_pct: orNull(rank.volatilityPct, percent),
       percentile_30d: orNull(rank.percentile, (value) => percentOf(value, rank.readings)),
       percentile_window_hours: RANK_WINDOW_HOURS,
       percentile_readings: rank.readings,
