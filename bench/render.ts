@@ -13,8 +13,8 @@ import { analyses as sold } from '../src/compute/analyses/registry.ts'
 import type { Analyses } from '../src/compute/processor.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../src/compute/processor.ts'
 import { poolEvents, rateEvents } from '../src/compute/testing/chain-tape.ts'
-import { pastOf } from '../src/compute/testing/coin-history.ts'
-import { coinWorld } from '../src/compute/testing/external-events.ts'
+import { coinHistory } from '../src/compute/testing/coin-history.ts'
+import { externalEvents } from '../src/compute/testing/external-events.ts'
 import { book, context, NOW_MS, warmTape, wave } from '../src/compute/testing/tape.ts'
 import type { Document } from '../src/domain/document.ts'
 import { viewsOf } from '../src/domain/document.ts'
@@ -50,7 +50,7 @@ function warm(products: Analyses): Processor {
     const amplitude = 0.02 + (0.05 * index) / COINS
     for (const batch of warmTape(coin, (timeframe, count) => wave(timeframe, count, amplitude)))
       processor.process(batch.filter(({ kind }) => kind !== 'universe'))
-    for (const batch of pastOf(coin, index)) processor.process(batch)
+    for (const batch of coinHistory(coin, index)) processor.process(batch)
   }
   return processor
 }
@@ -64,7 +64,7 @@ function stir(processor: Processor, round: number): void {
     const prices = { markPrice, oraclePrice: markPrice, midPrice: markPrice }
     processor.process([context(coin, { ...times, ...prices })])
     processor.process([book(coin, times)])
-    processor.process(coinWorld(coin, markPrice, timeMs))
+    processor.process(externalEvents(coin, markPrice, timeMs))
   }
   processor.process([...rateEvents(timeMs), ...poolEvents(timeMs)])
 }

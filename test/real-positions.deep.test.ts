@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { CandleLadder } from '../src/compute/candles/candle-ladder.ts'
 import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
 import { heatmapOf } from '../src/compute/liquidation/heatmap.ts'
-import { Exposure } from '../src/compute/liquidation/liquidation-exposure.ts'
+import { LiquidationExposure } from '../src/compute/liquidation/liquidation-exposure.ts'
 import { newCoin } from '../src/compute/testing/new-market.ts'
 import type { AccountPositionEvent, CoinEvent, MarketEvent } from '../src/domain/event.ts'
 import { Accounts } from '../src/simulator/market/accounts.ts'
@@ -286,7 +286,7 @@ function mapOf(name: string, events: readonly MarketEvent[]) {
   const coin = newCoin(listing, new CandleLadder(new PulsePool(3)))
   for (const event of events)
     if ('coin' in event && event.coin === name) coin.apply(event as CoinEvent)
-  const exposure = Exposure.of(coin)
+  const exposure = LiquidationExposure.of(coin)
   if (exposure === null) throw new Error(`the feed has read ${name}`)
   return { exposure, map: heatmapOf(exposure, coin.midPrice) }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Answer, Basis, Document, Input, Slot } from '../domain/document.ts'
+import type { Answer, AnswerInputs, Document, Input, Slot } from '../domain/document.ts'
 import { rangeOf } from '../domain/document.ts'
 import type { Selection } from './answer-selection.ts'
 import { selectPieces } from './answer-selection.ts'
@@ -126,7 +126,11 @@ function slotText(slot: Slot, document: Document, answer: Answer, facts: FillFac
 }
 
 /** The answer as a whole, or the component that the slot belongs to. */
-function basisOf({ of }: { readonly of?: number }, document: Document, answer: Answer): Basis {
+function basisOf(
+  { of }: { readonly of?: number },
+  document: Document,
+  answer: Answer,
+): AnswerInputs {
   if (of === undefined) return answer
   const component = answer.components?.[of]
   assert(component !== undefined, `a slot of ${document.key} names component ${of}`)
@@ -134,14 +138,14 @@ function basisOf({ of }: { readonly of?: number }, document: Document, answer: A
 }
 
 /** A loop: a closure per slot would cost more than the search. */
-function inputOf(basis: Basis, name: string): Input | undefined {
+function inputOf(basis: AnswerInputs, name: string): Input | undefined {
   for (const input of basis.inputs) if (input.name === name) return input
   return undefined
 }
 
 function freshnessMembers(
   document: Document,
-  basis: Basis,
+  basis: AnswerInputs,
   { nowMs, isClockOff }: FillFacts,
 ): string {
   const { dataAgeMs, grade, warnings } = freshness(document, basis, nowMs, isClockOff)

@@ -1,4 +1,4 @@
-import type { Basis, Document, Warning } from '../domain/document.ts'
+import type { AnswerInputs, Document, Warning } from '../domain/document.ts'
 import { UNKNOWN_INSTANT_MS } from '../domain/document.ts'
 
 /** Older answers have the warning `stale_data`. */
@@ -23,7 +23,7 @@ export type Freshness = {
 /** Grades by `docs/numbers/meta.md`. While the clock is off the best grade is C, as every instant is wrong. */
 export function freshness(
   document: Document,
-  answer: Basis,
+  answer: AnswerInputs,
   nowMs: number,
   isClockOff = false,
 ): Freshness {
@@ -55,7 +55,7 @@ export function freshness(
  * Without a load-bearing input the age counts from the rendering. Infinity for an unknown age: an input of unknown
  * age, or one confirmed in the future, after which the clock was set back.
  */
-export function loadBearingAgeMs(document: Document, answer: Basis, nowMs: number): number {
+export function loadBearingAgeMs(document: Document, answer: AnswerInputs, nowMs: number): number {
   let oldestMs = Number.POSITIVE_INFINITY
   let newestMs = Number.NEGATIVE_INFINITY
   for (const { confirmedAtMs, isLoadBearing } of answer.inputs) {
@@ -75,7 +75,7 @@ export type Overdue = { readonly ageMs: number; readonly ageMsMax: number }
 /** The first input above its limit or the limit of the contract; null for none. */
 export function overdue(
   document: Document,
-  answer: Basis,
+  answer: AnswerInputs,
   ageMsMax: number,
   nowMs: number,
 ): Overdue | null {

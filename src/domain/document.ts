@@ -39,7 +39,7 @@ export type NumberedOutcomes = {
 }
 
 /** What an answer rests on besides its inputs, or why there is none. */
-export type NumberedOutcome = Omit<Basis, 'inputs'> | NoAnswer
+export type NumberedOutcome = Omit<AnswerInputs, 'inputs'> | NoAnswer
 
 /** `<analysis>/<subject>`, such as `pulse/kPEPE`; the subject is {@link WHOLE_MARKET} for some. */
 export type DocumentKey = `${string}/${string}`
@@ -76,18 +76,18 @@ export type Slot =
 
 export type View = Answer | NoAnswer
 
-export type Answer = Basis & {
+export type Answer = AnswerInputs & {
   readonly kind: 'answer'
   /** Indices into `parts`. */
   readonly parts: readonly number[]
   /** Which range of a choice is this answer's; present in numbered views only. */
   readonly choice?: number
   /** Of an answer that is put together of others: what each of them rests on. */
-  readonly components?: readonly Basis[]
+  readonly components?: readonly AnswerInputs[]
 }
 
 /** What an answer, or one of those that it is put together of, rests on. */
-export type Basis = {
+export type AnswerInputs = {
   readonly inputs: readonly Input[]
   /** Share of the wished-for inputs that exist, 0 to 100. */
   readonly coveragePct: number

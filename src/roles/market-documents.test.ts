@@ -5,7 +5,7 @@ import { analyses } from '../compute/analyses/registry.ts'
 import type { MarketJob } from '../compute/analysis.ts'
 import { Processor } from '../compute/processor.ts'
 import { poolEvents, rateEvents } from '../compute/testing/chain-tape.ts'
-import { pastOf } from '../compute/testing/coin-history.ts'
+import { coinHistory } from '../compute/testing/coin-history.ts'
 import { NOW_MS, universe, warmTape } from '../compute/testing/tape.ts'
 import type { Document } from '../domain/document.ts'
 import { renderMarket } from '../workers/market-worker.ts'
@@ -210,7 +210,7 @@ function warm(): Processor {
   const processor = cold()
   processor.process([universe(COINS)])
   for (const [phase, coin] of COINS.entries()) {
-    for (const batch of pastOf(coin, phase)) processor.process(batch)
+    for (const batch of coinHistory(coin, phase)) processor.process(batch)
     for (const batch of warmTape(coin))
       processor.process(batch.filter(({ kind }) => kind !== 'universe'))
   }

@@ -5,7 +5,7 @@ import type { Document } from '../../domain/document.ts'
 import { viewOf } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
-import { coinWorld } from '../testing/external-events.ts'
+import { externalEvents } from '../testing/external-events.ts'
 import { randomMarket } from '../testing/random-market.ts'
 import { NOW_MS } from '../testing/tape.ts'
 import { analyses, contracts } from './registry.ts'
@@ -99,7 +99,7 @@ function fallen(bars: readonly Bar[]): readonly Bar[] {
 function answersOn(barsOf: (bars: readonly Bar[]) => readonly Bar[]): Map<string, unknown> {
   const processor = new Processor(analyses, '0.0.0')
   for (const batch of marketWith(barsOf)) processor.process(batch)
-  processor.process(coinWorld(DEAD, PRICE, NOW_MS))
+  processor.process(externalEvents(DEAD, PRICE, NOW_MS))
   const answers = new Map<string, unknown>()
   // Several turns: correlations are summed a few rows in each.
   for (let phase = 0; phase < 5 * PUBLISH_PHASES; phase += 1)

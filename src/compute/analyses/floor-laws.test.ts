@@ -9,7 +9,7 @@ import { isExternal } from '../../domain/external.ts'
 import { STORE_OK } from '../../link/testing/store-ok.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
 import { poolEvents, rateEvents } from '../testing/chain-tape.ts'
-import { coinWorld } from '../testing/external-events.ts'
+import { externalEvents } from '../testing/external-events.ts'
 import { NOW_MS, universe, warmTape } from '../testing/tape.ts'
 import { analyses, contracts } from './registry.ts'
 
@@ -21,7 +21,7 @@ const FEED = warmTape(COIN)[0]?.filter(({ kind }) => kind === 'feed-status') ?? 
 /** Near what the coins of the tape cost. */
 const USD = { ETH: 110, BTC: 110, USDC: 1 }
 const EXTERNAL = [
-  ...coinWorld(COIN, 110, NOW_MS),
+  ...externalEvents(COIN, 110, NOW_MS),
   ...rateEvents(NOW_MS, USD),
   ...poolEvents(NOW_MS, () => 1, USD),
 ]

@@ -13,7 +13,7 @@ import { isExternal } from '../../domain/external.ts'
 import type { HistoryBatch } from '../../domain/history.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../processor.ts'
 import { metaMembers } from '../render/answer-schema.ts'
-import { coinWorld } from '../testing/external-events.ts'
+import { externalEvents } from '../testing/external-events.ts'
 import type { NumericField } from '../testing/schema-fields.ts'
 import { numericFields } from '../testing/schema-fields.ts'
 import { Session } from '../testing/session.ts'
@@ -343,7 +343,7 @@ function* told(session: Session, ms: number): Generator<Batch> {
 
 /** Near what the coin of the tape costs; it wanders a little. */
 function worldAt(timeMs: number): Batch {
-  return coinWorld('BTC', 104 + 0.1 * Math.sin(timeMs / 7_000), timeMs)
+  return externalEvents('BTC', 104 + 0.1 * Math.sin(timeMs / 7_000), timeMs)
 }
 
 /** The events of each minute in batches of the given sizes: what is sampled at a minute is heard before it. */

@@ -11,7 +11,7 @@ import type { HistoryBatch } from '../../domain/history.ts'
 import { renderMarket } from '../../workers/market-worker.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
 import { poolEvents, rateEvents } from '../testing/chain-tape.ts'
-import { pastOf } from '../testing/coin-history.ts'
+import { coinHistory } from '../testing/coin-history.ts'
 import { randomMarket } from '../testing/random-market.ts'
 import { Session } from '../testing/session.ts'
 import { NOW_MS, universe, warmTape, wave } from '../testing/tape.ts'
@@ -202,7 +202,7 @@ function externalAt(atMs: number): Batch {
 /** One coin of a market, with a wave of its own height. What the venue tells of an hour is the last word on it. */
 function coinTape(coin: string, at: number): Batch[] {
   const bars: typeof wave = (timeframe, count) => wave(timeframe, count, 0.05 - 0.002 * at)
-  return [[universe(COINS)], ...pastOf(coin, at), ...warmTape(coin, bars).slice(1)]
+  return [[universe(COINS)], ...coinHistory(coin, at), ...warmTape(coin, bars).slice(1)]
 }
 
 /** Its coins are known but for what was before the last hours; no external source is. */

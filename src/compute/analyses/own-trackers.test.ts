@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { documentKey, WHOLE_MARKET } from '../../domain/document.ts'
 import type { Analyses } from '../processor.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
-import { coinWorld } from '../testing/external-events.ts'
+import { externalEvents } from '../testing/external-events.ts'
 import { NOW_MS, warmTape } from '../testing/tape.ts'
 import { analyses } from './registry.ts'
 
@@ -13,7 +13,8 @@ const alone: readonly (readonly [string, Analyses])[] = [
 
 test.each(alone)('/%s lists the trackers that it reads', (id, only) => {
   const processor = new Processor(only, 'test')
-  for (const batch of [...warmTape('BTC'), coinWorld('BTC', 104, NOW_MS)]) processor.process(batch)
+  for (const batch of [...warmTape('BTC'), externalEvents('BTC', 104, NOW_MS)])
+    processor.process(batch)
   if (only.coin.length === 0) {
     expect(processor.gather(id, NOW_MS).rendering.key).toBe(documentKey(id, WHOLE_MARKET))
     return

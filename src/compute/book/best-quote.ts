@@ -3,14 +3,14 @@ import type { BookEvent, BookLevel, TopOfBookEvent } from '../../domain/event.ts
 const BPS = 10_000
 
 /** Best bid and ask; either is null on a one-sided book. */
-export type Quote = {
+export type BestQuote = {
   readonly bid: BookLevel | null
   readonly ask: BookLevel | null
   readonly confirmedAtMs: number
 }
 
 /** The newer of the two that the venue sends: whole books rarely, best levels on every change. */
-export function newerQuote(book: BookEvent | null, top: TopOfBookEvent | null): Quote | null {
+export function newerQuote(book: BookEvent | null, top: TopOfBookEvent | null): BestQuote | null {
   if (top !== null && (book === null || top.timeExchangeMs > book.timeExchangeMs))
     return { bid: top.bid, ask: top.ask, confirmedAtMs: top.timeReceivedMs }
   if (book === null) return null
@@ -22,13 +22,13 @@ export function newerQuote(book: BookEvent | null, top: TopOfBookEvent | null): 
 }
 
 /** (bid + ask) / 2; null on a one-sided book. */
-export function midOf(quote: Quote | null): number | null {
+export function midOf(quote: BestQuote | null): number | null {
   if (quote === null || quote.bid === null || quote.ask === null) return null
   return (quote.bid.price + quote.ask.price) / 2
 }
 
 /** (ask - bid) / mid; null on a one-sided book. */
-export function spreadBpsOf(quote: Quote | null): number | null {
+export function spreadBpsOf(quote: BestQuote | null): number | null {
   const mid = midOf(quote)
   if (mid === null || quote === null || quote.bid === null || quote.ask === null) return null
   return ((quote.ask.price - quote.bid.price) / mid) * BPS

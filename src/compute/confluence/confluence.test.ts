@@ -6,15 +6,15 @@ import { timeframes } from '../../domain/timeframe.ts'
 import type { TrendDirection } from '../indicators/trend.ts'
 import type { Family, SignalName } from './confluence.ts'
 import { confluenceOf, families, signalNames, signalRules } from './confluence.ts'
-import type { DerivativeVotes, Votes } from './votes.ts'
-import { fundingVote, interestVote, votesOf } from './votes.ts'
+import type { CandleVotes, DerivativeVotes } from './votes.ts'
+import { candleVotes, fundingVote, interestVote } from './votes.ts'
 
 const vote = fc.constantFrom<TrendDirection>(-1, 0, 1)
-const anyVotes: fc.Arbitrary<Votes> = fc.record(
+const anyVotes: fc.Arbitrary<CandleVotes> = fc.record(
   { rsi: vote, trend: vote, bollinger: vote, zscore: vote, vwap: vote },
   { requiredKeys: ['rsi', 'trend', 'bollinger', 'zscore'] },
 )
-const requested: fc.Arbitrary<ReadonlyMap<Timeframe, Votes>> = fc
+const requested: fc.Arbitrary<ReadonlyMap<Timeframe, CandleVotes>> = fc
   .uniqueArray(fc.tuple(fc.constantFrom(...timeframes), anyVotes), {
     minLength: 1,
     selector: ([timeframe]) => timeframe,
@@ -113,7 +113,12 @@ describe('confluence', () => {
   )
 
   test('weighs 4h above 1h above 15m, and labels at half', () => {
-    const only = (trend: TrendDirection): Votes => ({ rsi: 0, trend, bollinger: 0, zscore: 0 })
+    const only = (trend: TrendDirection): CandleVotes => ({
+      rsi: 0,
+      trend,
+      bollinger: 0,
+      zscore: 0,
+    })
     const trendOf = (quarter: TrendDirection, hour: TrendDirection, four: TrendDirection) =>
       confluenceOf(
         new Map([
@@ -129,7 +134,7 @@ describe('confluence', () => {
   })
 
   test('leaves a signal out when one requested timeframe cannot cast it', () => {
-    const withVwap: Votes = { rsi: 0, trend: 0, bollinger: 0, zscore: 0, vwap: 1 }
+    const withVwap: CandleVotes = { rsi: 0, trend: 0, bollinger: 0, zscore: 0, vwap: 1 }
     const { vwap: _, ...without } = withVwap
     expect(
       confluenceOf(
@@ -143,7 +148,7 @@ describe('confluence', () => {
   })
 
   test('of the worked example: four of seven are bullish', () => {
-    const votes: Votes = { rsi: 1, trend: 1, bollinger: 0, zscore: 0, vwap: 1 }
+    const votes: CandleVotes = { rsi: 1, trend: 1, bollinger: 0, zscore: 0, vwap: 1 }
     const result = confluenceOf(new Map([['1h', votes]]), { funding: 0, oi: 1 })
     expect(result.net).toBeCloseTo(4.25 / 6.5, 12)
     expect(result.net.toFixed(3)).toBe('0.654')
@@ -153,7 +158,7 @@ describe('confluence', () => {
   })
 
   test('trend followers that agree carry the score while the others abstain', () => {
-    const votes: Votes = { rsi: 1, trend: 1, bollinger: 0, zscore: 0, vwap: 1 }
+    const votes: CandleVotes = { rsi: 1, trend: 1, bollinger: 0, zscore: 0, vwap: 1 }
     const { net, bias } = confluenceOf(new Map([['1h', votes]]))
     expect(net).toBeCloseTo((1 + 1.5 + 0.75) / 4.75, 12)
     expect(bias).toBe('bullish')
@@ -182,7 +187,7 @@ describe('votes of one timeframe', () => {
     ['oversold', 0],
     ['neutral', 0],
   ] as const)('RSI in its %s zone votes %i', (zone, expected) => {
-    expect(votesOf({ ...neutral, rsi_zone: zone }, 100).rsi).toBe(expected)
+    expect(candleVotes({ ...neutral, rsi_zone: zone }, 100).rsi).toBe(expected)
   })
 
   test.each([
@@ -193,7 +198,7 @@ describe('votes of one timeframe', () => {
     [null, 0],
   ] as const)('a band position of %s votes %i', (position_pct, expected) => {
     const bollinger = { ...neutral.bollinger, position_pct }
-    expect(votesOf({ ...neutral, bollinger }, 100).bollinger).toBe(expected)
+    expect(candleVotes({ ...neutral, bollinger }, 100).bollinger).toBe(expected)
   })
 
   test.each([
@@ -202,13 +207,13 @@ describe('votes of one timeframe', () => {
     [1.5, -1],
     [null, 0],
   ] as const)('a z-score of %s votes %i', (zscore_100, expected) => {
-    expect(votesOf({ ...neutral, zscore_100 }, 100).zscore).toBe(expected)
+    expect(candleVotes({ ...neutral, zscore_100 }, 100).zscore).toBe(expected)
   })
 
   test('price against VWAP counts beyond a quarter of the ATR', () => {
-    expect(votesOf(neutral, 101).vwap).toBe(0)
-    expect(votesOf(neutral, 101.01).vwap).toBe(1)
-    expect(votesOf(neutral, 98.99).vwap).toBe(-1)
+    expect(candleVotes(neutral, 101).vwap).toBe(0)
+    expect(candleVotes(neutral, 101.01).vwap).toBe(1)
+    expect(candleVotes(neutral, 98.99).vwap).toBe(-1)
   })
 
   test('while the last 20 closes are equal every signal abstains', () => {
@@ -222,12 +227,12 @@ describe('votes of one timeframe', () => {
       trend: { direction: -1, label: 'bearish', ema_stack: 'bear_aligned' },
     } as const
     const abstained = { rsi: 0, trend: 0, bollinger: 0, zscore: 0 }
-    expect(votesOf(still, 100)).toEqual({ ...abstained, vwap: 0 })
-    expect(votesOf({ ...still, vwap_20: null }, 100)).toEqual(abstained)
+    expect(candleVotes(still, 100)).toEqual({ ...abstained, vwap: 0 })
+    expect(candleVotes({ ...still, vwap_20: null }, 100)).toEqual(abstained)
   })
 
   test('there is no VWAP vote without volume', () => {
-    expect(votesOf({ ...neutral, vwap_20: null }, 100)).not.toHaveProperty('vwap')
+    expect(candleVotes({ ...neutral, vwap_20: null }, 100)).not.toHaveProperty('vwap')
   })
 })
 

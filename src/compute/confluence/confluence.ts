@@ -2,7 +2,7 @@ import type { Timeframe } from '../../domain/timeframe.ts'
 import { timeframes } from '../../domain/timeframe.ts'
 import type { TrendDirection, TrendLabel } from '../indicators/trend.ts'
 import { trendLabel } from '../indicators/trend.ts'
-import type { CandleSignal, DerivativeSignal, DerivativeVotes, Votes } from './votes.ts'
+import type { CandleSignal, CandleVotes, DerivativeSignal, DerivativeVotes } from './votes.ts'
 
 export type SignalName = CandleSignal | DerivativeSignal
 
@@ -56,7 +56,7 @@ export type Confluence = {
  * direction is in `bias` only.
  */
 export function confluenceOf(
-  votes: ReadonlyMap<Timeframe, Votes>,
+  votes: ReadonlyMap<Timeframe, CandleVotes>,
   derivatives: DerivativeVotes = {},
 ): Confluence {
   const requested = timeframes.filter((timeframe) => votes.has(timeframe))
@@ -99,7 +99,7 @@ export function confluenceOf(
 function combinedVote(
   signal: CandleSignal,
   requested: readonly Timeframe[],
-  votes: ReadonlyMap<Timeframe, Votes>,
+  votes: ReadonlyMap<Timeframe, CandleVotes>,
 ): TrendDirection | null {
   let sum = 0
   let weights = 0

@@ -12,7 +12,7 @@ export type CandleSignal = 'rsi' | 'trend' | 'bollinger' | 'zscore' | 'vwap'
 export type DerivativeSignal = 'funding' | 'oi'
 
 /** The votes of one timeframe. `vwap` is missing while nothing was traded in its window. */
-export type Votes = Readonly<Partial<Record<CandleSignal, TrendDirection>>>
+export type CandleVotes = Readonly<Partial<Record<CandleSignal, TrendDirection>>>
 
 /** Missing: its input is late, or too young to be judged. */
 export type DerivativeVotes = Readonly<Partial<Record<DerivativeSignal, TrendDirection>>>
@@ -31,7 +31,7 @@ const crowdedLongs: readonly Crowding[] = ['HIGH', 'EXTREME']
  * exhausted trend is not a stronger one. While the last 20 closes are equal all abstain: what averages remember of
  * older moves is no signal of this market.
  */
-export function votesOf(indicators: PulseIndicators, close: number): Votes {
+export function candleVotes(indicators: PulseIndicators, close: number): CandleVotes {
   const { rsi_zone, trend, bollinger, zscore_100, vwap_20, atr_14 } = indicators
   if (hasNotMoved(bollinger))
     return { rsi: 0, trend: 0, bollinger: 0, zscore: 0, ...(vwap_20 !== null && { vwap: 0 }) }

@@ -84,7 +84,7 @@ export function readCexDex(
 
 /** The pool that is cheapest to trade with, and the network with the smallest expected error where there is none. */
 function dexLegOf(pool: PoolLeg | undefined, oracle: OracleReading | null): DexLeg | null {
-  if (pool !== undefined && pool.whyNot === null) {
+  if (pool !== undefined && pool.fault === null) {
     const { priceUsd, asOfMs, expectedErrorBps } = pool
     const ownBps = pool.pool.feeBps
     return { source: 'dex_pool', leg: pool, priceUsd, asOfMs, ownBps, expectedErrorBps }

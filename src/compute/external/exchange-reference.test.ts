@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Exchange, ExternalEvent } from '../../domain/external.ts'
 import { ExternalState } from '../market/external-state.ts'
 import { exchangeQuote } from '../testing/external-events.ts'
-import type { WhyNot } from './exchange-reference.ts'
+import type { ExchangeQuoteFault } from './exchange-reference.ts'
 import { exchangePrices } from './exchange-reference.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
@@ -34,14 +34,14 @@ describe('reference of the exchanges', () => {
       quote('okx', 100),
       ...rates(1, 1),
     )
-    expect(legs.map(({ exchange, quote: of, whyNot }) => [exchange, of, whyNot])).toEqual([
+    expect(legs.map(({ exchange, quote: of, fault }) => [exchange, of, fault])).toEqual([
       ['kraken', 'USD', null],
       ['kraken', 'USDC', 'same_exchange'],
       ['okx', 'USD', null],
     ])
   })
 
-  test.each<{ why: WhyNot; leg: ExternalEvent }>([
+  test.each<{ why: ExchangeQuoteFault; leg: ExternalEvent }>([
     { why: 'too_old', leg: quote('okx', 100, { timeReceivedMs: NOW_MS - 5_001 }) },
     { why: 'too_old', leg: quote('okx', 100, { timeExchangeMs: NOW_MS - 10_001 }) },
     { why: 'crossed', leg: quote('okx', 100, { bid: 100.1, ask: 100 }) },
@@ -57,7 +57,7 @@ describe('reference of the exchanges', () => {
     { why: 'outlier', leg: quote('okx', 97.04) },
   ])('$why: such a quote is shown and not used', ({ why, leg }) => {
     const { reference, legs } = of(100, quote('coinbase', 100), quote('kraken', 100), leg)
-    expect(legs.find(({ exchange }) => exchange === 'okx')?.whyNot).toBe(why)
+    expect(legs.find(({ exchange }) => exchange === 'okx')?.fault).toBe(why)
     expect(reference).toMatchObject({ midUsd: 100 })
   })
 

@@ -4,7 +4,7 @@ import { apartBps, median } from '../statistics/median.ts'
 import { stableUsd } from './stable-usd.ts'
 
 /** Why a quote is shown but not used. */
-export type WhyNot =
+export type ExchangeQuoteFault =
   | 'too_old'
   | 'crossed'
   | 'wide_spread'
@@ -28,7 +28,7 @@ export type ExchangeLeg = {
   readonly receivedAtMs: number
   readonly ageMs: number
   /** null for one that is used. */
-  readonly whyNot: WhyNot | null
+  readonly fault: ExchangeQuoteFault | null
 }
 
 /** What exchanges agree an asset to be worth. */
@@ -131,14 +131,14 @@ function legOf(
     receivedAtMs: timeReceivedMs,
     ageMs: Math.max(0, nowMs - timeReceivedMs),
   }
-  return { ...leg, whyNot: whyNot(leg, nowMs - event.timeExchangeMs, expectedUsd) }
+  return { ...leg, fault: faultOf(leg, nowMs - event.timeExchangeMs, expectedUsd) }
 }
 
-function whyNot(
-  { ageMs, bidUsd, askUsd, midUsd, usdPerQuote, spreadBps }: Omit<ExchangeLeg, 'whyNot'>,
+function faultOf(
+  { ageMs, bidUsd, askUsd, midUsd, usdPerQuote, spreadBps }: Omit<ExchangeLeg, 'fault'>,
   quotedAgeMs: number,
   expectedUsd: number,
-): WhyNot | null {
+): ExchangeQuoteFault | null {
   if (ageMs > QUOTE_MS_MAX || quotedAgeMs > QUOTED_MS_MAX) return 'too_old'
   if (Number.isNaN(usdPerQuote)) return 'no_usd_rate'
   if (!(bidUsd > 0 && askUsd >= bidUsd && askUsd < Number.POSITIVE_INFINITY)) return 'crossed'
@@ -150,8 +150,8 @@ function whyNot(
 function onePerExchange(legs: readonly ExchangeLeg[]): readonly ExchangeLeg[] {
   const heard = new Set<Exchange>()
   return legs.map((leg) => {
-    if (leg.whyNot !== null) return leg
-    if (heard.has(leg.exchange)) return { ...leg, whyNot: 'same_exchange' }
+    if (leg.fault !== null) return leg
+    if (heard.has(leg.exchange)) return { ...leg, fault: 'same_exchange' }
     heard.add(leg.exchange)
     return leg
   })
@@ -159,18 +159,18 @@ function onePerExchange(legs: readonly ExchangeLeg[]): readonly ExchangeLeg[] {
 
 /** Judged against the others, so that one alone against another convicts both. */
 function withoutOutliers(legs: readonly ExchangeLeg[]): readonly ExchangeLeg[] {
-  const standing = legs.filter((leg) => leg.whyNot === null)
+  const standing = legs.filter((leg) => leg.fault === null)
   return legs.map((leg) => {
-    if (leg.whyNot !== null || standing.length === 1) return leg
+    if (leg.fault !== null || standing.length === 1) return leg
     const others = standing.filter((other) => other !== leg).map(({ midUsd }) => midUsd)
     const isFar = apartBps(leg.midUsd, median(others)) > OUTLIER_BPS
     const hasWitness = others.some((midUsd) => apartBps(leg.midUsd, midUsd) <= WITNESS_BPS)
-    return isFar && !hasWitness ? { ...leg, whyNot: 'outlier' } : leg
+    return isFar && !hasWitness ? { ...leg, fault: 'outlier' } : leg
   })
 }
 
 function referenceOf(legs: readonly ExchangeLeg[], nowMs: number): ExchangeReference | null {
-  const used = legs.filter((leg) => leg.whyNot === null)
+  const used = legs.filter((leg) => leg.fault === null)
   if (used.length < EXCHANGES_MIN) return null
   const mids = used.map(({ midUsd }) => midUsd)
   const midUsd = median(mids)

@@ -18,7 +18,7 @@ export type PoolLeg = {
   /** One deviation of its price's error now, bps: nobody trades away less than the fee, and the price moved since its block. */
   readonly expectedErrorBps: number
   /** null for one that can be used. */
-  readonly whyNot: 'too_old' | 'no_usd_rate' | 'wrong_scale' | 'thin' | null
+  readonly fault: 'too_old' | 'no_usd_rate' | 'wrong_scale' | 'thin' | null
 }
 
 export const SWAP_USD = 10_000
@@ -52,7 +52,7 @@ export function poolLegs(
     .map((pool) => legOf(pool, usdPer[pool.quote], expectedUsd, { nowMs, driftBps }))
     .toSorted(
       (a, b) =>
-        Number(a.whyNot !== null) - Number(b.whyNot !== null) ||
+        Number(a.fault !== null) - Number(b.fault !== null) ||
         costBps(a) - costBps(b) ||
         (a.pool.pool < b.pool.pool ? -1 : 1),
     )
@@ -86,13 +86,13 @@ function legOf(
     ageMs,
     expectedErrorBps: expectedErrorBps(pool.feeBps, driftBps, byTime(ageMs)),
   }
-  return { ...leg, whyNot: whyNot(leg, expectedUsd) }
+  return { ...leg, fault: faultOf(leg, expectedUsd) }
 }
 
-function whyNot(
-  { ageMs, priceUsd, swapCostBps }: Omit<PoolLeg, 'whyNot'>,
+function faultOf(
+  { ageMs, priceUsd, swapCostBps }: Omit<PoolLeg, 'fault'>,
   expectedUsd: number,
-): PoolLeg['whyNot'] {
+): PoolLeg['fault'] {
   if (ageMs > POOL_MS_MAX) return 'too_old'
   if (Number.isNaN(priceUsd)) return 'no_usd_rate'
   if (!(priceUsd > 0) || !isSameAsset(priceUsd, expectedUsd)) return 'wrong_scale'

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { impliedRateHourly } from '../../domain/funding-rate.ts'
 import * as simulated from '../../simulator/market/funding.ts'
 import { context } from '../testing/tape.ts'
-import { dexKindOf, premiumOf } from './premium.ts'
+import { dexKindOf, fundingPremium } from './premium.ts'
 
 const FRAME = join(
   import.meta.dirname,
@@ -28,7 +28,7 @@ describe('premium', () => {
       const live = recordedContexts(dexKind === 'builder').filter(({ premium }) => premium !== null)
       expect(live).toHaveLength(rows)
       for (const recorded of live) {
-        const premium = premiumOf(contextOf(recorded), dexKind)
+        const premium = fundingPremium(contextOf(recorded), dexKind)
         expect(Math.abs((premium ?? Number.NaN) - Number(recorded.premium))).toBeLessThan(PRINTED)
       }
     },
@@ -40,7 +40,7 @@ describe('premium', () => {
       const live = recordedContexts(false).filter(({ premium }) => premium !== null)
       const pairs = live.map((recorded) => ({
         told: Number(recorded.funding),
-        implied: impliedRateHourly(premiumOf(contextOf(recorded), 'main') ?? Number.NaN),
+        implied: impliedRateHourly(fundingPremium(contextOf(recorded), 'main') ?? Number.NaN),
       }))
       // Of one instant against the average of the hour: not the same, but rarely the other way round.
       let [agree, differ] = [0, 0]
@@ -57,21 +57,21 @@ describe('premium', () => {
   property.prop([prices])('is that of the simulated venue, of both kinds', (figures) => {
     const { impactBid, impactAsk, oraclePrice } = figures
     const of = context('BTC', figures)
-    expect(premiumOf(of, 'main')).toBe(simulated.premiumOf(impactBid, impactAsk, oraclePrice))
-    expect(premiumOf(of, 'builder')).toBe(
+    expect(fundingPremium(of, 'main')).toBe(simulated.premiumOf(impactBid, impactAsk, oraclePrice))
+    expect(fundingPremium(of, 'builder')).toBe(
       simulated.builderPremiumOf(impactBid, impactAsk, oraclePrice),
     )
   })
 
   test('is 0 on the main dex while the oracle lies between the impact prices', () => {
     const inside = context('BTC', { impactBid: 99, oraclePrice: 100, impactAsk: 103 })
-    expect(premiumOf(inside, 'main')).toBe(0)
-    expect(premiumOf(inside, 'builder')).toBeCloseTo(0.01, 15)
+    expect(fundingPremium(inside, 'main')).toBe(0)
+    expect(fundingPremium(inside, 'builder')).toBeCloseTo(0.01, 15)
   })
 
   test.each([{ impactBid: null }, { impactAsk: null }])('is not known with %o', (changes) => {
     for (const dexKind of ['main', 'builder'] as const)
-      expect(premiumOf(context('BTC', changes), dexKind)).toBeNull()
+      expect(fundingPremium(context('BTC', changes), dexKind)).toBeNull()
   })
 
   test.each([

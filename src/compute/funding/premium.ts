@@ -13,7 +13,7 @@ export function dexKindOf(coin: string): DexKind {
  * Funding; HIP-3 deployer actions).
  * @returns null where the venue has no impact prices
  */
-export function premiumOf(
+export function fundingPremium(
   { impactBid, impactAsk, oraclePrice }: ContextEvent,
   dexKind: DexKind,
 ): number | null {

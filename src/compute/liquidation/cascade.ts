@@ -3,7 +3,7 @@ import type { CoinMarket } from '../market/coin-market.ts'
 import { score as roundedScore } from '../render/significance.ts'
 import type { Heatmap } from './heatmap.ts'
 import { heatmapOf, RISK_DISTANCES_PCT } from './heatmap.ts'
-import { Exposure } from './liquidation-exposure.ts'
+import { LiquidationExposure } from './liquidation-exposure.ts'
 
 export const cascadeLevels = ['LOW', 'MODERATE', 'HIGH', 'EXTREME'] as const
 
@@ -98,7 +98,7 @@ export function cascadeLevelOf(coin: CoinMarket): CascadeLevel | null {
 }
 
 function currentLevelOf(coin: CoinMarket): CascadeLevel | null {
-  const exposure = Exposure.of(coin)
+  const exposure = LiquidationExposure.of(coin)
   const atrPct = hourlyAtrPct(coin)
   if (exposure === null || atrPct === null || !(coin.midPrice > 0)) return null
   const map = heatmapOf(exposure, coin.midPrice)

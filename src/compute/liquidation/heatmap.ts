@@ -1,6 +1,6 @@
 import type { BeyondMap } from './beyond-map.ts'
 import type { LeverageTier, Side } from './leverage-ladder.ts'
-import type { Exposure } from './liquidation-exposure.ts'
+import type { LiquidationExposure } from './liquidation-exposure.ts'
 import { BELOW_TIERS_ROW } from './liquidation-exposure.ts'
 import { BUCKETS } from './zone-map.ts'
 
@@ -82,7 +82,7 @@ const BAND_COUNT = BAND_ENDS_PCT.length + 1
 const CLUSTER_SHARE_MIN = 0.05
 
 /** The map of a coin as seen from its current price. Notional is size x mark price, whatever price liquidates it. */
-export function heatmapOf(exposure: Exposure, currentPrice: number): Heatmap {
+export function heatmapOf(exposure: LiquidationExposure, currentPrice: number): Heatmap {
   const long = sideMap(exposure, 'long', currentPrice)
   const short = sideMap(exposure, 'short', currentPrice)
   return { long, short, nearestCluster: nearestCluster(long, short, currentPrice) }
@@ -92,7 +92,7 @@ export function distancePct(price: number, currentPrice: number): number {
   return Math.abs(price / currentPrice - 1) * 100
 }
 
-function sideMap(exposure: Exposure, side: Side, currentPrice: number): SideMap {
+function sideMap(exposure: LiquidationExposure, side: Side, currentPrice: number): SideMap {
   const sums = sumsOf(exposure, side, currentPrice)
   const zones = exposure.ladder.map((terms, tier) => zoneOf(exposure, side, terms, tier, sums))
   const clusters: Cluster[] = []
@@ -136,7 +136,7 @@ function emptySums() {
 }
 
 /** In one go over the map of a side. */
-function sumsOf(exposure: Exposure, side: Side, currentPrice: number): Sums {
+function sumsOf(exposure: LiquidationExposure, side: Side, currentPrice: number): Sums {
   const sums = emptySums()
   const { sizesBase, observedBase } = exposure
   const [from, until] = [exposure.from(side), exposure.until(side)]
@@ -169,7 +169,7 @@ function sumsOf(exposure: Exposure, side: Side, currentPrice: number): Sums {
 }
 
 function zoneOf(
-  exposure: Exposure,
+  exposure: LiquidationExposure,
   side: Side,
   { leverage, isPermitted, longFactor, shortFactor }: LeverageTier,
   tier: number,
@@ -186,14 +186,14 @@ function zoneOf(
   }
 }
 
-function belowTiersOf(exposure: Exposure, side: Side, sums: Sums): BelowTiers {
+function belowTiersOf(exposure: LiquidationExposure, side: Side, sums: Sums): BelowTiers {
   return {
     price: medianPrice(exposure, side, BELOW_TIERS_ROW, sums),
     notionalUsd: exposure.usd(sums.rowBase[BELOW_TIERS_ROW] as number),
   }
 }
 
-function beyondOf(exposure: Exposure, beyond: BeyondMap): BeyondUsd {
+function beyondOf(exposure: LiquidationExposure, beyond: BeyondMap): BeyondUsd {
   const multiple = (price: number | null) => (price === null ? null : price / exposure.markPrice)
   return {
     notionalUsd: exposure.usd(beyond.sizeBase),
@@ -206,7 +206,7 @@ function beyondOf(exposure: Exposure, beyond: BeyondMap): BeyondUsd {
 }
 
 /** Median price by notional of each band. */
-function bandPrices(exposure: Exposure, side: Side, sums: Sums): Float64Array {
+function bandPrices(exposure: LiquidationExposure, side: Side, sums: Sums): Float64Array {
   const prices = new Float64Array(BAND_COUNT)
   const belowBase = new Float64Array(BAND_COUNT)
   for (let bucket = exposure.from(side); bucket < exposure.until(side); bucket += 1) {
@@ -221,7 +221,12 @@ function bandPrices(exposure: Exposure, side: Side, sums: Sums): Float64Array {
 }
 
 /** By notional, of a row of the map; null where it holds nothing. */
-function medianPrice(exposure: Exposure, side: Side, row: number, sums: Sums): number | null {
+function medianPrice(
+  exposure: LiquidationExposure,
+  side: Side,
+  row: number,
+  sums: Sums,
+): number | null {
   const halfBase = (sums.rowBase[row] as number) / 2
   let belowBase = 0
   let price: number | null = null

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { CoinEvent } from '../../domain/event.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import { heatmapOf } from './heatmap.ts'
-import { Exposure } from './liquidation-exposure.ts'
+import { LiquidationExposure } from './liquidation-exposure.ts'
 import { liquidationFlow } from './liquidation-flow.ts'
 import { at, coinOf, mark, position, reading } from './testing/coin.ts'
 
@@ -26,14 +26,14 @@ describe('exposure', () => {
   }
 
   const exposureOf = () => {
-    const exposure = Exposure.of(coin)
+    const exposure = LiquidationExposure.of(coin)
     if (exposure === null) throw new Error('there was a reading')
     return exposure
   }
 
   test('there is none before a reading', () => {
     tell(mark(0, 100))
-    expect(Exposure.of(coin)).toBeNull()
+    expect(LiquidationExposure.of(coin)).toBeNull()
   })
 
   test('without any history all of it stands where positions opened now would be liquidated', () => {

@@ -45,7 +45,7 @@ type ObservedTotals = {
  * share that the known accounts have of everything; and for the rest of the open interest the profile of
  * the traded volume.
  */
-export class Exposure {
+export class LiquidationExposure {
   readonly openInterestBase: number
   readonly markPrice: number
   readonly ladder: readonly LeverageTier[]
@@ -58,14 +58,17 @@ export class Exposure {
   readonly #tracker: LiquidationFlow
 
   /** @returns null before open interest and mark are known */
-  static of(coin: CoinMarket): Exposure | null {
+  static of(coin: CoinMarket): LiquidationExposure | null {
     const { listing } = coin
     const liquidations = coin.of(liquidationFlow)
     const { openInterestBase, markPrice, ladder } = liquidations
     const isKnown = openInterestBase >= 0 && markPrice > 0 && liquidations.flow.isPlaced
     if (!isKnown) return null
     // One that was restored has not met its listing before its first event.
-    return new Exposure(liquidations, ladder.length > 0 ? ladder : leverageLadder(listing))
+    return new LiquidationExposure(
+      liquidations,
+      ladder.length > 0 ? ladder : leverageLadder(listing),
+    )
   }
 
   private constructor(tracker: LiquidationFlow, ladder: readonly LeverageTier[]) {

@@ -6,7 +6,7 @@ import type { CoinEvent } from '../../domain/event.ts'
 import { singleMarginTier } from '../../domain/listing.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import { TIER_COUNT } from './leverage-ladder.ts'
-import { Exposure } from './liquidation-exposure.ts'
+import { LiquidationExposure } from './liquidation-exposure.ts'
 import type { LiquidationFlow } from './liquidation-flow.ts'
 import { liquidationFlow } from './liquidation-flow.ts'
 import { at, coinOf, mark, position, reading, START_MS, trade } from './testing/coin.ts'
@@ -206,7 +206,7 @@ describe('liquidation flow', () => {
     tracker = coin.of(liquidationFlow)
     tell(reading(0, 1_000), reading(1, 1_010))
     expect(tracker.flow.total('long')).toBe(0)
-    const exposure = Exposure.of(coin)
+    const exposure = LiquidationExposure.of(coin)
     expect(exposure?.totals.long).toMatchObject({ observedBase: 0, flowBase: 0, priorBase: 0 })
   })
 
@@ -288,7 +288,7 @@ describe('whatever happens', () => {
       const coin = coinOf(maxLeverage)
       for (const event of eventsOf(taken)) {
         coin.apply(event)
-        const exposure = Exposure.of(coin)
+        const exposure = LiquidationExposure.of(coin)
         if (exposure === null) continue
         const { openInterestBase } = exposure
         for (const side of ['long', 'short'] as const) {
@@ -315,7 +315,7 @@ describe('whatever happens', () => {
     (taken, maxLeverage) => {
       const coin = coinOf(maxLeverage)
       for (const event of eventsOf(taken)) coin.apply(event)
-      const exposure = Exposure.of(coin)
+      const exposure = LiquidationExposure.of(coin)
       fc.pre(exposure !== null)
       const wrong: number[] = []
       for (const side of ['long', 'short'] as const) {

@@ -13,7 +13,7 @@ import { CandleLadder } from '../candles/candle-ladder.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { newCoin } from '../testing/new-market.ts'
 import { heatmapOf } from './heatmap.ts'
-import { Exposure } from './liquidation-exposure.ts'
+import { LiquidationExposure } from './liquidation-exposure.ts'
 import { liquidationFlow } from './liquidation-flow.ts'
 import { expectSameSide } from './testing/same-side.ts'
 
@@ -67,7 +67,7 @@ describe('the liquidation map of the simulated market', () => {
       )
       const coin = newCoin(listing, new CandleLadder(new PulsePool(3)))
       for (const event of log) coin.apply(event)
-      const exposure = Exposure.of(coin)
+      const exposure = LiquidationExposure.of(coin)
       if (exposure === null) throw new Error('the log has readings')
       const map = heatmapOf(exposure, coin.midPrice)
       const naive = naiveLiquidations(log, listing.maxLeverage, coin.midPrice)

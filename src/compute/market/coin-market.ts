@@ -13,7 +13,7 @@ import type { MarketSample } from '../../domain/history.ts'
 import type { Listing } from '../../domain/listing.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
-import type { Quote } from '../book/best-quote.ts'
+import type { BestQuote } from '../book/best-quote.ts'
 import { midOf, newerQuote } from '../book/best-quote.ts'
 import type { CandleLadder } from '../candles/candle-ladder.ts'
 import { NewestBar } from '../candles/newest-bar.ts'
@@ -164,7 +164,7 @@ export class CoinMarket {
   }
 
   /** null when there is none, or none as young as the coin's other figures. */
-  get quote(): Quote | null {
+  get quote(): BestQuote | null {
     const quote = newerQuote(this.#book, this.#top)
     const isLate =
       quote !== null && quote.confirmedAtMs < this.#priceConfirmedAtMs - QUOTE_LAG_MS_MAX

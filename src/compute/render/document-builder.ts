@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type {
   Answer,
-  Basis,
+  AnswerInputs,
   Document,
   DocumentKey,
   Input,
@@ -20,7 +20,7 @@ import { sharedBytes } from '../../domain/document.ts'
 export type Fragment = readonly number[]
 
 /** An answer that was written into a document, and what a neighbour in it may want to know of it. */
-export type Written<Facts> = Basis & {
+export type Written<Facts> = AnswerInputs & {
   readonly kind: 'written'
   readonly fragments: readonly Fragment[]
   readonly facts: Facts
@@ -141,7 +141,7 @@ export class DocumentBuilder {
 
   /** The view's answer, or why it has none. */
   settle(view: string, outcome: Written<unknown> | NoAnswer): void {
-    if (outcome.kind === 'written') this.answer(view, outcome.fragments, basisOf(outcome))
+    if (outcome.kind === 'written') this.answer(view, outcome.fragments, answerInputsOf(outcome))
     else this.noAnswer(view, outcome)
   }
 
@@ -207,6 +207,6 @@ function slotOf(slot: Slot, of: number): Slot {
 }
 
 /** What an answer rests on, without the rest of it. */
-export function basisOf({ inputs, coveragePct, warnings }: Basis): Basis {
+export function answerInputsOf({ inputs, coveragePct, warnings }: AnswerInputs): AnswerInputs {
   return { inputs, coveragePct, warnings }
 }

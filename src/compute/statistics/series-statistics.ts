@@ -1,3 +1,5 @@
+import { medianOfSorted } from './median.ts'
+
 /** Statistics of a series in time order. NaN where a value does not exist. */
 export type SeriesStatistics = {
   readonly count: number
@@ -29,7 +31,7 @@ export function statisticsOf(values: Float64Array): SeriesStatistics {
     count,
     sum,
     mean,
-    median: medianOf(ascending),
+    median: medianOfSorted(ascending),
     max: ascending.at(-1) ?? Number.NaN,
     min: ascending[0] ?? Number.NaN,
     deviation: deviationOf(values, mean),
@@ -51,12 +53,6 @@ export function percentileOf(ascending: Ascending, value: number): number {
 /** Distance from the mean in deviations; NaN where all values are equal. */
 export function zScoreOf({ mean, deviation }: SeriesStatistics, value: number): number {
   return deviation > 0 ? (value - mean) / deviation : Number.NaN
-}
-
-function medianOf(ascending: Float64Array): number {
-  const middle = ascending.length >> 1
-  const upper = ascending[middle] ?? Number.NaN
-  return ascending.length % 2 === 1 ? upper : ((ascending[middle - 1] ?? Number.NaN) + upper) / 2
 }
 
 function deviationOf(values: Float64Array, mean: number): number {

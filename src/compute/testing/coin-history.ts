@@ -11,7 +11,7 @@ const at = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
  * What history remembers of a coin of the tape: hourly bars, samples and funding of thirty days. Another `phase`
  * gives another past.
  */
-export function pastOf(coin: string, phase: number): Batch[] {
+export function coinHistory(coin: string, phase: number): Batch[] {
   const bars = wave('1h', HOURS, 0.02 + 0.0002 * phase)
   const quarters = times(
     SPARSE_SAMPLE_STEP_MS,

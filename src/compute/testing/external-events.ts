@@ -11,7 +11,7 @@ import type {
 const stampedAt = (timeMs: number) => ({ timeExchangeMs: timeMs, timeReceivedMs: timeMs })
 
 /** Events of external sources about an asset at one instant: a stream, a push feed, exchanges, a pool, stablecoins. */
-export function coinWorld(asset: string, priceUsd: number, timeMs: number): Batch {
+export function externalEvents(asset: string, priceUsd: number, timeMs: number): Batch {
   const rates: MarketEvent[] = (['USDT', 'USDC'] as const).flatMap((stablecoin) => [
     exchangeQuote('kraken', stablecoin, 0.9998, timeMs),
     exchangeQuote('coinbase', stablecoin, 1.0001, timeMs),

@@ -4,7 +4,7 @@ import { exchangeQuote, oraclePrice, poolOf } from './external-events.ts'
 import { context } from './tape.ts'
 
 /** What a random world says of one asset and the stablecoins, in the order in which it comes: some of it late, wrong or gone. */
-export function randomExternal(
+export function randomExternalEvents(
   seed: number,
   of: {
     readonly coin: string

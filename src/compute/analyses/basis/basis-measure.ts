@@ -1,7 +1,7 @@
 import type { OracleNetwork } from '../../../domain/external.ts'
 import { oracleNetworks } from '../../../domain/external.ts'
 import { aboveBps, readBasis } from '../../external/basis-reading.ts'
-import { MinuteTurns } from '../../external/measures/minute-schedule.ts'
+import { MinuteSchedule } from '../../external/measures/minute-schedule.ts'
 import type { SeriesSummary } from '../../external/measures/minute-statistics.ts'
 import { SeriesSummaries } from '../../external/measures/series-summaries.ts'
 import { comparableOracles } from '../../external/oracle-choice.ts'
@@ -20,7 +20,7 @@ const VENUE_MS_MAX = 15_000
  */
 class BasisMeasure implements MarketTracker {
   readonly hears = []
-  readonly #turns = new MinuteTurns()
+  readonly #turns = new MinuteSchedule()
   readonly #summaries = new SeriesSummaries()
   readonly #publications = new PublicationCount()
 

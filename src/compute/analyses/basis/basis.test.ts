@@ -11,7 +11,7 @@ import type { OraclePriceEvent } from '../../../domain/external.ts'
 import { oracleNetworks } from '../../../domain/external.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
 import { exchangeQuote, oraclePrice, sourceUp } from '../../testing/external-events.ts'
-import { randomExternal } from '../../testing/random-external.ts'
+import { randomExternalEvents } from '../../testing/random-external.ts'
 import { renderCoin } from '../../testing/render-coin.ts'
 import { context, NOW_MS, universe } from '../../testing/tape.ts'
 import { basis } from './basis.ts'
@@ -225,7 +225,7 @@ describe('the numbers of /basis', () => {
   property.prop([fc.integer({ min: 1, max: 1e9 })], { numRuns: 200 })(
     'are those of the naive search through the tape',
     (seed) => {
-      const tape = randomExternal(seed, {
+      const tape = randomExternalEvents(seed, {
         coin: 'kPEPE',
         asset: 'PEPE',
         scale: 1_000,

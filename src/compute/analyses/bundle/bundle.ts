@@ -1,4 +1,4 @@
-import type { Basis, Input, NoAnswer } from '../../../domain/document.ts'
+import type { AnswerInputs, Input, NoAnswer } from '../../../domain/document.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import { usdcDecimal } from '../../../domain/usdc.ts'
 import type { CoinAnalysis, Component, Rendering } from '../../analysis.ts'
@@ -9,7 +9,7 @@ import type { CoinMarket } from '../../market/coin-market.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import type { Fragment, Written } from '../../render/document-builder.ts'
-import { basisOf, DocumentBuilder } from '../../render/document-builder.ts'
+import { answerInputsOf, DocumentBuilder } from '../../render/document-builder.ts'
 import { score } from '../../render/significance.ts'
 import { volatilitySeries } from '../../volatility/volatility-series.ts'
 import { bundleAnswer } from './bundle-schema.ts'
@@ -210,7 +210,7 @@ function writeBundle(
   ])
   const summary = JSON.stringify(shownSummary(written, { coin, rendering, market }))
   const tail = builder.text(`,"summary":${summary},"meta":${JSON.stringify(meta)}}`)
-  builder.answer('', [...fragments, tail], { ...basis, components: components.map(basisOf) })
+  builder.answer('', [...fragments, tail], { ...basis, components: components.map(answerInputsOf) })
 }
 
 function shownSummary({ pulse, sentiment, funding, spread }: WrittenParts, asked: Asked) {
@@ -240,13 +240,13 @@ function shownSummary({ pulse, sentiment, funding, spread }: WrittenParts, asked
 }
 
 /** Age of the oldest load-bearing input. */
-function oldestMs({ inputs }: Basis): number {
+function oldestMs({ inputs }: AnswerInputs): number {
   const instants = inputs.filter(({ isLoadBearing }) => isLoadBearing)
   return Math.min(...instants.map(({ confirmedAtMs }) => confirmedAtMs))
 }
 
 /** Inputs of all components. A shared input keeps its older confirmation and its stricter limits. */
-function unionOf(components: readonly Basis[]): Basis {
+function unionOf(components: readonly AnswerInputs[]): AnswerInputs {
   const byName = new Map<string, Input>()
   for (const { inputs } of components)
     for (const input of inputs) {

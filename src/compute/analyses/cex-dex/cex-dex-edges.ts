@@ -1,5 +1,5 @@
 import type { ChainEvent } from '../../../domain/external.ts'
-import type { Quote } from '../../book/best-quote.ts'
+import type { BestQuote } from '../../book/best-quote.ts'
 import type { ExchangeLeg } from '../../external/exchange-reference.ts'
 import type { PoolLeg } from '../../external/pool-prices.ts'
 import { SWAP_USD } from '../../external/pool-prices.ts'
@@ -55,7 +55,7 @@ export function edgesOf(
 }
 
 /** @param scale units of the asset in one coin of the venue; null where one side of its book is empty */
-export function perpSide(quote: Quote | null, scale: number): Side | null {
+export function perpSide(quote: BestQuote | null, scale: number): Side | null {
   if (quote === null || quote.bid === null || quote.ask === null) return null
   return {
     name: 'venue_perp',

@@ -3,7 +3,7 @@ import { midOf } from '../../book/best-quote.ts'
 import { aboveBps } from '../../external/basis-reading.ts'
 import type { CexDexReading } from '../../external/cex-dex-reading.ts'
 import { dexName, isActionable, readCexDex } from '../../external/cex-dex-reading.ts'
-import { MinuteTurns } from '../../external/measures/minute-schedule.ts'
+import { MinuteSchedule } from '../../external/measures/minute-schedule.ts'
 import type { SeriesSummary } from '../../external/measures/minute-statistics.ts'
 import { SeriesSummaries } from '../../external/measures/series-summaries.ts'
 import { comparableOracles } from '../../external/oracle-choice.ts'
@@ -31,7 +31,7 @@ type Watched = {
 /** Every coin's divergence of exchanges from chains or networks: each second in memory, each minute in the log. */
 class CexDexMeasure implements MarketTracker {
   readonly hears = []
-  readonly #turns = new MinuteTurns()
+  readonly #turns = new MinuteSchedule()
   readonly #summaries = new SeriesSummaries()
   readonly #watched = new Map<string, Watched>()
   #tick = Number.NaN

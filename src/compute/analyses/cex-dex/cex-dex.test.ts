@@ -10,7 +10,7 @@ import type { MarketEvent } from '../../../domain/event.ts'
 import type { Exchange } from '../../../domain/external.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../../processor.ts'
 import { exchangeQuote, oraclePrice, poolOf, sourceUp } from '../../testing/external-events.ts'
-import { randomExternal } from '../../testing/random-external.ts'
+import { randomExternalEvents } from '../../testing/random-external.ts'
 import { renderCoin } from '../../testing/render-coin.ts'
 import { book, context, NOW_MS, universe } from '../../testing/tape.ts'
 import { cexDex } from './cex-dex.ts'
@@ -260,7 +260,7 @@ describe('the numbers of /cex-dex', () => {
   property.prop([fc.integer({ min: 1, max: 1e9 })], { numRuns: 300 })(
     'are those of the naive search through the tape',
     (seed) => {
-      const tape = randomExternal(seed, {
+      const tape = randomExternalEvents(seed, {
         coin: 'kPEPE',
         asset: 'PEPE',
         scale: 1_000,

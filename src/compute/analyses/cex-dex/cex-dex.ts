@@ -110,7 +110,7 @@ export const cexDex: CoinAnalysis = {
       inputs,
       coveragePct: coveragePct({
         have: reading.cex.used.length,
-        need: reading.legs.filter(({ whyNot }) => whyNot !== 'same_exchange').length,
+        need: reading.legs.filter(({ fault }) => fault !== 'same_exchange').length,
       }),
       warnings: warningsOf(reading, day),
     })
@@ -241,8 +241,8 @@ function exchange(builder: DocumentBuilder, leg: ExchangeLeg, scale: number) {
     mid: orNull(leg.midUsd * scale, price),
     spread_bps: bps(leg.spreadBps),
     age_seconds: builder.slot({ kind: 'age', confirmedAtMs: leg.receivedAtMs }),
-    is_used: leg.whyNot === null,
-    why_not: leg.whyNot,
+    is_used: leg.fault === null,
+    why_not: leg.fault,
   }
 }
 
@@ -259,7 +259,7 @@ function onchain(builder: DocumentBuilder, leg: PoolLeg, { dex, scale }: CexDexR
     swap_cost_bps: orNull(leg.swapCostBps, bps),
     age_seconds: builder.slot({ kind: 'age', confirmedAtMs: leg.asOfMs }),
     is_used: dex.source === 'dex_pool' && dex.leg === leg,
-    why_not: leg.whyNot,
+    why_not: leg.fault,
   }
 }
 

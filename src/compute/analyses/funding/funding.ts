@@ -14,7 +14,7 @@ import {
 } from '../../funding/funding-series.ts'
 import type { FundingTilt } from '../../funding/funding-tilt.ts'
 import { annualizedPctOf, FUNDING_INTERVAL_HOURS, fundingTilt } from '../../funding/funding-tilt.ts'
-import { dexKindOf, premiumOf } from '../../funding/premium.ts'
+import { dexKindOf, fundingPremium } from '../../funding/premium.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { contextInput } from '../../market/inputs.ts'
 import { answerMeta, VIEW_MARK } from '../../render/answer-meta.ts'
@@ -208,7 +208,7 @@ function hoursNeeded({ week, monthSpanHours }: FundingWindows, lookbackHours: nu
 function current(coin: CoinMarket, context: ContextEvent) {
   const currentRate = rate(context.fundingRateHourly)
   const dexKind = dexKindOf(coin.listing.coin)
-  const premium = premiumOf(context, dexKind)
+  const premium = fundingPremium(context, dexKind)
   const nextHour = Math.floor(context.timeExchangeMs / FUNDING_STEP_MS) + 1
   return {
     current_rate: currentRate,

@@ -8,7 +8,7 @@ import { cascadeRisk, hourlyAtrPct, noteCascadeLevel } from '../../liquidation/c
 import type { Cluster, Heatmap, SideMap, Zone } from '../../liquidation/heatmap.ts'
 import { distancePct, heatmapOf } from '../../liquidation/heatmap.ts'
 import type { LeverageTier } from '../../liquidation/leverage-ladder.ts'
-import { Exposure } from '../../liquidation/liquidation-exposure.ts'
+import { LiquidationExposure } from '../../liquidation/liquidation-exposure.ts'
 import { HALF_LIFE_MS, liquidationFlow } from '../../liquidation/liquidation-flow.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { candlesInput, contextInput, markInput, optional } from '../../market/inputs.ts'
@@ -63,7 +63,7 @@ export const liquidations: CoinAnalysis = {
     const builder = new DocumentBuilder()
     const { context } = coin
     const tracker = coin.of(liquidationFlow)
-    const exposure = Exposure.of(coin)
+    const exposure = LiquidationExposure.of(coin)
     const atrPct = hourlyAtrPct(coin)
     if (context === null || exposure === null || atrPct === null) {
       const have = (context === null || exposure === null ? 0 : 1) + (atrPct === null ? 0 : 1)
@@ -228,7 +228,7 @@ function atRisk({ long, short }: Heatmap, at: number): number {
   return (long.withinUsd[at] ?? 0) + (short.withinUsd[at] ?? 0)
 }
 
-function summaryOf({ long, short }: Heatmap, exposure: Exposure, dollars: InUsd) {
+function summaryOf({ long, short }: Heatmap, exposure: LiquidationExposure, dollars: InUsd) {
   return {
     open_interest_usd: dollars(openInterestUsd(exposure)),
     longs_usd: dollars(long.notionalUsd),
@@ -237,12 +237,12 @@ function summaryOf({ long, short }: Heatmap, exposure: Exposure, dollars: InUsd)
   }
 }
 
-function openInterestUsd({ openInterestBase, markPrice }: Exposure): number {
+function openInterestUsd({ openInterestBase, markPrice }: LiquidationExposure): number {
   return openInterestBase * markPrice
 }
 
 /** Shares of open interest, mean of both sides unless named after one. */
-function coverageOf({ totals: { long, short }, openInterestBase }: Exposure) {
+function coverageOf({ totals: { long, short }, openInterestBase }: LiquidationExposure) {
   const pct = (base: number) => (openInterestBase > 0 ? (base / openInterestBase) * 100 : 0)
   const both = (partOf: (side: typeof long) => number) => pct(partOf(long) + partOf(short)) / 2
   const onMapPct = ({ observedBase, flowBase, priorBase }: typeof long) =>

@@ -9,8 +9,8 @@ import { midOf, spreadBpsOf } from '../../book/best-quote.ts'
 import { impactPrices } from '../../book/impact-prices.ts'
 import { BARS_NEEDED, BARS_NEEDED_OF_PART, barsNeeded, isWarm } from '../../candles/warm.ts'
 import { confluenceOf, signalRules } from '../../confluence/confluence.ts'
-import type { DerivativeVotes, Votes } from '../../confluence/votes.ts'
-import { derivativeVotesOf, votesOf } from '../../confluence/votes.ts'
+import type { CandleVotes, DerivativeVotes } from '../../confluence/votes.ts'
+import { candleVotes, derivativeVotesOf } from '../../confluence/votes.ts'
 import { fundingTilt } from '../../funding/funding-tilt.ts'
 import type { PulseIndicators } from '../../indicators/pulse-indicators.ts'
 import { pulseIndicators } from '../../indicators/pulse-indicators.ts'
@@ -172,7 +172,7 @@ type Reading = {
   /** Indicators that are null for lack of bars. */
   readonly insufficient: readonly InsufficientBars[]
   readonly indicators: PulseIndicators
-  readonly votes: Votes
+  readonly votes: CandleVotes
   /** Key of the votes in {@link confluenceTexts}. */
   readonly ballot: string
 }
@@ -189,7 +189,7 @@ function readTimeframes(
     const bar = coin.ladder.peek(timeframe)
     if (bar === null) continue
     const indicators = pulseIndicators(coin.ladder.values, bar.close)
-    const votes = votesOf(indicators, bar.close)
+    const votes = candleVotes(indicators, bar.close)
     readings.set(timeframe, {
       ...barsOf(coin, timeframe),
       indicators,
@@ -357,7 +357,7 @@ function confluence(
   subset: readonly Timeframe[],
   derivativeVotes: DerivativeVotes,
 ) {
-  const votes = new Map<Timeframe, Votes>()
+  const votes = new Map<Timeframe, CandleVotes>()
   for (const timeframe of subset) votes.set(timeframe, readings.get(timeframe)?.votes ?? {})
   const result = confluenceOf(votes, derivativeVotes)
   return {

@@ -1,6 +1,6 @@
 import { confluenceOf } from '../../confluence/confluence.ts'
-import type { DerivativeVotes, Votes } from '../../confluence/votes.ts'
-import { votesOf } from '../../confluence/votes.ts'
+import type { CandleVotes, DerivativeVotes } from '../../confluence/votes.ts'
+import { candleVotes } from '../../confluence/votes.ts'
 import type { FundingBias } from '../../funding/funding-tilt.ts'
 import {
   annualizedPctOf,
@@ -71,7 +71,7 @@ function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked
   const at = (name: keyof ScreenerColumns['numbers']) => columns.numbers[name][row] as number
   const hour = indicatorsAt(columns.values1h, row, at('close1h'))
   const four = indicatorsAt(columns.values4h, row, at('close4h'))
-  const votes1h = votesOf(hour, at('close1h'))
+  const votes1h = candleVotes(hour, at('close1h'))
   const derivatives = derivativeVotesAt(at('fundingVote'), at('interestVote'))
   const confluence = confluenceOf(new Map([['1h', votes1h]]), derivatives)
   const rsi = hour.rsi_14 ?? Number.NaN
@@ -85,7 +85,7 @@ function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked
         net: confluence.net,
         rsi: hasNotMoved(hour.bollinger) ? null : rsi,
         zscore: hour.zscore_100,
-        isAligned: isAligned(votes1h, votesOf(four, at('close4h'))),
+        isAligned: isAligned(votes1h, candleVotes(four, at('close4h'))),
       }),
     ),
     bias: confluence.bias,
@@ -133,7 +133,7 @@ function signalStrength(of: {
 }
 
 /** Whether the candle signals of 1h and 4h have the same bias, not neutral. */
-function isAligned(hour: Votes, four: Votes): boolean {
+function isAligned(hour: CandleVotes, four: CandleVotes): boolean {
   const { perTimeframe } = confluenceOf(
     new Map([
       ['1h', hour],

@@ -10,7 +10,7 @@ import type { Document } from '../../../domain/document.ts'
 import { WHOLE_MARKET } from '../../../domain/document.ts'
 import type { Batch, ContextEvent } from '../../../domain/event.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
-import { coinWorld } from '../../testing/external-events.ts'
+import { externalEvents } from '../../testing/external-events.ts'
 import { randomMarket } from '../../testing/random-market.ts'
 import {
   BOUNDARY_MS,
@@ -96,7 +96,7 @@ describe('screener', () => {
     const [covered = '', ...others] = COINS.slice(0, 3)
     const tape = randomMarket(COINS.slice(0, 3), 1)
     const price = lastContext(tape, covered).oraclePrice
-    const { processor, document } = gathered([...tape, coinWorld(covered, price, NOW_MS)])
+    const { processor, document } = gathered([...tape, externalEvents(covered, price, NOW_MS)])
     const rows = new Map(read(document).coins.map((row) => [row.coin, row]))
     const own = answerOf(processor, `cex-dex/${covered}`, '') as DivergenceBody
     expect(rows.get(covered)).toMatchObject({

@@ -1,4 +1,4 @@
-import { median } from '../../statistics/median.ts'
+import { median, weightedMedian } from '../../statistics/median.ts'
 import type { ArbCell } from './arb-cells.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { arbAssets, BAND_MARGIN_BPS, CHAINS_PER_ASSET_MIN, NOTIONAL_USD } from './arb-model.ts'
@@ -87,21 +87,6 @@ function referenceOf(priced: readonly ArbCell[], exchangesUsd: number): number {
   }))
   if (exchangesUsd > 0) votes.push({ value: exchangesUsd, weight: usual })
   return weightedMedian(votes)
-}
-
-/** The value at which half of the weight is reached, the mean of two where it is reached between them. */
-export function weightedMedian(
-  votes: readonly { readonly value: number; readonly weight: number }[],
-): number {
-  const ascending = votes.toSorted((one, other) => one.value - other.value)
-  const half = ascending.reduce((sum, { weight }) => sum + weight, 0) / 2
-  let reached = 0
-  for (const [at, { value, weight }] of ascending.entries()) {
-    reached += weight
-    if (reached === half) return (value + (ascending[at + 1]?.value ?? value)) / 2
-    if (reached > half) return value
-  }
-  return Number.NaN
 }
 
 function gapOf(cell: ArbCell, referenceUsd: number, ownBps: number): Gap {

@@ -2,6 +2,7 @@ import type { MarketEvent } from '../../../domain/event.ts'
 import type { MarketState, MarketTracker } from '../../market/market-state.ts'
 import { marketTracker } from '../../market/market-state.ts'
 import { joinSections, splitSections } from '../../market/saved-sections.ts'
+import { medianOfSorted } from '../../statistics/median.ts'
 import { percentileOf } from '../../statistics/series-statistics.ts'
 import type { ChainState } from './arb-cells.ts'
 import { cellsOf, chainStates } from './arb-cells.ts'
@@ -12,8 +13,8 @@ import { arbSeries, blockOf, readHistory } from './arb-history.ts'
 import { ARB_STEP_MS, CHAINS_MIN, DISLOCATION_BPS, majorAssets } from './arb-model.ts'
 import type { Dislocation, Opportunity } from './arb-opportunities.ts'
 import { dislocationOf, opportunityOf } from './arb-opportunities.ts'
-import type { Pair } from './arb-pairs.ts'
-import { PAIRS, pairsOf } from './arb-pairs.ts'
+import type { ChainPair } from './arb-pairs.ts'
+import { CHAIN_PAIRS, chainPairs } from './arb-pairs.ts'
 import type { ExternalRates } from './arb-rates.ts'
 import { externalRates } from './arb-rates.ts'
 import { OpenSpans } from './arb-spans.ts'
@@ -97,9 +98,9 @@ class ArbMeasure implements MarketTracker {
   readonly hears = ['measure-history'] as const
   #correlation = new ScoreCorrelation()
   /** Pairs that would pay, ... */
-  #paying = new OpenSpans(PAIRS)
+  #paying = new OpenSpans(CHAIN_PAIRS)
   /** ... and pairs that are dislocated, whatever that would pay. */
-  #wide = new OpenSpans(PAIRS)
+  #wide = new OpenSpans(CHAIN_PAIRS)
   #majorOff = new OpenSpans(majorAssets.length)
   #history: ArbHistory | null = null
   #latest: ArbMeasurement | null = null
@@ -127,7 +128,7 @@ class ArbMeasure implements MarketTracker {
     const rates = externalRates(market, nowMs)
     const cells = cellsOf(market.external, rates, nowMs)
     const assets = gapsOf(cells, history.structuralBps, rates.exchanges)
-    const pairs = pairsOf(assets, (asset) => history.sigmaBps[asset])
+    const pairs = chainPairs(assets, (asset) => history.sigmaBps[asset])
     this.#observe(assets, pairs, sampleMs)
     const scanned = scannedChains(chainStates(market.external, rates, nowMs), assets, history)
     const opportunities = pairs
@@ -159,7 +160,7 @@ class ArbMeasure implements MarketTracker {
   restore(saved: Float64Array): boolean {
     const [version, ...sections] = splitSections(saved) ?? []
     const correlation = new ScoreCorrelation()
-    const [paying, wide] = [new OpenSpans(PAIRS), new OpenSpans(PAIRS)]
+    const [paying, wide] = [new OpenSpans(CHAIN_PAIRS), new OpenSpans(CHAIN_PAIRS)]
     const majorOff = new OpenSpans(majorAssets.length)
     const parts = [correlation, paying, wide, majorOff]
     const isOwn =
@@ -179,8 +180,8 @@ class ArbMeasure implements MarketTracker {
     return this.#history
   }
 
-  #observe(assets: readonly AssetGaps[], pairs: readonly Pair[], sampleMs: number): void {
-    const judged: (Pair | null)[] = Array(PAIRS).fill(null)
+  #observe(assets: readonly AssetGaps[], pairs: readonly ChainPair[], sampleMs: number): void {
+    const judged: (ChainPair | null)[] = Array(CHAIN_PAIRS).fill(null)
     for (const pair of pairs) judged[pair.at] = pair
     for (const [at, pair] of judged.entries()) {
       this.#paying.observe(at, pair && pair.netBps > 0, sampleMs)
@@ -302,17 +303,11 @@ function stressHistory(
     percentile24h:
       historyShare(indexOfDay.length) > 0 ? percentileOf(indexOfDay, index) : Number.NaN,
     percentile7d: isWeekKnown ? percentileOf(indexOfWeek, index) : Number.NaN,
-    median7d: isWeekKnown ? middleOf(indexOfWeek) : Number.NaN,
+    median7d: isWeekKnown ? medianOfSorted(indexOfWeek) : Number.NaN,
     minutes: indexOfDay.length,
     structuralKnown: priced.filter(({ isStructuralKnown }) => isStructuralKnown).length,
     priced: priced.length,
   }
-}
-
-function middleOf(ascending: Float64Array): number {
-  const at = ascending.length >> 1
-  const upper = ascending[at] as number
-  return ascending.length % 2 === 1 ? upper : ((ascending[at - 1] as number) + upper) / 2
 }
 
 function asOf(assets: readonly AssetGaps[], rates: ExternalRates): ArbMeasurement['asOfMs'] {

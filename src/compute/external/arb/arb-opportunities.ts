@@ -2,12 +2,12 @@ import type { Chain } from '../../../domain/external.ts'
 import type { Gap } from './arb-gaps.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { BRIDGE_SECONDS, freshMsMax, NOTIONAL_USD, PERSISTENT_SECONDS } from './arb-model.ts'
-import type { Pair } from './arb-pairs.ts'
+import type { ChainPair } from './arb-pairs.ts'
 import { twapNetBps } from './arb-pairs.ts'
 
 /** A pair of chains on which an asset's prices are apart, whether or not that would pay. */
 export type Dislocation = Pick<
-  Pair,
+  ChainPair,
   'asset' | 'buyChain' | 'sellChain' | 'grossBps' | 'costBps' | 'netBps'
 > & { readonly ageMs: number }
 
@@ -35,12 +35,12 @@ const BPS = 10_000
 /** What speaks for an opportunity: it stays, its blocks are young, and pools remember it. */
 const confidenceWeights = { life: 0.4, freshness: 0.3, memory: 0.3 } as const
 
-export function dislocationOf(pair: Pair, ageMs: number): Dislocation {
+export function dislocationOf(pair: ChainPair, ageMs: number): Dislocation {
   const { asset, buyChain, sellChain, grossBps, costBps, netBps } = pair
   return { asset, buyChain, sellChain, grossBps, costBps, netBps, ageMs }
 }
 
-export function opportunityOf(pair: Pair, ageMs: number, nowMs: number): Opportunity {
+export function opportunityOf(pair: ChainPair, ageMs: number, nowMs: number): Opportunity {
   const { asset, buyChain, sellChain, grossBps, netBps, netBridgeBps } = pair
   return {
     asset,
@@ -62,7 +62,7 @@ function classOf(ageSeconds: number): OpportunityClass {
   return ageSeconds <= BRIDGE_SECONDS ? 'PERSISTENT' : 'STRUCTURAL'
 }
 
-function confidenceOf(pair: Pair, ageMs: number, nowMs: number): number {
+function confidenceOf(pair: ChainPair, ageMs: number, nowMs: number): number {
   const life = Math.min(1, ageMs / 1_000 / PERSISTENT_SECONDS)
   const freshness = Math.min(freshnessOf(pair.buy, nowMs), freshnessOf(pair.sell, nowMs))
   const { life: lifeWeight, freshness: freshnessWeight, memory } = confidenceWeights

@@ -11,7 +11,7 @@ import {
 } from './arb-model.ts'
 
 /** Buying an asset on one chain and selling it on another, per unit of notional, bps. */
-export type Pair = {
+export type ChainPair = {
   /** Its place among all of them, for ever the same. */
   readonly at: number
   readonly asset: ArbAsset
@@ -31,16 +31,16 @@ export type Pair = {
 
 const BPS = 10_000
 
-export const PAIRS = arbAssets.length * chains.length ** 2
+export const CHAIN_PAIRS = arbAssets.length * chains.length ** 2
 
 /**
  * All ordered pairs of chains on which an asset has a fresh price and known costs.
  * @param sigmaBps deviation of the asset's price in one second, by asset; NaN for unknown
  */
-export function pairsOf(
+export function chainPairs(
   assets: readonly AssetGaps[],
   sigmaBps: (asset: ArbAsset) => number,
-): readonly Pair[] {
+): readonly ChainPair[] {
   return assets.flatMap(({ asset, gaps }, place) => {
     const riskBps = BRIDGE_RISK_Z * sigmaBps(asset) * Math.sqrt(BRIDGE_SECONDS)
     return gaps.flatMap((buy, from) =>
@@ -53,7 +53,7 @@ export function pairsOf(
   })
 }
 
-function pairOf(at: number, buy: Gap, sell: Gap, riskBps: number): Pair {
+function pairOf(at: number, buy: Gap, sell: Gap, riskBps: number): ChainPair {
   const costBps = legBps(buy) + legBps(sell) + REBALANCE_BPS
   const grossBps = BPS * Math.expm1((sell.excessBps - buy.excessBps) / BPS)
   const netBps = grossBps - costBps
@@ -76,7 +76,7 @@ function legBps({ cell, gasBps }: Gap): number {
 }
 
 /** What would be left by the averages of the last minute; NaN where a pool does not remember. */
-export function twapNetBps({ buy, sell, costBps }: Pair): number {
+export function twapNetBps({ buy, sell, costBps }: ChainPair): number {
   const soldUsd = sell.cell.twapUsd * Math.exp(-sell.structuralBps / BPS)
   const boughtUsd = buy.cell.twapUsd * Math.exp(-buy.structuralBps / BPS)
   return BPS * (soldUsd / boughtUsd - 1) - costBps

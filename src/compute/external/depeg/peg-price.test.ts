@@ -2,13 +2,7 @@ import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import { bracketOf } from './peg-level.ts'
 import type { ClassPrice, PegClass, PegVote } from './peg-price.ts'
-import {
-  classPriceOf,
-  deviationBpsOf,
-  pegClasses,
-  pegPriceOf,
-  weightedMedian,
-} from './peg-price.ts'
+import { classPriceOf, deviationBpsOf, pegClasses, pegPriceOf } from './peg-price.ts'
 
 const vote = (priceUsd: number, weight = 1, over: Partial<PegVote> = {}): PegVote => ({
   priceUsd,
@@ -45,41 +39,6 @@ const priceBy = (offBps: readonly number[], providers: readonly number[]) =>
 const off = fc.integer({ min: -1_500, max: 1_500 })
 const offs = fc.array(off, { minLength: 1, maxLength: 3 })
 const threeCounts = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 3, maxLength: 3 })
-
-describe('weighted median', () => {
-  test.each([
-    { values: [3, 1, 2], weights: [1, 1, 1], median: 2 },
-    { values: [1, 2], weights: [1, 1], median: 1.5 },
-    { values: [1, 2], weights: [1, 1.1], median: 2 },
-    { values: [5, 1, 9], weights: [1, 3, 1], median: 1 },
-    { values: [7, 7], weights: [0.2, 5], median: 7 },
-  ])('of $values by $weights is $median', ({ values, weights, median }) => {
-    expect(weightedMedian(values, weights)).toBe(median)
-  })
-
-  test('of seven sevenths against one whole lies between them', () => {
-    const values = [...Array.from({ length: 7 }, () => 1), 2]
-    const weights = [...Array.from({ length: 7 }, () => 1 / 7), 1]
-    expect(weightedMedian(values, weights)).toBe(1.5)
-  })
-
-  test('of nothing is no number', () => {
-    expect(weightedMedian([], [])).toBeNaN()
-  })
-
-  property.prop([fc.array(fc.tuple(off, fc.integer({ min: 1, max: 5 })), { minLength: 1 })])(
-    'of whole weights is the median of that many copies',
-    (pairs) => {
-      const copies = pairs.flatMap(([value, weight]) => Array.from({ length: weight }, () => value))
-      copies.sort((a, b) => a - b)
-      const upper = copies[copies.length >> 1] as number
-      const lower = copies[(copies.length - 1) >> 1] as number
-      const values = pairs.map(([value]) => value)
-      const weights = pairs.map(([, weight]) => weight)
-      expect(weightedMedian(values, weights)).toBe((lower + upper) / 2)
-    },
-  )
-})
 
 describe('the vote of a class', () => {
   property.prop([fc.array(off, { minLength: 3, maxLength: 9 }), off])(

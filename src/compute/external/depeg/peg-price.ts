@@ -1,3 +1,4 @@
+import { weightedMedian } from '../../statistics/median.ts'
 import { bracketOf } from './peg-level.ts'
 
 /** Kinds of evidence that do not rest on each other: networks, exchanges for USD, markets against USDT. */
@@ -64,26 +65,10 @@ export const EQUAL_ERROR_TIMES = 1.05
 const UNCONFIRMED_LEVEL_MAX = 1
 /** Two equal classes that both see as much are told however far they are apart: it is a break all the same. */
 const SHARED_LEVEL_MIN = 2
-/** Sums of weights such as 7 x 1/7 are off by less. */
-const WEIGHT_ERROR = 1e-9
 
 /** From a dollar, signed; to a millionth, so that 0.999 and 1.001 are equally far away. */
 export function deviationBpsOf(priceUsd: number): number {
   return Math.round((priceUsd - 1) * 1e10) / 1e6
-}
-
-/** The value that half of the weight lies on each side of; the mean of two where that is between them. NaN for none. */
-export function weightedMedian(values: readonly number[], weights: readonly number[]): number {
-  const order = values.map((_, at) => at).sort((a, b) => (values[a] ?? 0) - (values[b] ?? 0))
-  const half = weights.reduce((sum, weight) => sum + weight, 0) / 2
-  let below = 0
-  for (const [rank, at] of order.entries()) {
-    below += weights[at] ?? 0
-    const value = values[at] ?? Number.NaN
-    if (below > half + WEIGHT_ERROR) return value
-    if (below > half - WEIGHT_ERROR) return (value + (values[order[rank + 1] ?? at] ?? value)) / 2
-  }
-  return Number.NaN
 }
 
 /**
@@ -98,10 +83,7 @@ export function classPriceOf(
 ): ClassPrice | null {
   if (votes.length === 0) return null
   const medianOf = (of: readonly PegVote[], value: (vote: PegVote) => number) =>
-    weightedMedian(
-      of.map(value),
-      of.map(({ weight }) => weight),
-    )
+    weightedMedian(of.map((vote) => ({ value: value(vote), weight: vote.weight })))
   const nearest = nearestOf(votes, medianOf)
   const sure = nearest.filter(({ confidenceBps }) => confidenceBps !== null)
   const priceUsd = medianOf(nearest, (vote) => vote.priceUsd)
@@ -157,10 +139,7 @@ export function middleOf(
   classes: readonly ClassPrice[],
 ): Pick<ClassPrice, 'priceUsd' | 'confidenceBps' | 'resolutionBps'> {
   const medianOf = (value: (one: ClassPrice) => number) =>
-    weightedMedian(
-      classes.map(value),
-      classes.map(() => 1),
-    )
+    weightedMedian(classes.map((one) => ({ value: value(one), weight: 1 })))
   return {
     priceUsd: medianOf((one) => one.priceUsd),
     confidenceBps: medianOf((one) => one.confidenceBps),

@@ -5,7 +5,7 @@ const SECONDS = 60
  * Once a minute for each of many, at a second of its own, so that they do not all come at once. It knows no
  * names: whoever is first in order has the first second.
  */
-export class MinuteTurns {
+export class MinuteSchedule {
   readonly #minuteOf: number[] = []
   #second = Number.NaN;
 

@@ -1,8 +1,8 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import { MeasureLog } from '../../market/measure-log.ts'
-import { MinuteTurns } from './minute-schedule.ts'
-import { rankOf, robustZ, summaryOf, windowStatistics } from './minute-statistics.ts'
+import { MinuteSchedule } from './minute-schedule.ts'
+import { rankOf, robustZ, seriesSummary, windowStatistics } from './minute-statistics.ts'
 import { SeriesSummaries } from './series-summaries.ts'
 
 const MINUTE_MS = 60_000
@@ -35,7 +35,7 @@ describe('statistics of a window', () => {
   test('a value is in the middle of those that are equal to it, with the digits that the log has not', () => {
     const log = new MeasureLog()
     fill(log, 300, () => 1.23456789)
-    expect(rankOf(summaryOf(log, SERIES, NOW_MS).day, 1.23456789)).toBe(50)
+    expect(rankOf(seriesSummary(log, SERIES, NOW_MS).day, 1.23456789)).toBe(50)
   })
 
   test('too few values say nothing', () => {
@@ -47,7 +47,7 @@ describe('statistics of a window', () => {
   test('each window holds its own minutes', () => {
     const log = new MeasureLog()
     fill(log, 10_080, (back) => back)
-    const { hour, day, week } = summaryOf(log, SERIES, NOW_MS)
+    const { hour, day, week } = seriesSummary(log, SERIES, NOW_MS)
     expect([hour.n, day.n, week.n]).toEqual([60, 1_440, 10_080])
     expect([hour.max, day.max, week.max]).toEqual([59, 1_439, 10_079])
   })
@@ -63,8 +63,8 @@ describe('half life', () => {
       return value
     })
     const expected = (Math.log(0.5) / Math.log(keep)) * 60
-    expect(summaryOf(log, SERIES, NOW_MS).halfLifeSeconds / expected).toBeGreaterThan(0.6)
-    expect(summaryOf(log, SERIES, NOW_MS).halfLifeSeconds / expected).toBeLessThan(1.6)
+    expect(seriesSummary(log, SERIES, NOW_MS).halfLifeSeconds / expected).toBeGreaterThan(0.6)
+    expect(seriesSummary(log, SERIES, NOW_MS).halfLifeSeconds / expected).toBeLessThan(1.6)
   })
 
   test('minutes on both sides of a hole are no pair', () => {
@@ -76,7 +76,7 @@ describe('half life', () => {
       value = back % 10 === 9 ? 1_000 + back : value / 2
       return value
     })
-    expect(summaryOf(log, SERIES, NOW_MS).halfLifeSeconds).toBeCloseTo(60, 6)
+    expect(seriesSummary(log, SERIES, NOW_MS).halfLifeSeconds).toBeCloseTo(60, 6)
   })
 
   test.each([
@@ -86,13 +86,13 @@ describe('half life', () => {
   ])('what $what does not revert', ({ next }) => {
     const log = new MeasureLog()
     fill(log, 1_440, next)
-    expect(summaryOf(log, SERIES, NOW_MS).halfLifeSeconds).toBeNaN()
+    expect(seriesSummary(log, SERIES, NOW_MS).halfLifeSeconds).toBeNaN()
   })
 })
 
 describe('turns', () => {
   test('come once a minute for each, at most three a second for 180', () => {
-    const turns = new MinuteTurns()
+    const turns = new MinuteSchedule()
     const items = Array.from({ length: 180 }, (_, at) => at)
     const counts = new Map<number, number>()
     let most = 0
@@ -106,7 +106,7 @@ describe('turns', () => {
   })
 
   test('a second that was slept through is made up for within its minute', () => {
-    const turns = new MinuteTurns()
+    const turns = new MinuteSchedule()
     expect([...turns.due(['a', 'b', 'c', 'd'], NOW_MS)]).toEqual(['a', 'b', 'c', 'd'])
     expect([...turns.due(['a', 'b', 'c', 'd'], NOW_MS + 1_000)]).toEqual([])
   })

@@ -38,7 +38,7 @@ export type SeriesSummary = {
   readonly halfLifeSeconds: number
 }
 
-export function summaryOf(log: MeasureLog, series: string, nowMs: number): SeriesSummary {
+export function seriesSummary(log: MeasureLog, series: string, nowMs: number): SeriesSummary {
   const window = (minutes: number, nMin: number) =>
     windowStatistics(log.values(series, nowMs - minutes * MINUTE_MS + 1, nowMs), nMin)
   return {

@@ -1,6 +1,6 @@
 import type { MeasureLog } from '../../market/measure-log.ts'
 import type { SeriesSummary } from './minute-statistics.ts'
-import { summaryOf } from './minute-statistics.ts'
+import { seriesSummary } from './minute-statistics.ts'
 
 /** Twice what passes between two refreshes. */
 const SUMMARY_MS_MAX = 120_000
@@ -22,7 +22,7 @@ export class SeriesSummaries {
 
   /** After the log was told a value. */
   refresh(subject: string, series: string, log: MeasureLog, nowMs: number): SeriesSummary {
-    const summary = summaryOf(log, series, nowMs)
+    const summary = seriesSummary(log, series, nowMs)
     this.#held.set(subject, { series, atMs: nowMs, summary })
     return summary
   }
