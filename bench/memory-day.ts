@@ -7,9 +7,9 @@ import { runInNewContext } from 'node:vm'
 import Table from 'cli-table3'
 import { pino } from 'pino'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
+import { Engine } from '../src/engine/engine.ts'
+import { synchronousRenderer } from '../src/engine/market-renderer.ts'
 import { EngineReplica } from '../src/link/engine-replica.ts'
-import { startEngine } from '../src/roles/engine.ts'
-import { ownThreadRenderer } from '../src/roles/market-renderer.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
@@ -76,18 +76,18 @@ function day(): void {
   })
   let documents = 0
   const engine = withoutRealTimers(() =>
-    startEngine(
+    Engine.start(
       {
         venue: { wsUrl: 'ws://venue/ws', infoUrl: 'http://venue/info' },
         weightPerMinute: 1_000,
         dexes: [],
         dataDir: folder,
         version: '0.0.0',
-        logLevel: 'silent',
       },
       {
         clock,
-        renderer: ownThreadRenderer,
+        log: pino({ level: 'silent' }),
+        renderer: synchronousRenderer,
         runtime: {
           scheduler,
           random: new Chance(SEED, 'engine').next,
@@ -99,7 +99,6 @@ function day(): void {
         replica.apply(message, clock.nowMs())
         if (message.kind === 'documents') documents += message.documents.length
       },
-      pino({ level: 'silent' }),
     ),
   )
   const hours: number[] = []

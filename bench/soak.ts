@@ -13,11 +13,11 @@ import pino from 'pino'
 import { asyncScheduler, tap } from 'rxjs'
 import type { Document } from '../src/domain/document.ts'
 import { viewsOf } from '../src/domain/document.ts'
+import { Engine } from '../src/engine/engine.ts'
 import type { EngineMessage } from '../src/link/message.ts'
-import { startEngine } from '../src/roles/engine.ts'
-import { threadRenderer } from '../src/roles/market-renderer.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { connectWebSocket } from '../src/roles/system-runtime.ts'
+import { workerRenderer } from '../src/roles/worker-renderer.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
 import { noiseKey, uniform } from '../src/simulator/market/noise.ts'
@@ -328,20 +328,20 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
         latenciesMs.push(performance.now() - sinceMs)
     }
   }
-  startEngine(
+  Engine.start(
     {
       venue: { wsUrl, infoUrl },
       weightPerMinute: 10_000,
       dexes: [],
       dataDir,
       version: '0.0.0',
-      logLevel: 'silent',
     },
     {
       clock: systemClock,
+      log: pino({ level: 'silent' }),
       // As in the service, where another thread waits for the disk.
       fileSync: syncInBackground,
-      renderer: threadRenderer(
+      renderer: workerRenderer(
         (cause) => {
           throw cause
         },
@@ -355,7 +355,6 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
       },
     },
     take,
-    pino({ level: 'silent' }),
   )
   const sample = () => {
     const delayP999Ms = ms(delay)

@@ -28,6 +28,10 @@ const layers: Readonly<
   },
   workers: { folders: ['domain', 'compute'], packages: [] },
   link: { folders: ['domain'], packages: [] },
+  engine: {
+    folders: ['domain', 'compute', 'streams', 'store', 'link'],
+    packages: ['pino', 'rxjs', 'node:crypto', 'node:path', 'node:zlib'],
+  },
   payment: {
     folders: ['domain'],
     packages: [

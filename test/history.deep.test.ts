@@ -11,12 +11,12 @@ import type { Clock } from '../src/domain/clock.ts'
 import type { MeasureHistoryEvent } from '../src/domain/external.ts'
 import { memorySeries } from '../src/domain/history.ts'
 import { timeframeMs, timeframes } from '../src/domain/timeframe.ts'
-import type { EngineWorld, RunningEngine } from '../src/roles/engine.ts'
-import { startEngine } from '../src/roles/engine.ts'
-import { ownThreadRenderer } from '../src/roles/market-renderer.ts'
-import { restoredMemory } from '../src/roles/recorded-memory.ts'
-import type { Recorded } from '../src/roles/recording.ts'
-import { recorderOf, restoredExternal } from '../src/roles/recording.ts'
+import type { EnginePlatform } from '../src/engine/engine.ts'
+import { Engine } from '../src/engine/engine.ts'
+import { synchronousRenderer } from '../src/engine/market-renderer.ts'
+import { restoredHistory } from '../src/engine/recorded-history.ts'
+import type { Recorded } from '../src/engine/recording.ts'
+import { recorderOf, restoredExternal } from '../src/engine/recording.ts'
 import { solanaUpstream } from '../src/simulator/external/solana/solana-upstream.ts'
 import { World } from '../src/simulator/external/world.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
@@ -159,7 +159,7 @@ describe('the history of an engine', () => {
       COINS.flatMap((coin) => kept.map((series) => `${coin} ${series}`)).toSorted(),
     )
     for (const entry of told) {
-      const { coin, series, rows } = restoredMemory(entry)
+      const { coin, series, rows } = restoredHistory(entry)
       if (series === 'fundings') expect(rows).toEqual(store.fundings(coin, 0).slice(-rows.length))
       if (series === 'minutes') expect(rows).toEqual(store.samples(coin, 0, END_MS))
       if (series === 'hours') {
@@ -282,25 +282,29 @@ function rounded({ openTimeMs, open, high, low, close, volumeBase }: Bar): Bar {
 function start(
   virtual: VirtualVenue,
   dataDir: string,
-  world: Partial<EngineWorld> = {},
-): RunningEngine {
-  return startEngine(
+  world: Partial<EnginePlatform> = {},
+): Engine {
+  return Engine.start(
     {
       venue: { wsUrl: 'ws://venue', infoUrl: 'http://venue' },
       weightPerMinute: 1_000,
       dexes: [],
       dataDir,
       version: '0.0.0',
-      logLevel: 'silent',
     },
-    { clock: clockOf(virtual), runtime: virtual.runtime(), renderer: ownThreadRenderer, ...world },
+    {
+      clock: clockOf(virtual),
+      runtime: virtual.runtime(),
+      log: pino({ level: 'silent' }),
+      renderer: synchronousRenderer,
+      ...world,
+    },
     () => undefined,
-    pino({ level: 'silent' }),
   )
 }
 
 /** One source beyond the venue, at a simulated node. */
-function solanaOf(market: Market, virtual: VirtualVenue): NonNullable<EngineWorld['external']> {
+function solanaOf(market: Market, virtual: VirtualVenue): NonNullable<EnginePlatform['external']> {
   const upstream = solanaUpstream(new World({ market, seed: 7 }), clockOf(virtual))
   const asked = { method: 'POST', path: '/', query: new URLSearchParams(), headers: {} }
   const post: Post = (_url, request) => {

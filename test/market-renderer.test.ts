@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { MarketJob } from '../src/compute/analysis.ts'
-import type { MarketRenderer } from '../src/roles/market-renderer.ts'
-import { threadRenderer } from '../src/roles/market-renderer.ts'
+import type { MarketRenderer } from '../src/engine/market-renderer.ts'
+import { workerRenderer } from '../src/roles/worker-renderer.ts'
 
 /** Does what the job says; the analyses themselves are tested where they are. */
 const WORKER = `
@@ -23,7 +23,7 @@ describe('a rendering worker', () => {
     folder = mkdtempSync(join(tmpdir(), 'perpscope-worker-'))
     const file = join(folder, 'worker.mjs')
     writeFileSync(file, WORKER)
-    renderer = threadRenderer(() => {}, file)
+    renderer = workerRenderer(() => {}, file)
   })
 
   afterEach(() => {
@@ -57,7 +57,7 @@ describe('a rendering worker', () => {
     const file = join(folder, 'broken.mjs')
     writeFileSync(file, "import './is-not-there.mjs'")
     const cause = await new Promise<unknown>((resolve) => {
-      const broken = threadRenderer(resolve, file)
+      const broken = workerRenderer(resolve, file)
       onTestFinished(() => broken.close())
       broken.render({} as MarketJob, resolve, () => {})
     })

@@ -4,11 +4,11 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillDocument } from '../src/api/fill-document.ts'
 import { viewOf, viewsOf } from '../src/domain/document.ts'
+import type { Recorded } from '../src/engine/recording.ts'
+import { documentCrc, restoredExternal } from '../src/engine/recording.ts'
+import type { ReplayReport } from '../src/engine/replay.ts'
+import { Replay } from '../src/engine/replay.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
-import type { Recorded } from '../src/roles/recording.ts'
-import { documentCrc, restoredExternal } from '../src/roles/recording.ts'
-import type { RerunReport } from '../src/roles/rerun.ts'
-import { Rerun } from '../src/roles/rerun.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { BLOCK_MARK } from '../src/store/frame-log.ts'
 import type { FrameLogPiece } from '../src/store/frame-log-reader.ts'
@@ -34,8 +34,8 @@ describe('a recorded engine', () => {
   let folder: string
   let path: string
   let live: RecordedEngine
-  let rerun: Rerun
-  let report: RerunReport
+  let replayed: Replay
+  let report: ReplayReport
   let endedMs = 0
   let restartedMs = 0
 
@@ -61,8 +61,8 @@ describe('a recorded engine', () => {
     live.stop()
     endedMs = live.nowMs
     await live.close()
-    rerun = rerunOf(pieces())
-    report = rerun.report()
+    replayed = replayOf(pieces())
+    report = replayed.report()
   })
 
   afterAll(() => rmSync(folder, { recursive: true }))
@@ -83,7 +83,7 @@ describe('a recorded engine', () => {
       spanMs: 290_000,
     })
     expect(live.documents.length).toBeGreaterThan(4_000)
-    expect(rerunOf(pieces()).report()).toEqual(report)
+    expect(replayOf(pieces()).report()).toEqual(report)
   })
 
   test('was recorded with what makes it hard', () => {
@@ -119,15 +119,16 @@ describe('a recorded engine', () => {
 
   test('ends with the answers that its reader would have got', () => {
     const facts = { nowMs: endedMs, executionMs: 0, coinsAvailable: live.replica.coins().length }
-    expect(rerun.replica.coins()).toEqual(live.replica.coins())
+    expect(replayed.replica.coins()).toEqual(live.replica.coins())
     let answers = 0
-    for (const document of rerun.documents()) {
+    for (const document of replayed.documents()) {
       const held = live.replica.document(document.key)
       for (const [view, found] of Object.entries(viewsOf(document))) {
         const before = held && viewOf(held, view)
         expect(before?.kind).toBe(found.kind)
         if (held === undefined || found.kind !== 'answer' || before?.kind !== 'answer') continue
-        expect(rerun.filled(document, found).equals(fillDocument(held, before, facts))).toBe(true)
+        const bytes = fillDocument(document, found, { ...facts, nowMs: replayed.publishedMs })
+        expect(bytes.equals(fillDocument(held, before, facts))).toBe(true)
         answers += 1
       }
     }
@@ -168,7 +169,7 @@ describe('a recorded engine', () => {
     bytes[at] = (bytes[at] ?? 0) ^ 1
     writeFileSync(damaged, bytes)
     const left = [...readFrameLog(damaged)]
-    const cut = rerunOf(left).report()
+    const cut = replayOf(left).report()
     expect(cut).toMatchObject({ runs: 2, divergence: null })
     expect(cut.incompleteSinceMs).toBeGreaterThan(START_MS)
     expect(cut.incompleteSinceMs).toBeLessThan(restartedMs)
@@ -188,7 +189,7 @@ describe('a recorded engine', () => {
     const at = bytes.indexOf(BLOCK_MARK) + 50
     bytes[at] = (bytes[at] ?? 0) ^ 1
     writeFileSync(damaged, bytes)
-    const headless = rerunOf([...readFrameLog(damaged)]).report()
+    const headless = replayOf([...readFrameLog(damaged)]).report()
     expect(headless).toMatchObject({
       runs: 1,
       fromMs: restartedMs,
@@ -412,19 +413,19 @@ async function untilGrown(path: string, bytes: number): Promise<void> {
   await until(`${path} has ${bytes} bytes`, async () => statSync(path).size >= bytes)
 }
 
-function reportOf(entries: readonly Recorded[]): RerunReport {
-  const rerun = new Rerun()
-  for (const recorded of entries) rerun.take(recorded)
-  return rerun.report()
+function reportOf(entries: readonly Recorded[]): ReplayReport {
+  const replayed = new Replay()
+  for (const recorded of entries) replayed.process(recorded)
+  return replayed.report()
 }
 
-function rerunOf(pieces: readonly FrameLogPiece[]): Rerun {
-  const rerun = new Rerun()
+function replayOf(pieces: readonly FrameLogPiece[]): Replay {
+  const replayed = new Replay()
   for (const piece of pieces) {
-    if (piece.kind === 'loss') rerun.lose()
-    else for (const recorded of recordedOf(piece)) rerun.take(recorded)
+    if (piece.kind === 'loss') replayed.noteLoss()
+    else for (const recorded of recordedOf(piece)) replayed.process(recorded)
   }
-  return rerun
+  return replayed
 }
 
 function recordedOf(piece: FrameLogPiece): readonly Recorded[] {

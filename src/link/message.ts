@@ -14,7 +14,7 @@ export type EngineMessage =
   | { readonly kind: 'heartbeat'; readonly heartbeat: Heartbeat }
 
 /** Sent every second, whether or not anything changed: the proof that the engine lives. */
-type Heartbeat = {
+export type Heartbeat = {
   readonly startedAtMs: number
   readonly feeds: readonly FeedHealth[]
   /** The last word about each source beyond the venue; those that nobody listens to are not among them. */

@@ -2,73 +2,72 @@ import type { MessagePort } from 'node:worker_threads'
 import { parentPort } from 'node:worker_threads'
 import type { LogOptions } from '../config/option.ts'
 import type { ClockAnchor } from '../domain/steady-clock.ts'
+import type { EngineOptions } from '../engine/engine.ts'
+import { Engine } from '../engine/engine.ts'
+import type { RecordingFile, ServedRecording } from '../engine/recorder.ts'
+import { recordWhileServing } from '../engine/recorder.ts'
 import type { EngineMessage } from '../link/message.ts'
 import { syncInBackground } from '../store/wal-copy.ts'
 import { externalFeed } from '../streams/external/external-feed.ts'
-import type { EngineOptions } from './engine.ts'
-import { startEngine } from './engine.ts'
+import type { ExternalAddresses } from './external-source.ts'
 import { collectWhenLoaded } from './lean-process.ts'
 import { engineLogger } from './logger.ts'
-import { threadRenderer } from './market-renderer.ts'
-import type { ServedRecording } from './recorder.ts'
-import { recordWhileServing } from './recorder.ts'
 import { steadySystemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
+import { workerRenderer } from './worker-renderer.ts'
 
-export type EngineThreadOptions = EngineOptions & {
-  /** Of the gateway's clock: both threads show the same time. */
+/** The gateway posts this to start the engine. */
+export type EngineThreadOptions = {
+  readonly engine: EngineOptions
+  readonly external: ExternalAddresses
+  readonly recording: RecordingFile | undefined
+  readonly log: LogOptions
+  /** Of the gateway's clock, so that both threads show the same time. */
   readonly clockAnchor: ClockAnchor
-  readonly logFormat: LogOptions['logFormat']
 }
 
-/** Entry of the engine's worker thread. The gateway's thread tells it to begin, and supervises it. */
+/** Entry of the engine's worker thread. */
 const port = parentPort
 if (port === null) throw new Error('engine-thread runs as a worker only')
 let running: Promise<() => void> | undefined
-port.on('message', (told: EngineThreadOptions | 'stop') => {
-  if (told === 'stop') void running?.then((stop) => stop())
-  else running = run(told, port)
+port.on('message', (message: EngineThreadOptions | 'stop') => {
+  if (message === 'stop') void running?.then((stop) => stop())
+  else running = run(message, port)
 })
 
-/** @returns what ends it */
-async function run(
-  { clockAnchor, logFormat, ...options }: EngineThreadOptions,
-  port: MessagePort,
-): Promise<() => void> {
-  const clock = steadySystemClock(clockAnchor)
-  const log = await engineLogger({ ...options, logFormat })
+/** @returns stops the engine */
+async function run(options: EngineThreadOptions, port: MessagePort): Promise<() => void> {
+  const clock = steadySystemClock(options.clockAnchor)
+  const log = await engineLogger(options.log)
   const recording =
     options.recording &&
     (await recordWhileServing(options.recording, clock, (cause) =>
-      log.error({ err: cause }, 'not recorded any more; the engine goes on'),
+      log.error({ err: cause }, 'recording stopped; the engine continues'),
     ))
   const runtime = systemRuntime(clock)
-  const { external = {} } = options
-  const engine = startEngine(
-    options,
+  const engine = Engine.start(
+    options.engine,
     {
-      clock,
-      runtime,
-      external: (context) => externalFeed(external, context, runtime),
+      ...{ clock, runtime, log },
+      external: (context) => externalFeed(options.external, context, runtime),
       fileSync: syncInBackground,
-      renderer: threadRenderer((cause) => log.error({ err: cause }, 'a rendering worker died')),
+      renderer: workerRenderer((cause) => log.error({ err: cause }, 'a rendering worker died')),
       recorder: recording?.recorder,
     },
-    (message: EngineMessage) => port.postMessage(withRecording(message, recording)),
-    log,
+    (message) => port.postMessage(withRecording(message, recording)),
   )
   const cancelCollections = collectWhenLoaded(clock)
 
   return () => {
     cancelCollections()
     engine.stop()
-    // What is still on its way to the disk keeps the thread until it is there.
+    // Pending writes keep the thread alive until they are on disk.
     void recording?.close()
     port.close()
   }
 }
 
-/** The engine knows nothing of the file. */
+/** Adds the health of the file, which the engine does not know. */
 function withRecording(message: EngineMessage, recording?: ServedRecording): EngineMessage {
   if (message.kind !== 'heartbeat' || recording === undefined) return message
   return { ...message, heartbeat: { ...message.heartbeat, recording: recording.health() } }

@@ -4,18 +4,17 @@ import { pulse } from '../compute/analyses/pulse/pulse.ts'
 import { version } from '../config/environment.ts'
 import type { RecordOptions } from '../config/record.ts'
 import type { OperatingError } from '../domain/errors.ts'
+import { Engine } from '../engine/engine.ts'
+import { synchronousRenderer } from '../engine/market-renderer.ts'
+import { openRecorder } from '../engine/recorder.ts'
+import type { Recorder } from '../engine/recording.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import { lockDataDir } from '../store/data-dir.ts'
 import type { FrameLogProgress } from '../store/frame-log-writer.ts'
 import { syncInBackground } from '../store/wal-copy.ts'
 import { externalFeed } from '../streams/external/external-feed.ts'
-import type { RunningEngine } from './engine.ts'
-import { startEngine } from './engine.ts'
 import { externalAddresses } from './external-source.ts'
 import { engineLogger } from './logger.ts'
-import { ownThreadRenderer } from './market-renderer.ts'
-import { openRecorder } from './recorder.ts'
-import type { Recorder } from './recording.ts'
 import { loadSqlite } from './sqlite-binding.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
@@ -26,12 +25,16 @@ const PROGRESS_PERIOD_MS = 1_000
 
 /** `perpscope record`: an engine without a gateway, until Ctrl-C or until the file may not grow. */
 export async function record(options: RecordOptions, write: (line: string) => void): Promise<void> {
-  const { out, maxBytes, source, logLevel, weightPerMinute, dexes, dataDir } = options
+  const { out, maxBytes, source, weightPerMinute, dexes, dataDir } = options
   loadSqlite()
   const lock = lockDataDir(dataDir)
   claimFor(source, dataDir)
   const { promise: ended, resolve: endBecause } = Promise.withResolvers<OperatingError>()
-  const { recorder, log } = await openRecorder({ path: out, bytesMax: maxBytes }, endBecause)
+  const { recorder, log } = await openRecorder(
+    { path: out, bytesMax: maxBytes },
+    systemClock,
+    endBecause,
+  )
   const replica = new EngineReplica({
     analysis: pulse.contract.id,
     view: pulse.contract.defaultView,
@@ -48,20 +51,19 @@ export async function record(options: RecordOptions, write: (line: string) => vo
   const clock = steadySystemClock()
   const runtime = systemRuntime(clock)
   const addresses = externalAddresses(options)
-  let engine: RunningEngine
+  let engine: Engine
   try {
-    engine = startEngine(
-      { venue: venueOf(source), version, logLevel, weightPerMinute, dexes, dataDir },
+    engine = Engine.start(
+      { venue: venueOf(source), version, weightPerMinute, dexes, dataDir },
       {
-        clock,
-        runtime,
+        ...{ clock, runtime },
+        log: await engineLogger(options),
         external: (context) => externalFeed(addresses, context, runtime),
         fileSync: syncInBackground,
-        renderer: ownThreadRenderer,
+        renderer: synchronousRenderer,
         recorder: counting,
       },
       (message) => replica.apply(message, clock.nowMs()),
-      await engineLogger(options),
     )
   } catch (cause) {
     await log.close()

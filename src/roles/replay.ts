@@ -1,21 +1,22 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import ora from 'ora'
+import { fillDocument } from '../api/fill-document.ts'
 import { contracts } from '../compute/analyses/registry.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { version } from '../config/environment.ts'
 import type { ReplayOptions } from '../config/replay.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
 import { keyOf, viewKeyOf } from '../domain/contract.ts'
-import type { Document, NoAnswer } from '../domain/document.ts'
+import type { Answer, Document, NoAnswer } from '../domain/document.ts'
 import { viewOf, viewsOf } from '../domain/document.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { isoInstant } from '../domain/instant.ts'
+import type { Recorded } from '../engine/recording.ts'
+import type { ReplayReport } from '../engine/replay.ts'
+import { Replay } from '../engine/replay.ts'
 import type { FrameLogLoss } from '../store/frame-log-reader.ts'
 import { readFrameLog } from '../store/frame-log-reader.ts'
-import type { Recorded } from './recording.ts'
-import type { RerunReport } from './rerun.ts'
-import { Rerun } from './rerun.ts'
 import { systemClock } from './system-clock.ts'
 
 const PROGRESS_PERIOD_MS = 500
@@ -43,9 +44,9 @@ type Circumstances = {
 export function replay(path: string, options: ReplayOptions, { write, tell }: Output): void {
   const asked = askedOf(options)
   const startedAtMs = systemClock.nowMs()
-  const rerun = new Rerun()
-  const losses = run(rerun, path, options.until ?? Number.POSITIVE_INFINITY)
-  const report = rerun.report()
+  const replayed = new Replay()
+  const losses = run(replayed, path, options.until ?? Number.POSITIVE_INFINITY)
+  const report = replayed.report()
   const circumstances = { path, elapsedMs: systemClock.nowMs() - startedAtMs, losses }
   if (report.runs === 0)
     throw new OperatingError('recording_unusable', `${path} holds no start of an engine`)
@@ -54,7 +55,7 @@ export function replay(path: string, options: ReplayOptions, { write, tell }: Ou
     ? `${JSON.stringify(summaryOf(report, circumstances))}\n`
     : rendered(report, circumstances)
   if (options.documents !== undefined) {
-    const files = writeDocuments(rerun, options.documents)
+    const files = writeDocuments(replayed, options.documents)
     tell(`${files} files written to ${options.documents}\n`)
   }
   if (options.hash) {
@@ -63,28 +64,28 @@ export function replay(path: string, options: ReplayOptions, { write, tell }: Ou
   } else if (asked === null) write(summary)
   else {
     tell(summary)
-    write(`${documentOf(rerun, asked)}\n`)
+    write(`${documentOf(replayed, asked)}\n`)
   }
   if (report.divergence !== null)
     throw new OperatingError('replay_diverged', `not what was published: ${verdictOf(report)}`)
 }
 
-function run(rerun: Rerun, path: string, untilMs: number): readonly FrameLogLoss[] {
+function run(replayed: Replay, path: string, untilMs: number): readonly FrameLogLoss[] {
   const losses: FrameLogLoss[] = []
   const progress = startProgress()
   try {
     for (const piece of readFrameLog(path)) {
       if (piece.kind === 'loss') {
         losses.push(piece)
-        rerun.lose()
+        replayed.noteLoss()
         continue
       }
       // Title and checksum say that a recorder of this format wrote them.
       for (const recorded of piece.values as readonly Recorded[]) {
         if (recorded.atMs > untilMs) return losses
-        rerun.take(recorded)
+        replayed.process(recorded)
       }
-      progress.show(() => `replayed until ${iso(rerun.report().toMs)}`)
+      progress.show(() => `replayed until ${iso(replayed.report().toMs)}`)
     }
     return losses
   } finally {
@@ -135,17 +136,17 @@ function rawValues({ viewParameters }: AnalysisContract, view: string | undefine
   return (name: string) => (viewParameters.length === 1 ? view : (query.get(name) ?? undefined))
 }
 
-function documentOf(rerun: Rerun, { ticker, contract, view }: Asked): string {
-  const coin = rerun.replica.resolve(ticker)?.coin
+function documentOf(replayed: Replay, { ticker, contract, view }: Asked): string {
+  const coin = replayed.replica.resolve(ticker)?.coin
   if (coin === undefined) throw new OperatingError('no_document', `no coin is called ${ticker}`)
   const key = keyOf(contract, coin)
-  const document = rerun.replica.document(key)
+  const document = replayed.replica.document(key)
   const found = document && viewOf(document, view)
   if (document === undefined || found === undefined)
     throw new OperatingError('no_document', `${key} had not been published yet`)
   if (found.kind !== 'answer')
     throw new OperatingError('no_document', `${key} had no answer: ${reasonOf(found)}`)
-  return rerun.filled(document, found).toString('utf8')
+  return filled(replayed, document, found).toString('utf8')
 }
 
 function reasonOf(reason: NoAnswer): string {
@@ -163,15 +164,25 @@ function reasonOf(reason: NoAnswer): string {
   }
 }
 
+/** @returns the bytes that the gateway would have sent at the last publish */
+function filled(
+  { publishedMs: nowMs, replica }: Replay,
+  document: Document,
+  answer: Answer,
+): Buffer {
+  const coinsAvailable = replica.coins().length
+  return fillDocument(document, answer, { nowMs, executionMs: 0, coinsAvailable })
+}
+
 /** @returns how many files: `<analysis>/<coin>.json`, or `<analysis>/<coin>.<view>.json`. */
-function writeDocuments(rerun: Rerun, folder: string): number {
+function writeDocuments(replayed: Replay, folder: string): number {
   let files = 0
-  for (const document of rerun.documents()) {
+  for (const document of replayed.documents()) {
     for (const [view, found] of Object.entries(viewsOf(document))) {
       if (found.kind !== 'answer') continue
       const path = join(folder, `${nameOf(document)}${view === '' ? '' : `.${view}`}.json`)
       mkdirSync(dirname(path), { recursive: true })
-      writeFileSync(path, rerun.filled(document, found))
+      writeFileSync(path, filled(replayed, document, found))
       files += 1
     }
   }
@@ -185,7 +196,7 @@ function nameOf({ key }: Document): string {
 }
 
 /** The JSON form. Members that count bytes or time say so. */
-function summaryOf(report: RerunReport, { path, elapsedMs, losses }: Circumstances) {
+function summaryOf(report: ReplayReport, { path, elapsedMs, losses }: Circumstances) {
   return {
     file: path,
     ok: report.divergence === null,
@@ -217,7 +228,7 @@ function summaryOf(report: RerunReport, { path, elapsedMs, losses }: Circumstanc
   }
 }
 
-function rendered(report: RerunReport, circumstances: Circumstances): string {
+function rendered(report: ReplayReport, circumstances: Circumstances): string {
   const { path, elapsedMs, losses } = circumstances
   const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
   const rows: readonly (readonly [string, string])[] = [
@@ -242,7 +253,7 @@ function verdictOf({
   publishesCompared,
   publishes,
   version: recordedBy,
-}: RerunReport): string {
+}: ReplayReport): string {
   if (divergence !== null) {
     const what = divergence.key ?? 'a document that did not come out now'
     const by = recordedBy === version ? '' : `; recorded by ${recordedBy}, replayed by ${version}`
@@ -259,7 +270,7 @@ function damageOf({ atByte, bytes, isTail }: FrameLogLoss): string {
   return bytes === 0 ? `blocks are missing at byte ${atByte}` : `${bytes} bytes from ${atByte} on`
 }
 
-function speedOf({ spanMs }: RerunReport, elapsedMs: number): number {
+function speedOf({ spanMs }: ReplayReport, elapsedMs: number): number {
   return Math.round(spanMs / Math.max(1, elapsedMs))
 }
 

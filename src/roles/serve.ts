@@ -17,6 +17,7 @@ import type { ServeOptions } from '../config/serve.ts'
 import { checkServeOptions } from '../config/serve.ts'
 import { OperatingError, reasonOf } from '../domain/errors.ts'
 import type { SteadyClock } from '../domain/steady-clock.ts'
+import { openRecorder } from '../engine/recorder.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import type { SpawnEngine, SupervisorNotice } from '../link/engine-supervisor.ts'
 import { EngineSupervisor } from '../link/engine-supervisor.ts'
@@ -46,7 +47,6 @@ import { processLogger } from './logger.ts'
 import { paymentChannels } from './payment-channels.ts'
 import { paymentMethods } from './payment-methods.ts'
 import { observePayments } from './payment-metrics.ts'
-import { openRecorder } from './recorder.ts'
 import { clockCheckOf, measureReadiness, salesReadiness } from './sales-readiness.ts'
 import { loadSqlite } from './sqlite-binding.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
@@ -78,19 +78,21 @@ export async function serve(options: ServeOptions): Promise<void> {
       ? undefined
       : { path: options.record, bytesMax: options.recordMaxBytes }
   // The engine goes on without a file that fails; one that never worked is worth a word now.
-  if (recording !== undefined) await (await openRecorder(recording, () => {})).log.close()
+  if (recording !== undefined)
+    await (await openRecorder(recording, systemClock, () => {})).log.close()
   const clock = steadySystemClock()
   const spawn = spawnEngineThread(
     {
-      venue: venueOf(options.source),
-      weightPerMinute: options.weightPerMinute,
-      dexes: options.dexes,
+      engine: {
+        venue: venueOf(options.source),
+        weightPerMinute: options.weightPerMinute,
+        dexes: options.dexes,
+        dataDir: options.dataDir,
+        version,
+      },
       external: externalAddresses(options),
-      dataDir: options.dataDir,
-      version,
-      logLevel: options.logLevel,
-      logFormat: options.logFormat,
       recording,
+      log: { logLevel: options.logLevel, logFormat: options.logFormat },
     },
     clock,
   )
@@ -257,8 +259,7 @@ function spawnEngineThread(
     void ended.then(onExit)
     worker.postMessage({
       ...options,
-      isRestart: hasBegun,
-      isClockNew,
+      engine: { ...options.engine, isRestart: hasBegun, isClockNew },
       clockAnchor: clock.anchor(),
     } satisfies EngineThreadOptions)
     worker.on('message', (message: EngineMessage) => {

@@ -1,6 +1,6 @@
 import { ConfigError } from '../config/config-error.ts'
+import type { VenueUrls } from '../engine/engine.ts'
 import { claimDataDir } from '../store/data-dir.ts'
-import type { EngineOptions } from './engine.ts'
 
 const LIVE_VENUE = {
   wsUrl: 'wss://api.hyperliquid.xyz/ws',
@@ -8,7 +8,7 @@ const LIVE_VENUE = {
 }
 
 /** The addresses that `--source` stands for: 'live', or any URL that a simulator has told. */
-export function venueOf(source: string): EngineOptions['venue'] {
+export function venueOf(source: string): VenueUrls {
   if (source === 'live') return LIVE_VENUE
   const base = source.replace(/\/(info\/?)?$/, '')
   return { wsUrl: `${base.replace(/^http/, 'ws')}/ws`, infoUrl: `${base}/info` }

@@ -1,12 +1,12 @@
 import { copyFileSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
+import { Engine } from '../../src/engine/engine.ts'
+import { synchronousRenderer } from '../../src/engine/market-renderer.ts'
 import { EngineReplica } from '../../src/link/engine-replica.ts'
 import type { EngineRun, SupervisorNotice } from '../../src/link/engine-supervisor.ts'
 import { EngineSupervisor } from '../../src/link/engine-supervisor.ts'
 import type { EngineMessage } from '../../src/link/message.ts'
-import { startEngine } from '../../src/roles/engine.ts'
-import { ownThreadRenderer } from '../../src/roles/market-renderer.ts'
 import type { Chance } from './chance.ts'
 import type { Machine, Process } from './machine.ts'
 import type { Network } from './network.ts'
@@ -117,20 +117,20 @@ export class Service {
     this.#engine = engine
     this.#exited = exited
     engine.startTimer(LAUNCH_MS_MIN + chance.between(0, LAUNCH_MS_SPAN), () => {
-      startEngine(
+      Engine.start(
         {
           venue: { wsUrl: WS_URL, infoUrl: INFO_URL },
           weightPerMinute: WEIGHT_PER_MINUTE,
           dexes: 'auto',
           dataDir: this.#nextDir(),
           version: '0.0.0',
-          logLevel: 'silent',
           isRestart: this.#launches > 1,
           isClockNew,
         },
         {
           clock: engine.clock,
-          renderer: ownThreadRenderer,
+          log,
+          renderer: synchronousRenderer,
           runtime: {
             scheduler: engine.scheduler,
             random: chance.next,
@@ -146,7 +146,6 @@ export class Service {
             if (this.#engine === engine) onMessage(message)
           })
         },
-        log,
       )
     })
     const end = (reason: string) => {

@@ -2,11 +2,10 @@ import { join } from 'node:path'
 import { pino } from 'pino'
 import { concatMap, map, timer } from 'rxjs'
 import type { Document } from '../../src/domain/document.ts'
+import { Engine } from '../../src/engine/engine.ts'
+import { synchronousRenderer } from '../../src/engine/market-renderer.ts'
+import { recorderOf } from '../../src/engine/recording.ts'
 import { EngineReplica } from '../../src/link/engine-replica.ts'
-import type { RunningEngine } from '../../src/roles/engine.ts'
-import { startEngine } from '../../src/roles/engine.ts'
-import { ownThreadRenderer } from '../../src/roles/market-renderer.ts'
-import { recorderOf } from '../../src/roles/recording.ts'
 import { catalog } from '../../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../../src/simulator/market/coin-markets.ts'
 import { modelCoins } from '../../src/simulator/market/seeded-market.ts'
@@ -39,7 +38,7 @@ export class RecordedEngine {
   readonly #network: Network
   readonly #writer: FrameLogWriter
   readonly #heardOnce = new Set<string>()
-  #engine: RunningEngine | null = null
+  #engine: Engine | null = null
 
   private constructor(folder: string, kernel: Kernel, writer: FrameLogWriter) {
     const model = modelCoins(SEED, kernel.nowMs)
@@ -89,18 +88,18 @@ export class RecordedEngine {
         concatMap((reply) => timer(this.replyDelayMs, scheduler).pipe(map(() => reply))),
       )
     this.#engine = withoutRealTimers(() =>
-      startEngine(
+      Engine.start(
         {
           venue: { wsUrl: 'ws://venue/ws', infoUrl: 'http://venue/info' },
           weightPerMinute: 1_000,
           dexes: [],
           dataDir: join(this.#folder, 'data'),
           version: '1.2.3',
-          logLevel: 'silent',
         },
         {
           clock,
-          renderer: ownThreadRenderer,
+          log: pino({ level: 'silent' }),
+          renderer: synchronousRenderer,
           runtime: {
             scheduler,
             random: new Chance(SEED, 'engine').next,
@@ -113,7 +112,6 @@ export class RecordedEngine {
           this.replica.apply(message, clock.nowMs())
           if (message.kind === 'documents') this.#heard(message.documents, isStarting)
         },
-        pino({ level: 'silent' }),
       ),
     )
     isStarting = false

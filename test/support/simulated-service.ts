@@ -6,10 +6,10 @@ import { concatMap, NEVER, Observable, of, throwError, timer } from 'rxjs'
 import type { Clock } from '../../src/domain/clock.ts'
 import type { DexSelection } from '../../src/domain/dex.ts'
 import type { SourceId } from '../../src/domain/external.ts'
+import { Engine } from '../../src/engine/engine.ts'
+import { synchronousRenderer } from '../../src/engine/market-renderer.ts'
 import { EngineReplica } from '../../src/link/engine-replica.ts'
 import type { EngineMessage } from '../../src/link/message.ts'
-import { startEngine } from '../../src/roles/engine.ts'
-import { ownThreadRenderer } from '../../src/roles/market-renderer.ts'
 import { writeSimulatedPast } from '../../src/roles/simulated-past.ts'
 import { upstreams } from '../../src/simulator/external/simulated-sources.ts'
 import type { Upstream, UpstreamReply } from '../../src/simulator/external/upstream.ts'
@@ -108,7 +108,7 @@ export class SimulatedService {
       post: network.postOf(process, 'here'),
     }
     this.#engine = withoutRealTimers(() =>
-      startEngine(
+      Engine.start(
         {
           venue: { wsUrl: 'ws://venue/ws', infoUrl: 'http://venue/info' },
           weightPerMinute: 1_000,
@@ -116,11 +116,11 @@ export class SimulatedService {
           ...(options.dexPeriodMs !== undefined && { dexPeriodMs: options.dexPeriodMs }),
           dataDir: join(dataDir, 'data'),
           version,
-          logLevel: 'silent',
         },
         {
           clock: process.clock,
-          renderer: ownThreadRenderer,
+          log: pino({ level: 'silent' }),
+          renderer: synchronousRenderer,
           runtime,
           external: (context) =>
             externalFeed(sources.addresses, context, sources.runtime(process, runtime.random)),
@@ -130,7 +130,6 @@ export class SimulatedService {
           this.replica.apply(message, nowMs)
           options.onMessage?.(message, nowMs)
         },
-        pino({ level: 'silent' }),
       ),
     )
   }

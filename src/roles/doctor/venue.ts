@@ -3,7 +3,7 @@ import { of } from 'rxjs'
 import { request } from 'undici'
 import type { Clock } from '../../domain/clock.ts'
 import { OperatingError, reasonOf } from '../../domain/errors.ts'
-import type { EngineOptions } from '../engine.ts'
+import type { VenueUrls } from '../../engine/engine.ts'
 import { connectWebSocket } from '../system-runtime.ts'
 import type { Finding } from './finding.ts'
 import { fail, ok, warn } from './finding.ts'
@@ -25,7 +25,7 @@ type Reply = { readonly status: number; readonly body: unknown; readonly date: s
 
 /** Everything that the venue must do for us, asked with some 40 weight. */
 export async function checkVenue(
-  { wsUrl, infoUrl }: EngineOptions['venue'],
+  { wsUrl, infoUrl }: VenueUrls,
   clock: Clock,
   weightPerMinute: number,
 ): Promise<readonly Finding[]> {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import type { MeasureHistoryEvent } from '../domain/external.ts'
-import { recallMeasures } from './measure-recall.ts'
+import { loadMeasures } from './measure-history.ts'
 
 const DAY_MS = 86_400_000
 
@@ -9,7 +9,7 @@ test('asks for the last week of one measure a turn, and says nothing of those th
   const clock = new ManualClock()
   const startMs = clock.nowMs()
   const told: MeasureHistoryEvent[] = []
-  recallMeasures(historyOf(['one', 'empty', 'other']), clock, (event) => told.push(event))
+  loadMeasures(historyOf(['one', 'empty', 'other']), clock, (event) => told.push(event))
   expect(told, 'the start itself is not held').toEqual([])
   clock.advance(1_000)
   expect(told.map(({ series, rows }) => [series, rows[0]?.value])).toEqual([
@@ -24,7 +24,7 @@ test('asks for the last week of one measure a turn, and says nothing of those th
 test('stops between two turns', () => {
   const clock = new ManualClock()
   const told: string[] = []
-  const stop = recallMeasures(historyOf(['one', 'other']), clock, ({ series }) => {
+  const stop = loadMeasures(historyOf(['one', 'other']), clock, ({ series }) => {
     told.push(series)
   })
   while (told.length === 0) clock.advance(1)
@@ -34,7 +34,7 @@ test('stops between two turns', () => {
 })
 
 /** A row that says how long a stretch was asked for. */
-function historyOf(series: readonly string[]): Parameters<typeof recallMeasures>[0] {
+function historyOf(series: readonly string[]): Parameters<typeof loadMeasures>[0] {
   return {
     measureSeries: () => series,
     measures: (name, fromMs, toMs) =>

@@ -2,13 +2,13 @@ import pino from 'pino'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import { analyses } from '../compute/analyses/registry.ts'
+import { renderMarket } from '../compute/analyses/render-market.ts'
 import type { MarketJob } from '../compute/analysis.ts'
 import { Processor } from '../compute/processor.ts'
 import { poolEvents, rateEvents } from '../compute/testing/chain-tape.ts'
 import { coinHistory } from '../compute/testing/coin-history.ts'
 import { NOW_MS, universe, warmTape } from '../compute/testing/tape.ts'
 import type { Document } from '../domain/document.ts'
-import { renderMarket } from '../workers/market-worker.ts'
 import { MarketDocuments } from './market-documents.ts'
 
 const COINS = ['BTC', ...Array.from({ length: 11 }, (_, index) => `C${index}`)]
@@ -46,7 +46,7 @@ describe('documents about the whole market', () => {
       recorder: {
         started: () => {},
         arrived: () => {},
-        heardExternal: () => {},
+        externalReceived: () => {},
         published: () => {},
         gathered: (analysis) => recorded.push(`gather ${analysis}`),
         rendered: (analysis) => recorded.push(`rendered ${analysis}`),

@@ -6,18 +6,18 @@ import type { MeasureHistoryEvent } from '../domain/external.ts'
 import type { Listing } from '../domain/listing.ts'
 import type { Arrival } from '../streams/hyperliquid/ingest/arrival.ts'
 import type { OnArrival } from '../streams/hyperliquid/ingest/frame-processor.ts'
-import type { RecordedMeasure, RecordedMemory } from './recorded-memory.ts'
+import type { RecordedHistory, RecordedMeasure } from './recorded-history.ts'
 import {
+  recordedHistory,
   recordedMeasure,
-  recordedMemory,
+  restoredHistory,
   restoredMeasure,
-  restoredMemory,
-} from './recorded-memory.ts'
+} from './recorded-history.ts'
 
 /**
- * What a recording holds, in the order in which it happened: what an engine knew when it started,
- * whatever reached it, and when it published. That is all its documents depend on. A change of what
- * stands here, or in {@link Arrival}, is a new version of the log's format.
+ * One entry of a recording, in order: the checkpoint with which an engine started, every input, and the instants at
+ * which it published. The documents depend on nothing else. A change of these types, or of {@link Arrival}, needs a
+ * new version of the format.
  */
 export type Recorded = { readonly atMs: number; readonly entry: RecordedEntry }
 
@@ -25,27 +25,26 @@ type RecordedEntry =
   | RecordedStart
   | RecordedArrival
   | RecordedExternal
-  /** The engine published, and these are the checksums of its documents: {@link documentCrc}. */
+  /** A call of `Processor.publish`, with the checksum of each document: {@link documentCrc}. */
   | { readonly kind: 'publish'; readonly documents: readonly number[] }
-  /** The engine read the market for a document about all coins ... */
+  /** A call of `Processor.gather`. */
   | { readonly kind: 'gather'; readonly analysis: string }
-  /** ... and that document came back and was published. */
+  /** The document of an earlier `gather` was published. */
   | { readonly kind: 'rendered'; readonly analysis: string; readonly document: number }
 
-/** What a source beyond the venue told, decoded: many protocols, and each decoder is a pure function. */
+/** Decoded events of external sources and of our own history of measures. */
 export type RecordedExternal = {
   readonly kind: 'outside'
   readonly events: readonly (Exclude<MarketEvent, MeasureHistoryEvent> | RecordedMeasure)[]
 }
 
-export type RecordedArrival = Exclude<Arrival, { kind: 'remembered' }> | RecordedMemory
+export type RecordedArrival = Exclude<Arrival, { kind: 'remembered' }> | RecordedHistory
 
-/** An engine started. What follows is its own, until the next one starts. */
+/** The start of an engine. Following entries belong to it until the next start. */
 export type RecordedStart = {
   readonly kind: 'start'
-  /** Of perpscope; it stands in every document. */
+  /** Version of perpscope, which every document contains. */
   readonly version: string
-  /** How many make the feed whole. */
   readonly sockets: number
   readonly checkpoint: RecordedCheckpoint | null
 }
@@ -53,15 +52,15 @@ export type RecordedStart = {
 type RecordedCheckpoint = {
   readonly version: number
   readonly listings: readonly Listing[]
-  /** Each coin and the bytes of its numbers in base64: JSON has neither NaN nor negative zero. */
+  /** Each coin with the bytes of its numbers in base64, because JSON has no NaN and no negative zero. */
   readonly coins: readonly (readonly [string, string])[]
 }
 
-/** What an engine tells of itself while it is recorded. */
+/** Receives everything that a recording contains. */
 export type Recorder = {
   started(facts: StartFacts, nowMs: number): void
   readonly arrived: OnArrival
-  heardExternal(events: Batch, nowMs: number): void
+  externalReceived(events: Batch, nowMs: number): void
   published(documents: readonly Document[], nowMs: number): void
   gathered(analysis: string, nowMs: number): void
   rendered(analysis: string, document: Document, nowMs: number): void
@@ -86,10 +85,10 @@ export function recorderOf(append: (recorded: Recorded) => void): Recorder {
         },
       }),
     arrived: (arrival, atMs) => {
-      const isMemory = arrival.kind === 'remembered'
-      append({ atMs, entry: isMemory ? recordedMemory(arrival.memory) : arrival })
+      const isHistory = arrival.kind === 'remembered'
+      append({ atMs, entry: isHistory ? recordedHistory(arrival.memory) : arrival })
     },
-    heardExternal: (batch, atMs) => {
+    externalReceived: (batch, atMs) => {
       const events = batch.map((event) =>
         event.kind === 'measure-history' ? recordedMeasure(event) : event,
       )
@@ -108,7 +107,7 @@ export function recorderOf(append: (recorded: Recorded) => void): Recorder {
 
 export function restoredArrival(recorded: RecordedArrival): Arrival {
   if (recorded.kind !== 'remembered') return recorded
-  return { kind: 'remembered', memory: restoredMemory(recorded) }
+  return { kind: 'remembered', memory: restoredHistory(recorded) }
 }
 
 export function restoredExternal({ events }: RecordedExternal): Batch {
@@ -128,12 +127,12 @@ export function restoredCheckpoint({ version, listings, coins }: RecordedCheckpo
   }
 }
 
-/** Of the bytes, and of everything that a reader makes answers of them by. */
+/** Covers the bytes and all other members that affect an answer. */
 export function documentCrc(document: Document, facts = documentFacts(document)): number {
   return crc32(document.bytes, crc32(facts))
 }
 
-/** What a document says beside its bytes. */
+/** All members of a document except its bytes, as JSON. */
 export function documentFacts({ bytes: _, ...facts }: Document): string {
   return JSON.stringify(facts)
 }

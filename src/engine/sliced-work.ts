@@ -1,13 +1,13 @@
 import type { Clock } from '../domain/clock.ts'
 
 type Work = {
-  /** What is to be done, cut where the event loop may turn. */
+  /** Each `yield` is a point at which other tasks of the event loop may run. */
   readonly begin: () => Generator<unknown>
-  /** Hears what a slice threw; the rest of that work is left. */
+  /** Receives the error of a slice; the remaining slices are not run. */
   readonly onFailed: (cause: unknown) => void
 }
 
-/** Work of which one slice is done at a time, so that nothing holds the thread. */
+/** Work that is done one slice at a time, so that it does not block the thread. */
 export class SlicedWork {
   readonly #clock: Clock
   readonly #gapMs: number
@@ -21,7 +21,7 @@ export class SlicedWork {
     this.#work = work
   }
 
-  /** Begins it, unless it is still underway. */
+  /** Begins the work, unless it is in progress. */
   run(): void {
     if (this.#slices !== null) return
     this.#slices = this.#work.begin()

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../test/support/manual-clock.ts'
 import { recordWhileServing } from './recorder.ts'
 
 const NOW_MS = 1_767_225_600_000
@@ -17,7 +18,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 describe('a recording beside a service', () => {
   const causes: unknown[] = []
   const recorded = (bytesMax: number) =>
-    recordWhileServing({ path, bytesMax }, { nowMs: () => NOW_MS }, (cause) => causes.push(cause))
+    recordWhileServing({ path, bytesMax }, new ManualClock(NOW_MS), (cause) => causes.push(cause))
   afterEach(() => causes.splice(0))
 
   test('is on while its file takes what happens', async () => {

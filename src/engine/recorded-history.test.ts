@@ -3,11 +3,11 @@ import { expect } from 'vitest'
 import type { MeasureHistoryEvent } from '../domain/external.ts'
 import type { Memory } from '../domain/history.ts'
 import {
+  recordedHistory,
   recordedMeasure,
-  recordedMemory,
+  restoredHistory,
   restoredMeasure,
-  restoredMemory,
-} from './recorded-memory.ts'
+} from './recorded-history.ts'
 
 const timeMs = fc.integer({ min: 0, max: 4e12 })
 const number = fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant(-0))
@@ -55,16 +55,16 @@ test.prop([fc.oneof(fundings, hours, samples)])(
       drawn.series === 'hours' ? row : { coin: drawn.coin, ...row },
     )
     const memory = { ...drawn, rows } as unknown as Memory
-    const text = JSON.stringify(recordedMemory(memory))
-    expect(restoredMemory(JSON.parse(text))).toEqual(memory)
+    const text = JSON.stringify(recordedHistory(memory))
+    expect(restoredHistory(JSON.parse(text))).toEqual(memory)
   },
 )
 
 test('a recorded bar that cannot be is left out', () => {
   const sound = { openTimeMs: 0, open: 2, high: 3, low: 1, close: 2, volumeBase: 1 }
   const rows = [sound, { ...sound, openTimeMs: 1, open: 9 }]
-  const recorded = recordedMemory({ series: 'hours', coin: 'BTC', rows })
-  expect(restoredMemory(recorded).rows).toEqual([sound])
+  const recorded = recordedHistory({ series: 'hours', coin: 'BTC', rows })
+  expect(restoredHistory(recorded).rows).toEqual([sound])
 })
 
 test.prop([fc.string(), fc.array(fc.record({ timeMs, value: number }))])(

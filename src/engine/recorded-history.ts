@@ -3,24 +3,24 @@ import type { MeasureHistoryEvent } from '../domain/external.ts'
 import type { Memory } from '../domain/history.ts'
 import { barOf, barRow, fundingOf, fundingRow, sampleOf, sampleRow } from '../store/history-row.ts'
 
-/** A memory as numbers in base64, row by row behind its time: JSON has no negative zero, and is longer. */
-export type RecordedMemory = {
+/** Loaded history as numbers in base64, each row after its time: JSON has no negative zero, and is longer. */
+export type RecordedHistory = {
   readonly kind: 'remembered'
   readonly coin: string
   readonly series: Memory['series']
   readonly rows: string
 }
 
-/** Numbers of a row behind its time. */
+/** Numbers per row, without its time. */
 const FIELDS = { fundings: 3, hours: 5, quarters: 8, minutes: 8 } as const
 
-export function recordedMemory(memory: Memory): RecordedMemory {
-  const { coin, series } = memory
-  const bytes = new Uint8Array(Float64Array.from(numbersOf(memory)).buffer)
+export function recordedHistory(history: Memory): RecordedHistory {
+  const { coin, series } = history
+  const bytes = new Uint8Array(Float64Array.from(numbersOf(history)).buffer)
   return { kind: 'remembered', coin, series, rows: Buffer.from(bytes).toString('base64') }
 }
 
-export function restoredMemory({ coin, series, rows: text }: RecordedMemory): Memory {
+export function restoredHistory({ coin, series, rows: text }: RecordedHistory): Memory {
   const numbers = numbersIn(text)
   switch (series) {
     case 'fundings':
@@ -49,7 +49,7 @@ export function restoredMemory({ coin, series, rows: text }: RecordedMemory): Me
   }
 }
 
-/** What history told of a measure, its rows as numbers in base64, time and value in turn. */
+/** Loaded history of a measure, its rows as alternating times and values in base64. */
 export type RecordedMeasure = Omit<MeasureHistoryEvent, 'rows'> & { readonly rows: string }
 
 export function recordedMeasure(event: MeasureHistoryEvent): RecordedMeasure {
@@ -71,17 +71,17 @@ function numbersIn(text: string): Float64Array {
   return new Float64Array(new Uint8Array(Buffer.from(text, 'base64')).buffer)
 }
 
-function numbersOf(memory: Memory): readonly number[] {
-  switch (memory.series) {
+function numbersOf(history: Memory): readonly number[] {
+  switch (history.series) {
     case 'fundings':
-      return memory.rows.flatMap((row) => [row.timeMs, ...fundingRow(row)])
+      return history.rows.flatMap((row) => [row.timeMs, ...fundingRow(row)])
     case 'hours':
-      return memory.rows.flatMap((bar) => [bar.openTimeMs, ...barRow(bar)])
+      return history.rows.flatMap((bar) => [bar.openTimeMs, ...barRow(bar)])
     case 'quarters':
     case 'minutes':
-      return memory.rows.flatMap((row) => [row.timeMs, ...sampleRow(row)])
+      return history.rows.flatMap((row) => [row.timeMs, ...sampleRow(row)])
     default:
-      return memory satisfies never
+      return history satisfies never
   }
 }
 

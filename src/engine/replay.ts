@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto'
-import { fillDocument } from '../api/fill-document.ts'
 import { pulse } from '../compute/analyses/pulse/pulse.ts'
 import { analyses, contracts } from '../compute/analyses/registry.ts'
+import { renderMarket } from '../compute/analyses/render-market.ts'
 import type { MarketJob } from '../compute/analysis.ts'
 import { Processor } from '../compute/processor.ts'
-import type { Answer, Document, DocumentKey } from '../domain/document.ts'
+import type { Document, DocumentKey } from '../domain/document.ts'
 import { documentKey, WHOLE_MARKET } from '../domain/document.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import { Ingest } from '../streams/hyperliquid/ingest/frame-processor.ts'
-import { renderMarket } from '../workers/market-worker.ts'
 import type { Recorded, RecordedArrival, RecordedStart } from './recording.ts'
 import {
   documentCrc,
@@ -18,35 +17,34 @@ import {
   restoredExternal,
 } from './recording.ts'
 
-/** What a recording gave when it was run again. */
-export type RerunReport = {
-  /** Engines that were recorded, one after the other. */
+export type ReplayReport = {
+  /** Recorded engine starts. */
   readonly runs: number
-  /** Of perpscope, that recorded the last one; null without any. */
+  /** Version of perpscope that recorded the last run; null without a run. */
   readonly version: string | null
   readonly entries: number
-  /** Entries before the first start that is left: nothing can be made of them. */
+  /** Entries before the first start, which cannot be replayed. */
   readonly entriesSkipped: number
   readonly frames: number
   readonly publishes: number
   readonly documents: number
-  /** SHA-256 of all documents in the order in which they were published. */
+  /** SHA-256 of all documents in order of publication. */
   readonly hash: string
   readonly fromMs: number | null
   readonly toMs: number | null
-  /** How long the engines ran, without the time between them. */
+  /** Sum of the durations of all runs, without the time between them. */
   readonly spanMs: number
-  /** Publishes that were compared with what the recorded engine published. */
+  /** Publishes that were compared with the recorded checksums. */
   readonly publishesCompared: number
-  /** The first document that is another one than then; null where none is. */
+  /** The first document that differs from the recorded one; null if none does. */
   readonly divergence: Divergence | null
-  /** The last instant before something is missing; null for whole runs. */
+  /** The last instant before the first loss; null for a complete recording. */
   readonly incompleteSinceMs: number | null
 }
 
-export type Divergence = {
+type Divergence = {
   readonly atMs: number
-  /** null where the engine published documents that did not come out now. */
+  /** null if the recorded engine published a document that the replay did not. */
   readonly key: DocumentKey | null
 }
 
@@ -54,20 +52,17 @@ export type Divergence = {
 type Run = {
   readonly ingest: Ingest
   readonly processor: Processor
-  /** Documents about all coins that were gathered for and did not come back yet. */
+  /** Gathered jobs whose documents were not published yet. */
   readonly jobs: Map<string, MarketJob>
   readonly fromMs: number
   toMs: number
-  /** False once something is missing: what comes out from then on proves nothing. */
+  /** False after a loss: documents are no longer compared. */
   isWhole: boolean
 }
 
-/**
- * A recording goes through the engine again: arrivals in, documents out, in a loop without a clock. So
- * the same recording gives the same bytes, and they are compared with what was published then.
- */
-export class Rerun {
-  /** What a gateway would know at the end. */
+/** Runs a recording through processors without a clock, and compares the documents with the recorded checksums. */
+export class Replay {
+  /** The state of a gateway at the end. */
   readonly replica = new EngineReplica({
     analysis: pulse.contract.id,
     view: pulse.contract.defaultView,
@@ -84,13 +79,13 @@ export class Rerun {
   #documents = 0
   #fromMs: number | null = null
   #publishedMs = 0
-  /** Of the runs before the present one. */
+  /** Of earlier runs. */
   #spanMs = 0
-  #isLossBefore = false
+  #hasLoss = false
   #divergence: Divergence | null = null
   #incompleteSinceMs: number | null = null
 
-  take({ atMs, entry }: Recorded): void {
+  process({ atMs, entry }: Recorded): void {
     this.#entries += 1
     if (entry.kind === 'start') this.#start(entry, atMs)
     const run = this.#run
@@ -98,7 +93,7 @@ export class Rerun {
       this.#entriesSkipped += 1
       return
     }
-    if (this.#isLossBefore) this.#noteIncomplete(run)
+    if (this.#hasLoss) this.#markIncomplete(run)
     this.#fromMs ??= atMs
     run.toMs = atMs
     switch (entry.kind) {
@@ -123,12 +118,12 @@ export class Rerun {
     }
   }
 
-  /** Something is missing here. It matters to the entries that follow, up to the next start. */
-  lose(): void {
-    this.#isLossBefore = true
+  /** Reports that entries are missing here. Entries up to the next start are not compared. */
+  noteLoss(): void {
+    this.#hasLoss = true
   }
 
-  /** The last ones of every coin that was listed at the end. */
+  /** The last documents of every coin that was listed at the end. */
   *documents(): Generator<Document> {
     const coins = this.#run?.processor.listings.map(({ coin }) => coin) ?? []
     for (const subject of [...coins, WHOLE_MARKET]) {
@@ -139,16 +134,12 @@ export class Rerun {
     }
   }
 
-  /** @returns the bytes that a reader would have been sent with the last publish. */
-  filled(document: Document, answer: Answer): Buffer {
-    return fillDocument(document, answer, {
-      nowMs: this.#publishedMs,
-      executionMs: 0,
-      coinsAvailable: this.replica.coins().length,
-    })
+  /** The instant of the last publish. */
+  get publishedMs(): number {
+    return this.#publishedMs
   }
 
-  report(): RerunReport {
+  report(): ReplayReport {
     return {
       runs: this.#runs,
       version: this.#version,
@@ -171,24 +162,18 @@ export class Rerun {
     this.#runs += 1
     this.#version = version
     this.#spanMs += spanMsOf(this.#run)
-    this.#isLossBefore = false
+    this.#hasLoss = false
     const processor = new Processor(analyses, version)
     if (checkpoint !== null) {
       processor.restore(restoredCheckpoint(checkpoint), atMs)
       this.replica.apply({ kind: 'universe', listings: processor.listings }, atMs)
     }
-    this.#run = {
-      ingest: new Ingest({
-        sockets,
-        known: processor.listings,
-        tradesKnownUntilMs: (coin) => processor.tradesUntilMs(coin),
-      }),
-      processor,
-      jobs: new Map(),
-      fromMs: atMs,
-      toMs: atMs,
-      isWhole: true,
-    }
+    const ingest = new Ingest({
+      sockets,
+      known: processor.listings,
+      tradesKnownUntilMs: (coin) => processor.tradesUntilMs(coin),
+    })
+    this.#run = { ingest, processor, jobs: new Map(), fromMs: atMs, toMs: atMs, isWhole: true }
   }
 
   #arrive({ ingest, processor }: Run, arrival: RecordedArrival, atMs: number): void {
@@ -224,14 +209,14 @@ export class Rerun {
     }
   }
 
-  #noteIncomplete(run: Run): void {
-    this.#isLossBefore = false
+  #markIncomplete(run: Run): void {
+    this.#hasLoss = false
     run.isWhole = false
     this.#incompleteSinceMs ??= run.toMs
   }
 }
 
-/** A clock may have been set back meanwhile. */
+/** Not negative: the clock may have been set back during the run. */
 function spanMsOf(run: Run | null): number {
   return run === null ? 0 : Math.max(0, run.toMs - run.fromMs)
 }

@@ -2,16 +2,16 @@ import type { Logger } from 'pino'
 import type { SourceNotice } from '../streams/external/source.ts'
 import type { FeedEvent } from '../streams/hyperliquid/ingest/feed-event.ts'
 
-/** A kind that goes on and on is logged again after so long, with how often it came meanwhile. */
+/** A notice of the same name is logged at most once per period, with the number of its occurrences. */
 const LOG_PERIOD_MS = 60_000
 
 type Entry = { count: number; loggedCount: number; loggedMs: number }
 
-/**
- * Counts what the feed has to say, by kind and reason, and logs each of these once and then at most
- * every minute: a venue that sends rubbish must not fill the disk. What does no harm is a warning once.
- */
-export class NoticeBook {
+/** Of the venue, or of an external source. */
+type Notice = FeedEvent | (SourceNotice & { readonly feed: 'outside' })
+
+/** Counts the notices of all feeds by kind and reason, and bounds how often each is logged. */
+export class FeedLog {
   readonly #log: Logger
   readonly #entries = new Map<string, Entry>()
 
@@ -24,7 +24,7 @@ export class NoticeBook {
     return Object.fromEntries([...this.#entries].map(([name, { count }]) => [name, count]))
   }
 
-  take(notice: Notice, nowMs: number): void {
+  add(notice: Notice, nowMs: number): void {
     const name = nameOf(notice)
     let entry = this.#entries.get(name)
     if (entry === undefined) {
@@ -32,20 +32,17 @@ export class NoticeBook {
       this.#entries.set(name, entry)
     }
     entry.count += 1
-    // A clock that was put back must not silence it.
+    // The absolute difference, because a clock that was set back must not suppress the log.
     if (Math.abs(nowMs - entry.loggedMs) < LOG_PERIOD_MS) return
-    const isQuiet = entry.loggedCount > 0 ? isDetail(notice) : isUsual(notice)
+    const isDetail = usual.has(notice.kind) || (entry.loggedCount > 0 && leftOut.has(notice.kind))
     const times = entry.count - entry.loggedCount
     entry.loggedCount = entry.count
     entry.loggedMs = nowMs
-    this.#log[isQuiet ? 'debug' : 'warn']({ ...notice, times }, 'feed')
+    this.#log[isDetail ? 'debug' : 'warn']({ ...notice, times }, 'feed')
   }
 }
 
-/** Of the venue, or of a source beyond it. */
-type Notice = FeedEvent | (SourceNotice & { readonly feed: 'outside' })
-
-/** Reasons that come from the venue or from a library are free text: they do not make names. */
+/** Reasons of the venue or of a library are free text, so they are not part of a name. */
 function nameOf(notice: Notice): string {
   if ('source' in notice) return `${notice.source}:${notice.kind}`
   switch (notice.kind) {
@@ -63,18 +60,7 @@ function nameOf(notice: Notice): string {
   }
 }
 
-/**
- * What the feed heals by itself, a coin that an exchange does not list, a source whose key was not given: they belong
- * to an ordinary day.
- */
+/** Normal operation: a repaired gap, a coin that an exchange does not list, a source without a key. Logged as detail. */
 const usual: ReadonlySet<string> = new Set(['trades-bridged', 'product_refused', 'needs_key'])
-/** What the feed left out: no effect on an answer. */
+/** Input that was left out without effect on an answer. Logged as a warning once, then as detail. */
 const leftOut: ReadonlySet<string> = new Set(['value-dropped', 'frame-rejected'])
-
-function isUsual({ kind }: Notice): boolean {
-  return usual.has(kind)
-}
-
-function isDetail(notice: Notice): boolean {
-  return isUsual(notice) || leftOut.has(notice.kind)
-}

@@ -28,14 +28,14 @@ describe('documents for the next engine', () => {
   test('are those of coins that are listed, and of the whole market', () => {
     kept(['pulse/BTC', 'pulse/GONE', 'screener/*'])
     const after = keeper()
-    expect(keysOf(after.remembered(['BTC', 'ETH']))).toEqual(['pulse/BTC', 'screener/*'])
+    expect(keysOf(after.kept(['BTC', 'ETH']))).toEqual(['pulse/BTC', 'screener/*'])
     after.stop()
   })
 
   test('are not told where an engine died and its gateways live', () => {
     kept(['pulse/BTC'])
     const after = keeper({ isRestart: true })
-    expect([...after.remembered(['BTC'])]).toEqual([])
+    expect([...after.kept(['BTC'])]).toEqual([])
     after.stop()
   })
 
@@ -47,7 +47,7 @@ describe('documents for the next engine', () => {
       for (const file of ['documents.db', 'documents.db-wal'])
         cpSync(join(dataDir, file), join(copy, file))
       const next = keeper({ dataDir: copy })
-      const known = keysOf(next.remembered(['BTC']))
+      const known = keysOf(next.kept(['BTC']))
       next.stop()
       return known
     }
@@ -61,7 +61,7 @@ describe('documents for the next engine', () => {
   test('are forgotten where our clock was moved', () => {
     kept(['pulse/BTC'])
     const after = keeper({ isClockNew: true })
-    expect([...after.remembered(['BTC'])]).toEqual([])
+    expect([...after.kept(['BTC'])]).toEqual([])
     after.stop()
   })
 
@@ -69,11 +69,11 @@ describe('documents for the next engine', () => {
     kept(['pulse/BTC'])
     clock.advance(15 * MINUTE_MS)
     const after = keeper()
-    expect([...after.remembered(['BTC'])]).toHaveLength(1)
+    expect([...after.kept(['BTC'])]).toHaveLength(1)
     after.stop()
     clock.advance(1)
     const later = keeper()
-    expect([...later.remembered(['BTC'])]).toEqual([])
+    expect([...later.kept(['BTC'])]).toEqual([])
     later.stop()
   })
 
@@ -87,7 +87,7 @@ describe('documents for the next engine', () => {
     next.add([document('pulse/SOL')])
     next.stop()
     const after = keeper()
-    expect(keysOf(after.remembered(['BTC', 'ETH', 'SOL']))).toEqual(['pulse/SOL'])
+    expect(keysOf(after.kept(['BTC', 'ETH', 'SOL']))).toEqual(['pulse/SOL'])
     after.stop()
     expect(logged).toHaveLength(1)
   })
@@ -99,7 +99,7 @@ describe('documents for the next engine', () => {
     clock.advance(MINUTE_MS + 1_000)
     living.stop()
     const after = keeper()
-    expect(keysOf(after.remembered(['BTC', 'GONE']))).toEqual(['pulse/BTC', 'screener/*'])
+    expect(keysOf(after.kept(['BTC', 'GONE']))).toEqual(['pulse/BTC', 'screener/*'])
     after.stop()
   })
 
@@ -112,7 +112,7 @@ describe('documents for the next engine', () => {
     living.stop()
     expect(logged).toEqual(['documents not saved; tried again'])
     const after = keeper()
-    expect(keysOf(after.remembered(['BTC', 'ETH']))).toEqual(['pulse/BTC', 'pulse/ETH'])
+    expect(keysOf(after.kept(['BTC', 'ETH']))).toEqual(['pulse/BTC', 'pulse/ETH'])
     after.stop()
   })
 
@@ -126,7 +126,7 @@ describe('documents for the next engine', () => {
     living.stop()
     expect(readdirSync(dataDir)).toContain(`documents.db.corrupt-${NOW_MS + MINUTE_MS}`)
     const after = keeper()
-    expect(keysOf(after.remembered(['ETH']))).toEqual(['pulse/ETH'])
+    expect(keysOf(after.kept(['ETH']))).toEqual(['pulse/ETH'])
     after.stop()
   })
 
@@ -135,9 +135,9 @@ describe('documents for the next engine', () => {
     const without = keeper()
     without.add([document('pulse/BTC')])
     clock.advance(MINUTE_MS)
-    expect([...without.remembered(['BTC'])]).toEqual([])
+    expect([...without.kept(['BTC'])]).toEqual([])
     without.stop()
-    const reason = 'documents are not saved; a restart takes longer to answer all'
+    const reason = 'documents are not saved; after a restart answers are available later'
     expect(logged, 'and every minute').toEqual([reason, reason])
   })
 

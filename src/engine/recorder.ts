@@ -5,43 +5,42 @@ import type { RecordingHealth } from '../link/message.ts'
 import { FrameLogWriter } from '../store/frame-log-writer.ts'
 import type { Recorder } from './recording.ts'
 import { recorderOf } from './recording.ts'
-import { systemClock } from './system-clock.ts'
 
-/** What `--record` asks for. */
-export type RecordingOptions = { readonly path: string; readonly bytesMax: number }
+/** The file of `--record` and its maximum size. */
+export type RecordingFile = { readonly path: string; readonly bytesMax: number }
 
-/** A recorder and the file behind it. */
-export type FileRecorder = { readonly recorder: Recorder; readonly log: FrameLogWriter }
+type FileRecorder = { readonly recorder: Recorder; readonly log: FrameLogWriter }
 
-/** @throws OperatingError when the file is none that can be continued. */
+/** @throws OperatingError if the file is not a recording that can be continued */
 export async function openRecorder(
-  { path, bytesMax }: RecordingOptions,
+  { path, bytesMax }: RecordingFile,
+  clock: Clock,
   onStopped: (cause: OperatingError) => void,
 ): Promise<FileRecorder> {
-  const log = await FrameLogWriter.open(path, { bytesMax, clock: systemClock, onStopped })
+  const log = await FrameLogWriter.open(path, { bytesMax, clock, onStopped })
   return { recorder: recorderOf((recorded) => log.append(recorded)), log }
 }
 
-/** What an engine that is there to serve is recorded by, for as long as that works. */
+/** The recording of an engine that continues without it when it fails. */
 export type ServedRecording = {
-  /** undefined where the file cannot be opened. */
+  /** undefined if the file cannot be opened. */
   readonly recorder: Recorder | undefined
   health(): RecordingHealth
   close(): Promise<void>
 }
 
-/** Does without a file that fails: `onStopped` tells of it once, `health` for as long as anybody asks. */
+/** A failure is passed to `onStopped` once, and stays in `health`. */
 export async function recordWhileServing(
-  recording: RecordingOptions,
-  clock: Pick<Clock, 'nowMs'>,
+  file: RecordingFile,
+  clock: Clock,
   onStopped: (cause: unknown) => void,
 ): Promise<ServedRecording> {
   let health: RecordingHealth = { state: 'on', reason: null, sinceMs: clock.nowMs() }
-  const goOnWithout = (cause: unknown) => {
+  const stopped = (cause: unknown) => {
     health = { state: 'stopped', reason: reasonOf(cause), sinceMs: clock.nowMs() }
     onStopped(cause)
   }
-  const opened = await openRecorder(recording, goOnWithout).catch(goOnWithout)
+  const opened = await openRecorder(file, clock, stopped).catch(stopped)
   return {
     recorder: opened?.recorder,
     health: () => health,

@@ -11,27 +11,27 @@ import type { FileSync } from '../store/wal-copy.ts'
 import { isToBeReopened } from '../store/wal-copy.ts'
 import { SlicedWork } from './sliced-work.ts'
 
-/** They are ten times as long as a checkpoint, and most of them can be made anew of it. */
+/** Longer than for checkpoints: documents are ten times as large, and a checkpoint can reproduce most of them. */
 const PERIOD_MS = 60_000
 const SLICE_GAP_MS = 20
 /**
- * What is older is not told again: an answer has words about its sources that were true then. What a checkpoint or
- * history can answer is there within seconds anyway.
+ * Older documents are not sent again: they describe the state of their sources at that time. A checkpoint or history
+ * reproduces their answers within seconds.
  */
-const REMEMBERED_MS_MAX = 15 * 60_000
+const KEPT_MS_MAX = 15 * 60_000
 
 type Options = {
   readonly dataDir: string
   readonly version: string
-  /** The engine before ended a moment ago. */
+  /** The previous engine of this process ended shortly before. */
   readonly isRestart?: boolean
-  /** Our clock was moved since. */
+  /** The clock was set since the documents were saved. */
   readonly isClockNew?: boolean
 }
 
 /**
- * Keeps what an engine publishes for the one after it. It makes a restart quicker and nothing else, so whatever
- * fails of it is logged, and the engine goes on without.
+ * Saves the published documents for the next engine, which then answers sooner. A failure is logged, and the engine
+ * continues without it.
  */
 export class DocumentKeeper {
   readonly #log: Logger
@@ -42,7 +42,7 @@ export class DocumentKeeper {
   readonly #stopTimer: () => void
   readonly #path: string
   #store: DocumentStore | null
-  /** The last list of coins, until a save has looked at it. */
+  /** The newest list of coins that no save has processed yet. */
   #listed: ReadonlySet<string> | null = null
 
   constructor(options: Options, clock: Clock, sync: FileSync | undefined, log: Logger) {
@@ -60,18 +60,18 @@ export class DocumentKeeper {
   }
 
   /**
-   * What was published a short while ago, of these coins and of the whole market. Nothing where an engine died
-   * and its gateways live: they have it.
+   * Documents of the last minutes, of these coins and of the whole market. None after a restart of the engine alone,
+   * because the gateway still has them.
    */
-  *remembered(coins: readonly string[]): Generator<Document> {
+  *kept(coins: readonly string[]): Generator<Document> {
     if (this.#store === null || this.#options.isRestart === true) return
     const subjects = new Set([...coins, WHOLE_MARKET])
-    const fromMs = this.#clock.nowMs() - REMEMBERED_MS_MAX
+    const fromMs = this.#clock.nowMs() - KEPT_MS_MAX
     try {
       for (const document of this.#store.load())
         if (subjects.has(subjectOf(document.key)) && document.renderedAtMs >= fromMs) yield document
     } catch (cause) {
-      this.#log.error({ err: cause }, 'documents of before cannot be read')
+      this.#log.error({ err: cause }, 'documents of the previous run cannot be read')
     }
   }
 
@@ -79,12 +79,12 @@ export class DocumentKeeper {
     this.#store?.add(documents)
   }
 
-  /** Those of all other coins are forgotten with the next save. */
+  /** The next save deletes the documents of all other coins. */
   list(coins: readonly string[]): void {
     this.#listed = new Set(coins)
   }
 
-  /** Saves the last of them. */
+  /** Saves the remaining documents. */
   stop(): void {
     this.#stopTimer()
     this.#saving.stop()
@@ -96,7 +96,7 @@ export class DocumentKeeper {
   }
 
   *#save(): Generator<unknown> {
-    // Another engine that was just ending may have held the file, or the disk was full.
+    // An engine that was about to end may have held the file, or the disk was full.
     this.#store ??= this.#opened(true)
     const store = this.#store
     if (store === null) return
@@ -106,22 +106,22 @@ export class DocumentKeeper {
       this.#listed = null
       if (listed !== null) yield* store.retain(listed)
     } catch (cause) {
-      if (isDamage(cause) || isToBeReopened(cause)) this.#leave(store, cause)
+      if (isDamage(cause) || isToBeReopened(cause)) this.#replace(store, cause)
       throw cause
     }
   }
 
-  /** What waits goes into the file that is there now; what was in a damaged one is lost, which costs seconds. */
-  #leave(store: DocumentStore, cause: Error): void {
+  /** Opens the file again, or a new one if it is damaged, and queues the unsaved documents for it. */
+  #replace(store: DocumentStore, cause: Error): void {
     this.#store = null
     try {
       store.close()
     } catch {
-      // It is closed all the same, and why it cannot save is known.
+      // The database is closed nevertheless, and the reason is known.
     }
     if (isDamage(cause)) {
       const setAside = setSqliteFileAside(this.#path, this.#clock.nowMs())
-      this.#log.warn({ setAside }, 'documents of before have been set aside')
+      this.#log.warn({ setAside }, 'documents of the previous run have been set aside')
     }
     this.#store = this.#opened(true)
     this.#store?.add(store.unsaved)
@@ -138,19 +138,20 @@ export class DocumentKeeper {
     }
     try {
       const { db, setAside } = DocumentStore.open(options, this.#clock.nowMs())
-      if (setAside !== null) this.#log.warn({ setAside }, 'documents of before have been set aside')
+      if (setAside !== null)
+        this.#log.warn({ setAside }, 'documents of the previous run have been set aside')
       return db
     } catch (cause) {
       this.#log.error(
         { err: cause },
-        'documents are not saved; a restart takes longer to answer all',
+        'documents are not saved; after a restart answers are available later',
       )
       return null
     }
   }
 }
 
-/** Not every change of what is sold has a version of its own. */
+/** Invalidates the documents when a contract changes without a new version of perpscope. */
 const contractsDigest = crc32(
   JSON.stringify(contracts, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
 ).toString(36)

@@ -15,17 +15,19 @@ type Options = {
   readonly log: Logger
 }
 
+/** Interval at which an analysis without an answer is rendered again. */
 const UNANSWERED_PERIOD_MS = 1_000
-const REMEMBERING_PERIOD_MS = 250
+/** The same within the grace period after a restore, in which no missing answer is published. */
+const RESTORING_PERIOD_MS = 250
 
 /**
- * Sees to it that every analysis of the whole market is made anew once a period: gathered here, rendered by
- * a worker, published when it comes back. One that is still being made is not begun again.
+ * Schedules the analyses of the whole market: each is gathered once per period, rendered by the renderer, and published
+ * when the document is back. An analysis that is still being rendered is not gathered again.
  */
 export class MarketDocuments {
   readonly #options: Options
   readonly #dueMs = new Map<string, number>()
-  readonly #underway = new Set<string>()
+  readonly #rendering = new Set<string>()
   readonly #answered = new Set<string>()
   #isStopped = false
 
@@ -34,13 +36,13 @@ export class MarketDocuments {
   }
 
   /**
-   * Called much more often than the shortest period. Begins one document at most, the one that is most overdue: all
-   * of them are due at the start, and many again at the same time, and to gather each holds the engine for a while.
+   * Called much more often than the shortest period. Begins at most one document, the most overdue one, because gathering
+   * blocks the engine and all analyses are due at the start.
    */
   tick(): void {
     const nowMs = this.#options.nowMs()
     const [due] = analyses.market
-      .filter(({ contract }) => !this.#underway.has(contract.id))
+      .filter(({ contract }) => !this.#rendering.has(contract.id))
       .map(({ contract: { id }, periodMs }) => ({
         id,
         periodMs,
@@ -55,39 +57,39 @@ export class MarketDocuments {
     this.#isStopped = true
   }
 
-  /** Below zero: not due yet. */
+  /** Negative if not due yet. */
   #overdueMs(id: string, nowMs: number, periodMs: number): number {
     const dueMs = this.#dueMs.get(id) ?? nowMs
     this.#dueMs.set(id, dueMs)
-    // Too far ahead: the clock was set back.
+    // Further ahead than a period: the clock was set back.
     return dueMs - nowMs > periodMs ? Number.POSITIVE_INFINITY : nowMs - dueMs
   }
 
   #begin(id: string, nowMs: number, periodMs: number): void {
     const { processor, renderer, recorder, log } = this.#options
     this.#dueMs.set(id, nowMs + periodMs)
-    this.#underway.add(id)
+    this.#rendering.add(id)
     recorder?.gathered(id, nowMs)
     renderer.render(
       processor.gather(id, nowMs),
       (document) => this.#done(id, document),
       (cause) => {
-        this.#underway.delete(id)
+        this.#rendering.delete(id)
         if (!this.#isStopped) log.error({ err: cause, analysis: id }, 'not rendered; tried again')
       },
     )
   }
 
   #done(id: string, document: Document): void {
-    this.#underway.delete(id)
+    this.#rendering.delete(id)
     if (this.#isStopped) return
     const { processor, recorder, nowMs, publish } = this.#options
     const doneMs = nowMs()
     if (hasAnswer(document)) this.#answered.add(id)
     else {
-      const isRemembering = processor.isRemembering(doneMs) && !this.#answered.has(id)
-      this.#dueMs.set(id, doneMs + (isRemembering ? REMEMBERING_PERIOD_MS : UNANSWERED_PERIOD_MS))
-      if (isRemembering) return
+      const isWithheld = processor.isRemembering(doneMs) && !this.#answered.has(id)
+      this.#dueMs.set(id, doneMs + (isWithheld ? RESTORING_PERIOD_MS : UNANSWERED_PERIOD_MS))
+      if (isWithheld) return
     }
     recorder?.rendered(id, document, doneMs)
     publish(document)

@@ -1,0 +1,311 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Observable } from 'rxjs'
+import { analyses } from '../compute/analyses/registry.ts'
+import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../compute/processor.ts'
+import type { Checkpoint } from '../domain/checkpoint.ts'
+import type { Clock } from '../domain/clock.ts'
+import type { DexSelection, DexStatus } from '../domain/dex.ts'
+import type { Document } from '../domain/document.ts'
+import type { Batch, MarketEvent } from '../domain/event.ts'
+import { assetOf } from '../domain/external.ts'
+import type { StoreHealth } from '../domain/history.ts'
+import { tradableOf } from '../domain/listing.ts'
+import type { EngineMessage, FeedHealth, Heartbeat } from '../link/message.ts'
+import { CheckpointStore } from '../store/checkpoint-store.ts'
+import { memoryOf } from '../store/history-memory.ts'
+import { HistoryStore } from '../store/history-store.ts'
+import type { FileSync } from '../store/wal-copy.ts'
+import type { SourceContext } from '../streams/external/source.ts'
+import { hyperliquidFeed } from '../streams/hyperliquid/feed.ts'
+import type { Runtime } from '../streams/runtime.ts'
+import { Checkpoints } from './checkpoints.ts'
+import { DocumentKeeper } from './document-keeper.ts'
+import { FeedLog } from './feed-log.ts'
+import { MarketDocuments } from './market-documents.ts'
+import type { MarketRenderer } from './market-renderer.ts'
+import { loadMeasures } from './measure-history.ts'
+import type { Recorder } from './recording.ts'
+import { usableCheckpoint } from './usable-checkpoint.ts'
+
+export type VenueUrls = { readonly wsUrl: string; readonly infoUrl: string }
+
+export type EngineOptions = {
+  readonly venue: VenueUrls
+  readonly weightPerMinute: number
+  /** Which builder-deployed dexes are followed. */
+  readonly dexes: DexSelection
+  /** Interval at which `auto` selects dexes again; a day if absent. */
+  readonly dexPeriodMs?: number
+  readonly dataDir: string
+  readonly version: string
+  /** The previous engine of this process ended shortly before. */
+  readonly isRestart?: boolean
+  /** The clock was set since the checkpoint was saved, so the age of its data is unknown. */
+  readonly isClockNew?: boolean
+}
+
+/** Clock, network, disk and log of an engine. */
+export type EnginePlatform = {
+  readonly clock: Clock
+  readonly runtime: Runtime
+  /** Sources other than the venue; without them, analyses that need them are not sold. */
+  readonly external?: (context: SourceContext) => Observable<Batch>
+  /** Syncs files without blocking the engine; if absent, it blocks. */
+  readonly fileSync?: FileSync
+  /** Closed together with the engine. */
+  readonly renderer: MarketRenderer
+  /** Receives every input on which the documents depend. */
+  readonly recorder?: Recorder | undefined
+  readonly log: Logger
+}
+
+type Send = (message: EngineMessage) => void
+
+const HEARTBEAT_PERIOD_MS = 1_000
+const SOCKETS = 4
+const DOCUMENTS_PER_MESSAGE = 100
+
+/** Connects feed, processor, gateway and disk. Its state survives in the checkpoint. */
+export class Engine {
+  readonly #options: EngineOptions
+  readonly #platform: EnginePlatform
+  readonly #send: Send
+  readonly #startedAtMs: number
+  readonly #processor: Processor
+  readonly #marketDocuments: MarketDocuments
+  readonly #keeper: DocumentKeeper
+  readonly #history: HistoryStore
+  readonly #checkpoints: Checkpoints
+  readonly #feedLog: FeedLog
+  readonly #cancels: (() => void)[] = []
+  #dexes: readonly DexStatus[] = []
+  #venueAheadMs: number | undefined
+
+  /** Sends the kept documents before it returns. */
+  static start(options: EngineOptions, platform: EnginePlatform, send: Send): Engine {
+    const engine = new Engine(options, platform, send)
+    engine.#start()
+    return engine
+  }
+
+  private constructor(options: EngineOptions, platform: EnginePlatform, send: Send) {
+    const { dataDir, version } = options
+    const { clock, fileSync: sync, renderer, recorder, log } = platform
+    const nowMs = clock.nowMs()
+    this.#options = options
+    this.#platform = platform
+    this.#send = send
+    this.#startedAtMs = nowMs
+    const store = new CheckpointStore(
+      {
+        path: join(dataDir, 'engine.db'),
+        onSetAside: (setAside, reason) =>
+          log.error({ setAside, reason }, 'checkpoint has been set aside'),
+        sync,
+      },
+      nowMs,
+    )
+    const saved = store.load()
+    const checkpoint = saved === null ? null : usableCheckpoint(saved, options)
+    this.#keeper = new DocumentKeeper(options, clock, sync, log)
+    if (checkpoint !== null) this.#sendKept(checkpoint)
+    this.#history = new HistoryStore(
+      {
+        path: join(dataDir, 'history.db'),
+        onNotice: (notice) => {
+          const isGood = notice.kind === 'recovered' || notice.kind === 'salvaged'
+          log[isGood ? 'info' : 'error'](notice, 'history')
+        },
+        ...(sync && { sync }),
+      },
+      nowMs,
+    )
+    this.#processor = new Processor(analyses, version)
+    recorder?.started({ version, sockets: SOCKETS, checkpoint }, nowMs)
+    this.#marketDocuments = new MarketDocuments({
+      ...{ processor: this.#processor, renderer, recorder, log },
+      nowMs: () => clock.nowMs(),
+      publish: (document) => this.#deliver([document]),
+    })
+    if (checkpoint !== null) {
+      this.#processor.restore(checkpoint, nowMs)
+      log.info({ coins: checkpoint.coins.size }, 'restored from checkpoint')
+      this.#publish()
+    }
+    this.#feedLog = new FeedLog(log)
+    this.#checkpoints = new Checkpoints({
+      ...{ processor: this.#processor, store, history: this.#history, clock, log },
+    })
+  }
+
+  storeHealth(): StoreHealth {
+    const { health } = this.#history
+    const { fault } = this.#checkpoints
+    if (health.state === 'degraded' || fault === null) return health
+    return { ...health, ...fault, state: 'degraded' }
+  }
+
+  /** Saves a last checkpoint and closes connections and files. */
+  stop(): void {
+    for (const cancel of this.#cancels) cancel()
+    this.#checkpoints.stop()
+    this.#marketDocuments.stop()
+    this.#platform.renderer.close()
+    this.#keeper.stop()
+    this.#checkpoints.close()
+  }
+
+  #start(): void {
+    const { clock } = this.#platform
+    this.#subscribe()
+    this.#cancels.push(
+      clock.every(PUBLISH_PERIOD_MS / PUBLISH_PHASES, () => this.#publish()),
+      clock.every(HEARTBEAT_PERIOD_MS, () => this.#beat()),
+    )
+    this.#beat()
+    this.#checkpoints.start()
+  }
+
+  /** The documents of the previous engine, before anything is computed. */
+  #sendKept({ listings }: Checkpoint): void {
+    this.#send({ kind: 'universe', listings })
+    for (const documents of grouped(this.#keeper.kept(tradableOf(listings))))
+      this.#send({ kind: 'documents', documents })
+  }
+
+  #publish(): void {
+    const nowMs = this.#platform.clock.nowMs()
+    const documents = [...this.#processor.publish(nowMs)]
+    this.#platform.recorder?.published(documents, nowMs)
+    this.#deliver(documents)
+    this.#marketDocuments.tick()
+  }
+
+  #deliver(documents: readonly Document[]): void {
+    if (documents.length > 0) this.#send({ kind: 'documents', documents })
+    this.#keeper.add(documents)
+  }
+
+  #subscribe(): void {
+    const { clock, external } = this.#platform
+    const feed = this.#venueFeed().subscribe((batch) => this.#takeVenue(batch))
+    const cancelMeasures = loadMeasures(this.#history, clock, (event) =>
+      this.#takeExternal([event]),
+    )
+    const sources = external?.({
+      assets: () => assetsOf(this.#processor),
+      onNotice: (notice) => this.#feedLog.add({ ...notice, feed: 'outside' }, clock.nowMs()),
+    }).subscribe((batch) => this.#takeExternal(batch))
+    this.#cancels.push(
+      () => feed.unsubscribe(),
+      cancelMeasures,
+      () => sources?.unsubscribe(),
+    )
+  }
+
+  #venueFeed(): Observable<Batch> {
+    const { venue, weightPerMinute, isRestart = false, dexes, dexPeriodMs } = this.#options
+    const { clock, runtime, recorder } = this.#platform
+    const processor = this.#processor
+    return hyperliquidFeed(
+      {
+        ...{ ...venue, weightPerMinute, isRestart, dexes, sockets: SOCKETS },
+        historyOf: (coin, nowMs) => processor.historyOf(coin, nowMs),
+        auditOf: (coin) => processor.auditOf(coin),
+        hourlyOf: (coin, nowMs) => processor.hourlyFromMs(coin, nowMs),
+        loadHistory: (coin, series, nowMs) => memoryOf(this.#history, coin, series, nowMs),
+        known: processor.listings,
+        tradesKnownUntilMs: (coin) => processor.tradesUntilMs(coin),
+        ...(dexPeriodMs !== undefined && { dexPeriodMs }),
+        onDexes: (statuses) => {
+          this.#dexes = statuses
+        },
+        onFeedEvent: (event) => this.#feedLog.add(event, clock.nowMs()),
+        ...(recorder && { onArrival: recorder.arrived }),
+      },
+      runtime,
+    )
+  }
+
+  #takeVenue(batch: Batch): void {
+    this.#processor.process(batch)
+    for (const event of batch) this.#note(event)
+  }
+
+  #takeExternal(batch: Batch): void {
+    this.#platform.recorder?.externalReceived(batch, this.#platform.clock.nowMs())
+    this.#processor.process(batch)
+  }
+
+  /** Effects of a venue event other than on the market state. */
+  #note(event: MarketEvent): void {
+    switch (event.kind) {
+      case 'book':
+        this.#venueAheadMs = event.timeExchangeMs - event.timeReceivedMs
+        break
+      case 'universe':
+        this.#send({ kind: 'universe', listings: event.listings })
+        this.#keeper.list(tradableOf(event.listings))
+        break
+      case 'feed-status': {
+        const { state, reason } = event
+        this.#platform.log[state === 'up' ? 'info' : 'warn']({ state, reason }, 'feed')
+        break
+      }
+      case 'funding-history':
+        if (!event.isRemembered) this.#history.addFundings(event.rows)
+        break
+      case 'hourly-history':
+        if (!event.isRemembered) this.#history.addBars(event.coin, '1h', event.bars)
+        break
+      default:
+    }
+  }
+
+  #beat(): void {
+    this.#send({ kind: 'heartbeat', heartbeat: this.#heartbeat() })
+  }
+
+  #heartbeat(): Heartbeat {
+    return {
+      startedAtMs: this.#startedAtMs,
+      feeds: [this.#feedHealth()],
+      sources: this.#processor.sources.map(({ source, state, reason, timeReceivedMs }) => ({
+        ...{ source, state, reason, sinceMs: timeReceivedMs },
+      })),
+      dexes: this.#dexes,
+      store: this.storeHealth(),
+      counts: this.#feedLog.counts,
+      ...(this.#venueAheadMs !== undefined && { venueAheadMs: this.#venueAheadMs }),
+    }
+  }
+
+  #feedHealth(): FeedHealth {
+    const status = this.#processor.feed
+    return {
+      feed: 'venue',
+      state: status?.state ?? 'down',
+      sinceMs: status?.timeReceivedMs ?? this.#startedAtMs,
+      reason: status?.reason ?? 'not connected yet',
+    }
+  }
+}
+
+/** In groups, so that the gateway can apply the first while the others are read. */
+function* grouped(documents: Iterable<Document>): Generator<readonly Document[]> {
+  let group: Document[] = []
+  for (const document of documents) {
+    group.push(document)
+    if (group.length < DOCUMENTS_PER_MESSAGE) continue
+    yield group
+    group = []
+  }
+  if (group.length > 0) yield group
+}
+
+/** Plain tickers of the coins that the venue trades, as other sources spell them. */
+function assetsOf(processor: Processor): readonly string[] {
+  const assets = processor.tradable.map((coin) => assetOf(coin)?.asset)
+  return [...new Set(assets.filter((asset) => asset !== undefined))]
+}
