@@ -8,11 +8,10 @@ import { sampleCorrelation } from 'simple-statistics'
 import { correlationTracker } from '../src/compute/analyses/correlation/correlation-tracker.ts'
 import { HOUR_MS } from '../src/compute/analyses/correlation/correlation-window.ts'
 import { gatherReturns } from '../src/compute/analyses/correlation/gathered.ts'
-import { plainKernel, simdKernel } from '../src/compute/analyses/correlation/product-kernel.ts'
 import { LiveReturnTable } from '../src/compute/analyses/correlation/return-table.ts'
 import { RollingCorrelation } from '../src/compute/analyses/correlation/rolling-correlation.ts'
-import { scratchCorrelations } from '../src/compute/analyses/correlation/scratch-correlations.ts'
 import { closedBy, hourlyHistory } from '../src/compute/analyses/correlation/testing/market-log.ts'
+import { fromReturns } from '../src/compute/analyses/correlation/testing/returns.ts'
 import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
 import { newMarket } from '../src/compute/testing/new-market.ts'
 import { universe } from '../src/compute/testing/tape.ts'
@@ -46,33 +45,18 @@ type Contender = {
 const failures: string[] = []
 const window = { endHour: START_HOUR + HOURS - 1, hours: HOURS }
 const whole = marketTable(0)
-const young = marketTable(YOUNG_COINS)
 const rows = Array.from({ length: COINS }, (_, row) =>
   Array.from({ length: HOURS }, (_, at) => whole.at(row, START_HOUR + at)),
 )
-const simd = simdKernel()
-if (simd === null) throw new Error('no SIMD here: nothing to measure')
-const plain = plainKernel()
 
 const naive = contender('plain loop over everything, five sums', () => naiveCorrelations(rows))
-const scratch = contender('perpscope from scratch, WebAssembly', () =>
-  scratchCorrelations(simd, whole, window, 2),
-)
 const newBar = rollingContender('perpscope, a new bar: moved on and all pairs read', 0)
 const contenders: Contender[] = [
   naive,
   contender('plain loop, rows in variables', () => tunedCorrelations()),
   contender('plain loop, rows in variables, every pair once', () => tunedHalf()),
   contender('simple-statistics, every ordered pair', () => peerCorrelations()),
-  scratch,
-  contender('perpscope from scratch, no WebAssembly', () =>
-    scratchCorrelations(plain, whole, window, 2),
-  ),
-  contender(
-    `perpscope from scratch, ${YOUNG_COINS} coins young`,
-    () => scratchCorrelations(simd, young, window, 2),
-    false,
-  ),
+  contender('perpscope from the returns, pair by pair', () => fromReturns(whole, window, 2)),
   newBar,
   rollingContender(`perpscope, a new bar, ${YOUNG_COINS} coins young`, YOUNG_COINS),
   summingContender('perpscope, one coin summed anew'),
@@ -217,7 +201,7 @@ function compareValues(): void {
   for (let hour = 0; hour < 1.5 * RING_HOURS; hour += 1) rolling.roll()
   const moved = { endHour: rolling.endHour, hours: HOURS }
   const read = rolling.correlations()
-  const values = scratchCorrelations(plain, table, moved, 2)
+  const values = fromReturns(table, moved, 2)
   const held = values.map((_, at) => {
     const [a, b] = [Math.floor(at / COINS), at % COINS]
     return read[Math.min(a, b) * rolling.width + Math.max(a, b)] as number
@@ -265,7 +249,6 @@ function report(): void {
   }
   console.log(`${COINS} coins, ${HOURS} returns, ${ROUNDS} rounds of ${TURN_MS} ms, lower quartile`)
   console.log(table.toString())
-  goal('from scratch, times faster than the plain loop', typical(naive) / typical(scratch), 25)
   goal('a new bar, times faster than the plain loop', typical(naive) / typical(newBar), 400)
 }
 

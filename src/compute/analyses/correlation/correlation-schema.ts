@@ -122,7 +122,7 @@ export const CorrelationAnswer = Type.Object({
       },
       {
         description:
-          'Rolling sums compared with a computation from the returns, to 1e-9. If a pair disagrees, the latter is served.',
+          'All pairs of this answer by rolling sums, compared with a computation from the returns to 1e-9. If one disagrees, the latter is served.',
       },
     ),
   }),

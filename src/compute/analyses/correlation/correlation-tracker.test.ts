@@ -11,10 +11,9 @@ import { context, universe } from '../../testing/tape.ts'
 import type { CorrelationState } from './correlation-tracker.ts'
 import { correlationTracker } from './correlation-tracker.ts'
 import { COINS_MAX, COMMON_RETURNS_MIN, HOUR_MS, WINDOW_HOURS } from './correlation-window.ts'
-import { plainKernel } from './product-kernel.ts'
-import { scratchCorrelations } from './scratch-correlations.ts'
 import type { CoinScript } from './testing/market-log.ts'
 import { closedBy, hourlyBars, hourlyHistory, LAST_HOUR } from './testing/market-log.ts'
+import { fromReturns } from './testing/returns.ts'
 
 const BTC: CoinScript = { coin: 'BTC', follows: 0.9, hours: 900 }
 const ETH: CoinScript = { coin: 'ETH', follows: 0.8, hours: 900 }
@@ -252,7 +251,7 @@ function differenceToNaive({ log, state }: Told): number {
 
 function differenceToScratch(state: CorrelationState): number {
   const window = { endHour: state.endHour, hours: WINDOW_HOURS }
-  const scratch = scratchCorrelations(plainKernel(), state.returns, window, COMMON_RETURNS_MIN)
+  const scratch = fromReturns(state.returns, window, COMMON_RETURNS_MIN)
   let largest = 0
   for (let a = 0; a < state.coins.length; a += 1)
     for (let b = a + 1; b < state.coins.length; b += 1) {

@@ -13,7 +13,6 @@ import { correlation } from './correlation.ts'
 import { HOUR_MS, WINDOW_HOURS } from './correlation-window.ts'
 import type { GatheredReturns } from './gathered.ts'
 import { measure } from './measure.ts'
-import { plainKernel, simdKernel } from './product-kernel.ts'
 import type { CoinScript } from './testing/market-log.ts'
 import { closedBy, hourlyBars, hourlyHistory, LAST_HOUR } from './testing/market-log.ts'
 
@@ -210,7 +209,7 @@ describe('/correlation', () => {
     const eth = gathered.coins.indexOf('ETH')
     const right = rolled[eth] as number
     rolled[eth] = right + 2e-9
-    const wrong = measure({ ...gathered, rolled }, plainKernel())
+    const wrong = measure({ ...gathered, rolled })
     if (wrong.kind === 'lacking') throw new Error('the market is known')
     expect(wrong.check).toEqual({ pairs: 45, disagreeing: 1 })
     expect(Math.abs((wrong.correlated[0]?.r ?? Number.NaN) - right)).toBeLessThan(1e-12)
@@ -218,20 +217,13 @@ describe('/correlation', () => {
     expect(body.meta.cross_check).toMatchObject({ served: 'from_scratch', disagreeing: 1 })
   })
 
-  test('what was not summed yet comes from scratch', () => {
+  test('pairs that are not summed yet come from the returns', () => {
     const gathered = gatheredFrom(logOf(market))
     const unsummed = { ...gathered, rolled: gathered.rolled.map(() => Number.NaN) }
     const { meta: _, ...expected } = answerOf(gathered).body
     const { meta, ...body } = answerOf(unsummed).body
     expect(body).toEqual(expected)
     expect(meta.cross_check).toMatchObject({ served: 'rolling_sums', pairs: 0 })
-  })
-
-  test('is the same without WebAssembly', () => {
-    const gathered = gatheredFrom(logOf(market))
-    expect(measure(gathered, plainKernel())).toEqual(
-      measure(gathered, simdKernel() ?? plainKernel()),
-    )
   })
 
   test('what was gathered crosses a thread, the returns without a copy', () => {

@@ -21,8 +21,6 @@ import type { GatheredReturns } from './gathered.ts'
 import { gatherReturns } from './gathered.ts'
 import type { Average, Correlated, Measured } from './measure.ts'
 import { measure } from './measure.ts'
-import type { ProductKernel } from './product-kernel.ts'
-import { plainKernel, simdKernel } from './product-kernel.ts'
 import { regimeOf } from './regime.ts'
 
 const PERIOD_MS = 10_000
@@ -68,7 +66,7 @@ export const correlation: MarketAnalysis<GatheredReturns> = {
 
   render(gathered, rendering) {
     const builder = new DocumentBuilder()
-    const measured = measure(gathered, threadKernel())
+    const measured = measure(gathered)
     const below = belowFloor(correlation.contract, {
       have: measured.coinsKnown,
       need: coinsNeeded(gathered),
@@ -103,14 +101,6 @@ export const correlation: MarketAnalysis<GatheredReturns> = {
     })
     return builder.build(rendering)
   },
-}
-
-/** Made once a thread: it holds memory that grows to what a market needs. */
-let kernel: ProductKernel | undefined
-
-function threadKernel(): ProductKernel {
-  kernel ??= simdKernel() ?? plainKernel()
-  return kernel
 }
 
 function coinsNeeded({ coinsTotal }: GatheredReturns): number {

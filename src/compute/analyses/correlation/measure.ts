@@ -9,21 +9,19 @@ import type { GatheredReturns } from './gathered.ts'
 import type { PairInterval } from './pair-interval.ts'
 import { pairInterval } from './pair-interval.ts'
 import { commonReturns, pairStatistics } from './pair-statistics.ts'
-import type { ProductKernel } from './product-kernel.ts'
 import type { ReturnWindow } from './return-table.ts'
 import { AGREEMENT } from './rolling-correlation.ts'
-import { scratchCorrelations } from './scratch-correlations.ts'
 
-/** The coin that all others are compared with. */
+/** The coin that all others are correlated with. */
 const LEADER = 'BTC'
 
-/** Half a day of common hours, where the window is a day. */
+/** Common hours needed in the short window. */
 const SHORT_RETURNS_MIN = SHORT_WINDOW_HOURS / 2
 
-/** Coins beside BTC in the matrix, those with the largest open interest. */
+/** Coins in the matrix besides BTC. */
 const MATRIX_COINS = 15
 
-/** A coin beside BTC. */
+/** A coin and its correlation with BTC. */
 export type Correlated = {
   readonly coin: string
   readonly row: number
@@ -36,13 +34,13 @@ export type Correlated = {
 
 export type Average = { readonly average: number; readonly coins: number }
 
-/** Everything that an answer says, unrounded. */
+/** All figures of an answer, unrounded. */
 export type Measured = {
   readonly kind: 'measured'
-  /** Those that move and have a day of hours in common with BTC, in the venue's order. Never empty. */
+  /** Coins that move and have enough hours in common with BTC, in the venue's order. Never empty. */
   readonly correlated: readonly Correlated[]
   readonly average: number
-  /** Candles that the returns with BTC lie between, and the hours from the first close to the last. */
+  /** Candles behind the returns with BTC, and the hours from the first to the last close. */
   readonly window: {
     readonly hours: number
     readonly candles: number
@@ -53,44 +51,45 @@ export type Measured = {
   readonly dayAgo: Average | null
   readonly weekAgo: Average | null
   readonly short: Average | null
-  /** Coins with a day of hours in common with BTC, those that do not move among them. */
+  /** Coins with enough hours in common with BTC, including those that do not move. */
   readonly coinsKnown: number
   readonly check: Check
 }
 
-/** Rolling sums against the computation from scratch. */
+/** Rolling sums compared with the computation from the returns. */
 type Check = {
-  /** Pairs that the sums had, and how many of them were off by more than 1e-9. */
+  /** Pairs of the answer that the sums have, and those that differ by more than 1e-9. */
   readonly pairs: number
   readonly disagreeing: number
 }
 
-/** No coin moves that has enough hours in common with BTC. */
+/** No moving coin has enough hours in common with BTC. */
 type Lacking = { readonly kind: 'lacking'; readonly coinsKnown: number }
 
-export function measure(gathered: GatheredReturns, kernel: ProductKernel): Measured | Lacking {
+export function measure(gathered: GatheredReturns): Measured | Lacking {
   const { coins, returns, endHour } = gathered
   const leader = coins.indexOf(LEADER)
   const window = { endHour, hours: WINDOW_HOURS }
   if (leader === -1 || Number.isNaN(endHour)) return { kind: 'lacking', coinsKnown: 0 }
-  const { correlationOf, check } = checkedCorrelations(gathered, kernel, window)
-  const correlated: Correlated[] = []
-  let coinsKnown = 0
-  for (const [row, coin] of coins.entries()) {
-    if (row === leader) continue
-    const { n, beta } = pairStatistics(returns, row, leader, window)
-    if (n < COMMON_RETURNS_MIN) continue
-    coinsKnown += 1
-    const r = correlationOf(leader, row)
-    if (Number.isNaN(r)) continue
-    const { xs, ys } = commonReturns(returns, row, leader, window)
-    correlated.push({ coin, row, n, r, beta, interval: pairInterval(xs, ys, r) })
-  }
-  const used = usedWindow(gathered, leader, window, correlated)
-  if (used === null) return { kind: 'lacking', coinsKnown }
+  const known = coins
+    .map((coin, row) => ({ coin, row, ...pairStatistics(returns, row, leader, window) }))
+    .filter(({ row, n }) => row !== leader && n >= COMMON_RETURNS_MIN)
+  const moving = known.filter(({ r }) => !Number.isNaN(r))
+  const used = usedWindow(gathered, leader, window, moving)
+  if (used === null) return { kind: 'lacking', coinsKnown: known.length }
   const averageOver = (other: ReturnWindow, commonMin: number) =>
     averageCorrelation(gathered, leader, other, commonMin)
-  const matrix = matrixCoins(gathered, leader, correlated)
+  const matrix = matrixRows(gathered, leader, moving)
+  const pairs = [
+    ...moving.map(({ row, r }): Pair => ({ a: row, b: leader, r })),
+    ...pairsAmong(gathered, matrix.slice(1), window),
+  ]
+  const { correlationOf, check } = checkedCorrelations(gathered, pairs)
+  const correlated = moving.map(({ coin, row, n, beta }): Correlated => {
+    const { xs, ys } = commonReturns(returns, row, leader, window)
+    const r = correlationOf(row, leader)
+    return { coin, row, n, r, beta, interval: pairInterval(xs, ys, r) }
+  })
   return {
     kind: 'measured',
     correlated,
@@ -98,48 +97,54 @@ export function measure(gathered: GatheredReturns, kernel: ProductKernel): Measu
     window: used,
     matrix: {
       coins: matrix.map((row) => coins[row] as string),
-      values: matrix.map((a) => matrix.map((b) => correlationOf(a, b))),
+      values: matrix.map((a) => matrix.map((b) => (a === b ? 1 : correlationOf(a, b)))),
     },
     dayAgo: averageOver({ ...window, endHour: endHour - DAY_AGO_HOURS }, COMMON_RETURNS_MIN),
     weekAgo: averageOver({ ...window, endHour: endHour - WEEK_AGO_HOURS }, COMMON_RETURNS_MIN),
     short: averageOver({ endHour, hours: SHORT_WINDOW_HOURS }, SHORT_RETURNS_MIN),
-    coinsKnown,
+    coinsKnown: known.length,
     check,
   }
 }
 
-/** Those of the rolling sums, as long as none is off; else, and where they have none, those from scratch. */
-function checkedCorrelations(
-  { returns, rolled, rolledWidth }: GatheredReturns,
-  kernel: ProductKernel,
-  window: ReturnWindow,
-) {
-  const { rows } = returns
-  const scratch = scratchCorrelations(kernel, returns, window, COMMON_RETURNS_MIN)
-  let pairs = 0
-  let disagreeing = 0
-  for (let a = 0; a < rows; a += 1) {
-    for (let b = a + 1; b < rows; b += 1) {
-      const held = rolled[a * rolledWidth + b] as number
-      if (Number.isNaN(held)) continue
-      pairs += 1
-      // Written so that a missing correlation from scratch disagrees too.
-      if (!(Math.abs(held - (scratch[a * rows + b] as number)) <= AGREEMENT)) disagreeing += 1
-    }
-  }
-  const correlationOf = (a: number, b: number): number => {
-    const held = rolled[Math.min(a, b) * rolledWidth + Math.max(a, b)] as number
-    return disagreeing === 0 && !Number.isNaN(held) ? held : (scratch[a * rows + b] as number)
-  }
-  return { correlationOf, check: { pairs, disagreeing } }
+/** Two rows and their correlation by the returns; NaN below {@link COMMON_RETURNS_MIN} common hours. */
+type Pair = { readonly a: number; readonly b: number; readonly r: number }
+
+function pairsAmong({ returns }: GatheredReturns, rows: readonly number[], window: ReturnWindow) {
+  return rows.flatMap((a, at) =>
+    rows.slice(at + 1).map((b): Pair => {
+      const { n, r } = pairStatistics(returns, a, b, window)
+      return { a, b, r: n < COMMON_RETURNS_MIN ? Number.NaN : r }
+    }),
+  )
 }
 
-/** Of BTC's returns those that any other coin has as well; null where there are none. */
+/**
+ * Compares every pair of the answer with the rolling sums. The sums are served while all of them agree; pairs that
+ * they do not have, and all pairs after a disagreement, come from the returns.
+ */
+function checkedCorrelations({ rolled, rolledWidth }: GatheredReturns, pairs: readonly Pair[]) {
+  const keyOf = (a: number, b: number) => Math.min(a, b) * rolledWidth + Math.max(a, b)
+  const summed = pairs.filter(({ a, b }) => !Number.isNaN(rolled[keyOf(a, b)]))
+  // Written so that a pair without a correlation from the returns disagrees as well.
+  const disagreeing = summed.filter(
+    ({ a, b, r }) => !(Math.abs((rolled[keyOf(a, b)] as number) - r) <= AGREEMENT),
+  ).length
+  const served = new Map(pairs.map(({ a, b, r }) => [keyOf(a, b), r]))
+  if (disagreeing === 0)
+    for (const { a, b } of summed) served.set(keyOf(a, b), rolled[keyOf(a, b)] as number)
+  return {
+    correlationOf: (a: number, b: number) => served.get(keyOf(a, b)) ?? Number.NaN,
+    check: { pairs: summed.length, disagreeing },
+  }
+}
+
+/** BTC's returns that at least one other coin has as well; null without any. */
 function usedWindow(
   { returns: { values, ringHours } }: GatheredReturns,
   leader: number,
   { endHour, hours }: ReturnWindow,
-  correlated: readonly Correlated[],
+  others: readonly { readonly row: number }[],
 ): Measured['window'] | null {
   const isKnown = (row: number, hour: number) =>
     !Number.isNaN(values[row * ringHours + (hour % ringHours)])
@@ -147,8 +152,8 @@ function usedWindow(
   let lastHour = Number.NaN
   let candles = 0
   for (let hour = endHour - hours + 1; hour <= endHour; hour += 1) {
-    if (!isKnown(leader, hour) || !correlated.some(({ row }) => isKnown(row, hour))) continue
-    // A return lies between two candles, of which it may share the first with the one before.
+    if (!isKnown(leader, hour) || !others.some(({ row }) => isKnown(row, hour))) continue
+    // A return has two candles; it shares the first with the return before.
     candles += lastHour === hour - 1 ? 1 : 2
     if (Number.isNaN(firstHour)) firstHour = hour - 1
     lastHour = hour
@@ -156,7 +161,7 @@ function usedWindow(
   return candles === 0 ? null : { hours: lastHour - firstHour, candles, firstHour, lastHour }
 }
 
-/** null where no coin has enough hours in common with BTC. */
+/** null if no coin has enough hours in common with BTC. */
 function averageCorrelation(
   { coins, returns }: GatheredReturns,
   leader: number,
@@ -173,17 +178,17 @@ function averageCorrelation(
   return { average: mean(correlations), coins: correlations.length }
 }
 
-/** Rows: BTC, then the others by open interest. */
-function matrixCoins(
+/** Rows of the matrix: BTC, then the others by open interest. */
+function matrixRows(
   { openInterestUsd }: GatheredReturns,
   leader: number,
-  correlated: readonly Correlated[],
+  others: readonly { readonly row: number }[],
 ): readonly number[] {
-  const interest = ({ row }: Correlated) => {
+  const interest = ({ row }: { readonly row: number }) => {
     const usd = openInterestUsd[row] as number
     return Number.isNaN(usd) ? 0 : usd
   }
-  const largest = correlated.toSorted((one, other) => interest(other) - interest(one))
+  const largest = others.toSorted((one, other) => interest(other) - interest(one))
   return [leader, ...largest.slice(0, MATRIX_COINS).map(({ row }) => row)]
 }
 

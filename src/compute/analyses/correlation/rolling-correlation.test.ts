@@ -1,13 +1,12 @@
 import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { plainKernel } from './product-kernel.ts'
 import type { LiveReturnTable } from './return-table.ts'
 import { AGREEMENT, RollingCorrelation } from './rolling-correlation.ts'
-import { scratchCorrelations } from './scratch-correlations.ts'
 import {
   coins,
   difference,
+  fromReturns,
   logReturn,
   readAll,
   START_HOUR,
@@ -21,23 +20,23 @@ const ROWS_MAX = 9
 
 describe('rolling correlations', () => {
   property.prop([coins({ min: 1, max: 9 }, { min: 13, max: 19 }, 0)])(
-    'equal those from scratch after every hour, where nothing lacks',
+    'equal those from the returns after every hour, without gaps',
     (rows) => {
       const { table, rolling, until } = begun(rows)
       while (rolling.endHour < until) {
         rolling.roll()
-        expect(difference(held(rolling, table), scratch(rolling, table))).toBeLessThan(AGREEMENT)
+        expect(difference(held(rolling, table), expectedOf(rolling, table))).toBeLessThan(AGREEMENT)
       }
     },
   )
 
   property.prop([coins({ min: 1, max: 9 }, { min: 13, max: 19 }, 15)])(
-    'equal those from scratch after every hour, each pair over its common hours',
+    'equal those from the returns after every hour, each pair over its common hours',
     (rows) => {
       const { table, rolling, until } = begun(rows)
       while (rolling.endHour < until) {
         rolling.roll()
-        expect(difference(held(rolling, table), scratch(rolling, table))).toBeLessThan(AGREEMENT)
+        expect(difference(held(rolling, table), expectedOf(rolling, table))).toBeLessThan(AGREEMENT)
       }
     },
   )
@@ -46,16 +45,16 @@ describe('rolling correlations', () => {
     coins({ min: 2, max: 5 }, { min: 14, max: 14 }, 10),
     fc.array(step(), { maxLength: 60 }),
   ])(
-    'equal those from scratch after any listing, delisting, gap, correction and hour',
+    'equal those from the returns after any listing, delisting, gap, correction and hour',
     (rows, steps) => {
       const { table, rolling } = begun(rows, ROWS_MAX)
       for (const each of steps) {
         takeStep(table, rolling, each)
-        expect(difference(held(rolling, table), scratch(rolling, table))).toBeLessThan(AGREEMENT)
+        expect(difference(held(rolling, table), expectedOf(rolling, table))).toBeLessThan(AGREEMENT)
       }
       for (let row = 0; row < table.rows; row += 1) rolling.sum(row)
       const values = readAll(rolling, table.rows)
-      const expected = scratch(rolling, table)
+      const expected = expectedOf(rolling, table)
       for (const [at, r] of values.entries()) {
         // What is summed a moment ago is left to others only where its digits are lost.
         if (!Number.isNaN(r)) expect(Math.abs(r - (expected[at] as number))).toBeLessThan(AGREEMENT)
@@ -101,7 +100,7 @@ describe('rolling correlations', () => {
     rolling.roll()
     expect(rolling.isSummed(1)).toBe(false)
     rolling.sum(1)
-    expect(difference(readAll(rolling, 2), scratch(rolling, table))).toBeLessThan(1e-12)
+    expect(difference(readAll(rolling, 2), expectedOf(rolling, table))).toBeLessThan(1e-12)
   })
 
   test('know nothing of a coin that stopped moving', () => {
@@ -126,7 +125,7 @@ describe('rolling correlations', () => {
     // A change that nobody told of, as a defect would be.
     table.set(2, START_HOUR + 5, 0.3)
     expect(rolling.sum(2)).toBe(3)
-    expect(difference(readAll(rolling, 4), scratch(rolling, table))).toBeLessThan(1e-12)
+    expect(difference(readAll(rolling, 4), expectedOf(rolling, table))).toBeLessThan(1e-12)
   })
 
   test('stay exact over ten thousand hours with falls and gaps, summed as the tracker does', () => {
@@ -148,7 +147,7 @@ describe('rolling correlations', () => {
       for (let row = 0; row < rows; row += 1) if (!rolling.isSummed(row)) rolling.sum(row)
       if (hour % 24 === 0) rolling.sum((hour / 24) % rows)
       if (hour % 101 !== 0) continue
-      expect(difference(held(rolling, table), scratch(rolling, table))).toBeLessThan(AGREEMENT)
+      expect(difference(held(rolling, table), expectedOf(rolling, table))).toBeLessThan(AGREEMENT)
     }
   })
 
@@ -238,17 +237,17 @@ function begun(rows: readonly (readonly number[])[], rowsMax = rows.length) {
   return { table, rolling, until: START_HOUR + (rows[0]?.length ?? 0) - 1 }
 }
 
-/** What the sums have, and for what they leave to others what is true. */
+/** Correlations of the sums; pairs that they do not have come from the returns. */
 function held(rolling: RollingCorrelation, table: LiveReturnTable): Float64Array {
-  const expected = scratch(rolling, table)
+  const expected = expectedOf(rolling, table)
   return readAll(rolling, table.rows).map((r, at) =>
     Number.isNaN(r) ? (expected[at] as number) : r,
   )
 }
 
-function scratch(rolling: RollingCorrelation, table: LiveReturnTable): Float64Array {
+function expectedOf(rolling: RollingCorrelation, table: LiveReturnTable): Float64Array {
   const window = { endHour: rolling.endHour, hours: HOURS }
-  return scratchCorrelations(plainKernel(), table, window, 2)
+  return fromReturns(table, window, 2)
 }
 
 function wave(row: number, hours: number): number[] {

@@ -1,4 +1,6 @@
 import fc from 'fast-check'
+import { pairStatistics } from '../pair-statistics.ts'
+import type { ReturnTable, ReturnWindow } from '../return-table.ts'
 import { LiveReturnTable } from '../return-table.ts'
 import { RollingCorrelation } from '../rolling-correlation.ts'
 
@@ -28,12 +30,25 @@ export function summedOver(
   return rolling
 }
 
-/** What rolling sums have of all pairs, as a symmetric matrix of `rows` columns. */
+/** Correlations of all pairs from rolling sums, as a symmetric matrix of `rows` columns. */
 export function readAll(rolling: RollingCorrelation, rows: number): Float64Array {
   const read = rolling.correlations()
   return Float64Array.from({ length: rows * rows }, (_, at) => {
     const [a, b] = [Math.floor(at / rows), at % rows]
     return read[Math.min(a, b) * rolling.width + Math.max(a, b)] as number
+  })
+}
+
+/** Correlations of all pairs from the returns, as a symmetric matrix; NaN below `commonMin` common hours. */
+export function fromReturns(
+  table: ReturnTable,
+  window: ReturnWindow,
+  commonMin: number,
+): Float64Array {
+  const { rows } = table
+  return Float64Array.from({ length: rows * rows }, (_, at) => {
+    const { n, r } = pairStatistics(table, Math.floor(at / rows), at % rows, window)
+    return n < commonMin ? Number.NaN : r
   })
 }
 

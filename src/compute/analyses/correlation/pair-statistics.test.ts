@@ -2,16 +2,13 @@ import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { naiveCoefficients } from '../../../../test/golden/naive-correlation.ts'
-import { plainKernel, simdKernel } from './product-kernel.ts'
-import { scratchCorrelations } from './scratch-correlations.ts'
-import { coins, difference, START_HOUR, tableOf } from './testing/returns.ts'
+import { coins, difference, fromReturns, START_HOUR, tableOf } from './testing/returns.ts'
 
-const simd = simdKernel() ?? plainKernel()
 const RING = 64
 
-describe('correlations from scratch', () => {
+describe('correlations from the returns', () => {
   property.prop([coins({ min: 1, max: 9 }, { min: 2, max: 40 }, 0)])(
-    'equal the definition where nothing lacks',
+    'equal the definition without gaps',
     (rows) => {
       expect(difference(correlations(rows), naive(rows))).toBeLessThan(1e-9)
     },
@@ -21,14 +18,6 @@ describe('correlations from scratch', () => {
     'equal the definition over the common hours of each pair',
     (rows) => {
       expect(difference(correlations(rows), naive(rows))).toBeLessThan(1e-9)
-    },
-  )
-
-  property.prop([coins({ min: 1, max: 9 }, { min: 2, max: 40 }, 10)])(
-    'are the same without WebAssembly',
-    (rows) => {
-      const plain = scratchCorrelations(plainKernel(), tableOf(rows, RING), windowOf(rows), 2)
-      expect(difference(plain, correlations(rows))).toBeLessThan(1e-12)
     },
   )
 
@@ -48,7 +37,7 @@ describe('correlations from scratch', () => {
   )
 
   property.prop([coins({ min: 2, max: 9 }, { min: 3, max: 40 }, 0), fc.array(fc.double())])(
-    'never give a portfolio a negative variance where nothing lacks',
+    'never give a portfolio a negative variance without gaps',
     (rows, weights) => {
       const values = correlations(rows)
       let variance = 0
@@ -120,14 +109,12 @@ describe('correlations from scratch', () => {
       [0.01, -0.02, 0.03, 0.01],
       [Number.NaN, 0.01, -0.02, 0.04],
     ]
-    const values = scratchCorrelations(simd, tableOf(rows, RING), windowOf(rows), 4)
+    const values = fromReturns(tableOf(rows, RING), windowOf(rows), 4)
     expect([...values]).toEqual([1, Number.NaN, Number.NaN, Number.NaN])
   })
 
   test('an empty table has none', () => {
-    expect(scratchCorrelations(simd, tableOf([], RING), { endHour: 10, hours: 4 }, 2)).toHaveLength(
-      0,
-    )
+    expect(fromReturns(tableOf([], RING), { endHour: 10, hours: 4 }, 2)).toHaveLength(0)
   })
 })
 
@@ -137,7 +124,7 @@ function windowOf(rows: readonly (readonly number[])[]) {
 }
 
 function correlations(rows: readonly (readonly number[])[]): Float64Array {
-  return scratchCorrelations(simd, tableOf(rows, RING), windowOf(rows), 2)
+  return fromReturns(tableOf(rows, RING), windowOf(rows), 2)
 }
 
 /** From the definition; what deviates by less than rounding does not move. */
