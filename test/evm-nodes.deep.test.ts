@@ -256,8 +256,9 @@ test('pools stand where CREATE2 puts them, which is where they really stand', ()
   for (const { chain, pools } of simulatedChains) {
     const addresses = pools.map(({ address }) => address)
     expect(addresses).toEqual(expect.arrayContaining([...(real[chain] ?? [])]))
-    const seeds = evmChains.find((facts) => facts.chain === chain)?.seeds ?? []
-    expect(addresses).toEqual(expect.arrayContaining(seeds.map(({ pool }) => pool)))
+    const config = evmChains.find((one) => one.chain === chain)
+    const initial = config?.initialPools ?? []
+    expect(addresses).toEqual(expect.arrayContaining(initial.map(({ address }) => address)))
   }
 })
 

@@ -15,7 +15,7 @@ import { SimulatedSources } from '../src/simulator/external/simulated-sources.ts
 import { solanaUpstream } from '../src/simulator/external/solana/solana-upstream.ts'
 import { World } from '../src/simulator/external/world.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
-import { solana } from '../src/streams/external/solana/solana.ts'
+import { solanaSource } from '../src/streams/external/solana/solana.ts'
 import type { SourceNotice } from '../src/streams/external/source.ts'
 import type { ExternalRuntime, HttpReply } from '../src/streams/runtime.ts'
 import { Chance } from './simulation/chance.ts'
@@ -64,7 +64,7 @@ class Run {
     this.#answer = answerOf(this.world, this.#kernel)
     const onNotice = (notice: SourceNotice) => this.notices.push(notice)
     const context = { assets: () => [], onNotice }
-    solana({ urls: Object.keys(nodes) }, context, this.#runtime()).subscribe({
+    solanaSource({ urls: Object.keys(nodes) }, context, this.#runtime()).subscribe({
       next: (batch) => {
         expect(batch.length, 'no batch is empty').toBeGreaterThan(0)
         this.events.push(...batch)
@@ -142,8 +142,8 @@ describe('solana', () => {
   const run = new Run().runUntil(3 * MINUTE_MS)
 
   test('begins with its statuses, is up with the first answer, and stays up', () => {
-    expect(run.statesOf('solana')).toEqual(['down 0: not asked yet', 'up 0'])
-    expect(run.statesOf('pyth-solana')).toEqual(['down 0: not asked yet', 'up 0'])
+    expect(run.statesOf('solana')).toEqual(['down 0: no reply received yet', 'up 0'])
+    expect(run.statesOf('pyth-solana')).toEqual(['down 0: no reply received yet', 'up 0'])
     expect(run.events.slice(0, 2).map(({ kind }) => kind)).toEqual([
       'source-status',
       'source-status',
@@ -255,7 +255,9 @@ describe('what happens in the world', () => {
     const run = new Run([{ kind: 'stalled', source: 'pyth-solana', ...during }]).runUntil(
       8 * MINUTE_MS,
     )
-    expect(run.statesOf('pyth-solana').at(-1)).toMatch(/^degraded 3[56]\d: nobody pushes prices$/)
+    expect(run.statesOf('pyth-solana').at(-1)).toMatch(
+      /^degraded 3[56]\d: no feed was published for 300 s$/,
+    )
     expect(run.statesOf('solana')).toHaveLength(2)
   })
 
@@ -263,7 +265,7 @@ describe('what happens in the world', () => {
     const run = new Run([{ kind: 'dead', source: 'pyth-solana', ...during }]).runUntil(
       2 * MINUTE_MS,
     )
-    expect(run.statesOf('pyth-solana').at(-1)).toMatch(/^down 6\d: no feed tells a price$/)
+    expect(run.statesOf('pyth-solana').at(-1)).toMatch(/^down 6\d: no feed has a plausible price$/)
     expect(run.statesOf('solana')).toHaveLength(2)
   })
 
@@ -290,7 +292,7 @@ describe('nodes', () => {
   test('alone, a wrong one tells nothing but that', () => {
     for (const node of wrong) {
       const run = new Run([], { node }).runUntil(2 * MINUTE_MS)
-      expect(run.statesOf('solana'), String(node)).toEqual(['down 0: not asked yet'])
+      expect(run.statesOf('solana'), String(node)).toEqual(['down 0: no reply received yet'])
       expect(run.events.every(({ kind }) => kind === 'source-status')).toBe(true)
     }
   })
@@ -311,7 +313,7 @@ describe('nodes', () => {
     const run = new Run([], { node: (answer) => answer().replaceAll(/"whirL\w+"/g, '"X"') })
     run.runUntil(2 * MINUTE_MS)
     expect(run.of('pool')).toEqual([])
-    expect(run.statesOf('solana').at(-1)).toBe('degraded 0: no pool tells a price')
+    expect(run.statesOf('solana').at(-1)).toBe('degraded 0: no pool has a plausible price')
     expect(run.statesOf('pyth-solana').at(-1)).toBe('up 0')
   })
 
@@ -409,9 +411,11 @@ describe('over loopback', () => {
     const events: MarketEvent[] = []
     const notices: SourceNotice[] = []
     const context = { assets: () => [], onNotice: (notice: SourceNotice) => notices.push(notice) }
-    const subscription = solana({ urls: [url] }, context, systemRuntime(systemClock)).subscribe(
-      (batch) => events.push(...batch),
-    )
+    const subscription = solanaSource(
+      { urls: [url] },
+      context,
+      systemRuntime(systemClock),
+    ).subscribe((batch) => events.push(...batch))
     await until('pools', async () => events.some(({ kind }) => kind === 'pool'))
     subscription.unsubscribe()
     expect(notices).toEqual([])

@@ -27,7 +27,7 @@ import { CheckpointDb } from '../src/store/checkpoint-db.ts'
 import type { HistoryNotice } from '../src/store/history-store.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
 import { batchOf, minutesOf } from '../src/store/testing/history-rows.ts'
-import { solana } from '../src/streams/external/solana/solana.ts'
+import { solanaSource } from '../src/streams/external/solana/solana.ts'
 import type { Post } from '../src/streams/runtime.ts'
 import { VirtualVenue } from './support/virtual-venue.ts'
 
@@ -313,7 +313,7 @@ function solanaOf(market: Market, virtual: VirtualVenue): NonNullable<EnginePlat
   }
   const none = { get: () => NEVER, follow: () => NEVER }
   return (context) =>
-    solana({ urls: ['http://node'] }, context, { ...virtual.runtime(), post, ...none })
+    solanaSource({ urls: ['http://node'] }, context, { ...virtual.runtime(), post, ...none })
 }
 
 function clockOf({ scheduler }: VirtualVenue): Clock {

@@ -14,12 +14,12 @@ import { okx } from './exchanges/okx.ts'
 import { fearGreed } from './fear-greed/fear-greed.ts'
 import { pythHermes } from './pyth-hermes/pyth-hermes.ts'
 import { redstone } from './redstone/redstone.ts'
-import { solana } from './solana/solana.ts'
-import type { Source, SourceAddress, SourceContext } from './source.ts'
+import { solanaSource } from './solana/solana.ts'
+import type { ExternalSource, SourceAddress, SourceContext } from './source.ts'
 import { stablecoinSupply } from './stablecoin-supply/stablecoin-supply.ts'
 
-/** Who listens to which source. One that comes along with another, such as Chainlink with its chains, has none of its own. */
-export const sources: Partial<Record<SourceId, Source>> = {
+/** Chainlink and Pyth on Solana have no entry: the sources of their chains emit them as well. */
+export const sources: Partial<Record<SourceId, ExternalSource>> = {
   'pyth-hermes': pythHermes,
   'pyth-evm': pythEvm,
   redstone,
@@ -35,21 +35,22 @@ export const sources: Partial<Record<SourceId, Source>> = {
   polygon: evmChainSource('polygon'),
   bsc: evmChainSource('bsc'),
   avalanche: evmChainSource('avalanche'),
-  solana,
+  solana: solanaSource,
   'fear-greed': fearGreed,
   'stablecoin-supply': stablecoinSupply,
 }
 
-/** Everything beyond the venue that has an address. */
+/** The events of every source that has an address. */
 export function externalFeed(
   addresses: Partial<Readonly<Record<SourceId, SourceAddress>>>,
   context: SourceContext,
   runtime: ExternalRuntime,
 ): Observable<Batch> {
-  const told: Observable<Batch>[] = []
-  for (const [id, listen] of Object.entries(sources) as [SourceId, Source][]) {
-    const address = addresses[id]
-    if (address !== undefined) told.push(listen(address, context, runtime))
-  }
-  return merge(...told)
+  const entries = Object.entries(sources) as [SourceId, ExternalSource][]
+  return merge(
+    ...entries.flatMap(([id, source]) => {
+      const address = addresses[id]
+      return address === undefined ? [] : source(address, context, runtime)
+    }),
+  )
 }

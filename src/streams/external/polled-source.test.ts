@@ -1,21 +1,20 @@
 import { describe, expect, test } from 'vitest'
-import type { Decoded } from './polled-source.ts'
-import { polledSource, USUAL_BACK_OFF } from './polled-source.ts'
+import type { DecodedReply } from './polled-source.ts'
+import { polledSource } from './polled-source.ts'
 import { ScriptedWeb, START_MS } from './testing/scripted-web.ts'
 
 const HOUR_MS = 3_600_000
 
-/** A source that tells a number between 0 and 100. */
+/** A source whose reply is one number. */
 const source = polledSource({
   source: 'fear-greed',
   path: '/value',
   periodMs: 60_000,
-  backOff: USUAL_BACK_OFF,
-  decode: (body, nowMs): Decoded => {
+  decode: (body, nowMs): DecodedReply => {
     const value = Number(body)
-    if (!(value > 0)) return { events: [], findings: [{ kind: 'undecodable', detail: body }] }
+    if (!(value > 0)) return { events: [], issues: [{ kind: 'undecodable', detail: body }] }
     const times = { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
-    return { events: [{ kind: 'fear-greed', value, ...times }], findings: [] }
+    return { events: [{ kind: 'fear-greed', value, ...times }], issues: [] }
   },
 })
 
@@ -32,8 +31,8 @@ function play(
 const ok = (body: string) => ({ status: 200, body })
 const states = (web: ScriptedWeb) => web.statuses.map(({ state }) => state)
 
-describe('a source that is asked', () => {
-  test('says first that it is not there, then that it is, then only what it tells', () => {
+describe('a polled source', () => {
+  test('is down at first, up with the first reply, and then emits values only', () => {
     const { web } = play(['http://a/'], () => ok('47'))
     expect(web.events).toMatchObject([
       { kind: 'source-status', source: 'fear-greed', state: 'down' },
@@ -50,7 +49,7 @@ describe('a source that is asked', () => {
     expect(states(web)).toEqual(['down', 'up'])
   })
 
-  test('is asked at its address, a little later than its period each time', () => {
+  test('is requested at its address, with jitter after each period', () => {
     const { web } = play(['http://a/below/'], () => ok('47'))
     web.advance(200_000)
     expect(new Set(web.asked.map(({ url }) => url))).toEqual(new Set(['http://a/below/value']))
@@ -58,7 +57,7 @@ describe('a source that is asked', () => {
     for (const pauseMs of pauses) expect(pauseMs).toBeCloseTo(63_050, 6)
   })
 
-  test('is replaced by the next address when it fails, and that one stays', () => {
+  test('moves to the next address after a failure and stays there', () => {
     const { web } = play(['http://a', 'http://b'], (url) =>
       url.includes('//a') ? 'fail' : ok('47'),
     )
@@ -74,12 +73,12 @@ describe('a source that is asked', () => {
   })
 
   test.each([
-    ['breaks off', 'fail'],
-    ['never answers', 'hang'],
-    ['is at fault', { status: 500, body: '47' }],
-    ['has moved', { status: 302, body: '47' }],
-    ['talks nonsense', ok('<html>')],
-  ] as const)('is down when it %s, and up again by itself', (_, fault) => {
+    ['closes the connection', 'fail'],
+    ['does not reply', 'hang'],
+    ['replies with status 500', { status: 500, body: '47' }],
+    ['redirects', { status: 302, body: '47' }],
+    ['cannot be decoded', ok('<html>')],
+  ] as const)('is down when it %s, and recovers', (_, fault) => {
     let isFaulty = false
     const { web } = play(['http://a'], () => (isFaulty ? fault : ok('47')))
     web.advance(1_000)
@@ -92,14 +91,14 @@ describe('a source that is asked', () => {
     expect(states(web)).toEqual(['down', 'up', 'down', 'up'])
   })
 
-  test('tells everybody what kind of failure it was, and its address to nobody', () => {
+  test('publishes the kind of a failure, but not its address', () => {
     const { web } = play(['http://user:secret@a'], () => (web.asked.length > 1 ? 'fail' : ok('47')))
     web.advance(200_000)
     expect(web.statuses.at(-1)).toMatchObject({ state: 'down', reason: 'request_failed' })
     expect(JSON.stringify(web.events)).not.toContain('secret')
   })
 
-  test('is asked more and more rarely while it fails, up to once a minute', () => {
+  test('is retried with growing pauses of up to one minute', () => {
     const { web } = play(['http://a'], () => 'fail')
     web.chance = 1
     web.advance(HOUR_MS)
@@ -108,19 +107,22 @@ describe('a source that is asked', () => {
     expect(pauses.slice(0, 8)).toEqual(expected.map((pauseMs) => pauseMs + 50))
   })
 
-  test('is left alone for a minute when it was asked too often', () => {
+  test('pauses for a minute after status 429', () => {
     const { web } = play(['http://a'], () => ({ status: 429, body: '' }))
     web.advance(130_000)
     expect(web.asked.map(({ atMs }) => atMs - START_MS)).toEqual([0, 60_050, 120_100])
   })
 
   test.each([401, 403, 451])(
-    'that answers %i everywhere is blocked, and asked hours later',
+    'is blocked after status %i from every address and retried after hours',
     (status) => {
       const { web } = play(['http://a', 'http://b'], () => ({ status, body: '' }))
       web.advance(3 * HOUR_MS)
       expect(web.asked).toHaveLength(2)
-      expect(web.statuses.at(-1)).toMatchObject({ state: 'blocked', reason: `HTTP ${status}` })
+      expect(web.statuses.at(-1)).toMatchObject({
+        state: 'blocked',
+        reason: `HTTP ${status} from every address`,
+      })
       web.answer = () => ok('47')
       web.advance(2 * HOUR_MS)
       expect(states(web)).toEqual(['down', 'blocked', 'up'])
@@ -128,9 +130,9 @@ describe('a source that is asked', () => {
   )
 
   test.each([
-    ['before the answer', 20],
-    ['after it', 1_000],
-  ])('is asked nothing more once nobody listens, be it %s', (_, afterMs) => {
+    ['before the reply', 20],
+    ['after the reply', 1_000],
+  ])('sends nothing after the end of the subscription, %s', (_, afterMs) => {
     const { web, stop } = play(['http://a'], () => ok('47'))
     web.advance(afterMs)
     stop()

@@ -5,33 +5,35 @@ import type { ExternalRuntime } from '../runtime.ts'
 
 /** Where one source is reached. */
 export type SourceAddress = {
-  /** In order of preference; all of them speak for the same source. */
+  /** Mirrors of one source, in order of preference. */
   readonly urls: readonly string[]
-  /** Sent as a bearer token where the source knows keys. */
+  /** Bearer token, for sources that use keys. */
   readonly key?: string
 }
 
-/** What sources are told, whoever they are. */
 export type SourceContext = {
-  /** Plain tickers of what the venue trades now, `BTC`, `PEPE`; empty before its list is known. */
+  /** Unscaled tickers of the coins that the venue lists now (`BTC`, `PEPE`); empty before the list is known. */
   readonly assets: () => readonly string[]
-  /** A frame that made no sense, a price that was refused: for a log that counts by kind. */
   readonly onNotice: (notice: SourceNotice) => void
 }
 
+/** Something that an operator may want to see: logged and counted by source and kind. */
 export type SourceNotice = {
   readonly source: SourceId
-  /** Stable word for what it is, such as `undecodable` or `price_refused`. */
+  /** Stable identifier, such as `undecodable` or `price_refused`. */
   readonly kind: string
   readonly detail: string
 }
 
+/** A notice of a decoder, which does not know its source. */
+export type DecodeIssue = Omit<SourceNotice, 'source'>
+
 /**
- * Everything that one upstream tells, from subscription to unsubscription. It never errors and never
- * completes: what fails is told by a `source-status` event in the stream and tried again, with full
- * jitter. The first event is a status. Prices that come again unchanged are told again: they confirm.
+ * One external source, from subscription to unsubscription. The stream never errors and never completes:
+ * it retries after every failure and reports its state as `source-status` events, the first of them at
+ * once. An unchanged price is emitted again, because it was confirmed.
  */
-export type Source = (
+export type ExternalSource = (
   address: SourceAddress,
   context: SourceContext,
   runtime: ExternalRuntime,

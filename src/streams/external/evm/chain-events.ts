@@ -1,128 +1,127 @@
 import type { OraclePriceEvent, PoolEvent } from '../../../domain/external.ts'
-import { isSanePrice, isSaneTime } from '../sane.ts'
-import type { ChainWord, PoolWord } from './chain-reading.ts'
+import { isPlausiblePrice, isPlausibleTime } from '../plausible.ts'
+import type { ChainReading, PoolReading } from './chain-query.ts'
 import { CHAINLINK_DECIMALS } from './chainlink-feeds.ts'
-import type { EvmChain, PoolAsset } from './evm-chains.ts'
+import type { EvmChainName, PoolAsset } from './evm-chains.ts'
 import { isAssetFirst } from './evm-chains.ts'
 import { isSqrtPrice, priceOf, priceOfTick, reserveQuoteOf } from './v3-price.ts'
 
-/** Prices beyond these are a broken pool, or none of the pair: USD or stablecoins for one unit. */
-const sanePrices: Readonly<Record<PoolAsset, readonly [number, number]>> = {
+/** Range of plausible prices of one unit, USD or stablecoins. */
+const plausiblePrices: Readonly<Record<PoolAsset, readonly [number, number]>> = {
   ETH: [10, 1e6],
   BTC: [100, 1e8],
   USDC: [0.1, 10],
 }
-/** BTC in ETH. */
-const SANE_BTC_IN_ETH: readonly [number, number] = [1, 10_000]
-/** No pool takes more than a tenth. */
+const PLAUSIBLE_BTC_IN_ETH: readonly [number, number] = [1, 10_000]
+/** 10 %: no pool charges more. */
 const FEE_BPS_MAX = 1_000
 const FEE_UNITS_PER_BPS = 100
 const SECOND_MS = 1_000
 
-export type Refused = (kind: string, detail: string) => void
+export type OnRefused = (kind: string, detail: string) => void
 
-/** What one pool means, in units of its own quote token. */
+/** The state of one pool in units of its own quote token. */
 type PoolState = Pick<PoolEvent, 'price' | 'twapPrice' | 'feeBps' | 'reserveQuote' | 'balanceQuote'>
-type ReadPool = { readonly word: PoolWord; readonly state: PoolState }
+type CheckedPool = { readonly reading: PoolReading; readonly state: PoolState }
 
 /**
- * The pools of a chain, priced in stablecoins. A pool of BTC against ETH is told as a route: through it and
- * through the chain's deepest pool of ETH, as of the same block. The route takes both fees, its reserve is
- * the one that moves as much as both together, and it is as quick to empty as the pool of BTC.
+ * The pools of a chain, priced in stablecoins. A pool of BTC against ETH becomes a route through it and
+ * through the chain's deepest pool of ETH, as of the same block. The route has both fees, the reserve with
+ * the price impact of both pools, and the balance of the BTC pool.
  */
 export function poolEvents(
-  chain: EvmChain,
-  word: ChainWord,
+  chain: EvmChainName,
+  { blockNumber, blockTimeMs, pools }: ChainReading,
   nowMs: number,
-  refused: Refused,
+  onRefused: OnRefused,
 ): readonly PoolEvent[] {
-  const read = word.pools.flatMap((pool): ReadPool[] => {
-    const state = stateOf(pool)
-    if (typeof state === 'string') refused('pool_refused', `${pool.seat.pool}: ${state}`)
-    return typeof state === 'string' ? [] : [{ word: pool, state }]
+  const checked = pools.flatMap((reading): CheckedPool[] => {
+    const state = stateOf(reading)
+    if (typeof state !== 'string') return [{ reading, state }]
+    const { asset, quote, dex, address } = reading.pool
+    onRefused('pool_refused', `${asset}/${quote} ${dex} ${address}: ${state}`)
+    return []
   })
-  const bridge = read
-    .filter(({ word: { seat } }) => seat.asset === 'ETH')
-    .reduce<ReadPool | null>((deepest, pool) => (isDeeper(pool, deepest) ? pool : deepest), null)
-  return read.flatMap(({ word: { seat }, state }): PoolEvent[] => {
-    const told = seat.quote === 'ETH' ? routed(state, bridge) : { ...state, quote: seat.quote }
-    if (told === null) return []
+  const bridge = checked
+    .filter(({ reading }) => reading.pool.asset === 'ETH')
+    .reduce<CheckedPool | null>((best, pool) => (isDeeper(pool, best) ? pool : best), null)
+  return checked.flatMap(({ reading: { pool }, state }): PoolEvent[] => {
+    const { asset, dex, quote } = pool
+    const priced = quote === 'ETH' ? routed(state, bridge) : { ...state, quote }
+    if (priced === null) return []
+    const identity = { chain, dex, pool: pool.address, asset }
     return [
       {
         kind: 'pool',
-        chain,
-        dex: seat.dex,
-        pool: seat.pool,
-        asset: seat.asset,
-        representation: seat.assetToken.symbol,
-        ...told,
-        blockNumber: word.blockNumber,
-        timeExchangeMs: word.blockTimeMs,
+        ...identity,
+        representation: pool.assetToken.symbol,
+        ...priced,
+        blockNumber,
+        timeExchangeMs: blockTimeMs,
         timeReceivedMs: nowMs,
       },
     ]
   })
 }
 
-/** @returns why it is not believed, where it is not */
-function stateOf(word: PoolWord): PoolState | string {
-  const { seat, liquidity, balance } = word
+/** @returns the reason for which the pool is not used, if there is one */
+function stateOf({ pool, sqrtPriceX96, liquidity, fee, balance, meanTick }: PoolReading) {
   const order = {
-    isAssetFirst: isAssetFirst(seat),
-    assetDecimals: seat.assetToken.decimals,
-    quoteDecimals: seat.quoteToken.decimals,
+    isAssetFirst: isAssetFirst(pool),
+    assetDecimals: pool.assetToken.decimals,
+    quoteDecimals: pool.quoteToken.decimals,
   }
-  if (!isSqrtPrice(word.sqrtPriceX96)) return 'no price'
-  if (liquidity === 0n) return 'no liquidity'
-  const [min, max] = seat.quote === 'ETH' ? SANE_BTC_IN_ETH : sanePrices[seat.asset]
-  const isSane = (price: number | null) => price !== null && price >= min && price <= max
-  const price = priceOf(word.sqrtPriceX96, order)
-  if (!isSane(price)) return 'absurd price'
-  const feeBps = word.fee / FEE_UNITS_PER_BPS
-  if (feeBps > FEE_BPS_MAX) return 'absurd fee'
-  const twapPrice = word.meanTick === null ? null : priceOfTick(word.meanTick, order)
+  if (!isSqrtPrice(sqrtPriceX96)) return 'slot0 holds no valid price'
+  if (liquidity === 0n) return 'no active liquidity'
+  const [min, max] = pool.quote === 'ETH' ? PLAUSIBLE_BTC_IN_ETH : plausiblePrices[pool.asset]
+  const isPlausible = (price: number) => price >= min && price <= max
+  const price = priceOf(sqrtPriceX96, order)
+  if (!isPlausible(price)) return `implausible price ${price}`
+  const feeBps = fee / FEE_UNITS_PER_BPS
+  if (feeBps > FEE_BPS_MAX) return `implausible fee of ${feeBps} bps`
+  const twapPrice = meanTick === null ? null : priceOfTick(meanTick, order)
   return {
     price,
-    twapPrice: isSane(twapPrice) ? twapPrice : null,
+    twapPrice: twapPrice !== null && isPlausible(twapPrice) ? twapPrice : null,
     feeBps,
-    reserveQuote: reserveQuoteOf(liquidity, word.sqrtPriceX96, order),
+    reserveQuote: reserveQuoteOf(liquidity, sqrtPriceX96, order),
     balanceQuote: Number(balance) / 10 ** order.quoteDecimals,
   }
 }
 
-function isDeeper(pool: ReadPool, than: ReadPool | null): boolean {
+function isDeeper(pool: CheckedPool, than: CheckedPool | null): boolean {
   return pool.state.balanceQuote > (than?.state.balanceQuote ?? Number.NEGATIVE_INFINITY)
 }
 
-function routed(btc: PoolState, bridge: ReadPool | null) {
-  const quote = bridge?.word.seat.quote
+function routed(btc: PoolState, bridge: CheckedPool | null) {
+  const quote = bridge?.reading.pool.quote
   if (bridge === null || quote === undefined || quote === 'ETH') return null
   const eth = bridge.state
   const btcReserve = btc.reserveQuote * eth.price
-  const areTwaps = btc.twapPrice !== null && eth.twapPrice !== null
+  const hasTwap = btc.twapPrice !== null && eth.twapPrice !== null
   return {
     quote,
     price: btc.price * eth.price,
-    twapPrice: areTwaps ? (btc.twapPrice ?? 0) * (eth.twapPrice ?? 0) : null,
+    twapPrice: hasTwap ? (btc.twapPrice ?? 0) * (eth.twapPrice ?? 0) : null,
     feeBps: btc.feeBps + eth.feeBps,
     reserveQuote: 1 / (1 / btcReserve + 1 / eth.reserveQuote),
     balanceQuote: btc.balanceQuote * eth.price,
   }
 }
 
-/** What the chain's Chainlink feeds said last. A round that stands unchanged is told again: it is confirmed. */
+/** The newest answers of the chain's Chainlink feeds. An unchanged round is emitted again: it is confirmed. */
 export function chainlinkEvents(
-  chain: EvmChain,
-  { rounds }: ChainWord,
+  chain: EvmChainName,
+  { rounds }: ChainReading,
   nowMs: number,
-  refused: Refused,
+  onRefused: OnRefused,
 ): readonly OraclePriceEvent[] {
   return rounds.flatMap(({ feed, round }): OraclePriceEvent[] => {
     const { asset, resolutionBps, heartbeatMs } = feed
     const priceUsd = Number(round.answer) / 10 ** CHAINLINK_DECIMALS
     const timeExchangeMs = Number(round.updatedAt) * SECOND_MS
-    if (!isSanePrice(priceUsd) || !isSaneTime(timeExchangeMs, nowMs)) {
-      refused('price_refused', `chainlink ${chain} ${asset}`)
+    if (!isPlausiblePrice(priceUsd) || !isPlausibleTime(timeExchangeMs, nowMs)) {
+      onRefused('price_refused', `${asset}: implausible Chainlink round on ${chain}`)
       return []
     }
     return [

@@ -1,24 +1,24 @@
 import type { Address } from 'viem'
-import type { EvmChain } from './evm-chains.ts'
+import type { EvmChainName } from './evm-chains.ts'
 
 type ChainlinkAsset = 'USDC' | 'USDT' | 'ETH' | 'BTC' | 'SOL'
 
 export type ChainlinkFeed = {
   readonly asset: ChainlinkAsset
   readonly address: Address
-  /** How far the price may drift before the feed speaks again. */
+  /** Deviation threshold: the feed publishes after a larger move. */
   readonly resolutionBps: number
   readonly heartbeatMs: number
 }
 
-/** All dollar feeds have as many. */
+/** Of all USD feeds. */
 export const CHAINLINK_DECIMALS = 8
 
 const HOUR_MS = 3_600_000
 const assets: readonly ChainlinkAsset[] = ['USDC', 'USDT', 'ETH', 'BTC', 'SOL']
 
-/** The feeds themselves: those that Aave asks for stablecoins are capped from above. */
-const addresses: Readonly<Record<EvmChain, readonly Address[]>> = {
+/** https://data.chain.link. The adapters that Aave uses for stablecoins are capped and not used here. */
+const addresses: Readonly<Record<EvmChainName, readonly Address[]>> = {
   ethereum: [
     '0x8fFfFfd4AfB6115b954Bd326cbe7B4BA576818f6',
     '0x3E7d1eAB13ad0104d2750B8863b489D65364e32D',
@@ -69,18 +69,18 @@ const addresses: Readonly<Record<EvmChain, readonly Address[]>> = {
   ],
 }
 
-/** Of ETH and BTC, where it is documented to be shorter than a day. */
-const coinHeartbeatsMs: Partial<Readonly<Record<EvmChain, number>>> = {
+/** Documented heartbeats of ETH and BTC that are shorter than a day. */
+const coinHeartbeatsMs: Partial<Readonly<Record<EvmChainName, number>>> = {
   ethereum: HOUR_MS,
   base: HOUR_MS / 3,
 }
 
 /**
- * The widest trigger and the longest heartbeat that an asset's feeds are known to have, so that no healthy
- * feed is called silent. Measured for USDC on Ethereum (400 rounds of 2023); the rest is as documented for
- * Ethereum and taken over for chains of which we know nothing better: there feeds speak more often.
+ * Thresholds and heartbeats are the widest known ones, so that no healthy feed counts as stale: measured
+ * for USDC on Ethereum (400 rounds of 2023), documented for Ethereum, and assumed for the other chains,
+ * whose feeds publish more often.
  */
-export function chainlinkFeeds(chain: EvmChain): readonly ChainlinkFeed[] {
+export function chainlinkFeeds(chain: EvmChainName): readonly ChainlinkFeed[] {
   return addresses[chain].flatMap((address, column) => {
     const asset = assets[column]
     if (asset === undefined) return []

@@ -1,92 +1,85 @@
 import type { Observable } from 'rxjs'
 import { catchError, concat, concatMap, defer, EMPTY, map, of } from 'rxjs'
-import type { Hex } from 'viem'
 import type { Batch } from '../../../domain/event.ts'
 import type { ChainEvent } from '../../../domain/external.ts'
 import type { ExternalRuntime } from '../../runtime.ts'
-import { polled } from '../json-rpc/polled.ts'
-import type { Judged, Told } from '../json-rpc/rpc-nodes.ts'
+import { BlockAge } from '../json-rpc/block-age.ts'
+import type { ChainReader } from '../json-rpc/chain-polling.ts'
+import { pollChain } from '../json-rpc/chain-polling.ts'
+import type { Assessed } from '../json-rpc/rpc-nodes.ts'
 import { RpcNodes } from '../json-rpc/rpc-nodes.ts'
-import { isSaneTime } from '../sane.ts'
-import type { Source, SourceAddress, SourceContext } from '../source.ts'
-import { ToldStatus } from '../told-status.ts'
+import type { ExternalSource, SourceAddress, SourceContext } from '../source.ts'
+import { SourceStatus } from '../source-status.ts'
+import { queryBlock } from './block-query.ts'
 import { chainlinkEvents, poolEvents } from './chain-events.ts'
-import type { ChainWord } from './chain-reading.ts'
-import { ChainReading } from './chain-reading.ts'
-import { MULTICALL3 } from './contract-views.ts'
-import type { EvmChain, EvmChainFacts, PoolSeat } from './evm-chains.ts'
+import type { ChainReading } from './chain-query.ts'
+import { chainQuery } from './chain-query.ts'
+import { chainlinkFeeds } from './chainlink-feeds.ts'
+import type { EvmChainConfig, EvmChainName, EvmPool } from './evm-chains.ts'
 import { evmChains } from './evm-chains.ts'
-import { DepthCheck, PoolSearch, reseated } from './pool-discovery.ts'
-import { hexOf, weiOf } from './rpc-values.ts'
+import { deepestPools, poolSearch, replacePools } from './pool-discovery.ts'
 
-/** Of a swap in one v3 pool. What a rollup asks for its data on Ethereum is left out: below a cent. */
+/** Gas of a swap in one v3 pool. The data fee of rollups is left out: it is below a cent. */
 const SWAP_GAS = 150_000
 const WEI_PER_NATIVE = 1e18
+/** A million gwei: a higher gas price is an error of the node. */
+const GAS_PRICE_WEI_MAX = 1e15
 const STAGGER_MS = 1_000
-const HOUR_MS = 3_600_000
-/** After a discovery that failed. */
+const DISCOVERY_PERIOD_MS = 3_600_000
 const DISCOVERY_RETRY_MS = 60_000
-/** A node of another chain does not become one of this soon. */
-const WRONG_CHAIN_REST_MS = HOUR_MS
 
-/** How far a node may be behind another, and a chain behind the clock. */
 const BEHIND = { blocks: 3, msMin: 5_000 }
-const STALE = { blocks: 5, msMin: 30_000 }
+const LATE = { blocks: 5, msMin: 30_000 }
 
-/** One chain: its deepest pools, its gas and its Chainlink feeds, as of one block. */
-export function evmChainSource(chain: EvmChain): Source {
-  const index = evmChains.findIndex((facts) => facts.chain === chain)
-  const facts = evmChains[index]
-  if (facts === undefined) throw new RangeError(`no such chain: ${chain}`)
+/** The deepest pools, the gas price and the Chainlink feeds of one chain, as of one block. */
+export function evmChainSource(chain: EvmChainName): ExternalSource {
+  const index = evmChains.findIndex((config) => config.chain === chain)
+  const config = evmChains[index]
+  if (config === undefined) throw new RangeError(`no such chain: ${chain}`)
   return (address, context, runtime) =>
     defer(() => {
-      const watch = new ChainWatch(facts, address, context, runtime)
-      return concat(
-        of(watch.started()),
-        polled({
-          runtime,
-          offsetMs: index * STAGGER_MS,
-          round: () => watch.round(),
-          failed: (cause) => watch.failed(cause),
-        }),
-      )
+      const reader = new EvmChainReader(config, address, context, runtime)
+      return pollChain(reader, runtime, index * STAGGER_MS)
     })
 }
 
-/** What is known of one chain between two rounds. */
-class ChainWatch {
-  readonly #facts: EvmChainFacts
+class EvmChainReader implements ChainReader {
+  readonly #config: EvmChainConfig
   readonly #context: SourceContext
   readonly #runtime: ExternalRuntime
   readonly #nodes: RpcNodes
-  readonly #status: ToldStatus
-  /** Ethereum has all feeds: it speaks for the network. */
-  readonly #chainlink: ToldStatus | null
-  #reading: ChainReading
-  #newestBlockMs = 0
+  readonly #age: BlockAge
+  readonly #status: SourceStatus
+  /** Reported by Ethereum only, which has all feeds. */
+  readonly #chainlink: SourceStatus | null
+  #pools: readonly EvmPool[]
+  /** Encoded anew only when the pools change. */
+  #query: ReturnType<typeof chainQuery>
   #discoveryDueMs = Number.NEGATIVE_INFINITY
 
   constructor(
-    facts: EvmChainFacts,
+    config: EvmChainConfig,
     { urls }: SourceAddress,
     context: SourceContext,
     runtime: ExternalRuntime,
   ) {
-    this.#facts = facts
+    const { blockMs, chain, initialPools } = config
+    const limit = ({ blocks, msMin }: typeof LATE) => Math.max(blocks * blockMs, msMin)
+    this.#config = config
     this.#context = context
     this.#runtime = runtime
     this.#nodes = new RpcNodes(urls, runtime, (detail) => this.#note('node_failed', detail))
-    this.#status = new ToldStatus(facts.chain)
-    this.#chainlink = facts.chain === 'ethereum' ? new ToldStatus('chainlink') : null
-    this.#reading = new ChainReading(facts, facts.seeds)
+    this.#age = new BlockAge({ behindMs: limit(BEHIND), lateMs: limit(LATE) })
+    this.#status = new SourceStatus(chain)
+    this.#chainlink = chain === 'ethereum' ? new SourceStatus('chainlink') : null
+    this.#pools = initialPools
+    this.#query = chainQuery(config, initialPools)
   }
 
-  started(): Batch {
-    return this.#down('not asked yet')
-  }
-
-  failed(cause: unknown): Batch {
-    return this.#down(cause instanceof Error ? cause.message : 'no node answers')
+  down(reason: string): Batch {
+    const nowMs = this.#runtime.scheduler.now()
+    const chainlink = this.#chainlink?.set('down', reason, nowMs) ?? []
+    return [...this.#status.set('down', reason, nowMs), ...chainlink]
   }
 
   round(): Observable<Batch> {
@@ -94,103 +87,81 @@ class ChainWatch {
   }
 
   #read(): Observable<Batch> {
-    const reading = this.#reading
-    const judge = (result: unknown) => this.#judge(reading, result)
-    return this.#call(reading, judge).pipe(
-      concatMap(({ answer: word, isLate }) => {
-        const receivedMs = this.#runtime.scheduler.now()
-        this.#newestBlockMs = Math.max(this.#newestBlockMs, word.blockTimeMs)
-        return this.#gasPrice().pipe(
-          map((wei) => this.#told(reading, word, { isLate, wei, receivedMs })),
+    const { scheduler } = this.#runtime
+    return queryBlock(this.#nodes, this.#query, (value) =>
+      this.#age.assess(value, scheduler.now()),
+    ).pipe(
+      concatMap(({ value, isLate }) => {
+        const receivedMs = scheduler.now()
+        return this.#gasPriceWei().pipe(
+          map((wei) => this.#eventsOf(value, isLate, wei, receivedMs)),
         )
       }),
     )
   }
 
-  #judge(reading: ChainReading, result: unknown): Judged<ChainWord> {
-    const nowMs = this.#runtime.scheduler.now()
-    const data = hexOf(result)
-    const word = data === null ? 'undecodable' : reading.decode(data)
-    if (word === 'wrong chain') return { verdict: 'bad', reason: word, restMs: WRONG_CHAIN_REST_MS }
-    if (word === 'undecodable') return { verdict: 'bad', reason: word }
-    const { blockTimeMs } = word
-    if (!isSaneTime(blockTimeMs, nowMs)) return { verdict: 'bad', reason: 'block of the future' }
-    if (blockTimeMs < this.#newestBlockMs - this.#ageMs(BEHIND))
-      return { verdict: 'bad', reason: 'behind' }
-    if (blockTimeMs < nowMs - this.#ageMs(STALE))
-      return { verdict: 'late', answer: word, asOfMs: blockTimeMs }
-    return { verdict: 'good', answer: word }
-  }
-
-  #told(
-    reading: ChainReading,
-    word: ChainWord,
-    {
-      isLate,
-      wei,
-      receivedMs,
-    }: { readonly isLate: boolean; readonly wei: number | null; readonly receivedMs: number },
-  ): Batch {
-    const { chain, native } = this.#facts
-    const refused = (kind: string, detail: string) => this.#note(kind, detail)
-    const pools = poolEvents(chain, word, receivedMs, refused)
-    const prices = chainlinkEvents(chain, word, receivedMs, refused)
-    const told: Batch[] = [this.#statusOf(isLate, wei, pools.length, receivedMs)]
-    if (this.#chainlink !== null) {
-      const missing = reading.feeds.length - prices.length
-      const state = prices.length === 0 ? 'down' : missing === 0 ? 'up' : 'degraded'
-      told.push(this.#chainlink.tell(state, missing === 0 ? '' : 'feeds are missing', receivedMs))
-    }
-    if (wei !== null) {
-      const state: ChainEvent = {
-        kind: 'chain',
-        chain,
-        native,
-        blockNumber: word.blockNumber,
-        swapGasNative: (wei * SWAP_GAS) / WEI_PER_NATIVE,
-        timeExchangeMs: word.blockTimeMs,
-        timeReceivedMs: receivedMs,
-      }
-      told.push([state])
-    }
-    return [...told, pools, prices].flat()
+  #eventsOf(reading: ChainReading, isLate: boolean, wei: number | null, receivedMs: number): Batch {
+    const { chain, native } = this.#config
+    const onRefused = (kind: string, detail: string) => this.#note(kind, detail)
+    const pools = poolEvents(chain, reading, receivedMs, onRefused)
+    const prices = chainlinkEvents(chain, reading, receivedMs, onRefused)
+    const state: ChainEvent[] =
+      wei === null
+        ? []
+        : [
+            {
+              kind: 'chain',
+              chain,
+              native,
+              blockNumber: reading.blockNumber,
+              swapGasNative: (wei * SWAP_GAS) / WEI_PER_NATIVE,
+              timeExchangeMs: reading.blockTimeMs,
+              timeReceivedMs: receivedMs,
+            },
+          ]
+    return [
+      ...this.#statusOf(isLate, wei, pools.length, receivedMs),
+      ...this.#chainlinkStatusOf(prices.length, receivedMs),
+      ...state,
+      ...pools,
+      ...prices,
+    ]
   }
 
   #statusOf(isLate: boolean, wei: number | null, pools: number, nowMs: number): Batch {
-    if (isLate) return this.#status.tell('degraded', 'no new blocks', nowMs)
-    if (pools === 0) return this.#status.tell('degraded', 'no pool tells a price', nowMs)
-    if (wei === null) return this.#status.tell('degraded', 'no gas price', nowMs)
-    return this.#status.tell('up', '', nowMs)
+    if (isLate) return this.#status.set('degraded', 'no new blocks', nowMs)
+    if (pools === 0) return this.#status.set('degraded', 'no pool has a plausible price', nowMs)
+    if (wei === null) return this.#status.set('degraded', 'no gas price', nowMs)
+    return this.#status.set('up', '', nowMs)
   }
 
-  /**
-   * A question of its own: what a contract sees of the base fee in an `eth_call` without a gas price is
-   * zero, by agreement of the node implementations.
-   */
-  #gasPrice(): Observable<number | null> {
-    const judge = (result: unknown): Judged<number> => {
-      const wei = weiOf(result)
-      return wei === null
-        ? { verdict: 'bad', reason: 'absurd gas price' }
-        : { verdict: 'good', answer: wei }
-    }
-    return this.#nodes.ask({ method: 'eth_gasPrice', params: [], judge }).pipe(
-      map(({ answer }) => answer),
+  #chainlinkStatusOf(prices: number, nowMs: number): Batch {
+    if (this.#chainlink === null) return []
+    const feeds = chainlinkFeeds(this.#config.chain).length
+    if (prices === feeds) return this.#chainlink.set('up', '', nowMs)
+    const reason = `${feeds - prices} of ${feeds} feeds missing`
+    return this.#chainlink.set(prices === 0 ? 'down' : 'degraded', reason, nowMs)
+  }
+
+  /** A separate request: in an `eth_call` without a gas price, nodes set the base fee to zero. */
+  #gasPriceWei(): Observable<number | null> {
+    return this.#nodes.call({ method: 'eth_gasPrice', params: [], assess: assessGasPrice }).pipe(
+      map(({ value }) => value),
       catchError(() => of(null)),
     )
   }
 
   #discover(): Observable<Batch> {
+    const { scheduler } = this.#runtime
     return defer(() => {
-      const { scheduler } = this.#runtime
       if (scheduler.now() < this.#discoveryDueMs) return EMPTY
       this.#discoveryDueMs = scheduler.now() + DISCOVERY_RETRY_MS
-      return this.#ask(new PoolSearch(this.#facts)).pipe(
-        concatMap((seats) => this.#ask(new DepthCheck(this.#facts, seats))),
-        concatMap((deepest) => {
-          const seats = reseated(this.#reading.seats, deepest)
-          this.#reading = new ChainReading(this.#facts, seats)
-          this.#discoveryDueMs = scheduler.now() + HOUR_MS
+      return queryBlock(this.#nodes, poolSearch(this.#config)).pipe(
+        concatMap(({ value }) => queryBlock(this.#nodes, deepestPools(this.#config, value.pools))),
+        concatMap(({ value }) => {
+          this.#pools = replacePools(this.#pools, value.pools)
+          this.#query = chainQuery(this.#config, this.#pools)
+          this.#discoveryDueMs = scheduler.now() + DISCOVERY_PERIOD_MS
           return EMPTY
         }),
         catchError((cause: unknown) => {
@@ -201,35 +172,14 @@ class ChainWatch {
     })
   }
 
-  #ask(search: PoolSearch | DepthCheck): Observable<readonly PoolSeat[]> {
-    const judge = (result: unknown): Judged<readonly PoolSeat[]> => {
-      const data = hexOf(result)
-      const seats = data === null ? null : search.decode(data)
-      if (seats === null) return { verdict: 'bad', reason: 'undecodable' }
-      return { verdict: 'good', answer: seats }
-    }
-    return this.#call(search, judge).pipe(map(({ answer }) => answer))
-  }
-
-  #call<Answer>(
-    asked: { readonly data: Hex },
-    judge: (result: unknown) => Judged<Answer>,
-  ): Observable<Told<Answer>> {
-    const params = [{ to: MULTICALL3, data: asked.data }, 'latest']
-    return this.#nodes.ask({ method: 'eth_call', params, judge })
-  }
-
-  #ageMs({ blocks, msMin }: { readonly blocks: number; readonly msMin: number }): number {
-    return Math.max(blocks * this.#facts.blockMs, msMin)
-  }
-
-  #down(reason: string): Batch {
-    const nowMs = this.#runtime.scheduler.now()
-    const told = this.#status.tell('down', reason, nowMs)
-    return [...told, ...(this.#chainlink?.tell('down', reason, nowMs) ?? [])]
-  }
-
   #note(kind: string, detail: string): void {
-    this.#context.onNotice({ source: this.#facts.chain, kind, detail })
+    this.#context.onNotice({ source: this.#config.chain, kind, detail })
   }
+}
+
+function assessGasPrice(result: unknown): Assessed<number> {
+  const isQuantity = typeof result === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(result)
+  const wei = isQuantity ? Number(BigInt(result)) : 0
+  if (wei > 0 && wei <= GAS_PRICE_WEI_MAX) return { quality: 'current', value: wei }
+  return { quality: 'invalid', reason: `implausible gas price ${String(result).slice(0, 80)}` }
 }

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import type { Chain } from '../../../domain/external.ts'
 
-export type EvmChain = Exclude<Chain, 'solana'>
+export type EvmChainName = Exclude<Chain, 'solana'>
 
 type Token = {
   readonly symbol: string
@@ -10,66 +10,65 @@ type Token = {
 }
 
 export type PoolAsset = 'ETH' | 'BTC' | 'USDC'
-/** ETH only for a pool of BTC: its price becomes one in stablecoins through the chain's pool of ETH. */
+/** ETH is the quote of BTC pools only, whose price is converted by the chain's pool of ETH. */
 type PoolQuote = 'USDC' | 'USDT' | 'ETH'
 
-/** Two tokens, by what they stand for. */
-export type Pair = {
+/** Two tokens, and the asset and quote currency that they represent. */
+export type TokenPair = {
   readonly asset: PoolAsset
   readonly quote: PoolQuote
   readonly assetToken: Token
   readonly quoteToken: Token
 }
 
-/** A pool that is worth reading. */
-export type PoolSeat = Pair & { readonly dex: string; readonly pool: Address }
+export type EvmPool = TokenPair & { readonly dex: string; readonly address: Address }
 
-/** Who knows the pools of a pair. */
-export type Factory = {
+/** A contract that returns the pools of a pair. */
+export type PoolFactory = {
   readonly dex: string
   readonly address: Address
-  /** What tells pools of one pair apart: the fee in millionths, or the tick spacing. */
-  readonly by: 'fee' | 'tick-spacing'
+  /** What distinguishes the pools of one pair: the fee in millionths, or the tick spacing. */
+  readonly tieredBy: 'fee' | 'tick-spacing'
   readonly tiers: readonly number[]
 }
 
-export type EvmChainFacts = {
-  readonly chain: EvmChain
+export type EvmChainConfig = {
+  readonly chain: EvmChainName
   readonly chainId: number
-  /** The coin that gas is paid in. */
+  /** The coin in which gas is paid. */
   readonly native: string
-  /** Between two blocks, about. */
+  /** Approximate time between two blocks. */
   readonly blockMs: number
-  readonly pairs: readonly Pair[]
-  readonly factories: readonly Factory[]
-  /** Read until the factories have answered. */
-  readonly seeds: readonly PoolSeat[]
+  readonly pairs: readonly TokenPair[]
+  readonly factories: readonly PoolFactory[]
+  /** Read until the first discovery. */
+  readonly initialPools: readonly EvmPool[]
 }
 
-const uniswapV3 = (address: Address): Factory => ({
+const uniswapV3 = (address: Address): PoolFactory => ({
   dex: 'uniswap-v3',
   address,
-  by: 'fee',
+  tieredBy: 'fee',
   tiers: [100, 500, 3_000],
 })
-const pancakeswapV3: Factory = {
+const pancakeswapV3: PoolFactory = {
   dex: 'pancakeswap-v3',
   address: '0x0BFbCF9fa4f9C56B0F40a671Ad40E0805A091865',
-  by: 'fee',
+  tieredBy: 'fee',
   tiers: [100, 500, 2_500, 10_000],
 }
-const slipstream = (dex: string, address: Address): Factory => ({
+const slipstream = (dex: string, address: Address): PoolFactory => ({
   dex,
   address,
-  by: 'tick-spacing',
+  tieredBy: 'tick-spacing',
   tiers: [1, 50, 100, 200],
 })
 
 const UNISWAP_V3 = uniswapV3('0x1F98431c8aD98523631AE4a59f267346ea31F984')
 const OP_STACK_WETH = token('WETH', 18, '0x4200000000000000000000000000000000000006')
 
-/** As on the chains' explorers; the addresses are facts, their order is the one of {@link EvmChain}. */
-export const evmChains: readonly EvmChainFacts[] = [
+/** Addresses as on the block explorer of each chain. */
+export const evmChains: readonly EvmChainConfig[] = [
   chainOf({
     chain: 'ethereum',
     chainId: 1,
@@ -83,7 +82,7 @@ export const evmChains: readonly EvmChainFacts[] = [
     USDC: token('USDC', 6, '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48'),
     USDT: [token('USDT', 6, '0xdAC17F958D2ee523a2206206994597C13D831ec7')],
     factories: [UNISWAP_V3, pancakeswapV3],
-    seeds: [
+    initialPools: [
       ['uniswap-v3', 'WETH', 'USDC', '0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640'],
       ['uniswap-v3', 'WBTC', 'USDC', '0x9a772018FbD77fcD2d25657e5C547BAfF3Fd7D16'],
       ['uniswap-v3', 'USDC', 'USDT', '0x3416cF6C708Da44DB2624D63ea0AAef7113527C6'],
@@ -99,7 +98,7 @@ export const evmChains: readonly EvmChainFacts[] = [
     USDC: token('USDC', 6, '0xaf88d065e77c8cC2239327C5EDb3A432268e5831'),
     USDT: [token('USDT0', 6, '0xFd086bC7CD5C481DCC9C85ebE478A1C0b69FCbb9')],
     factories: [UNISWAP_V3, pancakeswapV3],
-    seeds: [
+    initialPools: [
       ['uniswap-v3', 'WETH', 'USDC', '0xC6962004f452bE9203591991D15f6b388e09E8D0'],
       ['uniswap-v3', 'WBTC', 'USDC', '0x0E4831319A50228B9e450861297aB92dee15B44F'],
       ['uniswap-v3', 'USDC', 'USDT0', '0xbE3aD6a5669Dc0B8b12FeBC03608860C31E2eef6'],
@@ -120,7 +119,7 @@ export const evmChains: readonly EvmChainFacts[] = [
       slipstream('aerodrome-slipstream', '0x5e7BB104d84c7CB9B682AaC2F3d509f5F406809A'),
       slipstream('aerodrome-slipstream', '0xaDe65c38CD4849aDBA595a4323a8C7DdfE89716a'),
     ],
-    seeds: [
+    initialPools: [
       ['aerodrome-slipstream', 'WETH', 'USDC', '0xb2cc224c1c9feE385f8ad6a55b4d94E92359DC59'],
       ['aerodrome-slipstream', 'cbBTC', 'USDC', '0x4e962BB3889Bf030368F56810A9c96B83CB3E778'],
       ['uniswap-v3', 'USDC', 'USDT', '0xD56da2B74bA826f19015E6B7Dd9Dae1903E85DA1'],
@@ -144,7 +143,7 @@ export const evmChains: readonly EvmChainFacts[] = [
       slipstream('velodrome-slipstream', '0xCc0bDDB707055e04e497aB22a59c2aF4391cd12F'),
       slipstream('velodrome-slipstream', '0xe13Dd1fbA721Aa81a1826D9523AC9BC7d260c879'),
     ],
-    seeds: [
+    initialPools: [
       ['velodrome-slipstream', 'WETH', 'USDC', '0x478946BcD4a5a22b316470F5486fAfb928C0bA25'],
       ['uniswap-v3', 'WBTC', 'WETH', '0x85C31FFA3706d1cce9d525a00f1C7D4A2911754c'],
       ['velodrome-slipstream', 'USDC', 'USDT', '0x84Ce89B4f6F67E523A81A82f9f2F14D84B726F6B'],
@@ -161,7 +160,7 @@ export const evmChains: readonly EvmChainFacts[] = [
     USDT: [token('USDT0', 6, '0xc2132D05D31c914a87C6611C10748AEb04B58e8F')],
     isBtcAgainstEth: true,
     factories: [UNISWAP_V3],
-    seeds: [
+    initialPools: [
       ['uniswap-v3', 'WETH', 'USDC', '0xA4D8c89f0c20efbe54cBa9e7e7a7E509056228D9'],
       ['uniswap-v3', 'WBTC', 'WETH', '0x50eaEDB835021E4A108B7290636d62E9765cc6d7'],
       ['uniswap-v3', 'USDC', 'USDT0', '0x31083a78E11B18e450fd139F9ABEa98CD53181B7'],
@@ -174,11 +173,11 @@ export const evmChains: readonly EvmChainFacts[] = [
     blockMs: 750,
     ETH: token('ETH', 18, '0x2170Ed0880ac9A755fd29B2688956BD959F933F8'),
     BTC: [token('BTCB', 18, '0x7130d2A12B9BCbFAe4f2634d864A1Ee1Ce3Ead9c')],
-    // Both with 18 decimals here, unlike anywhere else.
+    // Stablecoins have 18 decimals on BNB Chain only.
     USDC: token('USDC', 18, '0x8AC76a51cc950d9822D68b83fE1Ad97B32Cd580d'),
     USDT: [token('USDT', 18, '0x55d398326f99059fF775485246999027B3197955')],
     factories: [pancakeswapV3, uniswapV3('0xdB1d10011AD0Ff90774D0C6Bb92e5C5c8b4461F7')],
-    seeds: [
+    initialPools: [
       ['pancakeswap-v3', 'ETH', 'USDT', '0xBe141893E4c6AD9272e8C04BAB7E6a10604501a5'],
       ['pancakeswap-v3', 'BTCB', 'USDT', '0x46Cf1cF8c69595804ba91dFdd8d6b960c9B0a7C4'],
       ['pancakeswap-v3', 'USDC', 'USDT', '0x92b7807bF19b7DDdf89b706143896d05228f3121'],
@@ -194,7 +193,7 @@ export const evmChains: readonly EvmChainFacts[] = [
     USDC: token('USDC', 6, '0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E'),
     USDT: [token('USDT', 6, '0x9702230A8Ea53601f5cD2dc00fDBc13d4dF4A8c7')],
     factories: [uniswapV3('0x740b1c1de25031C31FF4fC9A62f554A55cdC1baD')],
-    seeds: [
+    initialPools: [
       ['uniswap-v3', 'WETH.e', 'USDC', '0x43fb9c3fd6715e872272B0CAAB968A97692726EB'],
       ['uniswap-v3', 'BTC.b', 'USDC', '0x2E587b9E7aA638d7EB7DB5fe7447513bC4D0D28B'],
       ['uniswap-v3', 'USDC', 'USDT', '0x804226cA4EDb38e7eF56D16d16E92dc3223347A0'],
@@ -202,17 +201,22 @@ export const evmChains: readonly EvmChainFacts[] = [
   }),
 ]
 
-type ChainRow = Pick<EvmChainFacts, 'chain' | 'chainId' | 'native' | 'blockMs' | 'factories'> & {
+type ChainRow = Pick<EvmChainConfig, 'chain' | 'chainId' | 'native' | 'blockMs' | 'factories'> & {
   readonly ETH: Token
   readonly BTC: readonly Token[]
   readonly USDC: Token
   readonly USDT: readonly Token[]
-  /** Only where BTC has no deep pool against a stablecoin. */
+  /** For chains where BTC has no deep pool against a stablecoin. */
   readonly isBtcAgainstEth?: true
-  readonly seeds: readonly (readonly [dex: string, asset: string, quote: string, pool: Address])[]
+  readonly initialPools: readonly (readonly [
+    dex: string,
+    asset: string,
+    quote: string,
+    address: Address,
+  ])[]
 }
 
-function chainOf({ ETH, BTC, USDC, USDT, isBtcAgainstEth, seeds, ...facts }: ChainRow) {
+function chainOf({ ETH, BTC, USDC, USDT, isBtcAgainstEth, initialPools, ...config }: ChainRow) {
   const assets = [
     { asset: 'ETH' as const, assetToken: ETH },
     ...BTC.map((assetToken) => ({ asset: 'BTC' as const, assetToken })),
@@ -221,27 +225,29 @@ function chainOf({ ETH, BTC, USDC, USDT, isBtcAgainstEth, seeds, ...facts }: Cha
     quote: quoteToken === USDC ? ('USDC' as const) : ('USDT' as const),
     quoteToken,
   }))
-  const pairs: Pair[] = assets.flatMap((asset) => quotes.map((quote) => ({ ...asset, ...quote })))
+  const pairs: TokenPair[] = assets.flatMap((asset) =>
+    quotes.map((quote) => ({ ...asset, ...quote })),
+  )
   for (const quoteToken of USDT)
     pairs.push({ asset: 'USDC', assetToken: USDC, quote: 'USDT', quoteToken })
   if (isBtcAgainstEth === true)
     for (const assetToken of BTC)
       pairs.push({ asset: 'BTC', assetToken, quote: 'ETH', quoteToken: ETH })
-  const seated = seeds.map(([dex, asset, quote, pool]): PoolSeat => {
-    const isIt = (pair: Pair) =>
-      pair.assetToken.symbol === asset && pair.quoteToken.symbol === quote
-    const pair = pairs.find(isIt)
-    if (pair === undefined) throw new Error(`${facts.chain} has no pair ${asset}/${quote}`)
-    return { ...pair, dex, pool }
+  const pools = initialPools.map(([dex, asset, quote, address]): EvmPool => {
+    const pair = pairs.find(
+      ({ assetToken, quoteToken }) => assetToken.symbol === asset && quoteToken.symbol === quote,
+    )
+    if (pair === undefined) throw new Error(`${config.chain} has no pair ${asset}/${quote}`)
+    return { ...pair, dex, address }
   })
-  return { ...facts, pairs, seeds: seated } satisfies EvmChainFacts
+  return { ...config, pairs, initialPools: pools } satisfies EvmChainConfig
 }
 
 function token(symbol: string, decimals: number, address: Address): Token {
   return { symbol, address, decimals }
 }
 
-/** Pools sort their tokens by address. */
-export function isAssetFirst({ assetToken, quoteToken }: Pair): boolean {
+/** Whether the asset is token 0: pools sort their tokens by address. */
+export function isAssetFirst({ assetToken, quoteToken }: TokenPair): boolean {
   return BigInt(assetToken.address) < BigInt(quoteToken.address)
 }

@@ -17,12 +17,12 @@ type Feed = {
   readonly price_deviation: number
 }
 
-describe('what was typed in', () => {
-  test('addresses are written with their checksum, and each stands once on its chain', () => {
-    for (const { chain, pairs, factories, seeds } of evmChains) {
+describe('contract addresses', () => {
+  test('have a valid checksum and are unique per chain', () => {
+    for (const { chain, pairs, factories, initialPools } of evmChains) {
       const contracts = [
         ...factories.map(({ address }) => address),
-        ...seeds.map(({ pool }) => pool),
+        ...initialPools.map(({ address }) => address),
         ...chainlinkFeeds(chain).map(({ address }) => address),
       ]
       const tokens = pairs.flatMap(({ assetToken, quoteToken }) => [assetToken, quoteToken])
@@ -32,16 +32,16 @@ describe('what was typed in', () => {
     }
   })
 
-  test('every chain has a seed for ETH, BTC and USDC, and a feed for each stablecoin', () => {
-    for (const { chain, seeds } of evmChains) {
-      expect(seeds.map(({ asset }) => asset)).toEqual(['ETH', 'BTC', 'USDC'])
+  test('every chain has an initial pool for ETH, BTC and USDC and a feed for each stablecoin', () => {
+    for (const { chain, initialPools } of evmChains) {
+      expect(initialPools.map(({ asset }) => asset)).toEqual(['ETH', 'BTC', 'USDC'])
       const assets = chainlinkFeeds(chain).map(({ asset }) => asset)
       expect(assets.slice(0, 4)).toEqual(['USDC', 'USDT', 'ETH', 'BTC'])
     }
   })
 })
 
-test('a heartbeat is a day, but for coins where it is documented to be shorter', () => {
+test('heartbeats are a day, or the shorter documented ones of ETH and BTC', () => {
   const hours = evmChains.map(({ chain }) =>
     chainlinkFeeds(chain).map(({ heartbeatMs }) => Math.round((heartbeatMs / 3_600_000) * 60) / 60),
   )
@@ -51,7 +51,7 @@ test('a heartbeat is a day, but for coins where it is documented to be shorter',
 })
 
 describe('published facts (needs ../shared/data)', () => {
-  test.skipIf(isAbsent)("the feeds of Monad are the ones of Pyth's own pusher", () => {
+  test.skipIf(isAbsent)('the feeds on Monad match the list of sponsored feeds', () => {
     const { feeds } = JSON.parse(read('pyth-push-feeds/monad-mainnet.json')) as { feeds: Feed[] }
     for (const { asset, id, resolutionBps } of pythFeeds) {
       const published = feeds.find(({ alias }) => alias === `${asset}/USD`)
@@ -61,7 +61,7 @@ describe('published facts (needs ../shared/data)', () => {
     }
   })
 
-  test.skipIf(isAbsent)('and so are the contracts', () => {
+  test.skipIf(isAbsent)('the contracts on Monad match the contract store', () => {
     const contracts = JSON.parse(read('pyth-push-feeds/EvmPriceFeedContracts.json')) as {
       readonly address: string
       readonly chain: string
@@ -70,7 +70,7 @@ describe('published facts (needs ../shared/data)', () => {
     expect(new Set(published.map(({ address }) => address))).toEqual(new Set(pythContracts))
   })
 
-  test.skipIf(isAbsent)('400 real rounds of USDC keep to our trigger and heartbeat', () => {
+  test.skipIf(isAbsent)('400 recorded rounds of USDC keep the threshold and the heartbeat', () => {
     const lines = read('usdc-depeg-2023-chainlink/usdc_usd_depeg_230312.csv').trim().split('\n')
     const rounds = lines.slice(2).map((line) => {
       const [, answer, updatedAt] = line.split(',')

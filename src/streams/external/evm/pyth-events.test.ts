@@ -1,16 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { pythEvents } from './pyth-events.ts'
 import { pythFeeds } from './pyth-feeds.ts'
-import type { PythTold } from './pyth-reading.ts'
+import type { FeedPrices } from './pyth-query.ts'
 
 const NOW_MS = Date.UTC(2026, 9, 7, 15, 7)
 const [feed] = pythFeeds
 
-describe('a price of Pyth', () => {
-  test('is scaled by its exponent, with its confidence and its average', () => {
+describe('Pyth prices', () => {
+  test('price, confidence and average are scaled by the exponent', () => {
     const spot = priceOf({ price: 7_763_512_345_678n, conf: 2_000_000_000n, ageSeconds: 42 })
     const ema = priceOf({ price: 7_700_000_000_000n, conf: 1_000_000_000n })
-    expect(told([{ spot, ema }]).events).toMatchObject([
+    expect(eventsOf([{ spot, ema }]).events).toMatchObject([
       {
         network: 'pyth-evm',
         asset: 'BTC',
@@ -24,22 +24,22 @@ describe('a price of Pyth', () => {
     ])
   })
 
-  test('is the one that was published last, whichever contract has it', () => {
+  test('the newest price of any contract is used', () => {
     const [old, fresh] = [{ ageSeconds: 3_000 }, { ageSeconds: 5, price: 7_000_000_000_000n }]
     const both = [old, fresh].map((given) => ({ spot: priceOf(given), ema: null }))
     for (const order of [both, both.toReversed()])
-      expect(told(order).events).toMatchObject([{ timeExchangeMs: NOW_MS - 5_000, ema: null }])
+      expect(eventsOf(order).events).toMatchObject([{ timeExchangeMs: NOW_MS - 5_000, ema: null }])
   })
 
   test.each([
-    ['of the future', { ageSeconds: -11 }],
+    ['in the future', { ageSeconds: -11 }],
     ['of zero', { price: 0n }],
     ['below zero', { price: -5n }],
-    ['less sure than it is large', { conf: 10n ** 15n }],
+    ['with a confidence above the price', { conf: 10n ** 15n }],
     ['with an exponent above zero', { expo: 3 }],
-    ['with an exponent that no feed has', { expo: -200 }],
-  ])('%s is refused, and an older one of the other contract stands', (_, broken) => {
-    const { events, refused } = told([
+    ['with an exponent below -18', { expo: -200 }],
+  ])('a price %s is refused; the older price of the other contract is used', (_, broken) => {
+    const { events, refused } = eventsOf([
       { spot: priceOf(broken), ema: null },
       { spot: priceOf({ ageSeconds: 900 }), ema: null },
     ])
@@ -47,22 +47,22 @@ describe('a price of Pyth', () => {
     expect(refused).toEqual(['price_refused'])
   })
 
-  test('without a sane average has none', () => {
-    expect(told([{ spot: priceOf({}), ema: priceOf({ price: 0n }) }]).events).toMatchObject([
+  test('an implausible average is null', () => {
+    expect(eventsOf([{ spot: priceOf({}), ema: priceOf({ price: 0n }) }]).events).toMatchObject([
       { ema: null },
     ])
   })
 
-  test('of a feed that no contract knows is none', () => {
-    expect(told([])).toEqual({ events: [], refused: [] })
+  test('a feed that no contract has gives no event', () => {
+    expect(eventsOf([])).toEqual({ events: [], refused: [] })
   })
 })
 
-function told(both: readonly PythTold[]) {
+function eventsOf(both: readonly FeedPrices[]) {
   if (feed === undefined) throw new Error('no feed')
   const refused: string[] = []
-  const word = { blockTimeMs: NOW_MS, feeds: [{ feed, told: both }] }
-  return { events: pythEvents(word, NOW_MS, (kind) => refused.push(kind)), refused }
+  const reading = { feeds: [{ feed, prices: both }] }
+  return { events: pythEvents(reading, NOW_MS, (kind) => refused.push(kind)), refused }
 }
 
 function priceOf(given: {

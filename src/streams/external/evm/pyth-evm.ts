@@ -1,48 +1,37 @@
 import type { Observable } from 'rxjs'
-import { concat, defer, map, of } from 'rxjs'
+import { defer, map } from 'rxjs'
 import type { Batch } from '../../../domain/event.ts'
 import type { ExternalRuntime } from '../../runtime.ts'
-import { polled } from '../json-rpc/polled.ts'
-import type { Judged } from '../json-rpc/rpc-nodes.ts'
+import { BlockAge } from '../json-rpc/block-age.ts'
+import type { ChainReader } from '../json-rpc/chain-polling.ts'
+import { pollChain } from '../json-rpc/chain-polling.ts'
 import { RpcNodes } from '../json-rpc/rpc-nodes.ts'
-import { isSaneTime } from '../sane.ts'
-import type { Source, SourceAddress, SourceContext } from '../source.ts'
-import { ToldStatus } from '../told-status.ts'
-import { MULTICALL3 } from './contract-views.ts'
+import type { ExternalSource, SourceAddress, SourceContext } from '../source.ts'
+import { SourceStatus } from '../source-status.ts'
+import { queryBlock } from './block-query.ts'
 import { evmChains } from './evm-chains.ts'
 import { pythEvents } from './pyth-events.ts'
 import { pythFeeds } from './pyth-feeds.ts'
-import type { PythWord } from './pyth-reading.ts'
-import { PythReading } from './pyth-reading.ts'
-import { hexOf } from './rpc-values.ts'
+import { pythQuery } from './pyth-query.ts'
 
-const STALE_MS = 60_000
 const STAGGER_MS = 1_000
-const WRONG_CHAIN_REST_MS = 3_600_000
-/** The source lacks a part where more than this share of its feeds say nothing. */
+/** The source is degraded if a larger share of its feeds has no price. */
 const MISSING_SHARE_MAX = 0.5
 
-/** What Pyth's own pusher wrote into its contracts on Monad, which anybody may read without a key. */
-export const pythEvm: Source = (address, context, runtime) =>
+/** Pyth's sponsored push feeds on Monad, which any node returns without a key. */
+export const pythEvm: ExternalSource = (address, context, runtime) =>
   defer(() => {
-    const watch = new PythWatch(address, context, runtime)
-    return concat(
-      of(watch.failed('not asked yet')),
-      polled({
-        runtime,
-        offsetMs: evmChains.length * STAGGER_MS,
-        round: () => watch.round(),
-        failed: (cause) => watch.failed(cause instanceof Error ? cause.message : 'no node answers'),
-      }),
-    )
+    const reader = new PythReader(address, context, runtime)
+    return pollChain(reader, runtime, evmChains.length * STAGGER_MS)
   })
 
-class PythWatch {
+class PythReader implements ChainReader {
   readonly #runtime: ExternalRuntime
   readonly #context: SourceContext
   readonly #nodes: RpcNodes
-  readonly #status = new ToldStatus('pyth-evm')
-  readonly #reading = new PythReading()
+  readonly #status = new SourceStatus('pyth-evm')
+  readonly #query = pythQuery()
+  readonly #age = new BlockAge({ behindMs: 5_000, lateMs: 60_000 })
 
   constructor({ urls }: SourceAddress, context: SourceContext, runtime: ExternalRuntime) {
     this.#runtime = runtime
@@ -50,42 +39,31 @@ class PythWatch {
     this.#nodes = new RpcNodes(urls, runtime, (detail) => this.#note('node_failed', detail))
   }
 
-  failed(reason: string): Batch {
-    return this.#status.tell('down', reason, this.#runtime.scheduler.now())
+  down(reason: string): Batch {
+    return this.#status.set('down', reason, this.#runtime.scheduler.now())
   }
 
   round(): Observable<Batch> {
-    const params = [{ to: MULTICALL3, data: this.#reading.data }, 'latest']
-    const judge = (result: unknown) => this.#judge(result)
-    return this.#nodes.ask({ method: 'eth_call', params, judge }).pipe(
-      map(({ answer, isLate }) => {
-        const nowMs = this.#runtime.scheduler.now()
-        const prices = pythEvents(answer, nowMs, (kind, detail) => this.#note(kind, detail))
-        const missing = 1 - prices.length / pythFeeds.length
+    const { scheduler } = this.#runtime
+    return queryBlock(this.#nodes, this.#query, (value) =>
+      this.#age.assess(value, scheduler.now()),
+    ).pipe(
+      map(({ value, isLate }) => {
+        const nowMs = scheduler.now()
+        const prices = pythEvents(value, nowMs, (kind, detail) => this.#note(kind, detail))
+        const missing = pythFeeds.length - prices.length
         return [...this.#statusOf(isLate, missing, nowMs), ...prices]
       }),
     )
   }
 
   #statusOf(isLate: boolean, missing: number, nowMs: number): Batch {
-    if (isLate) return this.#status.tell('degraded', 'no new blocks', nowMs)
-    if (missing === 1) return this.#status.tell('down', 'no feed tells a price', nowMs)
-    if (missing > MISSING_SHARE_MAX)
-      return this.#status.tell('degraded', 'most feeds are missing', nowMs)
-    return this.#status.tell('up', '', nowMs)
-  }
-
-  #judge(result: unknown): Judged<PythWord> {
-    const nowMs = this.#runtime.scheduler.now()
-    const data = hexOf(result)
-    const word = data === null ? 'undecodable' : this.#reading.decode(data)
-    if (word === 'wrong chain') return { verdict: 'bad', reason: word, restMs: WRONG_CHAIN_REST_MS }
-    if (word === 'undecodable') return { verdict: 'bad', reason: word }
-    const { blockTimeMs } = word
-    if (!isSaneTime(blockTimeMs, nowMs)) return { verdict: 'bad', reason: 'block of the future' }
-    if (blockTimeMs < nowMs - STALE_MS)
-      return { verdict: 'late', answer: word, asOfMs: blockTimeMs }
-    return { verdict: 'good', answer: word }
+    if (isLate) return this.#status.set('degraded', 'no new blocks on Monad', nowMs)
+    if (missing === pythFeeds.length)
+      return this.#status.set('down', 'no feed has a plausible price', nowMs)
+    if (missing > MISSING_SHARE_MAX * pythFeeds.length)
+      return this.#status.set('degraded', `${missing} of ${pythFeeds.length} feeds missing`, nowMs)
+    return this.#status.set('up', '', nowMs)
   }
 
   #note(kind: string, detail: string): void {

@@ -3,15 +3,15 @@ import type { Address, Hex } from 'viem'
 export type PythFeed = {
   readonly asset: string
   readonly id: Hex
-  /** How far the price may drift before Pyth's own pusher writes again. */
+  /** Deviation threshold of Pyth's pusher. */
   readonly resolutionBps: number
 }
 
 export const MONAD_CHAIN_ID = 143
-/** At the latest so often a price is written. */
+/** Longest time between two updates of a feed. */
 export const PYTH_PUSH_HEARTBEAT_MS = 3_600_000
 
-/** The contract that kept its address over the upgrade of 2026, and the one that was upgraded before. */
+/** The contract that was upgraded in place in 2026, and the deployment of the upgrade before that. */
 export const pythContracts: readonly Address[] = [
   '0x2880aB155794e7179c9eE2e38200202908C17B43',
   '0xB754BA51E3861Ac0Cb67f73CD046dE790A36508d',
@@ -19,7 +19,7 @@ export const pythContracts: readonly Address[] = [
 
 type Row = readonly [asset: string, resolutionBps: number, id: Hex]
 
-/** What Pyth keeps fresh on Monad, as far as the venue trades it. */
+/** Sponsored feeds on Monad of assets that the venue lists: https://docs.pyth.network/price-feeds/core/push-feeds */
 const rows: readonly Row[] = [
   ['BTC', 10, '0xe62df6c8b4a85fe1a67db44dc12de5db330f7ac66b72dc658afedf0f4a415b43'],
   ['ETH', 10, '0xff61491a931112ddf1bd8147cd1b641375f79f5825126d665480874634fd0ace'],

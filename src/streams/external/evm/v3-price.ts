@@ -1,16 +1,16 @@
-/** Prices of a pool as `slot0` tells them, and what they mean for whoever swaps. Uniswap v3 whitepaper, 6.2. */
+/** Prices and depth of a v3 pool from `slot0`: Uniswap v3 whitepaper, section 6.2. */
 
 const Q96 = 2n ** 96n
 const Q192 = 2n ** 192n
 const FIXED_POINT = 10n ** 18n
-/** Outside of these no v3 pool can stand. TickMath. */
+/** Bounds of `TickMath`. */
 const SQRT_PRICE_X96_MIN = 4295128739n
 const SQRT_PRICE_X96_MAX = 1461446703485210103287273052203988822378723970342n
 const TICK_MAX = 887_272
 
-/** How a pool's two tokens relate to an asset and what it is quoted in. */
+/** The order and the decimals of a pool's two tokens. */
 export type PairOrder = {
-  /** Token 0 is the asset, token 1 the quote; the other way round where false. */
+  /** Whether token 0 is the asset and token 1 the quote. */
   readonly isAssetFirst: boolean
   readonly assetDecimals: number
   readonly quoteDecimals: number
@@ -34,7 +34,7 @@ export function priceOf(sqrtPriceX96: bigint, order: PairOrder): number {
   return Number((numerator * FIXED_POINT) / denominator) / Number(FIXED_POINT)
 }
 
-/** The same of a mean tick: token 1 per token 0 is 1.0001^tick. null for a tick that no pool has. */
+/** The price at a mean tick: token 1 per token 0 is 1.0001^tick. null beyond the bounds of `TickMath`. */
 export function priceOfTick(tick: number, order: PairOrder): number | null {
   if (!(Math.abs(tick) <= TICK_MAX)) return null
   const { isAssetFirst, assetDecimals, quoteDecimals } = order
@@ -43,9 +43,9 @@ export function priceOfTick(tick: number, order: PairOrder): number | null {
 }
 
 /**
- * The quote side of the constant-product pool that a position of this liquidity is at the margin: L times
- * the square root of the price, in quote units. A swap of dy moves the price by 2 dy over it, to first
- * order and within the tick range.
+ * The quote reserve of a constant-product pool with the same depth at this price: L times the square root of
+ * the price, in quote units. A swap of dy moves the price by 2 dy over it, to first order and within the
+ * tick range.
  */
 export function reserveQuoteOf(
   liquidity: bigint,

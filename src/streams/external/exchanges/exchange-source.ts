@@ -18,10 +18,10 @@ import {
 import { backOffMs } from '../../../domain/back-off.ts'
 import { OperatingError } from '../../../domain/errors.ts'
 import type { Batch } from '../../../domain/event.ts'
-import type { SourceStatusEvent } from '../../../domain/external.ts'
 import { HttpStatusError } from '../../http-exchange.ts'
 import type { ExternalRuntime } from '../../runtime.ts'
-import type { Source, SourceAddress } from '../source.ts'
+import type { ExternalSource, SourceAddress } from '../source.ts'
+import { SourceStatus } from '../source-status.ts'
 import type { Shared } from './conversation.ts'
 import { Conversation, RENEWAL } from './conversation.ts'
 import type { ExchangeProtocol } from './protocol.ts'
@@ -43,7 +43,7 @@ const PING_PERIOD_MS = 10_000
 const TELL_PERIOD_MS = 250
 
 /** Listens to the best bids and asks of one exchange. */
-export function exchangeSource(protocol: ExchangeProtocol): Source {
+export function exchangeSource(protocol: ExchangeProtocol): ExternalSource {
   return (address, context, runtime) =>
     defer(() => {
       const shared: Listening = {
@@ -53,10 +53,10 @@ export function exchangeSource(protocol: ExchangeProtocol): Source {
         refusals: new Map(),
         address,
         runtime,
-        status: new StatusWord(protocol.exchange),
+        status: new SourceStatus(protocol.exchange),
         outages: new Outages(address.urls.length),
       }
-      const first = shared.status.tell('down', 'connecting', runtime.scheduler.now())
+      const first = shared.status.set('down', 'connecting', runtime.scheduler.now())
       return concat(of(first), endless(shared))
     })
 }
@@ -64,7 +64,7 @@ export function exchangeSource(protocol: ExchangeProtocol): Source {
 type Listening = Shared & {
   readonly address: SourceAddress
   readonly runtime: ExternalRuntime
-  readonly status: StatusWord
+  readonly status: SourceStatus
   readonly outages: Outages
 }
 
@@ -115,7 +115,7 @@ function oneConnection(listening: Listening): Observable<Batch> {
       const nowMs = scheduler.now()
       conversation.check(nowMs)
       const health = conversation.health(nowMs)
-      const word = health === null ? [] : status.tell(health.state, health.reason, nowMs)
+      const word = health === null ? [] : status.set(health.state, health.reason, nowMs)
       return [...word, ...quotes.drain()]
     }),
     filter((batch) => batch.length > 0),
@@ -131,7 +131,7 @@ function lost({ outages, quotes, runtime, status }: Listening, cause: unknown): 
   const untold = quotes.drain()
   if (codeOf(cause) === RENEWAL) return untold
   const state = outages.isBlocked ? 'blocked' : 'down'
-  return [...untold, ...status.tell(state, reasonOf(cause), runtime.scheduler.now())]
+  return [...untold, ...status.set(state, reasonOf(cause), runtime.scheduler.now())]
 }
 
 /** What went wrong in a row, and what follows from it: where to try next, and when. */
@@ -172,23 +172,6 @@ class Outages {
   delayMs(chance: number): number {
     if (this.isBlocked) return BLOCKED_MS_MIN + chance * BLOCKED_MS_SPAN
     return backOffMs(BACK_OFF, this.#failures, chance)
-  }
-}
-
-/** Says how the source is, when that changes. */
-class StatusWord {
-  readonly #source: ExchangeProtocol['exchange']
-  #state: SourceStatusEvent['state'] | null = null
-
-  constructor(source: ExchangeProtocol['exchange']) {
-    this.#source = source
-  }
-
-  tell(state: SourceStatusEvent['state'], reason: string, nowMs: number): Batch {
-    if (state === this.#state) return []
-    this.#state = state
-    const stamps = { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
-    return [{ kind: 'source-status', source: this.#source, state, reason, ...stamps }]
   }
 }
 

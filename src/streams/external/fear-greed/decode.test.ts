@@ -19,7 +19,7 @@ describe('the index', () => {
   test('is the newest day, stamped with its midnight', () => {
     const text = body(day('40', String(TODAY_S - DAY_S)), day('47', String(TODAY_S)))
     expect(decodeFearGreed(text, NOW_MS)).toEqual({
-      findings: [],
+      issues: [],
       events: [
         { kind: 'fear-greed', value: 47, timeExchangeMs: TODAY_S * 1_000, timeReceivedMs: NOW_MS },
       ],
@@ -43,7 +43,7 @@ describe('the index', () => {
   test.each(['', 'null', '{"data":[]}', '{"data":{}}', '<html>'])('%j is undecodable', (text) => {
     expect(decodeFearGreed(text, NOW_MS)).toMatchObject({
       events: [],
-      findings: [{ kind: 'undecodable' }],
+      issues: [{ kind: 'undecodable' }],
     })
   })
 

@@ -1,24 +1,24 @@
-import { foreignList, ownMember, parseForeign } from '../foreign-json.ts'
-import type { Decoded } from '../polled-source.ts'
-import { isSaneTime } from '../sane.ts'
+import { isPlausibleTime } from '../plausible.ts'
+import type { DecodedReply } from '../polled-source.ts'
+import { undecodableReply } from '../polled-source.ts'
+import { ownMember, parseUntrusted, untrustedList } from '../untrusted-json.ts'
 
-/** All days since 2018 have 300 kB. */
+/** The complete history since 2018 is 300 kB. */
 const BODY_CHARS_MAX = 1024 * 1024
 const DAYS_MAX = 10_000
 const VALUE_MAX = 100
 
 /** `{data: [{value: "47", timestamp: "<unix s>", ...}]}`, newest first; both are strings. */
-export function decodeFearGreed(body: string, nowMs: number): Decoded {
-  const reply = parseForeign(body, BODY_CHARS_MAX)
-  const days = foreignList(ownMember(reply, 'data'), DAYS_MAX).flatMap((row) => {
+export function decodeFearGreed(body: string, nowMs: number): DecodedReply {
+  const reply = parseUntrusted(body, BODY_CHARS_MAX)
+  const days = untrustedList(ownMember(reply, 'data'), DAYS_MAX).flatMap((row) => {
     const value = unsignedInteger(ownMember(row, 'value'))
     const timeMs = 1_000 * (unsignedInteger(ownMember(row, 'timestamp')) ?? Number.NaN)
-    const isSane = value !== null && value <= VALUE_MAX && isSaneTime(timeMs, nowMs)
-    return isSane ? [{ value, timeMs }] : []
+    const isValid = value !== null && value <= VALUE_MAX && isPlausibleTime(timeMs, nowMs)
+    return isValid ? [{ value, timeMs }] : []
   })
   const [first, ...others] = days
-  if (first === undefined)
-    return { events: [], findings: [{ kind: 'undecodable', detail: body.slice(0, 200) }] }
+  if (first === undefined) return undecodableReply(body)
   const newest = others.reduce((one, other) => (other.timeMs > one.timeMs ? other : one), first)
   return {
     events: [
@@ -29,12 +29,13 @@ export function decodeFearGreed(body: string, nowMs: number): Decoded {
         timeReceivedMs: nowMs,
       },
     ],
-    findings: [],
+    issues: [],
   }
 }
 
 function unsignedInteger(value: unknown): number | null {
-  const isOne = typeof value === 'string' ? /^\d{1,12}$/.test(value) : Number.isSafeInteger(value)
-  const number = isOne ? Number(value) : -1
+  const isInteger =
+    typeof value === 'string' ? /^\d{1,12}$/.test(value) : Number.isSafeInteger(value)
+  const number = isInteger ? Number(value) : -1
   return number >= 0 ? number : null
 }

@@ -2,14 +2,14 @@ import { map, NEVER, throwError, timer, VirtualTimeScheduler } from 'rxjs'
 import { describe, expect, test } from 'vitest'
 import { OperatingError } from '../../../domain/errors.ts'
 import type { ExternalRuntime } from '../../runtime.ts'
-import type { Judged } from './rpc-nodes.ts'
+import type { Assessed } from './rpc-nodes.ts'
 import { RpcNodes } from './rpc-nodes.ts'
 
-type Reply = { readonly status?: number; readonly body: unknown } | 'refused' | 'silent'
+type Reply = { readonly status?: number; readonly body: unknown } | 'refused' | 'unanswered'
 const result = (value: unknown): Reply => ({ body: { result: value } })
 
-describe('fall-over', () => {
-  test('the first node is asked as long as it answers', () => {
+describe('fail-over', () => {
+  test('the first node is asked while it answers', () => {
     const nodes = new ScriptedNodes({ a: [result(1), result(2)], b: [] })
     expect([nodes.ask(), nodes.ask()]).toEqual([1, 2])
     expect(nodes.asked).toEqual(['a', 'a'])
@@ -17,22 +17,25 @@ describe('fall-over', () => {
 
   test.each<[string, Reply]>([
     ['refuses the connection', 'refused'],
-    ['says nothing for four seconds', 'silent'],
+    ['does not reply within four seconds', 'unanswered'],
     ['answers with an error of HTTP', { status: 429, body: 'slow down' }],
     ['answers with an error of JSON-RPC', { body: { error: { code: -32005, message: 'limit' } } }],
-    ['answers with that error as HTTP 400', { status: 400, body: { error: { code: 1 } } }],
-    ['answers something else', { body: '<html>' }],
+    [
+      'answers with an error of JSON-RPC as HTTP 400',
+      { status: 400, body: { error: { code: 1 } } },
+    ],
+    ['answers with text', { body: '<html>' }],
     ['answers null', { body: null }],
-    ['answers another question', { body: { id: 99, result: 7 } }],
-    ['answers what makes no sense', result('bad')],
-  ])('a node that %s is passed over, and left alone for a while', (_, reply) => {
+    ['answers with another id', { body: { id: 99, result: 7 } }],
+    ['answers with an invalid value', result('bad')],
+  ])('a node that %s is skipped and paused', (_, reply) => {
     const nodes = new ScriptedNodes({ a: [reply], b: [result(5), result(6)] })
     expect([nodes.ask(), nodes.ask()]).toEqual([5, 6])
     expect(nodes.asked).toEqual(['a', 'b', 'b'])
     expect(nodes.notices).toHaveLength(1)
   })
 
-  test('it is asked again after its rest, and is the preferred one again', () => {
+  test('a paused node is asked again after its pause and is preferred again', () => {
     const nodes = new ScriptedNodes({ a: ['refused', result(3), result(4)], b: [result(5)] })
     nodes.ask()
     nodes.advance(60_000)
@@ -40,20 +43,20 @@ describe('fall-over', () => {
     expect(nodes.asked).toEqual(['a', 'b', 'a', 'a'])
   })
 
-  test('when all rest, the one that has rested most is asked', () => {
+  test('if all nodes are paused, the one whose pause ends first is asked', () => {
     const nodes = new ScriptedNodes({ a: ['refused', result(1)], b: ['refused', 'refused'] })
     expect(nodes.ask()).toEqual('node_failed')
     expect(nodes.ask()).toEqual(1)
     expect(nodes.asked).toEqual(['a', 'b', 'a'])
   })
 
-  test('no node at all fails', () => {
+  test('without nodes the call fails', () => {
     expect(new ScriptedNodes({}).ask()).toBe('node_failed')
   })
 })
 
 describe('late answers', () => {
-  test('the newest of them is used where no node has a good one', () => {
+  test('the newest is used if no node has a current one', () => {
     const nodes = new ScriptedNodes({
       a: [result({ late: 10 })],
       b: [result({ late: 30 })],
@@ -62,13 +65,13 @@ describe('late answers', () => {
     expect(nodes.ask()).toEqual({ late: 30 })
   })
 
-  test('a good one comes before them', () => {
+  test('a current answer is preferred', () => {
     const nodes = new ScriptedNodes({ a: [result({ late: 10 })], b: [result(2)] })
     expect(nodes.ask()).toEqual(2)
   })
 })
 
-test('what is noted of a node names its host, but not its path, which may be a key', () => {
+test('a notice names the host of a node but not its path, which may hold a key', () => {
   const nodes = new ScriptedNodes({ 'https://node.test/v2/secret': ['refused'] })
   nodes.ask()
   expect(nodes.notices).toEqual(['node.test: refused'])
@@ -94,16 +97,16 @@ class ScriptedNodes {
     this.#nodes = new RpcNodes([...left.keys()], runtime, (detail) => this.notices.push(detail))
   }
 
-  /** The answer, or the code of the error. */
+  /** The value, or the code of the error. */
   ask(): unknown {
-    const heard: unknown[] = []
-    this.#nodes.ask({ method: 'eth_test', params: [], judge }).subscribe({
-      next: ({ answer }) => heard.push(answer),
-      error: (cause) => heard.push(cause instanceof OperatingError ? cause.code : cause),
+    const received: unknown[] = []
+    this.#nodes.call({ method: 'eth_test', params: [], assess }).subscribe({
+      next: ({ value }) => received.push(value),
+      error: (cause) => received.push(cause instanceof OperatingError ? cause.code : cause),
     })
     this.advance(5_000)
-    expect(heard).toHaveLength(1)
-    return heard[0]
+    expect(received).toHaveLength(1)
+    return received[0]
   }
 
   advance(byMs: number): void {
@@ -113,15 +116,15 @@ class ScriptedNodes {
   }
 }
 
-function judge(value: unknown): Judged<unknown> {
-  if (value === 'bad') return { verdict: 'bad', reason: 'bad' }
+function assess(value: unknown): Assessed<unknown> {
+  if (value === 'bad') return { quality: 'invalid', reason: 'bad' }
   if (typeof value === 'object' && value !== null && 'late' in value)
-    return { verdict: 'late', answer: value, asOfMs: Number(value.late) }
-  return { verdict: 'good', answer: value }
+    return { quality: 'late', value, asOfMs: Number(value.late) }
+  return { quality: 'current', value }
 }
 
 function replyOf(reply: Reply, id: number, scheduler: VirtualTimeScheduler) {
-  if (reply === 'silent') return NEVER
+  if (reply === 'unanswered') return NEVER
   if (reply === 'refused') return throwError(() => new OperatingError('refused', 'no connection'))
   const { status = 200, body } = reply
   const told = typeof body === 'object' && body !== null ? { jsonrpc: '2.0', id, ...body } : body

@@ -1,43 +1,43 @@
 import type { Observable } from 'rxjs'
-import { catchError, concatMap, defer, map, of, throwError, timeout } from 'rxjs'
+import { catchError, concatMap, defer, map, of, throwError } from 'rxjs'
 import { backOffMs } from '../../../domain/back-off.ts'
 import { OperatingError } from '../../../domain/errors.ts'
 import type { ExternalRuntime, HttpReply } from '../../runtime.ts'
-import { isForeignObject, ownMember, parseForeign } from '../foreign-json.ts'
+import { hostOf, reasonOf, withTimeout } from '../retry.ts'
+import { isUntrustedObject, ownMember, parseUntrusted } from '../untrusted-json.ts'
 
-/** What is to be thought of one node's answer. */
-export type Judged<Answer> =
-  | { readonly verdict: 'good'; readonly answer: Answer }
-  /** Only to be used where no node has a newer one. */
-  | { readonly verdict: 'late'; readonly answer: Answer; readonly asOfMs: number }
-  | { readonly verdict: 'bad'; readonly reason: string; readonly restMs?: number }
+/** The assessment of one node's result. */
+export type Assessed<Value> =
+  | { readonly quality: 'current'; readonly value: Value }
+  /** Used only if no other node has a newer one. */
+  | { readonly quality: 'late'; readonly value: Value; readonly asOfMs: number }
+  | { readonly quality: 'invalid'; readonly reason: string; readonly pauseMs?: number }
 
-export type Told<Answer> = { readonly answer: Answer; readonly isLate: boolean }
+export type NodeAnswer<Value> = { readonly value: Value; readonly isLate: boolean }
 
-type Best<Answer> = { readonly answer: Answer; readonly asOfMs: number }
-
-type Question<Answer> = {
+type RpcRequest<Value> = {
   readonly method: string
   readonly params: readonly unknown[]
-  readonly judge: (result: unknown) => Judged<Answer>
+  readonly assess: (result: unknown) => Assessed<Value>
 }
 
+type Latest<Value> = { readonly value: Value; readonly asOfMs: number }
+
 const REPLY_MS_MAX = 4_000
-/** A node that failed is left alone so long, while another one answers. */
-const REST_MS = { minMs: 10_000, maxMs: 60_000 }
-/** All calls of one round have some 30 kB. */
+/** A node that failed is skipped for this long while another one answers. */
+const PAUSE = { minMs: 10_000, maxMs: 60_000 }
+/** All calls of one round are some 30 kB. */
 const REPLY_CHARACTERS_MAX = 1024 * 1024
 const OK = 200
-/** Of what a node said about itself, in a log. */
-const DETAIL_CHARACTERS_MAX = 120
+const ERROR_CHARACTERS_MAX = 120
 
 /**
- * The JSON-RPC nodes of one chain, in order of preference. Each question goes to the first that is not
- * resting, and on to the next when it fails, is late or is mistaken. When all rest, the one that has rested
- * most is asked.
+ * The JSON-RPC nodes of one chain, in order of preference. A request goes to the first node that is not
+ * paused, and on to the next one after a failed, late or invalid answer. If all nodes are paused, the one
+ * whose pause ends first is asked.
  */
 export class RpcNodes {
-  readonly #nodes: readonly { readonly url: string; restUntilMs: number; failures: number }[]
+  readonly #nodes: readonly { readonly url: string; pausedUntilMs: number; failures: number }[]
   readonly #runtime: ExternalRuntime
   readonly #onFailure: (detail: string) => void
   #id = 0
@@ -47,72 +47,66 @@ export class RpcNodes {
     runtime: ExternalRuntime,
     onFailure: (detail: string) => void,
   ) {
-    this.#nodes = urls.map((url) => ({ url, restUntilMs: Number.NEGATIVE_INFINITY, failures: 0 }))
+    this.#nodes = urls.map((url) => ({ url, pausedUntilMs: Number.NEGATIVE_INFINITY, failures: 0 }))
     this.#runtime = runtime
     this.#onFailure = onFailure
   }
 
-  /** Emits one answer, or fails with an OperatingError when no node has one. */
-  ask<Answer>(question: Question<Answer>): Observable<Told<Answer>> {
-    return defer(() => this.#askNext(this.#order(), question, null, 'no node'))
+  /** Emits one answer, or fails with an OperatingError if no node has one. */
+  call<Value>(request: RpcRequest<Value>): Observable<NodeAnswer<Value>> {
+    return defer(() => this.#callNext(this.#order(), request, null, 'no node configured'))
   }
 
-  #askNext<Answer>(
+  #callNext<Value>(
     order: readonly number[],
-    question: Question<Answer>,
-    best: Best<Answer> | null,
+    request: RpcRequest<Value>,
+    latest: Latest<Value> | null,
     lastReason: string,
-  ): Observable<Told<Answer>> {
-    const [index, ...rest] = order
+  ): Observable<NodeAnswer<Value>> {
+    const [index, ...others] = order
     if (index === undefined) {
-      if (best !== null) return of({ answer: best.answer, isLate: true })
+      if (latest !== null) return of({ value: latest.value, isLate: true })
       return throwError(() => new OperatingError('node_failed', lastReason))
     }
-    return this.#askOne(index, question).pipe(
-      concatMap((judged) => {
-        if (judged.verdict === 'good') {
+    return this.#callOne(index, request).pipe(
+      concatMap((assessed) => {
+        if (assessed.quality === 'current') {
           this.#succeeded(index)
-          return of({ answer: judged.answer, isLate: false })
+          return of({ value: assessed.value, isLate: false })
         }
-        const reason = judged.verdict === 'late' ? 'late' : judged.reason
-        this.#failed(index, reason, judged.verdict === 'bad' ? judged.restMs : undefined)
-        const isNewest =
-          judged.verdict === 'late' && judged.asOfMs > (best?.asOfMs ?? Number.NEGATIVE_INFINITY)
-        return this.#askNext(rest, question, isNewest ? judged : best, reason)
+        const isLate = assessed.quality === 'late'
+        const reason = isLate ? 'its newest block is late' : assessed.reason
+        this.#failed(index, reason, isLate ? undefined : assessed.pauseMs)
+        const isNewest = isLate && assessed.asOfMs > (latest?.asOfMs ?? Number.NEGATIVE_INFINITY)
+        return this.#callNext(others, request, isNewest ? assessed : latest, reason)
       }),
     )
   }
 
-  #askOne<Answer>(
+  #callOne<Value>(
     index: number,
-    { method, params, judge }: Question<Answer>,
-  ): Observable<Judged<Answer>> {
+    { method, params, assess }: RpcRequest<Value>,
+  ): Observable<Assessed<Value>> {
     const { scheduler, post } = this.#runtime
     this.#id += 1
     const request = { jsonrpc: '2.0', id: this.#id, method, params }
-    const late = () => new OperatingError('request_timeout', `${method} took too long`)
-    return post(this.#nodes[index]?.url ?? '', request).pipe(
-      timeout({ first: REPLY_MS_MAX, scheduler, with: () => throwError(late) }),
-      map((reply): Judged<Answer> => {
-        const { result, reason } = resultOf(reply, request.id)
-        return reason === null ? judge(result) : { verdict: 'bad', reason }
+    const reply = post(this.#nodes[index]?.url ?? '', request)
+    return withTimeout(reply, REPLY_MS_MAX, scheduler).pipe(
+      map((reply) => assess(resultOf(reply, request.id))),
+      catchError((cause: unknown) => {
+        const reason = cause instanceof RpcError ? cause.message : reasonOf(cause)
+        return of<Assessed<Value>>({ quality: 'invalid', reason })
       }),
-      catchError((cause: unknown) =>
-        of<Judged<Answer>>({
-          verdict: 'bad',
-          reason: cause instanceof OperatingError ? cause.code : 'request_failed',
-        }),
-      ),
     )
   }
 
   #order(): readonly number[] {
     const nowMs = this.#runtime.scheduler.now()
-    const awake = this.#nodes.flatMap(({ restUntilMs }, index) =>
-      restUntilMs <= nowMs ? [index] : [],
+    const ready = this.#nodes.flatMap(({ pausedUntilMs }, index) =>
+      pausedUntilMs <= nowMs ? [index] : [],
     )
-    if (awake.length > 0) return awake
-    const untilMs = this.#nodes.map(({ restUntilMs }) => restUntilMs)
+    if (ready.length > 0) return ready
+    const untilMs = this.#nodes.map(({ pausedUntilMs }) => pausedUntilMs)
     return untilMs.length === 0 ? [] : [untilMs.indexOf(Math.min(...untilMs))]
   }
 
@@ -120,38 +114,32 @@ export class RpcNodes {
     const node = this.#nodes[index]
     if (node === undefined) return
     node.failures = 0
-    node.restUntilMs = Number.NEGATIVE_INFINITY
+    node.pausedUntilMs = Number.NEGATIVE_INFINITY
   }
 
-  #failed(index: number, reason: string, restMs?: number): void {
+  #failed(index: number, reason: string, pauseMs?: number): void {
     const node = this.#nodes[index]
     if (node === undefined) return
     const { scheduler, random } = this.#runtime
     node.failures += 1
-    node.restUntilMs = scheduler.now() + (restMs ?? backOffMs(REST_MS, node.failures, random()))
+    node.pausedUntilMs = scheduler.now() + (pauseMs ?? backOffMs(PAUSE, node.failures, random()))
     this.#onFailure(`${hostOf(node.url)}: ${reason}`)
   }
 }
 
-/** `reason` is null where the node answered with a result. */
-function resultOf(
-  { status, body }: HttpReply,
-  id: number,
-): { readonly result: unknown; readonly reason: string | null } {
-  const failed = (reason: string) => ({ result: undefined, reason })
-  const reply = parseForeign(body, REPLY_CHARACTERS_MAX)
-  const error = ownMember(reply, 'error')
-  if (isForeignObject(error)) {
-    const told = `error ${String(ownMember(error, 'code'))}: ${String(ownMember(error, 'message'))}`
-    return failed(told.slice(0, DETAIL_CHARACTERS_MAX))
-  }
-  if (status !== OK) return failed(`HTTP ${status}`)
-  const result = ownMember(reply, 'result')
-  const isReply = ownMember(reply, 'id') === id && result !== undefined
-  return isReply ? { result, reason: null } : failed('not JSON-RPC')
-}
+/** A node answered, but without a result. */
+class RpcError extends Error {}
 
-/** An operator's URL may hold a key: it is not for a log. */
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : ''
+function resultOf({ status, body }: HttpReply, id: number): unknown {
+  const reply = parseUntrusted(body, REPLY_CHARACTERS_MAX)
+  const error = ownMember(reply, 'error')
+  if (isUntrustedObject(error)) {
+    const text = `error ${String(ownMember(error, 'code'))}: ${String(ownMember(error, 'message'))}`
+    throw new RpcError(text.slice(0, ERROR_CHARACTERS_MAX))
+  }
+  if (status !== OK) throw new RpcError(`HTTP ${status}`)
+  const result = ownMember(reply, 'result')
+  if (ownMember(reply, 'id') !== id || result === undefined)
+    throw new RpcError('the reply is not JSON-RPC')
+  return result
 }

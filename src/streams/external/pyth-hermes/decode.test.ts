@@ -28,8 +28,8 @@ describe('a price update', () => {
   test.skipIf(isAbsent)(
     'recorded from the server has the published prices (needs ../shared/data)',
     () => {
-      const { prices, findings } = decodeUpdate(sample('updates_price_latest.json'), NOW_MS)
-      expect(findings).toEqual([])
+      const { prices, issues } = decodeUpdate(sample('updates_price_latest.json'), NOW_MS)
+      expect(issues).toEqual([])
       expect(prices).toHaveLength(2)
       expect(prices[0]).toEqual({
         id: BTC,
@@ -87,9 +87,9 @@ describe('a price update', () => {
     ['no price', { price: null }, {}],
   ])('with %s is refused and reported', (_, changes, price) => {
     const good = row({ id: shippedFeedIds.get('ETH') })
-    const { prices, findings } = decodeUpdate(update(row(changes, price), good), NOW_MS)
+    const { prices, issues } = decodeUpdate(update(row(changes, price), good), NOW_MS)
     expect(prices.map(({ id }) => id)).toEqual([shippedFeedIds.get('ETH')])
-    expect(findings).toMatchObject([{ kind: 'price_refused' }])
+    expect(issues).toMatchObject([{ kind: 'price_refused' }])
   })
 
   test('stands without an average that makes no sense', () => {
@@ -114,7 +114,7 @@ describe('a price update', () => {
   ])('%j is undecodable', (text) => {
     expect(decodeUpdate(text, NOW_MS)).toMatchObject({
       prices: [],
-      findings: [{ kind: 'undecodable' }],
+      issues: [{ kind: 'undecodable' }],
     })
   })
 

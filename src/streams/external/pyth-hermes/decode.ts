@@ -1,6 +1,6 @@
-import { foreignList, isForeignObject, ownMember, parseForeign } from '../foreign-json.ts'
-import type { Finding } from '../polled-source.ts'
-import { isSanePrice, isSaneTime } from '../sane.ts'
+import { isPlausiblePrice, isPlausibleTime } from '../plausible.ts'
+import type { DecodeIssue } from '../source.ts'
+import { isUntrustedObject, ownMember, parseUntrusted, untrustedList } from '../untrusted-json.ts'
 
 /** One price of one feed, with what it was one hour of averaging before. */
 export type PythPrice = {
@@ -32,19 +32,19 @@ const EXPONENT_ABS_MAX = 30
 export function decodeUpdate(
   text: string,
   nowMs: number,
-): { readonly prices: readonly PythPrice[]; readonly findings: readonly Finding[] } {
-  const parsed = ownMember(parseForeign(text, UPDATE_CHARS_MAX), 'parsed')
+): { readonly prices: readonly PythPrice[]; readonly issues: readonly DecodeIssue[] } {
+  const parsed = ownMember(parseUntrusted(text, UPDATE_CHARS_MAX), 'parsed')
   if (!Array.isArray(parsed))
-    return { prices: [], findings: [{ kind: 'undecodable', detail: text.slice(0, 200) }] }
+    return { prices: [], issues: [{ kind: 'undecodable', detail: text.slice(0, 200) }] }
   const prices: PythPrice[] = []
-  const findings: Finding[] = []
-  for (const row of foreignList(parsed, PRICES_MAX)) {
+  const issues: DecodeIssue[] = []
+  for (const row of untrustedList(parsed, PRICES_MAX)) {
     const id = feedId(ownMember(row, 'id'))
     const price = id === null ? null : priceOf(id, row, nowMs)
     if (price !== null) prices.push(price)
-    else findings.push({ kind: 'price_refused', detail: JSON.stringify(row).slice(0, 200) })
+    else issues.push({ kind: 'price_refused', detail: JSON.stringify(row).slice(0, 200) })
   }
-  return { prices, findings }
+  return { prices, issues }
 }
 
 /**
@@ -53,10 +53,10 @@ export function decodeUpdate(
  * of them deprecated, belongs to nobody.
  */
 export function decodeCatalogue(text: string): FeedIds | null {
-  const rows = parseForeign(text, CATALOGUE_CHARS_MAX)
+  const rows = parseUntrusted(text, CATALOGUE_CHARS_MAX)
   if (!Array.isArray(rows)) return null
   const claims = new Map<string, Set<string>>()
-  for (const row of foreignList(rows, CATALOGUE_ROWS_MAX)) {
+  for (const row of untrustedList(rows, CATALOGUE_ROWS_MAX)) {
     const id = feedId(ownMember(row, 'id'))
     const attributes = ownMember(row, 'attributes')
     const asset = assetOfSymbol(ownMember(attributes, 'symbol'))
@@ -88,7 +88,7 @@ function assetOfSymbol(symbol: unknown): string | null {
 }
 
 function isDeprecated(attributes: unknown): boolean {
-  const told = isForeignObject(attributes) ? Object.values(attributes) : []
+  const told = isUntrustedObject(attributes) ? Object.values(attributes) : []
   return told.some((value) => typeof value === 'string' && /deprecated/i.test(value))
 }
 
@@ -97,7 +97,7 @@ function priceOf(id: string, row: unknown, nowMs: number): PythPrice | null {
   const now = scaled(price)
   const publishTime = ownMember(price, 'publish_time')
   const publishedMs = typeof publishTime === 'number' ? publishTime * 1_000 : Number.NaN
-  if (now === null || !isSaneTime(publishedMs, nowMs)) return null
+  if (now === null || !isPlausibleTime(publishedMs, nowMs)) return null
   return { id, ...now, ema: scaled(ownMember(row, 'ema_price')), publishedMs }
 }
 
@@ -109,7 +109,7 @@ function scaled(
   if (!Number.isInteger(exponent) || Math.abs(Number(exponent)) > EXPONENT_ABS_MAX) return null
   const priceUsd = decimal(ownMember(told, 'price'), Number(exponent))
   const confidenceUsd = decimal(ownMember(told, 'conf'), Number(exponent))
-  const isSane = isSanePrice(priceUsd) && confidenceUsd !== null && confidenceUsd < priceUsd
+  const isSane = isPlausiblePrice(priceUsd) && confidenceUsd !== null && confidenceUsd < priceUsd
   return isSane ? { priceUsd, confidenceUsd } : null
 }
 

@@ -1,10 +1,8 @@
 import { Subscription, throwError, timeout } from 'rxjs'
-import { backOffMs } from '../../../domain/back-off.ts'
 import { OperatingError } from '../../../domain/errors.ts'
 import type { ExternalRuntime, HttpHeaders, HttpReply } from '../../runtime.ts'
-import { failureWords } from '../failure-words.ts'
-import type { Finding } from '../polled-source.ts'
-import { USUAL_BACK_OFF } from '../polled-source.ts'
+import { describeFailure, retryMs } from '../retry.ts'
+import type { DecodeIssue } from '../source.ts'
 import type { FeedIds } from './decode.ts'
 import { decodeCatalogue } from './decode.ts'
 import { shippedFeedIds } from './feed-ids.ts'
@@ -20,7 +18,7 @@ type Options = {
   readonly gate: RequestGate
   readonly runtime: ExternalRuntime
   readonly onChange: () => void
-  readonly onFinding: (finding: Finding) => void
+  readonly onIssue: (issue: DecodeIssue) => void
 }
 
 /** Which feed is whose: what the server lists, asked every day, and until then what was shipped. */
@@ -78,7 +76,7 @@ export class FeedCatalogue {
       .pipe(timeout({ first: REPLY_MS_MAX, scheduler, with: () => throwError(late) }))
       .subscribe({
         next: (reply) => this.#answered(reply),
-        error: (cause: unknown) => this.#failed(failureWords(cause).detail),
+        error: (cause: unknown) => this.#failed(describeFailure(cause).detail),
       })
   }
 
@@ -99,10 +97,10 @@ export class FeedCatalogue {
   }
 
   #failed(detail: string): void {
-    const { runtime, onChange, onFinding } = this.#options
+    const { runtime, onChange, onIssue } = this.#options
     this.#failures += 1
-    onFinding({ kind: 'catalogue_failed', detail })
-    this.#after(backOffMs(USUAL_BACK_OFF, this.#failures, runtime.random()))
+    onIssue({ kind: 'catalogue_failed', detail })
+    this.#after(retryMs(this.#failures, runtime.random()))
     if (this.#ids === shippedFeedIds) this.#isMissing = true
     onChange()
   }

@@ -1,11 +1,9 @@
 import { Subscription, throwError, timeout } from 'rxjs'
-import { backOffMs } from '../../../domain/back-off.ts'
 import { OperatingError } from '../../../domain/errors.ts'
 import { HttpStatusError } from '../../http-exchange.ts'
 import type { ExternalRuntime, HttpHeaders, HttpReply } from '../../runtime.ts'
-import { failureWords } from '../failure-words.ts'
-import type { Finding } from '../polled-source.ts'
-import { USUAL_BACK_OFF } from '../polled-source.ts'
+import { describeFailure, retryMs } from '../retry.ts'
+import type { DecodeIssue } from '../source.ts'
 import type { PythPrice } from './decode.ts'
 import { decodeUpdate, refusedFeed, UPDATE_CHARS_MAX } from './decode.ts'
 import { EventStream } from './event-stream.ts'
@@ -34,7 +32,7 @@ export type PriceStreamOptions = {
   readonly onExcluded: (ids: readonly string[]) => void
   /** Every server refuses us; nothing more is asked. */
   readonly onRefused: (status: number) => void
-  readonly onFinding: (finding: Finding) => void
+  readonly onIssue: (issue: DecodeIssue) => void
 }
 
 /** One stream of prices of some feeds, opened again whenever it ends, until it is stopped. */
@@ -116,15 +114,15 @@ export class PriceStream {
   }
 
   #read(piece: string): void {
-    const { runtime, onPrices, onState, onFinding } = this.#options
+    const { runtime, onPrices, onState, onIssue } = this.#options
     const nowMs = runtime.scheduler.now()
     for (const { type, data } of this.#events.push(piece)) {
       if (type !== 'message') {
-        onFinding({ kind: 'stream_event', detail: `${type}: ${data.slice(0, 200)}` })
+        onIssue({ kind: 'stream_event', detail: `${type}: ${data.slice(0, 200)}` })
         continue
       }
-      const { prices, findings } = decodeUpdate(data, nowMs)
-      for (const finding of findings) onFinding(finding)
+      const { prices, issues } = decodeUpdate(data, nowMs)
+      for (const issue of issues) onIssue(issue)
       if (prices.length === 0) continue
       this.#heardMs = nowMs
       this.#refusals = 0
@@ -134,7 +132,7 @@ export class PriceStream {
       onPrices(prices)
     }
     for (; this.#oversizedTold < this.#events.oversized; this.#oversizedTold += 1)
-      onFinding({ kind: 'oversized', detail: `an event beyond ${UPDATE_CHARS_MAX} characters` })
+      onIssue({ kind: 'oversized', detail: `an event beyond ${UPDATE_CHARS_MAX} characters` })
   }
 
   #broke(cause: unknown): void {
@@ -142,7 +140,7 @@ export class PriceStream {
       this.#refused(cause.status)
       return
     }
-    const { reason, detail } = failureWords(cause)
+    const { reason, detail } = describeFailure(cause)
     this.#ended(reason, detail)
   }
 
@@ -178,10 +176,10 @@ export class PriceStream {
   }
 
   #probed({ status, body }: HttpReply, ids: readonly string[], excluded: readonly string[]): void {
-    const { onExcluded, onFinding } = this.#options
+    const { onExcluded, onIssue } = this.#options
     const named = status === 403 || status === 404 ? refusedFeed(body) : null
     if (named !== null && ids.includes(named)) {
-      onFinding({ kind: 'feed_refused', detail: body.slice(0, 200) })
+      onIssue({ kind: 'feed_refused', detail: body.slice(0, 200) })
       const others = ids.filter((id) => id !== named)
       const known = [...excluded, named]
       if (others.length > 0) this.#after(0, () => this.#probe(others, known))
@@ -199,14 +197,14 @@ export class PriceStream {
 
   /** The end of what has lived is no failure: the server renews every stream once a day. */
   #ended(reason: string, detail = reason): void {
-    const { runtime, onState, onFinding } = this.#options
+    const { runtime, onState, onIssue } = this.#options
     this.#watch.unsubscribe()
     const livedMs = runtime.scheduler.now() - this.#openedMs
     this.#failures = livedMs >= LIFE_MS_MIN && this.#state === 'up' ? 0 : this.#failures + 1
-    onFinding({ kind: 'stream_ended', detail })
+    onIssue({ kind: 'stream_ended', detail })
     if (this.#failures > 0) this.#state = 'down'
     onState(reason)
-    const delayMs = backOffMs(USUAL_BACK_OFF, Math.max(1, this.#failures), runtime.random())
+    const delayMs = retryMs(Math.max(1, this.#failures), runtime.random())
     this.#after(delayMs, () => this.#open())
   }
 }

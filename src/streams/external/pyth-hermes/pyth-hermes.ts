@@ -1,9 +1,8 @@
 import { Observable, Subscription } from 'rxjs'
 import type { Batch } from '../../../domain/event.ts'
 import type { ExternalRuntime, HttpHeaders } from '../../runtime.ts'
-import type { Finding } from '../polled-source.ts'
-import type { Source, SourceAddress, SourceContext } from '../source.ts'
-import { ToldStatus } from '../told-status.ts'
+import type { DecodeIssue, ExternalSource, SourceAddress, SourceContext } from '../source.ts'
+import { SourceStatus } from '../source-status.ts'
 import { FeedCatalogue } from './feed-catalogue.ts'
 import type { Feeds } from './feed-chunks.ts'
 import { FeedChunks } from './feed-chunks.ts'
@@ -22,7 +21,7 @@ const NEEDS_KEY = 'needs a key: --pyth-key'
  * Pyth's prices as Hermes streams them. Its catalogue is open to all, its prices to whoever has a key; the
  * source is `off` where there is none, and asks again after hours.
  */
-export const pythHermes: Source = (address, context, runtime) =>
+export const pythHermes: ExternalSource = (address, context, runtime) =>
   new Observable<Batch>((subscriber) => {
     const conversation = new Conversation(address, context, runtime, (batch) => {
       if (batch.length > 0) subscriber.next(batch)
@@ -39,7 +38,7 @@ class Conversation {
   readonly #context: SourceContext
   readonly #runtime: ExternalRuntime
   readonly #tell: (batch: Batch) => void
-  readonly #status = new ToldStatus('pyth-hermes')
+  readonly #status = new SourceStatus('pyth-hermes')
   readonly #gate: RequestGate
   readonly #chunks = new FeedChunks(new Set(shippedFeedIds.keys()))
   readonly #catalogue: FeedCatalogue
@@ -67,12 +66,12 @@ class Conversation {
         this.#arrange()
         this.#judge('')
       },
-      onFinding: (finding) => this.#note(finding),
+      onIssue: (issue) => this.#note(issue),
     })
   }
 
   start(): void {
-    this.#tell(this.#status.tell('down', 'connecting', this.#runtime.scheduler.now()))
+    this.#tell(this.#status.set('down', 'connecting', this.#runtime.scheduler.now()))
     this.#begin()
   }
 
@@ -124,7 +123,7 @@ class Conversation {
         this.#arrange()
       },
       onRefused: (status) => this.#refused(status),
-      onFinding: (finding) => this.#note(finding),
+      onIssue: (issue) => this.#note(issue),
     })
     this.#streams.set(feeds, { stream, flow })
     stream.start()
@@ -137,11 +136,11 @@ class Conversation {
     const down = states.filter((state) => state === 'down').length
     const nowMs = this.#runtime.scheduler.now()
     if (up > 0 && down > 0)
-      this.#tell(this.#status.tell('degraded', `${down} of ${states.length} streams`, nowMs))
+      this.#tell(this.#status.set('degraded', `${down} of ${states.length} streams`, nowMs))
     else if (up > 0 && this.#catalogue.isMissing)
-      this.#tell(this.#status.tell('degraded', 'no list of feeds', nowMs))
-    else if (up > 0) this.#tell(this.#status.tell('up', '', nowMs))
-    else if (down > 0) this.#tell(this.#status.tell('down', reason, nowMs))
+      this.#tell(this.#status.set('degraded', 'no list of feeds', nowMs))
+    else if (up > 0) this.#tell(this.#status.set('up', '', nowMs))
+    else if (down > 0) this.#tell(this.#status.set('down', reason, nowMs))
   }
 
   #refused(status: number): void {
@@ -154,15 +153,15 @@ class Conversation {
     const reason = hasKey ? `HTTP ${status}: the key is refused` : NEEDS_KEY
     this.#tell(
       isLocked
-        ? this.#status.tell('off', reason, scheduler.now())
-        : this.#status.tell('blocked', `HTTP ${status}`, scheduler.now()),
+        ? this.#status.set('off', reason, scheduler.now())
+        : this.#status.set('blocked', `HTTP ${status}`, scheduler.now()),
     )
     const delayMs = REFUSED_MS * (1 + REFUSED_JITTER * random())
     this.#timer = scheduler.schedule(() => this.#begin(), delayMs)
   }
 
-  #note(finding: Finding): void {
-    this.#context.onNotice({ source: 'pyth-hermes', ...finding })
+  #note(issue: DecodeIssue): void {
+    this.#context.onNotice({ source: 'pyth-hermes', ...issue })
   }
 }
 

@@ -30,7 +30,7 @@ describe('the packages of one feed', () => {
       signed(node, value),
     )
     expect(decode(packages)).toEqual({
-      findings: [],
+      issues: [],
       events: [
         {
           kind: 'oracle-price',
@@ -58,9 +58,12 @@ describe('the packages of one feed', () => {
 
   test('by a single node are refused, however often it speaks', () => {
     for (const packages of [[signed(1, 60_000)], [signed(1, 60_000), signed(1, 60_001)]]) {
-      const { events, findings } = decode(packages)
+      const { events, issues } = decode(packages)
       expect(events).toEqual([])
-      expect(findings).toContainEqual({ kind: 'price_refused', detail: 'BTC: no two nodes agree' })
+      expect(issues).toContainEqual({
+        kind: 'price_refused',
+        detail: 'BTC: fewer than 2 nodes agree',
+      })
     }
   })
 

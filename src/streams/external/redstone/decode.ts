@@ -1,29 +1,29 @@
 import type { OraclePriceEvent } from '../../../domain/external.ts'
-import { foreignList, ownMember, parseForeign } from '../foreign-json.ts'
-import type { Decoded, Finding } from '../polled-source.ts'
-import { isSanePrice, isSaneTime } from '../sane.ts'
+import { isPlausiblePrice, isPlausibleTime } from '../plausible.ts'
+import type { DecodedReply } from '../polled-source.ts'
+import type { DecodeIssue } from '../source.ts'
+import { ownMember, parseUntrusted, untrustedList } from '../untrusted-json.ts'
 
-/** All feeds of the service with five signers each have about 2 MB. */
+/** The reply with all feeds and five signers each is about 2 MB. */
 const BODY_CHARS_MAX = 12 * 1024 * 1024
-/** Five nodes sign the service. */
+/** Five nodes sign for the service. */
 const PACKAGES_MAX = 64
-/** What one node alone says is nobody's consensus. */
+/** A value of a single node is not a consensus. */
 const SIGNERS_MIN = 2
-/** Beyond such a confidence, as a share of the price, the nodes do not speak of the same thing. */
+/** As a share of the price: with more disagreement the nodes price different things. */
 const DEVIATION_MAX = 0.1
 
 /**
- * Most nodes usually sign one and the same value, because they run the same program on the same exchanges:
- * that they agree does not make it better than what those exchanges differ by.
+ * Most nodes sign the same value, because they run the same program on the same exchanges. Their agreement
+ * is therefore no better than the difference between those exchanges, 1 bps.
  */
 const CONFIDENCE_MIN = 1e-4
 
-/** Nodes sign every 10 s whatever the price does, and are asked as often. */
+/** Nodes sign every 10 s, whatever the price does. */
 const HEARTBEAT_MS = 30_000
 /**
- * There is no trigger that holds a price back; what is unknown is the move until the next package is
- * read, some 20 s: 0.6 sqrt(20 s / 1 year) is 5 bps for an asset that moves 60 % a year, and far below
- * 1 bps for a dollar.
+ * RedStone has no deviation trigger. The unknown part is the move until the next package is read, some 20 s:
+ * 0.6 sqrt(20 s / 1 year) is 5 bps for a volatility of 60 % a year, and far below 1 bps for a stablecoin.
  */
 const RESOLUTION_BPS = 5
 const PEGGED_RESOLUTION_BPS = 1
@@ -33,32 +33,40 @@ type Signed = { readonly signer: string; readonly timeMs: number; readonly value
 
 /**
  * `{<feed>: [{timestampMilliseconds, signature, signerAddress, dataPackageId, dataPoints}]}` of the
- * gateway. Of each asset the newest instant that at least two nodes signed counts: its price is the median
- * over the nodes and its confidence their mean absolute deviation from it. Both together are the maximum
- * likelihood of a Laplace distribution, whose scale is also what Pyth calls confidence. It says how far
- * the nodes disagree, not how sure each of them is, so it is never told as less than 1 bps.
+ * gateway. For each asset the newest instant with at least two signers is used: price is the median of the
+ * nodes, confidence their mean absolute deviation from it, at least 1 bps. Both are the maximum likelihood
+ * estimates of a Laplace distribution, whose scale Pyth also calls confidence.
  *
- * Signatures are not verified: the gateway is believed as far as its TLS certificate goes, and no further
- * than two other networks confirm it.
+ * Signatures are not verified: the gateway is trusted by its TLS certificate, and analyses compare its
+ * prices with those of other networks.
  */
-export function decodePackages(body: string, nowMs: number, assets: readonly string[]): Decoded {
-  const reply = parseForeign(body, BODY_CHARS_MAX)
-  const findings: Finding[] = []
+export function decodePackages(
+  body: string,
+  nowMs: number,
+  assets: readonly string[],
+): DecodedReply {
+  const reply = parseUntrusted(body, BODY_CHARS_MAX)
+  const issues: DecodeIssue[] = []
   const events: OraclePriceEvent[] = []
   for (const asset of assets) {
     const packages = ownMember(reply, asset)
     if (packages === undefined) continue
-    const signed = foreignList(packages, PACKAGES_MAX).flatMap((one) => signedBy(one, asset, nowMs))
+    const signed = untrustedList(packages, PACKAGES_MAX).flatMap((one) =>
+      signedBy(one, asset, nowMs),
+    )
     const event = consensus(asset, signed, nowMs)
     if (event === null)
-      findings.push({ kind: 'price_refused', detail: `${asset}: no two nodes agree` })
+      issues.push({
+        kind: 'price_refused',
+        detail: `${asset}: fewer than ${SIGNERS_MIN} nodes agree`,
+      })
     else events.push(event)
   }
-  if (events.length === 0) findings.push({ kind: 'undecodable', detail: body.slice(0, 200) })
-  return { events, findings }
+  if (events.length === 0) issues.push({ kind: 'undecodable', detail: body.slice(0, 200) })
+  return { events, issues }
 }
 
-/** At least two; of an even number the mean of the middle two. @returns both 0 for no values */
+/** The median of an even number of values is the mean of the middle two. @returns 0 for no values */
 export function medianAndDeviation(values: readonly number[]): {
   readonly median: number
   readonly deviation: number
@@ -78,7 +86,7 @@ function consensus(
 ): OraclePriceEvent | null {
   const instants = new Set(signed.map(({ timeMs }) => timeMs))
   for (const timeMs of [...instants].toSorted((one, other) => other - one)) {
-    // The first word of a node counts.
+    // The first value of each node counts.
     const bySigner = new Map<string, number>()
     for (const one of signed)
       if (one.timeMs === timeMs && !bySigner.has(one.signer)) bySigner.set(one.signer, one.value)
@@ -102,9 +110,9 @@ function consensus(
   return null
 }
 
-/** What one package says about the feed under whose name it stands, if it says just that. */
+/** The value of a package that holds exactly this feed; empty for any other package. */
 function signedBy(one: unknown, asset: string, nowMs: number): readonly Signed[] {
-  const points = foreignList(ownMember(one, 'dataPoints'), 2)
+  const points = untrustedList(ownMember(one, 'dataPoints'), 2)
   const timeMs = ownMember(one, 'timestampMilliseconds')
   const [point] = points
   const value = decimal(ownMember(point, 'value'))
@@ -114,13 +122,12 @@ function signedBy(one: unknown, asset: string, nowMs: number): readonly Signed[]
     ownMember(point, 'dataFeedId') === asset &&
     (ownMember(one, 'dataPackageId') ?? asset) === asset
   if (!isOfFeed || signer === null || ownMember(one, 'isSignatureValid') === false) return []
-  return isSanePrice(value) && isSaneTime(timeMs, nowMs) ? [{ signer, timeMs, value }] : []
+  return isPlausiblePrice(value) && isPlausibleTime(timeMs, nowMs)
+    ? [{ signer, timeMs, value }]
+    : []
 }
 
-/**
- * A node signs one instant of a feed once, so where the gateway does not name the signers, different
- * signatures are of different nodes.
- */
+/** A node signs an instant once, so without `signerAddress` different signatures mean different nodes. */
 function signerOf(one: unknown): string | null {
   const address = ownMember(one, 'signerAddress')
   if (typeof address === 'string' && /^0x[0-9a-f]{40}$/i.test(address)) return address.toLowerCase()
@@ -130,7 +137,7 @@ function signerOf(one: unknown): string | null {
     : null
 }
 
-/** Prices come as numbers, and as strings where a number would not hold them. */
+/** Prices are numbers, or strings where a number would lose digits. */
 function decimal(value: unknown): unknown {
   const isText = typeof value === 'string' && /^\d{1,20}(\.\d{1,30})?$/.test(value)
   return isText ? Number(value) : value

@@ -85,8 +85,8 @@ describe('addresses that were written down', () => {
   })
 
   test('fit into one request each', () => {
-    const seats = whirlpoolPairs.map((pair) => ({ pair, pool: 'pool', quoteVault: 'vault' }))
-    expect(snapshotKeys(seats).length).toBeLessThanOrEqual(KEYS_MAX)
+    const pools = whirlpoolPairs.map((pair) => ({ pair, address: 'pool', quoteVault: 'vault' }))
+    expect(snapshotKeys(pools).length).toBeLessThanOrEqual(KEYS_MAX)
     expect(candidateKeys.length).toBeLessThanOrEqual(KEYS_MAX)
   })
 })

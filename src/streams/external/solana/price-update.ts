@@ -1,30 +1,27 @@
-import type { Account } from './account.ts'
+import type { PythPrice } from '../pyth-price.ts'
+import { pythPrice } from '../pyth-price.ts'
+import type { SolanaAccount } from './account.ts'
 
-/** What a pushed feed of Pyth says, in USD. */
 export type PriceUpdate = {
-  readonly priceUsd: number
-  /** One scale of the distribution around the price. */
-  readonly confidenceUsd: number
-  readonly emaPriceUsd: number
-  readonly emaConfidenceUsd: number
+  readonly price: PythPrice
+  readonly ema: PythPrice | null
   readonly publishTimeMs: number
 }
 
-/** As Anchor marks its accounts: the first eight bytes of the SHA-256 of `account:PriceUpdateV2`. */
+/** The first eight bytes of the SHA-256 of `account:PriceUpdateV2`, by the convention of Anchor. */
 const DISCRIMINATOR = Buffer.from('22f123639d7ef4cd', 'hex')
 const ID_BYTES = 32
-/** Behind the authority: one byte says how it was verified, and a second one by how many where not by all. */
+/** After the authority, the verification level has one byte (full) or two (partial, with the count). */
 const ID_AT = [41, 42]
 const FIELDS_BYTES = 60
-const EXPONENT_MAX = 18
 
 /**
- * One account of Pyth's push oracle. Only its programs can make an account at an address of theirs, so it is
- * its address that vouches for it; who owns it changed with the upgrade.
+ * One account of Pyth's push oracle. The owner is not checked: the address can only be created by the
+ * program, and the owner changed with the upgrade of 2026.
  * @param id of the feed, hexadecimal
- * @returns null for what is no update of that feed
+ * @returns null for an account that holds no plausible price of that feed
  */
-export function readPriceUpdate(account: Account | null, id: string): PriceUpdate | null {
+export function readPriceUpdate(account: SolanaAccount | null, id: string): PriceUpdate | null {
   if (account === null) return null
   const { data } = account
   if (!data.subarray(0, DISCRIMINATOR.length).equals(DISCRIMINATOR)) return null
@@ -34,13 +31,11 @@ export function readPriceUpdate(account: Account | null, id: string): PriceUpdat
   const fields = data.subarray(idAt + ID_BYTES)
   if (fields.length < FIELDS_BYTES) return null
   const exponent = fields.readInt32LE(16)
-  if (Math.abs(exponent) > EXPONENT_MAX) return null
-  const scaled = (value: bigint) => Number(`${value}e${exponent}`)
+  const price = pythPrice(fields.readBigInt64LE(0), fields.readBigUInt64LE(8), exponent)
+  if (price === null) return null
   return {
-    priceUsd: scaled(fields.readBigInt64LE(0)),
-    confidenceUsd: scaled(fields.readBigUInt64LE(8)),
+    price,
+    ema: pythPrice(fields.readBigInt64LE(36), fields.readBigUInt64LE(44), exponent),
     publishTimeMs: Number(fields.readBigInt64LE(20)) * 1_000,
-    emaPriceUsd: scaled(fields.readBigInt64LE(36)),
-    emaConfidenceUsd: scaled(fields.readBigUInt64LE(44)),
   }
 }

@@ -2,22 +2,22 @@ export type PushedFeed = {
   readonly asset: string
   /** 32 bytes, hexadecimal. */
   readonly id: string
-  /** Its account under the program of the upgrade of 2026, and under the one before. */
+  /** Its accounts under the push oracle program of 2026 and under the previous one. */
   readonly accounts: readonly [upgraded: string, old: string]
 }
 
-/** Both programs keep a feed at the address that follows from `[shard 0 as u16, id]`. */
+/** The account of a feed is derived from `[shard 0 as u16, id]`. */
 export const PUSH_ORACLE_PROGRAMS = [
   'pyt2F414BA6dPttK6RddPZUdHfapoBN24GL5wbrPCou',
   'pythWSnswVUd12oZpeFP8e9CVaEqJg25g1Vtc2biRsT',
 ] as const
 
-/** Pyth's own pusher writes when the price has moved so far ... */
+/** Deviation threshold of Pyth's pusher. */
 export const PUSH_RESOLUTION_BPS = 50
-/** ... and at the latest after so long. */
+/** Longest time between two updates of a feed. */
 export const PUSH_HEARTBEAT_MS = 60_000
 
-/** What Pyth keeps fresh on Solana, as far as the venue trades it. */
+/** Sponsored feeds on Solana of assets that the venue lists: https://docs.pyth.network/price-feeds/core/push-feeds */
 export const pushedFeeds: readonly PushedFeed[] = [
   feed(
     'BTC',

@@ -5,23 +5,24 @@ import { slotTimeMs } from '../../../simulator/external/solana/solana-node.ts'
 import { solanaUpstream } from '../../../simulator/external/solana/solana-upstream.ts'
 import { World } from '../../../simulator/external/world.ts'
 import { seededMarket } from '../../../simulator/market/seeded-market.ts'
+import type { SourceNotice } from '../source.ts'
 import { mutated } from '../testing/mutated.ts'
 import { candidateKeys, deepestOf, readCandidates } from './discovery.ts'
 import type { PushedFeed } from './pushed-feeds.ts'
 import { pushedFeeds } from './pushed-feeds.ts'
-import type { PoolSeat } from './snapshot.ts'
 import { readChain, readOracles, readPools, readSnapshot, snapshotKeys } from './snapshot.ts'
 import { mutatedBytes } from './testing/mutated-bytes.ts'
+import type { OrcaPool } from './whirlpool-pairs.ts'
 
 const NOW_MS = Date.UTC(2026, 9, 7, 15, 7)
 const world = new World({ market: seededMarket({ seed: 3, startMs: NOW_MS }), seed: 3 })
 const clock = { nowMs: () => NOW_MS, after: () => () => {}, every: () => () => {} }
 const node = solanaUpstream(world, clock)
 
-type Told = { readonly data: [string, string]; readonly owner: string }
-type Reply = { result: { context: { slot: number }; value: (Told | null)[] } }
+type AccountInfo = { readonly data: [string, string]; readonly owner: string }
+type Reply = { result: { context: { slot: number }; value: (AccountInfo | null)[] } }
 
-/** What the simulated node says now. */
+/** The reply of the simulated node. */
 function replyTo(keys: readonly string[]): Reply {
   const params = [keys, { encoding: 'base64', commitment: 'confirmed' }]
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getMultipleAccounts', params })
@@ -34,111 +35,118 @@ function replyTo(keys: readonly string[]): Reply {
 function accountsOf(keys: readonly string[]) {
   const { value } = replyTo(keys).result
   return value.map(
-    (told) => told && { owner: told.owner, data: Buffer.from(told.data[0], 'base64') },
+    (info) => info && { owner: info.owner, data: Buffer.from(info.data[0], 'base64') },
   )
 }
 
 const candidates = readCandidates(accountsOf(candidateKeys))
 const vaults = accountsOf(candidates.map(({ quoteVault }) => quoteVault))
-const seats = deepestOf(candidates, vaults)
-const keys = snapshotKeys(seats)
+const pools = deepestOf(candidates, vaults)
+const keys = snapshotKeys(pools)
 const reply = replyTo(keys)
 
 /** The reply with one account changed. */
 function changed(key: string, change: (data: Buffer) => void): unknown {
   const { result } = structuredClone(reply)
-  const told = result.value[keys.indexOf(key)]
-  const data = Buffer.from(told?.data[0] ?? '', 'base64')
+  const info = result.value[keys.indexOf(key)]
+  const data = Buffer.from(info?.data[0] ?? '', 'base64')
   change(data)
-  if (told) told.data[0] = data.toString('base64')
+  if (info) info.data[0] = data.toString('base64')
   return result
 }
 
-function heardOf(result: unknown) {
+function readingOf(result: unknown) {
   const snapshot = readSnapshot(result, keys)
   if (snapshot === null) return null
-  const [pools, oracles] = [readPools(snapshot, seats, NOW_MS), readOracles(snapshot, NOW_MS)]
-  return { chain: readChain(snapshot, NOW_MS), pools, oracles }
+  const notices: SourceNotice[] = []
+  const onNotice = (notice: SourceNotice) => notices.push(notice)
+  return {
+    chain: readChain(snapshot, NOW_MS),
+    pools: readPools(snapshot, pools, NOW_MS, onNotice),
+    oracles: readOracles(snapshot, NOW_MS, onNotice),
+    notices,
+  }
 }
 
-function pricesOf(heard: ReturnType<typeof heardOf>): Map<string, number> {
-  return new Map(heard?.oracles.events.map(({ asset, priceUsd }) => [asset, priceUsd]))
+function pricesOf(reading: ReturnType<typeof readingOf>): Map<string, number> {
+  return new Map(reading?.oracles.map(({ asset, priceUsd }) => [asset, priceUsd]))
 }
 
 describe('snapshot', () => {
-  test('is of one block, whose time every pool has', () => {
-    const heard = heardOf(reply.result)
+  test('all events have the slot and the time of one block', () => {
+    const reading = readingOf(reply.result)
     const { slot } = reply.result.context
     const timeMs = Math.floor(slotTimeMs(slot) / 1_000) * 1_000
-    expect(heard?.chain).toMatchObject({ blockNumber: slot, timeExchangeMs: timeMs })
-    expect(heard?.pools.events).toHaveLength(4)
-    for (const { blockNumber, timeExchangeMs } of heard?.pools.events ?? [])
+    expect(reading?.chain).toMatchObject({ blockNumber: slot, timeExchangeMs: timeMs })
+    expect(reading?.pools).toHaveLength(4)
+    for (const { blockNumber, timeExchangeMs } of reading?.pools ?? [])
       expect([blockNumber, timeExchangeMs]).toEqual([slot, timeMs])
-    expect([...(heard?.pools.notices ?? []), ...(heard?.oracles.notices ?? [])]).toEqual([])
+    expect(reading?.notices).toEqual([])
   })
 
-  test('takes the fresher of the two accounts of a feed, whichever that is', () => {
+  test('uses the newer of the two accounts of a feed', () => {
     for (const asset of ['BTC', 'ETH', 'BONK']) {
       const { id, accounts } = feedOf(asset)
       const [upgraded, old] = accounts
-      const usual = pricesOf(heardOf(reply.result)).get(asset) ?? Number.NaN
+      const usual = pricesOf(readingOf(reply.result)).get(asset) ?? Number.NaN
       const fresh = changed(old, (data) => {
         const at = data.indexOf(Buffer.from(id, 'hex')) + 32
         data.writeBigInt64LE(data.readBigInt64LE(at) * 2n, at)
         data.writeBigInt64LE(BigInt(NOW_MS / 1_000 + 1), at + 20)
       })
-      const doubled = pricesOf(heardOf(fresh)).get(asset) ?? Number.NaN
+      const doubled = pricesOf(readingOf(fresh)).get(asset) ?? Number.NaN
       expect(doubled / usual, asset).toBeGreaterThan(1.5)
       const gone = changed(upgraded, (data) => data.fill(0))
-      expect(pricesOf(heardOf(gone)).get(asset) ?? Number.NaN, asset).not.toBe(usual)
+      expect(pricesOf(readingOf(gone)).get(asset) ?? Number.NaN, asset).not.toBe(usual)
     }
   })
 
   test.each([
-    ['nothing', 0, 0n],
-    ['less than nothing', 0, -5n],
-    ['less than the network is sure of', 8, 10n ** 17n],
-    ['something in 11 seconds', 20, BigInt(NOW_MS / 1_000 + 11)],
-    ['something before there were coins', 20, 0n],
-  ])('a price of %s is refused, and the other account is taken', (_what, offset, value) => {
+    ['zero', 0, 0n],
+    ['less than zero', 0, -5n],
+    ['less than its confidence', 8, 10n ** 17n],
+    ['a time 11 seconds ahead', 20, BigInt(NOW_MS / 1_000 + 11)],
+    ['a time before 2009', 20, 0n],
+  ])('a price with %s is refused; the other account is used', (_what, offset, value) => {
     const { accounts, id, asset } = feedOf('BTC')
     const result = changed(accounts[0], (data) => {
       data.writeBigInt64LE(value, data.indexOf(Buffer.from(id, 'hex')) + 32 + offset)
     })
-    const oracles = heardOf(result)?.oracles
-    expect(oracles?.notices).toEqual([
-      { source: 'pyth-solana', kind: 'price_refused', detail: asset },
-    ])
-    const told = oracles?.events.find((event) => event.asset === asset)
-    expect(told?.timeExchangeMs).toBeLessThan(NOW_MS - 60_000)
-    expect(oracles?.events).toHaveLength(pushedFeeds.length)
+    const { notices, oracles } = readingOf(result) ?? {}
+    const detail = `${asset}: account ${accounts[0]} holds no plausible price`
+    expect(notices).toEqual([{ source: 'pyth-solana', kind: 'price_refused', detail }])
+    const price = oracles?.find((event) => event.asset === asset)
+    expect(price?.timeExchangeMs).toBeLessThan(NOW_MS - 60_000)
+    expect(oracles).toHaveLength(pushedFeeds.length)
   })
 
-  test('an average that makes no sense is none, and the price stands', () => {
+  test('an implausible average is null; the price is kept', () => {
     const { accounts, id } = feedOf('BTC')
     const result = changed(accounts[0], (data) => {
       data.writeBigInt64LE(-1n, data.indexOf(Buffer.from(id, 'hex')) + 32 + 36)
     })
-    expect(heardOf(result)?.oracles.events[0]).toMatchObject({ asset: 'BTC', ema: null })
+    expect(readingOf(result)?.oracles[0]).toMatchObject({ asset: 'BTC', ema: null })
   })
 
   test.each([
     ['without liquidity', (data: Buffer) => data.fill(0, 49, 65)],
     ['of another token', (data: Buffer) => data.fill(1, 101, 133)],
     ['with another vault', (data: Buffer) => data.fill(1, 213, 245)],
-  ])('a pool %s is refused, and the others are told', (_what, change) => {
-    const pool = seats[2]?.pool ?? ''
-    const heard = heardOf(changed(pool, change))
-    expect(heard?.pools.notices).toEqual([{ source: 'solana', kind: 'pool_refused', detail: pool }])
-    expect(heard?.pools.events.map(({ asset }) => asset)).toEqual(['ETH', 'BTC', 'USDC'])
+  ])('a pool %s is refused; the others are emitted', (_what, change) => {
+    const pool = pools[2]?.address ?? ''
+    const reading = readingOf(changed(pool, change))
+    expect(reading?.notices).toMatchObject([
+      { source: 'solana', kind: 'pool_refused', detail: expect.stringContaining(pool) },
+    ])
+    expect(reading?.pools.map(({ asset }) => asset)).toEqual(['ETH', 'BTC', 'USDC'])
   })
 
-  test('of which nobody knows the time is none', () => {
-    expect(heardOf(changed(keys[0] ?? '', (data) => data.fill(255)))).toBeNull()
+  test('without a block time there is no snapshot', () => {
+    expect(readingOf(changed(keys[0] ?? '', (data) => data.fill(255)))).toBeNull()
   })
 
   property.prop([mutated(JSON.stringify(reply.result))])(
-    'whatever text a node sends, nothing absurd comes out',
+    'a mutated reply gives plausible values or none',
     (text) => {
       let result: unknown
       try {
@@ -146,27 +154,27 @@ describe('snapshot', () => {
       } catch {
         return
       }
-      expectSane(heardOf(result))
+      expectPlausible(readingOf(result))
     },
   )
 
   property.prop([fc.constantFrom(...keys), mutatedBytes(Buffer.alloc(653))])(
-    'whatever bytes stand in an account, nothing absurd comes out',
+    'mutated account data give plausible values or none',
     (key, noise) => {
       const put = (data: Buffer) => {
         for (const [at, byte] of noise.entries())
           if (byte !== 0 && at < data.length) data[at] = byte
       }
-      expectSane(heardOf(changed(key, put)))
+      expectPlausible(readingOf(changed(key, put)))
     },
   )
 })
 
 describe('discovery', () => {
-  test('finds every pool that is one, and of each pair the one with most of the quote token', () => {
+  test('finds all pools, and of each pair the one with the largest quote balance', () => {
     expect(candidates).toHaveLength(9)
-    const chosen = ({ pair, pool }: PoolSeat) => [pair.asset, pair.candidates.indexOf(pool)]
-    expect(seats.map(chosen)).toEqual([
+    const chosen = ({ pair, address }: OrcaPool) => [pair.asset, pair.candidates.indexOf(address)]
+    expect(pools.map(chosen)).toEqual([
       ['ETH', 3],
       ['BTC', 3],
       ['SOL', 2],
@@ -174,12 +182,12 @@ describe('discovery', () => {
     ])
   })
 
-  test('gives no pool the vault of another, in whatever order a node answers', () => {
+  test('does not assign the vault of another pool', () => {
     const turned = [...vaults.slice(1), ...vaults.slice(0, 1)]
     expect(deepestOf(candidates, turned)).toEqual([])
   })
 
-  test('leaves out a pair of which no vault holds anything', () => {
+  test('leaves out a pair whose vaults are empty', () => {
     const empty = vaults.map((vault, at) => (candidates[at]?.pair.asset === 'SOL' ? null : vault))
     expect(deepestOf(candidates, empty).map(({ pair }) => pair.asset)).toEqual([
       'ETH',
@@ -188,7 +196,7 @@ describe('discovery', () => {
     ])
   })
 
-  test('finds nothing where nothing is', () => {
+  test('finds nothing if no account exists', () => {
     expect(readCandidates(candidateKeys.map(() => null))).toEqual([])
   })
 })
@@ -199,8 +207,8 @@ function feedOf(asset: string): PushedFeed {
   return feed
 }
 
-function expectSane(heard: ReturnType<typeof heardOf>): void {
-  for (const { price, reserveQuote, balanceQuote, feeBps } of heard?.pools.events ?? []) {
+function expectPlausible(reading: ReturnType<typeof readingOf>): void {
+  for (const { price, reserveQuote, balanceQuote, feeBps } of reading?.pools ?? []) {
     expect(price).toBeGreaterThan(0)
     expect(price).toBeLessThan(1e9)
     for (const value of [reserveQuote, balanceQuote, feeBps]) {
@@ -208,7 +216,7 @@ function expectSane(heard: ReturnType<typeof heardOf>): void {
       expect(value).toBeLessThan(Number.POSITIVE_INFINITY)
     }
   }
-  for (const event of heard?.oracles.events ?? []) {
+  for (const event of reading?.oracles ?? []) {
     const { priceUsd, confidenceUsd, ema, timeExchangeMs } = event
     expect(priceUsd).toBeGreaterThan(0)
     expect(priceUsd).toBeLessThan(1e9)

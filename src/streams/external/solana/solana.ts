@@ -1,61 +1,50 @@
 import type { Observable } from 'rxjs'
-import { catchError, concat, concatMap, defer, map, of, tap } from 'rxjs'
+import { catchError, concatMap, defer, map, of, tap } from 'rxjs'
 import type { Batch } from '../../../domain/event.ts'
 import type { OraclePriceEvent } from '../../../domain/external.ts'
 import type { ExternalRuntime } from '../../runtime.ts'
-import { polled } from '../json-rpc/polled.ts'
-import type { Judged } from '../json-rpc/rpc-nodes.ts'
+import { BlockAge } from '../json-rpc/block-age.ts'
+import type { ChainReader } from '../json-rpc/chain-polling.ts'
+import { pollChain } from '../json-rpc/chain-polling.ts'
+import type { Assessed, NodeAnswer } from '../json-rpc/rpc-nodes.ts'
 import { RpcNodes } from '../json-rpc/rpc-nodes.ts'
-import { isSaneTime } from '../sane.ts'
-import type { Source, SourceAddress, SourceContext } from '../source.ts'
-import { ToldStatus } from '../told-status.ts'
-import type { Accounts } from './account.ts'
+import type { ExternalSource, SourceAddress, SourceContext } from '../source.ts'
+import { SourceStatus } from '../source-status.ts'
+import type { AccountsReply } from './account.ts'
 import { readAccounts } from './account.ts'
 import { candidateKeys, deepestOf, readCandidates } from './discovery.ts'
 import { PUSH_HEARTBEAT_MS } from './pushed-feeds.ts'
-import type { PoolSeat, Snapshot } from './snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
 import { readChain, readOracles, readPools, readSnapshot, snapshotKeys } from './snapshot.ts'
+import type { OrcaPool } from './whirlpool-pairs.ts'
 import { whirlpoolPairs } from './whirlpool-pairs.ts'
 
-/** The other chains ask in the seconds before. */
+/** The EVM chains are read in the seconds before. */
 const OFFSET_MS = 8_000
 const DISCOVERY_PERIOD_MS = 3_600_000
 /** While a pair has no pool. */
-const DISCOVERY_AGAIN_MS = 60_000
-/** A node is behind whose newest block is so old; blocks come every 0.4 s. */
-const BLOCK_AGE_MS_MAX = 30_000
-/** ... and one that is so far behind what another has told is not asked. */
-const BEHIND_MS_MAX = 5_000
-/** Nobody pushes any more when no feed was written for so long. */
-const PUBLISHED_MS_MAX = 5 * PUSH_HEARTBEAT_MS
+const DISCOVERY_RETRY_MS = 60_000
+/** Blocks come every 0.4 s. */
+const LIMITS = { behindMs: 5_000, lateMs: 30_000 }
+const PUBLICATION_MS_MAX = 5 * PUSH_HEARTBEAT_MS
+const UNDECODABLE = { quality: 'invalid', reason: 'the reply cannot be decoded' } as const
 
 /**
- * Pools of Orca, and Pyth's prices as its pushers write them on chain: one request every ten seconds reads
- * all of them as of one block. Which pools are read is found out at the start and every hour.
+ * Pools of Orca and the push feeds of Pyth: one request every ten seconds reads all of them as of one
+ * block. The deepest pools are discovered at the start and every hour.
  */
-export const solana: Source = (address, context, runtime) =>
-  defer(() => {
-    const reader = new SolanaReader(address, context, runtime)
-    return concat(
-      of(reader.down('not asked yet')),
-      polled({
-        runtime,
-        offsetMs: OFFSET_MS,
-        round: () => reader.round(),
-        failed: (cause) => reader.down(cause instanceof Error ? cause.message : 'no node answers'),
-      }),
-    )
-  })
+export const solanaSource: ExternalSource = (address, context, runtime) =>
+  defer(() => pollChain(new SolanaReader(address, context, runtime), runtime, OFFSET_MS))
 
-class SolanaReader {
+class SolanaReader implements ChainReader {
   readonly #nodes: RpcNodes
   readonly #context: SourceContext
   readonly #runtime: ExternalRuntime
-  readonly #chainStatus = new ToldStatus('solana')
-  readonly #oracleStatus = new ToldStatus('pyth-solana')
-  #seats: readonly PoolSeat[] = []
+  readonly #age = new BlockAge(LIMITS)
+  readonly #chainStatus = new SourceStatus('solana')
+  readonly #oracleStatus = new SourceStatus('pyth-solana')
+  #pools: readonly OrcaPool[] = []
   #discoveryDueMs = Number.NEGATIVE_INFINITY
-  #newestBlockMs = 0
 
   constructor({ urls }: SourceAddress, context: SourceContext, runtime: ExternalRuntime) {
     this.#context = context
@@ -65,112 +54,103 @@ class SolanaReader {
     )
   }
 
-  round(): Observable<Batch> {
-    return this.#discovered().pipe(concatMap(() => this.#polled()))
-  }
-
   down(reason: string): Batch {
     const nowMs = this.#runtime.scheduler.now()
     return [
-      ...this.#chainStatus.tell('down', reason, nowMs),
-      ...this.#oracleStatus.tell('down', reason, nowMs),
+      ...this.#chainStatus.set('down', reason, nowMs),
+      ...this.#oracleStatus.set('down', reason, nowMs),
     ]
   }
 
-  #polled(): Observable<Batch> {
-    const seats = this.#seats
-    const keys = snapshotKeys(seats)
-    const judge = (result: unknown) => this.#judged(readSnapshot(result, keys))
-    return this.#ask(keys, judge).pipe(
-      map(({ answer, isLate }) => this.#told(answer, seats, isLate)),
+  round(): Observable<Batch> {
+    return this.#discover().pipe(concatMap(() => this.#read()))
+  }
+
+  #read(): Observable<Batch> {
+    const keys = snapshotKeys(this.#pools)
+    const assess = (result: unknown): Assessed<Snapshot> => {
+      const snapshot = readSnapshot(result, keys)
+      if (snapshot === null) return UNDECODABLE
+      return this.#age.assess(snapshot, this.#runtime.scheduler.now())
+    }
+    return this.#request(keys, assess).pipe(
+      map(({ value, isLate }) => this.#eventsOf(value, isLate)),
     )
   }
 
-  #judged(snapshot: Snapshot | null): Judged<Snapshot> {
-    if (snapshot === null) return { verdict: 'bad', reason: 'not what was asked' }
+  #eventsOf(snapshot: Snapshot, isLate: boolean): Batch {
     const nowMs = this.#runtime.scheduler.now()
-    if (!isSaneTime(snapshot.blockTimeMs, nowMs))
-      return { verdict: 'bad', reason: 'block of another time' }
-    if (snapshot.blockTimeMs < this.#newestBlockMs - BEHIND_MS_MAX)
-      return { verdict: 'bad', reason: 'behind' }
-    if (nowMs - snapshot.blockTimeMs <= BLOCK_AGE_MS_MAX)
-      return { verdict: 'good', answer: snapshot }
-    return { verdict: 'late', answer: snapshot, asOfMs: snapshot.blockTimeMs }
-  }
-
-  #told(snapshot: Snapshot, seats: readonly PoolSeat[], isLate: boolean): Batch {
-    const nowMs = this.#runtime.scheduler.now()
-    const pools = readPools(snapshot, seats, nowMs)
-    const oracles = readOracles(snapshot, nowMs)
-    this.#newestBlockMs = Math.max(this.#newestBlockMs, snapshot.blockTimeMs)
-    for (const notice of [...pools.notices, ...oracles.notices]) this.#context.onNotice(notice)
+    const { onNotice } = this.#context
+    const pools = readPools(snapshot, this.#pools, nowMs, onNotice)
+    const prices = readOracles(snapshot, nowMs, onNotice)
     return [
-      ...this.#chainStatusOf(isLate, pools.events.length, nowMs),
-      ...this.#oracleStatusOf(isLate, oracles.events, nowMs),
+      ...this.#chainStatusOf(isLate, pools.length, nowMs),
+      ...this.#oracleStatusOf(isLate, prices, nowMs),
       readChain(snapshot, nowMs),
-      ...pools.events,
-      ...oracles.events,
+      ...pools,
+      ...prices,
     ]
   }
 
   #chainStatusOf(isLate: boolean, pools: number, nowMs: number): Batch {
-    if (isLate) return this.#chainStatus.tell('degraded', 'no new blocks', nowMs)
-    if (pools === 0) return this.#chainStatus.tell('degraded', 'no pool tells a price', nowMs)
-    return this.#chainStatus.tell('up', '', nowMs)
+    if (isLate) return this.#chainStatus.set('degraded', 'no new blocks', nowMs)
+    if (pools === 0)
+      return this.#chainStatus.set('degraded', 'no pool has a plausible price', nowMs)
+    return this.#chainStatus.set('up', '', nowMs)
   }
 
   #oracleStatusOf(isLate: boolean, prices: readonly OraclePriceEvent[], nowMs: number): Batch {
-    if (prices.length === 0) return this.#oracleStatus.tell('down', 'no feed tells a price', nowMs)
-    if (isLate) return this.#oracleStatus.tell('degraded', 'no new blocks', nowMs)
+    if (prices.length === 0)
+      return this.#oracleStatus.set('down', 'no feed has a plausible price', nowMs)
+    if (isLate) return this.#oracleStatus.set('degraded', 'no new blocks', nowMs)
     const newestMs = Math.max(...prices.map(({ timeExchangeMs }) => timeExchangeMs))
-    return nowMs - newestMs > PUBLISHED_MS_MAX
-      ? this.#oracleStatus.tell('degraded', 'nobody pushes prices', nowMs)
-      : this.#oracleStatus.tell('up', '', nowMs)
+    if (nowMs - newestMs <= PUBLICATION_MS_MAX) return this.#oracleStatus.set('up', '', nowMs)
+    const reason = `no feed was published for ${PUBLICATION_MS_MAX / 1_000} s`
+    return this.#oracleStatus.set('degraded', reason, nowMs)
   }
 
-  /** Emits once, whether pools were looked for or not, and found or not. */
-  #discovered(): Observable<unknown> {
+  /** Emits once, also if nothing was due or found. */
+  #discover(): Observable<unknown> {
     return defer(() => {
       const nowMs = this.#runtime.scheduler.now()
       if (nowMs < this.#discoveryDueMs) return of(null)
       return this.#accounts(candidateKeys).pipe(
-        concatMap(({ accounts }) => {
+        concatMap(({ value: { accounts } }) => {
           const candidates = readCandidates(accounts)
           const vaults = candidates.map(({ quoteVault }) => quoteVault)
-          return this.#accounts(vaults).pipe(map((held) => deepestOf(candidates, held.accounts)))
+          return this.#accounts(vaults).pipe(
+            map(({ value }) => deepestOf(candidates, value.accounts)),
+          )
         }),
-        // What failed here fails the round as well, or is tried again before long.
+        // A failed discovery is repeated; if no node answers, the round fails as well.
         catchError(() => of([])),
         tap((found) => {
-          this.#seats = seatedOf(found, this.#seats)
-          const isWhole = found.length === whirlpoolPairs.length
-          this.#discoveryDueMs = nowMs + (isWhole ? DISCOVERY_PERIOD_MS : DISCOVERY_AGAIN_MS)
-          if (this.#seats.length === 0) this.#discoveryDueMs = nowMs
+          this.#pools = replacePools(this.#pools, found)
+          const isComplete = found.length === whirlpoolPairs.length
+          this.#discoveryDueMs = nowMs + (isComplete ? DISCOVERY_PERIOD_MS : DISCOVERY_RETRY_MS)
+          if (this.#pools.length === 0) this.#discoveryDueMs = nowMs
         }),
       )
     })
   }
 
-  #accounts(keys: readonly string[]): Observable<Accounts> {
-    const judge = (result: unknown): Judged<Accounts> => {
-      const answer = readAccounts(result, keys.length)
-      return answer === null
-        ? { verdict: 'bad', reason: 'not what was asked' }
-        : { verdict: 'good', answer }
-    }
-    return this.#ask(keys, judge).pipe(map(({ answer }) => answer))
+  #accounts(keys: readonly string[]): Observable<NodeAnswer<AccountsReply>> {
+    return this.#request(keys, (result): Assessed<AccountsReply> => {
+      const value = readAccounts(result, keys.length)
+      return value === null ? UNDECODABLE : { quality: 'current', value }
+    })
   }
 
-  #ask<Answer>(keys: readonly string[], judge: (result: unknown) => Judged<Answer>) {
+  #request<Value>(keys: readonly string[], assess: (result: unknown) => Assessed<Value>) {
     const params = [keys, { encoding: 'base64', commitment: 'confirmed' }]
-    return this.#nodes.ask({ method: 'getMultipleAccounts', params, judge })
+    return this.#nodes.call({ method: 'getMultipleAccounts', params, assess })
   }
 }
 
-/** A pool does not go away: where none of a pair was found, the one that was known stays. */
-function seatedOf(found: readonly PoolSeat[], known: readonly PoolSeat[]): readonly PoolSeat[] {
+/** Keeps the known pool of a pair for which none was found. */
+function replacePools(known: readonly OrcaPool[], found: readonly OrcaPool[]): readonly OrcaPool[] {
   return whirlpoolPairs.flatMap((pair) => {
-    const isOfPair = (seat: PoolSeat) => seat.pair === pair
+    const isOfPair = (pool: OrcaPool) => pool.pair === pair
     return found.find(isOfPair) ?? known.find(isOfPair) ?? []
   })
 }

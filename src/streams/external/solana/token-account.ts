@@ -1,5 +1,5 @@
 import { getAddressDecoder } from '@solana/kit'
-import type { Account } from './account.ts'
+import type { SolanaAccount } from './account.ts'
 
 const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
 const BYTES = 165
@@ -9,17 +9,18 @@ const AMOUNT_AT = 64
 const addresses = getAddressDecoder()
 
 /**
- * A node answers accounts by their place, so the account itself has to tell whose it is.
- * @returns how much of a token it holds for somebody, in its smallest unit; null for an account of another
+ * The balance of a token account in smallest units. Mint and holder are checked, because a node could return
+ * the accounts in another order.
+ * @returns null for any other account
  */
 export function readTokenAmount(
-  account: Account | null,
+  account: SolanaAccount | null,
   mint: string,
   holder: string,
 ): bigint | null {
   if (account === null || account.owner !== TOKEN_PROGRAM || account.data.length !== BYTES)
     return null
   const { data } = account
-  const isTheirs = addresses.decode(data) === mint && addresses.decode(data, HOLDER_AT) === holder
-  return isTheirs ? data.readBigUInt64LE(AMOUNT_AT) : null
+  const isExpected = addresses.decode(data) === mint && addresses.decode(data, HOLDER_AT) === holder
+  return isExpected ? data.readBigUInt64LE(AMOUNT_AT) : null
 }

@@ -2,28 +2,32 @@ import type { PoolEvent } from '../../../domain/external.ts'
 
 type Mint = { readonly address: string; readonly decimals: number }
 
-/** Two tokens in the order in which Orca's pools hold them: by the bytes of their mints, the asset first. */
+/** Two tokens in the order of Orca's pools, by the bytes of their mints; in all of these the asset is first. */
 export type WhirlpoolPair = Pick<PoolEvent, 'asset' | 'representation' | 'quote'> & {
   readonly assetMint: Mint
   readonly quoteMint: Mint
-  /** Where a pool of the pair would be, by {@link TICK_SPACINGS}. */
+  /** The possible addresses of its pools, in the order of {@link TICK_SPACINGS}. */
   readonly candidates: readonly string[]
 }
 
-/** Of pools with a fee that stands still. */
+/** A pool of a pair, and the account with its quote tokens. */
+export type OrcaPool = {
+  readonly pair: WhirlpoolPair
+  readonly address: string
+  readonly quoteVault: string
+}
+
+/** Of pools with a static fee. */
 export const TICK_SPACINGS = [1, 2, 4, 8, 16, 64, 128] as const
 
 export const WHIRLPOOL_PROGRAM = 'whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc'
-/** Orca's own, to which all pools belong that are listed. */
+/** Orca's configuration account, to which all listed pools belong. */
 export const WHIRLPOOLS_CONFIG = '2LecshUwdy9xi7meFgHtFJQNSKk4KdTrcpvaB56dP2NQ'
 
 const USDC = { address: 'EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v', decimals: 6 }
 const USDT = { address: 'Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB', decimals: 6 }
 
-/**
- * A pool's address follows from config, mints and tick spacing; the derivation is asynchronous and its
- * outcome never changes, so it is written down here and done again in the test.
- */
+/** The candidates are derived from config, mints and tick spacing; a test derives them again. */
 export const whirlpoolPairs: readonly WhirlpoolPair[] = [
   {
     ...{ asset: 'ETH', representation: 'WETH (Wormhole)', quote: 'USDC' },

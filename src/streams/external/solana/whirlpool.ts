@@ -1,33 +1,33 @@
 import { getAddressDecoder } from '@solana/kit'
-import type { Account } from './account.ts'
+import type { SolanaAccount } from './account.ts'
 import { WHIRLPOOL_PROGRAM } from './whirlpool-pairs.ts'
 
-/** A pool of Orca, whose token A is the asset of our pairs and token B their quote. */
+/** A pool of Orca. In all pairs token A is the asset and token B the quote. */
 export type Whirlpool = {
   readonly tickSpacing: number
   /** Hundredths of a basis point. */
   readonly feeRate: number
   readonly liquidity: bigint
-  /** Root of the price of the smallest unit of A in that of B, times 2^64. */
+  /** Square root of the price of A in B, both in smallest units, times 2^64. */
   readonly sqrtPriceX64: bigint
   readonly mintA: string
   readonly mintB: string
   readonly vaultB: string
 }
 
-/** As Anchor marks its accounts: the first eight bytes of the SHA-256 of `account:Whirlpool`. */
+/** The first eight bytes of the SHA-256 of `account:Whirlpool`, by the convention of Anchor. */
 const DISCRIMINATOR = Buffer.from('3f95d10ce1806309', 'hex')
 const BYTES = 653
-/** The lowest and the highest price that a pool can have. */
+/** Bounds of the program. */
 const SQRT_PRICE_X64_MIN = 4_295_048_016n
 const SQRT_PRICE_X64_MAX = 79_226_673_515_401_279_992_447_579_055n
-/** The tick is the whole part of the price's logarithm to the base 1.0001, and one off on its boundary. */
+/** The tick is the integer part of log 1.0001 of the price; at a boundary it may differ by one. */
 const TICK_OFF_MAX = 2
 
 const addresses = getAddressDecoder()
 
-/** @returns null for what is no pool, or contradicts itself */
-export function readWhirlpool(account: Account | null): Whirlpool | null {
+/** @returns null for an account that is no pool or whose tick contradicts its price */
+export function readWhirlpool(account: SolanaAccount | null): Whirlpool | null {
   if (account === null || account.owner !== WHIRLPOOL_PROGRAM) return null
   const { data } = account
   if (data.length !== BYTES || !data.subarray(0, DISCRIMINATOR.length).equals(DISCRIMINATOR))
@@ -46,7 +46,7 @@ export function readWhirlpool(account: Account | null): Whirlpool | null {
   }
 }
 
-/** What one whole unit of token A costs in whole units of token B. */
+/** Price of one unit of token A in units of token B. */
 export function whirlpoolPrice(
   { sqrtPriceX64 }: Whirlpool,
   decimalsA: number,
@@ -56,8 +56,8 @@ export function whirlpoolPrice(
 }
 
 /**
- * Whole units of token B that a constant-product pool would hold which is as deep at this price: for
- * concentrated liquidity L, L times the root of the price (Uniswap v3 white paper, 6.2).
+ * Reserve of token B, in units, of a constant-product pool with the same depth at this price: L times the
+ * square root of the price (Uniswap v3 whitepaper, section 6.2).
  */
 export function whirlpoolReserveB(
   { liquidity, sqrtPriceX64 }: Whirlpool,

@@ -21,7 +21,7 @@ describe('the supply of USDC', () => {
   test('is found by its number, among namesakes', () => {
     const namesake = coin({ id: '286', circulating: { peggedUSD: 5e6 } })
     expect(decodeSupply(body(namesake, coin()), NOW_MS)).toEqual({
-      findings: [],
+      issues: [],
       events: [
         {
           kind: 'stablecoin-supply',
@@ -58,7 +58,7 @@ describe('the supply of USDC', () => {
   ])('is unknown with %s', (_, row) => {
     expect(decodeSupply(body(row), NOW_MS)).toMatchObject({
       events: [],
-      findings: [{ kind: 'undecodable' }],
+      issues: [{ kind: 'undecodable' }],
     })
   })
 

@@ -1,34 +1,34 @@
-import { foreignList, ownMember, parseForeign } from '../foreign-json.ts'
-import type { Decoded } from '../polled-source.ts'
+import type { DecodedReply } from '../polled-source.ts'
+import { undecodableReply } from '../polled-source.ts'
+import { ownMember, parseUntrusted, untrustedList } from '../untrusted-json.ts'
 
-/** All stablecoins with their chains have 1.5 MB. */
+/** The reply is 1.5 MB. */
 const BODY_CHARS_MAX = 8 * 1024 * 1024
 const ROWS_MAX = 5_000
 const SUPPLY_USD_MIN = 1e6
 const SUPPLY_USD_MAX = 1e13
-/** Within a week no supply grows or shrinks by more: it is another unit, or a fault. */
+/** A larger change within a week is an error of the source. */
 const WEEKLY_FACTOR_MAX = 10
 
 const ASSET = 'USDC'
-/** By DefiLlama's own number: names and symbols are chosen by whoever issues. */
+/** DefiLlama's identifier: several tokens share the symbol. */
 const ID = '2'
 
 /**
  * `{peggedAssets: [{id, symbol, circulating: {peggedUSD}, circulatingPrevDay, circulatingPrevWeek}]}`.
- * The figures count tokens, which at par is USD. They carry no time, so ours stands for it.
+ * The figures count tokens. They carry no time, so the receive time is used.
  */
-export function decodeSupply(body: string, nowMs: number): Decoded {
-  const reply = parseForeign(body, BODY_CHARS_MAX)
-  const row = foreignList(ownMember(reply, 'peggedAssets'), ROWS_MAX).find(
+export function decodeSupply(body: string, nowMs: number): DecodedReply {
+  const reply = parseUntrusted(body, BODY_CHARS_MAX)
+  const row = untrustedList(ownMember(reply, 'peggedAssets'), ROWS_MAX).find(
     (one) => ownMember(one, 'id') === ID,
   )
   const supplyUsd = suppliedUsd(row, 'circulating')
-  if (ownMember(row, 'symbol') !== ASSET || supplyUsd === null)
-    return { events: [], findings: [{ kind: 'undecodable', detail: body.slice(0, 200) }] }
-  const before = (name: string) => {
-    const beforeUsd = suppliedUsd(row, name)
-    const factor = (beforeUsd ?? 0) / supplyUsd
-    return factor <= WEEKLY_FACTOR_MAX && factor >= 1 / WEEKLY_FACTOR_MAX ? beforeUsd : null
+  if (ownMember(row, 'symbol') !== ASSET || supplyUsd === null) return undecodableReply(body)
+  const earlier = (member: string) => {
+    const earlierUsd = suppliedUsd(row, member)
+    const factor = (earlierUsd ?? 0) / supplyUsd
+    return factor <= WEEKLY_FACTOR_MAX && factor >= 1 / WEEKLY_FACTOR_MAX ? earlierUsd : null
   }
   return {
     events: [
@@ -36,17 +36,17 @@ export function decodeSupply(body: string, nowMs: number): Decoded {
         kind: 'stablecoin-supply',
         asset: ASSET,
         supplyUsd,
-        dayAgoUsd: before('circulatingPrevDay'),
-        weekAgoUsd: before('circulatingPrevWeek'),
+        dayAgoUsd: earlier('circulatingPrevDay'),
+        weekAgoUsd: earlier('circulatingPrevWeek'),
         timeExchangeMs: nowMs,
         timeReceivedMs: nowMs,
       },
     ],
-    findings: [],
+    issues: [],
   }
 }
 
-function suppliedUsd(row: unknown, name: string): number | null {
-  const usd = ownMember(ownMember(row, name), 'peggedUSD')
+function suppliedUsd(row: unknown, member: string): number | null {
+  const usd = ownMember(ownMember(row, member), 'peggedUSD')
   return typeof usd === 'number' && usd >= SUPPLY_USD_MIN && usd <= SUPPLY_USD_MAX ? usd : null
 }

@@ -5,7 +5,7 @@ import type { MarketEvent } from '../../../domain/event.ts'
 import type { SourceStatusEvent } from '../../../domain/external.ts'
 import { HttpStatusError } from '../../http-exchange.ts'
 import type { ExternalRuntime, HttpHeaders, HttpReply } from '../../runtime.ts'
-import type { Source, SourceNotice } from '../source.ts'
+import type { ExternalSource, SourceNotice } from '../source.ts'
 
 export const START_MS = Date.UTC(2026, 10, 20)
 const LATENCY_MS = 50
@@ -78,7 +78,7 @@ export class ScriptedWeb {
   }
 
   /** @returns a function that unsubscribes */
-  play(source: Source, urls: readonly string[], key?: string): () => void {
+  play(source: ExternalSource, urls: readonly string[], key?: string): () => void {
     const context = {
       assets: () => this.assets,
       onNotice: (notice: SourceNotice) => this.notices.push(notice),

@@ -1,0 +1,77 @@
+import type { Observable, SchedulerLike } from 'rxjs'
+import { throwError, timeout } from 'rxjs'
+import { backOffMs } from '../../domain/back-off.ts'
+import { OperatingError } from '../../domain/errors.ts'
+import { HttpStatusError } from '../http-exchange.ts'
+
+/** The retry policy of all external sources: 1 to 60 s after a failure, hours after a refusal. */
+const RETRY = { minMs: 1_000, maxMs: 60_000 } as const
+const REFUSED_MS = 4 * 3_600_000
+const TOO_MANY_REQUESTS = 429
+/** Rate limits of public APIs count by the minute. */
+const THROTTLED_MS = 60_000
+/** Unauthorized, forbidden, unavailable for legal reasons. */
+const REFUSALS: ReadonlySet<number> = new Set([401, 403, 451])
+/** Keeps many clients from sending in step. */
+const JITTER = 0.1
+const DETAIL_CHARS_MAX = 200
+
+/** @param failures in a row, from 1. @param chance uniform in [0, 1) */
+export function retryMs(failures: number, chance: number, minMs: number = RETRY.minMs): number {
+  return backOffMs({ ...RETRY, minMs }, failures, chance)
+}
+
+/** Until a source that refuses this client is asked again. */
+export function refusedMs(chance: number): number {
+  return jittered(REFUSED_MS, chance)
+}
+
+/** At least this long after a failure: one minute after 429, else 0. */
+export function throttledMs(cause: unknown): number {
+  return cause instanceof HttpStatusError && cause.status === TOO_MANY_REQUESTS ? THROTTLED_MS : 0
+}
+
+export function isRefusal(cause: unknown): cause is HttpStatusError {
+  return cause instanceof HttpStatusError && REFUSALS.has(cause.status)
+}
+
+export function jittered(ms: number, chance: number): number {
+  return ms * (1 + JITTER * chance)
+}
+
+/** Fails a request that has not emitted its first value in time. */
+export function withTimeout<Value>(
+  request: Observable<Value>,
+  ms: number,
+  scheduler: SchedulerLike,
+): Observable<Value> {
+  const late = () => new OperatingError('request_timeout', `no reply within ${ms / 1_000} s`)
+  return request.pipe(timeout({ first: ms, scheduler, with: () => throwError(late) }))
+}
+
+/** Short and public: without addresses. */
+export function reasonOf(cause: unknown): string {
+  if (cause instanceof HttpStatusError) return `HTTP ${cause.status}`
+  return cause instanceof OperatingError ? cause.code : 'internal_error'
+}
+
+/** For the log. */
+export function failureDetail(url: string, cause: unknown, retryInMs: number): string {
+  const seconds = Math.round(retryInMs / 1_000)
+  return `${hostOf(url)}: ${describeFailure(cause).detail}; next attempt in ${seconds} s`
+}
+
+/** `reason` is public. `detail` is for the log: the end of the message, whose beginning may be a URL with a key. */
+export function describeFailure(cause: unknown): {
+  readonly reason: string
+  readonly detail: string
+} {
+  const reason = reasonOf(cause)
+  const isStatus = cause instanceof HttpStatusError
+  return { reason, detail: isStatus ? reason : String(cause).slice(-DETAIL_CHARS_MAX) }
+}
+
+/** The host of an operator's URL, whose path may hold a key. */
+export function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : ''
+}
