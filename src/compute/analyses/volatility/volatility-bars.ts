@@ -2,7 +2,7 @@ import type { Bar } from '../../../domain/bar.ts'
 import type { CoinEvent } from '../../../domain/event.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
-import type { CoinTracker } from '../../market/coin-market.ts'
+import type { CoinMarket, CoinTracker } from '../../market/coin-market.ts'
 import { coinTracker } from '../../market/coin-market.ts'
 import { StepRing } from '../../statistics/step-ring.ts'
 import type { HourlyCloses } from '../../volatility/hourly-closes.ts'
@@ -83,12 +83,18 @@ export class VolatilityBars implements CoinTracker {
     return Float64Array.from(saved)
   }
 
-  restore(saved: Float64Array): boolean {
+  /** A bar that the restored candles have not closed would move the windows to a time without bars: none is taken then. */
+  restore(saved: Float64Array, { ladder }: Pick<CoinMarket, 'ladder'>): boolean {
     if (saved.length % SAVED_FIELDS !== 0) return false
+    const bars: Omit<Bar, 'volumeBase'>[] = []
     for (let at = 0; at < saved.length; at += SAVED_FIELDS) {
       const [step = 0, open = 0, high = 0, low = 0, close = 0] = saved.subarray(at)
-      this.#set('15m', { openTimeMs: step * timeframeMs['15m'], open, high, low, close })
+      const openTimeMs = step * timeframeMs['15m']
+      const isClosed = openTimeMs + timeframeMs['15m'] <= ladder.closedUntilMs
+      if (!Number.isInteger(step) || !isClosed) return false
+      bars.push({ openTimeMs, open, high, low, close })
     }
+    for (const bar of bars) this.#set('15m', bar)
     return true
   }
 

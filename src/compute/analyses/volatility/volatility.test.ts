@@ -77,7 +77,7 @@ describe('/volatility', () => {
     const market = newMarket(new PulsePool(3))
     for (const event of [universe(['BTC']), context('BTC')]) market.apply(event)
     const after = market.coin('BTC')
-    after?.of(volatilityBars).restore(before.of(volatilityBars).save())
+    after?.of(volatilityBars).restore(before.of(volatilityBars).save(), before)
     expect(after?.of(volatilityBars).realised()['24h'].bars).toBe(96)
     if (after === undefined) throw new Error('BTC is listed')
     const identity = {
@@ -115,12 +115,28 @@ describe('bars of volatility', () => {
   test('of 15m come back from a checkpoint', () => {
     const saved = trackerOf(candles).save()
     const restored = new VolatilityBars()
-    expect(restored.restore(saved)).toBe(true)
+    expect(restored.restore(saved, coinOf(candles))).toBe(true)
     expect(restored.realised()['24h']).toEqual(trackerOf(candles).realised()['24h'])
   })
 
   test('of another version are not restored', () => {
-    expect(new VolatilityBars().restore(Float64Array.of(1, 2, 3))).toBe(false)
+    expect(new VolatilityBars().restore(Float64Array.of(1, 2, 3), coinOf(candles))).toBe(false)
+  })
+
+  test.each([
+    { what: 'far in the future', damaged: (step: number) => step + 1_000_000 },
+    { what: 'just behind the last closed bar', damaged: (step: number) => step + 1 },
+    { what: 'between two steps', damaged: (step: number) => step - 0.5 },
+    { what: 'not a number', damaged: () => Number.NaN },
+  ])('with a step $what are refused, and candles fill the windows', ({ damaged }) => {
+    const saved = trackerOf(candles).save()
+    const last = saved.length - 5
+    saved[last] = damaged(saved[last] as number)
+    const coin = coinOf(candles)
+    const tracker = coin.of(volatilityBars)
+    expect(tracker.restore(saved, coin)).toBe(false)
+    for (const bar of quarters) tracker.closed('15m', bar)
+    expect(tracker.realised()['24h'].bars).toBe(96)
   })
 
   test('of an hour that is still forming are not taken from history', () => {
