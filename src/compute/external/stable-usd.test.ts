@@ -141,15 +141,22 @@ describe('what a stablecoin is worth', () => {
     expect(of(event)).toBeNull()
   })
 
-  test('a network has one voice, that of its finest feed', () => {
-    const places = ['ethereum', 'base', 'polygon'].map((place, at) =>
-      oraclePrice('chainlink', 'USDT', 1 + at / 100, NOW_MS, {
-        ...slow,
-        place,
-        resolutionBps: 25 - at,
-      }),
-    )
-    expect(of(...places)).toMatchObject({ priceUsd: 1.02, sources: ['chainlink'] })
+  const chainlink = (place: string, priceUsd: number, resolutionBps: number, ageMs = 0) =>
+    oraclePrice('chainlink', 'USDT', priceUsd, NOW_MS - ageMs, { ...slow, place, resolutionBps })
+
+  test('a network has one vote, that of its feed with the median price', () => {
+    const stoppedFinestFeed = chainlink('ethereum', 1, 10, 20 * 3_600_000)
+    const others = [chainlink('base', 0.97, 25), chainlink('polygon', 0.971, 25)]
+    expect(of(stoppedFinestFeed, ...others)).toMatchObject({
+      priceUsd: 0.971,
+      ageMs: 0,
+      sources: ['chainlink'],
+    })
+  })
+
+  test('of two feeds of a network the finer one votes, or of two as fine the younger one', () => {
+    expect(of(chainlink('ethereum', 1, 25), chainlink('base', 1.01, 24))?.priceUsd).toBe(1.01)
+    expect(of(chainlink('ethereum', 1, 25), chainlink('base', 1.01, 25, 1))?.priceUsd).toBe(1)
   })
 })
 

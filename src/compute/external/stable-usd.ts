@@ -66,8 +66,7 @@ export function stableUsd(
  */
 function hasMajority(votes: readonly Vote[], leadMin: number): boolean {
   const ascending = votes.map(({ priceUsd }) => priceUsd).toSorted((a, b) => a - b)
-  const middle = ascending.slice((votes.length - 1) >> 1, (votes.length >> 1) + 1)
-  return middle.some((middleUsd) => {
+  return middleOf(ascending).some((middleUsd) => {
     const near = ascending.filter((usd) => apartBps(usd, middleUsd) <= AGREEMENT_BPS).length
     return near === votes.length || 2 * near - votes.length >= leadMin
   })
@@ -89,16 +88,25 @@ function feedVote(feed: OraclePriceEvent, nowMs: number): Vote[] {
   return [{ priceUsd, asOfMs, resolutionBps, source: network }]
 }
 
-/** The finest feed of each network, the younger of two as fine. */
+/**
+ * Each network votes with the feed that has its median price, so that one feed that stopped or is wrong does not decide
+ * for the others. Of two middle feeds the finer one votes, or of two as fine the younger one.
+ */
 function onePerNetwork(votes: readonly Vote[]): readonly Vote[] {
-  const best = new Map<SourceId, Vote>()
-  for (const vote of votes) {
-    const known = best.get(vote.source)
-    const isFiner =
-      known === undefined ||
-      vote.resolutionBps < known.resolutionBps ||
-      (vote.resolutionBps === known.resolutionBps && vote.asOfMs > known.asOfMs)
-    if (isFiner) best.set(vote.source, vote)
-  }
-  return [...best.values()]
+  const bySource = Map.groupBy(votes, ({ source }) => source)
+  return Array.from(bySource.values(), (feeds) => {
+    const ascending = feeds.toSorted((one, other) => one.priceUsd - other.priceUsd)
+    const [one, other] = middleOf(ascending) as [Vote, Vote | undefined]
+    if (other === undefined) return one
+    const isOtherBetter =
+      other.resolutionBps === one.resolutionBps
+        ? other.asOfMs > one.asOfMs
+        : other.resolutionBps < one.resolutionBps
+    return isOtherBetter ? other : one
+  })
+}
+
+/** The middle element, or both of an even number. */
+function middleOf<Item>(ascending: readonly Item[]): readonly Item[] {
+  return ascending.slice((ascending.length - 1) >> 1, (ascending.length >> 1) + 1)
 }
