@@ -122,10 +122,6 @@ export class LiquidationFlow implements CoinTracker {
     }
   }
 
-  sample(): void {
-    // Every reading of its own accord came already.
-  }
-
   save(): Float64Array {
     const header = [
       LAYOUT,

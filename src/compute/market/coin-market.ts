@@ -57,9 +57,9 @@ const CLOCK_BACK_MS_MAX = 1_000
  */
 export interface CoinTracker {
   /** The kinds of event that {@link apply} is called with: most events are trades and quotes, and few trackers need them. */
-  readonly hears: readonly CoinEvent['kind'][]
+  readonly hears?: readonly CoinEvent['kind'][]
   /** After the coin itself took the event in. */
-  apply(event: CoinEvent, coin: CoinMarket): void
+  apply?(event: CoinEvent, coin: CoinMarket): void
   /** A bar of the candles ended. A bar that was reopened comes again when it has ended. */
   closed?(timeframe: Timeframe, bar: Bar): void
   /** A whole minute's figures; the same that history keeps. */
@@ -181,7 +181,7 @@ export class CoinMarket {
   apply(event: CoinEvent): void {
     const whole = event.kind === 'mark' ? this.#wholeMark(event) : event
     this.#take(whole)
-    for (const tracker of this.#trackers.hearing(whole.kind)) tracker.apply(whole, this)
+    for (const tracker of this.#trackers.hearing(whole.kind)) tracker.apply?.(whole, this)
   }
 
   /** A whole minute's figures of this coin. */

@@ -16,9 +16,9 @@ import { TrackerSet } from './tracker-set.ts'
 
 /** State that is derived from all coins together, or from external sources. The rules of a {@link CoinTracker} hold. */
 export interface MarketTracker {
-  readonly hears: readonly MarketEvent['kind'][]
+  readonly hears?: readonly MarketEvent['kind'][]
   /** After the market took the event in. */
-  apply(event: MarketEvent, market: MarketState): void
+  apply?(event: MarketEvent, market: MarketState): void
   /** Before documents are rendered, several times a second, after the bars that ended were closed. @param nowMs by our clock */
   advance(market: MarketState, nowMs: number): void
   /** What neither history nor {@link MeasureLog} brings back; finite numbers and NaN. */
@@ -109,7 +109,7 @@ export class MarketState {
   /** @returns the coin that the event changed, or null for news about all of them or about none. */
   apply(event: MarketEvent): CoinMarket | null {
     const coin = isExternal(event) ? this.#hear(event) : this.#take(event)
-    for (const tracker of this.#trackers.hearing(event.kind)) tracker.apply(event, this)
+    for (const tracker of this.#trackers.hearing(event.kind)) tracker.apply?.(event, this)
     return coin
   }
 

@@ -4,7 +4,7 @@ import type { TrackerKind } from './tracker-kind.ts'
 type Kind<T> = TrackerKind<'coin' | 'market', T>
 
 type Tracker = {
-  readonly hears: readonly string[]
+  readonly hears?: readonly string[]
   save(): Float64Array
 }
 
@@ -18,10 +18,10 @@ export class TrackerSet<T extends Tracker> {
     this.#byKind = new Map(kinds.map((kind) => [kind, kind.create()]))
     this.all = [...this.#byKind.values()]
     assert.equal(new Set(kinds.map(({ id }) => id)).size, this.all.length, 'an id has one tracker')
-    for (const event of new Set(this.all.flatMap(({ hears }) => hears)))
+    for (const event of new Set(this.all.flatMap(({ hears = [] }) => hears)))
       this.#hearing.set(
         event,
-        this.all.filter(({ hears }) => hears.includes(event)),
+        this.all.filter(({ hears = [] }) => hears.includes(event)),
       )
   }
 

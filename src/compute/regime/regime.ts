@@ -22,7 +22,6 @@ const MOMENTUM_MS = 7 * 24 * 3_600_000
 
 /** Evaluates the regime of the market every five minutes of the venue's time, by `regime-rule.ts`. */
 class RegimeTracker implements MarketTracker {
-  readonly hears = []
   readonly #grid = new EventGrid(REGIME_STEP_MS)
   #regime: Regime | null = null
 
@@ -34,8 +33,6 @@ class RegimeTracker implements MarketTracker {
     if (nowMs <= endMs) return regime
     return { ...regime, label: 'UNKNOWN', previous: regime.label, sinceMs: endMs, drivers: null }
   }
-
-  apply(): void {}
 
   advance(market: MarketState): void {
     const instantMs = this.#grid.passed(market.venueMs)

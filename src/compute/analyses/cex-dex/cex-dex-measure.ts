@@ -30,7 +30,6 @@ type Watched = {
 
 /** Every coin's divergence of exchanges from chains or networks: each second in memory, each minute in the log. */
 class CexDexMeasure implements MarketTracker {
-  readonly hears = []
   readonly #turns = new MinuteSchedule()
   readonly #summaries = new SeriesSummaries()
   readonly #watched = new Map<string, Watched>()
@@ -51,8 +50,6 @@ class CexDexMeasure implements MarketTracker {
     const sinceMs = this.#watched.get(coin)?.openSinceMs ?? Number.NaN
     return Number.isNaN(sinceMs) ? null : sinceMs
   }
-
-  apply(): void {}
 
   advance(market: MarketState, nowMs: number): void {
     this.#watch(market, nowMs)

@@ -67,7 +67,6 @@ export type MarketSentiment = {
  * coins at a time, so that nothing holds the engine.
  */
 class SentimentMeasure implements MarketTracker {
-  readonly hears = []
   readonly #hours = new SentimentHours()
   #step = Number.NaN
   #sentiment: MarketSentiment | null = null
@@ -80,8 +79,6 @@ class SentimentMeasure implements MarketTracker {
   get sentiment(): MarketSentiment | null {
     return this.#sentiment
   }
-
-  apply(): void {}
 
   advance(market: MarketState, nowMs: number): void {
     if (this.#unread.length === 0) {
