@@ -8,7 +8,7 @@ import type { ServeOptions } from '../src/config/serve.ts'
 import { checkServeOptions, serveOptions } from '../src/config/serve.ts'
 import { base, baseSepolia } from '../src/payment/evm/networks.ts'
 import { publicNodes } from '../src/payment/public-nodes.ts'
-import { solana, solanaDevnet } from '../src/payment/solana/networks.ts'
+import { solanaDevnet, solanaMainnet } from '../src/payment/solana/networks.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
 import { hostedFacilitators } from '../src/roles/hosted-facilitators.ts'
@@ -130,7 +130,7 @@ test('where that is turned off, the log names the risk, which is real', async ()
 })
 
 test('every network has a public node', () => {
-  const networks = [base, baseSepolia, solana, solanaDevnet].map(({ network }) => network)
+  const networks = [base, baseSepolia, solanaMainnet, solanaDevnet].map(({ network }) => network)
   expect(Object.keys(publicNodes)).toEqual(networks)
   for (const url of Object.values(publicNodes)) expect(url).toMatch(/^https:\/\/[a-z.-]+$/)
 })

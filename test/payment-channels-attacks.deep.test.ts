@@ -611,15 +611,15 @@ describe('the node', () => {
 
   /** Its next answer about channels is from before all of them. */
   function behind({ desk }: Shop): void {
-    const states = desk.book.chain.states.bind(desk.book.chain)
-    vi.spyOn(desk.book.chain, 'states').mockImplementationOnce(async (ids) =>
+    const states = desk.registry.chain.states.bind(desk.registry.chain)
+    vi.spyOn(desk.registry.chain, 'states').mockImplementationOnce(async (ids) =>
       (await states(ids)).map((state) => ({ ...state, balance: 0n, claimed: 0n })),
     )
   }
 
   test('that knows the receipt of a deposit and not its block yet lets nobody deposit twice', async () => {
     const at = await shop()
-    const { chain: contract } = at.desk.book
+    const { chain: contract } = at.desk.registry
     const deposit = contract.deposit.bind(contract)
     vi.spyOn(contract, 'deposit').mockImplementationOnce(async (wanted) => {
       const sent = await deposit(wanted)
@@ -639,7 +639,7 @@ describe('the node', () => {
   test('that was behind once keeps no channel from being claimed', async () => {
     const { at } = await opening()
     behind(at)
-    await at.desk.book.syncAll()
+    await at.desk.registry.syncAll()
     expect(await at.desk.collector.flush()).toBe(true)
     expect(await held(at.terms.payTo)).toBe(PRICE)
   })

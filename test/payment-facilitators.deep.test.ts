@@ -13,12 +13,12 @@ import type { DoctorOptions } from '../src/config/doctor.ts'
 import type { ServeOptions } from '../src/config/serve.ts'
 import { checkServeOptions, serveOptions } from '../src/config/serve.ts'
 import type { Clock } from '../src/domain/clock.ts'
-import { chainOutcome, isPaidBy } from '../src/payment/evm/chain-outcome.ts'
+import { chainOutcome, evmTransactionPays } from '../src/payment/evm/chain-outcome.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
 import { base, baseSepolia } from '../src/payment/evm/networks.ts'
 import type {
   ChainView,
-  FacilitatorNotice,
+  FacilitatorChange,
 } from '../src/payment/facilitators/hosted-facilitators.ts'
 import { HostedFacilitators } from '../src/payment/facilitators/hosted-facilitators.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
@@ -101,7 +101,7 @@ function hosted(
     authorization,
   }: { clock?: ManualClock; callClock?: Clock; authorization?: string } = {},
 ) {
-  const notices: FacilitatorNotice[] = []
+  const notices: FacilitatorChange[] = []
   const group = new HostedFacilitators({
     addresses: facilitators.map(({ url }) => ({
       url,
@@ -121,7 +121,7 @@ function hosted(
 const node = () => createPublicClient({ transport: http(chain.rpcUrl) })
 const onChain: ChainView<ExactEvmPayment> = {
   outcome: (payment) => chainOutcome(node(), payment),
-  isPaidBy: (payment, transaction) => isPaidBy(node(), payment, transaction),
+  isPaidBy: (payment, transaction) => evmTransactionPays(node(), payment, transaction),
 }
 
 async function selling(
@@ -419,7 +419,7 @@ describe('what a facilitator says of a settlement', () => {
     const away = createPublicClient({ transport: http('http://127.0.0.1:1', { retryCount: 0 }) })
     const view: ChainView<ExactEvmPayment> = {
       ...onChain,
-      isPaidBy: (payment, transaction) => isPaidBy(away, payment, transaction),
+      isPaidBy: (payment, transaction) => evmTransactionPays(away, payment, transaction),
     }
     const host = await selling(group, { facilitator: group.of(exactOnBase, view) })
     expect((await buy(host, await paymentOf(await fundedBuyer()))).status).toBe(200)

@@ -12,10 +12,10 @@ import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import { nodeClient } from '../src/payment/evm/node-client.ts'
 import { settlementProbe } from '../src/payment/evm/settlement-probe.ts'
+import { HealthMonitor } from '../src/payment/health-monitor.ts'
 import { PaymentLedger } from '../src/payment/ledger.ts'
+import { monitoredFacilitator } from '../src/payment/monitored-facilitator.ts'
 import { SalesReadiness } from '../src/payment/sales-readiness.ts'
-import { Watch } from '../src/payment/watch.ts'
-import { watchedFacilitator } from '../src/payment/watched-facilitator.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { Gateway, Ground } from './support/attacked.ts'
 import { FUNDS, PULSE_PRICE, startGround } from './support/attacked.ts'
@@ -33,7 +33,11 @@ beforeAll(async () => {
 
 afterAll(() => ground?.close())
 
-type Checked = { readonly gateway: Gateway; readonly ledger: Watch; readonly clock: ClockCheck }
+type Checked = {
+  readonly gateway: Gateway
+  readonly ledger: HealthMonitor
+  readonly clock: ClockCheck
+}
 
 /** The public server with the checks that `serve` wires, of probes that the test runs. */
 async function checkedGateway(
@@ -41,11 +45,11 @@ async function checkedGateway(
     readonly ledgerPath?: string
     readonly venueAheadMs?: () => number
     readonly rpcUrls?: readonly string[]
-    readonly watches?: Watch[]
+    readonly watches?: HealthMonitor[]
   } = {},
 ): Promise<Checked> {
   const { rpcUrls = [ground.chain.rpcUrl], watches = [] } = options
-  let ledgerWatch: Watch | null = null
+  let ledgerWatch: HealthMonitor | null = null
   const clock = new ClockCheck({
     clock: systemClock,
     ...(options.venueAheadMs && { venueAheadMs: options.venueAheadMs }),
@@ -63,12 +67,12 @@ async function checkedGateway(
   return { gateway, ledger: ledgerWatch, clock }
 }
 
-function watchOf(probe: () => Promise<string | null> | string | null): Watch {
+function watchOf(probe: () => Promise<string | null> | string | null): HealthMonitor {
   // Timers stand still: the test probes.
-  return new Watch({ clock: new ManualClock(), chance: () => 0, probe })
+  return new HealthMonitor({ clock: new ManualClock(), chance: () => 0, probe })
 }
 
-function methodAt(rpcUrl: string, clock: ClockCheck, watches: Watch[]) {
+function methodAt(rpcUrl: string, clock: ClockCheck, watches: HealthMonitor[]) {
   const { facilitator: account, merchant } = ground.chain.accounts
   const facilitator = localFacilitator({
     network: base,
@@ -90,7 +94,7 @@ function methodAt(rpcUrl: string, clock: ClockCheck, watches: Watch[]) {
   return exactEvm({
     network: base,
     payTo: merchant.address,
-    facilitator: watchedFacilitator(facilitator, watch),
+    facilitator: monitoredFacilitator(facilitator, watch),
     readiness: () => watch.fault,
   })
 }
@@ -190,7 +194,7 @@ describe('a ledger that cannot be written', () => {
 
 describe('a settlement that cannot be made', () => {
   test('because the only node is dead ends quotes; a payment is tried, and charged nothing', async () => {
-    const watches: Watch[] = []
+    const watches: HealthMonitor[] = []
     const checked = await checkedGateway({ rpcUrls: [NOBODY], watches })
     for (const watch of watches) await watch.probe()
     await expectUnquoted(checked, 'can_settle')
@@ -206,7 +210,7 @@ describe('a settlement that cannot be made', () => {
   })
 
   test('by one of two ways offers the other alone', async () => {
-    const watches: Watch[] = []
+    const watches: HealthMonitor[] = []
     const checked = await checkedGateway({ rpcUrls: [NOBODY, ground.chain.rpcUrl], watches })
     const ways = async () => (await ask(checked)).body.accepts.length
     expect(await ways()).toBe(2)
@@ -222,7 +226,7 @@ describe('a settlement that cannot be made', () => {
       transport: http(ground.chain.rpcUrl),
     })
     const { address } = ground.chain.accounts.facilitator
-    const watches: Watch[] = []
+    const watches: HealthMonitor[] = []
     const checked = await checkedGateway({ watches })
     const probe = async () => {
       for (const watch of watches) await watch.probe()
@@ -259,7 +263,7 @@ describe('a clock that is ten minutes off', () => {
   )
 
   test('is right after all where the chain agrees with it', async () => {
-    const watches: Watch[] = []
+    const watches: HealthMonitor[] = []
     const checked = await checkedGateway({ venueAheadMs: () => TEN_MINUTES, watches })
     for (const watch of watches) await watch.probe()
     expect([...checked.clock.offsets().keys()]).toEqual(['venue', base.network])

@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test 
 import type { ServeOptions } from '../src/config/serve.ts'
 import { checkServeOptions, serveOptions } from '../src/config/serve.ts'
 import { HostedFacilitators } from '../src/payment/facilitators/hosted-facilitators.ts'
-import { solana, solanaDevnet } from '../src/payment/solana/networks.ts'
+import { solanaDevnet, solanaMainnet } from '../src/payment/solana/networks.ts'
 import { newSolanaBuyer } from '../src/payment/solana/testing/solana-buyer.ts'
 import { associatedTokenAccount } from '../src/payment/solana/token-account.ts'
 import { solanaPayment } from '../src/roles/solana-payment.ts'
@@ -93,7 +93,7 @@ describe('a service that is paid on Solana', () => {
       async () => ({
         '--solana-pay-to': await associatedTokenAccount(
           address(chain.accounts.merchant.address),
-          solana.asset,
+          solanaMainnet.asset,
         ),
       }),
       /is a token account of \w+, no wallet/,
@@ -159,7 +159,7 @@ describe("a service that leaves it to somebody else's facilitator", () => {
 
   test('asks a public node, where none is configured, about the payee and what became of payments', async () => {
     const { address: feePayer } = newSolanaBuyer()
-    const nodes = { [solana.network]: chain.rpcUrl }
+    const nodes = { [solanaMainnet.network]: chain.rpcUrl }
     const at = async (payee: string) =>
       solanaPayment(
         settings({
@@ -218,7 +218,7 @@ describe('options', () => {
 
   test('with a payee that is a key of ours, or none, are refused', async () => {
     const { facilitator, merchant } = chain.accounts
-    const account = await associatedTokenAccount(address(merchant.address), solana.asset)
+    const account = await associatedTokenAccount(address(merchant.address), solanaMainnet.asset)
     for (const [payee, words] of [
       [facilitator.address, /pays the fees as well/],
       [account, /off the curve/],

@@ -8,7 +8,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { isoInstant } from '../domain/instant.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
-import type { Fault } from '../payment/watch.ts'
+import type { HealthFault } from '../payment/health-monitor.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
 import { securityHeaders } from './response-headers.ts'
 import { sendProblem } from './send-problem.ts'
@@ -22,7 +22,7 @@ export type AdminServerOptions = {
   /** null if the engine is another process. */
   readonly restartEngine: (() => void | Promise<void>) | null
   /** Sales checks; only the clock if answers are free. */
-  readonly checks?: () => readonly { readonly check: string; readonly fault: Fault | null }[]
+  readonly checks?: () => readonly { readonly check: string; readonly fault: HealthFault | null }[]
 }
 
 const BODY_BYTES_MAX = 1_024

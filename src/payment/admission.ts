@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
-import type { Answer } from './answer.ts'
-import type { Claim, Claims } from './claims.ts'
+import type { BufferedResponse } from './buffered-response.ts'
 import type { FailedPayments } from './failed-payments.ts'
+import type { InFlightPayment, InFlightPayments } from './in-flight-payments.ts'
 import type { PaymentLedger } from './ledger.ts'
 import { readLedger, unknownIfUnreadable } from './ledger-read.ts'
-import type { NodeVisit } from './node-admission.ts'
+import type { NodePermit } from './node-budget.ts'
 import type { NodeGate } from './node-gate.ts'
 import { MalformedPayment } from './payload.ts'
 import type { EmitForRequest } from './payment-event.ts'
@@ -15,12 +15,12 @@ import { purchaseOf, readPayment } from './presented-payment.ts'
 import type { PurchasedAnswers } from './purchased-answers.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { callerKey } from './rate-limit.ts'
-import { crowded, identifierTaken, malformed, nonceTaken } from './refusals.ts'
+import { identifierReused, malformed, nonceReused, tooManyInFlight } from './refusals.ts'
 import type { Rejection } from './rejection.ts'
 import type { Terms } from './terms.ts'
 
 export type AdmissionOptions = {
-  readonly claims: Claims
+  readonly inFlightPayments: InFlightPayments
   readonly ledger: PaymentLedger
   readonly clock: Clock
   readonly publicUrl: string
@@ -33,12 +33,12 @@ export type AdmissionOptions = {
   readonly emit: EmitForRequest
 }
 
-/** A payment with a valid signature, and what it holds of the node limits; the visit must be ended. */
-type Admitted = PresentedPayment & { readonly visit: NodeVisit }
+/** A payment with a valid signature, and what it holds of the node limits; the permit must be ended. */
+type Admitted = PresentedPayment & { readonly permit: NodePermit }
 /** A payment that was not used before, with its place among the payments in flight. */
-export type Reservation = Admitted & { readonly claim: Claim }
+export type Reservation = Admitted & { readonly inFlight: InFlightPayment }
 /** A payment that asks for an operation and buys no answer. */
-export type OperationRequest = Admitted & { readonly claim: null }
+export type OperationRequest = Admitted & { readonly inFlight: null }
 
 /** Decodes payments, selects their terms, applies the limits and reserves each valid payment once. */
 export class Admission {
@@ -54,26 +54,27 @@ export class Admission {
   async admit(
     request: FastifyRequest,
     terms: Terms,
-  ): Promise<Reservation | OperationRequest | Answer> {
+  ): Promise<Reservation | OperationRequest | BufferedResponse> {
     const { emit, nodeGate } = this.#options
-    const visit = nodeGate.open(request)
-    let admitted: Reservation | OperationRequest | Answer | undefined
+    const permit = nodeGate.open(request)
+    let admitted: Reservation | OperationRequest | BufferedResponse | undefined
     try {
       admitted = await unknownIfUnreadable(request, emit, () =>
-        this.#admitted(request, terms, visit),
+        this.#admitted(request, terms, permit),
       )
       return admitted
     } finally {
-      if (admitted === undefined || 'status' in admitted) visit.end()
+      if (admitted === undefined || 'status' in admitted) permit.end()
     }
   }
 
   async #admitted(
     request: FastifyRequest,
     terms: Terms,
-    visit: NodeVisit,
-  ): Promise<Reservation | OperationRequest | Answer> {
-    const { answers, claims, clock, failures, nodeGate, publicUrl, responses } = this.#options
+    permit: NodePermit,
+  ): Promise<Reservation | OperationRequest | BufferedResponse> {
+    const { answers, inFlightPayments, clock, failures, nodeGate, publicUrl, responses } =
+      this.#options
     let read: ReadPayment | Rejection
     try {
       read = readPayment(request, terms, terms.requirements, publicUrl)
@@ -91,7 +92,7 @@ export class Admission {
     const invalid =
       mismatch ??
       (await failures.check(callerKey(request.ip), () =>
-        nodeGate.check(request, presented.payment, visit),
+        nodeGate.check(request, presented.payment, permit),
       ))
     if (invalid !== null) {
       if ('status' in invalid) return invalid
@@ -100,43 +101,46 @@ export class Admission {
     }
     const limited = await this.#limited(request, payer)
     if (limited !== null) return limited
-    if (presented.payment.operation !== undefined) return { ...presented, claim: null, visit }
+    if (presented.payment.operation !== undefined) return { ...presented, inFlight: null, permit }
 
     // No await between these checks and the reservation, so that one of many copies wins.
     const conflict = answers.repeat(request, presented) ?? this.#conflict(request, presented)
     if (conflict !== null) {
       // A copy may wait long for its answer, without asking a node.
-      visit.end()
+      permit.end()
       return conflict
     }
-    if (claims.full) return crowded(request)
-    const claim = claims.open(presented.id, purchaseOf(presented, clock.nowMs()))
-    this.#track(presented, claim)
-    return { ...presented, claim, visit }
+    if (inFlightPayments.full) return tooManyInFlight(request)
+    const inFlight = inFlightPayments.open(presented.id, purchaseOf(presented, clock.nowMs()))
+    this.#track(presented, inFlight)
+    return { ...presented, inFlight, permit }
   }
 
-  async #malformed(request: FastifyRequest, { message }: MalformedPayment): Promise<Answer> {
+  async #malformed(
+    request: FastifyRequest,
+    { message }: MalformedPayment,
+  ): Promise<BufferedResponse> {
     const { emit, failures, responses } = this.#options
-    const hit = await failures.unreadable(callerKey(request.ip))
+    const hit = await failures.countMalformed(callerKey(request.ip))
     if (hit !== null) return responses.limitHit(request, hit)
     emit(request, { kind: 'malformed', reason: message })
     return malformed(request, message)
   }
 
-  async #limited(request: FastifyRequest, payer: string): Promise<Answer | null> {
+  async #limited(request: FastifyRequest, payer: string): Promise<BufferedResponse | null> {
     const { failures, responses, wallets } = this.#options
-    const hit = await failures.barred(payer)
+    const hit = await failures.walletLimit(payer)
     if (hit !== null) return responses.limitHit(request, hit)
     const allowance = await wallets.take(payer)
     return allowance.allowed ? null : responses.limited(request, wallets, allowance)
   }
 
-  #conflict(request: FastifyRequest, presented: PresentedPayment): Answer | null {
+  #conflict(request: FastifyRequest, presented: PresentedPayment): BufferedResponse | null {
     const { answers, emit } = this.#options
     const refusal = answers.holdsNonce(presented)
-      ? nonceTaken
+      ? nonceReused
       : this.#isIdentifierTaken(presented)
-        ? identifierTaken
+        ? identifierReused
         : null
     if (refusal === null) return null
     emit(request, { kind: 'conflict', payer: presented.key.payer })
@@ -150,7 +154,7 @@ export class Admission {
     return isStored || this.#identified.has(identifiedBy(payer, identifier))
   }
 
-  #track({ key: { payer }, identifier }: PresentedPayment, { answer }: Claim): void {
+  #track({ key: { payer }, identifier }: PresentedPayment, { answer }: InFlightPayment): void {
     const name = identifier === null ? null : identifiedBy(payer, identifier)
     if (name !== null) this.#identified.add(name)
     void answer.then(({ status }) => {

@@ -1,5 +1,5 @@
 import type { Clock } from '../domain/clock.ts'
-import type { Fault } from './watch.ts'
+import type { HealthFault } from './health-monitor.ts'
 
 /**
  * Half of the 120 s that a payment is good for: a clock that is off by more calls good payments expired, and takes
@@ -50,7 +50,7 @@ export class ClockCheck {
   }
 
   /** null while a reference agrees, and where there is none. */
-  get fault(): Fault | null {
+  get fault(): HealthFault | null {
     const offsets = [...this.offsets()]
     const isOff = offsets.length > 0 && offsets.every(([, ms]) => Math.abs(ms) > CLOCK_OFF_MS_MAX)
     if (!isOff) {

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
-import type { Answer } from './answer.ts'
+import type { BufferedResponse } from './buffered-response.ts'
+import { DeliveryConfirmations } from './delivery-confirmations.ts'
 import type { Credentials } from './extensions/answer-access.ts'
 import type { OfferReceipts } from './extensions/offer-receipt.ts'
-import { Handovers } from './handover.ts'
 import type { PaymentKey, PaymentLedger } from './ledger.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import type { PresentedPayment } from './presented-payment.ts'
@@ -23,42 +23,42 @@ export type DeliveryOptions = {
  */
 export class Delivery {
   readonly #options: DeliveryOptions
-  readonly #handovers: Handovers
+  readonly #confirmations: DeliveryConfirmations
   /** Requests whose answer goes to a buyer that is recognised by its address. */
   readonly #byAddress = new WeakMap<FastifyRequest, PaymentKey>()
 
   constructor(options: DeliveryOptions) {
     this.#options = options
-    this.#handovers = new Handovers(options.clock)
+    this.#confirmations = new DeliveryConfirmations(options.clock)
   }
 
   /** A request arrived on its connection. */
   arrived(request: FastifyRequest): void {
-    this.#handovers.arrived(request)
+    this.#confirmations.arrived(request)
   }
 
   /** The last byte of a response was sent. */
   sent(request: FastifyRequest): void {
     const key = this.#byAddress.get(request)
-    if (key !== undefined) this.#handovers.sent(request, () => this.#admitCaller(key, 0))
+    if (key !== undefined) this.#confirmations.sent(request, () => this.#admitCaller(key, 0))
   }
 
   /** @returns a purchased answer with its receipt, as the response to this request */
   deliver(
     request: FastifyRequest,
     presented: PresentedPayment,
-    answer: Answer,
+    answer: BufferedResponse,
     transaction: string,
-  ): Promise<Answer> {
+  ): Promise<BufferedResponse> {
     this.expectDelivery(request, presented)
     return this.withReceipt(presented, answer, transaction)
   }
 
   async withReceipt(
     { payment }: PresentedPayment,
-    answer: Answer,
+    answer: BufferedResponse,
     transaction: string,
-  ): Promise<Answer> {
+  ): Promise<BufferedResponse> {
     const headers = await receiptHeaders(payment, transaction, this.#options.receipts)
     return { ...answer, headers: { ...answer.headers, ...headers } }
   }

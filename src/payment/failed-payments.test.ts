@@ -14,7 +14,8 @@ describe('payments that fail in the same way', () => {
   test('are told plainly from the third on, and stopped after the last', async () => {
     const failed = counting(100, 4)
     const told = []
-    for (let time = 1; time <= 5; time += 1) told.push(await failed.wrong(HERE, 'ann', expired))
+    for (let time = 1; time <= 5; time += 1)
+      told.push(await failed.countInvalid(HERE, 'ann', expired))
     expect(told.slice(0, 2)).toEqual([expired, expired])
     expect(told[2]).toMatchObject({
       reason: 'payment_expired',
@@ -29,8 +30,8 @@ describe('payments that fail in the same way', () => {
     ['another address', '10.0.0.2', 'ann', expired],
   ] as const)('are not those of %s', async (_title, caller, payer, rejected) => {
     const failed = counting(100, 1)
-    await failed.wrong(HERE, 'ann', expired)
-    expect(await failed.wrong(caller, payer, rejected)).toEqual(rejected)
+    await failed.countInvalid(HERE, 'ann', expired)
+    expect(await failed.countInvalid(caller, payer, rejected)).toEqual(rejected)
   })
 })
 
@@ -38,23 +39,23 @@ test('a correction is told as often as it is needed', async () => {
   const failed = counting(100, 1)
   const correction = { scheme: 'batch-settlement', network: 'eip155:8453', extra: {} }
   const behind = { ...rejection('cumulative_amount_mismatch', 'Sign over it.'), correction }
-  for (const _ of [1, 2, 3]) expect(await failed.refused(HERE, 'ann', behind)).toBe(behind)
-  expect(await failed.barred('ann')).toBeNull()
+  for (const _ of [1, 2, 3]) expect(await failed.countRefused(HERE, 'ann', behind)).toBe(behind)
+  expect(await failed.walletLimit('ann')).toBeNull()
 })
 
 describe('an address that has used up its failures', () => {
   test('is told to stop, whatever fails', async () => {
     const failed = counting(2, 100)
-    await failed.unreadable(HERE)
-    await failed.wrong(HERE, 'ann', expired)
-    expect(await failed.unreadable(HERE)).toMatchObject({ of: 'address' })
-    expect(await failed.wrong(HERE, 'bob', poor)).toMatchObject({ of: 'address' })
-    expect(await failed.wrong('10.0.0.2', 'bob', poor)).toEqual(poor)
+    await failed.countMalformed(HERE)
+    await failed.countInvalid(HERE, 'ann', expired)
+    expect(await failed.countMalformed(HERE)).toMatchObject({ of: 'address' })
+    expect(await failed.countInvalid(HERE, 'bob', poor)).toMatchObject({ of: 'address' })
+    expect(await failed.countInvalid('10.0.0.2', 'bob', poor)).toEqual(poor)
   })
 
   test('still has its payments checked, one after the other', async () => {
     const failed = counting(1, 100)
-    await failed.unreadable(HERE)
+    await failed.countMalformed(HERE)
     const { log, checks } = openChecks(3)
     const results = checks.map(({ check }) => failed.check(HERE, check))
     for (const [index, { end }] of checks.entries()) {
@@ -69,7 +70,7 @@ describe('an address that has used up its failures', () => {
     const { log, checks } = openChecks(4)
     const before = checks.slice(0, 2).map(({ check }) => failed.check(HERE, check))
     await expect.poll(() => log).toEqual([0, 1])
-    await failed.unreadable(HERE)
+    await failed.countMalformed(HERE)
     const after = checks
       .slice(2)
       .map(({ check }, index) => failed.check(['10.0.0.2', '10.0.0.3'][index] ?? '', check))
@@ -80,7 +81,7 @@ describe('an address that has used up its failures', () => {
 
   test('goes on behind a check that breaks', async () => {
     const failed = counting(1, 100)
-    await failed.unreadable(HERE)
+    await failed.countMalformed(HERE)
     const broken = failed.check(HERE, () => Promise.reject(new Error('node gone')))
     const next = failed.check(HERE, async () => 'checked')
     await expect(broken).rejects.toThrow('node gone')
@@ -89,7 +90,7 @@ describe('an address that has used up its failures', () => {
 
   test('is refused a check only when more wait than there are connections', async () => {
     const failed = counting(1, 100)
-    await failed.unreadable(HERE)
+    await failed.countMalformed(HERE)
     let open: (checked: number) => void = () => undefined
     const gate = new Promise<number>((resolve) => {
       open = resolve
@@ -104,17 +105,17 @@ describe('an address that has used up its failures', () => {
 describe('a wallet whose payments the chain refuses', () => {
   test('is barred for the rest of the minute, from wherever it comes', async () => {
     const failed = counting(100, 2)
-    await failed.refused(HERE, 'ann', poor)
-    expect(await failed.barred('ann')).toBeNull()
-    await failed.refused('10.0.0.2', 'ann', expired)
-    expect(await failed.barred('ann')).toMatchObject({ of: 'wallet' })
-    expect(await failed.barred('bob')).toBeNull()
+    await failed.countRefused(HERE, 'ann', poor)
+    expect(await failed.walletLimit('ann')).toBeNull()
+    await failed.countRefused('10.0.0.2', 'ann', expired)
+    expect(await failed.walletLimit('ann')).toMatchObject({ of: 'wallet' })
+    expect(await failed.walletLimit('bob')).toBeNull()
   })
 
   test('is not barred for what anybody can say of it', async () => {
     const failed = counting(100, 2)
-    for (const _ of [1, 2, 3]) await failed.wrong(HERE, 'ann', expired)
-    expect(await failed.barred('ann')).toBeNull()
+    for (const _ of [1, 2, 3]) await failed.countInvalid(HERE, 'ann', expired)
+    expect(await failed.walletLimit('ann')).toBeNull()
   })
 })
 

@@ -1,4 +1,4 @@
-import type { Allowance, LimitPolicy } from './rate-limit.ts'
+import type { LimitPolicy, RateAllowance } from './rate-limit.ts'
 import { RateLimit } from './rate-limit.ts'
 import type { Rejection } from './rejection.ts'
 
@@ -15,7 +15,7 @@ export type FailedPaymentsOptions = {
 export type LimitHit = (
   | { readonly of: 'address' | 'wallet' | 'unverified' }
   | { readonly of: 'loop'; readonly rejected: Rejection }
-) & { readonly limit: LimitPolicy; readonly allowance: Allowance }
+) & { readonly limit: LimitPolicy; readonly allowance: RateAllowance }
 
 const REPEATED_FROM = 3
 /** Of one address. More do not come here: the server holds fewer connections. */
@@ -68,7 +68,7 @@ export class FailedPayments {
   }
 
   /** Whether an address has used up its failures, so that no node is asked for it about new payers. */
-  async unverified(caller: string): Promise<LimitHit | null> {
+  async addressLimit(caller: string): Promise<LimitHit | null> {
     const allowance = await this.#byAddress.peek(caller)
     return allowance.allowed ? null : this.#hit('unverified', allowance)
   }
@@ -79,13 +79,13 @@ export class FailedPayments {
   }
 
   /** Whether the chain refused this wallet's payments too often. To be asked once it has signed. */
-  async barred(payer: string): Promise<LimitHit | null> {
+  async walletLimit(payer: string): Promise<LimitHit | null> {
     const allowance = await this.#byWallet.peek(payer)
     return allowance.allowed ? null : this.#hit('wallet', allowance)
   }
 
   /** Counts a payment that cannot be read. */
-  async unreadable(caller: string): Promise<LimitHit | null> {
+  async countMalformed(caller: string): Promise<LimitHit | null> {
     const allowance = await this.#byAddress.take(caller)
     return allowance.allowed ? null : this.#hit('address', allowance)
   }
@@ -94,8 +94,12 @@ export class FailedPayments {
    * Counts a payment that was read and found wrong here. @param payer who it says that pays, '' where it was
    * not read so far. @returns what the buyer is told, or the limit
    */
-  async wrong(caller: string, payer: string, rejected: Rejection): Promise<Rejection | LimitHit> {
-    const hit = await this.unreadable(caller)
+  async countInvalid(
+    caller: string,
+    payer: string,
+    rejected: Rejection,
+  ): Promise<Rejection | LimitHit> {
+    const hit = await this.countMalformed(caller)
     if (hit !== null) return hit
     // What corrects a client that lost count is no failure to be told again.
     if (rejected.correction !== undefined) return rejected
@@ -113,12 +117,16 @@ export class FailedPayments {
   }
 
   /** Counts a payment that its payer has signed and the chain refused. */
-  async refused(caller: string, payer: string, rejected: Rejection): Promise<Rejection | LimitHit> {
+  async countRefused(
+    caller: string,
+    payer: string,
+    rejected: Rejection,
+  ): Promise<Rejection | LimitHit> {
     if (rejected.correction === undefined) await this.#byWallet.take(payer)
-    return this.wrong(caller, payer, rejected)
+    return this.countInvalid(caller, payer, rejected)
   }
 
-  #hit(of: 'address' | 'wallet' | 'unverified', allowance: Allowance): LimitHit {
+  #hit(of: 'address' | 'wallet' | 'unverified', allowance: RateAllowance): LimitHit {
     return { of, allowance, limit: of === 'wallet' ? this.#byWallet : this.#byAddress }
   }
 }

@@ -2,9 +2,9 @@ import Database from 'better-sqlite3'
 import { migrate } from './ledger-schema.ts'
 
 /** A wallet on one chain, as its payments name it. */
-export type Payer = { readonly network: string; readonly payer: string }
+export type NetworkPayer = { readonly network: string; readonly payer: string }
 
-export type FailedSettlement = Payer & {
+export type FailedSettlement = NetworkPayer & {
   /** Hash of the code that judges the payer's signatures; null where a key does. */
   readonly code: string | null
   /** Its name on the chain: each counts once. */
@@ -24,7 +24,7 @@ const BARRED_WALLETS_OF_CODE = 3
 const AT_ONCE = BARRING_STRIKES
 const AT_ONCE_MAX = 50
 /** Failures within this time count against the bound on what contract wallets may burn. */
-export const HOUR_MS = 3_600_000
+export const FAILURE_WINDOW_MS = 3_600_000
 
 /**
  * Settlements that were simulated as valid and failed on the chain at our cost: who is barred for them, and
@@ -64,13 +64,13 @@ export class FailedSettlements {
     return this.#statements.insert.run({ ...failure, state: 'failed', nowMs }).changes > 0
   }
 
-  isBarred({ network, payer }: Payer, nowMs: number): boolean {
+  isBarred({ network, payer }: NetworkPayer, nowMs: number): boolean {
     const found = this.#statements.strikes.get(network, payer, nowMs - BARRED_MS)
     return (found?.strikes ?? 0) >= BARRING_STRIKES
   }
 
   /** Whether wallets of this code are barred. A wallet that has bought here answers for itself alone. */
-  isCodeBarred({ network, payer }: Payer, code: string, nowMs: number): boolean {
+  isCodeBarred({ network, payer }: NetworkPayer, code: string, nowMs: number): boolean {
     const since = nowMs - BARRED_MS
     const found = this.#statements.wallets.get(network, code, BARRING_STRIKES, since)
     if ((found?.wallets ?? 0) < BARRED_WALLETS_OF_CODE) return false
@@ -78,20 +78,20 @@ export class FailedSettlements {
   }
 
   /** How many settlements of this wallet may be under way: what it can make us lose, it has paid before. */
-  atOnceMax({ network, payer }: Payer): number {
+  atOnceMax({ network, payer }: NetworkPayer): number {
     const found = this.#statements.sales.get(payer, network, AT_ONCE_MAX)
     return Math.max(AT_ONCE, found?.sales ?? 0)
   }
 
   /** What transactions of contract wallets that are under way may cost. */
   inFlight(network: string, nowMs: number): bigint {
-    const found = this.#statements.inFlight.get(network, nowMs - HOUR_MS)
+    const found = this.#statements.inFlight.get(network, nowMs - FAILURE_WINDOW_MS)
     return BigInt(found?.cost ?? 0)
   }
 
   /** What failed transactions of contract wallets have cost within the last hour, the newest first. */
   ofContracts(network: string, nowMs: number): readonly { cost: bigint; atMs: number }[] {
-    const rows = this.#statements.ofContracts.all(network, nowMs - HOUR_MS)
+    const rows = this.#statements.ofContracts.all(network, nowMs - FAILURE_WINDOW_MS)
     return rows.map(({ cost, atMs }) => ({ cost: BigInt(cost), atMs }))
   }
 

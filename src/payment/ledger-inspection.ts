@@ -1,7 +1,7 @@
 import Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
 import { answerHash } from './ledger.ts'
-import { checkHasPayments, foreignLedger, isNoDatabase } from './ledger-books.ts'
+import { checkHasPayments, foreignLedger, isNoDatabase } from './ledger-report.ts'
 import { SCHEMA_VERSION } from './ledger-schema.ts'
 
 /** Payments by their state. */

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import type { Answer } from './answer.ts'
+import type { BufferedResponse } from './buffered-response.ts'
 import type { EmitForRequest } from './payment-event.ts'
-import { outcomeOpen } from './refusals.ts'
+import { settlementUnknown } from './refusals.ts'
 
 class LedgerReadError extends Error {
   override readonly name = 'LedgerReadError'
@@ -21,12 +21,12 @@ export async function unknownIfUnreadable<T>(
   request: FastifyRequest,
   emit: EmitForRequest,
   work: () => Promise<T>,
-): Promise<T | Answer> {
+): Promise<T | BufferedResponse> {
   try {
     return await work()
   } catch (cause) {
     if (!(cause instanceof LedgerReadError)) throw cause
     emit(request, { kind: 'failed', cause: cause.cause })
-    return outcomeOpen(request, null)
+    return settlementUnknown(request, null)
   }
 }

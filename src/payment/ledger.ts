@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import type { PaymentPayload } from '@x402/core/types'
 import Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
-import type { Answer } from './answer.ts'
+import type { BufferedResponse } from './buffered-response.ts'
 import type { AnswerAccess, Credentials } from './extensions/answer-access.ts'
 import { FailedSettlements } from './failed-settlements.ts'
 import type { Finality } from './finality.ts'
@@ -24,7 +24,7 @@ export type PaymentKey = {
  * verdict, or a crash cut it off. `unconfirmed`: the answer was given for a transfer that is with the chain
  * and not final. `settled`: paid, the answer may be sent at will. `released`: the settlement was refused; the
  * payment may be tried again as if it had never come. `lost`: the answer was given and the transfer can
- * never happen. (Claims without an answer have nothing to lose in a crash and live in memory: `claims.ts`.)
+ * never happen. (InFlightPayments without an answer have nothing to lose in a crash and live in memory: `inFlightPayments.ts`.)
  */
 export type PaymentState = 'settling' | 'unknown' | 'unconfirmed' | 'settled' | 'released' | 'lost'
 
@@ -43,7 +43,7 @@ export type Entry = {
   readonly validBeforeSeconds: number
   /** What is needed to ask the chain about it without the buyer. */
   readonly wire: PaymentPayload
-  readonly answer: Answer
+  readonly answer: BufferedResponse
 }
 
 export type LedgerRow = {
@@ -54,7 +54,7 @@ export type LedgerRow = {
   /** null where the payment came before version 3 of the file, which knows who may have an answer again. */
   readonly access: AnswerAccess | null
   /** null when its time is over, and where the payment bought nothing. */
-  readonly answer: Answer | null
+  readonly answer: BufferedResponse | null
 }
 
 /** A payment of which the chain has not said the last word. */
@@ -397,7 +397,7 @@ export class PaymentLedger {
     if (!answerHash(row.headers, row.body).equals(row.answer_hash)) {
       throw new OperatingError('ledger_corrupt', `the stored answer of ${name} is damaged`)
     }
-    const headers = JSON.parse(row.headers) as Answer['headers']
+    const headers = JSON.parse(row.headers) as BufferedResponse['headers']
     return { ...facts, answer: { status: row.status, headers, body: row.body } }
   }
 }

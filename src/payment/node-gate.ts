@@ -1,25 +1,25 @@
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import { OperatingError } from '../domain/errors.ts'
-import type { Answer } from './answer.ts'
+import type { BufferedResponse } from './buffered-response.ts'
 import type { FailedPayments } from './failed-payments.ts'
 import type { PaymentLedger } from './ledger.ts'
-import type { AdmissionRefusal, NodeVisit } from './node-admission.ts'
-import { NodeAdmission } from './node-admission.ts'
+import type { BudgetRefusal, NodePermit } from './node-budget.ts'
+import { NodeBudget } from './node-budget.ts'
 import type { AskNode, Payment } from './payment.ts'
 import type { EmitForRequest } from './payment-event.ts'
 import type { PaymentLimits } from './payment-limits.ts'
 import type { PaymentResponses } from './payment-responses.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { callerKey } from './rate-limit.ts'
-import { crowded, unavailable } from './refusals.ts'
+import { tooManyInFlight, unavailable } from './refusals.ts'
 import type { Rejection } from './rejection.ts'
-import type { Screened, Till } from './till.ts'
+import type { ScreeningRefusal, SettlementCoordinator } from './settlement-coordinator.ts'
 
 export type NodeGateOptions = {
   readonly limits: PaymentLimits
   readonly clock: Clock
-  readonly till: Till
+  readonly coordinator: SettlementCoordinator
   readonly ledger: PaymentLedger
   readonly failures: FailedPayments
   /** Paid calls of one wallet. */
@@ -31,45 +31,45 @@ export type NodeGateOptions = {
 /** Decides which payments may cause a request to a node or a facilitator. */
 export class NodeGate {
   readonly #options: NodeGateOptions
-  readonly #admission: NodeAdmission
+  readonly #budget: NodeBudget
 
   constructor(options: NodeGateOptions) {
     const { clock, limits } = options
     this.#options = options
-    this.#admission = new NodeAdmission({
+    this.#budget = new NodeBudget({
       clock,
       failuresPerAddressPerMinute: limits.unverifiedPaymentsPerAddressPerMinute,
       failuresPerSecond: limits.unverifiedPaymentsPerSecond,
     })
   }
 
-  /** For the payment of one request. The visit must be ended. */
-  open(request: FastifyRequest): NodeVisit {
-    return this.#admission.open(callerKey(request.ip))
+  /** For the payment of one request. The permit must be ended. */
+  open(request: FastifyRequest): NodePermit {
+    return this.#budget.open(callerKey(request.ip))
   }
 
   /** Runs `payment.check`. @returns what is wrong, or the response where a node was needed and may not be asked */
   async check(
     request: FastifyRequest,
     payment: Payment,
-    visit: NodeVisit,
-  ): Promise<Rejection | Answer | null> {
+    permit: NodePermit,
+  ): Promise<Rejection | BufferedResponse | null> {
     const { clock, emit } = this.#options
     let isAsked = false
     const ask: AskNode = async (question) => {
-      const refusal = await this.#unproven(request, payment, visit)
+      const refusal = await this.#unproven(request, payment, permit)
       if (refusal !== null) throw new NotAsked(refusal)
       isAsked = true
       return question()
     }
     try {
       const rejection = await payment.check(clock.nowMs(), ask)
-      if (isAsked && rejection !== null) visit.fail()
+      if (isAsked && rejection !== null) permit.fail()
       return rejection
     } catch (cause) {
       if (cause instanceof NotAsked) return cause.answer
       if (!(cause instanceof OperatingError)) throw cause
-      visit.unanswered()
+      permit.unanswered()
       emit(request, { kind: 'unavailable', payer: payment.payer, reason: cause.message })
       return unavailable(request)
     }
@@ -83,18 +83,18 @@ export class NodeGate {
   async admit(
     request: FastifyRequest,
     payment: Payment,
-    visit: NodeVisit,
-  ): Promise<Answer | Screened | null> {
-    const { ledger, failures, till, wallets } = this.#options
+    permit: NodePermit,
+  ): Promise<BufferedResponse | ScreeningRefusal | null> {
+    const { ledger, failures, coordinator, wallets } = this.#options
     const { payer } = payment
-    let refusal: Answer | Screened | null
+    let refusal: BufferedResponse | ScreeningRefusal | null
     if (ledger.hasSettled(payer) && !(await failures.wasRefused(payer)))
-      refusal = this.#refused(request, await visit.start('known'))
+      refusal = this.#refused(request, await permit.start('known'))
     else
       refusal =
-        (await this.#reserve(request, visit)) ??
-        (await till.screen(payment)) ??
-        this.#refused(request, await visit.start('new'))
+        (await this.#reserve(request, permit)) ??
+        (await coordinator.screen(payment)) ??
+        this.#refused(request, await permit.start('new'))
     // A payment that was refused unverified does not count as a sale of its wallet.
     if (refusal !== null && 'status' in refusal) await wallets.giveBack(payer)
     return refusal
@@ -104,40 +104,42 @@ export class NodeGate {
   async #unproven(
     request: FastifyRequest,
     { payer }: Payment,
-    visit: NodeVisit,
-  ): Promise<Answer | null> {
+    permit: NodePermit,
+  ): Promise<BufferedResponse | null> {
     const { failures, wallets, responses } = this.#options
-    const hit = await failures.barred(payer)
+    const hit = await failures.walletLimit(payer)
     if (hit !== null) return responses.limitHit(request, hit)
     const sales = await wallets.peek(payer)
     if (!sales.allowed) return responses.limited(request, wallets, sales)
-    return (await this.#reserve(request, visit)) ?? this.#refused(request, await visit.start('new'))
+    return (
+      (await this.#reserve(request, permit)) ?? this.#refused(request, await permit.start('new'))
+    )
   }
 
   /** @returns the response where the address may cause no request for new payers */
-  async #reserve(request: FastifyRequest, visit: NodeVisit): Promise<Answer | null> {
+  async #reserve(request: FastifyRequest, permit: NodePermit): Promise<BufferedResponse | null> {
     const { failures, responses } = this.#options
-    const hit = await failures.unverified(callerKey(request.ip))
+    const hit = await failures.addressLimit(callerKey(request.ip))
     return hit === null
-      ? this.#refused(request, await visit.reserve())
+      ? this.#refused(request, await permit.reserve())
       : responses.limitHit(request, hit)
   }
 
-  #refused(request: FastifyRequest, refusal: AdmissionRefusal | null): Answer | null {
+  #refused(request: FastifyRequest, refusal: BudgetRefusal | null): BufferedResponse | null {
     if (refusal === null) return null
     const { responses, emit } = this.#options
     if (refusal.of === 'unverified') return responses.limitHit(request, refusal)
     emit(request, { kind: 'limited' })
-    return crowded(request)
+    return tooManyInFlight(request)
   }
 }
 
 /** Why no node may be asked, as the response to the request. */
 class NotAsked extends Error {
   override readonly name = 'NotAsked'
-  readonly answer: Answer
+  readonly answer: BufferedResponse
 
-  constructor(answer: Answer) {
+  constructor(answer: BufferedResponse) {
     super('no node may be asked')
     this.answer = answer
   }

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import type { OperationRequest } from './admission.ts'
-import type { Answer } from './answer.ts'
+import type { BufferedResponse } from './buffered-response.ts'
 import type { Delivery } from './delivery.ts'
 import type { NodeGate } from './node-gate.ts'
 import type { EmitForRequest } from './payment-event.ts'
 import type { PaymentResponses } from './payment-responses.ts'
-import { outcomeOpen } from './refusals.ts'
+import { settlementUnknown } from './refusals.ts'
 import { facilitatorRejection } from './rejection.ts'
 
 export type OperationsOptions = {
@@ -15,7 +15,7 @@ export type OperationsOptions = {
   readonly emit: EmitForRequest
 }
 
-const done: Answer = {
+const done: BufferedResponse = {
   status: 200,
   headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
   body: Buffer.from('{"message":"Refund completed. Nothing was bought."}'),
@@ -29,32 +29,35 @@ export class Operations {
     this.#options = options
   }
 
-  async carryOut(request: FastifyRequest, operation: OperationRequest): Promise<Answer> {
+  async carryOut(request: FastifyRequest, operation: OperationRequest): Promise<BufferedResponse> {
     try {
       return await this.#carriedOut(request, operation)
     } finally {
-      operation.visit.end()
+      operation.permit.end()
     }
   }
 
-  async #carriedOut(request: FastifyRequest, presented: OperationRequest): Promise<Answer> {
+  async #carriedOut(
+    request: FastifyRequest,
+    presented: OperationRequest,
+  ): Promise<BufferedResponse> {
     const { delivery, emit, nodeGate, responses } = this.#options
-    const { payment, visit } = presented
-    const gate = await nodeGate.admit(request, payment, visit)
+    const { payment, permit } = presented
+    const gate = await nodeGate.admit(request, payment, permit)
     if (gate !== null) return 'status' in gate ? gate : responses.unpaid(request, presented, gate)
     const settlement = await payment.settle('confirmed')
     switch (settlement.kind) {
       case 'rejected':
-        visit.fail()
+        permit.fail()
         return responses.unpaid(request, presented, {
           kind: 'refused',
           rejection: facilitatorRejection(settlement.reason),
         })
       case 'unreachable':
-        visit.unanswered()
+        permit.unanswered()
         return responses.unpaid(request, presented, { ...settlement, kind: 'unavailable' })
       case 'unknown':
-        return outcomeOpen(request, settlement.transaction)
+        return settlementUnknown(request, settlement.transaction)
       default: {
         const { payer } = presented.key
         emit(request, { kind: 'uncharged', payer, reason: payment.operation ?? 'operation' })

@@ -56,28 +56,29 @@ export function decodeEnvelope(header: string): PaymentEnvelope {
   if (!isRecord(value)) throw new MalformedPayment('the payment is not a JSON object')
   const version = value['x402Version']
   if (version !== 1 && version !== 2) throw new MalformedPayment('x402Version must be 1 or 2')
-  const payload = record(value['payload'], 'payload')
+  const payload = requireRecord(value['payload'], 'payload')
   if (version === 1) {
     return {
       version,
-      scheme: text(value['scheme'], 'scheme'),
-      network: text(value['network'], 'network'),
+      scheme: requireText(value['scheme'], 'scheme'),
+      network: requireText(value['network'], 'network'),
       accepted: null,
       extensions: null,
       payload,
     }
   }
-  const accepted = record(value['accepted'], 'accepted')
+  const accepted = requireRecord(value['accepted'], 'accepted')
   return {
     version,
-    scheme: text(accepted['scheme'], 'accepted.scheme'),
-    network: text(accepted['network'], 'accepted.network'),
+    scheme: requireText(accepted['scheme'], 'accepted.scheme'),
+    network: requireText(accepted['network'], 'accepted.network'),
     accepted: {
-      asset: text(accepted['asset'], 'accepted.asset'),
-      payTo: text(accepted['payTo'], 'accepted.payTo'),
-      amount: text(accepted['amount'], 'accepted.amount'),
+      asset: requireText(accepted['asset'], 'accepted.asset'),
+      payTo: requireText(accepted['payTo'], 'accepted.payTo'),
+      amount: requireText(accepted['amount'], 'accepted.amount'),
     },
-    extensions: value['extensions'] == null ? null : record(value['extensions'], 'extensions'),
+    extensions:
+      value['extensions'] == null ? null : requireRecord(value['extensions'], 'extensions'),
     payload,
   }
 }
@@ -95,13 +96,13 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 }
 
 /** @throws MalformedPayment */
-export function record(value: unknown, name: string): Readonly<Record<string, unknown>> {
+export function requireRecord(value: unknown, name: string): Readonly<Record<string, unknown>> {
   if (!isRecord(value)) throw new MalformedPayment(`${name} must be an object`)
   return value
 }
 
 /** @throws MalformedPayment */
-export function text(value: unknown, name: string): string {
+export function requireText(value: unknown, name: string): string {
   if (typeof value !== 'string') throw new MalformedPayment(`${name} must be a string`)
   return value
 }

@@ -1,18 +1,18 @@
 import type { FastifyRequest } from 'fastify'
-import type { Answer } from './answer.ts'
+import type { BufferedResponse } from './buffered-response.ts'
 import type { Delivery } from './delivery.ts'
 import { CALLER_ACCESS_OPEN_MS } from './extensions/answer-access.ts'
 import type { FailedPayments, LimitHit } from './failed-payments.ts'
 import type { EmitForRequest } from './payment-event.ts'
 import type { PresentedPayment } from './presented-payment.ts'
 import type { Quotes } from './quotes.ts'
-import type { Allowance, LimitPolicy } from './rate-limit.ts'
+import type { LimitPolicy, RateAllowance } from './rate-limit.ts'
 import { callerKey } from './rate-limit.ts'
 import { refusalHeaders } from './receipt.ts'
-import { failedTooOften, limited, outcomeOpen, unavailable } from './refusals.ts'
+import { failedTooOften, limited, settlementUnknown, unavailable } from './refusals.ts'
 import type { Rejection } from './rejection.ts'
+import type { SettlementVerdict } from './settlement-coordinator.ts'
 import type { Terms } from './terms.ts'
-import type { Verdict } from './till.ts'
 
 export type PaymentResponsesOptions = {
   readonly failures: FailedPayments
@@ -21,7 +21,7 @@ export type PaymentResponsesOptions = {
   readonly emit: EmitForRequest
 }
 
-type UnpaidVerdict = Exclude<Verdict, { kind: 'paid' | 'trusted' }>
+type UnpaidVerdict = Exclude<SettlementVerdict, { kind: 'paid' | 'trusted' }>
 
 /** Turns what is known about a payment into the response to its request. Counts failures and reports events. */
 export class PaymentResponses {
@@ -35,10 +35,10 @@ export class PaymentResponses {
   async concluded(
     request: FastifyRequest,
     presented: PresentedPayment,
-    verdict: Verdict,
-    answer: Answer,
+    verdict: SettlementVerdict,
+    answer: BufferedResponse,
     tookMs?: number,
-  ): Promise<Answer> {
+  ): Promise<BufferedResponse> {
     const { delivery, emit } = this.#options
     if (verdict.kind === 'open') delivery.expectCaller(presented, CALLER_ACCESS_OPEN_MS)
     if (verdict.kind !== 'paid' && verdict.kind !== 'trusted')
@@ -57,7 +57,7 @@ export class PaymentResponses {
     request: FastifyRequest,
     presented: PresentedPayment,
     verdict: UnpaidVerdict,
-  ): Promise<Answer> {
+  ): Promise<BufferedResponse> {
     const { emit } = this.#options
     const { payer } = presented.key
     switch (verdict.kind) {
@@ -68,7 +68,7 @@ export class PaymentResponses {
         return unavailable(request, verdict)
       case 'open':
         emit(request, { kind: 'open', payer, reason: verdict.reason })
-        return outcomeOpen(request, verdict.transaction)
+        return settlementUnknown(request, verdict.transaction)
       default:
         return verdict satisfies never
     }
@@ -80,21 +80,21 @@ export class PaymentResponses {
     terms: Terms,
     rejection: Rejection,
     payer = '',
-  ): Promise<Answer> {
+  ): Promise<BufferedResponse> {
     const { failures, quotes, emit } = this.#options
-    const counted = await failures.wrong(callerKey(request.ip), payer, rejection)
+    const counted = await failures.countInvalid(callerKey(request.ip), payer, rejection)
     if ('limit' in counted) return this.limitHit(request, counted)
     emit(request, { kind: 'rejected', reason: counted.reason })
     return quotes.quote(request, terms, counted)
   }
 
   /** Ends a loop of failures. */
-  limitHit(request: FastifyRequest, hit: LimitHit): Answer {
+  limitHit(request: FastifyRequest, hit: LimitHit): BufferedResponse {
     this.#options.emit(request, { kind: 'limited' })
     return failedTooOften(request, hit)
   }
 
-  limited(request: FastifyRequest, limit: LimitPolicy, allowance: Allowance): Answer {
+  limited(request: FastifyRequest, limit: LimitPolicy, allowance: RateAllowance): BufferedResponse {
     this.#options.emit(request, { kind: 'limited' })
     return limited(request, limit, allowance)
   }
@@ -104,9 +104,9 @@ export class PaymentResponses {
     request: FastifyRequest,
     { key: { payer }, payment, terms }: PresentedPayment,
     rejection: Rejection,
-  ): Promise<Answer> {
+  ): Promise<BufferedResponse> {
     const { failures, quotes, emit } = this.#options
-    const counted = await failures.refused(callerKey(request.ip), payer, rejection)
+    const counted = await failures.countRefused(callerKey(request.ip), payer, rejection)
     if ('limit' in counted) return this.limitHit(request, counted)
     const { reason } = counted
     emit(request, { kind: 'rejected', payer, reason })

@@ -1,8 +1,8 @@
 import type { PaymentPayload, PaymentRequirements, ResourceInfo } from '@x402/core/types'
 import type { Extensions } from './extensions/extensions.ts'
 import type { Finality } from './finality.ts'
+import type { HealthFault } from './health-monitor.ts'
 import type { Rejection } from './rejection.ts'
-import type { Fault } from './watch.ts'
 
 /** Settlement needs this long before a payment runs out; facilitators use the same figure. */
 export const SETTLE_MARGIN_SECONDS = 6
@@ -27,7 +27,7 @@ export interface PaymentMethod<P extends Payment = Payment> {
   /** Nothing is sold by it for now: it only reads what was bought before. */
   readonly isSuspended?: boolean
   /** Why nothing can be settled by it now, as far as is known: it is not offered meanwhile. Always can where absent. */
-  readonly readiness?: () => Fault | null
+  readonly readiness?: () => HealthFault | null
   /**
    * Reads what a buyer signed; `payload` is the inner one, which both versions share. Checks its form and
    * nothing else: no signature, no network. @throws MalformedPayment
@@ -48,14 +48,14 @@ export type Purchase = {
   readonly requirement: Requirement
   readonly resourceUrl: string
   /** What catalogues may know of it; it is not kept with the payment. */
-  readonly listing?: Listing
+  readonly listing?: CatalogueListing
 }
 
 /** What a facilitator's catalogue indexes of a resource that is sold. All of it is public. */
-export type Listing = { readonly resource: ResourceInfo; readonly extensions?: Extensions }
+export type CatalogueListing = { readonly resource: ResourceInfo; readonly extensions?: Extensions }
 
 /** A signed payment as any scheme knows it. */
-export type SignedPayment = Purchase & {
+export type DecodedPayment = Purchase & {
   readonly payer: string
   /** Names it among all payments of this payer: no chain settles the same nonce twice. */
   readonly nonce: string
@@ -68,7 +68,7 @@ export type SignedPayment = Purchase & {
 }
 
 /** A payment together with those who know what to do with it. */
-export interface Payment extends SignedPayment {
+export interface Payment extends DecodedPayment {
   /**
    * Terms, window and signature: without a network, unless a contract has to be asked for its signature.
    * @param ask puts every question to a node, and throws where none may be put
@@ -93,7 +93,7 @@ export interface Payment extends SignedPayment {
 }
 
 /** Puts a question to a node. */
-export type AskNode = <Answer>(question: () => Promise<Answer>) => Promise<Answer>
+export type AskNode = <Reply>(question: () => Promise<Reply>) => Promise<Reply>
 
 export type Verification =
   | { readonly kind: 'valid' }
@@ -146,7 +146,7 @@ export type Outcome =
  * Who checks payments of one kind against the chain and carries them out. Failures are results, not
  * exceptions: what a caller may do next differs for each.
  */
-export interface Facilitator<P extends SignedPayment = SignedPayment> {
+export interface Facilitator<P extends DecodedPayment = DecodedPayment> {
   /** See `Payment`. */
   screen?(payment: P): Promise<Verification>
   verify(payment: P): Promise<Verification>

@@ -8,15 +8,15 @@ import type {
 } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import { Admission } from './admission.ts'
-import type { Answer } from './answer.ts'
-import { answerOf, sendAnswer } from './answer.ts'
-import { Claims } from './claims.ts'
+import type { BufferedResponse } from './buffered-response.ts'
+import { bufferedResponse, sendBuffered } from './buffered-response.ts'
 import { Delivery } from './delivery.ts'
 import type { Extensions } from './extensions/extensions.ts'
 import type { OfferReceipts } from './extensions/offer-receipt.ts'
 import { prefersSignedOffer } from './extensions/offer-receipt.ts'
 import { FailedPayments } from './failed-payments.ts'
 import type { Finality } from './finality.ts'
+import { InFlightPayments } from './in-flight-payments.ts'
 import type { PaymentLedger } from './ledger.ts'
 import { NodeGate } from './node-gate.ts'
 import { Operations } from './operations.ts'
@@ -34,9 +34,9 @@ import { RateLimit } from './rate-limit.ts'
 import { Reconciler } from './reconciler.ts'
 import type { ExposureLimits, Sale } from './sales.ts'
 import { Sales } from './sales.ts'
+import { SettlementCoordinator } from './settlement-coordinator.ts'
 import type { PaidRoute, Terms } from './terms.ts'
 import { termsOf } from './terms.ts'
-import { Till } from './till.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -59,7 +59,7 @@ export type PaymentOptions = {
   readonly publicUrl: string
   readonly limits?: Partial<PaymentLimits>
   /** The payments in flight, for whoever wants to count them. */
-  readonly claims?: Claims
+  readonly inFlightPayments?: InFlightPayments
   /** How sure of its money a price must be before its answer leaves; `confirmed` where nothing is said. */
   readonly finality?: (amount: bigint) => Finality
   /** Bounds what is owed for answers that were given on a mere `broadcast`; nothing where nothing is said. */
@@ -97,7 +97,11 @@ const neverClosed: Closure = { isClosed: () => false, retryAfterSeconds: 0 }
 /** Wires the parts of the checkout: each request passes `answers`, `admission` and `sales` in this order. */
 function checkoutOf(options: PaymentOptions) {
   const { ledger, clock, newSecret, onEvent = () => undefined, closure = neverClosed } = options
-  const { claims = new Claims(), receipts = null, exposure = noExposure } = options
+  const {
+    inFlightPayments = new InFlightPayments(),
+    receipts = null,
+    exposure = noExposure,
+  } = options
   const { finality = () => 'confirmed' } = options
   const emit: EmitForRequest = (request, event) =>
     onEvent({ ...event, route: request.routeOptions.url ?? null })
@@ -108,18 +112,36 @@ function checkoutOf(options: PaymentOptions) {
     identicalPerMinute: limits.identicalFailuresPerMinute,
   })
   const wallets = new RateLimit('wallet', limits.paidCallsPerWalletPerMinute)
-  const common = { ledger, clock, publicUrl, limits, claims, failures, wallets, receipts, emit }
+  const common = {
+    ledger,
+    clock,
+    publicUrl,
+    limits,
+    inFlightPayments,
+    failures,
+    wallets,
+    receipts,
+    emit,
+  }
 
-  const till = new Till({ ledger, clock, emit: onEvent })
+  const coordinator = new SettlementCoordinator({ ledger, clock, emit: onEvent })
   const quotes = new Quotes({ publicUrl, newSecret, receipts })
   const delivery = new Delivery({ ledger, clock, receipts, emit: onEvent })
   const responses = new PaymentResponses({ failures, quotes, delivery, emit })
-  const nodeGate = new NodeGate({ ...common, till, responses })
-  const answers = new PurchasedAnswers({ ...common, till, closure, responses, delivery })
+  const nodeGate = new NodeGate({ ...common, coordinator, responses })
+  const answers = new PurchasedAnswers({ ...common, coordinator, closure, responses, delivery })
   const admission = new Admission({ ...common, nodeGate, answers, responses })
-  const sales = new Sales({ ...common, till, nodeGate, answers, responses, finality, exposure })
+  const sales = new Sales({
+    ...common,
+    coordinator,
+    nodeGate,
+    answers,
+    responses,
+    finality,
+    exposure,
+  })
   const operations = new Operations({ nodeGate, responses, delivery, emit })
-  return { till, claims, quotes, delivery, answers, admission, sales, operations }
+  return { coordinator, inFlightPayments, quotes, delivery, answers, admission, sales, operations }
 }
 
 async function register(app: FastifyInstance, options: PaymentOptions): Promise<void> {
@@ -170,10 +192,10 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
   let cancelSweep = clock.after(SWEEP_MS, sweep)
   const reconciler = new Reconciler({
     ledger,
-    till: checkout.till,
+    coordinator: checkout.coordinator,
     methods,
     clock,
-    isAtWork: ({ key }) => checkout.claims.find(paymentId(key)) !== undefined,
+    isAtWork: ({ key }) => checkout.inFlightPayments.find(paymentId(key)) !== undefined,
     emit: onEvent,
   })
   app.addHook('onReady', async () => reconciler.start())
@@ -194,7 +216,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
   async function recall(request: FastifyRequest, reply: FastifyReply) {
     if (request.method === 'HEAD' || !hasPayment(request.headers)) return undefined
     const answer = await answers.recall(request, termsOfRoute(request))
-    return answer === null ? undefined : sendAnswer(reply, answer)
+    return answer === null ? undefined : sendBuffered(reply, answer)
   }
 
   async function admit(request: FastifyRequest, reply: FastifyReply) {
@@ -202,7 +224,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     // An answer without its body is worth nothing, so HEAD shows the quote and takes no payment.
     if (request.method === 'HEAD' || !hasPayment(request.headers)) {
       onEvent({ kind: 'quoted', route: request.routeOptions.url ?? null })
-      return sendAnswer(
+      return sendBuffered(
         reply,
         prefersSignedOffer(request.headers['prefer'])
           ? await quotes.signedQuote(request, terms)
@@ -211,7 +233,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     }
     const startedMs = reply.elapsedTime
     const sale = await saleFor(request, terms)
-    if (!('cancelLapse' in sale)) return sendAnswer(reply, sale)
+    if (!('cancelLapse' in sale)) return sendBuffered(reply, sale)
     request.paymentExtensions = sale.extensions
     const headersBefore = new Set(Object.keys(reply.getHeaders()))
     const admittedMs = reply.elapsedTime
@@ -223,10 +245,10 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     })
   }
 
-  async function saleFor(request: FastifyRequest, terms: Terms): Promise<Sale | Answer> {
+  async function saleFor(request: FastifyRequest, terms: Terms): Promise<Sale | BufferedResponse> {
     const admitted = await admission.admit(request, terms)
     if ('status' in admitted) return admitted
-    return admitted.claim === null
+    return admitted.inFlight === null
       ? checkout.operations.carryOut(request, admitted)
       : checkout.sales.verify(request, admitted)
   }
@@ -239,7 +261,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     const { sale, headersBefore } = held
     const answeredMs = reply.elapsedTime
     // A 304, for one, has no body.
-    const answer = answerOf(reply, payload ?? '')
+    const answer = bufferedResponse(reply, payload ?? '')
     if (reply.statusCode >= 300) {
       sales.cancel(request, sale, answer)
       return payload
@@ -279,7 +301,7 @@ function timing({ verifyMs, admittedMs }: Sold, answeredMs: number, nowMs: numbe
 }
 
 /** A shared cache would give our answer away. */
-function kept(answer: Answer): Answer {
+function kept(answer: BufferedResponse): BufferedResponse {
   const cacheControl = answer.headers['cache-control']
   if (cacheControl !== undefined && /\b(private|no-store)\b/.test(cacheControl)) return answer
   return { ...answer, headers: { ...answer.headers, 'cache-control': 'private, no-cache' } }

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import type { Claim } from './claims.ts'
 import type { Credentials } from './extensions/answer-access.ts'
 import { CALLER_ACCESS_MS, credentials } from './extensions/answer-access.ts'
 import type { Extensions } from './extensions/extensions.ts'
 import { identifierIn } from './extensions/payment-identifier.ts'
+import type { InFlightPayment } from './in-flight-payments.ts'
 import type { PaymentKey } from './ledger.ts'
 import type { PaymentEnvelope } from './payload.ts'
 import { decodeEnvelope, paymentHeader } from './payload.ts'
@@ -12,7 +12,7 @@ import type { Rejection } from './rejection.ts'
 import { checkAccepted, requirementFor } from './requirement.ts'
 import { bindingOf, resourceUrl } from './resource.ts'
 import type { Terms } from './terms.ts'
-import { listingOf } from './terms.ts'
+import { catalogueListing } from './terms.ts'
 
 /** A decoded payment and the call that it pays for. */
 export type PresentedPayment = {
@@ -69,7 +69,7 @@ function present(
 ): PresentedPayment {
   const { network, asset } = requirement.method
   const url = resourceUrl(request, publicUrl)
-  const purchase = { requirement, resourceUrl: url, listing: listingOf(terms.route, url) }
+  const purchase = { requirement, resourceUrl: url, listing: catalogueListing(terms.route, url) }
   const payment = requirement.method.read(payload, purchase)
   const { payer, nonce, hash } = payment
   const key = { network, asset, payer, nonce }
@@ -91,7 +91,7 @@ function present(
 export function purchaseOf(
   { binding, payloadHash, credentials }: PresentedPayment,
   nowMs: number,
-): Pick<Claim, 'binding' | 'payloadHash' | 'access'> {
+): Pick<InFlightPayment, 'binding' | 'payloadHash' | 'access'> {
   const callerUntilMs = nowMs + CALLER_ACCESS_MS
   return { binding, payloadHash, access: { ...credentials, callerUntilMs } }
 }

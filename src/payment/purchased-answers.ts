@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
-import type { Answer } from './answer.ts'
-import type { Claim, Claims } from './claims.ts'
+import type { BufferedResponse } from './buffered-response.ts'
 import type { Delivery } from './delivery.ts'
 import { isNamedBy } from './entity-tag.ts'
 import { CALLER_ACCESS_MS, opens } from './extensions/answer-access.ts'
+import type { InFlightPayment, InFlightPayments } from './in-flight-payments.ts'
 import type { LedgerRow, PaymentLedger } from './ledger.ts'
 import { readLedger, unknownIfUnreadable } from './ledger-read.ts'
 import { MalformedPayment } from './payload.ts'
@@ -14,17 +14,24 @@ import type { PaymentResponses } from './payment-responses.ts'
 import type { PresentedPayment } from './presented-payment.ts'
 import { purchaseOf, readPayment } from './presented-payment.ts'
 import { callerKey, RateLimit } from './rate-limit.ts'
-import { inFlight, keptForLater, notModified, outcomeOpen, usedBefore, usedUp } from './refusals.ts'
+import {
+  answerExpired,
+  keptDuringMaintenance,
+  notModified,
+  paymentReused,
+  settlementUnknown,
+  stillInFlight,
+} from './refusals.ts'
+import type { SettlementCoordinator } from './settlement-coordinator.ts'
 import type { Terms } from './terms.ts'
-import type { Till } from './till.ts'
-import { within } from './within.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /** While the host is closed, purchased answers are kept and not sent. */
 export type Closure = { isClosed(): boolean; readonly retryAfterSeconds: number }
 
 export type PurchasedAnswersOptions = {
-  readonly till: Till
-  readonly claims: Claims
+  readonly coordinator: SettlementCoordinator
+  readonly inFlightPayments: InFlightPayments
   readonly ledger: PaymentLedger
   readonly clock: Clock
   readonly publicUrl: string
@@ -49,24 +56,24 @@ export class PurchasedAnswers {
   }
 
   /** @returns the answer that this payment bought here before; it needs no check that only a new sale must pass */
-  recall(request: FastifyRequest, terms: Terms): Promise<Answer | null> {
+  recall(request: FastifyRequest, terms: Terms): Promise<BufferedResponse | null> {
     return unknownIfUnreadable(request, this.#options.emit, () => this.#recalled(request, terms))
   }
 
   /** @returns the response to a payment that was presented before; null for a new one */
-  repeat(request: FastifyRequest, presented: PresentedPayment): Promise<Answer> | null {
+  repeat(request: FastifyRequest, presented: PresentedPayment): Promise<BufferedResponse> | null {
     const before = this.#before(presented)
     if (before === null) return null
     if (!this.#isOfBuyer(presented, before))
       return presented.payment.refusesRepetitions === true
         ? null
-        : this.#counted(request, () => this.usedBefore(request, presented))
+        : this.#counted(request, () => this.paymentReused(request, presented))
     return isReleased(before) ? null : this.#again(request, presented, before)
   }
 
-  usedBefore(request: FastifyRequest, { key }: PresentedPayment): Answer {
+  paymentReused(request: FastifyRequest, { key }: PresentedPayment): BufferedResponse {
     this.#options.emit(request, { kind: 'conflict', payer: key.payer })
-    return usedBefore(request)
+    return paymentReused(request)
   }
 
   /** A payment, or another one with the same nonce, that is in flight or in the ledger and was not refused. */
@@ -75,7 +82,7 @@ export class PurchasedAnswers {
     return before !== null && !isReleased(before)
   }
 
-  async #recalled(request: FastifyRequest, terms: Terms): Promise<Answer | null> {
+  async #recalled(request: FastifyRequest, terms: Terms): Promise<BufferedResponse | null> {
     const { closure, delivery, publicUrl } = this.#options
     let presented: PresentedPayment
     try {
@@ -92,22 +99,25 @@ export class PurchasedAnswers {
     const answer = await this.#again(request, presented, before)
     if (!closure.isClosed() || answer.status !== 200) return answer
     delivery.expectCaller(presented, closure.retryAfterSeconds * 1_000 + CALLER_ACCESS_MS)
-    return keptForLater(request, closure.retryAfterSeconds)
+    return keptDuringMaintenance(request, closure.retryAfterSeconds)
   }
 
-  #find({ id, key }: PresentedPayment): Claim | LedgerRow | null {
-    const { claims, ledger } = this.#options
-    return claims.find(id) ?? readLedger(() => ledger.find(key))
+  #find({ id, key }: PresentedPayment): InFlightPayment | LedgerRow | null {
+    const { inFlightPayments, ledger } = this.#options
+    return inFlightPayments.find(id) ?? readLedger(() => ledger.find(key))
   }
 
   /** The same signed payment, in flight or in the ledger. */
-  #before(presented: PresentedPayment): Claim | LedgerRow | null {
+  #before(presented: PresentedPayment): InFlightPayment | LedgerRow | null {
     const before = this.#find(presented)
     return before?.payloadHash === presented.payloadHash ? before : null
   }
 
   /** Whether the request proves more than a chain shows, and asks for what was bought. */
-  #isOfBuyer({ binding, credentials }: PresentedPayment, before: Claim | LedgerRow): boolean {
+  #isOfBuyer(
+    { binding, credentials }: PresentedPayment,
+    before: InFlightPayment | LedgerRow,
+  ): boolean {
     const nowMs = this.#options.clock.nowMs()
     if (before.access === null || !opens(before.access, credentials, nowMs)) return false
     // A payment that bought nothing may be used for another call.
@@ -118,8 +128,8 @@ export class PurchasedAnswers {
   #again(
     request: FastifyRequest,
     presented: PresentedPayment,
-    before: Claim | LedgerRow,
-  ): Promise<Answer> {
+    before: InFlightPayment | LedgerRow,
+  ): Promise<BufferedResponse> {
     const { delivery, emit } = this.#options
     const { payer } = presented.key
     if (!('state' in before)) return this.#copied(request, presented, before)
@@ -127,7 +137,7 @@ export class PurchasedAnswers {
     return this.#counted(request, () => {
       if (answer === null) {
         emit(request, { kind: 'conflict', payer })
-        return usedUp(request, state === 'settled')
+        return answerExpired(request, state === 'settled')
       }
       if (state !== 'settled' && state !== 'unconfirmed')
         return this.#reconciled(request, presented, before, answer)
@@ -139,17 +149,26 @@ export class PurchasedAnswers {
   }
 
   /** Whether the buyer has the answer already and no newer one could be bought now. */
-  #hasCopy(request: FastifyRequest, { terms }: PresentedPayment, { headers }: Answer): boolean {
+  #hasCopy(
+    request: FastifyRequest,
+    { terms }: PresentedPayment,
+    { headers }: BufferedResponse,
+  ): boolean {
     const { etag } = headers
     if (etag === undefined || !isNamedBy(request.headers['if-none-match'], etag)) return false
     return terms.route.entityTagOf?.(request) === etag
   }
 
-  async #copied(request: FastifyRequest, { key }: PresentedPayment, claim: Claim): Promise<Answer> {
+  async #copied(
+    request: FastifyRequest,
+    { key }: PresentedPayment,
+    inFlight: InFlightPayment,
+  ): Promise<BufferedResponse> {
     const { clock, delivery } = this.#options
-    const answer = await within(clock, COPY_WAIT_MS_MAX, claim.answer, null)
-    if (answer === null) return inFlight(request)
-    if (answer.status === 200) delivery.expectDelivery(request, { key, credentials: claim.access })
+    const answer = await withTimeout(clock, COPY_WAIT_MS_MAX, inFlight.answer, null)
+    if (answer === null) return stillInFlight(request)
+    if (answer.status === 200)
+      delivery.expectDelivery(request, { key, credentials: inFlight.access })
     return answer
   }
 
@@ -157,29 +176,29 @@ export class PurchasedAnswers {
     request: FastifyRequest,
     presented: PresentedPayment,
     { transaction }: LedgerRow,
-    stored: Answer,
-  ): Promise<Answer> {
-    const { claims, clock, delivery, emit, responses, till } = this.#options
-    if (claims.full) return outcomeOpen(request, transaction)
-    const claim = claims.open(presented.id, purchaseOf(presented, clock.nowMs()))
-    let answer: Answer
+    stored: BufferedResponse,
+  ): Promise<BufferedResponse> {
+    const { inFlightPayments, clock, delivery, emit, responses, coordinator } = this.#options
+    if (inFlightPayments.full) return settlementUnknown(request, transaction)
+    const inFlight = inFlightPayments.open(presented.id, purchaseOf(presented, clock.nowMs()))
+    let answer: BufferedResponse
     try {
       delivery.expectCaller(presented, CALLER_ACCESS_MS)
-      const verdict = await till.reconcile(presented.key, presented.payment)
+      const verdict = await coordinator.reconcile(presented.key, presented.payment)
       answer = await responses.concluded(request, presented, verdict, stored)
     } catch (cause) {
       emit(request, { kind: 'failed', cause })
-      answer = outcomeOpen(request, transaction)
+      answer = settlementUnknown(request, transaction)
     }
-    claim.close(answer)
+    inFlight.close(answer)
     return answer
   }
 
   /** Counts every repeated payment, so that neither guesses nor valid ones are free or distinguishable. */
   async #counted(
     request: FastifyRequest,
-    respond: () => Answer | Promise<Answer>,
-  ): Promise<Answer> {
+    respond: () => BufferedResponse | Promise<BufferedResponse>,
+  ): Promise<BufferedResponse> {
     const allowance = await this.#repeats.take(callerKey(request.ip))
     return allowance.allowed
       ? respond()
@@ -188,6 +207,6 @@ export class PurchasedAnswers {
 }
 
 /** A refused payment is as good as a new one, whether its answer was sent or not. */
-function isReleased(before: Claim | LedgerRow): boolean {
+function isReleased(before: InFlightPayment | LedgerRow): boolean {
   return 'state' in before && (before.state === 'released' || before.state === 'lost')
 }

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { Answer } from './answer.ts'
+import type { BufferedResponse } from './buffered-response.ts'
 import type { OfferReceipts } from './extensions/offer-receipt.ts'
 import type { Rejection } from './rejection.ts'
 import { resourceUrl } from './resource.ts'
@@ -21,7 +21,7 @@ export class Quotes {
     this.#options = options
   }
 
-  quote(request: FastifyRequest, terms: Terms, rejected?: Rejection): Answer {
+  quote(request: FastifyRequest, terms: Terms, rejected?: Rejection): BufferedResponse {
     return terms.quote({
       ...this.#quoted(request, terms),
       ...(rejected === undefined ? {} : { rejected }),
@@ -29,7 +29,7 @@ export class Quotes {
   }
 
   /** A quote with signed offers; without a receipt key, the plain quote. */
-  async signedQuote(request: FastifyRequest, terms: Terms): Promise<Answer> {
+  async signedQuote(request: FastifyRequest, terms: Terms): Promise<BufferedResponse> {
     const quoted = this.#quoted(request, terms)
     const { receipts } = this.#options
     if (receipts === null) return terms.quote(quoted)

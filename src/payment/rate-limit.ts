@@ -1,7 +1,7 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 
 /** Where a caller stands with a limit. */
-export type Allowance = {
+export type RateAllowance = {
   readonly allowed: boolean
   readonly remaining: number
   readonly resetSeconds: number
@@ -9,7 +9,7 @@ export type Allowance = {
 
 /** How callers are shown a limit. */
 export type LimitPolicy = {
-  headers(allowance: Allowance): Readonly<Record<string, string>>
+  headers(allowance: RateAllowance): Readonly<Record<string, string>>
 }
 
 export const WINDOW_SECONDS = 60
@@ -37,7 +37,7 @@ export class RateLimit implements LimitPolicy {
   }
 
   /** Counts one call. */
-  async take(key: string): Promise<Allowance> {
+  async take(key: string): Promise<RateAllowance> {
     try {
       return allowance(await this.#limiter.consume(key), true)
     } catch (refusal) {
@@ -47,7 +47,7 @@ export class RateLimit implements LimitPolicy {
   }
 
   /** Looks without counting. */
-  async peek(key: string): Promise<Allowance> {
+  async peek(key: string): Promise<RateAllowance> {
     const state = await this.#limiter.get(key)
     return state === null
       ? { allowed: true, remaining: this.#perMinute, resetSeconds: WINDOW_SECONDS }
@@ -60,7 +60,7 @@ export class RateLimit implements LimitPolicy {
     if (state !== null && state.consumedPoints > 0) await this.#limiter.reward(key)
   }
 
-  headers(allowance: Allowance): Readonly<Record<string, string>> {
+  headers(allowance: RateAllowance): Readonly<Record<string, string>> {
     return this.#policy.headers(allowance)
   }
 }
@@ -76,7 +76,7 @@ export function callerKey(ip: string): string {
   return groups.slice(0, 4).join(':')
 }
 
-function allowance(state: RateLimiterRes, allowed: boolean): Allowance {
+function allowance(state: RateLimiterRes, allowed: boolean): RateAllowance {
   return {
     allowed,
     remaining: Math.max(0, state.remainingPoints),

@@ -1,6 +1,6 @@
 import type { OfferReceipts, SignedReceipt } from './extensions/offer-receipt.ts'
 import { OFFER_RECEIPT } from './extensions/offer-receipt.ts'
-import type { Payment, SignedPayment } from './payment.ts'
+import type { DecodedPayment, Payment } from './payment.ts'
 
 /**
  * Tells both versions of client that the payment was settled, and in which transaction. @param receipts signs
@@ -17,12 +17,12 @@ export async function receiptHeaders(
 }
 
 /** Tells both versions of client that it was not. */
-export function refusalHeaders(payment: SignedPayment, errorReason: string) {
+export function refusalHeaders(payment: DecodedPayment, errorReason: string) {
   return responseHeaders(payment, { success: false, errorReason, transaction: '' })
 }
 
 function responseHeaders(
-  { requirement: { method }, payer }: SignedPayment,
+  { requirement: { method }, payer }: DecodedPayment,
   result: { success: boolean; transaction: string; errorReason?: string },
   receipt?: SignedReceipt,
 ): Readonly<Record<'payment-response' | 'x-payment-response', string>> {

@@ -3,11 +3,11 @@ import type { Clock } from '../domain/clock.ts'
 import type { OpenPayment, PaymentLedger } from './ledger.ts'
 import type { Payment, PaymentMethod } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
-import type { Till, Verdict } from './till.ts'
+import type { SettlementCoordinator, SettlementVerdict } from './settlement-coordinator.ts'
 
 export type ReconcilerOptions = {
   readonly ledger: PaymentLedger
-  readonly till: Till
+  readonly coordinator: SettlementCoordinator
   readonly methods: readonly PaymentMethod[]
   readonly clock: Clock
   /** Whether a buyer is being served by that very payment: then it is cleared up there. */
@@ -60,11 +60,11 @@ export class Reconciler {
   }
 
   async #followUp(open: OpenPayment): Promise<void> {
-    const { ledger, till, clock, methods, isAtWork, emit } = this.#options
+    const { ledger, coordinator, clock, methods, isAtWork, emit } = this.#options
     ledger.lookedAt(open, clock.nowMs())
     const payment = revived(open.wire, methods)
     if (payment === null || isAtWork(open)) return
-    const verdict = await till.followUp(open, payment)
+    const verdict = await coordinator.followUp(open, payment)
     const kind = eventOf(verdict, open)
     if (kind === null) return
     const transaction = verdict.kind === 'paid' ? { transaction: verdict.transaction } : {}
@@ -72,7 +72,7 @@ export class Reconciler {
   }
 }
 
-function eventOf(verdict: Verdict, { state }: OpenPayment): PaymentEvent['kind'] | null {
+function eventOf(verdict: SettlementVerdict, { state }: OpenPayment): PaymentEvent['kind'] | null {
   if (verdict.kind === 'paid') return 'settled'
   if (verdict.kind !== 'refused') return null
   return state === 'unconfirmed' ? 'lost' : 'uncharged'

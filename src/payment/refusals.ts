@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import type { ProblemCode, ProblemFacts } from '../domain/problem.ts'
 import { problem } from '../domain/problem.ts'
-import type { Answer } from './answer.ts'
+import type { BufferedResponse } from './buffered-response.ts'
 import type { LimitHit } from './failed-payments.ts'
 import type { Unreachable } from './payment.ts'
-import type { Allowance, LimitPolicy } from './rate-limit.ts'
+import type { LimitPolicy, RateAllowance } from './rate-limit.ts'
 import { requestPath } from './resource.ts'
 
 /** A transaction on Base takes one block of two seconds. */
@@ -13,11 +13,15 @@ const RETRY_SECONDS = 2
 /** What follows in every case where the buyer need not sign again. */
 const again = { retryAfterSeconds: RETRY_SECONDS, paymentReusable: true }
 
-export function malformed(request: FastifyRequest, reason: string): Answer {
+export function malformed(request: FastifyRequest, reason: string): BufferedResponse {
   return refuse(request, 'malformed_payment', { detail: `${reason}.` })
 }
 
-export function limited(request: FastifyRequest, limit: LimitPolicy, allowance: Allowance): Answer {
+export function limited(
+  request: FastifyRequest,
+  limit: LimitPolicy,
+  allowance: RateAllowance,
+): BufferedResponse {
   const answer = refuse(request, 'rate_limited', {
     detail: `Too many payments. Send the same payment again in ${allowance.resetSeconds} s.`,
     retryAfterSeconds: allowance.resetSeconds,
@@ -27,7 +31,7 @@ export function limited(request: FastifyRequest, limit: LimitPolicy, allowance: 
 }
 
 /** For programs in a loop, which a 402 would only keep there. */
-export function failedTooOften(request: FastifyRequest, hit: LimitHit): Answer {
+export function failedTooOften(request: FastifyRequest, hit: LimitHit): BufferedResponse {
   const { limit, allowance } = hit
   const answer = refuse(request, 'rate_limited', {
     ...failureFacts(hit),
@@ -73,14 +77,14 @@ function failureFacts(hit: LimitHit): ProblemFacts {
   }
 }
 
-export function crowded(request: FastifyRequest): Answer {
+export function tooManyInFlight(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'rate_limited', {
     detail: 'Too many payments are in flight. Send the same payment again.',
     ...again,
   })
 }
 
-export function inFlight(request: FastifyRequest): Answer {
+export function stillInFlight(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'payment_in_flight', {
     detail:
       'The first request with this payment is still at work, and may charge it. Send it again.',
@@ -93,7 +97,7 @@ export function inFlight(request: FastifyRequest): Answer {
  * The one refusal for callers without access to what a payment bought. It does not reveal whether this call is the one
  * that was bought, whether the answer is still stored, or whether the payment came here at all.
  */
-export function usedBefore(request: FastifyRequest): Answer {
+export function paymentReused(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'payment_replayed', {
     detail:
       'This payment was used before. Its answer is given again only to the request that bought it: the same URL ' +
@@ -104,7 +108,7 @@ export function usedBefore(request: FastifyRequest): Answer {
 }
 
 /** The nonce belongs to another authorization of the same wallet, which its owner alone can have signed. */
-export function nonceTaken(request: FastifyRequest): Answer {
+export function nonceReused(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'payment_replayed', {
     detail:
       'Another payment of this wallet has this nonce. Nothing was charged for this one. Sign a new payment.',
@@ -112,7 +116,7 @@ export function nonceTaken(request: FastifyRequest): Answer {
 }
 
 /** Nobody came for the answer in time. */
-export function usedUp(request: FastifyRequest, isSettled: boolean): Answer {
+export function answerExpired(request: FastifyRequest, isSettled: boolean): BufferedResponse {
   return refuse(request, 'payment_replayed', {
     detail:
       'This payment was used before, and the answer that it bought is not kept any more. Sign a new one for a ' +
@@ -122,7 +126,7 @@ export function usedUp(request: FastifyRequest, isSettled: boolean): Answer {
 }
 
 /** The buyer's own name for its payments: whoever gave it to another one must not pay twice for it. */
-export function identifierTaken(request: FastifyRequest): Answer {
+export function identifierReused(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'payment_replayed', {
     detail:
       'Another payment of this wallet has this payment identifier. Nothing was charged for this one. Send ' +
@@ -132,7 +136,7 @@ export function identifierTaken(request: FastifyRequest): Answer {
 }
 
 /** The buyer has what this would send, and it is still the newest. */
-export function notModified({ headers }: Answer): Answer {
+export function notModified({ headers }: BufferedResponse): BufferedResponse {
   const { 'content-type': _type, ...rest } = headers
   return { status: 304, headers: rest, body: Buffer.alloc(0) }
 }
@@ -140,7 +144,7 @@ export function notModified({ headers }: Answer): Answer {
 export function unavailable(
   request: FastifyRequest,
   { isLasting = false, retryAfterSeconds }: Prospect = {},
-): Answer {
+): BufferedResponse {
   if (isLasting)
     return refuse(request, 'facilitator_refused', {
       detail:
@@ -156,7 +160,7 @@ export function unavailable(
 }
 
 /** The sale could not be recorded. @param isCharged its transfer was on chain before it came here */
-export function ledgerBusy(request: FastifyRequest, isCharged: boolean): Answer {
+export function ledgerBusy(request: FastifyRequest, isCharged: boolean): BufferedResponse {
   const fact = isCharged ? 'The payment was charged before' : 'Nothing was charged'
   return refuse(request, 'ledger_busy', {
     detail: `The sale could not be recorded in time. ${fact}: send the same payment again.`,
@@ -168,7 +172,10 @@ export function ledgerBusy(request: FastifyRequest, isCharged: boolean): Answer 
 type Prospect = Pick<Unreachable, 'retryAfterSeconds' | 'isLasting'>
 
 /** The host is closed, but this payment was taken before. */
-export function keptForLater(request: FastifyRequest, retryAfterSeconds: number): Answer {
+export function keptDuringMaintenance(
+  request: FastifyRequest,
+  retryAfterSeconds: number,
+): BufferedResponse {
   return refuse(request, 'maintenance', {
     detail:
       'This payment was charged and its answer is kept. Send the same payment again after the maintenance.',
@@ -178,14 +185,14 @@ export function keptForLater(request: FastifyRequest, retryAfterSeconds: number)
   })
 }
 
-export function lapsed(request: FastifyRequest): Answer {
+export function answerTimedOut(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'engine_timeout', {
     detail: 'No answer was ready in time. Nothing was charged: send the same payment again.',
     ...again,
   })
 }
 
-export function failed(request: FastifyRequest): Answer {
+export function internalError(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'internal_error', {
     detail: 'Nothing was charged. Send the same payment again.',
     ...again,
@@ -193,7 +200,10 @@ export function failed(request: FastifyRequest): Answer {
 }
 
 /** Never a 402 here: a buyer who signs another payment may pay twice. */
-export function outcomeOpen(request: FastifyRequest, transaction: string | null): Answer {
+export function settlementUnknown(
+  request: FastifyRequest,
+  transaction: string | null,
+): BufferedResponse {
   return refuse(request, 'settlement_unknown', {
     detail:
       'The payment was sent to the chain and its outcome is not known yet. ' +
@@ -204,7 +214,7 @@ export function outcomeOpen(request: FastifyRequest, transaction: string | null)
   })
 }
 
-function refuse(request: FastifyRequest, code: ProblemCode, facts: ProblemFacts): Answer {
+function refuse(request: FastifyRequest, code: ProblemCode, facts: ProblemFacts): BufferedResponse {
   const { body, ...rest } = problem(code, facts, {
     instance: requestPath(request.url),
     requestId: request.id,

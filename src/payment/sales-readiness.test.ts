@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import { ClockCheck } from './clock-check.ts'
+import { HealthMonitor } from './health-monitor.ts'
 import type { PaymentMethod } from './payment.ts'
 import type { SalesCheck } from './sales-readiness.ts'
 import { SalesReadiness } from './sales-readiness.ts'
-import { Watch } from './watch.ts'
 
 const fault = { reason: 'the node is dead', sinceMs: 5 }
 
@@ -27,7 +27,7 @@ function method(readiness?: () => typeof fault | null, isSuspended = false): Pay
 
 async function salesOf(methods: readonly PaymentMethod[], ledgerFault: string | null = null) {
   const clock = new ManualClock()
-  const ledger = new Watch({ clock, chance: () => 0, probe: () => ledgerFault })
+  const ledger = new HealthMonitor({ clock, chance: () => 0, probe: () => ledgerFault })
   await ledger.probe()
   return new SalesReadiness({ methods, ledger, clock: new ClockCheck({ clock }) })
 }

@@ -1,17 +1,17 @@
 import type { ClockCheck } from './clock-check.ts'
+import type { HealthFault, HealthMonitor } from './health-monitor.ts'
 import type { PaymentMethod } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
-import type { Fault, Watch } from './watch.ts'
 
 /** What a sale needs beside its answer. */
 export type SalesCheck = 'ledger_writable' | 'can_settle' | 'clock'
 
-export type CheckedSales = { readonly check: SalesCheck; readonly fault: Fault | null }
+export type CheckedSales = { readonly check: SalesCheck; readonly fault: HealthFault | null }
 
 export type SalesReadinessOptions = {
   readonly methods: readonly PaymentMethod[]
   /** Of the ledger. */
-  readonly ledger: Watch
+  readonly ledger: HealthMonitor
   readonly clock: ClockCheck
 }
 
@@ -45,13 +45,13 @@ export class SalesReadiness {
   /** What happened to payments says something of the ledger. */
   record({ kind }: PaymentEvent): void {
     const { ledger } = this.#options
-    if (kind === 'settled' || kind === 'trusted') ledger.proved()
-    else if (kind === 'failed') ledger.suspected()
+    if (kind === 'settled' || kind === 'trusted') ledger.reportSuccess()
+    else if (kind === 'failed') ledger.reportFailure()
   }
 }
 
 /** null while one of the ways to pay can settle. */
-function settlementFault(methods: readonly PaymentMethod[]): Fault | null {
+function settlementFault(methods: readonly PaymentMethod[]): HealthFault | null {
   const faults = methods
     .filter(({ isSuspended }) => isSuspended !== true)
     .map(({ network, readiness }) => ({ network, fault: readiness?.() ?? null }))

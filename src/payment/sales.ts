@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import type { Reservation } from './admission.ts'
-import type { Answer } from './answer.ts'
-import type { Claim } from './claims.ts'
+import type { BufferedResponse } from './buffered-response.ts'
 import type { Finality } from './finality.ts'
+import type { InFlightPayment } from './in-flight-payments.ts'
 import type { PaymentLedger } from './ledger.ts'
 import { LedgerBusyError } from './ledger.ts'
 import type { NodeGate } from './node-gate.ts'
@@ -11,14 +11,20 @@ import type { EmitForRequest } from './payment-event.ts'
 import type { PaymentResponses } from './payment-responses.ts'
 import type { PresentedPayment } from './presented-payment.ts'
 import type { PurchasedAnswers } from './purchased-answers.ts'
-import { failed, inFlight, lapsed, ledgerBusy, outcomeOpen } from './refusals.ts'
-import type { Till } from './till.ts'
+import {
+  answerTimedOut,
+  internalError,
+  ledgerBusy,
+  settlementUnknown,
+  stillInFlight,
+} from './refusals.ts'
+import type { SettlementCoordinator } from './settlement-coordinator.ts'
 
 /** The most that may be unsettled after answers were sent on `broadcast` finality, in USDC atoms. */
 export type ExposureLimits = { readonly payerMax: bigint; readonly totalMax: bigint }
 
 export type SalesOptions = {
-  readonly till: Till
+  readonly coordinator: SettlementCoordinator
   readonly ledger: PaymentLedger
   readonly clock: Clock
   readonly nodeGate: NodeGate
@@ -32,7 +38,7 @@ export type SalesOptions = {
 
 /** A verified payment whose answer the handler prepares. */
 export type Sale = PresentedPayment & {
-  readonly claim: Claim
+  readonly inFlight: InFlightPayment
   /** Transaction of a payment that was settled before this request. */
   readonly prepaid: string | null
   readonly cancelLapse: () => void
@@ -47,7 +53,7 @@ const HANDLER_MS_MAX = 60_000
  */
 export class Sales {
   readonly #options: SalesOptions
-  readonly #lapsed = new WeakSet<Claim>()
+  readonly #lapsed = new WeakSet<InFlightPayment>()
 
   constructor(options: SalesOptions) {
     this.#options = options
@@ -56,79 +62,89 @@ export class Sales {
   /** @returns the sale that the handler works for, or the response that ends the request */
   async verify(
     request: FastifyRequest,
-    { visit, ...presented }: Reservation,
-  ): Promise<Sale | Answer> {
-    const { answers, clock, emit, ledger, nodeGate, responses, till } = this.#options
-    const { claim, key } = presented
-    let refusal: Answer
+    { permit, ...presented }: Reservation,
+  ): Promise<Sale | BufferedResponse> {
+    const { answers, clock, emit, ledger, nodeGate, responses, coordinator } = this.#options
+    const { inFlight, key } = presented
+    let refusal: BufferedResponse
     try {
       const beganMs = clock.nowMs()
-      const gate = await nodeGate.admit(request, presented.payment, visit)
+      const gate = await nodeGate.admit(request, presented.payment, permit)
       if (gate !== null && 'status' in gate) {
-        claim.close(gate)
+        inFlight.close(gate)
         return gate
       }
       // Only a settlement that was begun here can have paid for one of our answers.
       const wasBegunHere = ledger.find(key)?.payloadHash === presented.payloadHash
-      const verdict = gate ?? (await till.verify(presented.payment, wasBegunHere))
+      const verdict = gate ?? (await coordinator.verify(presented.payment, wasBegunHere))
       const isUsed = verdict.kind === 'paid' || verdict.kind === 'open'
       const isForeign = isUsed && !wasBegunHere
       // An open one may be valid, but it has caused the most requests to the node.
-      if (isForeign || verdict.kind === 'refused' || verdict.kind === 'open') visit.fail()
-      if (verdict.kind === 'unavailable') visit.unanswered()
+      if (isForeign || verdict.kind === 'refused' || verdict.kind === 'open') permit.fail()
+      if (verdict.kind === 'unavailable') permit.unanswered()
       if (isForeign) {
-        refusal = answers.usedBefore(request, presented)
+        refusal = answers.paymentReused(request, presented)
       } else if (verdict.kind === 'valid' || verdict.kind === 'paid') {
         emit(request, { kind: 'verified', payer: key.payer, tookMs: clock.nowMs() - beganMs })
         const prepaid = verdict.kind === 'paid' ? verdict.transaction : null
-        return { ...presented, prepaid, cancelLapse: this.#lapseLater(request, claim) }
+        return { ...presented, prepaid, cancelLapse: this.#lapseLater(request, inFlight) }
       } else refusal = await responses.unpaid(request, presented, verdict)
     } catch (cause) {
       emit(request, { kind: 'failed', cause })
-      refusal = failed(request)
+      refusal = internalError(request)
     } finally {
-      visit.end()
+      permit.end()
     }
-    claim.close(refusal)
+    inFlight.close(refusal)
     return refusal
   }
 
   /** Nothing is sold: the payment may be used again, and its copies get the same response. */
-  cancel(request: FastifyRequest, sale: Sale, answer: Answer | null): void {
+  cancel(request: FastifyRequest, sale: Sale, answer: BufferedResponse | null): void {
     sale.cancelLapse()
     // A 304 is right for this buyer only.
-    sale.claim.close(answer?.status === 304 ? inFlight(request) : (answer ?? failed(request)))
+    sale.inFlight.close(
+      answer?.status === 304 ? stillInFlight(request) : (answer ?? internalError(request)),
+    )
     const reason = answer === null ? 'no body' : `status ${answer.status}`
     this.#options.emit(request, { kind: 'uncharged', payer: sale.key.payer, reason })
   }
 
   /** Settles the payment of an answer. @returns the response: the answer, if it is paid */
-  async complete(request: FastifyRequest, sale: Sale, answer: Answer): Promise<Answer> {
+  async complete(
+    request: FastifyRequest,
+    sale: Sale,
+    answer: BufferedResponse,
+  ): Promise<BufferedResponse> {
     sale.cancelLapse()
-    const final = this.#lapsed.has(sale.claim)
-      ? lapsed(request)
+    const final = this.#lapsed.has(sale.inFlight)
+      ? answerTimedOut(request)
       : await this.#charged(request, sale, answer)
-    sale.claim.close(final)
+    sale.inFlight.close(final)
     return final
   }
 
   /** The handler broke a rule of paid answers. */
-  fail(request: FastifyRequest, sale: Sale, cause: unknown): Answer {
-    const answer = failed(request)
+  fail(request: FastifyRequest, sale: Sale, cause: unknown): BufferedResponse {
+    const answer = internalError(request)
     this.#options.emit(request, { kind: 'failed', cause })
     this.cancel(request, sale, answer)
     return answer
   }
 
-  #lapseLater(request: FastifyRequest, claim: Claim): () => void {
+  #lapseLater(request: FastifyRequest, inFlight: InFlightPayment): () => void {
     return this.#options.clock.after(HANDLER_MS_MAX, () => {
-      this.#lapsed.add(claim)
-      claim.close(lapsed(request))
+      this.#lapsed.add(inFlight)
+      inFlight.close(answerTimedOut(request))
     })
   }
 
-  async #charged(request: FastifyRequest, sale: Sale, answer: Answer): Promise<Answer> {
-    const { clock, emit, ledger, responses, till } = this.#options
+  async #charged(
+    request: FastifyRequest,
+    sale: Sale,
+    answer: BufferedResponse,
+  ): Promise<BufferedResponse> {
+    const { clock, emit, ledger, responses, coordinator } = this.#options
     const { key, payment, prepaid } = sale
     const beganMs = clock.nowMs()
     let finality: Finality
@@ -137,7 +153,7 @@ export class Sales {
       await ledger.begin(
         {
           ...sale,
-          access: sale.claim.access,
+          access: sale.inFlight.access,
           route: request.routeOptions.url ?? '',
           amount: payment.requirement.amount,
           finality,
@@ -150,15 +166,17 @@ export class Sales {
     } catch (cause) {
       emit(request, { kind: 'failed', cause })
       if (cause instanceof LedgerBusyError) return ledgerBusy(request, prepaid !== null)
-      return failed(request)
+      return internalError(request)
     }
     try {
       const verdict =
-        prepaid === null ? await till.settle(key, payment, finality) : till.settled(key, prepaid)
+        prepaid === null
+          ? await coordinator.settle(key, payment, finality)
+          : coordinator.settled(key, prepaid)
       return await responses.concluded(request, sale, verdict, answer, clock.nowMs() - beganMs)
     } catch (cause) {
       emit(request, { kind: 'failed', cause })
-      return outcomeOpen(request, null)
+      return settlementUnknown(request, null)
     }
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Answer } from './answer.ts'
+import type { BufferedResponse } from './buffered-response.ts'
 import { exactEvm } from './evm/exact-evm.ts'
 import type { PaymentNetwork } from './evm/networks.ts'
 import { base, baseSepolia } from './evm/networks.ts'
@@ -21,8 +21,8 @@ const secret = 'a'.repeat(22)
 const access = { 'answer-access': { info: { secret } } }
 const resource = 'https://api.example.com/pulse/BTC?timeframes=1h'
 const decode = (header: string) => JSON.parse(Buffer.from(header, 'base64').toString())
-const headerOf = (answer: Answer) => answer.headers['payment-required'] ?? ''
-const bodyOf = (answer: Answer) => JSON.parse(answer.body.toString())
+const headerOf = (answer: BufferedResponse) => answer.headers['payment-required'] ?? ''
+const bodyOf = (answer: BufferedResponse) => JSON.parse(answer.body.toString())
 
 describe('a quote', () => {
   test('says the same in both versions', () => {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import type { PaymentRequirements, ResourceInfo } from '@x402/core/types'
 import type { FastifyRequest } from 'fastify'
 import { BoundedMap } from '../domain/bounded-map.ts'
-import type { Answer } from './answer.ts'
+import type { BufferedResponse } from './buffered-response.ts'
 import { ANSWER_ACCESS, SECRET_CHARS } from './extensions/answer-access.ts'
 import type { Extensions } from './extensions/extensions.ts'
 import type { SignedOffer } from './extensions/offer-receipt.ts'
 import { OFFER_RECEIPT } from './extensions/offer-receipt.ts'
 import { paymentIdentifierOffer } from './extensions/payment-identifier.ts'
-import type { Listing, PaymentMethod, Requirement } from './payment.ts'
+import type { CatalogueListing, PaymentMethod, Requirement } from './payment.ts'
 import type { Rejection } from './rejection.ts'
 
 /** What a route declares as `config.x402`. */
@@ -45,7 +45,7 @@ export type Terms = {
   /** By which something may have been bought before, too. */
   readonly known: readonly Requirement[]
   /** The 402 for one resource: version 1 in the body, version 2 in the `PAYMENT-REQUIRED` header. */
-  quote(quoted: Quoted): Answer
+  quote(quoted: Quoted): BufferedResponse
 }
 
 export type Quoted = {
@@ -147,7 +147,7 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
 }
 
 /** What a facilitator may list of one call. */
-export function listingOf(route: PaidRoute, resourceUrl: string): Listing {
+export function catalogueListing(route: PaidRoute, resourceUrl: string): CatalogueListing {
   const { catalogued: extensions } = route
   return { resource: resourceOf(route, resourceUrl), ...(extensions && { extensions }) }
 }
@@ -196,7 +196,7 @@ function lengthWith(stem: HeaderStem): number {
   return headerOf(stem, 'x'.repeat(SECRET_CHARS)).length
 }
 
-function paymentRequired({ stem, body }: Written, secret: string): Answer {
+function paymentRequired({ stem, body }: Written, secret: string): BufferedResponse {
   assert(secret.length === SECRET_CHARS, 'a secret has a fixed length')
   return {
     status: 402,

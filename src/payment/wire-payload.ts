@@ -1,5 +1,5 @@
 import type { PaymentPayload } from '@x402/core/types'
-import type { Purchase, SignedPayment } from './payment.ts'
+import type { DecodedPayment, Purchase } from './payment.ts'
 
 /** A payment in version 2, whichever version the buyer spoke: as the ledger keeps it. */
 export function wirePayload(
@@ -13,7 +13,7 @@ export function wirePayload(
  * What a facilitator is sent: the payment, and what its catalogue indexes. That is our own text of the quote;
  * whatever the buyer sent along stays here.
  */
-export function forwardedPayload({ wire, listing }: SignedPayment): PaymentPayload {
+export function forwardedPayload({ wire, listing }: DecodedPayment): PaymentPayload {
   if (listing === undefined) return wire
   const { resource, extensions } = listing
   return { ...wire, resource, ...(extensions === undefined ? {} : { extensions }) }

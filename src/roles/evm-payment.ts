@@ -6,7 +6,7 @@ import { ConfigError } from '../config/config-error.ts'
 import type { ServeOptions } from '../config/serve.ts'
 import type { ClockCheck } from '../payment/clock-check.ts'
 import { examineChain } from '../payment/evm/chain-checks.ts'
-import { chainOutcome, isPaidBy } from '../payment/evm/chain-outcome.ts'
+import { chainOutcome, evmTransactionPays } from '../payment/evm/chain-outcome.ts'
 import type { FailedGas } from '../payment/evm/contract-payers.ts'
 import { ContractWallets } from '../payment/evm/contract-wallets.ts'
 import type { ExactEvmPayment } from '../payment/evm/exact-evm.ts'
@@ -19,12 +19,12 @@ import { base, baseSepolia } from '../payment/evm/networks.ts'
 import type { NodeClient } from '../payment/evm/node-client.ts'
 import { nodeClient } from '../payment/evm/node-client.ts'
 import { settlementProbe } from '../payment/evm/settlement-probe.ts'
-import { Simulation } from '../payment/evm/simulation.ts'
+import { TransferSimulation } from '../payment/evm/transfer-simulation.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
+import { monitoredFacilitator } from '../payment/monitored-facilitator.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { publicNodes } from '../payment/public-nodes.ts'
 import { Screening } from '../payment/screening.ts'
-import { watchedFacilitator } from '../payment/watched-facilitator.ts'
 import { knownNode, unanswered } from './outcome-node.ts'
 import type { Watching } from './payment-watching.ts'
 import { watchOf } from './sales-readiness.ts'
@@ -89,7 +89,7 @@ export async function evmPayment(
   const method = exactEvm({
     network,
     payTo,
-    facilitator: watch === null ? settling : watchedFacilitator(settling, watch),
+    facilitator: watch === null ? settling : monitoredFacilitator(settling, watch),
     readiness: () =>
       facilitator === null ? (hosted?.fault(kind) ?? null) : (watch?.fault ?? null),
     ...(own === null || options.contractWallets === 'off'
@@ -149,11 +149,11 @@ function hostedOn(
     { scheme: 'exact', network, asset },
     node && {
       outcome: (payment) => chainOutcome(node, payment),
-      isPaidBy: (payment, transaction) => isPaidBy(node, payment, transaction),
+      isPaidBy: (payment, transaction) => evmTransactionPays(node, payment, transaction),
     },
   )
   if (own === null) return facilitator
-  const simulation = new Simulation(own, zeroAddress)
+  const simulation = new TransferSimulation(own, zeroAddress)
   const screening = new Screening<ExactEvmPayment>({
     clock: systemClock,
     ask: (payments) => simulation.screen(payments),

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
 import { ConfigError } from '../config/config-error.ts'
 import type { ServeOptions } from '../config/serve.ts'
-import type { Examination, FacilitatorNotice } from '../payment/facilitators/hosted-facilitators.ts'
+import type { Examination, FacilitatorChange } from '../payment/facilitators/hosted-facilitators.ts'
 import { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import { systemClock } from './system-clock.ts'
 
@@ -63,7 +63,7 @@ export function measureFacilitators(hosted: HostedFacilitators, metrics: Registr
 }
 
 /** Being refused is a fault of ours that does not heal, so it is said loudest. */
-function logFacilitator(log: Logger, notice: FacilitatorNotice): void {
+function logFacilitator(log: Logger, notice: FacilitatorChange): void {
   switch (notice.state) {
     case 'refusing':
       log.error(notice, 'the facilitator does not take our authorization: see --facilitator-auth')

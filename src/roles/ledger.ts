@@ -6,8 +6,8 @@ import Table from 'cli-table3'
 import { stringify } from 'csv-stringify'
 import type { LedgerOptions } from '../config/ledger.ts'
 import { isoInstant } from '../domain/instant.ts'
-import type { BookedPayment, BookLine } from '../payment/ledger-books.ts'
-import { LedgerBooks } from '../payment/ledger-books.ts'
+import type { ReportedPayment, ReportLine } from '../payment/ledger-report.ts'
+import { LedgerReport } from '../payment/ledger-report.ts'
 import { loadSqlite } from './sqlite-binding.ts'
 
 type Totals = { readonly payments: number; readonly usdc: string }
@@ -22,7 +22,7 @@ export async function ledger(
     untilMs: options.until ?? Number.MAX_SAFE_INTEGER,
   }
   loadSqlite()
-  const books = new LedgerBooks(join(options.dataDir, 'ledger.db'))
+  const books = new LedgerReport(join(options.dataDir, 'ledger.db'))
   try {
     if (options.csv !== undefined) await exported(books.payments(range), options.csv)
     const lines = books.lines(range)
@@ -32,7 +32,7 @@ export async function ledger(
   }
 }
 
-function report(lines: readonly BookLine[]) {
+function report(lines: readonly ReportLine[]) {
   return {
     lines: lines.map(({ day, route, network, state, payments, amountAtomic }) => ({
       day,
@@ -48,7 +48,7 @@ function report(lines: readonly BookLine[]) {
   }
 }
 
-function table(lines: readonly BookLine[], hasColor: boolean): string {
+function table(lines: readonly ReportLine[], hasColor: boolean): string {
   if (lines.length === 0) return 'nothing was sold in that time\n'
   const rows = new Table({
     head: ['day (UTC)', 'analysis', 'network', 'state', 'payments', 'USDC'],
@@ -64,7 +64,7 @@ function table(lines: readonly BookLine[], hasColor: boolean): string {
   return `${rows.toString()}\n${sums}\n`
 }
 
-async function exported(payments: Iterable<BookedPayment>, path: string): Promise<void> {
+async function exported(payments: Iterable<ReportedPayment>, path: string): Promise<void> {
   await pipeline(
     Readable.from(rowsOf(payments)),
     stringify({ header: true }),
@@ -72,7 +72,7 @@ async function exported(payments: Iterable<BookedPayment>, path: string): Promis
   )
 }
 
-function* rowsOf(payments: Iterable<BookedPayment>) {
+function* rowsOf(payments: Iterable<ReportedPayment>) {
   for (const { begunMs, route, amountAtomic, ...payment } of payments)
     yield {
       begun_iso: isoInstant(begunMs),
@@ -82,7 +82,7 @@ function* rowsOf(payments: Iterable<BookedPayment>) {
     }
 }
 
-function totals(lines: readonly BookLine[], counts: (line: BookLine) => boolean): Totals {
+function totals(lines: readonly ReportLine[], counts: (line: ReportLine) => boolean): Totals {
   const counted = lines.filter(counts)
   return {
     payments: counted.reduce((sum, { payments }) => sum + payments, 0),

@@ -7,8 +7,8 @@ import { ConfigError } from '../config/config-error.ts'
 import type { ServeOptions } from '../config/serve.ts'
 import { reasonOf } from '../domain/errors.ts'
 import { batchSettlement } from '../payment/channels/batch-settlement.ts'
-import { ChannelBook } from '../payment/channels/channel-book.ts'
 import { ChannelChain } from '../payment/channels/channel-chain.ts'
+import { ChannelRegistry } from '../payment/channels/channel-registry.ts'
 import { ChannelStore } from '../payment/channels/channel-store.ts'
 import { Collector } from '../payment/channels/collector.ts'
 import { base, baseSepolia } from '../payment/evm/networks.ts'
@@ -53,8 +53,13 @@ export async function paymentChannels(
   const chain = new ChannelChain({ network, rpcUrl, account })
   await checkDeployed(chain, log)
   const store = new ChannelStore(path)
-  const book = new ChannelBook({ store, chain, clock: systemClock, freshMs: FRESH_MS })
-  const common = { book, payTo, clock: systemClock, withdrawDelaySeconds: WITHDRAW_DELAY_SECONDS }
+  const registry = new ChannelRegistry({ store, chain, clock: systemClock, freshMs: FRESH_MS })
+  const common = {
+    registry,
+    payTo,
+    clock: systemClock,
+    withdrawDelaySeconds: WITHDRAW_DELAY_SECONDS,
+  }
   const collector = new Collector({
     ...common,
     unclaimedMax: UNCLAIMED_MAX,

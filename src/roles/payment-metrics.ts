@@ -1,6 +1,6 @@
 import type { Registry } from 'prom-client'
 import { Counter, Gauge, Histogram } from 'prom-client'
-import type { Claims } from '../payment/claims.ts'
+import type { InFlightPayments } from '../payment/in-flight-payments.ts'
 import type { PaymentLedger } from '../payment/ledger.ts'
 import type { PaymentEvent } from '../payment/payment-event.ts'
 
@@ -10,7 +10,10 @@ const SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 /** What an operator watches of the payments. @returns where their events go */
 export function observePayments(
   metrics: Registry,
-  { ledger, claims }: { readonly ledger: PaymentLedger; readonly claims: Claims },
+  {
+    ledger,
+    inFlightPayments,
+  }: { readonly ledger: PaymentLedger; readonly inFlightPayments: InFlightPayments },
 ): (event: PaymentEvent) => void {
   const registers = [metrics]
   const events = new Counter({
@@ -45,7 +48,7 @@ export function observePayments(
     help: 'Payments that are being worked on.',
     registers,
     collect() {
-      this.set(claims.size)
+      this.set(inFlightPayments.size)
     },
   })
   new Gauge({

@@ -1,11 +1,11 @@
 import type { ClockCheck } from '../payment/clock-check.ts'
 import type { FailedSettlements } from '../payment/failed-settlements.ts'
-import type { Watch } from '../payment/watch.ts'
+import type { HealthMonitor } from '../payment/health-monitor.ts'
 
 /** What monitors a payment method while the service sells; a watch begins with its `start`. */
 export type Watching = {
   readonly clock: ClockCheck
-  readonly watches: Watch[]
+  readonly watches: HealthMonitor[]
   /** Of the ledger. */
   readonly failures: FailedSettlements
 }

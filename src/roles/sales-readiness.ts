@@ -4,11 +4,11 @@ import { Gauge } from 'prom-client'
 import type { SteadyClock } from '../domain/steady-clock.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import { ClockCheck } from '../payment/clock-check.ts'
+import type { HealthFault } from '../payment/health-monitor.ts'
+import { HealthMonitor } from '../payment/health-monitor.ts'
 import type { PaymentLedger } from '../payment/ledger.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { SalesReadiness } from '../payment/sales-readiness.ts'
-import type { Fault } from '../payment/watch.ts'
-import { Watch } from '../payment/watch.ts'
 import { systemClock } from './system-clock.ts'
 
 /** A watch of this machine. What it finds is logged once, not with every probe. */
@@ -16,8 +16,8 @@ export function watchOf(
   what: string,
   probe: () => Promise<string | null> | string | null,
   log: Logger,
-): Watch {
-  return new Watch({
+): HealthMonitor {
+  return new HealthMonitor({
     clock: systemClock,
     chance: Math.random,
     probe,
@@ -56,7 +56,7 @@ export function salesReadiness(
 }
 
 type ReadinessFacts = {
-  checks(): readonly { readonly check: string; readonly fault: Fault | null }[]
+  checks(): readonly { readonly check: string; readonly fault: HealthFault | null }[]
   readonly methods: readonly PaymentMethod[]
   readonly clock: ClockCheck
 }

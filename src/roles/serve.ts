@@ -22,16 +22,16 @@ import { EngineReplica } from '../link/engine-replica.ts'
 import type { SpawnEngine, SupervisorNotice } from '../link/engine-supervisor.ts'
 import { EngineSupervisor } from '../link/engine-supervisor.ts'
 import type { EngineMessage } from '../link/message.ts'
-import { Claims } from '../payment/claims.ts'
 import { OfferReceipts } from '../payment/extensions/offer-receipt.ts'
 import { finalityOf } from '../payment/finality.ts'
+import type { HealthMonitor } from '../payment/health-monitor.ts'
+import { InFlightPayments } from '../payment/in-flight-payments.ts'
 import { PaymentLedger } from '../payment/ledger.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import type { PaymentEvent } from '../payment/payment-event.ts'
 import { payments } from '../payment/plugin.ts'
 import { quoteLimit } from '../payment/quote-limit.ts'
 import type { SalesReadiness } from '../payment/sales-readiness.ts'
-import type { Watch } from '../payment/watch.ts'
 import { checkRestored, lockDataDir, PRIVATE_UMASK, protectDataDir } from '../store/data-dir.ts'
 import { MaintenanceFile } from '../store/maintenance-file.ts'
 import { readDocsViewer } from './docs-viewer.ts'
@@ -110,7 +110,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     view: pulse.contract.defaultView,
   })
   const clockCheck = clockCheckOf(replica, clock)
-  const watches: Watch[] = []
+  const watches: HealthMonitor[] = []
   const exact =
     ledger === null
       ? []
@@ -325,13 +325,13 @@ function paymentGate({
   readonly metrics: Registry
   readonly sales: SalesReadiness | null
 }): PaymentGate {
-  const claims = new Claims()
-  const observe = observePayments(metrics, { ledger, claims })
+  const inFlightPayments = new InFlightPayments()
+  const observe = observePayments(metrics, { ledger, inFlightPayments })
   return async (app) => {
     await app.register(payments, {
       methods,
       ledger,
-      claims,
+      inFlightPayments,
       limits: { paidCallsPerWalletPerMinute: options.salesPerWalletPerMinute },
       finality: (amount) => finalityOf(options.finality, amount),
       exposure: { payerMax: options.broadcastPayerMax, totalMax: options.broadcastTotalMax },

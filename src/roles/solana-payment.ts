@@ -7,10 +7,12 @@ import { ConfigError } from '../config/config-error.ts'
 import type { ServeOptions } from '../config/serve.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import type { FailedSettlements } from '../payment/failed-settlements.ts'
+import type { HealthMonitor } from '../payment/health-monitor.ts'
+import { monitoredFacilitator } from '../payment/monitored-facilitator.ts'
 import type { Facilitator, PaymentMethod } from '../payment/payment.ts'
 import { publicNodes } from '../payment/public-nodes.ts'
 import { Screening } from '../payment/screening.ts'
-import { isPaidBy, outcomeByMessage } from '../payment/solana/chain-outcome.ts'
+import { outcomeByMessage, solanaTransactionPays } from '../payment/solana/chain-outcome.ts'
 import { examineCluster, feePayerProbe } from '../payment/solana/cluster-checks.ts'
 import type { ExactSolanaPayment } from '../payment/solana/exact-solana.ts'
 import { exactSolana } from '../payment/solana/exact-solana.ts'
@@ -19,12 +21,10 @@ import { readFeePayer } from '../payment/solana/fee-payer-key.ts'
 import { hostedSolanaFacilitator } from '../payment/solana/hosted-solana-facilitator.ts'
 import { localSolanaFacilitator } from '../payment/solana/local-solana-facilitator.ts'
 import type { SolanaNetwork } from '../payment/solana/networks.ts'
-import { solana, solanaDevnet } from '../payment/solana/networks.ts'
+import { solanaDevnet, solanaMainnet } from '../payment/solana/networks.ts'
 import { solanaPayeeFaults } from '../payment/solana/payee.ts'
 import { screenHoldings } from '../payment/solana/payer-holdings.ts'
 import { SolanaNode } from '../payment/solana/solana-node.ts'
-import type { Watch } from '../payment/watch.ts'
-import { watchedFacilitator } from '../payment/watched-facilitator.ts'
 import { knownNode, unanswered } from './outcome-node.ts'
 import type { Watching } from './payment-watching.ts'
 import { watchOf } from './sales-readiness.ts'
@@ -51,7 +51,7 @@ export async function solanaPayment(
   nodes: typeof publicNodes = publicNodes,
 ): Promise<PaymentMethod | null> {
   if (options.solanaPayTo === undefined) return null
-  const network = options.solanaNetwork === 'mainnet' ? solana : solanaDevnet
+  const network = options.solanaNetwork === 'mainnet' ? solanaMainnet : solanaDevnet
   const { solanaRpcUrl: rpcUrl, outcomeNode } = options
   const payTo = address(options.solanaPayTo)
   const own = ownFeePayer(options)
@@ -107,7 +107,7 @@ function localSettler({
   readonly rpcUrl: string
   readonly feePayer: FeePayer
   readonly failures: FailedSettlements | undefined
-  readonly watch: Watch | null
+  readonly watch: HealthMonitor | null
   readonly metrics: Registry
   readonly log: Logger
 }): Settler {
@@ -127,7 +127,7 @@ function localSettler({
       )
     },
   })
-  const facilitator = watch === null ? own : watchedFacilitator(own, watch)
+  const facilitator = watch === null ? own : monitoredFacilitator(own, watch)
   return { feePayer: feePayer.address, facilitator }
 }
 
@@ -150,7 +150,7 @@ async function hostedSettler(
     kind,
     node && {
       outcome: (payment) => outcomeByMessage(node, payment, systemClock.nowMs()),
-      isPaidBy: (payment, transaction) => isPaidBy(node, payment, transaction),
+      isPaidBy: (payment, transaction) => solanaTransactionPays(node, payment, transaction),
     },
   )
   await hosted.examine()

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { LedgerBooks } from '../../src/payment/ledger-books.ts'
+import { LedgerReport } from '../../src/payment/ledger-report.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../../src/payment/testing/buyer.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
 import { manifestIn } from '../../src/store/backup-manifest.ts'
@@ -171,7 +171,7 @@ class Run {
     }
     const received = await chain.balanceOf(chain.accounts.merchant.address)
     if (received !== charged) this.#violated(`received ${received}, charged ${charged}`)
-    const books = new LedgerBooks(join(dataDir, 'ledger.db'))
+    const books = new LedgerReport(join(dataDir, 'ledger.db'))
     try {
       for (const row of books.payments({ sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER }))
         if (row.state === 'settled' && spentBy.get(row.payer.toLowerCase()) !== PRICE)

@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import { createPublicClient, http } from 'viem'
-import { chainOutcome, isPaidBy } from '../../src/payment/evm/chain-outcome.ts'
+import { chainOutcome, evmTransactionPays } from '../../src/payment/evm/chain-outcome.ts'
 import type { ExactEvmPayment } from '../../src/payment/evm/exact-evm.ts'
 import { exactEvm } from '../../src/payment/evm/exact-evm.ts'
 import { base } from '../../src/payment/evm/networks.ts'
@@ -40,7 +40,7 @@ const kind = { scheme: 'exact', network: base.network, asset: base.asset }
 const facilitator = hosted.of<ExactEvmPayment>(kind, {
   outcome: (payment) => chainOutcome(client, payment),
   isPaidBy: async (payment, transaction) =>
-    defect === 'believes' || isPaidBy(client, payment, transaction),
+    defect === 'believes' || evmTransactionPays(client, payment, transaction),
 })
 
 const app = Fastify({ forceCloseConnections: true })

@@ -7,7 +7,7 @@ import { exactSolana } from '../../src/payment/solana/exact-solana.ts'
 import { readFeePayer } from '../../src/payment/solana/fee-payer-key.ts'
 import type { LocalSolanaFacilitatorOptions } from '../../src/payment/solana/local-solana-facilitator.ts'
 import { localSolanaFacilitator } from '../../src/payment/solana/local-solana-facilitator.ts'
-import { solana } from '../../src/payment/solana/networks.ts'
+import { solanaMainnet } from '../../src/payment/solana/networks.ts'
 import type {
   SolanaBuyer,
   SolanaPaymentChoices,
@@ -42,7 +42,7 @@ export function solanaRig(chain: SolanaChain) {
     > = {},
   ) =>
     exactSolana({
-      network: solana,
+      network: solanaMainnet,
       payTo: merchant.address,
       feePayer: payer.address,
       facilitator: settler,

@@ -16,8 +16,7 @@ import type {
 import type { Rejection } from '../rejection.ts'
 import { wirePayload } from '../wire-payload.ts'
 import { WITHDRAW_DELAY_SECONDS_MAX, WITHDRAW_DELAY_SECONDS_MIN } from './channel.ts'
-import type { ChannelBook } from './channel-book.ts'
-import type { ChannelDeposit, Sent } from './channel-chain.ts'
+import type { ChannelDeposit, TransactionResult } from './channel-chain.ts'
 import {
   CUMULATIVE_MISMATCH,
   channelStateWire,
@@ -28,6 +27,7 @@ import {
 } from './channel-check.ts'
 import type { ChannelPayload } from './channel-payload.ts'
 import { channelPayloadHash, decodeChannelPayload, wireOfPayload } from './channel-payload.ts'
+import type { ChannelRegistry } from './channel-registry.ts'
 import type { Channel } from './channel-store.ts'
 import { claimOf, covers, isLeaving } from './channel-store.ts'
 
@@ -35,7 +35,7 @@ export type BatchSettlementOptions = {
   readonly network: PaymentNetwork
   readonly payTo: string
   readonly withdrawDelaySeconds: number
-  readonly book: ChannelBook
+  readonly registry: ChannelRegistry
   readonly clock: Clock
 }
 
@@ -58,7 +58,7 @@ const PREFIX = 'invalid_batch_settlement_evm_'
  * that are contracts are not taken, their vouchers could only be checked on chain.
  */
 export function batchSettlement(options: BatchSettlementOptions): PaymentMethod {
-  const { network, payTo, withdrawDelaySeconds, book } = options
+  const { network, payTo, withdrawDelaySeconds, registry } = options
   assert(
     withdrawDelaySeconds >= WITHDRAW_DELAY_SECONDS_MIN &&
       withdrawDelaySeconds <= WITHDRAW_DELAY_SECONDS_MAX,
@@ -72,7 +72,7 @@ export function batchSettlement(options: BatchSettlementOptions): PaymentMethod 
     payTo: getAddress(payTo),
     extra: {
       ...network.domain,
-      receiverAuthorizer: book.chain.authorizer,
+      receiverAuthorizer: registry.chain.authorizer,
       withdrawDelay: withdrawDelaySeconds,
       minDeposit: DEPOSIT_ADVISED,
     },
@@ -95,13 +95,13 @@ class ChannelPayment implements Payment {
   readonly #saleHash: string
   readonly #payload: ChannelPayload
   readonly #options: BatchSettlementOptions
-  readonly #book: ChannelBook
+  readonly #registry: ChannelRegistry
 
   constructor(payload: ChannelPayload, purchase: Purchase, options: BatchSettlementOptions) {
     const { config, voucher } = payload
     this.#payload = payload
     this.#options = options
-    this.#book = options.book
+    this.#registry = options.registry
     this.requirement = purchase.requirement
     this.resourceUrl = purchase.resourceUrl
     this.payer = config.payer
@@ -119,7 +119,7 @@ class ChannelPayment implements Payment {
   /** All from memory and disk, but for the first sight of a channel. */
   async check(nowMs: number, ask: AskNode): Promise<Rejection | null> {
     const { network } = this.#options
-    const { digests } = this.#book.chain
+    const { digests } = this.#registry.chain
     const payload = this.#payload
     return (
       checkConfig(payload, this.requirement, digests) ??
@@ -166,7 +166,7 @@ class ChannelPayment implements Payment {
     const { voucher, kind } = this.#payload
     const before = this.#sold()
     if (before?.kind === 'settled') return before
-    const channel = this.#book.store.find(voucher.channelId)
+    const channel = this.#registry.store.find(voucher.channelId)
     const isPassed = channel !== null && channel.charged >= voucher.cumulative
     return kind === 'deposit' && !isPassed
       ? { kind: 'unused', asOfSeconds: Math.floor(this.#options.clock.nowMs() / 1_000) }
@@ -176,7 +176,7 @@ class ChannelPayment implements Payment {
   /** What the SDK's client reads in a receipt to keep count. */
   receiptMembers(): Readonly<Record<string, unknown>> {
     const { voucher, kind } = this.#payload
-    const channel = this.#book.store.find(voucher.channelId)
+    const channel = this.#registry.store.find(voucher.channelId)
     if (channel === null) return {}
     const channelState = channelStateWire(channel, voucher.cumulative)
     if (kind === 'refund') return { extra: { channelState } }
@@ -201,7 +201,7 @@ class ChannelPayment implements Payment {
     const { cumulative } = this.#payload.voucher
     let channel = this.#channel()
     // Before a buyer is sent away the chain is asked: somebody may have added to the deposit.
-    if (channel === null || !this.#book.isFresh(channel) || !covers(channel, cumulative)) {
+    if (channel === null || !this.#registry.isFresh(channel) || !covers(channel, cumulative)) {
       channel = await this.#sync()
     }
     if (channel === null) return `${PREFIX}channel_not_found`
@@ -211,9 +211,9 @@ class ChannelPayment implements Payment {
 
   async #depositFault(): Promise<string | null> {
     const wanted = this.#wanted()
-    const objection = await this.#book.chain.objection(wanted)
+    const objection = await this.#registry.chain.objection(wanted)
     // Anybody may bring a deposit to the chain: then the money is there already.
-    if (objection !== null && !(await this.#book.chain.isUsed(wanted))) return objection
+    if (objection !== null && !(await this.#registry.chain.isUsed(wanted))) return objection
     const channel = await this.#sync()
     if (channel !== null && isLeaving(channel)) return `${PREFIX}withdrawal_pending`
     const coming = objection === null ? wanted.deposit.amount : 0n
@@ -224,9 +224,9 @@ class ChannelPayment implements Payment {
   }
 
   /** Brings the deposit to the chain. What is there already costs nothing: it is refused before it is sent. */
-  async #deposited(): Promise<Sent> {
+  async #deposited(): Promise<TransactionResult> {
     const wanted = this.#wanted()
-    const { chain } = this.#book
+    const { chain } = this.#registry
     const sent = await chain.deposit(wanted)
     if (sent.kind !== 'reverted') return sent
     try {
@@ -240,7 +240,7 @@ class ChannelPayment implements Payment {
   #commit(transaction: string): Settlement {
     const { channelId, cumulative, signature } = this.#payload.voucher
     const { amount } = this.requirement
-    const { store } = this.#book
+    const { store } = this.#registry
     if (store.find(channelId) === null) {
       return { kind: 'rejected', reason: `${PREFIX}channel_not_found` }
     }
@@ -260,7 +260,7 @@ class ChannelPayment implements Payment {
 
   /** What is left over goes back; what was sold and not claimed is claimed in the same transaction. */
   async #refund(wanted: bigint | null): Promise<Settlement> {
-    const { store, chain } = this.#book
+    const { store, chain } = this.#registry
     const { channelId, cumulative } = this.#payload.voucher
     const rejected = (reason: string): Settlement => ({ kind: 'rejected', reason: PREFIX + reason })
     let channel: Channel | null
@@ -288,24 +288,24 @@ class ChannelPayment implements Payment {
 
   #sold(): Extract<Settlement, { kind: 'settled' }> | null {
     const { channelId, cumulative } = this.#payload.voucher
-    const sale = this.#book.store.sale(channelId, cumulative)
+    const sale = this.#registry.store.sale(channelId, cumulative)
     return sale?.hash === this.#saleHash ? { kind: 'settled', transaction: sale.transaction } : null
   }
 
   #isOutdated(): boolean {
     const { channelId, cumulative } = this.#payload.voucher
-    const sale = this.#book.store.sale(channelId, cumulative)
+    const sale = this.#registry.store.sale(channelId, cumulative)
     if (sale === null || this.#options.clock.nowMs() - sale.soldMs <= RETRY_MS_MAX) return false
     const channel = this.#channel()
     return channel !== null && channel.charged > cumulative
   }
 
   #channel(): Channel | null {
-    return this.#book.store.find(this.#payload.voucher.channelId)
+    return this.#registry.store.find(this.#payload.voucher.channelId)
   }
 
   #sync(): Promise<Channel | null> {
-    return this.#book.sync(this.#payload.voucher.channelId, this.#payload.config)
+    return this.#registry.sync(this.#payload.voucher.channelId, this.#payload.config)
   }
 
   #wanted(): ChannelDeposit {
@@ -315,7 +315,7 @@ class ChannelPayment implements Payment {
   }
 }
 
-function settlementOf(sent: Sent): Settlement {
+function settlementOf(sent: TransactionResult): Settlement {
   switch (sent.kind) {
     case 'mined':
       return { kind: 'settled', transaction: sent.transaction }

@@ -6,6 +6,7 @@ import { isNonceTooLow, isTurnedAway, revertReason } from '../evm/node-answer.ts
 import type { NodeClient } from '../evm/node-client.ts'
 import { nodeClient } from '../evm/node-client.ts'
 import { payerCode } from '../evm/payer-code.ts'
+import { MULTICALL3_ADDRESS } from '../evm/transfer.ts'
 import { nodeReason, nodeSays } from '../node-error.ts'
 import type { ChannelConfig, ChannelState, Claim } from './channel.ts'
 import { CHANNEL_CONTRACT, ChannelDigests, DEPOSIT_COLLECTOR, depositNonce } from './channel.ts'
@@ -13,7 +14,7 @@ import { channelAbi, depositTokenAbi } from './channel-abi.ts'
 import type { Deposit } from './channel-payload.ts'
 
 /** What became of a transaction of ours. */
-export type Sent =
+export type TransactionResult =
   | { readonly kind: 'mined'; readonly transaction: Hex | '' }
   /** The chain refuses it; nothing happened. */
   | { readonly kind: 'reverted'; readonly reason: string }
@@ -35,7 +36,6 @@ export type ChannelChainOptions = {
   readonly account: PrivateKeyAccount
 }
 
-const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 /** With a nonce that another sender with the same key has not taken. */
 const SENDS_MAX = 3
 /** A fraction of a block: the wait for a deposit is latency sold. */
@@ -79,7 +79,7 @@ export class ChannelChain {
       ]),
       allowFailure: false,
       batchSize: 0,
-      multicallAddress: MULTICALL3,
+      multicallAddress: MULTICALL3_ADDRESS,
     })
     return ids.map((_id, index) => {
       const [amounts, withdrawal, refundNonce] = answers.slice(3 * index, 3 * index + 3)
@@ -135,16 +135,16 @@ export class ChannelChain {
     }
   }
 
-  deposit(wanted: ChannelDeposit): Promise<Sent> {
+  deposit(wanted: ChannelDeposit): Promise<TransactionResult> {
     return this.#send(depositCall(wanted), DEPOSIT_GAS_MAX)
   }
 
-  async claim(claims: readonly Claim[]): Promise<Sent> {
+  async claim(claims: readonly Claim[]): Promise<TransactionResult> {
     return this.#send(await this.#claimCall(claims))
   }
 
   /** Pays out to a payee what was claimed for it. */
-  sweep(receiver: Address): Promise<Sent> {
+  sweep(receiver: Address): Promise<TransactionResult> {
     return this.#send(
       encodeFunctionData({
         abi: channelAbi,
@@ -161,7 +161,7 @@ export class ChannelChain {
     amount: bigint,
     nonce: bigint,
     due: Claim | null,
-  ): Promise<Sent> {
+  ): Promise<TransactionResult> {
     const signature = await this.#options.account.sign({
       hash: this.digests.refund(channelId, nonce, amount),
     })
@@ -192,13 +192,13 @@ export class ChannelChain {
   }
 
   /** One after the other: another sender with the same key may have used the nonce of before. */
-  #send(data: Hex, gasMax = GAS_MAX): Promise<Sent> {
+  #send(data: Hex, gasMax = GAS_MAX): Promise<TransactionResult> {
     const turn = this.#tail.then(() => this.#sent(data, gasMax, SENDS_MAX))
     this.#tail = turn.catch(() => undefined)
     return turn
   }
 
-  async #sent(data: Hex, gasMax: bigint, sendsLeft: number): Promise<Sent> {
+  async #sent(data: Hex, gasMax: bigint, sendsLeft: number): Promise<TransactionResult> {
     let transaction: Hex | null = null
     try {
       const serializedTransaction = await this.#signed(data, gasMax)

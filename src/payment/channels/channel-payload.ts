@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Address, Hex } from 'viem'
 import { getAddress } from 'viem'
-import { MalformedPayment, record, text } from '../payload.ts'
+import { MalformedPayment, requireRecord, requireText } from '../payload.ts'
 import type { ChannelConfig, Voucher } from './channel.ts'
 
 /** An EIP-3009 authorization to fetch a deposit. Times are unix seconds. */
@@ -28,9 +28,9 @@ const UINT40_MAX = 2 ** 40 - 1
 
 /** Reads the payload of scheme `batch-settlement` on an EVM chain. @throws MalformedPayment */
 export function decodeChannelPayload(payload: Readonly<Record<string, unknown>>): ChannelPayload {
-  const config = decodeConfig(record(payload['channelConfig'], 'payload.channelConfig'))
-  const voucher = decodeVoucher(record(payload['voucher'], 'payload.voucher'))
-  const kind = text(payload['type'], 'payload.type')
+  const config = decodeConfig(requireRecord(payload['channelConfig'], 'payload.channelConfig'))
+  const voucher = decodeVoucher(requireRecord(payload['voucher'], 'payload.voucher'))
+  const kind = requireText(payload['type'], 'payload.type')
   switch (kind) {
     case 'voucher':
       return { kind, config, voucher }
@@ -39,7 +39,7 @@ export function decodeChannelPayload(payload: Readonly<Record<string, unknown>>)
         kind,
         config,
         voucher,
-        deposit: decodeDeposit(record(payload['deposit'], 'payload.deposit')),
+        deposit: decodeDeposit(requireRecord(payload['deposit'], 'payload.deposit')),
       }
     case 'refund': {
       const amount = payload['amount']
@@ -122,8 +122,8 @@ function decodeVoucher(raw: Readonly<Record<string, unknown>>): Voucher {
 
 function decodeDeposit(raw: Readonly<Record<string, unknown>>): Deposit {
   const path = 'payload.deposit.authorization.erc3009Authorization'
-  const authorization = record(raw['authorization'], 'payload.deposit.authorization')
-  const signed = record(authorization['erc3009Authorization'], path)
+  const authorization = requireRecord(raw['authorization'], 'payload.deposit.authorization')
+  const signed = requireRecord(authorization['erc3009Authorization'], path)
   return {
     amount: uint(raw['amount'], 128, 'payload.deposit.amount'),
     validAfter: uint(signed['validAfter'], 256, `${path}.validAfter`),
@@ -138,7 +138,7 @@ function address(value: unknown, name: string): Address {
 }
 
 function uint(value: unknown, bits: number, name: string): bigint {
-  const digits = text(value, name)
+  const digits = requireText(value, name)
   if (!/^\d{1,78}$/.test(digits)) {
     throw new MalformedPayment(`${name} must be a decimal number in a string`)
   }
@@ -149,7 +149,7 @@ function uint(value: unknown, bits: number, name: string): bigint {
 
 /** Lower case, so that equal values are equal texts. */
 function hex(value: unknown, bytes: number, name: string): Hex {
-  const digits = text(value, name)
+  const digits = requireText(value, name)
   if (!/^0x[0-9a-f]*$/i.test(digits) || digits.length !== 2 + 2 * bytes) {
     throw new MalformedPayment(`${name} must be ${bytes} bytes in hexadecimal`)
   }

@@ -6,7 +6,7 @@ import type { Hex } from 'viem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { channelConfig as config } from '../testing/channel-config.ts'
 import type { ChannelState } from './channel.ts'
-import type { Sale } from './channel-store.ts'
+import type { VoucherSale } from './channel-store.ts'
 import { ChannelStore, claimOf, inspectChannels } from './channel-store.ts'
 
 const ID: Hex = `0x${'ab'.repeat(32)}`
@@ -37,7 +37,7 @@ function file(): string {
   return join(folder, 'channels.db')
 }
 
-function sale(cumulative: bigint, amount = 100n): Sale {
+function sale(cumulative: bigint, amount = 100n): VoucherSale {
   return {
     channelId: ID,
     cumulative,

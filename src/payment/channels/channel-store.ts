@@ -23,7 +23,7 @@ export type Channel = ChannelState & {
 }
 
 /** A voucher that is about to be taken. */
-export type Sale = {
+export type VoucherSale = {
   readonly channelId: Hex
   /** What the payer will have paid in all with it. */
   readonly cumulative: bigint
@@ -36,7 +36,7 @@ export type Sale = {
   readonly transaction: string
 }
 
-export type PastSale = Pick<Sale, 'hash' | 'transaction'> & { readonly soldMs: number }
+export type PastSale = Pick<VoucherSale, 'hash' | 'transaction'> & { readonly soldMs: number }
 
 /** `counted`: the channel stands elsewhere by now. `uncovered`: its deposit does not suffice, or is leaving. */
 export type SaleResult = 'committed' | 'counted' | 'uncovered'
@@ -163,7 +163,7 @@ export class ChannelStore {
   }
 
   /** Takes a voucher: durable when this returns `committed`, untouched otherwise. */
-  commit(sale: Sale, nowMs: number): SaleResult {
+  commit(sale: VoucherSale, nowMs: number): SaleResult {
     return this.#db
       .transaction((): SaleResult => {
         const channel = this.find(sale.channelId)
@@ -212,7 +212,7 @@ export class ChannelStore {
 /** A channel of which no voucher is known here goes on where its payer says, not below what is claimed. */
 export function continues(
   { charged, signature }: Channel,
-  { cumulative, amount }: Pick<Sale, 'cumulative' | 'amount'>,
+  { cumulative, amount }: Pick<VoucherSale, 'cumulative' | 'amount'>,
 ): boolean {
   const base = cumulative - amount
   return signature === null ? base >= charged : base === charged

@@ -4,13 +4,13 @@ import type { Clock } from '../../domain/clock.ts'
 import { nodeReason } from '../node-error.ts'
 import type { PaymentEvent } from '../payment-event.ts'
 import type { Claim } from './channel.ts'
-import type { ChannelBook } from './channel-book.ts'
-import type { Sent } from './channel-chain.ts'
+import type { TransactionResult } from './channel-chain.ts'
+import type { ChannelRegistry } from './channel-registry.ts'
 import type { Channel } from './channel-store.ts'
 import { claimOf } from './channel-store.ts'
 
 export type CollectorOptions = {
-  readonly book: ChannelBook
+  readonly registry: ChannelRegistry
   readonly payTo: string
   readonly clock: Clock
   readonly withdrawDelaySeconds: number
@@ -60,7 +60,7 @@ export class Collector {
   }
 
   unclaimed(): Unclaimed {
-    return unclaimedOf(this.#options.book.store.unclaimed())
+    return unclaimedOf(this.#options.registry.store.unclaimed())
   }
 
   /** Claims everything that is due by anybody, and has it paid out. @returns whether all of it went through */
@@ -88,11 +88,11 @@ export class Collector {
   }
 
   async #collected(isDue: (channels: readonly Channel[]) => boolean): Promise<boolean> {
-    const { book, clock } = this.#options
+    const { registry, clock } = this.#options
     try {
-      book.store.sweep(clock.nowMs(), SALES_SWEPT_MAX)
-      await book.syncAll()
-      const channels = book.store.unclaimed()
+      registry.store.sweep(clock.nowMs(), SALES_SWEPT_MAX)
+      await registry.syncAll()
+      const channels = registry.store.unclaimed()
       this.#tellLosses(channels)
       let went = true
       if (isDue(channels)) {
@@ -110,14 +110,14 @@ export class Collector {
   /** One bad row makes the contract refuse all of a transaction: then each half goes by itself. */
   async #claim(claims: readonly Claim[]): Promise<boolean> {
     if (claims.length === 0) return true
-    const { book } = this.#options
-    const sent = await book.chain.claim(claims)
+    const { registry } = this.#options
+    const sent = await registry.chain.claim(claims)
     if (sent.kind === 'reverted' && claims.length > 1) {
       const half = Math.ceil(claims.length / 2)
       const first = await this.#claim(claims.slice(0, half))
       return (await this.#claim(claims.slice(half))) && first
     }
-    for (const { config, voucher } of claims) await book.sync(voucher.channelId, config)
+    for (const { config, voucher } of claims) await registry.sync(voucher.channelId, config)
     return this.#told(sent, `a claim on ${claims.length} channels`)
   }
 
@@ -132,12 +132,12 @@ export class Collector {
   }
 
   async #paidOut(): Promise<boolean> {
-    const { chain } = this.#options.book
+    const { chain } = this.#options.registry
     if ((await chain.unsettled(this.#payTo)) === 0n) return true
     return this.#told(await chain.sweep(this.#payTo), 'the payout of what was claimed')
   }
 
-  #told(sent: Sent, what: string): boolean {
+  #told(sent: TransactionResult, what: string): boolean {
     if (sent.kind !== 'mined') return this.#failed(what, sent.reason)
     const { transaction } = sent
     this.#options.emit({ kind: 'collected', route: null, reason: what, transaction })

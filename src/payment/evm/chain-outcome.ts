@@ -54,7 +54,7 @@ export async function chainOutcome(client: Client, payment: ExactEvmPayment): Pr
 }
 
 /** Whether a transaction pays a payment; null while the node does not know it. @throws where it does not answer */
-export async function isPaidBy(
+export async function evmTransactionPays(
   client: Pick<Client, 'getTransactionReceipt'>,
   payment: ExactEvmPayment,
   transaction: string,

@@ -1,7 +1,7 @@
 import type { Hex } from 'viem'
 import type { Clock } from '../../domain/clock.ts'
-import type { FailedSettlement, FailedSettlements, Payer } from '../failed-settlements.ts'
-import { HOUR_MS } from '../failed-settlements.ts'
+import type { FailedSettlement, FailedSettlements, NetworkPayer } from '../failed-settlements.ts'
+import { FAILURE_WINDOW_MS } from '../failed-settlements.ts'
 import { CONTRACT_GAS_MAX } from './gas-limits.ts'
 
 export type ContractPayersOptions = {
@@ -105,7 +105,7 @@ export class ContractPayers {
     if (untilMs !== null && !wasSuspended) emit({ kind: 'suspended', untilMs })
   }
 
-  #named(payer: string): Payer {
+  #named(payer: string): NetworkPayer {
     return { network: this.#options.network, payer }
   }
 
@@ -115,7 +115,7 @@ export class ContractPayers {
     let burnt = CONTRACT_GAS_MAX
     for (const { cost, atMs } of failures.ofContracts(network, clock.nowMs())) {
       burnt += cost
-      if (burnt > gasPerHourMax) return atMs + HOUR_MS
+      if (burnt > gasPerHourMax) return atMs + FAILURE_WINDOW_MS
     }
     return 0
   }

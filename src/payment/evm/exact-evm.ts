@@ -1,5 +1,5 @@
 import { getAddress } from 'viem'
-import type { Facilitator, Payment, PaymentMethod, SignedPayment } from '../payment.ts'
+import type { DecodedPayment, Facilitator, Payment, PaymentMethod } from '../payment.ts'
 import { facilitatorRejection } from '../rejection.ts'
 import { wirePayload } from '../wire-payload.ts'
 import { checkAuthorization, checkWindow } from './authorization.ts'
@@ -13,7 +13,7 @@ import type { PaymentNetwork } from './networks.ts'
 import { checkSignature } from './signature.ts'
 
 /** A payment of scheme `exact` on an EVM chain: an EIP-3009 authorization and its signature. */
-export type ExactEvmPayment = SignedPayment & ExactPayload & { readonly chain: PaymentNetwork }
+export type ExactEvmPayment = DecodedPayment & ExactPayload & { readonly chain: PaymentNetwork }
 
 export type ExactEvmOptions = {
   readonly network: PaymentNetwork

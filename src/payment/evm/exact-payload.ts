@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Address, Hex } from 'viem'
 import { getAddress } from 'viem'
-import { MalformedPayment, record, text } from '../payload.ts'
+import { MalformedPayment, requireRecord, requireText } from '../payload.ts'
 
 /** An EIP-3009 authorization as it was signed. Times are unix seconds. */
 export type Authorization = {
@@ -26,8 +26,8 @@ export function isKeySignature(signature: Hex): boolean {
 
 /** Reads the payload of scheme `exact` on an EVM chain. @throws MalformedPayment */
 export function decodeExactPayload(payload: Readonly<Record<string, unknown>>): ExactPayload {
-  const authorization = record(payload['authorization'], 'payload.authorization')
-  const field = (name: string) => text(authorization[name], `payload.authorization.${name}`)
+  const authorization = requireRecord(payload['authorization'], 'payload.authorization')
+  const field = (name: string) => requireText(authorization[name], `payload.authorization.${name}`)
   return {
     authorization: {
       from: address(field('from'), 'from'),
@@ -37,7 +37,7 @@ export function decodeExactPayload(payload: Readonly<Record<string, unknown>>): 
       validBefore: uint256(field('validBefore'), 'validBefore'),
       nonce: hex(field('nonce'), 32, 'payload.authorization.nonce'),
     },
-    signature: signature(text(payload['signature'], 'payload.signature')),
+    signature: signature(requireText(payload['signature'], 'payload.signature')),
   }
 }
 

@@ -3,7 +3,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { Clock } from '../../domain/clock.ts'
 import { FailedSettlements } from '../failed-settlements.ts'
 import { nodeReason } from '../node-error.ts'
-import { PayerLanes } from '../payer-lanes.ts'
+import { PayerConcurrency } from '../payer-concurrency.ts'
 import type { Facilitator } from '../payment.ts'
 import { Screening } from '../screening.ts'
 import { chainOutcome } from './chain-outcome.ts'
@@ -15,8 +15,8 @@ import type { PaymentNetwork } from './networks.ts'
 import { nodeClient } from './node-client.ts'
 import { payerCode } from './payer-code.ts'
 import { Settlements } from './settlements.ts'
-import { Simulation } from './simulation.ts'
 import { TransactionSender } from './transaction-sender.ts'
+import { TransferSimulation } from './transfer-simulation.ts'
 
 export type LocalFacilitatorOptions = {
   readonly network: PaymentNetwork
@@ -48,14 +48,14 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
   const { network, rpcUrl, privateKey, clock } = options
   const account = privateKeyToAccount(privateKey)
   const node = nodeClient(network, rpcUrl)
-  const simulation = new Simulation(node, account.address)
+  const simulation = new TransferSimulation(node, account.address)
   const screening = new Screening<ExactEvmPayment>({
     clock,
     ask: (payments) => simulation.screen(payments),
   })
   const sender = new TransactionSender(node, account, clock)
   const { failures = FailedSettlements.inMemory() } = options
-  const lanes = new PayerLanes()
+  const concurrency = new PayerConcurrency()
   const payers = new ContractPayers({
     network: network.network,
     failures,
@@ -91,7 +91,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
       const code = verified.get(payment)
       verified.delete(payment)
       const named = { network: network.network, payer: payment.payer }
-      return lanes.run(
+      return concurrency.run(
         payment.payer,
         () => failures.atOnceMax(named),
         (hasWaited) => settlements.settle(payment, finality, hasWaited ? undefined : code),

@@ -2,7 +2,7 @@ import type { Address, Hex } from 'viem'
 import { getAddress, isAddressEqual } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { base, baseSepolia } from './networks.ts'
-import { MULTICALL3 } from './transfer.ts'
+import { MULTICALL3_ADDRESS } from './transfer.ts'
 
 /** A private key of ours, and the option that it was given by. */
 export type OwnKey = { readonly option: string; readonly key: Hex }
@@ -27,7 +27,7 @@ export const knownAddresses: readonly (readonly [Address, string])[] = [
   ['0xcbB7C0000aB88B473b1f5aFd9ef808440eed33Bf', 'the contract of cbBTC on Base'],
   ['0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48', 'the contract of USDC on Ethereum'],
   ['0xdAC17F958D2ee523a2206206994597C13D831ec7', 'the contract of USDT on Ethereum'],
-  [MULTICALL3, 'the contract Multicall3'],
+  [MULTICALL3_ADDRESS, 'the contract Multicall3'],
   ['0x000000000022D473030F116dDEE9F6B43aC78BA3', 'the contract Permit2'],
 ]
 

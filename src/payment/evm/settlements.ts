@@ -7,20 +7,20 @@ import type { Finality } from '../finality.ts'
 import { nodeReason } from '../node-error.ts'
 import type { Settlement, Verification } from '../payment.ts'
 import { saysNonceUsed } from '../rejection.ts'
+import { Batcher } from './batcher.ts'
 import type { ContractPayers } from './contract-payers.ts'
 import type { ExactEvmPayment } from './exact-evm.ts'
-import { Gathering } from './gathering.ts'
 import { isTurnedAway } from './node-answer.ts'
 import type { NodeClient } from './node-client.ts'
 import { payerCode } from './payer-code.ts'
 import { Receipts, receiptOf } from './receipts.ts'
-import type { Simulation } from './simulation.ts'
-import type { Sent, TransactionSender } from './transaction-sender.ts'
+import type { BroadcastTransaction, TransactionSender } from './transaction-sender.ts'
 import { pays, togetherCall, transferCall } from './transfer.ts'
+import type { TransferSimulation } from './transfer-simulation.ts'
 
 export type SettlementsOptions = {
   readonly node: NodeClient
-  readonly simulation: Simulation
+  readonly simulation: TransferSimulation
   readonly sender: TransactionSender
   readonly payers: ContractPayers
   readonly clock: Clock
@@ -71,12 +71,12 @@ const PENDING_MAX = 10_000
  */
 export class Settlements {
   readonly #node: NodeClient
-  readonly #simulation: Simulation
+  readonly #simulation: TransferSimulation
   readonly #sender: TransactionSender
   readonly #payers: ContractPayers
   readonly #clock: Clock
   readonly #receipts: Receipts
-  readonly #gathering: Gathering<Job>
+  readonly #batcher: Batcher<Job>
   /** The last transaction of each payment that may still be mined, by the payment's hash. */
   readonly #pending = new BoundedMap<string, Attempt>(PENDING_MAX)
   #aloneUntilMs = 0
@@ -88,7 +88,7 @@ export class Settlements {
     this.#payers = payers
     this.#clock = clock
     this.#receipts = new Receipts(node, clock)
-    this.#gathering = new Gathering({
+    this.#batcher = new Batcher({
       clock,
       waitMs: GATHER_MS,
       sizeMax: TOGETHER_MAX,
@@ -120,7 +120,7 @@ export class Settlements {
     if (reason !== null) return { kind: 'rejected', reason }
     if (code !== null) return this.#settleContract(payment, code)
     return new Promise((resolve) => {
-      this.#gathering.add({ payment, finality, resolve, code: null, reserved: null })
+      this.#batcher.add({ payment, finality, resolve, code: null, reserved: null })
     })
   }
 
@@ -160,7 +160,7 @@ export class Settlements {
       } catch (cause) {
         if (!(cause instanceof TransactionNotFoundError))
           return { kind: 'unknown', reason: nodeReason(cause), transaction }
-        this.#sender.doubtNonce()
+        this.#sender.discardNonce()
       }
     }
     const verification = await this.#simulation.verify(payment)
@@ -177,7 +177,7 @@ export class Settlements {
 
   async #carryOut(jobs: readonly Job[]): Promise<void> {
     const signed: Hex[] = []
-    let sent: Sent
+    let sent: BroadcastTransaction
     try {
       sent = await this.#send(jobs, signed)
     } catch (cause) {
@@ -198,7 +198,7 @@ export class Settlements {
     }
   }
 
-  #send(jobs: readonly Job[], signed: Hex[]): Promise<Sent> {
+  #send(jobs: readonly Job[], signed: Hex[]): Promise<BroadcastTransaction> {
     const calls = jobs.map(({ payment }) => transferCall(payment))
     const [first] = jobs
     const [only] = calls
@@ -227,13 +227,16 @@ export class Settlements {
   }
 
   /** Answers every job of a transaction that the node has taken. */
-  async #answer(jobs: readonly Job[], { hash: transaction, receipt: early }: Sent): Promise<void> {
+  async #answer(
+    jobs: readonly Job[],
+    { hash: transaction, receipt: early }: BroadcastTransaction,
+  ): Promise<void> {
     for (const { finality, resolve } of jobs)
       if (finality === 'broadcast') resolve({ kind: 'broadcast', transaction })
     const others = jobs.filter(({ finality }) => finality !== 'broadcast')
     if (others.length === 0) return
     const receipt = early ?? (await this.#receipts.promised(transaction))
-    if (receipt === null) this.#sender.doubtNonce()
+    if (receipt === null) this.#sender.discardNonce()
     const mined = receipt === null ? null : this.#mined(receipt)
     const answered = others.map(async (job) => {
       const { payment, finality, resolve } = job

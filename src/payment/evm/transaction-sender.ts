@@ -13,10 +13,13 @@ import {
 } from './node-answer.ts'
 import type { NodeClient } from './node-client.ts'
 import { receiptOf } from './receipts.ts'
-import type { Call } from './transfer.ts'
+import type { ContractCall } from './transfer.ts'
 
 /** A transaction that the node has taken, and where the node waited for it, what became of it. */
-export type Sent = { readonly hash: Hex; readonly receipt: TransactionReceipt | null }
+export type BroadcastTransaction = {
+  readonly hash: Hex
+  readonly receipt: TransactionReceipt | null
+}
 
 export type SendOptions = {
   /** Whether the node may answer only when a block has the transaction, which saves asking for it. */
@@ -49,7 +52,10 @@ export class TransactionSender {
     this.#fees = new GasFees(node, clock)
   }
 
-  async send(call: Call, { untilMined, onSigned }: SendOptions): Promise<Sent> {
+  async send(
+    call: ContractCall,
+    { untilMined, onSigned }: SendOptions,
+  ): Promise<BroadcastTransaction> {
     const [fees, isSync] = await Promise.all([
       this.#fees.current(),
       untilMined && this.#offersSync(),
@@ -73,15 +79,15 @@ export class TransactionSender {
   }
 
   /** A transaction that was taken does not come: it may have been dropped, and its nonce be the next one again. */
-  doubtNonce(): void {
+  discardNonce(): void {
     this.#nextNonce = null
   }
 
   async #attempt(
-    transaction: Call & Fees,
+    transaction: ContractCall & Fees,
     isSync: boolean,
     onSigned: (hash: Hex) => void,
-  ): Promise<Sent> {
+  ): Promise<BroadcastTransaction> {
     const { hash, reply } = await this.#inTurn(async () => {
       await this.#untilTaken()
       const nonce = this.#nextNonce ?? (await this.#pendingNonce())

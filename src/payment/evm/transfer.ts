@@ -6,13 +6,13 @@ import { CONTRACT_GAS_MAX, KEY_GAS_MAX } from './gas-limits.ts'
 import { tokenAbi } from './token-abi.ts'
 
 /** A call of a contract, with the most gas that is paid for it. */
-export type Call = { readonly to: Address; readonly data: Hex; readonly gas: bigint }
+export type ContractCall = { readonly to: Address; readonly data: Hex; readonly gas: bigint }
 
 /** Of many transfers in one transaction: for itself, and for each of them. */
 const TOGETHER_GAS = 60_000n
 const TOGETHER_GAS_EACH = 110_000n
 /** The same on every chain. */
-export const MULTICALL3: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
+export const MULTICALL3_ADDRESS: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /** Two functions of one name: which one is called hangs on the form of the signature. */
 const byKeyAbi = parseAbi([
@@ -28,7 +28,7 @@ export const multicallAbi = parseAbi([
 ])
 
 /** Moves the money of a payment. Anyone may send it: the token does not look at who does. */
-export function transferCall({ authorization, signature, chain }: ExactEvmPayment): Call {
+export function transferCall({ authorization, signature, chain }: ExactEvmPayment): ContractCall {
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   const terms = [from, to, value, validAfter, validBefore, nonce] as const
   const functionName = 'transferWithAuthorization'
@@ -47,13 +47,17 @@ export function transferCall({ authorization, signature, chain }: ExactEvmPaymen
 }
 
 /** Many calls in one transaction; one that fails, fails alone. */
-export function togetherCall(calls: readonly Call[]): Call {
+export function togetherCall(calls: readonly ContractCall[]): ContractCall {
   const data = encodeFunctionData({
     abi: multicallAbi,
     functionName: 'aggregate3',
     args: [calls.map(({ to, data }) => ({ target: to, allowFailure: true, callData: data }))],
   })
-  return { to: MULTICALL3, data, gas: TOGETHER_GAS + TOGETHER_GAS_EACH * BigInt(calls.length) }
+  return {
+    to: MULTICALL3_ADDRESS,
+    data,
+    gas: TOGETHER_GAS + TOGETHER_GAS_EACH * BigInt(calls.length),
+  }
 }
 
 /**

@@ -8,7 +8,7 @@ import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { exactEvm } from '../evm/exact-evm.ts'
 import { base, baseSepolia } from '../evm/networks.ts'
-import type { SignedPayment } from '../payment.ts'
+import type { DecodedPayment } from '../payment.ts'
 import { termsOf } from '../terms.ts'
 import { OfferReceipts, prefersSignedOffer } from './offer-receipt.ts'
 
@@ -28,7 +28,7 @@ function signing() {
   return { clock, receipts: new OfferReceipts({ key: generatePrivateKey(), clock }) }
 }
 
-function payment(hash: string): SignedPayment {
+function payment(hash: string): DecodedPayment {
   const [requirement] = requirements
   if (requirement === undefined) throw new Error('two were made')
   const facts = { hash, payer: payTo, nonce: '0x1', validBeforeSeconds: 0 }

@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { BoundedMap } from '../../domain/bounded-map.ts'
 import type { Clock } from '../../domain/clock.ts'
-import type { Requirement, SignedPayment } from '../payment.ts'
+import type { DecodedPayment, Requirement } from '../payment.ts'
 
 /**
  * The extension `offer-receipt` in its EIP-712 form: our signature under what we ask, and under what was
@@ -120,7 +120,7 @@ export class OfferReceipts {
   }
 
   /** The same for every copy of one payment, as long as it is remembered. */
-  receipt(payment: SignedPayment, transaction: string): Promise<SignedReceipt> {
+  receipt(payment: DecodedPayment, transaction: string): Promise<SignedReceipt> {
     const id = `${payment.hash} ${transaction}`
     const held = this.#receipts.get(id)
     if (held !== undefined) return held
@@ -147,7 +147,7 @@ export class OfferReceipts {
     return { format: 'eip712', acceptIndex, payload, signature }
   }
 
-  async #receipt(payment: SignedPayment, transaction: string): Promise<SignedReceipt> {
+  async #receipt(payment: DecodedPayment, transaction: string): Promise<SignedReceipt> {
     const { requirement, resourceUrl, payer } = payment
     const { network } = requirement.method
     const issuedAt = this.#nowSeconds()

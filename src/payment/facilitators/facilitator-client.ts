@@ -7,7 +7,7 @@ export type FacilitatorClientOptions = {
   readonly clock: Clock
 }
 
-export type FacilitatorRequest = {
+export type FacilitatorQuery = {
   readonly path: 'verify' | 'settle' | 'supported'
   /** What is posted; without it the request is a GET. */
   readonly body?: unknown
@@ -40,7 +40,7 @@ const EXTENSION_RESPONSES_CHARS_MAX = 2_048
  */
 export async function askFacilitator(
   { url, authorization, clock }: FacilitatorClientOptions,
-  { path, body, msMax, bytesMax }: FacilitatorRequest,
+  { path, body, msMax, bytesMax }: FacilitatorQuery,
 ): Promise<FacilitatorReply> {
   const abort = new AbortController()
   const cancel = clock.after(msMax, () => abort.abort())

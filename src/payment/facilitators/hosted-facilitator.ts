@@ -1,7 +1,7 @@
 import type { SupportedResponse } from '@x402/core/types'
 import type { Clock } from '../../domain/clock.ts'
-import type { Settlement, SignedPayment, Verification } from '../payment.ts'
-import { within } from '../within.ts'
+import type { DecodedPayment, Settlement, Verification } from '../payment.ts'
+import { withTimeout } from '../with-timeout.ts'
 import type { Kind } from './capability.ts'
 import { capability, paysFee } from './capability.ts'
 import { FacilitatorHealth } from './facilitator-health.ts'
@@ -30,8 +30,8 @@ export class HostedFacilitator {
   readonly name: string
   readonly health: FacilitatorHealth
   readonly #options: HostedFacilitatorOptions
-  readonly #payments: HttpFacilitator<SignedPayment>
-  readonly #probes: HttpFacilitator<SignedPayment>
+  readonly #payments: HttpFacilitator<DecodedPayment>
+  readonly #probes: HttpFacilitator<DecodedPayment>
   #supported: SupportedResponse | null = null
 
   constructor(options: HostedFacilitatorOptions) {
@@ -50,11 +50,11 @@ export class HostedFacilitator {
     this.#probes = service('probe')
   }
 
-  verify(payment: SignedPayment): Promise<Verification> {
+  verify(payment: DecodedPayment): Promise<Verification> {
     return this.#payments.verify(payment)
   }
 
-  settle(payment: SignedPayment): Promise<Settlement> {
+  settle(payment: DecodedPayment): Promise<Settlement> {
     return this.#payments.settle(payment)
   }
 
@@ -67,7 +67,7 @@ export class HostedFacilitator {
   async probe(kinds: readonly Kind[]): Promise<void> {
     const { clock } = this.#options
     try {
-      const supported = await within(clock, PROBE_MS_MAX, this.#probes.supported(), null)
+      const supported = await withTimeout(clock, PROBE_MS_MAX, this.#probes.supported(), null)
       if (supported === null) {
         this.#note({ kind: 'failed', reason: `no answer within ${PROBE_MS_MAX} ms` }, 'probe')
         return
@@ -89,12 +89,12 @@ export class HostedFacilitator {
   }
 
   /** Whether it may be asked for a payment. One that never told what it can do may be. */
-  canDo(kind: Kind, { requirement }: SignedPayment): boolean {
+  canDo(kind: Kind, { requirement }: DecodedPayment): boolean {
     if (this.#supported === null) return true
     return this.offer(kind) !== null && paysFee(this.#supported, kind, requirement.wire.extra)
   }
 
-  get hasToldWhatItCanDo(): boolean {
+  get isSupportedKnown(): boolean {
     return this.#supported !== null
   }
 

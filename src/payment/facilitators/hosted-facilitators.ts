@@ -1,22 +1,22 @@
 import { backOffMs } from '../../domain/back-off.ts'
 import type { Clock } from '../../domain/clock.ts'
+import type { HealthFault } from '../health-monitor.ts'
 import type {
+  DecodedPayment,
   Facilitator,
   Outcome,
   Settlement,
-  SignedPayment,
   Unreachable,
   Verification,
 } from '../payment.ts'
-import type { Fault } from '../watch.ts'
-import { within } from '../within.ts'
+import { withTimeout } from '../with-timeout.ts'
 import type { Kind } from './capability.ts'
-import { Doubts } from './doubts.ts'
 import type { FacilitatorState } from './facilitator-health.ts'
 import type { FacilitatorAddress } from './hosted-facilitator.ts'
 import { HostedFacilitator } from './hosted-facilitator.ts'
 import type { CallBounds } from './http-facilitator.ts'
 import { callBounds } from './http-facilitator.ts'
+import { PendingSettlements } from './pending-settlements.ts'
 
 export type HostedFacilitatorsOptions = {
   /** In order of preference, at least one. */
@@ -27,11 +27,11 @@ export type HostedFacilitatorsOptions = {
   /** In [0, 1), so that many services do not ask one facilitator in step. */
   readonly chance: () => number
   readonly bounds?: CallBounds
-  readonly onNotice?: (notice: FacilitatorNotice) => void
+  readonly onNotice?: (notice: FacilitatorChange) => void
 }
 
 /** A change in how a facilitator is doing, for the log. Holds no URL and no header. */
-export type FacilitatorNotice = FacilitatorReport & { readonly before: FacilitatorState }
+export type FacilitatorChange = FacilitatorReport & { readonly before: FacilitatorState }
 
 export type FacilitatorReport = {
   readonly name: string
@@ -50,7 +50,7 @@ export type Examination = FacilitatorReport & {
 }
 
 /** What a node says of payments of one kind, whatever a facilitator says. */
-export type ChainView<P extends SignedPayment> = {
+export type ChainView<P extends DecodedPayment> = {
   outcome(payment: P): Promise<Outcome>
   /** Whether a transaction pays it; null while the node does not know the transaction. @throws where it does not answer */
   isPaidBy(payment: P, transaction: string): Promise<boolean | null>
@@ -60,12 +60,12 @@ export type ChainView<P extends SignedPayment> = {
 const REFRESH_MS = 60_000
 /** Of one that is not. */
 const probeBackOff = { minMs: 1_000, maxMs: 60_000 }
-/** Below the till's own bound, so that it hears a reason. */
+/** Below the coordinator's own bound, so that it hears a reason. */
 const VERIFY_MS_MAX = 9_000
-/** After that a settlement that begins elsewhere could end after the till has stopped waiting. */
+/** After that a settlement that begins elsewhere could end after the coordinator has stopped waiting. */
 const SETTLE_FAIL_OVER_MS_MAX = 2_000
 
-/** From the begin of a settlement, below the till's own bound. A node may be some blocks behind the facilitator's. */
+/** From the begin of a settlement, below the coordinator's own bound. A node may be some blocks behind the facilitator's. */
 const SEEN_MS_MAX = 9_000
 /** Between two questions whether a node knows a transaction. */
 const seenBackOff = { minMs: 250, maxMs: 1_000 }
@@ -86,15 +86,15 @@ export class HostedFacilitators {
   readonly #all: readonly HostedFacilitator[]
   readonly #kinds: Kind[] = []
   readonly #cancelProbe = new Map<HostedFacilitator, () => void>()
-  readonly #verifiedBy = new WeakMap<SignedPayment, HostedFacilitator>()
-  readonly #doubts: Doubts<HostedFacilitator>
-  readonly #told = new Map<HostedFacilitator, FacilitatorState>()
+  readonly #verifiedBy = new WeakMap<DecodedPayment, HostedFacilitator>()
+  readonly #pending: PendingSettlements<HostedFacilitator>
+  readonly #reported = new Map<HostedFacilitator, FacilitatorState>()
   #isStarted = false
 
   constructor(options: HostedFacilitatorsOptions) {
     const { addresses, clock, callClock = clock, bounds = callBounds } = options
     this.#options = options
-    this.#doubts = new Doubts(clock)
+    this.#pending = new PendingSettlements(clock)
     const names = namesOf(addresses)
     this.#all = addresses.map((address, at) => {
       const facilitator: HostedFacilitator = new HostedFacilitator({
@@ -103,15 +103,15 @@ export class HostedFacilitators {
         clock,
         callClock,
         bounds,
-        onHealth: () => this.#tell(facilitator),
+        onHealth: () => this.#reportChange(facilitator),
       })
-      this.#told.set(facilitator, facilitator.health.state)
+      this.#reported.set(facilitator, facilitator.health.state)
       return facilitator
     })
   }
 
   /** All of them as the one who settles payments of a kind. @param chain null where no node is known */
-  of<P extends SignedPayment>(kind: Kind, chain: ChainView<P> | null = null): Facilitator<P> {
+  of<P extends DecodedPayment>(kind: Kind, chain: ChainView<P> | null = null): Facilitator<P> {
     this.#kinds.push(kind)
     return {
       verify: (payment) => this.#verify(kind, payment),
@@ -128,7 +128,7 @@ export class HostedFacilitators {
       const can = this.#kinds.filter((kind) => facilitator.offer(kind) !== null)
       return {
         ...this.#report(facilitator),
-        can: facilitator.hasToldWhatItCanDo ? can : null,
+        can: facilitator.isSupportedKnown ? can : null,
         cannot: this.#kinds.filter((kind) => !can.includes(kind)),
       }
     })
@@ -144,9 +144,9 @@ export class HostedFacilitators {
   }
 
   /** Why no payment of a kind can be settled now; null where one may. */
-  fault(kind: Kind): Fault | null {
+  fault(kind: Kind): HealthFault | null {
     const able = this.#all.filter(
-      (facilitator) => !facilitator.hasToldWhatItCanDo || facilitator.offer(kind) !== null,
+      (facilitator) => !facilitator.isSupportedKnown || facilitator.offer(kind) !== null,
     )
     if (able.some(({ health }) => !health.isGone)) return null
     const reasons = able.map(({ name, health }) => `${name} is ${health.state}`)
@@ -170,7 +170,7 @@ export class HostedFacilitators {
     return this.#all.map((facilitator) => this.#report(facilitator))
   }
 
-  async #verify(kind: Kind, payment: SignedPayment): Promise<Verification> {
+  async #verify(kind: Kind, payment: DecodedPayment): Promise<Verification> {
     const { clock } = this.#options
     const endMs = clock.nowMs() + VERIFY_MS_MAX
     let failure: Unreachable | null = null
@@ -178,7 +178,7 @@ export class HostedFacilitators {
       const leftMs = endMs - clock.nowMs()
       if (leftMs <= 0) break
       const late: Verification = { kind: 'unreachable', reason: `${facilitator.name} is slow` }
-      const verification = await within(clock, leftMs, facilitator.verify(payment), late)
+      const verification = await withTimeout(clock, leftMs, facilitator.verify(payment), late)
       if (verification.kind !== 'unreachable') {
         this.#verifiedBy.set(payment, facilitator)
         return verification
@@ -192,19 +192,19 @@ export class HostedFacilitators {
    * A settlement that may be under way is never begun elsewhere: a payment in doubt goes back to the one
    * that has it, for as long as the authorization could be settled.
    */
-  async #settle<P extends SignedPayment>(
+  async #settle<P extends DecodedPayment>(
     kind: Kind,
     payment: P,
     chain: ChainView<P> | null,
   ): Promise<Settlement> {
     const { clock } = this.#options
     const startedAtMs = clock.nowMs()
-    const holder = this.#doubts.find(payment)
+    const holder = this.#pending.find(payment)
     let failure: Unreachable | null = null
     for (const facilitator of holder === null ? this.#settlers(kind, payment) : [holder]) {
       if (clock.nowMs() - startedAtMs > SETTLE_FAIL_OVER_MS_MAX) break
       // Before the answer, too: whoever asks may stop waiting for it, and ask again.
-      this.#doubts.add(payment, facilitator)
+      this.#pending.add(payment, facilitator)
       const claimed = await facilitator.settle(payment)
       const isBorneOut =
         claimed.kind !== 'settled' ||
@@ -212,7 +212,7 @@ export class HostedFacilitators {
         (await this.#isSeen(payment, claimed.transaction, chain, startedAtMs + SEEN_MS_MAX))
       const last = isBorneOut ? claimed : unseen(facilitator, claimed.transaction)
       const isLastWord = last.kind === 'settled' || (holder === null && last.kind !== 'unknown')
-      if (isLastWord) this.#doubts.delete(payment)
+      if (isLastWord) this.#pending.delete(payment)
       if (last.kind !== 'unreachable') return last
       failure = hopeful(failure, last)
     }
@@ -223,7 +223,7 @@ export class HostedFacilitators {
    * Whether the chain bears out that a transaction pays. A facilitator is believed where the node does not answer at
    * all; not where the node has answered once that it does not know the transaction, and then falls silent.
    */
-  async #isSeen<P extends SignedPayment>(
+  async #isSeen<P extends DecodedPayment>(
     payment: P,
     transaction: string,
     chain: ChainView<P>,
@@ -234,7 +234,7 @@ export class HostedFacilitators {
       const unanswered = asked === 1 ? true : null
       const answer = chain.isPaidBy(payment, transaction).catch(() => unanswered)
       const leftMs = Math.max(1, endMs - clock.nowMs())
-      const isPaid = await within(clock, leftMs, answer, unanswered)
+      const isPaid = await withTimeout(clock, leftMs, answer, unanswered)
       if (isPaid !== null) return isPaid
       const waitMs = backOffMs(seenBackOff, asked, 1)
       if (clock.nowMs() + waitMs > endMs) return false
@@ -243,7 +243,7 @@ export class HostedFacilitators {
   }
 
   /** The one that verified first. */
-  #settlers(kind: Kind, payment: SignedPayment): readonly HostedFacilitator[] {
+  #settlers(kind: Kind, payment: DecodedPayment): readonly HostedFacilitator[] {
     const candidates = this.#candidates(kind, payment)
     const verifier = this.#verifiedBy.get(payment)
     if (verifier === undefined) return candidates
@@ -251,7 +251,7 @@ export class HostedFacilitators {
   }
 
   /** Those in service first. Who is down is tried when all are; who refuses us, or is unfit, is not. */
-  #candidates(kind: Kind, payment: SignedPayment): readonly HostedFacilitator[] {
+  #candidates(kind: Kind, payment: DecodedPayment): readonly HostedFacilitator[] {
     const able = this.#all.filter((facilitator) => facilitator.canDo(kind, payment))
     return [
       ...able.filter(({ health }) => health.isInService),
@@ -274,11 +274,11 @@ export class HostedFacilitators {
   }
 
   /** Who has just left the service is asked soon whether it is back. */
-  #tell(facilitator: HostedFacilitator): void {
-    const before = this.#told.get(facilitator) ?? 'untried'
+  #reportChange(facilitator: HostedFacilitator): void {
+    const before = this.#reported.get(facilitator) ?? 'untried'
     const { state } = facilitator.health
     if (state === before) return
-    this.#told.set(facilitator, state)
+    this.#reported.set(facilitator, state)
     this.#schedule(facilitator)
     this.#options.onNotice?.({ ...this.#report(facilitator), before })
   }

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../roles/system-clock.ts'
-import type { SignedPayment } from '../payment.ts'
+import type { DecodedPayment } from '../payment.ts'
 import type { FacilitatorCall } from './http-facilitator.ts'
 import { httpFacilitator } from './http-facilitator.ts'
 
@@ -15,7 +15,7 @@ const payment = {
   payer: PAYER,
   wire: { x402Version: 2 },
   requirement: { wire, method: { legacyName: 'base' } },
-} as unknown as SignedPayment
+} as unknown as DecodedPayment
 const servers: Server[] = []
 
 afterEach(() => {
@@ -104,12 +104,12 @@ const ofSolana = {
     wire: { ...wire, network: SOLANA },
     method: { legacyName: 'solana' },
   },
-} as unknown as SignedPayment
+} as unknown as DecodedPayment
 /** 64 bytes in base58. */
 const SIGNATURE = '1'.repeat(64)
 
 describe('a settlement is believed only about the payment that was asked for', () => {
-  test.each<{ what: string; says: object; kind: string; of?: SignedPayment }>([
+  test.each<{ what: string; says: object; kind: string; of?: DecodedPayment }>([
     { what: 'its network', says: settled, kind: 'settled' },
     {
       what: 'its network as version 1 writes it',

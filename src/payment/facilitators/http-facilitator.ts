@@ -3,19 +3,19 @@ import type { SupportedResponse } from '@x402/core/types'
 import type { Clock } from '../../domain/clock.ts'
 import { nodeReason } from '../node-error.ts'
 import type {
+  DecodedPayment,
   Facilitator,
   Outcome,
   Settlement,
-  SignedPayment,
   Unreachable,
   Verification,
 } from '../payment.ts'
 import { forwardedPayload } from '../wire-payload.ts'
-import type { FacilitatorReply, FacilitatorRequest } from './facilitator-client.ts'
+import type { FacilitatorQuery, FacilitatorReply } from './facilitator-client.ts'
 import { askFacilitator } from './facilitator-client.ts'
 import { readSupported } from './supported.ts'
 
-export type HttpFacilitatorOptions<P extends SignedPayment> = {
+export type HttpFacilitatorOptions<P extends DecodedPayment> = {
   readonly url: string
   /** Without it the outcome of a settlement whose reply was lost can only be asked for by settling again. */
   readonly outcome?: (payment: P) => Promise<Outcome>
@@ -38,7 +38,7 @@ export type FacilitatorCall =
   /** It does not take our authorization. */
   | { readonly kind: 'refused'; readonly reason: string }
 
-export interface HttpFacilitator<P extends SignedPayment> extends Facilitator<P> {
+export interface HttpFacilitator<P extends DecodedPayment> extends Facilitator<P> {
   /** What it can do, by its own word. @throws Error whose message holds no secret */
   supported(): Promise<SupportedResponse>
 }
@@ -85,12 +85,12 @@ const SECRET_CHARS_MIN = 8
 const CONNECT_FAILURES = new Set(['ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
 
 /** A facilitator service, such as a hosted one, by the protocol's own HTTP interface. */
-export function httpFacilitator<P extends SignedPayment>(
+export function httpFacilitator<P extends DecodedPayment>(
   options: HttpFacilitatorOptions<P>,
 ): HttpFacilitator<P> {
   const { outcome, authorization, bounds = callBounds, onCall = () => undefined } = options
-  const ask = (request: FacilitatorRequest) => askFacilitator(options, request)
-  const judge = (path: 'verify' | 'settle', payment: SignedPayment, msMax: number) =>
+  const ask = (request: FacilitatorQuery) => askFacilitator(options, request)
+  const judge = (path: 'verify' | 'settle', payment: DecodedPayment, msMax: number) =>
     ask({
       path,
       body: {
@@ -231,7 +231,7 @@ export function httpFacilitator<P extends SignedPayment>(
 /** What the facilitator says of another payment than it was asked about; null where it does not. */
 function settlementContradiction(
   body: Readonly<Record<string, unknown>>,
-  payment: SignedPayment,
+  payment: DecodedPayment,
 ): Error | null {
   const { wire, method } = payment.requirement
   const network = textIn(body, 'network')
@@ -255,7 +255,7 @@ function settlementContradiction(
 
 function payerContradiction(
   body: Readonly<Record<string, unknown>>,
-  { payer }: SignedPayment,
+  { payer }: DecodedPayment,
 ): Error | null {
   const named = textIn(body, 'payer')
   return named === '' || spelled(named) === spelled(payer)
@@ -284,7 +284,7 @@ function namesTransaction({ body }: FacilitatorReply): boolean {
 /** The transaction that a reply names, where it has the form of one of that network. */
 function transactionIn(
   { body }: FacilitatorReply,
-  { requirement: { wire } }: SignedPayment,
+  { requirement: { wire } }: DecodedPayment,
 ): string | null {
   const transaction = body === null ? '' : textIn(body, 'transaction')
   return isTransaction(transaction, wire.network) ? transaction : null

@@ -54,7 +54,7 @@ export function outcomeByMessage(
 }
 
 /** Whether a transaction pays a payment; null while the node does not know it. @throws where it does not answer */
-export async function isPaidBy(
+export async function solanaTransactionPays(
   node: SolanaNode,
   payment: ExactSolanaPayment,
   transaction: string,

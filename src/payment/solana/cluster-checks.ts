@@ -3,7 +3,7 @@ import { getAddressDecoder } from '@solana/kit'
 import { OperatingError } from '../../domain/errors.ts'
 import type { SolanaNetwork } from './networks.ts'
 import { USDC_DECIMALS } from './networks.ts'
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts'
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM_ADDRESS } from './programs.ts'
 import type { NodeAccount, SolanaNode } from './solana-node.ts'
 import { SolanaNodeError } from './solana-node.ts'
 import { associatedTokenAccount } from './token-account.ts'
@@ -81,7 +81,7 @@ async function clusterFault(node: SolanaNode, network: SolanaNetwork): Promise<s
 
 async function mintFault(node: SolanaNode, { asset }: SolanaNetwork): Promise<string | null> {
   const mint = await node.account(asset)
-  const isMint = mint?.owner === TOKEN_PROGRAM && mint.data.length === MINT_BYTES
+  const isMint = mint?.owner === TOKEN_PROGRAM_ADDRESS && mint.data.length === MINT_BYTES
   const decimals = isMint ? mint.data.readUInt8(MINT_DECIMALS_AT) : null
   if (decimals === USDC_DECIMALS) return null
   const found = decimals === null ? 'is no mint' : `has ${decimals} decimals`
@@ -94,7 +94,7 @@ async function payeeFault(
   { network, payTo }: ClusterSettings,
 ): Promise<string | null> {
   const named = await node.account(payTo)
-  if (named?.owner === TOKEN_PROGRAM || named?.owner === TOKEN_2022_PROGRAM)
+  if (named?.owner === TOKEN_PROGRAM_ADDRESS || named?.owner === TOKEN_2022_PROGRAM)
     return `--solana-pay-to ${payTo} is ${tokenThing(named)}, no wallet: money that is paid to it is lost; give the wallet's own address`
   const account = await associatedTokenAccount(payTo, network.asset)
   if (holdsToken(await node.account(account), network.asset, payTo)) return null
@@ -108,7 +108,8 @@ function tokenThing({ data }: NodeAccount): string {
 }
 
 function holdsToken(account: NodeAccount | null, mint: Address, owner: Address): boolean {
-  if (account?.owner !== TOKEN_PROGRAM || account.data.length !== TOKEN_ACCOUNT_BYTES) return false
+  if (account?.owner !== TOKEN_PROGRAM_ADDRESS || account.data.length !== TOKEN_ACCOUNT_BYTES)
+    return false
   const { data } = account
   return (
     keys.decode(data) === mint &&

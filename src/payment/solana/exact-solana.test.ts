@@ -7,7 +7,7 @@ import { MalformedPayment } from '../payload.ts'
 import { directly } from '../testing/directly.ts'
 import { exactSolana } from './exact-solana.ts'
 import { priorityFeeMax, SOL_USD_MAX } from './fee-share.ts'
-import { solana } from './networks.ts'
+import { solanaMainnet } from './networks.ts'
 import { ASSOCIATED_TOKEN_PROGRAM, LIGHTHOUSE_PROGRAM } from './programs.ts'
 import type { SolanaPaymentChoices } from './testing/solana-buyer.ts'
 import {
@@ -38,7 +38,7 @@ function methodOn(
 ) {
   const facilitator = { verify: unasked, settle: unasked, outcome: unasked }
   const limits = { solUsdMax, failures }
-  return exactSolana({ network: solana, payTo, feePayer, facilitator, clock, ...limits })
+  return exactSolana({ network: solanaMainnet, payTo, feePayer, facilitator, clock, ...limits })
 }
 
 function read(transaction: unknown, method = methodOn()) {
@@ -212,9 +212,9 @@ describe('a payment on Solana', () => {
 
   test('with a second transfer is refused, whatever that one moves', async () => {
     const second = transferInstruction({
-      source: await associatedTokenAccount(buyer.address, solana.asset),
-      mint: solana.asset,
-      destination: await associatedTokenAccount(stranger.address, solana.asset),
+      source: await associatedTokenAccount(buyer.address, solanaMainnet.asset),
+      mint: solanaMainnet.asset,
+      destination: await associatedTokenAccount(stranger.address, solanaMainnet.asset),
       authority: buyer.address,
       amount: 1n,
       decimals: 6,
@@ -383,7 +383,7 @@ test('a wallet that is barred is refused before anybody is asked', async () => {
   const clock = new ManualClock()
   const method = methodOn(clock, 150, failures)
   const payment = read(await sign(), method)
-  const named = { network: solana.network, payer: buyer.address, code: null }
+  const named = { network: solanaMainnet.network, payer: buyer.address, code: null }
   for (const transaction of ['1', '2', '3']) {
     expect(await payment.check(0, directly)).toBeNull()
     failures.failed({ ...named, transaction, cost: 10_000n, strikes: 1 }, null, clock.nowMs())

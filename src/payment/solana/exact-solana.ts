@@ -3,8 +3,8 @@ import type { Address } from '@solana/kit'
 import { address } from '@solana/kit'
 import type { Clock } from '../../domain/clock.ts'
 import type { FailedSettlements } from '../failed-settlements.ts'
-import { text } from '../payload.ts'
-import type { Facilitator, Payment, PaymentMethod, SignedPayment } from '../payment.ts'
+import { requireText } from '../payload.ts'
+import type { DecodedPayment, Facilitator, Payment, PaymentMethod } from '../payment.ts'
 import { facilitatorRejection } from '../rejection.ts'
 import { wirePayload } from '../wire-payload.ts'
 import { SOL_USD_MAX } from './fee-share.ts'
@@ -16,7 +16,7 @@ import type { WireTransaction } from './wire-transaction.ts'
 import { decodeTransaction, encodeTransaction } from './wire-transaction.ts'
 
 /** A payment of scheme `exact` on Solana: a transfer that lacks the signature of its fee payer. */
-export type ExactSolanaPayment = SignedPayment & {
+export type ExactSolanaPayment = DecodedPayment & {
   readonly payer: Address
   readonly transaction: WireTransaction
   readonly chain: SolanaNetwork
@@ -66,7 +66,7 @@ export function exactSolana(
     isSuspended: feePayer === null,
     ...(readiness && { readiness }),
     read(raw, purchase) {
-      const transaction = decodeTransaction(text(raw['transaction'], 'payload.transaction'))
+      const transaction = decodeTransaction(requireText(raw['transaction'], 'payload.transaction'))
       const nowSeconds = Math.floor(clock.nowMs() / 1_000)
       const nonce = createHash('sha256').update(transaction.message).digest('hex')
       const payment: ExactSolanaPayment = {

@@ -3,7 +3,7 @@ import type { ExactSolanaPayment } from './exact-solana.ts'
 
 /** What the SDK's facilitator says of a transaction that would fail, also of one that has landed already. */
 const WOULD_FAIL = /simulation_failed/
-/** Under this name the till looks for the money before it refuses. */
+/** Under this name the coordinator looks for the money before it refuses. */
 const LANDED = 'duplicate_settlement'
 
 /**

@@ -3,7 +3,7 @@ import type { Clock } from '../../domain/clock.ts'
 import { FailedSettlements } from '../failed-settlements.ts'
 import type { Finality } from '../finality.ts'
 import { nodeReason } from '../node-error.ts'
-import { PayerLanes } from '../payer-lanes.ts'
+import { PayerConcurrency } from '../payer-concurrency.ts'
 import type { Facilitator, Settlement, Verification } from '../payment.ts'
 import { Screening } from '../screening.ts'
 import { outcomeByMessage, outcomeBySignature } from './chain-outcome.ts'
@@ -14,7 +14,7 @@ import { screenHoldings } from './payer-holdings.ts'
 import type { SignatureStatus } from './solana-node.ts'
 import { SolanaNode, SolanaNodeError } from './solana-node.ts'
 import { failureOf } from './transaction-error.ts'
-import { feeLamports } from './transfer-check.ts'
+import { transactionFeeLamports } from './transfer-check.ts'
 import { encodeTransaction } from './wire-transaction.ts'
 
 export type LocalSolanaFacilitatorOptions = {
@@ -57,7 +57,7 @@ export function localSolanaFacilitator({
   failures = FailedSettlements.inMemory(),
   onFailedFee,
 }: LocalSolanaFacilitatorOptions): Facilitator<ExactSolanaPayment> {
-  const lanes = new PayerLanes()
+  const concurrency = new PayerConcurrency()
   const node = new SolanaNode({ rpcUrl, clock, requestMsMax: REQUEST_MS_MAX })
 
   function sealed({ transaction }: ExactSolanaPayment): Sealed {
@@ -105,7 +105,7 @@ export function localSolanaFacilitator({
   })
   /** It landed and moved nothing, whether we hear of it at once or after a restart. */
   function failed({ payer, chain, transaction }: ExactSolanaPayment, signature: string): void {
-    const lamports = feeLamports(transaction)
+    const lamports = transactionFeeLamports(transaction)
     const isNew = failures.failed(
       {
         ...{ network: chain.network, payer, code: null, transaction: signature },
@@ -149,7 +149,7 @@ export function localSolanaFacilitator({
     settle(payment, finality = 'confirmed') {
       const named = { network: payment.chain.network, payer: payment.payer }
       const atOnceMax = () => failures.atOnceMax(named)
-      return lanes.run(payment.payer, atOnceMax, async (hasWaited): Promise<Settlement> => {
+      return concurrency.run(payment.payer, atOnceMax, async (hasWaited): Promise<Settlement> => {
         // Others of the same wallet may have failed since it was checked, or have taken its money.
         if (failures.isBarred(named, clock.nowMs())) return { kind: 'rejected', reason: BARRED }
         const verification = hasWaited ? await verify(payment) : null

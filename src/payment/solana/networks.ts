@@ -11,7 +11,7 @@ export type SolanaNetwork = {
   readonly asset: Address
 }
 
-export const solana: SolanaNetwork = {
+export const solanaMainnet: SolanaNetwork = {
   network: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp',
   legacyName: 'solana',
   asset: address('EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v'),

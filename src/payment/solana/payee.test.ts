@@ -1,8 +1,8 @@
 import { address } from '@solana/kit'
 import { describe, expect, test } from 'vitest'
-import { solana } from './networks.ts'
+import { solanaMainnet } from './networks.ts'
 import { solanaPayeeFaults } from './payee.ts'
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts'
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM_ADDRESS } from './programs.ts'
 import { newSolanaBuyer } from './testing/solana-buyer.ts'
 import { associatedTokenAccount } from './token-account.ts'
 
@@ -12,9 +12,9 @@ describe('money is paid neither', () => {
   test.each([
     ['to the system program', '11111111111111111111111111111111', 'system program'],
     ['to the incinerator', '1nc1nerator11111111111111111111111111111111', 'incinerator'],
-    ['to the token program', TOKEN_PROGRAM, 'token program'],
+    ['to the token program', TOKEN_PROGRAM_ADDRESS, 'token program'],
     ['to its successor', TOKEN_2022_PROGRAM, 'token program'],
-    ['to the mint of USDC', solana.asset, 'mint of USDC'],
+    ['to the mint of USDC', solanaMainnet.asset, 'mint of USDC'],
     ['to wrapped SOL', 'So11111111111111111111111111111111111111112', 'wrapped SOL'],
     ['to a sysvar', 'SysvarRent111111111111111111111111111111111', "cluster's own"],
     ['to the vote program', 'Vote111111111111111111111111111111111111111', "cluster's own"],
@@ -23,7 +23,7 @@ describe('money is paid neither', () => {
   })
 
   test("to a wallet's token account, which is off the curve", async () => {
-    const account = await associatedTokenAccount(wallet, solana.asset)
+    const account = await associatedTokenAccount(wallet, solanaMainnet.asset)
     expect(solanaPayeeFaults(account, null)).toEqual([expect.stringContaining('off the curve')])
   })
 

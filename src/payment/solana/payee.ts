@@ -1,14 +1,14 @@
 import type { Address } from '@solana/kit'
 import { isOffCurveAddress } from '@solana/kit'
-import { solana, solanaDevnet } from './networks.ts'
-import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM } from './programs.ts'
+import { solanaDevnet, solanaMainnet } from './networks.ts'
+import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM_ADDRESS } from './programs.ts'
 
 const known: ReadonlyMap<string, string> = new Map([
   ['11111111111111111111111111111111', 'the system program'],
   ['1nc1nerator11111111111111111111111111111111', 'the incinerator, where money is burnt'],
-  [TOKEN_PROGRAM, 'the token program'],
+  [TOKEN_PROGRAM_ADDRESS, 'the token program'],
   [TOKEN_2022_PROGRAM, 'the token program'],
-  [solana.asset, 'the mint of USDC'],
+  [solanaMainnet.asset, 'the mint of USDC'],
   [solanaDevnet.asset, 'the mint of USDC on devnet'],
   ['Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB', 'the mint of USDT'],
   ['So11111111111111111111111111111111111111112', 'the mint of wrapped SOL'],

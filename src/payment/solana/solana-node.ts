@@ -6,7 +6,7 @@ export type SignatureStatus = {
   readonly confirmationStatus: 'processed' | 'confirmed' | 'finalized'
 }
 
-export type Commitment = SignatureStatus['confirmationStatus']
+type Commitment = SignatureStatus['confirmationStatus']
 
 /** A value, and as of which slot. */
 export type AtSlot<T> = { readonly slot: number; readonly value: T }
@@ -31,7 +31,7 @@ export class SolanaNodeError extends Error {
   }
 }
 
-export type SolanaNodeOptions = {
+type SolanaNodeOptions = {
   readonly rpcUrl: string
   readonly clock: Clock
   /** How long one answer may take. */

@@ -1,6 +1,6 @@
 import type { Address } from '@solana/kit'
 import { getAddressEncoder, getProgramDerivedAddress } from '@solana/kit'
-import { ASSOCIATED_TOKEN_PROGRAM, TOKEN_PROGRAM } from './programs.ts'
+import { ASSOCIATED_TOKEN_PROGRAM, TOKEN_PROGRAM_ADDRESS } from './programs.ts'
 
 const keys = getAddressEncoder()
 
@@ -8,7 +8,7 @@ const keys = getAddressEncoder()
 export async function associatedTokenAccount(owner: Address, mint: Address): Promise<Address> {
   const [account] = await getProgramDerivedAddress({
     programAddress: ASSOCIATED_TOKEN_PROGRAM,
-    seeds: [owner, TOKEN_PROGRAM, mint].map((key) => keys.encode(key)),
+    seeds: [owner, TOKEN_PROGRAM_ADDRESS, mint].map((key) => keys.encode(key)),
   })
   return account
 }

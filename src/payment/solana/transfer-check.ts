@@ -5,7 +5,7 @@ import { rejection } from '../rejection.ts'
 import { isSignedBy } from './ed25519.ts'
 import { LAMPORTS_PER_SIGNATURE, priorityFeeMax, SIGNERS_MAX } from './fee-share.ts'
 import { USDC_DECIMALS } from './networks.ts'
-import { COMPUTE_BUDGET_PROGRAM, harmlessPrograms, TOKEN_PROGRAM } from './programs.ts'
+import { COMPUTE_BUDGET_PROGRAM, harmlessPrograms, TOKEN_PROGRAM_ADDRESS } from './programs.ts'
 import type { Instruction, WireTransaction } from './wire-transaction.ts'
 
 /** What a token program's `TransferChecked` says. */
@@ -46,7 +46,7 @@ const keys = getAddressEncoder()
 /** Null where no transfer stands in its place. */
 export function transferOf({ instructions }: WireTransaction): Transfer | null {
   const instruction = instructions[TRANSFER_AT]
-  if (instruction?.program !== TOKEN_PROGRAM) return null
+  if (instruction?.program !== TOKEN_PROGRAM_ADDRESS) return null
   const { data, accounts } = instruction
   if (data.length !== 10 || data[0] !== TRANSFER_CHECKED || accounts.length !== 4) return null
   const [source, mint, destination, authority] = accounts
@@ -122,7 +122,10 @@ function checkSigners(
 }
 
 /** What a transaction that has the form of a payment costs its fee payer, whether it fails or not. */
-export function feeLamports({ signers, instructions: [limit, price] }: WireTransaction): bigint {
+export function transactionFeeLamports({
+  signers,
+  instructions: [limit, price],
+}: WireTransaction): bigint {
   const signatures = BigInt(signers.length) * LAMPORTS_PER_SIGNATURE
   if (!isBudget(limit, SET_COMPUTE_UNIT_LIMIT, 5)) return signatures
   if (!isBudget(price, SET_COMPUTE_UNIT_PRICE, 9)) return signatures

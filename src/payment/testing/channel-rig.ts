@@ -7,8 +7,8 @@ import type { Clock } from '../../domain/clock.ts'
 import { batchSettlement } from '../channels/batch-settlement.ts'
 import type { ChannelConfig } from '../channels/channel.ts'
 import { ChannelDigests, DEPOSIT_COLLECTOR, depositNonce } from '../channels/channel.ts'
-import { ChannelBook } from '../channels/channel-book.ts'
 import { ChannelChain } from '../channels/channel-chain.ts'
+import { ChannelRegistry } from '../channels/channel-registry.ts'
 import { ChannelStore } from '../channels/channel-store.ts'
 import { Collector } from '../channels/collector.ts'
 import { base } from '../evm/networks.ts'
@@ -21,7 +21,7 @@ export const WITHDRAW_DELAY_SECONDS = 3_600
 /** A seller's half of payment channels, over a real chain. */
 export type ChannelDesk = {
   readonly method: PaymentMethod
-  readonly book: ChannelBook
+  readonly registry: ChannelRegistry
   readonly store: ChannelStore
   readonly collector: Collector
   readonly events: readonly PaymentEvent[]
@@ -38,12 +38,17 @@ export function openChannelDesk(options: {
   const { rpcUrl, key, payTo, clock, path = ':memory:', unclaimedMax = 10n ** 12n } = options
   const store = new ChannelStore(path)
   const chain = new ChannelChain({ network: base, rpcUrl, account: privateKeyToAccount(key) })
-  const book = new ChannelBook({ store, chain, clock, freshMs: WITHDRAW_DELAY_SECONDS * 250 })
-  const common = { book, payTo, clock, withdrawDelaySeconds: WITHDRAW_DELAY_SECONDS }
+  const registry = new ChannelRegistry({
+    store,
+    chain,
+    clock,
+    freshMs: WITHDRAW_DELAY_SECONDS * 250,
+  })
+  const common = { registry, payTo, clock, withdrawDelaySeconds: WITHDRAW_DELAY_SECONDS }
   const events: PaymentEvent[] = []
   return {
     method: batchSettlement({ ...common, network: base }),
-    book,
+    registry,
     store,
     collector: new Collector({ ...common, unclaimedMax, emit: (event) => events.push(event) }),
     events,

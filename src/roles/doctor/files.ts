@@ -4,7 +4,7 @@ import { OperatingError, reasonOf } from '../../domain/errors.ts'
 import { isoInstant } from '../../domain/instant.ts'
 import { usdcDecimal } from '../../domain/usdc.ts'
 import { inspectChannels } from '../../payment/channels/channel-store.ts'
-import { LedgerBooks } from '../../payment/ledger-books.ts'
+import { LedgerReport } from '../../payment/ledger-report.ts'
 import { CheckpointDb } from '../../store/checkpoint-db.ts'
 import { marketIn } from '../../store/data-dir.ts'
 import { DocumentStore } from '../../store/document-store.ts'
@@ -121,10 +121,10 @@ export function checkHistory(dataDir: string): Finding {
 export function checkLedger(dataDir: string): Finding {
   const check = 'ledger'
   const path = join(dataDir, 'ledger.db')
-  let books: LedgerBooks | undefined
+  let books: LedgerReport | undefined
   try {
     if (isAbsent(path)) return ok(check, 'none yet; serve will begin one')
-    books = new LedgerBooks(path)
+    books = new LedgerReport(path)
     books.check()
     const lines = books.lines({ sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER })
     const payments = lines.reduce((sum, line) => sum + line.payments, 0)

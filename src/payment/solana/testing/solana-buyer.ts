@@ -16,8 +16,8 @@ import { newSecret } from '../../testing/new-secret.ts'
 import type { Ed25519Key } from '../ed25519.ts'
 import { ed25519Key } from '../ed25519.ts'
 import type { SolanaNetwork } from '../networks.ts'
-import { solana, USDC_DECIMALS } from '../networks.ts'
-import { COMPUTE_BUDGET_PROGRAM, MEMO_PROGRAM, TOKEN_PROGRAM } from '../programs.ts'
+import { solanaMainnet, USDC_DECIMALS } from '../networks.ts'
+import { COMPUTE_BUDGET_PROGRAM, MEMO_PROGRAM, TOKEN_PROGRAM_ADDRESS } from '../programs.ts'
 import { associatedTokenAccount } from '../token-account.ts'
 
 export type SolanaBuyer = { readonly address: Address; readonly key: Ed25519Key }
@@ -83,7 +83,7 @@ export function solanaPayload(
     readonly network?: SolanaNetwork
   },
 ) {
-  const { amount, payTo, feePayer, x402Version = 2, network = solana } = choices
+  const { amount, payTo, feePayer, x402Version = 2, network = solanaMainnet } = choices
   const payload = { transaction }
   if (x402Version === 1)
     return { x402Version, scheme: 'exact', network: network.legacyName, payload }
@@ -109,7 +109,7 @@ async function instructionsOf(
   buyer: SolanaBuyer,
   choices: SolanaPaymentChoices,
 ): Promise<readonly Instruction[]> {
-  const { payTo, mint = solana.asset, memo = 'a nonce', edit = (all) => all } = choices
+  const { payTo, mint = solanaMainnet.asset, memo = 'a nonce', edit = (all) => all } = choices
   const authority = choices.authority ?? buyer.address
   const limit = Buffer.alloc(5)
   limit.writeUInt8(2)
@@ -145,7 +145,7 @@ export function transferInstruction(transfer: {
   data.writeBigUInt64LE(transfer.amount, 1)
   data.writeUInt8(transfer.decimals, 9)
   return {
-    programAddress: TOKEN_PROGRAM,
+    programAddress: TOKEN_PROGRAM_ADDRESS,
     accounts: [
       { address: transfer.source, role: AccountRole.WRITABLE },
       { address: address(transfer.mint), role: AccountRole.READONLY },

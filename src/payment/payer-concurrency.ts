@@ -4,11 +4,11 @@ type Lane = { atWork: number; readonly waiting: (() => void)[] }
  * Settlements of one payer at once. All of them were simulated with the same money, and emptying the wallet
  * lets all fail: so a wallet has few under way, and as many as it has paid for before.
  */
-export class PayerLanes {
+export class PayerConcurrency {
   readonly #lanes = new Map<string, Lane>()
 
   /**
-   * Runs `task` at once or in its turn. Who waits here is in flight, which the claims bound.
+   * Runs `task` at once or in its turn. Who waits here is in flight, which the inFlightPayments bound.
    * @param atOnceMax how many of this payer may run, asked again whenever one ends
    * @param task is told whether it has waited: then what was simulated may not hold any more
    */

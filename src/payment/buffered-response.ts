@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 
 /** A complete response, as it is sent, kept for copies of the same payment, and stored. */
-export type Answer = {
+export type BufferedResponse = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
@@ -25,7 +25,7 @@ const notKept = new Set([
 ])
 
 /** What is about to be sent, or null when it is no body of bytes: a stream, or nothing. */
-export function answerOf(reply: FastifyReply, payload: unknown): Answer | null {
+export function bufferedResponse(reply: FastifyReply, payload: unknown): BufferedResponse | null {
   const body =
     typeof payload === 'string' ? Buffer.from(payload) : Buffer.isBuffer(payload) ? payload : null
   if (body === null) return null
@@ -37,6 +37,9 @@ export function answerOf(reply: FastifyReply, payload: unknown): Answer | null {
   return { status: reply.statusCode, headers, body }
 }
 
-export function sendAnswer(reply: FastifyReply, { status, headers, body }: Answer): FastifyReply {
+export function sendBuffered(
+  reply: FastifyReply,
+  { status, headers, body }: BufferedResponse,
+): FastifyReply {
   return reply.code(status).headers(headers).send(body)
 }

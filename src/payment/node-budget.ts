@@ -1,8 +1,8 @@
 import type { Clock } from '../domain/clock.ts'
-import type { Allowance, LimitPolicy } from './rate-limit.ts'
+import type { LimitPolicy, RateAllowance } from './rate-limit.ts'
 import { limitPolicy, WINDOW_SECONDS } from './rate-limit.ts'
 
-export type NodeAdmissionOptions = {
+export type NodeBudgetOptions = {
   readonly clock: Clock
   /** Payments of one address that may fail at a node or a facilitator. */
   readonly failuresPerAddressPerMinute: number
@@ -11,12 +11,12 @@ export type NodeAdmissionOptions = {
 }
 
 /** Why a payment is not taken to a node. */
-export type AdmissionRefusal =
-  | { readonly of: 'unverified'; readonly limit: LimitPolicy; readonly allowance: Allowance }
+export type BudgetRefusal =
+  | { readonly of: 'unverified'; readonly limit: LimitPolicy; readonly allowance: RateAllowance }
   | { readonly of: 'crowd' }
 
 /** A request that waits, and how its wait ends: null when it is admitted. */
-type Waiter = (refusal: AdmissionRefusal | null) => void
+type Waiter = (refusal: BudgetRefusal | null) => void
 
 type Caller = {
   failed: number
@@ -49,20 +49,20 @@ const REFILLS_PER_SECOND = 10
  * before the question and given back when the payment was good, so requests sent all at once are
  * bounded like requests sent one by one. Known payers wait for no address and have tokens of their own.
  */
-export class NodeAdmission {
-  readonly #options: NodeAdmissionOptions
+export class NodeBudget {
+  readonly #options: NodeBudgetOptions
   readonly #policy: LimitPolicy
   readonly #callers = new Map<string, Caller>()
   readonly #lanes: Readonly<Record<'known' | 'new', Lane>>
 
-  constructor(options: NodeAdmissionOptions) {
+  constructor(options: NodeBudgetOptions) {
     this.#options = options
     this.#policy = limitPolicy('unverified-payments', options.failuresPerAddressPerMinute)
     this.#lanes = { known: this.#lane(), new: this.#lane() }
   }
 
   /** For one payment from one address. It must be ended. */
-  open(address: string): NodeVisit {
+  open(address: string): NodePermit {
     let caller: Caller | null = null
     let lane: Lane | null = null
     let outcome: 'good' | 'failed' | 'unanswered' = 'good'
@@ -131,7 +131,7 @@ export class NodeAdmission {
   }
 
   /** @returns undefined where only those at the node now can tell */
-  #place(caller: Caller): AdmissionRefusal | null | undefined {
+  #place(caller: Caller): BudgetRefusal | null | undefined {
     const { failuresPerAddressPerMinute: max } = this.#options
     const used = caller.failed + caller.unanswered
     if (used >= max) return this.#exhausted(caller)
@@ -140,7 +140,7 @@ export class NodeAdmission {
     return null
   }
 
-  #exhausted({ resetMs, unanswered }: Caller): AdmissionRefusal {
+  #exhausted({ resetMs, unanswered }: Caller): BudgetRefusal {
     const leftMs = resetMs - this.#options.clock.nowMs()
     const leftSeconds = Math.ceil((unanswered > 0 ? UNANSWERED_MS : leftMs) / 1_000)
     const resetSeconds = Math.min(WINDOW_SECONDS, Math.max(1, leftSeconds))
@@ -183,8 +183,8 @@ export class NodeAdmission {
   /** Tries now, or waits its turn among the others for as long as that may take. */
   #admit(
     waiting: Set<Waiter>,
-    attempt: () => AdmissionRefusal | null | undefined,
-  ): Promise<AdmissionRefusal | null> {
+    attempt: () => BudgetRefusal | null | undefined,
+  ): Promise<BudgetRefusal | null> {
     const now = waiting.size === 0 ? attempt() : undefined
     if (now !== undefined) return Promise.resolve(now)
     if (waiting.size >= WAITING_MAX) return Promise.resolve({ of: 'crowd' })
@@ -201,11 +201,11 @@ export class NodeAdmission {
 }
 
 /** What one payment holds on its way to a node. */
-export type NodeVisit = {
+export type NodePermit = {
   /** A place among the failures that its address may have. Not for known payers. */
-  reserve(): Promise<AdmissionRefusal | null>
+  reserve(): Promise<BudgetRefusal | null>
   /** A token for a question of its own. */
-  start(payer: 'known' | 'new'): Promise<AdmissionRefusal | null>
+  start(payer: 'known' | 'new'): Promise<BudgetRefusal | null>
   /** The payment was found wrong, and what it holds is used up. */
   fail(): void
   /** Nobody answered: what it holds comes back later. */
@@ -223,7 +223,7 @@ function takeToken(lane: Lane): null | undefined {
 /** First come, first served, until one has to go on waiting. */
 function serve(
   waiting: ReadonlySet<Waiter>,
-  attempt: () => AdmissionRefusal | null | undefined,
+  attempt: () => BudgetRefusal | null | undefined,
 ): void {
   for (const waiter of waiting) {
     const result = attempt()

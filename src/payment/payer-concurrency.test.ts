@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { PayerLanes } from './payer-lanes.ts'
+import { PayerConcurrency } from './payer-concurrency.ts'
 
 test('settlements of one payer run in few lanes, and others do not wait for them', async () => {
-  const lanes = new PayerLanes()
+  const lanes = new PayerConcurrency()
   const ends: (() => void)[] = []
   const begun: string[] = []
   let atOnce = 2
@@ -33,7 +33,7 @@ test('settlements of one payer run in few lanes, and others do not wait for them
 })
 
 test('a settlement that fails makes room for the next', async () => {
-  const lanes = new PayerLanes()
+  const lanes = new PayerConcurrency()
   const one = () => 1
   const failing = lanes.run('0xB', one, () => Promise.reject(new Error('the node is away')))
   const next = lanes.run('0xB', one, async (hasWaited) => hasWaited)

@@ -10,7 +10,7 @@ const REFUSED_MS_MAX = 1_000
  * still stands some time later or brings another request. A closed connection proves nothing, for its caller may have
  * gone without reading; neither does the connection of a proxy, which may have lost the caller behind it.
  */
-export class Handovers {
+export class DeliveryConfirmations {
   readonly #clock: Clock
   readonly #waiting = new WeakMap<Socket, () => void>()
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../domain/clock.ts'
 
 /** The result of `work`, or `late` when it takes longer than `msMax`. The work itself goes on. */
-export function within<T, Late>(
+export function withTimeout<T, Late>(
   clock: Clock,
   msMax: number,
   work: Promise<T>,

@@ -6,8 +6,8 @@ import type { ExactEvmPayment } from './exact-evm.ts'
 import { revertReason } from './node-answer.ts'
 import type { NodeClient } from './node-client.ts'
 import { tokenAbi } from './token-abi.ts'
-import type { Call } from './transfer.ts'
-import { MULTICALL3, multicallAbi, transferCall } from './transfer.ts'
+import type { ContractCall } from './transfer.ts'
+import { MULTICALL3_ADDRESS, multicallAbi, transferCall } from './transfer.ts'
 
 const NONCE_USED = 'invalid_exact_evm_nonce_already_used'
 const INSUFFICIENT = 'insufficient_funds'
@@ -28,7 +28,7 @@ const NO_CODE = 'invalid_exact_evm_transaction_simulation_failed'
 type Holding = { readonly isUsed: boolean; readonly isCovered: boolean }
 
 /** Asks a node whether the chain would carry out payments now, by executing them there for nothing. */
-export class Simulation {
+export class TransferSimulation {
   readonly #node: NodeClient
   /** Who will send the transfers. */
   readonly #sender: Address
@@ -90,7 +90,7 @@ export class Simulation {
     )
     const functionName = 'aggregate3'
     const data = encodeFunctionData({ abi: multicallAbi, functionName, args: [calls] })
-    const answer = await this.#call({ to: MULTICALL3, data })
+    const answer = await this.#call({ to: MULTICALL3_ADDRESS, data })
     const results = decodeFunctionResult({ abi: multicallAbi, functionName, data: answer })
     return payments.map(({ authorization: { value } }, index) => {
       const [state, balance] = results.slice(2 * index, 2 * index + 2)
@@ -101,7 +101,7 @@ export class Simulation {
     })
   }
 
-  async #call({ to, data, gas }: Omit<Call, 'gas'> & Partial<Call>): Promise<Hex> {
+  async #call({ to, data, gas }: Omit<ContractCall, 'gas'> & Partial<ContractCall>): Promise<Hex> {
     const limit = gas === undefined ? {} : { gas: `0x${gas.toString(16)}` as const }
     const transaction = { from: this.#sender, to, data, ...limit }
     const ask = () =>

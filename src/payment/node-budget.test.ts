@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
-import type { NodeVisit } from './node-admission.ts'
-import { NodeAdmission } from './node-admission.ts'
+import type { NodePermit } from './node-budget.ts'
+import { NodeBudget } from './node-budget.ts'
 
 const HERE = '10.0.0.1'
 
 function admission(failuresPerAddressPerMinute: number, failuresPerSecond = 1_000) {
   const clock = new ManualClock()
   const limits = { failuresPerAddressPerMinute, failuresPerSecond }
-  return { clock, admission: new NodeAdmission({ clock, ...limits }) }
+  return { clock, admission: new NodeBudget({ clock, ...limits }) }
 }
 
 /** What became of each so far: 'waits' where nothing did. */
@@ -23,18 +23,18 @@ async function states(results: readonly Promise<unknown>[]): Promise<unknown[]> 
   return found
 }
 
-function failed(visit: NodeVisit): void {
-  visit.fail()
-  visit.end()
+function failed(permit: NodePermit): void {
+  permit.fail()
+  permit.end()
 }
 
 describe('an address', () => {
   test('is bounded when its payments begin, so that many at once ask no more than a few', async () => {
     const { admission: nodes } = admission(3)
     const visits = Array.from({ length: 10 }, () => nodes.open(HERE))
-    const places = visits.map((visit) => visit.reserve())
+    const places = visits.map((permit) => permit.reserve())
     expect((await states(places)).filter((state) => state === null)).toHaveLength(3)
-    for (const visit of visits.slice(0, 3)) failed(visit)
+    for (const permit of visits.slice(0, 3)) failed(permit)
     const ended = await Promise.all(places)
     expect(ended.slice(3)).toEqual(
       Array.from({ length: 7 }, () => expect.objectContaining({ of: 'unverified' })),
@@ -68,16 +68,16 @@ describe('an address', () => {
   test('gets its places back for payments that were right, or that nobody could judge', async () => {
     const { admission: nodes } = admission(2)
     for (let payment = 0; payment < 20; payment += 1) {
-      const visit = nodes.open(HERE)
-      expect(await visit.reserve()).toBeNull()
-      visit.end()
+      const permit = nodes.open(HERE)
+      expect(await permit.reserve()).toBeNull()
+      permit.end()
     }
   })
 
   test('serves those that wait in the order in which they came', async () => {
     const { admission: nodes } = admission(1)
     const visits = [1, 2, 3].map(() => nodes.open(HERE))
-    const places = visits.map((visit) => visit.reserve())
+    const places = visits.map((permit) => permit.reserve())
     expect(await states(places)).toEqual([null, 'waits', 'waits'])
     visits[0]?.end()
     expect(await states(places)).toEqual([null, null, 'waits'])
@@ -85,9 +85,9 @@ describe('an address', () => {
 
   test('does not use up the places of another, and is free again after a minute', async () => {
     const { clock, admission: nodes } = admission(1)
-    const visit = nodes.open(HERE)
-    await visit.reserve()
-    failed(visit)
+    const permit = nodes.open(HERE)
+    await permit.reserve()
+    failed(permit)
     clock.advance(20_000)
     expect(await nodes.open(HERE).reserve()).toMatchObject({
       of: 'unverified',
@@ -100,9 +100,9 @@ describe('an address', () => {
 
   test('is not barred for longer by a clock that is put back', async () => {
     const { clock, admission: nodes } = admission(1)
-    const visit = nodes.open(HERE)
-    await visit.reserve()
-    failed(visit)
+    const permit = nodes.open(HERE)
+    await permit.reserve()
+    failed(permit)
     clock.putBack(3_600_000)
     expect(await nodes.open(HERE).reserve()).toMatchObject({ allowance: { resetSeconds: 60 } })
     clock.advance(60_000)
@@ -131,10 +131,10 @@ describe('all addresses together', () => {
     let started = 0
     for (let tenths = 0; tenths <= seconds * 10; tenths += 1) {
       const visits = Array.from({ length: 10 }, (_, at) => nodes.open(`10.0.${tenths}.${at}`))
-      const starts = visits.map(async (visit) => {
-        if ((await visit.start(payer)) !== null) return
+      const starts = visits.map(async (permit) => {
+        if ((await permit.start(payer)) !== null) return
         started += 1
-        failed(visit)
+        failed(permit)
       })
       await states(starts)
       clock.advance(100)
@@ -161,9 +161,9 @@ describe('all addresses together', () => {
   test('are not bounded by payments that are right', async () => {
     const { admission: nodes } = admission(1_000, 1)
     for (let payment = 0; payment < 50; payment += 1) {
-      const visit = nodes.open(HERE)
-      expect(await visit.start('new')).toBeNull()
-      visit.end()
+      const permit = nodes.open(HERE)
+      expect(await permit.start('new')).toBeNull()
+      permit.end()
     }
   })
 })

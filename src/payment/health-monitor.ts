@@ -1,17 +1,17 @@
 import { backOffMs } from '../domain/back-off.ts'
 import type { Clock } from '../domain/clock.ts'
-import { within } from './within.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /** Why something cannot be relied on now, and since when. */
-export type Fault = { readonly reason: string; readonly sinceMs: number }
+export type HealthFault = { readonly reason: string; readonly sinceMs: number }
 
-export type WatchOptions = {
+export type HealthMonitorOptions = {
   readonly clock: Clock
   /** In [0, 1), so that many services do not ask one node in step. */
   readonly chance: () => number
   /** @returns what is wrong, null for nothing; what it throws is wrong as well */
   readonly probe: () => Promise<string | null> | string | null
-  readonly onChange?: (fault: Fault | null) => void
+  readonly onChange?: (fault: HealthFault | null) => void
 }
 
 /** Of what works: a sale in between counts as a probe. */
@@ -26,20 +26,20 @@ const PROBE_MS_MAX = 6_000
  * Whether one thing that sales depend on works: by a probe on a timer, and by what sales met there. A sale that
  * succeeded is believed; one that failed only brings the next probe forward, because its buyer may have wanted it to.
  */
-export class Watch {
-  readonly #options: WatchOptions
-  #fault: Fault | null = null
+export class HealthMonitor {
+  readonly #options: HealthMonitorOptions
+  #fault: HealthFault | null = null
   #failures = 0
   #probedAtMs = Number.NEGATIVE_INFINITY
   #isStarted = false
   #isProbing = false
   #cancel = () => {}
 
-  constructor(options: WatchOptions) {
+  constructor(options: HealthMonitorOptions) {
     this.#options = options
   }
 
-  get fault(): Fault | null {
+  get fault(): HealthFault | null {
     return this.#fault
   }
 
@@ -54,13 +54,13 @@ export class Watch {
   }
 
   /** A sale got through. */
-  proved(): void {
+  reportSuccess(): void {
     this.#judge(null)
     if (!this.#isProbing) this.#schedule()
   }
 
   /** A sale failed, perhaps because of this. */
-  suspected(): void {
+  reportFailure(): void {
     if (this.#isProbing || this.#fault !== null || !this.#isStarted) return
     const passedMs = this.#options.clock.nowMs() - this.#probedAtMs
     this.#wait(Math.max(0, Math.min(PROBE_GAP_MS, PROBE_GAP_MS - passedMs)))
@@ -75,7 +75,7 @@ export class Watch {
     this.#probedAtMs = clock.nowMs()
     const late = `no answer within ${PROBE_MS_MAX} ms`
     try {
-      this.#judge(await within(clock, PROBE_MS_MAX, Promise.resolve(probe()), late))
+      this.#judge(await withTimeout(clock, PROBE_MS_MAX, Promise.resolve(probe()), late))
     } catch (cause) {
       this.#judge(cause instanceof Error ? cause.message : String(cause))
     }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/clock.ts'
 
-export type GatheringOptions<T> = {
+export type BatcherOptions<T> = {
   readonly clock: Clock
   /** The longest that anything waits here. */
   readonly waitMs: number
@@ -10,24 +10,24 @@ export type GatheringOptions<T> = {
 }
 
 /** Lets single things pass at once, and gathers those that come in quick succession. */
-export class Gathering<T> {
-  readonly #options: GatheringOptions<T>
+export class Batcher<T> {
+  readonly #options: BatcherOptions<T>
   #waiting: T[] = []
   /** Ends the time during which things are gathered; null while there is none. */
   #cancelWait: (() => void) | null = null
 
-  constructor(options: GatheringOptions<T>) {
+  constructor(options: BatcherOptions<T>) {
     this.#options = options
   }
 
   /** Whether the next thing will have to wait. */
-  get isGathering(): boolean {
+  get isBatching(): boolean {
     return this.#cancelWait !== null
   }
 
   add(thing: T): void {
     this.#waiting.push(thing)
-    if (!this.isGathering || this.#waiting.length >= this.#options.sizeMax) this.#dispatch()
+    if (!this.isBatching || this.#waiting.length >= this.#options.sizeMax) this.#dispatch()
   }
 
   #dispatch(): void {

@@ -1,42 +1,42 @@
 import type { Clock } from '../../domain/clock.ts'
-import type { SignedPayment } from '../payment.ts'
+import type { DecodedPayment } from '../payment.ts'
 
 /** A block may be this late and still include an authorization that has run out on our clock. */
 const LATE_BLOCK_MS = 60_000
 /** Beyond that the oldest are forgotten: the nonce still keeps the chain from paying twice. */
-const DOUBTS_MAX = 10_000
+const PENDING_MAX = 10_000
 
-type Doubt<Holder> = { readonly holder: Holder; readonly untilMs: number }
+type PendingSettlement<Holder> = { readonly holder: Holder; readonly untilMs: number }
 
 /** Who was handed a settlement that may be under way, for as long as it could still be mined. */
-export class Doubts<Holder> {
+export class PendingSettlements<Holder> {
   readonly #clock: Clock
-  readonly #byHash = new Map<string, Doubt<Holder>>()
+  readonly #byHash = new Map<string, PendingSettlement<Holder>>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  add({ hash, validBeforeSeconds }: SignedPayment, holder: Holder): void {
+  add({ hash, validBeforeSeconds }: DecodedPayment, holder: Holder): void {
     const untilMs = validBeforeSeconds * 1_000 + LATE_BLOCK_MS
     this.#byHash.delete(hash)
     this.#byHash.set(hash, { holder, untilMs })
-    if (this.#byHash.size > DOUBTS_MAX) this.#makeRoom()
+    if (this.#byHash.size > PENDING_MAX) this.#makeRoom()
   }
 
-  delete({ hash }: SignedPayment): void {
+  delete({ hash }: DecodedPayment): void {
     this.#byHash.delete(hash)
   }
 
-  find({ hash }: SignedPayment): Holder | null {
-    const doubt = this.#byHash.get(hash)
-    return doubt === undefined || doubt.untilMs < this.#clock.nowMs() ? null : doubt.holder
+  find({ hash }: DecodedPayment): Holder | null {
+    const pending = this.#byHash.get(hash)
+    return pending === undefined || pending.untilMs < this.#clock.nowMs() ? null : pending.holder
   }
 
   #makeRoom(): void {
     const nowMs = this.#clock.nowMs()
     for (const [hash, { untilMs }] of this.#byHash) if (untilMs < nowMs) this.#byHash.delete(hash)
     const [oldest] = this.#byHash.keys()
-    if (this.#byHash.size > DOUBTS_MAX && oldest !== undefined) this.#byHash.delete(oldest)
+    if (this.#byHash.size > PENDING_MAX && oldest !== undefined) this.#byHash.delete(oldest)
   }
 }

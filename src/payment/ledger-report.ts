@@ -6,10 +6,10 @@ import type { PaymentState } from './ledger.ts'
 import { SCHEMA_VERSION } from './ledger-schema.ts'
 
 /** Instants of the first settlement attempts that count: from `sinceMs`, before `untilMs`. */
-export type BooksRange = { readonly sinceMs: number; readonly untilMs: number }
+export type ReportRange = { readonly sinceMs: number; readonly untilMs: number }
 
 /** What was sold on one UTC day, of one analysis, on one network, with one end. */
-export type BookLine = {
+export type ReportLine = {
   /** Such as `2026-01-31`. */
   readonly day: string
   readonly route: string
@@ -20,7 +20,7 @@ export type BookLine = {
   readonly amountAtomic: number
 }
 
-export type BookedPayment = {
+export type ReportedPayment = {
   readonly begunMs: number
   readonly route: string
   readonly network: string
@@ -34,7 +34,7 @@ export type BookedPayment = {
 }
 
 /** The ledger as an operator reads it, also while a service writes it. Changes nothing. */
-export class LedgerBooks {
+export class LedgerReport {
   readonly #db: Database.Database
 
   /** @throws OperatingError when there is no ledger there, or one that cannot be read */
@@ -69,9 +69,9 @@ export class LedgerBooks {
       throw new OperatingError('ledger_corrupt', `the payment ledger is damaged: ${verdict}`)
   }
 
-  lines({ sinceMs, untilMs }: BooksRange): readonly BookLine[] {
+  lines({ sinceMs, untilMs }: ReportRange): readonly ReportLine[] {
     return this.#db
-      .prepare<[number, number], BookLine>(`
+      .prepare<[number, number], ReportLine>(`
         SELECT date(begun_ms / 1000, 'unixepoch') AS day, route, network, state,
             count(*) AS payments, sum(amount) AS amountAtomic
           FROM payments WHERE begun_ms >= ? AND begun_ms < ?
@@ -80,9 +80,9 @@ export class LedgerBooks {
   }
 
   /** One by one, the oldest first: a year of them need not fit into memory. */
-  payments({ sinceMs, untilMs }: BooksRange): IterableIterator<BookedPayment> {
+  payments({ sinceMs, untilMs }: ReportRange): IterableIterator<ReportedPayment> {
     return this.#db
-      .prepare<[number, number], BookedPayment>(`
+      .prepare<[number, number], ReportedPayment>(`
         SELECT begun_ms AS begunMs, route, network, asset, payer, nonce, amount AS amountAtomic,
             finality, state, transaction_hash AS "transaction"
           FROM payments WHERE begun_ms >= ? AND begun_ms < ? ORDER BY begun_ms`)

@@ -6,10 +6,10 @@ import { SETTLE_MARGIN_SECONDS } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import type { Rejection } from './rejection.ts'
 import { facilitatorRejection, mayMeanNonceUsed, saysNonceUsed } from './rejection.ts'
-import { within } from './within.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /** What is known about the money after one attempt to get it. */
-export type Verdict =
+export type SettlementVerdict =
   | {
       readonly kind: 'paid'
       readonly transaction: string
@@ -25,12 +25,14 @@ export type Verdict =
   | (Omit<Unreachable, 'kind'> & { readonly kind: 'unavailable' })
   | { readonly kind: 'open'; readonly reason: string; readonly transaction: string | null }
 
-export type Admission = Exclude<Verdict, { kind: 'trusted' }> | { readonly kind: 'valid' }
+export type VerificationVerdict =
+  | Exclude<SettlementVerdict, { kind: 'trusted' }>
+  | { readonly kind: 'valid' }
 
 /** Why a payment gets no verification of its own. */
-export type Screened = Extract<Verdict, { kind: 'refused' | 'unavailable' }>
+export type ScreeningRefusal = Extract<SettlementVerdict, { kind: 'refused' | 'unavailable' }>
 
-export type TillOptions = {
+export type SettlementCoordinatorOptions = {
   readonly ledger: PaymentLedger
   readonly clock: Clock
   readonly emit: (event: PaymentEvent) => void
@@ -51,19 +53,19 @@ const EXPIRED_FOR_SURE_SECONDS = 60
  * Takes the money for answers. Whatever a facilitator says or fails to say, the chain's nonce decides:
  * a payment is taken at most once, and one that was taken is recognised as paid.
  */
-export class Till {
+export class SettlementCoordinator {
   readonly #ledger: PaymentLedger
   readonly #clock: Clock
-  readonly #emit: TillOptions['emit']
+  readonly #emit: SettlementCoordinatorOptions['emit']
 
-  constructor({ ledger, clock, emit }: TillOptions) {
+  constructor({ ledger, clock, emit }: SettlementCoordinatorOptions) {
     this.#ledger = ledger
     this.#clock = clock
     this.#emit = emit
   }
 
   /** Whether a payment is worth a verification of its own: null where it is. */
-  async screen(payment: Payment): Promise<Screened | null> {
+  async screen(payment: Payment): Promise<ScreeningRefusal | null> {
     const screened = await this.#bounded(
       VERIFY_MS_MAX,
       async (): Promise<Verification> => payment.screen?.() ?? { kind: 'valid' },
@@ -81,7 +83,7 @@ export class Till {
    * answer of ours the ledger tells: anybody may submit an authorization, and another service may have our payee.
    * @param wasBegunHere whether a settlement of it was begun: else nobody has to look for its transfer
    */
-  async verify(payment: Payment, wasBegunHere: boolean): Promise<Admission> {
+  async verify(payment: Payment, wasBegunHere: boolean): Promise<VerificationVerdict> {
     const verification = await this.#bounded(
       VERIFY_MS_MAX,
       () => payment.verify(),
@@ -104,17 +106,17 @@ export class Till {
   }
 
   /** Takes the money for an answer that is durable: its row stands in the ledger. */
-  async settle(key: PaymentKey, payment: Payment, finality: Finality): Promise<Verdict> {
+  async settle(key: PaymentKey, payment: Payment, finality: Finality): Promise<SettlementVerdict> {
     return this.#record(key, await this.#attempt(key, payment, finality))
   }
 
   /** Closes the row of a payment that was taken before it came here. */
-  settled(key: PaymentKey, transaction: string): Verdict {
+  settled(key: PaymentKey, transaction: string): SettlementVerdict {
     return this.#record(key, { kind: 'paid', transaction })
   }
 
   /** Finds out, or brings about, what became of a payment whose row is still open. */
-  async reconcile(key: PaymentKey, payment: Payment): Promise<Verdict> {
+  async reconcile(key: PaymentKey, payment: Payment): Promise<SettlementVerdict> {
     return this.#record(key, (await this.#judged(payment)) ?? (await this.#again(key, payment)))
   }
 
@@ -123,7 +125,10 @@ export class Till {
    * again; where it has not, the chain is only asked: money is never taken for an answer that nobody may
    * come for.
    */
-  async followUp({ key, state, begunMs }: OpenPayment, payment: Payment): Promise<Verdict> {
+  async followUp(
+    { key, state, begunMs }: OpenPayment,
+    payment: Payment,
+  ): Promise<SettlementVerdict> {
     const judged = await this.#judged(payment)
     if (state === 'unknown')
       return this.#record(key, judged ?? open('nobody has come back for the answer'))
@@ -135,7 +140,7 @@ export class Till {
   }
 
   /** What the chain alone says; null where the payment can still be taken. */
-  async #judged(payment: Payment): Promise<Verdict | null> {
+  async #judged(payment: Payment): Promise<SettlementVerdict | null> {
     const outcome = await this.#outcome(payment)
     if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
     if (outcome.kind === 'forfeited') return refused('nonce_already_used')
@@ -150,7 +155,7 @@ export class Till {
       : open('the authorization has run out and its transaction may still be mined')
   }
 
-  async #again(key: PaymentKey, payment: Payment): Promise<Verdict> {
+  async #again(key: PaymentKey, payment: Payment): Promise<SettlementVerdict> {
     const again = await this.#attempt(key, payment, 'confirmed')
     if (again.kind === 'paid' || again.kind === 'open') return again
     // The attempt before may still lie in the mempool, where only its transaction can see the nonce
@@ -158,7 +163,11 @@ export class Till {
     return open('an earlier transaction of this payment may still be mined')
   }
 
-  async #attempt(key: PaymentKey, payment: Payment, finality: Finality): Promise<Verdict> {
+  async #attempt(
+    key: PaymentKey,
+    payment: Payment,
+    finality: Finality,
+  ): Promise<SettlementVerdict> {
     let answered = false
     const settlement = await this.#bounded(
       SETTLE_MS_MAX,
@@ -202,7 +211,7 @@ export class Till {
   }
 
   /** A settlement may be refused because somebody was faster, perhaps we ourselves before a crash. */
-  async #refusal(payment: Payment, reason: string): Promise<Verdict> {
+  async #refusal(payment: Payment, reason: string): Promise<SettlementVerdict> {
     const outcome = await this.#outcome(payment)
     if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
     // A node that simulates on its mempool calls a nonce used before any block has used it.
@@ -223,9 +232,9 @@ export class Till {
   /** @param answer whether the buyer has it already: then there is nothing left to refuse */
   #record(
     key: PaymentKey,
-    verdict: Verdict,
+    verdict: SettlementVerdict,
     answer: 'withheld' | 'answered' = 'withheld',
-  ): Verdict {
+  ): SettlementVerdict {
     const nowMs = this.#clock.nowMs()
     const isAnswered = answer === 'answered'
     switch (verdict.kind) {
@@ -256,7 +265,7 @@ export class Till {
         return giveUp(cause instanceof Error ? cause.message : String(cause))
       }
     }
-    return within(this.#clock, msMax, attempt(), giveUp(`no answer within ${msMax} ms`))
+    return withTimeout(this.#clock, msMax, attempt(), giveUp(`no answer within ${msMax} ms`))
   }
 }
 
@@ -264,10 +273,10 @@ function isOver({ kind }: Outcome): boolean {
   return kind === 'forfeited' || kind === 'expired'
 }
 
-function open(reason: string): Verdict {
+function open(reason: string): SettlementVerdict {
   return { kind: 'open', reason, transaction: null }
 }
 
-function refused(reason: string): Verdict {
+function refused(reason: string): SettlementVerdict {
   return { kind: 'refused', rejection: facilitatorRejection(reason) }
 }

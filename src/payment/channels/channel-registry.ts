@@ -7,7 +7,7 @@ import type { Channel, ChannelStore } from './channel-store.ts'
 /** Channels that one question to the node asks for. */
 const CHANNELS_A_QUESTION_MAX = 100
 
-export type ChannelBookOptions = {
+export type ChannelRegistryOptions = {
   readonly store: ChannelStore
   readonly chain: ChannelChain
   readonly clock: Clock
@@ -16,13 +16,13 @@ export type ChannelBookOptions = {
 }
 
 /** Our channels: what is on disk, with what the chain says about it. */
-export class ChannelBook {
+export class ChannelRegistry {
   readonly store: ChannelStore
   readonly chain: ChannelChain
   readonly #clock: Clock
   readonly #freshMs: number
 
-  constructor({ store, chain, clock, freshMs }: ChannelBookOptions) {
+  constructor({ store, chain, clock, freshMs }: ChannelRegistryOptions) {
     this.store = store
     this.chain = chain
     this.#clock = clock

@@ -1,21 +1,21 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
-import type { Fault } from './watch.ts'
-import { Watch } from './watch.ts'
+import type { HealthFault } from './health-monitor.ts'
+import { HealthMonitor } from './health-monitor.ts'
 
 describe('a watch', () => {
   let clock: ManualClock
   let found: string | null | Error
   let probes: number
-  let changes: (Fault | null)[]
-  let watch: Watch
+  let changes: (HealthFault | null)[]
+  let watch: HealthMonitor
 
   beforeEach(() => {
     clock = new ManualClock(0)
     found = null
     probes = 0
     changes = []
-    watch = new Watch({
+    watch = new HealthMonitor({
       clock,
       chance: () => 0,
       probe: async () => {
@@ -63,7 +63,7 @@ describe('a watch', () => {
     await settled()
     await pass(5_000)
     found = 'down'
-    watch.suspected()
+    watch.reportFailure()
     await pass(500)
     expect([probes, watch.fault?.reason]).toEqual([2, 'down'])
     found = null
@@ -71,7 +71,7 @@ describe('a watch', () => {
     expect(watch.fault).toBeNull()
     const before = probes
     for (let sales = 0; sales < 20; sales += 1) {
-      watch.suspected()
+      watch.reportFailure()
       await pass(500)
     }
     expect(probes - before, 'in ten seconds').toBeLessThanOrEqual(10)
@@ -81,17 +81,21 @@ describe('a watch', () => {
     found = 'down'
     watch.start()
     await settled()
-    watch.proved()
+    watch.reportSuccess()
     expect(watch.fault).toBeNull()
     for (let seconds = 0; seconds < 60; seconds += 5) {
-      watch.proved()
+      watch.reportSuccess()
       await pass(5_000)
     }
     expect(probes).toBe(1)
   })
 
   test('takes a probe that hangs for one that failed', async () => {
-    const hanging = new Watch({ clock, chance: () => 0, probe: () => new Promise(() => {}) })
+    const hanging = new HealthMonitor({
+      clock,
+      chance: () => 0,
+      probe: () => new Promise(() => {}),
+    })
     hanging.start()
     await pass(6_500)
     expect(hanging.fault).toMatchObject({ reason: 'no answer within 6000 ms' })
@@ -102,7 +106,7 @@ describe('a watch', () => {
     watch.start()
     await settled()
     watch.stop()
-    watch.suspected()
+    watch.reportFailure()
     await pass(60_000)
     expect(probes).toBe(1)
   })

@@ -1,7 +1,7 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
-import { Gathering } from './gathering.ts'
+import { Batcher } from './batcher.ts'
 
 function gathered(sizeMax = 3) {
   const clock = new ManualClock()
@@ -10,7 +10,7 @@ function gathered(sizeMax = 3) {
   return {
     clock,
     seen,
-    gathering: new Gathering<number>({ clock, waitMs: 100, sizeMax, dispatch }),
+    gathering: new Batcher<number>({ clock, waitMs: 100, sizeMax, dispatch }),
   }
 }
 
