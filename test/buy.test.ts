@@ -100,7 +100,7 @@ describe('perpscope buy', () => {
 
   test.each([
     ['more than it may cost', ['--max-usd', '0.01'], 'the call costs 0.025 USDC, more than 0.01'],
-    ['another payee', ['--payee', `0x${'a'.repeat(40)}`], 'not a payee of this client'],
+    ['another payee', ['--payee', `0x${'a'.repeat(40)}`], 'not an accepted payee'],
   ])('signs nothing for %s', async (_what, flags, says) => {
     const { key, spent } = await wallet()
     const { code, errors } = await buy(['/pulse/BTC', '--key', key, '--yes', ...flags])

@@ -340,7 +340,7 @@ describe('a service that lies', () => {
     const refused = failures.filter((cause) => cause instanceof UnpayableError)
     expect(failures).toHaveLength(50)
     expect(refused).toHaveLength(40)
-    expect(String(refused[0])).toMatch(/1 more are held for payments .* try again in \d+ s/)
+    expect(String(refused[0])).toMatch(/another 1 are reserved for payments .* retry in \d+ s/)
     expect(signatures()).toBe(10)
     const method = exactEvm({
       network: base,
@@ -363,7 +363,7 @@ describe('a service that lies', () => {
     [
       'a payment that lasts for an hour',
       { maxTimeoutSeconds: 3_600 },
-      /could be charged for 3600 s/,
+      /valid for 3600 s/,
     ],
     [
       'another payee',
@@ -373,11 +373,11 @@ describe('a service that lies', () => {
     [
       'another network',
       { network: 'eip155:84532', asset: '0x036CbD53842c5426634e7929541eC2318f3dCF7e' },
-      /on eip155:84532, which is not who the first quote named/,
+      /on eip155:84532, which is not a payee of the first quote/,
     ],
-    ['another token', { asset: '0x000000000000000000000000000000000000dEaD' }, /names no USDC/],
-    ['an approval', { extra: { assetTransferMethod: 'permit2' } }, /names no USDC/],
-    ['a scheme without bounds', { scheme: 'upto' }, /names no USDC/],
+    ['another token', { asset: '0x000000000000000000000000000000000000dEaD' }, /offers no USDC/],
+    ['an approval', { extra: { assetTransferMethod: 'permit2' } }, /offers no USDC/],
+    ['a scheme without bounds', { scheme: 'upto' }, /offers no USDC/],
   ])('and quotes %s after its first quote gets no signature', async (_what, change, message) => {
     const { pay, signatures } = await wallet(0n)
     const lie = problem('data_stale', { detail: 'Nothing was charged.' }, LIE)
@@ -397,11 +397,11 @@ describe('a service that lies', () => {
     expect(signatures()).toBe(1)
   })
 
-  test('and is not who the client shall pay gets no signature', async () => {
+  test('whose payee is not accepted gets no signature', async () => {
     const { pay, signatures } = await wallet(0n)
     const payTo = ['0x000000000000000000000000000000000000bEEF']
     const client = clientOf({ url: 'x' }, { pay, payTo, fetch: async () => quoting({}) })
-    await expect(client.about('pulse', 'BTC')).rejects.toThrow('not a payee of this client')
+    await expect(client.about('pulse', 'BTC')).rejects.toThrow('not an accepted payee')
     expect(signatures()).toBe(0)
   })
 
@@ -560,7 +560,7 @@ describe('nothing is signed', () => {
     }
     await expect(
       clientOf({ url: 'http://127.0.0.1' }, { pay, fetch }).about('pulse', 'BTC'),
-    ).rejects.toThrow('status 403, and not from the service')
+    ).rejects.toThrow('status 403 from an intermediary, not from the service')
     expect(calls).toBe(1)
     expect(signatures()).toBe(0)
   })

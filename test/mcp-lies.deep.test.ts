@@ -100,7 +100,7 @@ describe('perpscope mcp', () => {
     for (let index = 0; index < 50; index += 1) said.push(await call(`COIN${index}`))
     expect(said[0]).toContain('"charged":false')
     expect(said.at(-1)).toMatch(
-      /^Not bought: .* 1 more are held for payments .* try again in \d+ s/,
+      /^Not bought: .* another 1 are reserved for payments .* retry in \d+ s/,
     )
     const nonces = payments.map(
       ({ payload }) => (payload['authorization'] as { readonly nonce: string }).nonce,
@@ -113,7 +113,7 @@ describe('perpscope mcp', () => {
     const call = await started(url)
     await call('BTC')
     expect(await call('ETH')).toMatch(
-      /^Not bought: the quote asks to pay 0x0*bEEF .*nothing was signed/,
+      /^Not bought: the quote names the payee 0x0*bEEF .*nothing was signed/,
     )
     expect(payments).toHaveLength(1)
   })
@@ -121,7 +121,7 @@ describe('perpscope mcp', () => {
   test('pays nobody but --payee', async () => {
     const { url, payments } = await liar()
     const call = await started(url, ['--payee', OTHER])
-    expect(await call('BTC')).toContain('not a payee of this client')
+    expect(await call('BTC')).toContain('not an accepted payee')
     expect(payments).toEqual([])
   })
 })

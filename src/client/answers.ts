@@ -24,8 +24,8 @@ type Parts = {
 }
 
 /**
- * The answer of each analysis, from the schemas that the service publishes. The package has this file written out
- * from the same schemas (`client-types.ts`), because importers of the client have no TypeBox.
+ * Answers by analysis. For the package `client-types.ts` generates this file from the same schemas, because users of
+ * the client have no TypeBox.
  */
 export type Answers = {
   pulse: Static<typeof PulseAnswer>

@@ -19,28 +19,28 @@ function budgetOf(totalUsd = 1) {
 }
 
 describe('a signed payment counts', () => {
-  test('until it can be charged no more, whatever the seller says', () => {
+  test('until it cannot be settled, also if reported as not charged', () => {
     const { budget, signed, advance } = budgetOf()
-    budget.disclaim(signed())
+    budget.reportUncharged(signed())
     advance(ENDS_MS - 1)
     expect([budget.spentUsd, budget.heldUsd]).toEqual([0.1, 0.1])
     advance(1)
     expect([budget.spentUsd, budget.heldUsd]).toEqual([0, 0])
   })
 
-  test('for good where nobody said that it was not charged', () => {
+  test('permanently, unless reported as not charged', () => {
     const { budget, signed, advance } = budgetOf()
     signed()
     advance(ENDS_MS)
     expect([budget.spentUsd, budget.heldUsd]).toEqual([0.1, 0])
   })
 
-  test('for good where it was settled, also when the seller had denied it', () => {
+  test('permanently once settled, also after a report to the contrary', () => {
     const { budget, signed, advance } = budgetOf()
     const [at, late] = [signed(), signed()]
-    budget.disclaim(at)
+    budget.reportUncharged(at)
     budget.settle(at)
-    budget.disclaim(late)
+    budget.reportUncharged(late)
     advance(ENDS_MS)
     expect(budget.spentUsd).toBe(0.1)
     budget.settle(late)
@@ -48,18 +48,18 @@ describe('a signed payment counts', () => {
     expect(budget.spentUsd).toBe(0.2)
   })
 
-  test('not at all where it was never sent', () => {
+  test('not at all if it was not sent', () => {
     const { budget } = budgetOf()
     budget.forget(budget.hold(PRICE))
     expect(budget.spentUsd).toBe(0)
   })
 
-  test('as a voucher by what its channel adds up to, for good', () => {
+  test('as a voucher permanently, by the cumulative sum of its channel', () => {
     const { budget, advance } = budgetOf()
     budget.signedVoucher(budget.hold(PRICE), '0xa', 300_000n)
     budget.signedVoucher(budget.hold(PRICE), '0xa', 400_000n)
     // The same again, by a client that has lost count.
-    budget.disclaim(budget.signedVoucher(budget.hold(PRICE), '0xa', 400_000n))
+    budget.reportUncharged(budget.signedVoucher(budget.hold(PRICE), '0xa', 400_000n))
     advance(10 * ENDS_MS)
     expect([budget.spentUsd, budget.heldUsd]).toEqual([0.4, 0])
   })
@@ -81,11 +81,11 @@ describe('nothing is sent', () => {
 
   test('beyond the budget, and it says what is held and for how long', () => {
     const { budget, signed, advance } = budgetOf(0.1)
-    budget.disclaim(signed())
+    budget.reportUncharged(signed())
     advance(60_000)
     expect(() => budget.hold(PRICE)).toThrow(
-      'the call costs 0.1 USDC, and 0 are left of the budget, 0.1 more are held for payments that the ' +
-        'service says it did not charge and still could: try again in 120 s; nothing was signed',
+      'the call costs 0.1 USDC, but only 0 of the budget are left; another 0.1 are reserved for payments that were ' +
+        'reported as not charged but can still be settled: retry in 120 s; nothing was signed',
     )
   })
 })
@@ -96,7 +96,7 @@ test('a seller that denies for ever gets no more than twice the budget', () => {
   for (let round = 0; round < 100; round += 1) {
     for (;;) {
       try {
-        budget.disclaim(signed())
+        budget.reportUncharged(signed())
         signatures += 1
       } catch (cause) {
         expect(cause).toBeInstanceOf(UnpayableError)
@@ -108,11 +108,11 @@ test('a seller that denies for ever gets no more than twice the budget', () => {
   expect(signatures).toBe(20)
 })
 
-type Step = { readonly what: 'sign' | 'settle' | 'disclaim' | 'wait'; readonly index: number }
+type Step = { readonly what: 'sign' | 'settle' | 'report' | 'wait'; readonly index: number }
 
 const steps = fc.array(
   fc.record<Step>({
-    what: fc.constantFrom('sign', 'sign', 'settle', 'disclaim', 'wait'),
+    what: fc.constantFrom('sign', 'sign', 'settle', 'report', 'wait'),
     index: fc.nat(30),
   }),
   { maxLength: 200 },
@@ -136,7 +136,7 @@ property.prop([steps], { seed: 34 })(
         } catch (cause) {
           expect(cause).toBeInstanceOf(UnpayableError)
         }
-      } else if (chosen !== undefined && what === 'disclaim') budget.disclaim(chosen.hold)
+      } else if (chosen !== undefined && what === 'report') budget.reportUncharged(chosen.hold)
       else if (chosen !== undefined && !chosen.isOver && chosen.hold.endsMs > nowMs) {
         chosen.isOver = true
         settled += 1

@@ -1,37 +1,37 @@
 import { UnpayableError } from './errors.ts'
 
 export type BudgetLimits = {
-  /** No single call may cost more, in USDC. */
+  /** Maximum of one call, USDC. */
   readonly maxUsdPerCall: number
-  /** All calls together may not, in USDC. */
+  /** Maximum of all calls together, USDC. */
   readonly totalUsd: number
 }
 
-/** The part of a budget that one signed payment takes. */
+/** The part of a budget that one payment reserves. */
 export type Hold = {
   /** Millionths of a USDC. */
   readonly amount: bigint
-  /** From then on nobody can settle it any more; Infinity where that is never so. */
+  /** Unix time from which the payment cannot be settled; Infinity for never. */
   readonly endsMs: number
 }
 
 /**
- * Counts what was signed, whatever a seller says of it. A payment counts from its signature until nobody can settle
- * it any more. From then on it counts no longer where the seller said that it was not charged. Only the seller knows
- * whether that is true, so what is given back on its word is bounded too, by the budget itself.
+ * Counts signed payments against a budget without trusting the seller. A payment counts from its signature until it
+ * cannot be settled any more; after that it is released if the seller reported it as not charged. Releases are limited
+ * to one budget in total, because only the seller knows whether such a report is true.
  */
 export class Budget {
   readonly #perCall: bigint
   readonly #total: bigint
   readonly #nowMs: () => number
-  /** Settled, or not known not to be. */
+  /** Settled, or possibly settled. */
   #spent = 0n
-  #givenBack = 0n
-  /** With whether the seller said that it was not charged. */
+  #released = 0n
+  /** Open payments, and whether the seller reported them as not charged. */
   readonly #held = new Map<Hold, boolean>()
-  /** Given back, and still in the hands of the seller. */
-  readonly #believed = new WeakSet<Hold>()
-  /** What vouchers were signed for by channel: a voucher is over the sum of all before it. Money, so never evicted. */
+  /** Released; the seller may still report a charge. */
+  readonly #releasedHolds = new WeakSet<Hold>()
+  /** Signed sum by channel: a voucher is cumulative. Never evicted. */
   readonly #vouchers = new Map<string, bigint>()
 
   constructor({ maxUsdPerCall, totalUsd }: BudgetLimits, nowMs: () => number) {
@@ -40,18 +40,18 @@ export class Budget {
     this.#nowMs = nowMs
   }
 
-  /** What counts now, in USDC. */
+  /** Counted now, USDC. */
   get spentUsd(): number {
     return Number(this.#counted()) / 1e6
   }
 
-  /** The part of it that somebody may still settle, in USDC. */
+  /** The part of `spentUsd` that may still be settled, USDC. */
   get heldUsd(): number {
     this.#expire()
     return Number(amountOf(this.#held.keys())) / 1e6
   }
 
-  /** Before a signature. @param amount millionths of a USDC. @throws UnpayableError */
+  /** Reserves an amount before signing. @param amount millionths of a USDC. @throws UnpayableError */
   hold(amount: bigint): Hold {
     if (amount > this.#perCall)
       throw new UnpayableError(
@@ -63,21 +63,21 @@ export class Budget {
     return hold
   }
 
-  /** After it: what was signed counts in the place of what was expected. */
+  /** Replaces the reservation by what was signed. */
   signed(expected: Hold, signed: Hold): Hold {
     this.#held.delete(expected)
     this.#held.set(signed, false)
     return signed
   }
 
-  /** The same of a voucher. It can be claimed at any time, so it counts for good. @throws UnpayableError */
+  /** Replaces the reservation by a voucher, which can be claimed at any time and so counts permanently. @throws UnpayableError */
   signedVoucher(expected: Hold, channelId: string, cumulative: bigint): Hold {
     const before = this.#vouchers.get(channelId)
     const amount = cumulative > (before ?? 0n) ? cumulative - (before ?? 0n) : 0n
-    // A channel that was used before this budget was made counts as a whole.
+    // The first voucher of an existing channel counts with its whole sum.
     if (before !== undefined && amount > expected.amount)
       throw new UnpayableError(
-        `the wallet signed for ${usd(amount)} USDC, and the call costs ${usd(expected.amount)}; nothing was sent`,
+        `the wallet signed ${usd(amount)} USDC, but the call costs ${usd(expected.amount)}; nothing was sent`,
       )
     this.#mustHold(amount, this.#counted() - expected.amount, 'sent')
     this.#held.delete(expected)
@@ -86,26 +86,26 @@ export class Budget {
     return { amount, endsMs: Number.POSITIVE_INFINITY }
   }
 
-  /** It was never sent. */
+  /** Cancels a reservation that was not signed. */
   forget(hold: Hold): void {
     this.#held.delete(hold)
   }
 
-  /** It bought an answer, or the seller says that it was charged. */
+  /** Counts a payment as charged. */
   settle(hold: Hold): void {
-    if (this.#held.delete(hold) || this.#believed.delete(hold)) this.#spent += hold.amount
+    if (this.#held.delete(hold) || this.#releasedHolds.delete(hold)) this.#spent += hold.amount
   }
 
-  /** The seller says that it was not charged: believed once it cannot be charged any more. */
-  disclaim(hold: Hold): void {
+  /** Records that the seller reported no charge; released once the payment cannot be settled any more. */
+  reportUncharged(hold: Hold): void {
     if (this.#held.has(hold)) this.#held.set(hold, true)
   }
 
   #mustHold(amount: bigint, counted: bigint, verb: 'signed' | 'sent'): void {
     if (counted + amount <= this.#total) return
     throw new UnpayableError(
-      `the call costs ${usd(amount)} USDC, and ${usd(this.#total - counted)} are left of the budget` +
-        `${this.#heldWords()}; nothing was ${verb}`,
+      `the call costs ${usd(amount)} USDC, but only ${usd(this.#total - counted)} of the budget are left` +
+        `${this.#heldText()}; nothing was ${verb}`,
     )
   }
 
@@ -114,27 +114,25 @@ export class Budget {
     return this.#spent + amountOf(this.#held.keys())
   }
 
-  #heldWords(): string {
-    const disclaimed = [...this.#held].flatMap(([hold, isDisclaimed]) =>
-      isDisclaimed ? [hold] : [],
-    )
-    if (disclaimed.length === 0) return ''
-    const soonestMs = Math.min(...disclaimed.map(({ endsMs }) => endsMs))
+  #heldText(): string {
+    const uncharged = [...this.#held].flatMap(([hold, isUncharged]) => (isUncharged ? [hold] : []))
+    if (uncharged.length === 0) return ''
+    const soonestMs = Math.min(...uncharged.map(({ endsMs }) => endsMs))
     const seconds = Math.ceil((soonestMs - this.#nowMs()) / 1_000)
     return (
-      `, ${usd(amountOf(disclaimed))} more are held for payments that the service says it did not charge ` +
-      `and still could: try again in ${seconds} s`
+      `; another ${usd(amountOf(uncharged))} are reserved for payments that were reported as not charged but can ` +
+      `still be settled: retry in ${seconds} s`
     )
   }
 
   #expire(): void {
     const nowMs = this.#nowMs()
-    for (const [hold, isDisclaimed] of this.#held) {
+    for (const [hold, isUncharged] of this.#held) {
       if (hold.endsMs > nowMs) continue
       this.#held.delete(hold)
-      if (isDisclaimed && this.#givenBack + hold.amount <= this.#total) {
-        this.#givenBack += hold.amount
-        this.#believed.add(hold)
+      if (isUncharged && this.#released + hold.amount <= this.#total) {
+        this.#released += hold.amount
+        this.#releasedHolds.add(hold)
       } else this.#spent += hold.amount
     }
   }
@@ -145,7 +143,8 @@ function amountOf(holds: Iterable<Hold>): bigint {
 }
 
 function atomic(amountUsd: number): bigint {
-  if (!(amountUsd >= 0 && amountUsd <= 1e9)) throw new RangeError('a budget is an amount of USDC')
+  if (!(amountUsd >= 0 && amountUsd <= 1e9))
+    throw new RangeError('a budget must be between 0 and 1e9 USDC')
   return BigInt(Math.round(amountUsd * 1e6))
 }
 

@@ -11,16 +11,16 @@ import {
 } from './errors.ts'
 import { Payees } from './payees.ts'
 import { platform } from './platform.ts'
-import { quoteOf } from './quote.ts'
-import { isCharged, isOver, isUncharged, refusalIn } from './refusal.ts'
-import { repeated, sentUntilClear } from './repeated.ts'
-import type { Payer, SignedPayment } from './signed-payment.ts'
-import { signedPayment, TIMEOUT_SECONDS_MAX } from './signed-payment.ts'
+import { decodeQuote } from './quote.ts'
+import { isCharged, isOver, isUncharged, readRefusal } from './refusal.ts'
+import { retry, sendUntilSettled } from './retry.ts'
+import type { BudgetedPayment, Payer } from './sign-payment.ts'
+import { signPayment, TIMEOUT_SECONDS_MAX } from './sign-payment.ts'
 import type { PaymentPayload, SettleResponse } from './x402.ts'
 
 export type { Answers, ProblemCode } from './answers.ts'
 export type { Diagnostics, PendingPayment, ProblemBody } from './errors.ts'
-// biome-ignore lint/performance/noBarrelFile: this file is the package's door
+// biome-ignore lint/performance/noBarrelFile: this file is the entry of the package
 export {
   IntermediaryError,
   PaymentRefusedError,
@@ -28,7 +28,7 @@ export {
   UnansweredError,
   UnpayableError,
 } from './errors.ts'
-export type { Payer } from './signed-payment.ts'
+export type { Payer } from './sign-payment.ts'
 export type {
   PaymentPayload,
   PaymentRequired,
@@ -37,38 +37,38 @@ export type {
 } from './x402.ts'
 
 export type ClientOptions = {
-  /** Of the service, such as `https://api.example.com`. */
+  /** URL of the service, such as `https://api.example.com`. */
   readonly url: string
-  /** Without it only free calls work, and services without payment. */
+  /** Signs payments; without it only free calls work. */
   readonly pay?: Payer
   readonly budget?: Partial<BudgetLimits>
-  /** Addresses that may be paid, on whatever network; without them whoever the first quote names. */
+  /** Accepted payees, on any network; default: the payees of the first quote. */
   readonly payTo?: readonly string[]
-  /** A quote that asks for a payment which could be charged for longer is not signed. 300 by default. */
+  /** Maximum validity of a payment, seconds; quotes that require more are not signed. Default 300. */
   readonly maxTimeoutSeconds?: number
   readonly fetch?: (url: string, init: { headers: Record<string, string> }) => Promise<Response>
   readonly wait?: (ms: number) => Promise<void>
-  /** Unix time. */
+  /** Unix time, milliseconds. */
   readonly nowMs?: () => number
 }
 
-/** Parameters of the query: a list is joined by commas. */
+/** Query parameters; lists are joined by commas. */
 export type Query = Readonly<Record<string, string | number | readonly string[]>>
 
 export type CallOptions = {
   /**
-   * Ask first whether the answer that was bought last for the same call is still the newest one: then it is
-   * given again for nothing. One more round trip when it is not.
+   * Returns the last purchased answer of the same call without payment if the service confirms that it is still the
+   * newest; costs one more round trip otherwise.
    */
   readonly reuse?: boolean
 }
 
 export type Bought<Answer> = {
   readonly answer: Answer
-  /** null where nothing was paid. */
+  /** null if nothing was paid. */
   readonly receipt: SettleResponse | null
   readonly etag: string | null
-  /** Given again from the memory of this client, unchanged at the service. */
+  /** From the cache of this client, confirmed by the service. */
   readonly isReused: boolean
 }
 
@@ -84,29 +84,26 @@ type CoinAnalysis =
   | 'bundle'
 type MarketAnalysis = Exclude<keyof Answers, CoinAnalysis>
 
-/** A payment that can be sent again in the place of a new one. */
-type Unspent = Pick<SignedPayment, 'freshUntilMs'> & { readonly header: string }
+/** An uncharged payment that can be sent again. */
+type Unspent = Pick<BudgetedPayment, 'freshUntilMs'> & { readonly header: string }
 
 type Kept = { readonly header: string; readonly bought: Bought<unknown> }
 
 const budgetByDefault: BudgetLimits = { maxUsdPerCall: 0.1, totalUsd: 1 }
 const KEPT_MAX = 200
-/** Payments that were signed and have bought nothing yet. */
+/** Signed payments that have bought nothing yet. */
 const OPEN_MAX = 1_000
 
-/**
- * A buyer of answers. A call is signed at most once: whatever fails after that, the same payment is sent
- * again, and the service gives what it has bought.
- */
+/** Buys answers within a budget. A call is signed at most once: after a failure the same payment is sent again. */
 export class PerpscopeClient {
   readonly #options: ClientOptions
   readonly #budget: Budget
   readonly #payees: Payees
   readonly #nowMs: () => number
   readonly #kept = new Map<string, Kept>()
-  /** By their headers. */
+  /** Reservations by payment header. */
   readonly #open = new Map<string, Hold>()
-  /** By the URL that they are for: the service says that they were not charged, and can be sent again. */
+  /** By URL: payments reported as not charged and reusable. */
   readonly #unspent = new Map<string, Unspent>()
 
   constructor(options: ClientOptions) {
@@ -116,17 +113,17 @@ export class PerpscopeClient {
     this.#payees = new Payees(options.payTo)
   }
 
-  /** What counts against the budget, in USDC: all that was signed, but for what can be charged no more and was not. */
+  /** Counted against the budget, USDC: signed payments, except those that were not charged and cannot be any more. */
   get spentUsd(): number {
     return this.#budget.spentUsd
   }
 
-  /** The part of it that could still be charged and was not, for all that is known, in USDC. */
+  /** The part of `spentUsd` that may still be charged, USDC. */
   get heldUsd(): number {
     return this.#budget.heldUsd
   }
 
-  /** An analysis of one coin, in any case: `about('pulse', 'BTC', { timeframes: ['1h'] })`. */
+  /** An analysis of one coin: `about('pulse', 'BTC', { timeframes: ['1h'] })`. */
   about<Id extends CoinAnalysis>(
     analysis: Id,
     coin: string,
@@ -154,9 +151,9 @@ export class PerpscopeClient {
     return (await this.#free('/health')) as { status: 'ok' | 'degraded'; version: string }
   }
 
-  /** Fetches what a payment has bought whose answer did not come. @throws UnansweredError, RefusedError */
+  /** Fetches the answer to a payment that received none. @throws UnansweredError, RefusedError */
   async resume({ url, header }: PendingPayment): Promise<Bought<unknown>> {
-    return this.#fetched(url, header)
+    return this.#fetchAnswer(url, header)
   }
 
   async #free(path: string): Promise<unknown> {
@@ -165,37 +162,37 @@ export class PerpscopeClient {
     throw await refusalOf(response)
   }
 
-  /** Any path that answers with JSON, as the service lists it: `call('/pulse/BTC?view=compact')`. */
+  /** Calls any path with a JSON answer: `call('/pulse/BTC?view=compact')`. */
   async call(path: string, { reuse = false }: CallOptions = {}): Promise<Bought<unknown>> {
     const url = this.#options.url + path
     const kept = this.#kept.get(url)
     if (reuse && kept !== undefined && (await this.#isNewest(url, kept)))
       return { ...kept.bought, isReused: true }
-    return (await this.#boughtAgain(url)) ?? (await this.#boughtAnew(url))
+    return (await this.#buyWithUnspent(url)) ?? (await this.#buy(url))
   }
 
-  /** By a payment for the same call that was signed before and not charged; null where there is none. */
-  async #boughtAgain(url: string): Promise<Bought<unknown> | null> {
+  /** Reuses an uncharged payment of the same call; null if there is none. */
+  async #buyWithUnspent(url: string): Promise<Bought<unknown> | null> {
     const unspent = this.#unspent.get(url)
     this.#unspent.delete(url)
     if (unspent === undefined || unspent.freshUntilMs <= this.#nowMs()) return null
     try {
-      return await this.#bought(url, unspent)
+      return await this.#payWith(url, unspent)
     } catch (cause) {
-      // It was not charged, and will not be accepted either: the call is as good as new.
+      // Neither charged nor accepted: start over.
       if (cause instanceof PaymentRefusedError) return null
       throw cause
     }
   }
 
-  async #boughtAnew(url: string): Promise<Bought<unknown>> {
-    const response = await this.#quoted(url)
+  async #buy(url: string): Promise<Bought<unknown>> {
+    const response = await this.#quote(url)
     if (response.status === 200) return boughtOf(response)
-    const quote = quoteOf(response.headers.get('payment-required'))
+    const quote = decodeQuote(response.headers.get('payment-required'))
     const { pay, maxTimeoutSeconds = TIMEOUT_SECONDS_MAX } = this.#options
     if (pay === undefined)
-      throw new UnpayableError('the call costs money and the client has no payer')
-    const { payment, hold, freshUntilMs } = await signedPayment(quote, {
+      throw new UnpayableError('the call requires a payment and the client has no `pay`')
+    const { payment, hold, freshUntilMs } = await signPayment(quote, {
       pay,
       budget: this.#budget,
       payees: this.#payees,
@@ -204,13 +201,13 @@ export class PerpscopeClient {
     })
     const header = encoded(payment)
     keep(this.#open, header, hold, OPEN_MAX)
-    return this.#bought(url, { header, freshUntilMs })
+    return this.#payWith(url, { header, freshUntilMs })
   }
 
-  async #bought(url: string, unspent: Unspent): Promise<Bought<unknown>> {
+  async #payWith(url: string, unspent: Unspent): Promise<Bought<unknown>> {
     const { header } = unspent
     try {
-      const bought = await this.#fetched(url, header)
+      const bought = await this.#fetchAnswer(url, header)
       keep(this.#kept, url, { header, bought }, KEPT_MAX)
       return bought
     } catch (cause) {
@@ -219,17 +216,17 @@ export class PerpscopeClient {
     }
   }
 
-  /** Nothing is lost before a payment, so what passes is waited for here too. */
-  #quoted(url: string): Promise<Response> {
+  /** Retries temporary refusals. */
+  #quote(url: string): Promise<Response> {
     const answered = async () => {
       const response = await this.#send(url)
       if (response.status === 200 || response.status === 402) return response
       throw await refusalOf(response)
     }
-    return repeated(answered, mayPass, this.#options.wait)
+    return retry(answered, isTemporary, this.#options.wait)
   }
 
-  async #fetched(url: string, header: string): Promise<Bought<unknown>> {
+  async #fetchAnswer(url: string, header: string): Promise<Bought<unknown>> {
     const answered = async () => {
       const response = await this.#send(url, { 'payment-signature': header })
       if (response.status === 200) return await boughtOf(response)
@@ -237,11 +234,11 @@ export class PerpscopeClient {
     }
     const hold = this.#open.get(header)
     try {
-      const bought = await sentUntilClear(answered, this.#options.wait)
+      const bought = await sendUntilSettled(answered, this.#options.wait)
       if (hold !== undefined) this.#budget.settle(hold)
       return bought
     } catch (cause) {
-      if (hold !== undefined && isUncharged(cause)) this.#budget.disclaim(hold)
+      if (hold !== undefined && isUncharged(cause)) this.#budget.reportUncharged(hold)
       if (hold !== undefined && isCharged(cause)) this.#budget.settle(hold)
       if (isUncharged(cause) || isOver(cause)) throw cause
       throw new UnansweredError({ url, header }, cause)
@@ -262,7 +259,7 @@ export class PerpscopeClient {
   }
 }
 
-/** Forgets what was kept longest ago. */
+/** Adds an entry and evicts the oldest above `sizeMax`. */
 function keep<Value>(map: Map<string, Value>, key: string, value: Value, sizeMax: number): void {
   map.delete(key)
   map.set(key, value)
@@ -284,10 +281,10 @@ async function refusalOf(
   response: Response,
 ): Promise<RefusedError | PaymentRefusedError | IntermediaryError> {
   const body: unknown = await response.json().catch(() => null)
-  return refusalIn(body) ?? new IntermediaryError(response.status)
+  return readRefusal(body) ?? new IntermediaryError(response.status)
 }
 
-function mayPass(cause: unknown): boolean {
+function isTemporary(cause: unknown): boolean {
   if (cause instanceof RefusedError) return cause.problem.retryable
   return cause instanceof IntermediaryError && (cause.status === 429 || cause.status >= 500)
 }
@@ -300,7 +297,7 @@ function searchOf(query: Query): string {
   return entries.length === 0 ? '' : `?${new URLSearchParams(entries as [string, string][])}`
 }
 
-/** JSON may hold what `btoa` does not take. */
+/** `btoa` takes Latin-1 only, so the JSON is encoded as UTF-8 first. */
 function encoded(payment: PaymentPayload): string {
   const bytes = new TextEncoder().encode(JSON.stringify(payment))
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))

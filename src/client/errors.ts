@@ -1,6 +1,6 @@
 import type { ProblemCode } from './answers.ts'
 
-/** What the service says when it refuses: RFC 9457 with the members of perpscope. */
+/** Error body of the service: RFC 9457 with the members of perpscope. */
 export type ProblemBody = {
   readonly code: ProblemCode
   readonly status: number
@@ -8,7 +8,7 @@ export type ProblemBody = {
   readonly detail: string
   readonly retryable: boolean
   readonly retry_after: number | null
-  /** null while the outcome of a settlement is unknown. */
+  /** null while the outcome of the settlement is unknown. */
   readonly charged: boolean | null
   readonly payment_reusable: boolean
   readonly param?: string
@@ -17,7 +17,7 @@ export type ProblemBody = {
   readonly request_id: string
 }
 
-/** The service has refused the call. */
+/** The service refused the call. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'
   readonly problem: ProblemBody
@@ -28,7 +28,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** Why a payment was not accepted, as the 402 tells it. */
+/** Why a payment was refused, from the 402. */
 export type Diagnostics = {
   readonly reason: string
   readonly field: string | null
@@ -38,8 +38,8 @@ export type Diagnostics = {
 }
 
 /**
- * The payment was refused; the service says that nothing was charged. It counts against the budget until it cannot be
- * charged any more. It is not signed again: that is for the caller to decide.
+ * The payment was refused and, by the service's report, not charged. It counts against the budget until it cannot be
+ * settled any more. The client does not sign another one by itself.
  */
 export class PaymentRefusedError extends Error {
   override readonly name = 'PaymentRefusedError'
@@ -51,36 +51,36 @@ export class PaymentRefusedError extends Error {
   }
 }
 
-/** Something on the way, such as a proxy, answered in the place of the service. */
+/** A proxy or another intermediary answered instead of the service. */
 export class IntermediaryError extends Error {
   override readonly name = 'IntermediaryError'
   readonly status: number
 
   constructor(status: number) {
-    super(`status ${status}, and not from the service`)
+    super(`status ${status} from an intermediary, not from the service`)
     this.status = status
   }
 }
 
-/** Nothing was sent, so nothing can be charged: what is asked is more than may be spent, or cannot be paid safely. */
+/** The call exceeds the budget or cannot be paid safely. Nothing was sent, so nothing can be charged. */
 export class UnpayableError extends Error {
   override readonly name = 'UnpayableError'
 }
 
-/** A signed payment is out and its answer did not come. `payment` is kept: send it again with `resume`. */
+/** A payment was sent and no answer arrived. Send it again with `resume`. */
 export class UnansweredError extends Error {
   override readonly name = 'UnansweredError'
   readonly payment: PendingPayment
 
   constructor(payment: PendingPayment, cause: unknown) {
     super(
-      `no answer came for a payment that may have been charged, for ${payment.url}: ` +
-        'send it again with resume(error.payment) instead of paying twice',
+      `no answer arrived for ${payment.url}, and its payment may have been charged. ` +
+        'Call resume(error.payment) instead of paying again.',
       { cause },
     )
     this.payment = payment
   }
 }
 
-/** All that is needed to fetch what a payment has bought. */
+/** A sent payment, for `resume`. */
 export type PendingPayment = { readonly url: string; readonly header: string }

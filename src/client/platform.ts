@@ -1,4 +1,4 @@
-/** What the client takes from where it runs, unless it is told otherwise. Its only door to the outside. */
+/** Defaults for network, clock and timer: the client's only access to the platform. */
 export const platform = {
   fetch: (url: string, init: { readonly headers: Record<string, string> }) =>
     globalThis.fetch(url, init),

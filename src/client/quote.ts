@@ -1,7 +1,7 @@
 import { UnpayableError } from './errors.ts'
 import type { PaymentRequired, PaymentRequirements } from './x402.ts'
 
-/** USDC by network. What a quote asks for in anything else is not signed: its amount would mean something else. */
+/** USDC by network. Quotes in other assets are not signed. */
 const usdc: Readonly<Record<string, string>> = {
   'eip155:8453': '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913',
   'eip155:84532': '0x036CbD53842c5426634e7929541eC2318f3dCF7e',
@@ -9,47 +9,42 @@ const usdc: Readonly<Record<string, string>> = {
   'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1': '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU',
 }
 
-/** @throws UnpayableError when the service asks for a payment and does not say for which */
-export function quoteOf(header: string | null): PaymentRequired {
+/** @throws UnpayableError if the header is missing or invalid */
+export function decodeQuote(header: string | null): PaymentRequired {
   if (header === null) throw new UnpayableError('the quote has no PAYMENT-REQUIRED header')
   try {
     const quote = JSON.parse(atob(header)) as PaymentRequired
     if (quote.x402Version === 2 && Array.isArray(quote.accepts)) return quote
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new UnpayableError('the quote cannot be read')
 }
 
-/** Schemes whose payments this client can read, so that it knows what they are worth and how long. */
+/** Schemes whose payments this client can decode, and so check amount and validity. */
 const schemes = ['exact', 'batch-settlement']
 
-/**
- * The quote with only those ways to pay that are in real USDC and whose payments run out in time. @throws
- * UnpayableError when there is none
- */
+/** The quote, reduced to terms in USDC with an acceptable validity. @throws UnpayableError if none is left */
 export function payable(quote: PaymentRequired, timeoutSecondsMax: number): PaymentRequired {
   const known = quote.accepts.filter((one) => isUsdc(one) && isReadable(one))
   if (known.length === 0)
-    throw new UnpayableError(
-      'the quote names no USDC on a network that this client knows; nothing was signed',
-    )
+    throw new UnpayableError('the quote offers no USDC on a supported network; nothing was signed')
   const accepts = known.filter(({ maxTimeoutSeconds }) => maxTimeoutSeconds <= timeoutSecondsMax)
   if (accepts.length === 0)
     throw new UnpayableError(
-      `the quote asks for a payment that could be charged for ${known[0]?.maxTimeoutSeconds} s, more than ` +
-        `${timeoutSecondsMax}; nothing was signed. Allow it with maxTimeoutSeconds if the service needs it`,
+      `the quote requires a payment that is valid for ${known[0]?.maxTimeoutSeconds} s; the limit is ` +
+        `${timeoutSecondsMax} s; nothing was signed. Raise maxTimeoutSeconds to allow it`,
     )
   return { ...quote, accepts }
 }
 
-/** Millionths of a USDC: the dearest of the ways to pay, whichever the payer takes. */
-export function dearest({ accepts }: PaymentRequired): bigint {
+/** The highest amount of the terms, millionths of a USDC. */
+export function highestAmount({ accepts }: PaymentRequired): bigint {
   const amounts = accepts.map(({ amount }) => BigInt(amount))
   return amounts.sort((one, other) => (one < other ? 1 : -1))[0] ?? 0n
 }
 
-/** By an EIP-3009 authorization on EVM chains, as no other transfer is sold here. */
+/** On EVM chains only EIP-3009 authorizations can be decoded. */
 function isReadable({ scheme, extra }: PaymentRequirements): boolean {
   const transfer: unknown = extra?.['assetTransferMethod'] ?? 'eip3009'
   return schemes.includes(scheme) && transfer === 'eip3009'

@@ -1,43 +1,37 @@
 import { UnpayableError } from './errors.ts'
-import { spelled } from './payees.ts'
+import { canonicalAddress } from './payees.ts'
 import type { PaymentPayload, PaymentRequirements } from './x402.ts'
 
-/** What was signed, as far as it can be read. */
+/** The signed terms of a payment. */
 export type SignedTerms =
   | {
       readonly kind: 'transfer'
       readonly amount: bigint
-      /** It is sent in the place of a new payment until then. */
+      /** Until then it is sent again instead of a new payment. */
       readonly freshUntilMs: number
-      /** From then on nobody can settle it any more. */
+      /** Unix time from which it cannot be settled. */
       readonly endsMs: number
     }
   | { readonly kind: 'voucher'; readonly channelId: string; readonly cumulative: bigint }
 
-/**
- * A payment counts for this much longer than it is valid: a chain judges by the time of its blocks, which may lag,
- * and this clock may be ahead.
- */
+/** Added to the validity: block times may lag, and the local clock may be ahead. */
 const MARGIN_MS = 60_000
-/** A transaction on Solana is valid for 150 blocks after its blockhash: 60 s at 0.4 s a block, twice that when blocks are slow. */
+/** A Solana transaction is valid for 150 blocks: 60 s at 0.4 s per block, doubled for slow blocks. */
 const SOLANA_LIFETIME_MS = 120_000
-/** Shorter than either life, so that a service has the time to settle it. */
+/** Leaves the service time to settle. */
 const EVM_FRESH_MARGIN_MS = 15_000
 const SOLANA_FRESH_MS = 45_000
-/** Between the clocks of a wallet and of this client. */
+/** Tolerated difference between the clocks of wallet and client. */
 const CLOCKS_APART_SECONDS_MAX = 10
 
-/**
- * Reads what a wallet has signed for one of the ways to pay that it was shown. @throws UnpayableError when that is
- * more, for somebody else or for longer than it was asked for
- */
-export function signedTerms(
+/** Decodes a signed payment. @throws UnpayableError if amount, payee or validity differ from the offered terms */
+export function readSignedTerms(
   { accepted, payload }: PaymentPayload,
   offered: readonly PaymentRequirements[],
   nowMs: number,
 ): SignedTerms {
   const asked = offered.find((one) => isSame(one, accepted))
-  if (asked === undefined) throw wrong('for terms that were not in the quote')
+  if (asked === undefined) throw wrong('terms that are not in the quote')
   const amount = BigInt(asked.amount)
   if (asked.scheme === 'batch-settlement') return voucherOf(payload, asked)
   if (asked.network.startsWith('solana:'))
@@ -49,11 +43,12 @@ export function signedTerms(
     }
   const { to, value, validBefore } = members(payload['authorization'])
   mustPay(to, asked)
-  if (uint(value) !== amount) throw wrong(`for ${value} millionths, and the call costs ${amount}`)
+  if (uint(value) !== amount)
+    throw wrong(`${value} millionths of a USDC, but the call costs ${amount}`)
   const endsSeconds = uint(validBefore)
   const latestSeconds = nowMs / 1_000 + asked.maxTimeoutSeconds + CLOCKS_APART_SECONDS_MAX
   if (endsSeconds > latestSeconds)
-    throw wrong(`for longer than the ${asked.maxTimeoutSeconds} s that the quote asks for`)
+    throw wrong(`a validity above the ${asked.maxTimeoutSeconds} s of the quote`)
   const validMs = Number(endsSeconds) * 1_000
   return {
     kind: 'transfer',
@@ -67,13 +62,13 @@ function voucherOf(payload: PaymentPayload['payload'], asked: PaymentRequirement
   const { receiver } = members(payload['channelConfig'])
   mustPay(receiver, asked)
   const { channelId, maxClaimableAmount } = members(payload['voucher'])
-  if (typeof channelId !== 'string') throw wrong('a voucher without its channel')
+  if (typeof channelId !== 'string') throw wrong('a voucher without channelId')
   return { kind: 'voucher', channelId, cumulative: uint(maxClaimableAmount) }
 }
 
 function mustPay(to: unknown, { payTo }: PaymentRequirements): void {
-  if (typeof to !== 'string' || spelled(to) !== spelled(payTo))
-    throw wrong(`to pay ${to}, and the quote names ${payTo}`)
+  if (typeof to !== 'string' || canonicalAddress(to) !== canonicalAddress(payTo))
+    throw wrong(`the payee ${to}, but the quote names ${payTo}`)
 }
 
 function isSame(one: PaymentRequirements, other: PaymentRequirements | undefined): boolean {
@@ -82,19 +77,19 @@ function isSame(one: PaymentRequirements, other: PaymentRequirements | undefined
     one.scheme === other.scheme &&
     one.network === other.network &&
     one.amount === other.amount &&
-    spelled(one.asset) === spelled(other.asset) &&
-    spelled(one.payTo) === spelled(other.payTo)
+    canonicalAddress(one.asset) === canonicalAddress(other.asset) &&
+    canonicalAddress(one.payTo) === canonicalAddress(other.payTo)
   )
 }
 
 function members(value: unknown): Readonly<Record<string, unknown>> {
   if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>
-  throw wrong('something that cannot be read')
+  throw wrong('an invalid payload')
 }
 
 function uint(value: unknown): bigint {
   if (typeof value === 'string' && /^\d{1,78}$/.test(value)) return BigInt(value)
-  throw wrong('something that cannot be read')
+  throw wrong('an invalid payload')
 }
 
 function wrong(what: string): UnpayableError {

@@ -1,6 +1,6 @@
 /**
- * The messages of x402, version 2, as `@x402/core` types them: https://github.com/x402-foundation/x402. Written out
- * here, so that the client's types need no package.
+ * Messages of x402 version 2, equal to the types of `@x402/core` (https://github.com/x402-foundation/x402), so that the
+ * client needs no package.
  */
 
 /** CAIP-2. */
@@ -25,7 +25,7 @@ type ResourceInfo = {
   iconUrl?: string
 }
 
-/** The quote of a 402. */
+/** Quote of a 402. */
 export type PaymentRequired = {
   x402Version: number
   error?: string
@@ -42,7 +42,7 @@ export type PaymentPayload = {
   extensions?: Record<string, unknown>
 }
 
-/** The receipt. */
+/** Receipt. */
 export type SettleResponse = {
   success: boolean
   errorReason?: string

@@ -7,10 +7,10 @@ import type { PaymentRequired } from '@x402/core/types'
 import { Budget } from '../client/budget.ts'
 import { PaymentRefusedError, RefusedError, UnpayableError } from '../client/errors.ts'
 import { Payees } from '../client/payees.ts'
-import { isCharged, isOver, isUncharged, refusalIn } from '../client/refusal.ts'
-import { sentUntilClear } from '../client/repeated.ts'
-import type { Purse, SignedPayment } from '../client/signed-payment.ts'
-import { signedPayment } from '../client/signed-payment.ts'
+import { isCharged, isOver, isUncharged, readRefusal } from '../client/refusal.ts'
+import { sendUntilSettled } from '../client/retry.ts'
+import type { BudgetedPayment, Buyer } from '../client/sign-payment.ts'
+import { signPayment } from '../client/sign-payment.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { version } from '../config/environment.ts'
 import type { McpOptions } from '../config/mcp.ts'
@@ -24,7 +24,7 @@ const PENDING_MAX = 200
 
 type Arguments = Readonly<Record<string, unknown>>
 type Pending = {
-  readonly signed: SignedPayment
+  readonly signed: BudgetedPayment
   /** It may have been charged: it is sent again whatever its age, before another is signed. */
   readonly isOpen: boolean
 }
@@ -44,7 +44,7 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
   const { nowMs } = systemClock
   const limits = { maxUsdPerCall: options.maxUsdPerCall, totalUsd: options.budgetUsd }
   const budget = new Budget(limits, nowMs)
-  const purse: Purse = {
+  const buyer: Buyer = {
     pay: (quote) => wallet.createPaymentPayload(quote),
     budget,
     payees: new Payees(options.payee),
@@ -95,17 +95,17 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
     const quoted = await ask(call)
     if (!isQuote(quoted.structuredContent)) return quoted
     if (!isWanted()) return failure('Cancelled before anything was paid.')
-    return delivered(call, await signedPayment(quoted.structuredContent, purse), isWanted)
+    return delivered(call, await signPayment(quoted.structuredContent, buyer), isWanted)
   }
 
   async function delivered(
     call: Call,
-    signed: SignedPayment,
+    signed: BudgetedPayment,
     isWanted: () => boolean,
   ): Promise<CallToolResult> {
     const { payment, hold } = signed
     try {
-      const result = await sentUntilClear(async () =>
+      const result = await sendUntilSettled(async () =>
         answerIn(await ask(call, { [PAYMENT]: payment })),
       )
       // Cancelled while it was paid: the same call gets the answer, which the service keeps for this payment.
@@ -115,7 +115,7 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
       return result
     } catch (cause) {
       pending.delete(call.key)
-      if (isUncharged(cause)) budget.disclaim(hold)
+      if (isUncharged(cause)) budget.reportUncharged(hold)
       if (isCharged(cause)) budget.settle(hold)
       if (!isOver(cause)) pending.set(call.key, { signed, isOpen: !isUncharged(cause) })
       if (isUncharged(cause) || isOver(cause)) throw cause
@@ -163,7 +163,7 @@ function answerIn(result: CallToolResult): CallToolResult {
   if (result.isError !== true) return result
   const [first] = result.content
   const text = first?.type === 'text' ? first.text : ''
-  throw refusalIn(parsed(text)) ?? new Error(text)
+  throw readRefusal(parsed(text)) ?? new Error(text)
 }
 
 function parsed(text: string): unknown {
