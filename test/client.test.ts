@@ -360,11 +360,7 @@ describe('a service that lies', () => {
   })
 
   test.each([
-    [
-      'a payment that lasts for an hour',
-      { maxTimeoutSeconds: 3_600 },
-      /valid for 3600 s/,
-    ],
+    ['a payment that lasts for an hour', { maxTimeoutSeconds: 3_600 }, /valid for 3600 s/],
     [
       'another payee',
       { payTo: '0x000000000000000000000000000000000000bEEF' },

@@ -1,4 +1,4 @@
-/** One candle. Prices in USD; volume in the coin's own unit (thousands of tokens for a `k` coin). */
+/** One candle. Prices in USD; volume in the coin's unit (thousands of tokens for a `k` coin). */
 export type Bar = {
   readonly openTimeMs: number
   readonly open: number
@@ -11,10 +11,10 @@ export type Bar = {
 export type BarFault = 'bad_time' | 'bad_price' | 'bad_size' | 'bad_bar'
 
 /**
- * What a bar must hold wherever one comes in: prices above zero, a volume of zero or more, all finite, and open and
- * close within low and high (`bad_bar`). Only a bar without trades may open outside: the venue's own history has such
- * bars (RLB, 4h, June and July 2023), which open at the close before.
- * @returns null for a sound bar
+ * Validates a bar: prices above zero, volume zero or more, all finite, open and close within low and high (`bad_bar`).
+ * A bar without volume may open outside that range: the venue's history has such bars (RLB, 4h, June and July 2023),
+ * which open at the previous close.
+ * @returns null for a valid bar
  */
 export function barFault({ openTimeMs, open, high, low, close, volumeBase }: Bar): BarFault | null {
   if (!Number.isSafeInteger(openTimeMs)) return 'bad_time'

@@ -1,4 +1,4 @@
-/** A map that forgets what was set longest ago when it is full. */
+/** A map that evicts the oldest entry when it is full. */
 export class BoundedMap<Key, Value> {
   readonly #values = new Map<Key, Value>()
   readonly #sizeMax: number
@@ -13,7 +13,7 @@ export class BoundedMap<Key, Value> {
 
   set(key: Key, value: Value): void {
     this.#values.delete(key)
-    // Not by an iterator that is kept: it would keep all tables that the map ever had.
+    // A new iterator each time: a long-lived one would retain old hash tables.
     const oldest = this.#values.size < this.#sizeMax ? undefined : this.#values.keys().next().value
     if (oldest !== undefined) this.#values.delete(oldest)
     this.#values.set(key, value)

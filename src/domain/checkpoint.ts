@@ -1,10 +1,10 @@
 import type { Listing } from './listing.ts'
 
-/** What an engine needs to be warm again: the state that cannot be asked of the venue in seconds. */
+/** State for a warm start that cannot be fetched from the venue within seconds. */
 export type Checkpoint = {
-  /** Document versions go on rising from here. */
+  /** Document versions continue from here. */
   readonly version: number
   readonly listings: readonly Listing[]
-  /** Opaque numbers per coin, made and read by the processor. */
+  /** Per coin, written and read by the processor. */
   readonly coins: ReadonlyMap<string, Float64Array>
 }

@@ -1,7 +1,4 @@
-/**
- * Time as an argument: what reads the clock or waits gets one of these. Only `roles` makes a real
- * one; tests pass a clock that they move by hand.
- */
+/** Time as an argument. Only `roles` creates a real clock; tests advance a manual one. */
 export type Clock = {
   /** Unix time, milliseconds. */
   nowMs(): number

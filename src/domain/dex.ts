@@ -1,4 +1,4 @@
-/** Which builder-deployed dexes (HIP-3) to follow: by their share of the venue, all, or those that are named. */
+/** Builder-deployed dexes (HIP-3) to follow: by share of the venue, all, or by name. */
 export type DexSelection = 'auto' | 'all' | readonly string[]
 
 /** Why a builder-deployed dex is not followed. */
@@ -14,21 +14,21 @@ export const dexReasons = [
 ] as const
 export type DexReason = (typeof dexReasons)[number]
 
-/** What is known of one builder-deployed dex, and whether its coins are served. */
+/** State of one builder-deployed dex. */
 export type DexStatus = {
   readonly name: string
   readonly fullName: string | null
   readonly isFollowed: boolean
-  /** null where it is followed. */
+  /** null if it is followed. */
   readonly reason: DexReason | null
-  /** The larger of its shares of open interest and of 24 h volume; null where it was not measured. */
+  /** Share of open interest or 24 h volume, whichever is larger; null if not measured. */
   readonly sharePct: number | null
-  /** Name of its collateral token; null where it is unknown. */
+  /** Collateral token; null if unknown. */
   readonly quoteUnit: string | null
-  /** Coins that trade there; null where its list was not received. */
+  /** Number of trading coins; null if its list was not received. */
   readonly coins: number | null
-  /** Those of them for which no subscription was left. */
+  /** Trading coins without a subscription, for lack of budget. */
   readonly coinsLeftOut: number
-  /** When it was judged last; null where it is not judged, but named. */
+  /** Last share measurement; null for a dex that is followed by name. */
   readonly judgedAtMs: number | null
 }

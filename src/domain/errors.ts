@@ -1,7 +1,4 @@
-/**
- * Something outside this program failed: a socket, a reply, a file, a chain. It is expected to happen
- * and is handled; a broken invariant of our own is an AssertionError instead.
- */
+/** An expected failure outside this program: a socket, reply, file or chain. Broken invariants are AssertionErrors. */
 export class OperatingError extends Error {
   /** Stable, for logs and metrics. Never changes its meaning. */
   readonly code: string
@@ -13,15 +10,15 @@ export class OperatingError extends Error {
   }
 }
 
-/** Whether the system found nothing under that name. Anything else that it refused may well be there. */
+/** Whether a file does not exist (ENOENT). */
 export function isAbsence(cause: unknown): boolean {
   return cause instanceof Error && 'code' in cause && cause.code === 'ENOENT'
 }
 
-/** What went wrong, from the outermost error to the innermost; nothing is said twice. */
+/** Messages from the outermost error to the innermost, without repetitions. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
-  const words = error.message === '' && 'code' in error ? String(error.code) : error.message
+  const message = error.message === '' && 'code' in error ? String(error.code) : error.message
   const inner = error.cause instanceof Error ? reasonOf(error.cause) : ''
-  return words.includes(inner) ? words : `${words}: ${inner}`
+  return message.includes(inner) ? message : `${message}: ${inner}`
 }

@@ -5,35 +5,31 @@ import type { Listing } from './listing.ts'
 import type { Timeframe } from './timeframe.ts'
 
 /**
- * Every event carries both clocks: when it happened, by the venue's, and when it reached us, by ours;
- * for one that was held up, when it would have. Where the venue sends no time, the second stands for the
- * first, set to the venue's clock where the two are apart, as soon as that is known.
+ * Exchange time and receive time. For a delayed frame the receive time is when it would have arrived. If the venue sends
+ * no time, the exchange time is the receive time, corrected by the known offset of the venue's clock.
  */
 export type Stamped = {
   readonly timeExchangeMs: number
   readonly timeReceivedMs: number
 }
 
-/** The venue's complete list of perpetuals; replaces the one before. */
+/** The venue's complete list of perpetuals; replaces the previous list. */
 type UniverseEvent = Stamped & {
   readonly kind: 'universe'
   readonly listings: readonly Listing[]
 }
 
-/**
- * Past bars of one series, ascending, without holes. The last one may still be open. Both times are the
- * instant at which they were asked for: what they say about later is not yet the last word.
- */
+/** Past bars of one series, ascending, without gaps; the last may be open. Both times are the request time. */
 type HistoryEvent = Stamped & {
   readonly kind: 'history'
   readonly coin: string
   readonly timeframe: Timeframe
   readonly bars: readonly Bar[]
-  /** What was asked from: bars that begin later are all that the venue has. Absent: there may be earlier ones. */
+  /** Requested start: the venue has no earlier bars than those returned. Absent: there may be earlier bars. */
   readonly fromMs?: number
 }
 
-/** The whole present state of one bar. A later event for the same open time replaces it. */
+/** Complete state of one bar; a later event for the same open time replaces it. */
 export type CandleEvent = Stamped & {
   readonly kind: 'candle'
   readonly coin: string
@@ -44,12 +40,12 @@ export type CandleEvent = Stamped & {
 export type TradeEvent = Stamped & {
   readonly kind: 'trade'
   readonly coin: string
-  /** The venue's trade id: the key for telling a replayed trade from a new one. */
+  /** The venue's trade id, by which repeated trades are recognised. */
   readonly tradeId: number
   readonly takerSide: 'buy' | 'sell'
   readonly price: number
   readonly sizeBase: number
-  /** Addresses of both accounts, lower case; neither is there where the venue does not tell both. */
+  /** Account addresses, lower case; both absent unless the venue sends both. */
   readonly buyer?: string
   readonly seller?: string
 }
@@ -59,7 +55,7 @@ export type BookLevel = {
   readonly sizeBase: number
 }
 
-/** The visible book, best level first on both sides; an empty side is an empty array. */
+/** The visible book, best level first. */
 export type BookEvent = Stamped & {
   readonly kind: 'book'
   readonly coin: string
@@ -74,13 +70,13 @@ export type TopOfBookEvent = Stamped & {
   readonly ask: BookLevel | null
 }
 
-/** The venue's derivative figures of one coin. */
+/** The venue's figures of one coin (`activeAssetCtx`). */
 export type ContextEvent = Stamped & {
   readonly kind: 'context'
   readonly coin: string
   readonly markPrice: number
   readonly oraclePrice: number
-  /** null on a delisted or one-sided market, as are the three below. */
+  /** null for a delisted or one-sided market, like the next three. */
   readonly midPrice: number | null
   readonly premium: number | null
   readonly impactBid: number | null
@@ -90,11 +86,11 @@ export type ContextEvent = Stamped & {
   /** One-sided, in the coin's unit. */
   readonly openInterestBase: number
   readonly dayNotionalUsd: number
-  /** null for a coin that was listed since. */
+  /** null for a coin listed within the last day. */
   readonly prevDayPrice: number | null
 }
 
-/** The venue's frequent, sparse price refresh: a field that did not change since the last one is absent. */
+/** Frequent price update of the venue; unchanged fields are absent. */
 export type MarkEvent = Stamped & {
   readonly kind: 'mark'
   readonly coin: string
@@ -102,23 +98,19 @@ export type MarkEvent = Stamped & {
   readonly midPrice?: number | null
 }
 
-/**
- * In-band word about the feed itself: what follows `down` may have missed something. `degraded` hears
- * everything, but the venue's clock and ours are too far apart for ages to be trusted.
- */
+/** State of the feed. After `down` data may be missing; `degraded`: the clock offset to the venue is too large. */
 export type FeedStatusEvent = Stamped & {
   readonly kind: 'feed-status'
   readonly feed: 'venue'
   readonly state: 'up' | 'degraded' | 'down'
   readonly reason: string
-  /** With `down`: whose candles and trades came over the connection that was lost. */
+  /** With `down`: coins whose candles and trades used the lost connection. */
   readonly coins: readonly string[]
 }
 
 /**
- * Trades between the two instants are lost for good: the venue replayed too few to reach back to the
- * last known one, or one of that instant could not be read. Candles are whole again once their history was
- * asked; whatever is summed up from single trades is not.
+ * Trades between the two instants are permanently lost: the venue's replay did not reach the last known trade, or a
+ * trade was invalid. Candles are repaired from history; sums of single trades are not.
  */
 export type TradeGapEvent = Stamped & {
   readonly kind: 'trade-gap'
@@ -128,8 +120,8 @@ export type TradeGapEvent = Stamped & {
 }
 
 /**
- * One coin fell silent on a connection that lives, or is heard again. In between nothing but history
- * vouches for its candles; what else the venue sends of it proves nothing about them.
+ * One coin's channel stopped on a live connection (`silent`) or resumed (`heard`). In between only history confirms
+ * its candles.
  */
 export type SilenceEvent = Stamped & {
   readonly kind: 'silence'
@@ -140,40 +132,34 @@ export type SilenceEvent = Stamped & {
 
 export type SilentChannel = 'book' | 'trades' | 'candle'
 
-/**
- * Hours of funding that are over: the venue's own record, or what our history on disk remembers of it.
- * Ascending; both times are the instant at which they were asked for or read.
- */
+/** Past funding hours, from the venue or from history on disk. Ascending; both times are the time of reading. */
 type FundingHistoryEvent = Stamped & {
   readonly kind: 'funding-history'
   readonly coin: string
   readonly rows: readonly FundingRow[]
-  /** Of our own history, which has them. */
+  /** From history on disk. */
   readonly isRemembered?: true
 }
 
-/**
- * Closed 1h bars, from the venue or from our history on disk, which may have holes. Ascending; both times are
- * the instant at which they were asked or read.
- */
+/** Closed 1h bars, from the venue or from history on disk, which may have gaps. Ascending; both times are the time of reading. */
 export type HourlyHistoryEvent = Stamped & {
   readonly kind: 'hourly-history'
   readonly coin: string
   readonly bars: readonly Bar[]
-  /** What the venue was asked from; absent for our own history. */
+  /** Start of the request to the venue; absent for history on disk. */
   readonly fromMs?: number
-  /** Of our own history, which has them. */
+  /** From history on disk. */
   readonly isRemembered?: true
 }
 
-/** What our history on disk remembers of a coin, told once when the engine starts. Ascending. */
+/** Samples of a coin from history on disk, once at the start. Ascending. */
 type SampleHistoryEvent = Stamped & {
   readonly kind: 'sample-history'
   readonly coin: string
   readonly samples: readonly MarketSample[]
 }
 
-/** What the venue says about the next funding of one coin, its own and that of other exchanges. */
+/** Predicted next funding of one coin on the venue and on other exchanges. */
 export type VenueFundingsEvent = Stamped & {
   readonly kind: 'venue-fundings'
   readonly coin: string
@@ -181,7 +167,7 @@ export type VenueFundingsEvent = Stamped & {
 }
 
 export type VenueFunding = {
-  /** The venue's word for the exchange, such as `BinPerp`. */
+  /** The venue's name of the exchange, such as `BinPerp`. */
   readonly venue: string
   /** As a fraction, for one interval of that exchange. */
   readonly rate: number
@@ -189,7 +175,7 @@ export type VenueFunding = {
   readonly nextFundingMs: number
 }
 
-/** Spot prices of the tokens that a dex may have as collateral, by the venue itself. Replaces the list before. */
+/** The venue's spot prices of possible collateral tokens. Replaces the previous list. */
 export type CollateralPricesEvent = Stamped & {
   readonly kind: 'collateral-prices'
   readonly tokens: readonly TokenPrice[]
@@ -199,24 +185,24 @@ export type TokenPrice = {
   /** The venue's index of the spot token. */
   readonly token: number
   readonly name: string
-  /** Mid of its pair against USDC; null where that has none that can be relied on. */
+  /** Mid price of its USDC pair; null without a reliable one. */
   readonly usdcPrice: number | null
-  /** Turnover of that pair in 24 hours, USDC; 0 where there is no such pair. */
+  /** 24 h turnover of that pair, USDC; 0 without a pair. */
   readonly dayNotionalUsd: number
 }
 
-/** What one account holds of one coin by the venue's own books; replaces what it held before. */
+/** Position of one account in one coin, from the venue; replaces the previous one. */
 export type AccountPositionEvent = Stamped & {
   readonly kind: 'account-position'
   readonly coin: string
   /** Address of the account, lower case. */
   readonly account: string
-  /** Positive for a long, negative for a short, 0 when the account holds none any more. */
+  /** Positive long, negative short, 0 for a closed position. */
   readonly sizeBase: number
   readonly entryPrice: number
-  /** As set by the account, times. */
+  /** Leverage setting of the account. */
   readonly leverage: number
-  /** The venue's own figure; null where it has none, as for a position that its account covers whole. */
+  /** From the venue; null if it gives none, for example for a fully covered position. */
   readonly liquidationPrice: number | null
 }
 
@@ -241,11 +227,11 @@ type VenueEvent =
 
 export type MarketEvent = VenueEvent | ExternalEvent
 
-/** News of the venue about one coin. */
+/** Venue events about one coin. */
 export type CoinEvent = Exclude<
   VenueEvent,
   { kind: 'universe' | 'feed-status' | 'collateral-prices' }
 >
 
-/** All events of one frame. Streams carry batches, never single ticks. */
+/** All events of one frame. */
 export type Batch = readonly MarketEvent[]

@@ -1,9 +1,6 @@
-/** What reaches us from beyond the venue: oracle networks, exchanges, chains, an index, a supply. */
+/** Events of the external sources: oracle networks, exchanges, chains, an index, a supply. */
 
-/**
- * Every source, by the name that its status, its option and its simulated URL go by. An order of
- * precedence only within one kind.
- */
+/** Identifiers of all sources. The order is a precedence within one kind only. */
 export const sourceIds = [
   'pyth-hermes',
   'pyth-solana',
@@ -59,32 +56,26 @@ export const chains = [
 ] as const satisfies SourceId[]
 export type Chain = (typeof chains)[number]
 
-/**
- * Both clocks, as with the venue's events: `timeExchangeMs` is when the source says that it happened
- * (publication, block, quote), and our own receive time where it says nothing.
- */
+/** As with the venue's events: `timeExchangeMs` is the source's time (publication, block, quote), else the receive time. */
 type Stamped = {
   readonly timeExchangeMs: number
   readonly timeReceivedMs: number
 }
 
-/**
- * A price of one unit of an asset in USD by one feed of an oracle network. Assets go by the plain
- * upper-case ticker of the unscaled coin: `PEPE`, never `kPEPE`; `BTC`, never `UBTC`.
- */
+/** USD price of one unit of an asset by one oracle feed. Assets have the unscaled upper-case ticker: `PEPE`, `BTC`. */
 export type OraclePriceEvent = Stamped & {
   readonly kind: 'oracle-price'
   readonly network: OracleNetwork
-  /** Which of the network's places it was read from: a chain's name, or '' where there is one only. */
+  /** Chain from which it was read; '' if the network has one place only. */
   readonly place: string
   readonly asset: string
   readonly priceUsd: number
-  /** One scale of the network's confidence, USD; null where it gives none. */
+  /** The network's confidence interval, USD; null if it gives none. */
   readonly confidenceUsd: number | null
   readonly ema: { readonly priceUsd: number; readonly confidenceUsd: number } | null
-  /** How far the true price may be away before the feed publishes again, bps; 0 for a stream. */
+  /** Deviation threshold at which the feed publishes again, bps; 0 for a stream. */
   readonly resolutionBps: number
-  /** At the latest so often a healthy feed publishes. */
+  /** Maximum publication interval of a healthy feed. */
   readonly heartbeatMs: number
 }
 
@@ -100,7 +91,7 @@ export type ExchangeQuoteEvent = Stamped & {
   readonly askSizeBase: number
 }
 
-/** One liquidity pool as of one block; replaces what was known of that pool. */
+/** One liquidity pool at one block; replaces its previous state. */
 export type PoolEvent = Stamped & {
   readonly kind: 'pool'
   readonly chain: Chain
@@ -108,40 +99,40 @@ export type PoolEvent = Stamped & {
   readonly dex: string
   readonly pool: string
   readonly asset: string
-  /** The token that stands for the asset there, such as `WBTC` or `BTC.b`. */
+  /** Token that represents the asset, such as `WBTC` or `BTC.b`. */
   readonly representation: string
   readonly quote: 'USDC' | 'USDT'
-  /** Quote units for one unit of the asset, at the margin. */
+  /** Marginal price, quote units per unit of the asset. */
   readonly price: number
-  /** Of the last minute, where the pool remembers it. */
+  /** TWAP of the last minute; null if the pool records none. */
   readonly twapPrice: number | null
-  /** What the pool takes of a swap. */
+  /** Swap fee. */
   readonly feeBps: number
-  /** Liquidity at the margin as a constant-product reserve of quote units: a swap of dy moves the price by 2 dy over it. */
+  /** Marginal liquidity as a constant-product quote reserve: a swap of dy moves the price by 2 dy / reserve. */
   readonly reserveQuote: number
-  /** Quote units that the pool holds. */
+  /** Quote balance of the pool. */
   readonly balanceQuote: number
   readonly blockNumber: number
 }
 
-/** The state of one chain as of its newest block. */
+/** State of one chain at its newest block. */
 export type ChainEvent = Stamped & {
   readonly kind: 'chain'
   readonly chain: Chain
   readonly blockNumber: number
-  /** What one swap costs in units of the chain's own coin. */
+  /** Gas cost of one swap, in the native coin. */
   readonly swapGasNative: number
-  /** The chain's own coin, as an asset: `ETH`, `POL`, `BNB`, `AVAX`, `SOL`. */
+  /** Native coin: `ETH`, `POL`, `BNB`, `AVAX`, `SOL`. */
   readonly native: string
 }
 
-/** The external index of fear and greed, 0 to 100, of one day. */
+/** Fear & Greed Index of alternative.me, 0 to 100, daily. */
 export type FearGreedEvent = Stamped & {
   readonly kind: 'fear-greed'
   readonly value: number
 }
 
-/** How much of a stablecoin circulates, USD, and how much a day and a week before; null where unknown. */
+/** Circulating supply of a stablecoin, USD; null if unknown. */
 export type StablecoinSupplyEvent = Stamped & {
   readonly kind: 'stablecoin-supply'
   readonly asset: string
@@ -150,10 +141,7 @@ export type StablecoinSupplyEvent = Stamped & {
   readonly weekAgoUsd: number | null
 }
 
-/**
- * In-band word about one source. `degraded`: a part of it is missing; `blocked`: it refuses us here, and
- * is asked again after hours; `off`: nobody configured it.
- */
+/** State of one source. `degraded`: partly missing; `blocked`: it refuses this client, retried after hours; `off`: not configured. */
 export type SourceStatusEvent = Stamped & {
   readonly kind: 'source-status'
   readonly source: SourceId
@@ -163,7 +151,7 @@ export type SourceStatusEvent = Stamped & {
 
 export type MeasureRow = { readonly timeMs: number; readonly value: number }
 
-/** What our history on disk remembers of one measure of ours, told when the engine starts. Ascending. */
+/** One measure from history on disk, once at the start. Ascending. */
 export type MeasureHistoryEvent = Stamped & {
   readonly kind: 'measure-history'
   readonly series: string
@@ -208,9 +196,8 @@ const RENAMED: Readonly<Record<string, string>> = {
 }
 
 /**
- * What a coin of the venue is made of: `kPEPE` is 1,000 `PEPE`. The price of an asset times the scale is
- * the price of the coin. Builder dexes have no counterpart outside.
- * @returns null for a coin of a builder dex
+ * The asset of a coin and its scale: `kPEPE` is 1,000 `PEPE`.
+ * @returns null for a coin of a builder dex, which has no external counterpart
  */
 export function assetOf(coin: string): { readonly asset: string; readonly scale: number } | null {
   if (coin.includes(':')) return null

@@ -1,4 +1,4 @@
-/** The classes of alternative.me's index of fear and greed, lowest first, in our spelling. */
+/** Classes of alternative.me's Fear & Greed Index, lowest first. */
 export const fearGreedClasses = [
   'EXTREME_FEAR',
   'FEAR',
@@ -8,14 +8,10 @@ export const fearGreedClasses = [
 ] as const
 export type FearGreedClass = (typeof fearGreedClasses)[number]
 
-/** Highest value of each class but the last, as observed on all days since 2018; published nowhere. */
+/** Upper bounds of all classes but the last: unpublished, observed on all days since 2018. */
 const CLASS_MAX = [25, 46, 54, 75] as const
 
-/**
- * The class that alternative.me gives a value of its index. A value between two integers belongs to the
- * nearest.
- * @param value 0 to 100
- */
+/** @param value of the index, 0 to 100; rounded to the nearest integer */
 export function fearGreedClass(value: number): FearGreedClass {
   const below = CLASS_MAX.findIndex((max) => Math.round(value) <= max)
   return fearGreedClasses[below === -1 ? CLASS_MAX.length : below] ?? 'EXTREME_GREED'

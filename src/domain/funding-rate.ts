@@ -4,9 +4,9 @@ const CLAMP = 0.0005
 const RATE_MAX_HOURLY = 0.04
 
 /**
- * The hourly rate that the venue's formula gives for an hour of this premium (venue docs, Funding): an
- * eighth of premium plus clamped interest. It holds on the main dex; a builder sets interest, clamp and
- * multiplier of each coin, which the venue does not tell with the figures.
+ * Hourly funding rate for an hour of this premium: an eighth of premium plus clamped interest
+ * (https://hyperliquid.gitbook.io/hyperliquid-docs/trading/funding). Valid on the main dex only: builders set interest,
+ * clamp and multiplier per coin, which the venue does not publish with the figures.
  */
 export function impliedRateHourly(premium: number): number {
   const interest = Math.min(CLAMP, Math.max(-CLAMP, INTEREST_RATE - premium))

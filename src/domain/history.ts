@@ -4,29 +4,26 @@ import type { Timeframe } from './timeframe.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** Between two samples of a coin: what a 24 h percentile of spread or basis is taken from. */
+/** Interval of a coin's samples, from which 24 h percentiles are computed. */
 export const SAMPLE_STEP_MS = MINUTE_MS
 
-/** Between two values of a measure of ours. */
+/** Interval of a measure's values. */
 export const MEASURE_STEP_MS = MINUTE_MS
 
-/** Of the samples that are kept for a month: each meets the open of a 15m bar. */
+/** Interval of the samples kept for a month, at the open of 15m bars. */
 export const SPARSE_SAMPLE_STEP_MS = 15 * MINUTE_MS
 
-/** Between two settlements of funding on this venue. */
+/** Funding interval of the venue. */
 export const FUNDING_STEP_MS = HOUR_MS
 
-/**
- * A bar that has ended. The same coin, timeframe and open time again is a later word on the same bar,
- * and replaces it.
- */
+/** A closed bar; replaces an earlier one of the same coin, timeframe and open time. */
 export type ClosedBar = {
   readonly coin: string
   readonly timeframe: Timeframe
   readonly bar: Bar
 }
 
-/** A coin's figures at a whole minute: the last ones heard by then, none older than its cadence. */
+/** A coin's figures at a whole minute: the last received, none older than its cadence. */
 export type MarketSample = {
   readonly coin: string
   readonly timeMs: number
@@ -37,35 +34,34 @@ export type MarketSample = {
   readonly dayNotionalUsd: number
   /** Running estimate of the next hourly rate, as a fraction. */
   readonly fundingRateHourly: number
-  /** Of that instant, as a fraction; null where the venue has none. */
+  /** As a fraction; null if the venue gives none. */
   readonly premium: number | null
-  /** Of the best quotes; null on a one-sided book, and when the last quote was older than its cadence. */
+  /** Of the best quotes; null for a one-sided book or an outdated quote. */
   readonly spreadBps: number | null
-  /** Between the venue's impact prices; null where it has none. */
+  /** Between the venue's impact prices; null if it gives none. */
   readonly impactSpreadBps: number | null
 }
 
-/** What longs paid shorts at a whole hour. */
+/** Funding paid by longs to shorts at a whole hour. */
 export type FundingRow = {
   readonly coin: string
-  /** The whole hour at which it was paid. */
   readonly timeMs: number
   /** As a fraction of the position. */
   readonly rateHourly: number
-  /** Average of the hour, as a fraction; null for an estimate, which does not know it. */
+  /** Average of the hour, as a fraction; null for an estimate. */
   readonly premium: number | null
-  /** True for the venue's own record; false for the last running estimate before the hour. */
+  /** True for the venue's record, false for the last running estimate before the hour. */
   readonly isSettled: boolean
 }
 
-/** What history remembers of one coin in one way, told to an engine that starts. Ascending, never empty. */
+/** One series of one coin, loaded from history when the engine starts. Ascending, never empty. */
 export type Memory =
   | {
       readonly series: 'fundings'
       readonly coin: string
       readonly rows: readonly FundingRow[]
     }
-  /** A quarter apart, a month of them; a minute apart, of the last day, which come behind those. */
+  /** `quarters`: 15 min apart, a month; `minutes`: 1 min apart, the last day. */
   | {
       readonly series: 'quarters' | 'minutes'
       readonly coin: string
@@ -74,7 +70,7 @@ export type Memory =
   /** Closed 1h bars. */
   | { readonly series: 'hours'; readonly coin: string; readonly rows: readonly Bar[] }
 
-/** In the order in which they are told. */
+/** In loading order. */
 export const memorySeries = [
   'fundings',
   'hours',
@@ -82,35 +78,35 @@ export const memorySeries = [
   'minutes',
 ] as const satisfies Memory['series'][]
 
-/** The last value of a minute of one measure of ours; what it measures is in the name of the series. */
+/** Last value of a measure in one minute; the series names the measure. */
 export type MeasureMinute = {
   readonly series: string
-  /** Begin of the minute, by our clock. */
+  /** Start of the minute, by the local clock. */
   readonly timeMs: number
   readonly value: number
 }
 
-/** Rows in the order in which they became known: a later one replaces an earlier one of the same time. */
+/** Rows in order of arrival: a later row replaces an earlier one of the same time. */
 export type HistoryBatch = {
   readonly bars: readonly ClosedBar[]
   readonly samples: readonly MarketSample[]
   readonly fundings: readonly FundingRow[]
   readonly measures: readonly MeasureMinute[]
-  /** Rows that were lost since the last batch, because nobody took them in time. */
+  /** Rows lost since the last batch, because the buffer was full. */
   readonly droppedRows: number
 }
 
-/** `degraded`: nothing reaches the disk for the time being; rows wait in memory, and the oldest get lost. */
+/** `degraded`: rows are not written; they are buffered in memory, and the oldest are lost. */
 export type StoreHealth = {
   readonly state: 'ok' | 'degraded'
   /** null while `ok`. */
   readonly reason: string | null
-  /** Since when the state is what it is. */
+  /** Begin of the state. */
   readonly sinceMs: number
-  /** Rows that never reached the disk, since the start. */
+  /** Rows lost before they were written, since the start. */
   readonly droppedRows: number
-  /** Blocks that were found damaged, since the start. */
+  /** Damaged blocks found since the start. */
   readonly damagedBlocks: number
-  /** Files that could not be read any more, since the start: history was begun anew as often. */
+  /** Unreadable files replaced by new ones since the start. */
   readonly setAsideFiles: number
 }

@@ -1,7 +1,7 @@
-/** The venue lists some 500 perpetuals on all its dexes. A list beyond this is taken for a fault. */
+/** The venue lists about 500 perpetuals; a longer list than this is invalid. */
 export const LISTINGS_MAX = 1_024
 
-/** One perpetual of the venue, as its metadata tells it. `coin` is the venue's spelling, verbatim. */
+/** One perpetual, from the venue's metadata; `coin` by the venue's spelling. */
 export type Listing = {
   readonly coin: string
   readonly sizeDecimals: number
@@ -9,30 +9,27 @@ export type Listing = {
   /** Ascending; the first begins at 0 and allows `maxLeverage`. Never empty. */
   readonly marginTiers: readonly MarginTier[]
   readonly isDelisted: boolean
-  /**
-   * The venue's index of the spot token that margin, prices and notionals of a builder-deployed dex are in; absent on
-   * the venue's own dex, where it is {@link USDC_TOKEN}.
-   */
+  /** Spot token index of the collateral of a builder-deployed dex; absent on the main dex, where it is {@link USDC_TOKEN}. */
   readonly collateralToken?: number
 }
 
-/** USDC among the venue's spot tokens. */
+/** USDC's spot token index. */
 export const USDC_TOKEN = 0
-/** Stands for a collateral token that could not be read. */
+/** An unreadable collateral token. */
 export const UNKNOWN_TOKEN = -1
 
-/** From this notional of a position on, no more leverage than that is allowed. */
+/** Maximum leverage from a position notional on. */
 export type MarginTier = {
   readonly lowerBoundUsd: number
   readonly maxLeverage: number
 }
 
-/** What holds where the venue lists no table: one tier without bounds. */
+/** The tiers of a coin without a margin table: one unbounded tier. */
 export function singleMarginTier(maxLeverage: number): readonly MarginTier[] {
   return [{ lowerBoundUsd: 0, maxLeverage }]
 }
 
-/** In the venue's order. */
+/** Listed coins that trade, in the venue's order. */
 export function tradableOf(listings: readonly Listing[]): readonly string[] {
   return listings.filter(({ isDelisted }) => !isDelisted).map(({ coin }) => coin)
 }
@@ -40,35 +37,28 @@ export function tradableOf(listings: readonly Listing[]): readonly string[] {
 /** A request's ticker, resolved. */
 export type ResolvedTicker = {
   readonly coin: string
-  /** Set when the ticker named the unscaled token (`PEPE` for `kPEPE`): tokens per venue unit. */
+  /** Tokens per venue unit; set if the ticker names the unscaled token (`PEPE` for `kPEPE`). */
   readonly unitMultiplier?: number
 }
 
-/**
- * What other venues and libraries write behind a coin: `BTC-PERP`, `BTC-USD`, `BTCUSDT`, `BTC_USDC`, `BTC-USDT-SWAP`,
- * and `BTC/USDC:USDC` (ccxt). Something has to stand before it.
- */
+/** Suffixes of other venues and libraries: `BTC-PERP`, `BTC-USD`, `BTCUSDT`, `BTC_USDC`, `BTC-USDT-SWAP`, `BTC/USDC:USDC` (ccxt). */
 const PAIR_SUFFIX = /(?<=.)(?:[-_/:]?USD[CT]?(?::USD[CT])?(?:[-_](?:PERP|SWAP))?|[-_/]PERP)$/
 const SCALED_NAME = /^k([A-Z0-9]+)$/
 const SCALED_UNIT_MULTIPLIER = 1000
 
-/**
- * One name for every spelling of a ticker: any case, as a pair with a dollar or without. Needs no list of coins, so
- * two calls for one coin are known to be the same while nothing is listed yet.
- */
+/** Canonical name of a ticker: upper case, without a USD suffix. It does not depend on the list of coins. */
 export function tickerName(ticker: string): string {
   return ticker.toUpperCase().replace(PAIR_SUFFIX, '')
 }
 
-/** `PEPE` of `kPEPE`; undefined where the venue does not quote in thousands. */
+/** `PEPE` for `kPEPE`; undefined if the venue does not quote in thousands. */
 export function unscaledToken(coin: string): string | undefined {
   return SCALED_NAME.exec(coin)?.[1]
 }
 
 /**
- * Finds the venue's spelling for whatever a caller typed: a coin in any case, the plain token name of one that the
- * venue quotes in thousands, or a pair of either with a dollar. A name that is listed means itself, also where it ends
- * like a pair (`SUSD` beside `S`), and is never shadowed by an unscaled name.
+ * Resolves tickers to the venue's spelling: a coin in any case, the unscaled token of a coin that is quoted in thousands,
+ * or a USD pair of either. A listed name always means itself, even with a pair suffix (`SUSD` next to `S`).
  */
 export class TickerIndex {
   readonly #byName = new Map<string, ResolvedTicker>()
@@ -85,7 +75,7 @@ export class TickerIndex {
       if (!this.#byName.has(token)) this.#byName.set(token, resolved)
   }
 
-  /** @returns undefined when the venue lists nothing by that name. */
+  /** @returns undefined for an unlisted name */
   resolve(ticker: string): ResolvedTicker | undefined {
     return this.#byName.get(ticker.toUpperCase()) ?? this.#byName.get(tickerName(ticker))
   }

@@ -1,12 +1,12 @@
 const SUGGESTIONS_MAX = 3
-/** Two slips of the finger. More, and a short name is near to everything. */
+/** Two typing errors; with more, short names match everything. */
 const DISTANCE_MAX = 2
 
-/** Names that the caller may have meant, such as tickers or parameters, nearest first and in any case. */
+/** The known names most similar to `name`, case-insensitive, nearest first. */
 export function nearestNames(name: string, names: readonly string[]): string[] {
   const wanted = name.toUpperCase()
   const limit = Math.min(DISTANCE_MAX, wanted.length - 1)
-  // The same letters in another order are the commonest slip.
+  // Transposed letters are the most common error.
   const isExchange = (known: string) => Number(sorted(known.toUpperCase()) === sorted(wanted))
   return names
     .map((known) => ({ known, distance: editDistance(wanted, known.toUpperCase(), limit) }))
@@ -21,9 +21,8 @@ function sorted(word: string): string {
 }
 
 /**
- * Insertions, deletions, replacements and exchanges of neighbours between two words (optimal string alignment,
- * https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance). Words whose lengths alone put them beyond `limit` are not
- * compared: a long name costs nothing.
+ * Optimal string alignment distance (https://en.wikipedia.org/wiki/Damerau-Levenshtein_distance). Infinity without a
+ * comparison if the lengths differ by more than `limit`.
  */
 export function editDistance(a: string, b: string, limit: number): number {
   if (Math.abs(a.length - b.length) > limit) return Number.POSITIVE_INFINITY

@@ -1,7 +1,4 @@
-/**
- * Every refusal of the service: one row per code. Codes are public and never change their meaning;
- * the bodies follow RFC 9457 (`application/problem+json`) with the members of the contract.
- */
+/** Every error code of the service. Codes are public and never change their meaning. */
 const problems = {
   invalid_coin: { status: 400, title: 'Unknown coin', retryable: false },
   invalid_timeframes: { status: 400, title: 'Invalid timeframes', retryable: false },
@@ -39,7 +36,7 @@ const problems = {
 
 export type ProblemCode = keyof typeof problems
 
-/** Every code with its status, for whoever publishes them. */
+/** All codes, for the published documents. */
 export const problemCodes = Object.entries(problems).map(([code, { status, title }]) => ({
   code: code as ProblemCode,
   status,
@@ -48,9 +45,9 @@ export const problemCodes = Object.entries(problems).map(([code, { status, title
 
 const PROBLEM_MEDIA_TYPE = 'application/problem+json; charset=utf-8'
 
-/** What a refusal says beyond its code. */
+/** The facts of one error. */
 export type ProblemFacts = {
-  /** One sentence: what is wrong and what to do next. */
+  /** What happened, whether anything was charged, what to do, when. */
   readonly detail: string
   /** Seconds; also sent as `Retry-After`. */
   readonly retryAfterSeconds?: number
@@ -59,9 +56,9 @@ export type ProblemFacts = {
   readonly didYouMean?: readonly string[]
   /** The same signed payment can be sent again. */
   readonly paymentReusable?: boolean
-  /** false unless given; null while the outcome of a settlement is unknown, and for callers who cannot show that the payment is theirs. */
+  /** Default false; null while the outcome of the settlement is unknown, and for callers that cannot prove that the payment is theirs. */
   readonly charged?: boolean | null
-  /** Further members for one code, such as `have` and `need`. */
+  /** Members of single codes, such as `have` and `need`. */
   readonly more?: Readonly<Record<string, string | number | null>>
 }
 
@@ -71,7 +68,7 @@ export type Problem = {
   readonly body: string
 }
 
-/** Composes the response for one refusal. `instance` is the request's path, `requestId` for support. */
+/** Composes the response for one error: RFC 9457 with extension members. `instance` is the path of the request. */
 export function problem(
   code: ProblemCode,
   facts: ProblemFacts,

@@ -1,7 +1,4 @@
-/**
- * What a coin is chiefly held for, by the venue's spelling; as of 2026-11. A coin that is not listed here,
- * BTC among them, is in no sector: no average is made to look larger than it is known to be.
- */
+/** Main use of each coin, by the venue's spelling, as of 2026-11. Coins not listed here, such as BTC, have no sector. */
 const coinsBySector = {
   L1:
     'ETH SOL AVAX BNB ATOM SUI APT SEI NEAR INJ TIA DOT ADA TON TRX KAS ALGO HBAR HYPE ICP ' +
@@ -39,7 +36,7 @@ export function sectorOf(coin: string): Sector | undefined {
   return sectorByCoin.get(coin)
 }
 
-/** Buckets that every coin is in exactly one of: some coins move the market, whatever they are held for. */
+/** Each coin is in exactly one bucket; large coins are Majors regardless of their sector. */
 export const coinBuckets = ['Majors', ...sectors, 'Privacy', 'TradFi', 'Other'] as const
 export type CoinBucket = (typeof coinBuckets)[number]
 

@@ -1,16 +1,16 @@
 import type { Clock } from './clock.ts'
 
-/** What a machine knows of time, milliseconds. */
+/** Time sources of the machine, milliseconds. */
 export type TimeSources = {
-  /** Unix time. Somebody may put it forward or back. */
+  /** Unix time; may be stepped. */
   wallMs(): number
-  /** Runs evenly, the same for all threads; on some systems it stands still while the machine is suspended. */
+  /** The same for all threads; on some systems it stops while the machine is suspended. */
   monotonicMs(): number
-  /** Runs on through a suspension. Asked rarely, and may be coarse. */
+  /** Continues through a suspension; may be coarse. */
   uptimeMs(): number
 }
 
-/** A state of a steady clock, for one of another thread that is to show the same. */
+/** State of a steady clock, from which another thread continues it. */
 export type ClockAnchor = {
   readonly timeMs: number
   readonly monotonicMs: number
@@ -18,17 +18,16 @@ export type ClockAnchor = {
   readonly offMs: number
 }
 
-/** A wall clock that jumps by more was stepped, or the machine was suspended. */
+/** A larger jump of the wall clock is a step or a suspension. */
 const JUMP_MS = 1_000
-/** A step and a suspension may hide each other: so often the uptime is asked in any case. */
+/** Period of uptime checks: a step and a suspension may cancel out. */
 const UPTIME_PERIOD_MS = 100
-/** By so much a second is stretched or shortened while the wall clock is followed: no age shows it. */
+/** Slew rate towards the wall clock: 5 ms per second. */
 export const FOLLOWED_PER_MS = 0.005
 
 /**
- * Unix time that runs evenly: no step of the wall clock moves it, so no age and no deadline is ever off
- * by one. It begins at the wall clock's time and follows it slowly from then on, five milliseconds a
- * second, which takes in what two clocks drift apart.
+ * Unix time that a step of the wall clock does not move, so that ages and deadlines stay right. It starts at the wall
+ * clock's time and slews towards it, which compensates drift.
  */
 export class SteadyClock implements Clock {
   readonly after: Clock['after']
@@ -36,13 +35,13 @@ export class SteadyClock implements Clock {
   readonly #sources: TimeSources
   readonly #anchorMs: number
   #readAtMs: number
-  /** Of monotonic time until it was last read, beyond what it says itself. */
+  /** Added to the monotonic time so far. */
   #addedMs = 0
   #uptimeAheadMs: number
   #uptimeReadAtMs = Number.NEGATIVE_INFINITY
   #offMs: number
 
-  /** @param anchor of the clock that it continues; without one it begins with the wall clock */
+  /** @param anchor state of the clock to continue; default: the wall clock */
   constructor(
     sources: TimeSources,
     timers: Pick<Clock, 'after' | 'every'>,
@@ -51,7 +50,7 @@ export class SteadyClock implements Clock {
     this.#sources = sources
     this.after = timers.after
     this.every = timers.every
-    // Kept apart, because adding small numbers to an instant again and again would lose some of them.
+    // Separate from `#addedMs`, because repeated small additions to an instant lose precision.
     this.#anchorMs = anchor.timeMs - anchor.monotonicMs
     this.#readAtMs = anchor.monotonicMs
     this.#uptimeAheadMs = anchor.uptimeAheadMs
@@ -60,7 +59,7 @@ export class SteadyClock implements Clock {
 
   nowMs(): number {
     const elapsedMs = Math.max(0, this.#sources.monotonicMs() - this.#readAtMs)
-    // Asked several times for one request: within a millisecond the wall clock is not looked at again.
+    // A request reads the clock several times; within a millisecond the wall clock is not read again.
     if (elapsedMs < 1) return Math.floor(this.#timeMs + elapsedMs)
     this.#advance(elapsedMs)
     return Math.floor(this.#timeMs)
@@ -72,13 +71,13 @@ export class SteadyClock implements Clock {
     return this.#offMs
   }
 
-  /** Shows the wall clock's time from now on. What was timed before has to be forgotten. */
+  /** Jumps to the wall clock. Instants from before are invalid. */
   followAtOnce(): void {
     this.#addedMs += this.offMs()
     this.#offMs = 0
   }
 
-  /** For a clock of another thread, which must not run while this one follows at once. */
+  /** For a clock of another thread, which must not run during `followAtOnce`. */
   anchor(): ClockAnchor {
     this.#read()
     return {
@@ -113,7 +112,7 @@ export class SteadyClock implements Clock {
     return this.#sources.wallMs() - this.#timeMs
   }
 
-  /** Time that passed while the machine was suspended is no step: what was told before it is older by it. */
+  /** Adds the time of a suspension, by which earlier data have aged. */
   #countSuspension(): void {
     this.#uptimeReadAtMs = this.#readAtMs
     const uptimeAheadMs = this.#sources.uptimeMs() - this.#readAtMs

@@ -1,4 +1,4 @@
-/** The bar lengths that an answer can be asked for, shortest first. */
+/** Supported bar lengths, shortest first. */
 export const timeframes = ['15m', '1h', '4h'] as const
 
 export type Timeframe = (typeof timeframes)[number]
@@ -11,7 +11,7 @@ export const timeframeMs: Readonly<Record<Timeframe, number>> = {
   '4h': 240 * MINUTE_MS,
 }
 
-/** Open time of the bar that holds `timeMs`. Bars of every timeframe are aligned to the Unix epoch. */
+/** Open time of the bar that contains `timeMs`. Bars are aligned to the Unix epoch. */
 export function barOpenTimeMs(timeMs: number, timeframe: Timeframe): number {
   const stepMs = timeframeMs[timeframe]
   return Math.floor(timeMs / stepMs) * stepMs

@@ -1,4 +1,4 @@
-/** USDC has six decimals on every chain that we charge on. Money is counted in these atomic units. */
+/** Decimals of USDC on all supported chains; money is counted in atomic units. */
 const USDC_DECIMALS = 6
 
 /** `25000n` → `"0.025"`: exact, without trailing zeros. */
