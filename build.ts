@@ -30,9 +30,13 @@ const VIEWER = 'node_modules/openapi-explorer'
 
 const service = await build({
   // Whatever is started by its path. The other commands are chunks, and `serve` finds the engine beside it.
-  entryPoints: ['cli', 'roles/serve', 'roles/engine-thread', 'workers/market-worker'].map(
-    (name) => `src/${name}.ts`,
-  ),
+  entryPoints: [
+    'cli',
+    'roles/serve',
+    'roles/engine-thread',
+    'store/wal-checkpoint-worker',
+    'workers/market-worker',
+  ].map((name) => `src/${name}.ts`),
   outbase: 'src',
   outdir: OUT,
   chunkNames: `${CHUNKS}/[name]-[hash]`,

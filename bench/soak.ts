@@ -25,7 +25,7 @@ import { modelCoins } from '../src/simulator/market/seeded-market.ts'
 import type { Fault } from '../src/simulator/venue/fault.ts'
 import { venueCadences, venueLimits } from '../src/simulator/venue/limits.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
-import { syncInBackground } from '../src/store/wal-copy.ts'
+import { walCheckpointThread } from '../src/store/wal-checkpoint-thread.ts'
 import { postJson } from '../src/streams/http-exchange.ts'
 import { isTraded } from './venue-frames.ts'
 
@@ -339,8 +339,10 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
     {
       clock: systemClock,
       log: pino({ level: 'silent' }),
-      // As in the service, where another thread waits for the disk.
-      fileSync: syncInBackground,
+      // As in the service.
+      checkpointer: walCheckpointThread(
+        join(import.meta.dirname, '../dist/store/wal-checkpoint-worker.js'),
+      ).checkpoint,
       renderer: workerRenderer(
         (cause) => {
           throw cause

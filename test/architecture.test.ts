@@ -23,6 +23,7 @@ const layers: Readonly<
       'node:fs',
       'node:path',
       'node:v8',
+      'node:worker_threads',
       'node:zlib',
     ],
   },

@@ -66,7 +66,6 @@ export class Checkpoints {
       history.add(processor.takeHistory())
       history.close(clock.nowMs())
     })
-    // Last, because the next engine opens all files once it has the lock of this one.
     this.#attempt('checkpoint', () => {
       const nowMs = clock.nowMs()
       store.close(processor.checkpoint(nowMs), nowMs)
@@ -96,7 +95,8 @@ export class Checkpoints {
     // Before `begin`: a file that rejects the checkpoint must not keep history from the disk.
     history.add(processor.takeHistory())
     yield* history.write(clock.nowMs())
-    yield* db.begin(processor)
+    db.begin(processor)
+    yield
     const names = processor.savedNames()
     for (let at = 0; at < names.length; at += ROWS_PER_SLICE) {
       const nowMs = clock.nowMs()
@@ -106,10 +106,11 @@ export class Checkpoints {
         return saved === null ? [] : [[name, saved]]
       })
       yield* history.write(nowMs)
-      yield* db.put(rows)
+      db.put(rows)
+      yield
     }
     // Before the first universe it is unknown which coins are delisted.
-    if (processor.tradable.length > 0) yield* db.retain(new Set(processor.savedNames()))
+    if (processor.tradable.length > 0) db.retain(new Set(processor.savedNames()))
     yield* history.tidy(clock.nowMs())
   }
 }

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SqliteError } from 'better-sqlite3'
+import Database, { SqliteError } from 'better-sqlite3'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
@@ -77,11 +77,13 @@ describe('documents for the next engine', () => {
     later.stop()
   })
 
-  test('are kept once the file can be used: an engine that was just ending may have held it', () => {
-    const ending = keeper()
+  test('are kept once the file can be used: another program may have held it', () => {
+    const holder = new Database(join(dataDir, 'documents.db'))
+    holder.pragma('locking_mode = EXCLUSIVE')
+    holder.exec('BEGIN EXCLUSIVE')
     const next = keeper()
     next.add([document('pulse/BTC')])
-    ending.stop()
+    holder.close()
     next.add([document('pulse/ETH')])
     clock.advance(MINUTE_MS)
     next.add([document('pulse/SOL')])

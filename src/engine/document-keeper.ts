@@ -7,8 +7,8 @@ import type { Document } from '../domain/document.ts'
 import { subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import { DocumentStore } from '../store/document-store.ts'
 import { isDamage, setSqliteFileAside } from '../store/sqlite-file.ts'
-import type { FileSync } from '../store/wal-copy.ts'
-import { isToBeReopened } from '../store/wal-copy.ts'
+import type { WalCheckpointer } from '../store/wal-checkpoint.ts'
+import { isFileGone } from '../store/wal-checkpoint.ts'
 import { SlicedWork } from './sliced-work.ts'
 
 /** Longer than for checkpoints: documents are ten times as large, and a checkpoint can reproduce most of them. */
@@ -37,7 +37,7 @@ export class DocumentKeeper {
   readonly #log: Logger
   readonly #clock: Clock
   readonly #options: Options
-  readonly #sync: FileSync | undefined
+  readonly #checkpointer: WalCheckpointer | undefined
   readonly #saving: SlicedWork
   readonly #stopTimer: () => void
   readonly #path: string
@@ -45,12 +45,17 @@ export class DocumentKeeper {
   /** The newest list of coins that no save has processed yet. */
   #listed: ReadonlySet<string> | null = null
 
-  constructor(options: Options, clock: Clock, sync: FileSync | undefined, log: Logger) {
+  constructor(
+    options: Options,
+    clock: Clock,
+    checkpointer: WalCheckpointer | undefined,
+    log: Logger,
+  ) {
     this.#log = log
     this.#clock = clock
     this.#options = options
     this.#path = join(options.dataDir, 'documents.db')
-    this.#sync = sync
+    this.#checkpointer = checkpointer
     this.#store = this.#opened(false)
     this.#saving = new SlicedWork(clock, SLICE_GAP_MS, {
       begin: () => this.#save(),
@@ -104,9 +109,9 @@ export class DocumentKeeper {
       yield* store.save()
       const listed = this.#listed
       this.#listed = null
-      if (listed !== null) yield* store.retain(listed)
+      if (listed !== null) store.retain(listed)
     } catch (cause) {
-      if (isDamage(cause) || isToBeReopened(cause)) this.#replace(store, cause)
+      if (isDamage(cause) || isFileGone(cause)) this.#replace(store, cause)
       throw cause
     }
   }
@@ -134,7 +139,7 @@ export class DocumentKeeper {
       maker: `${version}/${contractsDigest}`,
       isClockNew,
       isAtWork,
-      sync: this.#sync,
+      checkpointer: this.#checkpointer,
     }
     try {
       const { db, setAside } = DocumentStore.open(options, this.#clock.nowMs())

@@ -15,7 +15,7 @@ import type { EngineMessage, FeedHealth, Heartbeat } from '../link/message.ts'
 import { CheckpointStore } from '../store/checkpoint-store.ts'
 import { memoryOf } from '../store/history-memory.ts'
 import { HistoryStore } from '../store/history-store.ts'
-import type { FileSync } from '../store/wal-copy.ts'
+import type { WalCheckpointer } from '../store/wal-checkpoint.ts'
 import type { SourceContext } from '../streams/external/source.ts'
 import { hyperliquidFeed } from '../streams/hyperliquid/feed.ts'
 import type { Runtime } from '../streams/runtime.ts'
@@ -51,8 +51,8 @@ export type EnginePlatform = {
   readonly runtime: Runtime
   /** Sources other than the venue; without them, analyses that need them are not sold. */
   readonly external?: (context: SourceContext) => Observable<Batch>
-  /** Syncs files without blocking the engine; if absent, it blocks. */
-  readonly fileSync?: FileSync
+  /** Runs WAL checkpoints on another thread; without it, SQLite runs them on the engine's. */
+  readonly checkpointer?: WalCheckpointer
   /** Closed together with the engine. */
   readonly renderer: MarketRenderer
   /** Receives every input on which the documents depend. */
@@ -91,7 +91,7 @@ export class Engine {
 
   private constructor(options: EngineOptions, platform: EnginePlatform, send: Send) {
     const { dataDir, version } = options
-    const { clock, fileSync: sync, renderer, recorder, log } = platform
+    const { clock, checkpointer, renderer, recorder, log } = platform
     const nowMs = clock.nowMs()
     this.#options = options
     this.#platform = platform
@@ -102,13 +102,13 @@ export class Engine {
         path: join(dataDir, 'engine.db'),
         onSetAside: (setAside, reason) =>
           log.error({ setAside, reason }, 'checkpoint has been set aside'),
-        sync,
+        checkpointer,
       },
       nowMs,
     )
     const saved = store.load()
     const checkpoint = saved === null ? null : usableCheckpoint(saved, options)
-    this.#keeper = new DocumentKeeper(options, clock, sync, log)
+    this.#keeper = new DocumentKeeper(options, clock, checkpointer, log)
     if (checkpoint !== null) this.#sendKept(checkpoint)
     this.#history = new HistoryStore(
       {
@@ -117,7 +117,7 @@ export class Engine {
           const isGood = notice.kind === 'recovered' || notice.kind === 'salvaged'
           log[isGood ? 'info' : 'error'](notice, 'history')
         },
-        ...(sync && { sync }),
+        checkpointer,
       },
       nowMs,
     )

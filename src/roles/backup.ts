@@ -24,7 +24,7 @@ import { PRIVATE_UMASK } from '../store/data-dir.ts'
 import type { CopyProgress } from '../store/database-copy.ts'
 import { backUpDatabase, copyFile, copyHeldDatabase } from '../store/database-copy.ts'
 import { statPresent } from '../store/present-file.ts'
-import { isHeld, placeOf } from '../store/sqlite-file.ts'
+import { isDamage, isHeld, placeOf } from '../store/sqlite-file.ts'
 import type { DataFile } from './backup/data-files.ts'
 import { dataFiles } from './backup/data-files.ts'
 import type { Progress } from './backup/progress.ts'
@@ -130,7 +130,7 @@ async function copied(dataDir: string, partial: string, progress: Progress) {
   let ledgerAtMs = systemClock.nowMs()
   for (const file of present) {
     const path = join(partial, file.name)
-    if (file.kind === 'shared') ledgerAtMs = systemClock.nowMs()
+    if (file.kind === 'ledger') ledgerAtMs = systemClock.nowMs()
     try {
       const done = await copyOf(file, join(dataDir, file.name), path, (...step) =>
         progress.copied(file.name, ...step),
@@ -140,9 +140,9 @@ async function copied(dataDir: string, partial: string, progress: Progress) {
       payments = done.payments ?? payments
     } catch (cause) {
       // A service begins these anew where they are of no use; what was sold must not wait for that.
-      if (cause instanceof Database.SqliteError)
+      if (cause instanceof Database.SqliteError && (file.isMoney || !isDamage(cause)))
         throw new OperatingError('file_not_copied', `${file.name} cannot be copied`, { cause })
-      if (file.isMoney || !(cause instanceof OperatingError)) throw cause
+      if (file.isMoney || !(cause instanceof OperatingError || isDamage(cause))) throw cause
       for (const suffix of ['', '-wal', '-journal']) rmSync(path + suffix, { force: true })
       leftOut.push({ name: file.name, reason: reasonOf(cause) })
     }
@@ -172,7 +172,10 @@ async function copyOf(
     case 'held':
       await copyHeldDatabase(source, target, { onProgress, pause })
       return { file }
-    case 'shared': {
+    case 'database':
+      await backUpDatabase(source, target, () => undefined, onProgress)
+      return { file }
+    case 'ledger': {
       const look = (db: Database.Database) => {
         checkHasPayments(db, source)
         return countPayments(db)

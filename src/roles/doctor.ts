@@ -1,5 +1,6 @@
 import ora from 'ora'
 import type { DoctorOptions } from '../config/doctor.ts'
+import { isDataDirLocked } from '../store/data-dir.ts'
 import type { Check } from './doctor/checks.ts'
 import { findingsOf } from './doctor/checks.ts'
 import { checkExternal } from './doctor/external.ts'
@@ -11,7 +12,6 @@ import {
   checkHistory,
   checkLedger,
   checkSetAside,
-  isInUse,
 } from './doctor/files.ts'
 import { checkPayment } from './doctor/payment.ts'
 import { checkPorts } from './doctor/ports.ts'
@@ -50,7 +50,7 @@ export async function doctor(
     ['configuration', () => checkSettings(options)],
     ['payee', () => payeeFinding(options)],
     ['data directory', () => checkDataDir(dataDir, marketOf(source))],
-    ['service', () => checkService(adminPort, isInUse(dataDir))],
+    ['service', () => checkService(adminPort, isDataDirLocked(dataDir))],
     ['ports', () => checkPorts(options)],
     // Without it every file would seem to be at fault.
     ...(sqlite === null ? databases : [['SQLite', () => sqlite] satisfies Check]),

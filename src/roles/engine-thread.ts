@@ -7,7 +7,7 @@ import { Engine } from '../engine/engine.ts'
 import type { RecordingFile, ServedRecording } from '../engine/recorder.ts'
 import { recordWhileServing } from '../engine/recorder.ts'
 import type { EngineMessage } from '../link/message.ts'
-import { syncInBackground } from '../store/wal-copy.ts'
+import { walCheckpointThread } from '../store/wal-checkpoint-thread.ts'
 import { externalFeed } from '../streams/external/external-feed.ts'
 import type { ExternalAddresses } from './external-source.ts'
 import { collectWhenLoaded } from './lean-process.ts'
@@ -45,12 +45,13 @@ async function run(options: EngineThreadOptions, port: MessagePort): Promise<() 
       log.error({ err: cause }, 'recording stopped; the engine continues'),
     ))
   const runtime = systemRuntime(clock)
+  const walCheckpoints = walCheckpointThread()
   const engine = Engine.start(
     options.engine,
     {
       ...{ clock, runtime, log },
       external: (context) => externalFeed(options.external, context, runtime),
-      fileSync: syncInBackground,
+      checkpointer: walCheckpoints.checkpoint,
       renderer: workerRenderer((cause) => log.error({ err: cause }, 'a rendering worker died')),
       recorder: recording?.recorder,
     },
@@ -61,6 +62,7 @@ async function run(options: EngineThreadOptions, port: MessagePort): Promise<() 
   return () => {
     cancelCollections()
     engine.stop()
+    walCheckpoints.close()
     // Pending writes keep the thread alive until they are on disk.
     void recording?.close()
     port.close()

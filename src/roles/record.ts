@@ -11,7 +11,7 @@ import type { Recorder } from '../engine/recording.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import { lockDataDir } from '../store/data-dir.ts'
 import type { FrameLogProgress } from '../store/frame-log-writer.ts'
-import { syncInBackground } from '../store/wal-copy.ts'
+import { walCheckpointThread } from '../store/wal-checkpoint-thread.ts'
 import { externalFeed } from '../streams/external/external-feed.ts'
 import { externalAddresses } from './external-source.ts'
 import { engineLogger } from './logger.ts'
@@ -51,6 +51,7 @@ export async function record(options: RecordOptions, write: (line: string) => vo
   const clock = steadySystemClock()
   const runtime = systemRuntime(clock)
   const addresses = externalAddresses(options)
+  const walCheckpoints = walCheckpointThread()
   let engine: Engine
   try {
     engine = Engine.start(
@@ -59,7 +60,7 @@ export async function record(options: RecordOptions, write: (line: string) => vo
         ...{ clock, runtime },
         log: await engineLogger(options),
         external: (context) => externalFeed(addresses, context, runtime),
-        fileSync: syncInBackground,
+        checkpointer: walCheckpoints.checkpoint,
         renderer: synchronousRenderer,
         recorder: counting,
       },
@@ -76,6 +77,7 @@ export async function record(options: RecordOptions, write: (line: string) => vo
   const grace = closeWithGrace({ delay: CLOSE_MS_MAX, logger: false }, async ({ err }) => {
     stopProgress()
     engine.stop()
+    walCheckpoints.close()
     await log.close()
     lock.close()
     write(`${out}: ${said()}\n`)

@@ -20,7 +20,7 @@ import { lstatPresent } from '../store/present-file.ts'
 import { isHeld, placeOf } from '../store/sqlite-file.ts'
 import { besideDatabase, dataFiles } from './backup/data-files.ts'
 import type { Progress } from './backup/progress.ts'
-import { isAbsent, isInUse } from './doctor/files.ts'
+import { isAbsent } from './doctor/files.ts'
 import { loadSqlite } from './sqlite-binding.ts'
 import { systemClock } from './system-clock.ts'
 
@@ -89,7 +89,7 @@ function lockOf(dataDir: string): { close(): void } {
   let ledger: ReturnType<typeof lockLedger> | undefined
   try {
     ledger = lockLedger(join(dataDir, 'ledger.db'))
-    if (isInUse(dataDir) || areChannelsInUse(dataDir)) throw inUse(dataDir)
+    if (areChannelsInUse(dataDir)) throw inUse(dataDir)
   } catch (cause) {
     ledger?.close()
     directory.close()

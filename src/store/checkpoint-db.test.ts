@@ -1,13 +1,4 @@
-import {
-  copyFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
@@ -63,38 +54,11 @@ describe('checkpoint', () => {
 
   test('keeps what was written when the writer stops between two slices', () => {
     const { db } = CheckpointDb.open(path, NOW_MS)
-    db.save(checkpoint).next()
+    const slices = db.save(checkpoint)
+    slices.next()
+    slices.next()
     db.close()
-    expect(reload()?.coins.size, 'exactly the first slice').toBe(ROWS_PER_SLICE)
-  })
-
-  test('copies the log that killed writers have left, however often they were killed', () => {
-    let from = path
-    const logs = Array.from({ length: 8 }, (_, life) => {
-      const { db } = CheckpointDb.open(from, NOW_MS)
-      const state = new Float64Array(200_000).fill(life)
-      drain(db.save({ ...checkpoint, coins: new Map([['C0', state]]) }))
-      const bytes = statSync(`${from}-wal`).size
-      // The files as they are when the writer is killed.
-      const next = join(folder, `life-${life}.db`)
-      for (const end of ['', '-wal']) copyFileSync(`${from}${end}`, `${next}${end}`)
-      db.close()
-      from = next
-      return bytes
-    })
-    expect(Math.max(...logs), 'one and a half million each').toBeLessThan(3e6)
-  })
-
-  test('copies a long checkpoint in parts, so that none of them holds the engine', () => {
-    const { db } = CheckpointDb.open(path, NOW_MS)
-    const state = new Float64Array(2_300)
-    const coins = new Map(Array.from({ length: 326 }, (_, at) => [`C${at}`, state]))
-    let logBytesMax = 0
-    for (const _ of db.save({ ...checkpoint, coins }))
-      logBytesMax = Math.max(logBytesMax, statSync(`${path}-wal`).size)
-    expect(logBytesMax, 'of six million that were written').toBeLessThan(1e6)
-    db.close()
-    expect(reload()?.coins.size).toBe(326)
+    expect(reload()?.coins.size, 'exactly the first rows').toBe(ROWS_PER_SLICE)
   })
 
   test('leaves out a row whose bytes changed on disk', () => {
@@ -171,17 +135,18 @@ describe('checkpoint', () => {
     fresh.close()
   })
 
-  test('leaves a file alone that another engine holds', () => {
-    const { db } = CheckpointDb.open(path, NOW_MS)
-    drain(db.save(checkpoint))
+  test('leaves a file alone that another program writes', () => {
+    CheckpointDb.open(path, NOW_MS).db.close()
+    const raw = new Database(path)
+    raw.pragma('locking_mode = EXCLUSIVE')
+    raw.exec('BEGIN EXCLUSIVE')
     expect(() => CheckpointDb.open(path, NOW_MS)).toThrow(
       expect.objectContaining({
         code: 'checkpoint_unusable',
         cause: expect.objectContaining({ code: 'SQLITE_BUSY' }),
       }),
     )
-    db.close()
-    expect(reload()).toEqual(checkpoint)
+    raw.close()
     expect(readdirSync(join(folder, 'deep')).filter((name) => name.includes('corrupt'))).toEqual([])
   })
 
@@ -189,7 +154,7 @@ describe('checkpoint', () => {
     const { db } = CheckpointDb.open(path, NOW_MS)
     drain(db.save(checkpoint))
     const kept = [...checkpoint.coins.keys()].filter((_, at) => at % 3 === 0)
-    drain(db.retain(new Set([...kept, 'NEW'])))
+    db.retain(new Set([...kept, 'NEW']))
     db.close()
     expect([...(reload()?.coins.keys() ?? [])].toSorted()).toEqual(kept.toSorted())
   })
@@ -201,17 +166,14 @@ describe('checkpoint', () => {
     expect(CheckpointDb.inspect(path)).toMatchObject({ found: { coins: 0 } })
   })
 
-  test('can be looked at without being opened', () => {
+  test('can be read without being opened', () => {
     expect(CheckpointDb.inspect(path)).toEqual({ state: 'absent' })
     const { db } = CheckpointDb.open(path, NOW_MS)
     drain(db.save(checkpoint))
-    expect(CheckpointDb.inspect(path)).toMatchObject({ state: 'in use' })
+    const readable = { state: 'readable', version: 1, found: { coins: 150 } }
+    expect(CheckpointDb.inspect(path), 'while an engine writes it').toMatchObject(readable)
     db.close()
-    expect(CheckpointDb.inspect(path)).toMatchObject({
-      state: 'readable',
-      version: 1,
-      found: { coins: 150 },
-    })
+    expect(CheckpointDb.inspect(path)).toMatchObject(readable)
     writeFileSync(path, 'this is not a database, and it is longer than a header'.repeat(100))
     expect(CheckpointDb.inspect(path)).toMatchObject({
       state: 'unusable',

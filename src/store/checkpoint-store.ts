@@ -1,15 +1,14 @@
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import { CheckpointDb } from './checkpoint-db.ts'
 import { isDamage, setSqliteFileAside } from './sqlite-file.ts'
-import type { FileSync } from './wal-copy.ts'
-import { isToBeReopened } from './wal-copy.ts'
+import type { WalCheckpointer } from './wal-checkpoint.ts'
+import { isFileGone } from './wal-checkpoint.ts'
 
 export type CheckpointStoreOptions = {
   readonly path: string
   /** Hears where a file was moved that could not be read any more, and why. */
   readonly onSetAside: (path: string, reason: string) => void
-  /** How to wait for the disk; without it, whoever calls waits. */
-  readonly sync?: FileSync | undefined
+  readonly checkpointer?: WalCheckpointer | undefined
 }
 
 /**
@@ -67,13 +66,13 @@ export class CheckpointStore {
   }
 
   #opened(nowMs: number, isAtWork: boolean): CheckpointDb {
-    const { path, sync, onSetAside } = this.#options
-    const { db, setAside, reason } = CheckpointDb.open(path, nowMs, sync, isAtWork)
+    const { path, checkpointer, onSetAside } = this.#options
+    const { db, setAside, reason } = CheckpointDb.open(path, nowMs, checkpointer, isAtWork)
     if (setAside !== null && reason !== null) onSetAside(setAside, reason)
     return db
   }
 }
 
 function isLost(cause: unknown): cause is Error {
-  return isDamage(cause) || isToBeReopened(cause)
+  return isDamage(cause) || isFileGone(cause)
 }

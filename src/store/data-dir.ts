@@ -52,6 +52,20 @@ export function lockDataDir(dataDir: string): { close(): void } {
   }
 }
 
+/** Whether another process has the lock of {@link lockDataDir}. Changes nothing. */
+export function isDataDirLocked(dataDir: string): boolean {
+  let lock: Database.Database | undefined
+  try {
+    lock = new Database(join(dataDir, LOCK), { readonly: true, fileMustExist: true, timeout: 0 })
+    lock.prepare('SELECT 1 FROM sqlite_schema').get()
+    return false
+  } catch (cause) {
+    return isHeld(cause)
+  } finally {
+    lock?.close()
+  }
+}
+
 /**
  * Binds a data directory to the market that it is about, for good: what was learnt of one must never be told of
  * another, and nothing that is told would show it.

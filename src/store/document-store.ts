@@ -6,8 +6,8 @@ import type { Document, DocumentKey } from '../domain/document.ts'
 import { sharedBytes, subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { FileInspection, OpenedFile } from './sqlite-file.ts'
 import { checkTable, inspectSqliteFile, openSqliteFile, placeOf } from './sqlite-file.ts'
-import type { FileSync } from './wal-copy.ts'
-import { syncAtOnce, WalCopy } from './wal-copy.ts'
+import type { WalCheckpointer } from './wal-checkpoint.ts'
+import { WalLog } from './wal-checkpoint.ts'
 
 const SCHEMA = `
   CREATE TABLE document (key TEXT PRIMARY KEY, maker TEXT NOT NULL, rendered_ms INTEGER NOT NULL, content BLOB NOT NULL, crc INTEGER NOT NULL);
@@ -27,10 +27,9 @@ export type DocumentStoreOptions = {
   readonly maker: string
   /** Our clock was moved: what the documents say of their age would be wrong. */
   readonly isClockNew: boolean
-  /** Opened by an engine at work, which waits for nobody and leaves the check of all pages to the next one. */
+  /** Opened by an engine at work, which leaves the check of all pages to the next one. */
   readonly isAtWork?: boolean
-  /** How to wait for the disk; without it, the engine waits. */
-  readonly sync?: FileSync | undefined
+  readonly checkpointer?: WalCheckpointer | undefined
 }
 
 /**
@@ -39,13 +38,17 @@ export type DocumentStoreOptions = {
  */
 export class DocumentStore {
   readonly #db: Database.Database
-  readonly #copy: WalCopy
+  readonly #log: WalLog
   readonly #maker: string
   readonly #unsaved = new Map<DocumentKey, Document>()
 
-  private constructor(db: Database.Database, place: string, { maker, sync }: DocumentStoreOptions) {
+  private constructor(
+    db: Database.Database,
+    place: string,
+    { maker, checkpointer }: DocumentStoreOptions,
+  ) {
     this.#db = db
-    this.#copy = new WalCopy(db, place, sync ?? syncAtOnce)
+    this.#log = new WalLog(db, place, checkpointer)
     this.#maker = `${maker}/${FORMAT}`
   }
 
@@ -53,13 +56,7 @@ export class DocumentStore {
   static open(options: DocumentStoreOptions, nowMs: number): OpenedFile<DocumentStore> {
     const use = (db: Database.Database, place: string) => new DocumentStore(db, place, options)
     const { isAtWork = false } = options
-    const kind = {
-      name: 'documents',
-      migrations,
-      isCheckedWhole: !isAtWork,
-      lockWaitMsMax: isAtWork ? 0 : undefined,
-      use,
-    }
+    const kind = { name: 'documents', migrations, isCheckedWhole: !isAtWork, use }
     if (options.isClockNew) removeFiles(options.path)
     const opened = openSqliteFile(options.path, kind, nowMs)
     // Made after now: the clock was put back since, nobody knows how far.
@@ -108,7 +105,6 @@ export class DocumentStore {
    * @throws what SQLite throws, and OperatingError for the disk
    */
   *save(): Generator<unknown> {
-    if (this.#copy.isDue) yield* this.#copy.run()
     // By key: the newest of each is saved, and those that were replaced meanwhile are let go of.
     const keys = [...this.#unsaved.keys()]
     for (let at = 0; at < keys.length; at += PER_SLICE) {
@@ -116,30 +112,27 @@ export class DocumentStore {
       this.#put(slice)
       for (const { key } of slice) this.#unsaved.delete(key)
       yield
-      if (this.#copy.isDue) yield* this.#copy.run()
     }
   }
 
-  /** Forgets those of all other coins, in slices; to be called after a whole {@link save}. */
-  *retain(coins: ReadonlySet<string>): Generator<unknown> {
+  /** Removes those of all other coins; to be called after a whole {@link save}. */
+  retain(coins: ReadonlySet<string>): void {
     const keys = this.#db.prepare<[], DocumentKey>('SELECT key FROM document').pluck().all()
+    const isGone = (subject: string) => subject !== WHOLE_MARKET && !coins.has(subject)
+    const gone = keys.filter((key) => isGone(subjectOf(key)))
+    if (gone.length === 0) return
     const remove = this.#db.prepare<[DocumentKey]>('DELETE FROM document WHERE key = ?')
-    for (const key of keys) {
-      const subject = subjectOf(key)
-      if (subject === WHOLE_MARKET || coins.has(subject)) continue
-      remove.run(key)
-      yield
-      if (this.#copy.isDue) yield* this.#copy.run()
-    }
+    this.#write(() => {
+      for (const key of gone) remove.run(key)
+    })
   }
 
   /** Saves what is left, and waits for the disk. */
   close(): void {
-    this.#copy.hurry()
     try {
       for (const _ of this.save());
     } finally {
-      this.#copy.close()
+      this.#log.close()
     }
   }
 
@@ -148,14 +141,18 @@ export class DocumentStore {
     const put = this.#db.prepare<[string, string, number, Buffer, number]>(
       'INSERT OR REPLACE INTO document (key, maker, rendered_ms, content, crc) VALUES (?, ?, ?, ?, ?)',
     )
-    this.#db
-      .transaction(() => {
-        for (const document of documents) {
-          const content = serialize({ ...document, bytes: document.bytes.slice() })
-          put.run(document.key, this.#maker, document.renderedAtMs, content, crc32(content))
-        }
-      })
-      .immediate()
+    this.#write(() => {
+      for (const document of documents) {
+        const content = serialize({ ...document, bytes: document.bytes.slice() })
+        put.run(document.key, this.#maker, document.renderedAtMs, content, crc32(content))
+      }
+    })
+  }
+
+  #write(task: () => void): void {
+    this.#log.check()
+    this.#db.transaction(task).immediate()
+    this.#log.written()
   }
 
   #newestMs(): number {

@@ -17,8 +17,8 @@ import {
 import { coinCrc, historyMigrations, shardNames, shardOf } from './history-schema.ts'
 import type { OpenedFile } from './sqlite-file.ts'
 import { checkTable, openSqliteFile, releaseBlob } from './sqlite-file.ts'
-import type { CopyStep, FileSync } from './wal-copy.ts'
-import { syncAtOnce, WalCopy } from './wal-copy.ts'
+import type { WalCheckpointer } from './wal-checkpoint.ts'
+import { WalLog } from './wal-checkpoint.ts'
 
 /** Far more than is kept: a file that grows beyond it is a defect, not history. 1 GB. */
 const PAGES_MAX = 262_144
@@ -68,7 +68,7 @@ type Shard = {
  */
 export class HistoryDb {
   readonly #db: Database.Database
-  readonly #copy: WalCopy
+  readonly #log: WalLog
   readonly #shards: readonly Shard[]
   readonly #coinIds = new Map<string, number>()
   #lastCoinId = 0
@@ -76,9 +76,9 @@ export class HistoryDb {
   readonly #damaged = new Set<number>()
   #damagedOtherwise = 0
 
-  private constructor(db: Database.Database, copy: WalCopy, pagesMax: number) {
+  private constructor(db: Database.Database, log: WalLog, pagesMax: number) {
     this.#db = db
-    this.#copy = copy
+    this.#log = log
     db.pragma(`max_page_count = ${pagesMax}`)
     checkTable(db, 'coin')
     this.#shards = shardNames.map((name) => prepareShard(db, name))
@@ -96,9 +96,8 @@ export class HistoryDb {
     nowMs: number,
     {
       pagesMax = PAGES_MAX,
-      sync = syncAtOnce,
-      lockWaitMsMax,
-    }: { pagesMax?: number; sync?: FileSync; lockWaitMsMax?: number } = {},
+      checkpointer,
+    }: { pagesMax?: number | undefined; checkpointer?: WalCheckpointer | undefined } = {},
   ): OpenedFile<HistoryDb> {
     return openSqliteFile(
       path,
@@ -106,8 +105,7 @@ export class HistoryDb {
         name: 'history',
         migrations: historyMigrations,
         isCheckedWhole: false,
-        lockWaitMsMax,
-        use: (db, place) => new HistoryDb(db, new WalCopy(db, place, sync), pagesMax),
+        use: (db, place) => new HistoryDb(db, new WalLog(db, place, checkpointer), pagesMax),
       },
       nowMs,
     )
@@ -158,16 +156,16 @@ export class HistoryDb {
 
   /** Removes, in slices, the blocks that ended before what is kept of their kind at `nowMs`. */
   *retain(nowMs: number): Generator<void> {
-    const removeOld = this.#db.transaction((fromId: number, toId: number) => {
-      for (let id = fromId; id <= toId; id += 1) {
-        for (const kind of KINDS) {
-          const first = Math.max(0, blockNumber(kind, nowMs - kind.keptMs))
-          this.#shard(id).remove.run(blockKey(id, kind, 0), blockKey(id, kind, first))
+    for (let fromId = 1; fromId <= this.#lastCoinId; fromId += COINS_PER_SLICE) {
+      const toId = Math.min(fromId + COINS_PER_SLICE - 1, this.#lastCoinId)
+      this.#write(() => {
+        for (let id = fromId; id <= toId; id += 1) {
+          for (const kind of KINDS) {
+            const first = Math.max(0, blockNumber(kind, nowMs - kind.keptMs))
+            this.#shard(id).remove.run(blockKey(id, kind, 0), blockKey(id, kind, first))
+          }
         }
-      }
-    })
-    for (let id = 1; id <= this.#lastCoinId; id += COINS_PER_SLICE) {
-      removeOld.immediate(id, Math.min(id + COINS_PER_SLICE - 1, this.#lastCoinId))
+      })
       yield
     }
   }
@@ -195,24 +193,9 @@ export class HistoryDb {
     }
   }
 
-  /** The log has to be copied, and nothing may be written until that is done. */
-  get isCopyDue(): boolean {
-    return this.#copy.isDue
-  }
-
-  /** Copies the log into the file, in slices; goes on where it was left. */
-  copy(): Generator<CopyStep> {
-    return this.#copy.run()
-  }
-
-  /** Nobody comes back for further slices: every one waits for the disk from now on. */
-  hurry(): void {
-    this.#copy.hurry()
-  }
-
   /** Waits for the disk. */
   close(): void {
-    this.#copy.close()
+    this.#log.close()
   }
 
   /** False, and remembered, for other bytes than were written under this key. */
@@ -224,25 +207,29 @@ export class HistoryDb {
 
   #put(patches: readonly Patch[], mergeStored: (patch: Patch) => void): void {
     const added = new Map<string, number>()
-    this.#db
-      .transaction(() => {
-        for (const patch of patches) {
-          const id = this.#idOf(patch.coin, added)
-          const { get, put } = this.#shard(id)
-          const key = blockKey(id, patch.kind, patch.number)
-          const row = get.get(key)
-          if (row !== undefined && this.#isWhole(row)) storedBytes.set(row.body)
-          else stored.fill(Number.NaN)
-          if (row !== undefined) releaseBlob(row.body)
-          mergeStored(patch)
-          put.run(key, mergedBytes, blockCrc(key, mergedBytes))
-        }
-      })
-      .immediate()
+    this.#write(() => {
+      for (const patch of patches) {
+        const id = this.#idOf(patch.coin, added)
+        const { get, put } = this.#shard(id)
+        const key = blockKey(id, patch.kind, patch.number)
+        const row = get.get(key)
+        if (row !== undefined && this.#isWhole(row)) storedBytes.set(row.body)
+        else stored.fill(Number.NaN)
+        if (row !== undefined) releaseBlob(row.body)
+        mergeStored(patch)
+        put.run(key, mergedBytes, blockCrc(key, mergedBytes))
+      }
+    })
     for (const [coin, id] of added) {
       this.#coinIds.set(coin, id)
       this.#lastCoinId = id
     }
+  }
+
+  #write(task: () => void): void {
+    this.#log.check()
+    this.#db.transaction(task).immediate()
+    this.#log.written()
   }
 
   #shard(coinId: number): Shard {

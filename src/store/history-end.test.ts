@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { HistoryNotice } from './history-store.ts'
 import { HistoryStore } from './history-store.ts'
@@ -41,10 +42,12 @@ describe('the end of a history whose disk is in trouble', () => {
   })
 
   test('tries a file once more that could not be used a moment ago', () => {
-    const holder = open()
-    const next = open({ lockWaitMsMax: 0 })
+    const holder = new Database(path)
+    holder.pragma('locking_mode = EXCLUSIVE')
+    holder.exec('BEGIN EXCLUSIVE')
+    const next = open()
     next.add(bars('BTC'))
-    holder.close(NOW_MS)
+    holder.close()
     next.close(NOW_MS + 1)
     expect(notices.map(({ kind }) => kind)).toEqual(['degraded', 'recovered'])
     const after = open()
@@ -52,7 +55,7 @@ describe('the end of a history whose disk is in trouble', () => {
     after.close(NOW_MS)
   })
 
-  function open(options: { pagesMax?: number; lockWaitMsMax?: number } = {}): HistoryStore {
+  function open(options: { pagesMax?: number } = {}): HistoryStore {
     return new HistoryStore(
       { path, onNotice: (notice) => notices.push(notice), ...options },
       NOW_MS,

@@ -5,8 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { HistoryNotice } from './history-store.ts'
 import { HistoryStore } from './history-store.ts'
 import { barAt, barBatch, START_MS } from './testing/history-rows.ts'
-import type { FileSync } from './wal-copy.ts'
-import { syncAtOnce } from './wal-copy.ts'
+import type { WalCheckpointer } from './wal-checkpoint.ts'
 
 const NOW_MS = START_MS
 const QUARTER_MS = 900_000
@@ -80,34 +79,34 @@ function bar(at: number) {
   return barAt(START_MS + at * QUARTER_MS)
 }
 
-describe('a history whose disk has failed once to keep what was written', () => {
-  test('is opened anew after a minute, and everything is there', () => {
+describe('a history whose disk refuses a checkpoint of the log', () => {
+  test('keeps what waits in memory until a checkpoint succeeds', () => {
     const folder = mkdtempSync(join(tmpdir(), 'perpscope-history-failed-'))
     const path = join(folder, 'history.db')
     const notices: HistoryNotice[] = []
     let failures = 1
-    const sync: FileSync = (descriptor, done) => {
+    const checkpointer: WalCheckpointer = (_, done) => {
       failures -= 1
-      if (failures < 0) syncAtOnce(descriptor, done)
-      else done(new Error('EIO'))
+      done(failures < 0 ? null : new Error('disk I/O error'))
     }
     const store = new HistoryStore(
-      { path, sync, onNotice: (notice) => notices.push(notice) },
+      { path, checkpointer, onNotice: (notice) => notices.push(notice) },
       NOW_MS,
     )
+    const hour = (at: number) => barAt(START_MS + at * 3_600_000)
     const write = (nowMs: number, coins: number, at: number) => {
-      for (let coin = 0; coin < coins; coin += 1) store.add(barBatch(`C${coin}`, '15m', [bar(at)]))
+      for (let coin = 0; coin < coins; coin += 1) store.add(barBatch(`C${coin}`, '1h', [hour(at)]))
       for (const _ of store.write(nowMs));
     }
-    // So long a log is copied before anything else is written.
-    write(NOW_MS, 200, 0)
-    write(NOW_MS, 3, 1)
-    expect(store.health.reason).toMatch(/does not reach the disk: EIO/)
-    write(NOW_MS + 60_000, 3, 2)
+    // The log is long then.
+    write(NOW_MS, 600, 0)
+    expect(store.health.reason).toMatch(/checkpoint of .* failed: disk I\/O error/)
+    write(NOW_MS + 10_000, 3, 1)
+    write(NOW_MS + 20_000, 3, 2)
     expect(store.health.state).toBe('ok')
     expect(notices.map(({ kind }) => kind)).toEqual(['degraded', 'recovered'])
-    expect(store.bars('C2', '15m', 0)).toEqual([0, 1, 2].map(bar))
-    expect(store.bars('C199', '15m', 0)).toEqual([bar(0)])
+    expect(store.bars('C2', '1h', 0)).toEqual([0, 1, 2].map(hour))
+    expect(store.bars('C599', '1h', 0)).toEqual([hour(0)])
     store.close(NOW_MS)
     rmSync(folder, { recursive: true })
   })

@@ -21,8 +21,8 @@ import { barKinds, HistoryQueue } from './history-queue.ts'
 import { barOf, fundingOf, sampleOf } from './history-row.ts'
 import { HistorySalvage } from './history-salvage.ts'
 import { isDamage, NotBegunError, releaseBlob, setSqliteFileAside } from './sqlite-file.ts'
-import type { CopyStep, FileSync } from './wal-copy.ts'
-import { isToBeReopened, syncAtOnce } from './wal-copy.ts'
+import type { WalCheckpointer } from './wal-checkpoint.ts'
+import { isFileGone } from './wal-checkpoint.ts'
 
 /** Blocks in one transaction: about a millisecond. */
 const BLOCKS_PER_SLICE = 16
@@ -35,20 +35,13 @@ const SALVAGE_SLICES_PER_TURN = 200
 
 const nothing: HistoryBatch = { bars: [], samples: [], fundings: [], measures: [], droppedRows: 0 }
 
-/**
- * An engine that starts is told its past once, so it waits for whoever has the file: `doctor` looks through 200 MB
- * in a second or two. Later it has answers to give, and waits for nobody.
- */
-const LOCK_WAIT_MS_MAX = 5_000
-const NO_WAIT_MS = 0
-
 /** A file that could not be opened, or that was gone, is tried again after so long. */
 const REOPEN_MS = 60_000
 
 const HOUR_MS = 3_600_000
 
 /** What a slice of work did. */
-export type HistorySlice = 'merged' | 'removed' | 'salvaged' | 'checked' | CopyStep
+export type HistorySlice = 'merged' | 'removed' | 'salvaged' | 'checked'
 
 export type HistoryNotice =
   /** The file could not be read any more, and was moved; history begins anew. */
@@ -67,10 +60,7 @@ export type HistoryOptions = {
   readonly onNotice: (notice: HistoryNotice) => void
   /** Size of the file at most. */
   readonly pagesMax?: number
-  /** How to wait for the disk; without it, whoever calls waits. */
-  readonly sync?: FileSync
-  /** For how long the start waits for whoever has the file. */
-  readonly lockWaitMsMax?: number
+  readonly checkpointer?: WalCheckpointer | undefined
 }
 
 /**
@@ -81,7 +71,6 @@ export type HistoryOptions = {
 export class HistoryStore {
   readonly #options: HistoryOptions
   readonly #queue = new HistoryQueue()
-  #sync: FileSync
   #db: HistoryDb | null = null
   #nowMs: number
   /** Why nothing is written for the time being. */
@@ -99,10 +88,9 @@ export class HistoryStore {
 
   constructor(options: HistoryOptions, nowMs: number) {
     this.#options = options
-    this.#sync = options.sync ?? syncAtOnce
     this.#nowMs = nowMs
     this.#sinceMs = nowMs
-    this.#open(options.lockWaitMsMax ?? LOCK_WAIT_MS_MAX)
+    this.#open()
   }
 
   get health(): StoreHealth {
@@ -141,16 +129,15 @@ export class HistoryStore {
    */
   *write(nowMs: number, isAll = false): Generator<HistorySlice> {
     this.#nowMs = nowMs
-    if (this.#db === null && nowMs >= this.#reopenAtMs) this.#open(NO_WAIT_MS)
-    if (!(yield* this.#copied())) return
+    if (this.#db === null && nowMs >= this.#reopenAtMs) this.#open()
+    if (this.#db === null) return
     const due = this.#queue.due(isAll || this.#reason !== null)
     for (let at = 0; at < due.length; at += BLOCKS_PER_SLICE) {
       const patches = due.slice(at, at + BLOCKS_PER_SLICE)
       if (!this.#attempt((db) => this.#merge(db, patches))) return
       yield 'merged'
-      if (!(yield* this.#copied())) return
     }
-    if (this.#db !== null && this.#reason !== null) this.#recovered()
+    if (this.#reason !== null) this.#recovered()
   }
 
   /**
@@ -219,8 +206,6 @@ export class HistoryStore {
 
   /** Writes what is left, if it can, tells what it cannot, and lets go of the file. */
   close(nowMs: number): void {
-    this.#sync = syncAtOnce
-    this.#db?.hurry()
     this.#writeLast(nowMs)
     // Where that found that the file is lost, into a new one.
     this.#writeLast(nowMs)
@@ -237,15 +222,11 @@ export class HistoryStore {
     for (const _ of this.write(nowMs, true));
   }
 
-  #open(lockWaitMsMax: number): void {
+  #open(): void {
     this.#reopenAtMs = this.#nowMs + REOPEN_MS
-    const { path, pagesMax } = this.#options
+    const { path } = this.#options
     try {
-      const { db, setAside, reason } = HistoryDb.open(path, this.#nowMs, {
-        ...(pagesMax === undefined ? {} : { pagesMax }),
-        sync: this.#sync,
-        lockWaitMsMax,
-      })
+      const { db, setAside, reason } = HistoryDb.open(path, this.#nowMs, this.#options)
       this.#db = db
       this.#check = db.verify()
       if (setAside !== null && reason !== null) this.#noteSetAside(setAside, reason)
@@ -266,7 +247,7 @@ export class HistoryStore {
       return true
     } catch (cause) {
       if (isDamage(cause)) this.#beginAnew(cause.message)
-      else if (isToBeReopened(cause)) this.#letGo(cause)
+      else if (isFileGone(cause)) this.#letGo(cause)
       else if (cause instanceof Database.SqliteError || cause instanceof OperatingError)
         this.#degraded(reasonOf(cause))
       else throw cause
@@ -280,7 +261,7 @@ export class HistoryStore {
     this.#closeFile()
     try {
       this.#noteSetAside(setSqliteFileAside(path, this.#nowMs), reason)
-      this.#open(NO_WAIT_MS)
+      this.#open()
     } catch (cause) {
       if (!(cause instanceof Error && 'syscall' in cause)) throw cause
       this.#degraded(`${reason}, and it cannot be moved: ${cause.message}`)
@@ -306,26 +287,11 @@ export class HistoryStore {
     this.#queue.remove(patches)
   }
 
-  /** Copies a long log into the file. @returns whether one may write now */
-  *#copied(): Generator<HistorySlice, boolean> {
-    for (let isCopying = false; ; ) {
-      let slice: CopyStep | null = null
-      const isPossible = this.#attempt((db) => {
-        isCopying ||= db.isCopyDue
-        if (isCopying) slice = db.copy().next().value ?? null
-      })
-      if (!isPossible) return false
-      if (slice === null) return true
-      yield slice
-    }
-  }
-
   /** By the venue's time, which is the bars': a clock of ours that jumps must not delete anything. */
   *#retain(): Generator<HistorySlice> {
     const newestMs = this.#queue.newestBarEndMs
     const hourMs = Math.floor(newestMs / HOUR_MS) * HOUR_MS
     if (this.#db === null || Number.isNaN(hourMs) || hourMs === this.#retainedHourMs) return
-    if (!(yield* this.#copied())) return
     const removal = this.#db.retain(newestMs)
     for (;;) {
       let isDone = false
@@ -335,14 +301,13 @@ export class HistoryStore {
       if (!isPossible) return
       if (isDone) break
       yield 'removed'
-      if (!(yield* this.#copied())) return
     }
     this.#retainedHourMs = hourMs
   }
 
   *#takeOver(): Generator<HistorySlice> {
     for (let slice = 0; slice < SALVAGE_SLICES_PER_TURN; slice += 1) {
-      if (this.#salvage === null || !(yield* this.#copied())) return
+      if (this.#salvage === null || this.#db === null) return
       const salvage = this.#salvage
       const patches = salvage.next()
       if (patches === null) {

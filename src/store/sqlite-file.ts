@@ -4,8 +4,8 @@ import Database from 'better-sqlite3'
 import { isAbsence, OperatingError } from '../domain/errors.ts'
 import { lstatPresent, statPresent } from './present-file.ts'
 
-/** A predecessor that is just exiting may still hold the lock. */
-const LOCK_WAIT_MS_MAX = 500
+/** Another program, such as the shell of SQLite, may be writing when a file is opened. */
+const OPEN_WAIT_MS_MAX = 500
 
 /** Pages in memory: the machine has the file in its own cache as well. The library's default is 16 MB a file. */
 const CACHE_KIB = 2_048
@@ -23,8 +23,6 @@ export type FileKind<Opened> = {
   readonly migrations: readonly ((db: Database.Database) => void)[]
   /** Whether to read every page before trusting the file, which takes a second per 100 MB cold. */
   readonly isCheckedWhole: boolean
-  /** How long to wait for whoever has the file, holding up the thread; half a second where absent. */
-  readonly lockWaitMsMax?: number | undefined
   /** `place`: where the file lies, its log beside it. */
   readonly use: (db: Database.Database, place: string) => Opened
 }
@@ -58,8 +56,8 @@ export class NotBegunError extends OperatingError {
 }
 
 /**
- * Opens a database that only this process may use: the lock is exclusive, so that two do not overwrite
- * each other. What is of no use to anybody is moved out of the way, and a new file begun.
+ * Opens a database for writing. The lock of the data directory keeps other services away (`lockDataDir`); readers may
+ * open the same file. A damaged file, or one of another schema, is set aside, and a new one is begun.
  * @throws OperatingError when a file that may be whole cannot be used: busy, full, forbidden.
  */
 export function openSqliteFile<Opened>(
@@ -93,8 +91,6 @@ export function openSqliteFile<Opened>(
 /** What somebody who only looks can say of a file. */
 export type FileInspection<Found> =
   | { readonly state: 'absent' }
-  /** A running service holds it, and nobody else may look. */
-  | { readonly state: 'in use'; readonly bytes: number }
   /** Damaged, or of another schema: a service would set it aside and begin anew. */
   | { readonly state: 'unusable'; readonly bytes: number; readonly reason: string }
   | {
@@ -107,7 +103,7 @@ export type FileInspection<Found> =
     }
 
 /**
- * Looks into a file without changing it and without waiting for whoever has it. `look` may throw what
+ * Reads a file without changing it, also while a service writes it. `look` may throw what
  * {@link isDamage} knows.
  * @throws whatever keeps us from looking, such as a full disk: a service may open the same file.
  */
@@ -132,7 +128,6 @@ export function inspectSqliteFile<Found>(
     const writtenMs = Math.max(...parts.map(({ mtimeMs }) => mtimeMs))
     return { state: 'readable', bytes, version, writtenMs, found: look(db) }
   } catch (cause) {
-    if (isHeld(cause)) return { state: 'in use', bytes }
     if (isOfNoUse(cause)) return { state: 'unusable', bytes, reason: cause.message }
     throw cause
   } finally {
@@ -197,19 +192,18 @@ function hasCode(cause: unknown, code: RegExp): cause is Error {
 /** @returns what was opened, or why what the file holds is of no use to anybody. */
 function openChecked<Opened>(
   path: string,
-  { migrations, isCheckedWhole, lockWaitMsMax = LOCK_WAIT_MS_MAX, use }: FileKind<Opened>,
+  { migrations, isCheckedWhole, use }: FileKind<Opened>,
 ): { readonly db: Opened } | { readonly reason: string } {
   let db: Database.Database | undefined
   try {
-    db = new Database(path, { timeout: lockWaitMsMax })
-    db.pragma('locking_mode = EXCLUSIVE')
+    db = new Database(path, { timeout: OPEN_WAIT_MS_MAX })
     db.pragma('journal_mode = WAL')
-    // A killed process loses nothing. Over a power cut `WalCopy` keeps the file whole: only the last
-    // seconds are lost, and whoever writes does not wait for the disk.
-    db.pragma('synchronous = OFF')
-    db.pragma('wal_autocheckpoint = 0')
+    // A killed process loses nothing; a power cut may lose the last seconds: https://sqlite.org/pragma.html#pragma_synchronous
+    db.pragma('synchronous = NORMAL')
     db.pragma(`cache_size = -${CACHE_KIB}`)
     const reason = fault(db, migrations, isCheckedWhole)
+    // A service at work waits for nobody.
+    db.pragma('busy_timeout = 0')
     if (reason === null) return { db: use(db, path) }
     db.close()
     return { reason }

@@ -61,7 +61,7 @@ describe('a file that lies on another disk, with a link to it', () => {
     store.add(barBatch('BTC', '15m', [barAt(START_MS)]))
     for (const _ of store.write(NOW_MS));
     const { bytes } = inspectHistory(target) as { bytes: number }
-    expect(inspectHistory(link)).toMatchObject({ state: 'in use', bytes })
+    expect(inspectHistory(link)).toMatchObject({ state: 'readable', bytes })
     store.close(NOW_MS)
   })
 

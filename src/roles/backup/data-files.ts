@@ -10,10 +10,11 @@ import type { FileInspection } from '../../store/sqlite-file.ts'
 export type DataFile = {
   readonly name: string
   /**
-   * `plain`: no database. `shared`: SQLite's online backup reads it beside the service. `held`: the service keeps
-   * it for itself, so the file and its log are copied and SQLite puts them together.
+   * `plain`: no database. `database`: SQLite's online backup reads it while the service writes; of the `ledger` the
+   * payments are counted as well. `held`: the service locks it, so the file and its log are copied, and SQLite merges
+   * them.
    */
-  readonly kind: 'plain' | 'shared' | 'held'
+  readonly kind: 'plain' | 'database' | 'ledger' | 'held'
   /** Without it money is lost: a backup without it is none. The others can be learnt again. */
   readonly isMoney: boolean
   /** Reads all of a copy. @returns its schema. @throws OperatingError where a service could not use it */
@@ -35,14 +36,19 @@ export const dataFiles: readonly DataFile[] = [
   { name: 'maintenance', kind: 'plain', isMoney: false },
   {
     name: 'ledger.db',
-    kind: 'shared',
+    kind: 'ledger',
     isMoney: true,
     inspect: (path) => inspectLedger(path).version,
   },
   { name: 'channels.db', kind: 'held', isMoney: true, inspect: channelsSchema },
-  { name: 'engine.db', kind: 'held', isMoney: false, inspect: schemaOf(CheckpointDb.inspect) },
-  { name: 'history.db', kind: 'held', isMoney: false, inspect: schemaOf(inspectHistory) },
-  { name: 'documents.db', kind: 'held', isMoney: false, inspect: schemaOf(DocumentStore.inspect) },
+  { name: 'engine.db', kind: 'database', isMoney: false, inspect: schemaOf(CheckpointDb.inspect) },
+  { name: 'history.db', kind: 'database', isMoney: false, inspect: schemaOf(inspectHistory) },
+  {
+    name: 'documents.db',
+    kind: 'database',
+    isMoney: false,
+    inspect: schemaOf(DocumentStore.inspect),
+  },
 ]
 
 /** What SQLite may put beside a database. */

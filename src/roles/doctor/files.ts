@@ -183,15 +183,6 @@ export function checkChannels(dataDir: string, areOn: boolean): Finding | null {
   }
 }
 
-/** Whether a running service has the files. What cannot be told counts as no. */
-export function isInUse(dataDir: string): boolean {
-  try {
-    return CheckpointDb.inspect(join(dataDir, 'engine.db')).state === 'in use'
-  } catch {
-    return false
-  }
-}
-
 function fileFinding<Found>(
   check: string,
   path: string,
@@ -207,8 +198,6 @@ function fileFinding<Found>(
   switch (inspection.state) {
     case 'absent':
       return ok(check, 'none yet; serve will begin one')
-    case 'in use':
-      return ok(check, inUse(size(inspection.bytes)))
     case 'unusable':
       return fail(
         check,
