@@ -123,9 +123,9 @@ class ChannelPayment implements Payment {
     const payload = this.#payload
     return (
       checkConfig(payload, this.requirement, digests) ??
-      (await checkVoucherSignature(payload, digests)) ??
+      checkVoucherSignature(payload, digests) ??
       (payload.kind === 'deposit'
-        ? await checkDeposit(payload, payload.deposit, network, nowMs)
+        ? checkDeposit(payload, payload.deposit, network, nowMs)
         : null) ??
       (await this.#checkCumulative(ask))
     )

@@ -1,7 +1,6 @@
 import type { Hex } from 'viem'
 import { isAddressEqual, zeroAddress } from 'viem'
 import { domainSeparator } from '../evm/authorization-digest.ts'
-import { keyRecovery } from '../evm/key-recovery.ts'
 import type { PaymentNetwork } from '../evm/networks.ts'
 import { signerOf } from '../evm/signer.ts'
 import type { Requirement } from '../payment.ts'
@@ -70,12 +69,12 @@ export function checkConfig(
 }
 
 /** Who signed the voucher. What the channel would take from nobody is taken from nobody here. */
-export async function checkVoucherSignature(
+export function checkVoucherSignature(
   { config, voucher }: ChannelPayload,
   digests: ChannelDigests,
-): Promise<Rejection | null> {
+): Rejection | null {
   const digest = digests.voucher(voucher.channelId, voucher.cumulative)
-  const signer = await signerOf(bytes(digest), voucher.signature, keyRecovery)
+  const signer = signerOf(bytes(digest), voucher.signature)
   return signer === config.payerAuthorizer.toLowerCase()
     ? null
     : rejected(
@@ -88,12 +87,12 @@ export async function checkVoucherSignature(
 }
 
 /** Whether the deposit can still be fetched, and is its payer's. */
-export async function checkDeposit(
+export function checkDeposit(
   { config, voucher }: ChannelPayload,
   { amount, validAfter, validBefore, salt, signature }: Deposit,
   network: PaymentNetwork,
   nowMs: number,
-): Promise<Rejection | null> {
+): Rejection | null {
   const nowSeconds = BigInt(Math.floor(nowMs / 1_000))
   const earliest = nowSeconds + BigInt(SETTLE_MARGIN_SECONDS)
   const latest = nowSeconds + BigInt(LIFETIME_SECONDS_MAX)
@@ -123,7 +122,7 @@ export async function checkDeposit(
     validBefore,
     nonce,
   })
-  const signer = await signerOf(bytes(digest), signature, keyRecovery)
+  const signer = signerOf(bytes(digest), signature)
   return signer === config.payer.toLowerCase()
     ? null
     : rejected(

@@ -8,7 +8,6 @@ import type { ContractPayers } from './contract-payers.ts'
 import type { ContractWallets } from './contract-wallets.ts'
 import type { ExactPayload } from './exact-payload.ts'
 import { decodeExactPayload, isKeySignature, payloadHash } from './exact-payload.ts'
-import { keyRecovery } from './key-recovery.ts'
 import type { PaymentNetwork } from './networks.ts'
 import { checkSignature } from './signature.ts'
 
@@ -41,7 +40,6 @@ export function exactEvm({
 }: ExactEvmOptions): PaymentMethod<ExactEvmPayment & Payment> {
   const judges = {
     digest: authorizationDigest(chain),
-    recovery: keyRecovery,
     contractWallets: contractWallets ?? null,
   }
   /** Before anybody is asked: a wallet that is barred costs no question. */

@@ -5,12 +5,10 @@ import type { AuthorizationDigest } from './authorization-digest.ts'
 import type { ContractWallets } from './contract-wallets.ts'
 import type { ExactPayload } from './exact-payload.ts'
 import { isKeySignature } from './exact-payload.ts'
-import type { KeyRecovery } from './key-recovery.ts'
 import { signerOf } from './signer.ts'
 
 export type SignatureJudges = {
   readonly digest: AuthorizationDigest
-  readonly recovery: KeyRecovery
   /** Null where no node can be asked: then only keys sign. */
   readonly contractWallets: ContractWallets | null
 }
@@ -25,13 +23,13 @@ const REASON = 'invalid_exact_evm_payload_signature'
  */
 export async function checkSignature(
   { authorization, signature }: ExactPayload,
-  { digest: digestOf, recovery, contractWallets }: SignatureJudges,
+  { digest: digestOf, contractWallets }: SignatureJudges,
   ask: AskNode,
 ): Promise<Rejection | null> {
   const { from } = authorization
   const digest = digestOf(authorization)
   const isKey = isKeySignature(signature)
-  const signer = isKey ? await signerOf(digest, signature, recovery) : null
+  const signer = isKey ? signerOf(digest, signature) : null
   if (signer === from.toLowerCase()) return null
   if (signature.endsWith(UNDEPLOYED)) {
     return refused('Deploy the wallet first: signatures by ERC-6492 are not taken.')
