@@ -19,7 +19,7 @@ describe('payments that fail in the same way', () => {
     expect(told.slice(0, 2)).toEqual([expired, expired])
     expect(told[2]).toMatchObject({
       reason: 'payment_expired',
-      hint: expect.stringMatching(/^Sign a new one\. The same failed 3 times/),
+      hint: expect.stringMatching(/^Sign a new one\. The same failure occurred 3 times/),
     })
     expect(told[4]).toMatchObject({ of: 'loop', rejected: expired })
   })

@@ -4,13 +4,13 @@ import type { Rejection } from './rejection.ts'
 
 export type FailedPaymentsOptions = {
   readonly perAddressPerMinute: number
-  /** Of one wallet, from one address, for one reason; and of one wallet by the chain. */
+  /** For one wallet, address and reason; also rejections of one wallet by the chain. */
   readonly identicalPerMinute: number
 }
 
 /**
- * A limit on failures that stands in the way of an answer, and whose they are. `unverified`: the payment may be
- * right, and its address may ask no node about it.
+ * An exceeded limit of failures. `unverified`: the payment may be valid, but its address may cause no more requests to
+ * a node.
  */
 export type LimitHit = (
   | { readonly of: 'address' | 'wallet' | 'unverified' }
@@ -18,17 +18,16 @@ export type LimitHit = (
 ) & { readonly limit: LimitPolicy; readonly allowance: RateAllowance }
 
 const REPEATED_FROM = 3
-/** Of one address. More do not come here: the server holds fewer connections. */
+/** For one address; above the number of connections that the server accepts. */
 const CHECKS_WAITING_MAX = 1_000
 
-/** Checks of one address, one behind the other. */
-type Lane = { waiting: number; last: Promise<unknown> }
+/** Sequential checks of one address. */
+type CheckQueue = { waiting: number; last: Promise<unknown> }
 
 /**
- * What follows from payments that fail. An address may send so many a minute, and fewer of the same kind;
- * beyond that a wrong one gets 429, and no node is asked about a new payer's. Its signature is still checked, and a
- * payer who has bought before is still served, because the address may be shared with whoever fails. A wallet is
- * nobody else's: when the chain refuses its payments again and again, no more are tried for the rest of the minute.
+ * Limits failed payments. Above the limit of its address an invalid payment gets 429, and no node is asked about new
+ * payers. Signatures are still checked and known payers still served, because several buyers can share an address.
+ * A wallet has one owner: once the chain has rejected too many of its payments, all of them wait for the next window.
  */
 export class FailedPayments {
   readonly #byAddress: RateLimit
@@ -36,7 +35,7 @@ export class FailedPayments {
   readonly #perWallet: number
   readonly #identical: RateLimit
   readonly #identicalPerMinute: number
-  readonly #lanes = new Map<string, Lane>()
+  readonly #queues = new Map<string, CheckQueue>()
 
   constructor({ perAddressPerMinute, identicalPerMinute }: FailedPaymentsOptions) {
     this.#byAddress = new RateLimit('failed-payments', perAddressPerMinute)
@@ -47,52 +46,52 @@ export class FailedPayments {
   }
 
   /**
-   * Checks a payment: at once, or after those before it where the caller has used up its failures. @returns
-   * what `check` does, or the limit where too many wait
+   * Runs `check` immediately, or after the earlier checks of an address that has reached its limit.
+   * @returns the result of `check`, or the limit if too many checks wait
    */
   async check<Result>(caller: string, check: () => Promise<Result>): Promise<Result | LimitHit> {
     const allowance = await this.#byAddress.peek(caller)
     if (allowance.allowed) return check()
-    const lane = this.#lanes.get(caller) ?? { waiting: 0, last: Promise.resolve() }
-    if (lane.waiting >= CHECKS_WAITING_MAX) return this.#hit('address', allowance)
-    this.#lanes.set(caller, lane)
-    lane.waiting += 1
-    const checked = lane.last.then(check, check)
-    lane.last = checked
+    const queue = this.#queues.get(caller) ?? { waiting: 0, last: Promise.resolve() }
+    if (queue.waiting >= CHECKS_WAITING_MAX) return this.#hit('address', allowance)
+    this.#queues.set(caller, queue)
+    queue.waiting += 1
+    const checked = queue.last.then(check, check)
+    queue.last = checked
     try {
       return await checked
     } finally {
-      lane.waiting -= 1
-      if (lane.waiting === 0) this.#lanes.delete(caller)
+      queue.waiting -= 1
+      if (queue.waiting === 0) this.#queues.delete(caller)
     }
   }
 
-  /** Whether an address has used up its failures, so that no node is asked for it about new payers. */
+  /** @returns the limit if the address may cause no requests to a node for new payers */
   async addressLimit(caller: string): Promise<LimitHit | null> {
     const allowance = await this.#byAddress.peek(caller)
     return allowance.allowed ? null : this.#hit('unverified', allowance)
   }
 
-  /** Whether the chain refused a payment of this wallet within the last minute. */
+  /** Whether the chain rejected a payment of this wallet within the last minute. */
   async wasRefused(payer: string): Promise<boolean> {
     return (await this.#byWallet.peek(payer)).remaining < this.#perWallet
   }
 
-  /** Whether the chain refused this wallet's payments too often. To be asked once it has signed. */
+  /** @returns the limit if the chain rejected too many payments of this wallet. Valid once its signature was checked. */
   async walletLimit(payer: string): Promise<LimitHit | null> {
     const allowance = await this.#byWallet.peek(payer)
     return allowance.allowed ? null : this.#hit('wallet', allowance)
   }
 
-  /** Counts a payment that cannot be read. */
+  /** Counts a payment that cannot be decoded. */
   async countMalformed(caller: string): Promise<LimitHit | null> {
     const allowance = await this.#byAddress.take(caller)
     return allowance.allowed ? null : this.#hit('address', allowance)
   }
 
   /**
-   * Counts a payment that was read and found wrong here. @param payer who it says that pays, '' where it was
-   * not read so far. @returns what the buyer is told, or the limit
+   * Counts an invalid payment. @param payer the asserted payer, '' if it was not decoded
+   * @returns the rejection for the buyer, or the limit
    */
   async countInvalid(
     caller: string,
@@ -101,7 +100,7 @@ export class FailedPayments {
   ): Promise<Rejection | LimitHit> {
     const hit = await this.countMalformed(caller)
     if (hit !== null) return hit
-    // What corrects a client that lost count is no failure to be told again.
+    // A correction of the channel state leads to a valid payment.
     if (rejected.correction !== undefined) return rejected
     const kind = [caller, payer, rejected.reason, rejected.field].join('|')
     const same = await this.#identical.take(kind)
@@ -111,12 +110,12 @@ export class FailedPayments {
     return {
       ...rejected,
       hint:
-        `${rejected.hint} The same failed ${count} times within a minute; trying again does not help, and ` +
-        `after ${this.#identicalPerMinute} times the answer is 429.`,
+        `${rejected.hint} The same failure occurred ${count} times within a minute; after ` +
+        `${this.#identicalPerMinute} times the response is 429.`,
     }
   }
 
-  /** Counts a payment that its payer has signed and the chain refused. */
+  /** Counts a payment with a valid signature that the chain rejected. */
   async countRefused(
     caller: string,
     payer: string,

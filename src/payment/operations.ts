@@ -18,7 +18,9 @@ export type OperationsOptions = {
 const done: BufferedResponse = {
   status: 200,
   headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' },
-  body: Buffer.from('{"message":"Refund completed. Nothing was bought."}'),
+  body: Buffer.from(
+    '{"message":"Refund completed. No answer was bought and nothing was charged."}',
+  ),
 }
 
 /** Carries out payments that buy no answer, such as the refund of a payment channel. */

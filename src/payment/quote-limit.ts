@@ -6,8 +6,8 @@ import { callerKey, RateLimit } from './rate-limit.ts'
 import { requestPath } from './resource.ts'
 
 /**
- * An `onRequest` hook that limits unpaid calls of paid routes by address. It stands apart from the payment
- * plugin because it comes before the host's other checks, and the plugin after them.
+ * `onRequest` hook that limits unpaid calls of paid routes per address. It is separate from the payment plugin because
+ * it runs before the other checks of the host.
  */
 export function quoteLimit(quotesPerMinute = QUOTES_PER_MINUTE) {
   const limit = new RateLimit('ip', quotesPerMinute)
@@ -18,7 +18,7 @@ export function quoteLimit(quotesPerMinute = QUOTES_PER_MINUTE) {
     const allowance = await limit.take(caller)
     reply.headers(limit.headers(allowance))
     if (allowance.allowed) {
-      // A call that failed by our fault does not count.
+      // A call that failed through our fault does not count.
       reply.raw.once('finish', () => {
         if (reply.statusCode >= 500) void limit.giveBack(caller)
       })
@@ -27,7 +27,7 @@ export function quoteLimit(quotesPerMinute = QUOTES_PER_MINUTE) {
     const { status, headers, body } = problem(
       'rate_limited',
       {
-        detail: `Too many unpaid calls. Try again in ${allowance.resetSeconds} s.`,
+        detail: `Too many unpaid calls from this address. Nothing was charged. Try again in ${allowance.resetSeconds} s.`,
         retryAfterSeconds: allowance.resetSeconds,
         paymentReusable: true,
       },

@@ -7,14 +7,16 @@ import type { Unreachable } from './payment.ts'
 import type { LimitPolicy, RateAllowance } from './rate-limit.ts'
 import { requestPath } from './resource.ts'
 
-/** A transaction on Base takes one block of two seconds. */
+/** One block of Base. */
 const RETRY_SECONDS = 2
 
-/** What follows in every case where the buyer need not sign again. */
+/** For every response after which the buyer need not sign again. */
 const again = { retryAfterSeconds: RETRY_SECONDS, paymentReusable: true }
 
 export function malformed(request: FastifyRequest, reason: string): BufferedResponse {
-  return refuse(request, 'malformed_payment', { detail: `${reason}.` })
+  return refuse(request, 'malformed_payment', {
+    detail: `${reason}. Nothing was charged. Correct the payment header and send it again.`,
+  })
 }
 
 export function limited(
@@ -23,14 +25,14 @@ export function limited(
   allowance: RateAllowance,
 ): BufferedResponse {
   const answer = refuse(request, 'rate_limited', {
-    detail: `Too many payments. Send the same payment again in ${allowance.resetSeconds} s.`,
+    detail: `Too many payments. Nothing was charged for this request. Send the same payment again in ${allowance.resetSeconds} s.`,
     retryAfterSeconds: allowance.resetSeconds,
     paymentReusable: true,
   })
   return { ...answer, headers: { ...answer.headers, ...limit.headers(allowance) } }
 }
 
-/** For programs in a loop, which a 402 would only keep there. */
+/** Ends a loop of failures, which a 402 would continue. */
 export function failedTooOften(request: FastifyRequest, hit: LimitHit): BufferedResponse {
   const { limit, allowance } = hit
   const answer = refuse(request, 'rate_limited', {
@@ -46,29 +48,29 @@ function failureFacts(hit: LimitHit): ProblemFacts {
     case 'address':
       return {
         detail:
-          `Too many payments from this address failed. Invalid ones are blocked for ${resetSeconds} s; ` +
-          'payers who have bought here before are still served.',
+          'Too many payments from this address failed. Nothing was charged. Invalid payments from this address are ' +
+          `blocked for ${resetSeconds} s. Valid payments of wallets that bought here before are still accepted.`,
       }
     case 'unverified':
       return {
         detail:
-          'Too many payments from this address failed, and this payer has not bought here before. Nothing was ' +
+          'Too many payments from this address failed, and this wallet has not bought here before. Nothing was ' +
           `charged. Send the same payment again in ${resetSeconds} s, or now from another address.`,
         paymentReusable: true,
       }
     case 'wallet':
       return {
         detail:
-          'The chain refused too many payments of this wallet. Look at its balance, and send this payment ' +
-          `again in ${resetSeconds} s.`,
+          'The chain rejected too many payments of this wallet. Nothing was charged. Check its balance and send ' +
+          `this payment again in ${resetSeconds} s.`,
         paymentReusable: true,
       }
     case 'loop': {
       const { reason, field, hint } = hit.rejected
       return {
         detail:
-          `Payments of this wallet fail again and again for the same reason, ${reason}. Trying again does ` +
-          `not help. ${hint} Then wait ${resetSeconds} s.`,
+          `Payments of this wallet failed repeatedly for the same reason: ${reason}. Nothing was charged. ` +
+          `${hint} Wait ${resetSeconds} s before the next payment.`,
         more: { reason, ...(field === null ? {} : { field }) },
       }
     }
@@ -79,7 +81,8 @@ function failureFacts(hit: LimitHit): ProblemFacts {
 
 export function tooManyInFlight(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'rate_limited', {
-    detail: 'Too many payments are in flight. Send the same payment again.',
+    detail:
+      'Too many payments are being processed. Nothing was charged for this request. Send the same payment again in 2 s.',
     ...again,
   })
 }
@@ -87,55 +90,55 @@ export function tooManyInFlight(request: FastifyRequest): BufferedResponse {
 export function stillInFlight(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'payment_in_flight', {
     detail:
-      'The first request with this payment is still at work, and may charge it. Send it again.',
+      'The first request with this payment is still being processed and may charge it. Send the same payment again in 2 s.',
     ...again,
     charged: null,
   })
 }
 
 /**
- * The one refusal for callers without access to what a payment bought. It does not reveal whether this call is the one
- * that was bought, whether the answer is still stored, or whether the payment came here at all.
+ * The only refusal for callers without access to the answer. It does not reveal whether this call was bought, whether
+ * the answer is still stored, or whether the payment was ever presented here.
  */
 export function paymentReused(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'payment_replayed', {
     detail:
-      'This payment was used before. Its answer is given again only to the request that bought it: the same URL ' +
-      'and the same payment with its extensions, or without any from the same address within two minutes. ' +
-      'Nothing more was charged. Sign a new payment for a new answer.',
+      'This payment was used before. Nothing more was charged. Its answer is sent again only for the same URL and ' +
+      'the same payment with its extensions, or, without extensions, to the same address within two minutes. ' +
+      'Sign a new payment for a new answer.',
     charged: null,
   })
 }
 
-/** The nonce belongs to another authorization of the same wallet, which its owner alone can have signed. */
+/** Another authorization of the same wallet has the nonce. */
 export function nonceReused(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'payment_replayed', {
     detail:
-      'Another payment of this wallet has this nonce. Nothing was charged for this one. Sign a new payment.',
+      'Another payment of this wallet has this nonce. Nothing was charged for this one. Sign a new payment with a new nonce.',
   })
 }
 
-/** Nobody came for the answer in time. */
+/** The answer was not fetched in time. */
 export function answerExpired(request: FastifyRequest, isSettled: boolean): BufferedResponse {
   return refuse(request, 'payment_replayed', {
     detail:
-      'This payment was used before, and the answer that it bought is not kept any more. Sign a new one for a ' +
-      'new answer.',
+      'This payment was used before and its answer is no longer stored. Nothing more was charged. Sign a new payment ' +
+      'for a new answer.',
     charged: isSettled ? true : null,
   })
 }
 
-/** The buyer's own name for its payments: whoever gave it to another one must not pay twice for it. */
+/** The identifier protects a buyer from paying twice for one purpose. */
 export function identifierReused(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'payment_replayed', {
     detail:
-      'Another payment of this wallet has this payment identifier. Nothing was charged for this one. Send ' +
-      'the first payment again for its answer, or give this one an identifier of its own.',
+      'Another payment of this wallet has this payment identifier. Nothing was charged for this one. Send the ' +
+      'first payment again for its answer, or use a new identifier.',
     param: 'extensions.payment-identifier.info.id',
   })
 }
 
-/** The buyer has what this would send, and it is still the newest. */
+/** The buyer has the answer, and it is still current. */
 export function notModified({ headers }: BufferedResponse): BufferedResponse {
   const { 'content-type': _type, ...rest } = headers
   return { status: 304, headers: rest, body: Buffer.alloc(0) }
@@ -148,37 +151,39 @@ export function unavailable(
   if (isLasting)
     return refuse(request, 'facilitator_refused', {
       detail:
-        'The facilitator does not take this payment. Nothing was charged. Sending it again does not help: pay ' +
-        'on another network, or from another wallet.',
+        'The facilitator rejected this payment. Nothing was charged. Pay on another network or from another wallet; ' +
+        'the same payment will be rejected again.',
     })
   const when = retryAfterSeconds === undefined ? '' : ` in ${retryAfterSeconds} s`
   return refuse(request, 'facilitator_unavailable', {
-    detail: `The payment could not be carried out. Nothing was charged: send the same one again${when}.`,
+    detail: `The payment could not be verified or settled now. Nothing was charged. Send the same payment again${when}.`,
     ...again,
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
   })
 }
 
-/** The sale could not be recorded. @param isCharged its transfer was on chain before it came here */
+/** @param isCharged the transfer was on chain before this request */
 export function ledgerBusy(request: FastifyRequest, isCharged: boolean): BufferedResponse {
-  const fact = isCharged ? 'The payment was charged before' : 'Nothing was charged'
+  const fact = isCharged ? 'The payment was charged before.' : 'Nothing was charged.'
   return refuse(request, 'ledger_busy', {
-    detail: `The sale could not be recorded in time. ${fact}: send the same payment again.`,
+    detail: `The sale could not be recorded in time. ${fact} Send the same payment again in 2 s.`,
     ...again,
     charged: isCharged,
   })
 }
-/** What is known of trying again. */
+
+/** When and whether a retry can succeed. */
 type Prospect = Pick<Unreachable, 'retryAfterSeconds' | 'isLasting'>
 
-/** The host is closed, but this payment was taken before. */
+/** The host is in maintenance, and this payment was charged before. */
 export function keptDuringMaintenance(
   request: FastifyRequest,
   retryAfterSeconds: number,
 ): BufferedResponse {
   return refuse(request, 'maintenance', {
     detail:
-      'This payment was charged and its answer is kept. Send the same payment again after the maintenance.',
+      'The service is in maintenance. This payment was charged before and its answer is stored. Send the same ' +
+      'payment again after the maintenance.',
     retryAfterSeconds,
     paymentReusable: true,
     charged: true,
@@ -187,27 +192,28 @@ export function keptDuringMaintenance(
 
 export function answerTimedOut(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'engine_timeout', {
-    detail: 'No answer was ready in time. Nothing was charged: send the same payment again.',
+    detail:
+      'The answer was not ready in time. Nothing was charged. Send the same payment again in 2 s.',
     ...again,
   })
 }
 
 export function internalError(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'internal_error', {
-    detail: 'Nothing was charged. Send the same payment again.',
+    detail: 'The request failed. Nothing was charged. Send the same payment again in 2 s.',
     ...again,
   })
 }
 
-/** Never a 402 here: a buyer who signs another payment may pay twice. */
+/** Not a 402: a buyer that signs another payment could pay twice. */
 export function settlementUnknown(
   request: FastifyRequest,
   transaction: string | null,
 ): BufferedResponse {
   return refuse(request, 'settlement_unknown', {
     detail:
-      'The payment was sent to the chain and its outcome is not known yet. ' +
-      'Do not sign another: send the same payment again to get the answer.',
+      'The outcome of this payment on chain is not known yet; it may have been charged. Do not sign another payment. ' +
+      'Send the same payment again in 2 s to get the answer.',
     ...again,
     charged: null,
     ...(transaction === null ? {} : { more: { transaction } }),

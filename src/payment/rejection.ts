@@ -1,16 +1,16 @@
 /**
- * Why a payment is not accepted, in words that let a buyer's program repair it. Goes out as the
- * `diagnostics` member of a 402. It never holds the signature.
+ * Why a payment is invalid and how to correct it: the `diagnostics` member of a 402. Nothing was charged. It never
+ * contains the signature.
  */
 export type Rejection = {
   /** An x402 error code. */
   readonly reason: string
-  /** What in the payment is wrong, as a path into it; null where it is not one field. */
+  /** Path of the invalid field in the payment; null if it is not a single field. */
   readonly field: string | null
   readonly expected: string | null
   readonly received: string | null
   readonly hint: string
-  /** What lets a client repair it by itself: goes out as `extra` of this one way to pay, not as diagnostics. */
+  /** Sent as `extra` of one scheme and network in `accepts`, so that a client can correct its state. */
   readonly correction?: {
     readonly scheme: string
     readonly network: string
@@ -18,7 +18,7 @@ export type Rejection = {
   }
 }
 
-/** What a buyer sent is cut to this length before it is sent back. */
+/** A received value is cut to this length before it is sent back. */
 const RECEIVED_CHARS_MAX = 100
 
 export function rejection(
@@ -35,20 +35,20 @@ export function rejection(
   }
 }
 
-/** Turns a facilitator's code into a rejection. Codes differ between versions, so only parts are read. */
+/** A facilitator's code as a rejection. Codes differ between versions, so only parts are matched. */
 export function facilitatorRejection(reason: string): Rejection {
   const hint =
     hints.find(([part]) => reason.includes(part))?.[1] ??
-    'Sign a new payment for one of the accepted terms.'
+    'Sign a new payment for one of the entries of `accepts`.'
   return rejection(reason, hint)
 }
 
-/** A facilitator says that the authorization's nonce was used before. */
+/** Whether a facilitator reports that the nonce was used before. */
 export function saysNonceUsed(reason: string): boolean {
   return /nonce.*used|already.*used|duplicate_settlement/.test(reason)
 }
 
-/** It does not say so, and may mean it: some call a nonce that was used by no other name. */
+/** Whether a used nonce may be the cause: some facilitators report it under a general code. */
 export function mayMeanNonceUsed(reason: string): boolean {
   return saysNonceUsed(reason) || /simulation_failed|^invalid_payload$/.test(reason)
 }
@@ -56,47 +56,44 @@ export function mayMeanNonceUsed(reason: string): boolean {
 const hints = [
   [
     'payer_barred',
-    'Settlements of this wallet failed on the chain at our cost, so it is not accepted for 7 days. Pay from another one.',
+    'Settlements of this wallet failed on chain at the cost of the seller. It is blocked for 7 days. Pay from another wallet.',
   ],
   [
     'contract_wallet_barred',
-    'Settlements of wallets with this contract code failed on the chain at our cost. Pay from an account with a key and no code.',
+    'Settlements of wallets with this contract code failed on chain at the cost of the seller. Pay from an account without code.',
   ],
   [
     'contract_wallet_failed',
-    'The contract of this wallet accepted the payment in a simulation and failed in the transaction. Nothing was charged. Pay from an account with a key and no code.',
+    'The contract of this wallet accepted the payment in the simulation and failed in the transaction. Nothing was charged. Pay from an account without code.',
   ],
   [
     'contract_wallets_not_accepted',
-    'Contract wallets are not accepted here. Pay from an account with a key and no code.',
+    'Contract wallets are not accepted. Pay from an account without code.',
   ],
   [
     'contract_wallets_suspended',
-    'Contract wallets are not accepted at the moment. Pay from an account with a key and no code, or try again in an hour.',
+    'Contract wallets are not accepted at present. Pay from an account without code, or try again in an hour.',
   ],
   [
     'exact_evm_transaction_failed',
-    'The transfer failed on the chain. Nothing was charged. Keep the balance until the answer has arrived, and sign a new payment.',
+    'The transfer failed on chain. Nothing was charged. Keep the balance until the answer has arrived and sign a new payment.',
   ],
-  ['payer_declined', 'The facilitator takes no payments of this wallet. Pay from another one.'],
+  ['payer_declined', 'The facilitator does not serve this wallet. Pay from another wallet.'],
   [
     'cumulative_exceeds_balance',
-    'The deposit does not cover this voucher. Add to it and sign again.',
+    'The deposit does not cover this voucher. Increase the deposit and sign again.',
   ],
   [
     'withdrawal_pending',
-    'Money is on its way out of the channel. Finish that, or pay another way.',
+    'A withdrawal from the channel is pending. Complete it, or pay by another scheme.',
   ],
-  ['channel_not_found', 'Nothing is deposited on this channel. Send a deposit with the voucher.'],
-  ['insufficient', 'The wallet holds less USDC than the price. Fund it and send a new payment.'],
-  ['duplicate', 'This very transaction was sent before. Sign one with a memo of its own.'],
-  [
-    'simulation_failed',
-    'The chain would not carry it out. Look at the balance, and sign a new one.',
-  ],
-  ['nonce', 'The authorization was used or cancelled. Sign a new one with a fresh nonce.'],
+  ['channel_not_found', 'The channel has no deposit. Send a deposit with the voucher.'],
+  ['insufficient', 'The wallet holds less USDC than the price. Fund it and sign a new payment.'],
+  ['duplicate', 'This transaction was sent before. Sign a transaction with a new memo.'],
+  ['simulation_failed', 'The simulated transfer failed. Check the balance and sign a new payment.'],
+  ['nonce', 'The authorization was used or cancelled. Sign a new one with a new nonce.'],
   ['payment_expired', 'The payment has expired. Sign a new one.'],
   ['valid_before', 'The authorization has expired. Sign a new one with a later validBefore.'],
-  ['valid_after', 'The authorization is not valid yet. Back-date validAfter by some minutes.'],
-  ['signature', "Sign with the token's EIP-712 domain: name and version stand in `extra`."],
+  ['valid_after', 'The authorization is not valid yet. Set validAfter some minutes in the past.'],
+  ['signature', 'Sign with the EIP-712 domain of the token: `extra` has its name and version.'],
 ] as const

@@ -3,7 +3,7 @@ import type { Requirement } from './payment.ts'
 import type { Rejection } from './rejection.ts'
 import { rejection } from './rejection.ts'
 
-/** Which of the route's requirements a payment is for, by its scheme and network. */
+/** Selects the requirement that a payment pays, by scheme and network. */
 export function requirementFor(
   envelope: PaymentEnvelope,
   requirements: readonly Requirement[],
@@ -11,7 +11,7 @@ export function requirementFor(
   const spoken = requirements.filter(({ method }) => nameIn(envelope, method) !== null)
   const schemes = new Set(spoken.map(({ method }) => method.scheme))
   if (!schemes.has(envelope.scheme)) {
-    return rejection('unsupported_scheme', 'Pay with a scheme named in `accepts`.', {
+    return rejection('unsupported_scheme', 'Pay with a scheme of `accepts`.', {
       field: 'scheme',
       expected: [...schemes].join(' or '),
       received: envelope.scheme,
@@ -21,7 +21,7 @@ export function requirementFor(
   const found = candidates.find(({ method }) => nameIn(envelope, method) === envelope.network)
   return (
     found ??
-    rejection('invalid_network', 'Pay on one of the networks named in `accepts`.', {
+    rejection('invalid_network', 'Pay on a network of `accepts`.', {
       field: 'network',
       expected: candidates.map(({ method }) => nameIn(envelope, method)).join(' or '),
       received: envelope.network,
@@ -29,7 +29,7 @@ export function requirementFor(
   )
 }
 
-/** The terms that the buyer says it accepted must be ours: equal, not at least. */
+/** The accepted terms must equal ours. */
 export function checkAccepted(
   { accepted }: PaymentEnvelope,
   { method, amount }: Requirement,
@@ -39,11 +39,11 @@ export function checkAccepted(
   for (const name of ['asset', 'payTo', 'amount'] as const) {
     const [expected, received] = [terms[name], accepted[name]]
     if (spelled(received) === spelled(expected)) continue
-    return rejection(
-      'invalid_payment_requirements',
-      'Read the terms of this answer again and sign exactly those.',
-      { field: `accepted.${name}`, expected, received },
-    )
+    return rejection('invalid_payment_requirements', 'Sign exactly the terms of this response.', {
+      field: `accepted.${name}`,
+      expected,
+      received,
+    })
   }
   return null
 }
@@ -52,7 +52,7 @@ function nameIn({ version }: PaymentEnvelope, method: Requirement['method']): st
   return version === 1 ? method.legacyName : method.network
 }
 
-/** Hexadecimal may be written in any case, base58 may not. */
+/** Hexadecimal is case-insensitive, base58 is not. */
 function spelled(text: string): string {
   return /^0x/i.test(text) ? text.toLowerCase() : text
 }

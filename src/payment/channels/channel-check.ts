@@ -13,15 +13,15 @@ import type { ChannelPayload, Deposit } from './channel-payload.ts'
 import type { Channel } from './channel-store.ts'
 import { continues } from './channel-store.ts'
 
-/** A buyer's clock may run ahead of ours by this much. */
+/** Tolerated lead of a buyer's clock. */
 const SKEW_SECONDS_MAX = 5
-/** Bounds how long a stored answer must be kept for a repeated payment. */
+/** Bounds how long an answer is stored. */
 const LIFETIME_SECONDS_MAX = 86_400
-const READ_AGAIN = 'Read the terms of this answer again and open a channel with exactly those.'
+const READ_AGAIN = 'Open a channel with exactly the terms of this response.'
 
 export const CUMULATIVE_MISMATCH = 'invalid_batch_settlement_evm_cumulative_amount_mismatch'
 
-/** Whether the channel is one of ours: with us, in our token, claimed by our key, left with our notice. */
+/** The channel must have our receiver, token, authorizer and withdrawal delay. */
 export function checkConfig(
   { config, voucher }: ChannelPayload,
   { wire }: Requirement,
@@ -50,7 +50,7 @@ export function checkConfig(
   if (isAddressEqual(config.payerAuthorizer, zeroAddress)) {
     return rejected(
       'voucher_signature',
-      'Vouchers of contract wallets are not taken: name a key as payerAuthorizer.',
+      'Vouchers of contract wallets are not accepted. Set payerAuthorizer to the address of a key.',
       'channelConfig.payerAuthorizer',
       'the address of a key',
       config.payerAuthorizer,
@@ -61,14 +61,14 @@ export function checkConfig(
     ? null
     : rejected(
         'channel_id_mismatch',
-        'The channel id is the EIP-712 hash of the channel config.',
+        'Set channelId to the EIP-712 hash of the channel config.',
         'voucher.channelId',
         id,
         voucher.channelId,
       )
 }
 
-/** Who signed the voucher. What the channel would take from nobody is taken from nobody here. */
+/** Checks the signature of the voucher under the restrictions of the channel contract. */
 export function checkVoucherSignature(
   { config, voucher }: ChannelPayload,
   digests: ChannelDigests,
@@ -79,14 +79,14 @@ export function checkVoucherSignature(
     ? null
     : rejected(
         'voucher_signature',
-        "Sign the voucher with the key of payerAuthorizer, in the channel contract's EIP-712 domain.",
+        'Sign the voucher with the key of payerAuthorizer in the EIP-712 domain of the channel contract.',
         'channelConfig.payerAuthorizer',
         config.payerAuthorizer,
         signer ?? 'not a canonical ECDSA signature (low s, v of 27 or 28)',
       )
 }
 
-/** Whether the deposit can still be fetched, and is its payer's. */
+/** Checks that the deposit can still be collected and that its payer signed it. */
 export function checkDeposit(
   { config, voucher }: ChannelPayload,
   { amount, validAfter, validBefore, salt, signature }: Deposit,
@@ -99,7 +99,7 @@ export function checkDeposit(
   if (validBefore < earliest || validBefore > latest) {
     return rejected(
       'payload_authorization_valid_before',
-      'Sign a deposit that expires soon, and not at once.',
+      'Sign a deposit that expires within this range.',
       'deposit.authorization.erc3009Authorization.validBefore',
       `${earliest} to ${latest}`,
       validBefore.toString(),
@@ -108,7 +108,7 @@ export function checkDeposit(
   if (validAfter > nowSeconds + BigInt(SKEW_SECONDS_MAX)) {
     return rejected(
       'payload_authorization_valid_after',
-      'The deposit is not valid yet. Back-date validAfter by some minutes.',
+      'The deposit is not valid yet. Set validAfter some minutes in the past.',
       'deposit.authorization.erc3009Authorization.validAfter',
       `at most ${nowSeconds + BigInt(SKEW_SECONDS_MAX)}`,
       validAfter.toString(),
@@ -127,14 +127,14 @@ export function checkDeposit(
     ? null
     : rejected(
         'receive_authorization_signature',
-        "Sign ReceiveWithAuthorization to the deposit collector with the payer's key.",
+        'Sign ReceiveWithAuthorization to the deposit collector with the key of the payer.',
         'channelConfig.payer',
         config.payer,
         signer ?? 'not a canonical ECDSA signature (low s, v of 27 or 28)',
       )
 }
 
-/** Whether the voucher goes on exactly where the channel stands. Only its owner is told where that is. */
+/** The voucher must continue the charged total exactly. Only the owner of the channel learns that total. */
 export function checkCumulative(
   payload: ChannelPayload,
   channel: Channel | null,
@@ -147,7 +147,7 @@ export function checkCumulative(
     if (kind !== 'deposit') {
       return rejected(
         'channel_not_found',
-        'Nothing is deposited on this channel. Send a deposit with the voucher.',
+        'The channel has no deposit. Send a deposit with the voucher.',
         'voucher.channelId',
         'a channel with a deposit',
         voucher.channelId,
@@ -165,7 +165,7 @@ export function checkCumulative(
   }
 }
 
-/** A channel as x402 tells it to its payer. */
+/** State of a channel as x402 sends it to its payer. */
 export function channelStateWire(channel: Channel, charged: bigint) {
   return {
     channelId: channel.id,
@@ -177,7 +177,7 @@ export function channelStateWire(channel: Channel, charged: bigint) {
   }
 }
 
-/** A client believes the sum only with its own signature over it. */
+/** The client verifies the total by its own signature. */
 function correctionOf(channel: Channel, signature: Hex) {
   return {
     channelState: channelStateWire(channel, channel.charged),
@@ -188,7 +188,7 @@ function correctionOf(channel: Channel, signature: Hex) {
 function mismatch(expected: bigint, received: bigint): Rejection {
   return rejected(
     'cumulative_amount_mismatch',
-    'Sign a voucher over what the channel was charged so far and the price.',
+    'Sign a voucher for the total charged so far plus the price.',
     'voucher.maxClaimableAmount',
     expected.toString(),
     received.toString(),

@@ -4,12 +4,12 @@ import type { Rejection } from '../rejection.ts'
 import { rejection } from '../rejection.ts'
 import type { Authorization } from './exact-payload.ts'
 
-/** A buyer's clock may run ahead of ours by this much. */
+/** Tolerated lead of a buyer's clock. */
 const SKEW_SECONDS_MAX = 5
-/** Bounds how long a stored answer must be kept for a repeated payment. */
+/** Bounds how long an answer is stored. */
 const LIFETIME_SECONDS_MAX = 86_400
 
-/** What was signed must be what we asked for: equal, not at least. */
+/** Payee and amount must equal the terms. */
 export function checkAuthorization(
   { to, value }: Authorization,
   { method, amount }: Requirement,
@@ -25,7 +25,7 @@ export function checkAuthorization(
   ] as const
   for (const [name, expected, received, reason] of differences) {
     if (received === expected) continue
-    return rejection(reason, 'Read the terms of this answer again and sign exactly those.', {
+    return rejection(reason, 'Sign exactly the terms of this response.', {
       field: `authorization.${name}`,
       expected,
       received,
@@ -34,7 +34,7 @@ export function checkAuthorization(
   return null
 }
 
-/** Whether the authorization can still be settled and does not outlive what we are ready to keep. */
+/** The authorization must leave time for settlement and expire within a day. */
 export function checkWindow(
   { validAfter, validBefore }: Authorization,
   nowMs: number,
@@ -46,7 +46,7 @@ export function checkWindow(
     return rejection(
       'invalid_exact_evm_payload_authorization_valid_before',
       validBefore < earliest
-        ? 'The authorization has expired, or is about to. Sign a new one.'
+        ? 'The authorization has expired or expires too soon. Sign a new one.'
         : 'Sign an authorization that expires within a day.',
       {
         field: 'authorization.validBefore',
@@ -58,7 +58,7 @@ export function checkWindow(
   if (validAfter > nowSeconds + BigInt(SKEW_SECONDS_MAX)) {
     return rejection(
       'invalid_exact_evm_payload_authorization_valid_after',
-      'The authorization is not valid yet. Back-date validAfter by some minutes.',
+      'The authorization is not valid yet. Set validAfter some minutes in the past.',
       {
         field: 'authorization.validAfter',
         expected: `at most ${nowSeconds + BigInt(SKEW_SECONDS_MAX)}`,

@@ -163,7 +163,7 @@ describe('a signature', () => {
     const exact = await signed()
     const signature: Hex = `${exact.signature}00`
     const { hint } = (await checkSignature({ ...exact, signature }, judges(), directly)) ?? {}
-    expect(hint).toMatch(/contract wallets cannot be asked/)
+    expect(hint).toMatch(/contract signatures cannot be checked/)
   })
 
   test('of a wallet that is not deployed is refused with a hint, and nobody is asked', async () => {

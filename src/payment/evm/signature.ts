@@ -9,17 +9,17 @@ import { signerOf } from './signer.ts'
 
 export type SignatureJudges = {
   readonly digest: AuthorizationDigest
-  /** Null where no node can be asked: then only keys sign. */
+  /** null without a node: then contract signatures are rejected. */
   readonly contractWallets: ContractWallets | null
 }
 
-/** ERC-6492: the signature of a wallet that does not stand on the chain yet ends with this. */
+/** ERC-6492: suffix of a signature by a wallet that is not deployed. */
 const UNDEPLOYED = '6492'.repeat(16)
 const REASON = 'invalid_exact_evm_payload_signature'
 
 /**
- * Whether the payer signed: its key, or else its contract (EIP-1271), which is asked over the network.
- * @throws OperatingError when the node does not answer for a contract
+ * Checks that the key of the payer signed, or that its contract accepts the signature (EIP-1271), which needs a node.
+ * @throws OperatingError when the node does not answer
  */
 export async function checkSignature(
   { authorization, signature }: ExactPayload,
@@ -32,10 +32,10 @@ export async function checkSignature(
   const signer = isKey ? signerOf(digest, signature) : null
   if (signer === from.toLowerCase()) return null
   if (signature.endsWith(UNDEPLOYED)) {
-    return refused('Deploy the wallet first: signatures by ERC-6492 are not taken.')
+    return refused('Deploy the wallet first: ERC-6492 signatures are not accepted.')
   }
   if (contractWallets === null && !isKey) {
-    return refused('Pay from an account with a key: contract wallets cannot be asked here.')
+    return refused('Pay from an account with a key: contract signatures cannot be checked here.')
   }
   if (
     contractWallets !== null &&
@@ -44,7 +44,7 @@ export async function checkSignature(
     return null
   return rejection(
     REASON,
-    "Sign with the token's EIP-712 domain (name and version stand in `extra`) and the paying key.",
+    'Sign with the paying key and the EIP-712 domain of the token (`extra` has its name and version).',
     {
       field: 'authorization.from',
       expected: from,

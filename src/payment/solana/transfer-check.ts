@@ -8,7 +8,7 @@ import { USDC_DECIMALS } from './networks.ts'
 import { COMPUTE_BUDGET_PROGRAM, harmlessPrograms, TOKEN_PROGRAM_ADDRESS } from './programs.ts'
 import type { Instruction, WireTransaction } from './wire-transaction.ts'
 
-/** What a token program's `TransferChecked` says. */
+/** Fields of a `TransferChecked` instruction. */
 export type Transfer = {
   readonly source: Address
   readonly mint: Address
@@ -18,32 +18,32 @@ export type Transfer = {
   readonly decimals: number
 }
 
-/** What a transfer must say to be the one that was asked for. */
+/** Required values of the transfer. */
 export type TransferTerms = Pick<Transfer, 'source' | 'mint' | 'destination' | 'amount'> & {
   readonly feePayer: Address
-  /** What a SOL costs at most, USD: the fees that we pay are a share of the price. */
+  /** Assumed maximum price of SOL, USD; bounds the fees that we pay. */
   readonly solUsdMax: number
 }
 
 const INSTRUCTIONS_MIN = 3
 const INSTRUCTIONS_MAX = 7
 const TRANSFER_AT = 2
-/** The SDK's client asks for 20,000; assertions of a wallet need some more. */
+/** The client of the SDK requests 20,000; wallet assertions need more. */
 const COMPUTE_UNITS_MAX = 200_000
-/** 5 lamports a unit, as the scheme's specification bounds it. */
+/** 5 lamports a unit: limit of the x402 scheme. */
 const MICROLAMPORTS_PER_UNIT_MAX = 5_000_000n
 const MICROLAMPORTS_PER_LAMPORT = 1_000_000n
 
 const SET_COMPUTE_UNIT_LIMIT = 2
 const SET_COMPUTE_UNIT_PRICE = 3
 const TRANSFER_CHECKED = 12
-const READ_AGAIN = 'Read the terms of this answer again and sign exactly those.'
+const READ_AGAIN = 'Sign exactly the terms of this response.'
 const ORDER_HINT =
-  'Send SetComputeUnitLimit, SetComputeUnitPrice, TransferChecked, then memos if any, in this order.'
+  'Send SetComputeUnitLimit, SetComputeUnitPrice, TransferChecked, then optional memos, in this order.'
 
 const keys = getAddressEncoder()
 
-/** Null where no transfer stands in its place. */
+/** @returns null if the third instruction is not a transfer */
 export function transferOf({ instructions }: WireTransaction): Transfer | null {
   const instruction = instructions[TRANSFER_AT]
   if (instruction?.program !== TOKEN_PROGRAM_ADDRESS) return null
@@ -59,8 +59,8 @@ export function transferOf({ instructions }: WireTransaction): Transfer | null {
 }
 
 /**
- * Everything that a transaction alone tells: that it is the transfer that was asked for, does nothing
- * else, costs the fee payer no more than a payment should, and lacks nothing but the fee payer's signature.
+ * Checks without a node that the transaction is the required transfer and nothing else, that its fees are bounded, and
+ * that only the signature of the fee payer is missing.
  */
 export function checkTransfer(
   transaction: WireTransaction,
@@ -81,7 +81,7 @@ function checkShape({ lookupTables, instructions }: WireTransaction): Rejection 
   if (lookupTables > 0)
     return different(
       'payload_address_lookup_tables',
-      'Name every account in the transaction itself; a transfer needs no lookup table.',
+      'List every account in the transaction; do not use lookup tables.',
       ['transaction.addressTableLookups', 'none', `${lookupTables}`],
     )
   if (instructions.length >= INSTRUCTIONS_MIN && instructions.length <= INSTRUCTIONS_MAX)
@@ -93,13 +93,13 @@ function checkShape({ lookupTables, instructions }: WireTransaction): Rejection 
   ])
 }
 
-/** The fee payer lends its signature to the fees and to nothing else. */
+/** The fee payer signs for the fees only. */
 function checkSigners(
   { signers, instructions }: WireTransaction,
   feePayer: Address,
 ): Rejection | null {
   if (signers[0] !== feePayer)
-    return different('fee_payer_mismatch', 'Set the fee payer that stands in `extra`.', [
+    return different('fee_payer_mismatch', 'Use the fee payer of `extra`.', [
       'transaction.feePayer',
       feePayer,
       `${signers[0]}`,
@@ -116,12 +116,12 @@ function checkSigners(
   if (at === -1) return null
   return different(
     'payload_transaction_fee_payer_transferring_funds',
-    'Leave the fee payer out of every instruction: it pays the fees and nothing else.',
+    'Remove the fee payer from every instruction: it pays the fees only.',
     [`transaction.instructions[${at}].accounts`, `without ${feePayer}`, feePayer],
   )
 }
 
-/** What a transaction that has the form of a payment costs its fee payer, whether it fails or not. */
+/** Fees of a payment transaction, whether it fails or not. */
 export function transactionFeeLamports({
   signers,
   instructions: [limit, price],
@@ -132,7 +132,7 @@ export function transactionFeeLamports({
   return signatures + priorityFee(limit, price)
 }
 
-/** As the chain rounds it. */
+/** Rounded up, as on chain. */
 function priorityFee(limit: Instruction, price: Instruction): bigint {
   const microlamports = BigInt(limit.data.readUInt32LE(1)) * price.data.readBigUInt64LE(1)
   return (microlamports + MICROLAMPORTS_PER_LAMPORT - 1n) / MICROLAMPORTS_PER_LAMPORT
@@ -148,21 +148,21 @@ function checkBudget(
     return different(`${base}_limit_instruction`, ORDER_HINT, [
       at(0),
       'SetComputeUnitLimit',
-      told(limit),
+      describe(limit),
     ])
   if (!isBudget(price, SET_COMPUTE_UNIT_PRICE, 9))
     return different(`${base}_price_instruction`, ORDER_HINT, [
       at(1),
       'SetComputeUnitPrice',
-      told(price),
+      describe(price),
     ])
   const units = limit.data.readUInt32LE(1)
   if (units > COMPUTE_UNITS_MAX)
-    return different(`${base}_limit_instruction_too_high`, 'A transfer needs about 20,000 units.', [
-      `${at(0)}.units`,
-      `at most ${COMPUTE_UNITS_MAX}`,
-      `${units}`,
-    ])
+    return different(
+      `${base}_limit_instruction_too_high`,
+      'Request fewer compute units; a transfer needs about 20,000.',
+      [`${at(0)}.units`, `at most ${COMPUTE_UNITS_MAX}`, `${units}`],
+    )
   const microlamports = price.data.readBigUInt64LE(1)
   const [lamports, lamportsMax] = [
     priorityFee(limit, price),
@@ -171,7 +171,7 @@ function checkBudget(
   if (microlamports > MICROLAMPORTS_PER_UNIT_MAX || lamports > lamportsMax)
     return different(
       `${base}_price_instruction_too_high`,
-      'Ask for a lower priority: the fee payer pays for it.',
+      'Lower the priority fee, which the fee payer pays.',
       [
         `${at(1)}.microLamports`,
         `at most ${MICROLAMPORTS_PER_UNIT_MAX}, and ${lamportsMax} lamports in all`,
@@ -181,7 +181,7 @@ function checkBudget(
   return null
 }
 
-/** What is transferred must be what we asked for: equal, not at least. */
+/** The transfer must equal the terms. */
 function checkTerms(transfer: Transfer | null, terms: TransferTerms): Rejection | null {
   const place = `transaction.instructions[${TRANSFER_AT}]`
   if (transfer === null)
@@ -199,7 +199,8 @@ function checkTerms(transfer: Transfer | null, terms: TransferTerms): Rejection 
   ] as const
   for (const [name, expected, received, reason] of differences) {
     if (received === expected) continue
-    const hint = name === 'source' ? "Pay from the wallet's associated token account." : READ_AGAIN
+    const hint =
+      name === 'source' ? 'Pay from the associated token account of the wallet.' : READ_AGAIN
     return different(reason, hint, [`${place}.${name}`, `${expected}`, `${received}`])
   }
   return null
@@ -217,7 +218,7 @@ function checkRest({ instructions }: WireTransaction): Rejection | null {
   ])
 }
 
-/** With two signers, one of them the fee payer, the other one must be who the tokens belong to. */
+/** The second signer must own the tokens. */
 function checkSignature(
   { signers, signatures, message }: WireTransaction,
   authority: Address | undefined,
@@ -226,11 +227,11 @@ function checkSignature(
   const [, signature] = signatures
   if (payer !== undefined && payer === authority && signature !== undefined)
     if (isSignedBy(Uint8Array.from(keys.encode(payer)), message, signature)) return null
-  return different(
-    'payload_signature_invalid',
-    'Sign the transaction with the paying key, after its last change.',
-    ['transaction.signatures[1]', `of ${authority}`, 'none that fits the transaction'],
-  )
+  return different('payload_signature_invalid', 'Sign the final transaction with the paying key.', [
+    'transaction.signatures[1]',
+    `of ${authority}`,
+    'no valid signature',
+  ])
 }
 
 function isBudget(
@@ -242,11 +243,11 @@ function isBudget(
   return instruction.data.length === bytes && instruction.data[0] === kind
 }
 
-function told(instruction: Instruction | undefined): string {
+function describe(instruction: Instruction | undefined): string {
   return `an instruction of ${instruction?.program}`
 }
 
-/** The reasons are those of the SDK's facilitator where it has one. */
+/** Reasons as in the facilitator of the x402 SDK. */
 function different(
   reason: string,
   hint: string,
