@@ -141,6 +141,32 @@ test('a checkpoint forgets a coin that is not listed any more, and no other one'
   }
 })
 
+test('documents of the previous run that cannot be sent do not keep an engine from starting', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perpscope-engine-unsent-'))
+  const options = { seed: 5, coins: 2, dataDir: folder, version: '1.2.3' }
+  try {
+    const first = new SimulatedService({ ...options, startMs: START_MS })
+    first.run(90)
+    first.stop()
+    let refused = 0
+    const second = new SimulatedService({
+      ...options,
+      startMs: START_MS + 100_000,
+      onMessage: ({ kind }) => {
+        if (kind !== 'documents' || refused > 0) return
+        refused += 1
+        throw new DOMException('could not be cloned', 'DataCloneError')
+      },
+    })
+    expect(refused).toBe(1)
+    second.run(5)
+    expect(second.replica.document('pulse/BTC')?.renderedAtMs).toBeGreaterThan(START_MS + 100_000)
+    second.stop()
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
 describe('a history that is damaged', () => {
   test('is set aside when an engine starts, told of, and filled again with what the venue still has', () => {
     const folder = mkdtempSync(join(tmpdir(), 'perpscope-engine-damage-'))

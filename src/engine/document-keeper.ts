@@ -73,7 +73,9 @@ export class DocumentKeeper {
     const subjects = new Set([...coins, WHOLE_MARKET])
     const fromMs = this.#clock.nowMs() - KEPT_MS_MAX
     try {
-      for (const document of this.#store.load())
+      const onLeftOut = (key: string) =>
+        this.#log.error({ key }, 'damaged document of the previous run has been left out')
+      for (const document of this.#store.load(onLeftOut))
         if (subjects.has(subjectOf(document.key)) && document.renderedAtMs >= fromMs) yield document
     } catch (cause) {
       this.#log.error({ err: cause }, 'documents of the previous run cannot be read')

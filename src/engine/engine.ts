@@ -170,8 +170,15 @@ export class Engine {
   /** The documents of the previous engine, before anything is computed. */
   #sendKept({ listings }: Checkpoint): void {
     this.#send({ kind: 'universe', listings })
-    for (const documents of grouped(this.#keeper.kept(tradableOf(listings))))
-      this.#send({ kind: 'documents', documents })
+    for (const documents of grouped(this.#keeper.kept(tradableOf(listings)))) {
+      // A document that cannot be cloned must not end every start of the engine.
+      try {
+        this.#send({ kind: 'documents', documents })
+      } catch (err) {
+        const keys = documents.map(({ key }) => key)
+        this.#platform.log.error({ err, keys }, 'documents of the previous run cannot be sent')
+      }
+    }
   }
 
   #publish(): void {

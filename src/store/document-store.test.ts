@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -77,7 +78,7 @@ describe('documents on disk', () => {
 
   test('are all there in the end, though a checkpoint of the log failed', () => {
     const store = opened({ checkpointer: (_, done) => done(new Error('disk I/O error')) })
-    const documents = Array.from({ length: 1_000 }, (_, at) => long(`C${at}`))
+    const documents = Array.from({ length: 60 }, (_, at) => long(`C${at}`))
     store.add(documents)
     expect(() => drain(store.save())).toThrow('checkpoint')
     expect(() => store.close()).toThrow('checkpoint')
@@ -124,10 +125,24 @@ describe('documents on disk', () => {
     expect(reloaded(), 'for good').toEqual([])
   })
 
-  test.each([
-    ['flipped bits', (content: Buffer) => content.fill(0xff, 20, 24), false],
-    ['a format of later releases of Node', (content: Buffer) => content.fill(0xfe, 1, 2), true],
-  ])('with %s are left out, and only they', (_, change, isWritten) => {
+  const written = (change: Partial<Record<keyof Document, unknown>>) =>
+    serialize({ ...document('BTC', 1), ...change })
+
+  test.each<readonly [string, (content: Buffer) => Buffer, boolean]>([
+    ['flipped bits', (content) => content.fill(0xff, 20, 24), false],
+    ['a format of later releases of Node', (content) => content.fill(0xfe, 1, 2), true],
+    ['no bytes', () => written({ bytes: undefined }), true],
+    ['no views', () => written({ views: undefined }), true],
+    ['no version', () => written({ version: 'new' }), true],
+    ['the key of another one', () => written({ key: 'pulse/ETH' }), true],
+    [
+      'text beyond its bytes',
+      () => written({ parts: [{ kind: 'text', start: 0, end: 99 }] }),
+      true,
+    ],
+    ['parts that are none', () => written({ parts: [null] }), true],
+    ['more than a document may have', () => written({ bytes: new Uint8Array(20e6) }), true],
+  ])('with %s are left out with a report, and only they', (_, change, isWritten) => {
     saved([document('BTC', 1), document('ETH', 1)])
     const raw = new Database(path)
     const row = raw.prepare("SELECT content FROM document WHERE key = 'pulse/BTC'").get()
@@ -138,7 +153,11 @@ describe('documents on disk', () => {
       raw.prepare("UPDATE document SET crc = ? WHERE key = 'pulse/BTC'").run(crc)
     }
     raw.close()
-    expect(versions(reloaded())).toEqual({ ETH: 1 })
+    const store = opened()
+    const reported: string[] = []
+    expect(versions([...store.load((key) => reported.push(key))])).toEqual({ ETH: 1 })
+    expect(reported).toEqual(['pulse/BTC'])
+    store.close()
   })
 
   test('do not lengthen the log beyond what one copy may take', () => {

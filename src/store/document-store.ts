@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { deserialize, serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
-import type { Document, DocumentKey } from '../domain/document.ts'
+import type { Document, DocumentKey, Part } from '../domain/document.ts'
 import { sharedBytes, subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { FileInspection, OpenedFile } from './sqlite-file.ts'
 import { checkTable, inspectSqliteFile, openSqliteFile, placeOf } from './sqlite-file.ts'
@@ -16,6 +16,8 @@ const migrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 
 /** Raised with every change of `domain/document.ts` that a gateway would misread. */
 const FORMAT = 2
+/** The largest document, `screener`, has 82 kB. */
+const CONTENT_BYTES_MAX = 4 * 1024 * 1024
 /** Written between two turns of the event loop. */
 const PER_SLICE = 4
 /** Clocks are corrected by less than this all the time. */
@@ -80,14 +82,22 @@ export class DocumentStore {
     })
   }
 
-  /** Those of the same maker. Nothing else may be asked of the store before the last of them was read. */
-  *load(): Generator<Document> {
+  /**
+   * Documents of the same maker. No other method may be called before the last of them was read.
+   * @param onLeftOut receives the key of a document that is damaged, too large, or not what this version writes
+   */
+  *load(onLeftOut: (key: string) => void = () => {}): Generator<Document> {
     const rows = this.#db
-      .prepare<[string], { content: Buffer; crc: number }>(
-        'SELECT content, crc FROM document WHERE maker = ?',
+      .prepare<[string], { key: string; content: Buffer | null; crc: number }>(
+        `SELECT key, iif(length(content) <= ${CONTENT_BYTES_MAX}, content, NULL) AS content, crc FROM document WHERE maker = ?`,
       )
       .iterate(this.#maker)
-    for (const { content, crc } of rows) if (crc32(content) === crc) yield* documentFrom(content)
+    for (const { key, content, crc } of rows) {
+      const isWritten = content !== null && crc32(content) === crc
+      const document = isWritten ? documentFrom(content, key) : null
+      if (document === null) onLeftOut(key)
+      else yield document
+    }
   }
 
   /** What waits for the next {@link save}. */
@@ -169,14 +179,36 @@ function removeFiles(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(`${place}${end}`, { force: true })
 }
 
-/** @returns nothing for what another release of Node wrote in a way that ours cannot read */
-function documentFrom(content: Buffer): readonly Document[] {
+/** @returns null for another form than {@link Document}, and for one that this release of Node cannot read */
+function documentFrom(content: Buffer, key: string): Document | null {
+  let read: unknown
   try {
-    const document = deserialize(content) as Document
-    const bytes = sharedBytes(document.bytes.length)
-    bytes.set(document.bytes)
-    return [{ ...document, bytes }]
+    read = deserialize(content)
   } catch {
-    return []
+    return null
   }
+  if (!isDocument(read, key)) return null
+  const bytes = sharedBytes(read.bytes.length)
+  bytes.set(read.bytes)
+  return { ...read, bytes }
+}
+
+function isDocument(value: unknown, key: string): value is Document {
+  if (typeof value !== 'object' || value === null) return false
+  const { key: ownKey, version, renderedAtMs, bytes, parts, views } = value as Partial<Document>
+  return (
+    ownKey === key &&
+    typeof version === 'number' &&
+    typeof renderedAtMs === 'number' &&
+    bytes instanceof Uint8Array &&
+    typeof views === 'object' &&
+    views !== null &&
+    Array.isArray(parts) &&
+    parts.every((part) => isPartOf(part, bytes.length))
+  )
+}
+
+function isPartOf(part: Part | null, bytes: number): boolean {
+  if (typeof part !== 'object' || part === null) return false
+  return part.kind !== 'text' || (part.start >= 0 && part.end <= bytes)
 }
