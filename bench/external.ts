@@ -258,7 +258,8 @@ function listen(name: Candidate, orders: Orders, tally: Tally): () => string {
     }, PUBLISH_PERIOD_MS / PUBLISH_PHASES)
   }
   setTimeout(() => tell({ kind: 'sent', sent }), settleMs + measuredMs)
-  return () => `${processor.sources.filter(({ state }) => state === 'up').length} up, ${documents}`
+  return () =>
+    `${processor.view.sources.filter(({ state }) => state === 'up').length} up, ${documents}`
 }
 
 /** The real runtime, which writes down what is sent and counts what comes. */

@@ -150,7 +150,7 @@ describe('our connector and engine at the simulated venue, in virtual time', () 
         documents.set(document.key, document)
     })
     const needs = () =>
-      feed.coins.filter((coin) => feed.processor.historyOf(coin, scheduler.now()).length > 0)
+      feed.coins.filter((coin) => feed.processor.view.missingBars(coin, scheduler.now()).length > 0)
 
     virtual.runUntil(START_MS + 2.2 * MINUTE_MS)
     expect(feed.coins.length).toBeGreaterThan(3)
@@ -279,7 +279,7 @@ class Recording {
         ...options,
         sockets: 3,
         historyOf: (coin, nowMs) => {
-          const needs = this.processor.historyOf(coin, nowMs)
+          const needs = this.processor.view.missingBars(coin, nowMs)
           for (const { timeframe, fromMs } of needs) {
             const key = `${coin}/${timeframe}`
             if (!this.#neededFromMs.has(key)) this.#neededFromMs.set(key, fromMs)
@@ -296,7 +296,9 @@ class Recording {
 
   /** Coins that the engine has listed and that trade. */
   get coins(): readonly string[] {
-    return this.processor.listings.flatMap(({ coin, isDelisted }) => (isDelisted ? [] : [coin]))
+    return this.processor.view.listings.flatMap(({ coin, isDelisted }) =>
+      isDelisted ? [] : [coin],
+    )
   }
 
   /** From when on the engine wanted bars, the first time. */

@@ -256,7 +256,7 @@ describe('the history of an engine', () => {
       processor.restore(checkpoint, BOUNDARY_MS + 5_000)
       const history = open(copy)
       for (const coin of COINS) {
-        const need = processor.historyOf(coin, BOUNDARY_MS + 5_000)[0]?.fromMs ?? Number.NaN
+        const need = processor.view.missingBars(coin, BOUNDARY_MS + 5_000)[0]?.fromMs ?? Number.NaN
         if (need === BOUNDARY_MS) knowing += 1
         const last = history.bars(coin, '15m', 0).at(-1)?.openTimeMs ?? Number.NaN
         expect(last + QUARTER_MS, `${copy} ${coin}`).toBeGreaterThanOrEqual(need)

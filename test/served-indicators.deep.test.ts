@@ -106,9 +106,9 @@ class Served {
         infoUrl: 'http://venue',
         weightPerMinute: WEIGHT_PER_MINUTE_DEFAULT,
         sockets: 2,
-        historyOf: (coin, nowMs) => processor.historyOf(coin, nowMs),
-        hourlyOf: (coin, nowMs) => processor.hourlyFromMs(coin, nowMs),
-        known: processor.listings,
+        historyOf: (coin, nowMs) => processor.view.missingBars(coin, nowMs),
+        hourlyOf: (coin, nowMs) => processor.view.missingHoursFromMs(coin, nowMs),
+        known: processor.view.listings,
       },
       {
         ...runtime,
@@ -122,7 +122,7 @@ class Served {
 
   end(): Checkpoint {
     this.#feed.unsubscribe()
-    return this.#processor.checkpoint(this.#virtual.nowMs)
+    return this.#processor.records.checkpoint(this.#virtual.nowMs)
   }
 
   /** Timeframes that are sold now without their EMA 200. */

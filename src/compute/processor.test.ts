@@ -7,20 +7,20 @@ import { BOUNDARY_MS, context, NOW_MS, universe, warmTape } from './testing/tape
 const MINUTE_MS = 60_000
 
 describe('processor', () => {
-  test('hands on the bars of its history and the samples of its minutes, once', () => {
+  test('returns closed bars and minute samples as history once', () => {
     const processor = new Processor({ coin: [], market: [] }, '0.0.0')
     for (const batch of warmTape('BTC')) processor.process(batch)
     const minuteMs = BOUNDARY_MS + MINUTE_MS
     processor.process([confirmed(minuteMs - 2_000)])
     processor.process([confirmed(minuteMs + 1_000)])
-    const { bars, samples, fundings, droppedRows } = processor.takeHistory()
+    const { bars, samples, fundings, droppedRows } = processor.records.takeHistory()
     const countOf = (of: string) => bars.filter(({ timeframe }) => timeframe === of).length
     expect([countOf('15m'), countOf('1h'), countOf('4h')]).toEqual([1_344, 336, 1_200])
     expect(new Set(bars.map(({ coin }) => coin))).toEqual(new Set(['BTC']))
     expect(samples.map(({ coin, timeMs }) => [coin, timeMs])).toEqual([['BTC', minuteMs]])
     expect(fundings).toEqual([])
     expect(droppedRows).toBe(0)
-    expect(processor.takeHistory()).toEqual({
+    expect(processor.records.takeHistory()).toEqual({
       bars: [],
       samples: [],
       fundings: [],
@@ -29,46 +29,48 @@ describe('processor', () => {
     })
   })
 
-  test('reads its samples before it hears what is later than they are', () => {
+  test('takes samples of a minute before it applies later events', () => {
     const processor = new Processor({ coin: [], market: [] }, '0.0.0')
     for (const batch of warmTape('BTC')) processor.process(batch)
     const minuteMs = BOUNDARY_MS + MINUTE_MS
     processor.process([{ ...confirmed(minuteMs - 2_000), markPrice: 1 }])
     processor.process([{ ...confirmed(minuteMs), markPrice: 2 }])
-    expect(processor.takeHistory().samples).toEqual([expect.objectContaining({ markPrice: 1 })])
+    expect(processor.records.takeHistory().samples).toEqual([
+      expect.objectContaining({ markPrice: 1 }),
+    ])
   })
 
-  test('hands on the minutes of its measures that ended, once', () => {
+  test('returns completed minutes of measures once', () => {
     const measuring = {
       contract: { id: 'measuring' },
       gather: ({ log }, nowMs) => log.record('gap', nowMs, nowMs / MINUTE_MS),
     } as MarketAnalysis<unknown>
     const processor = new Processor({ coin: [], market: [measuring] }, '0.0.0')
     processor.gather('measuring', BOUNDARY_MS)
-    expect(processor.takeHistory().measures, 'the minute is still open').toEqual([])
+    expect(processor.records.takeHistory().measures, 'the minute is still open').toEqual([])
     processor.gather('measuring', BOUNDARY_MS + MINUTE_MS)
-    expect(processor.takeHistory().measures).toEqual([
+    expect(processor.records.takeHistory().measures).toEqual([
       { series: 'gap', timeMs: BOUNDARY_MS, value: BOUNDARY_MS / MINUTE_MS },
     ])
-    expect(processor.takeHistory().measures).toEqual([])
+    expect(processor.records.takeHistory().measures).toEqual([])
   })
 
-  test('tells nothing twice after it was restored', () => {
+  test('returns no restored bar as history', () => {
     const before = new Processor({ coin: [], market: [] }, '0.0.0')
     for (const batch of warmTape('BTC')) before.process(batch)
     const after = new Processor({ coin: [], market: [] }, '0.0.0')
-    after.restore(before.checkpoint(NOW_MS), NOW_MS)
-    expect(after.takeHistory().bars).toEqual([])
+    after.restore(before.records.checkpoint(NOW_MS), NOW_MS)
+    expect(after.records.takeHistory().bars).toEqual([])
   })
 
-  test('answers at once for every coin that it was restored with, and then in turns', () => {
+  test('renders all restored coins at once, and afterwards each in its phase', () => {
     const coins = ['BTC', 'ETH', 'SOL']
     const all = { coin: [pulse], market: [] }
     const before = new Processor(all, '0.0.0')
     before.process([universe(coins)])
     for (const coin of coins) for (const batch of warmTape(coin).slice(1)) before.process(batch)
     const after = new Processor(all, '0.0.0')
-    after.restore(before.checkpoint(NOW_MS), NOW_MS)
+    after.restore(before.records.checkpoint(NOW_MS), NOW_MS)
     const published = () => Array.from(after.publish(NOW_MS), ({ key }) => key)
     expect(published().toSorted()).toEqual(['pulse/BTC', 'pulse/ETH', 'pulse/SOL'])
     for (const coin of coins) after.process([confirmed(NOW_MS, coin)])
@@ -76,10 +78,10 @@ describe('processor', () => {
       (keys) => keys.length > 0,
     )
     expect(turns.flat().toSorted(), 'each once').toEqual(['pulse/BTC', 'pulse/ETH', 'pulse/SOL'])
-    expect(turns, 'one after the other').toHaveLength(coins.length)
+    expect(turns, 'in different phases').toHaveLength(coins.length)
   })
 
-  test('renders what need not be every second in another second for each of the coins of one turn', () => {
+  test('spreads the coins of an analysis with a longer period over the rounds', () => {
     const coins = Array.from({ length: 5 * PUBLISH_PHASES }, (_, index) => `C${index}`)
     const slow = { ...bare('slow', () => true), periodMs: 5 * PUBLISH_PERIOD_MS }
     const processor = new Processor({ coin: [slow], market: [] }, '0.0.0')
@@ -89,18 +91,18 @@ describe('processor', () => {
       return Array.from({ length: PUBLISH_PHASES }, () => [...processor.publish(NOW_MS)])
     })
     const settled = perRound.slice(5).flat()
-    expect(Math.max(...settled.map(({ length }) => length)), 'never two of a turn').toBe(1)
+    expect(Math.max(...settled.map(({ length }) => length)), 'never two in one phase').toBe(1)
     expect(settled.flat(), 'each twice in ten rounds').toHaveLength(2 * coins.length)
   })
 
-  test('says soon after a restore that it cannot answer any more what it has answered since', () => {
+  test('publishes a missing answer within the grace period if the coin was answered since the restore', () => {
     let isAnswered = true
     const fickle = bare('fickle', () => isAnswered)
     const all = { coin: [fickle], market: [] }
     const before = new Processor(all, '0.0.0')
     before.process([universe(['BTC'])])
     const after = new Processor(all, '0.0.0')
-    after.restore(before.checkpoint(NOW_MS), NOW_MS)
+    after.restore(before.records.checkpoint(NOW_MS), NOW_MS)
     const kindsOfARound = () =>
       Array.from({ length: PUBLISH_PHASES }, () => [...after.publish(NOW_MS)])
         .flat()
@@ -111,15 +113,15 @@ describe('processor', () => {
     expect([...kindsOfARound(), ...kindsOfARound()]).toEqual(['missing-input'])
   })
 
-  test('does not say that a restored coin has no answer before it had time to remember', () => {
+  test('publishes no missing answer of a restored coin before the grace period ends', () => {
     const all = { coin: [pulse], market: [] }
     const before = new Processor(all, '0.0.0')
     before.process([universe(['BTC'])])
     const after = new Processor(all, '0.0.0')
-    after.restore(before.checkpoint(NOW_MS), NOW_MS)
+    after.restore(before.records.checkpoint(NOW_MS), NOW_MS)
     const roundAt = (nowMs: number) =>
       Array.from({ length: PUBLISH_PHASES }, () => [...after.publish(nowMs)]).flat()
-    expect(roundAt(NOW_MS + 29_999), 'what was answered before the restart stays').toEqual([])
+    expect(roundAt(NOW_MS + 29_999), 'the answer from before the restart stays').toEqual([])
     expect(roundAt(NOW_MS + 30_000).map(({ key, views }) => [key, views['1h,4h']?.kind])).toEqual([
       ['pulse/BTC', 'missing-input'],
     ])

@@ -63,12 +63,12 @@ export class Checkpoints {
   close(): void {
     const { processor, store, history, clock } = this.#options
     this.#attempt('history', () => {
-      history.add(processor.takeHistory())
+      history.add(processor.records.takeHistory())
       history.close(clock.nowMs())
     })
     this.#attempt('checkpoint', () => {
       const nowMs = clock.nowMs()
-      store.close(processor.checkpoint(nowMs), nowMs)
+      store.close(processor.records.checkpoint(nowMs), nowMs)
     })
   }
 
@@ -92,17 +92,18 @@ export class Checkpoints {
   /** Rows are built together with the history of the same instant, and written after it. */
   *#rows(db: CheckpointDb): Generator<unknown> {
     const { processor, history, clock } = this.#options
+    const { records, view } = processor
     // Before `begin`: a file that rejects the checkpoint must not keep history from the disk.
-    history.add(processor.takeHistory())
+    history.add(records.takeHistory())
     yield* history.write(clock.nowMs())
-    db.begin(processor)
+    db.begin(records)
     yield
-    const names = processor.savedNames()
+    const names = records.names()
     for (let at = 0; at < names.length; at += ROWS_PER_SLICE) {
       const nowMs = clock.nowMs()
-      history.add(processor.takeHistory())
+      history.add(records.takeHistory())
       const rows = names.slice(at, at + ROWS_PER_SLICE).flatMap((name): CheckpointRow[] => {
-        const saved = processor.saved(name, nowMs)
+        const saved = records.row(name, nowMs)
         return saved === null ? [] : [[name, saved]]
       })
       yield* history.write(nowMs)
@@ -110,7 +111,7 @@ export class Checkpoints {
       yield
     }
     // Before the first universe it is unknown which coins are delisted.
-    if (processor.tradable.length > 0) db.retain(new Set(processor.savedNames()))
+    if (view.tradable.length > 0) db.retain(new Set(records.names()))
     yield* history.tidy(clock.nowMs())
   }
 }

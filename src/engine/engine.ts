@@ -201,7 +201,7 @@ export class Engine {
       this.#takeExternal([event]),
     )
     const sources = external?.({
-      assets: () => assetsOf(this.#processor),
+      assets: () => assetsOf(this.#processor.view.tradable),
       onNotice: (notice) => this.#feedLog.add({ ...notice, feed: 'outside' }, clock.nowMs()),
     }).subscribe((batch) => this.#takeExternal(batch))
     this.#cancels.push(
@@ -214,16 +214,16 @@ export class Engine {
   #venueFeed(): Observable<Batch> {
     const { venue, weightPerMinute, isRestart = false, dexes, dexPeriodMs } = this.#options
     const { clock, runtime, recorder } = this.#platform
-    const processor = this.#processor
+    const { view } = this.#processor
     return hyperliquidFeed(
       {
         ...{ ...venue, weightPerMinute, isRestart, dexes, sockets: SOCKETS },
-        historyOf: (coin, nowMs) => processor.historyOf(coin, nowMs),
-        auditOf: (coin) => processor.auditOf(coin),
-        hourlyOf: (coin, nowMs) => processor.hourlyFromMs(coin, nowMs),
+        historyOf: (coin, nowMs) => view.missingBars(coin, nowMs),
+        auditOf: (coin) => view.barsToAudit(coin),
+        hourlyOf: (coin, nowMs) => view.missingHoursFromMs(coin, nowMs),
         loadHistory: (coin, series, nowMs) => memoryOf(this.#history, coin, series, nowMs),
-        known: processor.listings,
-        tradesKnownUntilMs: (coin) => processor.tradesUntilMs(coin),
+        known: view.listings,
+        tradesKnownUntilMs: (coin) => view.newestTradeMs(coin),
         ...(dexPeriodMs !== undefined && { dexPeriodMs }),
         onDexes: (statuses) => {
           this.#dexes = statuses
@@ -278,7 +278,7 @@ export class Engine {
     return {
       startedAtMs: this.#startedAtMs,
       feeds: [this.#feedHealth()],
-      sources: this.#processor.sources.map(({ source, state, reason, timeReceivedMs }) => ({
+      sources: this.#processor.view.sources.map(({ source, state, reason, timeReceivedMs }) => ({
         ...{ source, state, reason, sinceMs: timeReceivedMs },
       })),
       dexes: this.#dexes,
@@ -289,7 +289,7 @@ export class Engine {
   }
 
   #feedHealth(): FeedHealth {
-    const status = this.#processor.feed
+    const status = this.#processor.view.feed
     return {
       feed: 'venue',
       state: status?.state ?? 'down',
@@ -312,7 +312,7 @@ function* grouped(documents: Iterable<Document>): Generator<readonly Document[]>
 }
 
 /** Plain tickers of the coins that the venue trades, as other sources spell them. */
-function assetsOf(processor: Processor): readonly string[] {
-  const assets = processor.tradable.map((coin) => assetOf(coin)?.asset)
+function assetsOf(tradable: readonly string[]): readonly string[] {
+  const assets = tradable.map((coin) => assetOf(coin)?.asset)
   return [...new Set(assets.filter((asset) => asset !== undefined))]
 }

@@ -202,7 +202,7 @@ function cold(): Processor {
 /** From a checkpoint without a coin that anything is known of. */
 function restored(): Processor {
   const processor = cold()
-  processor.restore(cold().checkpoint(NOW_MS), NOW_MS)
+  processor.restore(cold().records.checkpoint(NOW_MS), NOW_MS)
   return processor
 }
 

@@ -87,7 +87,7 @@ export class MarketDocuments {
     const doneMs = nowMs()
     if (hasAnswer(document)) this.#answered.add(id)
     else {
-      const isWithheld = processor.isRemembering(doneMs) && !this.#answered.has(id)
+      const isWithheld = processor.restoreGrace.isActive(doneMs) && !this.#answered.has(id)
       this.#dueMs.set(id, doneMs + (isWithheld ? RESTORING_PERIOD_MS : UNANSWERED_PERIOD_MS))
       if (isWithheld) return
     }

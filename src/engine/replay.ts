@@ -125,7 +125,7 @@ export class Replay {
 
   /** The last documents of every coin that was listed at the end. */
   *documents(): Generator<Document> {
-    const coins = this.#run?.processor.listings.map(({ coin }) => coin) ?? []
+    const coins = this.#run?.processor.view.listings.map(({ coin }) => coin) ?? []
     for (const subject of [...coins, WHOLE_MARKET]) {
       for (const { id } of contracts) {
         const document = this.replica.document(documentKey(id, subject))
@@ -166,12 +166,12 @@ export class Replay {
     const processor = new Processor(analyses, version)
     if (checkpoint !== null) {
       processor.restore(restoredCheckpoint(checkpoint), atMs)
-      this.replica.apply({ kind: 'universe', listings: processor.listings }, atMs)
+      this.replica.apply({ kind: 'universe', listings: processor.view.listings }, atMs)
     }
     const ingest = new Ingest({
       sockets,
-      known: processor.listings,
-      tradesKnownUntilMs: (coin) => processor.tradesUntilMs(coin),
+      known: processor.view.listings,
+      tradesKnownUntilMs: (coin) => processor.view.newestTradeMs(coin),
     })
     this.#run = { ingest, processor, jobs: new Map(), fromMs: atMs, toMs: atMs, isWhole: true }
   }

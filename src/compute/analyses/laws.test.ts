@@ -94,9 +94,9 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
       const tape = warm()
       const first = new Processor(analyses, '0.0.0')
       for (const batch of tape) first.process(batch)
-      const history = first.takeHistory()
+      const history = first.records.takeHistory()
       const restored = new Processor(analyses, '0.0.0')
-      restored.restore(first.checkpoint(NOW_MS), NOW_MS)
+      restored.restore(first.records.checkpoint(NOW_MS), NOW_MS)
       for (const event of remembered(history, NOW_MS)) restored.process([event])
       // What our history remembers, and what the venue tells again within a second of connecting.
       restored.process([fundingHistory('BTC'), context('BTC'), book('BTC'), openBar()])
@@ -129,9 +129,9 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
       const session = new Session('BTC', NOW_MS, SEED)
       const first = new Processor(analyses, '0.0.0')
       for (const batch of [...session.warm(), ...told(session, 3 * MINUTE_MS)]) first.process(batch)
-      const history = first.takeHistory()
+      const history = first.records.takeHistory()
       const restored = new Processor(analyses, '0.0.0')
-      restored.restore(first.checkpoint(session.nowMs), session.nowMs)
+      restored.restore(first.records.checkpoint(session.nowMs), session.nowMs)
       for (const event of remembered(history, session.nowMs)) restored.process([event])
       // A restart takes longer than the quotes before it are good for.
       session.pause(8_000)
@@ -260,7 +260,7 @@ test('an engine stays as large as it is, however much it hears', () => {
       for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
         for (const _ of processor.publish(session.nowMs));
       for (const { contract } of analyses.market) processor.gather(contract.id, session.nowMs)
-      processor.takeHistory()
+      processor.records.takeHistory()
     }
     return { heapBytes: heapBytes(), savedNumbers: savedNumbers(processor, session.nowMs) }
   }
@@ -307,7 +307,7 @@ function heapBytes(): number {
 
 function savedNumbers(processor: Processor, nowMs: number): number {
   let numbers = 0
-  for (const saved of processor.checkpoint(nowMs).coins.values()) numbers += saved.length
+  for (const saved of processor.records.checkpoint(nowMs).coins.values()) numbers += saved.length
   return numbers
 }
 

@@ -263,9 +263,9 @@ function reframed(tape: readonly Batch[], sizes: readonly number[]): readonly Ba
 
 /** An engine that starts from what another one saved, and is told what history remembers of its coins. */
 function restoredOf(first: Processor, tape: readonly Batch[], nowMs: number): Processor {
-  const history = first.takeHistory()
+  const history = first.records.takeHistory()
   const restored = new Processor(analyses, '0.0.0')
-  restored.restore(first.checkpoint(nowMs), nowMs)
+  restored.restore(first.records.checkpoint(nowMs), nowMs)
   const past = tape.flat().filter((event) => event.kind.endsWith('-history') || isExternal(event))
   restored.process([...past, ...COINS.flatMap((coin) => remembered(history, coin, nowMs))])
   restored.process(rememberedMeasures(history, nowMs))

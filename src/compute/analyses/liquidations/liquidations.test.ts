@@ -263,7 +263,7 @@ describe('liquidations', () => {
     first.process([...warm(40), ...busy()])
     const nowMs = NOW_MS + 5_600_000
     const second = new Processor({ coin: [liquidations], market: [] }, '0.0.0')
-    second.restore(first.checkpoint(nowMs), nowMs)
+    second.restore(first.records.checkpoint(nowMs), nowMs)
     const found = bodyOf(published(second))
     const before = bodyOf(published(first))
     expect(found.zones.longs).toHaveLength(5)

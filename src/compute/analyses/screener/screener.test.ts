@@ -234,7 +234,7 @@ describe('screener', () => {
       const tape = marketOf(wave)
       const first = processorOf(tape)
       const restarted = processorOf([])
-      restarted.restore(first.checkpoint(NOW_MS), NOW_MS)
+      restarted.restore(first.records.checkpoint(NOW_MS), NOW_MS)
       restarted.process(COINS.flatMap((coin) => [context(coin), fundingHistory(coin)]))
       const { views } = rendered(restarted, NOW_MS)
       expect(views['full,50']).toMatchObject({ kind: 'low-coverage', have: 0, need: 4 })
