@@ -5,17 +5,9 @@ import type { Batch } from '../../domain/event.ts'
 import type { ExternalEvent, SourceId } from '../../domain/external.ts'
 import { HttpStatusError } from '../http-exchange.ts'
 import type { ExternalRuntime, HttpReply } from '../runtime.ts'
+import { Mirrors } from './mirrors.ts'
 import { poll } from './polling.ts'
-import {
-  failureDetail,
-  isRefusal,
-  jittered,
-  reasonOf,
-  refusedMs,
-  retryMs,
-  throttledMs,
-  withTimeout,
-} from './retry.ts'
+import { failureDetail, jittered, reasonOf, withTimeout } from './retry.ts'
 import type { DecodeIssue, ExternalSource, SourceAddress, SourceContext } from './source.ts'
 import { SourceStatus } from './source-status.ts'
 
@@ -63,13 +55,9 @@ export function polledSource(polled: PolledSource): ExternalSource {
 class PolledClient {
   readonly status: SourceStatus
   readonly #polled: PolledSource
-  readonly #urls: readonly string[]
+  readonly #mirrors: Mirrors
   readonly #context: SourceContext
   readonly #runtime: ExternalRuntime
-  /** Index of the address in use. */
-  #mirror = 0
-  /** In a row, each by another address. */
-  #refusals = 0
 
   constructor(
     polled: PolledSource,
@@ -79,14 +67,14 @@ class PolledClient {
   ) {
     this.status = new SourceStatus(polled.source)
     this.#polled = polled
-    this.#urls = urls.map((url) => url.replace(/\/+$/, ''))
+    this.#mirrors = new Mirrors(urls)
     this.#context = context
     this.#runtime = runtime
   }
 
   request(): Observable<Batch> {
     const { get, scheduler } = this.#runtime
-    const url = `${this.#urls[this.#mirror]}${this.#polled.path}`
+    const url = `${this.#mirrors.url}${this.#polled.path}`
     return withTimeout(get(url), REPLY_MS_MAX, scheduler).pipe(
       map((reply) => this.#read(reply, url)),
     )
@@ -94,36 +82,31 @@ class PolledClient {
 
   failed(cause: unknown, failures: number): { readonly batch: Batch; readonly pauseMs: number } {
     const { scheduler, random } = this.#runtime
+    const { retryMsMin, source } = this.#polled
+    const { url } = this.#mirrors
+    const pauseMs = this.#mirrors.failed(cause, failures, random(), retryMsMin)
+    const { isBlocked, count } = this.#mirrors
+    const kind = isBlocked ? 'refused' : 'request_failed'
+    this.#context.onNotice({ source, kind, detail: failureDetail(url, cause, failures, pauseMs) })
     const nowMs = scheduler.now()
-    const reason = reasonOf(cause)
-    this.#refusals = isRefusal(cause) ? this.#refusals + 1 : 0
-    const isRefused = this.#refusals >= this.#urls.length
-    const pauseMs = isRefused
-      ? refusedMs(random())
-      : Math.max(throttledMs(cause), retryMs(failures, random(), this.#polled.retryMsMin))
-    const kind = isRefused ? 'refused' : 'request_failed'
-    this.#note({ kind, detail: failureDetail(this.#urls[this.#mirror] ?? '', cause, pauseMs) })
-    this.#mirror = isRefused ? 0 : (this.#mirror + 1) % this.#urls.length
-    if (isRefused) {
-      this.#refusals = 0
-      return { batch: this.status.set('blocked', `${reason} from every address`, nowMs), pauseMs }
-    }
-    const isDown = failures >= this.#urls.length
-    return { batch: isDown ? this.status.set('down', reason, nowMs) : [], pauseMs }
+    if (isBlocked)
+      return {
+        batch: this.status.set('blocked', `${reasonOf(cause)} from every address`, nowMs),
+        pauseMs,
+      }
+    const isDown = failures >= count
+    return { batch: isDown ? this.status.set('down', reasonOf(cause), nowMs) : [], pauseMs }
   }
 
   #read({ status, body }: HttpReply, url: string): Batch {
     if (status !== OK) throw new HttpStatusError(status, url)
     const nowMs = this.#runtime.scheduler.now()
     const { events, issues } = this.#polled.decode(body, nowMs, this.#context.assets())
-    for (const issue of issues) this.#note(issue)
+    const { source } = this.#polled
+    for (const issue of issues) this.#context.onNotice({ source, ...issue })
     if (events.length === 0)
-      throw new OperatingError('no_usable_value', `${this.#polled.source}: no usable value`)
-    this.#refusals = 0
+      throw new OperatingError('no_usable_value', 'the reply holds no usable value')
+    this.#mirrors.succeeded()
     return [...this.status.set('up', '', nowMs), ...events]
-  }
-
-  #note(issue: DecodeIssue): void {
-    this.#context.onNotice({ source: this.#polled.source, ...issue })
   }
 }

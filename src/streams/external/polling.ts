@@ -18,7 +18,10 @@ export type Polling = {
   ) => { readonly batch: Batch; readonly pauseMs: number }
 }
 
-/** Runs rounds one after the other, the first at once. Rounds never overlap. */
+/**
+ * Runs rounds one after the other, the first at once. Rounds never overlap. A round may also be a
+ * connection, which lasts until it fails.
+ */
 export function poll({ runtime, initial, round, pauseMs, failed }: Polling): Observable<Batch> {
   const { scheduler } = runtime
   return new Observable<Batch>((subscriber) => {
@@ -29,7 +32,7 @@ export function poll({ runtime, initial, round, pauseMs, failed }: Polling): Obs
       if (batch.length > 0) subscriber.next(batch)
     }
     const startAfter = (delayMs: number) => {
-      waiting = scheduler.schedule(start, delayMs)
+      if (!subscriber.closed) waiting = scheduler.schedule(start, delayMs)
     }
     const start = () => {
       running = round().subscribe({
@@ -47,7 +50,7 @@ export function poll({ runtime, initial, round, pauseMs, failed }: Polling): Obs
       })
     }
     emit(initial)
-    startAfter(0)
+    start()
     return () => {
       waiting.unsubscribe()
       running.unsubscribe()

@@ -55,20 +55,25 @@ export function reasonOf(cause: unknown): string {
   return cause instanceof OperatingError ? cause.code : 'internal_error'
 }
 
-/** For the log. */
-export function failureDetail(url: string, cause: unknown, retryInMs: number): string {
-  const seconds = Math.round(retryInMs / 1_000)
-  return `${hostOf(url)}: ${describeFailure(cause).detail}; next attempt in ${seconds} s`
+/**
+ * What failed, where, and what follows, for the log.
+ * @param failures in a row
+ */
+export function failureDetail(
+  url: string,
+  cause: unknown,
+  failures: number,
+  pauseMs: number,
+): string {
+  const next = `attempt ${failures + 1} in ${Math.round(pauseMs / 1_000)} s`
+  return `${hostOf(url)}: ${messageOf(cause)}; ${next}`
 }
 
-/** `reason` is public. `detail` is for the log: the end of the message, whose beginning may be a URL with a key. */
-export function describeFailure(cause: unknown): {
-  readonly reason: string
-  readonly detail: string
-} {
-  const reason = reasonOf(cause)
-  const isStatus = cause instanceof HttpStatusError
-  return { reason, detail: isStatus ? reason : String(cause).slice(-DETAIL_CHARS_MAX) }
+/** The end of the message: its beginning may be a URL with a key. */
+function messageOf(cause: unknown): string {
+  if (cause instanceof HttpStatusError) return reasonOf(cause)
+  const text = cause instanceof Error ? cause.message : String(cause)
+  return text.slice(-DETAIL_CHARS_MAX)
 }
 
 /** The host of an operator's URL, whose path may hold a key. */

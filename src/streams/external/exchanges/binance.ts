@@ -1,20 +1,21 @@
+import { isUntrustedObject } from '../untrusted-json.ts'
 import type { ExchangeFrame } from './exchange-frame.ts'
 import {
-  ALIVE,
-  isWire,
-  ofRequest,
-  parseObject,
-  quoteOf,
-  quotesOf,
+  HEARTBEAT,
+  parseMessage,
+  quotesFrame,
+  readQuote,
+  requestNumber,
+  textOf,
   undecodable,
-  wordsOf,
 } from './exchange-frame.ts'
 import { renamed } from './products.ts'
 import type { ExchangeProtocol } from './protocol.ts'
 
 /**
- * Binance spot, `bookTicker` in combined streams: every change of the best level, without a time. It
- * accepts any name; what it does not know stays silent. Its ping is a control frame of the websocket.
+ * Binance spot, `bookTicker` in combined streams: every change of the best level, without a time
+ * (https://developers.binance.com/docs/binance-spot-api-docs/web-socket-streams). It acknowledges unknown
+ * symbols and sends nothing for them. Its pings are WebSocket control frames.
  */
 export const binance: ExchangeProtocol = {
   exchange: 'binance',
@@ -46,19 +47,19 @@ export const binance: ExchangeProtocol = {
 }
 
 function decodeBinance(text: string): ExchangeFrame {
-  const message = parseObject(text)
+  const message = parseMessage(text)
   if (message === null) return undecodable('not_json')
-  const request = ofRequest(message['id'])
+  const request = requestNumber(message['id'])
   const error = message['error'] ?? message['msg']
   if (error !== undefined)
-    return { kind: 'refused', product: null, reason: wordsOf(error), ...request }
+    return { kind: 'refused', product: null, reason: textOf(error), ...request }
   if (message['result'] === null) return { kind: 'accepted', products: null, ...request }
   const data = message['data'] ?? message
-  if (!isWire(data)) return undecodable('bad_shape')
-  if (data['e'] === 'serverShutdown') return { kind: 'leaving' }
-  if (data['result'] !== undefined) return ALIVE
-  return quotesOf([
-    quoteOf({
+  if (!isUntrustedObject(data)) return undecodable('bad_shape')
+  if (data['e'] === 'serverShutdown') return { kind: 'closing' }
+  if (data['result'] !== undefined) return HEARTBEAT
+  return quotesFrame([
+    readQuote({
       product: data['s'],
       bid: data['b'],
       ask: data['a'],

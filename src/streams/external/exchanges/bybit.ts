@@ -1,14 +1,14 @@
-import type { ExchangeFrame, Wire } from './exchange-frame.ts'
+import type { UntrustedObject } from '../untrusted-json.ts'
+import { isUntrustedObject } from '../untrusted-json.ts'
+import type { ExchangeFrame } from './exchange-frame.ts'
 import {
-  ALIVE,
-  bestLevel,
-  isWire,
-  ofRequest,
-  parseObject,
-  quoteOf,
-  quotesOf,
+  HEARTBEAT,
+  parseMessage,
+  quotesFrame,
+  readBook,
+  requestNumber,
+  textOf,
   undecodable,
-  wordsOf,
 } from './exchange-frame.ts'
 import { renamed } from './products.ts'
 import type { ExchangeProtocol } from './protocol.ts'
@@ -16,8 +16,9 @@ import type { ExchangeProtocol } from './protocol.ts'
 const TOPIC = 'orderbook.1.'
 
 /**
- * Bybit v5 spot, `orderbook.1`: a snapshot of the best level with every change, again after 3 s without
- * one. One unknown topic fails the request, which may name ten.
+ * Bybit v5 spot, `orderbook.1`: a snapshot of the best level after every change, repeated after 3 s without
+ * one (https://bybit-exchange.github.io/docs/v5/websocket/public/orderbook). A request names at most ten
+ * topics; one unknown topic fails it.
  */
 export const bybit: ExchangeProtocol = {
   exchange: 'bybit',
@@ -49,39 +50,29 @@ export const bybit: ExchangeProtocol = {
 const UNKNOWN_TOPIC = /orderbook\.1\.(\w+)/
 
 function decodeBybit(text: string): ExchangeFrame {
-  const message = parseObject(text)
+  const message = parseMessage(text)
   if (message === null) return undecodable('not_json')
   const { topic, op, data } = message
   if (typeof topic === 'string') {
-    if (!topic.startsWith(TOPIC) || !isWire(data)) return undecodable('bad_shape')
-    const bid = bestLevel(data['b'])
-    const ask = bestLevel(data['a'])
-    return quotesOf([
-      quoteOf({
-        product: topic.slice(TOPIC.length),
-        bid: bid.price,
-        ask: ask.price,
-        bidSize: bid.size,
-        askSize: ask.size,
-        time: message['ts'] ?? null,
-      }),
-    ])
+    if (!topic.startsWith(TOPIC) || !isUntrustedObject(data)) return undecodable('bad_shape')
+    const product = topic.slice(TOPIC.length)
+    return quotesFrame([readBook(product, data['b'], data['a'], message['ts'])])
   }
-  if (op === 'ping' || op === 'pong') return ALIVE
-  return op === 'subscribe' ? answerOf(message) : complaintOf(message)
+  if (op === 'ping' || op === 'pong') return HEARTBEAT
+  return op === 'subscribe' ? answerOf(message) : errorOf(message)
 }
 
-function answerOf(message: Wire): ExchangeFrame {
-  const { success, ret_msg: words, req_id: id } = message
-  const request = ofRequest(id)
+function answerOf(message: UntrustedObject): ExchangeFrame {
+  const { success, ret_msg: text, req_id: id } = message
+  const request = requestNumber(id)
   if (success === true) return { kind: 'accepted', products: null, ...request }
-  const reason = wordsOf(words)
+  const reason = textOf(text)
   const [, product = null] = UNKNOWN_TOPIC.exec(reason) ?? []
   return { kind: 'refused', product, reason, ...request }
 }
 
-function complaintOf({ success, ret_msg: words }: Wire): ExchangeFrame {
+function errorOf({ success, ret_msg: text }: UntrustedObject): ExchangeFrame {
   return success === false
-    ? { kind: 'complaint', reason: wordsOf(words) }
+    ? { kind: 'error', reason: textOf(text) }
     : undecodable('unknown_message')
 }

@@ -1,19 +1,21 @@
-import type { ExchangeFrame, Wire } from './exchange-frame.ts'
+import type { UntrustedObject } from '../untrusted-json.ts'
+import { isUntrustedObject } from '../untrusted-json.ts'
+import type { ExchangeFrame } from './exchange-frame.ts'
 import {
-  ALIVE,
-  isWire,
-  parseObject,
-  quoteOf,
-  quotesOf,
+  HEARTBEAT,
+  parseMessage,
+  quotesFrame,
+  readQuote,
+  textOf,
   undecodable,
-  wordsOf,
 } from './exchange-frame.ts'
 import { renamed } from './products.ts'
 import type { ExchangeProtocol } from './protocol.ts'
 
 /**
- * Coinbase Exchange, channel `ticker`: told with every trade. Its USDC products are the same books as
- * its USD ones, so they are left alone. The heartbeat of one product tells each second that it lives.
+ * Coinbase Exchange, channel `ticker`: best prices with every trade
+ * (https://docs.cdp.coinbase.com/exchange/websocket-feed/channels). Products in USDC share the books of
+ * those in USD and are not subscribed. The heartbeat channel of one product sends a frame every second.
  */
 export const coinbase: ExchangeProtocol = {
   exchange: 'coinbase',
@@ -36,12 +38,12 @@ export const coinbase: ExchangeProtocol = {
 const UNKNOWN_PRODUCT = /^(\S+) is not a valid product/
 
 function decodeCoinbase(text: string): ExchangeFrame {
-  const message = parseObject(text)
+  const message = parseMessage(text)
   if (message === null) return undecodable('not_json')
   switch (message['type']) {
     case 'ticker':
-      return quotesOf([
-        quoteOf({
+      return quotesFrame([
+        readQuote({
           product: message['product_id'],
           bid: message['best_bid'],
           ask: message['best_ask'],
@@ -53,7 +55,7 @@ function decodeCoinbase(text: string): ExchangeFrame {
     case 'subscriptions':
       return { kind: 'accepted', products: tickersOf(message['channels']) }
     case 'heartbeat':
-      return ALIVE
+      return HEARTBEAT
     case 'error':
       return refusalOf(message)
     default:
@@ -61,20 +63,23 @@ function decodeCoinbase(text: string): ExchangeFrame {
   }
 }
 
-/** It lists everything that is subscribed, every time. */
+/** Each answer lists all current subscriptions. */
 function tickersOf(channels: unknown): readonly string[] {
   if (!Array.isArray(channels)) return []
   return channels
-    .filter((channel): channel is Wire => isWire(channel) && channel['name'] === 'ticker')
+    .filter(
+      (channel): channel is UntrustedObject =>
+        isUntrustedObject(channel) && channel['name'] === 'ticker',
+    )
     .flatMap(({ product_ids: products }) => (Array.isArray(products) ? products : []))
     .filter((product): product is string => typeof product === 'string')
 }
 
-function refusalOf({ message, reason }: Wire): ExchangeFrame {
-  const words = `${wordsOf(message)}: ${wordsOf(reason)}`
-  if (message !== 'Failed to subscribe') return { kind: 'complaint', reason: words }
+function refusalOf({ message, reason }: UntrustedObject): ExchangeFrame {
+  const text = `${textOf(message)}: ${textOf(reason)}`
+  if (message !== 'Failed to subscribe') return { kind: 'error', reason: text }
   const [, product = null] = UNKNOWN_PRODUCT.exec(typeof reason === 'string' ? reason : '') ?? []
-  return { kind: 'refused', product, reason: words }
+  return { kind: 'refused', product, reason: text }
 }
 
 function subscription(channel: string, products: readonly string[]): string {

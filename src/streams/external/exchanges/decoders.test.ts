@@ -223,7 +223,7 @@ describe('answers to a subscription', () => {
     [
       'kraken',
       { error: 'Rate limit exceeded', method: 'subscribe', success: false, symbol: 'ETH/USD' },
-      expect.objectContaining({ kind: 'complaint' }),
+      expect.objectContaining({ kind: 'error' }),
     ],
     ['binance', { result: null, id: 1 }, accepted(null, 1)],
     ['binance', { result: null, id: null }, accepted(null)],
@@ -250,7 +250,7 @@ describe('answers to a subscription', () => {
     [
       'okx',
       { event: 'error', code: '60012', msg: 'Illegal request: x' },
-      expect.objectContaining({ kind: 'complaint' }),
+      expect.objectContaining({ kind: 'error' }),
     ],
     [
       'bybit',
@@ -274,19 +274,19 @@ describe('answers to a subscription', () => {
 
 describe('everything else', () => {
   test.each<readonly [name: string, message: unknown, kind: string]>([
-    ['coinbase', { type: 'heartbeat', sequence: 1, product_id: 'BTC-USD' }, 'alive'],
-    ['coinbase', { type: 'error', message: 'Malformed JSON' }, 'complaint'],
+    ['coinbase', { type: 'heartbeat', sequence: 1, product_id: 'BTC-USD' }, 'heartbeat'],
+    ['coinbase', { type: 'error', message: 'Malformed JSON' }, 'error'],
     ['coinbase', { type: 'status' }, 'undecodable'],
-    ['kraken', { channel: 'heartbeat' }, 'alive'],
-    ['kraken', { channel: 'status', type: 'update', data: [{ system: 'online' }] }, 'alive'],
-    ['kraken', { method: 'pong', req_id: 1 }, 'alive'],
-    ['binance', { e: 'serverShutdown', E: TIME_MS }, 'leaving'],
-    ['binance', { stream: 'x', data: { e: 'serverShutdown', E: TIME_MS } }, 'leaving'],
-    ['okx', 'pong', 'alive'],
-    ['okx', { event: 'channel-conn-count', channel: 'bbo-tbt', connCount: '1' }, 'alive'],
-    ['okx', { event: 'notice', code: '64008', msg: 'closed soon' }, 'leaving'],
-    ['bybit', { success: true, ret_msg: 'pong', conn_id: 'c', op: 'ping' }, 'alive'],
-    ['bybit', { success: false, ret_msg: 'error:invalid op', op: '' }, 'complaint'],
+    ['kraken', { channel: 'heartbeat' }, 'heartbeat'],
+    ['kraken', { channel: 'status', type: 'update', data: [{ system: 'online' }] }, 'heartbeat'],
+    ['kraken', { method: 'pong', req_id: 1 }, 'heartbeat'],
+    ['binance', { e: 'serverShutdown', E: TIME_MS }, 'closing'],
+    ['binance', { stream: 'x', data: { e: 'serverShutdown', E: TIME_MS } }, 'closing'],
+    ['okx', 'pong', 'heartbeat'],
+    ['okx', { event: 'channel-conn-count', channel: 'bbo-tbt', connCount: '1' }, 'heartbeat'],
+    ['okx', { event: 'notice', code: '64008', msg: 'closed soon' }, 'closing'],
+    ['bybit', { success: true, ret_msg: 'pong', conn_id: 'c', op: 'ping' }, 'heartbeat'],
+    ['bybit', { success: false, ret_msg: 'error:invalid op', op: '' }, 'error'],
     ...names.map((name) => [name, '<html>', 'undecodable'] as const),
     ...names.map((name) => [name, '[]', 'undecodable'] as const),
   ])('of %s: %j is %s', (name, message, kind) => {

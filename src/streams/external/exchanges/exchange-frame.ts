@@ -1,77 +1,68 @@
-/** Best bid and ask of one product as an exchange tells them, in its own units and under its own name. */
+import type { UntrustedObject } from '../untrusted-json.ts'
+import { isUntrustedObject, parseUntrusted } from '../untrusted-json.ts'
+
+/** Best bid and ask of one product, in the units and by the name of the exchange. */
 export type ProductQuote = {
   readonly product: string
   readonly bid: number
   readonly ask: number
   readonly bidSize: number
   readonly askSize: number
-  /** null where the exchange tells no time. */
+  /** null if the exchange sends no time. */
   readonly timeMs: number | null
 }
 
-/** What one text frame of an exchange says. */
+/** One decoded text frame of an exchange. */
 export type ExchangeFrame =
-  /** `dropped` rows made no sense. */
+  /** `dropped` counts rows that could not be decoded. */
   | { readonly kind: 'quotes'; readonly quotes: readonly ProductQuote[]; readonly dropped: number }
-  /** Products that the exchange will quote from now on; null: all of the request. */
-  | ({ readonly kind: 'accepted'; readonly products: readonly string[] | null } & OfRequest)
-  /** A product that the exchange does not know; null where it does not say which. */
+  /** Subscribed products; null: all products of the request. */
+  | ({ readonly kind: 'accepted'; readonly products: readonly string[] | null } & RequestNumber)
+  /** A product that the exchange does not list; null if it does not name the product. */
   | ({
       readonly kind: 'refused'
       readonly product: string | null
       readonly reason: string
-    } & OfRequest)
-  /** It lives, and says nothing that matters. */
-  | { readonly kind: 'alive' }
-  /** It is about to close the connection, for its own reasons. */
-  | { readonly kind: 'leaving' }
-  /** Something that we did displeases it. */
-  | { readonly kind: 'complaint'; readonly reason: string }
+    } & RequestNumber)
+  | { readonly kind: 'heartbeat' }
+  /** The exchange is about to close the connection. */
+  | { readonly kind: 'closing' }
+  /** An error message that concerns no subscription. */
+  | { readonly kind: 'error'; readonly reason: string }
   | { readonly kind: 'undecodable'; readonly reason: string }
 
-/** The number of the request that is answered; absent where the exchange repeats none. */
-type OfRequest = { readonly request?: number }
+/** Absent if the exchange does not repeat the number of the request. */
+type RequestNumber = { readonly request?: number }
 
-export const ALIVE: ExchangeFrame = { kind: 'alive' }
-
-/** A JSON object from an exchange: whatever it holds is unknown until it was checked. */
-export type Wire = { readonly [name: string]: unknown }
-
-export function isWire(value: unknown): value is Wire {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+export const HEARTBEAT: ExchangeFrame = { kind: 'heartbeat' }
 
 export function undecodable(reason: string): ExchangeFrame {
   return { kind: 'undecodable', reason }
 }
 
-const REASON_LENGTH_MAX = 200
+const TEXT_LENGTH_MAX = 200
+/** A snapshot of all tickers is below 100 kB. */
+const FRAME_CHARS_MAX = 16 * 1024 * 1024
 
-/** Words of the exchange, for a log. */
-export function wordsOf(value: unknown): string {
-  return (typeof value === 'string' ? value : JSON.stringify(value ?? null)).slice(
-    0,
-    REASON_LENGTH_MAX,
-  )
+/** A value of the exchange as text for a log. */
+export function textOf(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null)
+  return text.slice(0, TEXT_LENGTH_MAX)
 }
 
-/** @param id as the exchange repeats the number of our request, as a number or a string */
-export function ofRequest(id: unknown): OfRequest {
+/** @param id the repeated number of a request, as a number or a string */
+export function requestNumber(id: unknown): RequestNumber {
   const isNumber = typeof id === 'number' || (typeof id === 'string' && /^\d{1,9}$/.test(id))
   return isNumber ? { request: Number(id) } : {}
 }
 
-/** @returns null for what is no JSON object */
-export function parseObject(text: string): Wire | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isWire(value) ? value : null
-  } catch {
-    return null
-  }
+/** @returns null for text that is no JSON object */
+export function parseMessage(text: string): UntrustedObject | null {
+  const value = parseUntrusted(text, FRAME_CHARS_MAX)
+  return isUntrustedObject(value) ? value : null
 }
 
-/** Bounds beyond which a figure is a mistake of the sender, not a market. */
+/** Beyond these bounds a figure is an error of the sender. */
 const PRICE_MAX = 1e9
 const SIZE_MAX = 1e18
 const DECIMAL_LENGTH_MAX = 40
@@ -84,12 +75,12 @@ type QuoteFields = {
   readonly ask: unknown
   readonly bidSize: unknown
   readonly askSize: unknown
-  /** undefined where the exchange tells none. */
+  /** undefined if the exchange sends no time. */
   readonly time: unknown
 }
 
-/** @returns null unless every field is what it has to be */
-export function quoteOf(fields: QuoteFields): ProductQuote | null {
+/** @returns null unless every field is valid */
+export function readQuote(fields: QuoteFields): ProductQuote | null {
   const { product } = fields
   if (typeof product !== 'string' || product.length > NAME_LENGTH_MAX) return null
   const bid = positive(fields.bid, PRICE_MAX)
@@ -102,27 +93,35 @@ export function quoteOf(fields: QuoteFields): ProductQuote | null {
   return { product, bid, ask, bidSize, askSize, timeMs }
 }
 
-/** Several rows of one frame. */
-export function quotesOf(rows: readonly (ProductQuote | null)[]): ExchangeFrame {
+/** A book whose sides are lists of `[price, size, ...]`, the best level first. */
+export function readBook(
+  product: unknown,
+  bids: unknown,
+  asks: unknown,
+  time: unknown,
+): ProductQuote | null {
+  const [bid, bidSize] = bestLevel(bids)
+  const [ask, askSize] = bestLevel(asks)
+  return readQuote({ product, bid, ask, bidSize, askSize, time: time ?? null })
+}
+
+export function quotesFrame(rows: readonly (ProductQuote | null)[]): ExchangeFrame {
   const quotes = rows.filter((row) => row !== null)
   return { kind: 'quotes', quotes, dropped: rows.length - quotes.length }
 }
 
-/** Of the best level `[price, size, ...]` of one side of a book. */
-export function bestLevel(side: unknown): { readonly price: unknown; readonly size: unknown } {
+function bestLevel(side: unknown): readonly unknown[] {
   const best: unknown = Array.isArray(side) ? side[0] : undefined
-  return Array.isArray(best)
-    ? { price: best[0], size: best[1] }
-    : { price: undefined, size: undefined }
+  return Array.isArray(best) ? best : []
 }
 
-/** Exchanges write plain decimals as strings; one writes JSON numbers. */
-function positive(value: unknown, most: number): number | null {
+/** Exchanges send decimals as strings, Kraken as JSON numbers. */
+function positive(value: unknown, max: number): number | null {
   const number =
     typeof value === 'string' && value.length <= DECIMAL_LENGTH_MAX && DECIMAL.test(value)
       ? Number(value)
       : value
-  return typeof number === 'number' && number > 0 && number <= most ? number : null
+  return typeof number === 'number' && number > 0 && number <= max ? number : null
 }
 
 const TIME_MS_MIN = Date.UTC(2015, 0)

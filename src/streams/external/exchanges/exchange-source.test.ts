@@ -19,11 +19,11 @@ const HOUR_MS = 3_600_000
 type Socket = {
   readonly url: string
   readonly openedMs: number
-  readonly heard: { readonly atMs: number; readonly text: string }[]
+  readonly received: { readonly atMs: number; readonly text: string }[]
   readonly subscriber: Subscriber<string>
 }
 
-/** Sockets of an exchange that does what a test says. */
+/** Sockets of a scripted exchange. */
 class Script {
   readonly events: MarketEvent[] = []
   readonly notices: SourceNotice[] = []
@@ -64,10 +64,10 @@ class Script {
 
   get socket(): Socket {
     const socket = this.sockets.at(-1)
-    return socket ?? expect.fail('nobody connected')
+    return socket ?? expect.fail('no connection was opened')
   }
 
-  /** `state reason after seconds`, of what was told in-band. */
+  /** `state reason seconds` of every status event. */
   get states(): readonly string[] {
     return this.events.flatMap((event) =>
       event.kind === 'source-status'
@@ -87,7 +87,7 @@ class Script {
     this.#scheduler.frame = untilMs
   }
 
-  /** Time in which nothing happens, without living through all its ticks. */
+  /** Advances the clock without running the timers in between. */
   skip(byMs: number): void {
     this.#skippedMs += byMs
   }
@@ -96,7 +96,7 @@ class Script {
     this.socket.subscriber.next(typeof message === 'string' ? message : JSON.stringify(message))
   }
 
-  /** Of OKX. */
+  /** A quote frame of OKX. */
   quote(instId: string, mid: number): void {
     const [bids, asks] = [[[`${mid - 0.01}`, '1']], [[`${mid + 0.01}`, '1']]]
     this.say({
@@ -116,24 +116,24 @@ class Script {
 
   #connect(url: string, outbound: Observable<string>): Observable<string> {
     return new Observable<string>((subscriber) => {
-      const socket = { url, openedMs: this.nowMs, heard: [], subscriber }
+      const socket = { url, openedMs: this.nowMs, received: [], subscriber }
       this.sockets.push(socket)
       const error = this.refuse(url)
       if (error !== null) {
         subscriber.error(error)
         return
       }
-      subscriber.add(outbound.subscribe((text) => this.#hear(text, socket)))
+      subscriber.add(outbound.subscribe((text) => this.#receive(text, socket)))
     })
   }
 
-  #hear(text: string, socket: Socket): void {
-    socket.heard.push({ atMs: this.nowMs, text })
+  #receive(text: string, socket: Socket): void {
+    socket.received.push({ atMs: this.nowMs, text })
     this.answer(text, socket)
   }
 }
 
-/** Agrees to everything, and answers pings. */
+/** Accepts every subscription and answers pings. */
 function agreeing(urls?: readonly string[]): Script {
   const script = new Script(okx, urls)
   script.answer = (text, { subscriber }) => {
@@ -146,7 +146,7 @@ function agreeing(urls?: readonly string[]): Script {
 }
 
 describe('the start', () => {
-  test('is a word that it is not up yet; it is with the first quote', () => {
+  test('is down at first and up with the first quote', () => {
     const script = agreeing()
     expect(script.states).toEqual(['down connecting 0'])
     script.advance(2 * SECOND_MS)
@@ -164,23 +164,23 @@ describe('the start', () => {
     ])
   })
 
-  test('asks for the assets as soon as the venue has told them', () => {
+  test('subscribes the assets as soon as they are known', () => {
     const script = agreeing()
     script.assets = []
     script.advance(SECOND_MS)
     script.assets = ['BTC']
     script.advance(2 * SECOND_MS)
-    const asked = script.socket.heard.filter(({ text }) => text.includes('subscribe'))
+    const asked = script.socket.received.filter(({ text }) => text.includes('subscribe'))
     expect(asked.map(({ text }) => text.match(/[A-Z]+-USD[CT]/g))).toEqual([
       ['USDC-USDT'],
       ['BTC-USDT', 'BTC-USDC'],
     ])
   })
 
-  test('of one that says something first says that first', () => {
+  test('sends the opening of the protocol first', () => {
     const script = new Script(coinbase)
     script.advance(10)
-    expect(JSON.parse(script.socket.heard[0]?.text ?? '')).toEqual({
+    expect(JSON.parse(script.socket.received[0]?.text ?? '')).toEqual({
       type: 'subscribe',
       channels: [{ name: 'heartbeat', product_ids: ['BTC-USD'] }],
     })
@@ -189,13 +189,13 @@ describe('the start', () => {
   test.each([
     [okx, 'ping'],
     [bybit, '{"op":"ping"}'],
-  ])('$exchange is pinged every ten seconds', (protocol, ping) => {
+  ])('$exchange gets a ping every ten seconds', (protocol, ping) => {
     const script = new Script(protocol)
     for (let second = 0; second < 55; second += 1) {
       script.advance(SECOND_MS)
       script.say('pong')
     }
-    const pings = script.socket.heard.filter(({ text }) => text === ping)
+    const pings = script.socket.received.filter(({ text }) => text === ping)
     expect(pings.map(({ atMs }) => (atMs - START_MS) / SECOND_MS)).toEqual([10, 20, 30, 40, 50])
   })
 
@@ -205,7 +205,7 @@ describe('the start', () => {
     script.answer = (_, { subscriber }) =>
       subscriber.next(JSON.stringify({ success: true, op: 'subscribe' }))
     script.advance(5 * SECOND_MS)
-    const times = script.socket.heard.map(({ atMs }) => atMs)
+    const times = script.socket.received.map(({ atMs }) => atMs)
     expect(times).toHaveLength(7)
     for (const [index, atMs] of times.entries())
       expect(atMs - (times[index - 1] ?? Number.NEGATIVE_INFINITY)).toBeGreaterThanOrEqual(250)
@@ -213,7 +213,7 @@ describe('the start', () => {
 })
 
 describe('quotes', () => {
-  test('of a product are told four times a second at most, the last one each time', () => {
+  test('of a product are emitted at most four times a second, the newest each time', () => {
     const script = agreeing()
     script.advance(SECOND_MS)
     for (let tick = 0; tick < 100; tick += 1) {
@@ -226,7 +226,7 @@ describe('quotes', () => {
     expect(script.quotes.at(-1)?.bid).toBeCloseTo(100.98, 9)
   })
 
-  test('of what nobody asked for are not told', () => {
+  test('of unknown products are dropped', () => {
     const script = agreeing()
     script.advance(SECOND_MS)
     script.quote('DOGE-USDT', 1)
@@ -235,7 +235,7 @@ describe('quotes', () => {
     expect(script.notices).toMatchObject([{ kind: 'unknown_product', detail: 'DOGE-USDT' }])
   })
 
-  test('that cannot be true, and frames that make no sense, are counted', () => {
+  test('that are implausible and frames that cannot be decoded give notices', () => {
     const script = agreeing()
     script.advance(SECOND_MS)
     script.quote('BTC-USDT', 0.5)
@@ -254,7 +254,7 @@ describe('quotes', () => {
 })
 
 describe('an outage', () => {
-  test('a lost connection is down at once, and up with the first quote of the next one', () => {
+  test('a lost connection is down at once; the first quote of the next one is up', () => {
     const script = agreeing()
     script.keepQuoting(['BTC-USDT'], 90 * SECOND_MS)
     script.socket.subscriber.error(new OperatingError('socket_closed', 'x'))
@@ -266,7 +266,7 @@ describe('an outage', () => {
     expect(script.states[3]).toBe('up  92.25')
   })
 
-  test('what was heard just before it is told before it', () => {
+  test('quotes received before it are emitted before the status', () => {
     const script = agreeing()
     script.advance(SECOND_MS)
     script.quote('BTC-USDT', 100)
@@ -274,36 +274,39 @@ describe('an outage', () => {
     expect(script.events.at(-1)).toMatchObject({ kind: 'exchange-quote', bid: 99.99 })
   })
 
-  test('silence ends a connection after fifteen seconds', () => {
+  test('a connection without frames ends after fifteen seconds', () => {
     const script = new Script(kraken)
     script.advance(14_900)
     expect(script.sockets).toHaveLength(1)
     script.advance(1_200)
     expect(script.sockets).toHaveLength(2)
     expect(script.notices).toMatchObject([
-      { kind: 'reconnect', detail: expect.stringContaining('feed_silent') },
+      {
+        kind: 'reconnect',
+        detail: expect.stringContaining('sent no frame for 15 s; attempt 2 in'),
+      },
     ])
   })
 
-  test('a connection that lives and quotes nothing is replaced after a minute', () => {
+  test('a connection without quotes is replaced after a minute', () => {
     const script = agreeing()
     script.advance(59 * SECOND_MS)
     expect(script.sockets).toHaveLength(1)
     script.advance(5 * SECOND_MS)
     expect(script.sockets).toHaveLength(2)
-    expect(script.notices.at(-1)?.detail).toContain('quotes_missing')
+    expect(script.notices.at(-1)?.detail).toContain('sent no quote for 60 s')
   })
 
-  test('an exchange that says that it leaves is left', () => {
+  test('an announced shutdown replaces the connection', () => {
     const script = agreeing()
     script.advance(SECOND_MS)
     script.say({ event: 'notice', code: '64008', msg: 'soon' })
-    expect(script.notices.at(-1)?.detail).toContain('server_leaving')
+    expect(script.notices.at(-1)?.detail).toContain('announced a shutdown')
     script.advance(2 * SECOND_MS)
     expect(script.sockets).toHaveLength(2)
   })
 
-  test.each([0, 0.25, 0.999])('is tried again after 1 s to 60 s, by chance (%d)', (chance) => {
+  test.each([0, 0.25, 0.999])('is retried after 1 to 60 s, by chance (%d)', (chance) => {
     const script = new Script(okx)
     script.chance = chance
     script.refuse = () => new OperatingError('socket_failed', 'x')
@@ -317,7 +320,7 @@ describe('an outage', () => {
     expect(script.states).toHaveLength(1)
   })
 
-  test('every second try goes to the other address; after a good connection the first is back', () => {
+  test('attempts alternate between the addresses; a stable connection returns to the first', () => {
     const script = agreeing(['ws://one', 'ws://two'])
     script.refuse = (url) => (url === 'ws://one' ? new OperatingError('socket_failed', 'x') : null)
     script.socket.subscriber.error(new OperatingError('socket_failed', 'x'))
@@ -332,11 +335,11 @@ describe('an outage', () => {
 })
 
 describe('a region block', () => {
-  test.each([403, 451])('%d is told as such, and tried again after hours', (status) => {
+  test.each([403, 451])('%d is reported as blocked and retried after hours', (status) => {
     const script = new Script(okx)
     script.refuse = () => new HttpStatusError(status, 'ws://one')
     script.socket.subscriber.error(new HttpStatusError(status, 'ws://one'))
-    expect(script.states).toEqual(['down connecting 0', `blocked http_${status} 0`])
+    expect(script.states).toEqual(['down connecting 0', `blocked HTTP ${status} 0`])
     script.advance(4 * HOUR_MS)
     expect(script.sockets).toHaveLength(1)
     script.advance(HOUR_MS)
@@ -344,7 +347,7 @@ describe('a region block', () => {
     expect(script.states).toHaveLength(2)
   })
 
-  test('of one address sends us to the other, soon', () => {
+  test('of one address leads to the other one', () => {
     const script = agreeing(['ws://one', 'ws://two'])
     script.socket.subscriber.error(new HttpStatusError(451, 'ws://one'))
     script.keepQuoting([], 2 * SECOND_MS)
@@ -353,7 +356,7 @@ describe('a region block', () => {
     expect(script.states.map((state) => state.split(' ')[0])).toEqual(['down', 'up'])
   })
 
-  test('of all addresses is one block, however often they refuse', () => {
+  test('of all addresses is one status, and each attempt tries one address', () => {
     const script = new Script(okx, ['ws://one', 'ws://two'])
     script.refuse = (url) => new HttpStatusError(403, url)
     script.socket.subscriber.error(new HttpStatusError(451, 'ws://one'))
@@ -367,7 +370,7 @@ describe('a region block', () => {
     expect(script.states.map((state) => state.split(' ')[0])).toEqual(['down', 'blocked'])
   })
 
-  test('another refusal, such as 503, is an ordinary failure', () => {
+  test('status 503 is an ordinary failure', () => {
     const script = new Script(okx)
     script.socket.subscriber.error(new HttpStatusError(503, 'ws://one'))
     script.advance(2 * SECOND_MS)
@@ -375,34 +378,31 @@ describe('a region block', () => {
   })
 })
 
-describe('a day', () => {
+describe('renewal', () => {
   test.each([
     [0, 23],
     [0.999, 23.5],
-  ])(
-    'is longer than any connection: it is replaced before, without a word (%d)',
-    (chance, hours) => {
-      const script = agreeing()
-      script.chance = chance
-      script.socket.subscriber.error(new OperatingError('socket_closed', 'x'))
-      script.keepQuoting(['BTC-USDT'], 10 * SECOND_MS)
-      expect(script.sockets).toHaveLength(2)
-      script.skip(hours * HOUR_MS - 60 * SECOND_MS)
-      script.keepQuoting(['BTC-USDT'], 20 * SECOND_MS)
-      expect(script.sockets).toHaveLength(2)
-      script.keepQuoting(['BTC-USDT'], 60 * SECOND_MS)
-      expect(script.sockets).toHaveLength(3)
-      expect(script.notices.at(-1)?.detail).toContain('renewal')
-      expect(script.states.map((state) => state.split(' ')[0])).toEqual(['down', 'up'])
-    },
-  )
+  ])('a connection is renewed before 24 hours without a status (%d)', (chance, hours) => {
+    const script = agreeing()
+    script.chance = chance
+    script.socket.subscriber.error(new OperatingError('socket_closed', 'x'))
+    script.keepQuoting(['BTC-USDT'], 10 * SECOND_MS)
+    expect(script.sockets).toHaveLength(2)
+    script.skip(hours * HOUR_MS - 60 * SECOND_MS)
+    script.keepQuoting(['BTC-USDT'], 20 * SECOND_MS)
+    expect(script.sockets).toHaveLength(2)
+    script.keepQuoting(['BTC-USDT'], 60 * SECOND_MS)
+    expect(script.sockets).toHaveLength(3)
+    expect(script.notices.at(-1)?.detail).toContain('is renewed before its limit')
+    expect(script.states.map((state) => state.split(' ')[0])).toEqual(['down', 'up'])
+  })
 })
 
-describe('a part that is missing', () => {
+describe('a source with missing products', () => {
   const assets = ['BTC', 'ETH', 'SOL', 'XRP', 'BNB', 'DOGE', 'ADA', 'LINK', 'AVAX']
   const products = ['USDC', ...assets].map((asset) => `${asset}-USDT`)
 
-  test('degrades: most of the leading products are silent, until they speak again', () => {
+  test('is degraded while most leading products have no quotes', () => {
     const script = agreeing()
     script.assets = assets
     script.keepQuoting(products, 60 * SECOND_MS)
@@ -417,7 +417,7 @@ describe('a part that is missing', () => {
     expect(script.states[2]).toContain('no quotes of XRP-USDT, BNB-USDT')
   })
 
-  test('half of them is enough', () => {
+  test('is up while half of them have quotes', () => {
     const script = agreeing()
     script.assets = assets
     script.keepQuoting(products.slice(0, 6), 120 * SECOND_MS)

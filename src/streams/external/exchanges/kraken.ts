@@ -1,17 +1,21 @@
-import type { ExchangeFrame, Wire } from './exchange-frame.ts'
+import type { UntrustedObject } from '../untrusted-json.ts'
+import { isUntrustedObject } from '../untrusted-json.ts'
+import type { ExchangeFrame } from './exchange-frame.ts'
 import {
-  ALIVE,
-  isWire,
-  parseObject,
-  quoteOf,
-  quotesOf,
+  HEARTBEAT,
+  parseMessage,
+  quotesFrame,
+  readQuote,
+  textOf,
   undecodable,
-  wordsOf,
 } from './exchange-frame.ts'
 import { renamed } from './products.ts'
 import type { ExchangeProtocol } from './protocol.ts'
 
-/** Kraken v2, channel `ticker` with every change of the best prices. Each symbol is answered by itself. */
+/**
+ * Kraken v2, channel `ticker` with every change of the best prices
+ * (https://docs.kraken.com/api/docs/websocket-v2/ticker). Each symbol is acknowledged by itself.
+ */
 export const kraken: ExchangeProtocol = {
   exchange: 'kraken',
   naming: {
@@ -47,26 +51,26 @@ export const kraken: ExchangeProtocol = {
 const UNKNOWN_SYMBOL = /^Currency pair not (?:supported|in \S+ \S+ format) (\S+)/
 
 function decodeKraken(text: string): ExchangeFrame {
-  const message = parseObject(text)
+  const message = parseMessage(text)
   if (message === null) return undecodable('not_json')
   if (message['method'] !== undefined) return answerOf(message)
   switch (message['channel']) {
     case 'ticker': {
       const { data } = message
-      return Array.isArray(data) ? quotesOf(data.map(rowOf)) : undecodable('bad_shape')
+      return Array.isArray(data) ? quotesFrame(data.map(rowOf)) : undecodable('bad_shape')
     }
     case 'heartbeat':
     case 'status':
-      return ALIVE
+      return HEARTBEAT
     default:
       return undecodable('unknown_channel')
   }
 }
 
-/** Older servers send no timestamp. */
+/** `timestamp` is optional. */
 function rowOf(row: unknown) {
-  if (!isWire(row)) return null
-  return quoteOf({
+  if (!isUntrustedObject(row)) return null
+  return readQuote({
     product: row['symbol'],
     bid: row['bid'],
     ask: row['ask'],
@@ -76,20 +80,20 @@ function rowOf(row: unknown) {
   })
 }
 
-function answerOf(message: Wire): ExchangeFrame {
+function answerOf(message: UntrustedObject): ExchangeFrame {
   const { method, success, result, error, symbol } = message
-  if (method === 'pong') return ALIVE
+  if (method === 'pong') return HEARTBEAT
   if (method !== 'subscribe') return undecodable('unknown_method')
   if (success === true) {
-    const accepted = isWire(result) ? result['symbol'] : undefined
+    const accepted = isUntrustedObject(result) ? result['symbol'] : undefined
     return typeof accepted === 'string'
       ? { kind: 'accepted', products: [accepted] }
       : undecodable('bad_shape')
   }
-  const reason = wordsOf(error)
-  const [, worded = null] = UNKNOWN_SYMBOL.exec(reason) ?? []
-  const product = typeof symbol === 'string' ? symbol : worded
-  if (product === null) return { kind: 'complaint', reason }
+  const reason = textOf(error)
+  const [, named = null] = UNKNOWN_SYMBOL.exec(reason) ?? []
+  const product = typeof symbol === 'string' ? symbol : named
+  if (product === null) return { kind: 'error', reason }
   if (reason.startsWith('Already subscribed')) return { kind: 'accepted', products: [product] }
-  return worded === null ? { kind: 'complaint', reason } : { kind: 'refused', product, reason }
+  return named === null ? { kind: 'error', reason } : { kind: 'refused', product, reason }
 }

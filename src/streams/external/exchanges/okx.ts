@@ -1,22 +1,26 @@
-import type { ExchangeFrame, Wire } from './exchange-frame.ts'
+import type { UntrustedObject } from '../untrusted-json.ts'
+import { isUntrustedObject } from '../untrusted-json.ts'
+import type { ExchangeFrame } from './exchange-frame.ts'
 import {
-  ALIVE,
-  bestLevel,
-  isWire,
-  parseObject,
-  quoteOf,
-  quotesOf,
+  HEARTBEAT,
+  parseMessage,
+  quotesFrame,
+  readBook,
+  textOf,
   undecodable,
-  wordsOf,
 } from './exchange-frame.ts'
 import { renamed } from './products.ts'
 import type { ExchangeProtocol } from './protocol.ts'
 
 const CHANNEL = 'bbo-tbt'
-/** Closed by the exchange for an upgrade, in a moment. */
+/** The connection will be closed for a service upgrade. */
 const CLOSING_NOTICE = '64008'
 
-/** OKX v5, channel `bbo-tbt`: changes of the best level every 10 ms. Each product is answered by itself. */
+/**
+ * OKX v5, channel `bbo-tbt`: changes of the best level every 10 ms
+ * (https://www.okx.com/docs-v5/en/#order-book-trading-market-data-ws-order-book-channel). Each product is
+ * acknowledged by itself.
+ */
 export const okx: ExchangeProtocol = {
   exchange: 'okx',
   naming: {
@@ -42,47 +46,39 @@ export const okx: ExchangeProtocol = {
 const UNKNOWN_INSTRUMENT = /instId:(\S+) doesn't exist/
 
 function decodeOkx(text: string): ExchangeFrame {
-  if (text === 'pong') return ALIVE
-  const message = parseObject(text)
+  if (text === 'pong') return HEARTBEAT
+  const message = parseMessage(text)
   if (message === null) return undecodable('not_json')
   const { event, arg, data } = message
-  const instrument = isWire(arg) && arg['channel'] === CHANNEL ? arg['instId'] : undefined
+  const instrument =
+    isUntrustedObject(arg) && arg['channel'] === CHANNEL ? arg['instId'] : undefined
   if (event !== undefined) return answerOf(message, instrument)
   if (instrument === undefined || !Array.isArray(data)) return undecodable('bad_shape')
-  return quotesOf(data.map((book) => rowOf(instrument, book)))
+  return quotesFrame(data.map((book) => rowOf(instrument, book)))
 }
 
 function rowOf(instrument: unknown, book: unknown) {
-  if (!isWire(book)) return null
-  const bid = bestLevel(book['bids'])
-  const ask = bestLevel(book['asks'])
-  return quoteOf({
-    product: instrument,
-    bid: bid.price,
-    ask: ask.price,
-    bidSize: bid.size,
-    askSize: ask.size,
-    time: book['ts'] ?? null,
-  })
+  if (!isUntrustedObject(book)) return null
+  return readBook(instrument, book['bids'], book['asks'], book['ts'])
 }
 
-function answerOf({ event, code, msg }: Wire, instrument: unknown): ExchangeFrame {
+function answerOf({ event, code, msg }: UntrustedObject, instrument: unknown): ExchangeFrame {
   switch (event) {
     case 'subscribe':
       return typeof instrument === 'string'
         ? { kind: 'accepted', products: [instrument] }
         : undecodable('bad_shape')
     case 'error': {
-      const reason = `${wordsOf(code)}: ${wordsOf(msg)}`
+      const reason = `${textOf(code)}: ${textOf(msg)}`
       const [, product] = UNKNOWN_INSTRUMENT.exec(typeof msg === 'string' ? msg : '') ?? []
       return product === undefined
-        ? { kind: 'complaint', reason }
+        ? { kind: 'error', reason }
         : { kind: 'refused', product, reason }
     }
     case 'notice':
-      return code === CLOSING_NOTICE ? { kind: 'leaving' } : ALIVE
+      return code === CLOSING_NOTICE ? { kind: 'closing' } : HEARTBEAT
     case 'channel-conn-count':
-      return ALIVE
+      return HEARTBEAT
     default:
       return undecodable('unknown_event')
   }

@@ -2,29 +2,28 @@ import type { ExchangeQuoteEvent } from '../../../domain/external.ts'
 
 type Quote = ExchangeQuoteEvent['quote']
 
-/** One product of an exchange, and what it is a price of. */
+/** One product of an exchange and the asset that it prices. */
 export type Product = {
-  /** The exchange's own name. */
+  /** The name that the exchange uses. */
   readonly product: string
   readonly asset: string
   readonly quote: Quote
-  /** So many units of the asset are one unit of the product: its price over the scale is a unit's. */
+  /** Units of the asset per unit of the product: a price divided by it is per unit of the asset. */
   readonly scale: number
 }
 
-/** What an exchange calls an asset. */
 type Alias = { readonly name: string; readonly scale?: number }
 
-/** How an exchange names its products, and which of them are of use. */
+/** Product names of an exchange, and the products to subscribe. */
 export type Naming = {
   readonly join: (base: string, quote: Quote) => string
-  /** What all assets are quoted in there. */
+  /** The quote currency of all assets. */
   readonly quote: Quote
-  /** Assets that have a second, liquid book in USDC. */
+  /** Assets with a second liquid book, in USDC. */
   readonly inUsdc: readonly string[]
   /** Pairs of stablecoins, for conversion and for the peg. */
   readonly stable: readonly (readonly [asset: 'USDC' | 'USDT', quote: Quote])[]
-  /** Where the exchange's name is not the asset's. */
+  /** Assets to which the exchange gives another name. */
   readonly aliases: Readonly<Record<string, Alias>>
 }
 
@@ -33,23 +32,20 @@ export const renamed: Readonly<Record<string, Alias>> = {
   EOS: { name: 'A' },
 }
 
-/**
- * At most so many assets of each exchange: some hundred messages a second are worth it for what trades
- * much, and a quote of what does not is seldom fresh.
- */
+/** Per exchange. Quotes of rarely traded assets are seldom fresh and not worth their messages. */
 export const ASSETS_MAX = 60
 
-/** Trade much, and were listed too late to be among the venue's first. */
+/** Assets with much trading that are late in the venue's order, which is the order of listing. */
 const LATE_MAJORS = [
   ...['HYPE', 'ZEC', 'NEAR', 'TAO', 'ENA', 'ONDO', 'HBAR', 'XLM', 'FIL', 'RENDER', 'POL'],
   ...['BONK', 'WIF', 'JUP', 'PENDLE', 'TRUMP', 'PUMP', 'FARTCOIN', 'ASTER', 'WLFI', 'XPL'],
 ] as const
-/** The venue's first, ahead of the late ones. */
+/** Assets in the venue's order before the late ones. */
 const EARLY_MAX = 10
 
 /**
- * What to ask an exchange for, most important first: pairs of stablecoins, then assets in the venue's
- * order, but for a few that were listed late, then books in USDC. Whether it has them is for it to say.
+ * The products to subscribe, most important first: stablecoin pairs, assets in the venue's order with a few
+ * late majors moved forward, then books in USDC. The exchange refuses those that it does not list.
  */
 export function productsOf(naming: Naming, assets: readonly string[]): readonly Product[] {
   const followed = followedOf(assets)

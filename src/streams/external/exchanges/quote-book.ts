@@ -3,45 +3,42 @@ import type { ProductQuote } from './exchange-frame.ts'
 import type { Product } from './products.ts'
 
 const SPREAD_BPS_MAX = 200
-/** Clocks differ; a quote from further ahead would outlive all that come after it. */
+/** Tolerated clock difference. A quote from further ahead would look newer than all later ones. */
 const AHEAD_MS_MAX = 10_000
-/** Of the middle, from one quote to the next: more is a mistake until it was said for a while. */
+/** Log change of the mid price from one quote to the next: a larger one has to be confirmed. */
 const JUMP_MAX = 0.2
-/** How close to each other quotes at a new level are. */
+/** Log distance between quotes at the same new level. */
 const SAME_LEVEL = 0.05
-/** How long a new level must have been told before it is believed. */
-const NEW_LEVEL_MS = 2_000
-/** What was known so long ago is no measure of a jump. */
-const FORGOTTEN_MS = 600_000
+/** A new level is accepted after it was quoted for this long. */
+const CONFIRMATION_MS = 2_000
+/** After this long the last level is no reference for a jump. */
+const REFERENCE_MS_MAX = 600_000
 
-/** Why a quote was not believed. Stable, for metrics. */
-export type QuoteRefusal = 'crossed' | 'wide_spread' | 'ahead_of_time' | 'jump'
+/** Why a quote was refused. Stable: part of a notice. */
+type QuoteRefusal = 'crossed' | 'wide_spread' | 'ahead_of_time' | 'jump'
 
 type Level = { readonly mid: number; readonly atMs: number }
 
-/**
- * What one exchange quotes, one event a product at a time: whoever drains it gets the newest of each that
- * was told since. Only what can be an honest best bid and ask enters.
- */
+/** The newest plausible quote of each product of one exchange since the last {@link drain}. */
 export class QuoteBook {
   readonly #exchange: Exchange
   /** By product. */
-  readonly #untold = new Map<string, ExchangeQuoteEvent>()
-  /** Of the last quote that was believed. */
-  readonly #believed = new Map<string, Level>()
-  /** Where quotes went that were too far away, and since when. */
-  readonly #doubted = new Map<string, Level>()
+  readonly #pending = new Map<string, ExchangeQuoteEvent>()
+  /** The last accepted quote of each product. */
+  readonly #accepted = new Map<string, Level>()
+  /** The first quote at a new level that is not confirmed yet. */
+  readonly #unconfirmed = new Map<string, Level>()
 
   constructor(exchange: Exchange) {
     this.#exchange = exchange
   }
 
-  /** @returns why it was refused; null if it was not */
-  take(quote: ProductQuote, product: Product, timeReceivedMs: number): QuoteRefusal | null {
+  /** @returns the reason of a refusal; null for an accepted quote */
+  add(quote: ProductQuote, product: Product, timeReceivedMs: number): QuoteRefusal | null {
     const refusal = refusalOf(quote, timeReceivedMs) ?? this.#jump(quote, timeReceivedMs)
     if (refusal !== null) return refusal
     const { scale } = product
-    this.#untold.set(quote.product, {
+    this.#pending.set(quote.product, {
       kind: 'exchange-quote',
       exchange: this.#exchange,
       asset: product.asset,
@@ -56,31 +53,30 @@ export class QuoteBook {
     return null
   }
 
-  /** The newest quote of every product that was quoted since the last time. */
   drain(): readonly ExchangeQuoteEvent[] {
-    const quotes = [...this.#untold.values()]
-    this.#untold.clear()
+    const quotes = [...this.#pending.values()]
+    this.#pending.clear()
     return quotes
   }
 
-  /** A level that is far from the last one is believed once it was told for a while. */
   #jump({ product, bid, ask }: ProductQuote, atMs: number): 'jump' | null {
     const mid = (bid + ask) / 2
-    const believed = this.#believed.get(product)
-    if (believed !== undefined && atMs - believed.atMs < FORGOTTEN_MS) {
-      if (!isWithin(JUMP_MAX, mid, believed.mid) && !this.#isSettled(product, mid, atMs))
-        return 'jump'
-    }
-    this.#doubted.delete(product)
-    this.#believed.set(product, { mid, atMs })
+    const last = this.#accepted.get(product)
+    const isJump =
+      last !== undefined &&
+      atMs - last.atMs < REFERENCE_MS_MAX &&
+      !isWithin(JUMP_MAX, mid, last.mid)
+    if (isJump && !this.#isConfirmed(product, mid, atMs)) return 'jump'
+    this.#unconfirmed.delete(product)
+    this.#accepted.set(product, { mid, atMs })
     return null
   }
 
-  #isSettled(product: string, mid: number, atMs: number): boolean {
-    const doubted = this.#doubted.get(product)
-    if (doubted !== undefined && isWithin(SAME_LEVEL, mid, doubted.mid))
-      return atMs - doubted.atMs >= NEW_LEVEL_MS
-    this.#doubted.set(product, { mid, atMs })
+  #isConfirmed(product: string, mid: number, atMs: number): boolean {
+    const level = this.#unconfirmed.get(product)
+    if (level !== undefined && isWithin(SAME_LEVEL, mid, level.mid))
+      return atMs - level.atMs >= CONFIRMATION_MS
+    this.#unconfirmed.set(product, { mid, atMs })
     return false
   }
 }
@@ -94,6 +90,6 @@ function refusalOf(
   return timeMs !== null && timeMs > timeReceivedMs + AHEAD_MS_MAX ? 'ahead_of_time' : null
 }
 
-function isWithin(share: number, one: number, other: number): boolean {
-  return Math.abs(Math.log(one / other)) <= share
+function isWithin(logDistance: number, one: number, other: number): boolean {
+  return Math.abs(Math.log(one / other)) <= logDistance
 }

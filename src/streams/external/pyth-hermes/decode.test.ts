@@ -5,13 +5,13 @@ import { describe, expect, test } from 'vitest'
 import { mutated } from '../testing/mutated.ts'
 import { decodeCatalogue, decodeUpdate, refusedFeed, UPDATE_CHARS_MAX } from './decode.ts'
 import { EventStream } from './event-stream.ts'
-import { shippedFeedIds } from './feed-ids.ts'
+import { coreFeedIds } from './feed-ids.ts'
 
 const samples = resolve(import.meta.dirname, '../../../../../shared/data/pyth-hermes-samples')
 const isAbsent = !existsSync(samples)
 const sample = (name: string) => readFileSync(join(samples, name), 'utf8')
 
-const BTC = shippedFeedIds.get('BTC') ?? ''
+const BTC = coreFeedIds.get('BTC') ?? ''
 const NOW_MS = Date.UTC(2026, 10, 20)
 const NOW_S = NOW_MS / 1_000
 
@@ -86,9 +86,9 @@ describe('a price update', () => {
     ['an id that is none', { id: 'e62d' }, {}],
     ['no price', { price: null }, {}],
   ])('with %s is refused and reported', (_, changes, price) => {
-    const good = row({ id: shippedFeedIds.get('ETH') })
+    const good = row({ id: coreFeedIds.get('ETH') })
     const { prices, issues } = decodeUpdate(update(row(changes, price), good), NOW_MS)
-    expect(prices.map(({ id }) => id)).toEqual([shippedFeedIds.get('ETH')])
+    expect(prices.map(({ id }) => id)).toEqual([coreFeedIds.get('ETH')])
     expect(issues).toMatchObject([{ kind: 'price_refused' }])
   })
 
@@ -120,7 +120,7 @@ describe('a price update', () => {
 
   const body = update(
     row(),
-    row({ id: shippedFeedIds.get('USDC') }, { price: '99990000', conf: '5000' }),
+    row({ id: coreFeedIds.get('USDC') }, { price: '99990000', conf: '5000' }),
   )
   property.prop([mutated(body)], { numRuns: 2_000 })(
     'mangled on its way gives no absurd price',

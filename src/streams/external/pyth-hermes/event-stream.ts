@@ -5,17 +5,16 @@ const BYTE_ORDER_MARK = '\uFEFF'
 const LINE_END = /\r\n|\r|\n/
 
 /**
- * Reads server-sent events from a body that comes in pieces, cut anywhere (HTML standard, 9.2.6). Lines end
- * with CR, LF or both; comments and unknown fields are passed over. An event that is too long is dropped
- * and counted, and so much is never held; the one after it is read again.
+ * Parser of server-sent events from a body in arbitrary pieces (HTML standard, section 9.2.6). Comments and
+ * unknown fields are skipped. An event above the limit is dropped and counted, without being buffered.
  */
 export class EventStream {
   readonly #charsMax: number
-  /** Of the line that has not ended yet. */
+  /** Parts of the incomplete line. */
   #line: string[] = []
   #data: string[] = []
   #type = ''
-  /** Held of the event that has not ended yet. */
+  /** Buffered characters of the incomplete event. */
   #chars = 0
   #isFirstLine = true
   #isAfterReturn = false
@@ -26,7 +25,7 @@ export class EventStream {
     this.#charsMax = charsMax
   }
 
-  /** How many events were dropped because of their length. */
+  /** Number of dropped events. */
   get oversized(): number {
     return this.#oversized
   }
@@ -34,7 +33,7 @@ export class EventStream {
   /** The events that this piece completes. */
   push(piece: string): readonly StreamedEvent[] {
     if (piece.length === 0) return []
-    // The second half of a line end that was cut in two.
+    // A CRLF may be split between two pieces.
     const isCut = this.#isAfterReturn && piece.startsWith('\n')
     this.#isAfterReturn = piece.endsWith('\r')
     const parts = (isCut ? piece.slice(1) : piece).split(LINE_END)
@@ -54,7 +53,7 @@ export class EventStream {
     if (this.#chars > this.#charsMax) this.#isOversized = true
     if (this.#isOversized) {
       this.#data = []
-      // Whether the line is empty is all that still matters.
+      // Only whether the line is empty still matters.
       this.#line = ['.']
     } else this.#line.push(part)
   }
@@ -79,19 +78,19 @@ export class EventStream {
     if (name === 'data') this.#data.push(value)
     else {
       if (name === 'event') this.#type = value
-      // Nothing is held of it: comments may go on for ever.
+      // Nothing of it is buffered: comments may be endless.
       this.#chars -= line.length
     }
   }
 
   #endEvent(): StreamedEvent | null {
     const event = { type: this.#type || 'message', data: this.#data.join('\n') }
-    const isTold = this.#data.length > 0 && !this.#isOversized
+    const isComplete = this.#data.length > 0 && !this.#isOversized
     if (this.#isOversized) this.#oversized += 1
     this.#data = []
     this.#type = ''
     this.#chars = 0
     this.#isOversized = false
-    return isTold ? event : null
+    return isComplete ? event : null
   }
 }

@@ -1,54 +1,64 @@
-import { Subscription, throwError, timeout } from 'rxjs'
-import { OperatingError } from '../../../domain/errors.ts'
+import type { Observable } from 'rxjs'
+import { concat, defer, map, Subscription } from 'rxjs'
+import type { Batch } from '../../../domain/event.ts'
+import { HttpStatusError } from '../../http-exchange.ts'
+import { rateGate } from '../../rate-gate.ts'
 import type { ExternalRuntime, HttpHeaders, HttpReply } from '../../runtime.ts'
-import { describeFailure, retryMs } from '../retry.ts'
+import { Mirrors } from '../mirrors.ts'
+import { poll } from '../polling.ts'
+import { failureDetail, jittered, withTimeout } from '../retry.ts'
 import type { DecodeIssue } from '../source.ts'
 import type { FeedIds } from './decode.ts'
 import { decodeCatalogue } from './decode.ts'
-import { shippedFeedIds } from './feed-ids.ts'
-import type { RequestGate } from './request-gate.ts'
+import { coreFeedIds } from './feed-ids.ts'
+import type { RequestLimit } from './request-limit.ts'
 
 const PERIOD_MS = 24 * 3_600_000
-const PERIOD_JITTER = 0.1
 const REPLY_MS_MAX = 30_000
 
 type Options = {
   readonly urls: readonly string[]
   readonly headers: HttpHeaders
-  readonly gate: RequestGate
+  readonly limit: RequestLimit
   readonly runtime: ExternalRuntime
   readonly onChange: () => void
   readonly onIssue: (issue: DecodeIssue) => void
 }
 
-/** Which feed is whose: what the server lists, asked every day, and until then what was shipped. */
+/** The feed of each asset: the list of the server, requested daily, and until then the core feeds. */
 export class FeedCatalogue {
   readonly #options: Options
-  #ids: FeedIds = shippedFeedIds
+  readonly #mirrors: Mirrors
+  #ids: FeedIds = coreFeedIds
   #isMissing = false
-  #timer = Subscription.EMPTY
-  #request = Subscription.EMPTY
-  #failures = 0
+  #polling = Subscription.EMPTY
 
   constructor(options: Options) {
     this.#options = options
+    this.#mirrors = new Mirrors(options.urls)
   }
 
-  /** It was asked for in vain, and never had. */
+  /** Whether no request for the list has succeeded yet and one has failed. */
   get isMissing(): boolean {
     return this.#isMissing
   }
 
   start(): void {
-    this.#after(0)
+    const { runtime } = this.#options
+    this.#polling = poll({
+      runtime,
+      initial: [],
+      round: () => this.#request(),
+      pauseMs: () => jittered(PERIOD_MS, runtime.random()),
+      failed: (cause, failures) => this.#failed(cause, failures),
+    }).subscribe()
   }
 
   stop(): void {
-    this.#timer.unsubscribe()
-    this.#request.unsubscribe()
+    this.#polling.unsubscribe()
   }
 
-  /** The ids of those assets that have a feed, by asset. */
+  /** The feed ids by asset, without assets that have no feed. */
   idsOf(assets: Iterable<string>): ReadonlyMap<string, string> {
     const known = new Map<string, string>()
     for (const asset of assets) {
@@ -58,50 +68,39 @@ export class FeedCatalogue {
     return known
   }
 
-  #after(delayMs: number): void {
-    const { gate, runtime } = this.#options
-    this.#timer = runtime.scheduler.schedule(() => {
-      const waitMs = gate.waitMs(runtime.scheduler.now())
-      if (waitMs === 0) this.#ask()
-      else this.#after(waitMs)
-    }, delayMs)
-  }
-
-  #ask(): void {
-    const { urls, headers, runtime } = this.#options
+  #request(): Observable<Batch> {
+    const { headers, limit, runtime } = this.#options
     const { get, scheduler } = runtime
-    const late = () => new OperatingError('request_timeout', 'no answer in time')
-    const url = `${urls[this.#failures % urls.length]}/v2/price_feeds?asset_type=crypto`
-    this.#request = get(url, headers)
-      .pipe(timeout({ first: REPLY_MS_MAX, scheduler, with: () => throwError(late) }))
-      .subscribe({
-        next: (reply) => this.#answered(reply),
-        error: (cause: unknown) => this.#failed(describeFailure(cause).detail),
-      })
+    return concat(
+      rateGate((nowMs) => limit.waitMs(nowMs), scheduler),
+      defer(() => {
+        const url = `${this.#mirrors.url}/v2/price_feeds?asset_type=crypto`
+        return withTimeout(get(url, headers), REPLY_MS_MAX, scheduler).pipe(
+          map((reply) => this.#read(reply, url)),
+        )
+      }),
+    )
   }
 
-  #answered({ status, body }: HttpReply): void {
-    const { gate, runtime, onChange } = this.#options
-    if (status === 429) gate.throttle(runtime.scheduler.now(), runtime.random())
+  #read({ status, body }: HttpReply, url: string): Batch {
     const ids = status === 200 ? decodeCatalogue(body) : null
-    if (ids === null || ids.size === 0) {
-      this.#failed(`HTTP ${status}`)
-      return
-    }
-    // A list without them is no reason to lose the majors.
-    this.#ids = new Map([...shippedFeedIds, ...ids])
+    if (ids === null || ids.size === 0) throw new HttpStatusError(status, url)
+    // The core feeds stay even if the list does not hold them.
+    this.#ids = new Map([...coreFeedIds, ...ids])
     this.#isMissing = false
-    this.#failures = 0
-    this.#after(PERIOD_MS * (1 + PERIOD_JITTER * runtime.random()))
-    onChange()
+    this.#mirrors.succeeded()
+    this.#options.onChange()
+    return []
   }
 
-  #failed(detail: string): void {
-    const { runtime, onChange, onIssue } = this.#options
-    this.#failures += 1
-    onIssue({ kind: 'catalogue_failed', detail })
-    this.#after(retryMs(this.#failures, runtime.random()))
-    if (this.#ids === shippedFeedIds) this.#isMissing = true
+  #failed(cause: unknown, failures: number) {
+    const { limit, runtime, onChange, onIssue } = this.#options
+    const { url } = this.#mirrors
+    limit.observe(cause, runtime.scheduler.now(), runtime.random())
+    const pauseMs = this.#mirrors.failed(cause, failures, runtime.random())
+    onIssue({ kind: 'catalogue_failed', detail: failureDetail(url, cause, failures, pauseMs) })
+    if (this.#ids === coreFeedIds) this.#isMissing = true
     onChange()
+    return { batch: [], pauseMs }
   }
 }

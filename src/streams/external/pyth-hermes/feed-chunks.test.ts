@@ -11,7 +11,7 @@ const step = fc.oneof(
 
 describe('the feeds of each stream', () => {
   test.prop([fc.array(step, { maxLength: 12 })])(
-    'are together what is wanted and not refused, each once, at most 50 a stream',
+    'are all wanted and not refused feeds, each once, at most 50 per stream',
     (steps) => {
       const chunks = new FeedChunks(CORE)
       const refused = new Set<string>()
@@ -24,13 +24,13 @@ describe('the feeds of each stream', () => {
           chunks.exclude(`id of ${one}`)
         } else {
           wanted = one
-          chunks.want(new Map(one.map((name) => [name, `id of ${name}`])))
+          chunks.set(new Map(one.map((name) => [name, `id of ${name}`])))
         }
-        const told = chunks.chunks.flatMap((feeds) => [...feeds])
-        expect(told.map(([, name]) => name).toSorted()).toEqual(
+        const placed = chunks.chunks.flatMap((feeds) => [...feeds])
+        expect(placed.map(([, name]) => name).toSorted()).toEqual(
           wanted.filter((name) => !refused.has(name)).toSorted(),
         )
-        for (const [id, name] of told) expect(id).toBe(`id of ${name}`)
+        for (const [id, name] of placed) expect(id).toBe(`id of ${name}`)
         for (const feeds of chunks.chunks) {
           expect(feeds.size).toBeGreaterThan(0)
           expect(feeds.size).toBeLessThanOrEqual(50)
@@ -39,7 +39,7 @@ describe('the feeds of each stream', () => {
         const kept = new Set(chunks.chunks)
         const have = chunks.chunks.map((feeds) => [...feeds.keys()].join())
         for (const [index, feeds] of before.entries())
-          expect(kept.has(feeds), 'the same feeds are the same stream').toBe(
+          expect(kept.has(feeds), 'the same feeds keep the same stream').toBe(
             have.includes(had[index] ?? ''),
           )
       }
@@ -48,8 +48,8 @@ describe('the feeds of each stream', () => {
 
   test('move to another stream when their id changes', () => {
     const chunks = new FeedChunks(CORE)
-    chunks.want(new Map([['A9', 'old']]))
-    chunks.want(new Map([['A9', 'new']]))
+    chunks.set(new Map([['A9', 'old']]))
+    chunks.set(new Map([['A9', 'new']]))
     expect(chunks.chunks).toEqual([new Map([['new', 'A9']])])
   })
 })

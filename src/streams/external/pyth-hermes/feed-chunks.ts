@@ -1,19 +1,19 @@
 /** The asset of each feed, by id. */
 export type Feeds = ReadonlyMap<string, string>
 
-/** The ids stand in the URL, which servers cut at some 8 kB. */
+/** The ids are part of the URL, which servers limit to some 8 kB. */
 const CHUNK_IDS_MAX = 50
 
 type Chunk = { readonly isCore: boolean; feeds: Feeds }
 
 /**
- * Which feeds come on which stream. A feed stays where it is, so that a new coin renews one stream and not
- * all. The core has a stream of its own: nothing that is wrong with another feed disturbs it.
+ * The distribution of feeds over streams. A feed keeps its stream, so that a new coin reopens one stream
+ * only. The core feeds have a stream of their own, which a refused feed cannot disturb.
  */
 export class FeedChunks {
   readonly #core: ReadonlySet<string>
   readonly #chunks: Chunk[] = []
-  /** By id: the server refuses to tell it. */
+  /** Ids of refused feeds. */
   readonly #excluded = new Set<string>()
 
   /** @param core assets */
@@ -21,19 +21,19 @@ export class FeedChunks {
     this.#core = core
   }
 
-  /** A chunk whose feeds have not changed is the same object as before; none is empty. */
+  /** None is empty. A chunk with the same feeds is the same object as before. */
   get chunks(): readonly Feeds[] {
     return this.#chunks.map(({ feeds }) => feeds).filter(({ size }) => size > 0)
   }
 
-  /** For as long as this process lives: what a key may see rarely changes. */
+  /** Until the process ends: the plan of a key rarely changes. */
   exclude(id: string): void {
     this.#excluded.add(id)
     this.#keep((_, one) => one !== id)
   }
 
   /** @param wanted ids by asset */
-  want(wanted: ReadonlyMap<string, string>): void {
+  set(wanted: ReadonlyMap<string, string>): void {
     this.#keep((asset, id) => wanted.get(asset) === id)
     const placed = new Set(this.#chunks.flatMap(({ feeds }) => [...feeds.keys()]))
     for (const [asset, id] of wanted) {

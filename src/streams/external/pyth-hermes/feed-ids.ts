@@ -1,7 +1,7 @@
 import type { FeedIds } from './decode.ts'
 
-/** What every answer about dollars and majors rests on, known even while the catalogue cannot be had. */
-export const shippedFeedIds: FeedIds = new Map([
+/** Feeds that are streamed even while the list of feeds is not available. */
+export const coreFeedIds: FeedIds = new Map([
   ['BTC', 'e62df6c8b4a85fe1a67db44dc12de5db330f7ac66b72dc658afedf0f4a415b43'],
   ['ETH', 'ff61491a931112ddf1bd8147cd1b641375f79f5825126d665480874634fd0ace'],
   ['SOL', 'ef0d8b6fda2ceba41da15d4095d1da392a0d2f8ed0c6c7bc0f4cfac8c280b56d'],

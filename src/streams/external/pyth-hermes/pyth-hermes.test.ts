@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { HttpReply } from '../../runtime.ts'
 import type { ScriptedBody } from '../testing/scripted-web.ts'
 import { ScriptedWeb } from '../testing/scripted-web.ts'
-import { shippedFeedIds } from './feed-ids.ts'
+import { coreFeedIds } from './feed-ids.ts'
 import { pythHermes } from './pyth-hermes.ts'
 
 const HOUR_MS = 3_600_000
@@ -12,9 +12,9 @@ const B = 'http://b/hermes'
 
 const ok = (body: string): HttpReply => ({ status: 200, body })
 
-/** Not one of the shipped ones. */
+/** A core id, or one that is derived from the name. */
 function idOf(asset: string): string {
-  return shippedFeedIds.get(asset) ?? Buffer.from(asset.padEnd(32, '.')).toString('hex')
+  return coreFeedIds.get(asset) ?? Buffer.from(asset.padEnd(32, '.')).toString('hex')
 }
 
 function catalogue(assets: readonly string[]): HttpReply {
@@ -29,7 +29,7 @@ function idsIn(url: string): readonly string[] {
   return new URL(url).searchParams.getAll('ids[]')
 }
 
-/** A server that knows some assets and tells prices of whatever it was asked for. */
+/** A server that lists some assets and streams prices of all requested feeds. */
 class Server extends ScriptedWeb {
   listed: readonly string[] = ['BTC', 'ETH', 'SOL', 'USDC', 'USDT']
 
@@ -48,21 +48,21 @@ class Server extends ScriptedWeb {
     return this.play(pythHermes, urls, key ?? undefined)
   }
 
-  /** Every open stream tells all of its feeds, `seconds` times a second. */
-  tell(seconds = 1, price = 100): void {
+  /** Sends prices of all feeds on every open stream once a second. */
+  send(seconds = 1, price = 100): void {
     for (let second = 0; second < seconds; second += 1) {
-      for (const body of this.open) this.tellOn(body, price)
+      for (const body of this.open) this.sendOn(body, price)
       this.advance(1_000)
     }
   }
 
-  tellOn(body: ScriptedBody, price: number, publishS = Math.floor(this.nowMs / 1_000)): void {
-    const told = { price: `${price}00`, conf: '10', expo: -2, publish_time: publishS }
-    const parsed = idsIn(body.url).map((id) => ({ id, price: told, ema_price: told }))
+  sendOn(body: ScriptedBody, price: number, publishS = Math.floor(this.nowMs / 1_000)): void {
+    const values = { price: `${price}00`, conf: '10', expo: -2, publish_time: publishS }
+    const parsed = idsIn(body.url).map((id) => ({ id, price: values, ema_price: values }))
     body.send(`data:${JSON.stringify({ binary: {}, parsed })}\n\n`)
   }
 
-  get told(): readonly (readonly [state: string, reason: string])[] {
+  get states(): readonly (readonly [state: string, reason: string])[] {
     return this.statuses.map(({ state, reason }) => [state, reason])
   }
 
@@ -72,11 +72,11 @@ class Server extends ScriptedWeb {
 }
 
 describe('the stream of prices', () => {
-  test('tells the shipped feeds and what the venue trades, with the key', () => {
+  test('emits core feeds and the assets of the venue, requested with the key', () => {
     const server = new Server(['DOGE', 'UNLISTED'])
     server.listed = server.listed.filter((asset) => asset !== 'UNLISTED')
     server.listen()
-    server.tell(10)
+    server.send(10)
     expect(server.priced).toEqual(new Set(['BTC', 'ETH', 'SOL', 'USDC', 'USDT', 'DOGE']))
     expect(server.of('oracle-price')[0]).toEqual({
       kind: 'oracle-price',
@@ -93,17 +93,17 @@ describe('the stream of prices', () => {
     })
     const streams = server.asked.filter(({ isStream }) => isStream)
     for (const { headers } of streams) expect(headers).toEqual({ authorization: `Bearer ${KEY}` })
-    expect(server.told).toEqual([
+    expect(server.states).toEqual([
       ['down', 'connecting'],
       ['up', ''],
     ])
   })
 
-  test('asks for at most 50 feeds at once, and for the majors alone', () => {
+  test('requests at most 50 feeds per stream, and core feeds on their own', () => {
     const coins = Array.from({ length: 120 }, (_, index) => `C${index}`)
     const server = new Server(coins)
     server.listen()
-    server.tell(30)
+    server.send(30)
     const sizes = server.open.map(({ url }) => idsIn(url).length)
     expect(sizes).toEqual([5, 50, 50, 20])
     expect(server.priced.size).toBe(125)
@@ -113,13 +113,13 @@ describe('the stream of prices', () => {
     }
   })
 
-  test('tells a feed at most every 400 ms, and its last word', () => {
+  test('emits a feed at most every 400 ms, and its newest price', () => {
     const server = new Server()
     server.listen()
     server.advance(1_000)
     const [body] = server.open
     for (let step = 0; step < 100; step += 1) {
-      if (body !== undefined) server.tellOn(body, 100 + step)
+      if (body !== undefined) server.sendOn(body, 100 + step)
       server.advance(30)
     }
     server.advance(1_000)
@@ -129,7 +129,7 @@ describe('the stream of prices', () => {
     expect(prices.at(-1)?.priceUsd).toBe(199)
   })
 
-  test('does not go back to what was published before', () => {
+  test('drops prices with an older publication time', () => {
     const server = new Server()
     server.listen()
     server.advance(1_000)
@@ -140,17 +140,17 @@ describe('the stream of prices', () => {
       [99, nowS - 5],
       [101, nowS],
     ] as const) {
-      if (body !== undefined) server.tellOn(body, price, publishS)
+      if (body !== undefined) server.sendOn(body, price, publishS)
       server.advance(1_000)
     }
     const prices = server.of('oracle-price').filter(({ asset }) => asset === 'BTC')
     expect(prices.map(({ priceUsd }) => priceUsd)).toEqual([100, 101])
   })
 
-  test('reports feeds that nobody asked for, error events and nonsense, and goes on', () => {
+  test('reports unknown feeds, error events and undecodable data, and continues', () => {
     const server = new Server()
     server.listen()
-    server.tell(2)
+    server.send(2)
     const known = server.of('oracle-price').length
     const [body] = server.open
     const price = {
@@ -166,112 +166,112 @@ describe('the stream of prices', () => {
     expect(server.of('oracle-price')).toHaveLength(known)
     const kinds = server.notices.map(({ kind }) => kind)
     expect(kinds).toEqual(['unknown_feed', 'stream_event', 'undecodable'])
-    server.tell()
+    server.send()
     expect(server.of('oracle-price').length).toBeGreaterThan(known)
   })
 })
 
-describe('what the venue trades', () => {
-  test('changes the streams that it concerns, and no other', () => {
+describe('the assets of the venue', () => {
+  test('a change reopens only the streams that it concerns', () => {
     const coins = Array.from({ length: 60 }, (_, index) => `C${index}`)
     const server = new Server(coins)
     server.listed = [...server.listed, 'NEW']
     server.listen()
-    server.tell(20)
+    server.send(20)
     const before = server.open.map(({ url }) => idsIn(url))
     expect(before.map(({ length }) => length)).toEqual([5, 50, 10])
     server.assets = [...coins, 'NEW']
-    server.tell(10)
+    server.send(10)
     const after = server.open.map(({ url }) => idsIn(url))
     expect(after.slice(0, 2)).toEqual(before.slice(0, 2))
     expect(after[2]).toEqual([...(before[2] ?? []), idOf('NEW')])
     server.assets = coins.slice(1)
-    server.tell(10)
+    server.send(10)
     expect(server.open.map(({ url }) => idsIn(url).length)).toEqual([5, 49, 10])
-    expect(server.told.map(([state]) => state)).toEqual(['down', 'up'])
+    expect(server.states.map(([state]) => state)).toEqual(['down', 'up'])
   })
 
-  test('is known by the list of feeds, asked once a day', () => {
+  test('feeds come from the list of the server, requested once a day', () => {
     const server = new Server(['DOGE'])
     server.listed = server.listed.filter((asset) => asset !== 'DOGE')
     server.listen()
-    server.tell(60)
+    server.send(60)
     expect(server.priced).not.toContain('DOGE')
     server.listed = [...server.listed, 'DOGE']
     server.advance(26 * HOUR_MS)
-    server.tell(90)
+    server.send(90)
     expect(server.priced).toContain('DOGE')
     expect(server.asked.filter(({ url }) => url.includes('price_feeds'))).toHaveLength(2)
   })
 
-  test('waits for a list that cannot be had, and the shipped feeds do not', () => {
+  test('core feeds are streamed while the list is not available', () => {
     const server = new Server(['DOGE'])
     server.answer = (url) =>
       url.includes('price_feeds') ? { status: 500, body: '' } : server.usual(url)
     server.listen()
-    server.tell(60)
-    expect(server.priced).toEqual(new Set(shippedFeedIds.keys()))
-    expect(server.told.at(-1)).toEqual(['degraded', 'no list of feeds'])
+    server.send(60)
+    expect(server.priced).toEqual(new Set(coreFeedIds.keys()))
+    expect(server.states.at(-1)).toEqual(['degraded', 'the list of feeds is not available'])
     server.answer = (url) => server.usual(url)
-    server.tell(90)
+    server.send(90)
     expect(server.priced).toContain('DOGE')
-    expect(server.told.at(-1)).toEqual(['up', ''])
+    expect(server.states.at(-1)).toEqual(['up', ''])
   })
 })
 
 describe('a stream that ends', () => {
-  test('after a day is renewed without a word', () => {
+  test('after a day is renewed without a status', () => {
     const server = new Server()
     server.listen()
-    server.tell(70)
+    server.send(70)
     server.open[0]?.end()
-    server.tell(10)
+    server.send(10)
     expect(server.bodies).toHaveLength(2)
-    expect(server.told.map(([state]) => state)).toEqual(['down', 'up'])
+    expect(server.states.map(([state]) => state)).toEqual(['down', 'up'])
     expect(server.of('oracle-price').at(-1)?.timeReceivedMs).toBeGreaterThan(server.nowMs - 2_000)
   })
 
-  test('is opened at the second address when the first is gone', () => {
+  test('is opened at the second address if the first fails', () => {
     const server = new Server()
     server.listen([A, B])
-    server.tell(70)
+    server.send(70)
     server.answer = (url) => (url.startsWith(A) ? 'fail' : server.usual(url))
     server.open[0]?.fail()
-    server.tell(10)
+    server.send(10)
     expect(server.open.map(({ url }) => url.startsWith(`${B}/v2/updates/price/stream?`))).toEqual([
       true,
     ])
-    expect(server.told.map(([state]) => state)).toEqual(['down', 'up', 'down', 'up'])
+    expect(server.states.map(([state]) => state)).toEqual(['down', 'up', 'down', 'up'])
   })
 
-  test('is renewed when it falls silent for 15 seconds, and is down meanwhile', () => {
+  test('is renewed after 15 seconds without prices and is down until then', () => {
     const server = new Server()
     server.listen()
-    server.tell(5)
+    server.send(5)
     const [first] = server.open
     server.advance(12_000)
     expect(first?.isAborted).toBe(false)
     first?.send(': keep-alive\n\n')
     server.advance(10_000)
-    expect(first?.isAborted, 'comments are no prices').toBe(true)
-    expect(server.told.at(-1)).toEqual(['down', 'silent'])
-    server.tell(5)
-    expect(server.told.at(-1)).toEqual(['up', ''])
+    expect(first?.isAborted, 'comments do not count as prices').toBe(true)
+    expect(server.states.at(-1)).toEqual(['down', 'feed_silent'])
+    server.send(5)
+    expect(server.states.at(-1)).toEqual(['up', ''])
   })
 
-  test('takes the others with it only when all end', () => {
+  test('degrades the source; it is down only when all streams are', () => {
     const server = new Server(['DOGE'])
     server.listen()
-    server.tell(10)
+    server.send(10)
     const [core, other] = server.open
     server.answer = (url) => (url.includes(idOf('DOGE')) ? 'fail' : server.usual(url))
     other?.fail()
-    server.tell(5)
-    expect(server.told.at(-1)).toEqual(['degraded', '1 of 2 streams'])
+    server.send(5)
+    expect(server.states.at(-1)).toEqual(['degraded', '1 of 2 streams down'])
     expect(core?.isAborted).toBe(false)
   })
 
-  test('is opened again more and more rarely', () => {
+  test('is reopened with growing pauses', () => {
     const server = new Server()
     server.answer = (url) => (url.includes('stream') ? 'fail' : server.usual(url))
     server.chance = 1
@@ -282,55 +282,55 @@ describe('a stream that ends', () => {
     expect(pauses.slice(0, 7)).toEqual([1_050, 2_050, 4_050, 8_050, 16_050, 32_050, 60_050])
   })
 
-  test('is opened no more once nobody listens', () => {
+  test('is not reopened after the end of the subscription', () => {
     const server = new Server(['DOGE'])
     const stop = server.listen()
-    server.tell(10)
+    server.send(10)
     stop()
     const asked = server.asked.length
     const known = server.events.length
-    server.tell(100)
+    server.send(100)
     expect(server.open).toEqual([])
     expect([server.asked.length, server.events.length]).toEqual([asked, known])
   })
 })
 
 describe('a server that refuses', () => {
-  test('whoever has no key: the source is off, says what it needs, and asks again after hours', () => {
+  test('without a key the source is off, names the option, and retries after hours', () => {
     const server = new Server(['DOGE'])
     server.answer = (url) =>
       url.includes('price_feeds') ? server.usual(url) : { status: 401, body: 'Unauthorized' }
     server.listen([A, B], null)
     server.advance(3 * HOUR_MS)
-    expect(server.told).toContainEqual(['off', 'needs a key: --pyth-key'])
-    expect(server.told.at(-1)).toEqual(['off', 'needs a key: --pyth-key'])
+    expect(server.states).toContainEqual(['off', 'needs a key: --pyth-key'])
+    expect(server.states.at(-1)).toEqual(['off', 'needs a key: --pyth-key'])
     const asked = server.asked.length
     expect(asked).toBeLessThan(12)
     expect(server.asked.every(({ headers }) => headers['authorization'] === undefined)).toBe(true)
     server.answer = (url) => server.usual(url)
     for (let minute = 0; minute < 90; minute += 1) {
       server.advance(60_000)
-      server.tell()
+      server.send()
     }
-    expect(server.told.at(-1)).toEqual(['up', ''])
+    expect(server.states.at(-1)).toEqual(['up', ''])
   })
 
-  test('the key: the reason says so', () => {
+  test('a refused key is named as the reason', () => {
     const server = new Server()
     server.answer = (url) =>
       url.includes('price_feeds') ? server.usual(url) : { status: 403, body: 'Forbidden' }
     server.listen()
     server.advance(HOUR_MS)
-    expect(server.told.at(-1)).toEqual(['off', 'HTTP 403: the key is refused'])
+    expect(server.states.at(-1)).toEqual(['off', 'HTTP 403: the key is refused'])
   })
 
-  test('our region: blocked', () => {
+  test('status 451 is reported as blocked', () => {
     const server = new Server()
     server.answer = (url) =>
       url.includes('price_feeds') ? server.usual(url) : { status: 451, body: '' }
     server.listen()
     server.advance(HOUR_MS)
-    expect(server.told.at(-1)).toEqual(['blocked', 'HTTP 451'])
+    expect(server.states.at(-1)).toEqual(['blocked', 'HTTP 451 from every address'])
   })
 
   test.each([
@@ -340,7 +340,7 @@ describe('a server that refuses', () => {
       (id: string) => `Not entitled: feed ${id} (no grant accepts this feed)`,
     ],
     ['unknown', 404, (id: string) => `Price ids not found: 0x${id}`],
-  ])('feeds %s costs only those', (_, status, words) => {
+  ])('feeds %s are excluded; the others are streamed', (_, status, words) => {
     const coins = ['GOOD', 'BAD', 'FINE', 'WORSE']
     const server = new Server(coins)
     server.answer = (url) => {
@@ -348,16 +348,16 @@ describe('a server that refuses', () => {
       return bad === undefined ? server.usual(url) : { status, body: words(bad) }
     }
     server.listen()
-    server.tell(60)
-    expect(server.priced).toEqual(new Set([...shippedFeedIds.keys(), 'GOOD', 'FINE']))
+    server.send(60)
+    expect(server.priced).toEqual(new Set([...coreFeedIds.keys(), 'GOOD', 'FINE']))
     expect(server.notices.filter(({ kind }) => kind === 'feed_refused')).toHaveLength(2)
-    expect(server.told.at(-1)).toEqual(['up', ''])
+    expect(server.states.at(-1)).toEqual(['up', ''])
     const asked = server.asked.length
-    server.tell(600)
-    expect(server.asked, 'they are asked no more').toHaveLength(asked)
+    server.send(600)
+    expect(server.asked, 'they are not requested again').toHaveLength(asked)
   })
 
-  test('who asks too often: nothing is asked for a minute', () => {
+  test('after status 429 nothing is requested for a minute', () => {
     const server = new Server()
     server.answer = (url) =>
       url.includes('stream') ? { status: 429, body: '' } : server.usual(url)
@@ -366,11 +366,11 @@ describe('a server that refuses', () => {
     expect(server.asked.filter(({ isStream }) => isStream)).toHaveLength(1)
     server.answer = (url) => server.usual(url)
     server.advance(10_000)
-    server.tell(10)
-    expect(server.told.at(-1)).toEqual(['up', ''])
+    server.send(10)
+    expect(server.states.at(-1)).toEqual(['up', ''])
   })
 
-  test('is asked at most 10 times in 10 seconds, whatever happens', () => {
+  test('gets at most 10 requests in 10 seconds', () => {
     const coins = Array.from({ length: 400 }, (_, index) => `C${index}`)
     const server = new Server(coins)
     server.chance = 0

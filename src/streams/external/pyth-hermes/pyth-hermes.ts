@@ -1,146 +1,144 @@
 import { Observable, Subscription } from 'rxjs'
 import type { Batch } from '../../../domain/event.ts'
 import type { ExternalRuntime, HttpHeaders } from '../../runtime.ts'
+import { refusedMs } from '../retry.ts'
 import type { DecodeIssue, ExternalSource, SourceAddress, SourceContext } from '../source.ts'
 import { SourceStatus } from '../source-status.ts'
 import { FeedCatalogue } from './feed-catalogue.ts'
 import type { Feeds } from './feed-chunks.ts'
 import { FeedChunks } from './feed-chunks.ts'
-import { shippedFeedIds } from './feed-ids.ts'
-import { PriceFlow } from './price-flow.ts'
+import { coreFeedIds } from './feed-ids.ts'
 import { PriceStream } from './price-stream.ts'
-import { RequestGate } from './request-gate.ts'
+import { PriceThrottle } from './price-throttle.ts'
+import { RequestLimit } from './request-limit.ts'
 
-/** The venue's list changes rarely. */
-const LOOK_PERIOD_MS = 5_000
-const REFUSED_MS = 4 * 3_600_000
-const REFUSED_JITTER = 0.1
+const ASSETS_PERIOD_MS = 5_000
 const NEEDS_KEY = 'needs a key: --pyth-key'
 
 /**
- * Pyth's prices as Hermes streams them. Its catalogue is open to all, its prices to whoever has a key; the
- * source is `off` where there is none, and asks again after hours.
+ * Pyth prices streamed by Hermes (https://hermes.pyth.network/docs). Its list of feeds is public, its prices
+ * need a key: without one the source is `off` and is tried again after hours.
  */
 export const pythHermes: ExternalSource = (address, context, runtime) =>
   new Observable<Batch>((subscriber) => {
-    const conversation = new Conversation(address, context, runtime, (batch) => {
+    const client = new HermesClient(address, context, runtime, (batch) => {
       if (batch.length > 0) subscriber.next(batch)
     })
-    conversation.start()
-    return () => conversation.stop()
+    client.start()
+    return () => client.stop()
   })
 
-type Told = { readonly stream: PriceStream; readonly flow: PriceFlow }
+type OpenStream = { readonly stream: PriceStream; readonly throttle: PriceThrottle }
 
-class Conversation {
+class HermesClient {
   readonly #urls: readonly string[]
   readonly #headers: HttpHeaders
   readonly #context: SourceContext
   readonly #runtime: ExternalRuntime
-  readonly #tell: (batch: Batch) => void
+  readonly #emit: (batch: Batch) => void
   readonly #status = new SourceStatus('pyth-hermes')
-  readonly #gate: RequestGate
-  readonly #chunks = new FeedChunks(new Set(shippedFeedIds.keys()))
+  readonly #limit: RequestLimit
+  readonly #chunks = new FeedChunks(new Set(coreFeedIds.keys()))
   readonly #catalogue: FeedCatalogue
-  readonly #streams = new Map<Feeds, Told>()
+  readonly #streams = new Map<Feeds, OpenStream>()
   #timer = Subscription.EMPTY
 
   constructor(
     { urls, key }: SourceAddress,
     context: SourceContext,
     runtime: ExternalRuntime,
-    tell: (batch: Batch) => void,
+    emit: (batch: Batch) => void,
   ) {
-    this.#urls = urls.map((url) => url.replace(/\/+$/, ''))
+    this.#urls = urls
     this.#headers = key === undefined ? {} : { authorization: `Bearer ${key}` }
     this.#context = context
     this.#runtime = runtime
-    this.#tell = tell
-    this.#gate = new RequestGate(runtime.scheduler.now())
+    this.#emit = emit
+    this.#limit = new RequestLimit(runtime.scheduler.now())
     this.#catalogue = new FeedCatalogue({
-      urls: this.#urls,
+      urls,
       headers: this.#headers,
-      gate: this.#gate,
+      limit: this.#limit,
       runtime,
       onChange: () => {
-        this.#arrange()
-        this.#judge('')
+        this.#updateStreams()
+        this.#updateStatus('')
       },
       onIssue: (issue) => this.#note(issue),
     })
   }
 
   start(): void {
-    this.#tell(this.#status.set('down', 'connecting', this.#runtime.scheduler.now()))
+    this.#emit(this.#status.set('down', 'connecting', this.#runtime.scheduler.now()))
     this.#begin()
   }
 
   stop(): void {
     this.#timer.unsubscribe()
     this.#catalogue.stop()
-    for (const told of this.#streams.values()) end(told)
+    for (const open of this.#streams.values()) close(open)
     this.#streams.clear()
   }
 
   #begin(): void {
     this.#catalogue.start()
-    this.#look()
+    this.#followAssets()
   }
 
-  #look(): void {
-    this.#arrange()
-    this.#timer = this.#runtime.scheduler.schedule(() => this.#look(), LOOK_PERIOD_MS)
+  #followAssets(): void {
+    this.#updateStreams()
+    this.#timer = this.#runtime.scheduler.schedule(() => this.#followAssets(), ASSETS_PERIOD_MS)
   }
 
-  /** One stream for every chunk of the feeds that are wanted now. */
-  #arrange(): void {
-    const assets = new Set([...shippedFeedIds.keys(), ...this.#context.assets()])
-    this.#chunks.want(this.#catalogue.idsOf(assets))
+  /** Opens one stream per chunk of the feeds that are wanted now, and closes the others. */
+  #updateStreams(): void {
+    const assets = new Set([...coreFeedIds.keys(), ...this.#context.assets()])
+    this.#chunks.set(this.#catalogue.idsOf(assets))
     const wanted = new Set(this.#chunks.chunks)
-    for (const [feeds, told] of this.#streams) {
+    for (const [feeds, open] of this.#streams) {
       if (wanted.has(feeds)) continue
-      end(told)
+      close(open)
       this.#streams.delete(feeds)
     }
-    for (const feeds of wanted) if (!this.#streams.has(feeds)) this.#follow(feeds)
+    for (const feeds of wanted) if (!this.#streams.has(feeds)) this.#open(feeds)
   }
 
-  #follow(feeds: Feeds): void {
-    const flow = new PriceFlow(feeds, this.#runtime.scheduler, this.#tell)
+  #open(feeds: Feeds): void {
+    const throttle = new PriceThrottle(feeds, this.#runtime.scheduler, this.#emit)
     const stream = new PriceStream({
       feeds,
       urls: this.#urls,
       headers: this.#headers,
-      gate: this.#gate,
+      limit: this.#limit,
       runtime: this.#runtime,
       onPrices: (prices) => {
-        const strangers = flow.take(prices)
-        if (strangers > 0) this.#note({ kind: 'unknown_feed', detail: `${strangers} prices` })
+        const unknown = throttle.add(prices)
+        if (unknown > 0) this.#note({ kind: 'unknown_feed', detail: `${unknown} prices` })
       },
-      onState: (reason) => this.#judge(reason),
+      onState: (reason) => this.#updateStatus(reason),
       onExcluded: (ids) => {
         for (const id of ids) this.#chunks.exclude(id)
-        this.#arrange()
+        this.#updateStreams()
       },
       onRefused: (status) => this.#refused(status),
       onIssue: (issue) => this.#note(issue),
     })
-    this.#streams.set(feeds, { stream, flow })
+    this.#streams.set(feeds, { stream, throttle })
     stream.start()
   }
 
-  /** What the streams make of the whole; one that is only just being opened has no say. */
-  #judge(reason: string): void {
+  /** Streams that are being opened do not count. */
+  #updateStatus(reason: string): void {
     const states = [...this.#streams.values()].map(({ stream }) => stream.state)
     const up = states.filter((state) => state === 'up').length
     const down = states.filter((state) => state === 'down').length
     const nowMs = this.#runtime.scheduler.now()
     if (up > 0 && down > 0)
-      this.#tell(this.#status.set('degraded', `${down} of ${states.length} streams`, nowMs))
+      this.#emit(this.#status.set('degraded', `${down} of ${states.length} streams down`, nowMs))
     else if (up > 0 && this.#catalogue.isMissing)
-      this.#tell(this.#status.set('degraded', 'no list of feeds', nowMs))
-    else if (up > 0) this.#tell(this.#status.set('up', '', nowMs))
-    else if (down > 0) this.#tell(this.#status.set('down', reason, nowMs))
+      this.#emit(this.#status.set('degraded', 'the list of feeds is not available', nowMs))
+    else if (up > 0) this.#emit(this.#status.set('up', '', nowMs))
+    else if (down > 0) this.#emit(this.#status.set('down', reason, nowMs))
   }
 
   #refused(status: number): void {
@@ -148,16 +146,19 @@ class Conversation {
     this.stop()
     const hasKey = this.#headers['authorization'] !== undefined
     const isLocked = status === 401 || status === 403
-    const kind = isLocked && !hasKey ? 'needs_key' : 'refused'
-    this.#note({ kind, detail: `HTTP ${status}` })
+    const pauseMs = refusedMs(random())
+    const next = `next attempt in ${Math.round(pauseMs / 60_000)} min`
+    this.#note({
+      kind: isLocked && !hasKey ? 'needs_key' : 'refused',
+      detail: `HTTP ${status}; ${next}`,
+    })
     const reason = hasKey ? `HTTP ${status}: the key is refused` : NEEDS_KEY
-    this.#tell(
+    this.#emit(
       isLocked
         ? this.#status.set('off', reason, scheduler.now())
-        : this.#status.set('blocked', `HTTP ${status}`, scheduler.now()),
+        : this.#status.set('blocked', `HTTP ${status} from every address`, scheduler.now()),
     )
-    const delayMs = REFUSED_MS * (1 + REFUSED_JITTER * random())
-    this.#timer = scheduler.schedule(() => this.#begin(), delayMs)
+    this.#timer = scheduler.schedule(() => this.#begin(), pauseMs)
   }
 
   #note(issue: DecodeIssue): void {
@@ -165,7 +166,7 @@ class Conversation {
   }
 }
 
-function end({ stream, flow }: Told): void {
+function close({ stream, throttle }: OpenStream): void {
   stream.stop()
-  flow.stop()
+  throttle.stop()
 }
