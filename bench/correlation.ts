@@ -6,8 +6,8 @@
 import Table from 'cli-table3'
 import { sampleCorrelation } from 'simple-statistics'
 import { correlationTracker } from '../src/compute/analyses/correlation/correlation-tracker.ts'
-import { HOUR_MS } from '../src/compute/analyses/correlation/correlation-window.ts'
-import { gatherReturns } from '../src/compute/analyses/correlation/gathered.ts'
+import { RETURN_MS } from '../src/compute/analyses/correlation/correlation-window.ts'
+import { gatherReturns } from '../src/compute/analyses/correlation/gathered-returns.ts'
 import { LiveReturnTable } from '../src/compute/analyses/correlation/return-table.ts'
 import { RollingCorrelation } from '../src/compute/analyses/correlation/rolling-correlation.ts'
 import { closedBy, hourlyHistory } from '../src/compute/analyses/correlation/testing/market-log.ts'
@@ -293,7 +293,14 @@ function reportTurns(): void {
 
 function barOf(hour: number, at: number): Bar {
   const close = 100 + 10 * Math.sin(hour * (1 + at / COINS))
-  return { openTimeMs: hour * HOUR_MS, open: close, high: close, low: close, close, volumeBase: 1 }
+  return {
+    openTimeMs: hour * RETURN_MS,
+    open: close,
+    high: close,
+    low: close,
+    close,
+    volumeBase: 1,
+  }
 }
 
 /** CPU of the process, ms. */

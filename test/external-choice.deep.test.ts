@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
+import { significantBasis } from '../src/compute/analyses/basis/basis-labels.ts'
 import { basisMeasure } from '../src/compute/analyses/basis/basis-measure.ts'
-import { significantBasis } from '../src/compute/analyses/basis/basis-words.ts'
 import { aboveBps, readBasis } from '../src/compute/external/basis-reading.ts'
 import { readCexDex } from '../src/compute/external/cex-dex-reading.ts'
 import { DepegMeasure } from '../src/compute/external/depeg/depeg-measure.ts'

@@ -15,7 +15,7 @@ import { sentiment } from './sentiment/sentiment.ts'
 import { spread } from './spread/spread.ts'
 import { volatility } from './volatility/volatility.ts'
 
-/** Every product of the service: one document a coin, and one for the whole market. */
+/** All analyses of the service: about one coin, and about the whole market. */
 export const analyses: Analyses = {
   coin: [
     pulse,

@@ -30,6 +30,9 @@ export const BOOK_CADENCE_MS = 6_000
 /** How often a healthy venue confirms a coin's figures: its slowest channel, with some room. */
 export const CONTEXT_CADENCE_MS = 15_000
 
+/** Answers about the whole market leave out coins with older data. */
+export const COIN_AGE_MS_MAX = 300_000
+
 /** A quote that lags this much behind the coin's own figures is history, not a price. */
 const QUOTE_LAG_MS_MAX = 2 * BOOK_CADENCE_MS
 

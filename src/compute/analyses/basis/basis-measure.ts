@@ -11,12 +11,12 @@ import { PublicationCount } from './publication-count.ts'
 import type { WindowMean } from './window-mean.ts'
 import { windowMeanOf } from './window-mean.ts'
 
-/** What the venue told longer ago is no basis of now. */
+/** Older venue figures are not recorded. */
 const VENUE_MS_MAX = 15_000
 
 /**
- * Every coin's basis once a minute, by each network that may be chosen: each has a series of its own, because
- * their errors differ. The log keeps the values; what is summed up from them is done once a minute.
+ * Records every coin's basis once a minute in the measure log, one series per oracle network that may be chosen,
+ * because the networks have different errors. Summaries are refreshed once a minute.
  */
 class BasisMeasure implements MarketTracker {
   readonly hears = []
@@ -30,14 +30,14 @@ class BasisMeasure implements MarketTracker {
     return this.#summaries.of(series, series, market.log, nowMs)
   }
 
-  /** The mean of the last hour by one network, and how well it is known. */
+  /** Mean of the last hour by one network, with its confidence band. */
   windowMean(coin: string, network: OracleNetwork, market: MarketState, nowMs: number): WindowMean {
     const series = basisSeries(coin, network)
     return windowMeanOf(market.log, series, this.#publications.of(series), nowMs)
   }
 
   apply(): void {
-    // A minute has one value: what stands when it is looked at.
+    // Nothing: `advance` reads the present state once a minute.
   }
 
   advance(market: MarketState, nowMs: number): void {

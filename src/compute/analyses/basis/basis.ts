@@ -17,18 +17,18 @@ import { percentOf } from '../../render/count-digits.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, rate, score } from '../../render/significance.ts'
+import type { SignificantBasis } from './basis-labels.ts'
+import {
+  basisDirection,
+  basisInterpretation,
+  basisNotes,
+  basisRegime,
+  basisSignal,
+  SKEW_MS_MAX,
+  significantBasis,
+} from './basis-labels.ts'
 import { basisMeasure } from './basis-measure.ts'
 import { BasisAnswer, HORIZON_HOURS } from './basis-schema.ts'
-import type { SignificantBasis } from './basis-words.ts'
-import {
-  directionOf,
-  interpretationOf,
-  notesOf,
-  regimeOf,
-  SKEW_MS_MAX,
-  signalOf,
-  significantBasis,
-} from './basis-words.ts'
 import type { WindowMean } from './window-mean.ts'
 
 const PERIOD_MS = 2_000
@@ -92,18 +92,18 @@ export const basis: CoinAnalysis = {
       basis: {
         ...prices(reading),
         significant: significantBps !== null,
-        direction: directionOf(significantBps),
-        signal: signalOf(significantBps),
+        direction: basisDirection(significantBps),
+        signal: basisSignal(significantBps),
         significant_basis_bps: orNull(significantBps, bps),
         ...againstItself(summary, reading.basisBps),
         ...behind(reading, hour),
         half_life_seconds: orNull(summary.halfLifeSeconds, score),
         ...funding(reading, significantBps),
-        regime: regimeOf(significantBps, robustZ(summary.day, reading.basisBps)),
+        regime: basisRegime(significantBps, robustZ(summary.day, reading.basisBps)),
         status: isDegraded(reading) ? 'degraded' : 'ok',
         oracle_networks: networks(builder, reading),
-        interpretation: interpretationOf(name, reading, significantBps),
-        notes: notesOf(reading, significantBps),
+        interpretation: basisInterpretation(name, reading, significantBps),
+        notes: basisNotes(reading, significantBps),
       },
       meta: answerMeta(builder, {
         offering: basis.contract.offering,

@@ -1,7 +1,7 @@
 const MINUTE_MS = 60_000
 const MINUTES = 60
 
-/** How many different publications stand behind the last hour of minutes of each series; counted from the start on. */
+/** Counts the distinct publications behind the minutes of the last hour of each series, since the start. */
 export class PublicationCount {
   readonly #bySeries = new Map<string, { minute: number; publishedAtMs: number }[]>()
 

@@ -4,23 +4,23 @@ import { studentQuantile95 } from '../../statistics/student-quantile.ts'
 
 const MINUTE_MS = 60_000
 const MINUTES = 60
-/** Below it a mean and its error say nothing. */
+/** Independent readings needed for a confidence band. */
 const EFFECTIVE_N_MIN = 5
 
-/** What the last hour of a series knows of its mean. NaN where it knows nothing. */
+/** Mean of the last hour of a series; NaN if unknown. */
 export type WindowMean = {
   readonly meanBps: number
   readonly n: number
-  /** Independent readings that these are worth. */
+  /** Effective number of independent readings. */
   readonly effectiveN: number
-  /** What is left of a mean by chance in one of twenty cases. */
+  /** Half-width of the 95 % confidence interval of the mean. */
   readonly bandBps: number
 }
 
 /**
- * Mean of the last hour and how well it is known. Minutes that repeat one publication are one reading, and
- * minutes that follow each other count for less by their autocorrelation.
- * @param publications number of different publications behind the minutes
+ * Mean of the last hour with its confidence band. Minutes that repeat one publication count once, and the number of
+ * minutes is reduced by their autocorrelation.
+ * @param publications number of distinct publications behind the minutes
  */
 export function windowMeanOf(
   log: MeasureLog,
@@ -46,7 +46,7 @@ export function windowMeanOf(
   return { meanBps, n, effectiveN, bandBps }
 }
 
-/** (1 - r) / (1 + r) with r the autocorrelation of one minute, less its bias in few values (Marriott and Pope 1954). */
+/** (1 - r) / (1 + r), r = lag-1 autocorrelation, corrected for small-sample bias (Marriott and Pope 1954). */
 function independentShare(minutes: readonly number[], mean: number, variance: number): number {
   let [pairs, products] = [0, 0]
   for (const [at, value] of minutes.entries()) {

@@ -7,15 +7,15 @@ import { takerFees } from './taker-fees.ts'
 
 const BPS = 10_000
 
-/** One way to trade the difference: bought here, sold there. */
+/** One trade of the difference: buy at one venue, sell at another. */
 export type Edge = {
   readonly buy: string
   readonly sell: string
   /** 10,000 ln(sell / buy), before any cost. */
   readonly grossBps: number
-  /** Taker fees of both, and what a pool takes of a swap of 10,000 USD. */
+  /** Taker fees of both sides; for a pool its fee and price impact of {@link SWAP_USD}. */
   readonly feeBps: number
-  /** NaN where nobody knows what gas costs. */
+  /** NaN if the gas cost is unknown. */
   readonly gasBps: number
   readonly netBps: number
 }
@@ -29,8 +29,8 @@ type Side = {
 }
 
 /**
- * Of each exchange against the venue's perpetual and against the pool, in both directions, the exchange that
- * leaves most. A pool without a known price of gas has no net.
+ * Best exchange per direction, against the venue's perpetual and against the pool. The net of a pool is NaN if the
+ * gas cost is unknown.
  */
 export function edgesOf(
   exchanges: readonly ExchangeLeg[],
@@ -54,7 +54,8 @@ export function edgesOf(
   })
 }
 
-/** @param scale units of the asset in one coin of the venue; null where one side of its book is empty */
+/** @param scale asset units per venue unit
+ * @returns null if one side of the book is empty */
 export function perpSide(quote: BestQuote | null, scale: number): Side | null {
   if (quote === null || quote.bid === null || quote.ask === null) return null
   return {
@@ -66,7 +67,7 @@ export function perpSide(quote: BestQuote | null, scale: number): Side | null {
   }
 }
 
-/** @param nativeUsd what one unit of the chain's own coin is worth; NaN for unknown */
+/** @param nativeUsd USD price of the chain's native token; NaN if unknown */
 export function poolSide(leg: PoolLeg, chain: ChainEvent | null, nativeUsd: number): Side {
   const gasUsd = (chain?.swapGasNative ?? Number.NaN) * nativeUsd
   return {
@@ -92,7 +93,7 @@ function edgeOf(buy: Side, sell: Side): Edge {
   }
 }
 
-/** By gross less fees, because gas is the same for all of them. */
+/** By gross less fees; gas is equal for all. */
 function best(edges: readonly Edge[]): readonly Edge[] {
   const left = ({ grossBps, feeBps }: Edge) => grossBps - feeBps
   const [first, ...rest] = edges

@@ -13,22 +13,22 @@ import { marketTracker } from '../../market/market-state.ts'
 import type { LeadLag } from './lead-lag.ts'
 import { LeadLagSeconds } from './lead-lag.ts'
 
-/** Every coin is looked at once a second, another share of them at each tick. */
+/** Each coin is read once a second, in {@link SHARES} ticks. */
 const TICK_MS = 50
 const SHARES = 20
-/** A pool, and each network. */
+/** Series per coin: the pools, and each oracle network. */
 const LEGS_MAX = 1 + oracleNetworks.length
 
-/** What is known of one coin over time; lost with the process, and back within ten minutes. */
+/** State of one coin that is not saved: it is complete again ten minutes after a restart. */
 type Watched = {
   readonly seconds: LeadLagSeconds
   leadLag: LeadLag | null
-  /** Since when the divergence is beyond its noise on this side; NaN while it is not. */
+  /** Start of the present actionable divergence; NaN without one. */
   openSinceMs: number
   side: number
 }
 
-/** Every coin's divergence of exchanges from chains or networks: each second in memory, each minute in the log. */
+/** Measures every coin's divergence: each second in memory, each minute in the measure log. */
 class CexDexMeasure implements MarketTracker {
   readonly #turns = new MinuteSchedule()
   readonly #summaries = new SeriesSummaries()
@@ -40,19 +40,19 @@ class CexDexMeasure implements MarketTracker {
     return this.#summaries.of(series, series, market.log, nowMs)
   }
 
-  /** Whether the venue's perpetual follows the exchanges or leads them; null for unknown. */
+  /** Lag of the venue's perpetual behind the exchanges; null if unknown. */
   leadLag(coin: string): LeadLag | null {
     return this.#watched.get(coin)?.leadLag ?? null
   }
 
-  /** Since when the divergence is beyond its noise on one side; null while it is not. */
+  /** Start of the present actionable divergence; null without one. */
   openSinceMs(coin: string): number | null {
     const sinceMs = this.#watched.get(coin)?.openSinceMs ?? Number.NaN
     return Number.isNaN(sinceMs) ? null : sinceMs
   }
 
   advance(market: MarketState, nowMs: number): void {
-    this.#watch(market, nowMs)
+    this.#readShare(market, nowMs)
     for (const coin of this.#turns.due(market.coins(), nowMs)) {
       const name = coin.listing.coin
       const watched = this.#watched.get(name)
@@ -77,24 +77,24 @@ class CexDexMeasure implements MarketTracker {
     return true
   }
 
-  #watch(market: MarketState, nowMs: number): void {
+  #readShare(market: MarketState, nowMs: number): void {
     const tick = Math.floor(nowMs / TICK_MS)
     if (tick === this.#tick) return
     this.#tick = tick
     let share = tick % SHARES
     for (const coin of market.coins()) {
       share = (share + 1) % SHARES
-      if (share === 0) this.#look(coin, market, nowMs)
+      if (share === 0) this.#readCoin(coin, market, nowMs)
     }
     if (this.#watched.size > market.listings.length) this.#forgetDelisted(market)
   }
 
-  #look(coin: CoinMarket, market: MarketState, nowMs: number): void {
+  #readCoin(coin: CoinMarket, market: MarketState, nowMs: number): void {
     const name = coin.listing.coin
     const reading = readCexDex(coin, market, nowMs)
     let watched = this.#watched.get(name)
     if (watched === undefined) {
-      // What nobody else trades is not worth ten minutes of memory.
+      // No memory for coins without exchange prices.
       if (typeof reading === 'string') return
       watched = {
         seconds: new LeadLagSeconds(),
@@ -106,7 +106,7 @@ class CexDexMeasure implements MarketTracker {
     }
     const isRead = typeof reading !== 'string'
     const cexUsd = isRead ? reading.cex.midUsd : Number.NaN
-    watched.seconds.tell(nowMs, cexUsd, midOf(coin.quote) ?? Number.NaN)
+    watched.seconds.add(nowMs, cexUsd, midOf(coin.quote) ?? Number.NaN)
     const side = isRead && isActionable(reading) ? Math.sign(reading.divergenceBps) : 0
     if (side === watched.side) return
     watched.side = side
@@ -119,12 +119,12 @@ class CexDexMeasure implements MarketTracker {
   }
 }
 
-/** A network that nobody stands in for is shown, and not remembered. */
+/** A weak oracle network is shown for lack of another, but not recorded. */
 function isSound({ dex, choice }: CexDexReading): boolean {
   return dex.source === 'dex_pool' || choice.weakness === null
 }
 
-/** A pool, or each network that may be chosen: every one has a series of its own. */
+/** The pool, or each oracle network that may be chosen; each has its own series. */
 function comparedWith({ dex, choice }: CexDexReading): readonly (readonly [string, number])[] {
   if (dex.source === 'dex_pool') return [[dexName(dex), dex.priceUsd]]
   return comparableOracles(choice).map(({ network, priceUsd }) => [network, priceUsd])

@@ -26,9 +26,9 @@ import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
 import type { Edge } from './cex-dex-edges.ts'
 import { edgesOf, perpSide, poolSide } from './cex-dex-edges.ts'
+import { cexDexInterpretation, severityOf } from './cex-dex-labels.ts'
 import { cexDexMeasure } from './cex-dex-measure.ts'
 import { CexDexAnswer } from './cex-dex-schema.ts'
-import { interpretationOf, severityOf } from './cex-dex-words.ts'
 import { unquoted } from './exchange-coverage.ts'
 import { takerFees } from './taker-fees.ts'
 
@@ -97,7 +97,7 @@ export const cexDex: CoinAnalysis = {
       ...versus(reading, coin),
       executable: executable(edges(reading, coin, market, nowMs)),
       stats_24h: stats(day, reading.divergenceBps),
-      interpretation: interpretationOf(name, reading),
+      interpretation: cexDexInterpretation(name, reading),
       meta: answerMeta(builder, {
         offering: cexDex.contract.offering,
         rendering,

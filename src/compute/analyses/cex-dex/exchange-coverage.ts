@@ -6,8 +6,8 @@ import type { CoinMarket } from '../../market/coin-market.ts'
 import type { MarketState } from '../../market/market-state.ts'
 
 /**
- * Why exchanges have no price of a coin.
- * @returns a sentence where that is so for now, else the coins that enough of them trade
+ * Why there is no exchange price of a coin.
+ * @returns a sentence if that is temporary, else the coins that enough exchanges trade
  */
 export function unquoted(
   coin: CoinMarket,
@@ -19,7 +19,7 @@ export function unquoted(
     const coins = Array.from(market.coins(), ({ listing }) => listing.coin)
     return { kind: 'not-covered', coins: coins.filter((one) => !isTooRare(one, market)) }
   }
-  return `Fewer than ${EXCHANGES_MIN} exchanges have a fresh price of ${name} now.`
+  return `Fewer than ${EXCHANGES_MIN} exchanges have a fresh price of ${name}.`
 }
 
 function isTooRare(coin: string, { external }: MarketState): boolean {
@@ -28,7 +28,7 @@ function isTooRare(coin: string, { external }: MarketState): boolean {
   return new Set(quotes.map(({ exchange }) => exchange)).size < EXCHANGES_MIN
 }
 
-/** Enough are there since long enough, and none that may trade more went down a moment ago. One that is blocked tells nothing more. */
+/** Enough exchanges have been connected long enough, and none that may list more went down recently. */
 function haveAllTold({ external }: MarketState, nowMs: number): boolean {
   const statuses = exchanges.flatMap((exchange) => external.source(exchange) ?? [])
   const isAwaited = statuses.some((status) => mayTellMore(status, nowMs))

@@ -8,7 +8,7 @@ describe('who follows whom', () => {
     const walk = walkOf(700)
     const seconds = new LeadLagSeconds()
     for (let at = 50; at < 650; at += 1)
-      seconds.tell(NOW_MS + at * 1_000, walk[at] as number, walk[at - lag] as number)
+      seconds.add(NOW_MS + at * 1_000, walk[at] as number, walk[at - lag] as number)
     const measured = seconds.measure()
     expect(measured?.lagSeconds).toBe(lag)
     expect(measured?.correlation).toBeCloseTo(1, 6)
@@ -19,7 +19,7 @@ describe('who follows whom', () => {
     const seconds = new LeadLagSeconds()
     const mixed = second.map((value, at) => value * (first[Math.max(0, at - 2)] as number))
     for (let at = 0; at < 600; at += 1)
-      seconds.tell(NOW_MS + at * 1_000, first[at] as number, mixed[at] as number)
+      seconds.add(NOW_MS + at * 1_000, first[at] as number, mixed[at] as number)
     const x = returns(first).slice(0, -2)
     const y = returns(mixed).slice(2)
     expect(seconds.measure()).toEqual({
@@ -33,7 +33,7 @@ describe('who follows whom', () => {
     const [first, second] = [walkOf(600), walkOf(600, 9)]
     const seconds = new LeadLagSeconds()
     for (let at = 0; at < 600; at += 1)
-      seconds.tell(NOW_MS + at * 1_000, first[at] as number, second[at] as number)
+      seconds.add(NOW_MS + at * 1_000, first[at] as number, second[at] as number)
     expect(seconds.measure()).toBeNull()
   })
 
@@ -42,7 +42,7 @@ describe('who follows whom', () => {
     {
       what: 'nothing moves',
       tell: (seconds: LeadLagSeconds) => {
-        for (let at = 0; at < 600; at += 1) seconds.tell(NOW_MS + at * 1_000, 100, 100)
+        for (let at = 0; at < 600; at += 1) seconds.add(NOW_MS + at * 1_000, 100, 100)
       },
     },
     {
@@ -50,7 +50,7 @@ describe('who follows whom', () => {
       tell: (seconds: LeadLagSeconds) => {
         const walk = walkOf(600)
         for (let at = 0; at < 600; at += 2)
-          seconds.tell(NOW_MS + at * 1_000, walk[at] as number, walk[at] as number)
+          seconds.add(NOW_MS + at * 1_000, walk[at] as number, walk[at] as number)
       },
     },
     {
@@ -58,8 +58,8 @@ describe('who follows whom', () => {
       tell: (seconds: LeadLagSeconds) => {
         const walk = walkOf(600)
         for (let at = 0; at < 600; at += 1)
-          seconds.tell(NOW_MS + at * 1_000, walk[at] as number, walk[at] as number)
-        seconds.tell(NOW_MS, 100, 100)
+          seconds.add(NOW_MS + at * 1_000, walk[at] as number, walk[at] as number)
+        seconds.add(NOW_MS, 100, 100)
       },
     },
   ])('nobody knows where $what', ({ tell }) => {

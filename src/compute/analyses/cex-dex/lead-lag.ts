@@ -1,41 +1,41 @@
 const SECONDS = 600
 export const LAG_SECONDS_MAX = 10
-/** Fewer seconds in which both moved say nothing. */
+/** Pairs of returns needed. */
 const PAIRS_MIN = 300
-/** A correlation below so many standard errors of none is chance: 21 lags are tried. */
+/** Standard errors that a correlation must exceed; high, because 21 lags are tried. */
 const ERRORS_MIN = 4
 
 export type LeadLag = {
-  /** Positive: the second follows the first. */
+  /** Positive: the second series lags the first. */
   readonly lagSeconds: number
   readonly correlation: number
   readonly pairs: number
 }
 
 /**
- * Two prices at every second of ten minutes, and by how many seconds one follows the other: the lag at which
- * their returns of one second correlate most. A second without a price stays a hole.
+ * Two price series of one second over ten minutes, and the lag at which their returns correlate most. Seconds without
+ * a price are missing.
  */
 export class LeadLagSeconds {
   readonly #first = new Float64Array(SECONDS).fill(Number.NaN)
   readonly #second = new Float64Array(SECONDS).fill(Number.NaN)
   #newest = Number.NaN
 
-  /** NaN for a price that is not known. A clock that goes back begins anew. */
-  tell(timeMs: number, firstPrice: number, secondPrice: number): void {
+  /** @param firstPrice, secondPrice NaN if unknown; a clock set back clears the series */
+  add(timeMs: number, firstPrice: number, secondPrice: number): void {
     const second = Math.floor(timeMs / 1_000)
     if (second < this.#newest) {
       this.#first.fill(Number.NaN)
       this.#second.fill(Number.NaN)
     }
     const from = Math.max(this.#newest + 1, second - SECONDS + 1)
-    // NaN before the first: then nothing was skipped.
+    // `from` is NaN before the first second, so nothing is filled.
     for (let hole = from; hole < second; hole += 1) this.#set(hole, Number.NaN, Number.NaN)
     this.#set(second, Math.log(firstPrice), Math.log(secondPrice))
     this.#newest = second
   }
 
-  /** null where too little moved, or nothing correlates beyond chance. */
+  /** null with too few pairs, or without a significant correlation. */
   measure(): LeadLag | null {
     const [first, second] = [this.#returns(this.#first), this.#returns(this.#second)]
     let best: LeadLag | null = null
@@ -53,7 +53,7 @@ export class LeadLagSeconds {
     this.#second[at] = other
   }
 
-  /** Oldest first; NaN beside a hole. */
+  /** Oldest first; NaN next to a missing second. */
   #returns(logs: Float64Array): Float64Array {
     const returns = new Float64Array(SECONDS - 1).fill(Number.NaN)
     if (Number.isNaN(this.#newest)) return returns
@@ -65,7 +65,7 @@ export class LeadLagSeconds {
   }
 }
 
-/** Pearson's, of each value of the first with the one of the second that is `lag` later. */
+/** Pearson's r of each value of the first with the value of the second `lag` later. */
 function correlationOf(first: Float64Array, second: Float64Array, lag: number) {
   let [pairs, sumX, sumY, sumXX, sumYY, sumXY] = [0, 0, 0, 0, 0, 0]
   for (let at = Math.max(0, -lag); at < first.length - Math.max(0, lag); at += 1) {

@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../domain/external.ts'
 
-/** What a taker without any discount pays, bps, as the exchanges published it: base tier of their spot books. */
+/** Base-tier taker fees as published by the exchanges for spot, and by the venue for perpetuals, bps. */
 export const takerFees = {
   version: '2026-11',
   takerBps: {

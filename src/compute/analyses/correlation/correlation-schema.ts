@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { sectors } from '../../../domain/sectors.ts'
 import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
-import { regimes } from './regime.ts'
+import { regimes } from './correlation-regime.ts'
 
 const R = Type.Number({ minimum: -1, maximum: 1, description: "Pearson's r, -1 to 1." })
 const Iso = Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' })

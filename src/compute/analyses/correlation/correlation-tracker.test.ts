@@ -10,7 +10,12 @@ import { newMarket } from '../../testing/new-market.ts'
 import { context, universe } from '../../testing/tape.ts'
 import type { CorrelationState } from './correlation-tracker.ts'
 import { correlationTracker } from './correlation-tracker.ts'
-import { COINS_MAX, COMMON_RETURNS_MIN, HOUR_MS, WINDOW_HOURS } from './correlation-window.ts'
+import {
+  COMMON_RETURNS_MIN,
+  CORRELATED_COINS_MAX,
+  RETURN_MS,
+  WINDOW_HOURS,
+} from './correlation-window.ts'
 import type { CoinScript } from './testing/market-log.ts'
 import { closedBy, hourlyBars, hourlyHistory, LAST_HOUR } from './testing/market-log.ts'
 import { fromReturns } from './testing/returns.ts'
@@ -116,11 +121,11 @@ describe('correlation of the market', () => {
   })
 
   test('more coins than there is room for are left out, the venue’s first stay', () => {
-    const names = Array.from({ length: COINS_MAX + 5 }, (_, at) => `C${at}`)
+    const names = Array.from({ length: CORRELATED_COINS_MAX + 5 }, (_, at) => `C${at}`)
     const market = newMarket(new PulsePool(3 * names.length))
     market.apply(universe(names))
     const { coins } = turned(market, closedBy(LAST_HOUR))
-    expect(coins).toEqual(names.slice(0, COINS_MAX))
+    expect(coins).toEqual(names.slice(0, CORRELATED_COINS_MAX))
   })
 
   test('sums that hold are summed again in turn, and nothing has to be moved', () => {
@@ -233,7 +238,7 @@ function rolledOf({ rolled, rolledWidth }: CorrelationState, a: number, b: numbe
 
 function differenceToNaive({ log, state }: Told): number {
   const closes = naiveCloses([log])
-  const window = { lastMs: state.endHour * HOUR_MS, hours: WINDOW_HOURS }
+  const window = { lastMs: state.endHour * RETURN_MS, hours: WINDOW_HOURS }
   let largest = 0
   for (const [a, coinA] of state.coins.entries()) {
     for (let b = a + 1; b < state.coins.length; b += 1) {

@@ -4,9 +4,9 @@ import { marketTracker } from '../../market/market-state.ts'
 import type { HourlyCloses } from '../../volatility/hourly-closes.ts'
 import { hourlyCloses } from '../../volatility/hourly-closes.ts'
 import {
-  COINS_MAX,
   COMMON_RETURNS_MIN,
-  HOUR_MS,
+  CORRELATED_COINS_MAX,
+  RETURN_MS,
   RETURNS_READ,
   WINDOW_HOURS,
 } from './correlation-window.ts'
@@ -14,20 +14,20 @@ import type { ReturnTable } from './return-table.ts'
 import { LiveReturnTable } from './return-table.ts'
 import { RollingCorrelation } from './rolling-correlation.ts'
 
-/** What is read, and room for the hour that leaves. */
+/** The returns that are read, and room for the hours that leave the window. */
 const RING_HOURS = RETURNS_READ + 24
 
-/** An hour enters when all coins closed it, at the latest so long after its end. */
-const PATIENCE_MS = 60_000
+/** An hour enters the window when all coins have closed it, at the latest this long after its end. */
+const LATE_CLOSE_MS_MAX = 60_000
 
-/** After a longer absence everything is summed anew instead of hour by hour. */
+/** After a longer gap all sums are recomputed instead of rolled hour by hour. */
 const CAUGHT_UP_HOURS_MAX = 24
 
-/** Work of one turn, so that none takes longer than about a millisecond. */
+/** Work of one turn, which bounds it to about a millisecond. */
 const ROWS_READ_PER_TURN = 4
 const ROWS_SUMMED_PER_TURN = 2
 
-/** Each row is summed anew once in so many hours. */
+/** Each row is recomputed once in this many hours. */
 const SUMMED_WITHIN_HOURS = 24
 
 const NOTHING_SAVED = new Float64Array()
@@ -36,36 +36,35 @@ const NOTHING_SAVED = new Float64Array()
 type Member = {
   readonly coin: string
   readonly closes: HourlyCloses
-  /** The first hour that has to be read again; Infinity for none. */
+  /** First hour to read again; Infinity for none. */
   unreadFromHour: number
 }
 
-/** What all coins have in common at one moment. It stays as it is when the market goes on. */
+/** Immutable copy of the returns and rolling correlations at one moment. */
 export type CorrelationState = {
   /** By row. */
   readonly coins: readonly string[]
   readonly returns: ReturnTable
-  /** The hour with the newest returns; NaN before any. */
+  /** Hour of the newest returns; NaN before any. */
   readonly endHour: number
-  /** From the rolling sums: [a, b] for a <= b, `rolledWidth` columns; NaN where nothing is summed. */
+  /** Rolling correlations [a, b] for a <= b, `rolledWidth` columns; NaN if not summed. */
   readonly rolled: Float64Array
   readonly rolledWidth: number
-  /** Correlations, since the start, that a sum from scratch moved by more than 1e-9. */
+  /** Correlations since the start that a recomputation changed by more than 1e-9. */
   readonly disagreements: number
 }
 
 /**
- * Keeps hourly returns of all coins, and the rolling correlations over them, up to date: an hour when it has
- * closed, and whatever is told later about the hours before. Everything comes back with the closes, so
- * nothing is saved.
+ * Keeps the hourly returns of all coins and their rolling correlations up to date, including late corrections of past
+ * hours. Rebuilt from the closes after a restart, so nothing is saved.
  */
 class CorrelationTracker implements MarketTracker {
   readonly hears = ['universe'] as const
-  readonly #table = new LiveReturnTable(COINS_MAX, RING_HOURS)
+  readonly #table = new LiveReturnTable(CORRELATED_COINS_MAX, RING_HOURS)
   readonly #rolling = new RollingCorrelation(this.#table, WINDOW_HOURS, COMMON_RETURNS_MIN)
   readonly #members: Member[] = []
   #isListingNew = true
-  /** Rows that are to be summed anew though their sums hold, and the one from which that goes on. */
+  /** Rows still to be recomputed in turn, and the last one that was. */
   #sumsDue = 0
   #nextSummed = 0
   #disagreements = 0
@@ -112,7 +111,7 @@ class CorrelationTracker implements MarketTracker {
     const known = new Set(this.#members.map(({ coin }) => coin))
     for (const coin of market.coins()) {
       const name = coin.listing.coin
-      if (this.#members.length === COINS_MAX) break
+      if (this.#members.length === CORRELATED_COINS_MAX) break
       if (known.has(name)) continue
       this.#rolling.invalidate(this.#table.addRow())
       this.#members.push({
@@ -123,7 +122,7 @@ class CorrelationTracker implements MarketTracker {
     }
   }
 
-  /** The last one takes its place. */
+  /** The last member takes the row. */
   #remove(row: number): void {
     const last = this.#members.pop() as Member
     if (row < this.#members.length) this.#members[row] = last
@@ -131,7 +130,7 @@ class CorrelationTracker implements MarketTracker {
     this.#rolling.invalidate(row)
   }
 
-  /** The window ends with the newest hour that is complete. It follows the bars, not the clock. */
+  /** Advances the window to the newest complete hour; driven by bars, not by the clock. */
   #move(venueMs: number): void {
     let newestHour = Number.NEGATIVE_INFINITY
     for (const { closes } of this.#members)
@@ -145,14 +144,14 @@ class CorrelationTracker implements MarketTracker {
       return
     }
     const hour = endHour + 1
-    if (!this.#isComplete(hour) && venueMs < (hour + 1) * HOUR_MS + PATIENCE_MS) return
+    if (!this.#isComplete(hour) && venueMs < (hour + 1) * RETURN_MS + LATE_CLOSE_MS_MAX) return
     for (const [row, { closes }] of this.#members.entries())
       this.#table.set(row, hour, closes.logReturn(hour))
     this.#rolling.roll()
     this.#sumsDue = Math.ceil(this.#members.length / SUMMED_WITHIN_HOURS)
   }
 
-  /** A coin without the hour before does not hold up the others. */
+  /** Coins without the previous hour are not waited for. */
   #isComplete(hour: number): boolean {
     return this.#members.every(
       ({ closes }) => !(closes.newestHour >= hour - 1) || !Number.isNaN(closes.close(hour)),
@@ -163,7 +162,7 @@ class CorrelationTracker implements MarketTracker {
     const { endHour } = this.#rolling
     let rowsLeft = ROWS_READ_PER_TURN
     for (const [row, member] of this.#members.entries()) {
-      // What changed behind the end is read when it enters.
+      // Later hours are read when they enter the window.
       if (!(member.unreadFromHour <= endHour)) continue
       if (rowsLeft === 0) return
       rowsLeft -= 1
@@ -184,7 +183,7 @@ class CorrelationTracker implements MarketTracker {
     return hasChanged
   }
 
-  /** First rows whose sums do not hold; then some of the others, to wash out their rounding. */
+  /** First rows with invalid sums, then some others in turn, to remove accumulated rounding. */
   #sum(): void {
     if (Number.isNaN(this.#rolling.endHour)) return
     let rowsLeft = ROWS_SUMMED_PER_TURN

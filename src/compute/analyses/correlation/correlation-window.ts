@@ -1,20 +1,23 @@
+import { timeframeMs } from '../../../domain/timeframe.ts'
+
 const DAY_HOURS = 24
 
-/** Hourly log returns that a correlation is taken over. */
+/** Length of the candle behind one return. */
+export const RETURN_MS = timeframeMs['1h']
+
+/** Hourly log returns in the window of a correlation. */
 export const WINDOW_HOURS = 30 * DAY_HOURS
 export const SHORT_WINDOW_HOURS = DAY_HOURS
 
-/** The same window is also looked at as it was so long ago. */
+/** Ages of the earlier windows in `change`. */
 export const DAY_AGO_HOURS = DAY_HOURS
 export const WEEK_AGO_HOURS = 7 * DAY_HOURS
 
-/** From the first return of the window of a week ago to the newest. */
+/** From the first return of the window that ended a week ago to the newest. */
 export const RETURNS_READ = WINDOW_HOURS + WEEK_AGO_HOURS
 
-/** Fewer common hours than a day of them say nothing about two coins. */
+/** Common hours needed for a correlation. */
 export const COMMON_RETURNS_MIN = DAY_HOURS
 
-/** Coins that are correlated with one another; the first of the venue's list where it has more. */
-export const COINS_MAX = 256
-
-export const HOUR_MS = 3_600_000
+/** Coins in the table of returns; the first of the venue's list if it has more. */
+export const CORRELATED_COINS_MAX = 256

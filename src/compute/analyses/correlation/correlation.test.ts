@@ -10,9 +10,9 @@ import { sectorOf, sectors } from '../../../domain/sectors.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
 import { context, history, universe, wave } from '../../testing/tape.ts'
 import { correlation } from './correlation.ts'
-import { HOUR_MS, WINDOW_HOURS } from './correlation-window.ts'
-import type { GatheredReturns } from './gathered.ts'
-import { measure } from './measure.ts'
+import { RETURN_MS, WINDOW_HOURS } from './correlation-window.ts'
+import type { GatheredReturns } from './gathered-returns.ts'
+import { measure } from './measure-correlation.ts'
 import type { CoinScript } from './testing/market-log.ts'
 import { closedBy, hourlyBars, hourlyHistory, LAST_HOUR } from './testing/market-log.ts'
 
@@ -60,7 +60,7 @@ describe('/correlation', () => {
     const { body } = answer(log)
     const closes = naiveCloses(log)
     const pairOf = (coin: string, endHour = LAST_HOUR, hours = WINDOW_HOURS) =>
-      naivePair(of(closes, coin), of(closes, 'BTC'), { lastMs: endHour * HOUR_MS, hours })
+      naivePair(of(closes, coin), of(closes, 'BTC'), { lastMs: endHour * RETURN_MS, hours })
     expect(Object.keys(body.correlations)).toEqual(names)
     expect(body.coins_analyzed).toBe(names.length)
     for (const coin of names) {
@@ -91,7 +91,7 @@ describe('/correlation', () => {
     }
     for (const [a, coinA] of body.matrix.coins.entries())
       for (const [b, coinB] of body.matrix.coins.entries()) {
-        const window = { lastMs: LAST_HOUR * HOUR_MS, hours: WINDOW_HOURS }
+        const window = { lastMs: LAST_HOUR * RETURN_MS, hours: WINDOW_HOURS }
         const { r } = naivePair(of(closes, coinA), of(closes, coinB), window)
         expectShown(body.matrix.values[a]?.[b] ?? Number.NaN, a === b ? 1 : r)
       }
@@ -109,8 +109,8 @@ describe('/correlation', () => {
       hours: 720,
       candles: 721,
       interval: '1h',
-      first_iso: new Date((LAST_HOUR - 720) * HOUR_MS).toISOString(),
-      last_iso: new Date(LAST_HOUR * HOUR_MS).toISOString(),
+      first_iso: new Date((LAST_HOUR - 720) * RETURN_MS).toISOString(),
+      last_iso: new Date(LAST_HOUR * RETURN_MS).toISOString(),
     })
     expect(body.meta.warnings).toEqual([])
     expect(body.meta.quality).toMatchObject({ grade: 'A', coverage_pct: 100 })

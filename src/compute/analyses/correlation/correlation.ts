@@ -8,20 +8,20 @@ import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { orNull, percent, score } from '../../render/significance.ts'
+import { correlationRegime } from './correlation-regime.ts'
 import { CorrelationAnswer } from './correlation-schema.ts'
 import { correlationTracker } from './correlation-tracker.ts'
 import {
-  COINS_MAX,
   COMMON_RETURNS_MIN,
-  HOUR_MS,
+  CORRELATED_COINS_MAX,
+  RETURN_MS,
   SHORT_WINDOW_HOURS,
   WINDOW_HOURS,
 } from './correlation-window.ts'
-import type { GatheredReturns } from './gathered.ts'
-import { gatherReturns } from './gathered.ts'
-import type { Average, Correlated, Measured } from './measure.ts'
-import { measure } from './measure.ts'
-import { regimeOf } from './regime.ts'
+import type { GatheredReturns } from './gathered-returns.ts'
+import { gatherReturns } from './gathered-returns.ts'
+import type { Average, Correlated, Measured } from './measure-correlation.ts'
+import { measure } from './measure-correlation.ts'
 
 const PERIOD_MS = 10_000
 const SECTOR_COINS_MIN = 2
@@ -104,7 +104,7 @@ export const correlation: MarketAnalysis<GatheredReturns> = {
 }
 
 function coinsNeeded({ coinsTotal }: GatheredReturns): number {
-  const others = Math.min(coinsTotal, COINS_MAX) - 1
+  const others = Math.min(coinsTotal, CORRELATED_COINS_MAX) - 1
   return Math.max(1, Math.ceil(COVERAGE_NEEDED * others))
 }
 
@@ -117,12 +117,12 @@ function bodyOf(measured: Measured) {
       hours: window.hours,
       candles: window.candles,
       interval: '1h',
-      first_iso: isoInstant(window.firstHour * HOUR_MS),
-      last_iso: isoInstant(window.lastHour * HOUR_MS),
+      first_iso: isoInstant(window.firstHour * RETURN_MS),
+      last_iso: isoInstant(window.lastHour * RETURN_MS),
     },
     method: 'pearson_log_returns',
     avg_correlation: average,
-    regime: regimeOf(average, correlated.length, window.candles),
+    regime: correlationRegime(average, correlated.length, window.candles),
     correlations: Object.fromEntries(correlated.map(({ coin, r }) => [coin, score(r)])),
     stats: Object.fromEntries(correlated.map((each) => [each.coin, statisticsOf(each)])),
     matrix: {
@@ -139,7 +139,7 @@ function bodyOf(measured: Measured) {
     short_window: {
       hours: SHORT_WINDOW_HOURS,
       avg_correlation: shown(short),
-      regime: regimeOf(shown(short), short?.coins ?? 0, Number.POSITIVE_INFINITY),
+      regime: correlationRegime(shown(short), short?.coins ?? 0, Number.POSITIVE_INFINITY),
     },
     ...extremes(correlated),
   }

@@ -4,15 +4,14 @@ import { FREEDOM_MIN, studentQuantile95 } from '../../statistics/student-quantil
 const LOST_OBSERVATIONS = 3
 
 /**
- * Number of cosines that the long-run variance is the mean of, as share of n^(2/3) and at most. The method is that
- * of E. Lazarus, D. J. Lewis, J. H. Stock and M. W. Watson, "HAR Inference", Journal of Business & Economic Statistics
- * 36 (2018); the numbers are by measured coverage (`bench/correlation-interval.ts`). More of them are too fast to see
- * the correlation move within a window, fewer widen every interval.
+ * Number of cosines in the long-run variance, as a share of n^(2/3), and its maximum. Method: E. Lazarus, D. J. Lewis, J. H. Stock and M. W. Watson, "HAR Inference", Journal of Business & Economic Statistics
+ * 36 (2018); values by measured coverage (`bench/correlation-interval.ts`). More cosines miss slow changes of the
+ * correlation, fewer widen every interval.
  */
 const COSINE_SHARE = 0.6
 const COSINES_MAX = 16
 
-/** A correlation this near to 1 or -1 differs from it by rounding. */
+/** Correlations this close to 1 or -1 differ from it by rounding only. */
 const PERFECT_WITHIN = 1e-12
 
 export type PairInterval = {
@@ -23,13 +22,12 @@ export type PairInterval = {
 }
 
 /**
- * Where the correlation of two series lies with 95 % confidence, and its standard error: around Fisher's z,
- * as wide as the dependence of the series makes it (volatility clusters, heavy tails, a correlation that
- * moves). It rests on what each observation adds to z, the difference of how much the sum and the difference
- * of the two add to their variances: the long-run variance of that is taken at the lowest frequencies, and
- * Student's t has as many degrees of freedom as there are frequencies, fewer where few observations bear most.
+ * 95 % confidence interval and standard error of a correlation, around Fisher's z, robust to volatility clusters, heavy
+ * tails and a drifting correlation. The variance is the long-run variance of the influence of each observation on z,
+ * estimated at the lowest frequencies; Student's t has one degree of freedom per frequency, fewer if few observations
+ * dominate.
  *
- * @param xs, ys the observations of both in the order of time, as many of each
+ * @param xs, ys observations in time order, of equal length
  * @param r their correlation, -1 to 1
  * @returns null for three observations or fewer
  */
@@ -50,7 +48,7 @@ export function pairInterval(xs: Float64Array, ys: Float64Array, r: number): Pai
   }
 }
 
-/** z is half the logarithm of Var(u + v) / Var(u - v), u and v being the two in units of their deviations. */
+/** z = ln(Var(u + v) / Var(u - v)) / 2, with u and v the standardised series. */
 function influencesOnZ(xs: Float64Array, ys: Float64Array): Float64Array {
   const n = xs.length
   const [us, vs] = [standardized(xs), standardized(ys)]
@@ -73,14 +71,14 @@ function standardized(values: Float64Array): Float64Array {
   return values.map((value) => (value - mean) * scale)
 }
 
-/** The mean over the lowest `cosines` frequencies of what the series has of each. */
+/** Mean power of the series at its lowest `cosines` frequencies. */
 function longRunVariance(series: Float64Array, cosines: number): number {
   const n = series.length
   let sum = 0
   for (let cycle = 1; cycle <= cosines; cycle += 1) {
     const step = (Math.PI * cycle) / n
     const [turnCosine, turnSine] = [Math.cos(step), Math.sin(step)]
-    // Turned from one observation to the next: a cosine of each would cost more than all the rest.
+    // A rotation per observation is much cheaper than a call of Math.cos.
     let [cosine, sine] = [Math.cos(step / 2), Math.sin(step / 2)]
     let weight = 0
     for (let at = 0; at < n; at += 1) {

@@ -1,12 +1,12 @@
-/** Hourly log returns that deviate by less are rounding: a price moves by a hundred-thousandth at least. */
+/** Smaller deviations of hourly log returns are rounding: the smallest price move is about 1e-5. */
 const FLAT_DEVIATION = 1e-12
 
-/** A variance that is less than this share of the squares it was taken from consists of rounding. */
+/** A variance below this share of its sum of squares is rounding. */
 const ROUNDING_SHARE = 1e-13
 
 /**
- * Pearson's r from sums over the common hours of two coins, x and y taken from any fixed points near their
- * means. -1 to 1; NaN where either does not move.
+ * Pearson's r from sums over the common hours of two coins, x and y relative to fixed points near their means.
+ * -1 to 1; NaN if either is constant.
  */
 export function correlationOf(
   n: number,
@@ -22,7 +22,7 @@ export function correlationOf(
   return clamped((products - (sumX * sumY) / n) / Math.sqrt(x * y))
 }
 
-/** Sum of squared distances from the mean; 0 for what does not move. */
+/** Sum of squared distances from the mean; 0 for a constant series. */
 export function squaredDeviations(n: number, sum: number, squares: number): number {
   const deviations = squares - (sum * sum) / n
   const isMoving =
@@ -30,7 +30,7 @@ export function squaredDeviations(n: number, sum: number, squares: number): numb
   return isMoving ? deviations : 0
 }
 
-/** What rounding adds to a perfect correlation is taken off. */
+/** Removes rounding beyond -1 to 1. */
 export function clamped(r: number): number {
   if (r > 1) return 1
   if (r < -1) return -1

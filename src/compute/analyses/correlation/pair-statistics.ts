@@ -4,13 +4,13 @@ import type { ReturnTable, ReturnWindow } from './return-table.ts'
 export type PairStatistics = {
   /** Common hours. */
   readonly n: number
-  /** Pearson's r; NaN where either does not move. */
+  /** Pearson's r; NaN if either is constant. */
   readonly r: number
-  /** Slope of the first on the second: covariance / variance of the second; NaN where that does not move. */
+  /** Slope of the first on the second: covariance / variance of the second; NaN if that is constant. */
   readonly beta: number
 }
 
-/** Of two rows over their common hours of a window, in two passes. */
+/** Statistics of two rows over their common hours of a window, in two passes. */
 export function pairStatistics(
   { values, ringHours }: ReturnTable,
   rowX: number,
@@ -54,7 +54,7 @@ export function pairStatistics(
   }
 }
 
-/** The returns of two rows in their common hours of a window, oldest first. */
+/** Returns of two rows in their common hours of a window, oldest first. */
 export function commonReturns(
   { values, ringHours }: ReturnTable,
   rowX: number,

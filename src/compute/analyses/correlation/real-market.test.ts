@@ -8,9 +8,9 @@ import type { Batch } from '../../../domain/event.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
 import { universe } from '../../testing/tape.ts'
 import { correlation } from './correlation.ts'
-import { COMMON_RETURNS_MIN, HOUR_MS, WINDOW_HOURS } from './correlation-window.ts'
-import type { GatheredReturns } from './gathered.ts'
-import { measure } from './measure.ts'
+import { COMMON_RETURNS_MIN, RETURN_MS, WINDOW_HOURS } from './correlation-window.ts'
+import type { GatheredReturns } from './gathered-returns.ts'
+import { measure } from './measure-correlation.ts'
 import { hourlyHistory } from './testing/market-log.ts'
 
 const path = join(
@@ -26,7 +26,7 @@ describe('172 real coins, 400 hours of each (needs ../shared/data)', () => {
     const measured = measure(gathered)
     if (measured.kind === 'lacking') throw new Error('BTC is there')
     const closes = naiveCloses(log)
-    const window = { lastMs: gathered.endHour * HOUR_MS, hours: WINDOW_HOURS }
+    const window = { lastMs: gathered.endHour * RETURN_MS, hours: WINDOW_HOURS }
     const reference = closes.get('BTC') ?? new Map()
     expect(measured.correlated.length).toBeGreaterThan(150)
     for (const { coin, n, r, beta } of measured.correlated) {
@@ -58,7 +58,7 @@ function realLog(): { log: Batch[]; endMs: number } {
     const [openTimeMs, open, high, low, close, volumeBase] = cells.map(Number)
     const bar = { openTimeMs, open, high, low, close, volumeBase } as Bar
     barsByCoin.set(coin, [...(barsByCoin.get(coin) ?? []), bar])
-    endMs = Math.max(endMs, bar.openTimeMs + HOUR_MS + 5_000)
+    endMs = Math.max(endMs, bar.openTimeMs + RETURN_MS + 5_000)
   }
   const told = [...barsByCoin].map(([coin, bars]) => [hourlyHistory(coin, bars, endMs)])
   return { log: [[universe([...barsByCoin.keys()])], ...told], endMs }

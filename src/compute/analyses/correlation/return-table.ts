@@ -1,6 +1,6 @@
 /**
- * Hourly log returns, a row a coin, in memory that a worker reads without a copy. A hour has its place by
- * its number alone, counted from the Unix epoch; NaN: unknown.
+ * Hourly log returns, one row per coin, in shared memory that a worker reads without a copy. The place of an hour is
+ * its number since the Unix epoch, modulo `ringHours`. NaN: unknown.
  */
 export type ReturnTable = {
   /** Row after row of `ringHours` numbers. */
@@ -9,16 +9,13 @@ export type ReturnTable = {
   readonly ringHours: number
 }
 
-/** The last `hours` returns up to `endHour`, of every row. */
+/** The last `hours` returns up to `endHour`. */
 export type ReturnWindow = {
   readonly endHour: number
   readonly hours: number
 }
 
-/**
- * The table while it is kept up to date. What was shared stays as it was: the first change after it goes
- * into a copy, so a reader in another thread sees one state, whatever happens meanwhile.
- */
+/** The writable table, copied on the first write after {@link share}, so a worker always reads one state. */
 export class LiveReturnTable implements ReturnTable {
   readonly ringHours: number
   readonly rowsMax: number
@@ -36,7 +33,7 @@ export class LiveReturnTable implements ReturnTable {
     return this.#rows
   }
 
-  /** For reading at once; to be kept, it has to be {@link share}d. */
+  /** For immediate reading only; use {@link share} to keep it. */
   get values(): Float64Array {
     return this.#values
   }
@@ -50,7 +47,7 @@ export class LiveReturnTable implements ReturnTable {
     return this.#values[row * this.ringHours + (hour % this.ringHours)] as number
   }
 
-  /** @returns false where it was so already. */
+  /** @returns whether the value changed. */
   set(row: number, hour: number, logReturn: number): boolean {
     const at = row * this.ringHours + (hour % this.ringHours)
     if (Object.is(this.#values[at], logReturn)) return false
@@ -59,7 +56,7 @@ export class LiveReturnTable implements ReturnTable {
     return true
   }
 
-  /** @returns the number of a new row, of which nothing is known. */
+  /** @returns the number of a new row, all unknown. */
   addRow(): number {
     this.#own()
     const row = this.#rows
@@ -68,13 +65,13 @@ export class LiveReturnTable implements ReturnTable {
     return row
   }
 
-  /** Nothing is known of any row any more. */
+  /** Sets all returns to unknown. */
   clear(): void {
     this.#own()
     this.#values.fill(Number.NaN, 0, this.#rows * this.ringHours)
   }
 
-  /** The last row takes its place. */
+  /** The last row takes its number. */
   removeRow(row: number): void {
     this.#own()
     const last = this.#rows - 1

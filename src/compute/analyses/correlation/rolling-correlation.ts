@@ -4,25 +4,25 @@ import type { LiveReturnTable } from './return-table.ts'
 import { copyRow } from './return-table.ts'
 import { BLOCK_ROWS, readProducts, rollProducts } from './rolling-loops.ts'
 
-/** Below this share of the most that a row's squares were, movement begins to drown in their rounding. */
+/** Below this share of the maximum of a row's squares, its movement loses digits to rounding. */
 const SHRINKAGE_MIN = 1e-3
 
-/** A pair whose common hours have less than this share of a row's squares is left to whoever sums it anew. */
+/** A pair with a smaller share of a row's squares in its common hours has too few digits left. */
 const COMMON_SHARE_MIN = 1e-3
 
-/** A row that is summed again may move none of its correlations by more. */
+/** Largest difference of a correlation before and after its row is recomputed. */
 export const AGREEMENT = 1e-9
 
 /**
- * Pearson's r of all pairs of rows over the last hours of a table, from sums that move on with each hour:
- * what enters is added, what leaves is taken off, pair by pair in proportion to what there is of both.
+ * Pearson's r of all pairs of rows over the last hours of a table, from rolling sums: each hour adds the products that
+ * enter and subtracts those that leave.
  *
- * Every return is taken from its row's pivot, the row's mean when it was last summed, so a subtraction of
- * squares cancels next to nothing. Unknown is 0. Sums over common hours are then a row's own sums less what
- * it had while the other was unknown, and that is kept by pair too, at no cost for rows without gaps.
+ * Returns are relative to the row's pivot, its mean when it was last summed, which avoids cancellation. Unknown
+ * returns are 0. Sums over the common hours of a pair are a row's own sums less its sums over the hours that the other
+ * row lacks; those are kept per pair and cost nothing for rows without gaps.
  *
- * Rounding stays in such sums. So a row is summed anew by its owner after every change to an hour of the
- * past, when most of its squares have left the window, and in turn with all others ({@link sum}).
+ * Rounding accumulates, so the owner recomputes a row ({@link sum}) after a correction of a past hour, when most of
+ * its squares have left the window, and regularly in turn.
  */
 export class RollingCorrelation {
   readonly #table: LiveReturnTable
@@ -32,23 +32,23 @@ export class RollingCorrelation {
   readonly width: number
   #endHour = Number.NaN
 
-  /** By row: of its returns from the pivot, over the hours that it knows. */
+  /** By row: pivot, and sums of returns relative to it over the row's known hours. */
   readonly #pivots: Float64Array
   readonly #counts: Float64Array
   readonly #sums: Float64Array
   readonly #squares: Float64Array
   readonly #squaresMax: Float64Array
-  /** 1 for a row whose sums hold. */
+  /** 1 for a row with valid sums. */
   readonly #isSummed: Uint8Array
 
-  /** [a, b] with a < b: sum of products over the common hours. */
+  /** [a, b] with a < b: sums of products over the common hours. */
   readonly #products: Float64Array
-  /** [a, b]: the same three of row b, over the hours that a does not know. */
+  /** [a, b]: count, sum and squares of row b over the hours that row a lacks. */
   readonly #missedCounts: Float64Array
   readonly #missedSums: Float64Array
   readonly #missedSquares: Float64Array
 
-  /** Of the hour that enters and of the one that leaves: returns from the pivot, and 1 for what is known. */
+  /** The entering and the leaving hour: returns relative to the pivot, and 1 if known. */
   readonly #entering: Float64Array
   readonly #leaving: Float64Array
   readonly #isEntering: Float64Array
@@ -61,7 +61,7 @@ export class RollingCorrelation {
 
   /** @param commonMin a pair with fewer common hours has no correlation */
   constructor(table: LiveReturnTable, hours: number, commonMin: number) {
-    assert(table.ringHours > hours, 'what leaves is still in the table when it is taken off')
+    assert(table.ringHours > hours, 'the leaving hour is still in the table when it is subtracted')
     const width = Math.ceil(table.rowsMax / BLOCK_ROWS) * BLOCK_ROWS
     this.#table = table
     this.#hours = hours
@@ -88,12 +88,12 @@ export class RollingCorrelation {
     this.#before = new Float64Array(width)
   }
 
-  /** The last hour of the window; NaN before {@link restart}. */
+  /** Last hour of the window; NaN before {@link restart}. */
   get endHour(): number {
     return this.#endHour
   }
 
-  /** The window ends here now, and nothing is summed. */
+  /** Moves the window and invalidates all sums. */
   restart(endHour: number): void {
     this.#endHour = endHour
     this.#isSummed.fill(0)
@@ -103,12 +103,12 @@ export class RollingCorrelation {
     return this.#isSummed[row] === 1
   }
 
-  /** The table changed within the window, or another coin has this row: its sums do not hold any more. */
+  /** Call after a change of the row within the window, or for another coin. */
   invalidate(row: number): void {
     this.#isSummed[row] = 0
   }
 
-  /** One hour on. The table has the returns of the hour that enters. */
+  /** Advances by one hour. The table must have the returns of the entering hour. */
   roll(): void {
     this.#endHour += 1
     this.#load(this.#endHour, this.#entering, this.#isEntering)
@@ -120,8 +120,8 @@ export class RollingCorrelation {
   }
 
   /**
-   * Sums a row anew, from a new pivot: all its pairs.
-   * @returns how many correlations moved by more than {@link AGREEMENT}, of those that held
+   * Recomputes the sums of a row and of its pairs, with a new pivot.
+   * @returns how many valid correlations changed by more than {@link AGREEMENT}
    */
   sum(row: number): number {
     const { rows } = this.#table
@@ -138,8 +138,8 @@ export class RollingCorrelation {
   }
 
   /**
-   * -1 to 1; NaN where either row is not summed or does not move, where they have too little in common, or
-   * so little of what moved them that the sums lost the digits of it.
+   * -1 to 1; NaN if either row is not summed or constant, or if the pair has too few common hours or too little of the
+   * movement in them.
    */
   correlation(a: number, b: number): number {
     if (this.#isSummed[a] === 0 || this.#isSummed[b] === 0) return Number.NaN
@@ -162,8 +162,8 @@ export class RollingCorrelation {
   }
 
   /**
-   * All pairs: [a, b] for a <= b, row by row of `width` columns; what else is there means nothing. The
-   * numbers are good until the next call.
+   * All pairs [a, b] for a <= b, `width` columns per row; other entries are undefined. The array is reused by the next
+   * call.
    */
   correlations(): Float64Array {
     const { rows } = this.#table
@@ -185,7 +185,7 @@ export class RollingCorrelation {
     return target
   }
 
-  /** By row: the mean, and 1 / the length of the vector of distances from it; NaN, unless all is known. */
+  /** By row: mean, and 1 / the norm of the distances from it; NaN for rows with gaps. */
   #loadScales(): void {
     this.#scales.fill(Number.NaN)
     if (this.#hours < this.#commonMin) return
@@ -245,7 +245,7 @@ export class RollingCorrelation {
       target[other] = this.correlation(row, other)
   }
 
-  /** Leaves the row's returns from its new pivot in `#window`, NaN for what is unknown. */
+  /** Leaves the row's returns relative to the new pivot in `#window`; NaN: unknown. */
   #sumRow(row: number): void {
     const window = this.#window
     copyRow(this.#table, row, { endHour: this.#endHour, hours: this.#hours }, window)
@@ -277,7 +277,7 @@ export class RollingCorrelation {
     this.#missedSquares[self] = 0
   }
 
-  /** With the row's own returns in `#window`. */
+  /** Requires the row's returns in `#window`. */
   #sumPair(row: number, other: number): void {
     const { values, ringHours } = this.#table
     const window = this.#window

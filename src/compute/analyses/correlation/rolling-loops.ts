@@ -1,11 +1,11 @@
 /**
- * The loops over all pairs of rows. Matrices have `width` columns, a multiple of four, and [a, b] counts for
- * a < b. Four rows go together, because they share what is read of the columns: twice as fast. Of the
- * corner on the diagonal, and behind the last row, they write what nobody reads.
+ * Loops over all pairs of rows. Matrices have `width` columns, a multiple of four; only [a, b] with a < b is used.
+ * Four rows are processed together, which doubles the speed because they share the column reads. Entries on the
+ * diagonal blocks and after the last row are written but not used.
  */
 export const BLOCK_ROWS = 4
 
-/** products[a, b] += entering[a] * entering[b] - leaving[a] * leaving[b]; both 0 behind the last row. */
+/** products[a, b] += entering[a] * entering[b] - leaving[a] * leaving[b]; both 0 after the last row. */
 export function rollProducts(
   products: Float64Array,
   width: number,
@@ -35,7 +35,7 @@ export function rollProducts(
 
 /**
  * target[a, b] = (products[a, b] - means[a] * sums[b]) * scales[a] * scales[b].
- * @returns whether rounding brought one of them out of -1 to 1
+ * @returns whether rounding moved an entry outside -1 to 1
  */
 export function readProducts(
   products: Float64Array,

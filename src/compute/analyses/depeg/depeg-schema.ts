@@ -170,7 +170,7 @@ export const DepegAnswer = Type.Object({
   range_24h: Type.Object({
     low_usd: Usd('Lowest price_usd'),
     high_usd: Usd('Highest price_usd'),
-    max_deviation_bps: Bps('Deviation of low_usd or high_usd, whichever is further from 1, signed'),
+    max_deviation_bps: Bps('Signed deviation of low_usd or high_usd, the larger in absolute value'),
     window_hours: WindowHours,
   }),
   history: Type.Object(

@@ -8,7 +8,7 @@ import { Processor } from '../../processor.ts'
 import { exchangeQuote, oraclePrice, pegTape } from '../../testing/peg-tape.ts'
 import { NOW_MS } from '../../testing/tape.ts'
 import { depeg } from './depeg.ts'
-import type { GatheredPeg } from './gathered.ts'
+import type { GatheredPeg } from './gathered-peg.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000

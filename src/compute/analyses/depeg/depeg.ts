@@ -14,15 +14,16 @@ import { DocumentBuilder } from '../../render/document-builder.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
 import { percentileOf, statisticsOf, zScoreOf } from '../../statistics/series-statistics.ts'
 import { DepegAnswer, riskLevels } from './depeg-schema.ts'
-import type { GatheredPeg, PegHistory } from './gathered.ts'
-import { gatherPeg, HOUR_MS } from './gathered.ts'
+import type { GatheredPeg, PegHistory } from './gathered-peg.ts'
+import { gatherPeg } from './gathered-peg.ts'
 import { healthScore } from './health-score.ts'
-import { interpretationOf } from './interpretation.ts'
+import { pegInterpretation } from './peg-interpretation.ts'
 
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
 const PERIOD_MS = 5_000
 /** In a crisis one class may be the only source left, and holders need it most then. */
 const CLASSES_NEEDED = 1
-const MINUTE_MS = 60_000
 const CADENCE_MS_MIN = 2 * PERIOD_MS
 const SUPPLY_CADENCE_MS = HOUR_MS
 const ORACLE_UP_MS = 60_000
@@ -140,7 +141,7 @@ function priceMembers(gathered: GatheredPeg, peg: PegPrice) {
     peg_status: gathered.status,
     risk_level: riskLevels[pegStatuses.indexOf(gathered.status)],
     since_iso: isoInstant(gathered.statusSinceMs),
-    interpretation: interpretationOf(gathered.status, peg),
+    interpretation: pegInterpretation(gathered.status, peg),
   }
 }
 

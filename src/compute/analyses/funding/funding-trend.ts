@@ -11,7 +11,7 @@ const TREND_DEVIATIONS = 0.5
 
 /**
  * Mean of the last 4 hours against that of the 20 before, in deviations of the whole day.
- * UNKNOWN where either part has no record.
+ * UNKNOWN if either part has no record.
  * @param records of the last day
  */
 export function fundingTrendOf(
@@ -24,7 +24,7 @@ export function fundingTrendOf(
   if (recent.length === 0 || before.length === 0) return 'UNKNOWN'
   const { deviation } = over(DAY_HOURS)
   const rise = meanOf(recent) - meanOf(before)
-  // Means of equal rates differ by their rounding.
+  // Means of equal rates differ by rounding.
   if (deviation === 0 || Math.abs(rise) <= TREND_DEVIATIONS * deviation) return 'FLAT'
   return rise > 0 ? 'RISING' : 'FALLING'
 }

@@ -8,15 +8,13 @@ import { pulseValue } from '../../indicators/pulse-layout.ts'
 import type { CascadeLevel } from '../../liquidation/cascade.ts'
 import { cascadeLevelOf, cascadeLevels } from '../../liquidation/cascade.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
+import { COIN_AGE_MS_MAX } from '../../market/coin-market.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { openInterestUsdOf } from '../../open-interest/open-interest-usd.ts'
 import { interestTrends, positioningOf } from '../../open-interest/positioning.ts'
 import { regimeTracker } from '../../regime/regime.ts'
 import type { Regime } from '../../regime/regime-rule.ts'
 import { volatilitySeries } from '../../volatility/volatility-series.ts'
-
-/** Coins with older data are not ranked. */
-export const COIN_AGE_MS_MAX = 300_000
 
 export const skipReasons = ['insufficient_candles', 'stale_data', 'delisted'] as const
 type SkipReason = (typeof skipReasons)[number]

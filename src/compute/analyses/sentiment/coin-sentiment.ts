@@ -4,6 +4,7 @@ import { coinBucketOf } from '../../../domain/sectors.ts'
 import type { FundingSeries } from '../../funding/funding-series.ts'
 import { fundingSeries, MONTH_HOURS, recordsOf } from '../../funding/funding-series.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
+import { COIN_AGE_MS_MAX } from '../../market/coin-market.ts'
 import { takerFlow } from '../../market/taker-flow.ts'
 import { interestSeries } from '../../open-interest/interest-series.ts'
 import { openInterestUsdOf } from '../../open-interest/open-interest-usd.ts'
@@ -15,47 +16,45 @@ const BPS = 10_000
 const HOUR_MS = 3_600_000
 const FLOW_MS = 4 * HOUR_MS
 const FUNDING_HOURS = 8
-/** Fewer hours say nothing about how unusual a rate is. */
+/** Hours of funding needed for a percentile. */
 const RANKED_HOURS_MIN = 168
-/** A coin of which the venue was silent for longer says nothing. */
-export const COIN_AGE_MS_MAX = 300_000
-/** A coin whose oracle stands still is not the sentiment of a market. */
+/** Clamp, so that one coin with a stale oracle price does not dominate. */
 const PREMIUM_BPS_MAX = 50
 
-/** What one coin says about the sentiment of its market. NaN: unknown. */
+/** Sentiment measures of one coin. NaN: unknown. */
 export type CoinSentiment = {
   readonly coin: string
   readonly bucket: CoinBucket
   readonly openInterestUsd: number
   readonly dayNotionalUsd: number
-  /** Mean of the last eight hours, as a fraction an hour. */
+  /** Mean hourly rate of the last eight hours, as a fraction. */
   readonly fundingRateHourly: number
-  /** Rank of that mean among the coin's own hours of a month, 0 to 100. */
+  /** Percentile of that mean among the coin's hours of 30 days, 0 to 100. */
   readonly fundingPercentile: number
-  /** Mark against the venue's oracle, within 50 bps on both sides. */
+  /** Mark against oracle price, clamped to 50 bps on both sides. */
   readonly premiumBps: number
-  /** Of the mark, as fractions. */
+  /** Returns of the mark price, as fractions. */
   readonly return24h: number
   readonly return7d: number
-  /** 1 above the average, 0 below, 0.5 on it. */
+  /** 1 above the exponential average, 0 below, 0.5 on it. */
   readonly isAboveDay: number
   readonly isAboveWeek: number
-  /** Who moved the price in four hours, -1 new shorts to 1 new longs. */
+  /** -1 (new shorts) to 1 (new longs), over four hours; see {@link interestFlowOf}. */
   readonly interestFlow: number
   readonly volatilityPercentile: number
   readonly downsideShare: number
-  /** Taken in four hours, USD, and of their 48 five minutes those with a trade. */
+  /** Taker volume of four hours, USD, and the number of their 48 five-minute steps with a trade. */
   readonly buyUsd: number
   readonly sellUsd: number
   readonly takerSteps: number
-  /** Trades of these hours are lost. */
+  /** Trades of these hours are missing. */
   readonly lacksTrades: boolean
-  /** When the venue last vouched for its figures and its candles, by our clock. */
+  /** Last confirmation of figures and candles by the venue, by our clock. */
   readonly contextAtMs: number
   readonly candlesAtMs: number
 }
 
-/** @param nowMs by our clock; a coin that the venue was silent about says nothing */
+/** @param nowMs by our clock; figures older than COIN_AGE_MS_MAX are unknown */
 export function coinSentiment(
   market: CoinMarket,
   hours: SentimentHours,
@@ -115,7 +114,7 @@ function funding(series: FundingSeries, context: ContextEvent) {
   const windows = series.windows(context.timeExchangeMs)
   const records = recordsOf(windows, FUNDING_HOURS)
   const sum = records.reduce((total, { rateHourly }) => total + rateHourly, 0)
-  // Before any record the running estimate is all there is.
+  // Without records, the running estimate.
   const fundingRateHourly = records.length === 0 ? context.fundingRateHourly : sum / records.length
   const month = windows.over(MONTH_HOURS)
   const isRanked = month.count >= RANKED_HOURS_MIN
@@ -125,10 +124,7 @@ function funding(series: FundingSeries, context: ContextEvent) {
   }
 }
 
-/**
- * Price up on new positions 1, on closed ones 0.5; down on new positions -1, on closed ones -0.5; half way
- * between where open interest stood still.
- */
+/** Price up with rising open interest 1, with falling 0.5, with constant 0.75; price down the negatives. */
 export function interestFlowOf(change: { interestPct: number; pricePct: number }): number {
   return Math.sign(change.pricePct) * (0.75 + 0.25 * Math.sign(change.interestPct))
 }

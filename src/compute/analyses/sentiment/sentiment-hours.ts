@@ -3,36 +3,36 @@ import type { HourlyCloses } from '../../volatility/hourly-closes.ts'
 const DAY_HOURS = 24
 const WEEK_HOURS = 7 * DAY_HOURS
 const RANKED_HOURS = 30 * DAY_HOURS
-/** Rolling days of the last month, each of 24 returns between 25 closes. */
+/** Closes for the rolling days of the last 30 days, each of 24 returns. */
 const CLOSES = RANKED_HOURS + DAY_HOURS
-/** A week of them: below it a rank says more about the week than about the coin. */
+/** Rolling days needed for a percentile: a week of hours. */
 const RANKED_HOURS_MIN = WEEK_HOURS
-/** Beyond three lengths an average has forgotten all but a quarter of a percent. */
+/** After three lengths an exponential average keeps 0.25 % of older closes. */
 const AVERAGE_LENGTHS = 3
 
-/** What the closed hours of one coin say. NaN: unknown. */
+/** Measures of the closed hours of one coin. NaN: unknown. */
 export type HourlySentiment = {
   /** Exponential averages over a day and a week, USD. */
   readonly dayAverage: number
   readonly weekAverage: number
   readonly weekAgoPrice: number
-  /** Rank of the last day's realised volatility among the rolling days of a month, 0 to 100. */
+  /** Percentile of the last day's realised volatility among the rolling days of 30 days, 0 to 100. */
   readonly volatilityPercentile: number
   /** Share of falling hours in the last day's variance, 0 to 1. */
   readonly downsideShare: number
 }
 
-type Held = {
+type Cached = {
   readonly revision: number
   readonly lastHour: number
   readonly sentiment: HourlySentiment
 }
 
-/** Measures the hours of a coin anew when one has closed or changed: once an hour, not every time. */
+/** Caches the measures of a coin until an hour closes or changes. */
 export class SentimentHours {
-  readonly #held = new WeakMap<HourlyCloses, Held>()
+  readonly #held = new WeakMap<HourlyCloses, Cached>()
 
-  /** @param lastHour that is over, counted from the Unix epoch by the venue's clock */
+  /** @param lastHour the last complete hour since the Unix epoch, by the venue's clock */
   of(closes: HourlyCloses, lastHour: number): HourlySentiment {
     const { revision } = closes
     const held = this.#held.get(closes)
@@ -43,7 +43,7 @@ export class SentimentHours {
   }
 }
 
-/** @param closes of consecutive hours, oldest first, the last hour at the end; none of them NaN */
+/** @param closes of consecutive hours, oldest first, without NaN */
 export function hourlySentiment(closes: Float64Array): HourlySentiment {
   return {
     dayAverage: averageOf(closes, DAY_HOURS),
@@ -54,8 +54,8 @@ export function hourlySentiment(closes: Float64Array): HourlySentiment {
 }
 
 /**
- * From the first close that is known on. An hour without one had no trade, and keeps the close before it; but
- * where nothing is known of the last day, nothing is known.
+ * Closes from the first known one. An hour without a close had no trade and repeats the close before it. Empty if the
+ * last day has no close.
  */
 function knownCloses(closes: HourlyCloses, lastHour: number): Float64Array {
   if (!(lastHour - closes.newestHour < DAY_HOURS)) return new Float64Array(0)
@@ -71,7 +71,7 @@ function knownCloses(closes: HourlyCloses, lastHour: number): Float64Array {
   return known.subarray(0, count)
 }
 
-/** Weights that fall by 1 - 2 / (length + 1) an hour, and sum to 1 however few hours are known. */
+/** Exponential average: weights decay by 1 - 2 / (length + 1) per hour and are normalised. */
 function averageOf(closes: Float64Array, length: number): number {
   if (closes.length < length) return Number.NaN
   const decay = 1 - 2 / (length + 1)
@@ -90,7 +90,7 @@ function lastDay(closes: Float64Array) {
   if (days < 1) return { volatilityPercentile: Number.NaN, downsideShare: Number.NaN }
   return {
     volatilityPercentile: days < RANKED_HOURS_MIN ? Number.NaN : rankOfLast(squares, days),
-    // Nothing moved: neither side did.
+    // Without movement neither side dominates.
     downsideShare: total === 0 ? 0.5 : Math.min(1, downside / total),
   }
 }
@@ -102,7 +102,7 @@ function squaredReturns(closes: Float64Array): Float64Array {
   return squares
 }
 
-/** 100 x (days below the last + half of those equal) / days, by their sums of squares. */
+/** Percentile of the last day by sum of squares, equal days counted half. */
 function rankOfLast(squares: Float64Array, days: number): number {
   const last = sumOf(squares.subarray(-DAY_HOURS))
   let [below, equal] = [0, 0]

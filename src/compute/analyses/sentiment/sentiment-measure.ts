@@ -11,15 +11,15 @@ import { SentimentHours } from './sentiment-hours.ts'
 import type { SentimentScore } from './sentiment-score.ts'
 import { interestWeighted, noSurroundings, premiumBpsOf, sentimentOf } from './sentiment-score.ts'
 
-/** What the sentiment rests on moves with minutes and hours. */
+/** The inputs change by minutes and hours. */
 export const SENTIMENT_STEP_MS = 10_000
 export const SENTIMENT_SERIES = 'sentiment/score'
 const PREMIUM_SERIES = 'sentiment/premium'
 
 const DAY_MS = 86_400_000
-/** A day of minutes: below it a rank says more about the day than about the premium. */
+/** Minutes needed for a percentile of the premium: a day. */
 const RANKED_MINUTES_MIN = 1_440
-/** One coin is no sector. */
+/** Coins needed for a sector score. */
 const SECTOR_COINS_MIN = 2
 const EXTREMES = 2
 /** With 25 advances a second, the 500 coins of the largest market are read within two seconds. */
@@ -28,24 +28,24 @@ const COINS_PER_ADVANCE = 10
 export type SectorSentiment = {
   readonly sector: CoinBucket
   readonly coins: number
-  /** null for a single coin. */
+  /** null for a sector with one coin. */
   readonly sentiment: SentimentScore | null
-  /** NaN where no source says what the unit of one of the coins is worth. */
+  /** NaN if the quote unit of one of the coins has no USD price. */
   readonly openInterestUsd: number
   /** OI-weighted, as fractions; NaN: unknown. */
   readonly fundingRateHourly: number
   readonly return24h: number
-  /** By their return of 24 h, the first the most. */
+  /** Highest and lowest 24 h returns, the most extreme first. */
   readonly leaders: readonly string[]
   readonly laggards: readonly string[]
 }
 
-/** The sentiment of the whole market, unrounded; coins are read within some two seconds. NaN: unknown. */
+/** Sentiment of the whole market, unrounded. NaN: unknown. */
 export type MarketSentiment = {
   /** When the last coin was read. */
   readonly measuredAtMs: number
   readonly coinsTotal: number
-  /** Coins of which the venue told something lately. */
+  /** Coins with fresh figures. */
   readonly coinsKnown: number
   readonly market: SentimentScore
   /** OI-weighted, as fractions. */
@@ -53,24 +53,24 @@ export type MarketSentiment = {
   readonly return24h: number
   readonly return7d: number
   readonly volatilityPercentile: number
-  /** What takers did lacks trades of some coin that are lost. */
+  /** Trades of some coin are missing in the taker flow. */
   readonly lacksTrades: boolean
-  /** Those with a coin, in the order of `coinBuckets`. */
+  /** Sectors with at least one coin, in the order of `coinBuckets`. */
   readonly sectors: readonly SectorSentiment[]
-  /** Scores of the coins that have one. */
+  /** Scores of the coins with a score. */
   readonly coinScores: readonly number[]
   readonly index: FearGreedEvent | null
 }
 
 /**
- * Measures the sentiment every ten seconds and keeps its minutes. As long as nothing is known at once; later it reads some
- * coins at a time, so that nothing holds the engine.
+ * Measures the sentiment every ten seconds and records it every minute. The first measurement reads all coins in one
+ * turn; later ones read {@link COINS_PER_ADVANCE} per turn, to keep turns of the engine short.
  */
 class SentimentMeasure implements MarketTracker {
   readonly #hours = new SentimentHours()
   #step = Number.NaN
   #sentiment: MarketSentiment | null = null
-  /** Of the measurement that is underway. */
+  /** Measurement in progress. */
   #unread: CoinMarket[] = []
   #sentiments: CoinSentiment[] = []
   #scores: number[] = []
@@ -92,7 +92,7 @@ class SentimentMeasure implements MarketTracker {
     if (this.#unread.length === 0) this.#measure(market, nowMs)
   }
 
-  /** The log brings all of it back. */
+  /** Restored from the measure log. */
   save(): Float64Array {
     return new Float64Array(0)
   }
@@ -156,7 +156,7 @@ function sectorSentiment(sector: CoinBucket, coins: readonly CoinSentiment[]): S
   const ranked = coins
     .filter(({ return24h }) => !Number.isNaN(return24h))
     .sort((one, other) => other.return24h - one.return24h)
-  // What leads does not lag as well.
+  // A coin is not both leader and laggard.
   const shown = Math.min(EXTREMES, ranked.length >> 1)
   const names = ranked.map(({ coin }) => coin)
   return {
@@ -171,7 +171,7 @@ function sectorSentiment(sector: CoinBucket, coins: readonly CoinSentiment[]): S
   }
 }
 
-/** Coins of which nothing was heard lately are left out. */
+/** Without coins whose figures are stale. */
 function sumOfInterestUsd(coins: readonly CoinSentiment[]): number {
   return coins
     .filter(({ contextAtMs }) => !Number.isNaN(contextAtMs))
@@ -182,7 +182,7 @@ function premiumsOf(market: MarketState, nowMs: number): Float64Array {
   return market.log.values(PREMIUM_SERIES, nowMs - MEASURE_DAYS_MAX * DAY_MS, nowMs)
 }
 
-/** 100 x (those below + half of those equal) / all; NaN for fewer than a day of minutes. */
+/** Percentile, equal values counted half; NaN below {@link RANKED_MINUTES_MIN}. */
 function rankOf(value: number, values: Float64Array): number {
   if (values.length < RANKED_MINUTES_MIN || Number.isNaN(value)) return Number.NaN
   let [below, equal] = [0, 0]

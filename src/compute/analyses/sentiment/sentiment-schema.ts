@@ -4,8 +4,8 @@ import { coinBuckets } from '../../../domain/sectors.ts'
 import { fundingBiases } from '../../funding/funding-tilt.ts'
 import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { volatilityRegimes } from '../../volatility/volatility-regime.ts'
+import { breadths, directions, scoreBuckets } from './sentiment-labels.ts'
 import { sentimentSources, sentimentStatuses } from './sentiment-score.ts'
-import { breadths, directions, scoreBuckets } from './sentiment-words.ts'
 
 const Iso = Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' })
 const Score = Type.Number({ minimum: 0, maximum: 1, description: 'Sentiment, 0 fear to 1 greed.' })

@@ -3,7 +3,7 @@ import { annualizedPctOf, FUNDING_INTERVAL_HOURS } from '../../funding/funding-t
 import { TAKER_WINDOW_STEPS } from '../../market/taker-flow.ts'
 import type { CoinSentiment } from './coin-sentiment.ts'
 
-/** In the order of answers. The last one is not of the venue, and of no single coin. */
+/** In the order of the answer. The last one is external and concerns the whole market only. */
 export const sentimentSources = [
   'funding',
   'premium',
@@ -15,7 +15,7 @@ export const sentimentSources = [
 ] as const
 export type SentimentSource = (typeof sentimentSources)[number]
 
-/** They sum to 1 (`docs/numbers/sentiment.md`). */
+/** Sum to 1 (`docs/numbers/sentiment.md`). */
 export const sentimentWeights: Readonly<Record<SentimentSource, number>> = {
   funding: 0.2,
   premium: 0.15,
@@ -26,13 +26,13 @@ export const sentimentWeights: Readonly<Record<SentimentSource, number>> = {
   fear_greed_index: 0.1,
 }
 
-/** Less weight than this is no sentiment of the whole. */
+/** Share of the total weight that must be live for a score. */
 export const LIVE_SHARE_MIN = 0.5
-/** Of a group's coins those that a source must know. */
+/** Share of a group's coins that a source must cover. */
 const COINS_SHARE_MIN = 0.5
-/** A source counts as confirmed when all but this share of its coins are. */
+/** Share of coins that may be late before a source counts as late. */
 const LATE_SHARE = 0.1
-/** An hour of taker volume, of the four. */
+/** Steps with trades needed: one hour of the four. */
 const TAKER_STEPS_MIN = TAKER_WINDOW_STEPS / 4
 
 const FUNDING_APR_PCT = [-20, 60] as const
@@ -40,49 +40,49 @@ const PREMIUM_BPS = [-10, 10] as const
 const BUY_SHARE = [0.42, 0.58] as const
 
 const HOUR_MS = 3_600_000
-/** The index speaks of one day, and of half a day more the less the later. */
+/** The index keeps its weight for a day, then loses it over half a day. */
 const INDEX_FRESH_MS = 24 * HOUR_MS
 const INDEX_GONE_MS = 36 * HOUR_MS
 
-/** `stale`: it is late, and weighs less for it. */
+/** `stale`: late, with reduced weight. */
 export const sentimentStatuses = ['live', 'stale', 'missing'] as const
 type SentimentStatus = (typeof sentimentStatuses)[number]
 
 export type SentimentComponent = {
   readonly name: SentimentSource
-  /** 0 fear to 100 greed; NaN where it is missing, as are the next and the last. */
+  /** 0 fear to 100 greed; NaN if missing, like `raw` and `confirmedAtMs`. */
   readonly score: number
-  /** What the score is made of: APR %, bps, %, -1 to 1, percentile, buy share, index. */
+  /** Raw measure: APR %, bps, %, -1 to 1, percentile, buy share, index. */
   readonly raw: number
-  /** What it weighs beside the others: less where it is stale, 0 where it is missing. */
+  /** Reduced if stale, 0 if missing. */
   readonly weight: number
   readonly status: SentimentStatus
-  /** When its source last confirmed it, by our clock. */
+  /** Last confirmation by its source, by our clock. */
   readonly confirmedAtMs: number
 }
 
-/** Of the market, a sector or a coin. */
+/** Sentiment of the market, a sector or a coin. */
 export type SentimentScore = {
   /** Weighted mean of the live components, 0 to 100; NaN below half of the weight. */
   readonly score: number
-  /** Weight of the live components of the weight of all that apply, 0 to 1. */
+  /** Live weight over the weight of all applicable components, 0 to 1. */
   readonly liveShare: number
   /** Weighted standard deviation of the live components around the score, 0 to 50. */
   readonly deviation: number
   readonly components: readonly SentimentComponent[]
 }
 
-/** What is known beside the coins. */
+/** Inputs that do not come from single coins. */
 export type SentimentSurroundings = {
-  /** Rank of the premium in its own past, 0 to 100; NaN while that is short. */
+  /** Percentile of the premium in its own history, 0 to 100; NaN if history is short. */
   readonly premiumPercentile: number
-  /** null for what the index says nothing about: a sector or a coin. */
+  /** null for a sector or a coin, to which the index does not apply. */
   readonly index: { readonly event: FearGreedEvent | null; readonly nowMs: number } | null
 }
 
 export const noSurroundings: SentimentSurroundings = { premiumPercentile: Number.NaN, index: null }
 
-/** The sentiment of some coins together. The same coins in another order give the same, to rounding. */
+/** Sentiment of a group of coins; independent of their order except for rounding. */
 export function sentimentOf(
   coins: readonly CoinSentiment[],
   surroundings: SentimentSurroundings,
@@ -100,7 +100,7 @@ export function sentimentOf(
   return combined(components)
 }
 
-/** Missing components are left out, and the weights of the others stand for all. */
+/** Weighted mean of the live components. */
 export function combined(components: readonly SentimentComponent[]): SentimentScore {
   const whole = components.reduce((sum, { name }) => sum + sentimentWeights[name], 0)
   const live = components.filter(({ weight }) => weight > 0)
@@ -108,7 +108,7 @@ export function combined(components: readonly SentimentComponent[]): SentimentSc
   const mean = live.reduce((sum, one) => sum + one.weight * one.score, 0) / weight
   const squares = live.reduce((sum, one) => sum + one.weight * (one.score - mean) ** 2, 0)
   const liveShare = weight / whole
-  // Sums of weights are off by rounding: exactly half is half.
+  // Tolerance for rounding of the sum of weights.
   const isEnough = liveShare > LIVE_SHARE_MIN - 1e-9
   return {
     score: isEnough ? Math.max(0, Math.min(100, mean)) : Number.NaN,
@@ -123,7 +123,7 @@ export function premiumBpsOf(coins: readonly CoinSentiment[]): number {
   return interestWeighted(coins, ({ premiumBps }) => premiumBps)
 }
 
-/** OI-weighted mean of a figure over the coins that have one; the plain one where nothing is open. */
+/** OI-weighted mean over the coins with a value; unweighted without open interest. */
 export function interestWeighted(
   coins: readonly CoinSentiment[],
   figureOf: (coin: CoinSentiment) => number,
@@ -131,13 +131,13 @@ export function interestWeighted(
   return weightedMean(coins, figureOf, byInterest)
 }
 
-/** How much of its weight the index has at that age: all for a day, none from 36 h on. */
+/** Share of its weight that the index keeps at an age: 1 up to 24 h, 0 from 36 h. */
 export function indexDecay(ageMs: number): number {
   return Math.max(0, Math.min(1, (INDEX_GONE_MS - ageMs) / (INDEX_GONE_MS - INDEX_FRESH_MS)))
 }
 
-/** What one source says, and of which coins. */
-type Said = {
+/** Reading of one source, with the coins that it covers. */
+type SourceReading = {
   readonly score: number
   readonly raw: number
   readonly isKnown: (coin: CoinSentiment) => boolean
@@ -153,17 +153,19 @@ const byCandles = ({ candlesAtMs }: CoinSentiment) => candlesAtMs
 function component(
   name: SentimentSource,
   coins: readonly CoinSentiment[],
-  said: Said,
+  reading: SourceReading,
 ): SentimentComponent {
-  const known = coins.filter(said.isKnown)
+  const known = coins.filter(reading.isKnown)
   const isLive =
-    known.length > 0 && known.length >= COINS_SHARE_MIN * coins.length && !Number.isNaN(said.score)
+    known.length > 0 &&
+    known.length >= COINS_SHARE_MIN * coins.length &&
+    !Number.isNaN(reading.score)
   if (!isLive) return missing(name)
-  const instants = Float64Array.from(known, said.confirmedAtMs).sort()
+  const instants = Float64Array.from(known, reading.confirmedAtMs).sort()
   return {
     name,
-    score: said.score,
-    raw: said.raw,
+    score: reading.score,
+    raw: reading.raw,
     weight: sentimentWeights[name],
     status: 'live',
     confirmedAtMs: instants[Math.floor(LATE_SHARE * instants.length)] as number,
@@ -191,8 +193,8 @@ function indexComponent({
   }
 }
 
-/** Half by how much is paid, a quarter each by how unusual that is and by how many coins pay. */
-function fundingOf(coins: readonly CoinSentiment[]): Said {
+/** Half by the rate, a quarter each by its percentile and by the share of coins with a positive rate. */
+function fundingOf(coins: readonly CoinSentiment[]): SourceReading {
   const rate = interestWeighted(coins, ({ fundingRateHourly }) => fundingRateHourly)
   const aprPct = annualizedPctOf(rate, FUNDING_INTERVAL_HOURS)
   const paying = mean(coins, ({ fundingRateHourly }) => (Math.sign(fundingRateHourly) + 1) / 2)
@@ -209,8 +211,8 @@ function fundingOf(coins: readonly CoinSentiment[]): Said {
   }
 }
 
-/** Half by how much, half by how unusual that is. */
-function premiumOf(coins: readonly CoinSentiment[], percentile: number): Said {
+/** Half by the premium, half by its percentile. */
+function premiumOf(coins: readonly CoinSentiment[], percentile: number): SourceReading {
   const raw = premiumBpsOf(coins)
   return {
     score: meanOf([
@@ -223,8 +225,8 @@ function premiumOf(coins: readonly CoinSentiment[], percentile: number): Said {
   }
 }
 
-/** A third each: coins above their day, above their week, and volume of those that rose in 24 h. */
-function breadthOf(coins: readonly CoinSentiment[]): Said {
+/** A third each: coins above their day average, above their week average, and volume of coins that rose in 24 h. */
+function breadthOf(coins: readonly CoinSentiment[]): SourceReading {
   const advanced = ({ return24h }: CoinSentiment) => (Math.sign(return24h) + 1) / 2
   const score = meanOf([
     [100 * mean(coins, ({ isAboveDay }) => isAboveDay), 1],
@@ -239,7 +241,7 @@ function breadthOf(coins: readonly CoinSentiment[]): Said {
   }
 }
 
-function interestOf(coins: readonly CoinSentiment[]): Said {
+function interestOf(coins: readonly CoinSentiment[]): SourceReading {
   const raw = interestWeighted(coins, ({ interestFlow }) => interestFlow)
   return {
     score: 50 * (raw + 1),
@@ -249,8 +251,8 @@ function interestOf(coins: readonly CoinSentiment[]): Said {
   }
 }
 
-/** Seven tenths by how calm the day was, three by how much of it went up. */
-function volatilityOf(coins: readonly CoinSentiment[]): Said {
+/** 0.7 by low volatility of the day, 0.3 by the share of its variance from rising hours. */
+function volatilityOf(coins: readonly CoinSentiment[]): SourceReading {
   const percentile = interestWeighted(coins, (coin) => coin.volatilityPercentile)
   const downside = interestWeighted(coins, ({ downsideShare }) => downsideShare)
   return {
@@ -261,7 +263,7 @@ function volatilityOf(coins: readonly CoinSentiment[]): Said {
   }
 }
 
-function takersOf(coins: readonly CoinSentiment[]): Said {
+function takersOf(coins: readonly CoinSentiment[]): SourceReading {
   const sum = (of: (coin: CoinSentiment) => number) =>
     coins.reduce((total, coin) => total + (of(coin) || 0), 0)
   const buyUsd = sum((coin) => coin.buyUsd)
@@ -271,7 +273,7 @@ function takersOf(coins: readonly CoinSentiment[]): Said {
   return {
     score: between(raw, BUY_SHARE),
     raw,
-    // In most coins nobody may trade for hours; that is known too.
+    // Hours without trades are known data.
     isKnown: ({ takerSteps }) => !Number.isNaN(takerSteps),
     confirmedAtMs: byContext,
   }
@@ -295,8 +297,8 @@ function meanOf(parts: readonly (readonly [value: number, weight: number])[]): n
 }
 
 /**
- * Of the values that are known. Where all weights are 0 or unknown they count alike. Without lists of its own: every
- * coin's sentiment takes a dozen of them, all within one turn of the loop.
+ * Weighted mean of the known values; unweighted if all weights are 0 or unknown. Allocates nothing, because each coin
+ * needs a dozen of them within one turn of the engine.
  */
 function weightedMean<Item>(
   items: readonly Item[],

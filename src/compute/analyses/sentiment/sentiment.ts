@@ -7,7 +7,7 @@ import {
   FUNDING_INTERVAL_HOURS,
   fundingBiasOf,
 } from '../../funding/funding-tilt.ts'
-import { CONTEXT_CADENCE_MS } from '../../market/coin-market.ts'
+import { COIN_AGE_MS_MAX, CONTEXT_CADENCE_MS } from '../../market/coin-market.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings } from '../../render/completeness.ts'
@@ -18,14 +18,19 @@ import { bps, orNull, percent, score } from '../../render/significance.ts'
 import { volatilityRegimeOf } from '../../volatility/volatility-regime.ts'
 import type { BucketView } from './bucket-parameter.ts'
 import { bucketParameter, bucketViews, defaultBucketView } from './bucket-parameter.ts'
-import { COIN_AGE_MS_MAX } from './coin-sentiment.ts'
+import type { Direction } from './sentiment-labels.ts'
+import {
+  breadthLabel,
+  bucketOf,
+  momentumOf,
+  scoreBuckets,
+  sentimentDirection,
+} from './sentiment-labels.ts'
 import type { MarketSentiment, SectorSentiment } from './sentiment-measure.ts'
 import { SENTIMENT_SERIES, SENTIMENT_STEP_MS, sentimentMeasure } from './sentiment-measure.ts'
 import { SentimentAnswer } from './sentiment-schema.ts'
 import type { SentimentComponent, SentimentScore } from './sentiment-score.ts'
 import { LIVE_SHARE_MIN } from './sentiment-score.ts'
-import type { Direction } from './sentiment-words.ts'
-import { breadthOf, bucketOf, directionOf, momentumOf, scoreBuckets } from './sentiment-words.ts'
 
 const PERIOD_MS = 10_000
 const HOUR_MS = 3_600_000
@@ -188,7 +193,7 @@ function summaryOf(market: SentimentScore) {
   const shown = unit(market.score)
   const dispersion = Math.min(1, market.deviation / 50)
   return {
-    overall: directionOf(shown),
+    overall: sentimentDirection(shown),
     bucket: bucketOf(shown),
     score: shown,
     confidence: score(Math.min(1, market.liveShare) * (1 - dispersion)),
@@ -202,12 +207,12 @@ function labelsOf(sentiment: MarketSentiment, bucket: string) {
   const { return7d, fundingRateHourly, volatilityPercentile } = sentiment
   return {
     fear_greed: bucket,
-    momentum: Number.isNaN(return7d) ? null : directionOf(momentumOf(return7d)),
+    momentum: Number.isNaN(return7d) ? null : sentimentDirection(momentumOf(return7d)),
     funding_bias: Number.isNaN(fundingRateHourly) ? null : fundingBiasOf(fundingRateHourly),
     volatility: Number.isNaN(volatilityPercentile)
       ? null
       : volatilityRegimeOf(volatilityPercentile),
-    breadth: breadth === undefined || Number.isNaN(breadth) ? null : breadthOf(breadth / 100),
+    breadth: breadth === undefined || Number.isNaN(breadth) ? null : breadthLabel(breadth / 100),
   }
 }
 

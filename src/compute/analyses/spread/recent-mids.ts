@@ -1,18 +1,18 @@
-/** Two seconds of the busiest coin, which changes its best quotes with every block. */
+/** About two seconds of the busiest coin, whose best quotes change with every block. */
 const MIDS_KEPT = 32
-/** Time and mid. */
+/** Time and mid price. */
 const FIELDS = 2
 const RING_LENGTH = FIELDS * MIDS_KEPT
 
-/** The last mids of one coin, in the order of the venue's own instants. */
+/** The last mid prices of one coin, ordered by the venue's timestamps. */
 export class RecentMids {
   readonly #ring = new Float64Array(RING_LENGTH).fill(Number.NaN)
   #next = 0
 
-  /** Of the newest; -Infinity before any. */
+  /** Timestamp of the newest; -Infinity before any. */
   newestMs = Number.NEGATIVE_INFINITY
 
-  /** @param mid NaN where the quote had none */
+  /** @param mid NaN for a quote without one */
   add(timeMs: number, mid: number): void {
     this.newestMs = timeMs
     this.#ring[this.#next] = timeMs
@@ -20,7 +20,7 @@ export class RecentMids {
     this.#next = (this.#next + FIELDS) % RING_LENGTH
   }
 
-  /** The last one that is strictly before an instant; NaN where that is older than `ageMsMax`, or had none. */
+  /** Last mid strictly before a timestamp; NaN if it is older than `ageMsMax` or unknown. */
   before(timeMs: number, ageMsMax: number): number {
     for (let back = FIELDS; back <= RING_LENGTH; back += FIELDS) {
       const at = (this.#next - back + RING_LENGTH) % RING_LENGTH

@@ -1,6 +1,6 @@
 import { statisticsOf } from '../../statistics/series-statistics.ts'
 
-/** The newest values of a series and their exact quantiles: bounded, and nothing is approximated. */
+/** Ring of the newest values of a series, with exact quantiles. */
 export class RecentValues {
   readonly #values: Float64Array
   #count = 0
@@ -10,7 +10,7 @@ export class RecentValues {
     this.#values = new Float64Array(valuesMax)
   }
 
-  /** How many are held. */
+  /** Number of values held. */
   get count(): number {
     return this.#count
   }
@@ -21,12 +21,12 @@ export class RecentValues {
     this.#count = Math.min(this.#count + 1, this.#values.length)
   }
 
-  /** Of the values as `of` shows them; NaN without any. */
+  /** Median of the values mapped by `of`; NaN without values. */
   median(of: (value: number) => number = (value) => value): number {
     return statisticsOf(this.#values.subarray(0, this.#count).map(of)).median
   }
 
-  /** The smallest value that at least this share of them does not exceed; NaN without any. */
+  /** Smallest value that is not below `share` of the mapped values; NaN without values. */
   quantile(share: number, of: (value: number) => number): number {
     const ascending = this.#values.subarray(0, this.#count).map(of).toSorted()
     return ascending[Math.max(0, Math.ceil(share * this.#count) - 1)] ?? Number.NaN

@@ -7,16 +7,16 @@ import { percentileOf, statisticsOf } from '../../statistics/series-statistics.t
 import { StepRing } from '../../statistics/step-ring.ts'
 
 const MINUTES_MAX = 1_440
-/** Fewer minutes than an hour of them say nothing about a day. */
+/** Minutes needed for a comparison: an hour. */
 export const SPREAD_MINUTES_MIN = 60
 
-/** How a quoted spread compares with those of the last 24 hours. */
+/** A quoted spread compared with those of the last 24 hours. */
 export type SpreadComparison = {
-  /** Of the quoted spread at each whole minute, bps; null below {@link SPREAD_MINUTES_MIN} minutes. */
+  /** Median of the quoted spread at whole minutes, bps; null below {@link SPREAD_MINUTES_MIN} minutes. */
   readonly medianBps: number | null
-  /** Rank of the given spread among them, 0 to 100, equal ones counted half; null likewise. */
+  /** Percentile of the given spread among them, equal values counted half; null likewise. */
   readonly percentile: number | null
-  /** Minutes that were counted. */
+  /** Minutes with data. */
   readonly n: number
   /** From the oldest of them to now, in minutes; 0 for none. */
   readonly windowMinutes: number
@@ -26,7 +26,7 @@ export type SpreadComparison = {
 export class SpreadHistory implements CoinTracker {
   readonly hears = ['sample-history'] as const
   readonly #minutes = new StepRing(SAMPLE_STEP_MS, MINUTES_MAX, 1)
-  /** The comparison's part that changes once a minute: kept, because sorting a day is not free. */
+  /** Sorted day, cached for a minute. */
   #day: Day | null = null
 
   apply(event: CoinEvent): void {
@@ -54,7 +54,7 @@ export class SpreadHistory implements CoinTracker {
     }
   }
 
-  /** The minutes come back from history. */
+  /** Restored from history. */
   save(): Float64Array {
     return new Float64Array(0)
   }

@@ -18,81 +18,81 @@ import { RecentValues } from './recent-values.ts'
 const BPS = 10_000
 const MINUTE_MS = 60_000
 
-/** An older quote is no measure of a trade: the price may have left it. */
+/** Older quotes are not used to measure a trade. */
 const QUOTE_AGE_MS_MAX = 1_000
-/** As old as a book becomes before the next one comes: what an answer was rendered from. */
+/** Maximum age of a book before the next one, which is what an answer was rendered from. */
 const BOOK_AGE_MS_MAX = 6_000
-/** Realised spread is taken against the first mid from here on ... */
+/** Realized spread uses the first mid price from here on ... */
 const REALIZED_AFTER_MS = 10_000
-/** ... which may come this much later: whole books come every 5.4 s. */
+/** ... up to this much later; whole books arrive every 5.4 s. */
 const REALIZED_LATE_MS_MAX = 6_000
 
-/** Of the window, the present minute included. */
+/** Window length, including the present minute. */
 export const WINDOW_MINUTES = 60
-/** Fewer executions are chance. */
+/** Executions needed for a mean. */
 export const EXECUTIONS_MIN = 20
 
-/** Smaller executions hardly ever leave the best level, and would make every estimate look good. */
+/** Smaller executions rarely exceed the best level and would hide the error of estimates. */
 export const CALIBRATED_USD_MIN = 1_000
 const ERRORS_MAX = 256
 export const CALIBRATIONS_MIN = 20
 const RATIOS_MAX = 64
-/** The model is scaled once so many executions went beyond the visible book. */
+/** Executions beyond the visible book needed before the model is scaled. */
 export const MODEL_RATIOS_MIN = 20
 const MODEL_SCALE_MIN = 0.5
 const MODEL_SCALE_MAX = 3
 
-/** Beyond this the oldest is left without a realised spread. */
+/** Bound of executions that wait for a later mid price; the oldest is dropped. */
 const PENDING_MAX = 256
 
-/** Quotes of one coin overtake each other by less. */
+/** A larger step back is a corrected venue clock, not quotes out of order. */
 const CLOCK_BACK_MS_MAX = 60_000
 
-/** Raised whenever the meaning of a saved number changes. */
+/** Increased when the meaning of a saved number changes. */
 const LAYOUT = 4_102
 const HEADER_FIELDS = 5
 
-/** What takers paid, in bps of the mid before; weighted by notional. */
+/** Costs of takers, notional-weighted, in bps of the mid price before the execution. */
 export type TakerCosts = {
   /** 2 x abs(price - mid) / mid; null below {@link EXECUTIONS_MIN}. */
   readonly effectiveBps: number | null
   readonly n: number
   readonly notionalUsd: number
-  /** 2 x side x (price - mid 10 s later) / mid: what the maker kept; null likewise. */
+  /** 2 x side x (price - mid 10 s later) / mid: revenue of the maker; null likewise. */
   readonly realizedBps: number | null
   readonly realizedN: number
-  /** From the oldest minute with an execution to the newest instant heard of; 0 without any. */
+  /** From the oldest minute with an execution to the newest event; 0 without executions. */
   readonly windowSeconds: number
-  /** False where the venue's replay showed that trades of the last hour are lost. */
+  /** false if trades of the last hour are missing. */
   readonly isWhole: boolean
 }
 
-/** How the estimates of slippage compared with the executions that followed them. */
+/** Errors of slippage estimates against actual executions. */
 export type SlippageCalibration = {
   readonly n: number
-  /** null below {@link CALIBRATIONS_MIN}, as are the next two. */
+  /** null below {@link CALIBRATIONS_MIN}, like the next two. */
   readonly medianAbsErrorBps: number | null
-  /** Nine of ten were not further off. */
+  /** 90th percentile of the absolute errors. */
   readonly p90AbsErrorBps: number | null
   /** Positive: executions cost more than was estimated. */
   readonly medianErrorBps: number | null
-  /** Of the newest execution that was compared, by the venue's clock; null before any. */
+  /** Time of the newest execution compared, by the venue's clock; null before any. */
   readonly asOfMs: number | null
-  /** Executions beyond the visible book, and what their median makes of the model's estimate. */
+  /** Executions beyond the visible book, and the factor that they give the model. */
   readonly modelN: number
   readonly modelScale: number
 }
 
 /**
- * All trades of one instant and side: one taker's order, or several of one block. Together they took from
- * the book as one; told apart, the second would be measured against what the first had taken already.
+ * All trades with one timestamp and side: one order, or several of one block. They are measured together, because a
+ * second order would otherwise be compared with a book that the first has already taken from.
  */
 type Execution = {
   readonly timeMs: number
   readonly direction: 1 | -1
-  /** Of the last quote before it; NaN where there is none that is young enough. */
+  /** Mid of the last quote before it; NaN without a recent one. */
   readonly midBefore: number
-  /** Of the last whole book before it, as its taker meets it; null likewise. */
+  /** Side of the last whole book before it; null likewise. */
   readonly side: BookSide | null
   notionalUsd: number
   sizeBase: number
@@ -101,10 +101,10 @@ type Execution = {
   usdDistance: number
 }
 
-/** Waits for the mid after it. */
+/** An execution that waits for the later mid price. */
 type Pending = Pick<Execution, 'timeMs' | 'direction' | 'midBefore' | 'notionalUsd' | 'usdPrice'>
 
-/** Of a minute, weighted by notional, in bps of the mid before. */
+/** Sums of one minute, notional-weighted, in bps of the mid before. */
 type Sums = readonly [
   n: number,
   notionalUsd: number,
@@ -116,11 +116,10 @@ type Sums = readonly [
 const MINUTE_FIELDS = 6
 
 /**
- * What trades of one coin cost, by the venue's own instants. A trade is measured against the last quote
- * that is strictly before it: the venue stamps quotes and trades by block, and a quote of the same instant
- * is already without what the trade took (of 10,964 recorded trades 98 % lie at or beyond the quote before,
- * 61 % at or beyond that of their own instant). What cannot be judged, because a quote was missing, late or
- * one-sided, is left out, not guessed.
+ * Costs of the trades of one coin, by the venue's timestamps. A trade is measured against the last quote strictly
+ * before it: the venue stamps quotes and trades by block, and a quote with the same timestamp already lacks what the
+ * trade took (of 10,964 recorded trades 98 % lie at or beyond the quote before, 61 % at or beyond the one with their
+ * own timestamp). Trades without a recent two-sided quote are left out.
  */
 export class TradeCosts implements CoinTracker {
   readonly hears = ['trade', 'book', 'top-of-book', 'trade-gap', 'silence'] as const
@@ -128,7 +127,7 @@ export class TradeCosts implements CoinTracker {
   readonly #errors = new RecentValues(ERRORS_MAX)
   readonly #ratios = new RecentValues(RATIOS_MAX)
   #modelScale = 1
-  /** As it was asked for last; null once an execution has changed it. */
+  /** Cached until an execution changes it. */
   #calibration: SlippageCalibration | null = null
   #calibratedAtMs = Number.NaN
   readonly #mids = new RecentMids()
@@ -137,12 +136,12 @@ export class TradeCosts implements CoinTracker {
   #open: Execution | null = null
   #pending: Pending[] = []
   #newestTradeMs = Number.NEGATIVE_INFINITY
-  /** Trades up to here were counted before, or are parts of what was lost. */
+  /** Trades up to here are counted already, or belong to a gap. */
   #countedUntilMs = Number.NEGATIVE_INFINITY
   /** End of the newest gap. */
   #lostUntilMs = Number.NEGATIVE_INFINITY
-  /** The newest instant heard of. */
-  #heardMs = Number.NEGATIVE_INFINITY
+  /** Newest timestamp of any event. */
+  #newestMs = Number.NEGATIVE_INFINITY
 
   apply(event: CoinEvent): void {
     switch (event.kind) {
@@ -160,7 +159,7 @@ export class TradeCosts implements CoinTracker {
         this.#gap(event)
         break
       case 'silence':
-        // Its other trades may be lost.
+        // Its other trades may be missing.
         this.#open = null
         break
       default:
@@ -180,7 +179,7 @@ export class TradeCosts implements CoinTracker {
       notionalUsd,
       realizedBps: realizedN < EXECUTIONS_MIN ? null : realized / realizedUsd,
       realizedN,
-      windowSeconds: steps[0] === undefined ? 0 : (this.#heardMs - steps[0] * MINUTE_MS) / 1_000,
+      windowSeconds: steps[0] === undefined ? 0 : (this.#newestMs - steps[0] * MINUTE_MS) / 1_000,
       isWhole: !Number.isFinite(this.#lostUntilMs) || this.#lostUntilMs < this.#windowStartMs,
     }
   }
@@ -190,10 +189,10 @@ export class TradeCosts implements CoinTracker {
     return this.#calibration
   }
 
-  /** Without the quotes: none of them is young enough when an engine is up again. */
+  /** Without quotes, which are too old after a restart. */
   save(): Float64Array {
     return joinSections([
-      [LAYOUT, this.#newestTradeMs, this.#heardMs, this.#calibratedAtMs, this.#lostUntilMs],
+      [LAYOUT, this.#newestTradeMs, this.#newestMs, this.#calibratedAtMs, this.#lostUntilMs],
       this.#stepsOfWindow().flatMap((step) => [step, ...this.#minute(step)]),
       this.#errors.save(),
       this.#ratios.save(),
@@ -207,9 +206,9 @@ export class TradeCosts implements CoinTracker {
     if (header?.length !== HEADER_FIELDS || header[0] !== LAYOUT || others.length > 0) return false
     if (!minutes || !errors || !ratios || !pending || !open) return false
     this.#newestTradeMs = header[1] as number
-    // They may be told again.
+    // The venue may replay them.
     this.#countedUntilMs = this.#newestTradeMs
-    this.#heardMs = header[2] as number
+    this.#newestMs = header[2] as number
     this.#calibratedAtMs = header[3] as number
     this.#lostUntilMs = header[4] as number
     for (const [step, ...row] of rowsOf(minutes, 1 + MINUTE_FIELDS))
@@ -224,10 +223,10 @@ export class TradeCosts implements CoinTracker {
   }
 
   #trade({ timeExchangeMs: timeMs, takerSide, price, sizeBase }: TradeEvent): void {
-    // One that is told after later ones is of a replay; what came before it may be lost.
+    // A trade older than the newest one comes from a replay.
     if (timeMs < this.#newestTradeMs || timeMs <= this.#countedUntilMs) return
     this.#newestTradeMs = timeMs
-    this.#heardMs = Math.max(this.#heardMs, timeMs)
+    this.#newestMs = Math.max(this.#newestMs, timeMs)
     const direction = takerSide === 'buy' ? 1 : -1
     let open = this.#open
     if (open === null || open.timeMs !== timeMs || open.direction !== direction) {
@@ -252,16 +251,16 @@ export class TradeCosts implements CoinTracker {
   }
 
   #quote(timeMs: number, mid: number): void {
-    if (timeMs < this.#heardMs - CLOCK_BACK_MS_MAX) this.#startOver(timeMs)
-    // A whole book that was overtaken by quotes of later blocks.
+    if (timeMs < this.#newestMs - CLOCK_BACK_MS_MAX) this.#startOver(timeMs)
+    // A whole book may arrive after quotes of later blocks.
     if (timeMs < this.#mids.newestMs) return
-    this.#heardMs = Math.max(this.#heardMs, timeMs)
+    this.#newestMs = Math.max(this.#newestMs, timeMs)
     if (this.#open !== null && this.#open.timeMs < timeMs) this.#close()
     this.#realize(timeMs, mid)
     this.#mids.add(timeMs, mid)
   }
 
-  /** The venue's clock was put back, or was ahead for a moment: what is known has no order any more. */
+  /** The venue's clock was set back, so the order of events is unknown. */
   #startOver(timeMs: number): void {
     this.#minutes = new StepRing(MINUTE_MS, WINDOW_MINUTES, MINUTE_FIELDS)
     this.#mids.clear()
@@ -272,7 +271,7 @@ export class TradeCosts implements CoinTracker {
     this.#newestTradeMs = Number.NEGATIVE_INFINITY
     this.#countedUntilMs = Number.NEGATIVE_INFINITY
     this.#lostUntilMs = Number.NEGATIVE_INFINITY
-    this.#heardMs = timeMs
+    this.#newestMs = timeMs
   }
 
   #keepBook(book: BookEvent): void {
@@ -281,7 +280,7 @@ export class TradeCosts implements CoinTracker {
     this.#book = book
   }
 
-  /** The oldest replayed trades may be parts of what was lost. */
+  /** Replayed trades up to the end of the gap may be incomplete. */
   #gap({ toMs }: TradeGapEvent): void {
     this.#open = null
     this.#countedUntilMs = Math.max(this.#countedUntilMs, toMs)
@@ -308,7 +307,7 @@ export class TradeCosts implements CoinTracker {
     return book !== null && ageMs > 0 && ageMs <= BOOK_AGE_MS_MAX ? sideOf(book, direction) : null
   }
 
-  /** All of the execution is known. */
+  /** Called when the execution is complete. */
   #close(): void {
     const execution = this.#open
     this.#open = null
@@ -360,14 +359,14 @@ export class TradeCosts implements CoinTracker {
     this.#minutes.add(this.#minutes.stepOf(timeMs), row)
   }
 
-  /** Of the first minute that counts. */
+  /** Start of the window. */
   get #windowStartMs(): number {
-    return (this.#minutes.stepOf(this.#heardMs) - WINDOW_MINUTES + 1) * MINUTE_MS
+    return (this.#minutes.stepOf(this.#newestMs) - WINDOW_MINUTES + 1) * MINUTE_MS
   }
 
   /** Minutes with executions, oldest first. */
   #stepsOfWindow(): number[] {
-    const newest = this.#minutes.stepOf(this.#heardMs)
+    const newest = this.#minutes.stepOf(this.#newestMs)
     const steps: number[] = []
     for (let ago = WINDOW_MINUTES - 1; ago >= 0; ago -= 1)
       if (this.#minutes.has(newest - ago)) steps.push(newest - ago)
@@ -379,7 +378,7 @@ export class TradeCosts implements CoinTracker {
   }
 }
 
-/** As a taker of that direction meets the book; null where it is one-sided. */
+/** The side of the book that a taker of that direction meets; null for a one-sided book. */
 function sideOf({ bids, asks }: BookEvent, direction: 1 | -1): BookSide | null {
   const mid = midOfBest(bids[0], asks[0])
   return Number.isNaN(mid) ? null : { levels: direction === 1 ? asks : bids, mid, direction }
@@ -410,7 +409,7 @@ function pendingOf(row: readonly number[]): Pending {
   return { timeMs, direction, midBefore, notionalUsd, usdPrice } as Pending
 }
 
-/** The last are the side's mid and levels, where there is one. */
+/** Ends with the mid and the levels of the side, if there is one. */
 function openFields(execution: Execution): readonly number[] {
   const { sizeBase, usdDistance, side } = execution
   const levels = side?.levels.flatMap((level) => [level.price, level.sizeBase]) ?? []

@@ -12,30 +12,30 @@ const WEEK_HOURS = 168
 const MONTH_HOURS = 720
 
 /**
- * Closes that are read, the newest: the 37 days that every coin keeps. 83 days forecast no better: median error
- * 25.3 % beside 25.4 %, on recorded candles of 13 coins.
+ * Newest closes that are read: the 37 days that every coin keeps. 83 days are no better: median error 25.3 % instead of
+ * 25.4 % on recorded candles of 13 coins.
  */
 export const HAR_CLOSES_MAX = CLOSES_READ
-/** Fewer known closes give no forecast: 30 days. */
+/** Known closes needed for a forecast: 30 days. */
 export const HAR_CLOSES_MIN = 720
 
-/** Rows of a fit that is evaluated: two weeks of hours. */
+/** Rows needed for a fit: two weeks of hours. */
 const ROWS_MIN = 336
-/** A week of origins: below it an error says more about the week than about the forecast. */
+/** Evaluations needed for an error: a week of hours. */
 const EVALUATIONS_MIN = 168
 
 /**
- * Ridge penalty on the slopes, in units of squared log variance. 37 days hold 5 separate weeks and one month:
- * ordinary least squares fits their chance moves. Measured on Hyperliquid candles of 2024-25 (real-market.test.ts);
+ * Ridge penalty on the slopes, in units of squared log variance. 37 days hold only 5 separate weeks and one month, which
+ * ordinary least squares overfits. Measured on Hyperliquid candles of 2024-25 (real-market.test.ts);
  * with 83 days the error is flat from 0.02 to 0.1.
  */
 const SLOPE_PENALTY = 0.05
 
 const REGRESSORS = 3
 
-/** One instant's forecast beside what came, all as annualised percent. */
+/** A past forecast and the realised value, annualised percent. */
 export type OriginForecast = {
-  /** Returns of the series that were known at that instant. */
+  /** Number of returns known at that time. */
   readonly hour: number
   readonly forecastPct: number
   /** Volatility of the 24 h before: "tomorrow equals today". */
@@ -46,17 +46,17 @@ export type OriginForecast = {
 
 export type HarForecast = {
   /**
-   * Forecast median of close-to-close volatility over the next 24 hourly returns, percent a year. null below 720 known
-   * closes, where the last day or week is not known or did not move, and where there is no fit.
+   * Forecast median of close-to-close volatility over the next 24 hourly returns, percent per year. null below 720 known
+   * closes, if the last day or week is unknown or constant, or without a fit.
    */
   readonly volatilityPct: number | null
-  /** Known hourly closes that the regression rests on, at most {@link HAR_CLOSES_MAX}. */
+  /** Known hourly closes used for the fit, at most {@link HAR_CLOSES_MAX}. */
   readonly fittedOnHours: number
   /** Median of |forecast - realised| / realised over the evaluations, percent; null for fewer than 168. */
   readonly outOfSampleErrorPct: number | null
-  /** The same of the naive forecast, at the same instants. */
+  /** The same for the naive forecast. */
   readonly naiveErrorPct: number | null
-  /** Instants evaluated, an hour apart: their 24 h overlap, so a 24th of them is independent. */
+  /** Past hours evaluated. Their 24 h targets overlap, so one in 24 is independent. */
   readonly evaluations: number
 }
 
@@ -70,8 +70,8 @@ export type HarForecast = {
  * In logs, because one crash dominates a regression of variances, and no forecast can be negative. The forecast is
  * exp of the fitted mean log: the median of volatility where log errors are symmetric, and below its mean.
  *
- * The error is the median absolute percentage error of volatility: a median matches a median, it is read without
- * knowing the loss, and it has a value for a coin that one hour dominates, where QLIKE explodes.
+ * The error is the median absolute percentage error of volatility: it matches a median forecast, is easy to read, and
+ * stays finite for a coin that one hour dominates, unlike QLIKE.
  *
  * @param closes of successive hours, oldest first, the newest closed hour last; NaN where unknown
  */
@@ -90,18 +90,18 @@ export function harForecast(closes: ArrayLike<number>): HarForecast {
   }
 }
 
-/** What {@link rollingForecasts} computes of one series. */
+/** Result of {@link rollingForecasts}. */
 export type RollingForecasts = {
   readonly forecasts: readonly OriginForecast[]
-  /** Forecast from the end of the series, percent a year; null where there is none. */
+  /** Forecast from the end of the series, percent per year; null without one. */
   readonly nextPct: number | null
   /** The fit behind `nextPct`: slopes of the logs of day, week and month. */
   readonly fit: LinearFit | null
 }
 
 /**
- * A forecast from each hour, oldest first, fitted on what was known at that hour: a row is added when its 24 h
- * target is over, so no training target reaches beyond the hour of the forecast. Refits at every hour.
+ * A forecast from each hour, oldest first, fitted only on data known at that hour: a row is added when its 24 h target
+ * is complete. Refits every hour.
  * @param penalty of the slopes; 0 for ordinary least squares
  */
 export function rollingForecasts(
@@ -141,9 +141,9 @@ function newestHours(closes: ArrayLike<number>) {
 }
 
 /**
- * Logs of the variance of the day, week and month that end with an hour. While the series is shorter than a month, the
- * month is all of it, from a week on: there day, week and month agree, and the month adds nothing.
- * @returns false where one of them is not known or zero
+ * Logs of the variance of the day, week and month that end with an hour. Of a series shorter than a month, the month is
+ * all of it, at least a week.
+ * @returns false if one of them is unknown or zero
  */
 function readRegressors(series: HourlyVariance, hour: number, into: Float64Array): boolean {
   if (hour < WEEK_HOURS) return false
@@ -160,7 +160,7 @@ function predicted({ intercept, slopes }: LinearFit, values: Float64Array): numb
   return sum
 }
 
-/** NaN where less than three quarters of the 24 h are known, or they are not over. */
+/** NaN if less than three quarters of the 24 h are known, or if they are not over. */
 function dayVolatilityPct(series: HourlyVariance, endHour: number): number {
   return volatilityPct(meanVariance(series, endHour, DAY_HOURS))
 }

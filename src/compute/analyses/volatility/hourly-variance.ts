@@ -1,4 +1,4 @@
-/** A window of which less is known has no variance. */
+/** Share of known returns that a window needs. */
 const KNOWN_SHARE_MIN = 0.75
 
 /**
@@ -14,7 +14,7 @@ export type HourlyVariance = {
   readonly known: Float64Array
 }
 
-/** @param closes of successive hours, oldest first; NaN, zero and less for an hour that is not known */
+/** @param closes of successive hours, oldest first; NaN or not positive: unknown */
 export function hourlyVariance(closes: ArrayLike<number>): HourlyVariance {
   const hours = Math.max(0, closes.length - 1)
   const squares = new Float64Array(hours + 1)
@@ -32,7 +32,7 @@ export function hourlyVariance(closes: ArrayLike<number>): HourlyVariance {
 /**
  * Variance of one hour's log return, as the mean of squares (zero mean) over the `windowHours` returns that end with
  * return `endHour`. Missing returns are left out of the mean.
- * @returns NaN where the window begins before the series or less than three quarters of it are known
+ * @returns NaN if the window begins before the series, or less than three quarters of it are known
  */
 export function meanVariance(
   { squares, known }: HourlyVariance,

@@ -7,9 +7,8 @@ const PIVOT_SHARE_MIN = 1e-10
 export type LinearFit = { readonly intercept: number; readonly slopes: Float64Array }
 
 /**
- * Linear regression with an intercept over rows that are added one at a time: k regressors cost k^2 an added row and
- * k^3 a fit, whatever the number of rows. Holds means and co-moments (Welford 1962), whose normal
- * equations do not lose digits to the level of the regressors as sums of squares do.
+ * Linear regression with an intercept over rows that are added one at a time. With k regressors a row costs k^2 and a
+ * fit k^3. Keeps means and co-moments (Welford 1962), which lose fewer digits than sums of squares.
  */
 export class LeastSquares {
   readonly #regressors: number

@@ -20,12 +20,12 @@ type BarLength = keyof typeof KEPT
 const [OPEN, HIGH, LOW, CLOSE] = [0, 1, 2, 3]
 const SAVED_FIELDS = 5
 
-/** What changes with the hour only. */
+/** Measures that change once an hour. */
 export type HourlyVolatility = { readonly rank: VolatilityRank; readonly forecast: HarForecast }
 
 /**
- * Closed 15m bars of the last day and 1h bars of the last week of one coin. 15m bars are saved, because no history
- * brings them back after a restart; 1h bars come from the candles and from hourly history.
+ * Closed 15m bars of the last day and 1h bars of the last week of one coin. 15m bars are saved, because history has no
+ * 15m bars to restore them from; 1h bars come from candles and hourly history.
  */
 export class VolatilityBars implements CoinTracker {
   readonly hears = ['hourly-history'] as const

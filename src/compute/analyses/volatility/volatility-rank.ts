@@ -6,7 +6,7 @@ import { hourlyVariance, meanVariance } from './hourly-variance.ts'
 const DAY_HOURS = 24
 /** 30 days: one reading an hour. */
 export const RANK_WINDOW_HOURS = 720
-/** A week: below it a rank says more about the week than about the coin. */
+/** Readings needed for a percentile: a week. */
 const READINGS_MIN = 168
 
 /** Closes that {@link volatilityRank} reads: 720 windows of 24 returns. */
@@ -17,13 +17,13 @@ export type VolatilityRank = {
   /** 100 x (readings below + half of those equal) / readings, the present one among them; null below 168. */
   readonly percentile: number | null
   readonly readings: number
-  /** The present reading, percent a year; null where less than 18 of its 24 hours are known. */
+  /** The present reading, percent per year; null with fewer than 18 of its 24 returns. */
   readonly volatilityPct: number | null
 }
 
 /**
- * Ranks close-to-close volatility over 24 hourly returns, read at the end of each hour. All readings have the same
- * bars, so what an hourly return does not show is missing in all alike; from 15m bars the level differs.
+ * Ranks close-to-close volatility over 24 hourly returns, read at the end of each hour. All readings use hourly bars,
+ * so they are comparable; 15m bars give another level.
  * @param closes of successive hours, oldest first, the newest closed hour last; NaN where unknown
  */
 export function volatilityRank(closes: ArrayLike<number>): VolatilityRank {
@@ -46,7 +46,7 @@ export function volatilityRank(closes: ArrayLike<number>): VolatilityRank {
   return { percentile, readings, volatilityPct: present }
 }
 
-/** Not more than is read: running sums over older hours would round the same readings differently. */
+/** The closes that are read; running sums over older hours would round the same readings differently. */
 function newest(closes: ArrayLike<number>): Float64Array {
   const from = Math.max(0, closes.length - RANK_CLOSES)
   return Float64Array.from({ length: closes.length - from }, (_, at) => closes[from + at] as number)

@@ -1,10 +1,10 @@
 import { seededChance } from '../../../../../test/golden/seeded-candles.ts'
 import type { Bar } from '../../../../domain/bar.ts'
 import type { HourlyHistoryEvent } from '../../../../domain/event.ts'
-import { HOUR_MS } from '../correlation-window.ts'
+import { RETURN_MS } from '../correlation-window.ts'
 
 /** Hour after which nothing is told, unless a test says so. */
-export const LAST_HOUR = Date.UTC(2026, 5, 1, 11) / HOUR_MS
+export const LAST_HOUR = Date.UTC(2026, 5, 1, 11) / RETURN_MS
 
 export type CoinScript = {
   readonly coin: string
@@ -27,7 +27,7 @@ export function hourlyBars(script: CoinScript, endHour = LAST_HOUR): Bar[] {
     close = open * Math.exp(0.006 * (follows * movement(hour, '') + (1 - Math.abs(follows)) * own))
     const [high, low] = [Math.max(open, close), Math.min(open, close)]
     if (script.isMissing?.(hour)) continue
-    bars.push({ openTimeMs: hour * HOUR_MS, open, high, low, close, volumeBase: 1 })
+    bars.push({ openTimeMs: hour * RETURN_MS, open, high, low, close, volumeBase: 1 })
   }
   return bars
 }
@@ -43,7 +43,7 @@ export function hourlyHistory(
 
 /** Some time after an hour has closed. */
 export function closedBy(hour: number, ms = 5_000): number {
-  return (hour + 1) * HOUR_MS + ms
+  return (hour + 1) * RETURN_MS + ms
 }
 
 function movement(hour: number, coin: string): number {

@@ -1,7 +1,7 @@
 export const regimes = ['CORRELATED', 'MIXED', 'DECORRELATED', 'UNKNOWN'] as const
 export type CorrelationRegime = (typeof regimes)[number]
 
-/** Fewer say nothing about a market. */
+/** Minimum data for a regime. */
 const REGIME_COINS_MIN = 8
 const REGIME_CANDLES_MIN = 100
 
@@ -9,10 +9,10 @@ const CORRELATED_ABOVE = 0.7
 const DECORRELATED_BELOW = 0.3
 
 /**
- * Word for an average correlation to BTC, as it is shown. 0.3 and 0.7 themselves are MIXED.
- * @param candles Infinity where the window is meant to be short
+ * Regime of an average correlation to BTC, as published. Exactly 0.3 and 0.7 are MIXED.
+ * @param candles Infinity for the short window
  */
-export function regimeOf(
+export function correlationRegime(
   average: number | null,
   coins: number,
   candles: number,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { sectorOf, sectors } from '../../../domain/sectors.ts'
-import { regimeOf } from './regime.ts'
+import { correlationRegime } from './correlation-regime.ts'
 
 describe('regime of correlation', () => {
   test.each([
@@ -10,7 +10,7 @@ describe('regime of correlation', () => {
     [0.299, 'DECORRELATED'],
     [-0.5, 'DECORRELATED'],
   ])('an average of %f is %s', (average, regime) => {
-    expect(regimeOf(average, 8, 100)).toBe(regime)
+    expect(correlationRegime(average, 8, 100)).toBe(regime)
   })
 
   test.each([
@@ -18,7 +18,7 @@ describe('regime of correlation', () => {
     [0.8, 7, 700],
     [0.8, 50, 99],
   ])('average %s of %i coins over %i candles is UNKNOWN', (average, coins, candles) => {
-    expect(regimeOf(average, coins, candles)).toBe('UNKNOWN')
+    expect(correlationRegime(average, coins, candles)).toBe('UNKNOWN')
   })
 })
 

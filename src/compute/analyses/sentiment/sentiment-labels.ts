@@ -17,13 +17,13 @@ export function bucketOf(score: number): ScoreBucket {
 }
 
 /** @param score 0 to 1 */
-export function directionOf(score: number): Direction {
+export function sentimentDirection(score: number): Direction {
   if (score > 0.6) return 'bullish'
   return score < 0.4 ? 'bearish' : 'neutral'
 }
 
 /** @param score 0 to 1 */
-export function breadthOf(score: number): Breadth {
+export function breadthLabel(score: number): Breadth {
   if (score > 0.6) return 'STRONG'
   return score < 0.4 ? 'WEAK' : 'MIXED'
 }

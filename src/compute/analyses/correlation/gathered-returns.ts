@@ -3,19 +3,19 @@ import { openInterestUsdOf } from '../../open-interest/open-interest-usd.ts'
 import { hourlyCloses } from '../../volatility/hourly-closes.ts'
 import type { CorrelationState } from './correlation-tracker.ts'
 import { correlationTracker } from './correlation-tracker.ts'
-import { HOUR_MS } from './correlation-window.ts'
+import { RETURN_MS } from './correlation-window.ts'
 
-/** What is known of the market at one moment; by row of the table of returns. NaN: unknown. */
+/** Inputs of one `/correlation` answer, by row of the return table. NaN: unknown. */
 export type GatheredReturns = CorrelationState & {
-  /** Coins that trade. */
+  /** Number of listed coins. */
   readonly coinsTotal: number
   readonly openInterestUsd: Float64Array
-  /** When the venue last vouched for a coin's candles. */
+  /** Last confirmation of a coin's candles by the venue. */
   readonly candlesConfirmedAtMs: Float64Array
   readonly contextReceivedAtMs: Float64Array
 }
 
-/** Copies no returns: they are shared, and stay as they are. */
+/** Shares the returns without a copy; the table is copied on the next write. */
 export function gatherReturns(market: MarketState): GatheredReturns {
   const state = market.of(correlationTracker).state()
   const byRow = () => new Float64Array(state.coins.length).fill(Number.NaN)
@@ -26,9 +26,9 @@ export function gatherReturns(market: MarketState): GatheredReturns {
     const coin = market.coin(name)
     if (coin === undefined) continue
     const { context } = coin
-    // History vouches for closed hours before the candles themselves are known.
+    // Before candles are received, history confirms the closed hours.
     candlesConfirmedAtMs[row] = Number.isNaN(coin.candlesConfirmedAtMs)
-      ? (coin.of(hourlyCloses).newestHour + 1) * HOUR_MS
+      ? (coin.of(hourlyCloses).newestHour + 1) * RETURN_MS
       : coin.candlesConfirmedAtMs
     if (context === null) continue
     openInterestUsd[row] = openInterestUsdOf(coin)

@@ -9,7 +9,7 @@ const meanings: Readonly<Record<PegStatusName, string>> = {
 }
 
 /** Status, deviation, and whether independent source classes confirm it. */
-export function interpretationOf(status: PegStatusName, peg: PegPrice): string {
+export function pegInterpretation(status: PegStatusName, peg: PegPrice): string {
   const distanceBps = Math.abs(peg.deviationBps).toFixed(1)
   const side = peg.deviationBps < 0 ? 'below' : 'above'
   const where = `USDC is ${distanceBps} bps ${side} one dollar`

@@ -5,7 +5,7 @@ import {
   WEEK_AGO_HOURS,
   WINDOW_HOURS,
 } from './correlation-window.ts'
-import type { GatheredReturns } from './gathered.ts'
+import type { GatheredReturns } from './gathered-returns.ts'
 import type { PairInterval } from './pair-interval.ts'
 import { pairInterval } from './pair-interval.ts'
 import { commonReturns, pairStatistics } from './pair-statistics.ts'

@@ -29,13 +29,13 @@ export function significantBasis(
   return isMeanKnown && Math.abs(basisBps - meanBps) <= totalBps ? meanBps : null
 }
 
-export function directionOf(significantBps: SignificantBasis) {
+export function basisDirection(significantBps: SignificantBasis) {
   if (significantBps === null || Math.abs(significantBps) <= ALIGNED_BPS) return 'aligned'
   return significantBps > 0 ? 'venue_premium' : 'venue_discount'
 }
 
 /** A basis within its noise band gives no signal, however large it is. */
-export function signalOf(significantBps: SignificantBasis) {
+export function basisSignal(significantBps: SignificantBasis) {
   const away = Math.abs(significantBps ?? 0)
   if (significantBps === null || away < MILD_BPS) return 'neutral'
   if (away > CONTRARIAN_BPS) return significantBps > 0 ? 'bearish_contrarian' : 'bullish_contrarian'
@@ -43,14 +43,14 @@ export function signalOf(significantBps: SignificantBasis) {
 }
 
 /** @param zscore robust z-score over 24 h; NaN if unknown */
-export function regimeOf(significantBps: SignificantBasis, zscore: number) {
+export function basisRegime(significantBps: SignificantBasis, zscore: number) {
   if (significantBps === null) return 'normal'
   const isFar = Math.abs(significantBps) > CONTRARIAN_BPS
   if (isFar || Math.abs(zscore) > DISLOCATED_Z) return 'dislocated'
   return Math.abs(zscore) > STRETCHED_Z ? 'stretched' : 'normal'
 }
 
-export function interpretationOf(
+export function basisInterpretation(
   coin: string,
   reading: BasisReading,
   significantBps: SignificantBasis,
@@ -72,7 +72,7 @@ function distance(valueBps: number): string {
   return `${bps(Math.abs(valueBps))} bps ${valueBps < 0 ? 'below' : 'above'}`
 }
 
-export function notesOf(reading: BasisReading, significantBps: SignificantBasis): string[] {
+export function basisNotes(reading: BasisReading, significantBps: SignificantBasis): string[] {
   const { oracle, choice, skewMs, usdt } = reading
   const notes: string[] = []
   if (significantBps !== null)

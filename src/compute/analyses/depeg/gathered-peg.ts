@@ -7,7 +7,7 @@ import type { MarketState } from '../../market/market-state.ts'
 import { MEASURE_DAYS_MAX } from '../../market/measure-log.ts'
 
 const MINUTE_MS = 60_000
-export const HOUR_MS = 60 * MINUTE_MS
+const HOUR_MS = 60 * MINUTE_MS
 const SLOPE_MINUTES = 60
 
 /** Inputs of one `/depeg` answer. */

@@ -11,7 +11,7 @@ export function severityOf(reading: Pick<CexDexReading, 'divergenceBps' | 'noise
   return away <= 100 ? 'SIGNIFICANT' : 'EXTREME'
 }
 
-export function interpretationOf(token: string, reading: CexDexReading): string {
+export function cexDexInterpretation(token: string, reading: CexDexReading): string {
   const { divergenceBps, noiseBps, cex, dex } = reading
   const away = `${bps(Math.abs(divergenceBps))} bps ${divergenceBps >= 0 ? 'above' : 'below'}`
   const against = dex.source === 'dex_pool' ? `the pool on ${dex.leg.pool.chain}` : dexName(dex)
