@@ -218,12 +218,12 @@ describe('a caller of 0.3', () => {
     })
   })
 
-  test('is told that there is no stream', async () => {
+  test('is refused a stream', async () => {
     expect((await call('message/stream', legacy('pulse BTC'))).error).toBeDefined()
   })
 })
 
-test('nobody is shown the tasks of others', async () => {
+test('no caller sees the tasks of others', async () => {
   await sent(message(text('pulse BTC')))
   const client = await agent()
   const { tasks } = await client.listTasks({

@@ -14,7 +14,7 @@ const VERSION = '0.0.0'
 const START_MS = Date.UTC(2026, 9, 7, 15, 7)
 const RUN_SECONDS = 150
 const PAUSE_SECONDS = 3
-/** Every document is made anew within this time ... */
+/** Every document is rendered again within this time ... */
 const RENDERED_MS_MAX = 6_000
 /** ... and candles are confirmed by the next book, which comes within this one. */
 const BOOK_MS_MAX = 6_000
@@ -38,9 +38,9 @@ beforeAll(() => {
 afterAll(() => rmSync(dataDir, { recursive: true }))
 
 describe.each(['stopped', 'killed'])('an engine that was %s and started again', (how) => {
-  test('answers all that it answered before, before it has heard anything', () => {
+  test('answers what it answered before, without new data', () => {
     const analyses = new Set(Array.from(before.keys(), (key) => key.split('/')[0]))
-    expect(analyses.size, 'what cannot be made anew of a checkpoint is among them').toBe(
+    expect(analyses.size, 'includes analyses that a checkpoint cannot restore').toBe(
       contracts.length,
     )
     restarted(how, ({ replica }) => expect(missing(replica)).toEqual([]))
@@ -59,7 +59,7 @@ describe.each(['stopped', 'killed'])('an engine that was %s and started again', 
         const again = after.get(key)
         const instants = again === undefined ? [] : [...instantsOf(again)]
         const known = new Map(instantsOf(document))
-        // What is made anew may know of the seconds since the document before it.
+        // A new rendering may include the seconds since the previous document.
         const latestMs = (input: string) =>
           Math.min(
             endedMs,
@@ -82,14 +82,14 @@ describe.each(['stopped', 'killed'])('an engine that was %s and started again', 
     })
   })
 
-  test('says nothing of before where the clock was put back meanwhile', () => {
+  test('does not answer from before after the clock was set back', () => {
     restarted(
       how,
       ({ replica }) => {
-        const told = [...answersOf(replica).values()].filter(
+        const answered = [...answersOf(replica).values()].filter(
           ({ key, version }) => version === before.get(key)?.version,
         )
-        expect(told).toEqual([])
+        expect(answered).toEqual([])
       },
       endedMs - 600_000,
     )

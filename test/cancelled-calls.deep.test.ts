@@ -25,7 +25,7 @@ type Message = {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const claims = {
+const clientMeta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1.0.0' },
   'io.modelcontextprotocol/clientCapabilities': {},
@@ -48,7 +48,7 @@ const protocols: Readonly<Record<string, Protocol>> = {
   'MCP of 2026': {
     begin: async () => (payment) => ({
       path: '/mcp',
-      body: toolCall(payment, claims),
+      body: toolCall(payment, clientMeta),
       headers: {
         'mcp-protocol-version': '2026-07-28',
         'mcp-method': 'tools/call',
@@ -109,7 +109,7 @@ function post(url: string, { path, body, headers }: Message, signal?: AbortSigna
   })
 }
 
-/** A gateway whose payment stands still at `moment` until `release`. */
+/** A gateway whose payment waits at `moment` until `release`. */
 async function heldAt(moment: Moment) {
   const [reached, reach] = gate()
   const [released, release] = gate()
@@ -200,7 +200,7 @@ describe('over MCP', () => {
   })
 })
 
-/** As it stands in an answer, also where that is a text within JSON. */
+/** As written in an answer, also inside a JSON string. */
 const sold = SOLD.replaceAll('"', '')
 
 function gate(): readonly [Promise<void>, () => void] {
@@ -211,7 +211,7 @@ function gate(): readonly [Promise<void>, () => void] {
   return [opened, open]
 }
 
-/** The payment of a header, as it stands in a message. */
+/** The payment of a header, as a member of a message. */
 function signedBy(header: string): unknown {
   return JSON.parse(Buffer.from(header, 'base64').toString())
 }

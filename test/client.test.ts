@@ -109,7 +109,7 @@ function clientOf(host: { url: string }, options: Partial<ClientOptions> = {}) {
   return new PerpscopeClient({ url: host.url, wait: () => Promise.resolve(), ...options })
 }
 
-/** `fetch` that goes wrong where it is told to. Keeps the payments that it saw. */
+/** `fetch` that fails as scripted and keeps the payments that it saw. */
 function meddled(meddle: (call: number, go: () => Promise<Response>) => Promise<Response>) {
   const payments: string[] = []
   const speak: ClientOptions['fetch'] = (url, init) => {
@@ -147,7 +147,7 @@ describe('the client', () => {
     expect(await spent()).toBe(PRICE)
   })
 
-  test('sends the same payment again while nobody can settle it', async () => {
+  test('sends the same payment again while it cannot be settled', async () => {
     let down = 3
     const { pay, signatures, spent } = await wallet()
     const host = await hosted({
@@ -160,7 +160,7 @@ describe('the client', () => {
     const waits: number[] = []
     const wait = async (ms: number) => void waits.push(ms)
     await clientOf(host, { pay, wait }).about('pulse', 'BTC')
-    expect(waits, 'as long as it was told to').toEqual([2_000, 2_000])
+    expect(waits, 'as long as retry_after').toEqual([2_000, 2_000])
     expect(signatures()).toBe(1)
     expect(await spent()).toBe(PRICE)
   })
@@ -262,7 +262,7 @@ describe('the client', () => {
     expect(signatures()).toBe(1)
   })
 
-  test('tells why a payment was refused, and counts it until it can be charged no more', async () => {
+  test('reports why a payment was refused, and counts it until it cannot be settled', async () => {
     const { pay, signatures } = await wallet(0n)
     let nowMs = systemClock.nowMs()
     const client = clientOf(await hosted(), { pay, nowMs: () => nowMs })
@@ -297,7 +297,7 @@ describe('the client', () => {
     expect(await spent()).toBe(PRICE)
   })
 
-  test('signs anew when the service does not take the earlier payment any more', async () => {
+  test('signs again when the service refuses the earlier payment', async () => {
     const { pay, signatures } = await wallet()
     const { body, status } = problem(
       'data_stale',
@@ -462,10 +462,14 @@ describe('an answer that is asked for again', () => {
           return signedPayload(newBuyer(), terms) as ReturnType<Payer>
         },
         fetch: async (url, { headers }) => {
-          const { statusCode, payload, headers: told } = await gateway.app.inject({ url, headers })
+          const {
+            statusCode,
+            payload,
+            headers: received,
+          } = await gateway.app.inject({ url, headers })
           return new Response(statusCode === 304 ? null : payload, {
             status: statusCode,
-            headers: told as Record<string, string>,
+            headers: received as Record<string, string>,
           })
         },
       },
@@ -478,7 +482,7 @@ describe('an answer that is asked for again', () => {
     expect(client.spentUsd).toBe(Number(contract.priceUsdcAtomic) / 1e6)
   })
 
-  test('is bought again where nobody said that the old one will do', async () => {
+  test('is bought again without a confirmation of the old one', async () => {
     const { pay, spent } = await wallet()
     const client = clientOf(await hosted(), { pay })
     const first = await client.about('pulse', 'BTC')
@@ -505,7 +509,7 @@ describe('an answer that is asked for again', () => {
 
 describe('nothing is signed', () => {
   test.each([
-    ['a call that is dearer than one may be', { maxUsdPerCall: 0.01 }, 0],
+    ['a call above the maximum of one call', { maxUsdPerCall: 0.01 }, 0],
     ['a call beyond the whole budget', { maxUsdPerCall: 1, totalUsd: PRICE_USD * 1.5 }, 1],
   ])('for %s', async (_what, budget, callsBefore) => {
     const { pay, signatures } = await wallet()

@@ -57,7 +57,7 @@ const fetched = async (path: string, from = sold): Promise<Json> =>
 const offers = contracts.map((contract) => offerOf(contract, { exampleCoin: 'BTC' }))
 const exampleUrl = (contract: (typeof contracts)[number]) => PUBLIC_URL + pathOf(contract, 'BTC')
 
-/** What an unpaid call is told in both versions. */
+/** Quote of an unpaid call in both versions. */
 async function quoted(path: string): Promise<{ body: Json; header: Json; headerBytes: number }> {
   const response = await sold.app.inject(path)
   expect(response.statusCode, path).toBe(402)
@@ -157,7 +157,7 @@ describe('the OpenAPI document', () => {
     }
   })
 
-  test('says of every analysis when to use it, when not, what it returns, costs, how fresh it is and from what coverage it is sold', async () => {
+  test('describes use, result, cost, freshness and coverage of each analysis', async () => {
     const { paths } = await fetched('/openapi.json')
     for (const { template } of offers)
       expect(paths[template].get.description).toMatch(
@@ -189,7 +189,7 @@ describe('the OpenAPI document', () => {
     for (const path of ['/docs/json', '/docs/yaml']) {
       const { headers, body } = await sold.app.inject(path)
       expect(body, 'JSON is YAML too').toBe(published.body)
-      expect(headers.etag, 'it is not written anew').toBe(published.headers.etag)
+      expect(headers.etag, 'it is not written again').toBe(published.headers.etag)
     }
   })
 })
@@ -244,7 +244,7 @@ describe('prices, networks and schemas', () => {
       expect(index.paid[at]).toMatchObject({ path, price_usdc: price })
       expect(card.skills[at].description).toContain(`Cost: ${price} USDC`)
       expect(llms).toContain(`${exampleUrl(contract)}): ${contract.guide.title}, ${price} USDC`)
-      // One schema of what goes in, by whatever way it is called.
+      // One input schema for all protocols.
       const names = operation.parameters.map(
         ({ name, $ref }: Json) =>
           name ?? openapi.components.parameters[$ref.split('/').at(-1)].name,
@@ -261,7 +261,7 @@ describe('prices, networks and schemas', () => {
     })
   })
 
-  test('of what is given away are free in every document', async () => {
+  test('of a free service are free in every document', async () => {
     const [openapi, manifest, prices, card, llms] = await Promise.all([
       fetched('/openapi.json', given),
       fetched('/.well-known/x402', given),
@@ -354,7 +354,7 @@ describe('what is advertised', () => {
     }
   })
 
-  test('is sent once to whoever keeps it', async () => {
+  test('answers 304 to a caller that has it', async () => {
     const first = await sold.app.inject('/llms.txt')
     const etag = String(first.headers['etag'])
     const again = await sold.app.inject({
@@ -497,7 +497,7 @@ describe('an answer in tokens', () => {
   })
 
   test.each(contracts.map((contract) => ({ id: contract.id, contract })))(
-    '$id stays below 20,000 whatever is asked for',
+    '$id stays below 20,000 with any parameters',
     async ({ contract }) => {
       const path = pathOf(contract, 'BTC')
       expect(await tokens(path)).toBeLessThan(20_000)

@@ -150,8 +150,8 @@ describe('a defect that others had', () => {
     const cold = new AnsweringEngine().hear([[universe(['ETH'])]])
     const documents = cold.documents(NOW_MS)
     expect(documents.map(({ key }) => key.split('/')[0])).toEqual(contracts.map(({ id }) => id))
-    const { app, tell } = gatewayFixture({ contracts })
-    tell({ kind: 'documents', documents })
+    const { app, deliver } = gatewayFixture({ contracts })
+    deliver({ kind: 'documents', documents })
     for (const { id, scope } of contracts) {
       const url = scope === 'coin' ? `/${id}/ETH` : `/${id}`
       const { statusCode, body } = await app.inject({ url })
@@ -161,7 +161,7 @@ describe('a defect that others had', () => {
     await app.close()
   })
 
-  test('11: prices stand in one table, and the README repeats it', () => {
+  test('11: prices are in one table, which the README repeats', () => {
     const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
     for (const { id, priceUsdcAtomic } of contracts)
       expect(usdcDecimal(priceUsdcAtomic), id).toBe(specifiedUsdc[id])
@@ -264,7 +264,7 @@ function remembered(samples: readonly MarketSample[]): MarketEvent {
   return { kind: 'sample-history', coin: 'BTC', samples, ...stamp }
 }
 
-/** The newest of so many hours ends at the last whole one. */
+/** The newest hour ends at the last whole one. */
 function fundings(hours: number): MarketEvent {
   const newest = Math.floor(NOW_MS / HOUR_MS)
   const rows = Array.from({ length: hours }, (_, at) => ({
@@ -292,7 +292,7 @@ function sample(minutesAgo: number): MarketSample {
   }
 }
 
-/** What the compiler says about a piece of code that stands in this package. */
+/** Compiler messages for code inside this package. */
 function compiled(code: string) {
   const folder = mkdtempSync(join(ROOT, 'dist/code-of-the-readme-'))
   try {

@@ -38,12 +38,12 @@ afterAll(() => ground?.close())
 describe('perpscope mcp', () => {
   test('fetches an answer that got lost on its way with the payment that bought it', async () => {
     const road = await roadTo((payment, reply) => (payment === 1 ? null : reply))
-    const { buy, spent, told } = await started(road.url)
+    const { buy, spent, logged } = await started(road.url)
     expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
     expect(road.payments).toHaveLength(2)
     expect(new Set(road.payments).size).toBe(1)
     expect(await spent()).toBe(PULSE_PRICE)
-    await expect.poll(told).toContain('get_pulse, 0.025 USDC spent')
+    await expect.poll(logged).toContain('get_pulse, 0.025 USDC spent')
   })
 
   test.each([
@@ -52,13 +52,13 @@ describe('perpscope mcp', () => {
   ])('sends a payment whose outcome is open when the call is made %s', async (_how, again) => {
     let isOpen = true
     const road = await roadTo((_payment, reply) => (isOpen ? outcomeOpen(reply) : reply))
-    const { buy, spent, told } = await started(road.url)
+    const { buy, spent, logged } = await started(road.url)
     const first = await buy({ coin: 'BTC', timeframes: ['1h', '4h'] })
     isOpen = false
     const second = await buy(again)
     expect(new Set(road.payments).size).toBe(1)
     expect(await spent()).toBe(PULSE_PRICE)
-    await expect.poll(told).toContain('get_pulse, 0.025 USDC spent')
+    await expect.poll(logged).toContain('get_pulse, 0.025 USDC spent')
     expect(first.isError).toBe(true)
     expect(first.content?.[0]?.text).toMatch(/Call again with the same arguments/)
     expect(second).not.toHaveProperty('isError', true)
@@ -76,7 +76,7 @@ describe('perpscope mcp', () => {
   test('pays nothing for a call that is cancelled before it was paid', async () => {
     const [held, release] = gate()
     const road = await roadTo((_payment, reply) => reply, held)
-    const { client, buy, spent, told } = await started(road.url)
+    const { client, buy, spent, logged } = await started(road.url)
     const cancelled = new AbortController()
     const call = { name: 'get_pulse', arguments: { coin: 'BTC' } }
     const first = client.callTool(call, { signal: cancelled.signal })
@@ -91,13 +91,13 @@ describe('perpscope mcp', () => {
     expect(road.payments).toEqual([])
     expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
     expect(await spent()).toBe(PULSE_PRICE)
-    await expect.poll(told).toContain('get_pulse, 0.025 USDC spent')
+    await expect.poll(logged).toContain('get_pulse, 0.025 USDC spent')
   })
 
   test('gives the answer of a call that was cancelled while it was paid to the same call', async () => {
     const [held, release] = gate()
     const road = await roadTo((payment, reply) => (payment === 1 ? held.then(() => reply) : reply))
-    const { client, buy, spent, told } = await started(road.url)
+    const { client, buy, spent, logged } = await started(road.url)
     const cancelled = new AbortController()
     const call = { name: 'get_pulse', arguments: { coin: 'BTC' } }
     const first = client.callTool(call, { signal: cancelled.signal })
@@ -106,13 +106,13 @@ describe('perpscope mcp', () => {
     await expect(first).rejects.toThrow('changed my mind')
     await client.listTools()
     release()
-    await expect.poll(told).toContain('get_pulse, 0.025 USDC spent')
+    await expect.poll(logged).toContain('get_pulse, 0.025 USDC spent')
     expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
     expect(new Set(road.payments).size).toBe(1)
     expect(await spent()).toBe(PULSE_PRICE)
   })
 
-  test('answers what is no message, and goes on', async () => {
+  test('answers invalid messages and continues', async () => {
     const gateway = await ground.gateway()
     const child = spawn(process.execPath, [MAIN, 'mcp', '--url', gateway.url], {
       env: { ...inheritedEnv(), PERPSCOPE_WALLET_KEY: generatePrivateKey() },
@@ -139,14 +139,14 @@ describe('perpscope mcp', () => {
     expect(await next()).toMatchObject({ id: 1, result: { tools: expect.any(Array) } })
   })
 
-  test('tells why a payment was refused, and counts it for as long as it could be charged', async () => {
+  test('reports why a payment was refused, and counts it while it can be settled', async () => {
     const road = await roadTo((_payment, reply) => reply)
-    const { buy, told } = await started(road.url, 0n)
+    const { buy, logged } = await started(road.url, 0n)
     const refused = await buy({ coin: 'BTC' })
     expect(refused.isError).toBe(true)
     expect(refused.content?.[0]?.text).toMatch(/^Not bought: .*insufficient/)
     await expect
-      .poll(told)
+      .poll(logged)
       .toContain('get_pulse, 0.025 USDC spent, 0.025 of them for payments without an answer')
   })
 })
@@ -162,9 +162,9 @@ async function started(url: string, funds = FUNDS) {
     env: { ...inheritedEnv(), PERPSCOPE_WALLET_KEY: key },
     stderr: 'pipe',
   })
-  let told = ''
+  let logged = ''
   transport.stderr?.on('data', (data: Buffer) => {
-    told += data.toString()
+    logged += data.toString()
   })
   const client = new Client({ name: 'test', version: '1.0.0' })
   await client.connect(transport)
@@ -174,7 +174,7 @@ async function started(url: string, funds = FUNDS) {
     buy: (args: Record<string, unknown>) =>
       client.callTool({ name: 'get_pulse', arguments: args }) as Promise<Result>,
     spent: async () => funds - (await ground.chain.balanceOf(address)),
-    told: () => told,
+    logged: () => logged,
   }
 }
 

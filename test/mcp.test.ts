@@ -164,7 +164,7 @@ describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) 
     expect(JSON.parse(content?.[0]?.text ?? '')).toMatchObject({ code: 'invalid_coin' })
   })
 
-  test('is told why its payment was refused', async () => {
+  test('receives the reason of a refused payment', async () => {
     const quoted = await caller.call('get_pulse', { coin: 'BTC' })
     const poor = new x402Client().register('eip155:8453', new ExactEvmScheme(newBuyer()))
     const payment = await poor.createPaymentPayload(quoted.structuredContent as PaymentRequired)
@@ -201,12 +201,12 @@ describe('perpscope mcp', () => {
       env: { ...inheritedEnv(), ...env },
       stderr: 'pipe',
     })
-    let told = ''
+    let logged = ''
     transport.stderr?.on('data', (data: Buffer) => {
-      told += data.toString()
+      logged += data.toString()
     })
     await client.connect(transport)
-    return { client, told: () => told }
+    return { client, logged: () => logged }
   }
   const textOf = (result: Result) => result.content?.[0]?.text ?? ''
 
@@ -214,7 +214,7 @@ describe('perpscope mcp', () => {
     const key = generatePrivateKey()
     const { address } = privateKeyToAccount(key)
     await rig.chain.fundUsdc(address, FUNDS)
-    const { client, told } = await started({ PERPSCOPE_WALLET_KEY: key })
+    const { client, logged } = await started({ PERPSCOPE_WALLET_KEY: key })
     expect((await client.listTools()).tools).toHaveLength(contracts.length + 2)
     const args = { name: 'get_oi', arguments: { coin: 'BTC' } }
     const result = (await client.callTool(args)) as Result
@@ -222,7 +222,7 @@ describe('perpscope mcp', () => {
     expect(result.structuredContent).toMatchObject({ coin: 'BTC' })
     const price = contracts.find(({ id }) => id === 'oi')?.priceUsdcAtomic ?? 0n
     expect(FUNDS - (await rig.chain.balanceOf(address))).toBe(price)
-    expect(told()).toContain(`get_oi, ${Number(price) / 1e6} USDC spent`)
+    expect(logged()).toContain(`get_oi, ${Number(price) / 1e6} USDC spent`)
     await client.close()
   })
 

@@ -14,7 +14,7 @@ import { discoveryGateway, PAY_TO, standingMarket } from './support/discovery-ga
 import { OpenApiChecker } from './support/openapi-checker.ts'
 
 /**
- * Random requests against the document that the service publishes: whatever is asked, the answer is one that was
+ * Random requests against the document that the service publishes: every response is one that was
  * promised. `OPENAPI_REQUESTS` asks as often as it says.
  */
 const REQUESTS = Number(inheritedEnv()['OPENAPI_REQUESTS'] ?? 10_000)
@@ -106,7 +106,7 @@ test('a purchase that is read again, and is still the newest, is answered as pro
   }
 })
 
-/** As a service is in a state: the clock stands still otherwise. */
+/** The clock only moves to change the state of the service. */
 async function ask(asked: Asked): Promise<LightMyRequestResponse> {
   const { app, clock, maintenance } = gateways[asked.mode]
   const { engine, nowMs } = market

@@ -93,7 +93,7 @@ async function openShop(of: ShopOptions = {}): Promise<Shop> {
     version += 1
     const confirmedAtMs = gateway.clock.nowMs()
     const document = pulseLikeDocument({ coin: 'BTC', confirmedAtMs, version, ...of })
-    gateway.tell({ kind: 'documents', documents: [document] })
+    gateway.deliver({ kind: 'documents', documents: [document] })
   }
   return { ...gateway, url, render }
 }

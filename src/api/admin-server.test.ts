@@ -31,11 +31,11 @@ describe('probes', () => {
     })
   })
 
-  test('/readyz says why it is not ready', async () => {
-    const { admin, engine, clock, tell } = fixture()
+  test('/readyz states why it is not ready', async () => {
+    const { admin, engine, clock, deliver } = fixture()
     clock.advance(60_000)
     expect((await admin.inject('/readyz')).json().reasons).toEqual(['engine_speaks'])
-    tell({ kind: 'universe', listings: [] })
+    deliver({ kind: 'universe', listings: [] })
     expect((await admin.inject('/readyz')).json().reasons).toEqual(['coin_ready'])
     engine.disconnected()
     const response = await admin.inject('/readyz')
@@ -51,7 +51,7 @@ describe('probes', () => {
     })
   })
 
-  test('/readyz names what sales need, each with its reason', async () => {
+  test('/readyz names the failed sales checks with reasons', async () => {
     const sinceMs = Date.UTC(2026, 0, 1)
     const { admin } = fixture({
       checks: () => [
@@ -82,7 +82,7 @@ describe('probes', () => {
     )
   })
 
-  test('/metrics prints the registry that it was given', async () => {
+  test('/metrics prints the registry', async () => {
     const { admin, metrics } = fixture()
     new Counter({ name: 'quotes_total', help: 'Quotes.', registers: [metrics] }).inc(3)
     const response = await admin.inject('/metrics')
@@ -102,9 +102,9 @@ describe('the history on disk', () => {
   }
   const heartbeat = { startedAtMs: 0, feeds: [], sources: [], store, counts: {} }
 
-  test('is told at /store, with the reason', async () => {
-    const { admin, tell } = fixture()
-    tell({ kind: 'heartbeat', heartbeat })
+  test('is reported at /store with the reason', async () => {
+    const { admin, deliver } = fixture()
+    deliver({ kind: 'heartbeat', heartbeat })
     expect((await admin.inject('/store')).json()).toEqual({
       store: {
         state: 'degraded',
@@ -118,22 +118,22 @@ describe('the history on disk', () => {
     })
   })
 
-  test('is told with the recording that ended, until a heartbeat says otherwise', async () => {
-    const { admin, tell } = fixture()
+  test('is reported with an ended recording until the next heartbeat', async () => {
+    const { admin, deliver } = fixture()
     const recording = { state: 'stopped', reason: 'it has its 30 bytes', sinceMs: 0 } as const
-    tell({ kind: 'heartbeat', heartbeat: { ...heartbeat, recording } })
+    deliver({ kind: 'heartbeat', heartbeat: { ...heartbeat, recording } })
     expect((await admin.inject('/store')).json().recording).toEqual({
       ...{ state: 'stopped', reason: 'it has its 30 bytes' },
       since_iso: '1970-01-01T00:00:00.000Z',
     })
-    tell({ kind: 'heartbeat', heartbeat })
+    deliver({ kind: 'heartbeat', heartbeat })
     expect((await admin.inject('/store')).json().recording).toBeNull()
   })
 
   test('is measured', async () => {
-    const { admin, tell } = fixture()
+    const { admin, deliver } = fixture()
     expect((await admin.inject('/metrics')).body).toContain('perpscope_store_ok 1')
-    tell({ kind: 'heartbeat', heartbeat })
+    deliver({ kind: 'heartbeat', heartbeat })
     const { body } = await admin.inject('/metrics')
     expect(body).toContain('perpscope_store_ok 0')
     expect(body).toContain('perpscope_store_dropped_rows 7')
@@ -142,16 +142,16 @@ describe('the history on disk', () => {
   })
 })
 
-describe('the sources beyond the venue', () => {
+describe('external sources', () => {
   const sources: SourceHealth[] = [
     { source: 'okx', state: 'up', sinceMs: 0, reason: 'connected' },
     { source: 'solana', state: 'down', sinceMs: 1_000, reason: 'request_failed' },
   ]
   const heartbeat = { startedAtMs: 0, feeds: [], sources, store: STORE_OK, counts: {} }
 
-  test('are told at /sources, with since when and why', async () => {
-    const { admin, tell } = fixture()
-    tell({ kind: 'heartbeat', heartbeat })
+  test('are listed at /sources with instant and reason', async () => {
+    const { admin, deliver } = fixture()
+    deliver({ kind: 'heartbeat', heartbeat })
     expect((await admin.inject('/sources')).json()).toEqual({
       sources: [
         { source: 'okx', state: 'up', since_iso: '1970-01-01T00:00:00.000Z', reason: 'connected' },
@@ -166,8 +166,8 @@ describe('the sources beyond the venue', () => {
   })
 
   test('are measured', async () => {
-    const { admin, tell } = fixture()
-    tell({ kind: 'heartbeat', heartbeat })
+    const { admin, deliver } = fixture()
+    deliver({ kind: 'heartbeat', heartbeat })
     const { body } = await admin.inject('/metrics')
     expect(body).toContain('perpscope_source_up{source="okx"} 1')
     expect(body).toContain('perpscope_source_up{source="solana"} 0')
@@ -175,7 +175,7 @@ describe('the sources beyond the venue', () => {
 })
 
 describe('maintenance', () => {
-  test('is switched on and off, and the public server follows at once', async () => {
+  test('is switched on and off, and the public server follows', async () => {
     const { admin, app, clock } = fixture()
     clock.advance(1_000)
     const on = await admin.inject({ method: 'POST', url: '/maintenance', payload: { on: true } })
@@ -206,7 +206,7 @@ describe('maintenance', () => {
 })
 
 describe('engine restart', () => {
-  test('calls what it was given', async () => {
+  test('starts each task', async () => {
     let restarts = 0
     const { admin } = fixture({
       restartEngine: () => {
@@ -218,12 +218,12 @@ describe('engine restart', () => {
     expect(restarts).toBe(1)
   })
 
-  test('does not exist where the engine is another process', async () => {
+  test('does not exist if the engine is another process', async () => {
     const { admin } = fixture()
     expect((await admin.inject({ method: 'POST', url: '/engine/restart' })).statusCode).toBe(404)
   })
 
-  test('that fails says so without the reason', async () => {
+  test('that fails is reported without the reason', async () => {
     const { admin } = fixture({ restartEngine: () => Promise.reject(new Error('secret')) })
     const response = await admin.inject({ method: 'POST', url: '/engine/restart' })
     expect(response.statusCode).toBe(500)
@@ -231,7 +231,7 @@ describe('engine restart', () => {
   })
 })
 
-describe('the door', () => {
+describe('access to the admin port', () => {
   test.each(['localhost:9402', '127.0.0.1:9402', '127.0.0.1', '[::1]:9402', '127.8.9.1:1'])(
     'is open to %s',
     async (host) => {
@@ -259,7 +259,7 @@ describe('the door', () => {
     expect(maintenance.isOn).toBe(false)
   })
 
-  test('is open to a page of its own', async () => {
+  test('serves a page of its own origin', async () => {
     const { admin } = fixture()
     const headers = { host: 'localhost:9402', origin: 'http://localhost:9402' }
     expect((await admin.inject({ url: '/livez', headers })).statusCode).toBe(200)

@@ -7,7 +7,7 @@ import { FEED_UP, gatewayFixture, quotingGate } from './testing/gateway-fixture.
 import { pulseLikeDocument } from './testing/pulse-like.ts'
 
 describe('an answer', () => {
-  test('is the document with its slots filled', async () => {
+  test('returns the document with filled slots', async () => {
     const { app, clock } = gatewayFixture()
     clock.advance(2_500)
     const response = await app.inject('/pulse/BTC')
@@ -25,15 +25,15 @@ describe('an answer', () => {
     })
   })
 
-  test('changes its entity tag with the version and with the view, and with nothing else', async () => {
-    const { app, clock, tell } = gatewayFixture()
+  test('has an entity tag of version and view only', async () => {
+    const { app, clock, deliver } = gatewayFixture()
     const tag = async (url: string) => (await app.inject(url)).headers.etag
     const first = await tag('/pulse/BTC')
     clock.advance(100)
     expect(await tag('/pulse/BTC?timeframes=4h,1h')).toBe(first)
     expect(await tag('/pulse/BTC?timeframes=4h')).not.toBe(first)
     const next = pulseLikeDocument({ coin: 'BTC', confirmedAtMs: clock.nowMs(), version: 2 })
-    tell({ kind: 'documents', documents: [next] })
+    deliver({ kind: 'documents', documents: [next] })
     expect(await tag('/pulse/BTC')).not.toBe(first)
   })
 
@@ -54,17 +54,17 @@ describe('an answer', () => {
   test.each(['/pulse/xyz:GOLD', '/pulse/XYZ%3Agold', '/pulse/xyz:GOLD-PERP'])(
     '%s is the coin of another dex',
     async (url) => {
-      const { app, clock, tell } = gatewayFixture()
+      const { app, clock, deliver } = gatewayFixture()
       const event = universe(['BTC', 'xyz:GOLD'])
-      if (event.kind === 'universe') tell({ kind: 'universe', listings: event.listings })
+      if (event.kind === 'universe') deliver({ kind: 'universe', listings: event.listings })
       const gold = pulseLikeDocument({ coin: 'xyz:GOLD', confirmedAtMs: clock.nowMs(), version: 2 })
-      tell({ kind: 'documents', documents: [gold] })
+      deliver({ kind: 'documents', documents: [gold] })
       expect((await app.inject(url)).json().coin).toBe('xyz:GOLD')
       expect((await app.inject('/pulse/GOLD')).statusCode).toBe(400)
     },
   )
 
-  test('says what was asked for where the token is quoted in thousands', async () => {
+  test('names the requested token if it is quoted in thousands', async () => {
     const { app } = gatewayFixture()
     const body = (await app.inject('/pulse/pepe')).json()
     expect(body).toMatchObject({
@@ -83,10 +83,10 @@ describe('an answer', () => {
     },
   )
 
-  test('warns of stale data and goes on where no freshness is guaranteed', async () => {
-    const { app, clock, tell } = gatewayFixture()
+  test('warns of stale data if the contract has no age limit', async () => {
+    const { app, clock, deliver } = gatewayFixture()
     clock.advance(7_200_001)
-    tell({
+    deliver({
       kind: 'heartbeat',
       heartbeat: { startedAtMs: 0, feeds: [FEED_UP], sources: [], store: STORE_OK, counts: {} },
     })
@@ -147,7 +147,7 @@ describe('the order of checks', () => {
     expectProblem(await app.inject('/pulse/NOPE'), 400, 'invalid_coin')
   })
 
-  test('puts what a sale needs behind the answer and before the quote', async () => {
+  test('puts sales readiness after the answer and before the quote', async () => {
     const checks: SalesCheck[] = ['ledger_writable', 'can_settle', 'clock']
     for (const check of checks) {
       const sales = { hindrance: () => ({ check, fault: { reason: 'secret', sinceMs: 0 } }) }
@@ -166,7 +166,7 @@ describe('the order of checks', () => {
     }
   })
 
-  test('while the clock is off gives answers away, none of them of grade A', async () => {
+  test('while the clock is off gives free answers below grade A', async () => {
     const readiness = { isClockOff: () => isOff, sales: null }
     let isOff = true
     const { app } = gatewayFixture({ readiness })
@@ -181,7 +181,7 @@ describe('the order of checks', () => {
     expect((await app.inject('/health')).json()).toMatchObject({ status: 'ok' })
   })
 
-  test('reads the document again after the payment was checked', async () => {
+  test('reads the document again after the payment was verified', async () => {
     const fixture = gatewayFixture({
       payment: (app) => {
         app.addHook('preHandler', (_request, _reply, done) => {
@@ -193,7 +193,7 @@ describe('the order of checks', () => {
     expectProblem(await fixture.app.inject('/pulse/BTC'), 500, 'engine_unavailable')
   })
 
-  test('honours a kill switch that was thrown while the payment was checked', async () => {
+  test('honours a kill switch that was set while the payment was verified', async () => {
     const fixture = gatewayFixture({
       payment: (app) => {
         app.addHook('preHandler', (_request, _reply, done) => {
@@ -221,12 +221,12 @@ describe('a paid path', () => {
     expectProblem(response, 400, 'invalid_coin', { paymentReusable: true })
   })
 
-  test('quotes a placeholder as the first listed coin where the example is not listed', async () => {
+  test('quotes a placeholder as the first listed coin if the example is not listed', async () => {
     const { app } = gatewayFixture({ payment: quotingGate, exampleCoin: 'GONE' })
     expect((await app.inject('/pulse/{coin}')).statusCode).toBe(402)
   })
 
-  test('answers HEAD with the quote, even to a payment, and takes nothing', async () => {
+  test('answers HEAD with the quote, also with a payment, and charges nothing', async () => {
     const { app } = gatewayFixture({ payment: quotingGate })
     for (const headers of [{}, { 'x-payment': 'e30=' }, { 'payment-signature': 'e30=' }]) {
       const response = await app.inject({ method: 'HEAD', url: '/pulse/BTC', headers })
@@ -242,12 +242,12 @@ describe('a paid path', () => {
     expect(response.headers).not.toHaveProperty('etag')
   })
 
-  test('tells the gate what it sells by the configuration of the route', async () => {
+  test('describes the sale in the configuration of the route', async () => {
     const { app } = gatewayFixture({ payment: quotingGate })
     expect((await app.inject('/liquidations/BTC')).json().price).toBe('30000')
   })
 
-  test('has its headers before the gate looks, which removes what came later', async () => {
+  test('has its headers before the payment gate, which removes later ones', async () => {
     const seen: string[] = []
     const { app } = gatewayFixture({
       payment: (paid) => {
@@ -261,7 +261,7 @@ describe('a paid path', () => {
     expect(seen).toEqual(expect.arrayContaining(['x-content-type-options', 'link']))
   })
 
-  test('keeps its hooks to itself', async () => {
+  test('keeps its hooks in its scope', async () => {
     const { app } = gatewayFixture({ payment: quotingGate })
     for (const url of ['/', '/health', '/coins']) {
       expect((await app.inject(url)).statusCode).toBe(200)

@@ -22,7 +22,7 @@ const infoAt = (one: ReturnType<typeof found>, nowMs = NOW_MS) =>
   (previewOf(one, nowMs)['answer-preview'] as { info: Record<string, unknown> }).info
 
 describe('the preview of an answer', () => {
-  test('says what it is of, how old, how good and when the next is due', () => {
+  test('states snapshot, age, quality and next update', () => {
     expect(infoAt(found({ ageMs: 2_500, coveragePct: 95.00049 }))).toEqual({
       snapshot_id: `snp_${(NOW_MS - 2_500).toString(36)}`,
       as_of: expect.objectContaining({ mark: new Date(NOW_MS - 2_500).toISOString() }),
@@ -34,14 +34,14 @@ describe('the preview of an answer', () => {
     })
   })
 
-  test('names the next answer as its schedule does, where it has one', () => {
+  test('names the next update by the schedule of the document', () => {
     const dueMs = NOW_MS + 17_000
     expect(infoAt(found({ nextUpdateMs: dueMs }))['next_update_iso']).toBe(
       new Date(dueMs).toISOString(),
     )
   })
 
-  test('is the same object until something in it changes', () => {
+  test('is the same object until its content changes', () => {
     const one = found()
     const first = previewOf(one, NOW_MS)
     expect(previewOf(one, NOW_MS + 999)).toBe(first)
@@ -52,10 +52,10 @@ describe('the preview of an answer', () => {
   })
 })
 
-describe('what a buyer echoes', () => {
+describe('an echoed preview', () => {
   const echo = (info: unknown) => ({ 'answer-preview': { info } })
 
-  test('is what it was quoted', () => {
+  test('is sold as quoted', () => {
     const preview = JSON.parse(JSON.stringify(previewOf(found({ coveragePct: 91.5 }), NOW_MS)))
     expect(quotedQuality(preview)).toEqual({ grade: 'B', coverage: 91.5 })
   })
@@ -83,18 +83,18 @@ describe('what a buyer echoes', () => {
   })
 })
 
-describe('an answer has got worse', () => {
+describe('an answer of lower quality', () => {
   const quoted: Quality = { grade: 'B', coverage: 95 }
   const then = (of: Parameters<typeof found>[0], nowMs = NOW_MS) =>
     worsened(quoted, found(of), nowMs)
 
-  test('not where it is as good or better', () => {
+  test('not with equal or higher quality', () => {
     expect(then({ coveragePct: 95 })).toBeNull()
     expect(then({ coveragePct: 94 }), 'what is seen of open interest decays').toBeNull()
     expect(then({ coveragePct: 100 })).toBeNull()
   })
 
-  test('by its coverage alone, where more is missing than what decays between two readings', () => {
+  test('by coverage alone, beyond the tolerated decay', () => {
     expect(then({ coveragePct: 93.9 })).toEqual({ grade: 'B', coverage: 93.9 })
   })
 

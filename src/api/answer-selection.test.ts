@@ -70,7 +70,7 @@ function filled(selection: Selection | null, facts: Parameters<typeof fillDocume
 }
 
 describe('fields', () => {
-  test('leave what was named, and always what the answer is, of when and how good', () => {
+  test('keep the named members, and always coin, time and quality', () => {
     expect(selected('age')).toEqual({
       coin: 'BTC',
       timestamp_iso: '2026-01-01T00:00:00Z',
@@ -84,18 +84,18 @@ describe('fields', () => {
     })
   })
 
-  test('go through lists and through names that nobody can list', () => {
+  test('reach into lists and maps', () => {
     expect(selected('levels.price, by_name.ä.r')).toMatchObject({
       levels: [{ price: 1.5 }, { price: 1.6 }],
       by_name: { ä: { r: 1e-7 } },
     })
   })
 
-  test('keep every character of what they leave', () => {
+  test('preserve all characters', () => {
     expect(selected('interpretation').interpretation).toBe('Grüße — 😀')
   })
 
-  test('keep beside the coin that prices are of another unit', () => {
+  test('keep the unit multiplier next to the coin', () => {
     const selection = read({ fields: 'age', view: undefined })
     if (selection === null || 'rule' in selection) throw new Error('it is a selection')
     const facts = { ...FACTS, requested: { ticker: 'PEPE', unitMultiplier: 1_000 } }
@@ -105,7 +105,7 @@ describe('fields', () => {
     })
   })
 
-  test('of one rendering are found once, and ages in them still grow', () => {
+  test('are computed once per rendering, and their ages still grow', () => {
     const document = documentOf()
     const selection = read({ fields: 'age', view: undefined }) as Selection
     const at = (nowMs: number) =>
@@ -137,7 +137,7 @@ describe('fields', () => {
 })
 
 describe('the compact view', () => {
-  test('leaves out words about figures, what is long, and what the analysis names', () => {
+  test('omits interpretations, long members and those that the contract names', () => {
     expect(selected(undefined, 'COMPACT')).toEqual({
       coin: 'BTC',
       timestamp_iso: '2026-01-01T00:00:00Z',
@@ -153,11 +153,11 @@ describe('the compact view', () => {
     })
   })
 
-  test('and named fields hold together', () => {
+  test('combines with named fields', () => {
     expect(selected('levels', 'compact').levels).toEqual([{ price: 1.5 }, { price: 1.6 }])
   })
 
-  test('of the whole is the whole', () => {
+  test('of the full answer is the full answer', () => {
     expect(read({ fields: undefined, view: 'full' })).toBeNull()
     expect(read({ fields: undefined, view: undefined })).toBeNull()
   })
@@ -166,7 +166,7 @@ describe('the compact view', () => {
     expect(read({ fields: undefined, view })).toMatchObject({ name: 'view' })
   })
 
-  test('of an analysis that has a view of its own is left to it', () => {
+  test('of an analysis with its own view parameter is rendered by it', () => {
     const own = contracts.find(({ id }) => id === 'screener')
     if (own === undefined) throw new Error('there is a screener')
     expect(selectionReader(own)({ fields: undefined, view: 'compact' })).toBeNull()

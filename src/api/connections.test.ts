@@ -22,7 +22,7 @@ describe('on a real socket', () => {
     expect(bodyOf(reply)).toMatchObject({ code: 'invalid_coin', instance: '/pulse/NOPE' })
   })
 
-  test('a method that is not ours is told by the path of an absolute target', async () => {
+  test('an unsupported method with an absolute target is 405 by its path', async () => {
     const { app } = gatewayFixture()
     const reply = await exchange(app, 'DELETE http://evil.example/health HTTP/1.1\r\nHost: a')
     expect(reply).toMatch(/^HTTP\/1\.1 405 /)
@@ -133,7 +133,7 @@ describe('on a real socket', () => {
     expect(begun).toBe(1)
   })
 
-  test('what waited and is answered counts no more', async () => {
+  test('answered requests no longer count', async () => {
     const { app } = gatewayFixture()
     onTestFinished(() => app.close())
     await app.listen({ host: '127.0.0.1', port: 0 })

@@ -12,7 +12,7 @@ function queue(perCallerMax = 8) {
 }
 
 describe('a fair queue', () => {
-  test('starts the first at once and one a turn after it', () => {
+  test('starts the first task immediately and then one per turn', () => {
     const { enter, turn, started, turns } = queue()
     for (const name of ['a1', 'a2', 'a3']) enter('a', name)
     expect(started).toEqual(['a1'])
@@ -26,7 +26,7 @@ describe('a fair queue', () => {
     expect(started.at(-1)).toBe('a4')
   })
 
-  test('gives every caller its turn before the next of the same', () => {
+  test('serves the callers in rotation', () => {
     const { enter, turn, started } = queue()
     for (const name of ['a1', 'a2', 'a3', 'a4']) enter('a', name)
     enter('b')
@@ -35,7 +35,7 @@ describe('a fair queue', () => {
     expect(started).toEqual(['a1', 'a2', 'b', 'c', 'a3', 'a4'])
   })
 
-  test('takes only so much of one caller, waiting and at work, and all of another', () => {
+  test('limits open tasks per caller', () => {
     const { enter, turn } = queue(2)
     const leave = enter('a')
     expect(enter('a')).not.toBeNull()
@@ -48,7 +48,7 @@ describe('a fair queue', () => {
     expect(enter('a')).not.toBeNull()
   })
 
-  test('does not start what has left', () => {
+  test('does not start tasks of callers that left', () => {
     const { enter, turn, started } = queue()
     enter('a', 'a1')
     const leave = enter('a', 'a2')
@@ -59,7 +59,7 @@ describe('a fair queue', () => {
     expect(started).toEqual(['a1', 'a3'])
   })
 
-  test('keeps nothing of callers that have left', () => {
+  test('keeps no state of callers that left', () => {
     const { enter, turn } = queue(1)
     for (let count = 0; count < 3; count += 1) {
       const leave = enter('a')

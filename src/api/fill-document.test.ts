@@ -56,7 +56,7 @@ describe('fillDocument', () => {
     expect(body.warning).toBe(oldestMs > 7_200_000 ? 'stale_data' : undefined)
   })
 
-  test('composes a view of some of the parts only', () => {
+  test('composes a view from some of the parts', () => {
     const document = pulseLikeDocument({ coin: 'BTC', confirmedAtMs: NOW_MS - 1_234 })
     const view = document.views['4h']
     if (view?.kind !== 'answer') throw new Error('the view is an answer')
@@ -77,7 +77,7 @@ describe('fillDocument', () => {
     })
   })
 
-  test('writes the parts of a run where the run stands, each age by its own instant', () => {
+  test('writes the parts of a run in place, each age by its own instant', () => {
     const { bytes, parts } = layOut([
       '[',
       { kind: 'age', confirmedAtMs: NOW_MS - 1_500 },
@@ -93,7 +93,7 @@ describe('fillDocument', () => {
     expect(whole.toString(), 'an age is never negative').toBe('[1.5,0]')
   })
 
-  test('names a token that was asked for as the answer names its own', () => {
+  test('names the requested token by the member name of the answer', () => {
     const { bytes, parts } = layOut([
       '{"token":"kPEPE"',
       { kind: 'requested-coin', member: 'requested_token' },
@@ -137,7 +137,7 @@ describe('fillDocument', () => {
     },
   )
 
-  test('fails loudly on a slot of a component that is not there', () => {
+  test('throws for a slot of a missing component', () => {
     const { bytes, parts } = layOut([{ kind: 'freshness', of: 1 }])
     const basis = { inputs: [], coveragePct: 100, warnings: [] }
     const answer = { kind: 'answer', parts: [0], ...basis, components: [basis] } as const
@@ -147,7 +147,7 @@ describe('fillDocument', () => {
     )
   })
 
-  test('fails loudly on a slot whose input the view lacks, instead of inventing an age', () => {
+  test('throws for a slot whose input the view lacks', () => {
     const { bytes, parts } = layOut([{ kind: 'input-age', input: 'absent' }])
     const document = { ...jsonOf([], ''), bytes, parts }
     expect(() =>

@@ -7,7 +7,7 @@ import { FEED_UP, gatewayFixture } from './testing/gateway-fixture.ts'
 type Fixture = ReturnType<typeof gatewayFixture>
 
 describe('free paths', () => {
-  test('list the coins whose default pulse can be answered', async () => {
+  test('list the coins with a default pulse', async () => {
     const { app } = gatewayFixture()
     const response = await app.inject('/coins')
     expect(response.json()).toEqual({
@@ -19,7 +19,7 @@ describe('free paths', () => {
     expect(response.headers['cache-control']).toBe('public, max-age=60')
   })
 
-  test('say that all is well', async () => {
+  test('report a healthy service', async () => {
     const { app, clock } = gatewayFixture()
     clock.advance(1_500)
     const response = await app.inject('/health')
@@ -45,8 +45,8 @@ describe('free paths', () => {
     })
   })
 
-  test('tell that history does not reach the disk, and not which file it is', async () => {
-    const { app, engine, tell } = gatewayFixture()
+  test('report that history is not written, without file names', async () => {
+    const { app, engine, deliver } = gatewayFixture()
     const store: StoreHealth = {
       state: 'degraded',
       reason: 'the history /var/lib/x cannot be used',
@@ -55,7 +55,7 @@ describe('free paths', () => {
       damagedBlocks: 2,
       setAsideFiles: 1,
     }
-    tell({
+    deliver({
       kind: 'heartbeat',
       heartbeat: { startedAtMs: 0, feeds: [FEED_UP], sources: [], store, counts: {} },
     })
@@ -70,9 +70,9 @@ describe('free paths', () => {
   })
 
   test('list every builder-deployed dex, and why one is not followed', async () => {
-    const { app, engine, tell } = gatewayFixture()
+    const { app, engine, deliver } = gatewayFixture()
     const dex = { fullName: 'XYZ', quoteUnit: 'USDC', coins: 60, judgedAtMs: 0 }
-    tell({
+    deliver({
       kind: 'heartbeat',
       heartbeat: {
         ...{ startedAtMs: 0, feeds: [FEED_UP], sources: [], store: STORE_OK, counts: {} },
@@ -111,7 +111,7 @@ describe('free paths', () => {
     expect((await app.inject('/health')).json().dexes).toEqual([])
   })
 
-  test('do not call a feed up that nobody hears any more', async () => {
+  test('report a feed as down without an engine', async () => {
     const { app, engine } = gatewayFixture()
     engine.disconnected()
     expect((await app.inject('/health')).json().feeds).toEqual([
@@ -133,8 +133,8 @@ describe('free paths', () => {
     [
       'a feed is down',
       { status: 'degraded', engine: 'available' },
-      ({ tell }: Fixture) =>
-        tell({
+      ({ deliver }: Fixture) =>
+        deliver({
           kind: 'heartbeat',
           heartbeat: {
             startedAtMs: 0,

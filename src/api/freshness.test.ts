@@ -86,7 +86,7 @@ describe('freshness', () => {
     expect(found.dataAgeMs).toBe(given.loadBearingAgeMs)
   })
 
-  test.each(cases)('with the clock off $title is of no better grade, and never A', (given) => {
+  test.each(cases)('with the clock off $title has no better grade and never A', (given) => {
     const { otherAgeMs = 0, coveragePct = 100, warnings = [] } = given
     const inputs = [input(given.loadBearingAgeMs, true), input(otherAgeMs, false)]
     const found = freshness(document, { inputs, coveragePct, warnings }, NOW_MS, true)
@@ -98,18 +98,18 @@ describe('freshness', () => {
     expect(loadBearingAgeMs(document, confirmed(-4_000), NOW_MS)).toBe(0)
   })
 
-  test('what nobody knows the age of has none', () => {
+  test('an input of unknown age makes the age infinite', () => {
     expect(loadBearingAgeMs(document, confirmed(NOW_MS - UNKNOWN_INSTANT_MS), NOW_MS)).toBe(
       Number.POSITIVE_INFINITY,
     )
   })
 
-  test('after the clock was put back the age of what was confirmed before is unknown', () => {
+  test('after the clock was set back, ages of earlier confirmations are unknown', () => {
     expect(loadBearingAgeMs(document, confirmed(-6_000), NOW_MS)).toBe(Number.POSITIVE_INFINITY)
   })
 })
 
-describe('what is overdue', () => {
+describe('overdue inputs', () => {
   const answerOf = (inputs: readonly Input[]): Answer => ({
     kind: 'answer',
     parts: [],
@@ -119,7 +119,7 @@ describe('what is overdue', () => {
   })
   const strict = (ageMs: number): Input => ({ ...input(ageMs, true), ageMsMax: 60_000 })
 
-  test('an input may be as old as the contract allows, and no older', () => {
+  test('an input may be as old as the contract allows, not older', () => {
     expect(overdue(document, answerOf([input(300_000, true)]), 300_000, NOW_MS)).toBeNull()
     expect(overdue(document, answerOf([input(300_001, true)]), 300_000, NOW_MS)).toEqual({
       ageMs: 300_001,
@@ -127,7 +127,7 @@ describe('what is overdue', () => {
     })
   })
 
-  test('an input with a limit of its own bars the answer although others may be older', () => {
+  test('an input with its own limit refuses the answer although others may be older', () => {
     const inputs = [input(299_000, true), strict(60_000)]
     expect(overdue(document, answerOf(inputs), 300_000, NOW_MS)).toBeNull()
     const late = [input(299_000, true), strict(60_001)]
@@ -137,7 +137,7 @@ describe('what is overdue', () => {
     })
   })
 
-  test('an input that is not load-bearing bars nothing without a limit of its own', () => {
+  test('an input that is not load-bearing refuses nothing without its own limit', () => {
     expect(overdue(document, answerOf([input(1e9, false)]), 300_000, NOW_MS)).toBeNull()
   })
 })

@@ -66,9 +66,9 @@ describe('a refusal', () => {
       status: 503,
       code: 'data_stale',
       more: { retry_after: 5 },
-      given: ({ clock, tell }) => {
+      given: ({ clock, deliver }) => {
         clock.advance(60_001)
-        tell(speaks)
+        deliver(speaks)
       },
     },
     {
@@ -76,10 +76,10 @@ describe('a refusal', () => {
       status: 503,
       code: 'data_stale',
       more: { detail: expect.stringContaining('clock') },
-      given: ({ clock, tell }) => {
+      given: ({ clock, deliver }) => {
         const version = 1_000
         const confirmedAtMs = clock.nowMs() + 3_600_000
-        tell({
+        deliver({
           kind: 'documents',
           documents: [pulseLikeDocument({ coin: 'BTC', confirmedAtMs, version })],
         })
@@ -89,9 +89,9 @@ describe('a refusal', () => {
       url: '/liquidations/ETH',
       status: 503,
       code: 'data_stale',
-      given: ({ clock, tell }) => {
+      given: ({ clock, deliver }) => {
         const view = { kind: 'missing-input', input: 'open_interest' } as const
-        tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
+        deliver({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
       },
     },
     {
@@ -102,10 +102,10 @@ describe('a refusal', () => {
         detail: expect.stringMatching(/^No exchange responds\. Nothing was charged\./),
         retry_after: 5,
       },
-      given: ({ clock, tell }) => {
+      given: ({ clock, deliver }) => {
         const detail = 'No exchange responds.'
         const view = { kind: 'missing-input', input: 'exchange', detail } as const
-        tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
+        deliver({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
       },
     },
     {
@@ -113,9 +113,9 @@ describe('a refusal', () => {
       status: 404,
       code: 'coin_not_covered',
       more: { param: 'coin', allowed: ['BTC', 'kPEPE'], retryable: false, charged: false },
-      given: ({ clock, tell }) => {
+      given: ({ clock, deliver }) => {
         const view = { kind: 'not-covered', coins: ['BTC', 'kPEPE'] } as const
-        tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
+        deliver({ kind: 'documents', documents: [gatedLikeDocument('ETH', clock.nowMs(), view)] })
       },
     },
     {
@@ -123,13 +123,13 @@ describe('a refusal', () => {
       status: 503,
       code: 'data_stale',
       more: { detail: expect.stringContaining('the limit is 10 s'), retry_after: 5 },
-      given: ({ clock, tell }) => {
+      given: ({ clock, deliver }) => {
         const nowMs = clock.nowMs()
         const late = { name: 'mark', confirmedAtMs: nowMs - 10_001, cadenceMs: 5_000 }
         const inputs = [{ ...late, isLoadBearing: true, ageMsMax: 10_000 }]
         const facts = { inputs, coveragePct: 100, warnings: [] }
         const view = { kind: 'answer', parts: [0, 1, 2], ...facts } as const
-        tell({ kind: 'documents', documents: [gatedLikeDocument('ETH', nowMs, view)] })
+        deliver({ kind: 'documents', documents: [gatedLikeDocument('ETH', nowMs, view)] })
       },
     },
     {
@@ -220,8 +220,8 @@ describe('a refusal', () => {
   })
 
   test('without a list of coins does not call a coin unknown', async () => {
-    const { app, tell } = gatewayFixture()
-    tell({ kind: 'universe', listings: [] })
+    const { app, deliver } = gatewayFixture()
+    deliver({ kind: 'universe', listings: [] })
     expectProblem(await app.inject('/pulse/BTC'), 503, 'data_stale')
   })
 })

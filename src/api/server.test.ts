@@ -18,7 +18,7 @@ describe('methods', () => {
     },
   )
 
-  test('a body that nobody asked for is not even read', async () => {
+  test('the body of a GET is not read', async () => {
     const { app } = gatewayFixture()
     const response = await app.inject({
       method: 'POST',
@@ -47,7 +47,7 @@ describe('methods', () => {
     expect(response.headers['access-control-allow-headers']).toContain('X-PAYMENT')
   })
 
-  test('a page of another origin may read an answer and the terms of payment', async () => {
+  test('a page of another origin may read an answer and the payment terms', async () => {
     const { app } = gatewayFixture({ payment: quotingGate })
     const quote = await app.inject({ url: '/pulse/BTC', headers: { origin: 'https://a.example' } })
     expect(quote.statusCode).toBe(402)
@@ -62,7 +62,7 @@ describe('methods', () => {
     expect(unasked.headers.vary).toBe('Origin, Accept-Encoding')
   })
 
-  test('HEAD on a free path is GET without the body', async () => {
+  test('HEAD on a free path has the headers of GET and no body', async () => {
     const { app } = gatewayFixture()
     for (const url of ['/', '/health', '/coins', '/pulse/BTC']) {
       const [head, get] = await Promise.all([
@@ -94,7 +94,7 @@ describe('the caller', () => {
     return seen
   }
 
-  test('is who connects, whatever a header says', async () => {
+  test('is the peer address, regardless of headers', async () => {
     expect(await statuses(undefined, '1.1.1.1', '2.2.2.2')).toEqual([402, 429])
   })
 
@@ -106,13 +106,13 @@ describe('the caller', () => {
     },
   )
 
-  test('is who connects, when that is not the proxy that is trusted', async () => {
+  test('is the peer address if the peer is not a trusted proxy', async () => {
     expect(await statuses(['10.0.0.2'], '1.1.1.1', '2.2.2.2')).toEqual([402, 429])
   })
 })
 
 describe('the access log', () => {
-  test('is one line a request and holds neither query nor payment', async () => {
+  test('has one line per request without query and payment', async () => {
     const lines: string[] = []
     const { default: pino } = await import('pino')
     const logger = pino({ base: null }, { write: (line: string) => lines.push(line) })

@@ -62,7 +62,7 @@ describe('several parameters', () => {
     ['/screener?utm=x', 'utm', []],
     ['/screener?__proto__=1', '__proto__', []],
     ['/screener?=5', '', []],
-  ])('%s is refused before any quote: nobody knows the parameter', async (url, param, meant) => {
+  ])('%s is refused before any quote as unknown', async (url, param, meant) => {
     const response = await gateway().inject(url)
     expectProblem(response, 400, 'unknown_parameter')
     expect(response.json()).toMatchObject({
@@ -73,7 +73,7 @@ describe('several parameters', () => {
     })
   })
 
-  test('a name of any length is refused in a few words', async () => {
+  test('a long name is refused with a short detail', async () => {
     const response = await gateway().inject(`/screener?${'x'.repeat(8_000)}=1`)
     expectProblem(response, 400, 'unknown_parameter')
     expect(response.body.length).toBeLessThan(1_000)
@@ -113,7 +113,7 @@ describe('several parameters', () => {
     })
   })
 
-  test('too little of the market is known: 503, with how much there is', async () => {
+  test('coverage below the minimum: 503 with have and need', async () => {
     const view = { kind: 'low-coverage', missing: 'coins', have: 3, need: 5 } as const
     const response = await gateway(view).inject('/screener')
     expect(response.statusCode).toBe(503)
@@ -133,7 +133,7 @@ describe('several parameters', () => {
 
 /** Its answers name their view. */
 function gateway(only?: View) {
-  const { app, clock, tell } = gatewayFixture({ contracts: [scanLike] })
+  const { app, clock, deliver } = gatewayFixture({ contracts: [scanLike] })
   const confirmedAtMs = clock.nowMs()
   const names = ['full,50', 'compact,2']
   const { bytes, parts } = layOut(names.map((view) => JSON.stringify({ view })))
@@ -150,6 +150,6 @@ function gateway(only?: View) {
     parts,
     views: Object.fromEntries(answers),
   }
-  tell({ kind: 'documents', documents: [document] })
+  deliver({ kind: 'documents', documents: [document] })
   return app
 }

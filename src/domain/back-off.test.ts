@@ -6,7 +6,7 @@ const limits = { minMs: 1_000, maxMs: 30_000 }
 const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 
 test.prop([fc.integer({ min: 1, max: 2_000 }), chance])(
-  'lies between its bounds, whatever happened',
+  'is between its bounds',
   (failures, draw) => {
     const delayMs = backOffMs(limits, failures, draw)
     expect(delayMs).toBeGreaterThanOrEqual(limits.minMs)

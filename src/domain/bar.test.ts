@@ -10,8 +10,8 @@ describe('a bar', () => {
   test.each([
     ['is one', {}, null],
     ['may be flat and without volume', { open: 1, high: 1, low: 1, close: 1, volumeBase: 0 }, null],
-    ['may open at the close before where nobody traded', { open: 5, volumeBase: 0 }, null],
-    ['does not close above its high where nobody traded', { close: 5, volumeBase: 0 }, 'bad_bar'],
+    ['may open at the previous close without trades', { open: 5, volumeBase: 0 }, null],
+    ['does not close above its high without trades', { close: 5, volumeBase: 0 }, 'bad_bar'],
     ['does not open above its high', { open: 5 }, 'bad_bar'],
     ['does not open below its low', { open: 0.5 }, 'bad_bar'],
     ['does not close above its high', { close: 5 }, 'bad_bar'],

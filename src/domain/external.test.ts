@@ -12,6 +12,6 @@ test.each([
   expect(assetOf(coin)).toEqual({ asset, scale })
 })
 
-test('a coin of a builder dex has no counterpart outside', () => {
+test('a coin of a builder dex has no external counterpart', () => {
   expect(assetOf('xyz:XYZ100')).toBeNull()
 })

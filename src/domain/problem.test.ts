@@ -14,7 +14,7 @@ describe('problem', () => {
     })
   })
 
-  test('leaves the charge open only where it is told that the outcome is unknown', () => {
+  test('has charged: null only for an unknown outcome', () => {
     const { body } = problem('settlement_unknown', { detail: 'Wait.', charged: null }, request)
     expect(JSON.parse(body)).toHaveProperty('charged', null)
   })

@@ -36,7 +36,7 @@ describe('the steady clock', () => {
     clock = new SteadyClock(sources, noTimers)
   })
 
-  test('shows the time of a wall clock that nobody touches', () => {
+  test('shows the time of an undisturbed wall clock', () => {
     for (let second = 0; second < 10_000; second += 1) {
       expect(clock.nowMs()).toBe(sources.wall)
       sources.run(1_000)
@@ -47,7 +47,7 @@ describe('the steady clock', () => {
   test.prop([
     fc.integer({ min: -1e9, max: 1e9 }),
     fc.array(fc.integer({ min: 0, max: 60_000 }), { minLength: 1, maxLength: 50 }),
-  ])('measures durations by half a percent, whatever the wall clock does', (stepMs, waitsMs) => {
+  ])('measures durations within 0.5 %, regardless of the wall clock', (stepMs, waitsMs) => {
     const machine = new Sources()
     const steady = new SteadyClock(machine, noTimers)
     const fromMs = steady.nowMs()
@@ -92,7 +92,7 @@ describe('the steady clock', () => {
     expect(clock.offMs()).toBe(0)
   })
 
-  test('a step during a suspension is told apart from it', () => {
+  test('distinguishes a step during a suspension from it', () => {
     clock.nowMs()
     sources.suspend(59_999)
     sources.run(1)
@@ -124,7 +124,7 @@ describe('the steady clock', () => {
     expect(other.offMs()).toBe(clock.offMs())
   })
 
-  test('follows at once where it is told to', () => {
+  test('jumps on request', () => {
     sources.wall -= 600_000
     clock.followAtOnce()
     expect(clock.nowMs()).toBe(START_MS - 600_000)

@@ -4,7 +4,7 @@ import type { ObserverResult } from './chain-observer.ts'
 import { median, observeChain } from './chain-observer.ts'
 
 const COUNT = 24
-/** A machine that runs other tests beside this one does not keep time. */
+/** Generous, because other tests run at the same time. */
 const SLACK_MS = 500
 
 let result: ObserverResult
@@ -19,10 +19,10 @@ describe('a payment that a stranger reads from the chain', () => {
     expect(result.guesses.filter(({ isSold }) => isSold)).toEqual([])
   })
 
-  test('tells nobody what it bought', () => {
-    const told = ({ status, bytes }: { status: number; bytes: number }) => `${status} ${bytes}`
+  test('does not reveal what it bought', () => {
+    const shown = ({ status, bytes }: { status: number; bytes: number }) => `${status} ${bytes}`
     const of = (isRight: boolean) =>
-      new Set(result.guesses.filter((guess) => guess.isRight === isRight).map(told))
+      new Set(result.guesses.filter((guess) => guess.isRight === isRight).map(shown))
     expect(of(true)).toEqual(of(false))
     expect([...of(true)].every((answer) => answer.startsWith('409'))).toBe(true)
   })
@@ -35,7 +35,7 @@ test('who guesses as fast as it can leaves an honest buyer its sales', () => {
 })
 
 describe('a connection that breaks at any moment', () => {
-  test('costs no buyer its answer, whichever public client it uses', () => {
+  test('costs no buyer its answer, with any public client', () => {
     expect(result.calls.some(({ wasBroken }) => wasBroken)).toBe(true)
     expect(result.calls.filter(({ isAnswered }) => !isAnswered)).toEqual([])
   })

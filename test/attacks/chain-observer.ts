@@ -231,7 +231,7 @@ async function broken(
   return calls
 }
 
-/** An honest buyer beside a stranger who goes on presenting one payment of another, within the limits of a service. */
+/** An honest buyer while another caller presents a foreign payment repeatedly, within the limits of a service. */
 async function besieged(ground: Ground, [client]: readonly Client[]) {
   if (client === undefined) throw new TypeError('there is a client')
   const host = await ground.host({
@@ -400,8 +400,8 @@ function publicClients(ground: Ground, solana: SolanaChain): readonly Client[] {
         instance,
         axiosClient(buyer),
       ).get(url)
-      const told = { 'payment-response': String(headers['payment-response']) }
-      return new Response(JSON.stringify(data), { status, headers: told })
+      const echoed = { 'payment-response': String(headers['payment-response']) }
+      return new Response(JSON.stringify(data), { status, headers: echoed })
     }
   return [
     onBase('@x402/fetch, version 2', (buyer, url, speak) =>
@@ -432,8 +432,8 @@ function publicClients(ground: Ground, solana: SolanaChain): readonly Client[] {
         fetch: speak,
       })
       const { answer, receipt } = await client.about('pulse', pathname.split('/').at(-1) ?? '')
-      const told = Buffer.from(JSON.stringify(receipt)).toString('base64')
-      return new Response(JSON.stringify(answer), { headers: { 'payment-response': told } })
+      const echoed = Buffer.from(JSON.stringify(receipt)).toString('base64')
+      return new Response(JSON.stringify(answer), { headers: { 'payment-response': echoed } })
     }),
   ]
 }
@@ -502,7 +502,7 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   }
   process.stdout.write(
     `\n${guessed}\n${repeated}\n${renders} renders for ${calls.length} purchases\n` +
-      `an honest buyer: ${median(idleMs).toFixed(0)} ms idle, ${median(guessedMs).toFixed(0)} ms beside ${guessesBeside} guesses\n`,
+      `an honest buyer: ${median(idleMs).toFixed(0)} ms idle, ${median(guessedMs).toFixed(0)} ms during ${guessesBeside} guesses\n`,
   )
   await stranger.close()
 }

@@ -34,7 +34,7 @@ export async function attackConnections(
   paidCalls: number,
   onReport: (report: AttackReport) => void = () => undefined,
 ): Promise<readonly AttackReport[]> {
-  // Nobody on loopback is a proxy here, so that each of its addresses is a caller.
+  // No loopback address is a trusted proxy, so each one is a caller.
   const rig = await startRig({ flags: ['--trust-proxy', '192.0.2.1'] })
   try {
     await untilAnswerable(rig.url, 'BTC')

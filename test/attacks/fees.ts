@@ -8,7 +8,7 @@ import { buy, FUNDS, solanaRig } from '../support/solana-rig.ts'
 
 /**
  * Wallets on Solana that are emptied between the simulation and the transaction:
- * `node_modules/.bin/tsx test/attacks/fees.ts` prints what it costs them beside what it costs us.
+ * `node_modules/.bin/tsx test/attacks/fees.ts` prints the costs of attackers and service.
  */
 export type FeeAttack = {
   readonly requests: number
@@ -40,7 +40,7 @@ export async function drainAttack(wallets: number, requestsEach: number): Promis
   const host = await rig.hosted({
     ledger,
     methods: [rig.method(facilitator, { failures })],
-    // After the verification: the handler runs, and meanwhile the money goes.
+    // After verification, while the handler runs, the money is moved.
     atWork: async () => {
       if (victim === null) return
       drains += 1

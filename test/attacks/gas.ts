@@ -28,7 +28,7 @@ import { compileContracts } from '../golden/compile-contracts.ts'
 
 /**
  * Strangers who try to empty the account that pays the gas: `node_modules/.bin/tsx test/attacks/gas.ts` prints
- * what it costs them beside what it costs us.
+ * the costs of attackers and service.
  */
 
 /** How a hostile wallet knows that it is only simulated. */
@@ -208,7 +208,7 @@ export async function buy(
   return { status, headers, body, reason: body.diagnostics?.reason ?? body.code ?? null }
 }
 
-/** Attackers who all send at once, again and again, while somebody goes on buying with a key. */
+/** Attackers send concurrently and repeatedly while a buyer with a key continues to buy. */
 async function attack(
   ground: GasGround,
   name: string,

@@ -29,7 +29,7 @@ describe.each([
 
   afterAll(() => attacked?.close())
 
-  test.each(['all at once', 'one by one'] as const)(
+  test.each(['concurrent', 'sequential'] as const)(
     'makes us ask a node for ten payments from one address, %s',
     async (how) => {
       const payments = await signedMany(100, attacked.poorPayment)
@@ -43,12 +43,12 @@ describe.each([
     const { forgedPayment } = attacked
     if (forgedPayment === null) return
     const payments = await signedMany(100, forgedPayment)
-    const sent = await flood(attacked, payments, 'all at once', freshAddresses(1))
+    const sent = await flood(attacked, payments, 'concurrent', freshAddresses(1))
     expect(sent.callsPerRequest).toBeLessThanOrEqual(CALLS_PER_REQUEST_MAX)
     expect(sent.statuses[429]).toBe(90)
   })
 
-  test('keeps nobody who has bought before from buying, from however many addresses', async () => {
+  test('does not keep known buyers from buying, from any number of addresses', async () => {
     const { bought, busiestNodeSecond, idleMs, controlMs, attackedMs } = await siege(attacked)
     expect(bought).toBe(PURCHASES)
     expect(busiestNodeSecond).toBeLessThanOrEqual(CALLS_PER_SECOND_MAX)

@@ -30,7 +30,7 @@ export type Target = {
   poorPayment(): Promise<string>
   /** One that is found wrong without a node. */
   wrongPayment(): Promise<string>
-  /** One that names a payer and is signed by somebody else; null where that needs no node. */
+  /** A payment that names a payer and is signed by another key; null if that needs no node. */
   readonly forgedPayment: (() => Promise<string>) | null
   /** Of a wallet that holds enough and has bought here before. */
   knownPayment(): Promise<string>
@@ -144,7 +144,7 @@ async function target({
 export async function flood(
   { node, url }: Target,
   payments: readonly string[],
-  how: 'all at once' | 'one by one',
+  how: 'concurrent' | 'sequential',
   addresses: readonly string[],
 ): Promise<Flood> {
   const before = node.requests()
@@ -153,7 +153,7 @@ export async function flood(
     const { status } = await send(url, payment, addresses[index % addresses.length] ?? '')
     statuses[status] = (statuses[status] ?? 0) + 1
   }
-  if (how === 'all at once') await Promise.all(payments.map(sent))
+  if (how === 'concurrent') await Promise.all(payments.map(sent))
   else for (const [index, payment] of payments.entries()) await sent(payment, index)
   const nodeCalls = node.requests() - before
   const spared = SPARED_REQUESTS * addresses.length
@@ -288,19 +288,19 @@ async function main(): Promise<void> {
     try {
       const { poorPayment, forgedPayment } = attacked
       const rows = [
-        await row(attacked, 'unfunded', 120, 'one by one', poorPayment),
-        await row(attacked, 'unfunded', 400, 'all at once', poorPayment),
+        await row(attacked, 'unfunded', 120, 'sequential', poorPayment),
+        await row(attacked, 'unfunded', 400, 'concurrent', poorPayment),
       ]
       if (forgedPayment !== null)
-        rows.push(await row(attacked, 'forged', 400, 'all at once', forgedPayment))
+        rows.push(await row(attacked, 'forged', 400, 'concurrent', forgedPayment))
       process.stdout.write(`${attacked.name}\n${rows.join('\n')}\n`)
-      const { bought, ...told } = await siege(attacked)
+      const { bought, ...measured } = await siege(attacked)
       process.stdout.write(
-        `  unfunded, ${SIEGE_ADDRESSES} addresses: ${told.requests} requests in ` +
-          `${told.lastedSeconds.toFixed(1)} s, at most ${told.busiestNodeSecond} node calls a second ` +
+        `  unfunded, ${SIEGE_ADDRESSES} addresses: ${measured.requests} requests in ` +
+          `${measured.lastedSeconds.toFixed(1)} s, at most ${measured.busiestNodeSecond} node calls a second ` +
           'with those of the purchases\n' +
-          `  a known buyer: ${told.idleMs.toFixed(0)} ms idle, ${told.controlMs.toFixed(0)} ms beside as many ` +
-          `requests that ask no node, ${told.attackedMs.toFixed(0)} ms under that attack, ` +
+          `  a known buyer: ${measured.idleMs.toFixed(0)} ms idle, ${measured.controlMs.toFixed(0)} ms during as many ` +
+          `requests that ask no node, ${measured.attackedMs.toFixed(0)} ms under that attack, ` +
           `${bought} of ${PURCHASES} bought\n`,
       )
     } finally {
@@ -321,7 +321,7 @@ async function row(
   attacked: Target,
   what: string,
   count: number,
-  how: 'all at once' | 'one by one',
+  how: 'concurrent' | 'sequential',
   sign: () => Promise<string>,
 ): Promise<string> {
   const payments = await signedMany(count, sign)

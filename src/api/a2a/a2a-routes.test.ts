@@ -105,8 +105,8 @@ function taskOf({ result, error }: Reply): Task {
 
 const metadataOf = ({ status }: Task) => status.message.metadata ?? {}
 
-describe('what callers leave behind', () => {
-  test('a task keeps the last short messages that it took, and no payment', async () => {
+describe('state of callers', () => {
+  test('a task keeps its last short messages without payments', async () => {
     const { call, send, quoted, paid } = agent()
     const { id: taskId } = await quoted()
     for (const parts of [[{ text: 'x'.repeat(60_000) }], ...Array(6).fill([{ text: 'well?' }])])
@@ -129,7 +129,7 @@ describe('what callers leave behind', () => {
     expect(result?.history?.length).toBeLessThanOrEqual(4)
   })
 
-  test('names of a length that nobody needs are refused or not kept', async () => {
+  test('oversized names are refused or not kept', async () => {
     const { send, quoted } = agent()
     expect((await send({ contextId: 'x'.repeat(257) })).error?.code).toBe(-32602)
     const long = await quoted({
@@ -166,14 +166,14 @@ describe('what callers leave behind', () => {
     expect(error?.message).toContain('without taskId')
   })
 
-  test('a task that is asked for without its history still has it', async () => {
+  test('a task that is read without its history keeps it', async () => {
     const { call, quoted } = agent()
     const { id } = await quoted()
     await call('GetTask', { id, historyLength: 0 })
     expect((await call('GetTask', { id })).result?.history).toHaveLength(1)
   })
 
-  test('a quote that nobody pays leaves no bus, whatever tenant it names', async () => {
+  test('an unpaid quote leaves no event bus, with any tenant', async () => {
     const opened = vi.spyOn(DefaultExecutionEventBusManager.prototype, 'createOrGetByTaskId')
     const { quoted } = agent()
     for (let count = 0; count < 200; count += 1) await quoted({}, { tenant: `tenant-${count}` })
@@ -191,7 +191,7 @@ describe('what callers leave behind', () => {
     expect((await call('CancelTask', { id })).result?.status.state).toBe('TASK_STATE_CANCELED')
   })
 
-  test('tasks that a message refers to are not looked for, each with a line in the log', async () => {
+  test('referenced tasks are not looked up', async () => {
     const warn = vi.spyOn(console, 'warn')
     const { quoted } = agent()
     await quoted({ referenceTaskIds: ['a', 'b'] })
@@ -199,7 +199,7 @@ describe('what callers leave behind', () => {
   })
 })
 
-describe('messages of one task at the same time', () => {
+describe('concurrent messages of one task', () => {
   /** A task whose payment is being settled until `release`. */
   async function settling() {
     let release = () => {}
@@ -221,7 +221,7 @@ describe('messages of one task at the same time', () => {
     return { ...gateway, taskId, paying, release }
   }
 
-  test('do not keep the answer from the one that pays', async () => {
+  test('do not withhold the answer from the payer', async () => {
     const { taskId, paying, release, ...gateway } = await settling()
     const second = gateway.send({ taskId })
     // Long enough for a message that nothing holds up to be answered.
@@ -249,7 +249,7 @@ describe('messages of one task at the same time', () => {
 })
 
 describe('the extension for payments', () => {
-  test('calls a payment that was refused failed, and lists every one that was', async () => {
+  test('reports a refused payment as failed and lists all of them', async () => {
     const { quoted, paid } = agent()
     const { id: taskId } = await quoted()
     await quoted({ taskId, metadata: await paid() })
@@ -267,7 +267,7 @@ describe('the extension for payments', () => {
     })
   })
 
-  test('calls what is no payment failed too', async () => {
+  test('reports an invalid payment as failed', async () => {
     const { quoted } = agent()
     const { id: taskId } = await quoted()
     const nonsense = { accepted: null, network: { toString: 1 } }
@@ -299,7 +299,7 @@ describe('the extension for payments', () => {
   })
 })
 
-test('an agent that gives its answers away activates nothing, and answers at once', async () => {
+test('a free agent activates no extension and answers without a quote', async () => {
   const { app } = gatewayFixture()
   onTestFinished(() => app.close())
   const response = await app.inject({
@@ -317,8 +317,8 @@ test('an agent that gives its answers away activates nothing, and answers at onc
   expect(taskOf(response.json()).status.state).toBe('TASK_STATE_COMPLETED')
 })
 
-describe('what is not offered', () => {
-  test.each(['SendStreamingMessage', 'SubscribeToTask'])('%s is told so', async (method) => {
+describe('unsupported methods', () => {
+  test.each(['SendStreamingMessage', 'SubscribeToTask'])('%s is refused', async (method) => {
     const { post } = agent()
     const response = await post({ method, params: { message: asked(), id: 'task' } })
     expect(response.statusCode).toBe(200)
@@ -330,7 +330,7 @@ describe('what is not offered', () => {
     ['0.30', -32009],
     ['1.0', undefined],
     ['1.0.0', undefined],
-  ])('version %s is told %s', async (version, code) => {
+  ])('version %s gets %s', async (version, code) => {
     const { call } = agent()
     const reply = await call('SendMessage', { message: asked() }, { 'a2a-version': version })
     expect(reply.error?.code).toBe(code)

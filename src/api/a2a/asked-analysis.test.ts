@@ -26,10 +26,10 @@ test.each([
   expect(asked(words)?.split('?')[0]).toBe(path)
 })
 
-test('what else is said is not left out', () => {
+test('further words are passed on', () => {
   expect(asked('pulse BTC 1h')).toBe('/pulse/BTC?view=compact&1h=')
 })
 
-test.each(['what is the weather?', '', '/', 'BTC pulse'])('%j asks for nothing', (words) => {
+test.each(['what is the weather?', '', '/', 'BTC pulse'])('%j requests nothing', (words) => {
   expect(asked(words)).toBeNull()
 })

@@ -5,7 +5,7 @@ import { nullable, oneOf } from '../../compute/render/answer-schema.ts'
 import { publishedSchema } from './published-schema.ts'
 
 describe('a published schema', () => {
-  test('lists the words of a closed list', () => {
+  test('lists the values of an enum', () => {
     expect(publishedSchema(oneOf(['up', 'down'], 'Where to.'))).toEqual({
       type: 'string',
       enum: ['up', 'down'],
@@ -13,7 +13,7 @@ describe('a published schema', () => {
     })
   })
 
-  test('says null where a value may be unknown, and keeps its bounds', () => {
+  test('marks nullable values and keeps their bounds', () => {
     expect(publishedSchema(nullable(Type.Number({ minimum: 0 })))).toEqual({
       type: ['number', 'null'],
       minimum: 0,
@@ -24,12 +24,12 @@ describe('a published schema', () => {
     })
   })
 
-  test('keeps objects that may be null apart', () => {
+  test('keeps nullable objects as unions', () => {
     const schema = publishedSchema(nullable(Type.Object({ n: Type.Integer() })))
     expect(schema.anyOf?.[1]).toEqual({ type: 'null' })
   })
 
-  test('speaks of tuples and of any key as JSON Schema 2020-12 does', () => {
+  test('writes tuples and maps as JSON Schema 2020-12', () => {
     expect(publishedSchema(Type.Tuple([Type.String(), Type.Number()]))).toMatchObject({
       prefixItems: [{ type: 'string' }, { type: 'number' }],
       items: false,

@@ -21,12 +21,12 @@ export type GatewayFixture = {
   readonly clock: ManualClock
   readonly engine: EngineReplica
   readonly maintenance: MaintenanceSwitch
-  tell(message: EngineMessage): void
+  deliver(message: EngineMessage): void
 }
 
 export const FEED_UP: FeedHealth = { feed: 'venue', state: 'up', sinceMs: 0, reason: 'connected' }
 
-/** A gateway whose engine has just told everything: BTC and kPEPE are ready, NEWCOIN is not. */
+/** A gateway with documents of BTC and kPEPE; NEWCOIN is not ready. */
 export function gatewayFixture(overrides: Partial<ServerOptions> = {}): GatewayFixture {
   const clock = new ManualClock()
   const engine = new EngineReplica({ analysis: 'pulse', view: pulseLike.defaultView })
@@ -45,24 +45,24 @@ export function gatewayFixture(overrides: Partial<ServerOptions> = {}): GatewayF
     discovery: { publicUrl: 'https://api.example.com', waysToPay: [] },
     ...overrides,
   })
-  const tell = (message: EngineMessage): void => engine.apply(message, clock.nowMs())
+  const deliver = (message: EngineMessage): void => engine.apply(message, clock.nowMs())
   const nowMs = clock.nowMs()
-  tell({ kind: 'universe', listings: ['BTC', 'ETH', 'kPEPE', 'NEWCOIN'].map(listing) })
-  tell({
+  deliver({ kind: 'universe', listings: ['BTC', 'ETH', 'kPEPE', 'NEWCOIN'].map(listing) })
+  deliver({
     kind: 'documents',
     documents: ['BTC', 'kPEPE'].flatMap((coin): Document[] => [
       pulseLikeDocument({ coin, confirmedAtMs: nowMs }),
       gatedLikeDocument(coin, nowMs),
     ]),
   })
-  tell({
+  deliver({
     kind: 'heartbeat',
     heartbeat: { startedAtMs: nowMs, feeds: [FEED_UP], sources: [], store: STORE_OK, counts: {} },
   })
-  return { app, clock, engine, maintenance, tell }
+  return { app, clock, engine, maintenance, deliver }
 }
 
-/** Quotes whoever brings no payment and lets everybody else pass, as the real gate does. */
+/** Quotes unpaid calls and passes paid ones. */
 export const quotingGate: PaymentGate = (app) => {
   app.addHook('preHandler', (request, reply, done) => {
     const { x402 } = request.routeOptions.config

@@ -191,12 +191,12 @@ function kindsOf(document: Document): readonly string[] {
 }
 
 function gatewayOf(contract: AnalysisContract, document: Document) {
-  const { app, clock, tell } = gatewayFixture({ contracts: [contract], payment: quotingGate })
+  const { app, clock, deliver } = gatewayFixture({ contracts: [contract], payment: quotingGate })
   clock.advance(NOW_MS - clock.nowMs())
-  if (UNIVERSE.kind === 'universe') tell({ kind: 'universe', listings: UNIVERSE.listings })
-  tell({ kind: 'documents', documents: [document] })
+  if (UNIVERSE.kind === 'universe') deliver({ kind: 'universe', listings: UNIVERSE.listings })
+  deliver({ kind: 'documents', documents: [document] })
   const heartbeat = { startedAtMs: NOW_MS, feeds: [], sources: [], store: STORE_OK, counts: {} }
-  tell({ kind: 'heartbeat', heartbeat })
+  deliver({ kind: 'heartbeat', heartbeat })
   return (headers: Readonly<Record<string, string>>) =>
     app.inject({ url: pathOf(contract, COIN), headers })
 }
