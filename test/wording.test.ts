@@ -30,7 +30,7 @@ describe('names', () => {
     'FundingRow',
     'Listing',
     'MarginTier',
-    'PythPrice',
+    'Round',
     'Slot',
     'View',
   ])

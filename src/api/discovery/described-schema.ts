@@ -1,40 +1,40 @@
 import type { JsonSchema } from './published-schema.ts'
 
 /** Short forms for schemas of members with a description. */
-export const text = (description: string): JsonSchema => ({ type: 'string', description })
+export const textSchema = (description: string): JsonSchema => ({ type: 'string', description })
 
-export const texts = (description: string): JsonSchema => ({
+export const textsSchema = (description: string): JsonSchema => ({
   type: 'array',
   items: { type: 'string' },
   description,
 })
 
-export const flag = (description: string): JsonSchema => ({ type: 'boolean', description })
+export const flagSchema = (description: string): JsonSchema => ({ type: 'boolean', description })
 
-export const orNull = (type: 'string' | 'integer' | 'boolean', description: string) =>
+export const nullableSchema = (type: 'string' | 'integer' | 'boolean', description: string) =>
   ({ type: [type, 'null'], description }) satisfies JsonSchema
 
-export const percent = (description: string): JsonSchema => ({
+export const percentSchema = (description: string): JsonSchema => ({
   type: 'number',
   description,
   'x-unit': 'percent',
 })
 
-export const count = (description: string): JsonSchema => ({
+export const countSchema = (description: string): JsonSchema => ({
   type: 'integer',
   minimum: 0,
   description,
   'x-unit': 'count',
 })
 
-export const secondsOrNull = (description: string): JsonSchema => ({
+export const nullableSecondsSchema = (description: string): JsonSchema => ({
   type: ['integer', 'null'],
   minimum: 0,
   description,
   'x-unit': 'seconds',
 })
 
-export const instant: JsonSchema = {
+export const instantSchema: JsonSchema = {
   type: 'string',
   format: 'date-time',
   description: 'UTC, ISO 8601.',

@@ -51,7 +51,10 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
   },
   malformed_payment: {
     meaning: 'The payment header cannot be decoded. The payment was not used: encode it again.',
-    example: { detail: 'The payment is not base64 of a JSON object.' },
+    example: {
+      detail:
+        'The payment is not base64 of a JSON object. Nothing was charged. Correct the payment header and send it again.',
+    },
   },
   coin_not_covered: {
     meaning: 'The coin is listed, but this analysis has no source for it. allowed lists its coins.',
@@ -75,7 +78,8 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
       'by the secret from its quote; other callers get charged: null. charged: true means that the answer is no longer ' +
       'stored. Sign a new payment.',
     example: {
-      detail: 'This payment was already used. Sign a new payment for a new answer.',
+      detail:
+        'This payment was used before. Nothing more was charged. Sign a new payment for a new answer.',
       charged: null,
     },
   },
@@ -84,7 +88,7 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
       'An earlier request with this payment is being processed and may charge it. Send the same payment again.',
     example: {
       detail:
-        'An earlier request with this payment is being processed and may charge it. Send the same payment again.',
+        'The first request with this payment is still being processed and may charge it. Send the same payment again in 2 s.',
       ...again,
       charged: null,
     },
@@ -98,7 +102,7 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
   rate_limited: {
     meaning: 'Too many calls. Retry after retry_after seconds. A payment in the call was not used.',
     example: {
-      detail: 'Too many unpaid calls. Retry in 12 s.',
+      detail: 'Too many unpaid calls from this address. Nothing was charged. Try again in 12 s.',
       retryAfterSeconds: 12,
       paymentReusable: true,
     },
@@ -113,7 +117,7 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
   internal_error: {
     meaning: 'A defect of the service. charged states whether the payment was taken.',
     example: {
-      detail: 'Internal error. Nothing was charged. Send the same payment again.',
+      detail: 'The request failed. Nothing was charged. Send the same payment again in 2 s.',
       ...again,
     },
   },
@@ -164,7 +168,7 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
       'The payment was sent to the chain; its outcome is not known yet. Do not sign another payment: send the same one again.',
     example: {
       detail:
-        'The payment was sent to the chain; its outcome is not known yet. Do not sign another payment: send the same one again.',
+        'The outcome of this payment on chain is not known yet; it may have been charged. Do not sign another payment. Send the same payment again in 2 s to get the answer.',
       ...again,
       charged: null,
     },
@@ -173,7 +177,7 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
     meaning: 'The facilitator cannot be reached. Nothing was charged. Send the same payment again.',
     example: {
       detail:
-        'The facilitator cannot be reached. Nothing was charged. Send the same payment again.',
+        'The payment could not be verified or settled now. Nothing was charged. Send the same payment again.',
       ...again,
     },
   },
@@ -183,7 +187,7 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
       'taken. Send the same payment again.',
     example: {
       detail:
-        'The sale was not recorded in time. Nothing was charged. Send the same payment again.',
+        'The sale could not be recorded in time. Nothing was charged. Send the same payment again in 2 s.',
       ...again,
     },
   },
@@ -192,7 +196,7 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
       'The facilitator rejects this payment permanently. Nothing was charged. Pay on another network or from another wallet.',
     example: {
       detail:
-        'The facilitator rejects this payment permanently. Nothing was charged. Pay on another network or from another wallet.',
+        'The facilitator rejected this payment. Nothing was charged. Pay on another network or from another wallet; the same payment will be rejected again.',
     },
   },
   engine_timeout: {

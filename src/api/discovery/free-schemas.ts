@@ -1,19 +1,19 @@
 import { dexReasons } from '../../domain/dex.ts'
 import {
   closedObject,
-  count,
-  flag,
-  instant,
+  countSchema,
+  flagSchema,
+  instantSchema,
   listOf,
-  orNull,
-  text,
-  texts,
+  nullableSchema,
+  textSchema,
+  textsSchema,
 } from './described-schema.ts'
 import type { JsonSchema } from './published-schema.ts'
 
 const stateMembers = {
-  state: text('up (feed) and ok (store) are the healthy states.'),
-  since_iso: orNull('string', 'Begin of the state, UTC, ISO 8601.'),
+  state: textSchema('up (feed) and ok (store) are the healthy states.'),
+  since_iso: nullableSchema('string', 'Begin of the state, UTC, ISO 8601.'),
 }
 
 const dexesRef: JsonSchema = { $ref: '#/components/schemas/Dexes' }
@@ -22,9 +22,9 @@ const dexesRef: JsonSchema = { $ref: '#/components/schemas/Dexes' }
 export const dexesSchema: JsonSchema = {
   ...listOf(
     closedObject({
-      name: text('Prefix of its tickers, before the colon.'),
-      full_name: orNull('string', 'Name given by the deployer; null if not received.'),
-      followed: flag('Its listed coins are available.'),
+      name: textSchema('Prefix of its tickers, before the colon.'),
+      full_name: nullableSchema('string', 'Name given by the deployer; null if not received.'),
+      followed: flagSchema('Its listed coins are available.'),
       reason: {
         anyOf: [{ type: 'string', enum: dexReasons }, { type: 'null' }],
         description:
@@ -36,9 +36,9 @@ export const dexesSchema: JsonSchema = {
           "Share of the venue's open interest or 24 h volume, whichever is larger, percent; null if not measured.",
         'x-unit': 'percent',
       },
-      coins: orNull('integer', 'Number of trading coins; null if not received.'),
-      coins_left_out: count('Trading coins without a subscription, for lack of budget.'),
-      quote_unit: orNull(
+      coins: nullableSchema('integer', 'Number of trading coins; null if not received.'),
+      coins_left_out: countSchema('Trading coins without a subscription, for lack of budget.'),
+      quote_unit: nullableSchema(
         'string',
         'Collateral token, in which prices are quoted; null if unknown.',
       ),
@@ -50,7 +50,10 @@ export const dexesSchema: JsonSchema = {
         type: 'null',
         description: 'Trading sessions of the underlying; the venue publishes none.',
       },
-      judged_iso: orNull('string', 'Instant of the last share measurement, UTC; null for none.'),
+      judged_iso: nullableSchema(
+        'string',
+        'Instant of the last share measurement, UTC; null for none.',
+      ),
     }),
   ),
   description:
@@ -70,20 +73,24 @@ export const healthSchema = closedObject(
       enum: ['enabled', 'disabled'],
       description: 'disabled: maintenance; paid paths answer 503.',
     },
-    version: text('Software version.'),
+    version: textSchema('Software version.'),
     checks: {
       type: 'object',
       description: 'Sales checks; while one is false, nothing is quoted. Absent if not checked.',
       properties: {
-        ledger_writable: flag('The payment ledger is writable.'),
-        can_settle: flag('At least one payment method can settle.'),
-        clock: flag('The server clock is within 60 s of the venue or of a chain.'),
+        ledger_writable: flagSchema('The payment ledger is writable.'),
+        can_settle: flagSchema('At least one payment method can settle.'),
+        clock: flagSchema('The server clock is within 60 s of the venue or of a chain.'),
       },
       additionalProperties: false,
     },
     feeds: listOf({
       type: 'object',
-      properties: { feed: text('Name.'), ...stateMembers, reason: text('Reason for the state.') },
+      properties: {
+        feed: textSchema('Name.'),
+        ...stateMembers,
+        reason: textSchema('Reason for the state.'),
+      },
       required: ['feed', 'state', 'since_iso', 'reason'],
     }),
     dexes: dexesRef,
@@ -93,9 +100,9 @@ export const healthSchema = closedObject(
           type: 'object',
           properties: {
             ...stateMembers,
-            dropped_rows: count('Rows lost before they were written.'),
-            damaged_blocks: count('Damaged blocks.'),
-            set_aside_files: count('Unreadable files that were replaced by new ones.'),
+            dropped_rows: countSchema('Rows lost before they were written.'),
+            damaged_blocks: countSchema('Damaged blocks.'),
+            set_aside_files: countSchema('Unreadable files that were replaced by new ones.'),
           },
           required: ['state', 'since_iso', 'dropped_rows', 'damaged_blocks', 'set_aside_files'],
         },
@@ -104,47 +111,47 @@ export const healthSchema = closedObject(
       description: 'History on disk; null without an engine.',
     },
     uptime_seconds: { type: 'integer', minimum: 0, 'x-unit': 'seconds' },
-    since_iso: instant,
+    since_iso: instantSchema,
   },
   { optional: ['checks'] },
 )
 
 export const coinsSchema = closedObject({
-  coins: texts("Available tickers, by the venue's spelling."),
-  count: count('Number of tickers.'),
+  coins: textsSchema("Available tickers, by the venue's spelling."),
+  count: countSchema('Number of tickers.'),
   dexes: dexesRef,
-  timestamp_iso: instant,
+  timestamp_iso: instantSchema,
 })
 
-const pathText = text('With {coin} or {token} for analyses of one coin.')
-const priceText = text('Price per call, decimal.')
+const pathText = textSchema('With {coin} or {token} for analyses of one coin.')
+const priceText = textSchema('Price per call, decimal.')
 
 export const pricesSchema = closedObject(
   {
     currency: { const: 'USDC' },
-    free: flag('true: all answers are free.'),
+    free: flagSchema('true: all answers are free.'),
     prices: listOf(
       closedObject({
-        analysis: text('Id.'),
+        analysis: textSchema('Id.'),
         path: pathText,
-        title: text('Title.'),
+        title: textSchema('Title.'),
         price_usdc: priceText,
-        amount_atomic: text('Price in millionths of a USDC.'),
-        available: flag('false: the analysis cannot be sold now.'),
+        amount_atomic: textSchema('Price in millionths of a USDC.'),
+        available: flagSchema('false: the analysis cannot be sold now.'),
       }),
     ),
     ways_to_pay: listOf(
       closedObject({
-        scheme: text('x402 scheme.'),
-        network: text('CAIP-2.'),
-        asset: text('Token address.'),
-        pay_to: text('Payee.'),
+        scheme: textSchema('x402 scheme.'),
+        network: textSchema('CAIP-2.'),
+        asset: textSchema('Token address.'),
+        pay_to: textSchema('Payee.'),
       }),
     ),
     limits: closedObject(
       {
-        sales_per_wallet_per_minute: count('Purchases of one wallet per minute.'),
-        quotes_per_address_per_minute: count('Unpaid calls of one address per minute.'),
+        sales_per_wallet_per_minute: countSchema('Purchases of one wallet per minute.'),
+        quotes_per_address_per_minute: countSchema('Unpaid calls of one address per minute.'),
       },
       {
         description:
@@ -156,13 +163,13 @@ export const pricesSchema = closedObject(
 )
 
 export const indexSchema = closedObject({
-  service: text('Name.'),
-  version: text('Software version.'),
-  free: texts('Free paths.'),
-  agents: texts('MCP and A2A endpoints.'),
+  service: textSchema('Name.'),
+  version: textSchema('Software version.'),
+  free: textsSchema('Free paths.'),
+  agents: textsSchema('MCP and A2A endpoints.'),
   paid: listOf({
     type: 'object',
-    properties: { path: pathText, summary: text('Summary.'), price_usdc: priceText },
+    properties: { path: pathText, summary: textSchema('Summary.'), price_usdc: priceText },
     required: ['path', 'summary', 'price_usdc'],
   }),
 })

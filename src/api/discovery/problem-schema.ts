@@ -2,13 +2,13 @@ import type { ProblemCode } from '../../domain/problem.ts'
 import { problem, problemCodes } from '../../domain/problem.ts'
 import {
   closedObject,
-  count,
-  flag,
-  orNull,
-  percent,
-  secondsOrNull,
-  text,
-  texts,
+  countSchema,
+  flagSchema,
+  nullableSchema,
+  nullableSecondsSchema,
+  percentSchema,
+  textSchema,
+  textsSchema,
 } from './described-schema.ts'
 import { errorGuide } from './error-guide.ts'
 import type { JsonSchema } from './published-schema.ts'
@@ -29,46 +29,46 @@ const codesByStatus = statuses
   .join('; ')
 
 const required = {
-  type: text('URL path of the description of this code.'),
-  title: text('Title of the code.'),
+  type: textSchema('URL path of the description of this code.'),
+  title: textSchema('Title of the code.'),
   status: { type: 'integer', enum: statuses },
-  detail: text('Cause, whether anything was charged, and what to do.'),
-  instance: text('Path of the request.'),
+  detail: textSchema('Cause, whether anything was charged, and what to do.'),
+  instance: textSchema('Path of the request.'),
   code: {
     type: 'string',
     enum: problemCodes.map(({ code }) => code),
     description: `Stable. ${codesByStatus}.`,
   },
-  error: text('title and detail in one line.'),
-  retryable: flag('The same request may succeed later.'),
-  retry_after: secondsOrNull('Seconds; equals the Retry-After header.'),
-  charged: orNull(
+  error: textSchema('title and detail in one line.'),
+  retryable: flagSchema('The same request may succeed later.'),
+  retry_after: nullableSecondsSchema('Seconds; equals the Retry-After header.'),
+  charged: nullableSchema(
     'boolean',
     'Whether the payment was taken; null while its outcome is unknown, and for callers that cannot prove that the payment is theirs.',
   ),
-  payment_reusable: flag('The same signed payment can be sent again.'),
-  docs: text('Equals type.'),
-  request_id: text('Quote it in support requests.'),
+  payment_reusable: flagSchema('The same signed payment can be sent again.'),
+  docs: textSchema('Equals type.'),
+  request_id: textSchema('Quote it in support requests.'),
 } as const satisfies Readonly<Record<string, JsonSchema>>
 
 const optional = {
-  param: text('The invalid parameter.'),
-  allowed: texts('Valid values.'),
-  did_you_mean: texts('Up to three similar names.'),
-  timeframe: text('Timeframe with too few candles.'),
-  have: count('Available items.'),
-  need: count('Required items.'),
-  check: text('Failed check: ledger_writable, can_settle or clock.'),
-  missing: text('Kind of the counted items.'),
-  ready_in_seconds: secondsOrNull('Seconds until the minimum is reached; null if unknown.'),
-  ready_at_iso: orNull('string', 'Instant of the minimum, UTC, ISO 8601; null if unknown.'),
-  transaction: text('Transaction with unknown outcome.'),
-  reason: text('x402 reason for which payments of this wallet keep failing.'),
-  field: text('Invalid field of these payments.'),
-  quoted_grade: text('Grade in the quote.'),
-  quality_grade: text('Present grade.'),
-  quoted_coverage: percent('Coverage in the quote.'),
-  coverage: percent('Present coverage.'),
+  param: textSchema('The invalid parameter.'),
+  allowed: textsSchema('Valid values.'),
+  did_you_mean: textsSchema('Up to three similar names.'),
+  timeframe: textSchema('Timeframe with too few candles.'),
+  have: countSchema('Available items.'),
+  need: countSchema('Required items.'),
+  check: textSchema('Failed check: ledger_writable, can_settle or clock.'),
+  missing: textSchema('Kind of the counted items.'),
+  ready_in_seconds: nullableSecondsSchema('Seconds until the minimum is reached; null if unknown.'),
+  ready_at_iso: nullableSchema('string', 'Instant of the minimum, UTC, ISO 8601; null if unknown.'),
+  transaction: textSchema('Transaction with unknown outcome.'),
+  reason: textSchema('x402 reason for which payments of this wallet keep failing.'),
+  field: textSchema('Invalid field of these payments.'),
+  quoted_grade: textSchema('Grade in the quote.'),
+  quality_grade: textSchema('Present grade.'),
+  quoted_coverage: percentSchema('Coverage in the quote.'),
+  coverage: percentSchema('Present coverage.'),
 } as const satisfies Readonly<Record<string, JsonSchema>>
 
 /** RFC 9457 with the extension members of this service. */

@@ -1,4 +1,4 @@
-import { listOf, orNull, text } from './described-schema.ts'
+import { listOf, nullableSchema, textSchema } from './described-schema.ts'
 import type { JsonSchema } from './published-schema.ts'
 
 export const jsonRpcRequestSchema: JsonSchema = {
@@ -7,7 +7,7 @@ export const jsonRpcRequestSchema: JsonSchema = {
   properties: {
     jsonrpc: { const: '2.0' },
     id: { type: ['string', 'integer'], description: 'Repeated in the response.' },
-    method: text('For example tools/call (MCP) or SendMessage (A2A).'),
+    method: textSchema('For example tools/call (MCP) or SendMessage (A2A).'),
     params: { type: 'object', description: 'Parameters of the method.' },
   },
   required: ['jsonrpc', 'method'],
@@ -24,7 +24,7 @@ export const jsonRpcResponseSchema: JsonSchema = {
       type: 'object',
       properties: {
         code: { type: 'integer', description: 'Code of JSON-RPC, MCP or A2A.' },
-        message: text('Cause.'),
+        message: textSchema('Cause.'),
       },
       required: ['code', 'message'],
     },
@@ -47,23 +47,23 @@ export const paymentRequiredSchema: JsonSchema = {
     accepts: listOf({
       type: 'object',
       properties: {
-        scheme: text('x402 scheme.'),
-        network: text('Network by its version 1 name.'),
+        scheme: textSchema('x402 scheme.'),
+        network: textSchema('Network by its version 1 name.'),
         maxAmountRequired: {
           type: 'string',
           pattern: '^[0-9]+$',
           description: 'Price in atomic units of the asset; USDC has six decimals.',
         },
-        resource: text('URL of the purchased resource.'),
-        description: text('Description of the resource.'),
-        mimeType: text('Media type of the answer.'),
-        payTo: text('Payee.'),
+        resource: textSchema('URL of the purchased resource.'),
+        description: textSchema('Description of the resource.'),
+        mimeType: textSchema('Media type of the answer.'),
+        payTo: textSchema('Payee.'),
         maxTimeoutSeconds: {
           type: 'integer',
           description: 'Maximum validity of a payment.',
           'x-unit': 'seconds',
         },
-        asset: text('Token address.'),
+        asset: textSchema('Token address.'),
         outputSchema: { type: 'object', description: 'Input and output of the call.' },
         extra: { type: 'object', description: 'Further data for the signature.' },
       },
@@ -76,11 +76,11 @@ export const paymentRequiredSchema: JsonSchema = {
       type: 'object',
       description: 'Why the payment was refused; without the signature.',
       properties: {
-        reason: text('x402 error code.'),
-        field: orNull('string', 'Path of the invalid field.'),
+        reason: textSchema('x402 error code.'),
+        field: nullableSchema('string', 'Path of the invalid field.'),
         expected: { type: ['string', 'null'] },
         received: { type: ['string', 'null'] },
-        hint: text('How to correct it.'),
+        hint: textSchema('How to correct it.'),
       },
       required: ['reason', 'field', 'expected', 'received', 'hint'],
     },
