@@ -1,3 +1,4 @@
+import type { Option } from 'commander'
 import { Argument, Command } from 'commander'
 import type { BackupOptions } from './config/backup.ts'
 import { backupOptions, restoreOptions } from './config/backup.ts'
@@ -13,9 +14,10 @@ import type { IndicatorsOptions } from './config/indicators.ts'
 import { indicatorsOptions } from './config/indicators.ts'
 import type { LedgerOptions } from './config/ledger.ts'
 import { ledgerOptions } from './config/ledger.ts'
+import type { MaintenanceOptions } from './config/maintenance.ts'
+import { maintenanceOptions } from './config/maintenance.ts'
 import type { McpOptions } from './config/mcp.ts'
 import { mcpOptions } from './config/mcp.ts'
-import { shared } from './config/option.ts'
 import type { RecordOptions } from './config/record.ts'
 import { recordOptions } from './config/record.ts'
 import type { ReplayOptions } from './config/replay.ts'
@@ -35,18 +37,17 @@ import {
 import { OperatingError } from './domain/errors.ts'
 import { becomeLean } from './roles/lean-process.ts'
 
-/** sysexits(3): what is wrong is the configuration, and a restart will not help. */
+/** EX_CONFIG of sysexits(3): a restart with the same configuration fails again. */
 const EXIT_CONFIG = 78
 
 const write = (text: string) => process.stdout.write(text)
 const tell = (text: string) => process.stderr.write(text)
-// A reader such as `head` may leave early; that is no failure.
+// A reader such as `head` may close the pipe early, which is not a failure.
 process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
   if (cause.code === 'EPIPE') process.exit()
   throw cause
 })
 
-/** A command loads what it needs when it runs: the others' libraries would make every start slower. */
 const program = new Command('perpscope')
   .description('Analytics for every perpetual on Hyperliquid, paid per call in USDC over x402.')
   .version(version)
@@ -54,77 +55,76 @@ const program = new Command('perpscope')
   .addHelpText('after', EXIT_CODES)
   .hook('preAction', () => {
     for (const name of unknownVariables(givenVariables(), variablesOf(program)))
-      tell(`perpscope: ${name} is no setting of version ${version}, and is ignored\n`)
+      tell(`perpscope: ${name} is not a setting of version ${version} and is ignored\n`)
   })
 
-const serveCommand = program
-  .command('serve')
-  .description('run the service')
-  .action(async (options: ServeOptions) => {
-    becomeLean()
-    await (await import('./roles/serve.ts')).serve(options)
-  })
-for (const option of serveOptions) serveCommand.addOption(option)
+/** A command imports its role when it runs, so that no command loads the libraries of the others. */
+function command(name: string, description: string, options: readonly Option[]): Command {
+  const added = program.command(name).description(description)
+  for (const option of options) added.addOption(option)
+  return added
+}
 
-const simulateCommand = program
-  .command('simulate')
-  .description('run the simulated upstreams; the first line on standard output has their URLs')
-  .action(async (options: SimulateOptions) => {
-    const { simulate } = await import('./roles/simulate.ts')
-    await simulate(options, write)
-  })
-for (const option of simulateOptions) simulateCommand.addOption(option)
+command('serve', 'run the service', serveOptions).action(async (options: ServeOptions) => {
+  becomeLean()
+  await (await import('./roles/serve.ts')).serve(options)
+})
 
-const recordCommand = program
-  .command('record')
-  .description(
-    'run an engine without a gateway and record everything that reaches it, until Ctrl-C',
-  )
-  .action(async (options: RecordOptions) => {
-    const { record } = await import('./roles/record.ts')
-    await record(options, write)
-  })
-for (const option of recordOptions) recordCommand.addOption(option)
+command(
+  'simulate',
+  'run simulated venue and sources; the first line on standard output has their URLs',
+  simulateOptions,
+).action(async (options: SimulateOptions) => {
+  await (await import('./roles/simulate.ts')).simulate(options, write)
+})
 
-const replayCommand = program
-  .command('replay')
-  .description('run a recording through the engine again, and compare what comes out')
-  .argument('<file>', 'what perpscope record, or serve --record, has written')
+command(
+  'record',
+  'run an engine without a gateway and record its inputs, until Ctrl-C',
+  recordOptions,
+).action(async (options: RecordOptions) => {
+  await (await import('./roles/record.ts')).record(options, write)
+})
+
+command(
+  'replay',
+  'replay a recording through the engine and compare the documents with the recorded ones',
+  replayOptions,
+)
+  .argument('<file>', 'file of perpscope record or of serve --record')
   .action(async (file: string, options: ReplayOptions) => {
-    const { replay } = await import('./roles/replay.ts')
-    replay(file, options, { write, tell })
+    ;(await import('./roles/replay.ts')).replay(file, options, { write, tell })
   })
-for (const option of replayOptions) replayCommand.addOption(option)
 
-const indicatorsCommand = program
-  .command('indicators')
-  .description('print the pulse indicators of a candle file, one JSON object a closed bar')
+command(
+  'indicators',
+  'print the pulse indicators of a candle file, one JSON object per closed bar',
+  indicatorsOptions,
+)
   .argument(
     '<file>',
-    'candles, also gzipped: CSV with a header (timestamp or time or date,open,high,low,close,volume; other columns are ignored), an exchange archive without one, or the JSON of candleSnapshot; times in s, ms, µs or ISO 8601',
+    'candles, optionally gzipped: CSV with a header (timestamp, time or date, then open,high,low,close,volume; other columns are ignored), an exchange archive without a header, or the JSON of candleSnapshot; times in s, ms, µs or ISO 8601',
   )
   .action(async (file: string, options: IndicatorsOptions) => {
     const { printIndicators } = await import('./roles/indicators.ts')
     printIndicators(file, options, { write, warn: tell })
   })
-for (const option of indicatorsOptions) indicatorsCommand.addOption(option)
 
-program
-  .command('maintenance')
-  .description('turn the kill switch of a running service')
+command(
+  'maintenance',
+  'enable or disable maintenance mode on a running service',
+  maintenanceOptions,
+)
   .addArgument(new Argument('<state>').choices(['on', 'off']))
-  .addOption(shared.adminPort())
-  .action(async (state: string, { adminPort }: { adminPort: number }) => {
+  .action(async (state: string, { adminPort }: MaintenanceOptions) => {
     const { setMaintenance } = await import('./roles/maintenance.ts')
     write(`${await setMaintenance(state === 'on', adminPort)}\n`)
   })
 
-const buyCommand = program
-  .command('buy')
-  .description('make one call of a service from the shell, and pay for it after a confirmation')
+command('buy', 'make one call to a service and pay for it after confirmation', buyOptions)
   .argument(
     '<path>',
-    'such as /pulse/BTC or /screener?top_n=10; free paths such as /coins just print',
+    'path such as /pulse/BTC or /screener?top_n=10; free paths such as /coins are printed',
   )
   .addHelpText('after', BUY_HELP)
   .action(async (path: string, options: BuyOptions) => {
@@ -137,69 +137,66 @@ const buyCommand = program
       canAsk: stdin.isTTY && stderr.isTTY,
     })
   })
-for (const option of buyOptions) buyCommand.addOption(option)
 
-const mcpCommand = program
-  .command('mcp')
-  .description('offer the tools of a service to a desktop client over stdio, and pay for them')
-  .action(async (options: McpOptions) => (await import('./roles/mcp.ts')).mcp(options, tell))
-for (const option of mcpOptions) mcpCommand.addOption(option)
+command(
+  'mcp',
+  'offer the tools of a service to a desktop client over stdio, and pay for the calls',
+  mcpOptions,
+).action(async (options: McpOptions) => (await import('./roles/mcp.ts')).mcp(options, tell))
 
-const backupCommand = program
-  .command('backup')
-  .description(
-    'copy every file of the data directory to DIR, also while the service runs, and read it back',
-  )
-  .argument('<dir>', 'a folder that is new, empty, or the backup of before, which it replaces')
+command(
+  'backup',
+  'copy every file of the data directory to DIR and verify the copies; the service may run',
+  backupOptions,
+)
+  .argument('<dir>', 'a new or empty folder, or an earlier backup, which is replaced')
   .action(async (dir: string, options: BackupOptions) => {
     const { backup } = await import('./roles/backup.ts')
     await backup(dir, options, { write, progress: await progressOf(process.stderr) })
   })
-for (const option of backupOptions) backupCommand.addOption(option)
 
-const restoreCommand = program
-  .command('restore')
-  .description(
-    'put a backup in the place of the data directory of a service that is ended; what was there is kept',
-  )
-  .argument('<dir>', 'what perpscope backup has made')
+command(
+  'restore',
+  'replace the data directory of a stopped service by a backup; the replaced files are kept',
+  restoreOptions,
+)
+  .argument('<dir>', 'folder of perpscope backup')
   .action(async (dir: string, options: BackupOptions) => {
     const { restore } = await import('./roles/restore.ts')
     await restore(dir, options, { write, progress: await progressOf(process.stderr) })
   })
-for (const option of restoreOptions) restoreCommand.addOption(option)
 
-const ledgerCommand = program
-  .command('ledger')
-  .description('print what was sold and what became of the money, also while the service runs')
-  .action(async (options: LedgerOptions) => {
-    const { ledger } = await import('./roles/ledger.ts')
-    await ledger(options, { write, hasColor: mayColor(process.stdout) })
-  })
-for (const option of ledgerOptions) ledgerCommand.addOption(option)
+command(
+  'ledger',
+  'print sales and the state of their payments; the service may run',
+  ledgerOptions,
+).action(async (options: LedgerOptions) => {
+  const { ledger } = await import('./roles/ledger.ts')
+  await ledger(options, { write, hasColor: mayColor(process.stdout) })
+})
 
-const demoCommand = program
-  .command('demo')
-  .description('run all of it on this machine: venue, chains, service, and an agent that pays')
-  .action(async (options: DemoOptions) => {
-    const { requireLocalChains } = await import('./roles/local-chains.ts')
-    await requireLocalChains()
-    // It imports what may be absent.
-    await (await import('./roles/demo.ts')).demo(options)
-  })
-for (const option of demoOptions) demoCommand.addOption(option)
+command(
+  'demo',
+  'run venue, chains, service and a paying agent on this machine',
+  demoOptions,
+).action(async (options: DemoOptions) => {
+  const { requireLocalChains } = await import('./roles/local-chains.ts')
+  await requireLocalChains()
+  // It imports packages that may be missing.
+  await (await import('./roles/demo.ts')).demo(options)
+})
 
-const doctorCommand = program
-  .command('doctor')
-  .description('check what serve needs with the same options, one line each; 1 if anything fails')
-  .action(async (options: DoctorOptions) => {
-    const { stdout } = process
-    const columns = stdout.isTTY ? stdout.columns : null
-    const { doctor } = await import('./roles/doctor.ts')
-    const isWell = await doctor(options, { columns, hasColor: mayColor(stdout) }, write)
-    if (!isWell) process.exitCode = 1
-  })
-for (const option of doctorOptions) doctorCommand.addOption(option)
+command(
+  'doctor',
+  'check what serve needs with the same options, one line per check; exit code 1 if one fails',
+  doctorOptions,
+).action(async (options: DoctorOptions) => {
+  const { stdout } = process
+  const columns = stdout.isTTY ? stdout.columns : null
+  const { doctor } = await import('./roles/doctor.ts')
+  const isWell = await doctor(options, { columns, hasColor: mayColor(stdout) }, write)
+  if (!isWell) process.exitCode = 1
+})
 
 try {
   await program.parseAsync()
@@ -219,7 +216,7 @@ async function progressOf(stream: NodeJS.WriteStream) {
   return (await import('./roles/backup/progress.ts')).terminalProgress(stream)
 }
 
-/** The operator's or the machine's, such as a busy port; anything else is a defect and shows its stack. */
+/** Errors of operation or of the system, such as a used port. Other errors are defects and print their stack. */
 function isExpected(cause: unknown): cause is Error {
   const isSystemError = cause instanceof Error && 'syscall' in cause
   const isOurs = [ConfigError, OperatingError, UsageError].some((kind) => cause instanceof kind)

@@ -118,7 +118,7 @@ describe('a command line that is not understood', () => {
   )
 })
 
-describe('a variable that is no setting', () => {
+describe('an unknown variable', () => {
   const table = ['indicators', TABLE]
 
   test('ends a command where it is nearly one', async () => {
@@ -126,13 +126,15 @@ describe('a variable that is no setting', () => {
       env: { PERPSCOPE_PAYTO: '0x1' },
     })
     expect(code).toBe(78)
-    expect(errors).toBe('perpscope: PERPSCOPE_PAYTO is no setting; did you mean PERPSCOPE_PAY_TO?')
+    expect(errors).toBe(
+      'perpscope: PERPSCOPE_PAYTO is not a setting; did you mean PERPSCOPE_PAY_TO?',
+    )
   })
 
   test('is reported where it is far from all, and one of another command is not', async () => {
     const env = { PERPSCOPE_SHARDS: '4', PERPSCOPE_PAY_TO: '0x1' }
     const { errors } = await runCommand(table, { env })
-    expect(errors).toMatch(/PERPSCOPE_SHARDS is no setting of version .*, and is ignored/)
+    expect(errors).toMatch(/PERPSCOPE_SHARDS is not a setting of version .* and is ignored/)
     expect(errors).not.toContain('PAY_TO')
   })
 })

@@ -1,17 +1,14 @@
-import type { Option } from 'commander'
-import { option, shared } from './option.ts'
+import type { ValuesOf } from './option.ts'
+import { flag, optionsOf, shared } from './option.ts'
 
-export type BackupOptions = {
-  readonly dataDir: string
-  readonly json?: true
+export type BackupOptions = ValuesOf<ReturnType<typeof settings>>
+
+export const backupOptions = optionsOf(settings('PERPSCOPE_BACKUP_JSON'))
+export const restoreOptions = optionsOf(settings('PERPSCOPE_RESTORE_JSON'))
+
+function settings(jsonVariable: string) {
+  return {
+    dataDir: shared.dataDir,
+    json: flag('--json', jsonVariable, 'print the result as one JSON object on one line'),
+  }
 }
-
-export const backupOptions: readonly Option[] = [
-  shared.dataDir(),
-  option('--json', 'PERPSCOPE_BACKUP_JSON', 'print one JSON object on one line'),
-]
-
-export const restoreOptions: readonly Option[] = [
-  shared.dataDir(),
-  option('--json', 'PERPSCOPE_RESTORE_JSON', 'print one JSON object on one line'),
-]

@@ -1,25 +1,28 @@
-import type { Option } from 'commander'
-import { option } from './option.ts'
-import { keyBytes, payeeList, url } from './values.ts'
+import { setting } from './option.ts'
+import { keyBytes, payeeList, positive, url } from './values.ts'
 
-/** Options of those who buy: they mean the same in `mcp` and `buy`. */
+/** Settings of `buy` and `mcp`. */
 export const buyer = {
-  solanaKey: (): Option =>
-    option(
-      '--solana-key <bytes>',
-      'PERPSCOPE_SOLANA_KEY',
-      'pays with USDC on Solana: the 64 numbers of a wallet file as JSON; prefer the variable',
-    ).argParser(keyBytes),
-  solanaRpcUrl: (): Option =>
-    option(
-      '--solana-rpc-url <url>',
-      'PERPSCOPE_SOLANA_RPC_URL',
-      'Solana node of the buyer',
-    ).argParser(url),
-  payee: (): Option =>
-    option(
-      '--payee <address>',
-      'PERPSCOPE_PAYEE',
-      'who may be paid, on Base or Solana; repeat it, or separate by |; by default the payee of the first quote',
-    ).argParser(payeeList),
+  solanaKey: setting(
+    '--solana-key <bytes>',
+    'PERPSCOPE_SOLANA_KEY',
+    'key that pays USDC on Solana: the 64 numbers of a wallet file as JSON; prefer the variable, other users can read flags',
+  ).argParser(keyBytes),
+  solanaRpcUrl: setting(
+    '--solana-rpc-url <url>',
+    'PERPSCOPE_SOLANA_RPC_URL',
+    'Solana node of the buyer',
+  ).argParser(url),
+  payee: setting(
+    '--payee <address>',
+    'PERPSCOPE_PAYEE',
+    'allowed payee on Base or Solana; repeat it, or separate several by | (default: the payee of the first quote)',
+  ).argParser(payeeList),
+}
+
+/** @param flags the flag of the command; both have the same variable */
+export function priceLimit(flags: string) {
+  return setting(flags, 'PERPSCOPE_MAX_USD_PER_CALL', 'highest price of one call')
+    .argParser(positive)
+    .default(0.1)
 }

@@ -1,2 +1,2 @@
-/** Options that do not go together, or that nothing can be run with; the message says what to do. */
+/** An unusable configuration. The message contains the remedy. */
 export class ConfigError extends Error {}

@@ -1,11 +1,11 @@
-import { Option } from 'commander'
+import type { ValuesOf } from './option.ts'
+import { flag, optionsOf } from './option.ts'
 
-export type DemoOptions = {
-  readonly once?: true
-  readonly json?: true
+const settings = {
+  once: flag('--once', null, 'exit after the purchases'),
+  json: flag('--json', null, 'print one JSON report on standard output, and nothing else there'),
 }
 
-export const demoOptions: readonly Option[] = [
-  new Option('--once', 'exit after the purchases'),
-  new Option('--json', 'print one JSON report on standard output, and nothing else there'),
-]
+export type DemoOptions = ValuesOf<typeof settings>
+
+export const demoOptions = optionsOf(settings)

@@ -1,11 +1,10 @@
-import { Option } from 'commander'
-import type { ServeOptions } from './serve.ts'
-import { serveOptions } from './serve.ts'
+import type { ValuesOf } from './option.ts'
+import { flag, optionsOf } from './option.ts'
+import { serveSettings } from './serve.ts'
 
-export type DoctorOptions = ServeOptions & { readonly json?: true }
+/** The options of `serve`, so that the checks apply to what would run. */
+const settings = { ...serveSettings, json: flag('--json', null, 'print one JSON report') }
 
-/** All of `serve`, so that what is checked is what would run. */
-export const doctorOptions: readonly Option[] = [
-  ...serveOptions,
-  new Option('--json', 'print one JSON report'),
-]
+export type DoctorOptions = ValuesOf<typeof settings>
+
+export const doctorOptions = optionsOf(settings)

@@ -7,28 +7,28 @@ const manifest = JSON.parse(
 /** Package version, reported by `--version` and `/health`. */
 export const version = manifest.version
 
-/** The optional packages of `perpscope demo`, as npm takes them. */
+/** The optional packages of `perpscope demo`, as arguments of npm install. */
 export const demoPackages: readonly string[] = Object.entries(manifest.peerDependencies).map(
   ([name, wanted]) => `${name}@${wanted}`,
 )
 
-/** Names of variables that are meant for us, whether or not we know them. */
+/** Names of all variables with our prefix, known or not. */
 export function givenVariables(): readonly string[] {
   return Object.keys(process.env).filter((name) => name.startsWith('PERPSCOPE_'))
 }
 
-/** For children: what this process inherited, without our own settings, which they are given as flags. */
+/** The environment for child processes, without our settings, which they receive as flags. */
 export function inheritedEnv(): Record<string, string> {
   const entries = Object.entries(process.env).filter(([name]) => !name.startsWith('PERPSCOPE_'))
   return Object.fromEntries(entries) as Record<string, string>
 }
 
-/** For the process that takes the place of this one. */
+/** The environment for the process that replaces this one. */
 export function fullEnv(): NodeJS.ProcessEnv {
   return { ...process.env }
 }
 
-/** Whether the operator wants colours there: https://no-color.org. */
+/** Whether colours may be used: https://no-color.org. */
 export function mayColor(stream: { readonly isTTY?: boolean }): boolean {
   return stream.isTTY === true && (process.env['NO_COLOR'] ?? '') === ''
 }

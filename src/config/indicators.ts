@@ -1,13 +1,16 @@
-import { option } from './option.ts'
+import type { ValuesOf } from './option.ts'
+import { optionsOf, setting } from './option.ts'
 
-export type IndicatorsOptions = { readonly gaps: 'refuse' | 'join' }
-
-export const indicatorsOptions = [
-  option(
+const settings = {
+  gaps: setting(
     '--gaps <how>',
     'PERPSCOPE_GAPS',
-    'where bars are missing: join computes as if there were none and reports them on standard error, refuse fails',
+    'missing bars: join computes without them and reports them on standard error, refuse fails',
   )
     .choices(['refuse', 'join'])
     .default('join'),
-]
+}
+
+export type IndicatorsOptions = ValuesOf<typeof settings>
+
+export const indicatorsOptions = optionsOf(settings)

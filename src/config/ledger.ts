@@ -1,27 +1,23 @@
-import type { Option } from 'commander'
-import { option, shared } from './option.ts'
+import type { ValuesOf } from './option.ts'
+import { flag, optionsOf, setting, shared } from './option.ts'
 import { dayOrInstantMs } from './values.ts'
 
-export type LedgerOptions = {
-  readonly dataDir: string
-  readonly since?: number
-  readonly until?: number
-  readonly csv?: string
-  readonly json?: true
-}
-
-export const ledgerOptions: readonly Option[] = [
-  shared.dataDir(),
-  option(
+const settings = {
+  dataDir: shared.dataDir,
+  since: setting(
     '--since <time>',
     'PERPSCOPE_LEDGER_SINCE',
-    'leave out what was sold before this day or instant, such as 2026-01-31',
+    'only sales from this day or instant on, such as 2026-01-31',
   ).argParser(dayOrInstantMs),
-  option(
+  until: setting(
     '--until <time>',
     'PERPSCOPE_LEDGER_UNTIL',
-    'leave out what was sold from this day or instant on',
+    'only sales before this day or instant',
   ).argParser(dayOrInstantMs),
-  option('--csv <file>', 'PERPSCOPE_LEDGER_CSV', 'write every payment there as well'),
-  option('--json', 'PERPSCOPE_LEDGER_JSON', 'print the sums as one JSON object'),
-]
+  csv: setting('--csv <file>', 'PERPSCOPE_LEDGER_CSV', 'also write every payment to this file'),
+  json: flag('--json', 'PERPSCOPE_LEDGER_JSON', 'print the sums as one JSON object'),
+}
+
+export type LedgerOptions = ValuesOf<typeof settings>
+
+export const ledgerOptions = optionsOf(settings)

@@ -1,36 +1,95 @@
 import { Option } from 'commander'
 import { port } from './values.ts'
 
+declare const valueType: unique symbol
+
+/** An option of commander that carries the type of its value; undefined is part of it unless there is a default. */
+export type Setting<Value> = {
+  readonly [valueType]: Value
+  argParser<Parsed>(parse: (text: string, previous: Parsed) => Parsed): Setting<Parsed | undefined>
+  choices<const Choice extends string>(values: readonly Choice[]): Setting<Choice | undefined>
+  default(value: NonNullable<Value>, description?: string): Setting<NonNullable<Value>>
+  makeOptionMandatory(): Setting<NonNullable<Value>>
+  conflicts(names: string | readonly string[]): Setting<Value>
+}
+
+type Settings = Readonly<Record<string, Setting<unknown>>>
+
+type ValueOf<One> = One extends { readonly [valueType]: infer Value } ? Value : never
+
+type OptionalIn<All extends Settings> = {
+  [Name in keyof All]: undefined extends ValueOf<All[Name]> ? Name : never
+}[keyof All]
+
+/** The values of settings after parsing. */
+export type ValuesOf<All extends Settings> = {
+  readonly [Name in Exclude<keyof All, OptionalIn<All>>]: ValueOf<All[Name]>
+} & {
+  readonly [Name in OptionalIn<All>]?: NonNullable<ValueOf<All[Name]>>
+}
+
+/** A setting with a value. Every one has its own variable, or none where a variable would be a mistake. */
+export function setting(
+  flags: string,
+  variable: string | null,
+  description: string,
+): Setting<string | undefined> {
+  const option = new Option(flags, description)
+  return (variable === null ? option : option.env(variable)) as unknown as Setting<
+    string | undefined
+  >
+}
+
+/** A setting that is given or not. */
+export function flag(
+  flags: string,
+  variable: string | null,
+  description: string,
+): Setting<true | undefined> {
+  return setting(flags, variable, description) as unknown as Setting<true | undefined>
+}
+
+/** The options of a command. A setting has the name of its long flag in camel case. */
+export function optionsOf(settings: Settings): readonly Option[] {
+  return Object.entries(settings).map(([name, one]) => {
+    const option = one as unknown as Option
+    if (option.attributeName() !== name) throw new Error(`${option.long} is not called ${name}`)
+    return option
+  })
+}
+
 const DEFAULT_ADMIN_PORT = 9402
 const DATA_DIR = './data'
 
 /** Size of a file at which recording stops. */
 export const RECORDING_BYTES_MAX = 1024 ** 3
 
-/** Every option has a variable of its own; nothing is read from elsewhere. */
-export function option(flags: string, variable: string, description: string): Option {
-  return new Option(flags, description).env(variable)
-}
+const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
-export type LogOptions = {
-  readonly logLevel: string
-  readonly logFormat: 'auto' | 'pretty' | 'json'
-}
+export type LogOptions = ValuesOf<ReturnType<typeof logSettings>>
 
-/** Options of several commands, which mean the same everywhere. */
-export const shared = {
-  dataDir: () =>
-    option('--data-dir <dir>', 'PERPSCOPE_DATA_DIR', 'where the databases live').default(DATA_DIR),
-  adminPort: () =>
-    option('--admin-port <port>', 'PERPSCOPE_ADMIN_PORT', 'admin interface, loopback only')
-      .default(DEFAULT_ADMIN_PORT)
-      .argParser(port),
-  logFormat: () =>
-    option(
+/** @param level the default */
+export function logSettings(level: (typeof logLevels)[number]) {
+  return {
+    logLevel: setting('--log-level <level>', 'PERPSCOPE_LOG_LEVEL', 'lowest level that is logged')
+      .choices(logLevels)
+      .default(level),
+    logFormat: setting(
       '--log-format <format>',
       'PERPSCOPE_LOG_FORMAT',
-      'auto writes readable lines on a terminal, and JSON where standard error goes elsewhere',
+      'auto: readable lines on a terminal, JSON otherwise; logs go to standard error',
     )
       .choices(['auto', 'pretty', 'json'])
       .default('auto'),
+  }
+}
+
+/** Settings with the same meaning in several commands. */
+export const shared = {
+  dataDir: setting('--data-dir <dir>', 'PERPSCOPE_DATA_DIR', 'directory of the databases').default(
+    DATA_DIR,
+  ),
+  adminPort: setting('--admin-port <port>', 'PERPSCOPE_ADMIN_PORT', 'admin port, on loopback only')
+    .argParser(port)
+    .default(DEFAULT_ADMIN_PORT),
 }

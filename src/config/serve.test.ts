@@ -1,7 +1,8 @@
 import { Command } from 'commander'
 import { expect, test } from 'vitest'
+import { checkServeOptions } from './check-serve.ts'
 import type { ServeOptions } from './serve.ts'
-import { checkServeOptions, serveOptions } from './serve.ts'
+import { serveOptions } from './serve.ts'
 
 const KEY = `0x${'1'.repeat(64)}`
 
@@ -12,16 +13,16 @@ function parsed(args: readonly string[]): ServeOptions {
 }
 
 test.each([
-  ['nobody who settles', [], /nobody settles/],
+  ['no facilitator and no key', [], /nobody settles/],
   [
     'a key that has no node to settle with, beside a facilitator',
     ['--facilitator-url', 'http://127.0.0.1:1', '--facilitator-key', KEY],
     /--facilitator-key needs --rpc-url/,
   ],
   [
-    'an authorization for nobody',
+    'an authorization without a facilitator',
     ['--rpc-url', 'http://127.0.0.1:1', '--facilitator-key', KEY, '--facilitator-auth', 'Bearer x'],
-    /--facilitator-auth is for --facilitator-url/,
+    /--facilitator-auth needs --facilitator-url/,
   ],
   [
     'gas for contract wallets that is too little for one of them',

@@ -1,65 +1,57 @@
-import type { Option } from 'commander'
-import { option } from './option.ts'
+import type { ValuesOf } from './option.ts'
+import { optionsOf, setting } from './option.ts'
 import { integer, port, positive } from './values.ts'
 
-export type SimulateOptions = {
-  readonly port: number
-  readonly seed: number
-  readonly speed: number
-  readonly startMs?: number
-  readonly candles?: string
-  readonly recording?: string
-  readonly frames?: string
-  readonly faults?: string
-  readonly world?: string
-  readonly past?: string
-  readonly weightPerMinute: number
-}
-
-export const simulateOptions: readonly Option[] = [
-  option('--port <port>', 'PERPSCOPE_SIMULATOR_PORT', 'port of the venue, 0 for any')
-    .default(0)
-    .argParser(port),
-  option('--seed <seed>', 'PERPSCOPE_SEED', 'market to draw').default(1).argParser(integer),
-  option('--speed <factor>', 'PERPSCOPE_SPEED', 'how fast simulated time runs')
-    .default(1)
-    .argParser(positive),
-  option(
+const settings = {
+  port: setting('--port <port>', 'PERPSCOPE_SIMULATOR_PORT', 'port of the venue, 0 for any')
+    .argParser(port)
+    .default(0),
+  seed: setting('--seed <seed>', 'PERPSCOPE_SEED', 'seed of the random market')
+    .argParser(integer)
+    .default(1),
+  speed: setting('--speed <factor>', 'PERPSCOPE_SPEED', 'simulated seconds per real second')
+    .argParser(positive)
+    .default(1),
+  startMs: setting(
     '--start-ms <time>',
     'PERPSCOPE_START_MS',
-    'simulated time at the start, Unix ms (default: now); with a fixed one and a seed two runs are identical, but a service on the real clock wants the default',
+    'simulated time at the start, Unix ms; with a fixed time and seed two runs are identical, but a service with the real clock needs the default (default: now)',
   ).argParser(integer),
-  option(
+  candles: setting(
     '--candles <dir>',
     'PERPSCOPE_CANDLES',
     'replay recorded candles (hl-candles-2025-07 layout)',
   ),
-  option(
+  recording: setting(
     '--recording <dir>',
     'PERPSCOPE_RECORDING',
     'replay recorded books and trades (hl-l2-trades-2025-09 layout)',
   ),
-  option(
+  frames: setting(
     '--frames <file>',
     'PERPSCOPE_FRAMES',
-    'replay the books and trades of a file of perpscope record (see docs/recording.md)',
+    'replay the books and trades of a file of perpscope record (docs/recording.md)',
   ).conflicts('recording'),
-  option('--faults <file>', 'PERPSCOPE_FAULTS', 'what goes wrong when (see docs/faults.md)'),
-  option(
+  faults: setting('--faults <file>', 'PERPSCOPE_FAULTS', 'script of faults (docs/faults.md)'),
+  world: setting(
     '--world <file>',
     'PERPSCOPE_WORLD',
-    'what happens when beyond the venue: depegs, gaps, dead sources (see docs/simulated-world.md)',
+    'script of external events: depegs, price gaps, failing sources (docs/simulated-world.md)',
   ),
-  option(
+  past: setting(
     '--past <dir>',
     'PERPSCOPE_PAST',
-    'write what a service would have recorded of this market in the last minutes into a --data-dir',
+    'write history of this market for the last minutes to this --data-dir',
   ),
-  option(
+  weightPerMinute: setting(
     '--weight-per-minute <weight>',
     'PERPSCOPE_SIMULATOR_WEIGHT_PER_MINUTE',
-    'REST weight that the simulated venue allows',
+    'REST weight per minute that the simulated venue allows',
   )
-    .default(1_200)
-    .argParser(positive),
-]
+    .argParser(positive)
+    .default(1_200),
+}
+
+export type SimulateOptions = ValuesOf<typeof settings>
+
+export const simulateOptions = optionsOf(settings)

@@ -2,21 +2,21 @@ import type { Command, CommanderError } from 'commander'
 import { nearestNames } from '../domain/nearest-names.ts'
 import { ConfigError } from './config-error.ts'
 
-/** As shells and most commands have it; 1 is for what was understood and failed. */
+/** The convention of shells; 1 is for valid commands that failed. */
 export const EXIT_USAGE = 2
 
-/** Ends the process after a command line that was not understood, or that asked for help. */
+/** Ends the process after a wrong command line, or after help was printed. */
 export function exitAfterUsage({ exitCode }: Pick<CommanderError, 'exitCode'>): never {
   process.exit(exitCode === 0 ? 0 : EXIT_USAGE)
 }
 
-/** What was asked for cannot be done as it was asked. */
+/** The command line cannot be executed as given. */
 export class UsageError extends Error {}
 
 export const EXIT_CODES = `
-Exit codes: 0 done, 1 failed, ${EXIT_USAGE} wrong usage, 78 a configuration that nothing can be run with.`
+Exit codes: 0 done, 1 failed, ${EXIT_USAGE} wrong usage, 78 unusable configuration.`
 
-/** The variables of all commands: they may share one file of settings. */
+/** The variables of all commands, because they may share one file of settings. */
 export function variablesOf(program: Command): ReadonlySet<string> {
   const commands = [program, ...program.commands]
   const variables = commands.flatMap(({ options }) => options.map(({ envVar }) => envVar))
@@ -24,10 +24,10 @@ export function variablesOf(program: Command): ReadonlySet<string> {
 }
 
 /**
- * A variable that is nearly one of ours is a slip, and would leave a setting at its default: the start is refused. Any
- * other may belong to a newer version, to which the operator wants to go back and forth: it is reported.
- * @returns those that are not known
- * @throws ConfigError
+ * Checks for misspelled variables, which would leave a setting at its default. Other unknown variables may belong to a
+ * newer version that the operator also uses.
+ * @returns the unknown variables that resemble no known one
+ * @throws ConfigError for those that do
  */
 export function unknownVariables(
   given: readonly string[],
@@ -36,7 +36,7 @@ export function unknownVariables(
   const unknown = given.filter((name) => !known.has(name))
   const slips = unknown.flatMap((name) => {
     const [meant] = nearestNames(name, [...known])
-    return meant === undefined ? [] : [`${name} is no setting; did you mean ${meant}?`]
+    return meant === undefined ? [] : [`${name} is not a setting; did you mean ${meant}?`]
   })
   if (slips.length > 0) throw new ConfigError(slips.join('\n'))
   return unknown

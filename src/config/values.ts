@@ -9,7 +9,7 @@ import type { FinalityRule } from '../payment/finality.ts'
 import { finalities } from '../payment/finality.ts'
 import { DEX_NAME } from '../streams/hyperliquid/wire/dexes.ts'
 
-/** What the text of an option means. Each throws `InvalidArgumentError` with what would be right. */
+/** Parsers of option values. Each throws `InvalidArgumentError` with the expected form. */
 
 const HEX_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 const HEX_KEY = /^0x[0-9a-fA-F]{64}$/
@@ -26,7 +26,6 @@ export function integer(text: string): number {
   return value
 }
 
-/** Of things, at least one. */
 export function count(text: string): number {
   const value = integer(text)
   if (value < 1) throw new InvalidArgumentError('not a whole number above zero')
@@ -78,21 +77,21 @@ export function finalityRules(text: string): readonly FinalityRule[] {
   })
 }
 
-/** Exact: what has more than six decimals is no amount of USDC. */
+/** Exact: USDC has six decimals. */
 export function usdcAtomic(text: string): bigint {
   const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text) ?? []
   if (whole === undefined) throw new InvalidArgumentError('not an amount of USDC such as 0.05')
   return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0'))
 }
 
-/** A day means its beginning in UTC. */
+/** A day stands for its start in UTC. */
 export function dayOrInstantMs(text: string): number {
   return instantMs(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text)
 }
 
 export function instantMs(text: string): number {
   const timeMs = Date.parse(text)
-  // Without a zone it would mean another instant on another machine.
+  // Without a zone the instant would depend on the machine.
   if (Number.isNaN(timeMs) || !/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text))
     throw new InvalidArgumentError('not an instant such as 2026-01-31T12:00:00Z')
   return timeMs
@@ -104,12 +103,12 @@ export function url(text: string): string {
   return text.replace(/\/$/, '')
 }
 
-/** Those of `before` come first: an option that is given again adds to itself. */
+/** Appends to `before`, the values of earlier occurrences of the option. */
 export function urlList(text: string, before: readonly string[] = []): readonly string[] {
   return [...before, ...text.split('|').map((item) => url(item.trim()))]
 }
 
-/** As `urlList`; an empty value keeps the place of one that needs none. */
+/** Like `urlList`; an empty value stands for a facilitator without authorization. */
 export function headerValues(text: string, before: readonly string[] = []): readonly string[] {
   const values = text.split('|').map((item) => item.trim())
   return [...before, ...values.map((value) => (value === '' ? value : headerValue(value)))]
@@ -120,8 +119,7 @@ export function proxies(text: string): number | readonly string[] {
   const list = text.split(',').map((item) => item.trim())
   if (list.every(isNetwork)) return list
   throw new InvalidArgumentError(
-    'neither a number nor a list of addresses, networks such as 10.0.0.0/8, or of loopback, ' +
-      'linklocal and uniquelocal',
+    'not a number, and not a list of addresses, networks such as 10.0.0.0/8, loopback, linklocal or uniquelocal',
   )
 }
 
@@ -138,14 +136,14 @@ export function headerValue(text: string): string {
   return text
 }
 
-/** Spelled with its checksum, whatever case it came in. */
-export function address(text: string): string {
+/** @returns the address with its checksum (EIP-55) */
+export function address(text: string): `0x${string}` {
   if (!HEX_ADDRESS.test(text)) throw new InvalidArgumentError('not a 0x address')
   const { spelled, fits } = checksummed(text)
   if (!fits)
     throw new InvalidArgumentError(
-      'the case of its letters does not fit its checksum (EIP-55), so a character may be wrong: copy it again from ' +
-        `the wallet (if the digits are right it is spelled ${spelled})`,
+      'the letter case does not match the checksum (EIP-55), so a character may be wrong: copy it again from ' +
+        `the wallet (if all digits are right, it is spelled ${spelled})`,
     )
   return spelled
 }
@@ -155,13 +153,13 @@ export function solanaAddress(text: string): string {
   return text
 }
 
-/** Addresses of either network. An option that is given again adds to itself. */
+/** Addresses of Base or Solana, appended to `before`. */
 export function payeeList(text: string, before: readonly string[] = []): readonly string[] {
   const all = text.split('|').map((item) => {
     const payee = item.trim()
     if (HEX_ADDRESS.test(payee)) return address(payee)
     if (isAddress(payee)) return payee
-    throw new InvalidArgumentError(`neither a 0x address nor one of Solana: ${payee}`)
+    throw new InvalidArgumentError(`not a 0x address, and not a Solana address: ${payee}`)
   })
   return [...before, ...all]
 }
@@ -173,7 +171,7 @@ export function keyBytes(text: string): Uint8Array {
   return Uint8Array.from(JSON.parse(text) as number[])
 }
 
-export function key(text: string): string {
+export function key(text: string): `0x${string}` {
   if (!HEX_KEY.test(text)) throw new InvalidArgumentError('not a 0x private key of 32 bytes')
-  return text
+  return text as `0x${string}`
 }

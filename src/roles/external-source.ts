@@ -1,3 +1,4 @@
+import type { ExternalSourceOptions } from '../config/market-source.ts'
 import type { SourceUrls } from '../config/values.ts'
 import type { SourceId } from '../domain/external.ts'
 import { sourceIds } from '../domain/external.ts'
@@ -59,21 +60,13 @@ const SOCKET_SOURCES: ReadonlySet<SourceId> = new Set([
   'bybit',
 ])
 
-type Options = {
-  /** 'live', or any URL that a simulator has told. */
-  readonly source: string
-  readonly outside: 'on' | 'off'
-  readonly sourceUrl: SourceUrls
-  readonly pythKey?: string
-}
-
 /** Where each source is reached; one without an address is not listened to. */
 export function externalAddresses({
   source,
   outside,
   sourceUrl,
   pythKey,
-}: Options): ExternalAddresses {
+}: ExternalSourceOptions): ExternalAddresses {
   if (outside === 'off') return {}
   const usual = source === 'live' ? LIVE_URLS : simulatedUrls(source)
   const addresses: Partial<Record<SourceId, SourceAddress>> = {}

@@ -2,13 +2,16 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
 import { ConfigError } from '../config/config-error.ts'
-import type { ServeOptions } from '../config/serve.ts'
+import type { FacilitatorOptions } from '../config/payment.ts'
 import type { Examination, FacilitatorChange } from '../payment/facilitators/hosted-facilitators.ts'
 import { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import { systemClock } from './system-clock.ts'
 
 /** Those of `--facilitator-url`; null where none is named. */
-export function hostedFacilitators(options: ServeOptions, log: Logger): HostedFacilitators | null {
+export function hostedFacilitators(
+  options: FacilitatorOptions,
+  log: Logger,
+): HostedFacilitators | null {
   const { facilitatorUrl: urls = [], facilitatorAuth: values = [] } = options
   if (urls.length === 0) return null
   return new HostedFacilitators({

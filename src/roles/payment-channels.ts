@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
 import { privateKeyToAccount } from 'viem/accounts'
 import { ConfigError } from '../config/config-error.ts'
-import type { ServeOptions } from '../config/serve.ts'
+import type { ChannelOptions } from '../config/payment.ts'
 import { reasonOf } from '../domain/errors.ts'
 import { batchSettlement } from '../payment/channels/batch-settlement.ts'
 import { ChannelChain } from '../payment/channels/channel-chain.ts'
@@ -36,7 +36,7 @@ export type PaymentChannels = {
  * @throws ConfigError where the chain has no channels. @throws OperatingError where the file cannot be trusted
  */
 export async function paymentChannels(
-  options: ServeOptions,
+  options: ChannelOptions & { readonly dataDir: string },
   log: Logger,
   metrics: Registry,
 ): Promise<PaymentChannels | null> {

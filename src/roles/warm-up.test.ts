@@ -4,9 +4,9 @@ import { ManualClock } from '../../test/support/manual-clock.ts'
 import { universe } from '../compute/testing/tape.ts'
 import type { Document } from '../domain/document.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
-import { tellWarmUp } from './warm-up.ts'
+import { logWarmUp } from './warm-up.ts'
 
-describe('the warm-up is told', () => {
+describe('the warm-up is logged', () => {
   let clock: ManualClock
   let replica: EngineReplica
   let said: { readonly what: string; readonly ready: unknown; readonly seconds: unknown }[]
@@ -18,7 +18,7 @@ describe('the warm-up is told', () => {
     said = []
     const info = ({ ready, seconds }: { ready: unknown; seconds: unknown }, what: string) =>
       said.push({ what, ready, seconds })
-    stop = tellWarmUp(replica, clock, { info } as unknown as Logger)
+    stop = logWarmUp(replica, clock, { info } as unknown as Logger)
   })
 
   function list(...coins: string[]): void {
@@ -39,9 +39,9 @@ describe('the warm-up is told', () => {
     replica.apply({ kind: 'documents', documents: [document] }, clock.nowMs())
   }
 
-  test('by timeframe, whenever it got further, until every coin can be answered', () => {
+  test('by timeframe whenever it changes, until every coin has an answer', () => {
     clock.advance(5_000)
-    expect(said, 'no coin is known yet').toEqual([])
+    expect(said, 'no coin is listed yet').toEqual([])
     list('A', 'B')
     answer('A', '15m', '1h', '4h')
     clock.advance(5_000)
@@ -57,7 +57,7 @@ describe('the warm-up is told', () => {
     ])
   })
 
-  test('no more once it was warm', () => {
+  test('no more after it is complete', () => {
     list('A')
     answer('A', '15m', '1h', '4h')
     clock.advance(5_000)

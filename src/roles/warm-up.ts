@@ -8,11 +8,11 @@ import type { EngineReplica } from '../link/engine-replica.ts'
 const PERIOD_MS = 5_000
 
 /**
- * Tells how many coins can be answered, by timeframe, whenever that has changed, until all of them can. A coin that
- * was listed a moment ago has too few bars for hours, so it may never come to an end.
+ * Logs the number of coins with an answer by timeframe whenever it changes, until all coins have one. It may run for
+ * hours, because a newly listed coin has too few bars.
  * @returns stops it
  */
-export function tellWarmUp(engine: EngineReplica, clock: Clock, log: Logger): () => void {
+export function logWarmUp(engine: EngineReplica, clock: Clock, log: Logger): () => void {
   const startedMs = clock.nowMs()
   let before = ''
   const stop = clock.every(PERIOD_MS, () => {

@@ -1,7 +1,8 @@
 import { pino } from 'pino'
+import { checkServeOptions } from '../../config/check-serve.ts'
 import { ConfigError } from '../../config/config-error.ts'
-import type { DoctorOptions } from '../../config/doctor.ts'
-import { checkServeOptions } from '../../config/serve.ts'
+import type { PaymentOptions } from '../../config/payment.ts'
+import type { ListenOptions } from '../../config/serve.ts'
 import type {
   Examination,
   HostedFacilitators,
@@ -16,7 +17,9 @@ const WAYS = 'ways to pay'
 const REACH_ADVICE = 'see whether this machine reaches it (DNS, firewall, proxy), and its URL'
 
 /** Asks nodes and facilitators what `serve` asks them before it sells anything, and every facilitator what it can do. */
-export async function checkPayment(options: DoctorOptions): Promise<readonly Finding[]> {
+export async function checkPayment(
+  options: PaymentOptions & ListenOptions,
+): Promise<readonly Finding[]> {
   if (options.payment === 'open') return []
   const hosted = hostedFacilitators(
     options,
@@ -31,7 +34,7 @@ export async function checkPayment(options: DoctorOptions): Promise<readonly Fin
 
 /** Chains, tokens, payees and what pays for gas; nothing where the options alone keep `serve` from starting. */
 async function checkWays(
-  options: DoctorOptions,
+  options: PaymentOptions & ListenOptions,
   hosted: HostedFacilitators | null,
 ): Promise<readonly Finding[]> {
   const warnings: string[] = []

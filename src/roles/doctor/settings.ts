@@ -1,6 +1,7 @@
+import { checkServeOptions } from '../../config/check-serve.ts'
 import { ConfigError } from '../../config/config-error.ts'
+import type { PaymentOptions } from '../../config/payment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
-import { checkServeOptions } from '../../config/serve.ts'
 import type { Finding } from './finding.ts'
 import { fail, ok } from './finding.ts'
 
@@ -29,7 +30,11 @@ export function checkSettings(options: ServeOptions): Finding {
 }
 
 /** That nobody else should be paid there cannot be seen from here. */
-export function payeeFinding({ payment: mode, payTo, solanaPayTo }: ServeOptions): Finding | null {
+export function payeeFinding({
+  payment: mode,
+  payTo,
+  solanaPayTo,
+}: PaymentOptions): Finding | null {
   if (mode === 'open' || payTo === undefined) return null
   const payees = [payTo, ...(solanaPayTo === undefined ? [] : [solanaPayTo])].join(' and ')
   return ok(
@@ -38,7 +43,7 @@ export function payeeFinding({ payment: mode, payTo, solanaPayTo }: ServeOptions
   )
 }
 
-function payment(options: ServeOptions): string {
+function payment(options: PaymentOptions): string {
   const { network, payTo, facilitatorUrl, facilitatorAuth, rpcUrl, facilitatorKey } = options
   const parts = [`payment x402 on ${network} to ${payTo}`]
   for (const url of facilitatorUrl ?? []) parts.push(`facilitator ${originOf(url)}`)
@@ -49,7 +54,7 @@ function payment(options: ServeOptions): string {
   return parts.join(', ')
 }
 
-function onSolana({ solanaNetwork, solanaPayTo, solanaRpcUrl, ...rest }: ServeOptions) {
+function onSolana({ solanaNetwork, solanaPayTo, solanaRpcUrl, ...rest }: PaymentOptions) {
   if (solanaPayTo === undefined) return []
   const parts = [`on Solana ${solanaNetwork} to ${solanaPayTo}`]
   if (solanaRpcUrl !== undefined) parts.push(`node ${originOf(solanaRpcUrl)}`)

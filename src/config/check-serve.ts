@@ -1,0 +1,103 @@
+import type { Address } from '@solana/kit'
+import { CONTRACT_GAS_MAX } from '../payment/evm/gas-limits.ts'
+import type { OwnKey } from '../payment/evm/payee.ts'
+import { payeeFaults } from '../payment/evm/payee.ts'
+import { readFeePayer } from '../payment/solana/fee-payer-key.ts'
+import { solanaPayeeFaults } from '../payment/solana/payee.ts'
+import { ConfigError } from './config-error.ts'
+import type { FacilitatorOptions, PaymentOptions } from './payment.ts'
+import type { ListenOptions } from './serve.ts'
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
+
+/** Checks combinations of options. @throws ConfigError naming every problem and its remedy */
+export function checkServeOptions(options: PaymentOptions & ListenOptions): void {
+  if (options.payment === 'open') return
+  const problems = [
+    ...payeeProblems(options),
+    ...urlProblems(options),
+    ...evmProblems(options),
+    ...authorizationProblems(options),
+    ...solanaProblems(options),
+  ]
+  if (problems.length > 0)
+    throw new ConfigError(
+      `${problems.join('\n')}\n(or run without payment: --payment open, for private use)`,
+    )
+}
+
+function payeeProblems({ payTo, facilitatorKey, receiptKey }: PaymentOptions): readonly string[] {
+  if (payTo === undefined)
+    return ['--pay-to (PERPSCOPE_PAY_TO) is missing: the address that receives the USDC']
+  const keys: OwnKey[] = []
+  if (facilitatorKey !== undefined) keys.push({ option: '--facilitator-key', key: facilitatorKey })
+  if (receiptKey !== undefined) keys.push({ option: '--receipt-key', key: receiptKey })
+  return payeeFaults(payTo, keys)
+}
+
+function urlProblems({ host, port, publicUrl }: ListenOptions): readonly string[] {
+  if (publicUrl !== undefined) return []
+  const reason = 'needs --public-url: quotes contain the URL that is bought'
+  return [
+    ...(port === 0 ? [`--port 0 ${reason}`] : []),
+    ...(LOOPBACK.test(host) ? [] : [`--host ${host} ${reason}`]),
+  ]
+}
+
+function evmProblems(options: PaymentOptions): readonly string[] {
+  const { facilitatorUrl, rpcUrl, facilitatorKey, paymentChannels } = options
+  const settlesItself = rpcUrl !== undefined && facilitatorKey !== undefined
+  const problems: string[] = []
+  if (facilitatorUrl === undefined && !settlesItself)
+    problems.push(
+      'nobody settles: give --facilitator-url, or --rpc-url together with --facilitator-key',
+    )
+  if (facilitatorKey !== undefined && rpcUrl === undefined)
+    problems.push('--facilitator-key needs --rpc-url: a node to settle with')
+  if (options.contractWallets === 'on' && options.contractGasPerHour < CONTRACT_GAS_MAX)
+    problems.push(
+      `--contract-gas-per-hour is less than one settlement may use: give ${CONTRACT_GAS_MAX} or more, or --contract-wallets off`,
+    )
+  if (paymentChannels === 'on' && !settlesItself)
+    problems.push(
+      '--payment-channels on needs --rpc-url and --facilitator-key: the service claims by itself',
+    )
+  return problems
+}
+
+function authorizationProblems({
+  facilitatorUrl: urls = [],
+  facilitatorAuth: values = [],
+}: FacilitatorOptions): readonly string[] {
+  if (values.length > 0 && urls.length === 0)
+    return ['--facilitator-auth needs --facilitator-url, which is missing']
+  if (values.length < 2 || values.length === urls.length) return []
+  return [
+    `--facilitator-auth has ${values.length} values for ${urls.length} facilitators: give one, or one each`,
+  ]
+}
+
+/** Without `--solana-pay-to` the other options of Solana have no effect. */
+function solanaProblems(options: PaymentOptions): readonly string[] {
+  const { solanaPayTo, solanaRpcUrl, solanaFacilitatorKey, facilitatorUrl } = options
+  if (solanaPayTo === undefined)
+    return solanaRpcUrl === undefined && solanaFacilitatorKey === undefined
+      ? []
+      : ['--solana-pay-to (PERPSCOPE_SOLANA_PAY_TO) is missing: the wallet that receives the USDC']
+  if (solanaFacilitatorKey !== undefined && solanaRpcUrl === undefined)
+    return ['--solana-facilitator-key needs --solana-rpc-url: a node to settle with']
+  if (solanaFacilitatorKey === undefined && facilitatorUrl === undefined)
+    return [
+      'nobody settles on Solana: give --facilitator-url, or --solana-rpc-url together with --solana-facilitator-key',
+    ]
+  return solanaPayeeFaults(solanaPayTo as Address, feePayerOf(solanaFacilitatorKey))
+}
+
+/** null also for an invalid key, which is reported where the key is used. */
+function feePayerOf(key: string | undefined): Address | null {
+  try {
+    return key === undefined ? null : readFeePayer(key).address
+  } catch {
+    return null
+  }
+}

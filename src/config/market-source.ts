@@ -1,0 +1,55 @@
+import { DEX_SHARE_MIN } from '../streams/hyperliquid/backfill/dex-choice.ts'
+import { WEIGHT_PER_MINUTE_DEFAULT } from '../streams/hyperliquid/backfill/weight-budget.ts'
+import type { ValuesOf } from './option.ts'
+import { setting, shared } from './option.ts'
+import { dexSelection, headerValue, positive, sourceUrl } from './values.ts'
+
+const externalSettings = {
+  source: setting(
+    '--source <source>',
+    'PERPSCOPE_SOURCE',
+    "'live', or the URL of a simulator",
+  ).default('live'),
+  outside: setting(
+    '--outside <on|off>',
+    'PERPSCOPE_OUTSIDE',
+    'use external sources: oracle networks, exchanges and chains',
+  )
+    .choices(['on', 'off'])
+    .default('on'),
+  sourceUrl: setting(
+    '--source-url <source=urls...>',
+    'PERPSCOPE_SOURCE_URL',
+    'URLs of a source, in order of preference, separated by |; an empty list turns the source off',
+  )
+    .argParser(sourceUrl)
+    .default({}, 'public URLs'),
+  pythKey: setting(
+    '--pyth-key <key>',
+    'PERPSCOPE_PYTH_KEY',
+    'key for the stream of Pyth Hermes; prefer the variable (default: none; the public accounts of Pyth on chains are read instead)',
+  ).argParser(headerValue),
+}
+
+/** Settings of the data that an engine receives. */
+export const marketSourceSettings = {
+  ...externalSettings,
+  dataDir: shared.dataDir,
+  weightPerMinute: setting(
+    '--weight-per-minute <weight>',
+    'PERPSCOPE_WEIGHT_PER_MINUTE',
+    'REST weight to use per minute; the venue allows 1200 per address',
+  )
+    .argParser(positive)
+    .default(WEIGHT_PER_MINUTE_DEFAULT),
+  dexes: setting(
+    '--dexes <selection>',
+    'PERPSCOPE_DEXES',
+    `builder-deployed dexes (HIP-3) to follow: 'auto' for each with at least ${100 * DEX_SHARE_MIN} % of open interest or of ` +
+      "24 h volume, judged daily; 'all', 'off', or names separated by commas; their coins are called dex:COIN",
+  )
+    .argParser(dexSelection)
+    .default('auto'),
+}
+
+export type ExternalSourceOptions = ValuesOf<typeof externalSettings>

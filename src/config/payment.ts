@@ -1,0 +1,210 @@
+import { CONTRACT_GAS_PER_HOUR } from '../payment/evm/gas-limits.ts'
+import { limitsByDefault, QUOTES_PER_MINUTE } from '../payment/payment-limits.ts'
+import { SOL_USD_MAX } from '../payment/solana/fee-share.ts'
+import type { ValuesOf } from './option.ts'
+import { setting } from './option.ts'
+import {
+  address,
+  count,
+  finalityRules,
+  gas,
+  headerValues,
+  key,
+  positive,
+  solanaAddress,
+  url,
+  urlList,
+  usdcAtomic,
+} from './values.ts'
+
+const modeSettings = {
+  payment: setting(
+    '--payment <mode>',
+    'PERPSCOPE_PAYMENT',
+    "'x402', or 'open' for private use without payment",
+  )
+    .choices(['x402', 'open'])
+    .default('x402'),
+}
+
+const facilitatorSettings = {
+  facilitatorUrl: setting(
+    '--facilitator-url <urls>',
+    'PERPSCOPE_FACILITATOR_URL',
+    'x402 facilitators that verify and settle, in order of preference; repeat it, or separate several by |',
+  ).argParser(urlList),
+  facilitatorAuth: setting(
+    '--facilitator-auth <values>',
+    'PERPSCOPE_FACILITATOR_AUTH',
+    'Authorization header for the facilitators: one for all, or one each separated by |, empty for none; ' +
+      'prefer the variable, other users can read flags',
+  ).argParser(headerValues),
+}
+
+const outcomeSettings = {
+  outcomeNode: setting(
+    '--outcome-node <on|off>',
+    'PERPSCOPE_OUTCOME_NODE',
+    'if a facilitator settles and --rpc-url or --solana-rpc-url is missing, ask a public node for the outcome of a ' +
+      'payment; off: if the reply to a settlement is lost, the buyer has paid and never gets the answer',
+  )
+    .choices(['on', 'off'])
+    .default('on'),
+}
+
+const baseSettings = {
+  payTo: setting(
+    '--pay-to <address>',
+    'PERPSCOPE_PAY_TO',
+    'address that receives USDC; use it for this service only: a payment to it can be presented at any other service ' +
+      'with the same payee',
+  ).argParser(address),
+  network: setting('--network <network>', 'PERPSCOPE_NETWORK', 'EVM chain on which payments settle')
+    .choices(['base', 'base-sepolia'])
+    .default('base'),
+  rpcUrl: setting(
+    '--rpc-url <url>',
+    'PERPSCOPE_RPC_URL',
+    'chain node; with --facilitator-key the service settles itself, otherwise the node is asked for outcomes of payments',
+  ).argParser(url),
+  facilitatorKey: setting(
+    '--facilitator-key <key>',
+    'PERPSCOPE_FACILITATOR_KEY',
+    'key that pays the gas; prefer the variable, other users can read flags',
+  ).argParser(key),
+}
+
+const contractWalletSettings = {
+  contractWallets: setting(
+    '--contract-wallets <on|off>',
+    'PERPSCOPE_CONTRACT_WALLETS',
+    'accept payments of accounts with code (contract wallets, and keys that delegate by EIP-7702) where the service ' +
+      'pays the gas; their transactions can fail after a valid simulation',
+  )
+    .choices(['on', 'off'])
+    .default('on'),
+  contractGasPerHour: setting(
+    '--contract-gas-per-hour <gas>',
+    'PERPSCOPE_CONTRACT_GAS_PER_HOUR',
+    'gas per hour that failed transactions of such accounts may use; after that only keys are accepted for the rest of ' +
+      'the hour',
+  )
+    .argParser(gas)
+    .default(CONTRACT_GAS_PER_HOUR, CONTRACT_GAS_PER_HOUR.toString()),
+}
+
+const solanaSettings = {
+  solanaPayTo: setting(
+    '--solana-pay-to <address>',
+    'PERPSCOPE_SOLANA_PAY_TO',
+    'wallet that receives USDC on Solana; use it for this service only; its USDC account must exist',
+  ).argParser(solanaAddress),
+  solanaNetwork: setting(
+    '--solana-network <network>',
+    'PERPSCOPE_SOLANA_NETWORK',
+    'Solana cluster on which payments settle',
+  )
+    .choices(['mainnet', 'devnet'])
+    .default('mainnet'),
+  solanaRpcUrl: setting(
+    '--solana-rpc-url <url>',
+    'PERPSCOPE_SOLANA_RPC_URL',
+    'Solana node; with --solana-facilitator-key the service settles itself',
+  ).argParser(url),
+  solanaFacilitatorKey: setting(
+    '--solana-facilitator-key <key>',
+    'PERPSCOPE_SOLANA_FACILITATOR_KEY',
+    'key that pays the fees on Solana, in base58 or as the JSON of a key file; prefer the variable, other users can ' +
+      'read flags',
+  ),
+  solUsdMax: setting(
+    '--sol-usd-max <usd>',
+    'PERPSCOPE_SOL_USD_MAX',
+    'upper bound of the price of SOL: fees that the service pays on Solana are at most a tenth of the price of the answer',
+  )
+    .argParser(positive)
+    .default(SOL_USD_MAX),
+}
+
+const channelSettings = {
+  paymentChannels: setting(
+    '--payment-channels <on|off>',
+    'PERPSCOPE_PAYMENT_CHANNELS',
+    'accept payment channels (scheme batch-settlement: one deposit, then a signature per call); needs --rpc-url and ' +
+      '--facilitator-key; NOT proven on a public network yet',
+  )
+    .choices(['on', 'off'])
+    .default('off'),
+}
+
+const salesSettings = {
+  receiptKey: setting(
+    '--receipt-key <key>',
+    'PERPSCOPE_RECEIPT_KEY',
+    'key that signs receipts, and offers on request; prefer the variable, other users can read flags (default: nothing ' +
+      'is signed)',
+  ).argParser(key),
+  finality: setting(
+    '--finality <rules>',
+    'PERPSCOPE_FINALITY',
+    'settlement finality required before an answer is sent: confirmed, preconfirmed or broadcast, optionally per price ' +
+      'ceiling, such as broadcast:0.02,preconfirmed:0.05; higher prices require confirmed',
+  )
+    .argParser(finalityRules)
+    .default([], 'confirmed'),
+  broadcastPayerMax: setting(
+    '--broadcast-payer-max <usdc>',
+    'PERPSCOPE_BROADCAST_PAYER_MAX',
+    'highest unconfirmed sum of one payer for answers that were sent on a broadcast',
+  )
+    .argParser(usdcAtomic)
+    .default(100_000n, '0.1'),
+  broadcastTotalMax: setting(
+    '--broadcast-total-max <usdc>',
+    'PERPSCOPE_BROADCAST_TOTAL_MAX',
+    'highest unconfirmed sum of all payers for such answers',
+  )
+    .argParser(usdcAtomic)
+    .default(5_000_000n, '5'),
+  salesPerWalletPerMinute: setting(
+    '--sales-per-wallet-per-minute <count>',
+    'PERPSCOPE_SALES_PER_WALLET_PER_MINUTE',
+    'answers that one wallet can buy per minute; further calls get 429, and their payment stays valid',
+  )
+    .argParser(count)
+    .default(limitsByDefault.paidCallsPerWalletPerMinute),
+  quotesPerAddressPerMinute: setting(
+    '--quotes-per-address-per-minute <count>',
+    'PERPSCOPE_QUOTES_PER_ADDRESS_PER_MINUTE',
+    'calls without a payment that one address can make per minute',
+  )
+    .argParser(count)
+    .default(QUOTES_PER_MINUTE),
+}
+
+export const paymentSettings = {
+  ...modeSettings,
+  ...baseSettings,
+  ...facilitatorSettings,
+  ...outcomeSettings,
+  ...contractWalletSettings,
+  ...solanaSettings,
+  ...channelSettings,
+  ...salesSettings,
+}
+
+export type FacilitatorOptions = ValuesOf<typeof facilitatorSettings>
+
+export type EvmPaymentOptions = ValuesOf<
+  typeof baseSettings & typeof outcomeSettings & typeof contractWalletSettings
+>
+
+export type SolanaPaymentOptions = ValuesOf<typeof outcomeSettings & typeof solanaSettings>
+
+export type ChannelOptions = ValuesOf<
+  typeof modeSettings & typeof baseSettings & typeof channelSettings
+>
+
+export type SalesOptions = ValuesOf<typeof salesSettings>
+
+export type PaymentOptions = ValuesOf<typeof paymentSettings>

@@ -1,0 +1,67 @@
+import { randomBytes } from 'node:crypto'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { MAINTENANCE_RETRY_SECONDS } from '../api/analysis-refusals.ts'
+import type { PaymentGate } from '../api/analysis-routes.ts'
+import type { MaintenanceSwitch } from '../api/maintenance-switch.ts'
+import type { SalesOptions } from '../config/payment.ts'
+import type { OfferReceipts } from '../payment/extensions/offer-receipt.ts'
+import { finalityOf } from '../payment/finality.ts'
+import { InFlightPayments } from '../payment/in-flight-payments.ts'
+import type { PaymentLedger } from '../payment/ledger.ts'
+import type { PaymentMethod } from '../payment/payment.ts'
+import type { PaymentEvent } from '../payment/payment-event.ts'
+import { payments } from '../payment/plugin.ts'
+import type { SalesReadiness } from '../payment/sales-readiness.ts'
+import { observePayments } from './payment-metrics.ts'
+import { systemClock } from './system-clock.ts'
+
+/** 128 random bits; in base64url they are the 22 characters of `answer-access`. */
+const SECRET_BYTES = 16
+
+type Parts = {
+  readonly publicUrl: string
+  readonly methods: readonly PaymentMethod[]
+  readonly ledger: PaymentLedger
+  readonly receipts: OfferReceipts | null
+  readonly maintenance: MaintenanceSwitch
+  readonly log: Logger
+  readonly metrics: Registry
+  readonly sales: SalesReadiness | null
+}
+
+/** Registers the payment plugin at the gateway. */
+export function paymentGate(options: SalesOptions, parts: Parts): PaymentGate {
+  const { publicUrl, methods, ledger, receipts, maintenance, log, metrics, sales } = parts
+  const inFlightPayments = new InFlightPayments()
+  const observe = observePayments(metrics, { ledger, inFlightPayments })
+  return async (app) => {
+    await app.register(payments, {
+      methods,
+      ledger,
+      inFlightPayments,
+      limits: { paidCallsPerWalletPerMinute: options.salesPerWalletPerMinute },
+      finality: (amount) => finalityOf(options.finality, amount),
+      exposure: { payerMax: options.broadcastPayerMax, totalMax: options.broadcastTotalMax },
+      ...(receipts && { receipts }),
+      clock: systemClock,
+      publicUrl,
+      newSecret: () => randomBytes(SECRET_BYTES).toString('base64url'),
+      closure: {
+        isClosed: () => maintenance.isOn,
+        retryAfterSeconds: MAINTENANCE_RETRY_SECONDS,
+      },
+      onEvent: (event) => {
+        observe(event)
+        sales?.record(event)
+        logPayment(log, event)
+      },
+    })
+  }
+}
+
+function logPayment(log: Logger, { cause, ...event }: PaymentEvent): void {
+  if (event.kind === 'failed') log.error({ ...event, err: cause }, 'payment')
+  else if (event.kind === 'lost') log.error(event, 'payment')
+  else if (event.kind !== 'quoted' && event.kind !== 'verified') log.info(event, 'payment')
+}
