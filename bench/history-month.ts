@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type { Bar } from '../src/domain/bar.ts'
 import type { FundingRow, HistoryBatch, MarketSample } from '../src/domain/history.ts'
-import { timeframeMs, timeframes } from '../src/domain/timeframe.ts'
+import { SPARSE_SAMPLE_STEP_MS } from '../src/domain/history.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -19,17 +19,15 @@ export function historyOf(
 ): HistoryBatch {
   const turnMs = Math.min(untilMs, Math.max(fromMs, denseFromMs))
   const sampleTimes = [
-    ...times(fromMs, turnMs, timeframeMs['15m']),
+    ...times(fromMs, turnMs, SPARSE_SAMPLE_STEP_MS),
     ...times(turnMs, untilMs, MINUTE_MS),
   ]
   return {
-    bars: timeframes.flatMap((timeframe) =>
-      times(fromMs, untilMs, timeframeMs[timeframe]).map((openTimeMs) => ({
-        coin,
-        timeframe,
-        bar: barAt(coin, openTimeMs),
-      })),
-    ),
+    bars: times(fromMs, untilMs, HOUR_MS).map((openTimeMs) => ({
+      coin,
+      timeframe: '1h',
+      bar: barAt(coin, openTimeMs),
+    })),
     samples: sampleTimes.map((timeMs) => sampleAt(coin, timeMs)),
     fundings: times(fromMs, untilMs, HOUR_MS).map((timeMs) => fundingAt(coin, timeMs)),
     measures: [],

@@ -12,8 +12,7 @@ import Table from 'cli-table3'
 import type { Bar } from '../src/domain/bar.ts'
 import type { Document, Part, View } from '../src/domain/document.ts'
 import type { FundingRow, HistoryBatch, MarketSample } from '../src/domain/history.ts'
-import { memorySeries } from '../src/domain/history.ts'
-import { timeframeMs, timeframes } from '../src/domain/timeframe.ts'
+import { memorySeries, SPARSE_SAMPLE_STEP_MS } from '../src/domain/history.ts'
 import { CheckpointDb } from '../src/store/checkpoint-db.ts'
 import { DocumentStore } from '../src/store/document-store.ts'
 import { memoryOf } from '../src/store/history-memory.ts'
@@ -162,9 +161,7 @@ function blocks(path: string): Keeper {
     },
     remove: () => undefined,
     read: (coin) => ({
-      bars: timeframes.flatMap((timeframe) =>
-        store.bars(coin, timeframe, START_MS).map((bar) => ({ coin, timeframe, bar })),
-      ),
+      bars: store.bars(coin, START_MS).map((bar) => ({ coin, timeframe: '1h', bar })),
       samples: store.samples(coin, START_MS, END_MS),
       fundings: store.fundings(coin, START_MS),
       measures: [],
@@ -263,20 +260,18 @@ function rows(path: string): Keeper {
   db.pragma('journal_mode = WAL')
   db.pragma('synchronous = NORMAL')
   db.exec(`
-    CREATE TABLE IF NOT EXISTS bar (coin INTEGER, timeframe INTEGER, time INTEGER, o REAL, h REAL, l REAL, c REAL, v REAL, crc INTEGER, PRIMARY KEY (coin, timeframe, time)) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS bar (coin INTEGER, time INTEGER, o REAL, h REAL, l REAL, c REAL, v REAL, crc INTEGER, PRIMARY KEY (coin, time)) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS sample (coin INTEGER, time INTEGER, mark REAL, oracle REAL, oi REAL, day REAL, funding REAL, premium REAL, spread REAL, impact REAL, crc INTEGER, PRIMARY KEY (coin, time)) WITHOUT ROWID;
     CREATE TABLE IF NOT EXISTS funding (coin INTEGER, time INTEGER, rate REAL, premium REAL, settled INTEGER, crc INTEGER, PRIMARY KEY (coin, time)) WITHOUT ROWID;
   `)
-  const putBar = db.prepare('INSERT OR REPLACE INTO bar VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)')
+  const putBar = db.prepare('INSERT OR REPLACE INTO bar VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
   const putSample = db.prepare(
     'INSERT OR REPLACE INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   )
   const putFunding = db.prepare('INSERT OR REPLACE INTO funding VALUES (?, ?, ?, ?, ?, ?)')
   const idOf = (coin: string) => Number(coin.slice(1))
   const barsOf = db
-    .prepare<[number, number], number[]>(
-      'SELECT time, o, h, l, c, v FROM bar WHERE coin = ? AND timeframe = ? ORDER BY time',
-    )
+    .prepare<[number], number[]>('SELECT time, o, h, l, c, v FROM bar WHERE coin = ? ORDER BY time')
     .raw()
   const samplesOf = db
     .prepare<[number], number[]>('SELECT * FROM sample WHERE coin = ? ORDER BY time')
@@ -285,13 +280,12 @@ function rows(path: string): Keeper {
     .prepare<[number], number[]>('SELECT * FROM funding WHERE coin = ? ORDER BY time')
     .raw()
   const thin = db.prepare(
-    `DELETE FROM sample WHERE coin = ? AND time < ? AND time % ${timeframeMs['15m']} <> 0`,
+    `DELETE FROM sample WHERE coin = ? AND time < ? AND time % ${SPARSE_SAMPLE_STEP_MS} <> 0`,
   )
   const write = db.transaction(({ bars, samples, fundings }: HistoryBatch) => {
-    for (const { coin, timeframe, bar } of bars) {
+    for (const { coin, bar } of bars) {
       const { openTimeMs, open, high, low, close, volumeBase } = bar
-      const series = timeframes.indexOf(timeframe)
-      putBar.run(idOf(coin), series, openTimeMs, open, high, low, close, volumeBase, 4e9)
+      putBar.run(idOf(coin), openTimeMs, open, high, low, close, volumeBase, 4e9)
     }
     for (const sample of samples) putSample.run(idOf(sample.coin), ...numbersOf(sample), 4e9)
     for (const { coin, timeMs, rateHourly, premium } of fundings)
@@ -307,13 +301,11 @@ function rows(path: string): Keeper {
       for (const coin of coins) thin.run(idOf(coin), nowMs - DENSE_MS)
     }),
     read: (coin) => ({
-      bars: timeframes.flatMap((timeframe, series) =>
-        barsOf.all(idOf(coin), series).map(([openTimeMs, open, high, low, close, volumeBase]) => ({
-          coin,
-          timeframe,
-          bar: { openTimeMs, open, high, low, close, volumeBase } as Bar,
-        })),
-      ),
+      bars: barsOf.all(idOf(coin)).map(([openTimeMs, open, high, low, close, volumeBase]) => ({
+        coin,
+        timeframe: '1h',
+        bar: { openTimeMs, open, high, low, close, volumeBase } as Bar,
+      })),
       samples: samplesOf.all(idOf(coin)).map((row) => sampleFrom(coin, row)),
       fundings: fundingsOf.all(idOf(coin)).map(([, timeMs, rateHourly, premium]) => {
         return { coin, timeMs, rateHourly, premium, isSettled: true } as FundingRow
@@ -466,15 +458,13 @@ function dayOf(coin: string, fromMs: number): HistoryBatch {
 
 /** What one minute of the service brings: a sample of every coin, bars and funding when they are due. */
 function minuteOf(timeMs: number): HistoryBatch {
-  const closed = timeframes.filter((timeframe) => timeMs % timeframeMs[timeframe] === 0)
+  const isHour = timeMs % HOUR_MS === 0
   return {
-    bars: closed.flatMap((timeframe) =>
-      coins.map((coin) => {
-        return { coin, timeframe, bar: barAt(coin, timeMs - timeframeMs[timeframe]) }
-      }),
-    ),
+    bars: isHour
+      ? coins.map((coin) => ({ coin, timeframe: '1h', bar: barAt(coin, timeMs - HOUR_MS) }))
+      : [],
     samples: coins.map((coin) => sampleAt(coin, timeMs)),
-    fundings: timeMs % HOUR_MS === 0 ? coins.map((coin) => fundingAt(coin, timeMs)) : [],
+    fundings: isHour ? coins.map((coin) => fundingAt(coin, timeMs)) : [],
     measures: [],
     droppedRows: 0,
   }

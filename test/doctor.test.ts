@@ -212,7 +212,7 @@ describe('perpscope doctor', () => {
     expect(isWell).toBe(true)
     for (const check of ['checkpoint', 'history']) expect(found(findings, check)).toMatch(/whole/)
     expect(found(findings, 'service')).toMatch(/^runs, ready/)
-    store.add(barBatch('ETH', '15m', barsFrom(START_MS, '15m', 1)))
+    store.add(barBatch('ETH', barsFrom(START_MS, 1)))
     for (const _ of store.write(START_MS));
     expect(store.health.state).toBe('ok')
     store.close(START_MS)
@@ -536,7 +536,7 @@ function fill(dataDir: string): void {
   for (const _ of db.save({ version: 1, listings: [], coins }));
   db.close()
   const store = historyAt(dataDir)
-  store.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 100)))
+  store.add(barBatch('BTC', barsFrom(START_MS, 100)))
   store.close(START_MS)
   const { db: documents } = DocumentStore.open(
     { path: join(dataDir, 'documents.db'), maker: '0.0.0', isClockNew: false },

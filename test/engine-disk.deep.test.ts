@@ -16,7 +16,7 @@ import { CheckpointDb } from '../src/store/checkpoint-db.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
 import { SimulatedService } from './support/simulated-service.ts'
 
-const START_MS = Date.UTC(2026, 9, 7, 15, 12)
+const START_MS = Date.UTC(2026, 9, 7, 15, 57)
 const CLOSED_MS = Date.UTC(2026, 9, 7, 15)
 const DAY_MS = 24 * 3_600_000
 
@@ -52,7 +52,7 @@ describe('while the checkpoint is refused', () => {
       if (existsSync(path)) copyFileSync(path, join(copy, name))
     }
     const store = new HistoryStore({ path: join(copy, 'history.db'), onNotice: () => {} }, START_MS)
-    const bars = store.bars('BTC', '15m', CLOSED_MS)
+    const bars = store.bars('BTC', CLOSED_MS)
     store.close(START_MS)
     return bars.map(({ openTimeMs }) => openTimeMs)
   }
@@ -171,16 +171,18 @@ describe('a history that is damaged', () => {
   test('is set aside when an engine starts, told of, and filled again with what the venue still has', () => {
     const folder = mkdtempSync(join(tmpdir(), 'perpscope-engine-damage-'))
     const path = join(folder, 'data', 'history.db')
+    // No hour closes while the engines run.
+    const startMs = START_MS - 45 * 60_000
     const options = { seed: 5, coins: 1, dataDir: folder, version: '1.2.3' }
-    const start = (startMs: number) => new SimulatedService({ ...options, startMs })
+    const start = (atMs: number) => new SimulatedService({ ...options, startMs: atMs })
     const hours = () => {
-      const store = new HistoryStore({ path, onNotice: () => {} }, START_MS)
-      const bars = store.bars('BTC', '1h', START_MS - 20 * DAY_MS)
-      store.close(START_MS)
+      const store = new HistoryStore({ path, onNotice: () => {} }, startMs)
+      const bars = store.bars('BTC', startMs - 20 * DAY_MS)
+      store.close(startMs)
       return bars.map(({ openTimeMs }) => openTimeMs)
     }
     try {
-      const first = start(START_MS)
+      const first = start(startMs)
       first.run(60)
       first.stop()
       const before = hours()
@@ -188,7 +190,7 @@ describe('a history that is damaged', () => {
       const bytes = readFileSync(path)
       writeFileSync(path, bytes.fill(0x5a, 0, 4_096))
 
-      const second = start(START_MS + 180_000)
+      const second = start(startMs + 180_000)
       second.run(60)
       const health = second.replica.store()
       second.stop()

@@ -264,7 +264,7 @@ export class Engine {
         if (!event.isRemembered) this.#history.addFundings(event.rows)
         break
       case 'hourly-history':
-        if (!event.isRemembered) this.#history.addBars(event.coin, '1h', event.bars)
+        if (!event.isRemembered) this.#history.addBars(event.coin, event.bars)
         break
       default:
     }

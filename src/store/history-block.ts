@@ -5,7 +5,6 @@ import {
   SAMPLE_STEP_MS,
   SPARSE_SAMPLE_STEP_MS,
 } from '../domain/history.ts'
-import { timeframeMs } from '../domain/timeframe.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -19,7 +18,7 @@ export const BLOCK_BYTES = BLOCK_NUMBERS * Float64Array.BYTES_PER_ELEMENT
 
 /** A series of rows a step apart. A row has its place in a block by its time alone. */
 export type BlockKind = {
-  /** In the key of every block: never reused for another meaning. */
+  /** In the key of every block, never reused for another meaning; 0 and 2 were bars of 15m and 4h. */
   readonly code: number
   readonly stepMs: number
   /** Numbers of a row; the first is NaN where there is none. */
@@ -33,25 +32,18 @@ export type BlockKind = {
  *
  * | kind | asked for by | rows a coin | pages |
  * |---|---|---|---|
- * | 15m bars, 31 d | nobody | 2,976 | 326 x 32 |
  * | 1h bars, 40 d | correlation: 720 h, also as of 7 d ago | 960 | 326 x 11 |
- * | 4h bars, 90 d | nobody | 540 | 326 x 7 |
  * | samples, 1 min, 49 h | 24 h percentiles, open interest 24 h ago | 2,940 | 326 x 50 |
  * | samples, 15 min, 31 d | open interest against its own 30 d | 2,976 | 326 x 51 |
  * | funding, 1 h, 31 d | percentile over 720 h | 744 | 326 x 6 |
  *
- * 15m and 4h bars are a record that nothing reads back: an engine that starts has its candles from the checkpoint, or
- * asks the venue.
- *
- * 157 pages a coin, 51,182 in all: 210 MB. Sparse samples every 5 min instead would be 342 MB.
+ * 118 pages a coin, 38,468 in all: 158 MB.
  *
  * A measure of ours has one value a minute, kept 30 d: 91 pages a series, 373 kB. Its blocks lie under the
  * name of the series ({@link measureName}), as those of a coin under its own.
  */
 export const blockKinds = {
-  bars15m: { code: 0, stepMs: timeframeMs['15m'], fields: 5, keptMs: 31 * DAY_MS },
-  bars1h: { code: 1, stepMs: timeframeMs['1h'], fields: 5, keptMs: 40 * DAY_MS },
-  bars4h: { code: 2, stepMs: timeframeMs['4h'], fields: 5, keptMs: 90 * DAY_MS },
+  bars: { code: 1, stepMs: HOUR_MS, fields: 5, keptMs: 40 * DAY_MS },
   samples: { code: 3, stepMs: SAMPLE_STEP_MS, fields: 8, keptMs: 49 * HOUR_MS },
   sparseSamples: { code: 4, stepMs: SPARSE_SAMPLE_STEP_MS, fields: 8, keptMs: 31 * DAY_MS },
   fundings: { code: 5, stepMs: FUNDING_STEP_MS, fields: 3, keptMs: 31 * DAY_MS },

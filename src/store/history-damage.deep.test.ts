@@ -25,7 +25,7 @@ const INTERIOR_PAGE = 5
 
 /** More than there are tables, so that two share one. */
 const coins = Array.from({ length: 66 }, (_, at) => `C${at}`)
-const bars = barsFrom(START_MS, '15m', 250)
+const bars = barsFrom(START_MS, 250)
 const samples = Array.from({ length: 150 }, (_, at) => sampleAt('C7', START_MS + at * MINUTE_MS))
 const fundings = Array.from({ length: 30 }, (_, hour) => fundingAt('C7', hour, true))
 const measures = minutesOf('basis/C7', START_MS, 1_000)
@@ -50,7 +50,7 @@ describe('damage to a history file', () => {
     folder = mkdtempSync(join(tmpdir(), 'perpscope-damage-'))
     path = join(folder, 'history.db')
     const store = new HistoryStore({ path, onNotice: () => undefined }, NOW_MS)
-    for (const coin of coins) store.add(barBatch(coin, '15m', bars))
+    for (const coin of coins) store.add(barBatch(coin, bars))
     store.add(batchOf({ samples, fundings, measures }))
     store.close(NOW_MS)
     whole = readFileSync(path)
@@ -113,9 +113,7 @@ describe('damage to a history file', () => {
   function rowsOf(store: HistoryStore): (readonly [where: string, row: string])[] {
     return [
       ...coins.flatMap((coin) =>
-        store
-          .bars(coin, '15m', 0)
-          .map((bar) => [`${coin} ${bar.openTimeMs}`, saying(bar)] as const),
+        store.bars(coin, 0).map((bar) => [`${coin} ${bar.openTimeMs}`, saying(bar)] as const),
       ),
       ...store
         .samples('C7', 0, Number.POSITIVE_INFINITY)

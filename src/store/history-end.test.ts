@@ -29,7 +29,7 @@ describe('the end of a history whose disk is in trouble', () => {
     for (const coin of coins) full.add(bars(coin))
     full.close(NOW_MS)
     const after = open()
-    const onDisk = coins.flatMap((coin) => after.bars(coin, '15m', 0)).length
+    const onDisk = coins.flatMap((coin) => after.bars(coin, 0)).length
     after.close(NOW_MS)
     expect(notices.at(-1)).toEqual({ kind: 'unwritten', rows: 200 * BARS - onDisk })
   })
@@ -51,7 +51,7 @@ describe('the end of a history whose disk is in trouble', () => {
     next.close(NOW_MS + 1)
     expect(notices.map(({ kind }) => kind)).toEqual(['degraded', 'recovered'])
     const after = open()
-    expect(after.bars('BTC', '15m', 0)).toHaveLength(BARS)
+    expect(after.bars('BTC', 0)).toHaveLength(BARS)
     after.close(NOW_MS)
   })
 
@@ -64,5 +64,5 @@ describe('the end of a history whose disk is in trouble', () => {
 })
 
 function bars(coin: string) {
-  return barBatch(coin, '15m', barsFrom(START_MS, '15m', BARS))
+  return barBatch(coin, barsFrom(START_MS, BARS))
 }

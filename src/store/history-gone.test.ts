@@ -8,7 +8,7 @@ import { barAt, barBatch, START_MS } from './testing/history-rows.ts'
 import type { WalCheckpointer } from './wal-checkpoint.ts'
 
 const NOW_MS = START_MS
-const QUARTER_MS = 900_000
+const HOUR_MS = 3_600_000
 
 describe('a history file that is taken from a running service', () => {
   let folder: string
@@ -40,20 +40,20 @@ describe('a history file that is taken from a running service', () => {
 
   test('is left for the one that was put in its place', () => {
     const other = open(join(folder, 'other.db'))
-    other.add(barBatch('BTC', '15m', [barAt(START_MS, 7)]))
+    other.add(barBatch('BTC', [barAt(START_MS, 7)]))
     other.close(NOW_MS)
     // The log of before stays beside it, and must not be taken for its own.
     renameSync(join(folder, 'other.db'), path)
     write(NOW_MS, 1)
     expect(store.health.reason).toMatch(/removed or replaced/)
     write(NOW_MS + 60_000, 2)
-    expect(store.bars('BTC', '15m', 0)).toEqual([barAt(START_MS, 7), bar(1), bar(2)])
+    expect(store.bars('BTC', 0)).toEqual([barAt(START_MS, 7), bar(1), bar(2)])
     store.close(NOW_MS)
   })
 
   test('is begun anew at once at the end', () => {
     for (const end of ['', '-wal']) rmSync(path + end)
-    store.add(barBatch('BTC', '15m', [bar(1)]))
+    store.add(barBatch('BTC', [bar(1)]))
     expectOnDisk([1])
     expect(notices.map(({ kind }) => kind)).toEqual(['degraded', 'recovered'])
   })
@@ -63,20 +63,20 @@ describe('a history file that is taken from a running service', () => {
   }
 
   function write(nowMs: number, at: number): void {
-    store.add(barBatch('BTC', '15m', [bar(at)]))
+    store.add(barBatch('BTC', [bar(at)]))
     for (const _ of store.write(nowMs));
   }
 
   function expectOnDisk(bars: readonly number[]): void {
     store.close(NOW_MS)
     const after = open(path)
-    expect(after.bars('BTC', '15m', 0)).toEqual(bars.map(bar))
+    expect(after.bars('BTC', 0)).toEqual(bars.map(bar))
     after.close(NOW_MS)
   }
 })
 
 function bar(at: number) {
-  return barAt(START_MS + at * QUARTER_MS)
+  return barAt(START_MS + at * HOUR_MS)
 }
 
 describe('a history whose disk refuses a checkpoint of the log', () => {
@@ -95,7 +95,7 @@ describe('a history whose disk refuses a checkpoint of the log', () => {
     )
     const hour = (at: number) => barAt(START_MS + at * 3_600_000)
     const write = (nowMs: number, coins: number, at: number) => {
-      for (let coin = 0; coin < coins; coin += 1) store.add(barBatch(`C${coin}`, '1h', [hour(at)]))
+      for (let coin = 0; coin < coins; coin += 1) store.add(barBatch(`C${coin}`, [hour(at)]))
       for (const _ of store.write(nowMs));
     }
     // The log is long then.
@@ -105,8 +105,8 @@ describe('a history whose disk refuses a checkpoint of the log', () => {
     write(NOW_MS + 20_000, 3, 2)
     expect(store.health.state).toBe('ok')
     expect(notices.map(({ kind }) => kind)).toEqual(['degraded', 'recovered'])
-    expect(store.bars('C2', '1h', 0)).toEqual([0, 1, 2].map(hour))
-    expect(store.bars('C599', '1h', 0)).toEqual([hour(0)])
+    expect(store.bars('C2', 0)).toEqual([0, 1, 2].map(hour))
+    expect(store.bars('C599', 0)).toEqual([hour(0)])
     store.close(NOW_MS)
     rmSync(folder, { recursive: true })
   })

@@ -24,7 +24,7 @@ describe('inspection of a history file', () => {
     filled().close(NOW_MS)
     expect(inspectHistory(path)).toMatchObject({
       state: 'readable',
-      version: 2,
+      version: 3,
       found: {
         coins: 2,
         measures: 1,
@@ -32,7 +32,7 @@ describe('inspection of a history file', () => {
         rows: 104,
         damagedBlocks: 0,
         oldestMs: START_MS - 900_000,
-        newestMs: START_MS + 99 * 900_000,
+        newestMs: START_MS + 99 * 3_600_000,
       },
     })
   })
@@ -64,14 +64,14 @@ describe('inspection of a history file', () => {
     expect(() => inspectHistory(copy)).toThrow(/unable to open/)
     rmSync(`${copy}-shm`)
     const opened = new HistoryStore({ path: copy, onNotice: () => undefined }, NOW_MS)
-    expect(opened.bars('BTC', '15m', START_MS)).toHaveLength(100)
+    expect(opened.bars('BTC', START_MS)).toHaveLength(100)
     opened.close(NOW_MS)
   })
 
   test('reads it while a service writes it', () => {
     const store = filled()
     expect(inspectHistory(path)).toMatchObject({ state: 'readable', found: { rows: 104 } })
-    store.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 1)))
+    store.add(barBatch('BTC', barsFrom(START_MS, 1)))
     store.close(NOW_MS)
     expect(store.health.state, 'and does not disturb it').toBe('ok')
   })
@@ -106,7 +106,7 @@ describe('inspection of a history file', () => {
   function filled(): HistoryStore {
     const store = new HistoryStore({ path, onNotice: () => undefined }, NOW_MS)
     const early = START_MS - 900_000
-    store.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 100)))
+    store.add(barBatch('BTC', barsFrom(START_MS, 100)))
     store.add(batchOf({ samples: [sampleAt('ETH', early), sampleAt('ETH', early + 60_000)] }))
     store.add(batchOf({ measures: [{ series: 'basis/BTC', timeMs: START_MS, value: 1.5 }] }))
     for (const _ of store.write(NOW_MS, true));

@@ -24,9 +24,9 @@ test('a writer that is killed loses nothing that it had reported as written', as
       const store = new HistoryStore({ path, onNotice: (notice) => notices.push(notice) }, 0)
       for (let turn = 0; turn < 4; turn += 1) for (const _ of store.tidy(0));
       for (let coin = 0; coin < 40; coin += 1) {
-        const bars = store.bars(`C${coin}`, '15m', START_MS)
+        const bars = store.bars(`C${coin}`, START_MS)
         expect(bars.length).toBeGreaterThanOrEqual(reported)
-        expect(bars).toEqual(barsFrom(START_MS, '15m', bars.length))
+        expect(bars).toEqual(barsFrom(START_MS, bars.length))
       }
       expect(notices).toEqual([])
       store.close(0)

@@ -29,7 +29,7 @@ describe('what an engine that starts is told', () => {
     folder = mkdtempSync(join(tmpdir(), 'perpscope-memory-'))
     const path = join(folder, 'history.db')
     history = new HistoryStore({ path, onNotice: () => undefined }, NOW_MS)
-    history.add(barBatch('BTC', '1h', barsFrom(START_MS, '1h', 40 * 24)))
+    history.add(barBatch('BTC', barsFrom(START_MS, 40 * 24)))
     const samples = Array.from({ length: 40 * 24 * 60 + 1 }, (_, at) =>
       sampleAt('BTC', START_MS + at * MINUTE_MS),
     )
@@ -52,7 +52,7 @@ describe('what an engine that starts is told', () => {
 
   test('is closed hours for a month as it is and as it was a week ago', () => {
     const memory = memoryOf(history, 'BTC', 'hours', NOW_MS)
-    expect(memory?.rows).toEqual(barsFrom(START_MS + DAY_MS + HOUR_MS, '1h', 39 * 24 - 1))
+    expect(memory?.rows).toEqual(barsFrom(START_MS + DAY_MS + HOUR_MS, 39 * 24 - 1))
   })
 
   test('is every hour that correlation reads, so that none is asked of the venue', () => {

@@ -32,7 +32,7 @@ function read(
     case 'fundings':
       return { series, coin, rows: history.fundings(coin, fromMs) }
     case 'hours':
-      return { series, coin, rows: history.bars(coin, '1h', nowMs - HOURS_MS) }
+      return { series, coin, rows: history.bars(coin, nowMs - HOURS_MS) }
     case 'quarters':
       return { series, coin, rows: history.sparseSamples(coin, fromMs, nowMs - DAY_MS - 1) }
     case 'minutes': {

@@ -9,11 +9,16 @@ import { HistoryStore } from './history-store.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 2)
 const DAY_MS = 86_400_000
-const QUARTER_MS = 900_000
-/** 1 January 2026, as the number of its block. */
-const DAY = 20_454
-/** Coin 1, 15m bars. */
-const KEY = 8 * 2 ** 24 + DAY
+const HOUR_MS = 3_600_000
+/** 30 December 2025, as the number of its block of 96 hours. */
+const BLOCK = 5_113
+const START_MS = BLOCK * 4 * DAY_MS
+/** Coin 1: bars of 1h, 15m and 4h. */
+const [KEY, QUARTERS_KEY, FOURS_KEY] = [1, 0, 2].map((kind) => (8 + kind) * 2 ** 24 + BLOCK) as [
+  number,
+  number,
+  number,
+]
 
 describe('a history file of schema version 1', () => {
   let folder: string
@@ -32,14 +37,21 @@ describe('a history file of schema version 1', () => {
   test('is read and written on as it is', () => {
     const store = open()
     const bar = { open: 10, high: 12, low: 9, close: 11, volumeBase: 5 }
-    expect(store.bars('kPEPE', '15m', 0)).toEqual([
-      { openTimeMs: DAY * DAY_MS, ...bar },
-      { openTimeMs: DAY * DAY_MS + 2 * QUARTER_MS, ...bar },
+    expect(store.bars('kPEPE', 0)).toEqual([
+      { openTimeMs: START_MS, ...bar },
+      { openTimeMs: START_MS + 2 * HOUR_MS, ...bar },
     ])
     expect(notices).toEqual([])
     store.close(NOW_MS)
     expect(readdirSync(folder)).toEqual(['history.db'])
-    expect(versionOf(path)).toBe(2)
+    expect(versionOf(path)).toBe(3)
+  })
+
+  test('loses the bars of 15m and 4h, which nothing reads', () => {
+    open().close(NOW_MS)
+    const raw = new Database(path)
+    expect(raw.prepare('SELECT key FROM block_01').pluck().all()).toEqual([KEY])
+    raw.close()
   })
 
   test('gets a checksum for the names of its coins', () => {
@@ -48,7 +60,7 @@ describe('a history file of schema version 1', () => {
     raw.prepare("UPDATE coin SET name = 'BTC'").run()
     raw.close()
     const store = open()
-    expect(store.bars('BTC', '15m', 0), 'the history of another coin').toEqual([])
+    expect(store.bars('BTC', 0), 'the history of another coin').toEqual([])
     expect(notices).toEqual([{ kind: 'damaged', blocks: 1 }])
     store.close(NOW_MS)
   })
@@ -65,7 +77,7 @@ describe('a history file of schema version 1', () => {
     expect(notices).toEqual([{ kind: 'set-aside', path: `${path}.corrupt-${NOW_MS}`, reason }])
     expect(store.health.state).toBe('ok')
     store.close(NOW_MS)
-    expect(versionOf(path)).toBe(2)
+    expect(versionOf(path)).toBe(3)
   })
 
   function open(): HistoryStore {
@@ -87,8 +99,12 @@ function writeVersion1(path: string): void {
   body.set([10, 12, 9, 11, 5], 0)
   body.set([10, 12, 9, 11, 5], 10)
   const bytes = Buffer.from(body.buffer)
-  const crc = crc32(bytes, crc32(String(KEY)))
-  db.prepare('INSERT INTO block_01 VALUES (?, ?, ?)').run(KEY, bytes, crc)
+  for (const key of [KEY, QUARTERS_KEY, FOURS_KEY])
+    db.prepare('INSERT INTO block_01 VALUES (?, ?, ?)').run(
+      key,
+      bytes,
+      crc32(bytes, crc32(String(key))),
+    )
   db.pragma('user_version = 1')
   db.close()
 }

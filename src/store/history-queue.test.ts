@@ -9,22 +9,24 @@ const DAY_MS = 86_400_000
 describe('history queue', () => {
   test('holds one patch for all rows of a block', () => {
     const queue = new HistoryQueue()
-    queue.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 97)))
-    queue.add(barBatch('ETH', '15m', barsFrom(START_MS, '15m', 1)))
+    queue.add(barBatch('BTC', barsFrom(START_MS, 97)))
+    queue.add(barBatch('ETH', barsFrom(START_MS, 1)))
+    // 96 hours each.
+    const block = Math.floor(START_MS / (4 * DAY_MS))
     expect(queue.due(false).map(({ coin, number }) => [coin, number])).toEqual([
-      ['BTC', START_MS / DAY_MS],
-      ['BTC', START_MS / DAY_MS + 1],
-      ['ETH', START_MS / DAY_MS],
+      ['BTC', block],
+      ['BTC', block + 1],
+      ['ETH', block],
     ])
   })
 
   test('forgets what is on disk, and no row that came after', () => {
     const queue = new HistoryQueue()
-    queue.add(barBatch('BTC', '15m', [barAt(START_MS)]))
+    queue.add(barBatch('BTC', [barAt(START_MS)]))
     const written = queue.due(false)
     queue.remove(written)
     expect(queue.due(false)).toEqual([])
-    queue.add(barBatch('BTC', '15m', [barAt(START_MS)]))
+    queue.add(barBatch('BTC', [barAt(START_MS)]))
     queue.remove(written)
     expect(queue.due(false), 'another patch of the same block').toHaveLength(1)
   })
@@ -54,8 +56,16 @@ describe('history queue', () => {
   test('knows how far the venue has come', () => {
     const queue = new HistoryQueue()
     expect(queue.newestBarEndMs).toBeNaN()
-    queue.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 2)))
-    queue.add(barBatch('BTC', '4h', [barAt(START_MS - DAY_MS)]))
-    expect(queue.newestBarEndMs).toBe(START_MS + 30 * MINUTE_MS)
+    queue.add(barBatch('BTC', barsFrom(START_MS, 2)))
+    queue.add(barBatch('BTC', [barAt(START_MS - DAY_MS)]))
+    expect(queue.newestBarEndMs).toBe(START_MS + 120 * MINUTE_MS)
+  })
+
+  test('does not take bars that no start reads', () => {
+    const queue = new HistoryQueue()
+    const bar = barAt(START_MS)
+    for (const timeframe of ['15m', '4h'] as const)
+      queue.add(batchOf({ bars: [{ coin: 'BTC', timeframe, bar }] }))
+    expect(queue.rows).toBe(0)
   })
 })

@@ -1,6 +1,5 @@
 import type { HistoryBatch } from '../domain/history.ts'
 import { SPARSE_SAMPLE_STEP_MS } from '../domain/history.ts'
-import type { Timeframe } from '../domain/timeframe.ts'
 import { timeframeMs } from '../domain/timeframe.ts'
 import type { BlockKind } from './history-block.ts'
 import {
@@ -27,12 +26,6 @@ const PATCHES_MAX = 8_192
  * one minute or five, and samples of every minute would be 2 GB a day.
  */
 const TOGETHER_MS = 5 * 60_000
-
-export const barKinds: Readonly<Record<Timeframe, BlockKind>> = {
-  '15m': blockKinds.bars15m,
-  '1h': blockKinds.bars1h,
-  '4h': blockKinds.bars4h,
-}
 
 /** Rows on their way to the disk, by the block that they belong to. When it is full the oldest go. */
 export class HistoryQueue {
@@ -62,7 +55,8 @@ export class HistoryQueue {
   add({ bars, samples, fundings, measures, droppedRows }: HistoryBatch): void {
     this.#droppedRows += droppedRows
     for (const { coin, timeframe, bar } of bars) {
-      this.#put(coin, barKinds[timeframe], bar.openTimeMs, barRow(bar))
+      // A starting engine has its candles of 15m and 4h from the checkpoint or from the venue.
+      if (timeframe === '1h') this.#put(coin, blockKinds.bars, bar.openTimeMs, barRow(bar))
       const endMs = bar.openTimeMs + timeframeMs[timeframe]
       if (!(endMs <= this.#newestBarEndMs)) this.#newestBarEndMs = endMs
     }

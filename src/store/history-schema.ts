@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
+import { BLOCK_NUMBER_MAX } from './history-block.ts'
 
 /**
  * Blocks lie in so many tables, by coin: SQLite checks a table at once, and one of these takes
@@ -34,5 +35,10 @@ export const historyMigrations: readonly ((db: Database.Database) => void)[] = [
     const update = db.prepare<[number, number]>('UPDATE coin SET crc = ? WHERE id = ?')
     const coins = db.prepare<[], { id: number; name: string }>('SELECT id, name FROM coin').all()
     for (const { id, name } of coins) update.run(coinCrc(id, name), id)
+  },
+  // Bars of 15m and 4h, which nothing read: an engine has its candles from the checkpoint or from the venue.
+  (db) => {
+    for (const name of shardNames)
+      db.exec(`DELETE FROM ${name} WHERE key / ${BLOCK_NUMBER_MAX + 1} % 8 IN (0, 2)`)
   },
 ]

@@ -8,7 +8,7 @@ import { HistoryStore } from './history-store.ts'
 import { barAt, barBatch, barsFrom, START_MS } from './testing/history-rows.ts'
 
 const NOW_MS = START_MS + 86_400_000
-const QUARTER_MS = 900_000
+const HOUR_MS = 3_600_000
 const PAGE_BYTES = 4_096
 /** First byte of a page that holds rows. */
 const LEAF_PAGE = 13
@@ -16,7 +16,7 @@ const LEAF_PAGE = 13
 /** Two share a table. */
 const coins = Array.from({ length: 66 }, (_, at) => `C${at}`)
 /** Three blocks. */
-const bars = barsFrom(START_MS, '15m', 250)
+const bars = barsFrom(START_MS, 240)
 
 describe('a history file of which one page is lost', () => {
   let folder: string
@@ -28,7 +28,7 @@ describe('a history file of which one page is lost', () => {
     path = join(folder, 'history.db')
     notices = []
     const before = open()
-    for (const coin of coins) before.add(barBatch(coin, '15m', bars))
+    for (const coin of coins) before.add(barBatch(coin, bars))
     before.close(NOW_MS)
     losePage(lastLeaf())
   })
@@ -87,14 +87,14 @@ describe('a history file of which one page is lost', () => {
   test('puts no older row over one that came meanwhile', () => {
     const store = open()
     tidy(store, 1)
-    const revised = barAt(START_MS + QUARTER_MS, 50)
-    store.add(barBatch('C3', '15m', [revised]))
+    const revised = barAt(START_MS + HOUR_MS, 50)
+    store.add(barBatch('C3', [revised]))
     for (const _ of store.write(NOW_MS));
     const expected = bars.with(1, revised)
-    expect(store.bars('C3', '15m', 0), 'while it is read beside the next one').toEqual(expected)
+    expect(store.bars('C3', 0), 'while it is read beside the next one').toEqual(expected)
     tidy(store)
     expect(notices.at(-1)?.kind).toBe('salvaged')
-    expect(store.bars('C3', '15m', 0)).toEqual(expected)
+    expect(store.bars('C3', 0)).toEqual(expected)
     store.close(NOW_MS)
   })
 
@@ -106,7 +106,7 @@ describe('a history file of which one page is lost', () => {
   })
 
   function expectAllButOneBlock(store: HistoryStore): void {
-    const found = coins.map((coin) => store.bars(coin, '15m', 0))
+    const found = coins.map((coin) => store.bars(coin, 0))
     store.close(NOW_MS)
     const short = found.filter(({ length }) => length < bars.length)
     expect(short).toHaveLength(1)

@@ -5,7 +5,6 @@ import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Bar } from '../domain/bar.ts'
 import type { MeasureMinute } from '../domain/history.ts'
-import { timeframes } from '../domain/timeframe.ts'
 import type { HistoryNotice } from './history-store.ts'
 import { HistoryStore } from './history-store.ts'
 import {
@@ -24,6 +23,8 @@ const QUARTER_MS = 15 * MINUTE_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const NOW_MS = START_MS + DAY_MS
+/** Bars of one block. */
+const BLOCK_MS = 96 * HOUR_MS
 
 describe('history store', () => {
   let folder: string
@@ -43,50 +44,45 @@ describe('history store', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test.each(timeframes)(
-    'gives %s bars back, ascending, from the one that was asked for',
-    (timeframe) => {
-      const bars = barsFrom(START_MS, timeframe, 250)
-      store.add(barBatch('BTC', timeframe, bars.toReversed()))
-      reopen()
-      expect(store.bars('BTC', timeframe, 0)).toEqual(bars)
-      expect(store.bars('BTC', timeframe, bars[200]?.openTimeMs ?? 0)).toEqual(bars.slice(200))
-      expect(store.bars('ETH', timeframe, 0), 'of another coin').toEqual([])
-    },
-  )
-
-  test('a bar that cannot be is not given back', () => {
-    const [first, second] = barsFrom(START_MS, '1h', 2) as [Bar, Bar]
-    store.add(barBatch('BTC', '1h', [{ ...first, open: first.high + 1 }, second]))
+  test('gives bars back, ascending, from the one that was asked for', () => {
+    const bars = barsFrom(START_MS, 250)
+    store.add(barBatch('BTC', bars.toReversed()))
     reopen()
-    expect(store.bars('BTC', '1h', 0)).toEqual([second])
+    expect(store.bars('BTC', 0)).toEqual(bars)
+    expect(store.bars('BTC', bars[200]?.openTimeMs ?? 0)).toEqual(bars.slice(200))
+    expect(store.bars('ETH', 0), 'of another coin').toEqual([])
   })
 
-  test('keeps timeframes and coins apart', () => {
-    store.add(barBatch('BTC', '15m', [barAt(START_MS, 1)]))
-    store.add(barBatch('BTC', '1h', [barAt(START_MS, 2)]))
-    store.add(barBatch('kPEPE', '15m', [barAt(START_MS, 3)]))
+  test('a bar that cannot be is not given back', () => {
+    const [first, second] = barsFrom(START_MS, 2) as [Bar, Bar]
+    store.add(barBatch('BTC', [{ ...first, open: first.high + 1 }, second]))
     reopen()
-    expect(store.bars('BTC', '15m', 0)).toEqual([barAt(START_MS, 1)])
-    expect(store.bars('BTC', '1h', 0)).toEqual([barAt(START_MS, 2)])
-    expect(store.bars('kPEPE', '15m', 0)).toEqual([barAt(START_MS, 3)])
+    expect(store.bars('BTC', 0)).toEqual([second])
+  })
+
+  test('keeps coins apart', () => {
+    store.add(barBatch('BTC', [barAt(START_MS, 1)]))
+    store.add(barBatch('kPEPE', [barAt(START_MS, 3)]))
+    reopen()
+    expect(store.bars('BTC', 0)).toEqual([barAt(START_MS, 1)])
+    expect(store.bars('kPEPE', 0)).toEqual([barAt(START_MS, 3)])
   })
 
   test('replaces a bar by a later word on it, and no other bar', () => {
-    store.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 3)))
+    store.add(barBatch('BTC', barsFrom(START_MS, 3)))
     write()
-    const revised = barAt(START_MS + QUARTER_MS, 50)
-    store.add(barBatch('BTC', '15m', [revised]))
+    const revised = barAt(START_MS + HOUR_MS, 50)
+    store.add(barBatch('BTC', [revised]))
     reopen()
-    const [first, , third] = barsFrom(START_MS, '15m', 3)
-    expect(store.bars('BTC', '15m', 0)).toEqual([first, revised, third])
+    const [first, , third] = barsFrom(START_MS, 3)
+    expect(store.bars('BTC', 0)).toEqual([first, revised, third])
   })
 
   test('reads what was not written yet together with what was', () => {
-    store.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 100)))
+    store.add(barBatch('BTC', barsFrom(START_MS, 100)))
     write()
-    store.add(barBatch('BTC', '15m', barsFrom(START_MS + 100 * QUARTER_MS, '15m', 100)))
-    expect(store.bars('BTC', '15m', 0)).toEqual(barsFrom(START_MS, '15m', 200))
+    store.add(barBatch('BTC', barsFrom(START_MS + 100 * HOUR_MS, 100)))
+    expect(store.bars('BTC', 0)).toEqual(barsFrom(START_MS, 200))
   })
 
   test('gives samples a minute apart where they are young, a quarter of an hour where they are old', () => {
@@ -97,7 +93,7 @@ describe('history store', () => {
     ]
     const samples = times.map((timeMs) => sampleAt('BTC', timeMs))
     store.add(batchOf({ samples }))
-    store.add(barBatch('BTC', '15m', [barAt(youngFromMs)]))
+    store.add(barBatch('BTC', [barAt(youngFromMs)]))
     write()
     tidy()
     const isKept = ({ timeMs }: { timeMs: number }) =>
@@ -168,7 +164,7 @@ describe('history store', () => {
   })
 
   test('knows of which measures it has something, on disk or on the way there', () => {
-    store.add(barBatch('BTC', '15m', [barAt(START_MS)]))
+    store.add(barBatch('BTC', [barAt(START_MS)]))
     store.add(batchOf({ measures: minutesOf('depeg/USDT', START_MS + MINUTE_MS, 1) }))
     reopen()
     store.add(batchOf({ measures: minutesOf('basis/BTC', START_MS + MINUTE_MS, 1) }))
@@ -176,12 +172,12 @@ describe('history store', () => {
   })
 
   test('keeps a measure apart from a coin that is called like it', () => {
-    store.add(barBatch('BTC', '15m', [barAt(START_MS)]))
-    store.add(barBatch('measure:BTC', '15m', [barAt(START_MS, 1)]))
+    store.add(barBatch('BTC', [barAt(START_MS)]))
+    store.add(barBatch('measure:BTC', [barAt(START_MS, 1)]))
     store.add(batchOf({ measures: [{ series: 'BTC', timeMs: START_MS, value: 7 }] }))
     reopen()
-    expect(store.bars('BTC', '15m', 0)).toEqual([barAt(START_MS)])
-    expect(store.bars('measure:BTC', '15m', 0)).toEqual([barAt(START_MS, 1)])
+    expect(store.bars('BTC', 0)).toEqual([barAt(START_MS)])
+    expect(store.bars('measure:BTC', 0)).toEqual([barAt(START_MS, 1)])
     expect(store.measures('BTC', 0, NOW_MS)).toEqual([{ timeMs: START_MS, value: 7 }])
   })
 
@@ -200,7 +196,7 @@ describe('history store', () => {
     const minutes = minutesOf('gap', START_MS, 32 * 24 * 60)
     const endMs = START_MS + 32 * DAY_MS
     store.add(batchOf({ measures: minutes }))
-    store.add(barBatch('BTC', '15m', [barAt(endMs - QUARTER_MS)]))
+    store.add(barBatch('BTC', [barAt(endMs - HOUR_MS)]))
     write()
     tidy()
     reopen()
@@ -212,62 +208,60 @@ describe('history store', () => {
   })
 
   test('removes what is too old, by the time of the bars and not by that of the clock', () => {
-    store.add(barBatch('BTC', '15m', barsFrom(START_MS, '15m', 96)))
+    store.add(barBatch('BTC', barsFrom(START_MS, 96)))
     write()
     tidy(START_MS + 900 * DAY_MS)
-    expect(store.bars('BTC', '15m', 0), 'while no newer bar is there').toHaveLength(96)
-    store.add(barBatch('ETH', '15m', barsFrom(START_MS + 33 * DAY_MS, '15m', 1)))
+    expect(store.bars('BTC', 0), 'while no newer bar is there').toHaveLength(96)
+    store.add(barBatch('ETH', barsFrom(START_MS + 48 * DAY_MS, 1)))
     write()
     tidy()
-    expect(store.bars('BTC', '15m', 0)).toEqual([])
-    expect(store.bars('ETH', '15m', 0)).toHaveLength(1)
+    expect(store.bars('BTC', 0)).toEqual([])
+    expect(store.bars('ETH', 0)).toHaveLength(1)
   })
 
   test('looks for what is too old once an hour', () => {
     const removals = () => [...store.tidy(NOW_MS)].filter((slice) => slice === 'removed').length
-    const bars = barsFrom(START_MS, '15m', 9)
+    const bars = barsFrom(START_MS, 9)
     expect(removals(), 'before any bar').toBe(0)
-    store.add(barBatch('BTC', '15m', bars.slice(0, 1)))
+    store.add(barBatch('BTC', bars.slice(0, 1)))
     write()
     expect([removals(), removals()]).toEqual([1, 0])
-    store.add(barBatch('BTC', '15m', bars.slice(1)))
+    store.add(barBatch('BTC', bars.slice(1)))
     write()
     expect([removals(), removals()]).toEqual([1, 0])
   })
 
   test('gives a coin nothing of another one whose name was lost', () => {
-    store.add(barBatch('BTC', '15m', [barAt(START_MS)]))
+    store.add(barBatch('BTC', [barAt(START_MS)]))
     write()
     store.close(NOW_MS)
     const raw = new Database(path)
     raw.prepare('DELETE FROM coin').run()
     raw.close()
     store = open()
-    store.add(barBatch('ETH', '15m', [barAt(START_MS + QUARTER_MS)]))
+    store.add(barBatch('ETH', [barAt(START_MS + HOUR_MS)]))
     write()
-    expect(store.bars('ETH', '15m', 0)).toEqual([barAt(START_MS + QUARTER_MS)])
+    expect(store.bars('ETH', 0)).toEqual([barAt(START_MS + HOUR_MS)])
   })
 
   test('keeps every kind of row for as long as it is asked for, and bars of a month', () => {
     const nowMs = START_MS + 100 * DAY_MS
-    const oldest = { '15m': 30 * DAY_MS, '1h': 38 * DAY_MS, '4h': 42 * DAY_MS }
-    for (const timeframe of timeframes)
-      store.add(barBatch('BTC', timeframe, [barAt(nowMs - oldest[timeframe])]))
+    store.add(barBatch('BTC', [barAt(nowMs - 39 * DAY_MS)]))
     const day = sampleAt('BTC', nowMs - DAY_MS - MINUTE_MS)
     const month = sampleAt('BTC', nowMs - 30 * DAY_MS)
     const funding = fundingAt('BTC', 100 * 24 - 720, true)
     store.add(batchOf({ samples: [month, day], fundings: [funding] }))
-    store.add(barBatch('ETH', '15m', [barAt(nowMs)]))
+    store.add(barBatch('ETH', [barAt(nowMs)]))
     write()
     tidy()
-    for (const timeframe of timeframes) expect(store.bars('BTC', timeframe, 0)).toHaveLength(1)
+    expect(store.bars('BTC', 0)).toHaveLength(1)
     expect(store.samples('BTC', 0, nowMs)).toEqual([month, day])
     expect(store.fundings('BTC', 0)).toEqual([funding])
   })
 
   test('leaves out and counts a row whose time is not on the grid', () => {
-    store.add(barBatch('BTC', '15m', [barAt(START_MS + 1), barAt(-QUARTER_MS), barAt(START_MS)]))
-    expect(store.bars('BTC', '15m', 0)).toEqual([barAt(START_MS)])
+    store.add(barBatch('BTC', [barAt(START_MS + 1), barAt(-HOUR_MS), barAt(START_MS)]))
+    expect(store.bars('BTC', 0)).toEqual([barAt(START_MS)])
     expect(store.health).toMatchObject({ state: 'ok', droppedRows: 2 })
   })
 
@@ -280,11 +274,10 @@ describe('history store', () => {
     store.close(NOW_MS)
     store = open({ pagesMax: 110 })
     const coins = Array.from({ length: 30 }, (_, at) => `C${at}`)
-    for (const coin of coins) store.add(barBatch(coin, '15m', barsFrom(START_MS, '15m', 96)))
+    for (const coin of coins) store.add(barBatch(coin, barsFrom(START_MS, 48)))
     write()
     expect(store.health).toMatchObject({ state: 'ok', sinceMs: NOW_MS })
-    for (const coin of coins)
-      store.add(barBatch(coin, '15m', barsFrom(START_MS + 33 * DAY_MS, '15m', 96)))
+    for (const coin of coins) store.add(barBatch(coin, barsFrom(START_MS + 48 * DAY_MS, 48)))
     write(NOW_MS + 5)
     expect(store.health).toEqual({
       state: 'degraded',
@@ -294,17 +287,15 @@ describe('history store', () => {
       damagedBlocks: 0,
       setAsideFiles: 0,
     })
-    const recent = START_MS + 33 * DAY_MS
-    for (const coin of coins)
-      expect(store.bars(coin, '15m', recent)).toEqual(barsFrom(recent, '15m', 96))
+    const recent = START_MS + 48 * DAY_MS
+    for (const coin of coins) expect(store.bars(coin, recent)).toEqual(barsFrom(recent, 48))
     // Old blocks give their room back.
     tidy(NOW_MS + 6)
     write(NOW_MS + 7)
     expect(store.health).toMatchObject({ state: 'ok', reason: null, sinceMs: NOW_MS + 7 })
     expect(notices.map(({ kind }) => kind)).toEqual(['degraded', 'recovered'])
     reopen()
-    for (const coin of coins)
-      expect(store.bars(coin, '15m', 0)).toEqual(barsFrom(recent, '15m', 96))
+    for (const coin of coins) expect(store.bars(coin, 0)).toEqual(barsFrom(recent, 48))
   })
 
   test('does not call itself recovered while samples wait that a full disk refused', () => {
@@ -322,16 +313,16 @@ describe('history store', () => {
     store.close(NOW_MS)
     store = open({ pagesMax: 80 })
     const coins = Array.from({ length: 200 }, (_, at) => `C${at}`)
-    for (let day = 0; day < 50; day += 1) {
-      for (const coin of coins) store.add(barBatch(coin, '15m', [barAt(START_MS + day * DAY_MS)]))
+    for (let block = 0; block < 50; block += 1) {
+      for (const coin of coins) store.add(barBatch(coin, [barAt(START_MS + block * BLOCK_MS)]))
       write()
     }
     const { state, droppedRows } = store.health
     expect(state).toBe('degraded')
-    const kept = coins.flatMap((coin) => store.bars(coin, '15m', 0)).length
+    const kept = coins.flatMap((coin) => store.bars(coin, 0)).length
     expect(droppedRows).toBeGreaterThan(0)
     expect(kept + droppedRows).toBe(50 * 200)
-    expect(store.bars('C199', '15m', START_MS + 49 * DAY_MS), 'the newest').toHaveLength(1)
+    expect(store.bars('C199', START_MS + 49 * BLOCK_MS), 'the newest').toHaveLength(1)
   })
 
   test('goes on without a file that cannot be used, and takes it when it can be', () => {
@@ -341,31 +332,31 @@ describe('history store', () => {
     holder.exec('BEGIN EXCLUSIVE')
     store.close(NOW_MS)
     store = open({ path: busy })
-    store.add(barBatch('BTC', '15m', [barAt(START_MS)]))
+    store.add(barBatch('BTC', [barAt(START_MS)]))
     write()
     expect(store.health).toMatchObject({ state: 'degraded', sinceMs: NOW_MS })
     expect(store.health.reason).toMatch(/busy\.db is held by another program: database is locked/)
-    expect(store.bars('BTC', '15m', 0)).toHaveLength(1)
+    expect(store.bars('BTC', 0)).toHaveLength(1)
     holder.close()
     write(NOW_MS + 59_000)
     expect(store.health.state, 'not at once').toBe('degraded')
     write(NOW_MS + 60_000)
     expect(store.health.state).toBe('ok')
-    expect(store.bars('BTC', '15m', 0)).toHaveLength(1)
+    expect(store.bars('BTC', 0)).toHaveLength(1)
   })
 
   test('is written while another program reads it', () => {
-    store.add(barBatch('BTC', '15m', [barAt(START_MS)]))
+    store.add(barBatch('BTC', [barAt(START_MS)]))
     write()
     const reader = new Database(path, { readonly: true })
     reader.exec('BEGIN')
     expect(reader.prepare('SELECT count(*) FROM coin').pluck().get()).toBe(1)
-    store.add(barBatch('ETH', '15m', [barAt(START_MS)]))
+    store.add(barBatch('ETH', [barAt(START_MS)]))
     write()
     expect(store.health.state).toBe('ok')
     reader.close()
     reopen()
-    expect(store.bars('ETH', '15m', 0)).toHaveLength(1)
+    expect(store.bars('ETH', 0)).toHaveLength(1)
   })
 
   test('does not throw where no file can be', () => {

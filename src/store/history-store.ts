@@ -4,7 +4,6 @@ import { barFault } from '../domain/bar.ts'
 import { OperatingError } from '../domain/errors.ts'
 import type { MeasureRow } from '../domain/external.ts'
 import type { FundingRow, HistoryBatch, MarketSample, StoreHealth } from '../domain/history.ts'
-import type { Timeframe } from '../domain/timeframe.ts'
 import type { BlockKind } from './history-block.ts'
 import {
   BLOCK_NUMBER_MAX,
@@ -17,7 +16,7 @@ import {
 } from './history-block.ts'
 import type { Patch } from './history-db.ts'
 import { HistoryDb } from './history-db.ts'
-import { barKinds, HistoryQueue } from './history-queue.ts'
+import { HistoryQueue } from './history-queue.ts'
 import { barOf, fundingOf, sampleOf } from './history-row.ts'
 import { HistorySalvage } from './history-salvage.ts'
 import { isDamage, NotBegunError, releaseBlob, setSqliteFileAside } from './sqlite-file.ts'
@@ -114,11 +113,11 @@ export class HistoryStore {
     this.#queue.add({ ...nothing, fundings })
   }
 
-  /** Takes closed bars as the venue has them. */
-  addBars(coin: string, timeframe: Timeframe, bars: readonly Bar[]): void {
-    const fromMs = (bars.at(-1)?.openTimeMs ?? 0) - barKinds[timeframe].keptMs
+  /** Takes closed 1h bars as the venue has them. */
+  addBars(coin: string, bars: readonly Bar[]): void {
+    const fromMs = (bars.at(-1)?.openTimeMs ?? 0) - blockKinds.bars.keptMs
     const kept = bars.filter(({ openTimeMs }) => openTimeMs >= fromMs)
-    const closed = kept.map((bar) => ({ coin, timeframe, bar }))
+    const closed = kept.map((bar) => ({ coin, timeframe: '1h' as const, bar }))
     this.#queue.add({ ...nothing, bars: closed })
   }
 
@@ -157,9 +156,9 @@ export class HistoryStore {
     }
   }
 
-  /** Ascending. Bars that are missing or damaged are left out. */
-  bars(coin: string, timeframe: Timeframe, fromMs: number): Bar[] {
-    const bars = this.#rows(coin, barKinds[timeframe], fromMs, Number.POSITIVE_INFINITY, barOf)
+  /** Closed 1h bars, ascending. Bars that are missing or damaged are left out. */
+  bars(coin: string, fromMs: number): Bar[] {
+    const bars = this.#rows(coin, blockKinds.bars, fromMs, Number.POSITIVE_INFINITY, barOf)
     return bars.filter((bar) => barFault(bar) === null)
   }
 

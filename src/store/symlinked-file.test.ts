@@ -58,7 +58,7 @@ describe('a file that lies on another disk, with a link to it', () => {
 
   test('is looked at with the log that lies beside it', () => {
     const store = open()
-    store.add(barBatch('BTC', '15m', [barAt(START_MS)]))
+    store.add(barBatch('BTC', [barAt(START_MS)]))
     for (const _ of store.write(NOW_MS));
     const { bytes } = inspectHistory(target) as { bytes: number }
     expect(inspectHistory(link)).toMatchObject({ state: 'readable', bytes })
@@ -90,10 +90,10 @@ describe('a file that lies on another disk, with a link to it', () => {
 
   function written(): void {
     const store = open()
-    store.add(barBatch('BTC', '15m', [barAt(START_MS)]))
+    store.add(barBatch('BTC', [barAt(START_MS)]))
     for (const _ of store.write(NOW_MS));
     expect(store.health).toMatchObject({ state: 'ok', reason: null })
-    expect(store.bars('BTC', '15m', 0)).toHaveLength(1)
+    expect(store.bars('BTC', 0)).toHaveLength(1)
     store.close(NOW_MS)
   }
 })

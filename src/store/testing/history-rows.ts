@@ -1,7 +1,5 @@
 import type { Bar } from '../../domain/bar.ts'
 import type { FundingRow, HistoryBatch, MarketSample, MeasureMinute } from '../../domain/history.ts'
-import type { Timeframe } from '../../domain/timeframe.ts'
-import { timeframeMs } from '../../domain/timeframe.ts'
 
 /** Midnight: on the grid of every kind of row. */
 export const START_MS = Date.UTC(2026, 0, 1)
@@ -21,8 +19,9 @@ export function barAt(openTimeMs: number, mark = 0): Bar {
   }
 }
 
-export function barsFrom(fromMs: number, timeframe: Timeframe, count: number, mark = 0): Bar[] {
-  return Array.from({ length: count }, (_, at) => barAt(fromMs + at * timeframeMs[timeframe], mark))
+/** An hour apart. */
+export function barsFrom(fromMs: number, count: number, mark = 0): Bar[] {
+  return Array.from({ length: count }, (_, at) => barAt(fromMs + at * HOUR_MS, mark))
 }
 
 export function sampleAt(coin: string, timeMs: number): MarketSample {
@@ -62,6 +61,6 @@ export function batchOf(rows: Partial<HistoryBatch>): HistoryBatch {
   return { bars: [], samples: [], fundings: [], measures: [], droppedRows: 0, ...rows }
 }
 
-export function barBatch(coin: string, timeframe: Timeframe, bars: readonly Bar[]): HistoryBatch {
-  return batchOf({ bars: bars.map((bar) => ({ coin, timeframe, bar })) })
+export function barBatch(coin: string, bars: readonly Bar[]): HistoryBatch {
+  return batchOf({ bars: bars.map((bar) => ({ coin, timeframe: '1h', bar })) })
 }

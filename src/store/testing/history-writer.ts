@@ -8,7 +8,7 @@ import { barBatch, barsFrom, START_MS } from './history-rows.ts'
 const [path = '', from = '0'] = process.argv.slice(2)
 const COINS = 40
 const BARS = 7
-const QUARTER_MS = 900_000
+const HOUR_MS = 3_600_000
 
 const complain = (notice: object) => {
   throw new Error(JSON.stringify(notice))
@@ -16,8 +16,8 @@ const complain = (notice: object) => {
 const store = new HistoryStore({ path, onNotice: complain }, 0)
 for (let first = Number(from); ; first += BARS) {
   for (let coin = 0; coin < COINS; coin += 1) {
-    const bars = barsFrom(START_MS + first * QUARTER_MS, '15m', BARS)
-    store.add(barBatch(`C${coin}`, '15m', bars))
+    const bars = barsFrom(START_MS + first * HOUR_MS, BARS)
+    store.add(barBatch(`C${coin}`, bars))
   }
   for (const _ of store.write(0));
   process.stdout.write(`${first + BARS}\n`)
