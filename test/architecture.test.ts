@@ -112,10 +112,19 @@ const venueFolders: Readonly<
   // Decoders without state: every one is a door.
   wire: { imports: [] },
   timing: { imports: ['wire'], doors: ['receive-times.ts'] },
-  plausibility: { imports: ['wire'] },
+  plausibility: {
+    imports: ['wire'],
+    doors: [
+      'plausibility.ts',
+      'universe-cache.ts',
+      'confirmed-symbols.ts',
+      'funding-filter.ts',
+      'spot-price-filter.ts',
+    ],
+  },
   ingest: {
     imports: ['wire', 'timing', 'plausibility'],
-    doors: ['frame-processor.ts', 'coin-monitor.ts', 'arrival.ts', 'feed-event.ts'],
+    doors: ['ingest.ts', 'coin-monitor.ts', 'feed-event.ts'],
   },
   session: {
     imports: ['wire', 'ingest'],

@@ -16,7 +16,7 @@ import { WEIGHT_PER_MINUTE_DEFAULT } from '../src/streams/hyperliquid/backfill/w
 import { hyperliquidFeed } from '../src/streams/hyperliquid/feed.ts'
 import type { Arrival } from '../src/streams/hyperliquid/ingest/arrival.ts'
 import type { FeedEvent } from '../src/streams/hyperliquid/ingest/feed-event.ts'
-import { Ingest } from '../src/streams/hyperliquid/ingest/frame-processor.ts'
+import { Ingest } from '../src/streams/hyperliquid/ingest/ingest.ts'
 import type { Post } from '../src/streams/runtime.ts'
 import { VirtualVenue } from './support/virtual-venue.ts'
 

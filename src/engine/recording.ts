@@ -5,7 +5,7 @@ import type { Batch, MarketEvent } from '../domain/event.ts'
 import type { MeasureHistoryEvent } from '../domain/external.ts'
 import type { Listing } from '../domain/listing.ts'
 import type { Arrival } from '../streams/hyperliquid/ingest/arrival.ts'
-import type { OnArrival } from '../streams/hyperliquid/ingest/frame-processor.ts'
+import type { OnArrival } from '../streams/hyperliquid/ingest/ingest.ts'
 import type { RecordedHistory, RecordedMeasure } from './recorded-history.ts'
 import {
   recordedHistory,

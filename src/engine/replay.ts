@@ -7,7 +7,7 @@ import { Processor } from '../compute/processor.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
 import { documentKey, WHOLE_MARKET } from '../domain/document.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
-import { Ingest } from '../streams/hyperliquid/ingest/frame-processor.ts'
+import { Ingest } from '../streams/hyperliquid/ingest/ingest.ts'
 import type { Recorded, RecordedArrival, RecordedStart } from './recording.ts'
 import {
   documentCrc,

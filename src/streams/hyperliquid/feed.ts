@@ -29,7 +29,7 @@ import { otherDexes } from './backfill/other-dexes.ts'
 import { requestedBatches } from './backfill/requests.ts'
 import { UniverseRefresh } from './backfill/universe-refresh.ts'
 import { ACCOUNTS_SHARE } from './backfill/weight-budget.ts'
-import { Ingest } from './ingest/frame-processor.ts'
+import { Ingest } from './ingest/ingest.ts'
 import { ConfirmedSymbols } from './plausibility/confirmed-symbols.ts'
 import { Quarantine } from './session/quarantine.ts'
 import { socketBatches } from './session/sockets.ts'
@@ -68,11 +68,12 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       info: new InfoClient(options, runtime, onFeedEvent),
       ingest: new Ingest({
         ...{ sockets, onFeedEvent, known: options.known ?? [] },
+        ...(options.channels && { channels: options.channels }),
         ...(options.tradesKnownUntilMs && { tradesKnownUntilMs: options.tradesKnownUntilMs }),
         ...(onArrival && { onArrival }),
       }),
       names: new ConfirmedSymbols(options.known?.map(({ coin }) => coin) ?? []),
-      plan: new SubscriptionPlan(sockets),
+      plan: new SubscriptionPlan(sockets, options.channels),
       dexRegister: new DexRegister(dexes, weightPerMinute, knownDexes),
       reportDexes: () => onDexes?.(feed.dexRegister.statuses(feed.plan)),
       recalled: new Set(knownCoins),

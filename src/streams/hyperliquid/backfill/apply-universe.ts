@@ -1,5 +1,5 @@
 import type { Batch } from '../../../domain/event.ts'
-import type { Ingest } from '../ingest/frame-processor.ts'
+import type { Ingest } from '../ingest/ingest.ts'
 import { dexOf } from '../wire/universe.ts'
 import type { FeedParts } from './feed-parts.ts'
 import { accepted } from './feed-parts.ts'
@@ -17,11 +17,11 @@ export function applyUniverse(
   else refresh.answered(dex, isNew, nowMs)
   plan.note(batch)
   const told = ingest.universe.flatMap((listing) => listing?.coin ?? [])
-  const isSurer = names.told(
+  const isSurer = names.update(
     dex,
     told.filter((coin) => dexOf(coin) === dex),
   )
-  if (names.hasUnsure(dex)) refresh.demand(dex)
+  if (names.hasUnconfirmed(dex)) refresh.demand(dex)
   if (!isNew && !isSurer) return batch
   followSure(feed)
   return batch
@@ -42,7 +42,7 @@ function followSure(feed: FeedParts): void {
   const { ingest, names, onFeedEvent, plan } = feed
   const before = plan.leftOutCount
   plan.setUniverse(
-    ingest.universe.map((listing) => (listing && names.isSure(listing.coin) ? listing : null)),
+    ingest.universe.map((listing) => (listing && names.isConfirmed(listing.coin) ? listing : null)),
   )
   const count = plan.leftOutCount
   if (count !== before) onFeedEvent({ kind: 'left-out', count })

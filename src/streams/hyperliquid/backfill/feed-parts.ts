@@ -9,11 +9,12 @@ import type { Listing } from '../../../domain/listing.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { FeedEvent, OnFeedEvent } from '../ingest/feed-event.ts'
-import type { Ingest, OnArrival } from '../ingest/frame-processor.ts'
+import type { Ingest, OnArrival } from '../ingest/ingest.ts'
 import type { ConfirmedSymbols } from '../plausibility/confirmed-symbols.ts'
 import type { Quarantine } from '../session/quarantine.ts'
 import type { SubscriptionPlan } from '../session/subscription-plan.ts'
-import type { Rejected } from '../wire/values.ts'
+import type { CoinChannel } from '../wire/channels.ts'
+import type { Rejected } from '../wire/rejection.ts'
 import type { AccountRanking } from './account-ranking.ts'
 import type { AccountRotation } from './account-rotation.ts'
 import type { AuditRotation } from './audit-rotation.ts'
@@ -36,6 +37,8 @@ export type FeedOptions = {
   readonly accountWeightPerMinute?: number
   /** Over how many websockets the coins are spread, 1 to 8. */
   readonly sockets: number
+  /** Channels of single coins; those of the product by default. */
+  readonly channels?: readonly CoinChannel[]
   /** Another feed on this address ended a moment ago, and may have used up what the venue grants. */
   readonly isRestart?: boolean
   /** Which builder-deployed dexes are followed; none where absent. */

@@ -21,7 +21,7 @@ export function loadHistory(
     const memory = load?.(coin, series, nowMs) ?? null
     if (memory === null) return []
     if (memory.series === 'fundings') slow.told.remembered(coin, memory.rows)
-    return ingest.remembered(memory, nowMs)
+    return ingest.loadedHistory(memory, nowMs)
   }
   const all = load === undefined ? [] : coins
   const turns = memorySeries.flatMap((series) =>

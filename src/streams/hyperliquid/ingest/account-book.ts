@@ -1,52 +1,51 @@
 import type { AccountPositionEvent, Stamped } from '../../../domain/event.ts'
 import type { Position } from '../wire/account-state.ts'
 
-/** Accounts of which it is remembered what they hold; more than are asked in a round. */
+/** More accounts than one round of requests covers. */
 export const ACCOUNTS_MAX = 512
 
 /**
- * Whom the engine believes to hold what, so that it hears of a position that is gone: the venue tells
- * only of those that are there. An account that is forgotten counts as holding nothing.
+ * The positions that the engine knows per account. The venue reports open positions only, so this book derives the closed
+ * ones. An account that is removed counts as closed.
  */
 export class AccountBook {
-  /** Coins of those with positions; the ones heard of longest ago first. */
+  /** Coins per account with positions; the least recently updated account first. */
   readonly #coins = new Map<string, ReadonlySet<string>>()
 
   /**
-   * An account as of one reply.
-   * @param unread coins of which it holds something unknown: what was told of them stays
+   * @param reply `unread` coins have an unreadable position: their known one stays
    */
-  take(
+  update(
     account: string,
-    told: { readonly positions: readonly Position[]; readonly unread: readonly string[] },
+    reply: { readonly positions: readonly Position[]; readonly unread: readonly string[] },
     stamp: Stamped,
   ): readonly AccountPositionEvent[] {
     const before = this.#coins.get(account) ?? new Set<string>()
-    const stays = told.unread.filter((coin) => before.has(coin))
-    const coins = new Set([...told.positions.map(({ coin }) => coin), ...stays])
-    const events: AccountPositionEvent[] = told.positions.map((position) => ({
+    const stays = reply.unread.filter((coin) => before.has(coin))
+    const coins = new Set([...reply.positions.map(({ coin }) => coin), ...stays])
+    const events: AccountPositionEvent[] = reply.positions.map((position) => ({
       kind: 'account-position',
       account,
       ...position,
       ...stamp,
     }))
-    for (const coin of before) if (!coins.has(coin)) events.push(gone(account, coin, stamp))
+    for (const coin of before) if (!coins.has(coin)) events.push(closed(account, coin, stamp))
     this.#coins.delete(account)
     if (coins.size > 0) this.#coins.set(account, coins)
-    if (this.#coins.size > ACCOUNTS_MAX) events.push(...this.#forgetOldest(stamp))
+    if (this.#coins.size > ACCOUNTS_MAX) events.push(...this.#removeOldest(stamp))
     return events
   }
 
-  #forgetOldest(stamp: Stamped): readonly AccountPositionEvent[] {
+  #removeOldest(stamp: Stamped): readonly AccountPositionEvent[] {
     const [oldest] = this.#coins
     if (oldest === undefined) return []
     const [account, coins] = oldest
     this.#coins.delete(account)
-    return [...coins].map((coin) => gone(account, coin, stamp))
+    return [...coins].map((coin) => closed(account, coin, stamp))
   }
 }
 
-function gone(account: string, coin: string, stamp: Stamped): AccountPositionEvent {
+function closed(account: string, coin: string, stamp: Stamped): AccountPositionEvent {
   return {
     kind: 'account-position',
     coin,

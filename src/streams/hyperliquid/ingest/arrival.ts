@@ -1,32 +1,29 @@
 import type { Memory } from '../../../domain/history.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 
-/**
- * Everything that the feed's events depend on, in the order in which it happened: the feed is a
- * function of its arrivals and their times. That is what a recording keeps and a replay repeats.
- */
+/** An input of the feed. Events are a function of the arrivals and their times; a recording keeps all of them. */
 export type Arrival =
-  /** One text frame. */
+  /** A text frame. */
   | { readonly kind: 'frame'; readonly socket: number; readonly text: string }
-  /** We asked the venue whether it is there; its pong comes as a frame. */
+  /** A ping was sent; its pong arrives as a frame. */
   | { readonly kind: 'ping'; readonly socket: number }
-  /** A connection ended, and with it the subscriptions of these coins. */
+  /** A connection ended, with the subscriptions of these coins. */
   | {
       readonly kind: 'lost'
       readonly socket: number
       readonly reason: string
       readonly coins: readonly string[]
     }
-  /** The reply to `meta` or `metaAndAssetCtxs`, of one dex; '' is the venue's own. */
+  /** The reply to `meta` or `metaAndAssetCtxs` of one dex; '' is the main dex. */
   | {
       readonly kind: 'universe'
       readonly request: 'meta' | 'metaAndAssetCtxs'
       readonly dex: string
       readonly body: string
     }
-  /** A dex is not followed any more. */
+  /** A dex is no longer followed. */
   | { readonly kind: 'dex-dropped'; readonly dex: string }
-  /** The reply to `candleSnapshot`, asked at `askedMs`. */
+  /** The reply to `candleSnapshot`, requested at `askedMs`. */
   | {
       readonly kind: 'history'
       readonly coin: string
@@ -35,7 +32,7 @@ export type Arrival =
       readonly askedMs: number
       readonly body: string
     }
-  /** The reply to `candleSnapshot` of 1h bars, for whoever needs a month of them. */
+  /** The reply to `candleSnapshot` of a month of 1h bars. */
   | {
       readonly kind: 'hours'
       readonly coin: string
@@ -55,14 +52,16 @@ export type Arrival =
   | { readonly kind: 'predictions'; readonly askedMs: number; readonly body: string }
   /** The reply to `spotMetaAndAssetCtxs`. */
   | { readonly kind: 'spot'; readonly askedMs: number; readonly body: string }
-  /** What our own history has of a coin, read when the feed began. */
+  /** One series of a coin from the local history. */
   | { readonly kind: 'remembered'; readonly memory: Memory }
-  /** The reply to `clearinghouseState` of one account, its address in lower case. */
+  /** The reply to `clearinghouseState` of one account, address in lower case. */
   | {
       readonly kind: 'account'
       readonly account: string
       readonly askedMs: number
       readonly body: string
     }
-  /** A second passed: silence, too, is something that arrives. */
+  /** A second passed: the absence of data is an input too. */
   | { readonly kind: 'tick' }
+
+export type ArrivalOf<Kind extends Arrival['kind']> = Extract<Arrival, { kind: Kind }>

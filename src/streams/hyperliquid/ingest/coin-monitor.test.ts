@@ -54,8 +54,8 @@ describe('silence of one coin', () => {
     const watch = new CoinMonitor()
     for (const coin of ['A', 'B', 'C']) watch.begin(coin, 0, 0)
     const awakeMs = 60_000
-    watch.heard([book('B')], awakeMs, 50_000)
-    for (const coin of ['A', 'C']) watch.heard([book(coin)], awakeMs, 1_000)
+    watch.received([book('B')], awakeMs, 50_000)
+    for (const coin of ['A', 'C']) watch.received([book(coin)], awakeMs, 1_000)
     expect(watch.tick(awakeMs + 1)).toEqual([{ coin: 'B', channel: 'book', times: 1 }])
   })
 
@@ -63,7 +63,7 @@ describe('silence of one coin', () => {
     const watch = new CoinMonitor()
     const coins = ['A', 'B', 'C']
     for (const coin of coins) watch.begin(coin, 0, 0)
-    for (const coin of coins) watch.heard([book(coin)], 60_000, 30_000)
+    for (const coin of coins) watch.received([book(coin)], 60_000, 30_000)
     expect(watch.tick(61_000)).toEqual([])
   })
 
@@ -226,7 +226,7 @@ class Scene {
   ): void {
     for (let second = 0; second < seconds; second += 1) {
       const events = [...(second % 5 === 0 ? books().map(book) : []), ...others(second)]
-      for (const event of events) this.recovered.push(...this.#watch.heard([event], this.#nowMs))
+      for (const event of events) this.recovered.push(...this.#watch.received([event], this.#nowMs))
       this.#nowMs += SECOND_MS
       this.found.push(...this.#watch.tick(this.#nowMs))
     }

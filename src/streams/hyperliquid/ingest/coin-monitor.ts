@@ -1,73 +1,68 @@
 import type { Batch, SilentChannel } from '../../../domain/event.ts'
 
-/** Whole books come every 5.4 s, whether or not they changed: three are missing. */
+/** Books arrive every 5.4 s, changed or not: three are missing. */
 const BOOK_SILENCE_MS_MAX = 20_000
 const BOOK_LAG_MS_MAX = 10_000
-/** The venue tells a trade and the candle that it changed within one block, either one first. */
+/** A trade and the candle that it changed arrive within one block, in either order. */
 const CANDLE_LEAD_MS_MAX = 2_000
 const CANDLE_LAG_MS_MAX = 10_000
-/** The day's volume may be told a little before the trades themselves. */
+/** The day's volume may arrive a little before its trades. */
 const UNEXPLAINED_RISES_MAX = 3
 const UNEXPLAINED_MS_MAX = 30_000
-/** A renewed subscription is given this long, then twice as long, and so on. */
+/** Time for a renewed subscription, doubled with each renewal. */
 const PATIENCE_MS_MIN = 30_000
 const PATIENCE_MS_MAX = 600_000
 
-/** One coin's channel that is silent, or was. */
+/** A channel of one coin that is stale, or was. */
 export type StaleCoin = {
   readonly coin: string
   readonly channel: SilentChannel
-  /** How often it was found silent in a row, from 1. */
+  /** How often it was found stale in a row, from 1. */
   readonly times: number
 }
 
-type Heard = {
+type Watched = {
   readonly socket: number
   readonly begunMs: number
   /** NaN before any. */
   bookMs: number
   candleMs: number
-  /** The first trade since that no candle followed; NaN while there is none. */
+  /** The first trade that no candle followed; NaN without one. */
   uncoveredTradeMs: number
   /** NaN before any. */
   dayNotionalUsd: number
-  /** Rises of the day's volume since a trade was last heard. */
+  /** Rises of the day's volume since the last trade. */
   unexplainedRises: number
-  /** When the first of them was told. */
+  /** The time of the first of them. */
   unexplainedMs: number
-  silent: SilentChannel | null
-  /** What it was found silent on over a connection before, and was not heard on since. */
-  unheard: SilentChannel | null
+  stale: SilentChannel | null
+  /** Stale on an earlier connection and not received since. */
+  staleBefore: SilentChannel | null
   times: number
   /**
-   * When a new subscription told what the present silence had shown to be missing, and no volume has risen since. NaN
-   * before. That it tells what comes next is not proven by that.
+   * When a new subscription supplied the missing data, or when volume rose afterwards; NaN before. It does not prove that
+   * live data follow.
    */
   madeGoodMs: number
-  /** When the present silence is told again. */
+  /** When the coin is reported again. */
   dueMs: number
 }
 
 /**
- * Finds the coin that fell silent on a connection that lives. Quiet coins trade rarely, so silence
- * alone proves nothing: a book has a fixed cadence, a trade changes a candle, and the volume of the
- * day does not rise without trades. Best quotes and the figures of single coins are not looked at: whole books
- * and the figures of all coins say the same a few seconds later, and answers tell how old they are.
+ * Finds a coin whose channel is stale on a live connection. A quiet coin sends neither trades nor candles, so the rules
+ * use fixed relations: books have a cadence, a trade changes a candle, and volume rises only with trades. Best quotes and
+ * contexts of single coins are not watched: books and contexts of all coins carry the same a few seconds later.
  */
 export class CoinMonitor {
-  readonly #coins = new Map<string, Heard>()
-  /**
-   * What was found over connections that are gone, and stays true over the next one: else each would be given up
-   * for the coin that the one before was given up for.
-   */
-  readonly #unheard = new Map<string, StaleCoin>()
+  readonly #coins = new Map<string, Watched>()
+  /** Stale coins of connections that ended; otherwise each new connection would be replaced for the same coin. */
+  readonly #staleBefore = new Map<string, StaleCoin>()
 
-  /** The venue has acknowledged the coin's subscriptions on this socket: from here on it is expected. */
+  /** The venue acknowledged the coin's subscriptions on this socket. */
   begin(coin: string, socket: number, nowMs: number): void {
-    const known = this.#coins.get(coin)
-    if (known?.socket === socket) return
-    const before = this.#unheard.get(coin)
-    this.#unheard.delete(coin)
+    if (this.#coins.get(coin)?.socket === socket) return
+    const before = this.#staleBefore.get(coin)
+    this.#staleBefore.delete(coin)
     this.#coins.set(coin, {
       socket,
       begunMs: nowMs,
@@ -77,8 +72,8 @@ export class CoinMonitor {
       dayNotionalUsd: Number.NaN,
       unexplainedRises: 0,
       unexplainedMs: nowMs,
-      silent: null,
-      unheard: before?.channel ?? null,
+      stale: null,
+      staleBefore: before?.channel ?? null,
       times: before?.times ?? 0,
       madeGoodMs: Number.NaN,
       dueMs: 0,
@@ -86,156 +81,158 @@ export class CoinMonitor {
   }
 
   /**
-   * A new subscription has what was missing: the venue replayed the trades that the volume told of, or acknowledged
-   * candles, whose history is asked then. A coin that nobody trades any more would else stay silent, and have its
-   * connection replaced for a frame that was made good.
+   * A new subscription supplied the missing data: the replay has the trades that the volume implied, or candles were
+   * acknowledged and their history follows. Without this, a coin that is no longer traded would stay stale.
    */
   madeGood(coin: string, channel: 'candle' | 'trades', nowMs: number): void {
-    const heard = this.#coins.get(coin)
-    if (heard?.silent !== channel) return
-    if (channel === 'candle') heard.uncoveredTradeMs = Number.NaN
-    else heard.unexplainedRises = 0
-    heard.madeGoodMs = nowMs
+    const watched = this.#coins.get(coin)
+    if (watched?.stale !== channel) return
+    if (channel === 'candle') watched.uncoveredTradeMs = Number.NaN
+    else watched.unexplainedRises = 0
+    watched.madeGoodMs = nowMs
   }
 
-  /** Its connection is gone. */
+  /** The connection of the coin ended. */
   lost(coin: string): void {
-    const heard = this.#coins.get(coin)
+    const watched = this.#coins.get(coin)
     this.#coins.delete(coin)
-    const channel = heard?.silent ?? heard?.unheard ?? null
-    if (heard !== undefined && channel !== null)
-      this.#unheard.set(coin, { coin, channel, times: heard.times })
+    const channel = watched?.stale ?? watched?.staleBefore ?? null
+    if (watched !== undefined && channel !== null)
+      this.#staleBefore.set(coin, { coin, channel, times: watched.times })
   }
 
-  /** The coin is gone. */
+  /** The coin is no longer listed. */
   end(coin: string): void {
     this.#coins.delete(coin)
-    this.#unheard.delete(coin)
+    this.#staleBefore.delete(coin)
   }
 
   /**
-   * @param batch the events of one frame that the venue sent just now: no replay of the past
-   * @param delayMs for how long the frame was held up: a book that was read late is no young one
-   * @returns the coins that were silent and are heard again
+   * @param batch the events of one live frame, not of a replay
+   * @param delayMs by how much the frame was delayed
+   * @returns coins that were stale and are received again
    */
-  heard(batch: Batch, nowMs: number, delayMs = 0): readonly StaleCoin[] {
+  received(batch: Batch, nowMs: number, delayMs = 0): readonly StaleCoin[] {
     const [first] = batch
     if (first === undefined) return []
     switch (first.kind) {
       case 'book':
       case 'candle':
       case 'trade': {
-        const heard = this.#coins.get(first.coin)
-        if (heard === undefined) return []
-        if (first.kind === 'book') heard.bookMs = nowMs - delayMs
-        return this.#hear(first.coin, heard, first.kind, nowMs)
+        const watched = this.#coins.get(first.coin)
+        if (watched === undefined) return []
+        if (first.kind === 'book') watched.bookMs = nowMs - delayMs
+        return this.#received(first.coin, watched, first.kind, nowMs)
       }
       case 'context':
-        for (const event of batch) {
-          if (event.kind !== 'context') continue
-          const heard = this.#coins.get(event.coin)
-          if (heard === undefined) continue
-          if (event.dayNotionalUsd > heard.dayNotionalUsd) {
-            if (heard.unexplainedRises === 0) heard.unexplainedMs = nowMs
-            heard.unexplainedRises += 1
-            // It is traded: what is missing now comes live, or not at all.
-            if (!Number.isNaN(heard.madeGoodMs)) heard.madeGoodMs = nowMs
-          }
-          heard.dayNotionalUsd = event.dayNotionalUsd
-        }
+        this.#noteVolumes(batch, nowMs)
         return []
       default:
         return []
     }
   }
 
-  /** Called every second. @returns the coins that are found silent now. */
+  /** Once per second. @returns coins that are found stale now */
   tick(nowMs: number): readonly StaleCoin[] {
-    const usual = new Map<number, number>()
+    const medians = new Map<number, number>()
     const found: StaleCoin[] = []
-    for (const [coin, heard] of this.#coins) {
-      const { socket } = heard
-      let usualMs = usual.get(socket)
-      if (usualMs === undefined) {
-        usualMs = this.#usualBookMs(socket)
-        usual.set(socket, usualMs)
+    for (const [coin, watched] of this.#coins) {
+      const { socket } = watched
+      let medianMs = medians.get(socket)
+      if (medianMs === undefined) {
+        medianMs = this.#medianBookMs(socket)
+        medians.set(socket, medianMs)
       }
-      const channel = silentChannel(heard, usualMs, nowMs)
-      if (channel === null || (heard.silent !== null && nowMs < heard.dueMs)) continue
-      heard.silent = channel
-      heard.unheard = null
-      heard.madeGoodMs = Number.NaN
-      heard.times += 1
-      heard.dueMs =
-        nowMs + Math.min(PATIENCE_MS_MAX, PATIENCE_MS_MIN * 2 ** Math.min(heard.times - 1, 10))
-      found.push({ coin, channel, times: heard.times })
+      const channel = staleChannel(watched, medianMs, nowMs)
+      if (channel === null || (watched.stale !== null && nowMs < watched.dueMs)) continue
+      watched.stale = channel
+      watched.staleBefore = null
+      watched.madeGoodMs = Number.NaN
+      watched.times += 1
+      watched.dueMs =
+        nowMs + Math.min(PATIENCE_MS_MAX, PATIENCE_MS_MIN * 2 ** Math.min(watched.times - 1, 10))
+      found.push({ coin, channel, times: watched.times })
     }
     return found
   }
 
+  #noteVolumes(contexts: Batch, nowMs: number): void {
+    for (const event of contexts) {
+      if (event.kind !== 'context') continue
+      const watched = this.#coins.get(event.coin)
+      if (watched === undefined) continue
+      if (event.dayNotionalUsd > watched.dayNotionalUsd) {
+        if (watched.unexplainedRises === 0) watched.unexplainedMs = nowMs
+        watched.unexplainedRises += 1
+        // The coin is traded, so live data must arrive.
+        if (!Number.isNaN(watched.madeGoodMs)) watched.madeGoodMs = nowMs
+      }
+      watched.dayNotionalUsd = event.dayNotionalUsd
+    }
+  }
+
   /**
-   * When half of the coins that are heard on a socket had been heard last; NaN without any. Those that
-   * were found silent do not count: else it takes no more than half of the coins to hide the next one.
+   * The median of the last book times on a socket; NaN without any. Coins with stale books are excluded: otherwise half of
+   * the coins would hide the next one.
    */
-  #usualBookMs(socket: number): number {
+  #medianBookMs(socket: number): number {
     const times = [...this.#coins.values()]
-      .filter((heard) => heard.socket === socket && heard.silent !== 'book')
+      .filter((watched) => watched.socket === socket && watched.stale !== 'book')
       .filter(({ bookMs }) => !Number.isNaN(bookMs))
       .map(({ bookMs }) => bookMs)
       .toSorted((one, other) => one - other)
     return times[Math.floor(times.length / 2)] ?? Number.NaN
   }
 
-  #hear(
+  #received(
     coin: string,
-    heard: Heard,
+    watched: Watched,
     kind: 'book' | 'candle' | 'trade',
     nowMs: number,
   ): readonly StaleCoin[] {
     if (kind === 'candle') {
-      heard.candleMs = nowMs
-      heard.uncoveredTradeMs = Number.NaN
+      watched.candleMs = nowMs
+      watched.uncoveredTradeMs = Number.NaN
     } else if (kind === 'trade') {
-      heard.unexplainedRises = 0
-      const isCovered = nowMs - heard.candleMs <= CANDLE_LEAD_MS_MAX
-      if (!isCovered && Number.isNaN(heard.uncoveredTradeMs)) heard.uncoveredTradeMs = nowMs
+      watched.unexplainedRises = 0
+      const isCovered = nowMs - watched.candleMs <= CANDLE_LEAD_MS_MAX
+      if (!isCovered && Number.isNaN(watched.uncoveredTradeMs)) watched.uncoveredTradeMs = nowMs
     }
-    const channel = heard.silent
-    const isProof = channelOf[kind] === (channel ?? heard.unheard)
-    if (isProof) heard.madeGoodMs = Number.NaN
+    const channel = watched.stale
+    const isProof = channelOf[kind] === (channel ?? watched.staleBefore)
+    if (isProof) watched.madeGoodMs = Number.NaN
     if (isProof && channel === null) {
-      heard.unheard = null
-      heard.times = 0
+      watched.staleBefore = null
+      watched.times = 0
     }
-    if (channel === null || silentChannel(heard, nowMs, nowMs) !== null) return []
-    const isMadeGood = !Number.isNaN(heard.madeGoodMs)
-    if (isMadeGood && !isQuiet(heard, nowMs)) return []
-    const { times } = heard
-    heard.silent = null
-    // Nothing is missing, and nothing was heard: found again before that, it was renewed in vain.
-    if (isMadeGood) heard.unheard = channel
-    else heard.times = 0
-    heard.madeGoodMs = Number.NaN
+    if (channel === null || staleChannel(watched, nowMs, nowMs) !== null) return []
+    const isMadeGood = !Number.isNaN(watched.madeGoodMs)
+    if (isMadeGood && !isQuiet(watched, nowMs)) return []
+    const { times } = watched
+    watched.stale = null
+    // Nothing is missing, but no live data arrived: if found stale again, the renewal was in vain.
+    if (isMadeGood) watched.staleBefore = channel
+    else watched.times = 0
+    watched.madeGoodMs = Number.NaN
     return [{ coin, channel, times }]
   }
 }
 
-/** Nothing was traded since, by trades and by volume, that would have had to be heard. */
-function isQuiet({ madeGoodMs, uncoveredTradeMs }: Heard, nowMs: number): boolean {
+/** Neither trades nor volume since. */
+function isQuiet({ madeGoodMs, uncoveredTradeMs }: Watched, nowMs: number): boolean {
   return Number.isNaN(uncoveredTradeMs) && nowMs - madeGoodMs > UNEXPLAINED_MS_MAX
 }
 
-/** What is proven by the events of a kind. */
 const channelOf = { book: 'book', candle: 'candle', trade: 'trades' } as const
 
-function silentChannel(
-  { begunMs, bookMs, uncoveredTradeMs, unexplainedRises, unexplainedMs }: Heard,
-  usualBookMs: number,
+function staleChannel(
+  { begunMs, bookMs, uncoveredTradeMs, unexplainedRises, unexplainedMs }: Watched,
+  medianBookMs: number,
   nowMs: number,
 ): SilentChannel | null {
-  // Where the others are as silent, it is the connection, or the venue's cadence: not this coin.
+  // If the other books are as late, the connection or the venue's cadence is the reason.
   const sinceMs = Number.isNaN(bookMs) ? begunMs : bookMs
-  const isBehind = usualBookMs - sinceMs > BOOK_LAG_MS_MAX
+  const isBehind = medianBookMs - sinceMs > BOOK_LAG_MS_MAX
   if (isBehind && nowMs - sinceMs > BOOK_SILENCE_MS_MAX) return 'book'
   if (nowMs - uncoveredTradeMs > CANDLE_LAG_MS_MAX) return 'candle'
   const isUnexplained = unexplainedRises >= UNEXPLAINED_RISES_MAX

@@ -2,7 +2,7 @@ import { deflateRawSync } from 'node:zlib'
 import { fc, test } from '@fast-check/vitest'
 import { beforeEach, describe, expect } from 'vitest'
 import type { ContextEvent } from '../../../domain/event.ts'
-import { Ingest } from './frame-processor.ts'
+import { Ingest } from './ingest.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const CONTEXTS_PERIOD_MS = 13_600

@@ -1,49 +1,49 @@
 import type { SilentChannel } from '../../../domain/event.ts'
+import type { Drop, RejectReason } from '../wire/rejection.ts'
 import type { MarketChannel } from '../wire/subscription.ts'
-import type { DropReason, RejectReason } from '../wire/values.ts'
 
-/** What an operator may want counted or logged. It changes nothing in the data. */
+/** What an operator may count or log. It has no effect on the data. */
 export type FeedEvent =
-  /** A whole frame gave nothing. */
+  /** A whole frame was rejected. */
   | { readonly kind: 'frame-rejected'; readonly reason: RejectReason }
-  /** One value of a good frame or reply was left out. */
-  | { readonly kind: 'value-dropped'; readonly reason: DropReason }
-  /** After an interruption the venue's replay reached back to what was known. */
+  /** One value of a valid frame or reply was dropped. */
+  | ({ readonly kind: 'value-dropped' } & Drop)
+  /** The replay after a subscription contains known trades: none is lost. */
   | {
       readonly kind: 'trades-bridged'
       readonly coin: string
       readonly repeated: number
       readonly fresh: number
     }
-  /** One coin is silent on a connection that lives; it was subscribed anew. */
+  /** A channel of one coin is stale on a live connection; it was subscribed again. */
   | {
       readonly kind: 'coin-silent'
       readonly coin: string
       readonly channel: SilentChannel
       readonly times: number
     }
-  /** What tells of all coins is silent on a connection that lives; it was subscribed anew. */
+  /** A channel of all coins is stale on a live connection; it was subscribed again. */
   | { readonly kind: 'channel-silent'; readonly socket: number; readonly channel: MarketChannel }
-  /** The venue dropped a connection right after these coins were subscribed. */
+  /** The venue closed a connection right after these coins were subscribed. */
   | { readonly kind: 'quarantined'; readonly coins: readonly string[] }
-  /** A quarantined coin was tried alone: the venue took it, or dropped the connection again. */
+  /** A quarantined coin was subscribed alone: accepted, or the venue closed the connection again. */
   | { readonly kind: 'probed'; readonly coin: string; readonly isAccepted: boolean }
-  /** So many coins are not followed, because the venue grants no more subscriptions. */
+  /** The number of coins beyond the venue's subscription limit. */
   | { readonly kind: 'left-out'; readonly count: number }
-  /** Subscriptions that the venue did not acknowledge were sent again. */
+  /** Subscriptions without acknowledgement were sent again. */
   | { readonly kind: 'unacknowledged'; readonly socket: number; readonly count: number }
-  /** The venue complained about something that we sent. */
+  /** The venue refused a message. */
   | { readonly kind: 'refused'; readonly text: string }
-  /** A socket was lost and is opened again after the delay. */
+  /** A connection was lost; the next attempt follows after the delay. */
   | {
       readonly kind: 'reconnect'
       readonly socket: number
       readonly reason: string
       readonly delayMs: number
     }
-  /** The venue answered 429: no request is made for so long. */
+  /** The venue answered 429: no request for this time. */
   | { readonly kind: 'paused'; readonly pauseMs: number }
-  /** A request failed and will be made again later. */
+  /** A request failed; it will be repeated. */
   | { readonly kind: 'request-failed'; readonly request: string; readonly reason: string }
 
-export type OnFeedEvent = (notice: FeedEvent) => void
+export type OnFeedEvent = (event: FeedEvent) => void

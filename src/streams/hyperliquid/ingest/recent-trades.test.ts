@@ -10,7 +10,7 @@ describe('repeated trades', () => {
     'an id passes once while it is remembered',
     (ids) => {
       const memory = new TradeMemory()
-      const passed = ids.flatMap((id) => memory.admit('BTC', [trade(id)], false).fresh)
+      const passed = ids.flatMap((id) => memory.accept('BTC', [trade(id)], false).fresh)
       expect(passed.map(({ tradeId }) => tradeId)).toEqual([...new Set(ids)])
     },
   )
@@ -20,7 +20,7 @@ describe('repeated trades', () => {
     (ids, instantOf) => {
       const memory = new TradeMemory()
       const passed = ids.flatMap(
-        (id) => memory.admit('BTC', [trade(id, instantOf(id))], false).fresh,
+        (id) => memory.accept('BTC', [trade(id, instantOf(id))], false).fresh,
       )
       expect(passed.map(({ tradeId }) => tradeId)).toEqual([...new Set(ids)])
     },
@@ -28,17 +28,17 @@ describe('repeated trades', () => {
 
   test('the last 1,024 of a coin are remembered, however many there were', () => {
     const memory = new TradeMemory()
-    for (let id = 0; id < 10_500; id += 1) memory.admit('BTC', [trade(id)], false)
+    for (let id = 0; id < 10_500; id += 1) memory.accept('BTC', [trade(id)], false)
     const latest = Array.from({ length: MEMORY }, (_, index) => trade(10_499 - index))
-    expect(memory.admit('BTC', latest, false)).toMatchObject({ fresh: [], repeated: MEMORY })
-    const { fresh } = memory.admit('BTC', [trade(0)], false)
+    expect(memory.accept('BTC', latest, false)).toMatchObject({ fresh: [], repeated: MEMORY })
+    const { fresh } = memory.accept('BTC', [trade(0)], false)
     expect(fresh, 'older ones are forgotten').toHaveLength(1)
   })
 
   test('coins are told apart', () => {
     const memory = new TradeMemory()
-    memory.admit('BTC', [trade(1)], false)
-    expect(memory.admit('ETH', [trade(1)], false).fresh).toHaveLength(1)
+    memory.accept('BTC', [trade(1)], false)
+    expect(memory.accept('ETH', [trade(1)], false).fresh).toHaveLength(1)
   })
 })
 
@@ -47,8 +47,8 @@ describe('a replay after an interruption', () => {
 
   test('that shows a known trade bridges it, whatever else it brings', () => {
     const memory = new TradeMemory()
-    memory.admit('BTC', known, true)
-    expect(memory.admit('BTC', [trade(3), trade(4), trade(5)], true)).toEqual({
+    memory.accept('BTC', known, true)
+    expect(memory.accept('BTC', [trade(3), trade(4), trade(5)], true)).toEqual({
       fresh: [trade(4), trade(5)],
       repeated: 1,
       gap: null,
@@ -57,24 +57,24 @@ describe('a replay after an interruption', () => {
 
   test('that shows none has lost what lies between, in whatever order it comes', () => {
     const memory = new TradeMemory()
-    memory.admit('BTC', known, true)
-    const { fresh, gap } = memory.admit('BTC', [trade(12), trade(10), trade(11)], true)
+    memory.accept('BTC', known, true)
+    const { fresh, gap } = memory.accept('BTC', [trade(12), trade(10), trade(11)], true)
     expect(fresh).toHaveLength(3)
     expect(gap).toMatchObject({ kind: 'trade-gap', coin: 'BTC', fromMs: 3_000, toMs: 10_000 })
   })
 
   test('knows a trade by its id, though its time was bent when it was told first', () => {
     const memory = new TradeMemory()
-    memory.admit('BTC', known, true)
-    memory.admit('BTC', [trade(4, 1), trade(9, 3)], false)
-    expect(memory.admit('BTC', [trade(4), trade(5)], true)).toMatchObject({
+    memory.accept('BTC', known, true)
+    memory.accept('BTC', [trade(4, 1), trade(9, 3)], false)
+    expect(memory.accept('BTC', [trade(4), trade(5)], true)).toMatchObject({
       fresh: [trade(5)],
       repeated: 1,
     })
   })
 
   test('is no gap when nothing was known before', () => {
-    expect(new TradeMemory().admit('BTC', known, true).gap).toBeNull()
+    expect(new TradeMemory().accept('BTC', known, true).gap).toBeNull()
   })
 
   test.each([
@@ -85,18 +85,18 @@ describe('a replay after an interruption', () => {
     'is held against what an engine knew until $knownMs before it began anew',
     ({ knownMs, lost }) => {
       const memory = new TradeMemory(() => knownMs)
-      const { gap, fresh } = memory.admit('BTC', [trade(10), trade(11)], true)
+      const { gap, fresh } = memory.accept('BTC', [trade(10), trade(11)], true)
       expect(fresh).toHaveLength(2)
       if (lost === null) expect(gap).toBeNull()
       else expect(gap).toMatchObject(lost)
-      expect(memory.admit('BTC', [trade(11), trade(12)], true).gap, 'once').toBeNull()
+      expect(memory.accept('BTC', [trade(11), trade(12)], true).gap, 'once').toBeNull()
     },
   )
 
   test('is told from live trades, which follow one another', () => {
     const memory = new TradeMemory()
-    memory.admit('BTC', known, true)
-    expect(memory.admit('BTC', [trade(10)], false).gap).toBeNull()
+    memory.accept('BTC', known, true)
+    expect(memory.accept('BTC', [trade(10)], false).gap).toBeNull()
   })
 })
 

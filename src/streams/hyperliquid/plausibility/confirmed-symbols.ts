@@ -1,50 +1,53 @@
 import { dexOf } from '../wire/universe.ts'
 
 /**
- * Which names may be subscribed. A name that was told once may have been bent on its way, and the venue drops the
- * socket of whoever subscribes one that it does not know: it is sure when it was told twice in a row, or was known
- * to the engine before. What a dex tells first of all has nothing to be compared with.
+ * The coins that may be subscribed. The venue closes the socket of a client that subscribes an unknown name, so a new
+ * name needs two replies in a row, unless the engine knew it. The first universe of a dex has nothing to be compared with
+ * and is confirmed at once.
  */
 export class ConfirmedSymbols {
   readonly #known: ReadonlySet<string>
   readonly #knownDexes: ReadonlySet<string>
-  readonly #told = new Map<string, ReadonlySet<string>>()
-  readonly #sure = new Map<string, ReadonlySet<string>>()
+  readonly #listed = new Map<string, ReadonlySet<string>>()
+  readonly #confirmed = new Map<string, ReadonlySet<string>>()
 
-  /** @param known to the engine, from before this feed began */
+  /** @param known coins that the engine knew before the feed began */
   constructor(known: Iterable<string>) {
     this.#known = new Set(known)
     this.#knownDexes = new Set(Array.from(this.#known, dexOf))
   }
 
   /**
-   * All names of a dex, as it has just told them.
-   * @returns whether other names are sure now
+   * @param names all coins of the newest universe of a dex
+   * @returns whether the confirmed coins changed
    */
-  told(dex: string, names: readonly string[]): boolean {
-    const toldBefore = this.#told.get(dex)
-    const sureBefore = this.#sure.get(dex)
-    const isFirst = toldBefore === undefined && !this.#knownDexes.has(dex)
-    const sure = new Set(
-      names.filter((name) => isFirst || toldBefore?.has(name) || this.#known.has(name)),
+  update(dex: string, names: readonly string[]): boolean {
+    const listedBefore = this.#listed.get(dex)
+    const confirmedBefore = this.#confirmed.get(dex)
+    const isFirst = listedBefore === undefined && !this.#knownDexes.has(dex)
+    const confirmed = new Set(
+      names.filter((name) => isFirst || listedBefore?.has(name) || this.#known.has(name)),
     )
-    this.#told.set(dex, new Set(names))
-    this.#sure.set(dex, sure)
-    return sure.size !== sureBefore?.size || [...sure].some((name) => !sureBefore.has(name))
+    this.#listed.set(dex, new Set(names))
+    this.#confirmed.set(dex, confirmed)
+    return (
+      confirmed.size !== confirmedBefore?.size ||
+      [...confirmed].some((name) => !confirmedBefore.has(name))
+    )
   }
 
-  /** It is not followed any more. What it says when it is followed again is compared with nothing. */
+  /** The dex is no longer followed. */
   drop(dex: string): void {
-    this.#told.delete(dex)
-    this.#sure.delete(dex)
+    this.#listed.delete(dex)
+    this.#confirmed.delete(dex)
   }
 
-  isSure(name: string): boolean {
-    return this.#sure.get(dexOf(name))?.has(name) === true
+  isConfirmed(name: string): boolean {
+    return this.#confirmed.get(dexOf(name))?.has(name) === true
   }
 
-  /** Whether a dex has to be asked once more. */
-  hasUnsure(dex: string): boolean {
-    return this.#told.get(dex)?.size !== this.#sure.get(dex)?.size
+  /** Whether the universe of a dex must be requested again. */
+  hasUnconfirmed(dex: string): boolean {
+    return this.#listed.get(dex)?.size !== this.#confirmed.get(dex)?.size
   }
 }

@@ -6,46 +6,44 @@ import { FundingFilter } from './funding-filter.ts'
 const HOUR_MS = 3_600_000
 const NOON_MS = Date.UTC(2026, 0, 31, 12)
 
-describe('a settled rate', () => {
+describe('FundingFilter', () => {
   test.prop([fc.double({ min: -0.5, max: 0.5, noNaN: true })])(
-    'that the premium beside it explains is believed',
+    'accepts a rate that its premium explains',
     (premium) => {
-      const told = row(impliedRateHourly(premium), premium)
-      expect(new FundingFilter().believed('BTC', [told])).toEqual([told])
+      const settled = row(impliedRateHourly(premium), premium)
+      expect(new FundingFilter().accept('BTC', [settled])).toEqual([settled])
     },
   )
 
-  test('that it does not explain is left out, and what is beside it is not', () => {
+  test('drops only the rate that its premium does not explain', () => {
     const [before, broken, after] = [
       row(0.0000125, 0, 0),
       row(0.0000325, 0, 1),
       row(0.0000125, 0, 2),
     ]
-    expect(new FundingFilter().believed('BTC', [before, broken, after])).toEqual([before, after])
+    expect(new FundingFilter().accept('BTC', [before, broken, after])).toEqual([before, after])
   })
 
-  test('that is said again when it is asked again is believed: the venue has another rule now', () => {
-    const doubt = new FundingFilter()
+  test('accepts a rate that the venue repeats, because its rule may have changed', () => {
+    const filter = new FundingFilter()
     const rows = [row(0.00002, 0, 0), row(0.00003, 0, 1)]
-    expect(doubt.believed('BTC', rows)).toEqual([])
-    expect(doubt.believed('BTC', rows)).toEqual(rows)
+    expect(filter.accept('BTC', rows)).toEqual([])
+    expect(filter.accept('BTC', rows)).toEqual(rows)
   })
 
-  test('that is broken another time, or of another coin, is not said again', () => {
-    const doubt = new FundingFilter()
-    expect(doubt.believed('BTC', [row(0.0000325, 0)])).toEqual([])
-    expect(doubt.believed('ETH', [row(0.0000325, 0)])).toEqual([])
-    expect(doubt.believed('BTC', [row(0.0000525, 0)])).toEqual([])
-    expect(doubt.believed('BTC', [row(0.0000125, 0)])).toEqual([row(0.0000125, 0)])
-    expect(doubt.believed('BTC', [row(0.0000525, 0)]), 'what was put right is forgotten').toEqual(
-      [],
-    )
+  test('does not count another rate or another coin as a repetition', () => {
+    const filter = new FundingFilter()
+    expect(filter.accept('BTC', [row(0.0000325, 0)])).toEqual([])
+    expect(filter.accept('ETH', [row(0.0000325, 0)])).toEqual([])
+    expect(filter.accept('BTC', [row(0.0000525, 0)])).toEqual([])
+    expect(filter.accept('BTC', [row(0.0000125, 0)])).toEqual([row(0.0000125, 0)])
+    expect(filter.accept('BTC', [row(0.0000525, 0)]), 'a corrected rate is forgotten').toEqual([])
   })
 
-  test('without a premium, or of a dex with a rule of its own, is not doubted', () => {
-    const doubt = new FundingFilter()
-    expect(doubt.believed('BTC', [row(0.0000325, null)])).toHaveLength(1)
-    expect(doubt.believed('xyz:GOLD', [row(0.0000325, 0)])).toHaveLength(1)
+  test('accepts rates without premium and rates of other dexes', () => {
+    const filter = new FundingFilter()
+    expect(filter.accept('BTC', [row(0.0000325, null)])).toHaveLength(1)
+    expect(filter.accept('xyz:GOLD', [row(0.0000325, 0)])).toHaveLength(1)
   })
 })
 

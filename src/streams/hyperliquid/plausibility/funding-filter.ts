@@ -2,31 +2,31 @@ import { impliedRateHourly } from '../../../domain/funding-rate.ts'
 import type { FundingRow } from '../../../domain/history.ts'
 import { dexOf, MAIN_DEX } from '../wire/universe.ts'
 
-/** Half a step of what an answer shows of a rate; the venue rounds both figures finer. */
+/** The venue rounds both rate and premium more finely. */
 const ROUNDING = 5e-9
 
 /**
- * Settled rates that the premium beside them does not explain. Where the venue has changed its rule it says the same
- * when it is asked again; a figure that broke on its way, it does not. A builder sets the rule of its own dex, which
- * is not known here: there nothing is doubted.
+ * Drops settled rates that differ from the rate of the premium beside them, until the venue repeats them: history keeps a
+ * settled rate for good. A crash changes both figures alike, so the filter drops none of its rates. Builders set the rule
+ * of their own dex, so rates of other dexes pass.
  */
 export class FundingFilter {
-  /** Of each coin, what was doubted in the last reply, by its hour. */
-  readonly #doubted = new Map<string, ReadonlyMap<number, FundingRow>>()
+  /** Per coin, the rows that the last reply lost, by hour. */
+  readonly #dropped = new Map<string, ReadonlyMap<number, FundingRow>>()
 
-  /** @returns those rows of one reply that are believed */
-  believed(coin: string, rows: readonly FundingRow[]): readonly FundingRow[] {
+  /** @returns the accepted rows of one reply */
+  accept(coin: string, rows: readonly FundingRow[]): readonly FundingRow[] {
     if (dexOf(coin) !== MAIN_DEX) return rows
-    const before = this.#doubted.get(coin)
-    const doubted = new Map<number, FundingRow>()
-    const believed = rows.filter((row) => {
+    const before = this.#dropped.get(coin)
+    const dropped = new Map<number, FundingRow>()
+    const accepted = rows.filter((row) => {
       if (isExplained(row) || isSame(row, before?.get(row.timeMs))) return true
-      doubted.set(row.timeMs, row)
+      dropped.set(row.timeMs, row)
       return false
     })
-    if (doubted.size > 0) this.#doubted.set(coin, doubted)
-    else this.#doubted.delete(coin)
-    return believed
+    if (dropped.size > 0) this.#dropped.set(coin, dropped)
+    else this.#dropped.delete(coin)
+    return accepted
   }
 }
 

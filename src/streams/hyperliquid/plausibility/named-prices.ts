@@ -1,38 +1,38 @@
 import type { BookEvent, ContextEvent, MarkEvent, TopOfBookEvent } from '../../../domain/event.ts'
 import { dexOf } from '../wire/universe.ts'
 
-/** `fastAssetCtxs` comes every second and reports what changed: while it comes, what it reported last still holds. */
+/** `fastAssetCtxs` arrives every second and reports changes: while it arrives, its last mark of a coin is current. */
 const MARKS_AGE_MS_MAX = 5_000
-/** Books come every 5.4 s: two of them may be lost. */
+/** Books arrive every 5.4 s; two may be lost. */
 const MID_AGE_MS_MAX = 15_000
-/** Marks come a second apart, or together: no coin is at two prices so far apart, as a fraction ... */
+/** Named mark and row are at most a second apart. A larger distance, as a fraction, means another coin. */
 const OTHER_COIN_MIN = 0.02
-/** ... and a row so near to its coin's price, and to that of no other, is that coin's. */
+/** A row this close to the price of its coin, and of no other, belongs to that coin. */
 const SAME_COIN_MAX = 0.0025
-/** Names that no list has: a new coin has one, and a frame that broke on its way may have any. */
+/** Bound for names that no universe lists: new coins, and damaged names. */
 const UNLISTED_MAX = 1_000
 const UNLISTED_AGE_MS_MAX = 60_000
 
 type Named = { mark: number; mid: number; midMs: number }
 
 /**
- * Prices from channels that name their coins. Contexts of all coins carry no names and are joined by place, so these
- * prices are the evidence on whether a row is the coin's at whose place it stands.
+ * Prices from channels that name their coins. Contexts of all coins are joined by place; these prices show whether a row
+ * belongs to the coin of its place.
  */
 export class NamedPrices {
   readonly #byDex = new Map<string, Map<string, Named>>()
   readonly #unlisted = new Map<string, { readonly mark: number; readonly receivedMs: number }>()
-  /** The connection that brought marks last, and when. */
+  /** The connection and time of the last marks. */
   #marksSocket = -1
   #marksMs = Number.NaN
 
-  /** A frame of `fastAssetCtxs` came, whatever it reports. */
+  /** A frame of `fastAssetCtxs` arrived. */
   marksReceived(socket: number, nowMs: number): void {
     this.#marksSocket = socket
     this.#marksMs = nowMs
   }
 
-  /** What changes while the connection is away is not reported; the next one begins with all coins. */
+  /** Changes are missed until the next connection, which begins with all coins. */
   lost(socket: number): void {
     if (socket !== this.#marksSocket) return
     this.#marksMs = Number.NaN
@@ -40,7 +40,7 @@ export class NamedPrices {
       for (const named of coins.values()) named.mark = Number.NaN
   }
 
-  /** Forgets coins that no list has any more. */
+  /** Removes coins that are no longer listed. */
   keep(isListed: (coin: string) => boolean): void {
     for (const coins of this.#byDex.values())
       for (const coin of coins.keys()) if (!isListed(coin)) coins.delete(coin)
@@ -54,7 +54,7 @@ export class NamedPrices {
     named.midMs = nowMs
   }
 
-  /** One of `activeAssetCtx`. */
+  /** A context of `activeAssetCtx`. */
   context({ coin, markPrice, midPrice }: ContextEvent, nowMs: number): void {
     const named = this.#of(coin)
     named.mark = markPrice
@@ -70,7 +70,7 @@ export class NamedPrices {
     named.midMs = nowMs
   }
 
-  /** @returns whether a coin that no list has was not reported before */
+  /** Notes a coin that no universe lists. @returns whether it is new */
   unlisted({ coin, markPrice = Number.NaN }: MarkEvent, nowMs: number): boolean {
     const isKnown = this.#unlisted.delete(coin)
     this.#unlisted.set(coin, { mark: markPrice, receivedMs: nowMs })
@@ -79,7 +79,7 @@ export class NamedPrices {
     return !isKnown
   }
 
-  /** Whether a row is at another price than the coin at whose place it stands, or nearer to another coin's. */
+  /** Whether the price of a row differs from that of its coin, or matches another coin better. */
   isOfOther(context: ContextEvent, nowMs: number): boolean {
     const own = this.#byDex.get(dexOf(context.coin))?.get(context.coin)
     const distanceToOwn = own === undefined ? Number.NaN : this.#distance(context, own, nowMs)
@@ -87,7 +87,7 @@ export class NamedPrices {
     return distanceToOwn > SAME_COIN_MAX && this.#isAtPriceOfOther(context, nowMs)
   }
 
-  /** Whether a row is at the price of the coin at whose place it stands, and at that of no other coin of its dex. */
+  /** Whether the price of a row matches its coin and no other coin of the dex. */
   isConfirmed(context: ContextEvent, nowMs: number): boolean {
     const own = this.#byDex.get(dexOf(context.coin))?.get(context.coin)
     if (own === undefined || !(this.#distance(context, own, nowMs) <= SAME_COIN_MAX)) return false
@@ -110,7 +110,7 @@ export class NamedPrices {
     return false
   }
 
-  /** NaN where nothing valid is known by name. */
+  /** NaN without a current named price. */
   #distance({ markPrice, midPrice }: ContextEvent, named: Named, nowMs: number): number {
     const byMark =
       nowMs - this.#marksMs <= MARKS_AGE_MS_MAX ? distance(markPrice, named.mark) : Number.NaN

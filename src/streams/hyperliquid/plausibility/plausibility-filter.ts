@@ -7,277 +7,296 @@ import type {
   TradeEvent,
 } from '../../../domain/event.ts'
 
-/** Less than the cadence of contexts, and more than the copies of one frame are apart. */
-const DOUBTED_MS = 5_000
-/** No price of a market is so many times the one before, some seconds earlier ... */
+/** An outlier is accepted if it is repeated after this time: longer than between copies of a frame, shorter than between contexts. */
+const REPEATED_AFTER_MS = 5_000
 const PRICE_FACTOR_MAX = 2
-/** ... no open interest, unless somebody opened the first of it ... */
 const INTEREST_FACTOR_MAX = 10
-/** ... and no bar reaches, and nobody trades, so far from the mark. */
-const REACH_FACTOR_MAX = 4
-/** Funding is a mean over an hour: nobody pays, in a second, so much more or less of it an hour ... */
+/** Distance of a trade and of the wick of a candle from the mark price. */
+const WICK_FACTOR_MAX = 4
+/** Funding is an hourly mean, so it moves slowly. */
 const FUNDING_STEP_MAX = 0.001
-/** ... and no premium moves so far, as a fraction of the oracle price, or lies so far from that of the mark. */
+/** As a fraction of the oracle price. */
 const PREMIUM_STEP_MAX = 0.05
-/** Nobody trades so many times what is open and what a day turns over, ... */
+/** Size of a trade or a candle relative to open interest plus 24 h volume ... */
 const SIZE_FACTOR_MAX = 10
-/** ... where that is anything at all. */
+/** ... in a market of any size. */
 const SIZE_USD_MIN = 1e6
-/** What was told longer ago is no measure of what comes now. */
-const MEASURE_AGE_MS_MAX = 60_000
+/** A mark price older than this is no reference. */
+const REFERENCE_AGE_MS_MAX = 60_000
+/** Nobody fills this far from the mid price, as a fraction. */
+const IMPACT_DISTANCE_MAX = 0.5
 
-/** `waits`: nobody knows yet. `refuted`: it is believed, and what was told before it was broken. */
-export type Verdict = 'believed' | 'waits' | 'refuted'
-
-/** Of what is strange: by one word, or by several of the last seconds; `none` as well once it was told for long enough. */
-export type Strangeness = 'none' | 'new' | 'again'
-
-type Known = {
-  readonly markPrice: DoubtedFigure
-  readonly oraclePrice: DoubtedFigure
-  readonly midPrice: DoubtedFigure
-  readonly impactBid: DoubtedFigure
-  readonly impactAsk: DoubtedFigure
-  readonly prevDayPrice: DoubtedFigure
-  readonly premium: DoubtedFigure
-  readonly fundingRateHourly: DoubtedFigure
-  readonly openInterestBase: DoubtedFigure
-  readonly dayNotionalUsd: DoubtedFigure
-  /** What would be no part of this market, by what tells of it. */
-  readonly strange: { book: Told | null; candle: Told | null }
-  /** Also what is doubted where it is more: as a limit, too much does no harm. */
-  turnoverUsdMax: number
-  contextMs: number
+/** A field of an event that contradicts the last accepted values. */
+export type Outlier = {
+  readonly field: string
+  /** `held again`: the same outlier was held before. `corrected`: the event is plausible and the one before was not. */
+  readonly state: 'held' | 'held again' | 'corrected'
 }
 
-/** One thing that contradicts what is known, and since when it is told. */
-type Told = { readonly figures: readonly number[]; readonly sinceMs: number }
+type IsLike = (value: number, last: number) => boolean
 
-/**
- * Figures that are sound by themselves and cannot be true: a decimal point that was lost, nothing open in a coin.
- * Where they are true all the same, the venue tells them again; a figure that broke on its way, it does not.
- */
-export class PlausibilityFilter {
-  readonly #coins = new Map<string, Known>()
+const priceLike: IsLike = (value, last) => isNear(value, last, PRICE_FACTOR_MAX)
+const premiumLike: IsLike = (value, last) => Math.abs(value - last) <= PREMIUM_STEP_MAX
 
-  context(event: ContextEvent, nowMs: number): Verdict {
-    const { coin, markPrice, oraclePrice, midPrice, openInterestBase, dayNotionalUsd } = event
-    const { impactBid, impactAsk, premium, fundingRateHourly, prevDayPrice } = event
-    const known = this.#knownOf(coin)
-    // The first of all has nothing to be compared with but the others.
-    const isMarkSound = isNear(markPrice, oraclePrice, PRICE_FACTOR_MAX)
-    const isMidSound = midPrice === null || isNear(midPrice, markPrice, PRICE_FACTOR_MAX)
-    const isReached = (price: number | null) =>
-      price === null || isNear(price, markPrice, REACH_FACTOR_MAX)
-    // A figure that broke on its way has no price beside it that says the same; a premium in a crash has.
-    const isBacked = isPremiumLike(premium ?? 0, markPrice / oraclePrice - 1)
-    const isCalm = Math.abs(fundingRateHourly) <= FUNDING_STEP_MAX
-    const verdict = together([
-      known.markPrice.judge(markPrice, nowMs, isMarkSound),
-      known.oraclePrice.judge(oraclePrice, nowMs, isMarkSound),
-      judgeIfTold(known.midPrice, midPrice, nowMs, isMidSound),
-      judgeIfTold(known.impactBid, impactBid, nowMs, isReached(impactBid)),
-      judgeIfTold(known.impactAsk, impactAsk, nowMs, isReached(impactAsk)),
-      judgeIfTold(known.premium, premium, nowMs, isPremiumLike(premium ?? 0, 0), isBacked),
-      judgeIfTold(known.prevDayPrice, prevDayPrice, nowMs),
-      known.fundingRateHourly.judge(fundingRateHourly, nowMs, isCalm),
-      known.openInterestBase.judge(openInterestBase, nowMs, openInterestBase !== 0),
-      known.dayNotionalUsd.judge(dayNotionalUsd, nowMs),
-    ])
-    const isMore = !(dayNotionalUsd <= known.turnoverUsdMax)
-    if (verdict !== 'waits' || isMore) known.turnoverUsdMax = dayNotionalUsd
-    known.contextMs = nowMs
-    return verdict
-  }
+/** How far each figure may move between two accepted values. */
+const limits = {
+  markPrice: priceLike,
+  oraclePrice: priceLike,
+  midPrice: priceLike,
+  impactBid: priceLike,
+  impactAsk: priceLike,
+  prevDayPrice: priceLike,
+  premium: premiumLike,
+  fundingRateHourly: (value, last) => Math.abs(value - last) <= FUNDING_STEP_MAX,
+  // The first position may be opened; that all positions close at once is an outlier.
+  openInterestBase: (value, last) =>
+    value === 0 || last === 0 ? last === 0 : isNear(value, last, INTEREST_FACTOR_MAX),
+  // One trade multiplies the volume of a coin that hardly trades.
+  dayNotionalUsd: (value, last) =>
+    isNear(Math.max(value, SIZE_USD_MIN), Math.max(last, SIZE_USD_MIN), INTEREST_FACTOR_MAX),
+  bid: priceLike,
+  ask: priceLike,
+  high: priceLike,
+  low: priceLike,
+  close: priceLike,
+  volumeBase: priceLike,
+} as const satisfies Record<string, IsLike>
 
-  /** Whether open interest of a coin was believed before: without, a first figure contradicts nothing. */
-  knowsContextOf(coin: string): boolean {
-    return !Number.isNaN(this.#coins.get(coin)?.openInterestBase.value ?? Number.NaN)
-  }
+type FigureName = keyof typeof limits
 
-  mark({ coin, markPrice, midPrice }: MarkEvent, nowMs: number): Verdict {
-    const known = this.#knownOf(coin)
-    return together([
-      judgeIfTold(known.markPrice, markPrice, nowMs),
-      judgeIfTold(known.midPrice, midPrice, nowMs),
-    ])
-  }
+/** One figure of one coin, under the outlier rule. */
+class Figure {
+  readonly #isLike: IsLike
+  #last = Number.NaN
+  #lastMs = Number.NaN
+  #held: { readonly value: number; readonly sinceMs: number } | null = null
 
-  /** Whether somebody bids, or asks, what nobody would in a market at that mark. */
-  book(event: BookEvent | TopOfBookEvent, nowMs: number): Strangeness {
-    const bid = (event.kind === 'book' ? event.bids[0] : event.bid)?.price ?? Number.NaN
-    const ask = (event.kind === 'book' ? event.asks[0] : event.ask)?.price ?? Number.NaN
-    const known = this.#coins.get(event.coin)
-    if (known === undefined) return 'none'
-    const markPrice = markOf(known, nowMs)
-    const isStrange = bid > markPrice * PRICE_FACTOR_MAX || ask < markPrice / PRICE_FACTOR_MAX
-    return isStrange ? strangeness(known, 'book', [bid, ask], nowMs) : notStrange(known, 'book')
-  }
-
-  /** A trade is told once, so one that is no part of this market is left out for good. */
-  isTradeStrange({ coin, price, sizeBase }: TradeEvent, nowMs: number): boolean {
-    const known = this.#coins.get(coin)
-    if (known === undefined) return false
-    return (
-      !isNear(price, markOf(known, nowMs), REACH_FACTOR_MAX) ||
-      isTooMuch(known, price * sizeBase, nowMs)
-    )
-  }
-
-  candle({ coin, bar }: CandleEvent, nowMs: number): Strangeness {
-    const known = this.#coins.get(coin)
-    if (known === undefined) return 'none'
-    const { high, low, close, volumeBase } = bar
-    const markPrice = markOf(known, nowMs)
-    const isMuch = isTooMuch(known, volumeBase * close, nowMs)
-    const isStrange =
-      isMuch ||
-      !isNear(close, markPrice, PRICE_FACTOR_MAX) ||
-      high > markPrice * REACH_FACTOR_MAX ||
-      low < markPrice / REACH_FACTOR_MAX
-    if (!isStrange) return notStrange(known, 'candle')
-    return strangeness(known, 'candle', [high, low, close, isMuch ? volumeBase : Number.NaN], nowMs)
-  }
-
-  #knownOf(coin: string): Known {
-    let known = this.#coins.get(coin)
-    if (known === undefined) {
-      known = {
-        markPrice: new DoubtedFigure(isPriceLike),
-        oraclePrice: new DoubtedFigure(isPriceLike),
-        midPrice: new DoubtedFigure(isPriceLike),
-        impactBid: new DoubtedFigure(isPriceLike),
-        impactAsk: new DoubtedFigure(isPriceLike),
-        prevDayPrice: new DoubtedFigure(isPriceLike),
-        premium: new DoubtedFigure(isPremiumLike),
-        fundingRateHourly: new DoubtedFigure(isFundingLike),
-        openInterestBase: new DoubtedFigure(isInterestLike),
-        dayNotionalUsd: new DoubtedFigure(isTurnoverLike),
-        strange: { book: null, candle: null },
-        turnoverUsdMax: Number.NaN,
-        contextMs: Number.NaN,
-      }
-      this.#coins.set(coin, known)
-    }
-    return known
-  }
-}
-
-/** One figure of a coin: each is believed or doubted by itself, because they are told together and apart. */
-class DoubtedFigure {
-  readonly #isLike: (one: number, before: number) => boolean
-  #value = Number.NaN
-  #toldMs = Number.NaN
-  #doubted: { readonly value: number; readonly sinceMs: number } | null = null
-
-  constructor(isLike: (one: number, before: number) => boolean) {
+  constructor(isLike: IsLike) {
     this.#isLike = isLike
   }
 
-  /** As it was believed last; NaN before. */
-  get value(): number {
-    return this.#value
+  /** The last accepted value; NaN before. */
+  get last(): number {
+    return this.#last
   }
 
-  get toldMs(): number {
-    return this.#toldMs
+  get lastMs(): number {
+    return this.#lastMs
   }
 
-  /**
-   * @param isSound whether it would be believed as the first of all
-   * @param isBacked whether others say the same, so that it is believed whatever was told before
-   */
-  judge(value: number, nowMs: number, isSound = true, isBacked = false): Verdict {
-    const doubted = this.#doubted
-    const isUsual = Number.isNaN(this.#value) ? isSound : this.#isLike(value, this.#value)
-    const isCredible = isBacked || isUsual
-    if (!isCredible) {
-      const isAgain =
-        doubted !== null && this.#isLike(value, doubted.value) && this.#isLike(doubted.value, value)
-      if (!isAgain) this.#doubted = { value, sinceMs: nowMs }
-      if (!isAgain || nowMs - doubted.sinceMs < DOUBTED_MS) return 'waits'
+  /** @param ifFirst the answer without an accepted value */
+  isUsual(value: number, ifFirst = true): boolean {
+    return Number.isNaN(this.#last) ? ifFirst : this.#isLike(value, this.#last)
+  }
+
+  /** Accepts a plausible value, and an outlier that is repeated. */
+  check(value: number, nowMs: number, isPlausible: boolean): Outlier['state'] | 'accepted' {
+    if (!isPlausible) {
+      const held = this.#held
+      const isRepeated =
+        held !== null && this.#isLike(value, held.value) && this.#isLike(held.value, value)
+      if (!isRepeated) this.#held = { value, sinceMs: nowMs }
+      if (!isRepeated) return 'held'
+      if (nowMs - held.sinceMs < REPEATED_AFTER_MS) return 'held again'
     }
-    this.#value = value
-    this.#toldMs = nowMs
-    this.#doubted = null
-    return isCredible && doubted !== null ? 'refuted' : 'believed'
+    const isCorrected = isPlausible && this.#held !== null
+    this.#last = value
+    this.#lastMs = nowMs
+    this.#held = null
+    return isCorrected ? 'corrected' : 'accepted'
   }
 }
 
-/** As {@link DoubtedFigure.judge}; what was not told is not doubted. */
-function judgeIfTold(
-  figure: DoubtedFigure,
-  value: number | null | undefined,
-  nowMs: number,
-  isSound?: boolean,
-  isBacked?: boolean,
-): Verdict {
-  return value == null ? 'believed' : figure.judge(value, nowMs, isSound, isBacked)
+class CoinFigures {
+  readonly figures = Object.fromEntries(
+    Object.entries(limits).map(([name, isLike]) => [name, new Figure(isLike)]),
+  ) as Readonly<Record<FigureName, Figure>>
+  /** The largest 24 h volume received, held values included: as an upper limit it does no harm. */
+  dayNotionalUsdMax = Number.NaN
+  contextMs = Number.NaN
+  #outlier: Outlier | null = null
+
+  /** The mark price as a reference; NaN while unknown or stale. */
+  markPrice(nowMs: number): number {
+    const { last, lastMs } = this.figures.markPrice
+    return nowMs - lastMs <= REFERENCE_AGE_MS_MAX ? last : Number.NaN
+  }
+
+  /** @param value null or undefined is not checked */
+  check(
+    name: FigureName,
+    value: number | null | undefined,
+    nowMs: number,
+    isPlausible?: boolean,
+  ): void {
+    if (value == null || Number.isNaN(value)) return
+    const figure = this.figures[name]
+    const state = figure.check(value, nowMs, isPlausible ?? figure.isUsual(value))
+    if (state === 'accepted') return
+    const order = ['corrected', 'held again', 'held']
+    if (this.#outlier === null || order.indexOf(state) > order.indexOf(this.#outlier.state))
+      this.#outlier = { field: name, state }
+  }
+
+  /** The outlier since the last call. */
+  takeOutlier(): Outlier | null {
+    const outlier = this.#outlier
+    this.#outlier = null
+    return outlier
+  }
 }
 
-function notStrange({ strange }: Known, by: 'book' | 'candle'): Strangeness {
-  if (strange[by] !== null) strange[by] = null
-  return 'none'
+/**
+ * Holds back figures that are valid alone and contradict the last ones, such as a price at ten times the last. The venue
+ * repeats a figure that is true; a frame that was damaged is not repeated. An event is accepted or held back as a whole.
+ */
+export class PlausibilityFilter {
+  readonly #coins = new Map<string, CoinFigures>()
+
+  /** @returns null for a plausible context */
+  context(event: ContextEvent, nowMs: number): Outlier | null {
+    const { markPrice, oraclePrice, midPrice, impactBid, impactAsk, premium } = event
+    const { fundingRateHourly, prevDayPrice, openInterestBase, dayNotionalUsd } = event
+    const coin = this.#of(event.coin)
+    const { figures } = coin
+    // The first figures are compared with each other.
+    const isMarkSound = isNear(markPrice, oraclePrice, PRICE_FACTOR_MAX)
+    const isReached = (price: number | null) =>
+      price === null || isNear(price, markPrice, WICK_FACTOR_MAX)
+    coin.check('markPrice', markPrice, nowMs, figures.markPrice.isUsual(markPrice, isMarkSound))
+    coin.check(
+      'oraclePrice',
+      oraclePrice,
+      nowMs,
+      figures.oraclePrice.isUsual(oraclePrice, isMarkSound),
+    )
+    if (midPrice !== null) {
+      const isSound = isNear(midPrice, markPrice, PRICE_FACTOR_MAX)
+      coin.check('midPrice', midPrice, nowMs, figures.midPrice.isUsual(midPrice, isSound))
+    }
+    for (const [name, price] of [
+      ['impactBid', impactBid],
+      ['impactAsk', impactAsk],
+    ] as const)
+      if (price !== null)
+        coin.check(name, price, nowMs, figures[name].isUsual(price, isReached(price)))
+    if (premium !== null) {
+      // In a crash the prices beside the premium confirm it.
+      const isConfirmed = premiumLike(premium, markPrice / oraclePrice - 1)
+      const isUsual = figures.premium.isUsual(premium, premiumLike(premium, 0))
+      coin.check('premium', premium, nowMs, isConfirmed || isUsual)
+    }
+    coin.check('prevDayPrice', prevDayPrice, nowMs)
+    coin.check(
+      'fundingRateHourly',
+      fundingRateHourly,
+      nowMs,
+      figures.fundingRateHourly.isUsual(
+        fundingRateHourly,
+        Math.abs(fundingRateHourly) <= FUNDING_STEP_MAX,
+      ),
+    )
+    coin.check(
+      'openInterestBase',
+      openInterestBase,
+      nowMs,
+      figures.openInterestBase.isUsual(openInterestBase, openInterestBase !== 0),
+    )
+    coin.check('dayNotionalUsd', dayNotionalUsd, nowMs)
+    const outlier = coin.takeOutlier()
+    if (!isHeld(outlier) || !(dayNotionalUsd <= coin.dayNotionalUsdMax))
+      coin.dayNotionalUsdMax = dayNotionalUsd
+    coin.contextMs = nowMs
+    return outlier
+  }
+
+  /** Whether a context of the coin was accepted before. */
+  knowsContextOf(coin: string): boolean {
+    return !Number.isNaN(this.#coins.get(coin)?.figures.openInterestBase.last ?? Number.NaN)
+  }
+
+  mark({ coin: name, markPrice, midPrice }: MarkEvent, nowMs: number): Outlier | null {
+    const coin = this.#of(name)
+    coin.check('markPrice', markPrice, nowMs)
+    coin.check('midPrice', midPrice, nowMs)
+    return coin.takeOutlier()
+  }
+
+  /** Checks that nobody bids far above the mark price or asks far below it. */
+  book(event: BookEvent | TopOfBookEvent, nowMs: number): Outlier | null {
+    const coin = this.#coins.get(event.coin)
+    if (coin === undefined) return null
+    const bid = (event.kind === 'book' ? event.bids[0] : event.bid)?.price ?? Number.NaN
+    const ask = (event.kind === 'book' ? event.asks[0] : event.ask)?.price ?? Number.NaN
+    const markPrice = coin.markPrice(nowMs)
+    const { figures } = coin
+    const isBidNear = !(bid > markPrice * PRICE_FACTOR_MAX) || figures.bid.isUsual(bid, false)
+    const isAskNear = !(ask < markPrice / PRICE_FACTOR_MAX) || figures.ask.isUsual(ask, false)
+    coin.check('bid', bid, nowMs, isBidNear)
+    coin.check('ask', ask, nowMs, isAskNear)
+    return coin.takeOutlier()
+  }
+
+  /** A trade is sent once, so an outlier is never accepted. */
+  trade({ coin: name, price, sizeBase }: TradeEvent, nowMs: number): Outlier | null {
+    const coin = this.#coins.get(name)
+    if (coin === undefined) return null
+    if (!isNear(price, coin.markPrice(nowMs), WICK_FACTOR_MAX))
+      return { field: 'price', state: 'held' }
+    const isLarge = isTooLarge(coin, price * sizeBase, nowMs)
+    return isLarge ? { field: 'sizeBase', state: 'held' } : null
+  }
+
+  candle({ coin: name, bar }: CandleEvent, nowMs: number): Outlier | null {
+    const coin = this.#coins.get(name)
+    if (coin === undefined) return null
+    const { high, low, close, volumeBase } = bar
+    const markPrice = coin.markPrice(nowMs)
+    const isPlausible = {
+      close: isNear(close, markPrice, PRICE_FACTOR_MAX),
+      high: !(high > markPrice * WICK_FACTOR_MAX),
+      low: !(low < markPrice / WICK_FACTOR_MAX),
+      volumeBase: !isTooLarge(coin, volumeBase * close, nowMs),
+    }
+    for (const figure of ['close', 'high', 'low', 'volumeBase'] as const) {
+      const isUsual = coin.figures[figure].isUsual(bar[figure], false)
+      coin.check(figure, bar[figure], nowMs, isPlausible[figure] || isUsual)
+    }
+    return coin.takeOutlier()
+  }
+
+  #of(name: string): CoinFigures {
+    let coin = this.#coins.get(name)
+    if (coin === undefined) {
+      coin = new CoinFigures()
+      this.#coins.set(name, coin)
+    }
+    return coin
+  }
 }
 
-function strangeness(
-  { strange }: Known,
-  by: 'book' | 'candle',
-  figures: readonly number[],
-  nowMs: number,
-): Strangeness {
-  const told = strange[by]
-  const isAgain = told?.figures.every((figure, at) =>
-    isNear(figures[at] ?? Number.NaN, figure, PRICE_FACTOR_MAX),
-  )
-  const sinceMs = told !== null && isAgain === true ? told.sinceMs : nowMs
-  strange[by] = { figures, sinceMs }
-  if (nowMs - sinceMs >= DOUBTED_MS) return 'none'
-  return sinceMs === nowMs ? 'new' : 'again'
+export function isHeld(outlier: Outlier | null): outlier is Outlier {
+  return outlier !== null && outlier.state !== 'corrected'
 }
 
-function isTooMuch(known: Known, notionalUsd: number, nowMs: number): boolean {
-  if (!(nowMs - known.contextMs <= MEASURE_AGE_MS_MAX)) return false
-  const openUsd = known.markPrice.value * known.openInterestBase.value
-  const usualUsd = known.turnoverUsdMax + openUsd
+/** Without impact prices if one is too far from the mid price; otherwise the same event. */
+export function withoutFarImpact(context: ContextEvent): ContextEvent {
+  const { impactBid, impactAsk, midPrice, markPrice } = context
+  const isFar = (price: number | null) =>
+    price !== null && Math.abs(price / (midPrice ?? markPrice) - 1) >= IMPACT_DISTANCE_MAX
+  return isFar(impactBid) || isFar(impactAsk)
+    ? { ...context, impactBid: null, impactAsk: null }
+    : context
+}
+
+function isTooLarge(coin: CoinFigures, notionalUsd: number, nowMs: number): boolean {
+  if (!(nowMs - coin.contextMs <= REFERENCE_AGE_MS_MAX)) return false
+  const openUsd = coin.figures.markPrice.last * coin.figures.openInterestBase.last
+  const usualUsd = coin.dayNotionalUsdMax + openUsd
   return notionalUsd > Math.max(SIZE_USD_MIN, SIZE_FACTOR_MAX * usualUsd)
 }
 
-/** NaN where none is known: then nothing is doubted by it. */
-function markOf({ markPrice }: Known, nowMs: number): number {
-  return nowMs - markPrice.toldMs <= MEASURE_AGE_MS_MAX ? markPrice.value : Number.NaN
-}
-
-/** What comes in one word is believed as a whole. */
-function together(verdicts: readonly Verdict[]): Verdict {
-  if (verdicts.includes('waits')) return 'waits'
-  return verdicts.includes('refuted') ? 'refuted' : 'believed'
-}
-
-function isPriceLike(one: number, before: number): boolean {
-  return isNear(one, before, PRICE_FACTOR_MAX)
-}
-
-/** Somebody may open the first of it; that nobody has anything open any more is another matter. */
-function isInterestLike(one: number, before: number): boolean {
-  if (one === 0 || before === 0) return before === 0
-  return isNear(one, before, INTEREST_FACTOR_MAX)
-}
-
-/** A coin that hardly trades turns over many times as much by one trade. */
-function isTurnoverLike(one: number, before: number): boolean {
-  return isNear(Math.max(one, SIZE_USD_MIN), Math.max(before, SIZE_USD_MIN), INTEREST_FACTOR_MAX)
-}
-
-function isFundingLike(one: number, before: number): boolean {
-  return Math.abs(one - before) <= FUNDING_STEP_MAX
-}
-
-function isPremiumLike(one: number, before: number): boolean {
-  return Math.abs(one - before) <= PREMIUM_STEP_MAX
-}
-
-/** True as well where one of them is not known. */
-function isNear(one: number, other: number, factorMax: number): boolean {
-  return !(one > other * factorMax || one < other / factorMax)
+/** Also true if one of them is NaN. */
+function isNear(value: number, reference: number, factorMax: number): boolean {
+  return !(value > reference * factorMax || value < reference / factorMax)
 }

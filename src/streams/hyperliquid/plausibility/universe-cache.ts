@@ -1,33 +1,33 @@
 import type { Listing } from '../../../domain/listing.ts'
 import { LISTINGS_MAX, USDC_TOKEN } from '../../../domain/listing.ts'
+import type { Rejected } from '../wire/rejection.ts'
+import { rejected } from '../wire/rejection.ts'
 import type { Universe } from '../wire/universe.ts'
-import { dexOf, isContinued, isStill, MAIN_DEX } from '../wire/universe.ts'
-import type { Rejected } from '../wire/values.ts'
-import { rejected } from '../wire/values.ts'
+import { dexOf, isContinued, isSameListing, MAIN_DEX } from '../wire/universe.ts'
 
 /**
- * The venue only appends coins, and what is known of a coin goes with it: a list without some of them, or with some
- * delisted or renamed, is accepted after this many equal replies.
+ * The venue only appends coins. Removing a coin deletes its history, so a universe without a known coin, or with a
+ * delisted or renamed one, needs this many equal replies.
  */
-const CONTRARY_REPLIES_MIN = 3
+const REMOVING_REPLIES_MIN = 3
 
-/** Replies after which a contradicted list holds: one may have been made before what contradicts it. */
+/** Replies that confirm a contradicted universe: the first may be older than the contradiction. */
 const CONFIRMING_REPLIES_MIN = 2
 
-/** Kept free for the venue's own dex, which lists 230 and never takes one away. */
+/** Reserved for the main dex, which lists 230 coins and never removes one. */
 export const LISTINGS_OF_MAIN = LISTINGS_MAX / 2
 
-/** The universes of all dexes, as far as they were told and are believed. */
+/** The accepted universe of each dex, and whether later data contradict it. */
 export class UniverseCache {
   #known: readonly Listing[]
   readonly #byDex = new Map<string, Universe>()
-  /** By dex: the list that takes known coins away, and the number of replies in a row that had it. */
-  readonly #contrary = new Map<string, { readonly list: Universe; readonly replies: number }>()
-  /** Dexes whose list is contradicted, and the number of replies since then that confirmed it. */
+  /** Per dex, a universe that removes known coins, and the number of equal replies in a row. */
+  readonly #removing = new Map<string, { readonly list: Universe; readonly replies: number }>()
+  /** Per contradicted dex, the number of replies that confirmed its universe since. */
   readonly #contradicted = new Map<string, number>()
   #hasOtherCollateral = false
 
-  /** @param known what the engine knew before: a dex that has not told anything yet still has these */
+  /** @param known listings of the engine; they hold for a dex until its first universe */
   constructor(known: readonly Listing[]) {
     this.#known = known
   }
@@ -36,19 +36,19 @@ export class UniverseCache {
     return this.#byDex.get(dex)
   }
 
-  /** The venue's own first. null holds an unread place. */
+  /** The main dex first. null: the row is unreadable. */
   get all(): Universe {
     return [...this.#byDex.values()].flat()
   }
 
-  /** The dexes that have a list. */
+  /** Dexes with a universe. */
   get dexes(): Iterable<string> {
     return this.#byDex.keys()
   }
 
   /**
-   * Something differs from the list of a dex: a place in it names no coin until the list is confirmed or replaced.
-   * @returns whether that is new
+   * Data contradict the universe of a dex: its places name no coin until it is confirmed or replaced.
+   * @returns whether the contradiction is new
    */
   contradict(dex: string): boolean {
     const isNew = this.#byDex.has(dex) && !this.#contradicted.has(dex)
@@ -64,22 +64,22 @@ export class UniverseCache {
     return this.#contradicted.has(dex)
   }
 
-  /** No more than the engine has room for. */
+  /** At most {@link LISTINGS_MAX}. */
   get listings(): readonly Listing[] {
-    const told = this.all.filter((listing): listing is Listing => listing !== null)
-    const untold = this.#known.filter(({ coin }) => !this.#byDex.has(dexOf(coin)))
-    return [...told, ...untold].slice(0, LISTINGS_MAX)
+    const listed = this.all.filter((listing): listing is Listing => listing !== null)
+    const known = this.#known.filter(({ coin }) => !this.#byDex.has(dexOf(coin)))
+    return [...listed, ...known].slice(0, LISTINGS_MAX)
   }
 
-  /** Some coin is in a unit that needs a price. */
+  /** Whether a coin has another collateral than USDC. */
   get hasOtherCollateral(): boolean {
     return this.#hasOtherCollateral
   }
 
   take(dex: string, universe: Universe): { readonly isNew: boolean } | Rejected {
-    // The main dex is never refused: contexts do not fit a universe that is not taken.
+    // The main dex has reserved room.
     if (dex !== MAIN_DEX && !this.#hasRoomFor(dex, universe)) return rejected('universe_length')
-    if (!this.#isCredible(dex, universe)) {
+    if (!this.#isAccepted(dex, universe)) {
       this.contradict(dex)
       return rejected('universe_changed')
     }
@@ -93,16 +93,16 @@ export class UniverseCache {
     return { isNew }
   }
 
-  /** It is not followed any more: nothing of it is listed. */
+  /** The dex is no longer followed. */
   drop(dex: string): void {
     this.#byDex.delete(dex)
-    this.#contrary.delete(dex)
+    this.#removing.delete(dex)
     this.#contradicted.delete(dex)
     this.#known = this.#known.filter(({ coin }) => dexOf(coin) !== dex)
     this.#noteCollateral()
   }
 
-  /** @param isKept whether the reply has each coin at the place where the list had it, and no others */
+  /** @param isKept whether the reply has the same coins in the same places */
   #confirm(dex: string, isKept: boolean): void {
     const replies = (this.#contradicted.get(dex) ?? CONFIRMING_REPLIES_MIN) + 1
     if (!isKept || replies >= CONFIRMING_REPLIES_MIN) this.#contradicted.delete(dex)
@@ -122,32 +122,32 @@ export class UniverseCache {
     return count + universe.length <= LISTINGS_MAX
   }
 
-  #isCredible(dex: string, universe: Universe): boolean {
-    const told = this.#byDex.get(dex)
-    const isContrary =
-      told === undefined ? this.#lacksKnown(dex, universe) : !isContinued(told, universe)
-    if (!isContrary) {
-      this.#contrary.delete(dex)
+  #isAccepted(dex: string, universe: Universe): boolean {
+    const current = this.#byDex.get(dex)
+    const isRemoving =
+      current === undefined ? this.#lacksKnown(dex, universe) : !isContinued(current, universe)
+    if (!isRemoving) {
+      this.#removing.delete(dex)
       return true
     }
-    const before = this.#contrary.get(dex)
+    const before = this.#removing.get(dex)
     const isRepeated = before !== undefined && hasSamePlaces(universe, before.list)
     const replies = isRepeated ? before.replies + 1 : 1
-    if (replies < CONTRARY_REPLIES_MIN) this.#contrary.set(dex, { list: universe, replies })
-    else this.#contrary.delete(dex)
-    return replies >= CONTRARY_REPLIES_MIN
+    if (replies < REMOVING_REPLIES_MIN) this.#removing.set(dex, { list: universe, replies })
+    else this.#removing.delete(dex)
+    return replies >= REMOVING_REPLIES_MIN
   }
 
-  /** A coin that the engine knew before is gone, delisted, or called otherwise. */
+  /** Whether a coin that the engine knew is absent, delisted or renamed. */
   #lacksKnown(dex: string, universe: Universe): boolean {
-    const told = new Map(universe.map((listing) => [listing?.coin, listing]))
+    const listed = new Map(universe.map((listing) => [listing?.coin, listing]))
     return this.#known.some(
-      (known) => dexOf(known.coin) === dex && !isStill(known, told.get(known.coin)),
+      (known) => dexOf(known.coin) === dex && !isSameListing(known, listed.get(known.coin)),
     )
   }
 }
 
-/** Whether two lists name the same coins in the same order, alive or not alike. */
+/** Whether two universes have the same coins in the same places, with the same listing state. */
 function hasSamePlaces(one: Universe, other: Universe): boolean {
   return (
     one.length === other.length &&

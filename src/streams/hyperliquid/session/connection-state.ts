@@ -4,20 +4,20 @@ import type { SubscriptionPlan } from './subscription-plan.ts'
 
 export const PING_PERIOD_MS = 20_000
 const PONG_MS_MAX = 15_000
-/** The venue's own limit, seen from the other side; also of the books of a socket. */
+/** The venue closes a connection after 60 s without a frame; the limit also holds for books. */
 const SILENCE_MS_MAX = 60_000
-/** They come every second and every 13.6 s, whatever the market does. */
+/** Their cadences are 1 s and 13.6 s, independent of the market. */
 const CHANNEL_SILENCE_MS_MAX: Readonly<Record<MarketChannel, number>> = {
   fastAssetCtxs: 15_000,
   allDexsAssetCtxs: 45_000,
 }
-/** A channel of all coins that stays silent may be no more: it is renewed more and more rarely. */
+/** A channel that stays silent is renewed at doubling intervals: the venue may have removed it. */
 const RENEWAL_DOUBLINGS_MAX = 3
-/** The venue acknowledges at once. A lost subscription is sent again after this, then twice this, ... */
+/** The venue acknowledges immediately. A subscription is repeated after this time, doubled each time. */
 const ACK_MS_MAX = 10_000
 const ACK_DOUBLINGS_MAX = 5
-/** The venue drops whoever subscribes a name that it does not know, 0.1 to 0.2 s later. */
-const POISON_MS_MAX = 1_500
+/** The venue closes a connection 0.1 to 0.2 s after the subscription of an unknown name. */
+const UNKNOWN_NAME_MS_MAX = 1_500
 
 type Sent = {
   readonly subscription: VenueSubscription
@@ -26,12 +26,12 @@ type Sent = {
   isAcknowledged: boolean
 }
 
-/** How long a channel of all coins has been silent. */
-type StaleCoin = { readonly sinceMs: number; readonly renewals: number }
+/** How long a channel of all coins is silent. */
+type ChannelSilence = { readonly sinceMs: number; readonly renewals: number }
 
 type Change = { readonly method: 'subscribe' | 'unsubscribe'; readonly key: string }
 
-/** What one socket has said and heard. It is born with the socket and dies with it. */
+/** Subscriptions and heartbeats of one connection. */
 export class ConnectionState {
   readonly #plan: SubscriptionPlan
   readonly #socket: number
@@ -41,12 +41,12 @@ export class ConnectionState {
   #unsent: readonly Change[] = []
   #rosterVersion = -1
   #lastFrameMs: number
-  /** The last book, or the first acknowledgement of one. NaN before. */
+  /** The last book, or the acknowledgement of the first; NaN before. */
   #lastBookMs = Number.NaN
-  /** Of the channels of all coins that were acknowledged. */
-  readonly #silences = new Map<MarketChannel, StaleCoin>()
+  /** Of acknowledged channels. */
+  readonly #silences = new Map<MarketChannel, ChannelSilence>()
   #pingedMs: number | null = null
-  #isHeard = false
+  #isReceived = false
   #isGivenUp = false
 
   constructor(plan: SubscriptionPlan, socket: number, nowMs: number) {
@@ -55,23 +55,23 @@ export class ConnectionState {
     this.#lastFrameMs = nowMs
   }
 
-  /** True once the venue has said anything. */
-  get isHeard(): boolean {
-    return this.#isHeard
+  /** Whether the venue sent a frame. */
+  get isReceived(): boolean {
+    return this.#isReceived
   }
 
-  heard(nowMs: number): void {
+  received(nowMs: number): void {
     this.#lastFrameMs = nowMs
-    this.#isHeard = true
+    this.#isReceived = true
   }
 
-  /** Something came that comes every few seconds. */
-  heardOf(channel: MarketChannel | 'l2Book', nowMs: number): void {
+  /** A frame of a channel with a cadence arrived. */
+  receivedOf(channel: MarketChannel | 'l2Book', nowMs: number): void {
     if (channel === 'l2Book') this.#lastBookMs = nowMs
     else this.#silences.set(channel, { sinceMs: nowMs, renewals: 0 })
   }
 
-  /** Replaced at the next look, because a coin stays silent on it. */
+  /** The connection will be replaced, because a coin stays stale on it. */
   giveUp(): void {
     this.#isGivenUp = true
   }
@@ -94,27 +94,27 @@ export class ConnectionState {
       this.#silences.set(ofAll, { sinceMs: nowMs, renewals: 0 })
   }
 
-  /** Why this socket is dead although nobody closed it; undefined while it is not. */
+  /** Why an open connection is dead; undefined while it is not. */
   fault(nowMs: number): 'feed_silent' | 'pong_missing' | 'coin_silent' | undefined {
     if (this.#isGivenUp) return 'coin_silent'
     if (nowMs - this.#lastFrameMs >= SILENCE_MS_MAX) return 'feed_silent'
-    // It answers pings, and has forgotten what it was asked for.
+    // It answers pings and sends no books.
     if (nowMs - this.#lastBookMs >= SILENCE_MS_MAX) {
       if (this.#hasBooks) return 'feed_silent'
-      // Its coins are gone; the next one begins anew.
+      // It has no coins any more.
       this.#lastBookMs = Number.NaN
     }
     if (this.#pingedMs !== null && nowMs - this.#pingedMs >= PONG_MS_MAX) return 'pong_missing'
     return undefined
   }
 
-  /** How many frames would bring the venue's subscriptions to what the plan wants. */
+  /** The number of frames until the subscriptions match the plan. */
   get unsentCount(): number {
     if (this.#rosterVersion !== this.#plan.version) this.#compare()
     return this.#unsent.length
   }
 
-  /** The first `count` of those frames, regarded as sent. */
+  /** The first `count` of those frames, which count as sent. */
   takeUnsent(count: number, nowMs: number): readonly string[] {
     const changes = this.#unsent.slice(0, count)
     this.#unsent = this.#unsent.slice(count)
@@ -130,16 +130,12 @@ export class ConnectionState {
   /** Ends and renews all subscriptions of one coin. */
   renew(coin: string): void {
     const keys = [...this.#sent]
-      .filter(([, { subscription }]) => 'coin' in subscription && subscription.coin === coin)
+      .filter(([, { subscription }]) => subscription.coin === coin)
       .map(([key]) => key)
     this.#queue([...keys.map(change('unsubscribe')), ...keys.map(change('subscribe'))])
   }
 
-  /**
-   * Ends and renews the channels of all coins that have fallen silent. The connection stays: its coins have
-   * nothing to do with it.
-   * @returns which
-   */
+  /** Renews silent channels of all coins, without replacing the connection. @returns the renewed channels */
   renewSilent(nowMs: number): readonly MarketChannel[] {
     const silent = marketChannels.filter((channel) => {
       const silence = this.#silences.get(channel)
@@ -153,7 +149,7 @@ export class ConnectionState {
     return silent
   }
 
-  /** Subscribes again what the venue has left without an answer. @returns how many. */
+  /** Repeats unacknowledged subscriptions. @returns their number */
   repeat(nowMs: number): number {
     const keys = [...this.#sent]
       .filter(([, sent]) => !sent.isAcknowledged && nowMs - sent.sentMs >= patienceMs(sent))
@@ -161,12 +157,13 @@ export class ConnectionState {
     return this.#queue(keys.map(change('subscribe')))
   }
 
-  /** Coins whose subscription was just sent, and never answered: one of them may have ended this socket. */
+  /** Coins with a recent unacknowledged subscription: one of them may be the reason for the close. */
   suspects(nowMs: number): readonly string[] {
     const coins = new Set<string>()
-    for (const { subscription, sentMs, isAcknowledged } of this.#sent.values())
-      if (!isAcknowledged && nowMs - sentMs <= POISON_MS_MAX && 'coin' in subscription)
-        coins.add(subscription.coin)
+    for (const { subscription, sentMs, isAcknowledged } of this.#sent.values()) {
+      const isRecent = !isAcknowledged && nowMs - sentMs <= UNKNOWN_NAME_MS_MAX
+      if (isRecent && subscription.coin !== undefined) coins.add(subscription.coin)
+    }
     return [...coins]
   }
 
@@ -193,7 +190,7 @@ export class ConnectionState {
     const wanted = new Map(
       this.#plan
         .subscriptions(this.#socket)
-        .map((one) => [subscriptionKey(one.type, 'coin' in one ? one.coin : null), one]),
+        .map((one) => [subscriptionKey(one.type, one.coin ?? null), one]),
     )
     this.#wanted = wanted
     this.#unsent = [
@@ -203,7 +200,7 @@ export class ConnectionState {
   }
 }
 
-function patienceWith(channel: MarketChannel, { renewals }: StaleCoin): number {
+function patienceWith(channel: MarketChannel, { renewals }: ChannelSilence): number {
   return CHANNEL_SILENCE_MS_MAX[channel] * 2 ** Math.min(renewals, RENEWAL_DOUBLINGS_MAX)
 }
 

@@ -1,20 +1,22 @@
+import type { CoinChannel } from '../wire/channels.ts'
+import { coinChannels } from '../wire/channels.ts'
 import { coinSubscriptions } from '../wire/subscription.ts'
+import { isForEveryCoin } from './subscription-plan.ts'
 
-/** The venue drops whoever subscribes an unknown name 0.1 to 0.2 s later; this is well beyond. */
+/** The venue closes a socket 0.1 to 0.2 s after the subscription of an unknown name. */
 const SURVIVAL_MS = 500
 const ANSWER_MS_MAX = 10_000
 const RETRY_MS_MIN = 60_000
 const RETRY_MS_MAX = 3_600_000
-/** When the venue was not to be had at all, which says nothing about the coin: the first time, then twice this, ... */
+/** After a failed connection, which says nothing about the coin. */
 const UNTRIED_RETRY_MS_MIN = 5_000
 const UNTRIED_RETRY_MS_MAX = 60_000
 
 type Entry = { dueMs: number; failures: number; untried: number }
 
 /**
- * Coins that were being subscribed when the venue dropped the connection. One of them may be a name
- * that its metadata lists and its websocket does not know; a single such name would end the
- * subscriptions of all others again and again. So they are tried one by one, on a socket of their own.
+ * Coins whose subscription was sent just before the venue closed the connection. One of them may be listed and unknown to
+ * the WebSocket server, which would end the subscriptions of all others again and again. They are probed one by one.
  */
 export class Quarantine {
   readonly #coins = new Map<string, Entry>()
@@ -28,12 +30,12 @@ export class Quarantine {
     return this.#coins.has(coin)
   }
 
-  /** Forgets what is not followed any more. */
+  /** Removes coins that are no longer followed. */
   keep(isFollowed: (coin: string) => boolean): void {
     for (const coin of this.#coins.keys()) if (!isFollowed(coin)) this.#coins.delete(coin)
   }
 
-  /** The next coin to be tried, if one is due. */
+  /** The next coin that is due. */
   next(nowMs: number): string | undefined {
     for (const [coin, { dueMs }] of this.#coins) if (dueMs <= nowMs) return coin
     return undefined
@@ -43,13 +45,13 @@ export class Quarantine {
     this.#coins.delete(coin)
   }
 
-  /** There was no connection to try anybody on: whoever is due waits, and longer every time. */
+  /** No connection was available: all due coins wait, longer each time. */
   untried(nowMs: number): void {
     for (const [coin, { dueMs }] of this.#coins)
       if (dueMs <= nowMs) this.refused(coin, false, nowMs)
   }
 
-  /** @param isEvidence false where the venue dropped every connection, and not only this one, or said nothing */
+  /** @param isEvidence false if the venue closed all connections, or did not answer */
   refused(coin: string, isEvidence: boolean, nowMs: number): void {
     const entry = this.#coins.get(coin)
     if (entry === undefined) return
@@ -64,27 +66,27 @@ export class Quarantine {
   }
 }
 
-/** What the socket for trying coins has said and heard: one coin at a time. */
+/** The state of the probing connection: one coin at a time. */
 export class Probe {
   readonly #quarantine: Quarantine
+  readonly #channels: readonly CoinChannel[]
   #trial: { readonly coin: string; readonly sentMs: number; answeredMs: number } | null = null
 
-  constructor(quarantine: Quarantine) {
+  constructor(quarantine: Quarantine, channels: readonly CoinChannel[] = coinChannels) {
     this.#quarantine = quarantine
+    this.#channels = channels.filter(isForEveryCoin)
   }
 
-  /** The coin that is being tried. */
   get coin(): string | null {
     return this.#trial?.coin ?? null
   }
 
   acknowledged(channel: string, coin: string | null, nowMs: number): void {
-    // The one that is subscribed last: the others were taken before.
-    if (this.#trial !== null && channel === 'l2Book' && coin === this.#trial.coin)
-      this.#trial.answeredMs = nowMs
+    const isLast = channel === this.#channels.at(-1)?.name
+    if (this.#trial !== null && isLast && coin === this.#trial.coin) this.#trial.answeredMs = nowMs
   }
 
-  /** How it stands with the present coin; null while there is none. */
+  /** The state of the present trial; null without one. */
   state(nowMs: number): 'waits' | 'accepted' | 'unanswered' | null {
     if (this.#trial === null) return null
     const { sentMs, answeredMs } = this.#trial
@@ -92,22 +94,24 @@ export class Probe {
     return Number.isNaN(answeredMs) && nowMs - sentMs >= ANSWER_MS_MAX ? 'unanswered' : 'waits'
   }
 
-  /** Frames that end the trial of a coin. */
+  /** Ends the trial. @returns its unsubscriptions */
   end(): readonly string[] {
-    const frames = this.#trial === null ? [] : framesOf('unsubscribe', this.#trial.coin)
+    const frames = this.#trial === null ? [] : this.#frames('unsubscribe', this.#trial.coin)
     this.#trial = null
     return frames
   }
 
-  /** Frames that begin the trial of the next coin; none while none is due. */
+  /** Begins the trial of the next due coin. @returns its subscriptions */
   begin(nowMs: number): readonly string[] {
     const coin = this.#quarantine.next(nowMs)
     if (coin === undefined) return []
     this.#trial = { coin, sentMs: nowMs, answeredMs: Number.NaN }
-    return framesOf('subscribe', coin)
+    return this.#frames('subscribe', coin)
   }
-}
 
-function framesOf(method: 'subscribe' | 'unsubscribe', coin: string): readonly string[] {
-  return coinSubscriptions(coin).map((subscription) => JSON.stringify({ method, subscription }))
+  #frames(method: 'subscribe' | 'unsubscribe', coin: string): readonly string[] {
+    return coinSubscriptions(coin, this.#channels).map((subscription) =>
+      JSON.stringify({ method, subscription }),
+    )
+  }
 }

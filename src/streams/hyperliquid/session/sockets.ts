@@ -23,22 +23,22 @@ import type { Runtime } from '../../runtime.ts'
 import { TokenBucket } from '../../token-bucket.ts'
 import type { StaleCoin } from '../ingest/coin-monitor.ts'
 import type { OnFeedEvent } from '../ingest/feed-event.ts'
-import type { Ingest } from '../ingest/frame-processor.ts'
-import type { Frame } from '../wire/frame-decoder.ts'
+import type { Ingest } from '../ingest/ingest.ts'
+import type { Frame } from '../wire/frame.ts'
 import { PING } from '../wire/subscription.ts'
 import { ConnectionState, PING_PERIOD_MS } from './connection-state.ts'
 import type { Quarantine } from './quarantine.ts'
 import type { SubscriptionPlan } from './subscription-plan.ts'
-import { probing } from './symbol-probe.ts'
+import { symbolProbe } from './symbol-probe.ts'
 
-/** Plans the history requests of single coins; `BackfillQueue` is one. */
+/** Receives the coins whose history must be requested. */
 type HistoryPlan = {
   acknowledge(coin: string, nowMs: number): void
   renew(coin: string, nowMs: number): void
   remove(coin: string): void
 }
 
-/** Plans the requests of universes; without a dex, those of all. */
+/** Receives the dexes whose universe must be requested; all of them without an argument. */
 type UniversePlan = { demand(dex?: string): void }
 
 /** What all sockets of one feed share. */
@@ -51,67 +51,64 @@ type SocketsOptions = {
   readonly refresh: UniversePlan
   readonly quarantine: Quarantine
   readonly onFeedEvent: OnFeedEvent
-  /**
-   * Takes what a frame brought, past the dozen operators between here and the end of the feed, which took a
-   * twentieth of all that the engine does.
-   */
+  /** Delivers the events of a frame directly: a dozen RxJS operators would take 5 % of the engine's CPU. */
   readonly deliver: (batch: Batch) => void
   readonly isRestart?: boolean
 }
 
 const BACK_OFF = { minMs: 1_000, maxMs: 30_000 }
-/** A connection that lived so long was a good one: the next failure counts as the first. */
+/** After this time of connection the next failure counts as the first. */
 const STABLE_MS = 60_000
 const WATCH_PERIOD_MS = 1_000
 
-/** The venue took 20 frames every 100 ms without complaint. */
+/** The venue accepts 20 frames per 100 ms. */
 const SEND_PERIOD_MS = 100
 const SEND_FRAMES_MAX = 20
-/** The venue's limits for one address are 2,000 messages and 30 new connections a minute. */
+/** The venue's limits per IP address are 2,000 messages and 30 new connections a minute. */
 const MESSAGES = { capacity: 600, perMinute: 1_200 }
 const CONNECTIONS = { capacity: 8, perMinute: 10 }
-/** An engine that is started anew does not know what the one before has used, a moment ago. */
+/** A restarted engine does not know what its predecessor used. */
 const CONNECTIONS_AFTER_RESTART = 1
 
-/** New subscriptions of a silent coin before its whole connection is replaced, once. */
+/** Renewals of a stale coin before its connection is replaced, once. */
 const RENEWALS_BEFORE_RECONNECT = 2
 
 /**
- * The sockets of one feed. A lost or silent one is replaced; what may have been missed is said
- * in-band: `down` with the coins of a socket that is lost, `up` once all of them hear the venue.
+ * The sockets of one feed. A lost or silent connection is replaced. Status events report it: `down` with the coins of the
+ * connection, `up` once all sockets receive frames.
  */
 export function socketBatches(options: SocketsOptions, runtime: Runtime): Observable<Batch> {
   const nowMs = runtime.scheduler.now()
-  const sessions = new Map<number, ConnectionState>()
+  const connections = new Map<number, ConnectionState>()
   const shared: Shared = {
     ...options,
     runtime,
     messages: new TokenBucket(MESSAGES, nowMs),
-    connections: new TokenBucket(
+    connectionBudget: new TokenBucket(
       options.isRestart === true
         ? { ...CONNECTIONS, initial: CONNECTIONS_AFTER_RESTART }
         : CONNECTIONS,
       nowMs,
     ),
-    sessions,
-    isHeard: () => [...sessions.values()].some((session) => session.isHeard),
+    connections,
+    isReceived: () => [...connections.values()].some((connection) => connection.isReceived),
   }
   const sockets = Array.from({ length: options.sockets }, (_, socket) => endless(socket, shared))
-  return merge(...sockets, ticks(shared), probing(shared))
+  return merge(...sockets, ticks(shared), symbolProbe(shared))
 }
 
 type Shared = SocketsOptions & {
   readonly runtime: Runtime
   readonly messages: TokenBucket
-  readonly connections: TokenBucket
-  /** Of the connections that are open now. */
-  readonly sessions: Map<number, ConnectionState>
-  /** True while the venue answers on any socket. */
-  readonly isHeard: () => boolean
+  readonly connectionBudget: TokenBucket
+  /** Open connections by socket. */
+  readonly connections: Map<number, ConnectionState>
+  /** Whether the venue answers on any socket. */
+  readonly isReceived: () => boolean
 }
 
 function endless(socket: number, shared: Shared): Observable<Batch> {
-  const { connections, onFeedEvent, runtime } = shared
+  const { connectionBudget, onFeedEvent, runtime } = shared
   const { scheduler, random } = runtime
   return defer(() => {
     let failures = 0
@@ -121,7 +118,7 @@ function endless(socket: number, shared: Shared): Observable<Batch> {
       return oneConnection(socket, shared)
     })
     return concat(
-      scheduledSlot((nowMs) => connections.reserve(1, nowMs), scheduler),
+      scheduledSlot((nowMs) => connectionBudget.reserve(1, nowMs), scheduler),
       connection,
     ).pipe(
       catchError((cause: unknown) =>
@@ -132,7 +129,7 @@ function endless(socket: number, shared: Shared): Observable<Batch> {
       ),
       retry({
         delay: (cause: unknown) => {
-          // Anything else is a bug of ours, and no new socket would mend it.
+          // Any other error is a defect that no new connection repairs.
           if (!(cause instanceof OperatingError)) return throwError(() => cause)
           failures = scheduler.now() - connectedMs >= STABLE_MS ? 1 : failures + 1
           const delayMs = backOffMs(BACK_OFF, failures, random())
@@ -144,18 +141,18 @@ function endless(socket: number, shared: Shared): Observable<Batch> {
   })
 }
 
-/** From the opening of one socket to the error that ends it. */
+/** One connection until the error that ends it. */
 function oneConnection(socket: number, shared: Shared): Observable<never> {
   const { backfill, deliver, ingest, messages, onFeedEvent, plan, runtime } = shared
-  const { refresh, sessions, wsUrl } = shared
+  const { refresh, connections, wsUrl } = shared
   const { connect, scheduler } = runtime
-  const session = new ConnectionState(plan, socket, scheduler.now())
-  sessions.set(socket, session)
+  const connection = new ConnectionState(plan, socket, scheduler.now())
+  connections.set(socket, connection)
 
   const pings = timer(0, PING_PERIOD_MS, scheduler).pipe(
     map(() => {
       const nowMs = scheduler.now()
-      session.pinged(nowMs)
+      connection.pinged(nowMs)
       ingest.ping(socket, nowMs)
       messages.debit(1, nowMs)
       return PING
@@ -164,17 +161,17 @@ function oneConnection(socket: number, shared: Shared): Observable<never> {
   const subscriptions = timer(0, SEND_PERIOD_MS, scheduler).pipe(
     concatMap(() => {
       const nowMs = scheduler.now()
-      const most = Math.min(SEND_FRAMES_MAX, session.unsentCount)
-      return session.takeUnsent(messages.takeUpTo(most, nowMs), nowMs)
+      const most = Math.min(SEND_FRAMES_MAX, connection.unsentCount)
+      return connection.takeUnsent(messages.takeUpTo(most, nowMs), nowMs)
     }),
   )
   const frames = connect(wsUrl, merge(pings, subscriptions)).pipe(
     tap((text) => {
       const nowMs = scheduler.now()
-      session.heard(nowMs)
+      connection.received(nowMs)
       const { frame, batch, recovered, contradicted } = ingest.frame(socket, text, nowMs)
       plan.note(batch)
-      heed(frame, session, shared)
+      handleControlFrame(frame, connection, shared)
       for (const dex of contradicted) refresh.demand(dex)
       for (const { coin } of recovered) backfill.renew(coin, nowMs)
       if (batch.length > 0) deliver(batch)
@@ -184,11 +181,11 @@ function oneConnection(socket: number, shared: Shared): Observable<never> {
   const watch = interval(WATCH_PERIOD_MS, scheduler).pipe(
     tap(() => {
       const nowMs = scheduler.now()
-      const fault = session.fault(nowMs)
-      if (fault !== undefined) throw new OperatingError(fault, `${wsUrl} is dead`)
-      const count = session.repeat(nowMs)
+      const fault = connection.fault(nowMs)
+      if (fault !== undefined) throw new OperatingError(fault, faultText(fault, wsUrl, socket))
+      const count = connection.repeat(nowMs)
       if (count > 0) onFeedEvent({ kind: 'unacknowledged', socket, count })
-      for (const channel of session.renewSilent(nowMs))
+      for (const channel of connection.renewSilent(nowMs))
         onFeedEvent({ kind: 'channel-silent', socket, channel })
     }),
     ignoreElements(),
@@ -196,24 +193,34 @@ function oneConnection(socket: number, shared: Shared): Observable<never> {
   return merge(frames, watch)
 }
 
-/** What a frame says to whoever keeps the connection. */
-function heed(frame: Frame, session: ConnectionState, shared: Shared): void {
+function faultText(fault: keyof typeof faultReasons, wsUrl: string, socket: number): string {
+  return `WebSocket ${socket} (${wsUrl}) ${faultReasons[fault]}; reconnecting`
+}
+
+const faultReasons = {
+  feed_silent: 'sent no frame or no book for 60 s',
+  pong_missing: 'did not answer a ping within 15 s',
+  coin_silent: 'sent no data of one coin after two renewed subscriptions',
+} as const
+
+/** The effect of a frame on its connection. */
+function handleControlFrame(frame: Frame, connection: ConnectionState, shared: Shared): void {
   switch (frame.kind) {
     case 'acknowledged':
-    case 'standing':
-      session.acknowledged(frame.channel, frame.coin, shared.runtime.scheduler.now())
-      if (frame.channel === 'candle' && frame.coin !== null) ask(frame.coin, shared)
+    case 'already-subscribed':
+      connection.acknowledged(frame.channel, frame.coin, shared.runtime.scheduler.now())
+      if (frame.channel === 'candle' && frame.coin !== null) requestHistory(frame.coin, shared)
       return
     case 'pong':
-      session.ponged()
+      connection.ponged()
       return
     case 'events':
-      noteHeard(frame, session, shared.runtime.scheduler.now())
+      noteReceived(frame, connection, shared.runtime.scheduler.now())
       return
     case 'rejected':
       if (frame.reason !== 'context_length') return
-      // They came, if for another universe than ours.
-      session.heardOf('allDexsAssetCtxs', shared.runtime.scheduler.now())
+      // The channel is alive; only the universe differs.
+      connection.receivedOf('allDexsAssetCtxs', shared.runtime.scheduler.now())
       return
     case 'refused':
     case 'ignored':
@@ -223,21 +230,21 @@ function heed(frame: Frame, session: ConnectionState, shared: Shared): void {
   }
 }
 
-function noteHeard(
+function noteReceived(
   { events, channel }: Extract<Frame, { kind: 'events' }>,
-  session: ConnectionState,
+  connection: ConnectionState,
   nowMs: number,
 ): void {
-  if (channel !== undefined) session.heardOf(channel, nowMs)
-  else if (events[0]?.kind === 'book') session.heardOf('l2Book', nowMs)
+  if (channel !== undefined) connection.receivedOf(channel, nowMs)
+  else if (events[0]?.kind === 'book') connection.receivedOf('l2Book', nowMs)
 }
 
-/** The late word on a coin that was delisted meanwhile is not for us. */
-function ask(coin: string, { backfill, plan, runtime }: Shared): void {
+/** A coin may have been delisted before its acknowledgement arrived. */
+function requestHistory(coin: string, { backfill, plan, runtime }: Shared): void {
   if (plan.follows(coin)) backfill.acknowledge(coin, runtime.scheduler.now())
 }
 
-/** Every second: whoever fell silent while its socket lives is subscribed anew. */
+/** Once per second: renews the subscriptions of stale coins. */
 function ticks(shared: Shared): Observable<Batch> {
   const { ingest, onFeedEvent, runtime } = shared
   const { scheduler } = runtime
@@ -254,24 +261,24 @@ function ticks(shared: Shared): Observable<Batch> {
   )
 }
 
-function renew({ coin, times }: StaleCoin, { plan, sessions }: Shared): void {
-  for (const [socket, session] of sessions) {
+function renew({ coin, times }: StaleCoin, { plan, connections }: Shared): void {
+  for (const [socket, connection] of connections) {
     if (!plan.coinsOf(socket).includes(coin)) continue
-    if (times === RENEWALS_BEFORE_RECONNECT + 1) session.giveUp()
-    else session.renew(coin)
+    if (times === RENEWALS_BEFORE_RECONNECT + 1) connection.giveUp()
+    else connection.renew(coin)
   }
 }
 
 function lost(socket: number, shared: Shared, cause: unknown): Batch {
-  const { backfill, ingest, onFeedEvent, quarantine, refresh, plan, runtime, sessions } = shared
+  const { backfill, ingest, onFeedEvent, quarantine, refresh, plan, runtime, connections } = shared
   const nowMs = runtime.scheduler.now()
-  const session = sessions.get(socket)
-  sessions.delete(socket)
+  const connection = connections.get(socket)
+  connections.delete(socket)
   const coins = plan.coinsOf(socket)
   for (const coin of coins) backfill.remove(coin)
   const reason = cause instanceof OperatingError ? cause.code : 'internal_error'
-  // A connection that we gave up for its silence was not ended by what was said on it.
-  const suspects = reason === 'socket_closed' ? (session?.suspects(nowMs) ?? []) : []
+  // Only a close by the venue indicates an unknown name.
+  const suspects = reason === 'socket_closed' ? (connection?.suspects(nowMs) ?? []) : []
   if (suspects.length > 0) {
     quarantine.add(suspects, nowMs)
     plan.setAside(suspects)

@@ -21,7 +21,8 @@ import { scheduledSlot } from '../../rate-gate.ts'
 import type { Runtime } from '../../runtime.ts'
 import type { TokenBucket } from '../../token-bucket.ts'
 import type { OnFeedEvent } from '../ingest/feed-event.ts'
-import type { Ingest } from '../ingest/frame-processor.ts'
+import type { Ingest } from '../ingest/ingest.ts'
+import type { CoinChannel } from '../wire/channels.ts'
 import { FrameDecoder } from '../wire/frame-decoder.ts'
 import { PING } from '../wire/subscription.ts'
 import { PING_PERIOD_MS } from './connection-state.ts'
@@ -32,43 +33,45 @@ import type { SubscriptionPlan } from './subscription-plan.ts'
 const LOOK_PERIOD_MS = 1_000
 const STEP_PERIOD_MS = 100
 
-/** What a probe shares with the sockets of its feed. */
+/** What the probe shares with the sockets of its feed. */
 type ProbeParts = {
   readonly wsUrl: string
+  readonly channels?: readonly CoinChannel[]
   readonly runtime: Runtime
   readonly quarantine: Quarantine
   readonly plan: SubscriptionPlan
   readonly ingest: Ingest
   readonly refresh: { demand(): void }
   readonly messages: TokenBucket
-  readonly connections: TokenBucket
+  readonly connectionBudget: TokenBucket
   readonly onFeedEvent: OnFeedEvent
-  /** True while the venue answers on any socket. */
-  readonly isHeard: () => boolean
+  /** Whether the venue answers on any socket. */
+  readonly isReceived: () => boolean
 }
 
-/** Tries the quarantined coins one by one, on a socket that exists only while there are any. */
-export function probing(parts: ProbeParts): Observable<never> {
+/** Subscribes quarantined coins one by one, on a connection that exists only while there are any. */
+export function symbolProbe(parts: ProbeParts): Observable<never> {
   const { scheduler } = parts.runtime
   return interval(LOOK_PERIOD_MS, scheduler).pipe(
     exhaustMap(() =>
-      parts.quarantine.next(scheduler.now()) === undefined ? EMPTY : oneProbing(parts),
+      parts.quarantine.next(scheduler.now()) === undefined ? EMPTY : oneConnection(parts),
     ),
   )
 }
 
-/** One connection: until no coin is left to be tried, or the venue drops it. */
-function oneProbing(parts: ProbeParts): Observable<never> {
-  const { connections, messages, onFeedEvent, quarantine, refresh, plan, runtime, wsUrl } = parts
+/** One connection, until no coin is due or the venue closes it. */
+function oneConnection(parts: ProbeParts): Observable<never> {
+  const { channels, connectionBudget, ingest, messages, onFeedEvent } = parts
+  const { plan, quarantine, refresh, runtime, wsUrl } = parts
   const { connect, scheduler } = runtime
   return defer(() => {
-    const probe = new Probe(quarantine)
-    const decoder = new FrameDecoder()
-    decoder.setUniverse(parts.ingest.universe)
+    const probe = new Probe(quarantine, channels)
+    const decoder = new FrameDecoder(channels)
+    decoder.setUniverse(ingest.universe)
     const conclude = (coin: string, isAccepted: boolean, isEvidence: boolean) => {
       if (isAccepted) {
         quarantine.accepted(coin)
-        plan.letIn(coin)
+        plan.restore(coin)
       } else quarantine.refused(coin, isEvidence, scheduler.now())
       onFeedEvent({ kind: 'probed', coin, isAccepted })
     }
@@ -95,11 +98,14 @@ function oneProbing(parts: ProbeParts): Observable<never> {
       }),
       ignoreElements(),
     )
-    // Whoever does not know a name hangs up on it. Who says nothing is dead, and no judge of names.
+    // The venue closes the connection on an unknown name; silence says nothing about a name.
     const watch = interval(LOOK_PERIOD_MS, scheduler).pipe(
       tap(() => {
         if (probe.state(scheduler.now()) === 'unanswered')
-          throw new OperatingError('probe_silent', `${wsUrl} is dead`)
+          throw new OperatingError(
+            'probe_silent',
+            `${wsUrl} did not acknowledge ${probe.coin} within 10 s; it will be probed again`,
+          )
       }),
       ignoreElements(),
     )
@@ -107,13 +113,13 @@ function oneProbing(parts: ProbeParts): Observable<never> {
       filter(() => probe.coin === null && quarantine.next(scheduler.now()) === undefined),
     )
     return concat(
-      scheduledSlot((nowMs) => connections.reserve(1, nowMs), scheduler),
+      scheduledSlot((nowMs) => connectionBudget.reserve(1, nowMs), scheduler),
       merge(frames, watch).pipe(takeUntil(idle)),
     ).pipe(
       catchError((cause: unknown) => {
         if (!(cause instanceof OperatingError)) return throwError(() => cause)
-        // Where the others live on, it was this coin. The venue's list may have changed as well.
-        const isEvidence = cause.code === 'socket_closed' && parts.isHeard()
+        // If other connections live, the coin is the reason. The universe may have changed too.
+        const isEvidence = cause.code === 'socket_closed' && parts.isReceived()
         if (probe.coin !== null) conclude(probe.coin, false, isEvidence)
         else quarantine.untried(scheduler.now())
         refresh.demand()

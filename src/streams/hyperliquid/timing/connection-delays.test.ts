@@ -29,11 +29,11 @@ describe('what comes over a connection', () => {
   test('after a silence may be as old as that, unless it says itself when it was so', () => {
     const delays = opened(0)
     delays.told(0, 700, START_MS)
-    delays.heard(0, START_MS + 6_000)
+    delays.received(0, START_MS + 6_000)
     expect(delays.ofUndatedMs(0), 'a book comes every 5.4 s').toBe(700)
-    delays.heard(0, START_MS + 18_000)
+    delays.received(0, START_MS + 18_000)
     expect([delays.ofDatedMs(0), delays.ofUndatedMs(0)]).toEqual([700, 12_700])
-    delays.heard(0, START_MS + 18_100)
+    delays.received(0, START_MS + 18_100)
     expect(delays.ofUndatedMs(0), 'the next one proves nothing').toBe(12_700)
     delays.told(0, 300, START_MS + 18_200)
     expect(delays.ofUndatedMs(0)).toBe(300)
@@ -41,14 +41,14 @@ describe('what comes over a connection', () => {
 
   test('counts its silence from its beginning on', () => {
     const delays = opened(0)
-    delays.heard(0, START_MS + 9_000)
+    delays.received(0, START_MS + 9_000)
     expect([delays.ofDatedMs(0), delays.ofUndatedMs(0)]).toEqual([0, 9_000])
   })
 
   test('is not silent while we do not read', () => {
     const delays = opened(0)
     delays.paused(8_000)
-    delays.heard(0, START_MS + 8_500)
+    delays.received(0, START_MS + 8_500)
     expect(delays.ofUndatedMs(0), 'the pause, once').toBe(8_000)
   })
 
@@ -57,7 +57,7 @@ describe('what comes over a connection', () => {
     delays.told(0, 700, START_MS)
     delays.lost(0)
     delays.opened(0, START_MS + 60_000)
-    delays.heard(0, START_MS + 61_000)
+    delays.received(0, START_MS + 61_000)
     expect([delays.ofDatedMs(0), delays.ofUndatedMs(0)]).toEqual([0, 0])
   })
 })

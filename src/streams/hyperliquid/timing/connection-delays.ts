@@ -23,7 +23,7 @@ export class ConnectionDelays {
   }
 
   /** Anything but a pong came. */
-  heard(socket: number, nowMs: number): void {
+  received(socket: number, nowMs: number): void {
     const delay = this.#of(socket, nowMs)
     const silentMs = nowMs - delay.heardAtMs
     delay.heardAtMs = nowMs

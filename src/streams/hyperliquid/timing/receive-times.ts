@@ -1,5 +1,5 @@
 import type { Batch, MarketEvent, Stamped } from '../../../domain/event.ts'
-import type { Frame } from '../wire/frame-decoder.ts'
+import type { Frame } from '../wire/frame.ts'
 import { TIME_AHEAD_MS_MAX } from '../wire/values.ts'
 import { ConnectionDelays } from './connection-delays.ts'
 import { VenueClock } from './venue-clock.ts'
@@ -60,8 +60,8 @@ export class ReceiveTimes {
   }
 
   /** Anything but a pong was read. */
-  heard(socket: number, nowMs: number): void {
-    this.#delays.heard(socket, nowMs)
+  received(socket: number, nowMs: number): void {
+    this.#delays.received(socket, nowMs)
   }
 
   pinged(socket: number, nowMs: number): void {
@@ -84,7 +84,7 @@ export class ReceiveTimes {
   /** How often the venue tells of the future. */
   noteTimeliness({ drops, events }: Extract<Frame, { kind: 'events' }>, nowMs: number): void {
     const [first] = events
-    if (drops.includes('bad_time')) this.#untimely += 1
+    if (drops.some(({ reason }) => reason === 'bad_time')) this.#untimely += 1
     else if (first?.kind === 'book' || first?.kind === 'top-of-book') {
       const isTimely = first.timeExchangeMs <= this.#knownMs(nowMs) + TIME_AHEAD_MS_MAX
       if (isTimely) this.#untimely = 0

@@ -73,7 +73,7 @@ describe('the state of an account', () => {
     expect(reply).toMatchObject({
       positions: [{ coin: 'BTC' }],
       unread: ['ETH'],
-      drops: [reason],
+      drops: [expect.objectContaining({ reason })],
     })
   })
 
@@ -81,7 +81,7 @@ describe('the state of an account', () => {
     expect(decode({ ...isolated, coin: 'NOPE' })).toMatchObject({
       positions: [],
       unread: [],
-      drops: ['unknown_coin'],
+      drops: [expect.objectContaining({ reason: 'unknown_coin' })],
     })
   })
 
@@ -89,7 +89,7 @@ describe('the state of an account', () => {
     expect(decode(isolated, { ...isolated, szi: '7.0' })).toMatchObject({
       positions: [],
       unread: ['ETH'],
-      drops: ['bad_row'],
+      drops: [expect.objectContaining({ reason: 'bad_row' })],
     })
   })
 

@@ -1,95 +1,96 @@
-import type { DropReason, Rejected, VenueObject } from './values.ts'
+import type { Drop, Rejected } from './rejection.ts'
+import { drop, rejected } from './rejection.ts'
+import type { VenueObject } from './values.ts'
 import {
   AMOUNT_MAX,
-  decimal,
-  integerBetween,
   isVenueObject,
   PRICE_MAX,
-  price,
-  rejected,
+  parsedJson,
+  readDecimal,
+  readInteger,
+  readPrice,
 } from './values.ts'
 
-/** What an account holds of one coin. */
+/** The position of an account in one coin. */
 export type Position = {
   readonly coin: string
   /** Negative for a short; never 0. */
   readonly sizeBase: number
   readonly entryPrice: number
   readonly leverage: number
-  /** null where no price of the coin would liquidate the account. */
+  /** null if no price of the coin liquidates the account. */
   readonly liquidationPrice: number | null
 }
 
-type AccountState = {
+export type AccountState = {
   readonly kind: 'account'
-  /** One a coin. */
+  /** One per coin. */
   readonly positions: readonly Position[]
-  /** Coins of which the account holds something that could not be read. */
+  /** Coins with an unreadable position. */
   readonly unread: readonly string[]
-  readonly drops: readonly DropReason[]
+  readonly drops: readonly Drop[]
 }
 
 const LEVERAGE_MAX = 1_000
 
 /**
- * The reply to `clearinghouseState`. It never throws; a position that cannot be is left out.
- * @param coins that are listed
+ * The reply to `clearinghouseState`. An invalid position is dropped.
+ * @param coins listed coins
  */
 export function decodeAccountState(
   body: string,
   coins: ReadonlySet<string>,
 ): AccountState | Rejected {
-  let state: unknown
-  try {
-    state = JSON.parse(body)
-  } catch {
-    return rejected('not_json')
-  }
+  const state = parsedJson(body)
+  if (state === undefined) return rejected('not_json')
   if (!isVenueObject(state) || !Array.isArray(state.assetPositions)) return rejected('bad_shape')
   const positions = new Map<string, Position>()
   const unread = new Set<string>()
-  const drops: DropReason[] = []
+  const drops: Drop[] = []
   for (const row of state.assetPositions as readonly unknown[]) {
-    const told = isVenueObject(row) ? row.position : undefined
-    const coin = isVenueObject(told) ? told.coin : undefined
-    if (!isVenueObject(told) || typeof coin !== 'string') drops.push('bad_row')
-    else if (!coins.has(coin)) drops.push('unknown_coin')
+    const value = isVenueObject(row) ? row.position : undefined
+    const coin = isVenueObject(value) ? value.coin : undefined
+    if (!isVenueObject(value) || typeof coin !== 'string') {
+      drops.push(drop('bad_row', 'assetPositions'))
+    } else if (!coins.has(coin)) drops.push(drop('unknown_coin', 'coin'))
     else {
-      const position = positions.has(coin) ? 'bad_row' : decodePosition(told, coin)
-      if (typeof position === 'string') {
+      const position = positions.has(coin)
+        ? drop('bad_row', 'coin', coin)
+        : decodePosition(value, coin)
+      if ('reason' in position) {
         drops.push(position)
         unread.add(coin)
       } else positions.set(coin, position)
     }
   }
-  // Told twice, or once well and once badly: who knows which is true.
+  // Two positions in one coin contradict each other.
   for (const coin of unread) positions.delete(coin)
   return { kind: 'account', positions: [...positions.values()], unread: [...unread], drops }
 }
 
-/** @returns the position, or why its figures cannot be those of one. */
-function decodePosition(row: VenueObject, coin: string): Position | DropReason {
-  const sizeBase = decimal(row.szi)
-  if (sizeBase === undefined || sizeBase === 0 || Math.abs(sizeBase) > AMOUNT_MAX) return 'bad_size'
-  const entryPrice = price(row.entryPx)
-  const liquidationPrice = decodeLiquidationPrice(row.liquidationPx)
-  if (entryPrice === undefined || liquidationPrice === undefined) return 'bad_price'
-  const leverage = isVenueObject(row.leverage)
-    ? integerBetween(row.leverage.value, 1, LEVERAGE_MAX)
-    : undefined
-  if (leverage === undefined) return 'bad_number'
+function decodePosition(row: VenueObject, coin: string): Position | Drop {
+  const sizeBase = readDecimal(row.szi)
+  if (sizeBase === undefined || sizeBase === 0 || Math.abs(sizeBase) > AMOUNT_MAX)
+    return drop('bad_size', 'szi', coin)
+  const entryPrice = readPrice(row.entryPx)
+  if (entryPrice === undefined) return drop('bad_price', 'entryPx', coin)
+  const liquidationPrice = readLiquidationPrice(row.liquidationPx)
+  if (liquidationPrice === undefined) return drop('bad_price', 'liquidationPx', coin)
+  const { value } = isVenueObject(row.leverage) ? row.leverage : {}
+  const leverage = readInteger(value, 1, LEVERAGE_MAX)
+  if (leverage === undefined) return drop('bad_number', 'leverage', coin)
   return { coin, sizeBase, entryPrice, leverage, liquidationPrice }
 }
 
-/** A price that no coin can have is told of an account that cannot be liquidated, as is null. */
-function decodeLiquidationPrice(value: unknown): number | null | undefined {
+/** The venue sends null or an impossible price if nothing liquidates the account. */
+function readLiquidationPrice(value: unknown): number | null | undefined {
   if (value === null) return null
-  const told = decimal(value)
-  if (told === undefined) return undefined
-  return told > 0 && told <= PRICE_MAX ? told : null
+  const price = readDecimal(value)
+  if (price === undefined) return undefined
+  return price > 0 && price <= PRICE_MAX ? price : null
 }
 
-/** What positions are worth together, at the prices at which they were entered. */
+/** The sum of positions at their entry prices. */
 export function heldUsd(positions: readonly Position[]): number {
   return positions.reduce(
     (usd, { sizeBase, entryPrice }) => usd + Math.abs(sizeBase) * entryPrice,

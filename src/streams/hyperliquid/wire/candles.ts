@@ -1,90 +1,91 @@
 import type { Bar } from '../../../domain/bar.ts'
 import { barFault } from '../../../domain/bar.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
-import { timeframeMs } from '../../../domain/timeframe.ts'
-import type { DropReason, Rejected, VenueObject } from './values.ts'
-import { amount, isVenueObject, price, rejected, timeMs } from './values.ts'
-
-type Series = { readonly coin: string; readonly timeframe: Timeframe }
+import { timeframeMs, timeframes } from '../../../domain/timeframe.ts'
+import { amount, coin as coinName, ignored, oneOf, pastTime, price } from './field-types.ts'
+import type { Drop, DropReason, Rejected } from './rejection.ts'
+import { drop, rejected } from './rejection.ts'
+import type { Row } from './row-fields.ts'
+import { RowFields } from './row-fields.ts'
+import { isVenueObject, parsedJson } from './values.ts'
 
 type BarsReply = {
   readonly kind: 'bars'
-  /** Ascending, without holes. */
+  /** Ascending, without gaps. */
   readonly bars: readonly Bar[]
-  readonly drops: readonly DropReason[]
+  readonly drops: readonly Drop[]
+}
+
+const interval = oneOf(
+  Object.fromEntries(timeframes.map((name) => [name, name])),
+  'unknown_interval',
+)
+
+/** A `candle` frame and a row of `candleSnapshot`. The end of a bar (`T`) is in the future. */
+export const candleFields = {
+  t: pastTime,
+  T: ignored,
+  s: coinName,
+  i: interval,
+  o: price,
+  c: price,
+  h: price,
+  l: price,
+  v: amount('bad_size'),
+} as const
+
+const snapshotFields = new RowFields(candleFields)
+
+/** @returns the reason for a bar whose values contradict each other */
+export function barOfRow(
+  row: Row,
+  at: Readonly<Record<keyof typeof candleFields, number>>,
+  timeframe: Timeframe,
+): Bar | DropReason {
+  const bar = {
+    openTimeMs: row.number(at.t),
+    open: row.number(at.o),
+    high: row.number(at.h),
+    low: row.number(at.l),
+    close: row.number(at.c),
+    volumeBase: row.number(at.v),
+  }
+  if (bar.openTimeMs % timeframeMs[timeframe] !== 0) return 'bad_time'
+  return barFault(bar) ?? bar
 }
 
 /**
- * The reply to `candleSnapshot`. The venue may still lack a bar in which nobody traded, so a hole is
- * closed with a flat bar at the close before it; the venue's own row says the same once it appears.
- * A row that cannot be read is no such hole: it was traded, and nobody knows how.
+ * The reply to `candleSnapshot`. The venue may lack a bar without trades for a while, so a gap is filled with flat bars at
+ * the previous close. An unreadable row had trades; it rejects the reply.
  */
 export function decodeCandleSnapshot(
   body: string,
-  { coin, timeframe, fromMs }: Series & { readonly fromMs: number },
+  series: { readonly coin: string; readonly timeframe: Timeframe; readonly fromMs: number },
   timeReceivedMs: number,
 ): BarsReply | Rejected {
-  let rows: unknown
-  try {
-    rows = JSON.parse(body)
-  } catch {
-    return rejected('not_json')
-  }
+  const { coin, timeframe, fromMs } = series
+  const rows = parsedJson(body)
+  if (rows === undefined) return rejected('not_json')
   if (!Array.isArray(rows)) return rejected('bad_shape')
   const stepMs = timeframeMs[timeframe]
-  const drops: DropReason[] = []
+  const drops: Drop[] = []
   const bars: Bar[] = []
-  for (const row of rows) {
-    if (!isVenueObject(row) || row.s !== coin || row.i !== timeframe) return rejected('bad_rows')
-    const bar = decodeBar(row, timeframe, timeReceivedMs, drops)
-    if (bar === undefined) return rejected('bad_rows')
+  const scope = { coins: new Map([[coin, coin]]), timeReceivedMs }
+  for (const value of rows) {
+    if (!isVenueObject(value) || value.i !== timeframe) return rejected('bad_rows')
+    const row = snapshotFields.parse(value, scope, drops, coin)
+    const bar = row === null ? 'bad_bar' : barOfRow(row, snapshotFields.at, timeframe)
+    if (typeof bar === 'string') return rejected('bad_rows')
     const previous = bars.at(-1)
-    // Nothing before what was asked for, so that the number of bars is bounded by the request.
+    // Bars before the requested time are dropped, so the request bounds their number.
     if (bar.openTimeMs <= fromMs - stepMs || (previous && bar.openTimeMs <= previous.openTimeMs)) {
-      drops.push('bad_time')
+      drops.push(drop('bad_time', 't', coin))
       continue
     }
     if (previous) appendFlat(bars, previous, bar.openTimeMs, stepMs)
     bars.push(bar)
   }
   return { kind: 'bars', bars, drops }
-}
-
-/** @returns undefined, with the reason in `drops`, for a bar that cannot be. */
-export function decodeBar(
-  row: VenueObject,
-  timeframe: Timeframe,
-  timeReceivedMs: number,
-  drops: DropReason[],
-): Bar | undefined {
-  const openTimeMs = timeMs(row.t, timeReceivedMs)
-  if (openTimeMs === undefined) {
-    drops.push('bad_time')
-    return undefined
-  }
-  const open = price(row.o)
-  const high = price(row.h)
-  const low = price(row.l)
-  const close = price(row.c)
-  if (open === undefined || high === undefined || low === undefined || close === undefined) {
-    drops.push('bad_price')
-    return undefined
-  }
-  const volumeBase = amount(row.v)
-  if (volumeBase === undefined) {
-    drops.push('bad_size')
-    return undefined
-  }
-  const bar = checkedBar({ openTimeMs, open, high, low, close, volumeBase }, timeframe)
-  if (typeof bar !== 'string') return bar
-  drops.push(bar)
-  return undefined
-}
-
-/** @returns the bar, or why its figures cannot be those of one. */
-export function checkedBar(bar: Bar, timeframe: Timeframe): Bar | DropReason {
-  if (bar.openTimeMs % timeframeMs[timeframe] !== 0) return 'bad_time'
-  return barFault(bar) ?? bar
 }
 
 function appendFlat(

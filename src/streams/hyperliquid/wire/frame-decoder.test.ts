@@ -49,7 +49,7 @@ const trade = {
   tid: 745210434703679,
   users: ['0x1', '0x2'],
 }
-/** One of each, in the venue's shapes. */
+/** One frame of each channel, in the shapes of the venue. */
 const frames = {
   trades: frame('trades', [trade, { ...trade, side: 'A', px: '77561.5', tid: 1 }]),
   candle: frame('candle', bar),
@@ -141,7 +141,7 @@ function eventsOf(text: string): readonly MarketEvent[] {
 }
 
 describe('a frame of each channel', () => {
-  test('trades carry both times, the taker and the id', () => {
+  test('trades carry both times, the taker side and the identifier', () => {
     expect(eventsOf(frames.trades)).toEqual([
       {
         kind: 'trade',
@@ -157,7 +157,7 @@ describe('a frame of each channel', () => {
     ])
   })
 
-  test('a candle is the whole bar, as an object or in an array', () => {
+  test('a candle is the whole bar, as an object or an array', () => {
     const candle = {
       kind: 'candle',
       coin: 'kPEPE',
@@ -219,16 +219,16 @@ describe('a frame of each channel', () => {
     ])
   })
 
-  test('figures that carry the noise of floating point, as the venue sends some', () => {
+  test('figures with floating-point noise, as the venue sends them', () => {
     // `openInterest` and `dayBaseVlm` may have more decimals than the coin's sizes.
     const noisy = { ...context, openInterest: '605822.2557999999', dayBaseVlm: '1552235.51999999' }
     const ofAll = frame('allDexsAssetCtxs', { ctxs: [['', [noisy, noisy, noisy]]] })
     const ofOne = frame('activeAssetCtx', { coin: 'BTC', ctx: noisy })
-    const told = [...eventsOf(ofAll), ...eventsOf(ofOne)]
-    expect(told).toMatchObject(Array(4).fill({ openInterestBase: 605822.2557999999 }))
+    const received = [...eventsOf(ofAll), ...eventsOf(ofOne)]
+    expect(received).toMatchObject(Array(4).fill({ openInterestBase: 605822.2557999999 }))
   })
 
-  test('contexts of all coins belong to names by position, delisted ones with nulls', () => {
+  test('contexts of all coins are joined by position; delisted coins have nulls', () => {
     expect(eventsOf(frames.allDexsAssetCtxs)).toMatchObject([
       { coin: 'BTC', markPrice: 77562 },
       { coin: 'kPEPE', markPrice: 0.0101 },
@@ -236,12 +236,15 @@ describe('a frame of each channel', () => {
     ])
   })
 
-  test.each([null, '0.0'])('a coin of today has no price of the day before: %j', (prevDayPx) => {
-    const told = frame('activeAssetCtx', { coin: 'BTC', ctx: { ...context, prevDayPx } })
-    expect(decode(told)).toMatchObject({ events: [{ markPrice: 77562, prevDayPrice: null }] })
-  })
+  test.each([null, '0.0'])(
+    'a coin listed today has no price of the previous day: %j',
+    (prevDayPx) => {
+      const text = frame('activeAssetCtx', { coin: 'BTC', ctx: { ...context, prevDayPx } })
+      expect(decode(text)).toMatchObject({ events: [{ markPrice: 77562, prevDayPrice: null }] })
+    },
+  )
 
-  test('contexts of another length belong to nobody', () => {
+  test('contexts of another length are rejected', () => {
     const decoder = decoderOf(['BTC', 'kPEPE'])
     expect(decoder.decode(frames.allDexsAssetCtxs, RECEIVED_MS)).toEqual({
       kind: 'rejected',
@@ -249,14 +252,14 @@ describe('a frame of each channel', () => {
     })
   })
 
-  test('an unreadable row of the universe keeps its place in the join', () => {
+  test('an unreadable row of the universe keeps its place', () => {
     const decoder = new FrameDecoder()
     decoder.setUniverse([null, listing('kPEPE'), listing('OLD')])
     const frame = decoder.decode(frames.allDexsAssetCtxs, RECEIVED_MS)
     expect(frame).toMatchObject({ events: [{ coin: 'kPEPE', markPrice: 0.0101 }, { coin: 'OLD' }] })
   })
 
-  test('compressed marks name only what changed, and only perpetuals of the universe', () => {
+  test('compressed marks contain changes, and only perpetuals are read', () => {
     expect(decode(frames.fastAssetCtxs)).toEqual({
       kind: 'events',
       events: [
@@ -276,7 +279,7 @@ describe('a frame of each channel', () => {
           midPrice: null,
         },
       ],
-      drops: ['unknown_coin'],
+      drops: [{ reason: 'unknown_coin', field: 'NEW', coin: null }],
       channel: 'fastAssetCtxs',
       unlisted: [
         {
@@ -290,7 +293,7 @@ describe('a frame of each channel', () => {
     })
   })
 
-  test('marks that would inflate without end are refused', () => {
+  test('an inflation bomb is rejected', () => {
     const bomb = deflateRawSync(Buffer.alloc(5 * 1024 * 1024, 0x20)).toString('base64')
     expect(decode(frame('fastAssetCtxs', bomb))).toEqual({
       kind: 'rejected',
@@ -316,9 +319,9 @@ describe('a frame of each channel', () => {
   test.each([
     ['{"type":"fastAssetCtxs"}', { channel: 'fastAssetCtxs', coin: null }],
     ['{"type":"candle","coin":"BTC","interval":"15m"}', { channel: 'candle', coin: 'BTC' }],
-  ])('a subscription that stands already, %s, is told from one that begins', (text, expected) => {
+  ])('an existing subscription %s is distinguished from a new one', (text, expected) => {
     expect(decode(frame('error', `Already subscribed: ${text}`))).toEqual({
-      kind: 'standing',
+      kind: 'already-subscribed',
       ...expected,
     })
   })
@@ -335,7 +338,7 @@ describe('a frame of each channel', () => {
     })
     expect(acknowledged({ type: 'candle', coin: 'NEVERHEARD' })).toMatchObject({
       events: [],
-      drops: ['unknown_coin'],
+      drops: [{ reason: 'unknown_coin', coin: null }],
     })
   })
 })
@@ -376,8 +379,8 @@ describe('a single bad value', () => {
     ['bbo', { ...book, bbo: [level('2'), level('1')] }, 'bad_book'],
     ['bbo', { ...book, time: RECEIVED_MS + 60_001, bbo: [level('1'), null] }, 'bad_time'],
   ] as const)('%s %j is dropped as %s', (channel, data, reason) => {
-    const said = { kind: 'events', events: [], drops: [reason] }
-    expect(decode(frame(channel, data))).toMatchObject(said)
+    const expected = { kind: 'events', events: [], drops: [{ reason }] }
+    expect(decode(frame(channel, data))).toMatchObject(expected)
   })
 
   property.prop([
@@ -386,14 +389,16 @@ describe('a single bad value', () => {
       fc.stringMatching(/^[-.\d]{0,8}$/),
       fc.string({ maxLength: 6 }),
     ),
-  ])('decimals are plain ones and nothing else', (px) => {
+  ])('only plain decimals are accepted', (px) => {
     const isSound = /^-?\d+(\.\d+)?$/.test(px) && Number(px) > 0
     expect(decode(frame('trades', [{ ...trade, px }]))).toMatchObject(
-      isSound ? { events: [{ price: Number(px) }] } : { events: [], drops: ['bad_price'] },
+      isSound
+        ? { events: [{ price: Number(px) }] }
+        : { events: [], drops: [{ reason: 'bad_price', field: 'px', coin: 'BTC' }] },
     )
   })
 
-  test('is no clock that is a minute ahead of ours, nor a bar that ends later', () => {
+  test('a time within a minute ahead is valid, and so is a bar that ends later', () => {
     expect(decode(frame('trades', [{ ...trade, time: RECEIVED_MS + 60_000 }]))).toMatchObject({
       events: [{ timeExchangeMs: RECEIVED_MS + 60_000 }],
     })
@@ -405,17 +410,17 @@ describe('a single bad value', () => {
     })
   })
 
-  test('leaves the rest of the frame', () => {
+  test('does not affect the other rows', () => {
     const data = [trade, { ...trade, px: 'x' }, { ...trade, tid: 2 }]
     expect(decode(frame('trades', data))).toMatchObject({
       events: [{ tradeId: 1 }, { tradeId: 2 }],
-      drops: ['bad_price'],
+      drops: [{ reason: 'bad_price', field: 'px', coin: 'BTC' }],
       lost: ['BTC'],
     })
   })
 })
 
-describe('never an exception, never a number that is none', () => {
+describe('hostile input causes no exception and no invalid number', () => {
   const samples = Object.values(frames)
 
   property.prop([fc.constantFrom(...samples), edits()])('mutated frames', (text, changes) => {
@@ -596,7 +601,7 @@ function hostileValue(): fc.Arbitrary<unknown> {
   )
 }
 
-/** Replaces what the path leads to, each step taken modulo what there is. */
+/** Replaces the value at the path; each step is taken modulo the number of members. */
 function withValueAt(text: string, path: readonly number[], value: unknown): string {
   const replace = (node: unknown, depth: number): unknown => {
     const step = path[depth]

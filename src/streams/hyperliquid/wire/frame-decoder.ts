@@ -1,87 +1,65 @@
-import type {
-  Batch,
-  BookLevel,
-  CandleEvent,
-  ContextEvent,
-  MarkEvent,
-  MarketEvent,
-  TopOfBookEvent,
-  TradeEvent,
-} from '../../../domain/event.ts'
-import type { Timeframe } from '../../../domain/timeframe.ts'
-import { timeframes } from '../../../domain/timeframe.ts'
-import { decodeBar } from './candles.ts'
-import { decodeContext } from './contexts.ts'
-import { inflatedText } from './inflate.ts'
-import { readAllContexts, readMarks } from './quick-contexts.ts'
-import { readQuickly } from './quick-frames.ts'
-import type { MarketChannel } from './subscription.ts'
+import type { Batch, MarkEvent, MarketEvent } from '../../../domain/event.ts'
+import type { CoinChannel } from './channels.ts'
+import { coinChannels } from './channels.ts'
+import type { Frame } from './frame.ts'
+import { COMMA, FrameReader, LEFT_BRACKET, RIGHT_BRACKET } from './frame-reader.ts'
+import type { ListedCoins } from './market-channels.ts'
+import { parseAllContexts, parseMarks, readAllContexts, readMarks } from './market-channels.ts'
+import type { Drop } from './rejection.ts'
+import { drop, rejected } from './rejection.ts'
 import type { Universe } from './universe.ts'
-import { isFollowedName, joinContexts, MAIN_DEX } from './universe.ts'
-import type { DropReason, Rejected, VenueObject } from './values.ts'
-import { address, isVenueObject, price, rejected, size, timeMs } from './values.ts'
+import { isFollowedName, MAIN_DEX } from './universe.ts'
+import type { VenueObject } from './values.ts'
+import { isVenueObject, parsedJson } from './values.ts'
 
-/** What one text frame of the venue says. */
-export type Frame =
-  | {
-      readonly kind: 'events'
-      readonly events: Batch
-      readonly drops: readonly DropReason[]
-      /** Where it tells of all coins at once. */
-      readonly channel?: MarketChannel
-      /** Coins of which a trade could not be read: it is told once. */
-      readonly lost?: readonly string[]
-      /** Dexes of which it has more or fewer contexts than the list has coins. */
-      readonly misfits?: readonly string[]
-      /** What it reports by name of perpetuals of followed dexes that no list has. */
-      readonly unlisted?: readonly MarkEvent[]
-    }
-  /** The venue accepted a subscription; its data follow. */
-  | ({ readonly kind: 'acknowledged' } & Subscribed)
-  /** It had done so before, and its word was lost: nothing begins anew. */
-  | ({ readonly kind: 'standing' } & Subscribed)
-  /** The venue refused something that we sent; the socket lives on. */
-  | { readonly kind: 'refused'; readonly text: string }
-  | { readonly kind: 'pong' }
-  | { readonly kind: 'ignored' }
-  | Rejected
-
-type Subscribed = { readonly channel: string; readonly coin: string | null }
-
-/** Older servers say this first. */
+/** Older servers send this text first. */
 const GREETING = 'Websocket connection established.'
 const IGNORED: Frame = { kind: 'ignored' }
 const PONG: Frame = { kind: 'pong' }
-const NO_DROPS: readonly DropReason[] = []
-
-/** The venue sends 20. */
-const LEVELS_PER_SIDE_MAX = 100
+const NO_DROPS: readonly Drop[] = []
 const REFUSAL_LENGTH_MAX = 500
-/** What the venue says to a subscription that it has, which follows as JSON. */
-const STANDING = 'Already subscribed: '
+/** Begins the error of a repeated subscription, which follows as JSON. */
+const ALREADY_SUBSCRIBED = 'Already subscribed: '
+const CHANNEL_AT = '{"channel":"'.length
 
 /**
- * Frames in, events out. It never throws: a frame is the other side's, so whatever it holds is data.
- * It knows the universe because contexts come without names, and because only coins of the universe
- * may enter: an event always names a listed coin.
+ * Turns frames into events and never throws. It knows the universes, because contexts carry no names and because every
+ * event names a listed coin.
+ *
+ * A regular frame is read in place: `JSON.parse` would create strings of hashes, addresses and numbers that no event
+ * needs, at more than the cost of everything else that the engine does with the frame. Every other frame is parsed. Both
+ * ways use the same description of the channel.
  */
 export class FrameDecoder {
+  readonly #channels: ReadonlyMap<string, CoinChannel>
+  /** Channels by the first letter of their name. */
+  readonly #byLetter = new Map<number, { readonly start: string; readonly channel: CoinChannel }>()
   /** By dex. */
   readonly #universes = new Map<string, Universe>()
-  /** By themselves: see {@link readQuickly}. */
+  /** Each listed coin, mapped to the string that events carry. */
   #coins: ReadonlyMap<string, string> = new Map()
+
+  constructor(channels: readonly CoinChannel[] = coinChannels) {
+    this.#channels = new Map(channels.map((channel) => [channel.name, channel]))
+    for (const channel of channels) {
+      const start = `{"channel":"${channel.name}","data":`
+      const letter = start.charCodeAt(CHANNEL_AT)
+      // Frames of a second channel with the same letter are parsed.
+      if (!this.#byLetter.has(letter)) this.#byLetter.set(letter, { start, channel })
+    }
+  }
 
   setUniverse(universe: Universe, dex = MAIN_DEX): void {
     this.#universes.set(dex, universe)
-    this.#index()
+    this.#indexCoins()
   }
 
   dropUniverse(dex: string): void {
     this.#universes.delete(dex)
-    this.#index()
+    this.#indexCoins()
   }
 
-  #index(): void {
+  #indexCoins(): void {
     const listings = [...this.#universes.values()].flat()
     this.#coins = new Map(
       listings.flatMap((listing) => (listing === null ? [] : [[listing.coin, listing.coin]])),
@@ -89,38 +67,51 @@ export class FrameDecoder {
   }
 
   decode(text: string, timeReceivedMs: number): Frame {
-    const events = readQuickly(text, this.#coins, timeReceivedMs)
+    const events = this.readRows(text, timeReceivedMs)
     if (events !== null) return { kind: 'events', events, drops: NO_DROPS }
-    const marks = readMarks(text, this.#coins, this.#universes, timeReceivedMs)
+    const listed = this.#listed(timeReceivedMs)
+    const marks = readMarks(text, listed)
     if (marks !== null)
       return { kind: 'events', events: marks, drops: NO_DROPS, channel: 'fastAssetCtxs' }
-    const contexts = readAllContexts(text, this.#universes, timeReceivedMs)
+    const contexts = readAllContexts(text, listed)
     if (contexts !== null)
       return { kind: 'events', events: contexts, drops: NO_DROPS, channel: 'allDexsAssetCtxs' }
-    return this.decodeSlowly(text, timeReceivedMs)
+    return this.parse(text, timeReceivedMs)
   }
 
-  /** The long way, for whatever comes. */
-  decodeSlowly(text: string, timeReceivedMs: number): Frame {
-    const message = jsonIn(text)
+  /** Reads the frame of a coin channel in place. @returns null for one that only {@link parse} may judge */
+  readRows(text: string, timeReceivedMs: number): Batch | null {
+    const candidate = this.#byLetter.get(text.charCodeAt(CHANNEL_AT))
+    if (candidate === undefined || !text.startsWith(candidate.start)) return null
+    const { start, channel } = candidate
+    const reader = FrameReader.of(text, start.length)
+    if (reader === null) return null
+    const scope = { coins: this.#coins, timeReceivedMs }
+    const events: MarketEvent[] = []
+    const { at } = channel.fields
+    if (channel.isArray && !reader.skip(LEFT_BRACKET)) return null
+    do {
+      const row = channel.fields.read(reader, scope)
+      if (row === null) return null
+      const coin = row.value<string>(at[channel.coinField] as number)
+      const event = channel.eventOf(row, at, coin, timeReceivedMs)
+      if (typeof event === 'string') return null
+      events.push(event)
+    } while (channel.isArray && reader.skip(COMMA))
+    if (channel.isArray && !reader.skip(RIGHT_BRACKET)) return null
+    return reader.isEnd() ? events : null
+  }
+
+  parse(text: string, timeReceivedMs: number): Frame {
+    const message = parsedJson(text)
     if (message === undefined) return text === GREETING ? IGNORED : rejected('not_json')
     if (!isVenueObject(message)) return rejected('bad_shape')
     const { channel, data } = message
     switch (channel) {
-      case 'trades':
-        return this.#trades(data, timeReceivedMs)
-      case 'candle':
-        return this.#each(Array.isArray(data) ? data : [data], timeReceivedMs, decodeCandle)
-      case 'l2Book':
-        return this.#each([data], timeReceivedMs, decodeBook)
-      case 'bbo':
-        return this.#each([data], timeReceivedMs, decodeTopOfBook)
-      case 'activeAssetCtx':
-        return this.#each([data], timeReceivedMs, decodeActiveContext)
       case 'allDexsAssetCtxs':
-        return this.#allContexts(data, timeReceivedMs)
+        return parseAllContexts(data, this.#listed(timeReceivedMs))
       case 'fastAssetCtxs':
-        return this.#marks(data, timeReceivedMs)
+        return parseMarks(data, this.#listed(timeReceivedMs))
       case 'subscriptionResponse':
         return this.#acknowledgement(data)
       case 'error':
@@ -129,95 +120,55 @@ export class FrameDecoder {
         return PONG
       case 'allMids':
         return IGNORED
-      default:
-        return rejected('unknown_channel')
+      default: {
+        const described = this.#channels.get(channel as string)
+        if (described === undefined) return rejected('unknown_channel')
+        return this.#parseRows(data, described, timeReceivedMs)
+      }
     }
   }
 
-  #trades(rows: unknown, timeReceivedMs: number): Frame {
+  #listed(timeReceivedMs: number): ListedCoins {
+    return { coins: this.#coins, universes: this.#universes, timeReceivedMs }
+  }
+
+  #parseRows(data: unknown, channel: CoinChannel, timeReceivedMs: number): Frame {
+    // The documentation shows candles as an array; the venue sends an object.
+    if (channel.isArray && !Array.isArray(data)) return rejected('bad_shape')
+    const rows: readonly unknown[] = Array.isArray(data) ? data : [data]
+    const scope = { coins: this.#coins, timeReceivedMs }
+    const events: MarketEvent[] = []
+    const drops: Drop[] = []
     const lost = new Set<string>()
-    const frame = this.#each(rows, timeReceivedMs, (row, coin, ...others) => {
-      const trade = decodeTrade(row, coin, ...others)
-      if (trade === undefined) lost.add(coin)
-      return trade
-    })
-    return frame.kind === 'events' && lost.size > 0 ? { ...frame, lost: [...lost] } : frame
-  }
-
-  #each(rows: unknown, timeReceivedMs: number, decodeRow: DecodeRow): Frame {
-    if (!Array.isArray(rows)) return rejected('bad_shape')
-    const events: MarketEvent[] = []
-    const drops: DropReason[] = []
     const unlisted: MarkEvent[] = []
-    const times = { timeExchangeMs: timeReceivedMs, timeReceivedMs }
-    for (const row of rows) {
-      if (!isVenueObject(row)) {
-        drops.push('bad_row')
+    for (const value of rows) {
+      if (!isVenueObject(value)) {
+        drops.push(drop('bad_row', 'data'))
         continue
       }
-      // A candle calls its coin `s`.
-      const told = row.coin ?? row.s
-      const coin = typeof told === 'string' ? this.#coins.get(told) : undefined
+      const name = (value as Readonly<Record<string, unknown>>)[channel.coinField]
+      const coin = typeof name === 'string' ? this.#coins.get(name) : undefined
       if (coin === undefined) {
-        drops.push('unknown_coin')
-        if (typeof told === 'string' && isFollowedName(told, this.#universes))
-          unlisted.push({ kind: 'mark', coin: told, ...times })
+        drops.push(drop('unknown_coin', channel.coinField))
+        if (typeof name === 'string' && isFollowedName(name, this.#universes))
+          unlisted.push(unlistedCoin(name, timeReceivedMs))
         continue
       }
-      const event = decodeRow(row, coin, timeReceivedMs, drops)
-      if (event !== undefined) events.push(event)
+      const row = channel.fields.parse(value, scope, drops, coin)
+      const event =
+        row === null ? null : channel.eventOf(row, channel.fields.at, coin, timeReceivedMs)
+      if (typeof event === 'string') drops.push(drop(event, channel.name, coin))
+      else if (event !== null) events.push(event)
+      if (channel.isSentOnce && (event === null || typeof event === 'string')) lost.add(coin)
     }
-    return { kind: 'events', events, drops, ...(unlisted.length > 0 && { unlisted }) }
+    return {
+      ...{ kind: 'events', events, drops },
+      ...(lost.size > 0 && { lost: [...lost] }),
+      ...(unlisted.length > 0 && { unlisted }),
+    }
   }
 
-  #allContexts(data: unknown, timeReceivedMs: number): Frame {
-    if (!isVenueObject(data) || !Array.isArray(data.ctxs)) return rejected('bad_shape')
-    const drops: DropReason[] = []
-    const events: MarketEvent[] = []
-    const misfits: string[] = []
-    for (const [dex, universe] of this.#universes) {
-      const told = data.ctxs.filter((one) => Array.isArray(one) && one[0] === dex)
-      const rows: unknown = told[0]?.[1]
-      if (dex === MAIN_DEX && !Array.isArray(rows)) return rejected('bad_shape')
-      // Of two groups of rows under one name, neither is known to be that dex's.
-      const contexts =
-        told.length === 1 && Array.isArray(rows)
-          ? joinContexts(rows, universe, timeReceivedMs, drops)
-          : undefined
-      if (contexts !== undefined) events.push(...contexts)
-      else {
-        drops.push('context_length')
-        misfits.push(dex)
-      }
-    }
-    if (misfits.length === 0) return { kind: 'events', events, drops, channel: 'allDexsAssetCtxs' }
-    return events.length === 0
-      ? rejected('context_length')
-      : { kind: 'events', events, drops, channel: 'allDexsAssetCtxs', misfits }
-  }
-
-  #marks(data: unknown, timeReceivedMs: number): Frame {
-    if (typeof data !== 'string') return rejected('bad_shape')
-    const json = inflatedText(data)
-    if (json === null) return rejected('bad_compression')
-    const marks = jsonIn(json)
-    if (marks === undefined) return rejected('bad_compression')
-    if (!isVenueObject(marks)) return rejected('bad_shape')
-    const events: MarkEvent[] = []
-    const unlisted: MarkEvent[] = []
-    const drops: DropReason[] = []
-    for (const [coin, row] of Object.entries(marks)) {
-      const isListed = this.#coins.has(coin)
-      if (!isListed && !isFollowedName(coin, this.#universes)) continue
-      if (!isListed) drops.push('unknown_coin')
-      const event = decodeMark(row, coin, timeReceivedMs, drops)
-      if (event !== undefined) (isListed ? events : unlisted).push(event)
-    }
-    const found = unlisted.length > 0 && { unlisted }
-    return { kind: 'events', events, drops, channel: 'fastAssetCtxs', ...found }
-  }
-
-  /** The echo is normalised by the venue, so only what we asked by is read from it. */
+  /** The venue normalises the echo, so only the requested members are read. */
   #acknowledgement(data: unknown): Frame {
     if (!isVenueObject(data) || !isVenueObject(data.subscription)) return rejected('bad_shape')
     return data.method === 'subscribe'
@@ -226,182 +177,26 @@ export class FrameDecoder {
   }
 
   #refusal(text: string): Frame {
-    const subscription = text.startsWith(STANDING) ? jsonIn(text.slice(STANDING.length)) : undefined
+    const subscription = text.startsWith(ALREADY_SUBSCRIBED)
+      ? parsedJson(text.slice(ALREADY_SUBSCRIBED.length))
+      : undefined
     return isVenueObject(subscription) && typeof subscription.type === 'string'
-      ? this.#subscribed('standing', subscription)
+      ? this.#subscribed('already-subscribed', subscription)
       : { kind: 'refused', text: text.slice(0, REFUSAL_LENGTH_MAX) }
   }
 
   #subscribed(
-    kind: 'acknowledged' | 'standing',
+    kind: 'acknowledged' | 'already-subscribed',
     { type: channel, coin = null }: VenueObject,
   ): Frame {
     if (typeof channel !== 'string') return rejected('bad_shape')
     if (coin === null) return { kind, channel, coin }
     return typeof coin === 'string' && this.#coins.has(coin)
       ? { kind, channel, coin }
-      : { kind: 'events', events: [], drops: ['unknown_coin'] }
+      : { kind: 'events', events: [], drops: [drop('unknown_coin', 'subscription')] }
   }
 }
 
-/** @returns undefined where it holds none. */
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** @returns undefined, with the reason in `drops`, for a row that says nothing usable. */
-type DecodeRow = (
-  row: VenueObject,
-  coin: string,
-  timeReceivedMs: number,
-  drops: DropReason[],
-) => MarketEvent | undefined
-
-function decodeTrade(
-  row: VenueObject,
-  coin: string,
-  timeReceivedMs: number,
-  drops: DropReason[],
-): TradeEvent | undefined {
-  const timeExchangeMs = timeMs(row.time, timeReceivedMs)
-  if (timeExchangeMs === undefined) return dropped('bad_time', drops)
-  const { tid: tradeId } = row
-  if (typeof tradeId !== 'number' || !Number.isSafeInteger(tradeId) || tradeId < 0)
-    return dropped('bad_trade_id', drops)
-  const tradePrice = price(row.px)
-  if (tradePrice === undefined) return dropped('bad_price', drops)
-  const sizeBase = size(row.sz)
-  if (sizeBase === undefined) return dropped('bad_size', drops)
-  if (row.side !== 'A' && row.side !== 'B') return dropped('bad_side', drops)
-  const users: readonly unknown[] = Array.isArray(row.users) ? row.users : []
-  const buyer = address(users[0])
-  const seller = address(users[1])
-  return {
-    kind: 'trade',
-    coin,
-    timeExchangeMs,
-    timeReceivedMs,
-    tradeId,
-    takerSide: row.side === 'B' ? 'buy' : 'sell',
-    price: tradePrice,
-    sizeBase,
-    // A trade counts whoever made it.
-    ...(buyer === undefined || seller === undefined ? {} : { buyer, seller }),
-  }
-}
-
-function decodeCandle(
-  row: VenueObject,
-  coin: string,
-  timeReceivedMs: number,
-  drops: DropReason[],
-): CandleEvent | undefined {
-  const timeframe = timeframes.find((name: Timeframe) => name === row.i)
-  if (timeframe === undefined) return dropped('unknown_interval', drops)
-  const bar = decodeBar(row, timeframe, timeReceivedMs, drops)
-  if (bar === undefined) return undefined
-  return { kind: 'candle', coin, timeExchangeMs: timeReceivedMs, timeReceivedMs, timeframe, bar }
-}
-
-/** A book with one bad level is a wrong book; the next frame brings all of it again. */
-function decodeBook(
-  row: VenueObject,
-  coin: string,
-  timeReceivedMs: number,
-  drops: DropReason[],
-): MarketEvent | undefined {
-  const timeExchangeMs = timeMs(row.time, timeReceivedMs)
-  if (timeExchangeMs === undefined) return dropped('bad_time', drops)
-  const { levels } = row
-  const bids = Array.isArray(levels) ? decodeSide(levels[0], (worse, best) => worse < best) : null
-  const asks = Array.isArray(levels) ? decodeSide(levels[1], (worse, best) => worse > best) : null
-  if (bids === null || asks === null || isCrossed(bids[0], asks[0]))
-    return dropped('bad_book', drops)
-  return { kind: 'book', coin, timeExchangeMs, timeReceivedMs, bids, asks }
-}
-
-function decodeTopOfBook(
-  row: VenueObject,
-  coin: string,
-  timeReceivedMs: number,
-  drops: DropReason[],
-): TopOfBookEvent | undefined {
-  const timeExchangeMs = timeMs(row.time, timeReceivedMs)
-  if (timeExchangeMs === undefined) return dropped('bad_time', drops)
-  const { bbo } = row
-  if (!Array.isArray(bbo) || bbo.length !== 2) return dropped('bad_book', drops)
-  const bid = bbo[0] === null ? null : decodeLevel(bbo[0])
-  const ask = bbo[1] === null ? null : decodeLevel(bbo[1])
-  if (bid === undefined || ask === undefined || isCrossed(bid, ask))
-    return dropped('bad_book', drops)
-  return { kind: 'top-of-book', coin, timeExchangeMs, timeReceivedMs, bid, ask }
-}
-
-function decodeActiveContext(
-  row: VenueObject,
-  coin: string,
-  timeReceivedMs: number,
-  drops: DropReason[],
-): ContextEvent | undefined {
-  return decodeContext(row.ctx, coin, timeReceivedMs, drops)
-}
-
-function decodeMark(
-  row: unknown,
-  coin: string,
-  timeReceivedMs: number,
-  drops: DropReason[],
-): MarkEvent | undefined {
-  if (!isVenueObject(row)) return dropped('bad_row', drops)
-  const markPrice = price(row.markPx)
-  const midPrice = row.midPx === null ? null : price(row.midPx)
-  if (row.markPx !== undefined && markPrice === undefined) drops.push('bad_price')
-  if (row.midPx !== undefined && midPrice === undefined) drops.push('bad_price')
-  if (markPrice === undefined && midPrice === undefined) return undefined
-  return {
-    kind: 'mark',
-    coin,
-    timeExchangeMs: timeReceivedMs,
-    timeReceivedMs,
-    ...(markPrice === undefined ? {} : { markPrice }),
-    ...(midPrice === undefined ? {} : { midPrice }),
-  }
-}
-
-/** @returns null unless every level is sound and worse than the one before it. */
-function decodeSide(
-  levels: unknown,
-  isWorse: (price: number, best: number) => boolean,
-): readonly BookLevel[] | null {
-  if (!Array.isArray(levels) || levels.length > LEVELS_PER_SIDE_MAX) return null
-  const side: BookLevel[] = []
-  for (const row of levels) {
-    const level = decodeLevel(row)
-    const previous = side.at(-1)
-    if (level === undefined || (previous && !isWorse(level.price, previous.price))) return null
-    side.push(level)
-  }
-  return side
-}
-
-function decodeLevel(row: unknown): BookLevel | undefined {
-  if (!isVenueObject(row)) return undefined
-  const levelPrice = price(row.px)
-  const sizeBase = size(row.sz)
-  return levelPrice === undefined || sizeBase === undefined
-    ? undefined
-    : { price: levelPrice, sizeBase }
-}
-
-function isCrossed(bid: BookLevel | null | undefined, ask: BookLevel | null | undefined): boolean {
-  return bid != null && ask != null && bid.price >= ask.price
-}
-
-function dropped(reason: DropReason, drops: DropReason[]): undefined {
-  drops.push(reason)
-  return undefined
+function unlistedCoin(coin: string, timeReceivedMs: number): MarkEvent {
+  return { kind: 'mark', coin, timeExchangeMs: timeReceivedMs, timeReceivedMs }
 }

@@ -1,6 +1,6 @@
 import { DECIMAL_LENGTH_MAX } from './values.ts'
 
-/** What no frame holds: the reader loses its way there. */
+/** Terminates the buffer; no frame contains it. */
 const END = 0
 const QUOTE = 0x22
 const DOT = 0x2e
@@ -18,36 +18,21 @@ export const RIGHT_BRACKET = 0x5d
 export const LEFT_BRACE = 0x7b
 export const RIGHT_BRACE = 0x7d
 
-/** ASCII characters of a word that its code tells exactly: 7 bits each. */
-const CODED_LENGTH_MAX = 7
-const CHARACTER_CODES = 128
-/** The code of a longer word. */
-const OTHER = -1
-
-/** A short word as a number: comparing those costs a fraction of comparing strings that were cut from the frame. */
-export function codeOf(word: string): number {
-  let code = 0
-  for (let at = 0; at < word.length; at += 1) code = code * CHARACTER_CODES + word.charCodeAt(at)
-  return code
-}
-
-export const NO_NAME = codeOf('')
-
-/** Digits that a double holds exactly: of more, only `Number` knows the nearest. */
+/** Digits that a double holds exactly; `Number` rounds longer decimals correctly. */
 const EXACT_DIGITS = 15
 const POWERS_OF_TEN = Array.from({ length: EXACT_DIGITS + 1 }, (_, exponent) => 10 ** exponent)
 /** `0x` and forty digits. */
 const ADDRESS_LENGTH = 42
 const DEPTH_MAX = 4
-const NULL = charactersOf('null')
-
-/** The characters of the frame that is read now, and a zero: looked up sooner here than in a string. */
-const characters = new Uint8Array(256 * 1024)
 const encoder = new TextEncoder()
+const NULL = encoder.encode('null')
 
-/** For {@link FrameReader.skipText}. */
-export function charactersOf(text: string): Uint8Array {
-  return new TextEncoder().encode(text)
+/** The bytes of the present frame and a terminating zero: indexing bytes is faster than indexing a string. */
+const characters = new Uint8Array(256 * 1024)
+
+/** A name in quotes, for {@link FrameReader.skipText}. */
+export function quoted(name: string, after = '', before = ''): Uint8Array {
+  return encoder.encode(`${before}"${name}"${after}`)
 }
 
 function characterAt(at: number): number {
@@ -55,9 +40,8 @@ function characterAt(at: number): number {
 }
 
 /**
- * Compact JSON of ASCII characters, read from left to right. After anything that it does not take it stands still
- * for good, so that a caller may ask at the end alone. There is one at a time: the next one takes the place of the
- * characters of this.
+ * Reads compact ASCII JSON from left to right. After the first unexpected character every further read fails, so a caller
+ * may check once at the end. All readers share one buffer: a new one invalidates the one before.
  */
 export class FrameReader {
   readonly #text: string
@@ -69,11 +53,11 @@ export class FrameReader {
     this.#at = at
   }
 
-  /** @returns null for a frame that is too long, or not of ASCII characters alone */
+  /** @returns null for a frame that exceeds the buffer or contains a non-ASCII character */
   static of(text: string, at: number): FrameReader | null {
     if (text.length >= characters.length) return null
     const { read, written } = encoder.encodeInto(text, characters)
-    // Any other character takes more bytes than it counts.
+    // A non-ASCII character takes several bytes.
     if (read !== text.length || written !== text.length) return null
     characters[text.length] = END
     return new FrameReader(text, at)
@@ -85,7 +69,7 @@ export class FrameReader {
     return true
   }
 
-  /** All of it, or nothing. */
+  /** Skips the text if it follows; otherwise does not move. */
   skipText(text: Uint8Array): boolean {
     const from = this.#at
     if (this.#isLost) return false
@@ -95,29 +79,9 @@ export class FrameReader {
     return true
   }
 
-  /** Whether the frame ends here, as it should, and nothing in it was strange. */
+  /** Whether only the closing brace of the frame remains and every read succeeded. */
   isEnd(): boolean {
     return this.skip(RIGHT_BRACE) && this.#at === this.#text.length
-  }
-
-  /** The code of the next member's name, after the colon behind it; {@link NO_NAME} where there is none. */
-  name(): number {
-    const name = this.word()
-    return this.skip(COLON) ? name : NO_NAME
-  }
-
-  /** The code of a string without escapes; the same one for all that are too long to have their own. */
-  word(): number {
-    if (!this.skip(QUOTE)) return this.#lose()
-    const from = this.#at
-    let at = from
-    let code = 0
-    for (let next = characterAt(at); next !== QUOTE; next = characterAt(++at)) {
-      if (next < SPACE || next === BACKSLASH) return this.#lose()
-      code = code * CHARACTER_CODES + next
-    }
-    this.#at = at + 1
-    return at - from > CODED_LENGTH_MAX ? OTHER : code
   }
 
   /** A string without escapes. */
@@ -126,7 +90,7 @@ export class FrameReader {
     return this.#skipString() ? this.#text.slice(from, this.#at - 1) : ''
   }
 
-  /** A string that holds an address, in lower case. */
+  /** An account address in lower case. */
   address(): string {
     const text = this.#text
     const from = this.#at + 1
@@ -141,7 +105,7 @@ export class FrameReader {
     return text.slice(from, to)
   }
 
-  /** A string that holds a plain decimal without a sign. */
+  /** A quoted decimal without a sign. */
   decimal(): number {
     return this.skip(QUOTE) ? this.#digits(this.#at) : this.#lose()
   }
@@ -172,6 +136,13 @@ export class FrameReader {
     return value
   }
 
+  /** A member whose name is not needed. @returns false for what is no member */
+  skipMember(): boolean {
+    if (!this.#skipString() || !this.skip(COLON)) return false
+    this.skipValue()
+    return !this.#isLost
+  }
+
   /** A string, a non-negative integer, `null`, or an array or object of such. */
   skipValue(depth = DEPTH_MAX): void {
     const code = characterAt(this.#at)
@@ -185,13 +156,13 @@ export class FrameReader {
     if (depth === 0) this.#lose()
     if (!this.skip(start) || this.skip(end)) return
     do {
-      if (start === LEFT_BRACE && this.name() === NO_NAME) this.#lose()
+      if (start === LEFT_BRACE && !(this.#skipString() && this.skip(COLON))) this.#lose()
       this.skipValue(depth - 1)
     } while (this.skip(COMMA))
     if (!this.skip(end)) this.#lose()
   }
 
-  /** @param from where the number begins, with its sign */
+  /** @param from start of the number, sign included */
   #digits(from: number): number {
     const first = this.#at
     let at = first
@@ -215,7 +186,7 @@ export class FrameReader {
     if (code !== QUOTE || digits === 0 || at - from > DECIMAL_LENGTH_MAX) return this.#lose()
     this.#at = at + 1
     if (digits > EXACT_DIGITS) return Number(this.#text.slice(first, at))
-    // Both are exact, so their quotient is the double nearest to the decimal.
+    // Both operands are exact, so the quotient is correctly rounded.
     return decimals === 0 ? mantissa : mantissa / (POWERS_OF_TEN[decimals] as number)
   }
 
@@ -237,13 +208,13 @@ export class FrameReader {
   }
 }
 
-/** By a table: digits and letters come by chance, so half of the branches would be guessed wrong. */
+/** A table look-up: on random digits a branch is mispredicted half of the time. */
 function isLowerHex(from: number, to: number): boolean {
   let others = 0
   for (let at = from; at < to; at += 1) others += otherThanLowerHex[characterAt(at)] as number
   return others === 0
 }
 
-/** 1 for a character that is no digit of a lower-case hexadecimal number. */
+/** 1 for a byte that is not a lower-case hexadecimal digit. */
 const otherThanLowerHex = new Uint8Array(256).fill(1)
-for (const digit of charactersOf('0123456789abcdef')) otherThanLowerHex[digit] = 0
+for (const digit of encoder.encode('0123456789abcdef')) otherThanLowerHex[digit] = 0

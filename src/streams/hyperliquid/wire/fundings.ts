@@ -2,14 +2,16 @@ import type { VenueFunding } from '../../../domain/event.ts'
 import type { FundingRow } from '../../../domain/history.ts'
 import { FUNDING_STEP_MS } from '../../../domain/history.ts'
 import { FUNDING_MAX, PREMIUM_MAX } from './contexts.ts'
-import type { DropReason, Rejected, VenueObject } from './values.ts'
-import { fraction, integerBetween, isVenueObject, rejected, timeMs } from './values.ts'
+import type { Drop, Rejected } from './rejection.ts'
+import { drop, rejected } from './rejection.ts'
+import type { VenueObject } from './values.ts'
+import { isVenueObject, parsedJson, readFraction, readInteger, readTimeMs } from './values.ts'
 
 type FundingsReply = {
   readonly kind: 'fundings'
-  /** Ascending, at most one an hour. */
+  /** Ascending, at most one per hour. */
   readonly rows: readonly FundingRow[]
-  readonly drops: readonly DropReason[]
+  readonly drops: readonly Drop[]
 }
 
 type CoinFundings = { readonly coin: string; readonly fundings: readonly VenueFunding[] }
@@ -18,46 +20,46 @@ type PredictionsReply = {
   readonly kind: 'predictions'
   /** Each coin once. */
   readonly coins: readonly CoinFundings[]
-  readonly drops: readonly DropReason[]
+  readonly drops: readonly Drop[]
 }
 
-/** Of one exchange for one interval, of which the shortest is an hour and the longest a day. */
 const INTERVAL_HOURS_MAX = 24
-/** One by habit, and one more right after an hour. */
+/** The venue names its last settlement; right after an hour it may be one more behind. */
 const INTERVALS_BEHIND_MAX = 2
-/** The venue tells of three; each coin has as many rows. */
+/** The venue lists three. */
 const EXCHANGES_MAX = 16
 const EXCHANGE_NAME = /^[A-Za-z0-9]{1,24}$/
-/** The venue's word for itself; it settles every hour and need not say so. */
+/** The venue itself. It settles every hour and omits the interval. */
 const OWN_EXCHANGE = 'HlPerp'
 
 /**
- * The reply to `fundingHistory`. A row lands shortly after the hour that it settles, after an outage of
- * the venue half an hour later; the hour alone is its time here.
+ * The reply to `fundingHistory`. A row is stamped shortly after its hour, half an hour later after an outage; the event
+ * carries the hour.
  */
 export function decodeFundingHistory(
   body: string,
   { coin, fromMs }: { readonly coin: string; readonly fromMs: number },
   timeReceivedMs: number,
 ): FundingsReply | Rejected {
-  const reply = parsedList(body)
-  if ('kind' in reply) return reply
-  const drops: DropReason[] = []
+  const reply = parsedJson(body)
+  if (reply === undefined) return rejected('not_json')
+  if (!Array.isArray(reply)) return rejected('bad_shape')
+  const drops: Drop[] = []
   const rows: FundingRow[] = []
   for (const row of reply) {
-    const funding = readFunding(row, coin, timeReceivedMs)
-    if (typeof funding === 'string') drops.push(funding)
-    // Nothing before what was asked for, so that the number of rows is bounded by the request.
+    const funding = decodeFunding(row, coin, timeReceivedMs)
+    if ('reason' in funding) drops.push(funding)
+    // Rows before the requested time are dropped, so the request bounds their number.
     else if (funding.timeMs < fromMs || funding.timeMs <= (rows.at(-1)?.timeMs ?? 0))
-      drops.push('bad_time')
+      drops.push(drop('bad_time', 'time', coin))
     else rows.push(funding)
   }
   return { kind: 'fundings', rows, drops }
 }
 
 /**
- * The reply to `predictedFundings`: what is paid next here and on other exchanges. Of itself the venue
- * names the hour that is settled already; the next one is meant.
+ * The reply to `predictedFundings`: the next funding on the venue and on other exchanges. For itself the venue names the
+ * hour that is already settled; the event carries the next one.
  * @param nowMs by the venue's clock
  */
 export function decodePredictedFundings(
@@ -65,76 +67,72 @@ export function decodePredictedFundings(
   isListed: (coin: string) => boolean,
   nowMs: number,
 ): PredictionsReply | Rejected {
-  const reply = parsedList(body)
-  if ('kind' in reply) return reply
-  const drops: DropReason[] = []
+  const reply = parsedJson(body)
+  if (reply === undefined) return rejected('not_json')
+  if (!Array.isArray(reply)) return rejected('bad_shape')
+  const drops: Drop[] = []
   const coins = new Map<string, CoinFundings>()
   for (const row of reply) {
     const [coin, exchanges] = Array.isArray(row) ? (row as readonly unknown[]) : []
-    if (typeof coin !== 'string' || !Array.isArray(exchanges)) drops.push('bad_row')
-    else if (!isListed(coin)) drops.push('unknown_coin')
-    else if (coins.has(coin)) drops.push('bad_row')
-    else coins.set(coin, { coin, fundings: readExchanges(exchanges, nowMs, drops) })
+    if (typeof coin !== 'string' || !Array.isArray(exchanges))
+      drops.push(drop('bad_row', 'predictedFundings'))
+    else if (!isListed(coin)) drops.push(drop('unknown_coin', 'predictedFundings'))
+    else if (coins.has(coin)) drops.push(drop('bad_row', 'predictedFundings', coin))
+    else coins.set(coin, { coin, fundings: decodeExchanges(exchanges, coin, nowMs, drops) })
   }
   return { kind: 'predictions', coins: [...coins.values()], drops }
 }
 
-function readFunding(row: unknown, coin: string, timeReceivedMs: number): FundingRow | DropReason {
-  if (!isVenueObject(row)) return 'bad_row'
-  if (row.coin !== coin) return 'other_series'
-  const landedMs = timeMs(row.time, timeReceivedMs)
-  if (landedMs === undefined) return 'bad_time'
-  const rateHourly = fraction(row.fundingRate, FUNDING_MAX)
-  const premium = row.premium === undefined ? null : fraction(row.premium, PREMIUM_MAX)
-  if (rateHourly === undefined || premium === undefined) return 'bad_number'
-  const hourMs = Math.floor(landedMs / FUNDING_STEP_MS) * FUNDING_STEP_MS
+function decodeFunding(row: unknown, coin: string, timeReceivedMs: number): FundingRow | Drop {
+  if (!isVenueObject(row)) return drop('bad_row', 'fundingHistory', coin)
+  if (row.coin !== coin) return drop('other_series', 'coin', coin)
+  const settledMs = readTimeMs(row.time, timeReceivedMs)
+  if (settledMs === undefined) return drop('bad_time', 'time', coin)
+  const rateHourly = readFraction(row.fundingRate, FUNDING_MAX)
+  if (rateHourly === undefined) return drop('bad_number', 'fundingRate', coin)
+  const premium = row.premium === undefined ? null : readFraction(row.premium, PREMIUM_MAX)
+  if (premium === undefined) return drop('bad_number', 'premium', coin)
+  const hourMs = Math.floor(settledMs / FUNDING_STEP_MS) * FUNDING_STEP_MS
   return { coin, timeMs: hourMs, rateHourly, premium, isSettled: true }
 }
 
-function readExchanges(
+function decodeExchanges(
   rows: readonly unknown[],
+  coin: string,
   nowMs: number,
-  drops: DropReason[],
+  drops: Drop[],
 ): readonly VenueFunding[] {
   const fundings: VenueFunding[] = []
   for (const row of rows.slice(0, EXCHANGES_MAX)) {
-    const [venue, told] = Array.isArray(row) ? (row as readonly unknown[]) : []
-    // Such an exchange does not have the coin.
-    if (told === null) continue
-    if (typeof venue !== 'string' || !EXCHANGE_NAME.test(venue) || !isVenueObject(told)) {
-      drops.push('bad_row')
+    const [venue, value] = Array.isArray(row) ? (row as readonly unknown[]) : []
+    // The exchange does not list the coin.
+    if (value === null) continue
+    if (typeof venue !== 'string' || !EXCHANGE_NAME.test(venue) || !isVenueObject(value)) {
+      drops.push(drop('bad_row', 'predictedFundings', coin))
       continue
     }
-    const funding = readPrediction(venue, told, nowMs)
-    if (typeof funding === 'string') drops.push(funding)
+    const funding = decodePrediction(venue, value, coin, nowMs)
+    if ('reason' in funding) drops.push(funding)
     else if (!fundings.some((one) => one.venue === venue)) fundings.push(funding)
   }
   return fundings
 }
 
-function readPrediction(
+function decodePrediction(
   venue: string,
-  told: VenueObject,
+  row: VenueObject,
+  coin: string,
   nowMs: number,
-): VenueFunding | DropReason {
-  const rate = fraction(told.fundingRate, FUNDING_MAX)
-  const isOwn = venue === OWN_EXCHANGE && told.fundingIntervalHours === undefined
-  const intervalHours = isOwn ? 1 : integerBetween(told.fundingIntervalHours, 1, INTERVAL_HOURS_MAX)
-  if (rate === undefined || intervalHours === undefined) return 'bad_number'
+): VenueFunding | Drop {
+  const rate = readFraction(row.fundingRate, FUNDING_MAX)
+  if (rate === undefined) return drop('bad_number', 'fundingRate', coin)
+  const isOwn = venue === OWN_EXCHANGE && row.fundingIntervalHours === undefined
+  const intervalHours = isOwn ? 1 : readInteger(row.fundingIntervalHours, 1, INTERVAL_HOURS_MAX)
+  if (intervalHours === undefined) return drop('bad_number', 'fundingIntervalHours', coin)
   const intervalMs = intervalHours * FUNDING_STEP_MS
-  const namedMs = timeMs(told.nextFundingTime, nowMs + intervalMs)
-  if (namedMs === undefined) return 'bad_time'
+  const namedMs = readTimeMs(row.nextFundingTime, nowMs + intervalMs)
+  if (namedMs === undefined) return drop('bad_time', 'nextFundingTime', coin)
   const intervalsBehind = Math.max(0, Math.floor((nowMs - namedMs) / intervalMs) + 1)
-  if (intervalsBehind > INTERVALS_BEHIND_MAX) return 'bad_time'
+  if (intervalsBehind > INTERVALS_BEHIND_MAX) return drop('bad_time', 'nextFundingTime', coin)
   return { venue, rate, intervalHours, nextFundingMs: namedMs + intervalsBehind * intervalMs }
-}
-
-function parsedList(body: string): readonly unknown[] | Rejected {
-  let reply: unknown
-  try {
-    reply = JSON.parse(body)
-  } catch {
-    return rejected('not_json')
-  }
-  return Array.isArray(reply) ? (reply as readonly unknown[]) : rejected('bad_shape')
 }

@@ -1,6 +1,5 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import { SpotPriceFilter } from '../plausibility/spot-price-filter.ts'
 import { decodeSpotPrices, PAIR_NOTIONAL_USD_MIN } from './spot-prices.ts'
 
 const tokens = ['USDC', 'PURR', 'USDE', 'USDH'].map((name, index) => ({ name, index }))
@@ -65,23 +64,5 @@ describe('the reply to spotMetaAndAssetCtxs', () => {
   property.prop([fc.json()])('nor is any JSON', (one) => {
     const reply = decodeSpotPrices(`[{"tokens":[${one}],"universe":[${one}]},[${one}]]`)
     expect(['spot', 'rejected']).toContain(reply.kind)
-  })
-})
-
-describe('a price that has leapt', () => {
-  const told = (usdcPrice: number) => ({ token: 2, name: 'USDE', usdcPrice, dayNotionalUsd: 2e6 })
-
-  test('is unknown until the next reply confirms it', () => {
-    const doubt = new SpotPriceFilter()
-    const said = (price: number) => doubt.believed([told(price)])[0]?.usdcPrice
-    expect([1, 0.99, 0.6, 0.61, 6, 0.6, 0.6].map(said)).toEqual([
-      1,
-      0.99,
-      null,
-      0.61,
-      null,
-      null,
-      0.6,
-    ])
   })
 })

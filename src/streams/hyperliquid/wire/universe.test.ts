@@ -21,7 +21,10 @@ describe('a reply of the universe', () => {
         expect.objectContaining({ coin: 'OLD', sizeDecimals: 1, isDelisted: true }),
         null,
       ],
-      drops: ['bad_listing', 'bad_listing'],
+      drops: [
+        expect.objectContaining({ reason: 'bad_listing' }),
+        expect.objectContaining({ reason: 'bad_listing' }),
+      ],
     })
   })
 
@@ -106,7 +109,7 @@ describe('a reply of the universe', () => {
       [{ lowerBoundUsd: 0, maxLeverage: 10 }],
     ])
     expect(reply, 'leverage rises with size in none of them').toMatchObject({
-      drops: ['bad_margin_table'],
+      drops: [expect.objectContaining({ reason: 'bad_margin_table' })],
     })
   })
 

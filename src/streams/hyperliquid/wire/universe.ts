@@ -1,21 +1,21 @@
 import type { ContextEvent } from '../../../domain/event.ts'
 import type { Listing, MarginTier } from '../../../domain/listing.ts'
 import { LISTINGS_MAX, singleMarginTier, UNKNOWN_TOKEN } from '../../../domain/listing.ts'
-import { decodeContext } from './contexts.ts'
+import { parseContext } from './contexts.ts'
+import type { Drop, Rejected } from './rejection.ts'
+import { drop, rejected } from './rejection.ts'
+import type { RowScope } from './row-fields.ts'
 import { TOKEN_INDEX_MAX } from './spot-prices.ts'
-import type { DropReason, Rejected, VenueObject } from './values.ts'
-import { amount, integerBetween, isVenueObject, rejected } from './values.ts'
+import type { VenueObject } from './values.ts'
+import { isVenueObject, parsedJson, readAmount, readInteger } from './values.ts'
 
-/**
- * The perpetuals of one dex in the venue's order, which contexts are joined by. null holds the place of
- * a row that could not be read.
- */
+/** The perpetuals of one dex in the venue's order, by which contexts are joined. null: the row is unreadable. */
 export type Universe = readonly (Listing | null)[]
 
 export type MetaReply = {
   readonly kind: 'meta'
   readonly universe: Universe
-  readonly drops: readonly DropReason[]
+  readonly drops: readonly Drop[]
 }
 
 export type MetaAndContextsReply = Omit<MetaReply, 'kind'> & {
@@ -29,22 +29,19 @@ const LEVERAGE_MAX = 1_000
 const MARGIN_TABLES_MAX = 1_024
 const MARGIN_TIERS_MAX = 16
 
-/** The venue's own dex, whose perpetuals carry bare names; those of others are called `dex:COIN`. */
+/** The venue's own dex. Its perpetuals have bare names; those of others are `dex:COIN`. */
 export const MAIN_DEX = ''
 
-/**
- * What a perpetual of the main dex is called. Spot pairs (`@107`, `PURR/USDC`) and outcome markets
- * (`#12`) are not, and a name that would have to be escaped somewhere is no name.
- */
+/** Excludes spot pairs (`@107`, `PURR/USDC`), outcome markets (`#12`) and names that need escaping. */
 const PERPETUAL_NAME = /^[A-Za-z0-9_.*?-]+$/
 
-/** The dex that a perpetual's name tells. */
+/** The dex of a perpetual, from its name. */
 export function dexOf(coin: string): string {
   const end = coin.indexOf(':')
   return end === -1 ? MAIN_DEX : coin.slice(0, end)
 }
 
-/** How a request asks of a dex: of the venue's own it names none. */
+/** The dex argument of a request; absent for the main dex. */
 export function dexArgument(dex: string): { readonly dex?: string } {
   return dex === MAIN_DEX ? {} : { dex }
 }
@@ -54,7 +51,7 @@ function isPerpetualName(name: string, dex = MAIN_DEX): boolean {
   return name.startsWith(`${dex}:`) && PERPETUAL_NAME.test(name.slice(dex.length + 1))
 }
 
-/** Whether a name is that of a perpetual of the main dex, or of one of those that have a list. */
+/** Whether a name belongs to a perpetual of the main dex or of a dex with a universe. */
 export function isFollowedName(name: string, universes: ReadonlyMap<string, Universe>): boolean {
   const dex = dexOf(name)
   return (dex === MAIN_DEX || universes.has(dex)) && isPerpetualName(name, dex)
@@ -62,15 +59,14 @@ export function isFollowedName(name: string, universes: ReadonlyMap<string, Univ
 
 /**
  * The reply to `meta`.
- * @param known what the dex told before: a row that cannot be read is taken for the one that stood there,
- *   because the venue appends and never takes a place away
+ * @param known the universe so far: an unreadable row keeps its previous listing, because the venue only appends
  */
 export function decodeMeta(
   body: string,
   dex = MAIN_DEX,
   known: Universe = [],
 ): MetaReply | Rejected {
-  const reply = parse(body)
+  const reply = parsedJson(body)
   if (!isVenueObject(reply)) return rejected(reply === undefined ? 'not_json' : 'bad_shape')
   return readMeta(reply, dex, known)
 }
@@ -82,25 +78,28 @@ export function decodeMetaAndAssetContexts(
   dex = MAIN_DEX,
   known: Universe = [],
 ): MetaAndContextsReply | Rejected {
-  const reply = parse(body)
+  const reply = parsedJson(body)
   if (reply === undefined) return rejected('not_json')
   if (!Array.isArray(reply) || !isVenueObject(reply[0]) || !Array.isArray(reply[1]))
     return rejected('bad_shape')
   const meta = readMeta(reply[0], dex, known)
   if (meta.kind === 'rejected') return meta
   const drops = [...meta.drops]
-  const contexts = joinContexts(reply[1], meta.universe, timeReceivedMs, drops)
+  const scope = { coins: new Map<string, string>(), timeReceivedMs }
+  const contexts = joinContexts(reply[1], meta.universe, scope, drops)
   if (contexts === undefined) return rejected('context_length')
   return { kind: 'meta-and-contexts', universe: meta.universe, contexts, drops }
 }
 
-/** Whether every coin still stands where it stood, and trades where it traded. */
+/** Whether every known coin has the same place and collateral, and is not newly delisted. */
 export function isContinued(known: Universe, universe: Universe): boolean {
-  return known.every((listing, place) => listing === null || isStill(listing, universe[place]))
+  return known.every(
+    (listing, place) => listing === null || isSameListing(listing, universe[place]),
+  )
 }
 
-/** The same coin in the same unit, which was not delisted since: what is known of one that is goes with it. */
-export function isStill(known: Listing, listing: Listing | null | undefined): boolean {
+/** Same coin and collateral, and not newly delisted. */
+export function isSameListing(known: Listing, listing: Listing | null | undefined): boolean {
   return (
     listing?.coin === known.coin &&
     (known.isDelisted || !listing.isDelisted) &&
@@ -108,18 +107,18 @@ export function isStill(known: Listing, listing: Listing | null | undefined): bo
   )
 }
 
-/** @returns undefined when the rows cannot be those of this universe. */
+/** @returns undefined if the number of rows differs from that of the universe */
 export function joinContexts(
   rows: readonly unknown[],
   universe: Universe,
-  timeReceivedMs: number,
-  drops: DropReason[],
+  scope: RowScope,
+  drops: Drop[],
 ): readonly ContextEvent[] | undefined {
   if (rows.length !== universe.length) return undefined
   const contexts: ContextEvent[] = []
   for (const [position, listing] of universe.entries()) {
     if (listing === null) continue
-    const context = decodeContext(rows[position], listing.coin, timeReceivedMs, drops)
+    const context = parseContext(rows[position], listing.coin, scope, drops)
     if (context !== undefined) contexts.push(context)
   }
   return contexts
@@ -132,18 +131,18 @@ function readMeta(
 ): MetaReply | Rejected {
   if (!Array.isArray(rows) || rows.length === 0) return rejected('bad_shape')
   if (rows.length > LISTINGS_MAX) return rejected('universe_length')
-  const drops: DropReason[] = []
+  const drops: Drop[] = []
   const tables = readMarginTables(marginTables, drops)
   const unit =
     dex === MAIN_DEX
       ? {}
-      : { collateralToken: integerBetween(collateralToken, 0, TOKEN_INDEX_MAX) ?? UNKNOWN_TOKEN }
+      : { collateralToken: readInteger(collateralToken, 0, TOKEN_INDEX_MAX) ?? UNKNOWN_TOKEN }
   const seen = new Set<string>()
   const universe = rows.map((row, place) => {
     const before = known[place] ?? null
     const read = readListing(row, dex, tables, before)
     const isSound = read !== null && !seen.has(read.coin)
-    if (!isSound) drops.push('bad_listing')
+    if (!isSound) drops.push(drop('bad_listing', 'universe', before?.coin))
     const listing = isSound ? { ...read, ...unit } : before
     if (listing === null || seen.has(listing.coin)) return null
     seen.add(listing.coin)
@@ -160,30 +159,30 @@ function readListing(
 ): Listing | null {
   if (!isVenueObject(row)) return null
   const { name: coin } = row
-  const sizeDecimals = integerBetween(row.szDecimals, 0, SIZE_DECIMALS_MAX)
-  const maxLeverage = integerBetween(row.maxLeverage, 1, LEVERAGE_MAX)
+  const sizeDecimals = readInteger(row.szDecimals, 0, SIZE_DECIMALS_MAX)
+  const maxLeverage = readInteger(row.maxLeverage, 1, LEVERAGE_MAX)
   if (typeof coin !== 'string' || coin === '' || coin.length > COIN_LENGTH_MAX) return null
   if (!isPerpetualName(coin, dex) || sizeDecimals === undefined || maxLeverage === undefined)
     return null
   const table = tables.get(row.marginTableId)
   const isDelisted = row.isDelisted === true
   const listing = { coin, sizeDecimals, maxLeverage, isDelisted }
-  // A table that allows another leverage than the row does is not this coin's.
+  // A table with another maximum leverage belongs to another coin.
   if (table?.[0]?.maxLeverage === maxLeverage) return { ...listing, marginTiers: table }
-  // Its own table may be the one that could not be read.
+  // The coin's table may be the unreadable one.
   const isKnown = !isWhole && before?.coin === coin && before.maxLeverage === maxLeverage
   const marginTiers = isKnown ? before.marginTiers : singleMarginTier(maxLeverage)
   return { ...listing, marginTiers }
 }
 
 type MarginTables = {
-  /** By the id that rows name them by. Tables with a single tier are implied and stand nowhere. */
+  /** By the identifier in the rows. Tables with a single tier are implicit. */
   readonly tables: ReadonlyMap<unknown, readonly MarginTier[]>
-  /** False where one of them could not be read. */
+  /** False if a table is unreadable. */
   readonly isWhole: boolean
 }
 
-function readMarginTables(rows: unknown, drops: DropReason[]): MarginTables {
+function readMarginTables(rows: unknown, drops: Drop[]): MarginTables {
   const tables = new Map<unknown, readonly MarginTier[]>()
   if (!Array.isArray(rows)) return { tables, isWhole: false }
   const ids = new Set<unknown>()
@@ -191,9 +190,9 @@ function readMarginTables(rows: unknown, drops: DropReason[]): MarginTables {
   for (const row of rows.slice(0, MARGIN_TABLES_MAX)) {
     const [id, table] = Array.isArray(row) ? (row as readonly unknown[]) : []
     const tiers = isVenueObject(table) ? readMarginTiers(table) : null
-    // Of two tables with one id, a row may mean either.
+    // Two tables with one identifier are ambiguous.
     if (tiers === null || ids.has(id)) {
-      drops.push('bad_margin_table')
+      drops.push(drop('bad_margin_table', 'marginTables'))
       tables.delete(id)
       isWhole = false
     } else tables.set(id, tiers)
@@ -208,8 +207,8 @@ function readMarginTiers({ marginTiers: rows }: VenueObject): readonly MarginTie
   const tiers: MarginTier[] = []
   for (const row of rows) {
     if (!isVenueObject(row)) return null
-    const lowerBoundUsd = amount(row.lowerBound)
-    const maxLeverage = integerBetween(row.maxLeverage, 1, LEVERAGE_MAX)
+    const lowerBoundUsd = readAmount(row.lowerBound)
+    const maxLeverage = readInteger(row.maxLeverage, 1, LEVERAGE_MAX)
     if (lowerBoundUsd === undefined || maxLeverage === undefined) return null
     const before = tiers.at(-1)
     const isNext =
@@ -220,12 +219,4 @@ function readMarginTiers({ marginTiers: rows }: VenueObject): readonly MarginTie
     tiers.push({ lowerBoundUsd, maxLeverage })
   }
   return tiers
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch {
-    return undefined
-  }
 }

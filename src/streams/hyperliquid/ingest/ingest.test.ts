@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { LISTINGS_MAX } from '../../../domain/listing.ts'
-import { Ingest } from './frame-processor.ts'
+import { Ingest } from './ingest.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 

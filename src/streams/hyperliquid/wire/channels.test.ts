@@ -4,7 +4,6 @@ import { gunzipSync } from 'node:zlib'
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
 import { FrameDecoder } from './frame-decoder.ts'
-import { readQuickly } from './quick-frames.ts'
 import { decodeMetaAndAssetContexts } from './universe.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1, 12) + 20_000
@@ -13,28 +12,24 @@ const CHANNELS = ['trades', 'candle', 'l2Book', 'bbo', 'activeAssetCtx']
 const [metaReply = ''] = lines('replies.jsonl.gz')
 const meta = decodeMetaAndAssetContexts(metaReply, NOW_MS)
 if (meta.kind === 'rejected') throw new Error(`the universe was rejected: ${meta.reason}`)
-const coins = new Map(
-  meta.universe.flatMap((listing) => (listing === null ? [] : [[listing.coin, listing.coin]])),
-)
 const decoder = new FrameDecoder()
 decoder.setUniverse(meta.universe)
 const frames = lines('frames.jsonl.gz').filter((text) =>
   CHANNELS.some((channel) => text.startsWith(`{"channel":"${channel}"`)),
 )
 
-/** Characters that mean something in JSON or in a number, and some that never occur. */
+/** Characters with a meaning in JSON or in a number, and some that never occur. */
 const characters = [...'{}[]",:.-+eE0123456789 \\\t\u0000ABtnull\u00e9\u{1f600}']
 
-describe('the quick way to read a frame', () => {
-  test('takes every usual frame, of all channels of single coins', () => {
-    const taken = frames.filter((text) => readQuickly(text, coins, NOW_MS) !== null)
+describe('reading a frame in place', () => {
+  test('succeeds for every regular frame of the coin channels', () => {
+    const taken = frames.filter((text) => inPlace(text) !== null)
     expect(taken).toHaveLength(frames.length)
     expect(frames.length).toBeGreaterThan(50)
   })
 
-  test('says what the long way says', () => {
-    for (const text of frames)
-      expect(readQuickly(text, coins, NOW_MS)).toEqual(eventsOf(decoder.decodeSlowly(text, NOW_MS)))
+  test('gives the same events as parsing', () => {
+    for (const text of frames) expect(inPlace(text)).toEqual(eventsOf(decoder.parse(text, NOW_MS)))
   })
 
   test.prop(
@@ -50,52 +45,47 @@ describe('the quick way to read a frame', () => {
       ),
     ],
     { numRuns: 3_000 },
-  )('of a mutated frame it says nothing, or what the long way says', (frame, edits) => {
+  )('fails for a mutated frame, or gives the same events as parsing', (frame, edits) => {
     let text = frame
     for (const { at, remove, insert } of edits) {
       const from = Math.floor(at * text.length)
       text = text.slice(0, from) + insert + text.slice(from + remove)
     }
-    const quick = readQuickly(text, coins, NOW_MS)
-    if (quick === null) return
-    const slow = decoder.decodeSlowly(text, NOW_MS)
-    expect(slow).toEqual({ kind: 'events', events: quick, drops: [] })
+    const read = inPlace(text)
+    if (read === null) return
+    const parsed = decoder.parse(text, NOW_MS)
+    expect(parsed).toEqual({ kind: 'events', events: read, drops: [] })
   })
 
   test.prop([fc.constantFrom(...frames), fc.double({ min: 0, max: 1, noNaN: true })])(
-    'says nothing of a truncated frame',
+    'fails for a truncated frame',
     (frame, share) => {
       const text = frame.slice(0, Math.floor(share * (frame.length - 1)))
-      expect(readQuickly(frame, coins, NOW_MS)).not.toBeNull()
-      expect(readQuickly(text, coins, NOW_MS)).toBeNull()
+      expect(inPlace(frame)).not.toBeNull()
+      expect(inPlace(text)).toBeNull()
     },
   )
 
-  test('does not take a letter for the one whose last byte it shares', () => {
+  test('does not confuse characters that share the last byte', () => {
     const book = bookWith('2')
-    expect(readQuickly(book, coins, NOW_MS)).not.toBeNull()
-    expect(readQuickly(book.replace('"px":"2"', '"px":"\u0132"'), coins, NOW_MS)).toBeNull()
-    expect(readQuickly(book.replace('BTC', 'BT\u0143'), coins, NOW_MS)).toBeNull()
+    expect(inPlace(book)).not.toBeNull()
+    expect(inPlace(book.replace('"px":"2"', '"px":"\u0132"'))).toBeNull()
+    expect(inPlace(book.replace('BTC', 'BT\u0143'))).toBeNull()
   })
 
-  test('leaves a frame that is longer than any usual one to the long way', () => {
+  test('leaves an oversized frame to the parser', () => {
     const long = bookWith('2').replace('"n":1', `"n":1,"new":"${'a'.repeat(300_000)}"`)
-    expect(readQuickly(long, coins, NOW_MS)).toBeNull()
+    expect(inPlace(long)).toBeNull()
     expect(eventsOf(decoder.decode(long, NOW_MS))).toMatchObject([{ kind: 'book', coin: 'BTC' }])
   })
 
-  test('names a coin by the string that was given for it', () => {
-    const [event] = readQuickly(bookWith('2'), new Map([['BTC', 'bitcoin']]), NOW_MS) ?? []
-    expect(event).toMatchObject({ coin: 'bitcoin' })
-  })
-
-  test('an empty side of the best quotes is left to the long way', () => {
+  test('reads best quotes with an empty side', () => {
     const text = JSON.stringify({
       channel: 'bbo',
       data: { coin: 'BTC', time: NOW_MS, bbo: [null, { px: '2', sz: '1', n: 1 }] },
     })
-    expect(readQuickly(text, coins, NOW_MS)).toBeNull()
-    expect(eventsOf(decoder.decode(text, NOW_MS))).toMatchObject([{ bid: null, ask: { price: 2 } }])
+    expect(inPlace(text)).toMatchObject([{ bid: null, ask: { price: 2 } }])
+    expect(eventsOf(decoder.parse(text, NOW_MS))).toEqual(inPlace(text))
   })
 
   test.each([
@@ -104,21 +94,21 @@ describe('the quick way to read a frame', () => {
     ['of one side', '[{"px":"2","sz":"1","n":1}]', false],
     ['of three', '[{"px":"1","sz":"1"},{"px":"2","sz":"1"},{"px":"3","sz":"1"}]', false],
     ['without a size', '[{"px":"1","n":1},{"px":"2","sz":"1","n":1}]', false],
-  ])('best quotes that are %s', (_, bbo, isTaken) => {
+  ])('best quotes that are %s', (_, bbo, isRead) => {
     const text = `{"channel":"bbo","data":{"time":${NOW_MS},"coin":"BTC","bbo":${bbo}}}`
-    const quick = readQuickly(text, coins, NOW_MS)
-    expect(quick !== null).toBe(isTaken)
-    if (quick !== null) expect(quick).toEqual(eventsOf(decoder.decodeSlowly(text, NOW_MS)))
+    const read = inPlace(text)
+    expect(read !== null).toBe(isRead)
+    if (read !== null) expect(read).toEqual(eventsOf(decoder.parse(text, NOW_MS)))
   })
 
   test.each([
     '{"channel":"l2Book","data":{"coin":"BTC","time":@,"levels":[[L,{"px":"3","sz":"1"},[]],"levels":[[L],[]]}}',
     '{"channel":"bbo","data":{"coin":"BTC","time":@,"bbo":[{"":,L],"bbo":[L,{"px":"3","sz":"1"}]}}',
     '{"channel":"bbo","data":{"coin":"BTC","time":@,"bbo":[{"px",L],"bbo":[L,{"px":"3","sz":"1"}]}}',
-  ])('does not go on behind a side that it could not read: %s', (template) => {
+  ])('fails after an unreadable side: %s', (template) => {
     const text = template.replace('@', String(NOW_MS)).replaceAll('L', '{"px":"2","sz":"1"}')
     expect(() => JSON.parse(text)).toThrow()
-    expect(readQuickly(text, coins, NOW_MS)).toBeNull()
+    expect(inPlace(text)).toBeNull()
   })
 
   test.prop(
@@ -130,11 +120,11 @@ describe('the quick way to read a frame', () => {
       ),
     ],
     { numRuns: 5_000 },
-  )('reads a decimal as the nearest double, or not at all', (decimal) => {
+  )('reads a decimal as the nearest double, or fails', (decimal) => {
     const text = bookWith(decimal)
-    const quick = readQuickly(text, coins, NOW_MS)
-    const slow = eventsOf(decoder.decodeSlowly(text, NOW_MS))
-    if (quick !== null) expect(quick).toEqual(slow)
+    const read = inPlace(text)
+    const parsed = eventsOf(decoder.parse(text, NOW_MS))
+    if (read !== null) expect(read).toEqual(parsed)
     else expect(/^\d{1,7}(\.\d{1,8})?$/.test(decimal) && Number(decimal) > 0).toBe(false)
   })
 
@@ -169,12 +159,12 @@ describe('the quick way to read a frame', () => {
     ['of a coin that is not listed', '{"coin":"NOPE","time":@,"levels":[[],[]]}', false],
     ['of the far future', '{"coin":"BTC","time":9999999999999,"levels":[[],[]]}', false],
     ['with a crossed book', '{"coin":"BTC","time":@,"levels":[[L],[L]]}', false],
-  ])('a frame %s', (_, data, isTaken) => {
+  ])('a frame %s', (_, data, isRead) => {
     const level = '{"px":"2","sz":"1","n":1}'
     const text = `{"channel":"l2Book","data":${data.replace('@', String(NOW_MS)).replaceAll('L]', `${level}]`)}}`
-    const quick = readQuickly(text, coins, NOW_MS)
-    expect(quick !== null).toBe(isTaken)
-    if (quick !== null) expect(quick).toEqual(eventsOf(decoder.decodeSlowly(text, NOW_MS)))
+    const read = inPlace(text)
+    expect(read !== null).toBe(isRead)
+    if (read !== null) expect(read).toEqual(eventsOf(decoder.parse(text, NOW_MS)))
   })
 })
 
@@ -182,10 +172,10 @@ describe('the accounts of a trade', () => {
   const buyer = `0x${'0123456789'.repeat(4)}`
   const seller = `0x${'abcdef'.repeat(6)}abcd`
 
-  test('both ways name them, in lower case', () => {
+  test('are the same in place and parsed, in lower case', () => {
     const text = tradeWith(JSON.stringify([buyer, seller]))
-    expect(readQuickly(text, coins, NOW_MS)).toMatchObject([{ buyer, seller }])
-    expect(eventsOf(decoder.decodeSlowly(text, NOW_MS))).toMatchObject([{ buyer, seller }])
+    expect(inPlace(text)).toMatchObject([{ buyer, seller }])
+    expect(eventsOf(decoder.parse(text, NOW_MS))).toMatchObject([{ buyer, seller }])
     const shouted = tradeWith(JSON.stringify([buyer, seller.toUpperCase().replace('0X', '0x')]))
     expect(eventsOf(decoder.decode(shouted, NOW_MS))).toMatchObject([{ buyer, seller }])
   })
@@ -202,7 +192,7 @@ describe('the accounts of a trade', () => {
     ['numbers', '[1,2]'],
     ['nested', JSON.stringify([[buyer, seller]])],
     ['no array', JSON.stringify(buyer)],
-  ])('a trade counts without them: %s', (_, users) => {
+  ])('may be missing: %s', (_, users) => {
     const frame = decoder.decode(tradeWith(users), NOW_MS)
     expect(frame).toMatchObject({ events: [{ kind: 'trade', sizeBase: 3 }], drops: [] })
     const [trade] = frame.kind === 'events' ? frame.events : []
@@ -210,6 +200,10 @@ describe('the accounts of a trade', () => {
     expect(trade).not.toHaveProperty('seller')
   })
 })
+
+function inPlace(text: string) {
+  return decoder.readRows(text, NOW_MS)
+}
 
 function tradeWith(users: string | undefined): string {
   const rest = users === undefined ? '' : `,"users":${users}`

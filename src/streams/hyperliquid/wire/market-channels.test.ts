@@ -4,7 +4,7 @@ import { deflateRawSync, gunzipSync, inflateRawSync } from 'node:zlib'
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import { FrameDecoder } from './frame-decoder.ts'
-import { readAllContexts, readMarks } from './quick-contexts.ts'
+import { readAllContexts, readMarks } from './market-channels.ts'
 import type { Universe } from './universe.ts'
 import { decodeMetaAndAssetContexts } from './universe.ts'
 
@@ -18,11 +18,10 @@ const [metaReply = ''] = lines('replies.jsonl.gz')
 const meta = decodeMetaAndAssetContexts(metaReply, NOW_MS)
 if (meta.kind === 'rejected') throw new Error(`the universe was rejected: ${meta.reason}`)
 const { universe } = meta
-const coins = coinsOf(universe)
 const decoder = decoderOf(['', universe])
 const frames = lines('frames.jsonl.gz')
 
-/** Characters that mean something in JSON or in a number, and some that never occur. */
+/** Characters with a meaning in JSON or in a number, and some that never occur. */
 const characters = [...'{}[]",:.-+eE0123456789 \\\t\u0000ABtnull\u00e9\u{1f600}']
 const edits = fc.array(
   fc.record({
@@ -33,7 +32,7 @@ const edits = fc.array(
   { minLength: 1, maxLength: 3 },
 )
 
-describe('the quick way to read the contexts of all dexes', () => {
+describe('reading allDexsAssetCtxs in place', () => {
   const usual = frames.filter((text) => text.startsWith('{"channel":"allDexsAssetCtxs"'))
   const row = JSON.stringify({
     ...{ funding: '-0.0000125', openInterest: '5228596627.0', prevDayPx: '0.003348' },
@@ -45,32 +44,32 @@ describe('the quick way to read the contexts of all dexes', () => {
   const ofDexes = (...dexes: readonly string[]) =>
     `{"channel":"allDexsAssetCtxs","data":{"ctxs":[${dexes.join()}]}}`
 
-  test('takes every usual frame, and says what the long way says', () => {
+  test('succeeds for every regular frame and gives the same events as parsing', () => {
     expect(usual.length).toBeGreaterThan(1)
     for (const text of usual) {
-      const quick = readAllContexts(text, new Map([['', universe]]), NOW_MS)
-      expect(quick).not.toBeNull()
-      expect(decoder.decodeSlowly(text, NOW_MS)).toEqual(contexts(quick))
+      const read = readAllContexts(text, listed([['', universe]]))
+      expect(read).not.toBeNull()
+      expect(decoder.parse(text, NOW_MS)).toEqual(contexts(read))
     }
   })
 
-  test.skipIf(!existsSync(REAL))('takes a frame of the real venue', () => {
+  test.skipIf(!existsSync(REAL))('reads a frame of the real venue', () => {
     const text = JSON.stringify(JSON.parse(readFileSync(REAL, 'utf8')))
-    const told: readonly (readonly [string, readonly unknown[]])[] = JSON.parse(text).data.ctxs
-    const universes = told.map(([dex, rows]) => [dex, listings(...rows.map(nameOf(dex)))] as const)
-    const quick = readAllContexts(text, new Map(universes), NOW_MS)
-    expect(quick).not.toBeNull()
-    expect(decoderOf(...universes).decodeSlowly(text, NOW_MS)).toEqual(contexts(quick))
+    const rows: readonly (readonly [string, readonly unknown[]])[] = JSON.parse(text).data.ctxs
+    const universes = rows.map(([dex, rows]) => [dex, listings(...rows.map(nameOf(dex)))] as const)
+    const read = readAllContexts(text, listed(universes))
+    expect(read).not.toBeNull()
+    expect(decoderOf(...universes).parse(text, NOW_MS)).toEqual(contexts(read))
   })
 
   property.prop([fc.nat(2), edits], { numRuns: 1_000 })(
-    'of a mutated frame it says nothing, or what the long way says',
+    'fails for a mutated frame, or gives the same events as parsing',
     (spare, changes) => {
       const rows = Array.from({ length: small.length + (spare === 0 ? 1 : 0) }, () => row)
       const text = mutated(ofDexes(`["",[${rows.join()}]]`), changes)
-      const quick = readAllContexts(text, new Map([['', small]]), NOW_MS)
-      if (quick === null) return
-      expect(decoderOf(['', small]).decodeSlowly(text, NOW_MS)).toEqual(contexts(quick))
+      const read = readAllContexts(text, listed([['', small]]))
+      if (read === null) return
+      expect(decoderOf(['', small]).parse(text, NOW_MS)).toEqual(contexts(read))
     },
   )
 
@@ -81,38 +80,33 @@ describe('the quick way to read the contexts of all dexes', () => {
     ['given twice', `["",[${row},${row}]],["",[${row},${row}]]`, false],
     ['with a row too few', `["",[${row}]]`, false],
     ['with a row too many', `["",[${row},${row},${row}]]`, false],
-    ['in another order', `["",[${row},${row.replace('{', '{"new":1,')}]]`, false],
+    ['with a member that is new', `["",[${row},${row.replace('{', '{"new":1,')}]]`, true],
     ['with a row that is null', `["",[${row},null]]`, false],
     ['without a price', `["",[${row},${row.replace('"0.003645"', 'null')}]]`, false],
     ['with a rate beyond the cap', `["",[${row},${row.replace('-0.0000125', '1.5')}]]`, false],
-  ])('a frame %s', (_, dexes, isTaken) => {
+  ])('a frame %s', (_, dexes, isRead) => {
     const universes: (readonly [string, Universe])[] = [['', small]]
     if (dexes.startsWith('["b"')) universes.push(['b', listings('b:GOLD')])
     const text = ofDexes(dexes)
-    const quick = readAllContexts(text, new Map(universes), NOW_MS)
-    expect(quick !== null).toBe(isTaken)
-    if (quick !== null)
-      expect(decoderOf(...universes).decodeSlowly(text, NOW_MS)).toEqual(contexts(quick))
+    const read = readAllContexts(text, listed(universes))
+    expect(read !== null).toBe(isRead)
+    if (read !== null) expect(decoderOf(...universes).parse(text, NOW_MS)).toEqual(contexts(read))
   })
 
-  test('the place of a listing that could not be read says nothing', () => {
+  test('skips the place of an unreadable listing', () => {
     const text = ofDexes(`["",[${row},null,${row}]]`)
     const [btc = null, eth = null] = small
-    const quick = readAllContexts(text, new Map([['', [btc, null, eth]]]), NOW_MS)
-    expect(quick).toMatchObject([{ coin: 'BTC' }, { coin: 'ETH' }])
+    const read = readAllContexts(text, listed([['', [btc, null, eth]]]))
+    expect(read).toMatchObject([{ coin: 'BTC' }, { coin: 'ETH' }])
   })
 
-  test('what nobody tells is null', () => {
+  test('absent figures are null', () => {
     const silent = JSON.stringify({
       ...JSON.parse(row),
       ...{ premium: null, midPx: null, impactPxs: null, prevDayPx: null },
     })
-    const quick = readAllContexts(
-      ofDexes(`["",[${row},${silent}]]`),
-      new Map([['', small]]),
-      NOW_MS,
-    )
-    expect(quick).toMatchObject([
+    const read = readAllContexts(ofDexes(`["",[${row},${silent}]]`), listed([['', small]]))
+    expect(read).toMatchObject([
       { fundingRateHourly: -0.0000125, dayNotionalUsd: 2362388.8046617485, impactBid: 0.00363 },
       {
         ...{ premium: null, midPrice: null, impactBid: null, impactAsk: null },
@@ -122,34 +116,34 @@ describe('the quick way to read the contexts of all dexes', () => {
   })
 })
 
-describe('the quick way to read marks', () => {
+describe('reading fastAssetCtxs in place', () => {
   const usual = frames.filter((text) => text.startsWith('{"channel":"fastAssetCtxs"'))
 
-  test('takes every usual frame, and says what the long way says', () => {
+  test('succeeds for every regular frame and gives the same events as parsing', () => {
     expect(usual.length).toBeGreaterThan(10)
     for (const text of usual) {
-      const quick = readMarks(text, coins, new Map([['', universe]]), NOW_MS)
-      expect(quick).not.toBeNull()
-      expect(decoder.decodeSlowly(text, NOW_MS)).toEqual(marks(quick))
+      const read = readMarks(text, listed([['', universe]]))
+      expect(read).not.toBeNull()
+      expect(decoder.parse(text, NOW_MS)).toEqual(marks(read))
     }
   })
 
   property.prop([fc.constantFrom(...usual.slice(1, 6)), edits], { numRuns: 500 })(
-    'of mutated marks it says nothing, or what the long way says',
+    'fails for mutated marks, or gives the same events as parsing',
     (frame, changes) => {
       const json = mutated(inflated(frame), changes)
       const text = deflated(json)
-      const quick = readMarks(text, coins, new Map([['', universe]]), NOW_MS)
-      if (quick !== null) expect(decoder.decodeSlowly(text, NOW_MS)).toEqual(marks(quick))
+      const read = readMarks(text, listed([['', universe]]))
+      if (read !== null) expect(decoder.parse(text, NOW_MS)).toEqual(marks(read))
     },
   )
 
   property.prop([fc.constantFrom(...usual.slice(1, 6)), edits], { numRuns: 500 })(
-    'of a mutated frame it says nothing, or what the long way says',
+    'fails for a mutated frame, or gives the same events as parsing',
     (frame, changes) => {
       const text = mutated(frame, changes)
-      const quick = readMarks(text, coins, new Map([['', universe]]), NOW_MS)
-      if (quick !== null) expect(decoder.decodeSlowly(text, NOW_MS)).toEqual(marks(quick))
+      const read = readMarks(text, listed([['', universe]]))
+      if (read !== null) expect(decoder.parse(text, NOW_MS)).toEqual(marks(read))
     },
   )
 
@@ -164,18 +158,18 @@ describe('the quick way to read marks', () => {
     ['with a price of nothing', '{"BTC":{"markPx":"0.0"}}', false],
     ['of nothing', '{}', false],
     ['that goes on', '{"BTC":{"midPx":"1"}} ', false],
-  ])('marks %s', (_, json, isTaken) => {
+  ])('marks %s', (_, json, isRead) => {
     const text = deflated(json)
-    const quick = readMarks(text, coins, new Map([['', universe]]), NOW_MS)
-    expect(quick !== null).toBe(isTaken)
-    if (quick !== null) expect(decoder.decodeSlowly(text, NOW_MS)).toEqual(marks(quick))
+    const read = readMarks(text, listed([['', universe]]))
+    expect(read !== null).toBe(isRead)
+    if (read !== null) expect(decoder.parse(text, NOW_MS)).toEqual(marks(read))
   })
 
-  test('leaves names to the long way that an object puts before its others', () => {
-    const listed = new Map([...coins, ['42', '42']])
-    expect(readMarks(deflated('{"BTC":{"midPx":"1"}}'), listed, new Map(), NOW_MS)).toHaveLength(1)
+  test('leaves integer names to the parser, which reorders them', () => {
+    const withInteger = listed([['', [...universe, ...listings('42')]]])
+    expect(readMarks(deflated('{"BTC":{"midPx":"1"}}'), withInteger)).toHaveLength(1)
     const text = deflated('{"BTC":{"midPx":"1"},"42":{"midPx":"2"}}')
-    expect(readMarks(text, listed, new Map(), NOW_MS)).toBeNull()
+    expect(readMarks(text, withInteger)).toBeNull()
   })
 })
 
@@ -217,10 +211,13 @@ function listings(...names: readonly string[]): Universe {
   }))
 }
 
-function coinsOf(listed: Universe): ReadonlyMap<string, string> {
-  return new Map(
-    listed.flatMap((listing) => (listing === null ? [] : [[listing.coin, listing.coin]])),
-  )
+function listed(universes: readonly (readonly [string, Universe])[]) {
+  const names = universes.flatMap(([, rows]) => rows.flatMap((row) => row?.coin ?? []))
+  return {
+    coins: new Map(names.map((name) => [name, name])),
+    universes: new Map(universes),
+    timeReceivedMs: NOW_MS,
+  }
 }
 
 function decoderOf(...universes: readonly (readonly [dex: string, universe: Universe])[]) {
