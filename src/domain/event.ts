@@ -20,7 +20,7 @@ type UniverseEvent = Stamped & {
 }
 
 /** Past bars of one series, ascending, without gaps; the last may be open. Both times are the request time. */
-type HistoryEvent = Stamped & {
+export type HistoryEvent = Stamped & {
   readonly kind: 'history'
   readonly coin: string
   readonly timeframe: Timeframe

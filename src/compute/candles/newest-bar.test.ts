@@ -13,9 +13,9 @@ describe('by when a bar had ended, on our clock,', () => {
       [20_000, OPEN_MS + QUARTER_MS],
     ] as const) {
       const beginsMs = openTimeMs + oursAheadMs
-      newest.hear(candle(openTimeMs - QUARTER_MS, beginsMs - 200))
-      newest.hear(candle(openTimeMs, beginsMs + 400))
-      newest.hear(candle(openTimeMs, beginsMs + 9_000))
+      newest.candle(candle(openTimeMs - QUARTER_MS, beginsMs - 200))
+      newest.candle(candle(openTimeMs, beginsMs + 400))
+      newest.candle(candle(openTimeMs, beginsMs + 9_000))
       expect(newest.endedByMs(openTimeMs)).toBeGreaterThanOrEqual(beginsMs - 200)
       expect(newest.endedByMs(openTimeMs)).toBeLessThanOrEqual(beginsMs + 400)
     }
@@ -23,26 +23,26 @@ describe('by when a bar had ended, on our clock,', () => {
 
   test('is when our clock says where nobody told anything meanwhile: it may have begun long before it was heard of', () => {
     const started = new NewestBar()
-    started.hear(candle(OPEN_MS, OPEN_MS + 32_000))
+    started.candle(candle(OPEN_MS, OPEN_MS + 32_000))
     expect(started.endedByMs(OPEN_MS), 'at a start').toBe(OPEN_MS)
     const cutOff = new NewestBar()
-    cutOff.hear(candle(OPEN_MS - QUARTER_MS, OPEN_MS - 15_000))
-    cutOff.hear(candle(OPEN_MS, OPEN_MS + 32_000))
+    cutOff.candle(candle(OPEN_MS - QUARTER_MS, OPEN_MS - 15_000))
+    cutOff.candle(candle(OPEN_MS, OPEN_MS + 32_000))
     expect(cutOff.endedByMs(OPEN_MS), 'after a silence').toBe(OPEN_MS)
   })
 
   test('is unknown where no newer one was heard of', () => {
     const newest = new NewestBar()
     expect(newest.endedByMs(OPEN_MS)).toBe(Number.POSITIVE_INFINITY)
-    newest.hear(candle(OPEN_MS - QUARTER_MS, OPEN_MS))
+    newest.candle(candle(OPEN_MS - QUARTER_MS, OPEN_MS))
     expect(newest.endedByMs(OPEN_MS)).toBe(Number.POSITIVE_INFINITY)
   })
 
   test('stays what it was when a bar from before is told once more', () => {
     const newest = new NewestBar()
-    newest.hear(candle(OPEN_MS, OPEN_MS + 500))
-    newest.hear(candle(OPEN_MS - QUARTER_MS, OPEN_MS + 2_000))
-    newest.hear(candle(OPEN_MS, OPEN_MS + 3_000))
+    newest.candle(candle(OPEN_MS, OPEN_MS + 500))
+    newest.candle(candle(OPEN_MS - QUARTER_MS, OPEN_MS + 2_000))
+    newest.candle(candle(OPEN_MS, OPEN_MS + 3_000))
     expect(newest.endedByMs(OPEN_MS)).toBe(OPEN_MS)
   })
 })

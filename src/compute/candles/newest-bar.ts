@@ -18,7 +18,7 @@ export class NewestBar {
   /** When any coin told of it last. */
   #heardAtMs = Number.NEGATIVE_INFINITY
 
-  hear({ bar: { openTimeMs }, timeReceivedMs }: CandleEvent): void {
+  candle({ bar: { openTimeMs }, timeReceivedMs }: CandleEvent): void {
     if (openTimeMs < this.#openTimeMs) return
     if (openTimeMs !== this.#openTimeMs) {
       // After a start, or a time in which nobody told anything, it may have begun long before: when our clock says, but

@@ -3,8 +3,8 @@ import type { CoinEvent, TradeEvent } from '../../domain/event.ts'
 import type { MarketSample } from '../../domain/history.ts'
 import type { Listing } from '../../domain/listing.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
-import type { CoinMarket, CoinTracker } from '../market/coin-market.ts'
-import { coinTracker } from '../market/coin-market.ts'
+import type { CoinTracker, TrackedCoin } from '../market/coin-tracker.ts'
+import { coinTracker } from '../market/coin-tracker.ts'
 import { joinSections, splitSections } from '../market/saved-sections.ts'
 import type { LeverageTier } from './leverage-ladder.ts'
 import { leverageLadder } from './leverage-ladder.ts'
@@ -93,7 +93,7 @@ export class LiquidationFlow implements CoinTracker {
     return this.#isApproximate === 1
   }
 
-  apply(event: CoinEvent, { listing }: CoinMarket): void {
+  apply(event: CoinEvent, { listing }: TrackedCoin): void {
     if (listing !== this.#listing) this.#adopt(listing)
     switch (event.kind) {
       case 'trade':
@@ -141,7 +141,7 @@ export class LiquidationFlow implements CoinTracker {
     return joinSections([header, this.flow.save(), this.profile.save()])
   }
 
-  restore(saved: Float64Array, { listing }: CoinMarket): boolean {
+  restore(saved: Float64Array, { listing }: TrackedCoin): boolean {
     const [header, flow, profile] = splitSections(saved) ?? []
     if (header?.[0] !== LAYOUT || header.length !== HEADER_FIELDS) return false
     if (flow === undefined || profile === undefined) return false

@@ -234,7 +234,7 @@ describe('coin market', () => {
     const asked = { timeReceivedMs: endMs - 1_000, timeExchangeMs: endMs - 1_000 + AHEAD_MS }
     coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...asked })
     expect(coin.ladder.closedUntilMs, 'nor does a reply').toBe(endMs - QUARTER_MS)
-    newestBar.hear({
+    newestBar.candle({
       kind: 'candle',
       coin: 'ETH',
       timeframe: '15m',
@@ -274,7 +274,7 @@ describe('coin market', () => {
       expect(coin.candlesConfirmedAtMs).toBeLessThanOrEqual(BOUNDARY_MS)
       const forming = { ...(bars.at(-1) as Bar), openTimeMs: BOUNDARY_MS }
       const candle = { kind: 'candle', coin: 'ETH', timeframe: '15m', bar: forming } as const
-      newestBar.hear({ ...candle, ...apart(askedMs + 1_500) })
+      newestBar.candle({ ...candle, ...apart(askedMs + 1_500) })
       coin.apply(context('BTC', apart(askedMs + 2_000)))
       expect(coin.candlesConfirmedAtMs, 'and then for all').toBe(askedMs + 2_000)
     },
@@ -298,7 +298,13 @@ describe('coin market', () => {
     const { newestBar, coin, bars, endMs, forming } = heardForming()
     coin.interrupt(endMs - 35_000)
     const next = { ...forming, openTimeMs: endMs }
-    newestBar.hear({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar: next, ...at(endMs + 500) })
+    newestBar.candle({
+      kind: 'candle',
+      coin: 'ETH',
+      timeframe: '15m',
+      bar: next,
+      ...at(endMs + 500),
+    })
     coin.apply({
       ...{ kind: 'history', coin: 'BTC', timeframe: '15m', bars: [...bars.slice(0, -1), forming] },
       ...{ timeReceivedMs: endMs + 10_000, timeExchangeMs: endMs - 15_000 },
@@ -317,7 +323,7 @@ describe('coin market', () => {
     const endMs = BOUNDARY_MS + QUARTER_MS
     hearUntil(endMs - 10_000)
     const bar = { ...(wave('15m', 300).at(-1) as Bar), openTimeMs: endMs }
-    newestBar.hear({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar, ...at(endMs + 500) })
+    newestBar.candle({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar, ...at(endMs + 500) })
     coin.apply(context('BTC', at(endMs + 2_000)))
     coin.advance()
     expect(coin.candlesConfirmedAtMs).toBe(endMs)
@@ -401,7 +407,7 @@ function heardForming(now = at(NOW_MS)) {
   coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...now })
   const endMs = coin.ladder.closedUntilMs + QUARTER_MS
   const forming = { ...(bars.at(-1) as Bar), openTimeMs: endMs - QUARTER_MS }
-  newestBar.hear({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar: forming, ...now })
+  newestBar.candle({ kind: 'candle', coin: 'ETH', timeframe: '15m', bar: forming, ...now })
   return { newestBar, coin, bars, endMs, forming }
 }
 

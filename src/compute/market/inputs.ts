@@ -1,8 +1,8 @@
 import type { Input } from '../../domain/document.ts'
 import type { ContextEvent } from '../../domain/event.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
+import { BOOK_CADENCE_MS, CONTEXT_CADENCE_MS } from './cadence.ts'
 import type { CoinMarket } from './coin-market.ts'
-import { BOOK_CADENCE_MS, CONTEXT_CADENCE_MS } from './coin-market.ts'
 
 /** What analyses rest on, each with the instant at which the venue last confirmed it. */
 

@@ -1,7 +1,7 @@
 import type { CoinEvent, TradeEvent } from '../../domain/event.ts'
 import { StepRing } from '../statistics/step-ring.ts'
-import type { CoinTracker } from './coin-market.ts'
-import { coinTracker } from './coin-market.ts'
+import type { CoinTracker } from './coin-tracker.ts'
+import { coinTracker } from './coin-tracker.ts'
 import { joinSections, splitSections } from './saved-sections.ts'
 
 const STEP_MS = 5 * 60_000

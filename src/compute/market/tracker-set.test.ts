@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { CandleLadder } from '../candles/candle-ladder.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
-import type { CoinTracker } from './coin-market.ts'
-import { CoinMarket, coinTracker } from './coin-market.ts'
+import { CoinMarket } from './coin-market.ts'
+import type { CoinTracker } from './coin-tracker.ts'
+import { coinTracker } from './coin-tracker.ts'
 import { joinNamed, splitNamed } from './saved-sections.ts'
 import { TrackerSet } from './tracker-set.ts'
 

@@ -2,8 +2,8 @@ import type { Bar } from '../../domain/bar.ts'
 import type { CoinEvent, HourlyHistoryEvent } from '../../domain/event.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
-import type { CoinTracker } from '../market/coin-market.ts'
-import { coinTracker } from '../market/coin-market.ts'
+import type { CoinTracker } from '../market/coin-tracker.ts'
+import { coinTracker } from '../market/coin-tracker.ts'
 import { StepRing } from '../statistics/step-ring.ts'
 
 const HOUR_MS = timeframeMs['1h']

@@ -1,8 +1,8 @@
 import type { Bar } from '../../domain/bar.ts'
 import type { CoinEvent } from '../../domain/event.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
-import type { CoinMarket, CoinTracker } from '../market/coin-market.ts'
-import { coinTracker } from '../market/coin-market.ts'
+import type { CoinTracker, TrackedCoin } from '../market/coin-tracker.ts'
+import { coinTracker } from '../market/coin-tracker.ts'
 import { percentileOf } from '../statistics/series-statistics.ts'
 import { StepRing } from '../statistics/step-ring.ts'
 
@@ -69,7 +69,7 @@ export class VolatilitySeries implements CoinTracker {
     return Number.isNaN(hour) ? Number.NaN : this.#hours.at(hour, CLOSE)
   }
 
-  apply(event: CoinEvent, coin: CoinMarket): void {
+  apply(event: CoinEvent, coin: TrackedCoin): void {
     if (event.kind === 'candle') {
       if (event.timeframe === '15m') this.#hear(event.bar)
     } else if (event.kind !== 'context') {
@@ -199,7 +199,7 @@ export class VolatilitySeries implements CoinTracker {
   }
 
   /** Measures anew when an hour is over, or one that was over has changed. */
-  #close({ ladder }: CoinMarket): void {
+  #close({ ladder }: TrackedCoin): void {
     const lastHour = Math.floor(ladder.closedUntilMs / HOUR_MS) - 1
     if (Number.isNaN(lastHour)) return
     if (lastHour === this.#lastHour && !this.#isChanged) return

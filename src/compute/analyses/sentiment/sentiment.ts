@@ -7,7 +7,7 @@ import {
   FUNDING_INTERVAL_HOURS,
   fundingBiasOf,
 } from '../../funding/funding-tilt.ts'
-import { COIN_AGE_MS_MAX, CONTEXT_CADENCE_MS } from '../../market/coin-market.ts'
+import { COIN_AGE_MS_MAX, CONTEXT_CADENCE_MS } from '../../market/cadence.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings } from '../../render/completeness.ts'

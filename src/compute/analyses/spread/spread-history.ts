@@ -1,8 +1,8 @@
 import type { CoinEvent } from '../../../domain/event.ts'
 import type { MarketSample } from '../../../domain/history.ts'
 import { SAMPLE_STEP_MS } from '../../../domain/history.ts'
-import type { CoinTracker } from '../../market/coin-market.ts'
-import { coinTracker } from '../../market/coin-market.ts'
+import type { CoinTracker } from '../../market/coin-tracker.ts'
+import { coinTracker } from '../../market/coin-tracker.ts'
 import { percentileOf, statisticsOf } from '../../statistics/series-statistics.ts'
 import { StepRing } from '../../statistics/step-ring.ts'
 

@@ -2,8 +2,8 @@ import type { Bar } from '../../../domain/bar.ts'
 import type { CoinEvent } from '../../../domain/event.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
-import type { CoinMarket, CoinTracker } from '../../market/coin-market.ts'
-import { coinTracker } from '../../market/coin-market.ts'
+import type { CoinTracker, TrackedCoin } from '../../market/coin-tracker.ts'
+import { coinTracker } from '../../market/coin-tracker.ts'
 import { StepRing } from '../../statistics/step-ring.ts'
 import type { HourlyCloses } from '../../volatility/hourly-closes.ts'
 import { CLOSES_READ, CLOSING_GRACE_MS } from '../../volatility/hourly-closes.ts'
@@ -84,7 +84,7 @@ export class VolatilityBars implements CoinTracker {
   }
 
   /** A bar that the restored candles have not closed would move the windows to a time without bars: none is taken then. */
-  restore(saved: Float64Array, { ladder }: Pick<CoinMarket, 'ladder'>): boolean {
+  restore(saved: Float64Array, { ladder }: Pick<TrackedCoin, 'ladder'>): boolean {
     if (saved.length % SAVED_FIELDS !== 0) return false
     const bars: Omit<Bar, 'volumeBase'>[] = []
     for (let at = 0; at < saved.length; at += SAVED_FIELDS) {
