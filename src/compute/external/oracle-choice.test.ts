@@ -6,8 +6,9 @@ import type { MarketState } from '../market/market-state.ts'
 import { oraclePrice } from '../testing/external-events.ts'
 import { newMarket } from '../testing/new-market.ts'
 import { context, universe } from '../testing/tape.ts'
-import type { OracleDemotion, OracleEvidence } from './oracle-choice.ts'
-import { chooseOracle, PROBATION_MS } from './oracle-choice.ts'
+import { chooseOracle } from './oracle-choice.ts'
+import type { OracleDemotion, OracleEvidence } from './oracle-faults.ts'
+import { PROBATION_MS } from './oracle-faults.ts'
 import { oracleTrust } from './oracle-trust.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)

@@ -5,8 +5,9 @@ import type { MarketState, MarketTracker } from '../market/market-state.ts'
 import { marketTracker } from '../market/market-state.ts'
 import { driftBpsPerRootSecond, USUAL_DRIFT_BPS } from '../volatility/drift.ts'
 import { exchangePrices, venueUsd } from './exchange-reference.ts'
-import type { OracleChoice, OracleEvidence } from './oracle-choice.ts'
+import type { OracleChoice } from './oracle-choice.ts'
 import { chooseOracle, unfitNow } from './oracle-choice.ts'
+import type { OracleEvidence } from './oracle-faults.ts'
 
 /** Every asset is looked at once a second, another share of them at each tick. */
 const TICK_MS = 50

@@ -2,7 +2,6 @@ import type { Slot } from '../../../domain/document.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { AssetGaps, Gap } from '../../external/arb/arb-gaps.ts'
 import { stressBandOf, stressLevelOf } from '../../external/arb/arb-levels.ts'
-import type { ArbMeasurement, ScannedChain, Stress } from '../../external/arb/arb-measure.ts'
 import {
   ARB_MODEL_VERSION,
   BAND_MARGIN_BPS,
@@ -13,6 +12,7 @@ import {
   REBALANCE_BPS,
 } from '../../external/arb/arb-model.ts'
 import type { Dislocation, Opportunity } from '../../external/arb/arb-opportunities.ts'
+import type { ArbMeasurement, ScannedChain, Stress } from '../../external/arb/arb-sample.ts'
 import { stressNames, stressRules } from '../../external/arb/arb-stress.ts'
 import { percentOf } from '../../render/count-digits.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { chains } from '../../../domain/external.ts'
-import { pegSourceFaults } from '../../external/depeg/depeg-sources.ts'
 import { pegLevelNames } from '../../external/depeg/peg-level.ts'
 import { pegClasses } from '../../external/depeg/peg-price.ts'
+import { pegSourceFaults } from '../../external/depeg/peg-source.ts'
 import { pegStatuses } from '../../external/depeg/peg-status.ts'
 import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 

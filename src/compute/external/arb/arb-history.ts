@@ -1,23 +1,28 @@
 import type { Chain } from '../../../domain/external.ts'
 import { chains } from '../../../domain/external.ts'
 import type { MeasureLog } from '../../market/measure-log.ts'
-import { statisticsOf } from '../../statistics/series-statistics.ts'
+import { medianOfSorted } from '../../statistics/median.ts'
+import { percentileOf, statisticsOf } from '../../statistics/series-statistics.ts'
+import type { AssetGaps } from './arb-gaps.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { arbAssets, STRUCTURAL_BPS_MAX, STRUCTURAL_MINUTES_MIN } from './arb-model.ts'
 import type { StressName } from './arb-stress.ts'
-import { stressNames } from './arb-stress.ts'
+import { historyShare, stressNames } from './arb-stress.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const WEEK_MS = 7 * DAY_MS
 const BPS = 10_000
-/** What is new in a few minutes does not move a day's median. */
+/** Distance of a minute from the requested instant. */
+const NEAR_MS = 5 * MINUTE_MS
+const WEEK_MINUTES_MIN = 2 * 1_440
+/** History is read once a block: a few minutes do not move a day's median. */
 const BLOCK_MS = 5 * MINUTE_MS
-/** Of the last hour; with fewer minutes the deviation is unknown. */
+/** Minutes of the last hour below which the deviation is unknown. */
 const SIGMA_MINUTES_MIN = 20
 const SECONDS_PER_MINUTE = 60
-/** Gas that hardly moves is not unusual for moving a little: 10 %, as a logarithm. */
+/** Least deviation of a gas price that counts as usual: 10 %, as a logarithm. */
 const GAS_DEVIATION_MIN = 0.1
 const UNUSUAL_Z = 3
 
@@ -29,26 +34,40 @@ export const arbSeries = {
   index: 'arb/index',
 } as const
 
-/** What our own log says of the time before a block of minutes. */
+/** The log up to the beginning of a block of minutes. */
 export type ArbHistory = {
-  /** Which block, in blocks since 1970. */
+  /** Number of the block since 1970. */
   readonly block: number
   /** Median gap of 24 hours, by asset and then chain; NaN where the log is too short. */
   readonly structuralBps: Float64Array
-  /** Raw values of 24 hours. */
+  /** Values of 24 hours, ascending. */
   readonly components: Readonly<Record<StressName, Float64Array>>
   readonly indexOfDay: Float64Array
   readonly indexOfWeek: Float64Array
-  /** Deviation of the reference in one second, bps; NaN for unknown. */
+  /** Standard deviation of the reference over one second, bps; NaN where unknown. */
   readonly sigmaBps: Readonly<Record<ArbAsset, number>>
   readonly isGasUnusual: (chain: Chain, gasUsd: number) => boolean
+}
+
+/** The index now against its own history; NaN where that is too short. */
+export type StressHistory = {
+  readonly change1h: number
+  readonly change24h: number
+  readonly percentile24h: number
+  readonly percentile7d: number
+  readonly median7d: number
+  /** Known minutes of the last 24 hours. */
+  readonly minutes: number
+  /** Prices with a known structural gap, of all {@link priced} ones. */
+  readonly structuralKnown: number
+  readonly priced: number
 }
 
 export function blockOf(nowMs: number): number {
   return Math.floor(nowMs / BLOCK_MS)
 }
 
-/** The same for all instants of a block, whatever was logged in it. */
+/** Gives the same result for all instants of a block. */
 export function readHistory(log: MeasureLog, nowMs: number): ArbHistory {
   const block = blockOf(nowMs)
   const untilMs = block * BLOCK_MS - 1
@@ -70,14 +89,65 @@ export function readHistory(log: MeasureLog, nowMs: number): ArbHistory {
   }
 }
 
-/** @returns NaN where too little is known */
+export function stressHistory(
+  log: MeasureLog,
+  sampleMs: number,
+  known: {
+    readonly history: ArbHistory
+    readonly assets: readonly AssetGaps[]
+    readonly index: number
+  },
+): StressHistory {
+  const { index } = known
+  const { indexOfDay, indexOfWeek } = known.history
+  const before = (ms: number) => log.near(arbSeries.index, sampleMs - ms, NEAR_MS)
+  const isWeekKnown = indexOfWeek.length >= WEEK_MINUTES_MIN
+  const priced = known.assets
+    .flatMap(({ gaps }) => gaps)
+    .filter(({ gapBps }) => !Number.isNaN(gapBps))
+  return {
+    change1h: index - before(HOUR_MS),
+    change24h: index - before(DAY_MS),
+    percentile24h:
+      historyShare(indexOfDay.length) > 0 ? percentileOf(indexOfDay, index) : Number.NaN,
+    percentile7d: isWeekKnown ? percentileOf(indexOfWeek, index) : Number.NaN,
+    median7d: isWeekKnown ? medianOfSorted(indexOfWeek) : Number.NaN,
+    minutes: indexOfDay.length,
+    structuralKnown: priced.filter(({ isStructuralKnown }) => isStructuralKnown).length,
+    priced: priced.length,
+  }
+}
+
+/** Records the figures of a sample that {@link readHistory} reads. */
+export function recordSample(
+  log: MeasureLog,
+  sampleMs: number,
+  sample: {
+    readonly assets: readonly AssetGaps[]
+    readonly scanned: readonly { readonly chain: Chain; readonly gasUsd: number }[]
+    readonly stress: { readonly ruledIndex: number; readonly raw: readonly number[] }
+  },
+): void {
+  const { assets, scanned, stress } = sample
+  log.record(arbSeries.index, sampleMs, stress.ruledIndex)
+  for (const [at, name] of stressNames.entries())
+    log.record(arbSeries.component(name), sampleMs, stress.raw[at] as number)
+  for (const { chain, gasUsd } of scanned) log.record(arbSeries.gas(chain), sampleMs, gasUsd)
+  for (const { asset, referenceUsd, gaps } of assets) {
+    log.record(arbSeries.reference(asset), sampleMs, referenceUsd)
+    for (const { cell, gapBps } of gaps)
+      log.record(arbSeries.gap(asset, cell.chain), sampleMs, gapBps)
+  }
+}
+
+/** NaN for too few minutes. */
 function structuralGap(gapsBps: Float64Array): number {
   if (gapsBps.length < STRUCTURAL_MINUTES_MIN) return Number.NaN
   const { median } = statisticsOf(gapsBps)
   return Math.max(-STRUCTURAL_BPS_MAX, Math.min(STRUCTURAL_BPS_MAX, median))
 }
 
-/** Returns over a hole count as of one minute, so that holes make it larger and never smaller. */
+/** A return over missing minutes counts as that of one minute, so that gaps raise it and never lower it. */
 function sigmaOf(prices: Float64Array): number {
   const returns = prices.slice(1).map((price, at) => Math.log(price / (prices[at] as number)))
   if (returns.length < SIGMA_MINUTES_MIN) return Number.NaN
@@ -86,7 +156,7 @@ function sigmaOf(prices: Float64Array): number {
 
 type Usual = { readonly mean: number; readonly deviation: number } | null
 
-/** Of the logarithms: gas moves by factors. */
+/** Statistics of the logarithms, because gas moves by factors. */
 function usualOf(gasUsd: Float64Array): Usual {
   const known = gasUsd.filter((usd) => usd > 0)
   return known.length < STRUCTURAL_MINUTES_MIN ? null : statisticsOf(known.map(Math.log))

@@ -9,10 +9,10 @@ import type { MarketState } from '../../market/market-state.ts'
 import { block, chainPricesUsd, pool, poolEvents, rateEvents } from '../../testing/chain-tape.ts'
 import { newMarket } from '../../testing/new-market.ts'
 import { NOW_MS } from '../../testing/tape.ts'
-import type { ArbMeasurement, Stress } from './arb-measure.ts'
 import { arbMeasure } from './arb-measure.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { ARB_STEP_MS, arbAssets } from './arb-model.ts'
+import type { ArbMeasurement, Stress } from './arb-sample.ts'
 import { stressNames } from './arb-stress.ts'
 
 const START_MS = Math.ceil(NOW_MS / 300_000) * 300_000

@@ -2,104 +2,39 @@ import type { MarketEvent } from '../../../domain/event.ts'
 import type { MarketState, MarketTracker } from '../../market/market-state.ts'
 import { marketTracker } from '../../market/market-state.ts'
 import { joinSections, splitSections } from '../../market/saved-sections.ts'
-import { medianOfSorted } from '../../statistics/median.ts'
-import { percentileOf } from '../../statistics/series-statistics.ts'
-import type { ChainState } from './arb-cells.ts'
 import { cellsOf, chainStates } from './arb-cells.ts'
 import type { AssetGaps } from './arb-gaps.ts'
 import { gapsOf } from './arb-gaps.ts'
 import type { ArbHistory } from './arb-history.ts'
-import { arbSeries, blockOf, readHistory } from './arb-history.ts'
+import { blockOf, readHistory, recordSample, stressHistory } from './arb-history.ts'
 import { ARB_STEP_MS, CHAINS_MIN, DISLOCATION_BPS, majorAssets } from './arb-model.ts'
-import type { Dislocation, Opportunity } from './arb-opportunities.ts'
+import type { Opportunity } from './arb-opportunities.ts'
 import { dislocationOf, opportunityOf } from './arb-opportunities.ts'
 import type { ChainPair } from './arb-pairs.ts'
 import { CHAIN_PAIRS, chainPairs } from './arb-pairs.ts'
-import type { ExternalRates } from './arb-rates.ts'
 import { externalRates } from './arb-rates.ts'
+import type { ArbMeasurement, ScannedChain, Stress } from './arb-sample.ts'
+import { confirmedAt, scannedChains, stressComponents } from './arb-sample.ts'
 import { OpenSpans } from './arb-spans.ts'
-import type { StressIndex, StressName } from './arb-stress.ts'
-import {
-  historyShare,
-  ScoreCorrelation,
-  stressIndex,
-  stressNames,
-  stressScore,
-} from './arb-stress.ts'
-
-/** A chain as of a sample. */
-export type ScannedChain = ChainState & {
-  /** It has a price that speaks of now. */
-  readonly isFresh: boolean
-  readonly isGasUnusual: boolean
-}
-
-export type Stress = StressIndex & {
-  /** Of the components, in their order. */
-  readonly raw: readonly number[]
-  readonly scores: readonly number[]
-  /** The index, or what a rule of its own makes of it: see {@link isMajorOff}. 0 to 100. */
-  readonly ruledIndex: number
-  /** An asset that matters has been far off on two chains for minutes. */
-  readonly isMajorOff: boolean
-}
-
-/** The index now against its own history; NaN where that is too short. */
-type StressHistory = {
-  readonly change1h: number
-  readonly change24h: number
-  readonly percentile24h: number
-  readonly percentile7d: number
-  readonly median7d: number
-  /** Minutes of the last 24 hours that are known. */
-  readonly minutes: number
-  /** How many assets on chains have a known structural gap, of all that have a price. */
-  readonly structuralKnown: number
-  readonly priced: number
-}
-
-/** One sample of everything. Plain objects: they cross a thread. */
-export type ArbMeasurement = {
-  readonly sampledAtMs: number
-  readonly chains: readonly ScannedChain[]
-  readonly assets: readonly AssetGaps[]
-  /** All that are wide enough, the largest net first. */
-  readonly dislocations: readonly Dislocation[]
-  readonly opportunities: readonly Opportunity[]
-  /** null with fewer than five fresh chains. */
-  readonly stress: Stress | null
-  readonly history: StressHistory
-  readonly asOfMs: {
-    /** Of the oldest block that is used; NaN for none, as below. */
-    readonly dex: number
-    readonly stablecoins: number
-    readonly exchanges: number
-  }
-}
+import { ScoreCorrelation, stressIndex, stressNames, stressScore } from './arb-stress.ts'
 
 const VERSION = 1
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
-/** How far a minute may be from the instant that is asked for. */
-const NEAR_MS = 5 * MINUTE_MS
-const WEEK_MINUTES_MIN = 2 * 1_440
-/** So old, a sample says nothing about now. */
+/** An older sample has no score of the present. */
 const SCORE_MS_MAX = 60_000
 
 const MAJOR_OFF_BPS = 100
 const MAJOR_OFF_CHAINS = 2
 const MAJOR_OFF_MS = 300_000
-/** Where `stressed` begins. */
+/** Lower limit of the band `STRESSED`. */
 const MAJOR_OFF_INDEX = 55
 
-/** Gaps of the same assets between chains, what they would pay, and how stressed that is, every ten seconds. */
+/** Price gaps of the same assets between chains, their profit, and the stress that they show, every ten seconds. */
 class ArbMeasure implements MarketTracker {
   readonly hears = ['measure-history'] as const
   #correlation = new ScoreCorrelation()
-  /** Pairs that would pay, ... */
+  /** Pairs with a positive net. */
   #paying = new OpenSpans(CHAIN_PAIRS)
-  /** ... and pairs that are dislocated, whatever that would pay. */
+  /** Pairs that are dislocated, whatever their net. */
   #wide = new OpenSpans(CHAIN_PAIRS)
   #majorOff = new OpenSpans(majorAssets.length)
   #history: ArbHistory | null = null
@@ -136,7 +71,7 @@ class ArbMeasure implements MarketTracker {
       .map((pair) => opportunityOf(pair, this.#paying.ageMs(pair.at, sampleMs), nowMs))
       .toSorted((one, other) => other.netBps - one.netBps)
     const stress = this.#stressOf({ scanned, assets, opportunities, history }, sampleMs)
-    if (stress !== null) record(market, sampleMs, { assets, scanned, stress })
+    if (stress !== null) recordSample(market.log, sampleMs, { assets, scanned, stress })
     this.#latest = {
       sampledAtMs: sampleMs,
       chains: scanned,
@@ -147,8 +82,12 @@ class ArbMeasure implements MarketTracker {
         .toSorted((one, other) => other.netBps - one.netBps),
       opportunities,
       stress,
-      history: stressHistory(market, sampleMs, { history, assets, stress }),
-      asOfMs: asOf(assets, rates),
+      history: stressHistory(market.log, sampleMs, {
+        history,
+        assets,
+        index: stress?.ruledIndex ?? Number.NaN,
+      }),
+      asOfMs: confirmedAt(assets, rates),
     }
   }
 
@@ -189,8 +128,7 @@ class ArbMeasure implements MarketTracker {
     }
     for (const [at, major] of majorAssets.entries()) {
       const measured = assets.find(({ asset }) => asset === major)
-      const isOff = measured === undefined ? null : isFarOff(measured)
-      this.#majorOff.observe(at, isOff, sampleMs)
+      this.#majorOff.observe(at, measured === undefined ? null : isFarOff(measured), sampleMs)
     }
   }
 
@@ -205,10 +143,10 @@ class ArbMeasure implements MarketTracker {
   ): Stress | null {
     const { scanned, assets, opportunities, history } = sample
     if (scanned.filter(({ isFresh }) => isFresh).length < CHAINS_MIN) return null
-    const measures = rawMeasures(scanned, assets, opportunities)
-    const raw = stressNames.map((name) => measures[name])
+    const components = stressComponents(scanned, assets, opportunities)
+    const raw = stressNames.map((name) => components[name])
     const scores = stressNames.map((name) =>
-      stressScore(name, measures[name], history.components[name]),
+      stressScore(name, components[name], history.components[name]),
     )
     this.#correlation.take(scores, sampleMs)
     const result = stressIndex(scores, this.#correlation.rows())
@@ -220,105 +158,10 @@ class ArbMeasure implements MarketTracker {
   }
 }
 
-/** As it stands, whatever is usual: a discount of that size is trouble. null where nobody can say. */
+/** Without regard to structural gaps: a discount of this size is unusual for any asset. null where unknown. */
 function isFarOff({ referenceUsd, gaps }: AssetGaps): boolean | null {
   if (Number.isNaN(referenceUsd)) return null
   return gaps.filter(({ gapBps }) => Math.abs(gapBps) >= MAJOR_OFF_BPS).length >= MAJOR_OFF_CHAINS
-}
-
-function scannedChains(
-  states: readonly ChainState[],
-  assets: readonly AssetGaps[],
-  history: ArbHistory,
-): readonly ScannedChain[] {
-  return states.map((state, at) => ({
-    ...state,
-    isFresh: assets.some(({ gaps }) => gaps[at]?.cell.status === 'ok'),
-    isGasUnusual: history.isGasUnusual(state.chain, state.gasUsd),
-  }))
-}
-
-function rawMeasures(
-  scanned: readonly ScannedChain[],
-  assets: readonly AssetGaps[],
-  opportunities: readonly Opportunity[],
-): Readonly<Record<StressName, number>> {
-  const judged = assets
-    .flatMap(({ gaps }) => gaps)
-    .map(({ excessBps, bandBps }) => Math.abs(excessBps) - bandBps)
-    .filter((outsideBps) => !Number.isNaN(outsideBps))
-  const outside = judged.filter((outsideBps) => outsideBps > 0)
-  const dispersions = assets.map((asset) => asset.dispersionBps).filter((bps) => !Number.isNaN(bps))
-  const troubled = scanned.filter(({ isFresh, isGasUnusual }) => !isFresh || isGasUnusual)
-  return {
-    dispersion: Math.max(0, ...dispersions),
-    band_excess: Math.max(0, ...outside),
-    breadth: judged.length === 0 ? 0 : outside.length / judged.length,
-    persistence: Math.max(0, ...opportunities.map(({ ageMs }) => ageMs)) / 1_000,
-    plumbing: troubled.length / scanned.length,
-  }
-}
-
-function record(
-  { log }: MarketState,
-  sampleMs: number,
-  sample: {
-    readonly assets: readonly AssetGaps[]
-    readonly scanned: readonly ScannedChain[]
-    readonly stress: Stress
-  },
-): void {
-  const { assets, scanned, stress } = sample
-  log.record(arbSeries.index, sampleMs, stress.ruledIndex)
-  for (const [at, name] of stressNames.entries())
-    log.record(arbSeries.component(name), sampleMs, stress.raw[at] as number)
-  for (const { chain, gasUsd } of scanned) log.record(arbSeries.gas(chain), sampleMs, gasUsd)
-  for (const { asset, referenceUsd, gaps } of assets) {
-    log.record(arbSeries.reference(asset), sampleMs, referenceUsd)
-    for (const { cell, gapBps } of gaps) {
-      log.record(arbSeries.gap(asset, cell.chain), sampleMs, gapBps)
-    }
-  }
-}
-
-function stressHistory(
-  { log }: MarketState,
-  sampleMs: number,
-  known: {
-    readonly history: ArbHistory
-    readonly assets: readonly AssetGaps[]
-    readonly stress: Stress | null
-  },
-): StressHistory {
-  const { indexOfDay, indexOfWeek } = known.history
-  const index = known.stress?.ruledIndex ?? Number.NaN
-  const before = (ms: number) => log.near(arbSeries.index, sampleMs - ms, NEAR_MS)
-  const isWeekKnown = indexOfWeek.length >= WEEK_MINUTES_MIN
-  const priced = known.assets
-    .flatMap(({ gaps }) => gaps)
-    .filter(({ gapBps }) => !Number.isNaN(gapBps))
-  return {
-    change1h: index - before(HOUR_MS),
-    change24h: index - before(DAY_MS),
-    percentile24h:
-      historyShare(indexOfDay.length) > 0 ? percentileOf(indexOfDay, index) : Number.NaN,
-    percentile7d: isWeekKnown ? percentileOf(indexOfWeek, index) : Number.NaN,
-    median7d: isWeekKnown ? medianOfSorted(indexOfWeek) : Number.NaN,
-    minutes: indexOfDay.length,
-    structuralKnown: priced.filter(({ isStructuralKnown }) => isStructuralKnown).length,
-    priced: priced.length,
-  }
-}
-
-function asOf(assets: readonly AssetGaps[], rates: ExternalRates): ArbMeasurement['asOfMs'] {
-  const used = assets.flatMap(({ gaps }) =>
-    gaps.filter(({ gapBps }) => !Number.isNaN(gapBps)).map(({ cell }) => cell.confirmedAtMs),
-  )
-  return {
-    dex: used.length === 0 ? Number.NaN : Math.min(...used),
-    stablecoins: rates.stablesAsOfMs,
-    exchanges: rates.exchangesAsOfMs,
-  }
 }
 
 export const arbMeasure = marketTracker('market/arb', () => new ArbMeasure())

@@ -9,8 +9,9 @@ import {
   pegTape,
   usdcPool,
 } from '../../testing/peg-tape.ts'
-import type { HeardAt } from './depeg-sources.ts'
-import { chainParities, pegEvidenceOf } from './depeg-sources.ts'
+import type { HeardAt } from './peg-evidence.ts'
+import { pegEvidenceOf } from './peg-evidence.ts'
+import { chainParities } from './peg-markets.ts'
 import { pegPriceOf } from './peg-price.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
