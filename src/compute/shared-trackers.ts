@@ -10,7 +10,7 @@ import { regimeTracker } from './regime/regime.ts'
 import { hourlyCloses } from './volatility/hourly-closes.ts'
 import { volatilitySeries } from './volatility/volatility-series.ts'
 
-/** State that several analyses read. What one analysis alone reads is in its own folder, and in its `trackers`. */
+/** Trackers that several analyses read. A tracker of one analysis is in its own folder and in its `trackers`. */
 export const sharedTrackers: readonly AnyTrackerKind[] = [
   fundingSeries,
   hourlyCloses,

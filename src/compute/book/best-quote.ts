@@ -9,7 +9,7 @@ export type BestQuote = {
   readonly confirmedAtMs: number
 }
 
-/** The newer of the two that the venue sends: whole books rarely, best levels on every change. */
+/** The newer of both: the venue sends whole books rarely, and best levels on every change. */
 export function newerQuote(book: BookEvent | null, top: TopOfBookEvent | null): BestQuote | null {
   if (top !== null && (book === null || top.timeExchangeMs > book.timeExchangeMs))
     return { bid: top.bid, ask: top.ask, confirmedAtMs: top.timeReceivedMs }

@@ -1,10 +1,10 @@
 import type { BookLevel } from '../../domain/event.ts'
 
 const BPS = 10_000
-/** Two prices as far from mid as each other differ by less. */
+/** Rounding error of two equal distances from mid. */
 const ROUNDING_BPS = 1e-9
 
-/** One side of a book as a taker meets it: best level first. */
+/** One side of a book from a taker's point of view: best level first. */
 export type BookSide = {
   readonly levels: readonly BookLevel[]
   readonly mid: number
@@ -15,21 +15,20 @@ export type BookSide = {
 export type Fill = {
   /** Average price against mid, always a cost; null on an empty side. */
   readonly slippageBps: number | null
-  /** Share of the wished-for notional that the visible book fills. */
+  /** Share of the requested notional that the visible book fills. */
   readonly filledPct: number
   readonly method: 'book_walk' | 'model'
 }
 
 /**
- * Takes `notionalUsd` from the book, level by level. What the visible book cannot fill is estimated by
- * the square-root law of market impact from what it did fill (Almgren et al. 2005, "Direct Estimation
- * of Equity Market Impact"), and is marked as a model.
- *
- * @param modelScale what the model is multiplied with, by what trades after it showed; never below what
- * the last visible level costs
+ * Executes `notionalUsd` against the book, level by level. The part that the visible book cannot fill is estimated by
+ * the square-root law of market impact (Almgren et al. 2005, "Direct Estimation of Equity Market Impact") and marked as
+ * a model.
+ * @param modelScale factor of the model, from trades after it; the result is at least the cost at the last visible
+ * level
  */
 export function walk(side: BookSide, notionalUsd: number, modelScale = 1): Fill {
-  // What is left is counted down, because a sum that is counted up can miss its goal by rounding.
+  // Counting down reaches 0 exactly; a sum counted up can miss its goal by rounding.
   let leftUsd = notionalUsd
   let sizeBase = 0
   for (const level of side.levels) {
@@ -52,7 +51,7 @@ export function walk(side: BookSide, notionalUsd: number, modelScale = 1): Fill 
   }
 }
 
-/** Whatever lies beyond the visible book is no better than its last level. */
+/** Depth beyond the visible book is no better than its last level. */
 function leastSlippageBps(
   side: BookSide,
   visible: { costUsd: number; sizeBase: number; notionalUsd: number },
@@ -72,7 +71,7 @@ export function depthUsd(side: BookSide, withinBps: number): number {
   return sum
 }
 
-/** Distance from mid of the last level that we are shown: depth beyond it is unknown. */
+/** Distance of the last visible level from mid: depth beyond it is unknown. */
 export function visibleBps(side: BookSide): number {
   const last = side.levels.at(-1)
   return last === undefined ? 0 : slippageBps(side, last.price)
@@ -86,12 +85,12 @@ type Imbalance = {
 }
 
 /**
- * Bids against asks within a distance of mid, or within the shorter reach of the two where a side is visible less
- * far: depth up to 4 bps on one side and up to 10 bps on the other cannot be compared.
+ * Imbalance of bids and asks within a distance of mid, or within the shorter visible distance of both sides: depth up
+ * to 4 bps cannot be compared with depth up to 10 bps.
  */
 export function imbalanceWithin(bids: BookSide, asks: BookSide, withinBps: number): Imbalance {
   const reachBps = Math.min(withinBps, visibleBps(bids), visibleBps(asks))
-  // With one level a side, both are as far from mid and may differ by rounding.
+  // With one level a side, both distances may differ by rounding.
   const limitBps = reachBps + ROUNDING_BPS
   const [bidUsd, askUsd] = [depthUsd(bids, limitBps), depthUsd(asks, limitBps)]
   const sumUsd = bidUsd + askUsd
@@ -100,7 +99,7 @@ export function imbalanceWithin(bids: BookSide, asks: BookSide, withinBps: numbe
 
 type SizeWithin = {
   readonly usd: number
-  /** All that is visible costs less than the distance: more may be had than is shown. */
+  /** The whole visible side costs less: more may be available. */
   readonly isFloor: boolean
 }
 

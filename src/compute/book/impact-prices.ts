@@ -3,14 +3,14 @@ import type { ContextEvent } from '../../domain/event.ts'
 export type ImpactPrices = {
   readonly bid: number | null
   readonly ask: number | null
-  /** They contradict the quote: the two are of different instants. */
+  /** The impact prices contradict the quote, so both are of different instants. */
   readonly isSkewed: boolean
 }
 
 /**
- * The venue's average prices for its impact notional, as far as they agree with a quote: a sale gets no more than
- * the best bid, a buy no less than the best ask.
- * @param bid, ask the best ones, or the mid for both; null where there is none
+ * The venue's average prices for its impact notional where they agree with a quote: a sale gets at most the best bid, a
+ * buy pays at least the best ask.
+ * @param bid, ask best levels, or mid for both; null for none
  */
 export function impactPrices(
   context: ContextEvent | null,

@@ -4,8 +4,8 @@ import type { Timeframe } from '../../domain/timeframe.ts'
 import { barOpenTimeMs, timeframeMs } from '../../domain/timeframe.ts'
 
 /**
- * Builds the bars of a longer timeframe from 15m bars, which on this venue reproduces its own 1h and
- * 4h bars. A bar that we did not see from its first quarter hour on is never given out.
+ * Aggregates 15m bars into bars of a longer timeframe, which on this venue equals its own 1h and 4h bars. A bar whose
+ * first 15m bar is missing is never returned.
  */
 export class BarAggregate {
   readonly #timeframe: Timeframe
@@ -21,7 +21,7 @@ export class BarAggregate {
     this.#timeframe = timeframe
   }
 
-  /** The coin's first 15m bar comes next: the longer bar that holds it has no earlier quarter. */
+  /** Starts with the coin's first 15m bar: the longer bar that holds it has no earlier part. */
   beginWith(first: Bar): void {
     this.#openTimeMs = barOpenTimeMs(first.openTimeMs, this.#timeframe)
     this.#nextQuarterMs = first.openTimeMs
@@ -29,8 +29,8 @@ export class BarAggregate {
   }
 
   /**
-   * Adds the next closed 15m bar. @returns the longer bar that this one completes, else null.
-   * A bar that does not follow the one before starts over at the next boundary.
+   * Adds the next closed 15m bar. A bar that does not follow the one before starts over at the next boundary.
+   * @returns the longer bar that this one completes, else null
    */
   add(bar: Bar): Bar | null {
     const openTimeMs = barOpenTimeMs(bar.openTimeMs, this.#timeframe)
@@ -42,7 +42,7 @@ export class BarAggregate {
     return this.#nextQuarterMs === endMs ? this.#complete() : null
   }
 
-  /** The longer bar as it stands when `open` is its forming quarter, or null when its start is unknown. */
+  /** The forming longer bar when `open` is its forming 15m bar, or null when its start is unknown. */
   merged(open: Bar): Bar | null {
     if (open.openTimeMs === barOpenTimeMs(open.openTimeMs, this.#timeframe)) return open
     if (open.openTimeMs !== this.#nextQuarterMs) return null
@@ -57,7 +57,7 @@ export class BarAggregate {
     }
   }
 
-  /** Back to no bars at all. */
+  /** Removes all bars. */
   reset(): void {
     this.#nextQuarterMs = Number.NaN
   }
@@ -102,7 +102,7 @@ export class BarAggregate {
 
   #extend(bar: Bar): void {
     this.#nextQuarterMs += timeframeMs['15m']
-    // A bar opens with its first trade: a quarter in which nobody traded only repeats the last close.
+    // A bar opens with its first trade: a 15m bar without trades only repeats the last close.
     if (this.#volumeBase === 0) {
       this.#take(bar)
       return

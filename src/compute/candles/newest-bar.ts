@@ -1,28 +1,28 @@
 import type { CandleEvent } from '../../domain/event.ts'
 import { barOpenTimeMs } from '../../domain/timeframe.ts'
 
-/** So long after the beginning of a bar, by the clock, some coin has traded, or the clock is right. */
+/** Within this time after the start of a bar some coin trades, otherwise the clock is right. */
 const UNPROVEN_MS_MAX = 60_000
 
-/** Two clocks further apart do not agree: at least one of them is wrong. */
+/** Clocks that differ by more do not agree: at least one is wrong. */
 const CLOCKS_APART_MS_MAX = 5_000
 
 /**
- * The newest bar that any coin's candle told of. Bars of all coins begin at once, so the one before has ended for
- * every coin when that was heard, whatever the clocks say that stamp the venue's frames.
+ * The newest bar of any coin. The bars of all coins begin at once, so a new bar proves that the one before has ended
+ * for every coin, whatever the clock says that stamps the venue's frames.
  */
 export class NewestBar {
   #openTimeMs = Number.NaN
-  /** When it began, by our clock. */
+  /** Start of the bar, by our clock. */
   #begunAtMs = Number.NaN
-  /** When any coin told of it last. */
+  /** Last candle of any coin. */
   #heardAtMs = Number.NEGATIVE_INFINITY
 
   candle({ bar: { openTimeMs }, timeReceivedMs }: CandleEvent): void {
     if (openTimeMs < this.#openTimeMs) return
     if (openTimeMs !== this.#openTimeMs) {
-      // After a start, or a time in which nobody told anything, it may have begun long before: when our clock says, but
-      // not before the bar before was heard of last.
+      // After a start or a pause the bar may have begun long before: then by our clock, but after the last candle of
+      // the bar before.
       this.#begunAtMs = Math.min(timeReceivedMs, Math.max(openTimeMs, this.#heardAtMs))
       this.#openTimeMs = openTimeMs
     }
@@ -30,18 +30,18 @@ export class NewestBar {
   }
 
   /**
-   * Whether anything tells when a bar ends: a bar that some coin has told of, or two clocks that agree.
+   * Whether the end of a bar can be dated: by a candle of any coin, or by two clocks that agree.
    * @param venueMs an instant by the venue's clock
-   * @param oursMs the same instant by ours
+   * @param oursMs the same instant by our clock
    */
   isDated(venueMs: number, oursMs: number): boolean {
     return this.#isKnown || Math.abs(oursMs - venueMs) <= CLOCKS_APART_MS_MAX
   }
 
   /**
-   * An instant by the venue's clock that no bar has to end for unproven: put back into the bar before while only
-   * that clock says that it is over. A clock that runs ahead ends none early.
-   * @param oursMs the same instant by our own clock, which has a say before any bar was heard of, if the two agree
+   * An instant by the venue's clock at which no bar ends without proof: moved back into the bar before while only that
+   * clock says that the bar is over. A clock that runs ahead thus ends no bar early.
+   * @param oursMs the same instant by our clock, which decides before any candle if both clocks agree
    */
   provenMs(venueMs: number, oursMs: number): number {
     const openTimeMs = barOpenTimeMs(venueMs, '15m')
@@ -52,7 +52,7 @@ export class NewestBar {
     return hasBegun ? venueMs : openTimeMs - 1
   }
 
-  /** By when, on our clock, a bar with this end had ended; Infinity where no newer one was heard of. */
+  /** Latest time, by our clock, at which a bar with this end had ended; Infinity without a newer bar. */
   endedByMs(endMs: number): number {
     return this.#openTimeMs >= endMs ? this.#begunAtMs : Number.POSITIVE_INFINITY
   }

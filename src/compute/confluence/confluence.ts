@@ -6,7 +6,7 @@ import type { CandleSignal, CandleVotes, DerivativeSignal, DerivativeVotes } fro
 
 export type SignalName = CandleSignal | DerivativeSignal
 
-/** The idea that a signal belongs to: opposite families may disagree in one market. */
+/** Trading idea of a signal: opposite families may disagree in one market. */
 export const families = ['trend_following', 'mean_reversion', 'contrarian', 'flow'] as const
 export type Family = (typeof families)[number]
 
@@ -23,7 +23,7 @@ export const signalRules = {
 export const signalNames = Object.keys(signalRules) as readonly SignalName[]
 const candleSignals: readonly CandleSignal[] = ['rsi', 'trend', 'bollinger', 'zscore', 'vwap']
 
-/** Longer bars say more. */
+/** Longer bars weigh more. */
 const timeframeWeights: Readonly<Record<Timeframe, number>> = { '15m': 1, '1h': 2, '4h': 3 }
 
 const SIGNAL_THRESHOLD = 0.5
@@ -38,22 +38,21 @@ export type Confluence = {
   readonly bullishCount: number
   readonly bearishCount: number
   readonly net: number
-  /** Unweighted: bullish 1, neutral 0.5, bearish 0, the mean. */
+  /** Unweighted mean: bullish 1, neutral 0.5, bearish 0. */
   readonly voteShare: number
-  /** null for a family of which no signal is present. */
+  /** null for a family without a signal. */
   readonly families: Readonly<Record<Family, number | null>>
-  /** Of the candle signals alone: the others have no timeframe. */
+  /** Candle signals only: the others have no timeframe. */
   readonly perTimeframe: Readonly<Partial<Record<Timeframe, { net: number; bias: TrendLabel }>>>
   readonly isAligned: boolean
-  /** Families that point in opposite directions. */
+  /** Pairs of families with opposite votes. */
   readonly conflicts: readonly (readonly [Family, Family])[]
 }
 
 /**
- * Joins the votes of the requested timeframes with those of funding and open interest. A candle signal is
- * the weighted mean of its votes, labelled at half; `net` is the weighted mean of the labels, so a reader
- * can recompute bias and score from the answer alone. `score` is the strength of agreement, 0 to 1; the
- * direction is in `bias` only.
+ * Combines the votes of the requested timeframes with those of funding and open interest. A candle signal is the
+ * weighted mean of its votes, labelled at half; `net` is the weighted mean of the labels, so a reader can recompute
+ * bias and score from the answer. `score` is the strength of agreement, 0 to 1; the direction is in `bias` only.
  */
 export function confluenceOf(
   votes: ReadonlyMap<Timeframe, CandleVotes>,
@@ -95,7 +94,7 @@ export function confluenceOf(
   }
 }
 
-/** null when a requested timeframe does not have the signal. */
+/** null where a requested timeframe lacks the signal. */
 function combinedVote(
   signal: CandleSignal,
   requested: readonly Timeframe[],
@@ -113,7 +112,7 @@ function combinedVote(
   return mean >= SIGNAL_THRESHOLD ? 1 : mean <= -SIGNAL_THRESHOLD ? -1 : 0
 }
 
-/** Weighted mean of the votes present, or of one family of them; null when there are none. */
+/** Weighted mean of the votes, or of one family's; null without any. */
 function netOf(votes: Cast, family?: Family): number | null {
   let sum = 0
   let weights = 0

@@ -5,31 +5,30 @@ import { hasNotMoved } from '../indicators/pulse-indicators.ts'
 import type { TrendDirection } from '../indicators/trend.ts'
 import type { Positioning, PositioningLabel } from '../open-interest/positioning.ts'
 
-/** What the candles of one timeframe say. */
+/** Signals from the candles of one timeframe. */
 export type CandleSignal = 'rsi' | 'trend' | 'bollinger' | 'zscore' | 'vwap'
 
-/** What is true of a coin whatever the timeframe. */
+/** Signals without a timeframe. */
 export type DerivativeSignal = 'funding' | 'oi'
 
-/** The votes of one timeframe. `vwap` is missing while nothing was traded in its window. */
+/** Votes of one timeframe. `vwap` is missing without volume in its window. */
 export type CandleVotes = Readonly<Partial<Record<CandleSignal, TrendDirection>>>
 
-/** Missing: its input is late, or too young to be judged. */
+/** A vote is missing where its input is late or its history too short. */
 export type DerivativeVotes = Readonly<Partial<Record<DerivativeSignal, TrendDirection>>>
 
 const ZSCORE_EXTREME = 1.5
 const BAND_EDGE = 0.2
 const VWAP_DISTANCE_ATR = 0.25
-/** Older figures of the derivative no longer vote: as old as `/liquidations` lets open interest be. */
+/** Age limit of the inputs, as for open interest in `/liquidations`. */
 const DERIVATIVE_AGE_MS_MAX = 300_000
-/** Shorts that pay are rare; longs that pay are the venue's ordinary state, so more of them must be crowded. */
+/** Paying shorts are rare and paying longs are normal, so longs must be more crowded to count. */
 const crowdedShorts: readonly Crowding[] = ['MODERATE', 'HIGH', 'EXTREME']
 const crowdedLongs: readonly Crowding[] = ['HIGH', 'EXTREME']
 
 /**
- * The vote of every signal on one timeframe. RSI beyond its bullish or bearish zone abstains: an
- * exhausted trend is not a stronger one. While the last 20 closes are equal all abstain: what averages remember of
- * older moves is no signal of this market.
+ * Votes of all signals on one timeframe. RSI beyond its bullish or bearish zone abstains, because an exhausted trend is
+ * not a stronger one. While the last 20 closes are equal all abstain: averages then reflect older moves only.
  */
 export function candleVotes(indicators: PulseIndicators, close: number): CandleVotes {
   const { rsi_zone, trend, bollinger, zscore_100, vwap_20, atr_14 } = indicators
@@ -54,10 +53,7 @@ export function candleVotes(indicators: PulseIndicators, close: number): CandleV
   return votes
 }
 
-/**
- * Of funding and open interest, each where the venue told it within {@link DERIVATIVE_AGE_MS_MAX} and
- * enough of its past is known to judge it by.
- */
+/** Votes of funding and open interest, each with an input within {@link DERIVATIVE_AGE_MS_MAX} and enough history. */
 export function derivativeVotesOf(
   {
     context,
@@ -76,7 +72,7 @@ export function derivativeVotesOf(
   return { ...(funding !== null && { funding }), ...(oi !== null && { oi }) }
 }
 
-/** Contrarian: the side that pays an unusual price to stay in is crowded. null where that is unknown. */
+/** Contrarian: the side that pays an unusual rate is crowded. null where unknown. */
 export function fundingVote({
   bias,
   crowding,
@@ -87,7 +83,7 @@ export function fundingVote({
   return 0
 }
 
-/** New positions count, closed ones do not. null while the change of 4 h is unknown. */
+/** New positions vote, closed ones do not. null while the change over 4 h is unknown. */
 export function interestVote(positioning: PositioningLabel): TrendDirection | null {
   if (positioning === 'UNKNOWN') return null
   if (positioning === 'LONG_BUILDUP') return 1

@@ -13,39 +13,39 @@ import { stableUsd } from './stable-usd.ts'
 
 const BPS = 10_000
 
-/** The venue's own prices of a coin against what an oracle network says it is worth. Prices are of one coin of the venue. */
+/** The venue's prices of a coin against the price of an oracle network. Prices are of one coin of the venue. */
 export type BasisReading = {
   readonly context: ContextEvent
   readonly oracle: OracleReading
   readonly choice: OracleChoice
-  /** Units of the asset that one coin of the venue stands for. */
+  /** Units of the asset in one coin of the venue. */
   readonly scale: number
   readonly spotPrice: number
-  /** Of the venue's oracle; positive: it stands above the network. */
+  /** The venue's oracle price against the network; positive: the venue is higher. */
   readonly basisBps: number
-  /** With what USDT is worth taken into account; NaN where nobody knows. */
+  /** The same with the USD price of USDT applied; NaN where unknown. */
   readonly usdAdjustedBps: number
   readonly usdt: StableUsd | null
   readonly markBps: number
   /** NaN without a two-sided quote. */
   readonly midBps: number
-  /** Mark against the venue's own oracle. */
+  /** Mark price against the venue's own oracle. */
   readonly premiumBps: number
   readonly skewMs: number
   readonly band: BasisBand
 }
 
-/** What a basis has to exceed to be more than noise. */
+/** Noise of a basis: a smaller one has no meaning. */
 type BasisBand = {
-  /** What the network states; 0 where it states nothing. */
+  /** Confidence that the network states; 0 for none. */
   readonly confidenceBps: number
   readonly resolutionBps: number
-  /** Two deviations of what the price moved between the two stamps, at most the feed's trigger. */
+  /** Two standard deviations of the price move between both timestamps, at most the feed's trigger. */
   readonly ageBps: number
   readonly totalBps: number
 }
 
-/** @returns null where the venue or every network is silent about the coin */
+/** @returns null without a price of the venue or of any network */
 export function readBasis(
   coin: CoinMarket,
   market: MarketState,
@@ -78,7 +78,7 @@ export function readBasis(
   }
 }
 
-/** How far one price stands above another, bps of the other. */
+/** Relative distance of one price above another, bps of the other. */
 export function aboveBps(price: number, other: number): number {
   return ((price - other) / other) * BPS
 }

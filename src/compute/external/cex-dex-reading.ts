@@ -13,16 +13,16 @@ import type { PoolLeg } from './pool-prices.ts'
 import { poolLegs } from './pool-prices.ts'
 import { movedBandBps, triggerOf } from './source-error.ts'
 
-/** What a divergence has to exceed its noise by. */
+/** Excess over the noise that makes a divergence actionable. */
 const ACTIONABLE_BPS = 2
 
-/** What exchanges are compared with. Prices are of one unit of the asset, in USD. */
+/** The price that exchanges are compared with, USD for one unit of the asset. */
 export type DexLeg = {
   readonly priceUsd: number
   readonly asOfMs: number
-  /** What it cannot be known better than: the fee of a pool, or the confidence of a network. */
+  /** Lower bound of its uncertainty: the fee of a pool, or the confidence of a network. */
   readonly ownBps: number
-  /** One deviation of its error now. */
+  /** Standard deviation of its error now. */
   readonly expectedErrorBps: number
 } & (
   | { readonly source: 'dex_pool'; readonly leg: PoolLeg }
@@ -31,20 +31,20 @@ export type DexLeg = {
 
 export type CexDexReading = {
   readonly context: ContextEvent
-  /** Units of the asset that one coin of the venue stands for. */
+  /** Units of the asset in one coin of the venue. */
   readonly scale: number
   readonly cex: ExchangeReference
   readonly legs: ExchangePrices['legs']
   readonly dex: DexLeg
   readonly pools: readonly PoolLeg[]
   readonly choice: OracleChoice
-  /** Positive: exchanges are dearer. */
+  /** Positive: exchanges are higher. */
   readonly divergenceBps: number
   readonly noiseBps: number
   readonly skewMs: number
 }
 
-/** What there is nothing to compare without; `venue` stands for its oracle, which guards against mix-ups. */
+/** Missing side of the comparison; `venue` is the venue's oracle, which detects a mix-up of assets. */
 export type CexDexLack = 'venue' | 'exchange' | 'dex'
 
 export function readCexDex(
@@ -83,7 +83,7 @@ export function readCexDex(
   }
 }
 
-/** The pool that is cheapest to trade with, and the network with the smallest expected error where there is none. */
+/** The pool with the lowest trading cost, or without one the network with the smallest expected error. */
 function dexLegOf(pool: PoolLeg | undefined, oracle: OracleReading | null): DexLeg | null {
   if (pool !== undefined && pool.fault === null) {
     const { priceUsd, asOfMs, expectedErrorBps } = pool
@@ -101,7 +101,7 @@ function dexLegOf(pool: PoolLeg | undefined, oracle: OracleReading | null): DexL
   }
 }
 
-/** What the two may differ by without meaning anything: half a spread, what the other leg is off, and what the price moved between them. */
+/** Noise of the divergence: half a spread, the uncertainty of the other leg, and the price move between both. */
 function noiseBps(cex: ExchangeReference, dex: DexLeg, driftBps: number): number {
   const ageMs = Math.abs(cex.asOfMs - dex.asOfMs)
   const since =
@@ -122,7 +122,7 @@ export function isActionable({
   return Math.abs(divergenceBps) > noiseBps + ACTIONABLE_BPS
 }
 
-/** By what a coin's divergence is measured, so that no history mixes two. */
+/** Name of the other leg in a series, so that no history mixes two. */
 export function dexName(dex: DexLeg): string {
   return dex.source === 'dex_pool' ? 'pool' : dex.oracle.network
 }

@@ -3,7 +3,7 @@ import type { CexDexReading } from './cex-dex-reading.ts'
 export const divergenceDirections = ['cex_premium', 'dex_premium', 'aligned'] as const
 type DivergenceDirection = (typeof divergenceDirections)[number]
 
-/** Which side is dearer beyond the noise. */
+/** The higher side beyond the noise. */
 export function divergenceDirection({
   divergenceBps,
   noiseBps,

@@ -17,7 +17,7 @@ export type ExchangeQuoteFault =
 export type ExchangeLeg = {
   readonly exchange: Exchange
   readonly quote: ExchangeQuoteEvent['quote']
-  /** What one unit of the quote currency is worth; NaN where unknown, and then all prices are. */
+  /** USD price of the quote currency; NaN where unknown, and then all prices are NaN. */
   readonly usdPerQuote: number
   readonly bidUsd: number
   readonly askUsd: number
@@ -27,48 +27,48 @@ export type ExchangeLeg = {
   readonly askSizeBase: number
   readonly receivedAtMs: number
   readonly ageMs: number
-  /** null for one that is used. */
+  /** null for a quote that is used. */
   readonly fault: ExchangeQuoteFault | null
 }
 
-/** What exchanges agree an asset to be worth. */
+/** Consensus price of the exchanges. */
 export type ExchangeReference = {
-  /** Median of the mids that are used, one of each exchange. */
+  /** Median of the used mids, one of each exchange. */
   readonly midUsd: number
-  /** Median of their spreads. */
+  /** Median of the spreads. */
   readonly spreadBps: number
-  /** Highest less lowest mid over the median. */
+  /** Highest minus lowest mid, over the median. */
   readonly dispersionBps: number
-  /** When the oldest quote that is used was received. */
+  /** Receive time of the oldest used quote. */
   readonly asOfMs: number
   readonly ageMs: number
   readonly used: readonly ExchangeLeg[]
 }
 
 export type ExchangePrices = {
-  /** null where fewer than two exchanges can be used. */
+  /** null with fewer than two usable exchanges. */
   readonly reference: ExchangeReference | null
-  /** All of them, used or not, exchanges in order of their names. */
+  /** All quotes, used or not, by exchange name. */
   readonly legs: readonly ExchangeLeg[]
 }
 
 export const EXCHANGES_MIN = 2
-/** Since it was received, and since it was quoted where the exchange says when. */
+/** Limit of the age since receipt, and since quotation where the exchange states it. */
 const QUOTE_MS_MAX = 5_000
 const QUOTED_MS_MAX = 10_000
 const SPREAD_BPS_MAX = 200
 /** As a log difference: 3 %. */
 const OUTLIER_BPS = 300
-/** Two that are so near each other are not mistaken, however far away the others are. */
+/** Two quotes this close confirm each other, however far the others are. */
 const WITNESS_BPS = 100
-/** As a log difference: what is farther from the venue is another asset, or a wrong scale. */
+/** As a log difference: a price further from the venue's is another asset, or has a wrong scale. */
 const MAPPING_LN_MAX = 0.25
 
 const QUOTE_ORDER = ['USD', 'USDT', 'USDC'] as const
 
 /**
- * Prices of one unit of an asset in USD by the exchanges: each quote judged, and the median of what stands.
- * @param expectedUsd what the venue's own oracle makes of it, against mix-ups; NaN where it has none
+ * Prices of one unit of an asset in USD by exchanges: each quote judged, and the median of those that are used.
+ * @param expectedUsd price by the venue's oracle, to detect a mix-up of assets; NaN without one
  */
 export function exchangePrices(
   asset: string,
@@ -89,7 +89,7 @@ export function exchangePrices(
   return { reference: referenceOf(legs, nowMs), legs }
 }
 
-/** One unit's price by the venue's own oracle, which is a median of USDT prices; NaN for none. */
+/** Price of one unit by the venue's oracle, which is a median of USDT prices; NaN for none. */
 export function venueUsd(
   oraclePrice: number | undefined,
   scale: number,
@@ -100,7 +100,7 @@ export function venueUsd(
   return (oraclePrice / scale) * (stableUsd('USDT', external, nowMs)?.priceUsd ?? 1)
 }
 
-/** Whether two prices of what should be one asset can be that. True where one of them is unknown. */
+/** Whether two prices can be of one asset. True where one of them is unknown. */
 export function isSameAsset(priceUsd: number, expectedUsd: number): boolean {
   return !(Math.abs(Math.log(priceUsd / expectedUsd)) > MAPPING_LN_MAX)
 }
@@ -146,7 +146,7 @@ function faultOf(
   return isSameAsset(midUsd, expectedUsd) ? null : 'wrong_scale'
 }
 
-/** An exchange has one voice, in USD if it can. */
+/** Uses one quote of each exchange, in USD if possible. */
 function onePerExchange(legs: readonly ExchangeLeg[]): readonly ExchangeLeg[] {
   const heard = new Set<Exchange>()
   return legs.map((leg) => {
@@ -157,7 +157,7 @@ function onePerExchange(legs: readonly ExchangeLeg[]): readonly ExchangeLeg[] {
   })
 }
 
-/** Judged against the others, so that one alone against another convicts both. */
+/** Judges each quote against the others: of only two that differ, both are outliers. */
 function withoutOutliers(legs: readonly ExchangeLeg[]): readonly ExchangeLeg[] {
   const standing = legs.filter((leg) => leg.fault === null)
   return legs.map((leg) => {

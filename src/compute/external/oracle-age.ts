@@ -1,34 +1,36 @@
 import type { OraclePriceEvent } from '../../domain/external.ts'
 
 const CHAINLINK_GRACE_MS = 2 * 3_600_000
-/** How old a price of a streaming feed may be where no other source is better. */
+/** Age limit of a streaming feed. */
 const STREAM_MS_MAX = 120_000
-/** A stream that was silent for less may be on its way. */
+/** A shorter silence of a stream is normal. */
 const LATE_MS_MIN = 10_000
-/** So long before its limit a feed is late: an answer is rendered every two seconds, and has to be another's by then. */
+/**
+ * A feed is late this long before its limit: answers are rendered every two seconds and must use another feed by then.
+ */
 const HANDOVER_MS = 3_000
 
-/** When the network stood by this price, by our clock: what is stamped in the future was said when it came. */
+/** Publication time by our clock; the receive time for a time in the future. */
 export function publishedAtMs({ timeExchangeMs, timeReceivedMs }: OraclePriceEvent): number {
   return Math.min(timeExchangeMs, timeReceivedMs)
 }
 
-/** The age beyond which a healthy feed would have published again: another network is asked then. */
+/** A healthy feed publishes before this age: afterwards another network is used. */
 export function oracleLateMs(feed: Pick<OraclePriceEvent, 'network' | 'heartbeatMs'>): number {
   return Math.min(Math.max(LATE_MS_MIN, heartbeatLimitMs(feed)), oracleHandoverMs(feed))
 }
 
-/** The age beyond which it is believed only where nobody else is left, because it is about to be too old. */
+/** Beyond this age the feed is used only if no other is left, because it is about to be too old. */
 export function oracleHandoverMs(feed: Pick<OraclePriceEvent, 'network' | 'heartbeatMs'>): number {
   return oracleAgeMsMax(feed) - HANDOVER_MS
 }
 
-/** The age beyond which no answer may rest on it. */
+/** No answer uses an older price. */
 export function oracleAgeMsMax(feed: Pick<OraclePriceEvent, 'network' | 'heartbeatMs'>): number {
   return Math.max(STREAM_MS_MAX, heartbeatLimitMs(feed))
 }
 
-/** Twice the feed's own heartbeat; the nodes of Chainlink take their time after theirs. */
+/** Twice the heartbeat; Chainlink's nodes publish up to two hours after theirs. */
 function heartbeatLimitMs({
   network,
   heartbeatMs,

@@ -5,14 +5,14 @@ import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
 import { oracleTrust } from './oracle-trust.ts'
 
-/** A source that is there for longer has told all that it knows. */
+/** A source that is up for this long has sent everything that it has. */
 const TOLD_WITHIN_MS = 60_000
-/** One that is gone for as long is not waited for. */
+/** A source that is down for this long is not waited for. */
 const AWAITED_MS = 300_000
 
 /**
- * Why no oracle network can be believed about a coin.
- * @returns a sentence where that is so for now, else the coins that networks know
+ * Why no oracle network covers a coin.
+ * @returns a sentence if that is temporary, else the coins that networks cover
  */
 export function uncovered(
   coin: CoinMarket,
@@ -26,19 +26,19 @@ export function uncovered(
   return `No oracle network has a price of ${coin.listing.coin} that can be relied on now.`
 }
 
-/** Somebody is there since long enough, and nobody who may know more went down a moment ago. */
+/** Whether some network is up for long enough, and none went down recently. */
 function haveAllTold({ external }: MarketState, nowMs: number): boolean {
   const statuses = oracleNetworks.flatMap((network) => external.source(network) ?? [])
   const isAwaited = statuses.some((status) => mayTellMore(status, nowMs))
   return !isAwaited && statuses.some((status) => hasTold(status, nowMs))
 }
 
-/** A source that went down a moment ago. */
+/** Whether a source went down recently. */
 export function mayTellMore({ state, timeReceivedMs }: SourceStatusEvent, nowMs: number): boolean {
   return state === 'down' && nowMs - timeReceivedMs < AWAITED_MS
 }
 
-/** A source that is there since long enough: one that is degraded tells what it can. */
+/** Whether a source is up for long enough; a degraded one sends what it can. */
 export function hasTold({ state, timeReceivedMs }: SourceStatusEvent, nowMs: number): boolean {
   const isThere = state === 'up' || state === 'degraded'
   return isThere && nowMs - timeReceivedMs >= TOLD_WITHIN_MS

@@ -9,7 +9,7 @@ import type { OracleChoice } from './oracle-choice.ts'
 import { chooseOracle, unfitNow } from './oracle-choice.ts'
 import type { OracleEvidence } from './oracle-faults.ts'
 
-/** Every asset is looked at once a second, another share of them at each tick. */
+/** Every asset is checked once a second, another share of them at each tick. */
 const TICK_MS = 50
 const SHARES = 20
 /** More than any network has. */
@@ -17,8 +17,8 @@ const ASSETS_MAX = 1_024
 const STABLECOINS = ['USDC', 'USDT']
 
 /**
- * Remembers for a while which network was unfit for which asset, so that one that goes back and forth is
- * not believed back and forth. After a restart every network is taken for what it is then.
+ * Remembers which network had a fault for which asset, so that answers do not alternate between networks. After a
+ * restart the past is unknown.
  */
 class OracleTrust implements MarketTracker {
   readonly hears = ['oracle-price'] as const
@@ -28,7 +28,7 @@ class OracleTrust implements MarketTracker {
   #knownCoins: { readonly of: unknown; readonly assets: number; readonly coins: string[] } | null =
     null
 
-  /** Which network to believe about an asset, and why not another. */
+  /** Chooses the network for an asset. */
   choose(asset: string, market: MarketState, nowMs: number): OracleChoice {
     const unfit = this.#unfitAtMs.get(asset)
     return chooseOracle(market.external.oraclesOf(asset), {
@@ -37,7 +37,7 @@ class OracleTrust implements MarketTracker {
     })
   }
 
-  /** Coins of the venue that any network knows, in its order. */
+  /** Coins of the venue that any network covers, in the venue's order. */
   knownCoins(market: MarketState): readonly string[] {
     const held = this.#knownCoins
     if (held?.of === market.listings && held.assets === this.#known.size) return held.coins
@@ -76,7 +76,7 @@ class OracleTrust implements MarketTracker {
 
   #look(asset: string, market: MarketState, nowMs: number): void {
     const feeds = market.external.oraclesOf(asset)
-    // One alone has nobody to step in for it.
+    // A single feed cannot be replaced.
     if (feeds.length < 2) return
     for (const network of unfitNow(feeds, evidenceOf(asset, market, nowMs))) {
       let unfit = this.#unfitAtMs.get(asset)

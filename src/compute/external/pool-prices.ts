@@ -10,27 +10,28 @@ export type PoolLeg = {
   readonly pool: PoolEvent
   readonly priceUsd: number
   readonly reserveUsd: number
-  /** What a swap of {@link SWAP_USD} costs beside the price at the margin, gas left out, bps. */
+  /** Cost of a swap of {@link SWAP_USD} over the marginal price, without gas, bps. */
   readonly swapCostBps: number
-  /** As of the block, by our clock. */
+  /** Time of the block, by our clock. */
   readonly asOfMs: number
   readonly ageMs: number
-  /** One deviation of its price's error now, bps: nobody trades away less than the fee, and the price moved since its block. */
+  /**
+   * Standard deviation of its price's error now, bps: arbitrage stops at the fee, and the price moved since the block.
+   */
   readonly expectedErrorBps: number
-  /** null for one that can be used. */
+  /** null for a pool that can be used. */
   readonly fault: 'too_old' | 'no_usd_rate' | 'wrong_scale' | 'thin' | null
 }
 
 export const SWAP_USD = 10_000
-/** Since its block. */
+/** Age of the block. */
 export const POOL_MS_MAX = 60_000
 const SWAP_COST_BPS_MAX = 50
 const BPS = 10_000
 
 /**
- * Every pool of an asset on any chain: what can be used first, the one with the smallest cost first, what the price
- * moved since its block included.
- * @param driftBps one deviation of the asset's price in one second
+ * Pools of an asset on all chains: usable ones first, then by cost, including the price move since the block.
+ * @param driftBps standard deviation of the asset's price over one second
  */
 export function poolLegs(
   asset: string,
@@ -58,12 +59,12 @@ export function poolLegs(
     )
 }
 
-/** Mean impact of a swap of USD on a constant-product reserve: half of what it moves the price by. */
+/** Mean impact of a swap on a constant-product reserve: half of the price move. */
 function impactBps(notionalUsd: number, reserveUsd: number): number {
   return (notionalUsd / reserveUsd) * BPS
 }
 
-/** A pool has no trigger: its price stands until somebody trades. */
+/** A pool has no trigger: its price changes with trades only. */
 function byTime(ageMs: number) {
   return { ageMs, unreadMs: 0, triggerBps: 0, delayMs: 0 }
 }

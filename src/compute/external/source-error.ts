@@ -1,34 +1,34 @@
 import type { OracleNetwork, OraclePriceEvent } from '../../domain/external.ts'
 
 /**
- * Deviation of a Brownian motion that stayed within 1 of its start for long: its density tends to
- * (pi / 4) cos(pi x / 2), whose variance is 1 - 8 / pi^2.
+ * Standard deviation of a Brownian motion that stayed within 1 of its start for long: its density tends to (pi / 4)
+ * cos(pi x / 2), whose variance is 1 - 8 / pi^2.
  */
 const STAYED_WITHIN = Math.sqrt(1 - 8 / Math.PI ** 2)
-/** A normal error is farther away than this in one of twenty cases. */
+/** 95 % of normal errors are smaller. */
 const BAND_DEVIATIONS = 2
 const SECOND_MS = 1_000
 
-/** How long an update takes to be on the chain after the price moved by its trigger, ms. */
+/** Delay from a price move by the trigger to the update on chain, ms. */
 const TRIGGER_DELAY_MS: Partial<Record<OracleNetwork, number>> = {
-  // Pyth's price pusher looks every 5 s by default.
+  // Pyth's price pusher polls every 5 s by default.
   'pyth-solana': 5_000,
   'pyth-evm': 5_000,
-  // A round of observations, and a block or two of Ethereum.
+  // A round of observations, and one or two blocks of Ethereum.
   chainlink: 30_000,
 }
 
-/** What is known of the time since a source published, and of what it would have published. */
+/** Time since a source published, and the condition on which it publishes. */
 export type SinceSource = {
   readonly ageMs: number
-  /** Since it was read last: an update after that is unknown. */
+  /** Since it was last read: a later update is unknown. */
   readonly unreadMs: number
-  /** A move of this size would have been published; 0 for a source that publishes by time alone. */
+  /** Price move that makes the source publish; 0 for a source that publishes by time alone. */
   readonly triggerBps: number
   readonly delayMs: number
 }
 
-/** Resolution as a trigger: RedStone signs by time alone, its resolution holds nothing back. */
+/** Trigger of a feed. RedStone publishes by time alone, so its resolution is no trigger. */
 export function triggerOf({
   network,
   resolutionBps,
@@ -43,9 +43,9 @@ export function triggerOf({
 }
 
 /**
- * One deviation of what the price moved since a source published, bps: drift x root of the age. A source with
- * a trigger that has not published since confirms that the price stayed within it until shortly before it was read.
- * @param driftBps one deviation of the price in one second
+ * Standard deviation of the price move since a source published, bps: drift times the root of the age. A source with a
+ * trigger that has not published confirms that the price stayed within it until shortly before the last read.
+ * @param driftBps standard deviation of the price over one second
  */
 function movedBps(driftBps: number, since: SinceSource): number {
   const freeBps = driftBps * rootSeconds(since.ageMs)
@@ -54,7 +54,7 @@ function movedBps(driftBps: number, since: SinceSource): number {
   return Math.min(freeBps, Math.hypot(STAYED_WITHIN * since.triggerBps, lateBps))
 }
 
-/** What the price moved less than in nineteen of twenty cases, bps; the trigger itself is a bound. */
+/** 95 % bound of that price move, bps; the trigger itself is a bound. */
 export function movedBandBps(driftBps: number, since: SinceSource): number {
   const freeBps = BAND_DEVIATIONS * driftBps * rootSeconds(since.ageMs)
   if (since.triggerBps === 0) return freeBps
@@ -62,7 +62,7 @@ export function movedBandBps(driftBps: number, since: SinceSource): number {
   return Math.min(freeBps, since.triggerBps + lateBps)
 }
 
-/** One deviation of a source's error now: how sure it was, and what the price moved since, bps. */
+/** Standard deviation of a source's error now: its own uncertainty, and the price move since, bps. */
 export function expectedErrorBps(ownBps: number, driftBps: number, since: SinceSource): number {
   return Math.hypot(ownBps, movedBps(driftBps, since))
 }

@@ -5,34 +5,33 @@ import { oracleAgeMsMax, publishedAtMs } from './oracle-age.ts'
 
 export type Stablecoin = 'USDT' | 'USDC'
 
-/** What one unit of a stablecoin is worth. */
+/** USD price of a stablecoin. */
 export type StableUsd = {
   readonly priceUsd: number
-  /** When the oldest of what it rests on was confirmed, by our clock. */
+  /** Confirmation time of the oldest vote, by our clock. */
   readonly asOfMs: number
   readonly ageMs: number
-  /** How far the price may be away before a feed that it rests on publishes again, bps. */
+  /** Largest trigger of the feeds that voted, bps. */
   readonly resolutionBps: number
   readonly sources: readonly SourceId[]
 }
 
-/** A stablecoin moves slowly, and so does its ticker: older than this, an exchange does not vouch for it. */
+/** Age limit of an exchange quote or stream: a stablecoin and its ticker change slowly. */
 const OBSERVED_MS_MAX = 60_000
 const SPREAD_BPS_MAX = 200
-/** Who is farther away than this from most of the others is wrong. */
+/** A vote further than this from most others is wrong. */
 const AGREEMENT_BPS = 100
-/** One against two is no majority: two networks may copy from one another. */
+/** One against two is no majority, because two networks may copy each other. */
 const WATCHING_LEAD_MIN = 2
-/** A feed that publishes on smaller moves than this watches the market all the time. */
+/** A feed with a smaller trigger is a stream. */
 const STREAM_RESOLUTION_BPS = 5
 
 type Vote = Pick<StableUsd, 'priceUsd' | 'asOfMs' | 'resolutionBps'> & { readonly source: SourceId }
 
 /**
- * Median of who watches the stablecoin against USD all the time: exchanges that trade it for USD, and
- * networks that stream its price. Feeds that publish on moves only are asked where there is none of those,
- * or where they quarrel.
- * @returns null where nobody vouches for a price, or they quarrel all the same
+ * Median of the sources that price the stablecoin in USD continuously: exchanges that trade it for USD, and networks
+ * that stream its price. Push feeds vote where there is no such source, or no majority among them.
+ * @returns null without a source, or without a majority
  */
 export function stableUsd(
   stablecoin: Stablecoin,
@@ -61,8 +60,8 @@ export function stableUsd(
 }
 
 /**
- * All stand by the middle one, or so many more do than do not. Of an even number either of the two is the
- * middle: halfway between two camps stands nobody.
+ * Whether all votes agree with the middle one, or a majority of `leadMin` does. Of an even number either of the middle
+ * two counts, because their mean may be near no vote.
  */
 function hasMajority(votes: readonly Vote[], leadMin: number): boolean {
   const ascending = votes.map(({ priceUsd }) => priceUsd).toSorted((a, b) => a - b)
@@ -106,7 +105,7 @@ function onePerNetwork(votes: readonly Vote[]): readonly Vote[] {
   })
 }
 
-/** The middle element, or both of an even number. */
+/** The middle element, or the middle two of an even number. */
 function middleOf<Item>(ascending: readonly Item[]): readonly Item[] {
   return ascending.slice((ascending.length - 1) >> 1, (ascending.length >> 1) + 1)
 }

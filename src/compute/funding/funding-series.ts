@@ -10,7 +10,7 @@ import { StepRing } from '../statistics/step-ring.ts'
 export const DAY_HOURS = 24
 export const WEEK_HOURS = 168
 export const MONTH_HOURS = 720
-/** The month, and what was recorded since of an hour that is not over by the venue's clock. */
+/** A month, and a day of records whose hour is not over by the venue's clock. */
 const HOURS_KEPT = MONTH_HOURS + DAY_HOURS
 
 const [RATE, PREMIUM, SETTLED] = [0, 1, 2]
@@ -18,29 +18,29 @@ const NOTHING_SAVED = new Float64Array()
 
 export const fundingSigns = ['POSITIVE', 'NEGATIVE', 'ZERO'] as const
 
-/** Hours that follow one another with rates of one sign, up to the newest record of a day; 0 for none. */
+/** Consecutive hours with rates of one sign, up to the newest record of the last day; 0 for none. */
 type FundingStreak = {
   readonly sign: (typeof fundingSigns)[number]
   readonly hours: number
 }
 
-/** One hour of a coin's funding, as it was paid or, until the venue told of it, estimated. */
+/** Funding of one hour: settled, or estimated until the venue's record arrives. */
 export type FundingHour = Omit<FundingRow, 'coin'>
 
-/** What is known of the hours that were over at one instant. */
+/** Funding of the hours that were over at one instant. */
 export type FundingWindows = {
-  /** Number of the last of them, counted from the Unix epoch. */
+  /** Number of the last hour since the Unix epoch. */
   readonly lastHour: number
-  /** Of the last week, oldest first; missing ones are left out. */
+  /** Records of the last week, oldest first; missing hours are left out. */
   readonly week: readonly FundingHour[]
-  /** Statistics of the last `hours` of them, 1 to {@link MONTH_HOURS}; those of whole windows are kept. */
+  /** Statistics of the last `hours`, 1 to {@link MONTH_HOURS}; those of whole windows are cached. */
   readonly over: (hours: number) => SeriesStatistics
   /** From the first record of the month to the last hour, both included. */
   readonly monthSpanHours: number
   readonly streak: FundingStreak
 }
 
-/** Those of the newest `hours` of them; up to a week. */
+/** Records of the newest `hours`, up to a week. */
 export function recordsOf(
   { week, lastHour }: FundingWindows,
   hours: number,
@@ -50,8 +50,8 @@ export function recordsOf(
 }
 
 /**
- * What longs paid shorts in every hour of the last month. The running rate a minute before an hour
- * stands for it until the venue's own record comes, which no estimate replaces.
+ * Hourly funding of the last month. The rate a minute before an hour is its estimate until the venue's record arrives,
+ * which no estimate replaces.
  */
 export class FundingSeries implements CoinTracker {
   readonly hears = ['funding-history', 'venue-fundings'] as const
@@ -59,7 +59,7 @@ export class FundingSeries implements CoinTracker {
   #windows: FundingWindows | null = null
   #venueFundings: VenueFundingsEvent | null = null
 
-  /** The newest word on the next funding here and on other exchanges. */
+  /** Next funding here and on other exchanges, by the venue. */
   get venueFundings(): VenueFundingsEvent | null {
     return this.#venueFundings
   }
@@ -76,14 +76,17 @@ export class FundingSeries implements CoinTracker {
     this.#record({ coin, timeMs: hourMs, ...estimate })
   }
 
-  /** As of an instant by the venue's clock. Computed once an hour, and again when a record comes. */
+  /**
+   * @param atMs by the venue's clock
+   * Computed once an hour, and after each record.
+   */
   windows(atMs: number): FundingWindows {
     const lastHour = this.#hours.stepOf(atMs)
     if (this.#windows?.lastHour !== lastHour) this.#windows = this.#windowsTo(lastHour)
     return this.#windows
   }
 
-  /** The venue and our history on disk tell all of it again. */
+  /** Empty: the venue and stored history restore everything. */
   save(): Float64Array {
     return NOTHING_SAVED
   }
@@ -113,7 +116,7 @@ export class FundingSeries implements CoinTracker {
     }
   }
 
-  /** Of the month, oldest first; NaN where an hour is missing. */
+  /** Rates of the month, oldest first; NaN for a missing hour. */
   #rates(lastHour: number): Float64Array {
     const first = lastHour - MONTH_HOURS + 1
     return Float64Array.from({ length: MONTH_HOURS }, (_, at) => this.#hours.at(first + at, RATE))
@@ -152,7 +155,7 @@ export class FundingSeries implements CoinTracker {
   }
 }
 
-/** Asked for with every answer. The others are asked for once an hour, and a week of them would be 200 kB a coin. */
+/** Windows of every answer. Others are read once an hour, and caching a week of them would take 200 kB a coin. */
 const KEPT_HOURS: ReadonlySet<number> = new Set([DAY_HOURS, WEEK_HOURS, MONTH_HOURS])
 
 function statisticsOver(rates: Float64Array): (hours: number) => SeriesStatistics {

@@ -5,12 +5,12 @@ import { fundingSeries, MONTH_HOURS, WEEK_HOURS } from './funding-series.ts'
 import { dexKindOf } from './premium.ts'
 
 /**
- * The interest part of the venue's formula, an eighth of 0.01 % an hour: what a balanced market pays. Of its own
- * perpetuals only: a builder sets interest, clamp and multiplier of each of its coins (venue docs, HIP-3).
+ * Interest part of the venue's funding formula, an eighth of 0.01 % an hour: the rate of a balanced market. Only for
+ * the venue's own perpetuals: a builder sets interest, clamp and multiplier of each coin (venue docs, HIP-3).
  */
 export const BASELINE_RATE_HOURLY = 0.0000125
 const LONG_PAYING_BASELINES = 1.5
-/** Fewer hours say nothing about how unusual a rate is. */
+/** With fewer hours a rank has no meaning. */
 const RANKED_HOURS_MIN = WEEK_HOURS
 
 export const FUNDING_INTERVAL_HOURS = 1
@@ -18,9 +18,9 @@ const HOURS_PER_DAY = 24
 const DAYS_PER_YEAR = 365
 
 /**
- * Percentiles, as shown, from which on a rate is unusual on the side that pays: beyond about 1, 2 and 2.6 deviations
- * of a normal distribution. By rank, because most hours have exactly the baseline: against so many equal ones any
- * other rate is many deviations away.
+ * Percentiles, as shown, from which a rate is unusual on the paying side: about 1, 2 and 2.6 standard deviations of a
+ * normal distribution. Ranks, because most hours have exactly the baseline rate and would give any other rate a large
+ * z-score.
  */
 const CROWDED_PERCENTILES = { MODERATE: 85, HIGH: 98, EXTREME: 100 } as const
 
@@ -30,22 +30,22 @@ export type FundingBias = (typeof fundingBiases)[number]
 export const crowdings = ['LOW', 'MODERATE', 'HIGH', 'EXTREME', 'UNKNOWN'] as const
 export type Crowding = (typeof crowdings)[number]
 
-/** Where a coin's running funding rate stands. */
+/** A coin's current funding rate against the baseline and its own history. */
 export type FundingTilt = {
   /** Running estimate of the next hourly rate, as a fraction; positive: longs pay shorts. */
   readonly rateHourly: number
   readonly annualizedPct: number
   readonly bias: FundingBias
-  /** Rank among the coin's own hours of the last 30 days, as shown; null for fewer than 168 of them. */
+  /** Rank among the coin's hours of the last 30 days, as shown; null for fewer than 168 hours. */
   readonly percentile: number | null
-  /** Against the same hours; null also when all their rates are equal. */
+  /** Against the same hours; null also where all their rates are equal. */
   readonly zscore: number | null
-  /** Hours of the last 30 days that are known. */
+  /** Known hours of the last 30 days. */
   readonly rankedHours: number
   readonly crowding: Crowding
 }
 
-/** @returns null before the venue told anything; how old it is, is for the caller to ask the context. */
+/** @returns null before a context was received; callers judge its age */
 export function fundingTilt(coin: CoinMarket): FundingTilt | null {
   const { listing, context } = coin
   if (context === null) return null
@@ -68,18 +68,18 @@ export function fundingTilt(coin: CoinMarket): FundingTilt | null {
   }
 }
 
-/** A rate for one interval as simple percent a year. */
+/** Simple annual percentage of a rate per interval. */
 export function annualizedPctOf(rate: number, intervalHours: number): number {
   return rate * (HOURS_PER_DAY / intervalHours) * DAYS_PER_YEAR * 100
 }
 
-/** A tilt against the baseline of the venue's own perpetuals; who literally pays is the sign of the rate. */
+/** Tilt against the baseline of the venue's own perpetuals. The sign of the rate says which side pays. */
 export function fundingBiasOf(rateHourly: number): FundingBias {
   if (rateHourly > LONG_PAYING_BASELINES * BASELINE_RATE_HOURLY) return 'LONG_PAYING'
   return rateHourly < 0 ? 'SHORT_PAYING' : 'NEUTRAL'
 }
 
-/** How unusual it is for the side that pays to pay so much. LOW where neither does, whatever the rank. */
+/** How unusual the rate is for the paying side; LOW for a neutral rate, whatever its rank. */
 function crowdingOf(bias: FundingBias, percentile: number | null): Crowding {
   if (bias === 'UNKNOWN' || percentile === null) return 'UNKNOWN'
   if (bias === 'NEUTRAL') return 'LOW'

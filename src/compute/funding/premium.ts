@@ -1,17 +1,17 @@
 import type { ContextEvent } from '../../domain/event.ts'
 
-/** The venue's own perpetuals, and those that somebody deployed (HIP-3), have a formula each. */
+/** The venue's own perpetuals and builder-deployed ones (HIP-3) have different formulas. */
 type DexKind = 'main' | 'builder'
 
-/** A builder's coins carry the name of their dex before a colon. */
+/** The name of a builder's coin begins with its dex and a colon. */
 export function dexKindOf(coin: string): DexKind {
   return coin.includes(':') ? 'builder' : 'main'
 }
 
 /**
- * How far the perpetual trades from its oracle, as a fraction, by the venue's impact prices (venue docs,
- * Funding; HIP-3 deployer actions).
- * @returns null where the venue has no impact prices
+ * Premium of the perpetual over its oracle price, as a fraction, from impact prices (venue docs, Funding; HIP-3
+ * deployer actions).
+ * @returns null without impact prices
  */
 export function fundingPremium(
   { impactBid, impactAsk, oraclePrice }: ContextEvent,

@@ -8,8 +8,8 @@ const LENGTH = 14
 const WEIGHT = 1 / LENGTH
 
 /**
- * Wilder's average of true ranges, seeded with the mean of the first 14. The first is that of bar 1:
- * bar 0 has no close before it and counts for nothing, which is TA-Lib's way.
+ * Wilder's average of true ranges, seeded with the mean of the first 14, from bar 1 on: bar 0 has no previous close, as
+ * in TA-Lib.
  */
 export function foldAverageTrueRange(state: StateSlots, bar: BarSlots): void {
   const index = state[BAR_COUNT]

@@ -6,13 +6,13 @@ const { close: CLOSE } = barSlot
 const { bollingerUpper: UPPER, bollingerMiddle: MIDDLE, bollingerLower: LOWER } = pulseValue
 const { pivot19: PIVOT, shift19: SHIFT, squares19: SQUARES } = stateSlot
 const LENGTH = 20
-/** A processor multiplies several times as fast as it divides; so in all of these files. */
+/** Multiplication is several times faster than division, here and in the other indicator files. */
 const WEIGHT = 1 / LENGTH
 const KEPT_SHARE = 1 - WEIGHT
 const NOISE = LENGTH * NOISE_SHARE ** 2
 const REACH_DEVIATIONS = 2
 
-/** Mean of 20 closes and two population deviations to either side; all three alike when flat. */
+/** Mean of 20 closes and two population standard deviations to either side; all equal in a flat window. */
 export function peekBollinger(state: StateSlots, bar: BarSlots, values: ValueSlots): void {
   const pivot = state[PIVOT]
   const distance = bar[CLOSE] - pivot - state[SHIFT]

@@ -8,7 +8,7 @@ const WEIGHT_20 = 2 / 21
 const WEIGHT_50 = 2 / 51
 const WEIGHT_200 = 2 / 201
 
-/** Weight 2 / (length + 1) for the newest close. How they are seeded: see `warm-up.ts`. */
+/** Weight 2 / (length + 1) for the newest close. `warm-up.ts` seeds them. */
 export function foldExponentialAverages(state: StateSlots, bar: BarSlots): void {
   const close = bar[CLOSE]
   state[EMA_20] += (close - state[EMA_20]) * WEIGHT_20

@@ -5,8 +5,8 @@ import type { EmaStack, TrendDirection, TrendLabel } from './trend.ts'
 import { emaStack, trendDirection, trendLabel } from './trend.ts'
 
 /**
- * The indicators by the names of the specification, unrounded. null: not enough bars yet, or undefined
- * for this window (`zscore_100` and `position_pct` in a flat one, `vwap_20` in one without volume).
+ * Indicators by their JSON names, unrounded. null: not enough bars, or undefined for this window (`zscore_100` and
+ * `position_pct` in a flat one, `vwap_20` without volume).
  */
 export type PulseIndicators = {
   readonly rsi_14: number | null
@@ -29,12 +29,15 @@ export type PulseIndicators = {
   readonly trend: {
     readonly direction: TrendDirection | null
     readonly label: TrendLabel | null
-    /** Needs all of 200 bars; direction and label need 50. */
+    /** Needs 200 bars; direction and label need 50. */
     readonly ema_stack: EmaStack | null
   }
 }
 
-/** @param values As a `peek` wrote them. @param close Close of the bar that was peeked at, USD. */
+/**
+ * @param values as written by `peek`
+ * @param close of the bar, USD
+ */
 export function pulseIndicators(values: Float64Array, close: number): PulseIndicators {
   const rsi = known(values[pulseValue.rsi14])
   const atr = known(values[pulseValue.atr14])
@@ -59,8 +62,8 @@ export function pulseIndicators(values: Float64Array, close: number): PulseIndic
 }
 
 /**
- * The last 20 closes are equal. RSI then is what was left of older moves, which Wilder's averages never lose the ratio
- * of, or TA-Lib's 0 for none at all: neither says anything of this market.
+ * Whether the last 20 closes are equal. RSI then reflects older moves, because Wilder's averages keep their ratio, or
+ * is TA-Lib's 0 for no moves at all: neither describes the market.
  */
 export function hasNotMoved({ upper, lower }: PulseIndicators['bollinger']): boolean {
   return upper !== null && upper === lower
@@ -96,7 +99,7 @@ function trendOf(
   }
 }
 
-/** A price of 0 makes a percentage infinite; that is unknown too. */
+/** A price of 0 makes a percentage infinite; that is unknown as well. */
 function known(value: number | undefined): number | null {
   return value !== undefined && Number.isFinite(value) ? value : null
 }

@@ -1,14 +1,13 @@
 /**
- * Where everything of the pulse set lies. Inputs, outputs and the state of a series are slots of
- * Float64Arrays: V8 boxes a double that crosses a call which it does not inline, and a slot it never
- * boxes. Files on the hot path copy the slots they need into constants of their own, because V8 folds
- * a constant of the same module into the machine code, and an imported one not.
+ * Memory layout of the pulse indicators. Inputs, outputs and state are slots of Float64Arrays, because V8 boxes a
+ * double that crosses a call without inlining. Files on the hot path copy their slots into local constants, because V8
+ * folds a constant of the same module into machine code, but not an imported one.
  */
 
-/** The bar that the next `fold` or `peek` reads. Prices in USD, volume in the coin's unit. */
+/** Bar that the next `fold` or `peek` reads. Prices in USD, volume in the coin's unit. */
 export const barSlot = { high: 0, low: 1, close: 2, volume: 3 } as const
 
-/** What a `peek` writes. NaN: not enough bars yet, or undefined for this window. */
+/** Output of `peek`. NaN: not enough bars, or undefined for this window. */
 export const pulseValue = {
   rsi14: 0,
   atr14: 1,
@@ -23,14 +22,14 @@ export const pulseValue = {
 } as const
 
 /**
- * What a window keeps: the bars before the newest, so that a peek only has to add its own. The ring of
- * closes is as long as the longest such window; the shorter one reads the same ring.
+ * Bars kept of a window: all before the newest, which peek adds. The ring of closes has the length of the longest
+ * window; the shorter one reads the same ring.
  */
 export const RING_LENGTH = 99
 export const KEPT_BARS_20 = 19
 
 export const stateSlot = {
-  /** Bars folded so far, which is also the index of the next one. */
+  /** Number of folded bars, which is the index of the next one. */
   barCount: 0,
   previousClose: 1,
   /** Wilder averages. */
@@ -40,7 +39,7 @@ export const stateSlot = {
   ema20: 5,
   ema50: 6,
   ema200: 7,
-  /** Of the first closes, until the last average is seeded. */
+  /** Sum of the first closes, until the last average is seeded. */
   closeSum: 8,
   /** See `rolling-moments.ts`: of the last 19 closes, then of the last 99. */
   pivot19: 9,
@@ -61,7 +60,7 @@ export const stateSlot = {
   closes: 59,
 } as const
 
-/** Slots of a series: what is used, rounded up to whole cache lines of eight. */
+/** Slots of a series, rounded up to whole cache lines of eight. */
 export const STATE_LENGTH = Math.ceil((stateSlot.closes + RING_LENGTH) / 8) * 8
 
 type Slots<Layout> = Float64Array & { [Slot in Extract<Layout[keyof Layout], number>]: number }

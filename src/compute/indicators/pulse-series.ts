@@ -14,8 +14,8 @@ const { high: HIGH, low: LOW, close: CLOSE, volume: VOLUME } = barSlot
 const { barCount: BAR_COUNT, previousClose: PREVIOUS_CLOSE } = stateSlot
 
 /**
- * The state of many series in one buffer, and the two arrays through which all of them are spoken
- * to: write a bar into `bar`, call `fold` or `peek` of a series, read `values`.
+ * State of many series in one buffer, and their shared input and output: write a bar into `bar`, call `fold` or `peek`
+ * of a series, read `values`.
  */
 export class PulsePool {
   readonly capacity: number
@@ -26,7 +26,7 @@ export class PulsePool {
   readonly #states: Float64Array
   #opened = 0
 
-  /** @param capacity How many series can be opened; all of their memory is taken at once. */
+  /** @param capacity number of series; all of their memory is allocated at once */
   constructor(capacity: number) {
     assert(Number.isSafeInteger(capacity) && capacity > 0, 'capacity must be a positive integer')
     this.capacity = capacity
@@ -44,39 +44,36 @@ export class PulsePool {
 }
 
 /**
- * The pulse indicators of one coin and timeframe: RSI 14, ATR 14, EMA 20/50/200, rolling VWAP 20,
- * z-score 100 and Bollinger bands 20/2.
- *
- * A closed bar is folded into the state. The bar that is still open is only ever peeked at: what the
- * values would be if it closed now, which leaves the state alone, so a revised bar needs no undo.
- * Either costs O(1), amortised, and allocates nothing.
- *
- * Bars come in order, checked by the decoder. Here only what would poison the state for good is
- * asserted again: all four numbers are finite, high is not below low, volume is not negative.
+ * Pulse indicators of one coin and timeframe: RSI 14, ATR 14, EMA 20/50/200, rolling VWAP 20, z-score 100 and Bollinger
+ * bands 20/2.
+ * fold adds a closed bar to the state. peek computes the values as if the open bar closed now, without changing the
+ * state, so a revised bar needs no undo. Both take O(1), amortised, and allocate nothing.
+ * The decoder checks the order of bars. Asserted again is only what would corrupt the state permanently: finite
+ * numbers, high at least low, volume not negative.
  */
 export class PulseSeries {
   readonly #state: StateSlots
   readonly #bar: BarSlots
   readonly #values: ValueSlots
 
-  /** @param state A slice of a pool: see `PulsePool.open`. */
+  /** @param state slice of a pool: see `PulsePool.open` */
   constructor(state: StateSlots, bar: BarSlots, values: ValueSlots) {
     this.#state = state
     this.#bar = bar
     this.#values = values
   }
 
-  /** Bars folded so far. */
+  /** Number of folded bars. */
   get barCount(): number {
     return this.#state[BAR_COUNT]
   }
 
-  /** Of the bar that was folded last; 0 before any. */
+  /** Close of the last folded bar; 0 before any. */
   get lastClose(): number {
     return this.#state[PREVIOUS_CLOSE]
   }
 
-  /** Closes the bar that lies in the pool's `bar`. */
+  /** Folds the bar in the pool's `bar`. */
   fold(): void {
     const state = this.#state
     const bar = this.#bar
@@ -91,7 +88,7 @@ export class PulseSeries {
     state[BAR_COUNT] += 1
   }
 
-  /** Writes to the pool's `values` what they were if the bar in its `bar` closed now. */
+  /** Writes into the pool's `values` the indicators as if the bar in its `bar` closed now. */
   peek(): void {
     const state = this.#state
     const bar = this.#bar
@@ -106,7 +103,7 @@ export class PulseSeries {
     if (state[BAR_COUNT] < WARM_BARS) peekWarmUp(state, bar, values)
   }
 
-  /** A copy of the state. A series that restores it goes on as this one would, bit for bit. */
+  /** A copy of the state. A series that restores it continues bit for bit the same. */
   save(): Float64Array {
     return this.#state.slice()
   }
@@ -116,19 +113,19 @@ export class PulseSeries {
     this.#state.set(state)
   }
 
-  /** Back to no bars at all. */
+  /** Removes all bars. */
   reset(): void {
     this.#state.fill(0)
   }
 }
 
-/** A sum minus itself is 0, or NaN when something in it is NaN or infinite. */
+/** A sum minus itself is NaN if a part of it is NaN or infinite. */
 function checkBar(bar: BarSlots): void {
   const sum = bar[HIGH] + bar[LOW] + bar[CLOSE] + bar[VOLUME]
   if (!(bar[HIGH] >= bar[LOW] && bar[VOLUME] >= 0 && sum - sum === 0)) reject(bar)
 }
 
-/** Apart from the check, because `assert` would allocate an array for its arguments on every bar. */
+/** Separate from the check, because `assert` would allocate an array of arguments on every bar. */
 function reject(bar: BarSlots): never {
   assert.fail(`not a bar: high, low, close, volume are ${bar.join(', ')}`)
 }

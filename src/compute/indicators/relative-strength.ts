@@ -9,9 +9,8 @@ const LENGTH = 14
 const WEIGHT = 1 / LENGTH
 
 /**
- * Wilder's averages of gains and losses: the mean of the first 14 changes, and from then on weight
- * 1/14 for the newest. Half of |x| + x is x where that is positive and else 0, exactly, and without a
- * branch that no processor can foresee.
+ * Wilder's averages of gains and losses: the mean of the first 14 changes, then weight 1/14 for the newest. (|x| + x) /
+ * 2 is the positive part of x, exactly and without an unpredictable branch.
  */
 export function foldRelativeStrength(state: StateSlots, bar: BarSlots): void {
   const index = state[BAR_COUNT]
@@ -23,9 +22,8 @@ export function foldRelativeStrength(state: StateSlots, bar: BarSlots): void {
 }
 
 /**
- * RSI = 100 x gain / (gain + loss), first at bar 14. A series that never moved has neither; TA-Lib
- * calls that 0, and so do we. TA-Lib does it for sums below 1e-14 USD already; here only for none at
- * all, because there are coins whose whole price is not far above that.
+ * RSI = 100 x gain / (gain + loss), first at bar 14. Without any movement it is 0, as in TA-Lib. TA-Lib also returns 0
+ * for sums below 1e-14 USD; here only for exactly 0, because the price of some coins is not much larger.
  */
 export function peekRelativeStrength(state: StateSlots, bar: BarSlots, values: ValueSlots): void {
   const change = bar[CLOSE] - state[PREVIOUS_CLOSE]

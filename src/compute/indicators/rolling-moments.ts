@@ -16,26 +16,23 @@ const PIVOT = 0
 const SHIFT = 1
 /** Sum of squared distances from the mean. */
 const SQUARES = 2
-/** The greatest SQUARES since the window was last summed: its rounding is still in there. */
+/** Largest SQUARES since the window was last summed: its rounding error remains. */
 const SQUARES_MAX = 3
 
-/** Below this share of SQUARES_MAX the rounding of the greater past begins to show. */
+/** Below this share of SQUARES_MAX the rounding error of the larger past becomes visible. */
 const SHRINKAGE_MIN = 1e-3
 
 /** A deviation below this share of the price is rounding, not movement. */
 export const NOISE_SHARE = 1e-13
 
 /**
- * Mean and squares of the last 19 and the last 99 closes: those that stay in a window of 20 or 100
- * while the next bar is open. A peek adds that bar, and adding squares cancels nothing.
- *
- * A fold slides both windows on by one bar (Welford). A plain slide keeps every rounding for ever and
- * is off by whole percents after ten million bars. So a window is summed anew, in two passes, once in
- * its length, and whenever most of its squares have left it, as when a spike passes out: what remains
- * would be the spike's rounding, not the market's movement.
- *
- * The mean is kept as a distance from a close of the window, the pivot: next to it the movements are
- * not lost in the digits of the price, and a flat window is exactly flat.
+ * Mean and squares of the last 19 and the last 99 closes: those that stay in a window of 20 or 100 while the next bar
+ * is open. A peek adds that bar, which cancels nothing.
+ * A fold slides both windows by one bar (Welford). Sliding alone accumulates rounding errors and is off by whole
+ * percents after ten million bars. So a window is summed again, in two passes, once in its length and whenever most of
+ * its squares have left it, such as after a spike: the rest would be the spike's rounding error.
+ * The mean is kept as a distance from a close of the window, the pivot: movements are not lost in the digits of the
+ * price, and a flat window is exactly flat.
  */
 export function foldCloses(state: StateSlots, bar: BarSlots): void {
   const slot = (state[BAR_COUNT] | 0) % RING
@@ -46,7 +43,7 @@ export function foldCloses(state: StateSlots, bar: BarSlots): void {
   if (hasShrunk100 || slot === RING - 1) sumAnew(state, MOMENTS_99, RING, slot)
 }
 
-/** @returns whether most of the squares have left. Until a window is full its moments mean nothing. */
+/** @returns whether most of the squares have left. The moments of an incomplete window have no meaning. */
 function slide(
   state: StateSlots,
   bar: BarSlots,

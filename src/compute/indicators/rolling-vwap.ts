@@ -10,11 +10,10 @@ const KEPT = KEPT_BARS_20
 const THIRD = 1 / 3
 
 /**
- * Sums over the last 19 bars that only ever add. Bars are counted off in blocks of 19. A window is the
- * rest of the block before, whose sums from each slot to its end were laid down when it was full, and
- * the unfinished block, whose sum is kept. Nothing is subtracted, so nothing cancels or drifts, and a
- * window without volume sums to exactly 0. Both blocks share one array: a bar overwrites the slot
- * whose sum nobody needs any more.
+ * Sums over the last 19 bars without subtraction. Bars are counted in blocks of 19. A window is the rest of the
+ * previous block, whose sums from each slot to its end were computed when it was complete, and the current block, whose
+ * sum is kept. So rounding errors do not accumulate, and a window without volume sums to exactly 0. Both blocks share
+ * one array: a bar overwrites the slot whose sum is no longer needed.
  */
 export function foldVwap(state: StateSlots, bar: BarSlots): void {
   const slot = (state[BAR_COUNT] | 0) % KEPT

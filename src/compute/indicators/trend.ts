@@ -3,16 +3,16 @@ export type TrendDirection = -1 | 0 | 1
 export type TrendLabel = 'bullish' | 'bearish' | 'neutral'
 export type EmaStack = 'bull_aligned' | 'bear_aligned' | 'mixed' | 'flat'
 
-/** EMAs that lie within this share of the price, all three, are one line. */
+/** Three EMAs within this share of the price count as equal. */
 const FLAT_SHARE = 0.001
 
 /**
- * In a market that stands still, averages stop within about 2e-14 of the price: the last step towards
- * it is below their precision. Which of them stopped higher means nothing.
+ * In a flat market averages stop within about 2e-14 of the price, where the last step is below their precision; their
+ * order has no meaning.
  */
 const ROUNDING_SHARE = 1e-12
 
-/** Whether a price lies above an average by more than rounding. */
+/** Whether a price is above an average by more than rounding. */
 export function isAbove(price: number, average: number): boolean {
   return price - average > price * ROUNDING_SHARE
 }
@@ -35,7 +35,7 @@ export function trendLabel(direction: TrendDirection): TrendLabel {
   return direction === 1 ? 'bullish' : direction === -1 ? 'bearish' : 'neutral'
 }
 
-/** The order of the three averages: shortest on top is a bull's, longest on top a bear's. */
+/** Order of the three averages: shortest on top is bullish, longest on top bearish. */
 export function emaStack(at: {
   readonly price: number
   readonly ema20: number

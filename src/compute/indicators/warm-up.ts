@@ -1,10 +1,10 @@
 import type { BarSlots, StateSlots, ValueSlots } from './pulse-layout.ts'
 import { barSlot, pulseValue, stateSlot } from './pulse-layout.ts'
 
-/** From this many bars on, everything is known and nothing in this file is called. */
+/** From this number of bars all values are known and nothing in this file is called. */
 export const WARM_BARS = 200
 
-/** How many bars, the peeked one included, a value needs. */
+/** Bars that a value needs, including the peeked one. */
 const barsNeeded = [
   [pulseValue.rsi14, 15],
   [pulseValue.atr14, 15],
@@ -25,9 +25,9 @@ const averages = [
 ] as const
 
 /**
- * The indicators calculate as if a series had always been there. This puts right what that makes
- * wrong in the first bars. An exponential average starts, as in TA-Lib, as the mean of the first
- * `length` closes. Wilder's averages start at bar 1, the first one that has a change.
+ * Corrects the first bars, because the indicators compute as if a series had no beginning. An exponential average
+ * starts, as in TA-Lib, as the mean of the first `length` closes. Wilder's averages start at bar 1, the first one with
+ * a change.
  */
 export function foldWarmUp(state: StateSlots, bar: BarSlots): void {
   const index = state[stateSlot.barCount]
@@ -44,7 +44,7 @@ export function foldWarmUp(state: StateSlots, bar: BarSlots): void {
   }
 }
 
-/** Values that need more bars than there are become NaN. */
+/** Sets values that need more bars to NaN. */
 export function peekWarmUp(state: StateSlots, bar: BarSlots, values: ValueSlots): void {
   const index = state[stateSlot.barCount]
   for (const average of averages) {

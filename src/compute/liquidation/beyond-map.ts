@@ -1,21 +1,21 @@
 import type { Side } from './leverage-ladder.ts'
 
-/** What a side holds whose liquidation price lies beyond the map, in the coin's unit. */
+/** Positions of a side whose liquidation price lies beyond the map, in the coin's unit. */
 export type BeyondMap = {
   readonly sizeBase: number
-  /** Of which positions of known accounts, and how many. */
+  /** Part of it in positions of known accounts, and their number. */
   readonly observedBase: number
   readonly positions: number
-  /** Per row of the exposure. */
+  /** For each row of the exposure. */
   readonly rowsBase: readonly number[]
-  /** Liquidation price nearest to the mark, and median by size, USD; null where it holds nothing. */
+  /** Liquidation price nearest to the mark, and median by size, USD; null without any. */
   readonly nearestPrice: number | null
   readonly medianPrice: number | null
 }
 
 type Entry = { readonly price: number; readonly sizeBase: number }
 
-/** Gathers what lies beyond the map on one side. */
+/** Collects the positions beyond the map on one side. */
 export class BeyondBuilder {
   readonly #entries: Entry[] = []
   readonly #rowsBase: number[]

@@ -9,7 +9,7 @@ export const cascadeLevels = ['LOW', 'MODERATE', 'HIGH', 'EXTREME'] as const
 
 export type CascadeLevel = (typeof cascadeLevels)[number]
 
-/** Each from 0 to 1; the more, the likelier is a cascade. */
+/** Each from 0 to 1; a higher one makes a cascade more likely. */
 export type CascadeComponents = {
   readonly proximity: number
   readonly size: number
@@ -25,10 +25,10 @@ export const cascadeWeights: CascadeComponents = {
   volatility: 0.2,
 }
 
-/** From MODERATE up, each level begins at its score. */
+/** Lowest score of each level from MODERATE up. */
 const LEVEL_STARTS = [0.35, 0.65, 0.85] as const
 
-/** At these values a component stands at 1 - 1/e. */
+/** Values at which a component reaches 1 - 1/e. */
 const PROXIMITY_SCALE_PCT = 5
 const SIZE_SCALE = 0.2
 const VOLATILITY_SCALE_PCT = 1.5
@@ -42,8 +42,8 @@ export type CascadeRisk = {
 }
 
 /**
- * A cascade needs something near, much of it, on one side, and a price that moves that far. Each component
- * saturates, and the score is their weighted sum: it rises with each of them.
+ * A cascade needs large positions near the price, on one side, and a price that moves that far. Each component
+ * saturates, and the score is their weighted sum.
  * @param openInterestUsd at the mark price
  * @param atrPct average true range of 14 hourly bars, percent of price
  */
@@ -60,7 +60,7 @@ export function cascadeRisk(map: Heatmap, openInterestUsd: number, atrPct: numbe
     leverageSkew: nearUsd > 0 ? Math.abs(longUsd - shortUsd) / (longUsd + shortUsd) : 0,
     volatility: saturating(atrPct / VOLATILITY_SCALE_PCT),
   }
-  // As it is published: whoever applies the limits to the published score finds the published level.
+  // Rounded first, so that the limits applied to the published score give the published level.
   const score = roundedScore(cascadeScore(components))
   return { score, level: cascadeLevel(score), components }
 }
@@ -80,17 +80,17 @@ export function cascadeLevel(score: number): CascadeLevel {
   return cascadeLevels[begun] as CascadeLevel
 }
 
-/** What the last answer about a coin said. Lives as long as the coin does. */
+/** Level of the last answer for each coin. */
 const answered = new WeakMap<CoinMarket, CascadeLevel | null>()
 
-/** Called with every answer of `/liquidations`; null: it has none. */
+/** Call with every answer of `/liquidations`; null without a level. */
 export function noteCascadeLevel(coin: CoinMarket, level: CascadeLevel | null): void {
   answered.set(coin, level)
 }
 
 /**
- * As `/liquidations` last gave it; null where it had no answer. Worked out only for a coin of which it said nothing
- * yet: a map costs more than everything else that is read of a coin.
+ * Level of the last answer of `/liquidations`; null if it had none. Computed only for a coin without an answer yet,
+ * because a map is expensive.
  */
 export function cascadeLevelOf(coin: CoinMarket): CascadeLevel | null {
   const level = answered.get(coin)

@@ -8,18 +8,18 @@ import { BUCKETS } from './zone-map.ts'
 export type Zone = {
   readonly leverage: number
   readonly isPermitted: boolean
-  /** Half of its notional is liquidated before this price is reached; where it is 0, of a position opened now. */
+  /** Price before which half of its notional is liquidated; without notional, that of a position opened now. */
   readonly price: number
   readonly notionalUsd: number
-  /** Of which positions of known accounts. */
+  /** Part in positions of known accounts. */
   readonly observedUsd: number
-  /** What this tier holds beyond the map. */
+  /** Notional of this tier beyond the map. */
   readonly beyondUsd: number
 }
 
-/** Known positions of less leverage than the lowest tier, on the map. */
+/** Positions of known accounts below the lowest tier, on the map. */
 type BelowTiers = {
-  /** Median by notional; null where there are none. */
+  /** Median by notional; null without any. */
   readonly price: number | null
   readonly notionalUsd: number
 }
@@ -27,19 +27,19 @@ type BelowTiers = {
 type BeyondUsd = {
   readonly notionalUsd: number
   readonly observedUsd: number
-  /** Of less leverage than the lowest tier; the tiers have their own. */
+  /** Positions below the lowest tier; the tiers have their own figures. */
   readonly belowTiersUsd: number
-  /** Known accounts. */
+  /** Number of known accounts. */
   readonly positions: number
-  /** Liquidation price over mark price: the nearest one, and the median by notional; null without any. */
+  /** Liquidation price over mark price: nearest, and median by notional; null without any. */
   readonly nearestMultiple: number | null
   readonly medianMultiple: number | null
 }
 
-/** Everything of one side within one band of distance. */
+/** All positions of one side within one band of distance. */
 export type Cluster = {
   readonly side: Side
-  /** Median of its liquidation prices by notional: a mean of a wide band may be a price that no position has. */
+  /** Median liquidation price by notional: the mean of a wide band may be a price without positions. */
   readonly price: number
   readonly distancePct: number
   readonly notionalUsd: number
@@ -47,7 +47,7 @@ export type Cluster = {
 }
 
 export type SideMap = {
-  /** On the map: its clusters, which are its zones and `belowTiers`. */
+  /** On the map: the sum of its clusters, or of its zones and `belowTiers`. */
   readonly notionalUsd: number
   readonly observedUsd: number
   readonly zones: readonly Zone[]
@@ -56,7 +56,7 @@ export type SideMap = {
   readonly withoutPriceUsd: number
   /** Nearest first. */
   readonly clusters: readonly Cluster[]
-  /** Notional that {@link RISK_DISTANCES_PCT} reach. */
+  /** Notional within each of {@link RISK_DISTANCES_PCT}. */
   readonly withinUsd: readonly number[]
 }
 
@@ -67,7 +67,7 @@ export type Heatmap = {
     readonly side: Side
     readonly price: number
     readonly distancePct: number
-    /** 0 where the map is empty: then it is where a position opened now would be liquidated. */
+    /** 0 for an empty map: the price is then that of a position opened now. */
     readonly notionalUsd: number
   }
 }
@@ -78,10 +78,10 @@ export const RISK_DISTANCES_PCT = [1, 2, 5] as const
 const BAND_ENDS_PCT = [0.5, 1, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20, 30] as const
 const BAND_COUNT = BAND_ENDS_PCT.length + 1
 
-/** A band with less of its side's notional is no cluster that one would look out for. */
+/** A band with a smaller share of its side's notional is not reported as the nearest cluster. */
 const CLUSTER_SHARE_MIN = 0.05
 
-/** The map of a coin as seen from its current price. Notional is size x mark price, whatever price liquidates it. */
+/** Map of a coin from its current price. Notional is size times mark price, whatever the liquidation price. */
 export function heatmapOf(exposure: LiquidationExposure, currentPrice: number): Heatmap {
   const long = sideMap(exposure, 'long', currentPrice)
   const short = sideMap(exposure, 'short', currentPrice)
@@ -123,7 +123,7 @@ type Sums = ReturnType<typeof emptySums>
 /** In the coin's unit. */
 function emptySums() {
   return {
-    /** Of the buckets that hold something: price, size and band. */
+    /** Price, size and band of each bucket that is not empty. */
     prices: new Float64Array(BUCKETS),
     sizesBase: new Float64Array(BUCKETS),
     bands: new Uint8Array(BUCKETS),
@@ -135,7 +135,7 @@ function emptySums() {
   }
 }
 
-/** In one go over the map of a side. */
+/** Sums one side of the map in one pass. */
 function sumsOf(exposure: LiquidationExposure, side: Side, currentPrice: number): Sums {
   const sums = emptySums()
   const { sizesBase, observedBase } = exposure
@@ -220,7 +220,7 @@ function bandPrices(exposure: LiquidationExposure, side: Side, sums: Sums): Floa
   return prices
 }
 
-/** By notional, of a row of the map; null where it holds nothing. */
+/** Median price of a row of the map, by notional; null for an empty row. */
 function medianPrice(
   exposure: LiquidationExposure,
   side: Side,
@@ -250,7 +250,7 @@ function add(sums: Float64Array, at: number, value: number): void {
   sums[at] = (sums[at] as number) + value
 }
 
-/** Of those that hold enough of their side; of an empty map where a position opened now would be liquidated. */
+/** Nearest cluster with enough of its side's notional; for an empty map the price of a position opened now. */
 function nearestCluster(long: SideMap, short: SideMap, currentPrice: number) {
   const all = [...long.clusters, ...short.clusters]
   const large = all.filter(({ side, notionalUsd }) => {

@@ -4,21 +4,21 @@ import { freshLiquidationPrice, maintenanceBrackets } from './margin.ts'
 
 export type Side = 'long' | 'short'
 
-/** The tiers that the specification names. */
+/** Leverage tiers of the published map. */
 const LEVERAGES = [3, 5, 10, 25, 50] as const
 
 export const TIER_COUNT = LEVERAGES.length
 
-/** Which share of new exposure is taken at each of them; an assumption, published with every answer. */
+/** Assumed share of new positions in each tier, published with every answer. */
 const PRIOR_SHARES = [0.15, 0.25, 0.3, 0.2, 0.1] as const
 
 export type LeverageTier = {
   readonly leverage: number
-  /** Whether the coin allows so much. */
+  /** Whether the coin allows this leverage. */
   readonly isPermitted: boolean
-  /** Share of new exposure, 0 to 1; they add up to 1 unless no tier is permitted. */
+  /** Share of new positions, 0 to 1; the sum is 1 unless no tier is permitted. */
   readonly share: number
-  /** How much the aggressor prefers this tier, -1 to 1; the share-weighted mean is 0. */
+  /** Preference of takers for this tier, -1 to 1; the share-weighted mean is 0. */
   readonly preference: number
   /** Liquidation price over entry price. */
   readonly longFactor: number
@@ -26,8 +26,8 @@ export type LeverageTier = {
 }
 
 /**
- * What a coin's margin terms make of the five tiers. A tier above its maximum holds nothing: its share
- * goes to the highest permitted one, and its price is that of a coin which would allow it.
+ * Tiers of a coin by its margin terms. A tier above its maximum leverage is empty: its share goes to the highest
+ * permitted one, and its price is that of a coin which would allow it.
  */
 export function leverageLadder({ maxLeverage, marginTiers }: Listing): readonly LeverageTier[] {
   const permitted = LEVERAGES.filter((leverage) => leverage <= maxLeverage).length
@@ -39,7 +39,7 @@ export function leverageLadder({ maxLeverage, marginTiers }: Listing): readonly 
   const preferences = preferencesOf(shares)
   return LEVERAGES.map((leverage, at) => {
     const isPermitted = at < permitted
-    // Of a typical position, which lies in the first tier of its table.
+    // A typical position is in the first tier of the margin table.
     const terms = isPermitted ? marginTiers.slice(0, 1) : singleMarginTier(leverage)
     const brackets = maintenanceBrackets(terms.length === 0 ? singleMarginTier(maxLeverage) : terms)
     const priceOf = (sizeBase: number) =>
@@ -55,7 +55,7 @@ export function leverageLadder({ maxLeverage, marginTiers }: Listing): readonly 
   })
 }
 
-/** The tier of a position: the nearest permitted one, as a ratio; -1 for less leverage than the lowest tier. */
+/** Tier of a position: the nearest permitted one, as a ratio; -1 below the lowest tier. */
 export function tierOf(leverage: number, ladder: readonly LeverageTier[]): number {
   let nearest = -1
   let nearestDistance = Number.POSITIVE_INFINITY
@@ -70,15 +70,15 @@ export function tierOf(leverage: number, ladder: readonly LeverageTier[]): numbe
 }
 
 /**
- * Of log leverage, so that the tilt share x (1 + tilt x preference) neither creates nor loses exposure,
- * and the most leveraged tier belongs to the aggressor alone when nobody takes the other side.
+ * Preference by log leverage. The tilt share x (1 + tilt x preference) keeps the sum, and the highest tier belongs to
+ * takers alone when all trades have one side.
  */
 function preferencesOf(shares: readonly number[]): readonly number[] {
   const scores = LEVERAGES.map((leverage) => Math.log(leverage))
   const mean = scores.reduce((sum, score, at) => sum + score * (shares[at] ?? 0), 0)
   const held = scores.map((score, at) => ((shares[at] ?? 0) > 0 ? score - mean : 0))
   const largest = Math.max(...held.map(Math.abs))
-  // With a single tier there is nothing to prefer, and what is left is rounding.
+  // A single tier has no preference, only a rounding error.
   const isChoice = shares.filter((share) => share > 0).length > 1
   return held.map((distance) => (isChoice ? distance / largest : 0))
 }

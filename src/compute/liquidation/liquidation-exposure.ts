@@ -9,62 +9,61 @@ import type { ObservedPosition } from './observed-positions.ts'
 import type { ZoneMap } from './zone-map.ts'
 import { BUCKETS } from './zone-map.ts'
 
-/** Behind the five tiers: positions of less leverage than the lowest one. Only known accounts have them. */
+/** Row after the five tiers: positions below the lowest one, of known accounts only. */
 export const BELOW_TIERS_ROW = TIER_COUNT
 const ROW_COUNT = TIER_COUNT + 1
-/** Less of the open interest is what rounding leaves, and has no price. */
+/** A smaller share of the open interest is a rounding error. */
 const DUST_SHARE = 1e-9
 
 /**
- * Where a side's open interest is, in the coin's unit. The parts add up to the open interest, unless the
- * coin permits no tier: then nothing is estimated.
+ * Open interest of a side, in the coin's unit. The parts add up to the open interest, unless the coin permits no tier:
+ * then nothing is estimated.
  */
 type SideTotals = {
   /** On the map: positions of known accounts. */
   readonly observedBase: number
-  /** On the map: of which the opening was seen, as far as it is not observed as a position. */
+  /** On the map: positions whose opening was recorded, without the known accounts' share. */
   readonly flowBase: number
-  /** On the map: the rest, which the traded volume stands for. */
+  /** On the map: the rest, distributed by traded volume. */
   readonly priorBase: number
-  /** Of all three sources. */
+  /** From all three sources. */
   readonly beyond: BeyondMap
-  /** Positions of known accounts that no price liquidates. */
+  /** Positions of known accounts without a liquidation price. */
   readonly withoutPriceBase: number
 }
 
 type ObservedTotals = {
   readonly onMapBase: number
   readonly withoutPriceBase: number
-  /** Everything that is known, wherever it is. */
+  /** All positions of known accounts, on and beyond the map. */
   readonly allBase: number
 }
 
 /**
- * All open interest of a coin by the price that liquidates it, as known at one instant. On either side it
- * is made of three: positions of known accounts at their true prices; what was seen opening, less the same
- * share that the known accounts have of everything; and for the rest of the open interest the profile of
- * the traded volume.
+ * Open interest of a coin by liquidation price, at one instant. Each side has three parts: positions of known accounts
+ * at their reported prices; recorded openings, reduced by the known accounts' share; and the rest, distributed like the
+ * traded volume.
  */
 export class LiquidationExposure {
   readonly openInterestBase: number
   readonly markPrice: number
   readonly ladder: readonly LeverageTier[]
   readonly totals: Readonly<Record<Side, SideTotals>>
-  /** On the map, in the coin's unit: tier after tier and {@link BELOW_TIERS_ROW}, each by bucket. */
+  /** On the map, in the coin's unit: by tier and {@link BELOW_TIERS_ROW}, then by bucket. */
   readonly sizesBase = new Float64Array(ROW_COUNT * BUCKETS)
-  /** Of these, the sizes of known accounts; sparse. */
+  /** Part of it in positions of known accounts; sparse. */
   readonly observedBase: ReadonlyMap<number, number>
   readonly #observedBase = new Map<number, number>()
   readonly #tracker: LiquidationFlow
 
-  /** @returns null before open interest and mark are known */
+  /** @returns null before open interest and mark price are known */
   static of(coin: CoinMarket): LiquidationExposure | null {
     const { listing } = coin
     const liquidations = coin.of(liquidationFlow)
     const { openInterestBase, markPrice, ladder } = liquidations
     const isKnown = openInterestBase >= 0 && markPrice > 0 && liquidations.flow.isPlaced
     if (!isKnown) return null
-    // One that was restored has not met its listing before its first event.
+    // A restored tracker has no ladder before its first event.
     return new LiquidationExposure(
       liquidations,
       ladder.length > 0 ? ladder : leverageLadder(listing),
@@ -85,7 +84,7 @@ export class LiquidationExposure {
     return this.#tracker.flow.from(side)
   }
 
-  /** Behind the last bucket of a side on the map. */
+  /** After the last bucket of a side on the map. */
   until(side: Side): number {
     return this.#tracker.flow.until(side)
   }
@@ -95,7 +94,7 @@ export class LiquidationExposure {
     return this.#tracker.flow.priceAt(bucket)
   }
 
-  /** A size of this coin, USD at the mark. */
+  /** Size at the mark price, USD. */
   usd(sizeBase: number): number {
     return sizeBase * this.markPrice
   }
@@ -111,7 +110,7 @@ export class LiquidationExposure {
     const flowBase = open > 0 ? (Math.min(seenBase, open) / open) * restBase : 0
     const isEstimated = this.ladder.some(({ isPermitted }) => isPermitted)
     const priorBase = isEstimated ? restBase - flowBase : 0
-    // Both maps have seen the same marks, and so have the same buckets.
+    // Both maps received the same marks, so their buckets are the same.
     const flowBeyondBase = this.#lay(flow, side, seenBase > 0 ? flowBase / seenBase : 0, beyond)
     return {
       observedBase: observed.onMapBase,
@@ -123,8 +122,8 @@ export class LiquidationExposure {
   }
 
   /**
-   * Places the known positions of a side. None is larger than the open interest, and together they are
-   * scaled down to it: replies are up to half an hour old, and open interest may have fallen since.
+   * Places the known positions of a side. None exceeds the open interest, and their sum is scaled down to it: replies
+   * are up to half an hour old, and open interest may have fallen since.
    */
   #observe(side: Side, beyond: BeyondBuilder): ObservedTotals {
     const open = this.openInterestBase
@@ -146,13 +145,13 @@ export class LiquidationExposure {
     return { onMapBase, withoutPriceBase, allBase: Math.min(sumBase, open) }
   }
 
-  /** The mark has moved since the reply: what it reached is no open interest any more, or another's. */
+  /** The mark has reached its liquidation price since the reply. */
   #isReached({ side, liquidationPrice }: ObservedPosition): boolean {
     if (liquidationPrice === null) return false
     return side === 'long' ? liquidationPrice >= this.markPrice : liquidationPrice <= this.markPrice
   }
 
-  /** @returns false where the price lies beyond the map */
+  /** @returns false for a price beyond the map */
   #placeObserved(row: number, side: Side, price: number, sizeBase: number): boolean {
     const { flow } = this.#tracker
     const [from, until] = [flow.from(side), flow.until(side)]
@@ -166,7 +165,7 @@ export class LiquidationExposure {
     return true
   }
 
-  /** Places a map of the estimate, each size times `factor`. @returns how much of it lies beyond, in the coin's unit */
+  /** Places an estimated map, each size times `factor`. @returns the part beyond the map, in the coin's unit */
   #lay(map: ZoneMap, side: Side, factor: number, beyond: BeyondBuilder): number {
     map.addTo(this.sizesBase, side, factor)
     let beyondBase = 0
@@ -184,7 +183,7 @@ export class LiquidationExposure {
     return 0
   }
 
-  /** Nothing is known of where it was opened: at the mark. */
+  /** Without traded volume, positions are assumed to be opened at the mark. */
   #placeAtMark(side: Side, sizeBase: number): void {
     const { flow } = this.#tracker
     for (let tier = 0; tier < TIER_COUNT; tier += 1) {

@@ -11,28 +11,26 @@ import { leverageLadder } from './leverage-ladder.ts'
 import { ObservedPositions } from './observed-positions.ts'
 import { ZoneMap } from './zone-map.ts'
 
-/** Margin is topped up, and a liquidation price with it: after this long half of what was known is not. */
+/** Half-life of an estimate: traders add margin, which moves the liquidation price. */
 export const HALF_LIFE_MS = 48 * 3_600_000
-/** The venue tells open interest every 14 s. Marks that came in between are missing beyond this. */
+/** The venue sends open interest every 14 s; a longer interval lacks marks. */
 const INTERVAL_MS_MAX = 90_000
-/** A frame that was overtaken is left out; a clock that was put back further is believed. */
+/** An older frame within this time was overtaken and is ignored; a larger step means that the clock was set back. */
 const OVERTAKEN_MS_MAX = 60_000
-/** A trade is told within this time of the reading that holds it; older ones are repeats. */
+/** A trade arrives within this time after its reading; older ones are repeats. */
 const TRADE_LATE_MS_MAX = 15_000
-/** Open interest that grows by more between two readings was corrected, not traded. */
+/** Larger growth between two readings is a correction, not trading. */
 const GROWTH_MAX = 0.5
 
 const LAYOUT = 1
 const HEADER_FIELDS = 13
 
 /**
- * Where the open interest of one coin would be liquidated. An interval lies between two readings of open
- * interest. What it grew by was opened on both sides at the interval's average price, and by whom the
- * trades were started says which side took the more leverage. What it fell by is closed pro rata: nothing
- * tells whose positions close, every rule but this one would depend on the order of closing and decay,
- * and a liquidation, which the mark's way took off already, is counted twice only as far as its share of
- * everything. `profile` takes in all that was traded, in the same way: its shape stands for the open
- * interest of which no opening was seen.
+ * Estimates where the open interest of one coin is liquidated, from intervals between two readings of it. Growth was
+ * opened on both sides at the interval's average price; the takers' side gets more leverage. A decrease closes all
+ * positions pro rata, because nothing shows which ones closed; a liquidation, which the mark already removed, is thus
+ * counted twice by its share only. `profile` adds all traded volume in the same way: its shape stands for open interest
+ * whose opening was not recorded.
  */
 export class LiquidationFlow implements CoinTracker {
   readonly hears = [
@@ -49,22 +47,22 @@ export class LiquidationFlow implements CoinTracker {
   readonly observed = new ObservedPositions()
   #ladder: readonly LeverageTier[] = []
   #listing: Listing | null = null
-  /** Of the last reading, by the venue's clock. NaN before any. */
+  /** Last reading, by the venue's clock. NaN before any. */
   #readAtMs = Number.NaN
   #openInterestBase = Number.NaN
   #markPrice = Number.NaN
   #firstReadAtMs = Number.NaN
-  /** Of the interval that goes on, in the coin's unit and in USD. */
+  /** Trades of the current interval, in the coin's unit and in USD. */
   #buysBase = 0
   #sellsBase = 0
   #turnoverUsd = 0
-  /** Some of its trades are lost: neither their average nor their sides say anything. */
+  /** 1 if trades of the interval were lost, so their average and sides are unknown. */
   #isTorn = 0
-  /** Time of which no marks were seen: what was held before may be liquidated since. NaN for none. */
+  /** Start of a time without marks: older positions may have been liquidated in it. NaN for none. */
   #unsweptFromMs = Number.NaN
-  /** Time of which no trades were seen, at first all of it. NaN for none. */
+  /** Start of a time without trades, at first -Infinity. NaN for none. */
   #untradedFromMs = Number.NEGATIVE_INFINITY
-  /** Where both end. */
+  /** End of both. */
   #unseenUntilMs = Number.POSITIVE_INFINITY
   #isApproximate = 0
 
@@ -83,12 +81,12 @@ export class LiquidationFlow implements CoinTracker {
     return this.#markPrice
   }
 
-  /** Since when openings are seen. NaN before any reading. */
+  /** First recorded reading. NaN before any. */
   get firstReadAtMs(): number {
     return this.#firstReadAtMs
   }
 
-  /** Candles told once where the mark may have been, because it was not seen itself. */
+  /** Whether candles replaced missing marks. */
   get isApproximate(): boolean {
     return this.#isApproximate === 1
   }
@@ -163,7 +161,7 @@ export class LiquidationFlow implements CoinTracker {
     return true
   }
 
-  /** What a tier that is no longer permitted held belongs to the highest that is. */
+  /** Moves the content of tiers that are no longer permitted to the highest permitted one. */
   #adopt(listing: Listing): void {
     this.#listing = listing
     this.#ladder = leverageLadder(listing)
@@ -189,7 +187,7 @@ export class LiquidationFlow implements CoinTracker {
     this.#turnoverUsd += sizeBase * price
   }
 
-  /** A reading that was just told; where none was for a while, something was missed. */
+  /** Adds a live reading; after a longer pause, marks and trades are missing. */
   #live(timeMs: number, openInterestBase: number): void {
     if (Number.isNaN(this.#readAtMs)) this.#unseenUntilMs = timeMs
     else if (timeMs - this.#readAtMs > INTERVAL_MS_MAX) {
@@ -200,7 +198,7 @@ export class LiquidationFlow implements CoinTracker {
     this.#read(timeMs, openInterestBase)
   }
 
-  /** A reading of long ago, before anything was told live: its mark is all that is known of the interval. */
+  /** Adds a stored reading from before the first live one: its mark is all that is known of the interval. */
   #remember({ timeMs, markPrice, openInterestBase }: MarketSample): void {
     if (timeMs <= this.#readAtMs) return
     this.#mark(markPrice)
@@ -237,7 +235,7 @@ export class LiquidationFlow implements CoinTracker {
       this.#open(this.flow, entryPrice, grownBase, tilt)
   }
 
-  /** `tilt`: -1 where all trades were started by sellers, 1 where all by buyers. */
+  /** @param tilt -1 where all takers sold, 1 where all bought */
   #open(map: ZoneMap, entryPrice: number, sizeBase: number, tilt: number): void {
     for (let tier = 0; tier < this.#ladder.length; tier += 1) {
       const { share, preference, longFactor, shortFactor } = this.#ladder[tier] as LeverageTier
@@ -249,15 +247,15 @@ export class LiquidationFlow implements CoinTracker {
   }
 
   /**
-   * Candles of a time that was not seen, asked for at `askedAtMs`. Their lows and highs stand for the mark,
-   * which cannot be known any more, and their volume is the profile's.
+   * Adds candles of a time without marks and trades, requested at `askedAtMs`. Their lows and highs replace the mark,
+   * and their volume goes to the profile.
    */
   #unseen(bars: readonly Bar[], askedAtMs: number): void {
     const last = bars.at(-1)
     if (last === undefined) return
     if (!this.profile.isPlaced) this.#mark(last.close)
     const untilMs = Math.min(this.#unseenUntilMs, endOf(last), askedAtMs)
-    // What is held is of the last reading, also where the last bars had no trades and are missing.
+    // The profile is of the last reading, even where the last bars had no trades and are missing.
     const heldAtMs = Number.isNaN(this.#readAtMs) ? untilMs : this.#readAtMs
     this.#sweepUnseen(bars, untilMs)
     let low = this.#markPrice
@@ -289,7 +287,7 @@ export class LiquidationFlow implements CoinTracker {
     this.#isApproximate = 1
   }
 
-  /** What was traded in a bar, as far as no price since then, between `low` and `high`, liquidated it. */
+  /** Adds the volume of a bar, except positions that prices since then, `low` to `high`, liquidated. */
   #openUnseen(bar: Bar, nowMs: number, low: number, high: number): void {
     const entryPrice = (bar.high + bar.low + bar.close) / 3
     const sizeBase = bar.volumeBase * keptAfter(nowMs - endOf(bar))
@@ -303,7 +301,7 @@ export class LiquidationFlow implements CoinTracker {
   }
 }
 
-/** Share of what was known that still holds. */
+/** Share of an estimate that remains. */
 function keptAfter(elapsedMs: number): number {
   return 2 ** (-Math.max(0, elapsedMs) / HALF_LIFE_MS)
 }

@@ -10,17 +10,17 @@ export type Bracket = {
 }
 
 export type MarginedPosition = {
-  /** Positive for a long, negative for a short. Not 0. */
+  /** Positive for a long, negative for a short; not 0. */
   readonly sizeBase: number
-  /** At which `accountValueUsd` was taken. */
+  /** Price of `accountValueUsd`. */
   readonly price: number
-  /** What backs it, unrealised profit included: the isolated margin, or the cross account's value. */
+  /** Equity, unrealised profit included: the isolated margin, or the value of the cross account. */
   readonly accountValueUsd: number
   /** Maintenance margin of the account's other positions; 0 for an isolated one. */
   readonly otherMaintenanceUsd: number
 }
 
-/** Venue documentation, "Margin tiers": each deduction is the one before + lower bound x rise of the rate. */
+/** Venue documentation, "Margin tiers": each deduction is the previous one + lower bound x rise of the rate. */
 export function maintenanceBrackets(tiers: readonly MarginTier[]): readonly Bracket[] {
   let rateBefore = 0
   let deductionUsd = 0
@@ -32,10 +32,7 @@ export function maintenanceBrackets(tiers: readonly MarginTier[]): readonly Brac
   })
 }
 
-/**
- * USD. Rates rise with notional and the margin has no steps, so the tier that applies is always the one
- * that asks for most.
- */
+/** USD. Rates rise with notional and the margin is continuous, so the applicable tier always has the largest margin. */
 export function maintenanceMarginUsd(
   sizeBase: number,
   price: number,
@@ -48,10 +45,9 @@ export function maintenanceMarginUsd(
 }
 
 /**
- * The mark price at which account value falls to the maintenance margin (venue documentation,
- * "Liquidations"): account value + size x (x - price) = other maintenance + |size| x rate - deduction. The
- * tier that asks for most gives way first, so of the tiers' roots a long meets the highest and a short the
- * lowest; that tier is then the one of |size| x.
+ * Mark price at which account value equals the maintenance margin (venue documentation, "Liquidations"): account value
+ * + size x (x - price) = other maintenance + |size| x rate - deduction. The tier with the largest margin applies: for a
+ * long the highest of the tiers' roots, for a short the lowest.
  * @returns null where no positive price liquidates it
  */
 export function liquidationPrice(
@@ -69,7 +65,7 @@ export function liquidationPrice(
   return Number.isFinite(found) && found > 0 ? found : null
 }
 
-/** Of a position that was just opened with notional / leverage as its isolated margin. */
+/** Liquidation price of a new position with notional / leverage as isolated margin. */
 export function freshLiquidationPrice(
   opened: { readonly sizeBase: number; readonly entryPrice: number; readonly leverage: number },
   brackets: readonly Bracket[],

@@ -1,23 +1,23 @@
 import type { AccountPositionEvent } from '../../domain/event.ts'
 import type { Side } from './leverage-ladder.ts'
 
-/** Of one coin; the ones that were told longest ago make room. */
+/** Accounts of one coin; the oldest replies are removed first. */
 const ACCOUNTS_MAX = 256
-/** Every account is asked for again well within this time; one that is not may have closed. */
+/** Every account is requested more often; an older position may be closed. */
 const POSITION_AGE_MS_MAX = 30 * 60_000
 
 export type ObservedPosition = {
   readonly side: Side
   readonly sizeBase: number
   readonly leverage: number
-  /** null for a position that no price liquidates: it is known, and nowhere on the map. */
+  /** null where no price liquidates the position; it is then not on the map. */
   readonly liquidationPrice: number | null
   readonly timeMs: number
 }
 
-/** What single accounts are known to hold of one coin. Not saved: it is asked for again within minutes. */
+/** Known positions of single accounts in one coin. Not saved, because they are requested again within minutes. */
 export class ObservedPositions {
-  /** By account, the longest known first. */
+  /** By account, oldest reply first. */
   readonly #positions = new Map<string, ObservedPosition>()
 
   get size(): number {
@@ -46,7 +46,7 @@ export class ObservedPositions {
     }
   }
 
-  /** Forgets what this mark price liquidates. */
+  /** Removes positions that this mark price liquidates. */
   mark(price: number): void {
     for (const [account, { side, liquidationPrice }] of this.#positions) {
       if (liquidationPrice === null) continue
@@ -55,7 +55,7 @@ export class ObservedPositions {
     }
   }
 
-  /** Forgets what was told too long ago. */
+  /** Removes positions of old replies. */
   expire(nowMs: number): void {
     for (const [account, { timeMs }] of this.#positions) {
       if (nowMs - timeMs > POSITION_AGE_MS_MAX) this.#positions.delete(account)

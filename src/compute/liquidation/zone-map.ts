@@ -4,7 +4,7 @@ import { TIER_COUNT } from './leverage-ladder.ts'
 
 /** Width of a bucket in log price: a quarter of a percent. */
 const STEP = 0.0025
-/** The map reaches from the lower to the upper of these multiples of the mark, to a bucket. */
+/** Range of the map, in multiples of the mark, to a bucket. */
 export const MAP_MULTIPLES = { long: 0.45, short: 2.2 } as const
 const LONG_REACH = Math.floor(-Math.log(MAP_MULTIPLES.long) / STEP)
 const SHORT_REACH = Math.floor(Math.log(MAP_MULTIPLES.short) / STEP)
@@ -13,7 +13,7 @@ export const BUCKETS = 704
 const MARK_BUCKET_MIN = BUCKETS / 2 - 32
 const MARK_BUCKET_MAX = BUCKETS / 2 + 32
 
-/** Below this the common factor is multiplied out, and what is dust by then is dropped. */
+/** Below this the common factor is multiplied out, and negligible sizes are removed. */
 const SCALE_MIN = 0.5
 const DUST_SHARE = 1e-9
 
@@ -22,7 +22,7 @@ const SIDES = ['long', 'short'] as const
 const LAYOUT = 2
 const HEADER_FIELDS = 4
 
-/** What one price beyond the map liquidates of a tier. */
+/** Size of a tier at one price beyond the map. */
 export type BeyondCell = {
   readonly tier: number
   readonly price: number
@@ -30,28 +30,24 @@ export type BeyondCell = {
 }
 
 /**
- * Exposure by the price that liquidates it, in the coin's unit, for every leverage tier. One array serves
- * both sides: what lies below the mark are longs, what lies above are shorts, and what the mark has gone
- * over is gone. Shrinking is one multiplication, whatever is held. What the grid does not reach is kept by
- * its own price, and comes back onto the grid when the mark comes near it.
+ * Position sizes by liquidation price, in the coin's unit, for every leverage tier. One array holds both sides: longs
+ * below the mark, shorts above it; the mark removes what it passes. A common factor makes shrinking cheap. Sizes beyond
+ * the grid are kept by price and return to the grid when the mark comes near.
  */
 export class ZoneMap {
-  /**
-   * Tier after tier, each from the lowest price up; to be multiplied by `#scale`. Reaches as far as `#tiers`, which
-   * is one for most coins.
-   */
+  /** By tier, each from the lowest price up, without the common factor. Allocated up to `#tiers`. */
   #sizes = new Float64Array(0)
-  /** Per tier what lies off the grid, by the number of its bucket counted from price 1; scaled alike. */
+  /** By tier: sizes beyond the grid by absolute bucket (counted from price 1), without the common factor. */
   readonly #far = Array.from({ length: TIER_COUNT }, () => new Map<number, number>())
   #scale = 1
-  /** Number of the first bucket, counted from price 1. NaN before any mark. */
+  /** Absolute number of the first bucket. NaN before any mark. */
   #origin = Number.NaN
-  /** Buckets whose middle lies below the mark. */
+  /** Number of buckets whose middle is below the mark. */
   #below = 0
-  /** Tiers from the lowest that ever held something: most coins permit one. */
+  /** Tiers allocated from the lowest: most coins permit one. */
   #tiers = 0
 
-  /** False before the first mark: there is no side to open anything on. */
+  /** False before the first mark, when there are no sides. */
   get isPlaced(): boolean {
     return !Number.isNaN(this.#origin)
   }
@@ -61,7 +57,7 @@ export class ZoneMap {
     return side === 'long' ? this.#below - LONG_REACH : this.#below
   }
 
-  /** Behind the last bucket of a side that is on the map. */
+  /** After the last bucket of a side that is on the map. */
   until(side: Side): number {
     return side === 'long' ? this.#below : this.#below + SHORT_REACH
   }
@@ -71,7 +67,7 @@ export class ZoneMap {
     return Math.exp((this.#origin + bucket + 0.5) * STEP)
   }
 
-  /** Where a liquidation price lies, on or beyond the map; it may have been reached already. */
+  /** Bucket of a liquidation price, on or beyond the map; the mark may have reached it. */
   bucketOf(price: number): number {
     return Math.floor(Math.log(price) / STEP) - this.#origin
   }
@@ -93,7 +89,7 @@ export class ZoneMap {
     return sum * this.#scale
   }
 
-  /** Adds a side's sizes on the map, each times `factor`, to those of an array of the same layout. */
+  /** Adds a side's sizes on the map, each times `factor`, to an array of the same layout. */
   addTo(sizes: Float64Array, side: Side, factor: number): void {
     const scaled = factor * this.#scale
     for (let tier = 0; tier < this.#tiers; tier += 1) {
@@ -103,7 +99,7 @@ export class ZoneMap {
     }
   }
 
-  /** What a side holds beyond the map. */
+  /** Sizes of a side beyond the map. */
   *beyond(side: Side): Generator<BeyondCell> {
     const [from, until] = side === 'long' ? [0, this.from('long')] : [this.until('short'), BUCKETS]
     for (let tier = 0; tier < this.#tiers; tier += 1) {
@@ -119,7 +115,7 @@ export class ZoneMap {
     }
   }
 
-  /** Adds exposure that a price liquidates; nothing where the mark is beyond that price already. */
+  /** Adds a size at a liquidation price; ignored if the mark is already beyond it. */
   open(tier: number, side: Side, price: number, sizeBase: number): void {
     const bucket = this.bucketOf(price)
     if (this.#sideOf(bucket) !== side) return
@@ -127,13 +123,13 @@ export class ZoneMap {
     this.#add(tier, bucket, sizeBase / this.#scale)
   }
 
-  /** Keeps this share of everything, 0 to 1. */
+  /** Multiplies all sizes by a share, 0 to 1. */
   shrink(share: number): void {
     this.#scale *= share
     if (this.#scale < SCALE_MIN) this.#rescale()
   }
 
-  /** Moves the mark, and takes away what it goes over. */
+  /** Moves the mark and removes the sizes that it passes. */
   mark(price: number): void {
     const absolute = Math.ceil(Math.log(price) / STEP - 0.5)
     if (!this.isPlaced) {
@@ -148,7 +144,7 @@ export class ZoneMap {
     if (below < MARK_BUCKET_MIN || below > MARK_BUCKET_MAX) this.#follow()
   }
 
-  /** Takes away what a price range would have liquidated on either side of the mark. */
+  /** Removes the sizes that a price range liquidates on either side of the mark. */
   sweep(low: number, high: number): void {
     if (!this.isPlaced) return
     const firstLong = Math.ceil(Math.log(low) / STEP - 0.5) - this.#origin
@@ -157,7 +153,7 @@ export class ZoneMap {
     this.#clear(this.#below, lastShort + 1)
   }
 
-  /** Hands everything of one tier to another. */
+  /** Moves all sizes of one tier to another. */
   fold(tier: number, into: number): void {
     if (tier >= this.#tiers) return
     this.#reach(into)
@@ -169,7 +165,7 @@ export class ZoneMap {
     far.clear()
   }
 
-  /** Per tier and side the run of buckets that hold something: first, count, sizes; then what lies off the grid. */
+  /** By tier and side the run of buckets that are not empty: first, count, sizes; then sizes beyond the grid. */
   save(): Float64Array {
     const numbers = [LAYOUT, this.#scale, this.#origin, this.#below]
     for (let tier = 0; tier < TIER_COUNT; tier += 1) {
@@ -188,7 +184,7 @@ export class ZoneMap {
     return Float64Array.from(numbers)
   }
 
-  /** @returns false, and holds nothing, for numbers that {@link save} of this version did not give */
+  /** @returns false, and is empty, for numbers that {@link save} of this version did not produce */
   restore(saved: Float64Array): boolean {
     this.#forget()
     if (saved[0] !== LAYOUT || !this.#restoreSizes(saved)) {
@@ -245,7 +241,7 @@ export class ZoneMap {
     return bucket < this.#below ? 'long' : 'short'
   }
 
-  /** `size` is to be multiplied by the common factor. */
+  /** @param size without the common factor */
   #add(tier: number, bucket: number, size: number): void {
     if (size === 0) return
     if (bucket >= 0 && bucket < BUCKETS) {
@@ -282,7 +278,7 @@ export class ZoneMap {
       }
   }
 
-  /** Puts the mark back into the middle. What falls off an end is kept by its price. */
+  /** Moves the mark back to the middle. Sizes that leave the grid are kept by price. */
   #follow(): void {
     const shift = this.#below - BUCKETS / 2
     const moved = Math.min(Math.abs(shift), BUCKETS)
@@ -303,7 +299,7 @@ export class ZoneMap {
     this.#regain()
   }
 
-  /** Puts back onto the grid what lies on it by now. */
+  /** Returns sizes to the grid that are within it again. */
   #regain(): void {
     for (const [tier, far] of this.#far.entries())
       for (const [absolute, size] of far) {

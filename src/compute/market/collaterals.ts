@@ -1,20 +1,20 @@
 import type { CollateralPricesEvent, TokenPrice } from '../../domain/event.ts'
 import { USDC_TOKEN } from '../../domain/listing.ts'
 
-/** A price that is not confirmed for ten of the feed's periods converts nothing any more. */
+/** Ten periods of the feed: an older price converts nothing. */
 const COLLATERAL_PRICE_AGE_MS_MAX = 600_000
 
-/** What the prices and notionals of a coin are in, and what a unit of that is worth. */
+/** Unit of a coin's prices and notionals, and its value. */
 export type Collateral = {
   /** Name of the venue's spot token; null before it was received. */
   readonly unit: string | null
-  /** NaN where no source says. */
+  /** NaN without a source. */
   readonly usdPerUnit: number
-  /** Why it is that: `par` for USDC, which counts as USD throughout; null where it is unknown. */
+  /** Source of that value: `par` for USDC, which counts as USD throughout; null where it is unknown. */
   readonly source: 'par' | 'venue_spot' | null
-  /** When the venue last confirmed it; null where that has no meaning. */
+  /** Last confirmation by the venue; null for `par` and where it is unknown. */
   readonly confirmedAtMs: number | null
-  /** Turnover of the pair that the price is of, 24 hours; null likewise. */
+  /** 24 h turnover of the spot pair; null likewise. */
   readonly dayNotionalUsd: number | null
 }
 
@@ -26,7 +26,7 @@ const USDC: Collateral = {
   dayNotionalUsd: null,
 }
 
-/** What the collateral of each dex is worth, as the venue's own spot market last said. */
+/** Value of the collateral of each dex, by the venue's spot market. */
 export class Collaterals {
   readonly #tokens = new Map<number, Collateral>()
 
@@ -34,7 +34,7 @@ export class Collaterals {
     for (const token of tokens) this.#tokens.set(token.token, collateralOf(token, timeReceivedMs))
   }
 
-  /** Forgets prices that are too old. */
+  /** Removes prices that are too old. */
   advance(nowMs: number): void {
     for (const [token, { unit, confirmedAtMs }] of this.#tokens)
       if (confirmedAtMs !== null && nowMs - confirmedAtMs > COLLATERAL_PRICE_AGE_MS_MAX)

@@ -1,19 +1,19 @@
 /**
- * Instants a step apart, as event time goes over them. The clock that stamps events can jump: instants
- * that were leapt over are gone, and after a step back they come again.
+ * Detects when event time passes whole multiples of a step. The clock that stamps events can jump: multiples that it
+ * skips are lost, and after a step back they repeat.
  */
 export class EventGrid {
   readonly #stepMs: number
   readonly #leadMs: number
   #dueMs = Number.NaN
 
-  /** `leadMs`: how long before the whole multiples of the step its instants lie. */
+  /** @param leadMs time by which each instant precedes the multiple of the step */
   constructor(stepMs: number, leadMs = 0) {
     this.#stepMs = stepMs
     this.#leadMs = leadMs
   }
 
-  /** @returns the last instant that was gone over since the call before, else NaN. */
+  /** @returns the last instant that was passed since the previous call, else NaN */
   passed(timeMs: number): number {
     const dueMs = this.#dueMs
     if (timeMs < dueMs && timeMs >= dueMs - 2 * this.#stepMs) return Number.NaN

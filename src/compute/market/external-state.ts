@@ -12,31 +12,30 @@ import type {
   StablecoinSupplyEvent,
 } from '../../domain/external.ts'
 
-/** More feeds of one asset, or pools of one chain, than any network has: a source that invents names stays bounded. */
+/** Bound on feeds of one asset and on pools of one chain; no real source has so many. */
 const PER_NAME_MAX = 64
 const NAMES_MAX = 1_024
 
 /**
- * The newest event of every external source. Nothing is judged here: what is too old, or disagrees,
- * is for whoever reads it. Events are immutable, so the newest of a kind is simply kept.
+ * The newest event of each kind of every external source. It judges nothing: readers decide what is too old or wrong.
  */
 export class ExternalState {
   readonly #oracles = new Map<string, Map<string, OraclePriceEvent>>()
   readonly #quotes = new Map<string, Map<string, ExchangeQuoteEvent>>()
   readonly #pools = new Map<Chain, Map<string, PoolEvent>>()
-  /** Assets that any chain has a pool of. */
+  /** Assets with a pool on any chain. */
   readonly #pooledAssets = new Set<string>()
   readonly #chains = new Map<Chain, ChainEvent>()
   readonly #sources = new Map<SourceId, SourceStatusEvent>()
   #fearGreed: FearGreedEvent | null = null
   readonly #supplies = new Map<string, StablecoinSupplyEvent>()
 
-  /** Newest price of each feed of an asset, in no order. */
+  /** Newest price of each feed of an asset, unordered. */
   oraclesOf(asset: string): readonly OraclePriceEvent[] {
     return [...(this.#oracles.get(asset)?.values() ?? [])]
   }
 
-  /** Newest quote of an asset by each exchange and quote currency, in no order. */
+  /** Newest quote of an asset by each exchange and quote currency, unordered. */
   quotesOf(asset: string): readonly ExchangeQuoteEvent[] {
     return [...(this.#quotes.get(asset)?.values() ?? [])]
   }
@@ -49,7 +48,7 @@ export class ExternalState {
     return this.#quotes.get(asset)?.get(`${exchange} ${quote}`) ?? null
   }
 
-  /** Newest state of every pool of a chain, in no order. */
+  /** Newest state of every pool of a chain, unordered. */
   poolsOf(chain: Chain): readonly PoolEvent[] {
     return [...(this.#pools.get(chain)?.values() ?? [])]
   }
@@ -66,7 +65,7 @@ export class ExternalState {
     return this.#sources.get(source) ?? null
   }
 
-  /** Of every source that said something of itself. */
+  /** Last status of each source that sent one. */
   sources(): readonly SourceStatusEvent[] {
     return [...this.#sources.values()]
   }
@@ -123,7 +122,7 @@ function keep<
   }
   const before = events.get(key)
   if (before === undefined && events.size >= PER_NAME_MAX) return
-  // A mirror or a slow reply may be behind what is known; what is stamped in the future knows nothing.
+  // A mirror or a slow reply may be older than the known event. A time in the future is not trusted.
   const knownMs = Math.min(before?.timeExchangeMs ?? 0, event.timeReceivedMs)
   if (event.timeExchangeMs < knownMs) return
   events.set(key, event)

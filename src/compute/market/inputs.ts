@@ -4,7 +4,7 @@ import type { Timeframe } from '../../domain/timeframe.ts'
 import { BOOK_CADENCE_MS, CONTEXT_CADENCE_MS } from './cadence.ts'
 import type { CoinMarket } from './coin-market.ts'
 
-/** What analyses rest on, each with the instant at which the venue last confirmed it. */
+/** Inputs of answers, each with its last confirmation by the venue. */
 
 export function candlesInput(coin: CoinMarket, timeframe: Timeframe): Input {
   return input(`candles_${timeframe}`, coin.candlesConfirmedAtMs, CONTEXT_CADENCE_MS)
@@ -14,7 +14,7 @@ export function markInput(coin: CoinMarket): Input {
   return input('mark', coin.priceConfirmedAtMs, CONTEXT_CADENCE_MS)
 }
 
-/** `name` is what the analysis takes from the context: `funding`, `open_interest`, `impact`. */
+/** `name` is the part of the context that the analysis uses: `funding`, `open_interest`, `impact`. */
 export function contextInput(name: string, context: ContextEvent): Input {
   return input(name, context.timeReceivedMs, CONTEXT_CADENCE_MS)
 }
@@ -23,7 +23,7 @@ export function bookInput(confirmedAtMs: number): Input {
   return input('book', confirmedAtMs, BOOK_CADENCE_MS)
 }
 
-/** Its loss leaves the answer useful. */
+/** Without it the answer stays useful. */
 export function optional(given: Input): Input {
   return { ...given, isLoadBearing: false }
 }

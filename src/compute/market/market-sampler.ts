@@ -11,12 +11,12 @@ import type { MarketState } from './market-state.ts'
 const BPS = 10_000
 
 /**
- * The estimate of a settlement is read this long before the hour: as long as it is not known to the second
- * how far the clocks are apart, the first estimate of the next hour must not pass for the last of this.
+ * The estimate of a settlement is read this long before the hour: the clocks differ by seconds, and the first estimate
+ * of the next hour must not be taken for the last of this one.
  */
 const FUNDING_LEAD_MS = 10_000
 
-/** Minutes that wait for being taken; whoever takes them comes every few seconds. */
+/** Minutes kept until they are taken, which happens every few seconds. */
 const MINUTES_HELD_MAX = 8
 const SAMPLES_MAX = MINUTES_HELD_MAX * LISTINGS_MAX
 const FUNDINGS_MAX = 2 * LISTINGS_MAX
@@ -24,14 +24,13 @@ const FUNDINGS_MAX = 2 * LISTINGS_MAX
 type Samples = {
   readonly samples: readonly MarketSample[]
   readonly fundings: readonly FundingRow[]
-  /** How many more there were that nobody took in time. */
+  /** Number of older rows that were dropped because nothing took them in time. */
   readonly dropped: number
 }
 
 /**
- * Reads every coin's figures at each whole minute of the venue's time, and its funding shortly before each
- * hour. What was not heard within its cadence is left out: a hole in a history is honest, a repeated
- * old value is not.
+ * Samples every coin's figures at each whole minute of the venue's time, and its funding shortly before each hour.
+ * Figures that are older than their cadence are left out: a gap is better than a repeated old value.
  */
 export class MarketSampler {
   readonly #minutes = new EventGrid(SAMPLE_STEP_MS)
@@ -40,9 +39,9 @@ export class MarketSampler {
   #fundings: FundingRow[] = []
   #dropped = 0
 
-  /** To be called with the first event of a batch before any of it is applied to the market. */
+  /** Call with the first event of a batch, before the batch is applied to the market. */
   observe(event: MarketEvent, market: MarketState): void {
-    // After a subscription the venue repeats trades of long ago, and may show that some before them are lost.
+    // After a subscription the venue repeats old trades, and gaps among them.
     if (event.kind === 'trade' || event.kind === 'trade-gap') return
     const minuteMs = this.#minutes.passed(event.timeExchangeMs)
     if (!Number.isNaN(minuteMs)) {
@@ -64,7 +63,7 @@ export class MarketSampler {
     }
   }
 
-  /** What was read since the last call, in that order. */
+  /** Rows that were read since the last call, in order. */
   take(): Samples {
     const taken = { samples: this.#samples, fundings: this.#fundings, dropped: this.#dropped }
     this.#samples = []
@@ -79,7 +78,7 @@ function sampleOf(coin: CoinMarket, timeMs: number): MarketSample | null {
   if (context === null) return null
   const { markPrice, oraclePrice, openInterestBase, dayNotionalUsd } = context
   const { quote } = coin
-  // A quote tells when it was heard by our clock alone.
+  // Quotes carry receive time only.
   const ourTimeMs = timeMs + (context.timeReceivedMs - context.timeExchangeMs)
   const isFresh = quote !== null && isWithin(BOOK_CADENCE_MS, quote.confirmedAtMs, ourTimeMs)
   return {
@@ -96,7 +95,7 @@ function sampleOf(coin: CoinMarket, timeMs: number): MarketSample | null {
   }
 }
 
-/** The venue's own record comes from its history of funding; until then this is what is known. */
+/** The settled rate comes with the venue's funding history; this is the estimate until then. */
 function estimateOf(coin: CoinMarket, timeMs: number): FundingRow | null {
   const context = freshContext(coin, timeMs)
   if (context === null) return null
@@ -114,18 +113,18 @@ function freshContext({ context }: CoinMarket, timeMs: number): ContextEvent | n
   return isWithin(CONTEXT_CADENCE_MS, context.timeExchangeMs, timeMs) ? context : null
 }
 
-/** What was heard after the instant is none of its own either: the clock was put back in between. */
+/** A time after the instant means that the clock was set back in between. */
 function isWithin(cadenceMs: number, heardMs: number, timeMs: number): boolean {
   return heardMs <= timeMs && timeMs - heardMs <= cadenceMs
 }
 
-/** (impact ask - impact bid) / mid, all of one moment. */
+/** (impact ask - impact bid) / mid, all of one context. */
 function impactSpreadBpsOf({ impactBid, impactAsk, midPrice }: ContextEvent): number | null {
   if (impactBid === null || impactAsk === null || midPrice === null) return null
   return ((impactAsk - impactBid) / midPrice) * BPS
 }
 
-/** Shortens a list to its last rows. @returns how many it lost. */
+/** Shortens a list to its last rows. @returns the number of removed rows */
 function cut(rows: unknown[], rowsMax: number): number {
   return rows.splice(0, Math.max(0, rows.length - rowsMax)).length
 }

@@ -14,23 +14,26 @@ import { joinNamed, splitNamed } from './saved-sections.ts'
 import type { TrackerKind } from './tracker-kind.ts'
 import { TrackerSet } from './tracker-set.ts'
 
-/** State that is derived from all coins together, or from external sources. The rules of a {@link CoinTracker} hold. */
+/** State derived from all coins together, or from external sources. The rules of {@link CoinTracker} apply. */
 export interface MarketTracker {
   readonly hears?: readonly MarketEvent['kind'][]
-  /** After the market took the event in. */
+  /** Called after the market applied the event. */
   apply?(event: MarketEvent, market: MarketState): void
-  /** Before documents are rendered, several times a second, after the bars that ended were closed. @param nowMs by our clock */
+  /**
+   * Called several times a second before documents are rendered, after ended bars were closed. @param nowMs by our
+   * clock
+   */
   advance(market: MarketState, nowMs: number): void
-  /** What neither history nor {@link MeasureLog} brings back; finite numbers and NaN. */
+  /** State that neither history nor {@link MeasureLog} restores; finite numbers and NaN. */
   save(): Float64Array
-  /** @returns false for numbers of another version: then it begins empty. */
+  /** @returns false for numbers of another version: the tracker then begins empty */
   restore(saved: Float64Array): boolean
 }
 
 /** A tracker that the market has one of: `market.of(kind)`. */
 export type MarketTrackerKind<T extends MarketTracker = MarketTracker> = TrackerKind<'market', T>
 
-/** @param id where its state stands in a checkpoint: `<analysis>/<name>`, or `market/<name>` where several use it */
+/** @param id section of its state in a checkpoint: `<analysis>/<name>`, or `market/<name>` for a shared tracker */
 export function marketTracker<T extends MarketTracker>(
   id: string,
   create: () => T,
@@ -38,14 +41,13 @@ export function marketTracker<T extends MarketTracker>(
   return { scope: 'market', id, create }
 }
 
-/** What an analysis tracks. */
 export type AnyTrackerKind = CoinTrackerKind | MarketTrackerKind
 
-/** Everything that the engine knows of the venue and of external sources. One writer: the processor. */
+/** Current state of the venue and the external sources. Only the processor changes it. */
 export class MarketState {
-  /** The newest event of every external source ... */
+  /** Newest event of each external source. */
   readonly external = new ExternalState()
-  /** ... and the history of what is measured by them. */
+  /** Minute history of the measures that use them. */
   readonly log = new MeasureLog()
   readonly #coinTrackers: readonly CoinTrackerKind[]
   readonly #trackers: TrackerSet<MarketTracker>
@@ -53,18 +55,18 @@ export class MarketState {
   readonly #coins = new Map<string, CoinMarket>()
   readonly #newestBar = new NewestBar()
   readonly #collaterals = new Collaterals()
-  /** Names of the coins that are made of an asset, by the asset. */
+  /** Coin of each asset. */
   readonly #coinOfAsset = new Map<string, string>()
-  /** Of coins that were delisted: the pool has a fixed size, and listings come and go for years. */
+  /** Ladders of delisted coins, for reuse: the pool has a fixed size. */
   readonly #spareLadders: CandleLadder[] = []
   #listings: readonly Listing[] = []
   #feed: FeedStatusEvent | null = null
-  /** The latest instant that was observed, by the venue's clock. NaN before any. */
+  /** Latest venue time of any event. NaN before any. */
   #venueMs = Number.NaN
-  /** The latest instant that was heard of anything of the venue's, by our clock. NaN before any. */
+  /** Latest receive time of any event of the venue. NaN before any. */
   #heardMs = Number.NaN
 
-  /** @param kinds what is tracked of it and of its coins */
+  /** @param kinds trackers of the market and of its coins */
   constructor(pool: PulsePool, kinds: readonly AnyTrackerKind[]) {
     this.#pool = pool
     this.#coinTrackers = kinds.filter((kind) => kind.scope === 'coin')
@@ -84,7 +86,7 @@ export class MarketState {
     return this.#feed
   }
 
-  /** Coins that trade, in the venue's order. */
+  /** Tradable coins, in the venue's order. */
   coins(): IterableIterator<CoinMarket> {
     return this.#coins.values()
   }
@@ -93,7 +95,7 @@ export class MarketState {
     return this.#coins.get(name)
   }
 
-  /** The coin that is made of an asset, such as `kPEPE` of `PEPE`. */
+  /** The coin of an asset, such as `kPEPE` for `PEPE`. */
   coinOf(asset: string): CoinMarket | undefined {
     return this.#coins.get(this.#coinOfAsset.get(asset) ?? '')
   }
@@ -106,7 +108,7 @@ export class MarketState {
     return this.#venueMs
   }
 
-  /** @returns the coin that the event changed, or null for news about all of them or about none. */
+  /** @returns the coin that the event changed; null for an event about all coins or none */
   apply(event: MarketEvent): CoinMarket | null {
     const coin = isExternal(event) ? this.#hear(event) : this.#take(event)
     for (const tracker of this.#trackers.hearing(event.kind)) tracker.apply?.(event, this)
@@ -120,7 +122,7 @@ export class MarketState {
     for (const tracker of this.#trackers.all) tracker.advance(this, nowMs)
   }
 
-  /** Of what is tracked of all coins together. */
+  /** State of the market trackers. */
   save(): Float64Array {
     return joinNamed(new Map(this.#trackers.saved()))
   }
@@ -138,7 +140,7 @@ export class MarketState {
   }
 
   #take(event: Exclude<MarketEvent, ExternalEvent>): CoinMarket | null {
-    // After a subscription the venue repeats trades of long ago, and may show that some before them are lost.
+    // After a subscription the venue repeats old trades, and gaps among them.
     if (event.kind !== 'trade' && event.kind !== 'trade-gap') {
       if (!(event.timeExchangeMs <= this.#venueMs)) this.#venueMs = event.timeExchangeMs
       this.#heardMs = event.timeReceivedMs
@@ -190,7 +192,7 @@ export class MarketState {
     this.#coinOfAsset.clear()
     for (const name of tradable.keys()) {
       const made = assetOf(name)
-      // Where two are made of one asset, such as BTC and a wrapped one, the one of that name counts.
+      // Of two coins of one asset, such as BTC and a wrapped one, the coin of the same name counts.
       if (made !== null && (name === made.asset || !this.#coinOfAsset.has(made.asset)))
         this.#coinOfAsset.set(made.asset, name)
     }

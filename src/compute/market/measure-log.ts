@@ -3,22 +3,19 @@ import type { MeasureMinute } from '../../domain/history.ts'
 import { StepRing } from '../statistics/step-ring.ts'
 
 const MINUTE_MS = 60_000
-/** What any measure is compared with. */
+/** Longest window of any measure. */
 export const MEASURE_DAYS_MAX = 7
 const MINUTES_KEPT = MEASURE_DAYS_MAX * 1_440
-/** Two measures of every coin by each network that may be chosen, and some of the market. More is a defect. */
+/** Two measures of each coin and network, and some of the whole market. */
 const SERIES_MAX = 2_048
-/**
- * Of every coin, in bps, and shown to two decimals: seven digits are enough for these, and 60 kB a series less. What
- * else is measured, prices among it, is one of few.
- */
+/** Measures of every coin, in bps with two decimals: Float32 is precise enough and saves 60 kB a series. */
 const IN_SEVEN_DIGITS = /^(basis|cex-dex)\//
-/** Minutes that wait for being taken; whoever takes them comes every few seconds. */
+/** Minutes kept until they are taken, which happens every few seconds. */
 const ENDED_MAX = 8 * SERIES_MAX
 
 /**
- * Our own history of what we measure by external sources: one value a minute and series, a week of them in
- * memory and as long as history keeps them on disk. A minute without a value stays a hole.
+ * Minute values of what external sources are used to measure: a week in memory, longer on disk. A minute without a
+ * value stays empty.
  */
 export class MeasureLog {
   readonly #series = new Map<string, StepRing>()
@@ -26,7 +23,7 @@ export class MeasureLog {
   #ended: MeasureMinute[] = []
   #dropped = 0
 
-  /** The last value of a minute stands. What is not finite is left out. */
+  /** Sets the value of a minute; its last value counts. Ignores values that are not finite. */
   record(series: string, timeMs: number, value: number): void {
     if (!Number.isFinite(value)) return
     const ring = this.#ring(series)
@@ -41,7 +38,7 @@ export class MeasureLog {
     this.#dropped += this.#ended.splice(0, Math.max(0, this.#ended.length - ENDED_MAX)).length
   }
 
-  /** From history. What was measured since the start stands. */
+  /** Adds stored minutes. Minutes measured since the start are kept. */
   remember({ series, rows }: MeasureHistoryEvent): void {
     const ring = this.#ring(series)
     if (ring === null) return
@@ -51,7 +48,7 @@ export class MeasureLog {
     }
   }
 
-  /** Values of the minutes that lie between two instants of our clock, oldest first; empty for none. */
+  /** Values of the minutes between two instants of our clock, oldest first. */
   values(series: string, fromMs: number, untilMs: number): Float64Array {
     const ring = this.#series.get(series)
     if (ring === undefined) return new Float64Array(0)
@@ -62,14 +59,14 @@ export class MeasureLog {
     )
   }
 
-  /** Of the minute nearest to an instant; NaN for none within `offMsMax`. */
+  /** Value of the minute nearest to an instant; NaN for none within `offMsMax`. */
   near(series: string, timeMs: number, offMsMax: number): number {
     const ring = this.#series.get(series)
     if (ring === undefined) return Number.NaN
     return ring.at(ring.nearest(timeMs, offMsMax), 0)
   }
 
-  /** Minutes that ended since the last call; once each. */
+  /** Minutes that ended since the last call. */
   take(): { readonly minutes: readonly MeasureMinute[]; readonly dropped: number } {
     const taken = { minutes: this.#ended, dropped: this.#dropped }
     this.#ended = []

@@ -1,7 +1,7 @@
 import type { BookEvent, BookLevel, ContextEvent, TopOfBookEvent } from '../../domain/event.ts'
 import { joinSections, splitSections } from './saved-sections.ts'
 
-/** What the venue told last of one coin, beside its candles. */
+/** Last figures of one coin besides its candles. */
 export type Figures = {
   readonly context: ContextEvent | null
   readonly book: BookEvent | null
@@ -14,12 +14,12 @@ const CONTEXT_FIELDS = 12
 const TOP_FIELDS = 6
 const BOOK_HEADER_FIELDS = 4
 
-/** As numbers, for the checkpoint: three sections, empty for none. NaN stands for null. */
+/** Encodes figures for the checkpoint: three sections, empty for none. NaN encodes null. */
 export function figuresToNumbers({ context, book, top }: Figures): Float64Array {
   return joinSections([contextToNumbers(context), bookToNumbers(book), topToNumbers(top)])
 }
 
-/** @returns null for numbers that {@link figuresToNumbers} did not give. */
+/** @returns null for numbers that {@link figuresToNumbers} did not produce */
 export function figuresFromNumbers(coin: string, numbers: Float64Array): Figures | null {
   const [context, book, top, ...others] = splitSections(numbers) ?? []
   if (context === undefined || book === undefined || top === undefined || others.length > 0)

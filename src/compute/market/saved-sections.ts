@@ -1,6 +1,6 @@
 const NAME_LENGTH_MAX = 100
 
-/** Runs of numbers by name as one: each is two sections, the characters of its name and its numbers. */
+/** Joins named arrays: each is a section with the characters of its name and a section with its numbers. */
 export function joinNamed(sections: ReadonlyMap<string, ArrayLike<number>>): Float64Array {
   return joinSections(
     Array.from(sections, ([name, numbers]) => [
@@ -10,7 +10,7 @@ export function joinNamed(sections: ReadonlyMap<string, ArrayLike<number>>): Flo
   )
 }
 
-/** @returns null for numbers that {@link joinNamed} did not give. */
+/** @returns null for numbers that {@link joinNamed} did not produce */
 export function splitNamed(joined: Float64Array): ReadonlyMap<string, Float64Array> | null {
   const sections = splitSections(joined)
   if (sections === null || sections.length % 2 !== 0) return null
@@ -23,7 +23,7 @@ export function splitNamed(joined: Float64Array): ReadonlyMap<string, Float64Arr
   return named
 }
 
-/** Several runs of numbers as one, each behind its length. */
+/** Joins arrays, each preceded by its length. */
 export function joinSections(sections: readonly ArrayLike<number>[]): Float64Array {
   const length = sections.reduce((sum, section) => sum + 1 + section.length, 0)
   const joined = new Float64Array(length)
@@ -36,7 +36,7 @@ export function joinSections(sections: readonly ArrayLike<number>[]): Float64Arr
   return joined
 }
 
-/** @returns null for numbers that {@link joinSections} did not give. */
+/** @returns null for numbers that {@link joinSections} did not produce */
 export function splitSections(joined: Float64Array): readonly Float64Array[] | null {
   const sections: Float64Array[] = []
   let at = 0

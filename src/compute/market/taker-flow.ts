@@ -14,32 +14,32 @@ const LAYOUT = 4_302
 const HEADER_FIELDS = 4
 const ROW_FIELDS = 3
 
-/** What takers bought and sold in the last four hours, USD. */
+/** Taker volume of the last four hours, USD. */
 export type TakerVolume = {
   readonly buyUsd: number
   readonly sellUsd: number
-  /** Of the 48 five minutes of the window, those with a trade. */
+  /** Five-minute steps of the window with a trade, of 48. */
   readonly steps: number
-  /** False where the venue's replay showed that trades of the window are lost: the sums lack them. */
+  /** False where trades of the window were lost, so the sums are too low. */
   readonly isWhole: boolean
 }
 
-/** Which side started the trades of one coin, by the venue's own instants; five minutes at a time. */
+/** Taker buys and sells of one coin by exchange time, in steps of five minutes. */
 export class TakerFlow implements CoinTracker {
   readonly hears = ['trade', 'trade-gap'] as const
   readonly #volumes = new StepRing(STEP_MS, STEPS_KEPT, 2)
   #newestTradeMs = Number.NEGATIVE_INFINITY
-  /** Trades up to here were counted before, or are parts of what was lost. */
+  /** Older trades were counted before, or belong to a gap. */
   #countedUntilMs = Number.NEGATIVE_INFINITY
   /** End of the newest gap. */
   #lostUntilMs = Number.NEGATIVE_INFINITY
 
-  /** Of the newest trade that was counted; NaN before any. */
+  /** Time of the newest counted trade; NaN before any. */
   get newestTradeMs(): number {
     return Number.isFinite(this.#newestTradeMs) ? this.#newestTradeMs : Number.NaN
   }
 
-  /** As of an instant by the venue's clock. */
+  /** @param atMs by the venue's clock */
   volume(atMs: number): TakerVolume {
     const last = this.#volumes.stepOf(atMs)
     const first = last - TAKER_WINDOW_STEPS + 1
@@ -79,7 +79,7 @@ export class TakerFlow implements CoinTracker {
       return false
     if (rows.length % ROW_FIELDS !== 0) return false
     this.#newestTradeMs = header[1] as number
-    // They may be told again.
+    // The venue repeats these trades after a reconnection.
     this.#countedUntilMs = Math.max(this.#newestTradeMs, header[2] as number)
     this.#lostUntilMs = header[3] as number
     for (let at = 0; at < rows.length; at += ROW_FIELDS)

@@ -1,10 +1,10 @@
 /**
- * Names one piece of derived state: where it is saved, and how it begins. An analysis lists the kinds that are its
- * own, the engine makes one tracker of each for every coin or for the market, and readers find it by its kind.
+ * Identifies a tracker: the section of its state and how it is created. An analysis lists its own kinds, the engine
+ * creates one tracker of each for every coin or for the market, and readers find it by its kind.
  */
 export type TrackerKind<Scope extends 'coin' | 'market', T> = {
   readonly scope: Scope
-  /** Unique. The section of a checkpoint that holds its state: another id begins empty. */
+  /** Unique. Section of a checkpoint with its state: another id begins empty. */
   readonly id: string
   create(): T
 }

@@ -31,7 +31,7 @@ export class TrackerSet<T extends Tracker> {
     return tracker as One
   }
 
-  /** Trackers that are called with events of a kind. */
+  /** Trackers that take events of a kind. */
   hearing(event: string): readonly T[] {
     return this.#hearing.get(event) ?? NONE
   }
@@ -41,7 +41,10 @@ export class TrackerSet<T extends Tracker> {
     return Array.from(this.#byKind, ([{ id }, tracker]) => [id, tracker.save()])
   }
 
-  /** A tracker whose id is not among the sections begins empty; a section without a tracker is not read. */
+  /**
+   * Restores trackers from their sections. A tracker without a section begins empty; a section without a tracker is
+   * ignored.
+   */
   restore(
     sections: ReadonlyMap<string, Float64Array>,
     restore: (tracker: T, numbers: Float64Array) => void,

@@ -11,43 +11,43 @@ const MINUTE_MS = SAMPLE_STEP_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** A change over a window is that to a reading which is off by a tenth of the window at most. */
+/** Largest distance of a reading from the beginning of a window, as a share of the window. */
 const READING_OFF_SHARE = 0.1
 const READING_OFF_MS_MAX = HOUR_MS
 
-/** Minutes reach back a day, hours a month, and both a reading's tolerance further. */
+/** Minutes of a day and hours of a month, both with the tolerance of a reading. */
 const MINUTES_KEPT = (DAY_MS + READING_OFF_MS_MAX) / MINUTE_MS + 2
 export const INTEREST_WINDOW_HOURS = 720
 const HOURS_KEPT = INTEREST_WINDOW_HOURS + 24
-/** Over which the coin's own moves are measured. */
+/** Window of the coin's own moves. */
 const MOVE_HOURS = 4
 
 const [INTEREST, MARK] = [0, 1]
 const NOTHING_SAVED = new Float64Array()
 
-/** Change from a reading of the past to the present figures. */
+/** Change from an earlier reading to the current figures. */
 export type InterestChange = {
-  /** The real distance between the two. */
+  /** Actual time between both. */
   readonly seconds: number
-  /** Of contracts, so that a move of the price changes nothing. */
+  /** Change of contracts, which excludes the price. */
   readonly interestPct: number
-  /** Of the mark price. */
+  /** Change of the mark price. */
   readonly pricePct: number
-  /** Of contracts times mark. */
+  /** Change of contracts times mark price. */
   readonly notionalPct: number
 }
 
-/** The whole hours of the last 30 days, as of one of them. */
+/** Whole hours of the last 30 days. */
 export type InterestWindow = {
   readonly lastHour: number
   readonly contracts: SeriesStatistics
   /** From the first reading to the last hour. */
   readonly spanHours: number
-  /** Percent changes of contracts from each hour to the fourth after it. */
+  /** Percent changes of contracts over four hours, for each hour. */
   readonly moves: SeriesStatistics
 }
 
-/** Open interest and mark of one coin: every minute of a day, every whole hour of a month. */
+/** Open interest and mark price of one coin: minutes of a day, whole hours of a month. */
 export class InterestSeries implements CoinTracker {
   readonly hears = ['sample-history'] as const
   readonly #minutes = new StepRing(MINUTE_MS, MINUTES_KEPT, 2)
@@ -66,7 +66,7 @@ export class InterestSeries implements CoinTracker {
     this.#window = null
   }
 
-  /** When a change over a window is known, by the venue's clock, if it is not now and the next readings come. */
+  /** Earliest time, by the venue's clock, at which a change over a window can be known. */
   changeFromMs(atMs: number, windowMs: number): number {
     const newest = this.#minutes.stepOf(atMs)
     let first = this.#minutes.stepOf(atMs - windowMs)
@@ -76,7 +76,7 @@ export class InterestSeries implements CoinTracker {
 
   /**
    * Change over a window up to the figures of `context`.
-   * @returns null when there is no reading near enough to the window's beginning, or nothing was open
+   * @returns null without a reading near the beginning of the window, or with no open interest there
    */
   change(context: ContextEvent, windowMs: number): InterestChange | null {
     const fromMs = context.timeExchangeMs - windowMs
@@ -95,14 +95,17 @@ export class InterestSeries implements CoinTracker {
     }
   }
 
-  /** As of an instant by the venue's clock. Computed once an hour, and again when a whole hour comes. */
+  /**
+   * @param atMs by the venue's clock
+   * Computed once an hour, and after each hourly reading.
+   */
   window(atMs: number): InterestWindow {
     const lastHour = this.#hours.stepOf(atMs)
     if (this.#window?.lastHour !== lastHour) this.#window = this.#windowTo(lastHour)
     return this.#window
   }
 
-  /** Contracts at the last whole hours, oldest first; missing ones are left out. */
+  /** Contracts at the last whole hours, oldest first; missing hours are left out. */
   hourly(atMs: number, hours: number): { readonly timeMs: number; readonly contracts: number }[] {
     const lastHour = this.#hours.stepOf(atMs)
     const readings: { timeMs: number; contracts: number }[] = []
@@ -113,7 +116,7 @@ export class InterestSeries implements CoinTracker {
     return readings
   }
 
-  /** Our history on disk tells all of it again. */
+  /** Empty: stored history restores everything. */
   save(): Float64Array {
     return NOTHING_SAVED
   }
@@ -145,7 +148,7 @@ export class InterestSeries implements CoinTracker {
   }
 }
 
-/** How far a reading may be off the beginning of a window. */
+/** Largest distance of a reading from the beginning of a window. */
 function offMsMaxOf(windowMs: number): number {
   return Math.min(READING_OFF_SHARE * windowMs, READING_OFF_MS_MAX)
 }

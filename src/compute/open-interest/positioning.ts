@@ -20,35 +20,35 @@ export const positionings = [
 ] as const
 export type PositioningLabel = (typeof positionings)[number]
 
-/** Moves that say something about positions, percent over 4 h (contract 5.8). */
+/** Thresholds over 4 h, percent. */
 const POSITIONING_PRICE_PCT = 0.5
 const POSITIONING_INTEREST_PCT = 1
 const DIVERGENCE_PRICE_PCT = 1
 const DIVERGENCE_INTEREST_PCT = 2
 
 const TREND_PCT = 3
-/** Twice the coin's own deviation: the fixed 3 % where that is 1.5 %. */
+/** Factor of the coin's own standard deviation; it gives the fixed 3 % where that is 1.5 %. */
 const TREND_DEVIATIONS = 2
 const TREND_PCT_MIN = 0.5
 const TREND_PCT_MAX = 20
 /** A week of hourly readings. */
 const MOVES_MIN = 168
 
-/** What open interest and price of the last four hours say together. */
+/** Labels from the changes of open interest and price over four hours. */
 export type Positioning = {
   readonly positioning: PositioningLabel
   readonly divergence: Divergence
   readonly trend: InterestTrend
-  /** Beyond which a change of 4 h is a trend, percent. */
+  /** Threshold of a trend over 4 h, percent. */
   readonly trendThresholdPct: number
-  /** Whether the threshold is the coin's own, of its moves in the last 30 days. */
+  /** Whether the threshold comes from the coin's own moves of the last 30 days. */
   readonly isOwnThreshold: boolean
-  /** Of contracts, over what is nearest to 4 h; null when no such reading exists. */
+  /** Change of contracts over about 4 h; null without a reading. */
   readonly delta4hPct: number | null
   readonly priceChange4hPct: number | null
 }
 
-/** @returns null before the venue told anything; how old it is, is for the caller to ask the context. */
+/** @returns null before a context was received; callers judge its age */
 export function positioningOf(coin: CoinMarket): Positioning | null {
   const { context } = coin
   if (context === null) return null
@@ -87,7 +87,7 @@ function positioningLabelOf({ interestPct, pricePct }: InterestChange): Position
   return price > 0 ? 'SHORT_COVERING' : 'LONG_UNWIND'
 }
 
-/** Positions are closed while the price moves: sellers tire, or a rally lives on covering alone. */
+/** Positions are closed while the price moves: sellers are exhausted, or a rally consists of short covering. */
 function divergenceOf({ interestPct, pricePct }: InterestChange): Divergence {
   if (interestPct > -DIVERGENCE_INTEREST_PCT) return 'NONE'
   const price = signBeyond(pricePct, DIVERGENCE_PRICE_PCT)

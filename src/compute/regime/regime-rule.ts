@@ -8,7 +8,7 @@ type RegimeLabel = (typeof regimeLabels)[number]
 export const REGIME_RULE_VERSION = '1'
 
 export const REGIME_STEP_MS = 300_000
-/** After so long without an evaluation nothing of before is continued. */
+/** After a longer gap the previous regime is discarded. */
 export const REGIME_GAP_MS_MAX = 2 * 3_600_000
 
 export const driverRules = {
@@ -30,9 +30,9 @@ const STRESS_VOLATILITY_PERCENTILE = 95
 const STRESS_CHANGE_24H_PCT = -5
 const STRESS_ARB_SCORE = 0.75
 
-/** What one evaluation knows of the market. */
+/** Inputs of one evaluation. */
 export type RegimeInputs = {
-  /** BTC on 4h, as `/pulse/BTC` shows them. */
+  /** BTC on 4h, as in `/pulse/BTC`. */
   readonly btcStack: EmaStack
   readonly btcDirection: TrendDirection
   /** Share of coins whose 4h close is above their EMA 50, 0 to 1. */
@@ -42,9 +42,9 @@ export type RegimeInputs = {
   /** Percentile of BTC's ATR % on 1h among its own 30 days, 0 to 100. */
   readonly btcVolatilityPercentile: number
   readonly btcChange24hPct: number
-  /** Of `/arb`, 0 to 1. Absent: not measured. */
+  /** From `/arb`, 0 to 1; absent where not measured. */
   readonly arbStressScore?: number | undefined
-  /** `/depeg` says WARNING or CRITICAL. Absent: not measured. */
+  /** `/depeg` has WARNING or CRITICAL; absent where not measured. */
   readonly isPegBroken?: boolean | undefined
 }
 
@@ -57,15 +57,15 @@ export type Regime = {
   readonly previous: RegimeLabel | null
   /** When the label began. */
   readonly sinceMs: number
-  /** The instant of the last evaluation, on a grid of the venue's time. */
+  /** Time of the last evaluation, on a grid of the venue's time. */
   readonly asOfMs: number
-  /** Of the last evaluation; null when its inputs were missing. */
+  /** Drivers of the last evaluation; null when its inputs were missing. */
   readonly drivers: Drivers | null
-  /** Evaluations in a row, up to now, with a composite at or beyond +0.25, ... */
+  /** Consecutive evaluations with a composite of +0.25 or more. */
   readonly onCount: number
-  /** ... with one at or beyond -0.25, ... */
+  /** Consecutive evaluations with a composite of -0.25 or less. */
   readonly offCount: number
-  /** ... and without any reason for STRESS. */
+  /** Consecutive evaluations without a reason for STRESS. */
   readonly calmCount: number
 }
 
@@ -84,9 +84,9 @@ export function compositeOf(drivers: Drivers): number {
 }
 
 /**
- * One evaluation. RISK_ON and RISK_OFF are entered after two evaluations in a row and left as soon as the
- * composite falls below a lower limit, so that a market at the limit does not flicker. STRESS is entered
- * at once and left after two calm evaluations; UNKNOWN is entered and left at once.
+ * One evaluation. RISK_ON and RISK_OFF are entered after two consecutive evaluations and left below a lower limit,
+ * which prevents flicker. STRESS is entered at once and left after two calm evaluations; UNKNOWN is entered and left at
+ * once.
  * @param inputs null when too little of the market is known
  */
 export function nextRegime(
@@ -135,7 +135,7 @@ function labelOf(
   return 'NEUTRAL'
 }
 
-/** The three averages in order count whole; where they are mixed, the direction counts half. */
+/** Aligned averages count fully; with mixed ones the direction counts half. */
 function trendScore(stack: EmaStack, direction: TrendDirection): number {
   if (stack === 'bull_aligned') return 1
   if (stack === 'bear_aligned') return -1

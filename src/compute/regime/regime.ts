@@ -14,18 +14,17 @@ import type { Regime, RegimeInputs } from './regime-rule.ts'
 import { nextRegime, REGIME_GAP_MS_MAX, REGIME_STEP_MS } from './regime-rule.ts'
 import { regimeFromNumbers, regimeToNumbers } from './saved-regime.ts'
 
-/** The coin that the whole market follows. */
 const LEADER = 'BTC'
 const INPUT_AGE_MS_MAX = 2 * 3_600_000
 const COINS_SHARE_MIN = 0.6
 const MOMENTUM_MS = 7 * 24 * 3_600_000
 
-/** Evaluates the regime of the market every five minutes of the venue's time, by `regime-rule.ts`. */
+/** Evaluates the market regime every five minutes of the venue's time, by `regime-rule.ts`. */
 class RegimeTracker implements MarketTracker {
   readonly #grid = new EventGrid(REGIME_STEP_MS)
   #regime: Regime | null = null
 
-  /** The regime as of the last evaluation, UNKNOWN when that is too long ago; null before any. */
+  /** Regime of the last evaluation, UNKNOWN when that is too old; null before any. */
   current(nowMs: number): Regime | null {
     const regime = this.#regime
     if (regime === null || regime.label === 'UNKNOWN') return regime
@@ -57,9 +56,9 @@ class RegimeTracker implements MarketTracker {
 }
 
 /**
- * What one evaluation knows: null when BTC, or more than 40 % of the coins that trade, cannot be judged by
- * candles that were confirmed within two hours.
- * @param at the same instant by the venue's clock and, as far as anything was heard, by ours
+ * Inputs of one evaluation: null when BTC, or more than 40 % of the tradable coins, have no candles confirmed within
+ * two hours.
+ * @param at the same instant by the venue's clock and by our receive time
  */
 function regimeInputs(
   market: MarketState,

@@ -5,7 +5,7 @@ import { driverNames, REGIME_RULE_VERSION, regimeLabels } from './regime-rule.ts
 const LAYOUT = 1
 const HEADER_FIELDS = 9
 
-/** As numbers, for the checkpoint; empty for none. NaN stands for null. */
+/** Encodes a regime for the checkpoint; empty for none. NaN encodes null. */
 export function regimeToNumbers(regime: Regime | null): Float64Array {
   if (regime === null) return new Float64Array()
   const { label, previous, drivers } = regime
@@ -23,7 +23,7 @@ export function regimeToNumbers(regime: Regime | null): Float64Array {
   ])
 }
 
-/** @returns undefined for numbers that {@link regimeToNumbers} of this rule did not give. */
+/** @returns undefined for numbers that {@link regimeToNumbers} of this rule did not produce */
 export function regimeFromNumbers(saved: Float64Array): Regime | null | undefined {
   if (saved.length === 0) return null
   const field = (at: number) => saved[at] as number

@@ -5,10 +5,10 @@ import type { Rendering } from '../analysis.ts'
 import { PROVIDER } from './answer-schema.ts'
 import type { DocumentBuilder } from './document-builder.ts'
 
-/** Stands in `answer_id` where a view puts its own key: all else of `meta` is the same in every view. */
+/** Placeholder in `answer_id` for the view's key: everything else in `meta` is the same in every view. */
 export const VIEW_MARK = '{view}'
 
-/** The `meta` object of one view, as a value for the builder. */
+/** The `meta` object of one view, for the builder. */
 export function answerMeta(
   builder: DocumentBuilder,
   facts: {
@@ -17,11 +17,11 @@ export function answerMeta(
     readonly view: string
     readonly inputs: readonly Input[]
     readonly sources: readonly string[]
-    /** Of an answer that holds others, which name their inputs themselves: an instant for each of them. */
+    /** Instants by component, for an answer that consists of others. */
     readonly asOf?: Readonly<Record<string, string>>
-    /** Where a schedule of its own says when the next answer is due. */
+    /** Time of the next answer of an analysis with its own schedule. */
     readonly nextUpdateMs?: number
-    /** Members that this analysis adds. */
+    /** Additional members of this analysis. */
     readonly more?: Readonly<Record<string, unknown>>
   },
 ): Record<string, unknown> {
@@ -47,7 +47,7 @@ function asOf(inputs: readonly Input[]): Readonly<Record<string, string>> {
   return shown
 }
 
-/** Answers of one rendering, as in a bundle, differ by their product; those of one product by their view. */
+/** Answers of one rendering, as in a bundle, differ by product; those of one product by view. */
 function answerIdOf({
   rendering,
   offering,

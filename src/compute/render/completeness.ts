@@ -1,14 +1,14 @@
 import type { Warning } from '../../domain/document.ts'
 
-/** How much there is of something, and how much it should be, in one unit. */
+/** Available and required amount, in one unit. */
 type Share = { readonly have: number; readonly need: number }
 
-/** Below this share of what should be covered an answer about many says so. */
+/** Share of members below which an answer warns. */
 const COVERAGE_MIN = 0.8
 
 /**
- * What an answer's figures were computed from, where that can be too little: `history` a window in time,
- * `records` the rows within it, `members` the coins or sources that an answer about many is about.
+ * Data behind an answer: `history` its time window, `records` the rows within it, `members` the coins or sources of an
+ * answer about several.
  */
 export type Completeness = {
   readonly history?: Share
@@ -16,7 +16,7 @@ export type Completeness = {
   readonly members?: Share
 }
 
-/** What an engine says about its own answer. Whatever changes with time alone the reader adds. */
+/** Warnings of the engine; the gateway adds those that depend on time. */
 export function completenessWarnings({ history, records, members }: Completeness): Warning[] {
   const warnings: Warning[] = []
   if (records !== undefined && records.have < records.need) warnings.push('partial_data')
@@ -26,7 +26,7 @@ export function completenessWarnings({ history, records, members }: Completeness
   return warnings
 }
 
-/** `coverage_pct` of that share; 100 where nothing was needed. */
+/** `coverage_pct` of a share; 100 where nothing was required. */
 export function coveragePct({ have, need }: Share): number {
   return need <= 0 ? 100 : Math.min(100, (100 * Math.max(0, have)) / need)
 }

@@ -1,7 +1,4 @@
-/**
- * How many digits a statistic shows, by how many readings it is of: none that is finer than the step from one
- * reading to the next.
- */
+/** Digits of a statistic by its number of readings: none finer than the step from one reading to the next. */
 
 /** A rank or share of `n` readings, percent: steps of 100 / n. */
 export function percentOf(value: number, n: number): number {
@@ -13,12 +10,12 @@ export function deviationsOf(value: number, n: number): number {
   return decimals(value, digitsOf(n))
 }
 
-/** Of the largest power of ten up to `n`; 0 for none. */
+/** Digits of the largest power of ten up to `n`; 0 for none. */
 function digitsOf(n: number): number {
   return n < 1 ? 0 : Math.floor(Math.log10(n))
 }
 
-/** Halves are rounded away from zero, as everywhere. */
+/** Rounds halves away from zero. */
 function decimals(value: number, count: number): number {
   const scale = 10 ** Math.max(0, count)
   return (Math.sign(value) * Math.round(Math.abs(value) * scale)) / scale + 0

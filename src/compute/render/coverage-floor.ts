@@ -2,26 +2,26 @@ import assert from 'node:assert/strict'
 import type { AnalysisContract } from '../../domain/contract.ts'
 import type { NoAnswer } from '../../domain/document.ts'
 
-/** How much there is of what a floor counts. */
+/** Available and required amount of what a floor counts. */
 type FloorReading = {
   readonly have: number
   readonly need: number
-  /** What is counted, where one view counts something narrower than the contract says. */
+  /** Counted unit, where a view counts something narrower than the contract. */
   readonly missing?: string
-  /** When there is enough, where that follows from time alone. */
+  /** Time at which there is enough, where it depends on time alone. */
   readonly readyAtMs?: number
-  /** One sentence, where the numbers do not say it. */
+  /** One sentence, where the numbers do not explain it. */
   readonly detail?: string
 }
 
 type Floored = Pick<AnalysisContract, 'coverageFloor'>
 
-/** Why an analysis has no answer below its floor of coverage; null at it and above. */
+/** Why an analysis has no answer below its coverage floor; null at or above it. */
 export function belowFloor(contract: Floored, reading: FloorReading): NoAnswer | null {
   return reading.have < reading.need ? lowCoverage(contract, reading) : null
 }
 
-/** The same where the reading is known to be below the floor. */
+/** The same for a reading that is known to be below the floor. */
 export function lowCoverage({ coverageFloor }: Floored, reading: FloorReading): NoAnswer {
   assert(reading.have < reading.need, 'at its floor an analysis is answered')
   return { kind: 'low-coverage', missing: coverageFloor.counts, ...reading }

@@ -19,7 +19,7 @@ import { sharedBytes } from '../../domain/document.ts'
 /** Indices into the document's parts. */
 export type Fragment = readonly number[]
 
-/** An answer that was written into a document, and what a neighbour in it may want to know of it. */
+/** A written answer, with facts for other parts of the document. */
 export type Written<Facts> = AnswerInputs & {
   readonly kind: 'written'
   readonly fragments: readonly Fragment[]
@@ -27,17 +27,16 @@ export type Written<Facts> = AnswerInputs & {
 }
 
 /**
- * A control character of private use cannot occur in what we render, so it can stand for a slot in JSON text. Of all
- * such characters it is one that JSON does not escape and that takes one byte in memory, as all of our text does.
+ * Marks a slot in JSON text: a control character of private use, which rendered text never contains. JSON does not
+ * escape it, and it takes one byte in memory.
  */
 const MARK = '\u0091'
 const encoder = new TextEncoder()
 const MARKED = /(,?)"\u0091(\d+)\u0091"(:0)?/g
 
 /**
- * Cuts rendered JSON text at its slots and shares the pieces between the views of a document. Text is
- * written as objects: {@link slot} stands where a value belongs, {@link memberSlot} where a slot
- * brings whole members.
+ * Cuts rendered JSON text at its slots and shares the pieces between the views of a document. Text is rendered from
+ * objects: {@link slot} stands for a value, {@link memberSlot} for whole members.
  */
 export class DocumentBuilder {
   readonly #slots: Slot[] = []
@@ -48,7 +47,7 @@ export class DocumentBuilder {
   #length = 0
   #component: number | undefined
 
-  /** Slots that are made meanwhile speak of one component of the answer, not of the answer as a whole. */
+  /** Slots that are created in `write` belong to one component of the answer. */
   within<Result>(component: number, write: () => Result): Result {
     assert(this.#component === undefined, 'a component holds no other')
     this.#component = component
@@ -59,10 +58,10 @@ export class DocumentBuilder {
     }
   }
 
-  /** Stands for the value that the reader fills in. */
+  /** Placeholder for a value that the gateway fills in. */
   slot(slot: Slot): number {
     this.#slots.push(this.#component === undefined ? slot : slotOf(slot, this.#component))
-    // Typed as the number that will stand here, so that a rendered object still satisfies its schema.
+    // Typed as the number that it stands for, so that a rendered object satisfies its schema.
     return `${MARK}${this.#slots.length - 1}${MARK}` as unknown as number
   }
 
@@ -76,7 +75,7 @@ export class DocumentBuilder {
     return this.text(JSON.stringify(value))
   }
 
-  /** JSON text of any piece, braces and commas as they come. */
+  /** JSON text of any piece, including braces and commas. */
   text(text: string): Fragment {
     const fragment: number[] = []
     if (!text.includes(MARK)) {
@@ -87,7 +86,7 @@ export class DocumentBuilder {
     for (const match of text.matchAll(MARKED)) {
       const slot = this.#slots[Number(match[2])]
       assert(slot !== undefined, 'a mark names a slot of this document')
-      // This slot may be empty, so it brings its own comma.
+      // This slot may be empty, so it includes its comma.
       const comma = slot.kind === 'requested-coin' ? '' : (match[1] ?? '')
       this.#push(fragment, text.slice(from, match.index) + comma)
       fragment.push(this.#parts.push(slot) - 1)
@@ -97,7 +96,7 @@ export class DocumentBuilder {
     return fragment
   }
 
-  /** Fragments that were written one right after the other, as one index that views can share. */
+  /** Joins consecutive fragments into one index that views can share. */
   run(first: Fragment, last: Fragment): Fragment {
     const from = first[0]
     const end = last.at(-1)
@@ -107,7 +106,7 @@ export class DocumentBuilder {
 
   /**
    * Text of which each numbered view shows a range. Without slots, one byte a character.
-   * @param choices for each fragment: where in the text the range of each view starts and ends
+   * @param choices for each fragment: start and end of each view's range in the text
    */
   choices(
     text: string,
@@ -122,7 +121,7 @@ export class DocumentBuilder {
     })
   }
 
-  /** The views 1, 2 and so on: those of one document. */
+  /** Views 1, 2 and so on of one document. */
   numbered(
     fragments: readonly Fragment[],
     inputs: readonly Input[],
@@ -139,7 +138,7 @@ export class DocumentBuilder {
     this.#views[view] = { kind: 'answer', parts: fragments.flat(), ...facts }
   }
 
-  /** The view's answer, or why it has none. */
+  /** Adds the view's answer, or why it has none. */
   settle(view: string, outcome: Written<unknown> | NoAnswer): void {
     if (outcome.kind === 'written') this.answer(view, outcome.fragments, answerInputsOf(outcome))
     else this.noAnswer(view, outcome)
@@ -179,7 +178,7 @@ export class DocumentBuilder {
   }
 }
 
-/** Equal ones are kept once: of most documents there is one. So are their warnings, of which there are few. */
+/** Stores equal outcomes and warnings once: most documents have few different ones. */
 export function numberedOutcomes(all: readonly NumberedOutcome[]): NumberedOutcomes {
   const indices = new Map<string, number>()
   const warningsBy = new Map<string, readonly Warning[]>()
@@ -201,12 +200,12 @@ export function numberedOutcomes(all: readonly NumberedOutcome[]): NumberedOutco
   return { outcomes, outcomeOf }
 }
 
-/** Only of what a slot names may there be several. */
+/** Only slots about inputs belong to a component. */
 function slotOf(slot: Slot, of: number): Slot {
   return slot.kind === 'freshness' || slot.kind === 'input-age' ? { ...slot, of } : slot
 }
 
-/** What an answer rests on, without the rest of it. */
+/** Inputs of an answer, without its content. */
 export function answerInputsOf({ inputs, coveragePct, warnings }: AnswerInputs): AnswerInputs {
   return { inputs, coveragePct, warnings }
 }

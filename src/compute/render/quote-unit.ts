@@ -5,10 +5,10 @@ import { nullable, oneOf } from './answer-schema.ts'
 import type { DocumentBuilder } from './document-builder.ts'
 import { orNull, price, usd } from './significance.ts'
 
-/** A coin of a builder-deployed dex (HIP-3) has the name of that before a colon. */
+/** The name of a builder-deployed coin (HIP-3) begins with its dex and a colon. */
 const DEX_OF_NAME = /^([^:]+):/
 
-/** Where a coin of a builder-deployed dex is traded, and what its prices are in. */
+/** Dex and price unit of a builder-deployed coin. */
 export const dexMembers = {
   dex: Type.Optional(
     Type.Object(
@@ -79,8 +79,8 @@ export function dexOfCoin(
 }
 
 /**
- * Turns an amount in the unit of a coin's prices into USD.
- * @returns null, for every amount, where no source says what the unit is worth
+ * Converts an amount in a coin's price unit into USD.
+ * @returns null for every amount while the unit has no USD price
  */
 export function usdOf(
   { collateral: { usdPerUnit } }: CoinMarket,
@@ -89,7 +89,7 @@ export function usdOf(
   return (amount) => orNull(amount * usdPerUnit, round)
 }
 
-/** What stands in the warnings of an answer that has figures in USD of that coin. */
+/** Warnings of an answer with USD figures of that coin. */
 export function unitWarnings({ collateral }: CoinMarket): readonly Warning[] {
   return Number.isNaN(collateral.usdPerUnit) ? ['collateral_unpriced'] : []
 }

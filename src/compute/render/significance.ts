@@ -1,7 +1,4 @@
-/**
- * How many digits an answer shows, by what the number means. An answer that carries sixteen digits
- * claims a precision that no market has, and costs its reader tokens.
- */
+/** Digits of an answer by the meaning of a number: more digits than a market has cost tokens and mislead. */
 
 const PRICE_DIGITS = 8
 
@@ -34,15 +31,15 @@ export function usd(value: number): number {
   return decimals(value, 2)
 }
 
-/** Lets a rounding apply to a value that may be unknown. NaN, our mark for unknown, becomes null. */
+/** Rounds a value that may be unknown: NaN becomes null. */
 export function orNull(value: number | null, round: (value: number) => number): number | null {
   return value === null || Number.isNaN(value) ? null : round(value)
 }
 
-/** Halves are rounded away from zero, so that a value and its negative show the same digits. */
+/** Rounds halves away from zero, so that a value and its negative show the same digits. */
 function decimals(value: number, count: number): number {
   const scale = 10 ** count
   const rounded = (Math.sign(value) * Math.round(Math.abs(value) * scale)) / scale
-  // Beyond 2^53 the product has no fraction left to round, and may not even be finite.
+  // Beyond 2^53 the product has no fraction to round, and may not be finite.
   return Number.isFinite(rounded) ? rounded + 0 : value
 }

@@ -1,16 +1,16 @@
 /**
- * Rows of numbers at whole multiples of a step, the newest `length` of them. A row has its place by its
- * time alone, so that rows may come in any order, twice, or not at all: a hole stays a hole.
+ * Rows of numbers at whole multiples of a step, the newest `length` of them. The time of a row determines its slot, so
+ * rows may arrive in any order or repeatedly, and a missing row stays missing.
  */
 export class StepRing {
   readonly stepMs: number
   readonly #length: number
   readonly #fields: readonly (Float64Array | Float32Array)[]
-  /** A bit for each slot: whether a row is in it. */
+  /** One bit for each slot with a row. */
   readonly #filled: Uint8Array
   #newestStep = -1
 
-  /** @param Values what a number is kept in: half the memory where seven digits are enough */
+  /** @param Values Float32Array halves the memory where seven digits suffice */
   constructor(
     stepMs: number,
     length: number,
@@ -19,7 +19,7 @@ export class StepRing {
   ) {
     this.stepMs = stepMs
     this.#length = length
-    // One buffer: there are twenty rings to a coin.
+    // One buffer, because each coin has twenty rings.
     const fieldBytes = length * Values.BYTES_PER_ELEMENT
     const buffer = new ArrayBuffer(fields * fieldBytes + Math.ceil(length / 8))
     this.#fields = Array.from(
@@ -29,7 +29,7 @@ export class StepRing {
     this.#filled = new Uint8Array(buffer, fields * fieldBytes)
   }
 
-  /** The number of the step that an instant lies in. */
+  /** Number of the step of an instant. */
   stepOf(timeMs: number): number {
     return Math.floor(timeMs / this.stepMs)
   }
@@ -41,12 +41,12 @@ export class StepRing {
     return ((this.#filled[slot >> 3] as number) & (1 << (slot & 7))) !== 0
   }
 
-  /** @returns NaN where there is no such row. */
+  /** @returns NaN for a missing row */
   at(step: number, field: number): number {
     return this.has(step) ? (this.#fields[field]?.[step % this.#length] as number) : Number.NaN
   }
 
-  /** Replaces the row of that step. What is older than the ring reaches back is left out. */
+  /** Replaces the row of a step. Ignores steps older than the ring. */
   set(step: number, row: readonly number[]): void {
     if (step < 0 || step <= this.#newestStep - this.#length) return
     this.#advanceTo(step)
@@ -59,7 +59,7 @@ export class StepRing {
     }
   }
 
-  /** Adds to the row of that step, which begins with zeros; likewise. */
+  /** Adds to the row of a step, or creates it. Ignores steps older than the ring. */
   add(step: number, row: readonly number[]): void {
     if (!this.has(step)) {
       this.set(step, row)
@@ -73,7 +73,7 @@ export class StepRing {
     }
   }
 
-  /** Step of the row nearest to an instant, the earlier of two as near; NaN for none within `offMsMax`. */
+  /** Step of the row nearest to an instant, the earlier of two equally near; NaN for none within `offMsMax`. */
   nearest(timeMs: number, offMsMax: number): number {
     let before = this.stepOf(timeMs)
     let after = before + 1
@@ -103,7 +103,7 @@ export class StepRing {
     return values.subarray(0, count)
   }
 
-  /** The slots of the steps that are passed over hold what is too old by now. */
+  /** Clears the slots of skipped steps, which hold older rows. */
   #advanceTo(step: number): void {
     const first = Math.max(this.#newestStep, step - this.#length) + 1
     for (let passed = first; passed <= step; passed += 1) this.#mark(passed % this.#length, false)

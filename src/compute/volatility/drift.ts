@@ -4,15 +4,15 @@ import { hourlyCloses } from './hourly-closes.ts'
 const HOURS = 24
 const HOURS_MIN = 6
 const ROOT_SECONDS_PER_ROOT_HOUR = 60
-/** Of a coin whose hours are not known: of a large one on a usual day. */
+/** Assumed for a coin with unknown hours: a large coin on a normal day. */
 export const USUAL_DRIFT_BPS = 1.5
 
-/** Of a stablecoin: far below 1 bps in the 20 s between two packages of RedStone. */
+/** A stablecoin moves far below 1 bps between two packages of RedStone, 20 s apart. */
 export const STABLE_DRIFT_BPS = 0.2
 
 /**
- * How far the price walks in a second, one standard deviation, bps; in t seconds it is the root of t times
- * as far. From the closes of the last day.
+ * Standard deviation of the price over one second, bps, from the hourly closes of the last day; over t seconds it is
+ * the square root of t times as large.
  */
 export function driftBpsPerRootSecond(coin: CoinMarket): number {
   const hourly = coin.of(hourlyCloses)

@@ -2,72 +2,66 @@ import type { Bar } from '../../domain/bar.ts'
 import type { CoinEvent, HourlyHistoryEvent } from '../../domain/event.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
+import { CLOSING_GRACE_MS } from '../candles/candle-ladder.ts'
 import type { CoinTracker } from '../market/coin-tracker.ts'
 import { coinTracker } from '../market/coin-tracker.ts'
 import { StepRing } from '../statistics/step-ring.ts'
 
 const HOUR_MS = timeframeMs['1h']
 
-/** The longest window that is read: the 30 days of hourly returns of /correlation, as they were a week ago. */
+/** Longest window of a reader: 30 days of hourly returns of /correlation, as of a week ago. */
 export const CLOSES_READ = (30 + 7) * 24 + 1
 
-/** What is read, and a day that may close while the rest is being read. */
+/** One day more: hours may close while the rest is being read. */
 const HOURS_KEPT = CLOSES_READ + 24
 
-/** The newest hours come by themselves, from the candles: only what is older is asked for. */
+/** Newest hours, which come from the candles and are not requested. */
 const OWN_HOURS = 2
-
-/** As for the candles: within it after its end a bar may still change. */
-export const CLOSING_GRACE_MS = 3_000
 
 const CLOSE = 0
 const NOTHING_SAVED = new Float64Array()
 
 /**
- * Closes of a coin's hours, by the number of the hour since the Unix epoch: from its candles as they close,
- * and from history for what was before. The last word on an hour counts. History brings all of it back, so
- * nothing is saved.
+ * Hourly closes of a coin by the number of the hour since the Unix epoch, from candles and hourly history. The last
+ * value of an hour counts. Nothing is saved, because history restores everything.
  */
 export class HourlyCloses implements CoinTracker {
   readonly hears = ['hourly-history'] as const
   readonly #closes = new StepRing(HOUR_MS, HOURS_KEPT, 1)
   #newestHour = Number.NaN
-  /** The venue was asked: what lacks up to this hour, it does not have. */
+  /** Hours up to here were requested: a missing one does not exist at the venue. */
   #askedHour = Number.NEGATIVE_INFINITY
   #changedFromHour = Number.POSITIVE_INFINITY
   #revision = 0
 
-  /** Rises with every change to any hour. */
+  /** Rises with every change. */
   get revision(): number {
     return this.#revision
   }
 
-  /** The last hour that has a close; NaN before any. */
+  /** Last hour with a close; NaN before any. */
   get newestHour(): number {
     return this.#newestHour
   }
 
-  /** NaN for an hour that is not known. USD. */
+  /** USD. NaN for an unknown hour. */
   close(hour: number): number {
     return this.#closes.at(hour, CLOSE)
   }
 
-  /** ln(close / the close before); NaN unless both hours are known. */
+  /** ln(close / previous close); NaN unless both hours are known. */
   logReturn(hour: number): number {
     return Math.log(this.close(hour) / this.close(hour - 1))
   }
 
-  /**
-   * The first hour whose close changed since the last call; Infinity for none. For one reader: whoever
-   * keeps something that depends on the closes.
-   */
+  /** First hour whose close changed since the last call; Infinity for none. For one reader only. */
   takeChangedFromHour(): number {
     const hour = this.#changedFromHour
     this.#changedFromHour = Number.POSITIVE_INFINITY
     return hour
   }
 
-  /** Open time of the first hour that has to be asked of the venue; null while nothing lacks. */
+  /** Open time of the first hour to request from the venue; null while none is missing. */
   needFromMs(nowVenueMs: number): number | null {
     const end = this.#closes.stepOf(nowVenueMs) - OWN_HOURS
     const first = Math.max(end - CLOSES_READ + OWN_HOURS, this.#askedHour + 1)
@@ -75,7 +69,6 @@ export class HourlyCloses implements CoinTracker {
     return null
   }
 
-  /** A bar of the candles ended. */
   closed(timeframe: Timeframe, bar: Bar): void {
     if (timeframe === '1h') this.#record(bar)
   }

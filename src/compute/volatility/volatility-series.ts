@@ -11,14 +11,14 @@ const QUARTER_MS = timeframeMs['15m']
 const QUARTERS_PER_HOUR = 4
 
 export const VOLATILITY_WINDOW_HOURS = 720
-/** A week: below it a rank says more about the week than about the coin. */
+/** A week: with fewer hours a rank describes the week instead of the coin. */
 export const VOLATILITY_HOURS_MIN = 168
-/** Wilder's average forgets its start by 1/14 an hour: a millionth of it is left then. */
+/** The weight of the first range in Wilder's average falls to a millionth. */
 const WARM_UP_HOURS = 200
 const ATR_HOURS = 14
-/** Of the hours that are forming, and that a venue's clock may be ahead. */
+/** The forming hour, and room for a venue clock that is ahead. */
 const HOURS_KEPT = VOLATILITY_WINDOW_HOURS + WARM_UP_HOURS + 3
-/** The hour that is forming and the one before, whose last quarter may get a later word. */
+/** The forming hour and the one before, whose last 15m bar may be revised. */
 const QUARTERS_KEPT = 2 * QUARTERS_PER_HOUR
 
 const [HIGH, LOW, CLOSE] = [0, 1, 2]
@@ -30,38 +30,37 @@ const EMPTY = new Float64Array()
 type Quarter = Omit<Bar, 'open'>
 
 /**
- * How far a coin ranges in an hour, against its own last 30 days: the ATR 14 of every closed hour as
- * percent of its close. The hours come from the 15m bars, as everywhere, and from hourly history; what is
- * older than a restart comes back with that history. Bounded: hours and quarters have fixed rings.
+ * Hourly volatility of a coin against its last 30 days: ATR 14 of every closed hour as percent of its close. Hours are
+ * built from 15m bars and loaded from hourly history, which also restores those before a restart.
  */
 export class VolatilitySeries implements CoinTracker {
   readonly hears = ['hourly-history', 'history', 'candle', 'context'] as const
   readonly #hours = new StepRing(HOUR_MS, HOURS_KEPT, 3)
   #quarters = new StepRing(QUARTER_MS, QUARTERS_KEPT, 4)
   #newestQuarter = -1
-  /** From here on a quarter that is not there is one without a trade. */
+  /** From here on a missing 15m bar had no trades. */
   #knownFromQuarter = Number.POSITIVE_INFINITY
-  /** The last word on the quarter that is forming, which is taken in when its hour is over or somebody asks. */
+  /** Newest state of the forming 15m bar, which is added when its hour is over or a reader asks. */
   #forming: Quarter | null = null
-  /** The last hour that is over and known; NaN before any. */
+  /** Last closed hour; NaN before any. */
   #lastHour = Number.NaN
-  /** A closed hour is known otherwise than it was measured. */
+  /** A closed hour was revised after it was measured. */
   #isChanged = false
-  /** ATR % of the window's hours, ascending. */
+  /** ATR % of the hours of the window, ascending. */
   #ascending: Float64Array = EMPTY
 
-  /** Hours that {@link percentile} ranks among. */
+  /** Number of hours that {@link percentile} ranks among. */
   get hours(): number {
     return this.#ascending.length
   }
 
-  /** Rank of an ATR % among the coin's own hours, 0 to 100; null for fewer than 168 of them. */
+  /** Rank of an ATR % among the coin's own hours, 0 to 100; null for fewer than 168 hours. */
   percentile(atrPct: number): number | null {
     if (this.hours < VOLATILITY_HOURS_MIN || Number.isNaN(atrPct)) return null
     return percentileOf(this.#ascending, atrPct)
   }
 
-  /** The last price before an instant, by the venue's clock; NaN when none is known within six hours. */
+  /** Last price before an instant, by the venue's clock; NaN for none within six hours. */
   priceAt(timeMs: number): number {
     this.#takeForming()
     const openTimeMs = (this.#hours.stepOf(timeMs) - 1) * HOUR_MS
@@ -80,7 +79,7 @@ export class VolatilitySeries implements CoinTracker {
     this.#close(coin)
   }
 
-  /** The last quarters, of an hour that no history has yet. */
+  /** The last 15m bars, whose hour is in no history yet. */
   save(): Float64Array {
     this.#takeForming()
     return Float64Array.from(
@@ -103,7 +102,7 @@ export class VolatilitySeries implements CoinTracker {
     return true
   }
 
-  /** A quarter is told again with every trade: its last word counts, unless its hour is over already. */
+  /** A 15m bar arrives again with every trade: its last state counts, unless its hour is already over. */
   #hear(bar: Quarter): void {
     if (this.#forming?.openTimeMs !== bar.openTimeMs) this.#takeForming()
     this.#forming = bar
@@ -121,8 +120,8 @@ export class VolatilitySeries implements CoinTracker {
   }
 
   /**
-   * What was missed may be older than the quarters that are kept, so they begin anew: what came before the
-   * history, the history, and what came live since it was asked for.
+   * The gap may be longer than the kept 15m bars, so they are replaced: by those before the history, the history, and
+   * those received since the request.
    */
   #takeHistory(bars: readonly Bar[]): void {
     const [first, last] = [bars[0], bars.at(-1)]
@@ -158,7 +157,7 @@ export class VolatilitySeries implements CoinTracker {
     return kept
   }
 
-  /** The present state of one quarter; its hour is put together anew. */
+  /** Sets one 15m bar and rebuilds its hour. */
   #takeQuarter({ openTimeMs, high, low, close, volumeBase }: Quarter): void {
     const quarter = this.#quarters.stepOf(openTimeMs)
     if (quarter <= this.#newestQuarter - QUARTERS_KEPT) return
@@ -172,7 +171,7 @@ export class VolatilitySeries implements CoinTracker {
     if (isWhole) this.#join(hour)
   }
 
-  /** A quarter without a trade only repeats the close before it, which a range counts anyway. */
+  /** A 15m bar without trades only repeats the close before it, which the range includes anyway. */
   #join(hour: number): void {
     let high = Number.NEGATIVE_INFINITY
     let low = Number.POSITIVE_INFINITY
@@ -198,7 +197,7 @@ export class VolatilitySeries implements CoinTracker {
     if (!(hour > this.#lastHour)) this.#isChanged = true
   }
 
-  /** Measures anew when an hour is over, or one that was over has changed. */
+  /** Measures again after an hour closed or was revised. */
   #close({ ladder }: TrackedCoin): void {
     const lastHour = Math.floor(ladder.closedUntilMs / HOUR_MS) - 1
     if (Number.isNaN(lastHour)) return
@@ -210,7 +209,7 @@ export class VolatilitySeries implements CoinTracker {
     this.#ascending = this.#measure().toSorted()
   }
 
-  /** Nobody traded in an hour that the ladder closed without a word about it. */
+  /** An hour that the ladder closed without candles had no trades. */
   #fillFlat(lastHour: number): void {
     if (Number.isNaN(this.#lastHour)) return
     for (let hour = this.#lastHour + 1; hour <= lastHour; hour += 1) {
@@ -220,7 +219,7 @@ export class VolatilitySeries implements CoinTracker {
     }
   }
 
-  /** ATR % of the closed hours of the window that have one, oldest first. */
+  /** ATR % of the closed hours of the window, oldest first. */
   #measure(): Float64Array {
     const values = new Float64Array(VOLATILITY_WINDOW_HOURS)
     let [count, ranges, atr, previousClose] = [0, 0, 0, Number.NaN]

@@ -4,49 +4,49 @@ import type { ExternalState } from '../../market/external-state.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { arbAssets, freshMsMax, NOTIONAL_USD, POOL_USD_MIN, STALE_MS } from './arb-model.ts'
 
-/** What one unit is worth in USD; NaN where nobody knows. */
+/** USD price of one unit; NaN where unknown. */
 export type Rates = {
   readonly quote: (quote: PoolEvent['quote']) => number
-  /** A chain's own coin, for its gas. */
+  /** Native coin of a chain, for its gas. */
   readonly native: (asset: string) => number
 }
 
-/** `absent`: no pool known; `late`: its block is too old; `thin`: too small; `unpriced`: no USD rate. */
+/** `absent`: no pool; `late`: old block; `thin`: too small; `unpriced`: no USD rate. */
 type CellStatus = 'ok' | 'late' | 'thin' | 'unpriced' | 'absent'
 
-/** One asset on one chain. NaN where unknown. */
+/** Price of one asset on one chain. NaN where unknown. */
 export type ArbCell = {
   readonly asset: ArbAsset
   readonly chain: Chain
   readonly status: CellStatus
   readonly pool: PoolEvent | null
   readonly priceUsd: number
-  /** Of the last minute. */
+  /** Average of the last minute. */
   readonly twapUsd: number
   readonly feeBps: number
-  /** What a trade of the notional moves the average price. */
+  /** Average price move of a trade of the notional. */
   readonly impactBps: number
   readonly gasUsd: number
   readonly liquidityUsd: number
   readonly blockTimeMs: number
-  /** When it was so, by our clock: a chain's may be ahead of it. */
+  /** By our clock: a chain's clock may be ahead. */
   readonly confirmedAtMs: number
 }
 
-/** `down`: nothing heard, or its source says so and its last block is old; `stale`: its last block is. */
+/** `down`: no block, or a status that says so and an old block; `stale`: an old block. */
 export type ChainState = {
   readonly chain: Chain
   readonly status: 'ok' | 'stale' | 'down'
-  /** Time of its newest block; NaN for none. */
+  /** Time of the newest block; NaN for none. */
   readonly blockTimeMs: number
   readonly gasUsd: number
 }
 
 const BPS = 10_000
-/** Gas is a cost among others: an older price of it is better than none. */
+/** Gas is one cost of several: an old gas price is better than none. */
 const GAS_MS_MAX = 600_000
 
-/** Every asset on every chain, assets outer, both in their order: always as many. */
+/** All assets on all chains, assets outer, in fixed order and number. */
 export function cellsOf(external: ExternalState, rates: Rates, nowMs: number): readonly ArbCell[] {
   const gas = new Map(chains.map((chain) => [chain, gasUsd(external.chain(chain), rates, nowMs)]))
   const pools = new Map(chains.map((chain) => [chain, external.poolsOf(chain).map(asUsdcInUsdt)]))
@@ -90,7 +90,7 @@ function gasUsd(event: ChainEvent | null, rates: Rates, nowMs: number): number {
   return usd >= 0 && usd < Number.POSITIVE_INFINITY ? usd : Number.NaN
 }
 
-/** Of those of a fresh block, if there are any, the one that holds most of its quote. */
+/** The pool with the most quote balance, of those with a fresh block if there are any. */
 function deepest(pools: readonly PoolEvent[], asset: ArbAsset, nowMs: number): PoolEvent | null {
   let best: PoolEvent | null = null
   for (const pool of pools) {
@@ -135,12 +135,12 @@ function statusOf(cell: Omit<ArbCell, 'status'>, nowMs: number): CellStatus {
   return isDeep ? 'ok' : 'thin'
 }
 
-/** A block of the future is a clock that is off, and speaks of now as little as an old one. */
+/** A block time in the future means a wrong clock, and is not fresh. */
 function isFresh({ chain, timeExchangeMs }: PoolEvent, nowMs: number): boolean {
   return Math.abs(nowMs - timeExchangeMs) <= freshMsMax(chain)
 }
 
-/** The pair of stablecoins is quoted either way round. */
+/** Pools of the two stablecoins are quoted either way round. */
 function asUsdcInUsdt(pool: PoolEvent): PoolEvent {
   if (pool.asset !== 'USDT' || pool.quote !== 'USDC') return pool
   const { price, twapPrice, reserveQuote, balanceQuote } = pool
@@ -150,7 +150,7 @@ function asUsdcInUsdt(pool: PoolEvent): PoolEvent {
     quote: 'USDT',
     price: 1 / price,
     twapPrice: twapPrice === null ? null : 1 / twapPrice,
-    // The same trade, counted in the other coin.
+    // The same trade, in the other coin.
     reserveQuote: reserveQuote / price,
     balanceQuote: balanceQuote / price,
   }

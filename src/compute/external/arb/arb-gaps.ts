@@ -3,44 +3,47 @@ import type { ArbCell } from './arb-cells.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { arbAssets, BAND_MARGIN_BPS, CHAINS_PER_ASSET_MIN, NOTIONAL_USD } from './arb-model.ts'
 
-/** How far one asset is off on one chain, bps as log differences. NaN where unknown. */
+/** Price gap of one asset on one chain, bps as log differences. NaN where unknown. */
 export type Gap = {
   readonly cell: ArbCell
   /** Against the reference. */
   readonly gapBps: number
-  /** What it stands off for good, by its own history; 0 where that is not known. */
+  /** Permanent gap, by its own history; 0 where unknown. */
   readonly structuralBps: number
   readonly isStructuralKnown: boolean
-  /** The gap less that: what is judged. */
+  /** Gap minus structural gap. */
   readonly excessBps: number
-  /** Half of the band in which no trade pays. */
+  /** Half width of the band in which no trade pays. */
   readonly bandBps: number
-  /** Of gas, for the notional. */
+  /** Gas cost relative to the notional. */
   readonly gasBps: number
 }
 
-/** One asset on all chains. Nothing is measured of one that has a price on too few of them. */
+/** One asset on all chains. Nothing is measured with a price on too few chains. */
 export type AssetGaps = {
   readonly asset: ArbAsset
-  /** NaN for one that is not measured; then no gap is either. */
+  /** NaN where not measured; then all gaps are NaN. */
   readonly referenceUsd: number
   /** NaN for none. */
   readonly exchangesUsd: number
-  /** Of the excess over chains: 1.4826 times the median distance from the median. */
+  /** Dispersion of the excess over chains: 1.4826 times the median absolute deviation. */
   readonly dispersionBps: number
   /** Highest over lowest price (Makarov and Schoar 2020). */
   readonly arbitrageIndex: number
-  /** Of all chains, in their order. */
+  /** All chains, in their order. */
   readonly gaps: readonly Gap[]
 }
 
 const BPS = 10_000
-/** Makes the median distance of normal noise its standard deviation. */
+/** Factor from the median absolute deviation to the standard deviation of normal noise. */
 const MAD_SCALE = 1.4826
-/** No pool counts more than so many of the middle ones, so that none alone is the reference. */
+/** Limit of a pool's weight, in medians, so that no pool alone determines the reference. */
 const WEIGHT_TIMES_MAX = 2
 
-/** @param structuralBps by the place of the cell, and @param exchangesUsd by asset; NaN for unknown */
+/**
+ * @param structuralBps by position of the cell; NaN where unknown
+ * @param exchangesUsd by asset; NaN where unknown
+ */
 export function gapsOf(
   cells: readonly ArbCell[],
   structuralBps: ArrayLike<number>,
@@ -78,7 +81,7 @@ function assetGaps(
   }
 }
 
-/** Median of the pools' prices by what they hold, with the exchanges as one more vote of middling weight. */
+/** Median of the pools' prices weighted by balance; the exchanges are one more vote of median weight. */
 function referenceOf(priced: readonly ArbCell[], exchangesUsd: number): number {
   const usual = median(priced.map(({ liquidityUsd }) => liquidityUsd))
   const votes = priced.map(({ priceUsd, liquidityUsd }) => ({
@@ -102,7 +105,7 @@ function gapOf(cell: ArbCell, referenceUsd: number, ownBps: number): Gap {
     structuralBps,
     isStructuralKnown,
     excessBps: gapBps - structuralBps,
-    // No more than doubled by impact: or else a pool that dries up would hide its own gap.
+    // Impact at most doubles the band; otherwise a pool that dries up would hide its own gap.
     bandBps: fixedBps + Math.min(cell.impactBps, fixedBps),
     gasBps,
   }

@@ -26,7 +26,7 @@ const SECONDS_PER_MINUTE = 60
 const GAS_DEVIATION_MIN = 0.1
 const UNUSUAL_Z = 3
 
-export const arbSeries = {
+const arbSeries = {
   gap: (asset: ArbAsset, chain: Chain) => `arb/${asset}/${chain}`,
   reference: (asset: ArbAsset) => `arb/${asset}/reference`,
   gas: (chain: Chain) => `arb/${chain}/gas`,

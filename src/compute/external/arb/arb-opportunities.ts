@@ -5,7 +5,7 @@ import { BRIDGE_SECONDS, freshMsMax, NOTIONAL_USD, PERSISTENT_SECONDS } from './
 import type { ChainPair } from './arb-pairs.ts'
 import { twapNetBps } from './arb-pairs.ts'
 
-/** A pair of chains on which an asset's prices are apart, whether or not that would pay. */
+/** A pair of chains on which an asset's prices differ, profitable or not. */
 export type Dislocation = Pick<
   ChainPair,
   'asset' | 'buyChain' | 'sellChain' | 'grossBps' | 'costBps' | 'netBps'
@@ -14,14 +14,14 @@ export type Dislocation = Pick<
 export const opportunityClasses = ['TRANSIENT', 'PERSISTENT', 'STRUCTURAL'] as const
 type OpportunityClass = (typeof opportunityClasses)[number]
 
-/** A pair that would have paid in two samples in a row. An estimate before the trade, no executable quote. */
+/** A pair that was profitable in two consecutive samples. An estimate before the trade, not an executable quote. */
 export type Opportunity = {
   readonly asset: ArbAsset
   readonly buyChain: Chain
   readonly sellChain: Chain
   readonly grossBps: number
   readonly netBps: number
-  /** NaN where the price's deviation is not known yet. */
+  /** NaN where the price's standard deviation is unknown. */
   readonly netBridgeBps: number
   readonly notionalUsd: number
   readonly netUsd: number
@@ -32,7 +32,7 @@ export type Opportunity = {
 }
 
 const BPS = 10_000
-/** What speaks for an opportunity: it stays, its blocks are young, and pools remember it. */
+/** Weights of age, freshness of the blocks, and profit at average prices. */
 const confidenceWeights = { life: 0.4, freshness: 0.3, memory: 0.3 } as const
 
 export function dislocationOf(pair: ChainPair, ageMs: number): Dislocation {
@@ -69,13 +69,13 @@ function confidenceOf(pair: ChainPair, ageMs: number, nowMs: number): number {
   return lifeWeight * life + freshnessWeight * freshness + memory * memoryOf(twapNetBps(pair))
 }
 
-/** 1 for a block of now, 0 for one that is hardly fresh. */
+/** 1 for a current block, 0 at the age limit. */
 function freshnessOf({ cell }: Gap, nowMs: number): number {
   const share = Math.abs(nowMs - cell.blockTimeMs) / freshMsMax(cell.chain)
   return Math.max(0, 1 - share)
 }
 
-/** Half where a pool does not remember. */
+/** 0.5 for a pool without average price. */
 function memoryOf(netBps: number): number {
   if (Number.isNaN(netBps)) return 0.5
   return netBps > 0 ? 1 : 0

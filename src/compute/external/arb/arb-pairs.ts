@@ -10,22 +10,22 @@ import {
   REBALANCE_BPS,
 } from './arb-model.ts'
 
-/** Buying an asset on one chain and selling it on another, per unit of notional, bps. */
+/** Buys an asset on one chain and sells it on another, per unit of notional, bps. */
 export type ChainPair = {
-  /** Its place among all of them, for ever the same. */
+  /** Fixed position among all pairs. */
   readonly at: number
   readonly asset: ArbAsset
   readonly buyChain: Chain
   readonly sellChain: Chain
   readonly buy: Gap
   readonly sell: Gap
-  /** (sell - buy) / buy, structural gaps left out. */
+  /** (sell - buy) / buy, without structural gaps. */
   readonly grossBps: number
-  /** Fees, impact and gas of both legs, and bringing inventory back. */
+  /** Fees, impact and gas of both legs, and returning inventory. */
   readonly costBps: number
   /** With inventory on both chains. */
   readonly netBps: number
-  /** With a bridge between, its fee and the risk while it works; NaN where that is unknown. */
+  /** With a bridge: its fee and the price risk of its duration; NaN where that is unknown. */
   readonly netBridgeBps: number
 }
 
@@ -35,7 +35,7 @@ export const CHAIN_PAIRS = arbAssets.length * chains.length ** 2
 
 /**
  * All ordered pairs of chains on which an asset has a fresh price and known costs.
- * @param sigmaBps deviation of the asset's price in one second, by asset; NaN for unknown
+ * @param sigmaBps standard deviation of the asset's price over one second; NaN where unknown
  */
 export function chainPairs(
   assets: readonly AssetGaps[],
@@ -75,7 +75,7 @@ function legBps({ cell, gasBps }: Gap): number {
   return cell.feeBps + cell.impactBps + gasBps
 }
 
-/** What would be left by the averages of the last minute; NaN where a pool does not remember. */
+/** Net at the average prices of the last minute; NaN for a pool without one. */
 export function twapNetBps({ buy, sell, costBps }: ChainPair): number {
   const soldUsd = sell.cell.twapUsd * Math.exp(-sell.structuralBps / BPS)
   const boughtUsd = buy.cell.twapUsd * Math.exp(-buy.structuralBps / BPS)

@@ -5,17 +5,17 @@ import { stableUsd } from '../stable-usd.ts'
 import type { Rates } from './arb-cells.ts'
 import type { ArbAsset } from './arb-model.ts'
 
-/** What exchanges and oracle networks say about the coins that chains count in. */
+/** Rates of exchanges and oracle networks for the units of chains. */
 export type ExternalRates = Rates & {
-  /** What exchanges agree an asset to be worth; NaN for unknown. */
+  /** Consensus price of the exchanges; NaN where unknown. */
   readonly exchanges: (asset: ArbAsset) => number
-  /** When the oldest of the rates of stablecoins was confirmed; NaN where one is unknown. */
+  /** Confirmation time of the oldest stablecoin rate; NaN where one is unknown. */
   readonly stablesAsOfMs: number
-  /** When the oldest of the exchanges' prices was; NaN where none is known. */
+  /** Confirmation time of the oldest exchange price; NaN where none is known. */
   readonly exchangesAsOfMs: number
 }
 
-/** The venue's own price of a chain's coin stands in where no network tells one. */
+/** Age limit of the venue's price of a native coin, which is used without a network's price. */
 const VENUE_MS_MAX = 300_000
 
 export function externalRates(market: MarketState, nowMs: number): ExternalRates {
@@ -38,13 +38,13 @@ export function externalRates(market: MarketState, nowMs: number): ExternalRates
   }
 }
 
-/** By the network that is chosen for the asset. */
+/** Price by the network chosen for the asset. */
 function nativeUsd(market: MarketState, asset: string, nowMs: number): number {
   const { best } = market.of(oracleTrust).choose(asset, market, nowMs)
   return best?.priceUsd ?? venuePrice(market, asset, nowMs)
 }
 
-/** By the venue's oracle; NaN for unknown. These assets have coins of scale 1. */
+/** Price by the venue's oracle; NaN where unknown. These assets have coins of scale 1. */
 function venuePrice(market: MarketState, asset: string, nowMs: number): number {
   const context = market.coinOf(asset)?.context
   if (context == null || nowMs - context.timeReceivedMs > VENUE_MS_MAX) return Number.NaN

@@ -1,12 +1,9 @@
-/** What cannot be judged for longer is forgotten. */
+/** A condition that is unknown for longer counts as ended. */
 export const HOLD_MS = 120_000
 const CONFIRMED_SAMPLES = 2
 const SAVED_FIELDS = 4
 
-/**
- * Since when something holds, of a fixed number of things, by samples of each. What cannot be judged for
- * a moment is neither open nor forgotten.
- */
+/** Start times of a fixed number of conditions, from samples. An unknown sample neither ends nor extends a span. */
 export class OpenSpans {
   readonly #firstMs: Float64Array
   readonly #lastMs: Float64Array
@@ -18,7 +15,7 @@ export class OpenSpans {
     this.#samples = new Float64Array(size)
   }
 
-  /** One sample; the same one twice counts once. @param holds null where it cannot be judged */
+  /** Adds a sample; a repeated one counts once. @param holds null where unknown */
   observe(at: number, holds: boolean | null, sampleMs: number): void {
     const lastMs = this.#lastMs[at] as number
     const isKept = sampleMs - lastMs <= HOLD_MS && sampleMs >= lastMs
@@ -33,12 +30,12 @@ export class OpenSpans {
     this.#lastMs[at] = sampleMs
   }
 
-  /** Whether it held in that sample and in the one before that was judged. */
+  /** Whether the condition held in that sample and in the known one before. */
   isConfirmed(at: number, sampleMs: number): boolean {
     return this.#lastMs[at] === sampleMs && (this.#samples[at] as number) >= CONFIRMED_SAMPLES
   }
 
-  /** Since it began to hold; 0 where it did not in that sample. */
+  /** Time since the condition began; 0 where it did not hold in that sample. */
   ageMs(at: number, sampleMs: number): number {
     return this.#lastMs[at] === sampleMs ? sampleMs - (this.#firstMs[at] as number) : 0
   }
@@ -49,7 +46,7 @@ export class OpenSpans {
     ).flat()
   }
 
-  /** @returns false for numbers that {@link save} did not give. */
+  /** @returns false for numbers that {@link save} did not produce */
   restore(saved: ArrayLike<number>): boolean {
     if (saved.length % SAVED_FIELDS !== 0) return false
     for (let from = 0; from < saved.length; from += SAVED_FIELDS) {

@@ -1,12 +1,12 @@
 import { percentileOf } from '../../statistics/series-statistics.ts'
 
-/** What the index is made of, in the order of {@link stressNames}. */
+/** Components of the index, in the order of {@link stressNames}. */
 export const stressRules = {
-  /** Largest over assets of their dispersion. */
+  /** Largest dispersion of any asset. */
   dispersion: { unit: 'bps', low: 2, high: 40, weight: 0.25 },
-  /** How far the farthest gap is outside its band. */
+  /** Largest distance of a gap beyond its band. */
   band_excess: { unit: 'bps', low: 0, high: 60, weight: 0.25 },
-  /** Assets on chains that are outside their band, of those with a price. */
+  /** Share of prices beyond their band. */
   breadth: { unit: 'share', low: 0, high: 0.6, weight: 0.2 },
   /** Age of the oldest opportunity. */
   persistence: { unit: 'seconds', low: 60, high: 1_800, weight: 0.15 },
@@ -17,20 +17,20 @@ export const stressRules = {
 export type StressName = keyof typeof stressRules
 export const stressNames = Object.keys(stressRules) as readonly StressName[]
 
-/** How much of a score is rank in the own history once a whole day is known. */
+/** Weight of the rank in a score with a whole day of history. */
 const HISTORY_WEIGHT_MAX = 0.35
 const HISTORY_MINUTES = 1_440
-/** A rank among fewer says nothing. */
+/** With fewer minutes a rank has no meaning. */
 const HISTORY_MINUTES_MIN = 60
 
-/** Of the covariance, a minute: that of the CISS, which it has for weeks. */
+/** Decay of the covariance per minute, the value that the CISS uses per week. */
 const DECAY_PER_MINUTE = 0.93
 const MINUTE_MS = 60_000
 
 /**
- * Between 0 and 1: where the measure stands between its anchors and, as far as it is known, among its own
- * last 24 hours. Rises with the measure.
- * @param ascending own values of the last 24 hours, one a minute
+ * Score of a component, 0 to 1: its position between two anchors and its rank in the last 24 hours. Rises with the
+ * value.
+ * @param ascending values of the last 24 hours, one a minute
  */
 export function stressScore(name: StressName, raw: number, ascending: Float64Array): number {
   const { low, high } = stressRules[name]
@@ -39,7 +39,7 @@ export function stressScore(name: StressName, raw: number, ascending: Float64Arr
   return share === 0 ? ramp : (1 - share) * ramp + (share * percentileOf(ascending, raw)) / 100
 }
 
-/** Weight of the own history, 0 to 0.35. */
+/** Weight of history, 0 to 0.35. */
 export function historyShare(minutes: number): number {
   if (minutes < HISTORY_MINUTES_MIN) return 0
   return HISTORY_WEIGHT_MAX * Math.min(1, minutes / HISTORY_MINUTES)
@@ -48,15 +48,15 @@ export function historyShare(minutes: number): number {
 export type StressIndex = {
   /** 0 to 100. */
   readonly index: number
-  /** What the index would be were all correlated. */
+  /** The index if all components were fully correlated. */
   readonly weightedAverage: number
-  /** Of each component; their sum is the index. */
+  /** Contribution of each component; their sum is the index. */
   readonly contributions: readonly number[]
 }
 
 /**
- * 100 sqrt(x' C x) with x = weight times score: like the risk of a portfolio, so that stress counts more where
- * it is common (CISS, ECB working paper 1426).
+ * 100 sqrt(x' C x) with x = weight times score, as the risk of a portfolio: common stress counts more (CISS, ECB
+ * working paper 1426).
  * @param correlation rows of a symmetric matrix without negative entries, ones on its diagonal
  */
 export function stressIndex(
@@ -82,16 +82,13 @@ function nameAt(at: number): StressName {
   return stressNames[at] as StressName
 }
 
-/**
- * Correlation of the scores about 0.5, newer ones counting more; what moves against each other counts as
- * not correlated.
- */
+/** Exponentially weighted correlation of the scores about 0.5; negative correlation counts as none. */
 export class ScoreCorrelation {
   readonly #size = stressNames.length
   readonly #covariance = new Float64Array(this.#size ** 2)
   #lastMs = Number.NaN
 
-  /** One sample of all scores; the same one twice counts once. */
+  /** Adds a sample; a repeated one counts once. */
   take(scores: readonly number[], sampleMs: number): void {
     if (sampleMs === this.#lastMs) return
     const minutes = Math.abs(sampleMs - this.#lastMs) / MINUTE_MS
@@ -113,7 +110,7 @@ export class ScoreCorrelation {
     return [this.#lastMs, ...this.#covariance]
   }
 
-  /** @returns false for numbers that {@link save} did not give. */
+  /** @returns false for numbers that {@link save} did not produce */
   restore(saved: Float64Array): boolean {
     if (saved.length !== 1 + this.#covariance.length) return false
     if (!saved.subarray(1).every(Number.isFinite)) return false

@@ -17,33 +17,32 @@ const CLOCK_BACK_SECONDS_MAX = 2
 /** Raised whenever the meaning of a saved number changes. */
 const LAYOUT = 1
 
-/** Our own history of it: the price at the end of each minute, and the lowest and highest within it. */
+/** Stored minutes: last price of each, lowest and highest. */
 export const depegSeries = { price: 'depeg/price', low: 'depeg/low', high: 'depeg/high' } as const
 
-/** What was found at one instant. `price` is null where no class of sources is fresh. */
+/** Result of one instant. `price` is null without a fresh class of sources. */
 export type PegSample = {
   readonly atMs: number
   readonly evidence: PegEvidence
   readonly price: PegPrice | null
 }
 
-/** What of the market it reads and writes. */
 type PegMarket = Pick<MarketState, 'external' | 'log'>
 
-/** The price of USDC, looked at every second, and what follows from it over time. */
+/** Price of USDC, every second, with its level and status over time. */
 export class DepegMeasure implements MarketTracker {
   readonly hears = ['exchange-quote', 'source-status'] as const
   #level = new PegLevel()
   #status = new PegStatus()
-  /** The second that was looked at last. */
+  /** Last measured second. */
   #second = Number.NaN
   readonly #heardAtMs = new Map<Exchange, number>()
   #sample: PegSample | null = null
-  /** When there was a price last; NaN for never. */
+  /** Time of the last price; NaN for none. */
   #pricedMs = Number.NaN
-  /** The minute that is not over. */
+  /** The current minute. */
   #open: OpenMinute | null = null
-  /** Whether the log knows of it: after a restart it does not. */
+  /** False after a restart, when the log lacks the current minute. */
   #isLogged = true
 
   get sample(): PegSample | null {
@@ -58,7 +57,7 @@ export class DepegMeasure implements MarketTracker {
     return this.#status
   }
 
-  /** Whether the peg is off by so much that it is a reason for stress; undefined where that is not known. */
+  /** Whether the peg is broken enough for market stress; undefined where unknown. */
   isBroken(nowMs: number): boolean | undefined {
     if (!(nowMs - this.#pricedMs <= PEG_GAP_MS_MAX)) return undefined
     return this.#status.name === 'WARNING' || this.#status.name === 'CRITICAL'
@@ -73,7 +72,7 @@ export class DepegMeasure implements MarketTracker {
 
   advance({ external, log }: PegMarket, nowMs: number): void {
     const second = Math.floor(nowMs / STEP_MS)
-    // A clock that is put back a little is waited for.
+    // After a small step back of the clock the measure pauses.
     if (second <= this.#second && second >= this.#second - CLOCK_BACK_SECONDS_MAX) return
     this.#second = second
     const heardAt = (exchange: Exchange) => this.#heardAtMs.get(exchange) ?? Number.NaN
@@ -128,7 +127,7 @@ export class DepegMeasure implements MarketTracker {
 
 type OpenMinute = {
   readonly minute: number
-  /** The last of it. */
+  /** Last price of the minute. */
   readonly priceUsd: number
   readonly lowUsd: number
   readonly highUsd: number

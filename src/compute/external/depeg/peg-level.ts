@@ -1,6 +1,6 @@
 const MINUTE_MS = 60_000
 
-/** Levels (`docs/numbers/depeg.md`): from how many bps on, and for how long before it is believed. */
+/** Levels (`docs/numbers/depeg.md`): deviation and duration from which each is reached. */
 export const pegLevels = [
   { name: 'pegged', fromBps: 0, neededMs: 0 },
   { name: 'watch', fromBps: 10, neededMs: 5 * MINUTE_MS },
@@ -12,22 +12,22 @@ export const pegLevels = [
 
 export const pegLevelNames = pegLevels.map(({ name }) => name)
 
-/** How long a price has been beyond each of these is told. */
+/** Deviations whose duration is published. */
 export const spellBps = [10, 25, 50, 100] as const
 
-/** A level, or a spell, ends after so long at less than half of what it began with. */
+/** A level or spell ends after this time at less than half of its deviation. */
 const CALM_MS = 15 * MINUTE_MS
-/** After so long without a price nothing counts as having lasted ... */
+/** A longer gap without a price ends every duration. */
 export const PEG_GAP_MS_MAX = MINUTE_MS
-/** ... and after so long nothing of before is continued. */
+/** A longer gap also resets the level. */
 export const PEG_FORGOTTEN_MS = 120 * MINUTE_MS
 
-/** The level whose range a distance lies in. */
+/** Level of a deviation. */
 export function bracketOf(distanceBps: number): number {
   return pegLevels.findLastIndex(({ fromBps }) => distanceBps >= fromBps)
 }
 
-/** Since when something holds without a break; NaN while it does not. */
+/** Start of an uninterrupted condition; NaN while it does not hold. */
 function since(wasMs: number, holds: boolean, nowMs: number): number {
   if (!holds) return Number.NaN
   return Number.isNaN(wasMs) ? nowMs : wasMs
@@ -38,15 +38,15 @@ type Spell = { readonly sinceMs: number; readonly calmSinceMs: number }
 const NO_SPELL: Spell = { sinceMs: Number.NaN, calmSinceMs: Number.NaN }
 
 /**
- * The level of a peg over time, and how long it has been off. A level is reached once it was called for long
- * enough without a break, and left after fifteen minutes below half of its threshold.
+ * Level of a peg over time, and the duration of its deviation. A level is reached after an uninterrupted call for it,
+ * and left after fifteen minutes below half of its threshold.
  */
 export class PegLevel {
   #level = 0
-  /** When the level began, and when it was last looked at. NaN before any. */
+  /** Start of the level, and last step. NaN before any. */
   #sinceMs = Number.NaN
   #lastMs = Number.NaN
-  /** By level, without the one of no deviation: since when it is called for, and since when it is calm. */
+  /** For each level above `pegged`: start of the call for it, and start of calm. */
   #calledMs: number[] = noInstants()
   #calmMs: number[] = noInstants()
   #spells: Spell[] = spellBps.map(() => NO_SPELL)
@@ -67,8 +67,8 @@ export class PegLevel {
   }
 
   /**
-   * @param distanceBps from a dollar, adjusted, without its sign
-   * @param calledLevel the level that this instant calls for
+   * @param distanceBps adjusted deviation from one dollar, absolute
+   * @param calledLevel level of this instant
    */
   step(nowMs: number, distanceBps: number, calledLevel: number): void {
     this.#continue(nowMs)
@@ -87,7 +87,7 @@ export class PegLevel {
     return [this.#level, this.#sinceMs, this.#lastMs, ...this.#calledMs, ...this.#calmMs, ...spells]
   }
 
-  /** @returns false for numbers that {@link save} did not give */
+  /** @returns false for numbers that {@link save} did not produce */
   restore(saved: ArrayLike<number>): boolean {
     const numbers = Array.from(saved)
     const [level = Number.NaN, sinceMs = Number.NaN, lastMs = Number.NaN, ...instants] = numbers
@@ -105,7 +105,7 @@ export class PegLevel {
     return true
   }
 
-  /** What lasted before a gap, or before the clock was put back, is not known to have lasted. */
+  /** A gap, or a clock that was set back, ends every duration. */
   #continue(nowMs: number): void {
     const elapsedMs = nowMs - this.#lastMs
     this.#lastMs = nowMs

@@ -1,23 +1,23 @@
 import { weightedMedian } from '../../statistics/median.ts'
 import { bracketOf } from './peg-level.ts'
 
-/** Kinds of evidence that do not rest on each other: networks, exchanges for USD, markets against USDT. */
+/** Independent classes of evidence: networks, exchanges for USD, markets against USDT. */
 export const pegClasses = ['oracle', 'exchange', 'cross'] as const
 export type PegClass = (typeof pegClasses)[number]
 
-/** What one source says a stablecoin is worth, and how much it counts within its class. */
+/** One source's price of a stablecoin, and its weight within its class. */
 export type PegVote = {
   readonly priceUsd: number
-  /** null where the source does not say how sure it is. */
+  /** null where the source states none. */
   readonly confidenceBps: number | null
-  /** How far the truth may be away before the source speaks again. */
+  /** Price move that makes the source publish again. */
   readonly resolutionBps: number
-  /** How much of that can be, by its age: two deviations of what the price moved since. */
+  /** Part of the resolution that is possible at its age: two standard deviations of the price move. */
   readonly unseenBps: number
-  /** One deviation of its error now; null in a class whose votes do not differ by what they can know. */
+  /** Standard deviation of its error now; null in a class whose votes do not differ by it. */
   readonly expectedErrorBps: number | null
   readonly weight: number
-  /** Whoever stands behind it, and is one witness however often it speaks. */
+  /** Network, exchange or chain behind it; several votes of one provider count as one witness. */
   readonly provider: string
 }
 
@@ -25,55 +25,55 @@ export type ClassPrice = {
   readonly class: PegClass
   readonly priceUsd: number
   readonly confidenceBps: number
-  /** How far the truth may be away without the source having published, by its age. */
+  /** Possible unpublished price move, by the age of the votes. */
   readonly resolutionBps: number
-  /** The class that it rests on itself, and so cannot bear out; null for none. */
+  /** Class that its price depends on, which thus cannot confirm it; null for none. */
   readonly leansOn: PegClass | null
-  /** Providers within 20 bps of its price, less those of its own that contradict it; 0 at the least. */
+  /** Providers within 20 bps of its price, minus those of its own class that contradict it; at least 0. */
   readonly providers: number
 }
 
-/** What a stablecoin is worth by all that is known of it at one instant. */
+/** Price of a stablecoin by all classes at one instant. */
 export type PegPrice = {
   readonly priceUsd: number
   readonly deviationBps: number
   readonly confidenceBps: number
   readonly resolutionBps: number
-  /** The part of the deviation that confidence and resolution do not explain, signed. */
+  /** Part of the deviation beyond confidence and resolution, signed. */
   readonly adjustedBps: number
   /** The same with the confidence at 95 %. */
   readonly adjusted95Bps: number
-  /** Highest less lowest class. */
+  /** Highest minus lowest class. */
   readonly dispersionBps: number
   readonly classes: readonly ClassPrice[]
-  /** Those of them that the price is made of. */
+  /** Classes behind the price. */
   readonly told: readonly PegClass[]
-  /** Those further than 20 bps from the price. */
+  /** Classes further than 20 bps from the price. */
   readonly disagreeing: readonly PegClass[]
-  /** Two classes that do not lean on each other bear the deviation out. */
+  /** Two independent classes confirm the deviation. */
   readonly isConfirmed: boolean
-  /** The level that this instant by itself calls for. */
+  /** Level of this instant alone. */
   readonly calledLevel: number
 }
 
-/** Of Laplace's distribution, in scales. */
+/** 95 % bound of a Laplace distribution, in scales. */
 const CONFIDENCE_95 = 2.12
 const AGREEMENT_BPS = 20
-/** Expected errors that differ by less are equal. */
+/** Expected errors within this factor are equal. */
 export const EQUAL_ERROR_TIMES = 1.05
-/** What one class sees alone calls for no more. */
+/** Highest level by a single class. */
 const UNCONFIRMED_LEVEL_MAX = 1
-/** Two equal classes that both see as much are told however far they are apart: it is a break all the same. */
+/** Two equal classes that both reach this level give a price however far apart they are. */
 const SHARED_LEVEL_MIN = 2
 
-/** From a dollar, signed; to a millionth, so that 0.999 and 1.001 are equally far away. */
+/** Deviation from one dollar, signed; to a millionth, so that 0.999 and 1.001 are equally far. */
 export function deviationBpsOf(priceUsd: number): number {
   return Math.round((priceUsd - 1) * 1e10) / 1e6
 }
 
 /**
- * The one vote of a class. Price, confidence and resolution are weighted medians, each by itself, of the votes with
- * the smallest expected error that the middle of all bears out.
+ * The vote of a class. Price, confidence and resolution are weighted medians, each by itself, of the votes with the
+ * smallest expected error that agree with the median of all.
  * @returns null for a class without a vote
  */
 export function classPriceOf(
@@ -99,8 +99,8 @@ export function classPriceOf(
 }
 
 /**
- * The majority decides what is a lie, and of the others those that know best tell the price. All of them where they do
- * not differ by what they can know, or where nobody stands by the middle.
+ * The majority identifies wrong votes, and of the others those with the smallest error give the price. All votes where
+ * they do not differ in error, or where none agrees with the median.
  */
 function nearestOf(
   votes: readonly PegVote[],
@@ -121,7 +121,7 @@ function nearestOf(
   return nearest.length === 0 ? votes : nearest.map(({ vote }) => vote)
 }
 
-/** Who agrees, less who contradicts by more than a feed's resolution explains; 0 for no majority. */
+/** Providers that agree, minus those that contradict by more than their resolution; 0 without a majority. */
 function providersOf(votes: readonly PegVote[], classBps: number): number {
   const awayBps = ({ priceUsd }: PegVote) => Math.abs(deviationBpsOf(priceUsd) - classBps)
   const agreeing = new Set(
@@ -134,7 +134,7 @@ function providersOf(votes: readonly PegVote[], classBps: number): number {
   return Math.max(0, agreeing.size - new Set(contradicting).size)
 }
 
-/** Median of the classes, one vote each (`docs/numbers/depeg.md`): of each figure on its own. NaN for none. */
+/** Median of the classes, one vote each, for each figure (`docs/numbers/depeg.md`). NaN for none. */
 export function middleOf(
   classes: readonly ClassPrice[],
 ): Pick<ClassPrice, 'priceUsd' | 'confidenceBps' | 'resolutionBps'> {
@@ -147,15 +147,15 @@ export function middleOf(
   }
 }
 
-/** Highest less lowest; 0 for fewer than two. */
+/** Highest minus lowest; 0 for fewer than two. */
 export function dispersionBpsOf(classes: readonly ClassPrice[]): number {
   const deviations = classes.map(({ priceUsd }) => deviationBpsOf(priceUsd))
   return classes.length < 2 ? 0 : Math.max(...deviations) - Math.min(...deviations)
 }
 
 /**
- * The middle of the classes, of two the one that more stand behind.
- * @returns null for no class, and for two that contradict each other with as many behind the one as the other
+ * The median of the classes; of two, the one with more providers.
+ * @returns null for no class, and for two that contradict each other with equally many providers
  */
 export function pegPriceOf(classes: readonly ClassPrice[]): PegPrice | null {
   const told = toldOf(classes)
@@ -187,8 +187,8 @@ export function pegPriceOf(classes: readonly ClassPrice[]): PegPrice | null {
 }
 
 /**
- * The classes whose middle is told. Of two there is no majority, and half of a lie is none the better: so it is
- * the one that more stand behind, whether they agree or not, because else a price could rise when a class falls.
+ * The classes behind the price. Two have no majority, and the mean of a wrong and a correct one is wrong. So the one
+ * with more providers counts, whether they agree or not: otherwise the price could rise when a class falls.
  */
 function toldOf(classes: readonly ClassPrice[]): readonly ClassPrice[] {
   const [one, other] = classes
@@ -203,7 +203,7 @@ function isNear(deviationBps: number, ofBps: number): boolean {
   return Math.abs(deviationBps - ofBps) <= AGREEMENT_BPS
 }
 
-/** The highest level that two classes reach by themselves, on one side of a dollar. */
+/** Highest level that two classes reach by themselves, on one side of one dollar. */
 function confirmedLevel(classes: readonly ClassPrice[], side: number): number {
   const levels = classes.map(({ priceUsd, confidenceBps }) =>
     bracketOf(Math.max(0, side * deviationBpsOf(priceUsd) - confidenceBps)),
@@ -212,7 +212,7 @@ function confirmedLevel(classes: readonly ClassPrice[], side: number): number {
   return Math.max(0, ...levels.filter((level) => areTwoFree(reached(level))))
 }
 
-/** Whether there are two of which neither leans on the other. */
+/** Whether two of them are independent of each other. */
 function areTwoFree(classes: readonly ClassPrice[]): boolean {
   return classes.some((one) =>
     classes.some(

@@ -1,6 +1,6 @@
 import { PEG_FORGOTTEN_MS, PEG_GAP_MS_MAX } from './peg-level.ts'
 
-/** From the best to the worst, as in `docs/numbers/depeg.md`. */
+/** From best to worst, as in `docs/numbers/depeg.md`. */
 export const pegStatuses = ['HEALTHY', 'ELEVATED', 'WARNING', 'CRITICAL'] as const
 export type PegStatusName = (typeof pegStatuses)[number]
 
@@ -8,7 +8,7 @@ const OBSERVATIONS_NEEDED = 3
 /** Statuses above HEALTHY. */
 const HIGHER = [1, 2, 3] as const
 
-/** Index into {@link pegStatuses}: below 10 bps, below 50, up to 200, beyond. */
+/** Index into {@link pegStatuses}: below 10 bps, below 50, up to 200, above. */
 function statusOf(distanceBps: number): number {
   if (distanceBps > 200) return 3
   if (distanceBps >= 50) return 2
@@ -16,16 +16,16 @@ function statusOf(distanceBps: number): number {
 }
 
 /**
- * The status of a peg. It rises when the deviation passes a bound by more than the confidence, or in three
- * observations in a row; it falls at once.
+ * Status of a peg. It rises when the deviation exceeds a bound by more than the confidence, or in three consecutive
+ * observations; it falls at once.
  */
 export class PegStatus {
   #status = 0
   #sinceMs = Number.NaN
   #lastMs = Number.NaN
-  /** When the newest of what was last observed had been heard. */
+  /** Newest receive time of the last observation. */
   #heardMs = Number.NaN
-  /** Observations in a row that passed the bound of each of {@link HIGHER}. */
+  /** Consecutive observations beyond the bound of each of {@link HIGHER}. */
   #inRow: number[] = HIGHER.map(() => 0)
 
   get name(): PegStatusName {
@@ -36,7 +36,7 @@ export class PegStatus {
     return this.#sinceMs
   }
 
-  /** @param heardMs when the newest of what the price rests on was heard: the same twice is one observation */
+  /** @param heardMs newest receive time behind the price: the same one again is no new observation */
   step(
     nowMs: number,
     price: { readonly deviationBps: number; readonly confidenceBps: number },
@@ -60,7 +60,7 @@ export class PegStatus {
     return [this.#status, this.#sinceMs, this.#lastMs, this.#heardMs, ...this.#inRow]
   }
 
-  /** @returns false for numbers that {@link save} did not give */
+  /** @returns false for numbers that {@link save} did not produce */
   restore(saved: ArrayLike<number>): boolean {
     const numbers = Array.from(saved)
     const [status = Number.NaN, sinceMs = Number.NaN, lastMs = Number.NaN, heardMs, ...inRow] =

@@ -1,15 +1,12 @@
 const SECOND_MS = 1_000
 const SECONDS = 60
 
-/**
- * Once a minute for each of many, at a second of its own, so that they do not all come at once. It knows no
- * names: whoever is first in order has the first second.
- */
+/** Schedules each of many items once a minute, spread over the seconds by position. */
 export class MinuteSchedule {
   readonly #minuteOf: number[] = []
   #second = Number.NaN;
 
-  /** Those whose turn has come since the last call. @param nowMs by our clock */
+  /** Items that are due since the last call. @param nowMs by our clock */
   *due<Item>(items: Iterable<Item>, nowMs: number): Generator<Item> {
     const second = Math.floor(nowMs / SECOND_MS)
     if (second === this.#second) return

@@ -6,35 +6,35 @@ const HOUR_MINUTES = 60
 const DAY_MINUTES = 1_440
 const WEEK_MINUTES = 10_080
 
-/** A standard deviation in median absolute deviations of a normal distribution. */
+/** Factor from the median absolute deviation to the standard deviation of a normal distribution. */
 const DEVIATIONS_PER_MAD = 1.4826
-/** Fewer minutes than these say nothing about where a value stands. */
+/** With fewer minutes a rank has no meaning. */
 export const HOUR_MINUTES_MIN = 30
 export const DAY_MINUTES_MIN = 240
 
-/** Of the values of one window; NaN where they are too few for it. */
+/** Statistics of one window; NaN for too few values. */
 export type WindowStatistics = {
   readonly n: number
-  /** Fewer values than this give no rank and no z-score. */
+  /** Fewer values give no rank and no z-score. */
   readonly nMin: number
   readonly mean: number
   readonly median: number
-  /** Of the population. */
+  /** Population standard deviation. */
   readonly deviation: number
   /** Median absolute deviation from the median. */
   readonly mad: number
   readonly min: number
   readonly max: number
-  /** To seven digits, as the log has them. */
+  /** In Float32, as in the log. */
   readonly ascending: Float32Array
 }
 
-/** One series by what the log remembers of it. */
+/** Statistics of one series over three windows. */
 export type SeriesSummary = {
   readonly hour: WindowStatistics
   readonly day: WindowStatistics
   readonly week: WindowStatistics
-  /** Seconds in which a deviation halves, by AR(1) over the day; NaN where it does not revert or nobody knows. */
+  /** Half-life of a deviation, by AR(1) over the day; NaN where it does not revert or is unknown. */
   readonly halfLifeSeconds: number
 }
 
@@ -65,25 +65,25 @@ export function windowStatistics(values: Float64Array, nMin: number): WindowStat
   }
 }
 
-/** Distance from the median in robust deviations; NaN for too few values, or a window that does not move. */
+/** Distance from the median in robust standard deviations; NaN for too few values, or a constant window. */
 export function robustZ({ n, nMin, median, mad }: WindowStatistics, value: number): number {
   return n < nMin || !(mad > 0) ? Number.NaN : (value - median) / (DEVIATIONS_PER_MAD * mad)
 }
 
-/** Rank among the window's values, 0 to 100, equal ones counted half; NaN for too few values. */
+/** Rank among the values of the window, 0 to 100, ties counted half; NaN for too few values. */
 export function rankOf({ n, nMin, ascending }: WindowStatistics, value: number): number {
   return n < nMin ? Number.NaN : percentileOf(ascending, Math.fround(value))
 }
 
 /**
- * ln 0.5 / ln phi minutes, with phi the slope of the least-squares line from each minute to the next one.
- * Minutes beside a hole make no pair.
+ * ln 0.5 / ln phi minutes, with phi the slope of the least-squares line from each minute to the next. Minutes beside a
+ * gap form no pair.
  */
 function halfLifeSeconds(log: MeasureLog, series: string, nowMs: number): number {
   const lastMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS
   let [n, sumX, sumY, sumXX, sumXY] = [0, 0, 0, 0, 0]
   let before = Number.NaN
-  // Far from zero, a flat series would be nothing but rounding.
+  // Subtracting a pivot avoids cancellation for a nearly constant series far from zero.
   let pivot = Number.NaN
   for (let back = DAY_MINUTES - 1; back >= 0; back -= 1) {
     const told = log.near(series, lastMs - back * MINUTE_MS, 0)
