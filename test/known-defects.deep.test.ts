@@ -163,13 +163,14 @@ describe('a defect that others had', () => {
 
   test('11: prices are in one table, which the README repeats', () => {
     const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
-    for (const { id, priceUsdcAtomic } of contracts)
-      expect(usdcDecimal(priceUsdcAtomic), id).toBe(specifiedUsdc[id])
+    for (const [id, usdc] of Object.entries(specifiedUsdc))
+      expect(usdcDecimal(contractOf(id).priceUsdcAtomic), id).toBe(usdc)
     const rows = [...readme.matchAll(/^\| `\/([a-z-]+)[^`]*` \| ([0-9.]+) \|/gm)]
     expect(rows.map(([, id]) => id).toSorted(), 'a row for each analysis in README.md').toEqual(
       contracts.map(({ id }) => id).toSorted(),
     )
-    for (const [, id, usdc] of rows) expect(usdc, id).toBe(specifiedUsdc[id ?? ''])
+    for (const [, id = '', usdc] of rows)
+      expect(usdc, id).toBe(usdcDecimal(contractOf(id).priceUsdcAtomic))
   })
 
   test('13: no description promises a speed or an availability', () => {
@@ -191,7 +192,7 @@ describe('a defect that others had', () => {
   )
 })
 
-/** What the specification charges for each path, USDC. */
+/** Prices of the analyses in the specification, USDC. */
 const specifiedUsdc: Readonly<Record<string, string>> = {
   arb: '0.02',
   basis: '0.02',
@@ -206,8 +207,6 @@ const specifiedUsdc: Readonly<Record<string, string>> = {
   screener: '0.06',
   sentiment: '0.01',
   spread: '0.015',
-  // Not of the specification: added by this project.
-  volatility: '0.015',
 }
 
 /** After ten minutes of a live market. */

@@ -72,16 +72,10 @@ export type Bought<Answer> = {
   readonly isReused: boolean
 }
 
-type CoinAnalysis =
-  | 'pulse'
-  | 'spread'
-  | 'liquidations'
-  | 'funding'
-  | 'oi'
-  | 'basis'
-  | 'cex-dex'
-  | 'volatility'
-  | 'bundle'
+/** Answers about one coin name it. */
+type CoinAnalysis = {
+  [Id in keyof Answers]: Answers[Id] extends { coin: string } | { token: string } ? Id : never
+}[keyof Answers]
 type MarketAnalysis = Exclude<keyof Answers, CoinAnalysis>
 
 /** An uncharged payment that can be sent again. */

@@ -25,7 +25,7 @@ describe.each([
 ])('a coin that $what', ({ bars }) => {
   const answers = answersOn(bars)
 
-  test('is in no zone of RSI, and no candle signal votes', () => {
+  test('has neutral RSI zone and neutral candle signals', () => {
     const { timeframes, confluence } = answers.get(`pulse/${DEAD}`) as {
       timeframes: Record<string, { indicators: { rsi_zone: string } }>
       confluence: { signals: Record<string, string> }
@@ -34,7 +34,7 @@ describe.each([
     expect(new Set(Object.values(confluence.signals))).toEqual(new Set(['neutral']))
   })
 
-  test('is on no list of the screener', () => {
+  test('is in no list of the screener', () => {
     const { coins, top } = answers.get('screener/*') as {
       coins: { coin: string; rsi_zone: string; signal_strength: number; confluence_bias: string }[]
       top: Record<string, string[]>
@@ -45,13 +45,13 @@ describe.each([
     expect([bullish, bearish, crowded_long, crowded_short].flat()).not.toContain(DEAD)
   })
 
-  test('is crowded by nobody at the baseline rate', () => {
+  test('is not crowded at the baseline rate', () => {
     expect(answers.get(`funding/${DEAD}`)).toMatchObject({
       funding: { bias: 'NEUTRAL', crowding: 'LOW', zscore: null, percentile: 50, trend: 'FLAT' },
     })
   })
 
-  test('has no open interest to draw a label from', () => {
+  test('has no label from open interest', () => {
     // Of nothing there is no change in percent, so there is nothing to sell.
     expect(answers.get(`oi/${DEAD}`)).toMatchObject({ kind: 'low-coverage' })
     expect(answers.get(`liquidations/${DEAD}`)).toMatchObject({
@@ -60,7 +60,7 @@ describe.each([
     })
   })
 
-  test('has no correlation with what moves', () => {
+  test('has no correlation with moving coins', () => {
     const { correlations, stats } = answers.get('correlation/*') as {
       correlations: object
       stats: object

@@ -73,24 +73,24 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
       expect(view?.kind).toBe('answer')
     })
 
-    test('any member can be asked for by itself, and what it is of comes along', () => {
+    test('any member can be selected with `fields`, together with coin and time', () => {
       const document = documentOf(id, warm())
       expect(unsoundParts(contract, document, contract.defaultView, NOW_MS)).toEqual([])
     })
 
-    test('a coin of which nothing is known has a reason in every view, and no answer', () => {
+    test('a coin without data has a reason in every view, and no answer', () => {
       const views = viewsOf(documentOf(id, [[universe(['BTC'])]]))
       expect(Object.keys(views)).toContain(contract.defaultView)
       for (const view of Object.values(views)) expect(view.kind).not.toBe('answer')
     })
 
-    test('the same events give the same bytes, however they were framed', () => {
+    test('the same events give the same bytes, however they were batched', () => {
       const tape = warm()
       const reframed = [tape.flat()]
       expect(documentOf(id, reframed)).toEqual(documentOf(id, tape))
     })
 
-    test('an engine that was restored answers as the one that was not', () => {
+    test('a restored engine answers like the original one', () => {
       const tape = warm()
       const first = new Processor(analyses, '0.0.0')
       for (const batch of tape) first.process(batch)
@@ -105,7 +105,7 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
       expect(answerOf(publishAll(restored, id))).toEqual(answerOf(publishAll(first, id)))
     })
 
-    test('every answer of a session is published by its schema, and every number in it finite', () => {
+    test('every answer of a session satisfies its schema, with finite numbers only', () => {
       const document = documentOf(id, sessionOf(20 * MINUTE_MS), END_MS)
       const schema = Compile(contract.document)
       const answers = Object.entries(viewsOf(document)).filter(([, { kind }]) => kind === 'answer')
@@ -125,17 +125,18 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
       },
     )
 
-    test('an engine that was restored in the middle of a session goes on to say the same', () => {
+    test('an engine restored in the middle of a session gives the same answers', () => {
       const session = new Session('BTC', NOW_MS, SEED)
       const first = new Processor(analyses, '0.0.0')
-      for (const batch of [...session.warm(), ...told(session, 3 * MINUTE_MS)]) first.process(batch)
+      for (const batch of [...session.warm(), ...eventsOf(session, 3 * MINUTE_MS)])
+        first.process(batch)
       const history = first.records.takeHistory()
       const restored = new Processor(analyses, '0.0.0')
       restored.restore(first.records.checkpoint(session.nowMs), session.nowMs)
       for (const event of remembered(history, session.nowMs)) restored.process([event])
       // A restart takes longer than the quotes before it are good for.
       session.pause(8_000)
-      for (const batch of told(session, 5 * MINUTE_MS)) {
+      for (const batch of eventsOf(session, 5 * MINUTE_MS)) {
         first.process(batch)
         restored.process(batch)
       }
@@ -168,7 +169,7 @@ describe.each(analyses.market.map((analysis) => ({ id: analysis.contract.id, ana
   ({ id, analysis }) => {
     const { contract } = analysis
 
-    test('every answer of a session is published by its schema, and every number in it finite', () => {
+    test('every answer of a session satisfies its schema, with finite numbers only', () => {
       const document = marketDocumentOf(id, sessionOf(20 * MINUTE_MS), END_MS)
       const schema = Compile(contract.document)
       expect(Object.keys(viewsOf(document))).toContain(contract.defaultView)
@@ -180,13 +181,13 @@ describe.each(analyses.market.map((analysis) => ({ id: analysis.contract.id, ana
       }
     })
 
-    test('a market of which nothing is known has a reason in every view, and no answer', () => {
+    test('a market without data has a reason in every view, and no answer', () => {
       const { views } = marketDocumentOf(id, [[universe(['BTC'])]], NOW_MS)
       expect(Object.keys(views)).toContain(contract.defaultView)
       for (const view of Object.values(views)) expect(view.kind).not.toBe('answer')
     })
 
-    test('what is gathered gives the same bytes on the other side of a thread', () => {
+    test('gathered data give the same bytes in another thread', () => {
       const processor = processorOf(sessionOf(3 * MINUTE_MS))
       const { gathered, rendering } = processor.gather(id, END_MS)
       expect(analysis.render(structuredClone(gathered), rendering)).toEqual(
@@ -210,7 +211,7 @@ describe.each(analyses.market.map((analysis) => ({ id: analysis.contract.id, ana
 describe.each(contracts.map((contract) => ({ id: contract.id, fields: fieldsOf(contract) })))(
   'the schema of $id',
   ({ id, fields }) => {
-    test('describes every number and says its unit', () => {
+    test('describes every number with its unit', () => {
       const silent = fields.filter(
         ({ name, description, isBounded }) =>
           description === '' ||
@@ -235,7 +236,7 @@ describe.each(contracts.map((contract) => ({ id: contract.id, fields: fieldsOf(c
       expect(unnamed.map(({ path }) => path)).toEqual([])
     })
 
-    test('carries where its numbers come from', () => {
+    test('has all members of meta', () => {
       const meta = Object.keys(metaMembers)
       const contract = contracts.find((one) => one.id === id)
       const schema = contract?.document as unknown as PublishedAnswer
@@ -246,7 +247,7 @@ describe.each(contracts.map((contract) => ({ id: contract.id, fields: fieldsOf(c
   },
 )
 
-test('an engine stays as large as it is, however much it hears', () => {
+test('memory stays bounded under sustained input', () => {
   const session = new Session('BTC', NOW_MS, SEED)
   const processor = processorOf(session.warm())
   let events = 0
@@ -322,7 +323,7 @@ function notFinite(value: unknown, path = ''): string[] {
 
 function sessionOf(ms: number): readonly Batch[] {
   const session = new Session('BTC', NOW_MS, SEED)
-  return [...session.warm(), ...told(session, ms)]
+  return [...session.warm(), ...eventsOf(session, ms)]
 }
 
 /** A coin from nothing to answerable, with external sources. */
@@ -331,7 +332,7 @@ function warm(bars?: typeof wave): readonly Batch[] {
 }
 
 /** The venue's events, and every second those of external sources. */
-function* told(session: Session, ms: number): Generator<Batch> {
+function* eventsOf(session: Session, ms: number): Generator<Batch> {
   let second = Number.NaN
   for (const batch of session.run(ms)) {
     const now = Math.floor(session.nowMs / 1_000)

@@ -100,7 +100,7 @@ describe.each(Object.entries(markets).map(([name, market]) => ({ name, ...market
       expect(renderMarket(job), 'and leaves the job as it was').toEqual(there)
     })
 
-    test('an engine that was restored and told its history again says the same', () => {
+    test('a restored engine with reloaded history gives the same answer', () => {
       const restored = restoredOf(engine, tape, nowMs)
       settle(restored, nowMs)
       expect(bodiesOf(restored, nowMs)).toEqual(bodiesOf(engine, nowMs))
@@ -144,7 +144,7 @@ describe('in a session', () => {
 })
 
 describe('in a thread', () => {
-  test('what was rendered before changes nothing', () => {
+  test('earlier renderings change nothing', () => {
     const names = Array.from({ length: 2 * COINS.length }, (_, at) => `C${at}`)
     const larger = settled(randomMarket(['BTC', ...names], SEED + 1), NOW_MS)
     const small = settled(randomMarket(COINS, SEED), NOW_MS)
@@ -156,7 +156,7 @@ describe('in a thread', () => {
     }
   })
 
-  test('a document stands under its key, with a version that rises', () => {
+  test('a document has its key and a rising version', () => {
     const processor = settled(rememberedMarket(), NOW_MS)
     for (const { id } of contracts) {
       const before = renderMarket(processor.gather(id, NOW_MS))

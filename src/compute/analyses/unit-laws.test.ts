@@ -97,7 +97,7 @@ describe('a coin whose collateral trades at 0.90 USDC', () => {
     },
   )
 
-  test('says what its prices are in, by which factor they were converted, and how old that is', () => {
+  test('shows the quote unit, its conversion factor and the age of that', () => {
     expect(coinBody(priced, 'oi')).toMatchObject({
       dex: {
         name: 'flx',
@@ -115,7 +115,7 @@ describe('a coin whose collateral trades at 0.90 USDC', () => {
     expect(coinBody(priced, 'oi', 'BTC')).not.toHaveProperty('dex')
   })
 
-  test('a price that is not confirmed any more converts nothing', () => {
+  test('an expired price converts nothing', () => {
     const processor = fed([...inToken(randomMarket(COINS, 7)), [prices(USDC_PRICE)]])
     const late = published(processor, NOW_MS + 600_001)
     expect(leaves(late.get(`oi/${COIN}`) ?? {}).get('.oi.notional_usd')).toBeNull()
@@ -162,7 +162,7 @@ describe('a coin whose collateral has no price', () => {
     },
   )
 
-  test('is in no share, and its sector has no sum', () => {
+  test('is in no share, and its sector has no total', () => {
     expect(leaves(coinBody(unpriced, 'oi')).get('.oi.share_pct')).toBeNull()
     const shares = COINS.map((coin) =>
       Number(leaves(coinBody(unpriced, 'oi', coin)).get('.oi.share_pct')),

@@ -24,7 +24,7 @@ const dearOnBase = () =>
   sampled(2, (asset, chain) => (asset === 'ETH' && chain === 'base' ? 40 : 0))
 
 describe('the answer', () => {
-  test('of one gap of 40 bps is what it is by hand', () => {
+  test('of one gap of 40 bps equals the computation by hand', () => {
     const answer = read(documentOf(dearOnBase()))
     // Fees of 5, impact of 50,000 / 10^9, ten cents of gas and 2: the band is 7.52 bps.
     expect(answer).toMatchObject({
@@ -140,10 +140,10 @@ describe('the answer', () => {
   )
 })
 
-describe('what is missing', () => {
-  test('with fewer than five fresh chains there is no answer, and it says so', () => {
+describe('missing data', () => {
+  test('with fewer than five fresh chains there is no answer', () => {
     const market = newMarket(new PulsePool(3))
-    hear(
+    apply(
       market,
       START_MS,
       eventsOf(START_MS, (chain) => chains.indexOf(chain) < 4),
@@ -156,14 +156,14 @@ describe('what is missing', () => {
     })
   })
 
-  test('before the first sample there is none either', () => {
+  test('before the first sample there is no answer', () => {
     expect(documentOf(newMarket(new PulsePool(3))).views['']?.kind).toBe('low-coverage')
   })
 
-  test('a chain that fell silent is named with its age, and lowers the coverage', () => {
+  test('a stale chain is shown with its age and lowers the coverage', () => {
     const market = sampled(1)
     const nowMs = START_MS + 130_000
-    hear(
+    apply(
       market,
       nowMs,
       eventsOf(nowMs, (chain) => chain !== 'polygon'),
@@ -189,10 +189,10 @@ describe('what is missing', () => {
     })
   })
 
-  test('a thin pool is named, without a price', () => {
+  test('a thin pool is shown without a price', () => {
     const market = newMarket(new PulsePool(3))
     const thin = pool('base', 'ETH', START_MS, { balanceQuote: 1e5 })
-    hear(market, START_MS, [...eventsOf(START_MS), thin])
+    apply(market, START_MS, [...eventsOf(START_MS), thin])
     expect(read(documentOf(market)).assets[0].chains[2]).toMatchObject({
       status: 'THIN',
       price_usd: null,
@@ -201,17 +201,17 @@ describe('what is missing', () => {
     })
   })
 
-  test('a short history is a warning, and no rank is made up', () => {
+  test('a short history gives a warning and no rank', () => {
     expect(read(documentOf(sampled(3))).meta.warnings).toContain('short_history')
   })
 
-  test('a block ahead of our clock is of when we heard of it', () => {
+  test('a block with a future timestamp is confirmed at its receipt', () => {
     const market = newMarket(new PulsePool(3))
     const ahead = poolEvents(START_MS + 20_000).map((event) => ({
       ...event,
       timeReceivedMs: START_MS,
     }))
-    hear(market, START_MS, [...rateEvents(START_MS), ...ahead])
+    apply(market, START_MS, [...rateEvents(START_MS), ...ahead])
     expect(read(documentOf(market, START_MS), START_MS + 1_000).meta.data_age_seconds).toBe(1)
   })
 
@@ -229,7 +229,7 @@ function eventsOf(nowMs: number, isAlive: (chain: Chain) => boolean = () => true
   return [...rateEvents(nowMs), ...told]
 }
 
-function hear(market: MarketState, nowMs: number, events: readonly ExternalEvent[]): void {
+function apply(market: MarketState, nowMs: number, events: readonly ExternalEvent[]): void {
   for (const event of events) market.apply(event)
   market.advance(nowMs)
 }
@@ -239,7 +239,7 @@ function sampled(samples: number, gapBps?: GapBps): MarketState {
   const market = newMarket(new PulsePool(3))
   for (let sample = 0; sample < samples; sample += 1) {
     const nowMs = START_MS + sample * STEP_MS
-    hear(market, nowMs, [...rateEvents(nowMs), ...poolEvents(nowMs, gapBps)])
+    apply(market, nowMs, [...rateEvents(nowMs), ...poolEvents(nowMs, gapBps)])
   }
   return market
 }

@@ -60,7 +60,7 @@ describe('/basis', () => {
     expect(measured).toMatchObject({ signal, direction, significant: true })
   })
 
-  test('what a coin moves within the age of a feed is neither significant nor a signal', () => {
+  test('a price move within the age of a feed is not significant', () => {
     const push = { resolutionBps: 50, heartbeatMs: 60_000 }
     const { basis: measured, meta } = read([
       context('BTC', { oraclePrice: 100.2 }),
@@ -84,7 +84,7 @@ describe('/basis', () => {
     expect(meta).toMatchObject({ oracle_age_seconds: 50, leg_skew_seconds: 50 })
   })
 
-  test('a network without confidence says so with null', () => {
+  test('a network without confidence has null', () => {
     const { basis: measured } = read([
       context('BTC'),
       hermes(110, { confidenceUsd: null, ema: null }),
@@ -99,7 +99,7 @@ describe('/basis', () => {
     expect(measured.band.ratio).toBeNull()
   })
 
-  test('a depeg of USDT shows in the corrected basis alone', () => {
+  test('a depeg of USDT changes the adjusted basis only', () => {
     const at = (usdt: number) =>
       read([
         context('BTC', { oraclePrice: 100 / usdt }),
@@ -111,7 +111,7 @@ describe('/basis', () => {
     expect(at(1)).toMatchObject({ basis_bps: 0, basis_usd_adjusted_bps: 0, usdt_price: 1 })
   })
 
-  test('without a price of USDT there is no correction', () => {
+  test('without a USDT price there is no adjusted basis', () => {
     const { basis: measured } = read([context('BTC'), hermes(110)])
     expect(measured).toMatchObject({ basis_usd_adjusted_bps: null, usdt_price: null })
     expect(measured.notes).toContain(
@@ -119,7 +119,7 @@ describe('/basis', () => {
     )
   })
 
-  test('lists what every network says and why the first is not believed', () => {
+  test('lists every network with its price and reason', () => {
     const { basis: measured } = read([
       context('BTC', { oraclePrice: 100 }),
       hermes(100, { confidenceUsd: 5 }),
@@ -132,7 +132,7 @@ describe('/basis', () => {
     ])
   })
 
-  test('where nobody stands in for it, an unsure network is used with a warning', () => {
+  test('without an alternative, a network with wide confidence is used with a warning', () => {
     const { basis: measured, meta } = read([context('BTC'), hermes(110, { confidenceUsd: 5 })])
     expect(measured).toMatchObject({ source: 'pyth-hermes', status: 'degraded' })
     expect(meta.warnings).toContain('wide_oracle_confidence')
@@ -140,7 +140,7 @@ describe('/basis', () => {
 })
 
 describe('no basis', () => {
-  test('of a coin that the venue is silent about', () => {
+  test('of a coin without venue data', () => {
     expect(render([hermes(110)]).views['']).toEqual({
       kind: 'low-coverage',
       missing: 'prices (venue oracle, oracle network)',
@@ -150,7 +150,7 @@ describe('no basis', () => {
   })
 
   test.each([
-    { what: 'nobody tells', events: [] },
+    { what: 'no network has a price', events: [] },
     { what: 'it is too old', events: [hermes(110, { timeExchangeMs: NOW_MS - 120_001 })] },
     { what: 'it is another asset', events: [hermes(110_000)] },
   ])('where $what, for now', ({ events }) => {
@@ -161,7 +161,7 @@ describe('no basis', () => {
     })
   })
 
-  test('of a coin that no network knows, with those that they know', () => {
+  test('of a coin without an oracle feed, with the covered coins', () => {
     const up = sourceUp('pyth-hermes', NOW_MS - MINUTE_MS)
     const events = [up, context('XYZ'), hermes(110)]
     expect(renderCoin(basis, 'XYZ', events, ['XYZ', 'BTC']).views['']).toEqual({
@@ -181,7 +181,7 @@ describe('no basis', () => {
     expect(render([up, other, context('BTC')]).views['']?.kind).toBe('not-covered')
   })
 
-  test('of one that none knows while the only network is degraded since a minute', () => {
+  test('of a coin without a feed, after the only network was degraded for a minute', () => {
     const only = {
       ...sourceUp('pyth-hermes', NOW_MS - MINUTE_MS),
       state: 'degraded',
@@ -201,7 +201,7 @@ describe('no basis', () => {
     expect(render(events).views['']).toMatchObject({ kind: 'low-coverage', have: 1 })
   })
 
-  test('of a coin of a builder', () => {
+  test('of a builder-deployed coin', () => {
     const coin = 'dex:GOLD'
     expect(renderCoin(basis, coin, [context(coin)]).views['']).toMatchObject({
       kind: 'not-covered',
@@ -299,7 +299,7 @@ describe('the numbers of /basis', () => {
 })
 
 describe('the history of a basis', () => {
-  test('is one value a minute of the network that was believed, and never of two', () => {
+  test('has one value per minute and network', () => {
     const processor = new Processor({ coin: [basis], market: [] }, '0')
     processor.process([universe(['BTC'])])
     let last: Document | null = null

@@ -17,7 +17,7 @@ describe('mean of the last hour', () => {
     expect(bandBps).toBeCloseTo(expectedBps, 12)
   })
 
-  test('does not count repeated publications as readings', () => {
+  test('counts repeated publications once', () => {
     expect(
       meanOf(
         hour((at) => at % 2),
@@ -26,7 +26,7 @@ describe('mean of the last hour', () => {
     ).toBe(7)
   })
 
-  test('of a slow wave is worth fewer readings than minutes', () => {
+  test('of a slow wave has fewer effective readings than minutes', () => {
     const { effectiveN } = meanOf(hour((at) => Math.sin(at / 10)))
     expect(effectiveN).toBeGreaterThan(0)
     expect(effectiveN).toBeLessThan(5)

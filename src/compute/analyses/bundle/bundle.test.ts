@@ -37,7 +37,7 @@ const rendering: Rendering = {
 describe('a bundle', () => {
   let market: MarketState
   beforeAll(() => {
-    market = heard(randomMarket(COINS, 5).flat())
+    market = marketAfter(randomMarket(COINS, 5).flat())
   })
 
   const singles = {
@@ -77,14 +77,14 @@ describe('a bundle', () => {
     })
   })
 
-  test('has one snapshot in all of it, and no two answers of one name', () => {
+  test('has one snapshot id and distinct answer ids', () => {
     const body = bodyIn(market)
     const metas = [body.meta, ...Object.keys(singles).map((name) => body[name].meta)]
     expect(new Set(metas.map(({ snapshot_id }) => snapshot_id))).toEqual(new Set(['snp_one']))
     expect(new Set(metas.map(({ answer_id }) => answer_id)).size).toBe(5)
   })
 
-  test('costs what its contract says, and counts what that saves', () => {
+  test('has the price of its contract, with the discount', () => {
     expect(bodyIn(market).meta).toMatchObject({
       bundle: true,
       components: ['pulse', 'sentiment', 'funding', 'spread'],
@@ -95,7 +95,7 @@ describe('a bundle', () => {
     expect(bundle.contract.priceUsdcAtomic).toBe(50_000n)
   })
 
-  test('is as old as the oldest that any of its components cannot do without', () => {
+  test('is as old as the oldest load-bearing input of any component', () => {
     const body = bodyIn(market, NOW_MS + 12_345)
     const ages = Object.keys(singles).map((name) => body[name].meta.data_age_seconds)
     expect(body.meta.data_age_seconds).toBe(Math.max(...ages))
@@ -104,7 +104,7 @@ describe('a bundle', () => {
     )
   })
 
-  test('says of every component when the oldest that it cannot do without was confirmed', () => {
+  test('shows the oldest load-bearing confirmation of every component', () => {
     const body = bodyIn(market, NOW_MS + 5_000)
     expect(Object.keys(body.meta.as_of)).toEqual(Object.keys(singles))
     for (const name of Object.keys(singles)) {
@@ -113,7 +113,7 @@ describe('a bundle', () => {
     }
   })
 
-  test('stays below 4,500 tokens with all that it can hold', () => {
+  test('stays below 4,500 tokens with all members', () => {
     const at = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
     const rows = Array.from({ length: 1_440 }, (_, ago) => ({
       timeMs: NOW_MS - ago * 60_000,
@@ -125,7 +125,7 @@ describe('a bundle', () => {
       intervalHours: 8,
       nextFundingMs: NOW_MS + 3_600_000,
     }))
-    const rich = heard([
+    const rich = marketAfter([
       ...randomMarket(ALL_SECTORS, 5).flat(),
       { kind: 'fear-greed', value: 40, ...at },
       { kind: 'measure-history', series: 'sentiment/score', rows, ...at },
@@ -158,15 +158,15 @@ describe('a bundle', () => {
     const events = randomMarket(COINS, 5)
       .flat()
       .filter((event) => !('coin' in event && event.coin === COIN && event.kind === lacking))
-    const poor = heard(events)
+    const poor = marketAfter(events)
     expect(bundle.render(coinOf(poor), rendering, poor).views['']).toMatchObject(reason)
   })
 
-  test('is none while the sentiment of the market is unknown', () => {
+  test('has no answer while the market sentiment is unknown', () => {
     const events = randomMarket(COINS, 5)
       .flat()
       .filter((event) => !('coin' in event) || event.coin === COIN)
-    const poor = heard(events)
+    const poor = marketAfter(events)
     expect(bundle.render(coinOf(poor), rendering, poor).views['']).toEqual({
       kind: 'low-coverage',
       missing: 'coins with fresh data',
@@ -175,15 +175,15 @@ describe('a bundle', () => {
     })
   })
 
-  test('warns of who pays an unusual price to stay long', () => {
-    const crowded = heard([
+  test('flags crowded longs', () => {
+    const crowded = marketAfter([
       ...randomMarket(COINS, 5).flat(),
       context(COIN, { fundingRateHourly: 0.001 }),
     ])
     expect(bodyIn(crowded).summary.risk_flags).toContain('crowded_long')
   })
 
-  test('warns of an input that was late already', () => {
+  test('flags an input that is late', () => {
     expect(bodyIn(market).summary.risk_flags).not.toContain('stale_input')
     const later = { ...rendering, renderedAtMs: NOW_MS + 60_000 }
     const document = bundle.render(coinOf(market), later, market)
@@ -192,7 +192,7 @@ describe('a bundle', () => {
   })
 })
 
-function heard(events: readonly MarketEvent[]): MarketState {
+function marketAfter(events: readonly MarketEvent[]): MarketState {
   const market = newMarket(new PulsePool(3 * ALL_SECTORS.length))
   for (const event of events) market.apply(event)
   market.advance(NOW_MS)

@@ -21,7 +21,7 @@ describe('the summary of a bundle', () => {
     expect(summary.agreeCount).toBe(agree)
   })
 
-  test('says who contradicts whom, and how funding is read', () => {
+  test('lists conflicting components, with funding as contrarian', () => {
     expect(summaryOf({ pulse: 1, sentiment: 0, funding: -1 }).conflicts).toEqual([
       {
         between: ['pulse', 'funding'],
@@ -66,7 +66,7 @@ describe('risk flags', () => {
     nowMs: 12_999,
   } as const
 
-  test('are none where nothing is wrong', () => {
+  test('are empty without risks', () => {
     expect(riskFlagsOf(calm)).toEqual([])
   })
 
@@ -81,7 +81,7 @@ describe('risk flags', () => {
     expect(riskFlagsOf({ ...calm, ...changes })).toEqual([flag])
   })
 
-  test('do not guess a volatility that is unknown', () => {
+  test('ignore an unknown volatility', () => {
     expect(riskFlagsOf({ ...calm, volatilityPercentile: null })).toEqual([])
   })
 })

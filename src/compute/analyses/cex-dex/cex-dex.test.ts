@@ -64,7 +64,7 @@ describe('/cex-dex', () => {
     })
   })
 
-  test('a pool that can be used is the other leg, the cheapest to trade with', () => {
+  test('the usable pool with the lowest swap cost is the dex price', () => {
     const answer = read([
       at100,
       ...exchangesAt(100),
@@ -91,7 +91,7 @@ describe('/cex-dex', () => {
     expect(answer.depth_usd.dex_10bps).toBe(50_000)
   })
 
-  test('a pool that is too old gives way to the network', () => {
+  test('a pool that is too old is replaced by the oracle network', () => {
     const answer = read([
       at100,
       usdc,
@@ -106,7 +106,7 @@ describe('/cex-dex', () => {
     })
   })
 
-  test('noise grows with the root of the time between the legs, up to the trigger of a feed', () => {
+  test('noise grows with the square root of the skew, up to the trigger of a feed', () => {
     const noise = (agoMs: number, resolutionBps: number) =>
       read([
         at100,
@@ -123,7 +123,7 @@ describe('/cex-dex', () => {
     expect(noise(49_000, 10)).toBeCloseTo(3.5 + 10 + 2 * 1.5 * Math.sqrt(5), 2)
   })
 
-  test('shows every quote with what is wrong with it', () => {
+  test('shows every quote with its reason for exclusion', () => {
     const { exchanges, cex_source } = read([
       at100,
       ...exchangesAt(100),
@@ -156,8 +156,8 @@ describe('/cex-dex', () => {
   })
 })
 
-describe('what would be left of it', () => {
-  test('is the best exchange of each direction, less the fees of both sides', () => {
+describe('executable edges', () => {
+  test('are of the best exchange per direction, net of the fees of both sides', () => {
     const { executable } = read([
       at100,
       level(100),
@@ -175,7 +175,7 @@ describe('what would be left of it', () => {
     expect(executable.edges).toHaveLength(2)
   })
 
-  test('of a pool leaves out gas that nobody knows, and says so', () => {
+  test('of a pool with unknown gas have no net', () => {
     const events = [at100, level(100), usdc, ...exchangesAt(100), poolOf('BTC', 100, NOW_MS)]
     const [, , unknown] = read(events).executable.edges
     expect(unknown).toMatchObject({ buy: 'ethereum/uniswap-v3', gas_bps: null, net_bps: null })
@@ -195,7 +195,7 @@ describe('what would be left of it', () => {
     expect(known?.net_bps).toBeCloseTo((known?.gross_bps ?? 0) - 21.5, 9)
   })
 
-  test('without a two-sided book of the venue there is none with it', () => {
+  test('need a two-sided book of the venue', () => {
     const { executable, perp } = read([at100, ...exchangesAt(100), network(100)])
     expect(executable).toMatchObject({ edges: [], best_net_bps: null })
     expect(perp.mid).toBeNull()
@@ -203,7 +203,7 @@ describe('what would be left of it', () => {
 })
 
 describe('no divergence', () => {
-  test('of a coin that the venue is silent about', () => {
+  test('of a coin without venue data', () => {
     expect(render([...exchangesAt(100), network(100)]).views['']).toMatchObject({
       kind: 'low-coverage',
       have: 0,
@@ -213,7 +213,7 @@ describe('no divergence', () => {
 
   test.each([
     {
-      what: 'one exchange tells',
+      what: 'only one exchange has a price',
       have: 1,
       events: [...exchangesAt(100).slice(0, 1), network(100)],
     },
@@ -222,7 +222,7 @@ describe('no divergence', () => {
       have: 1,
       events: [...exchangesAt(130), network(100)],
     },
-    { what: 'neither pool nor network tells', have: 2, events: exchangesAt(100) },
+    { what: 'neither a pool nor a network has a price', have: 2, events: exchangesAt(100) },
   ])('where $what, for now', ({ have, events }) => {
     expect(render([at100, ...events]).views['']).toMatchObject({
       kind: 'low-coverage',
@@ -231,7 +231,7 @@ describe('no divergence', () => {
     })
   })
 
-  test('of a coin that too few exchanges trade, with those that they do', () => {
+  test('of a coin on too few exchanges, with the covered coins', () => {
     const up = (['kraken', 'okx'] as const).map((source) => sourceUp(source, NOW_MS - MINUTE_MS))
     const events = [...up, context('XYZ'), ...exchangesAt(100)]
     expect(renderCoin(cexDex, 'XYZ', events, ['XYZ', 'BTC']).views['']).toEqual({
@@ -312,7 +312,7 @@ describe('the numbers of /cex-dex', () => {
 })
 
 describe('the history of a divergence', () => {
-  test('is of one kind of leg, and says for how long it has been open', () => {
+  test('covers one kind of dex price, with the duration of the divergence', () => {
     const processor = new Processor({ coin: [cexDex], market: [] }, '0')
     processor.process([universe(['BTC'])])
     let last: Document | null = null

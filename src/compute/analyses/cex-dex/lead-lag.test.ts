@@ -3,8 +3,8 @@ import { LeadLagSeconds } from './lead-lag.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 
-describe('who follows whom', () => {
-  test.each([-10, -3, 0, 4, 10])('a series that is %i s late is found so late', (lag) => {
+describe('lead and lag', () => {
+  test.each([-10, -3, 0, 4, 10])('finds a lag of %i s', (lag) => {
     const walk = walkOf(700)
     const seconds = new LeadLagSeconds()
     for (let at = 50; at < 650; at += 1)
@@ -29,7 +29,7 @@ describe('who follows whom', () => {
     })
   })
 
-  test('nobody knows of two that have nothing in common', () => {
+  test('is null for two unrelated series', () => {
     const [first, second] = [walkOf(600), walkOf(600, 9)]
     const seconds = new LeadLagSeconds()
     for (let at = 0; at < 600; at += 1)
@@ -38,16 +38,16 @@ describe('who follows whom', () => {
   })
 
   test.each([
-    { what: 'nothing was told', tell: () => {} },
+    { what: 'nothing was added', add: () => {} },
     {
       what: 'nothing moves',
-      tell: (seconds: LeadLagSeconds) => {
+      add: (seconds: LeadLagSeconds) => {
         for (let at = 0; at < 600; at += 1) seconds.add(NOW_MS + at * 1_000, 100, 100)
       },
     },
     {
       what: 'there are holes in most minutes',
-      tell: (seconds: LeadLagSeconds) => {
+      add: (seconds: LeadLagSeconds) => {
         const walk = walkOf(600)
         for (let at = 0; at < 600; at += 2)
           seconds.add(NOW_MS + at * 1_000, walk[at] as number, walk[at] as number)
@@ -55,16 +55,16 @@ describe('who follows whom', () => {
     },
     {
       what: 'the clock was put back',
-      tell: (seconds: LeadLagSeconds) => {
+      add: (seconds: LeadLagSeconds) => {
         const walk = walkOf(600)
         for (let at = 0; at < 600; at += 1)
           seconds.add(NOW_MS + at * 1_000, walk[at] as number, walk[at] as number)
         seconds.add(NOW_MS, 100, 100)
       },
     },
-  ])('nobody knows where $what', ({ tell }) => {
+  ])('is null if $what', ({ add }) => {
     const seconds = new LeadLagSeconds()
-    tell(seconds)
+    add(seconds)
     expect(seconds.measure()).toBeNull()
   })
 })

@@ -23,7 +23,7 @@ describe('regime of correlation', () => {
 })
 
 describe('sectors', () => {
-  test('begin with the four of the contract', () => {
+  test('begin with the four required sectors', () => {
     expect(sectors.slice(0, 4)).toEqual(['L1', 'L2', 'DeFi', 'Meme'])
   })
 

@@ -28,21 +28,21 @@ const all = [BTC, ETH, PEPE, YOUNG]
 
 describe('correlation of the market', () => {
   test('knows every pair once its rows are summed', () => {
-    const { state } = told(all)
+    const { state } = marketWith(all)
     const { coins, endHour } = state
     expect(coins).toEqual(['BTC', 'ETH', 'kPEPE', 'NEW'])
     expect(endHour).toBe(LAST_HOUR)
-    expect(differenceToNaive(told(all))).toBeLessThan(1e-9)
+    expect(differenceToNaive(marketWith(all))).toBeLessThan(1e-9)
     for (const [a] of coins.entries())
       for (let b = a; b < coins.length; b += 1) expect(rolledOf(state, a, b)).not.toBeNaN()
   })
 
   test('an hour enters when all coins have closed it', () => {
-    const { market, log } = told(all)
+    const { market, log } = marketWith(all)
     const next = LAST_HOUR + 1
-    for (const script of [BTC, ETH, PEPE]) tell(market, log, script, next)
+    for (const script of [BTC, ETH, PEPE]) addHour(market, log, script, next)
     expect(turned(market, closedBy(next)).endHour).toBe(LAST_HOUR)
-    tell(market, log, YOUNG, next)
+    addHour(market, log, YOUNG, next)
     expect(turned(market, closedBy(next)).endHour).toBe(next)
     expect(differenceToNaive({ market, log, state: turned(market, closedBy(next)) })).toBeLessThan(
       1e-9,
@@ -50,27 +50,31 @@ describe('correlation of the market', () => {
   })
 
   test('a late coin holds an hour up for a minute, and is added when it comes', () => {
-    const { market, log } = told(all)
+    const { market, log } = marketWith(all)
     const next = LAST_HOUR + 1
-    for (const script of [BTC, ETH, PEPE]) tell(market, log, script, next)
+    for (const script of [BTC, ETH, PEPE]) addHour(market, log, script, next)
     expect(turned(market, closedBy(next, 59_999)).endHour).toBe(LAST_HOUR)
     const without = turned(market, closedBy(next, 60_000))
     expect(without.endHour).toBe(next)
-    tell(market, log, YOUNG, next, 90_000)
+    addHour(market, log, YOUNG, next, 90_000)
     const state = turned(market, closedBy(next, 90_000))
     expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
     expect(rolledOf(state, 0, 3)).not.toBe(rolledOf(without, 0, 3))
   })
 
-  test('a coin that fell silent before holds nobody up', () => {
-    const { market, log } = told([BTC, ETH, { ...YOUNG, isMissing: (hour) => hour >= LAST_HOUR }])
+  test('a coin that stopped earlier does not delay the window', () => {
+    const { market, log } = marketWith([
+      BTC,
+      ETH,
+      { ...YOUNG, isMissing: (hour) => hour >= LAST_HOUR },
+    ])
     const next = LAST_HOUR + 1
-    for (const script of [BTC, ETH]) tell(market, log, script, next)
+    for (const script of [BTC, ETH]) addHour(market, log, script, next)
     expect(turned(market, closedBy(next)).endHour).toBe(next)
   })
 
   test('a correction of an old close changes both returns that it is part of', () => {
-    const { market, log, state: before } = told(all)
+    const { market, log, state: before } = marketWith(all)
     const [bar] = hourlyBars(ETH).slice(-300)
     if (bar === undefined) throw new Error('there are bars')
     const corrected = { ...bar, close: bar.close * 1.1, high: bar.close * 1.1 }
@@ -80,19 +84,19 @@ describe('correlation of the market', () => {
     expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
   })
 
-  test('what a reader holds stays as it was when the market goes on', () => {
-    const { market, log, state } = told(all)
+  test('a state does not change with later events', () => {
+    const { market, log, state } = marketWith(all)
     const copy = { returns: [...state.returns.values], rolled: [...state.rolled] }
     const [bar] = hourlyBars(ETH).slice(-10)
     if (bar === undefined) throw new Error('there are bars')
     take(market, log, hourlyHistory('ETH', [{ ...bar, close: 9 }], closedBy(LAST_HOUR)))
-    for (const script of all) tell(market, log, script, LAST_HOUR + 1)
+    for (const script of all) addHour(market, log, script, LAST_HOUR + 1)
     turned(market, closedBy(LAST_HOUR + 1))
     expect({ returns: [...state.returns.values], rolled: [...state.rolled] }).toEqual(copy)
   })
 
   test('after an absence of days nothing is left of what was before it', () => {
-    const { market, log } = told([BTC, ETH])
+    const { market, log } = marketWith([BTC, ETH])
     const later = LAST_HOUR + 100
     for (const { coin } of [BTC, ETH]) {
       const bars = hourlyBars({ ...BTC, coin }, later).slice(-60)
@@ -104,15 +108,15 @@ describe('correlation of the market', () => {
   })
 
   test('a delisted coin leaves, the others keep theirs', () => {
-    const { market, log } = told(all)
+    const { market, log } = marketWith(all)
     market.apply(universe(['BTC', 'kPEPE', 'NEW'], ['ETH']))
     const state = turned(market, closedBy(LAST_HOUR))
     expect(state.coins.toSorted()).toEqual(['BTC', 'NEW', 'kPEPE'])
     expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
   })
 
-  test('a coin that is listed again begins anew', () => {
-    const { market } = told([BTC, ETH])
+  test('a relisted coin starts without history', () => {
+    const { market } = marketWith([BTC, ETH])
     market.apply(universe(['BTC'], ['ETH']))
     market.apply(universe(['BTC', 'ETH']))
     const state = turned(market, closedBy(LAST_HOUR))
@@ -129,9 +133,9 @@ describe('correlation of the market', () => {
   })
 
   test('sums that hold are summed again in turn, and nothing has to be moved', () => {
-    const { market, log } = told(all)
+    const { market, log } = marketWith(all)
     for (let hour = LAST_HOUR + 1; hour < LAST_HOUR + 60; hour += 1) {
-      for (const script of all) tell(market, log, script, hour)
+      for (const script of all) addHour(market, log, script, hour)
       turned(market, closedBy(hour))
     }
     const state = turned(market, closedBy(LAST_HOUR + 59))
@@ -146,15 +150,16 @@ describe('correlation of the market', () => {
   })
 
   property.prop([fc.array(happening(), { minLength: 1, maxLength: 25 })], { numRuns: 25 })(
-    'equals the naive computation from the log, whatever happened',
+    'equals the naive computation from the log after any sequence of events',
     (happenings) => {
-      const { market, log } = told(all)
+      const { market, log } = marketWith(all)
       let hour = LAST_HOUR
       for (const { coin, kind, age, factor } of happenings) {
         const script = all[coin] as CoinScript
         if (kind === 'hour') {
           hour += 1
-          for (const each of all) if (each !== script || factor > 1) tell(market, log, each, hour)
+          for (const each of all)
+            if (each !== script || factor > 1) addHour(market, log, each, hour)
           // Long enough for whoever did not close it.
           turned(market, closedBy(hour, 70_000))
         } else if (kind === 'correction') {
@@ -168,7 +173,7 @@ describe('correlation of the market', () => {
           )
           market.apply(universe(all.map(({ coin: name }) => name)))
           forget(log, script.coin)
-          tell(market, log, script, hour, 80_000, age)
+          addHour(market, log, script, hour, 80_000, age)
         }
       }
       const state = turned(market, closedBy(hour, 90_000))
@@ -179,7 +184,7 @@ describe('correlation of the market', () => {
   )
 })
 
-type Told = { market: MarketState; log: MarketEvent[]; state: CorrelationState }
+type Fixture = { market: MarketState; log: MarketEvent[]; state: CorrelationState }
 
 function happening() {
   return fc.record({
@@ -190,8 +195,8 @@ function happening() {
   })
 }
 
-/** A market that was told the history of these coins, and had time to sum it. */
-function told(scripts: readonly CoinScript[]): Told {
+/** A market with the history of these coins, fully summed. */
+function marketWith(scripts: readonly CoinScript[]): Fixture {
   const market = newMarket(new PulsePool(LISTINGS_MAX))
   const log: MarketEvent[] = []
   market.apply(universe(scripts.map(({ coin }) => coin)))
@@ -201,7 +206,7 @@ function told(scripts: readonly CoinScript[]): Told {
 }
 
 /** The last `count` bars of a coin, up to an hour. */
-function tell(
+function addHour(
   market: MarketState,
   log: MarketEvent[],
   script: CoinScript,
@@ -236,7 +241,7 @@ function rolledOf({ rolled, rolledWidth }: CorrelationState, a: number, b: numbe
   return rolled[a * rolledWidth + b] as number
 }
 
-function differenceToNaive({ log, state }: Told): number {
+function differenceToNaive({ log, state }: Fixture): number {
   const closes = naiveCloses([log])
   const window = { lastMs: state.endHour * RETURN_MS, hours: WINDOW_HOURS }
   let largest = 0

@@ -103,7 +103,7 @@ describe('/correlation', () => {
     expect([...schema.Errors(answer(logOf(market.slice(0, 2))).body)]).toEqual([])
   })
 
-  test('the window is that of the candles used', () => {
+  test('the window covers the candles used', () => {
     const { body } = answer(logOf(market))
     expect(body.window).toEqual({
       hours: 720,
@@ -116,7 +116,7 @@ describe('/correlation', () => {
     expect(body.meta.quality).toMatchObject({ grade: 'A', coverage_pct: 100 })
   })
 
-  test('a short history is called short', () => {
+  test('a short history gives the warning short_history', () => {
     const { body } = answer(logOf(market.map((script) => ({ ...script, hours: 150 }))))
     expect(body.window).toMatchObject({ hours: 149, candles: 150 })
     expect(body.stats['ETH']?.n).toBe(149)
@@ -139,7 +139,7 @@ describe('/correlation', () => {
     expect(body.short_window.regime).toBe('UNKNOWN')
   })
 
-  test('a gap of BTC is in no pair, and is told', () => {
+  test('a gap of BTC is in no pair and gives partial_data', () => {
     const gap = LAST_HOUR - 100
     const { body } = answer(
       logOf([{ ...BTC, isMissing: (hour) => hour === gap }, ...market.slice(1)]),
@@ -149,7 +149,7 @@ describe('/correlation', () => {
     expect(body.meta.warnings).toEqual(['partial_data'])
   })
 
-  test('a coin that does not move is left out, and counts as known', () => {
+  test('a constant coin is left out, but counts as known', () => {
     const log = logOf([...market, { coin: 'FLAT', follows: 0, hours: 900 }]).map((batch) =>
       batch.map((event) =>
         event.kind === 'hourly-history' && event.coin === 'FLAT'
@@ -163,7 +163,7 @@ describe('/correlation', () => {
     expect(body.meta.quality.coverage_pct).toBe(100)
   })
 
-  test('a coin with less than a day in common with BTC is left out, and lowers the coverage', () => {
+  test('a coin with less than a day in common with BTC is left out and lowers the coverage', () => {
     const { body } = answer(logOf([...market, { coin: 'FRESH', follows: 0.9, hours: 24 }]))
     expect(Object.keys(body.correlations)).toEqual(names)
     expect(body.meta.quality.coverage_pct).toBe(90)
@@ -191,7 +191,7 @@ describe('/correlation', () => {
     expect(body.meta.as_of).toHaveProperty('open_interest')
   })
 
-  test('candles that tell the hours give the same answer as their history', () => {
+  test('candles give the same answer as hourly history', () => {
     const quarters = (coin: string) => history(coin, '15m', wave('15m', 1008, 0.05))
     const { body } = answer([
       [universe(['BTC', 'ETH'])],
@@ -203,7 +203,7 @@ describe('/correlation', () => {
     expect(body.stats['ETH']).toEqual({ n: 251, stderr: 0, ci_low: 1, ci_high: 1, beta: 1 })
   })
 
-  test('rolling sums that are off are not served', () => {
+  test('wrong rolling sums are not served', () => {
     const gathered = gatheredFrom(logOf(market))
     const rolled = gathered.rolled.slice()
     const eth = gathered.coins.indexOf('ETH')
@@ -226,7 +226,7 @@ describe('/correlation', () => {
     expect(meta.cross_check).toMatchObject({ served: 'rolling_sums', pairs: 0 })
   })
 
-  test('what was gathered crosses a thread, the returns without a copy', () => {
+  test('gathered data cross a thread, the returns without a copy', () => {
     const gathered = gatheredFrom(logOf(market))
     const crossed = structuredClone(gathered)
     expect(answerOf(crossed).text).toBe(answerOf(gathered).text)
@@ -234,12 +234,12 @@ describe('/correlation', () => {
     expect(crossed.returns.values[0]).toBe(0.125)
   })
 
-  test('is the same however its events were framed', () => {
+  test('is the same however its events are batched', () => {
     const log = logOf(market)
     expect(answer([log.flat()]).body).toEqual(answer(log).body)
   })
 
-  test('is as old as the coins that all but a tenth are younger than', () => {
+  test('has the age of the coin at the 10th percentile', () => {
     const gathered = gatheredFrom(logOf(market))
     const candlesConfirmedAtMs = gathered.candlesConfirmedAtMs.map((_, row) => NOW_MS - 1_000 * row)
     const { body } = answerOf({ ...gathered, candlesConfirmedAtMs })

@@ -84,7 +84,7 @@ describe('interval of a correlation', () => {
     expect(mirrored.high).toBeCloseTo(-straight.low, 12)
   })
 
-  test.each([1, -1])('a perfect %i is certain', (r) => {
+  test.each([1, -1])('a perfect correlation of %i has no width', (r) => {
     const xs = Float64Array.from([1, 3, 2, 5])
     const interval = pairInterval(
       xs,
@@ -94,7 +94,7 @@ describe('interval of a correlation', () => {
     expect(interval).toEqual({ stderr: 0, low: r, high: r })
   })
 
-  test('three observations have none', () => {
+  test('three observations give no interval', () => {
     const three = Float64Array.from([1, 3, 2])
     expect(pairInterval(three, Float64Array.from([2, 1, 3]), -0.5)).toBeNull()
   })

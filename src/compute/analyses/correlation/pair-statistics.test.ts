@@ -78,7 +78,7 @@ describe('correlations from the returns', () => {
     expect(difference(correlations(original), values)).toBeLessThan(1e-6)
   })
 
-  test('a coin that does not move has none, and leaves the others theirs', () => {
+  test('a constant coin has no correlation and does not affect the others', () => {
     const moving = [0.01, -0.02, 0.015, 0.03]
     const other = [0.02, -0.01, 0.01, 0.02]
     const flat = [0, 0, 0, 0]
@@ -94,7 +94,7 @@ describe('correlations from the returns', () => {
     expect(correlations([steady, [...moving.slice(1), Number.NaN]])[1]).toBeNaN()
   })
 
-  test('keeps its digits where the common hours are quiet, and the others were not', () => {
+  test('keeps its digits if only the common hours are quiet', () => {
     // Before the young coin came, the old one fell by half and more, hour after hour.
     const fall = Array.from({ length: 20 }, (_, at) => -0.7 - at / 1000)
     const quiet = Array.from({ length: 20 }, (_, at) => 1e-6 * Math.sin(at * at))
@@ -104,7 +104,7 @@ describe('correlations from the returns', () => {
     expect(difference(correlations(rows), naive(rows))).toBeLessThan(1e-9)
   })
 
-  test('a pair with too few common hours has none', () => {
+  test('a pair with too few common hours has no correlation', () => {
     const rows = [
       [0.01, -0.02, 0.03, 0.01],
       [Number.NaN, 0.01, -0.02, 0.04],
@@ -113,7 +113,7 @@ describe('correlations from the returns', () => {
     expect([...values]).toEqual([1, Number.NaN, Number.NaN, Number.NaN])
   })
 
-  test('an empty table has none', () => {
+  test('an empty table gives an empty matrix', () => {
     expect(fromReturns(tableOf([], RING), { endHour: 10, hours: 4 }, 2)).toHaveLength(0)
   })
 })

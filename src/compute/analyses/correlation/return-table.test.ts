@@ -3,7 +3,7 @@ import { copyRow, LiveReturnTable } from './return-table.ts'
 import { START_HOUR, tableOf } from './testing/returns.ts'
 
 describe('table of returns', () => {
-  test('what was shared stays as it was when the market goes on', () => {
+  test('a shared table does not change with later writes', () => {
     const table = tableOf([[0.01, 0.02]], 8)
     const shared = table.share()
     const before = [...shared.values]
@@ -24,7 +24,7 @@ describe('table of returns', () => {
     expect(table.values).toBe(own)
   })
 
-  test('a value that is there already changes nothing, not even of what is shared', () => {
+  test('writing an equal value changes nothing and copies nothing', () => {
     const table = tableOf([[0.01, Number.NaN]], 8)
     const { values } = table.share()
     expect(table.set(0, START_HOUR, 0.01)).toBe(false)
@@ -43,7 +43,7 @@ describe('table of returns', () => {
     expect([...target]).toEqual([1, 2, 3, 4, 5, 6])
   })
 
-  test('the last row takes the place of one that is removed', () => {
+  test('the last row takes the number of a removed one', () => {
     const table = tableOf([[0.01], [0.02], [0.03]], 4)
     table.removeRow(0)
     expect(table.rows).toBe(2)
@@ -51,13 +51,13 @@ describe('table of returns', () => {
     expect(table.at(1, START_HOUR)).toBe(0.02)
   })
 
-  test('a new row knows nothing of the one that had its place', () => {
+  test('a new row is empty', () => {
     const table = tableOf([[0.01], [0.02]], 4)
     table.removeRow(1)
     expect(table.at(table.addRow(), START_HOUR)).toBeNaN()
   })
 
-  test('knows nothing once it is cleared', () => {
+  test('is empty after clear', () => {
     const table = tableOf([[0.01], [0.02]], 4)
     table.clear()
     expect(table.at(0, START_HOUR)).toBeNaN()

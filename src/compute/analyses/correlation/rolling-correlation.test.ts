@@ -114,13 +114,13 @@ describe('rolling correlations', () => {
     expect(rolling.correlation(1, 1)).toBeNaN()
   })
 
-  test('count nothing when a sum anew says the same', () => {
+  test('recomputation without change counts no disagreement', () => {
     const { table, rolling } = begun([0, 1, 2, 3].map((row) => wave(row, 19)))
     for (let hour = 0; hour < 6; hour += 1) rolling.roll()
     for (let row = 0; row < table.rows; row += 1) expect(rolling.sum(row)).toBe(0)
   })
 
-  test('count the correlations that a sum anew had to move', () => {
+  test('recomputation counts the correlations that it corrects', () => {
     const { table, rolling } = begun([0, 1, 2, 3].map((row) => wave(row, 14)))
     // A change that nobody told of, as a defect would be.
     table.set(2, START_HOUR + 5, 0.3)

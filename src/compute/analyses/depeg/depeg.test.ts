@@ -23,7 +23,7 @@ describe('/depeg', () => {
       expect([...schema.Errors(answer([events]).body)]).toEqual([])
   })
 
-  test('the worked example of the contract: 0.99962 give or take 0.00011', () => {
+  test('the worked example: 0.99962 with a confidence of 0.00011', () => {
     const price = oraclePrice({ priceUsd: 0.99962, confidenceUsd: 0.00011 }, NOW_MS)
     const { usdc } = answer([[price]]).body
     expect(usdc).toMatchObject({
@@ -37,7 +37,7 @@ describe('/depeg', () => {
     expect(usdc.confidence_usd).toBeCloseTo(0.00011, 9)
   })
 
-  test('all three classes make an A, and their loss is told', () => {
+  test('three classes give grade A; a missing class lowers it', () => {
     expect(answer([calm]).body.meta).toMatchObject({
       warnings: [],
       quality: { grade: 'A', coverage_pct: 100 },
@@ -55,7 +55,7 @@ describe('/depeg', () => {
     expect(one.agreement).toMatchObject({ classes: 1, confirmed: false })
   })
 
-  test('oracles that are not sure are told', () => {
+  test('wide oracle confidence gives a warning', () => {
     const unsure = calm.map((event) =>
       event.kind === 'oracle-price' && event.confidenceUsd !== null
         ? { ...event, confidenceUsd: 0.0021 }
@@ -67,7 +67,7 @@ describe('/depeg', () => {
     expect(usdc.peg_status).toBe('HEALTHY')
   })
 
-  test('one exchange that lies is shown as disagreeing, and rests on nothing', () => {
+  test('one wrong exchange is listed as disagreeing and does not move the price', () => {
     const lying = pegTape(NOW_MS, (source) => (source === 'kraken' ? 1.05 : 1))
     const { usdc, agreement, meta } = answer([lying, lying, lying, lying]).body
     expect(usdc).toMatchObject({ signed_deviation_bps: 0, peg_status: 'HEALTHY' })
@@ -84,7 +84,7 @@ describe('/depeg', () => {
     expect(inputs.find(({ isLoadBearing }) => isLoadBearing)?.name).toBe('oracle')
   })
 
-  test('of one against one nobody knows who is right', () => {
+  test('two equal classes that disagree give no answer', () => {
     const contrary = [oraclePrice({}, NOW_MS), exchangeQuote('kraken', 'USDC', 'USD', 1.05, NOW_MS)]
     expect(render(gatheredFrom([contrary])).views['']).toMatchObject({
       kind: 'missing-input',
@@ -93,7 +93,7 @@ describe('/depeg', () => {
     })
   })
 
-  test('a polled oracle is judged by its own cadence, beside a faster one that stopped', () => {
+  test('a polled oracle is judged by its own cadence, even after a faster one stopped', () => {
     const polled = { network: 'redstone', heartbeatMs: 30_000 } as const
     const events = [
       oraclePrice({}, NOW_MS - 60 * SECOND_MS),
@@ -123,7 +123,7 @@ describe('/depeg', () => {
     })
   })
 
-  test('is not sold any more once everything that it rests on would be too old', () => {
+  test('is not sold once all its sources are too old', () => {
     const limitOf = (events: readonly ExternalEvent[]) => {
       const view = render(gatheredFrom([events])).views['']
       const inputs = view?.kind === 'answer' ? view.inputs : []
@@ -135,7 +135,7 @@ describe('/depeg', () => {
     expect(limitOf([exchangeQuote('kraken', 'USDC', 'USD', 1, NOW_MS)])).toBe(MINUTE_MS)
   })
 
-  test('a discount is a haircut on margin, and makes prices in USDC dearer', () => {
+  test('a discount is a haircut on margin and inflates prices in USDC', () => {
     const at = (usd: number) =>
       answer([pegTape(NOW_MS, (_, asset) => (asset === 'USDC' ? usd : 1))]).body
     expect(at(0.95)).toMatchObject({
@@ -193,12 +193,12 @@ describe('/depeg', () => {
     })
   })
 
-  test('without any oracle its status is unknown', () => {
+  test('without an oracle oracle_status is unknown', () => {
     const { body } = answer([[exchangeQuote('kraken', 'USDC', 'USD', 1, NOW_MS)]])
     expect(body.infrastructure).toMatchObject({ oracle_status: 'unknown', feeds_total: 0 })
   })
 
-  test('a source that is not used says why', () => {
+  test('an unused source has a reason', () => {
     const wide = { ...exchangeQuote('kraken', 'USDC', 'USD', 1, NOW_MS), bid: 0.97 }
     const { sources, cross_check } = answer([[oraclePrice({}, NOW_MS), wide]]).body
     expect(sources.at(-1)).toMatchObject({
@@ -210,7 +210,7 @@ describe('/depeg', () => {
     expect(cross_check).toEqual([])
   })
 
-  test('the supply shows what was withdrawn', () => {
+  test('shows the change of the supply', () => {
     const { flow, health_score } = answer([[...calm, supply(-4.5, -8)]]).body
     expect(flow).toEqual({
       supply_usd: 40e9,
@@ -221,7 +221,7 @@ describe('/depeg', () => {
     expect(health_score, '10 x (4.5 - 1) / (8 - 1)').toBeCloseTo(95, 3)
   })
 
-  test('history is counted over the minutes that are there, and null below a day of them', () => {
+  test('history counts the known minutes, and is null below a day of them', () => {
     const at = (minutes: number) => answer([[remembered(minutes), ...calm]]).body
     const short = at(1_000)
     expect(short.history).toMatchObject({ zscore: null, percentile: null, n: 1_001 })
@@ -234,7 +234,7 @@ describe('/depeg', () => {
     expect(long.range_24h.window_hours).toBe(24)
   })
 
-  test('the slope is that of the straight line through the last hour', () => {
+  test('the slope is the least-squares slope of the last hour', () => {
     const rows = Array.from({ length: 59 }, (_, at) => ({
       timeMs: MINUTE_NOW_MS - (59 - at) * MINUTE_MS,
       value: 1 - (at - 59) * 1e-6,
@@ -248,12 +248,12 @@ describe('/depeg', () => {
     ).toBeNull()
   })
 
-  test('what was gathered gives the same bytes on the other side of a thread', () => {
+  test('gathered data give the same bytes in another thread', () => {
     const gathered = gatheredFrom([calm])
     expect(render(structuredClone(gathered))).toEqual(render(gathered))
   })
 
-  test('with every source there is stays below 3,000 tokens', () => {
+  test('stays below 3,000 tokens with every source', () => {
     const { text } = answer([[...calm, supply(1, 1)]])
     console.log(`/depeg: ${countTokens(text)} tokens, ${text.length} bytes`)
     expect(countTokens(text)).toBeLessThan(3_000)

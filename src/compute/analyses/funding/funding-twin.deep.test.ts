@@ -14,8 +14,8 @@ const HOURS = 4
 const MOMENTS = 25
 const lookbacksHours = [1, 7, 8, 13, 24, 71, 72, 100, 167, 168]
 
-describe('funding beside its twin', () => {
-  test('both say the same of the simulated market at random moments', () => {
+describe('funding and its twin', () => {
+  test('equals the twin on the simulated market at random moments', () => {
     const chance = new Chance(1, 'funding')
     const log = figuresLog(START_MS, HOURS, chance)
     const processor = new Processor({ coin: [everySecond], market: [] }, '0.0.0')

@@ -27,8 +27,8 @@ describe('funding', () => {
   test('a worked example by hand', () => {
     // A rate of 2e-5 for 720 hours but the last four, which had 6e-5; 9e-5 is running.
     const rates = Array.from({ length: 720 }, (_, hour) => (hour < 716 ? 2e-5 : 6e-5))
-    const { funding: told } = read([history(rates), context('BTC', { fundingRateHourly: 9e-5 })])
-    expect(told).toMatchObject({
+    const { funding: shown } = read([history(rates), context('BTC', { fundingRateHourly: 9e-5 })])
+    expect(shown).toMatchObject({
       current_rate: 0.00009,
       interval_hours: 1,
       // 0.00009 x 24 x 365 x 100.
@@ -58,11 +58,11 @@ describe('funding', () => {
     })
     // Mean 2e-5 + 4e-5/180, deviation 4e-5 x sqrt(1/180 x 179/180).
     const deviation = 4e-5 * Math.sqrt((1 / 180) * (179 / 180))
-    expect(told.zscore).toBeCloseTo((9e-5 - 2e-5 - 4e-5 / 180) / deviation, 2)
-    expect(told.windows['7d']).toMatchObject({ hours: 168, records: 168, cumulative_pct: 0.352 })
-    expect(told.windows['30d']).toMatchObject({ hours: 720, records: 720, cumulative_pct: 1.456 })
-    expect(told.history).toHaveLength(24)
-    expect(told.history.at(-1)).toEqual({
+    expect(shown.zscore).toBeCloseTo((9e-5 - 2e-5 - 4e-5 / 180) / deviation, 2)
+    expect(shown.windows['7d']).toMatchObject({ hours: 168, records: 168, cumulative_pct: 0.352 })
+    expect(shown.windows['30d']).toMatchObject({ hours: 720, records: 720, cumulative_pct: 1.456 })
+    expect(shown.history).toHaveLength(24)
+    expect(shown.history.at(-1)).toEqual({
       timestamp_iso: new Date(BOUNDARY_MS).toISOString(),
       rate: 0.00006,
       premium: 0.0005,
@@ -75,22 +75,22 @@ describe('funding', () => {
     rateOf,
   ])('what it prints can be computed from what it prints', (rates, fundingRateHourly) => {
     const events = [history([...rates, 1e-6]), context('BTC', { fundingRateHourly })]
-    const { funding: told } = read(events)
-    expect(told.annualized_pct).toBeCloseTo(told.current_rate * 24 * 365 * 100, 4)
-    expect(told.average_annualized_pct).toBeCloseTo(told.average_rate * 24 * 365 * 100, 4)
-    const printed = told.history.map(({ rate }) => rate)
-    expect(told.records).toBe(printed.length)
+    const { funding: shown } = read(events)
+    expect(shown.annualized_pct).toBeCloseTo(shown.current_rate * 24 * 365 * 100, 4)
+    expect(shown.average_annualized_pct).toBeCloseTo(shown.average_rate * 24 * 365 * 100, 4)
+    const printed = shown.history.map(({ rate }) => rate)
+    expect(shown.records).toBe(printed.length)
     const sum = printed.reduce((total, rate) => total + rate, 0)
-    expect(told.cumulative_pct).toBeCloseTo(sum * 100, 3)
-    expect(told.average_rate).toBeCloseTo(sum / printed.length, 7)
-    expect(told.max_rate).toBe(Math.max(...printed))
-    expect(told.min_rate).toBe(Math.min(...printed))
-    expect(told.positive_pct).toBeGreaterThanOrEqual(0)
-    expect(told.windows['30d'].records).toBeGreaterThanOrEqual(told.records)
+    expect(shown.cumulative_pct).toBeCloseTo(sum * 100, 3)
+    expect(shown.average_rate).toBeCloseTo(sum / printed.length, 7)
+    expect(shown.max_rate).toBe(Math.max(...printed))
+    expect(shown.min_rate).toBe(Math.min(...printed))
+    expect(shown.positive_pct).toBeGreaterThanOrEqual(0)
+    expect(shown.windows['30d'].records).toBeGreaterThanOrEqual(shown.records)
   })
 
   property.prop([fc.array(fc.option(rateOf, { freq: 3 }), { maxLength: 30 }), rateOf])(
-    'whatever the history, the answer satisfies its schema',
+    'the answer satisfies its schema for any history',
     (rates, fundingRateHourly) => {
       const document = render([history([...rates, -1e-6]), context('BTC', { fundingRateHourly })])
       expect(schemaErrors(document)).toEqual([])
@@ -112,16 +112,16 @@ describe('funding', () => {
     expect(read([history([...before, ...last]), context('BTC')]).funding.trend).toBe(trend)
   })
 
-  test('goes back as far as it is asked to, and says elsewhere what it says by itself', () => {
+  test('covers the requested hours, and a bundle holds the same answer', () => {
     const document = render([
       history(Array.from({ length: 720 }, (_, hour) => 1e-6 * (720 - hour))),
       context('BTC'),
     ])
     const { funding: byItself } = filled(document)
     for (let hours = 1; hours <= lookbackHoursMax; hours += 1) {
-      const { funding: told } = filled(document, String(hours))
+      const { funding: shown } = filled(document, String(hours))
       // The newest hour has 1e-6, each one before it 1e-6 more.
-      expect(told).toEqual({
+      expect(shown).toEqual({
         ...byItself,
         lookback_hours: hours,
         records: hours,
@@ -131,10 +131,10 @@ describe('funding', () => {
         stdev_rate: expect.closeTo(1e-6 * Math.sqrt((hours ** 2 - 1) / 12), 7),
         average_annualized_pct: expect.closeTo(1e-4 * ((hours + 1) / 2) * 24 * 365, 4),
         cumulative_pct: expect.closeTo((1e-4 * hours * (hours + 1)) / 2, 4),
-        history: told.history,
+        history: shown.history,
       })
-      expect(told.history).toHaveLength(hours)
-      expect(told.history.at(-1)).toEqual(byItself.history.at(-1))
+      expect(shown.history).toHaveLength(hours)
+      expect(shown.history.at(-1)).toEqual(byItself.history.at(-1))
     }
   })
 
@@ -149,13 +149,13 @@ describe('funding', () => {
     },
   )
 
-  test('has room for a week within what clients take of one answer', () => {
+  test('a week stays within the token budget', () => {
     const rates = Array.from({ length: 720 }, (_, hour) => Math.sin(hour) * 3.7e-5)
     const document = render([history(rates), context('BTC')])
     expect(encode(JSON.stringify(filled(document, '168'))).length).toBeLessThan(20_000)
   })
 
-  test('without an hour of the last day there is nothing to sell, and without half of the hours asked for no such view', () => {
+  test('needs an hour of the last day, and half of the requested hours', () => {
     const kinds = (rates: readonly (number | null)[]) =>
       Object.entries(viewsOf(render([history(rates), context('BTC')]))).map(([view, { kind }]) => [
         view,
@@ -172,15 +172,15 @@ describe('funding', () => {
   })
 
   test('equal hours have no trend', () => {
-    const { funding: told } = read([history(new Array(24).fill(0.1 / 3)), context('BTC')])
-    expect(told).toMatchObject({ trend: 'FLAT', stdev_rate: 0 })
+    const { funding: shown } = read([history(new Array(24).fill(0.1 / 3)), context('BTC')])
+    expect(shown).toMatchObject({ trend: 'FLAT', stdev_rate: 0 })
   })
 
-  test('with the last hours alone nobody knows a trend', () => {
+  test('with the last hours only the trend is UNKNOWN', () => {
     expect(read([history([1e-5, 2e-5]), context('BTC')]).funding.trend).toBe('UNKNOWN')
   })
 
-  test('other exchanges are brought to one interval, and the widest pair is named', () => {
+  test('other exchanges are compared per hour, with the widest pair', () => {
     const { venues, venue_spread } = read([
       history([1e-5]),
       context('BTC', { fundingRateHourly: 2e-5 }),
@@ -218,10 +218,10 @@ describe('funding', () => {
   })
 
   test.each([
-    { what: 'never told', told: [] },
+    { what: 'never received', shown: [] },
     {
-      what: 'told more than an hour ago',
-      told: [
+      what: 'received more than an hour ago',
+      shown: [
         {
           ...venueFundings([
             { venue: 'BinPerp', rate: 1, intervalHours: 8, nextFundingMs: NOW_MS + HOUR_MS },
@@ -230,33 +230,33 @@ describe('funding', () => {
         },
       ],
     },
-  ])('rates of elsewhere that were $what are no comparison', ({ told }) => {
-    const { venues, venue_spread } = read([history([1e-5]), context('BTC'), ...told])
+  ])('other exchanges are not shown if their rates were $what', ({ shown }) => {
+    const { venues, venue_spread } = read([history([1e-5]), context('BTC'), ...shown])
     expect(venues).toEqual([])
     expect(venue_spread).toBeNull()
   })
 
-  test('the premium and where it leads come from the impact prices', () => {
+  test('premium and implied rate come from the impact prices', () => {
     const figures = { oraclePrice: 100, impactBid: 100.2, impactAsk: 100.3 }
-    const { funding: told } = read([history([1e-5]), context('BTC', figures)])
-    expect(told.premium_bps).toBe(20)
+    const { funding: shown } = read([history([1e-5]), context('BTC', figures)])
+    expect(shown.premium_bps).toBe(20)
     // (0.002 - 0.0005) / 8.
-    expect(told.implied_rate).toBe(0.0001875)
+    expect(shown.implied_rate).toBe(0.0001875)
   })
 
-  test("a builder's coin has another premium, and no rate that it leads to", () => {
+  test('a builder-deployed coin has another premium and no implied rate', () => {
     const figures = { oraclePrice: 100, impactBid: 99.9, impactAsk: 100.3 }
-    const { funding: told } = read(
+    const { funding: shown } = read(
       [history([1e-5], 'xyz:GOLD'), context('xyz:GOLD', figures)],
       'xyz:GOLD',
     )
-    expect(told.premium_bps).toBe(10)
-    expect(told.implied_rate).toBeNull()
+    expect(shown.premium_bps).toBe(10)
+    expect(shown.implied_rate).toBeNull()
   })
 
-  test('without impact prices neither is known', () => {
-    const { funding: told } = read([history([1e-5]), context('BTC', { impactBid: null })])
-    expect([told.premium_bps, told.implied_rate]).toEqual([null, null])
+  test('without impact prices both are null', () => {
+    const { funding: shown } = read([history([1e-5]), context('BTC', { impactBid: null })])
+    expect([shown.premium_bps, shown.implied_rate]).toEqual([null, null])
   })
 
   test.each([
@@ -275,7 +275,7 @@ describe('funding', () => {
     expect(viewOf(render(events), '24')).toMatchObject(reason)
   })
 
-  test('is sold from half of the hours asked for, or of those since the coin was listed', () => {
+  test('is sold from half of the requested hours, or of the hours since the listing', () => {
     const view = (rates: readonly (number | null)[], hours = '24') =>
       viewOf(render([history(rates), context('BTC')]), hours)
     const rates = new Array<number | null>(100).fill(1e-5)
@@ -298,7 +298,7 @@ describe('funding', () => {
     })
   })
 
-  test('what we recorded ourselves says nothing of how old the coin is', () => {
+  test('own estimates do not show the age of the coin', () => {
     const own = history(new Array(5).fill(1e-5))
     if (own.kind !== 'funding-history') throw new Error('a history of funding')
     const rows = own.rows.map((row) => ({ ...row, isSettled: false }))
@@ -328,7 +328,7 @@ describe('funding', () => {
     expect(answer).toMatchObject({ kind: 'answer', warnings, coveragePct })
   })
 
-  test('names what it rests on: its own figure bears the answer, the others are beside it', () => {
+  test('its own rate is the load-bearing input, the others are optional', () => {
     const document = render([
       history([1e-5]),
       context('BTC'),

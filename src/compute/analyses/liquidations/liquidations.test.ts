@@ -25,7 +25,7 @@ const at = (seconds: number) => ({
 })
 
 describe('liquidations', () => {
-  test('has exactly one zone a tier and side, longs largest first, shorts smallest first', () => {
+  test('has one zone per tier and side, longs largest first, shorts smallest first', () => {
     const { zones } = answer(40, [...busy()])
     for (const side of [zones.longs, zones.shorts])
       expect(side.map(({ leverage }) => leverage).toSorted()).toEqual([
@@ -96,7 +96,7 @@ describe('liquidations', () => {
     expect(coverage.flow_pct).toBeGreaterThan(0)
   })
 
-  test('the score is what its published components and weights give, and the level is its', () => {
+  test('score and level follow from the published components and weights', () => {
     const { cascade_risk: risk } = answer(40, [...busy()])
     const { proximity, size, leverage_skew, volatility } = risk.components
     const score =
@@ -108,7 +108,7 @@ describe('liquidations', () => {
     expect(risk.level).toBe(cascadeLevel(risk.score))
   })
 
-  test('true positions of accounts stand in the map as such', () => {
+  test('positions of known accounts are in the map as observed', () => {
     const { zones, summary } = answer(40, [...busy()])
     const observed = zones.longs.find(({ leverage }) => leverage === '25x')
     expect(observed?.observed_notional).toBeGreaterThan(0)
@@ -116,7 +116,7 @@ describe('liquidations', () => {
     expect(summary.observed_usd).toBeGreaterThan(0)
   })
 
-  test('what nobody can reach stands beyond the map, and the two sides are the open interest', () => {
+  test('liquidation prices out of reach are beyond the map, and each side sums to open interest', () => {
     // Of the longs half have no liquidation price; of the shorts 76 % are liquidated at 2.2 to 635 times the mark.
     const open = 1_000
     const accounts = [
@@ -168,7 +168,7 @@ describe('liquidations', () => {
     expect(found.meta.quality.coverage_pct, 'known to be off the map is not on it').toBe(5)
   })
 
-  test('with every position beyond the map nothing is near: no cluster, no zone and no proximity', () => {
+  test('with all positions beyond the map there is no cluster, no zone and no proximity', () => {
     const given = { markPrice: 100, midPrice: 100, openInterestBase: 10 }
     const found = answer(40, [
       context('BTC', given),
@@ -205,7 +205,7 @@ describe('liquidations', () => {
     expect(longShortRatio('BTC', rate)).toBeCloseTo(ratio, 3)
   })
 
-  test('of a builder-deployed perpetual there is no such ratio', () => {
+  test('the ratio is null for a builder-deployed perpetual', () => {
     expect(longShortRatio('xyz:GOLD', 0.0000214)).toBeNull()
   })
 
@@ -220,7 +220,7 @@ describe('liquidations', () => {
     expect(limits).toEqual({ mark: 60_000, open_interest: 300_000, candles_1h: null })
   })
 
-  test('says how little was seen', () => {
+  test('shows the observed coverage', () => {
     const { warnings, coveragePct } = view(40, [])
     expect(warnings).toEqual(['model_estimate', 'low_coverage'])
     expect(coveragePct).toBe(0)
@@ -231,7 +231,7 @@ describe('liquidations', () => {
     expect(document.views['']).toMatchObject({ kind: 'low-coverage', have: 1, need: 2 })
   })
 
-  test('the screener finds the level that was answered last, until another is', () => {
+  test('the screener reads the cascade level of the last answer', () => {
     const market = marketOf(['A', 'B', 'C', 'D', 'E', 'F'])
     const coin = [...market.coins()].find((one) => cascadeLevelOf(one) !== 'LOW')
     if (coin === undefined) throw new Error('one of them is in danger')
@@ -258,7 +258,7 @@ describe('liquidations', () => {
     expect(cascadeLevelOf(coin)).toBe(after)
   })
 
-  test('an engine that was restored answers before it hears anything', () => {
+  test('a restored engine answers before any event', () => {
     const first = new Processor({ coin: [liquidations], market: [] }, '0.0.0')
     first.process([...warm(40), ...busy()])
     const nowMs = NOW_MS + 5_600_000
@@ -272,7 +272,7 @@ describe('liquidations', () => {
     expect(found.coverage.flow_pct).toBeGreaterThan(before.coverage.flow_pct)
   })
 
-  test('fits into what an agent can read', () => {
+  test('stays within the token budget', () => {
     const document = render([...warm(50), ...busy()])
     const text = bytesOf(document)
     const { clusters: _, ...compact } = JSON.parse(text) as Body

@@ -13,8 +13,8 @@ const START_MS = Date.UTC(2026, 5, 1, 9, 42)
 const HOURS = 4
 const MOMENTS = 25
 
-describe('oi beside its twin', () => {
-  test('both say the same of the simulated market at random moments', () => {
+describe('oi and its twin', () => {
+  test('equals the twin on the simulated market at random moments', () => {
     const chance = new Chance(1, 'oi')
     const log = figuresLog(START_MS, HOURS, chance)
     const processor = new Processor({ coin: [everySecond], market: [] }, '0.0.0')

@@ -33,12 +33,12 @@ describe('open interest', () => {
       [0, 1_000, 100],
       [5, 950, 100],
     ]
-    const { price, oi: told } = read([
+    const { price, oi: shown } = read([
       history(readings),
       context('BTC', { openInterestBase: 1_000, markPrice: 90, dayNotionalUsd: 360_000 }),
     ])
     expect(price).toBe(90)
-    expect(told).toMatchObject({
+    expect(shown).toMatchObject({
       current: 1_000,
       notional_usd: 90_000,
       delta_5m_pct: 5.2632,
@@ -73,12 +73,12 @@ describe('open interest', () => {
     })
     // Mean 1,000 + 50/720; squares 250^2 and 200^2.
     const deviation = Math.sqrt((62_500 + 40_000) / 720 - (50 / 720) ** 2)
-    expect(told.zscore).toBeCloseTo(-50 / 720 / deviation, 2)
+    expect(shown.zscore).toBeCloseTo(-50 / 720 / deviation, 2)
     // Over 4 h: -20 % up to now, -20 % up to 1 h ago, 25 % up to 4 h ago, and 713 times nothing.
     const moved = Math.sqrt((400 + 400 + 625) / 716 - (15 / 716) ** 2)
-    expect(told.trend_threshold_pct).toBeCloseTo(2 * moved, 4)
-    expect(told.history).toHaveLength(24)
-    expect(told.history.slice(-2)).toEqual([
+    expect(shown.trend_threshold_pct).toBeCloseTo(2 * moved, 4)
+    expect(shown.history).toHaveLength(24)
+    expect(shown.history.slice(-2)).toEqual([
       { timestamp_iso: new Date(BOUNDARY_MS - HOUR_MS).toISOString(), current: 800 },
       { timestamp_iso: new Date(BOUNDARY_MS).toISOString(), current: 1_000 },
     ])
@@ -92,36 +92,36 @@ describe('open interest', () => {
   })
 
   property.prop([readings, contracts, mark])(
-    'whatever the history, the answer satisfies its schema and its own identities',
+    'the answer satisfies its schema for any history and its own identities',
     (past, openInterestBase, markPrice) => {
       const figures = context('BTC', { openInterestBase, markPrice })
       // The last word on a minute counts.
       const all: Reading[] = [[5, 1234.5, 110], ...past]
       const document = render([history(past), reading('BTC'), figures])
-      const { price, oi: told } = filled(document)
+      const { price, oi: shown } = filled(document)
       expect([...schema.Errors(filled(document))]).toEqual([])
-      expect(told.current).toBe(openInterestBase)
-      const notionalUsd = told.notional_usd ?? Number.NaN
-      expect(Math.abs(notionalUsd - told.current * price)).toBeLessThanOrEqual(
+      expect(shown.current).toBe(openInterestBase)
+      const notionalUsd = shown.notional_usd ?? Number.NaN
+      expect(Math.abs(notionalUsd - shown.current * price)).toBeLessThanOrEqual(
         0.005 + 1e-7 * notionalUsd,
       )
       const changes = [
-        ['5m', told.delta_5m_pct, told.price_change_5m_pct],
-        ['1h', told.delta_1h, told.price_change_1h],
-        ['4h', told.delta_4h, told.price_change_4h],
-        ['24h', told.delta_24h, told.price_change_24h],
-        ['7d', told.delta_7d_pct, told.price_change_7d_pct],
+        ['5m', shown.delta_5m_pct, shown.price_change_5m_pct],
+        ['1h', shown.delta_1h, shown.price_change_1h],
+        ['4h', shown.delta_4h, shown.price_change_4h],
+        ['24h', shown.delta_24h, shown.price_change_24h],
+        ['7d', shown.delta_7d_pct, shown.price_change_7d_pct],
       ] as const
       for (const [window, delta, priceChange] of changes) {
-        const seconds = told.delta_windows_seconds[`delta_${window}`]
+        const seconds = shown.delta_windows_seconds[`delta_${window}`]
         const thenMs = NOW_MS - (seconds ?? 0) * 1_000
         const then = all.find(([minutes]) => BOUNDARY_MS - minutes * MINUTE_MS === thenMs)
         if (seconds === null || then === undefined) {
           expect([seconds, delta, priceChange]).toEqual([null, null, null])
           continue
         }
-        const near = (told: number | null, exact: number) =>
-          expect(Math.abs((told ?? Number.NaN) - exact)).toBeLessThanOrEqual(
+        const near = (shown: number | null, exact: number) =>
+          expect(Math.abs((shown ?? Number.NaN) - exact)).toBeLessThanOrEqual(
             0.00006 + 1e-9 * Math.abs(exact),
           )
         near(delta, (openInterestBase / then[1] - 1) * 100)
@@ -130,7 +130,7 @@ describe('open interest', () => {
     },
   )
 
-  test('the share is of the notional of all coins that trade', () => {
+  test('the share is of the notional of all listed coins', () => {
     const events = [
       reading('BTC'),
       reading('kPEPE'),
@@ -151,8 +151,8 @@ describe('open interest', () => {
   ])('with $known of $of coins known the share is $share', ({ known, of, share }) => {
     const names = Array.from({ length: of }, (_, index) => (index === 0 ? 'BTC' : `C${index}`))
     const events = [reading('BTC'), ...names.slice(0, known).map((name) => context(name))]
-    const told = filled(renderCoin(oi, 'BTC', events, names)).oi.share_pct
-    expect(told).toBe(share)
+    const shown = filled(renderCoin(oi, 'BTC', events, names)).oi.share_pct
+    expect(shown).toBe(share)
   })
 
   test.each([
@@ -166,16 +166,16 @@ describe('open interest', () => {
     { count: 19, ranked: false },
     { count: 20, ranked: true },
   ])('$count readings are ranked: $ranked', ({ count, ranked }) => {
-    const { oi: told } = read([history(month.slice(0, count)), context('BTC')])
-    expect(told.percentile_readings).toBe(count)
-    expect(told.percentile_window_hours).toBe(count)
-    for (const value of [told.percentile, told.window_high, told.window_low])
+    const { oi: shown } = read([history(month.slice(0, count)), context('BTC')])
+    expect(shown.percentile_readings).toBe(count)
+    expect(shown.percentile_window_hours).toBe(count)
+    for (const value of [shown.percentile, shown.window_high, shown.window_low])
       expect(value === null).toBe(!ranked)
   })
 
   test('readings that are all equal have a rank and no z-score', () => {
-    const { oi: told } = read([history(month), context('BTC', { openInterestBase: 1_000 })])
-    expect(told).toMatchObject({
+    const { oi: shown } = read([history(month), context('BTC', { openInterestBase: 1_000 })])
+    expect(shown).toMatchObject({
       percentile: 50,
       zscore: null,
       trend: 'FLAT',
@@ -183,10 +183,10 @@ describe('open interest', () => {
     })
   })
 
-  test('with the shortest change alone everything else is unknown', () => {
+  test('with the shortest change only, all others are null', () => {
     const document = render([reading('BTC'), context('BTC')])
-    const { oi: told } = filled(document)
-    expect(told).toMatchObject({
+    const { oi: shown } = filled(document)
+    expect(shown).toMatchObject({
       current: 1234.5,
       delta_5m_pct: 0,
       delta_4h: null,
@@ -226,17 +226,17 @@ describe('open interest', () => {
     },
   )
 
-  test('a month of readings leaves nothing to warn of', () => {
+  test('a month of readings has no warnings', () => {
     const answer = render([history(month), context('BTC')]).views['']
     expect(answer).toMatchObject({ kind: 'answer', coveragePct: 100, warnings: [] })
   })
 
-  test('before the venue told anything there is nothing to sell', () => {
+  test('without venue data there is no answer', () => {
     const answer = render([history(month)]).views['']
     expect(answer).toEqual({ kind: 'missing-input', input: 'open_interest' })
   })
 
-  test('rests on the open interest and the mark of one instant', () => {
+  test('uses open interest and mark price of one instant', () => {
     const answer = render([reading('BTC'), context('BTC')]).views['']
     expect(answer?.kind === 'answer' && answer.inputs).toMatchObject([
       { name: 'open_interest', isLoadBearing: true, confirmedAtMs: NOW_MS },
@@ -251,13 +251,13 @@ describe('open interest', () => {
       expect([...processor.publish(NOW_MS)]).toEqual([])
   })
 
-  test('a gap of two hours leaves the changes that it hides unknown', () => {
+  test('a gap of two hours makes the changes over it null', () => {
     const minutes = Array.from({ length: 1_500 }, (_, minute): Reading => [minute, 1_000, 100])
     const gap = minutes.filter(([minute]) => minute < 20 || minute > 140)
-    const { oi: told } = read([history(gap), context('BTC')])
-    expect(told.delta_1h).toBeNull()
-    expect(told.delta_4h).not.toBeNull()
-    expect(told.positioning).not.toBe('UNKNOWN')
+    const { oi: shown } = read([history(gap), context('BTC')])
+    expect(shown.delta_1h).toBeNull()
+    expect(shown.delta_4h).not.toBeNull()
+    expect(shown.positioning).not.toBe('UNKNOWN')
   })
 })
 

@@ -28,7 +28,7 @@ const HALF_UNIT = 0.000_501
 
 describe('what an agent can check of a pulse', () => {
   property.prop([fc.integer()], { numRuns: 25 })(
-    'bias, score, counts and net follow from the answer alone, whatever timeframes were asked for',
+    'bias, score, counts and net follow from the answer for any timeframes',
     (seed) => {
       const { answer } = published(randomMarket(['BTC'], seed))
       for (const view of views) {
@@ -146,7 +146,7 @@ describe('what an agent can check of a pulse', () => {
     ])
   })
 
-  test('the default answer stays within the tokens that were promised', () => {
+  test('the default answer stays within the token budget', () => {
     const laterMs = BOUNDARY_MS + 300_000
     const heard = context('BTC', { timeExchangeMs: laterMs, timeReceivedMs: laterMs })
     const { text } = published(randomMarket(['BTC'], 3), NOW_MS, [[heard]], laterMs)

@@ -48,7 +48,7 @@ describe('pulse', () => {
     expect(price.current).toBe(100)
   })
 
-  test('a one-sided book has no spread, and the venue mid stands in for the price', () => {
+  test("a one-sided book has no spread, and the price is the venue's mid", () => {
     const { derivatives, price } = read([...warmTape('BTC'), [book('BTC', { asks: [] })]])
     expect(derivatives.spread_bps).toBeNull()
     expect(price.current).toBe(110.05)
@@ -63,7 +63,7 @@ describe('pulse', () => {
     expect(derivatives.impact_ask).toBeNull()
   })
 
-  test('the answer warns where the price lies outside impact prices of another instant', () => {
+  test('warns if the price lies outside the impact prices', () => {
     const level = (price: number) => [{ price, sizeBase: 1 }]
     const quoted = (bid: number, ask: number) =>
       render([...warmTape('BTC'), [book('BTC', { bids: level(bid), asks: level(ask) })]])

@@ -24,7 +24,7 @@ const COINS = 'BTC ETH SOL HYPE XRP DOGE kPEPE kBONK SUI FARTCOIN LINK AVAX WIF 
 const QUARTERS_PER_DAY = 96
 
 describe.skipIf(!hasSharedCandles)('screener over real candles (needs ../shared/data)', () => {
-  test('says of every coin what is worked out from its bars by hand', () => {
+  test('equals the figures computed from the bars by hand', () => {
     const tape: Batch[] = [[universe(COINS)], ...COINS.map(realCoin)]
     const { coins, skipped } = read(tape)
     expect(skipped, '97 bars of 4h').toEqual([{ coin: 'PUMP', reason: 'insufficient_candles' }])

@@ -41,7 +41,7 @@ describe('parameters of the screener', () => {
     expect(keyOf(query)).toBe(key)
   })
 
-  test('a refusal says what is allowed, in words and as a list', () => {
+  test('a refusal lists the allowed values', () => {
     const topN = contract.viewParameters.find(({ name }) => name === 'top_n')
     expect(topN).toMatchObject({
       problem: 'invalid_parameter',

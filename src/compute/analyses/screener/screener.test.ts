@@ -92,7 +92,7 @@ describe('screener', () => {
     },
   )
 
-  test('says of a divergence what /cex-dex says of it, and nothing of coins that no exchange covers', () => {
+  test('shows the divergence of /cex-dex, null for uncovered coins', () => {
     const [covered = '', ...others] = COINS.slice(0, 3)
     const tape = randomMarket(COINS.slice(0, 3), 1)
     const price = lastContext(tape, covered).oraclePrice
@@ -135,14 +135,14 @@ describe('screener', () => {
       expect([...schema.Errors(JSON.parse(filled(document, view)))], view).toEqual([])
   })
 
-  test('a market that never moved is ranked by name, and has no strength to speak of', () => {
+  test('a constant market is ranked by name with strength 0', () => {
     const { coins } = read(documentOf(marketOf(flat)))
     expect(coins.map(({ coin }) => coin)).toEqual([...COINS].sort())
     for (const row of coins)
       expect(row).toMatchObject({ vol_regime: 'NORMAL', confluence_bias: 'neutral' })
   })
 
-  test('the strongest come first, and every view begins as the longest one', () => {
+  test('the strongest come first, and every view is a prefix of the longest', () => {
     const document = documentOf(randomMarket(COINS, 7))
     const all = read(document, screenerViewKey('full', rowsMax.full)).coins
     for (const [at, row] of all.entries()) {
@@ -163,14 +163,14 @@ describe('screener', () => {
     }
   })
 
-  test('names the view in answer_id, and nothing else of meta differs', () => {
+  test('meta differs between views in answer_id only', () => {
     const document = documentOf(randomMarket(COINS, 7))
     const [one, other] = ['full,50', 'compact,200'].map((view) => read(document, view).meta)
     expect(one?.answer_id).toMatch(/^ans_\w+_full_50$/)
     expect(other).toEqual({ ...one, answer_id: one?.answer_id.replace('full_50', 'compact_200') })
   })
 
-  test('ages go on while the document stands', () => {
+  test('ages grow while the document is unchanged', () => {
     const laterMs = NOW_MS + 4_000
     const times = { timeExchangeMs: laterMs, timeReceivedMs: laterMs }
     const late = (coin: string) => [book(coin, times), context(coin, times)]
@@ -195,8 +195,8 @@ describe('screener', () => {
     expect(market).toMatchObject({ regime: regime.current, regime_score: regime.score })
   })
 
-  describe('of which not everything is known', () => {
-    test('says of every coin that is left out why', () => {
+  describe('with incomplete data', () => {
+    test('gives a reason for every skipped coin', () => {
       const staleMs = NOW_MS - 300_001
       const stale = { timeExchangeMs: staleMs, timeReceivedMs: staleMs }
       const tape: Batch[] = [
@@ -219,7 +219,7 @@ describe('screener', () => {
       expect(body.meta.warnings).toContain('low_coverage')
     })
 
-    test('a coin whose averages still rest on where they began is not ranked', () => {
+    test('a coin with cold averages is not ranked', () => {
       const tape = [...marketOf(wave), [universe([...COINS, 'NEW'])], [context('NEW')]]
       const fours = history('NEW', '4h', wave('4h', 330))
       const enough = [fours, history('NEW', '15m', wave('15m', 1_300))]
@@ -230,7 +230,7 @@ describe('screener', () => {
       ])
     })
 
-    test('after a restart answers once the hours of before are remembered', () => {
+    test('answers after a restart once the hours are loaded', () => {
       const tape = marketOf(wave)
       const first = processorOf(tape)
       const restarted = processorOf([])
@@ -252,7 +252,7 @@ describe('screener', () => {
       expect(rows(restarted)).toEqual(rows(first))
     })
 
-    test('a month that is not known yet is said, with its length', () => {
+    test('an incomplete month shows its length', () => {
       const { market, meta } = read(documentOf(marketOf(wave)))
       // 336 hours of history, of which 14 go to the first average.
       expect(market.vol_window_hours).toBe(322)
@@ -287,8 +287,8 @@ describe('screener', () => {
     })
   })
 
-  describe('of the whole venue', () => {
-    test('stays within the tokens that were promised', () => {
+  describe('for the whole venue', () => {
+    test('stays within the token budget', () => {
       const document = render(manyCoins(230, 90))
       const tokens = (view: string) => encode(filled(document, view)).length
       expect(tokens('full,50')).toBeLessThan(9_500)
@@ -305,12 +305,12 @@ describe('screener', () => {
         expect(view.kind === 'answer' && view.parts.length).toBeLessThan(20)
     })
 
-    test('what is gathered can cross to a worker and means the same there', () => {
+    test('gathered data give the same answer in a worker', () => {
       const columns = manyCoins(20, 3)
       expect(render(structuredClone(columns))).toEqual(render(columns))
     })
 
-    test('lists no more of the skipped than an answer has room for', () => {
+    test('lists at most 40 skipped coins', () => {
       const body = read(render(manyCoins(100, 90)))
       expect(body.skipped).toHaveLength(40)
       expect(body.skipped_count).toBe(90)

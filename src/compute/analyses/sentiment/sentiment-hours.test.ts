@@ -74,7 +74,7 @@ describe('the sentiment of hours', () => {
     expect(hours.of(closes, FIRST_HOUR + 199 + 24).dayAverage).toBeNaN()
   })
 
-  test('is measured anew when an old hour is corrected', () => {
+  test('is measured again when an old hour is corrected', () => {
     const closes = new HourlyCloses()
     for (let hour = 0; hour < 100; hour += 1) closes.apply(hourly([bar(hour, 2)]))
     const hours = new SentimentHours()

@@ -95,7 +95,7 @@ describe('a sentiment', () => {
   )
 
   property.prop([coins, fc.infiniteStream(fc.nat())])(
-    'is the same in whichever order its coins come',
+    'does not depend on the order of its coins',
     (given, keys) => {
       const shuffled = given
         .map((one) => ({ one, key: keys.next().value as number }))
@@ -260,7 +260,7 @@ describe('the index', () => {
     },
   )
 
-  test('makes the sentiment poorer, not impossible, when it was never heard', () => {
+  test('is optional: without it the sentiment has less weight', () => {
     const without = sentimentOf([calm], {
       premiumPercentile: unknown,
       index: { event: null, nowMs: NOW_MS },

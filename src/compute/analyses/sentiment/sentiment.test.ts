@@ -64,8 +64,8 @@ describe('sentiment', () => {
     },
   )
 
-  test('tells the scores of the sectors, and on demand all about all of them or about one', () => {
-    const document = documentIn(heard(randomMarket(COINS, 1).flat()))
+  test('shows sector scores, and on request all figures of all sectors or of one', () => {
+    const document = documentIn(marketAfter(randomMarket(COINS, 1).flat()))
     const [scores, all, memes] = ['scores', 'all', 'Meme'].map(
       (view) => JSON.parse(filled(document, view)).sentiment,
     )
@@ -117,14 +117,14 @@ describe('sentiment', () => {
     expect(external_index).toMatchObject({ value, label, attribution: 'Source: alternative.me' })
   })
 
-  test('an index that came too late is shown as old as it is, and weighs nothing', () => {
+  test('an index that is too old is shown with its age and has weight 0', () => {
     const { external_index, components } = bodyOf([...randomMarket(COINS, 2).flat(), index(80, 40)])
     expect(external_index?.as_of).toBe(new Date(NOW_MS - 40 * HOUR_MS).toISOString())
     expect(components.at(-1)).toMatchObject({ status: 'missing', score: null, weight: 0 })
   })
 
   test('compares with its own value of a day before, where there is one', () => {
-    const market = heard(randomMarket(COINS, 3).flat())
+    const market = marketAfter(randomMarket(COINS, 3).flat())
     expect(bodyIn(market).change_24h).toBeNull()
     const rows = [{ timeMs: NOW_MS - 24 * HOUR_MS - 5_000, value: 30 }]
     market.apply({ kind: 'measure-history', series: SENTIMENT_SERIES, rows, ...at })
@@ -134,7 +134,7 @@ describe('sentiment', () => {
   })
 
   test('keeps a value a minute, of itself and of the premium', () => {
-    const market = heard(randomMarket(COINS, 3).flat())
+    const market = marketAfter(randomMarket(COINS, 3).flat())
     advanceTo(market, NOW_MS)
     advanceTo(market, NOW_MS + 120_000)
     const series = market.log.take().minutes.map((minute) => minute.series)
@@ -142,7 +142,7 @@ describe('sentiment', () => {
   })
 
   test('ranks the premium in its own past once a day of it is known', () => {
-    const market = heard(randomMarket(COINS, 3).flat())
+    const market = marketAfter(randomMarket(COINS, 3).flat())
     const premiumOf = () => bodyIn(market).components[1]?.score ?? Number.NaN
     expect(premiumOf(), 'far above its anchors').toBe(1)
     const rows = Array.from({ length: 1_440 }, (_, ago) => ({
@@ -154,8 +154,8 @@ describe('sentiment', () => {
     expect(premiumOf(), 'and below all of its past').toBeCloseTo(0, 2)
   })
 
-  test('is measured anew every ten seconds, not more often', () => {
-    const market = heard(randomMarket(COINS, 4).flat())
+  test('is measured every ten seconds, not more often', () => {
+    const market = marketAfter(randomMarket(COINS, 4).flat())
     const before = bodyIn(market).components[1]?.raw
     for (const coin of COINS)
       market.apply(context(coin, { markPrice: 110, oraclePrice: 110, timeReceivedMs: NOW_MS + 1 }))
@@ -175,7 +175,7 @@ describe('sentiment', () => {
       ...at,
     } as const
     const warningsOf = (events: readonly MarketEvent[]) => {
-      const view = documentIn(heard(events)).views['scores']
+      const view = documentIn(marketAfter(events)).views['scores']
       return view?.kind === 'answer' ? view.warnings : view
     }
     expect(warningsOf([...tape, index(50, 1)])).toEqual([])
@@ -197,14 +197,14 @@ describe('sentiment', () => {
   })
 
   test('a measurement that takes longer than ten seconds is finished', () => {
-    const market = heard(randomMarket(COINS, 4).flat())
+    const market = marketAfter(randomMarket(COINS, 4).flat())
     market.advance(NOW_MS + 10_000)
     market.advance(NOW_MS + 25_000)
     expect(market.of(sentimentMeasure).sentiment?.measuredAtMs).toBe(NOW_MS + 25_000)
   })
 
-  test('a coin that the venue is silent about says nothing, and too many of them are no market', () => {
-    const market = heard(randomMarket(COINS, 5).flat())
+  test('coins without fresh data are left out, and too many of them give no answer', () => {
+    const market = marketAfter(randomMarket(COINS, 5).flat())
     const laterMs = NOW_MS + 300_001
     for (const coin of COINS.slice(0, 6))
       market.apply(context(coin, { timeExchangeMs: laterMs, timeReceivedMs: laterMs }))
@@ -213,9 +213,9 @@ describe('sentiment', () => {
     expect(document.views['scores']).toMatchObject({ kind: 'low-coverage', have: 6, need: 7 })
   })
 
-  test('sources with less than half of the weight are no sentiment', () => {
+  test('sources with less than half of the weight give no answer', () => {
     const events = COINS.map((coin) => context(coin))
-    const view = documentIn(heard([universe(COINS), ...events])).views['scores']
+    const view = documentIn(marketAfter([universe(COINS), ...events])).views['scores']
     expect(view).toEqual({
       kind: 'low-coverage',
       missing: 'percent of the total weight of the sources',
@@ -225,13 +225,13 @@ describe('sentiment', () => {
   })
 
   property.prop([fc.nat(1_000)], { numRuns: 8 })(
-    'satisfies its schema in any market, whatever it lacks',
+    'satisfies its schema in any market, with any missing data',
     (seed) => {
       const lacking = ['history', 'sample-history', 'funding-history'][seed % 3]
       const events = randomMarket(COINS.slice(0, 1 + (seed % 12)), seed)
         .flat()
         .filter(({ kind }) => kind !== lacking)
-      const document = documentIn(heard(events))
+      const document = documentIn(marketAfter(events))
       if (document.views['scores']?.kind !== 'answer') return
       const schema = Compile(sentiment.contract.document)
       for (const view of Object.keys(document.views))
@@ -265,14 +265,14 @@ type Body = {
 }
 
 function bodyOf(events: readonly MarketEvent[]): Body {
-  return bodyIn(heard(events))
+  return bodyIn(marketAfter(events))
 }
 
 function bodyIn(market: MarketState): Body {
   return JSON.parse(filled(documentIn(market))).sentiment
 }
 
-function heard(events: readonly MarketEvent[]): MarketState {
+function marketAfter(events: readonly MarketEvent[]): MarketState {
   const market = newMarket(new PulsePool(3 * COINS.length))
   for (const event of events) market.apply(event)
   advanceTo(market, NOW_MS)

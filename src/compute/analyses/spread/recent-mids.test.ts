@@ -26,7 +26,7 @@ describe('recent mids', () => {
     },
   )
 
-  test('none is known before the first, and none after all were cleared', () => {
+  test('unknown before the first value and after clear', () => {
     const mids = new RecentMids()
     expect(mids.before(1_000, AGE_MS_MAX)).toBeNaN()
     mids.add(900, 5)

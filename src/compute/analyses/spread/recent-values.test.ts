@@ -43,7 +43,7 @@ describe('recent values', () => {
     expect(recent.quantile(share, Math.abs)).toBe(expected)
   })
 
-  test('have a median of what they are read as', () => {
+  test('have a median of mapped values', () => {
     const recent = new RecentValues(LENGTH)
     for (const value of [-3, 1, 2]) recent.push(value)
     expect(recent.median(Math.abs)).toBe(2)

@@ -33,7 +33,7 @@ describe('spread history', () => {
     },
   )
 
-  test('what history remembers counts as what was sampled', () => {
+  test('history counts like samples', () => {
     const samples = Array.from({ length: 90 }, (_, at) => sample(at, at))
     const [sampled, told] = [new SpreadHistory(), new SpreadHistory()]
     for (const one of samples) sampled.sample(one)

@@ -70,7 +70,7 @@ describe('spread', () => {
     },
   )
 
-  test('what the visible book cannot fill is null, and its estimate is marked as a model', () => {
+  test('an order beyond the visible book is null and estimated by the model', () => {
     const document = render({ bids: [level(99.9, 600)], asks: [level(100.1, 600)] })
     const { spread: measured } = body(document)
     expect(measured.slippage_50k_bps).toBe(10)
@@ -82,7 +82,7 @@ describe('spread', () => {
     )
   })
 
-  test('says what takers paid, and how far estimates of it were off', () => {
+  test('shows taker costs and the calibration of estimates', () => {
     const tape = Array.from({ length: 20 }, (_, at) => {
       const timeMs = NOW_MS - (20 - at) * 20_000
       return [bookAt(timeMs), trade(timeMs + 500, 101, 20), bookAt(timeMs + 10_500)]
@@ -110,7 +110,7 @@ describe('spread', () => {
     })
   })
 
-  test('says where trades of the hour are lost', () => {
+  test('marks an hour with missing trades', () => {
     const lost = { kind: 'trade-gap', coin: 'BTC', fromMs: NOW_MS - 5_000, toMs: NOW_MS } as const
     const times = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
     const document = renderOf([bookAt(NOW_MS), { ...lost, ...times }])
@@ -119,7 +119,7 @@ describe('spread', () => {
     expect(answer?.kind === 'answer' && answer.warnings).toContain('partial_data')
   })
 
-  test('before anybody has traded says so with null and zero', () => {
+  test('before any trade the costs are null and counts 0', () => {
     const { spread: measured } = read({ bids: [level(99, 200)], asks: [level(101, 100)] })
     expect(measured.trade_costs).toMatchObject({ effective_spread_bps: null, n: 0 })
     expect(measured.calibration).toMatchObject({ median_abs_error_bps: null, n: 0, as_of: null })
@@ -131,7 +131,7 @@ describe('spread', () => {
     })
   })
 
-  test('ranks the quoted spread among the minutes of the last day that history remembers', () => {
+  test('ranks the quoted spread among the recorded minutes of the last day', () => {
     const spreadsBps = Array.from({ length: 120 }, (_, at) => 150 + at)
     const samples = spreadsBps.map((spreadBps, at) => sample(minuteBefore(120 - at), spreadBps))
     // 50 minutes below the 200 of now, one equal.

@@ -16,14 +16,14 @@ describe('trade costs', () => {
     'are those of the slow search through the whole log, at any moment',
     (log, moment) => {
       const upTo = log.slice(0, moment)
-      agree(heard(upTo), upTo)
+      agree(costsAfter(upTo), upTo)
     },
   )
 
   property.prop([tapes(), fc.integer({ min: 1, max: LOG_LENGTH })], { numRuns: 80 })(
     'go on after they were saved as if nothing was, once the quotes before are too old anyway',
     (log, moment) => {
-      const kept = heard(log.slice(0, moment))
+      const kept = costsAfter(log.slice(0, moment))
       const restored = new TradeCosts()
       expect(restored.restore(kept.save())).toBe(true)
       const savedMs = Math.max(...log.slice(0, moment).map(({ timeExchangeMs }) => timeExchangeMs))
@@ -62,7 +62,7 @@ describe('trade costs', () => {
     expect(sold.realizedBps).toBe(bought.realizedBps)
   })
 
-  test('the quote of the same instant is already without what the trade took', () => {
+  test('a quote with the timestamp of the trade is not used', () => {
     const costs = new TradeCosts()
     for (let at = 0; at < 20; at += 1) {
       const timeMs = START_MS + at * 5_000
@@ -85,14 +85,14 @@ describe('trade costs', () => {
     expect(costs.n).toBe(n)
   })
 
-  test('what nobody quoted ten to sixteen seconds later has no realised spread', () => {
+  test('an execution without a quote 10 to 16 s later has no realized spread', () => {
     const costs = costsOf('buy', 101, { afterMs: 16_501 })
     expect(costs.n).toBe(20)
     expect(costs.effectiveBps).toBeCloseTo(200, 9)
     expect(costs).toMatchObject({ realizedN: 0, realizedBps: null })
   })
 
-  test('an hour is forgotten minute by minute', () => {
+  test('executions expire minute by minute after an hour', () => {
     const costs = new TradeCosts()
     runOf(costs, 'buy', 101)
     costs.apply(book(START_MS + 59 * MINUTE_MS, 100))
@@ -116,7 +116,7 @@ describe('trade costs', () => {
     expect(restored.costs().n).toBe(1)
   })
 
-  test('what waits for the mid after it goes on waiting over a restart', () => {
+  test('pending executions survive a restart', () => {
     const [costs, restored] = [new TradeCosts(), new TradeCosts()]
     costs.apply(book(START_MS, 100))
     costs.apply(trade(START_MS + 500, 'buy', 101, 1))
@@ -126,7 +126,7 @@ describe('trade costs', () => {
     expect(restored.costs()).toMatchObject({ n: 1, realizedN: 1 })
   })
 
-  test('what was cut by lost trades is left out', () => {
+  test('executions cut by a gap are left out', () => {
     const costs = new TradeCosts()
     const [quotedMs, tradedMs] = [START_MS, START_MS + 500]
     costs.apply(book(quotedMs, 100))
@@ -137,9 +137,9 @@ describe('trade costs', () => {
     expect(costs.costs().n).toBe(0)
   })
 
-  test('an hour that lacks trades says so until they would be over an hour old, also across a restart', () => {
+  test('is_partial lasts an hour after a gap, also across a restart', () => {
     const costs = new TradeCosts()
-    expect(costs.costs().isWhole, 'before anything was heard').toBe(true)
+    expect(costs.costs().isWhole, 'before any event').toBe(true)
     runOf(costs, 'buy', 101)
     expect(costs.costs().isWhole).toBe(true)
     const lostMs = START_MS + 10 * MINUTE_MS
@@ -154,7 +154,7 @@ describe('trade costs', () => {
     }
   })
 
-  test('a venue whose clock is put back starts over', () => {
+  test('a venue clock set back clears the state', () => {
     const costs = new TradeCosts()
     runOf(costs, 'buy', 101)
     costs.apply(book(START_MS - 5 * MINUTE_MS, 100))
@@ -163,7 +163,7 @@ describe('trade costs', () => {
     expect(costs.costs().n).toBe(20)
   })
 
-  test('calibration compares what was paid with what the book before would have cost', () => {
+  test('calibration compares the cost paid with the estimate from the book before', () => {
     const costs = new TradeCosts()
     for (let at = 0; at < 20; at += 1) {
       const timeMs = START_MS + at * 20_000
@@ -183,13 +183,13 @@ describe('trade costs', () => {
     expect(modelScale, 'the visible book is no model').toBe(1)
   })
 
-  test('small executions are not compared, because they never leave the best level', () => {
+  test('small executions are not compared', () => {
     const costs = new TradeCosts()
     runOf(costs, 'buy', 101)
     expect(costs.calibration()).toMatchObject({ n: 0, medianAbsErrorBps: null, asOfMs: null })
   })
 
-  test('a model that executions prove twice too cheap is doubled after twenty of them, and right then', () => {
+  test('a model that is half the actual cost is doubled after twenty executions', () => {
     const costs = new TradeCosts()
     const visibleUsd = 40 * 101 + 60 * 103
     // The whole side costs 222 bps of mid; the model says twice that for four times the size.
@@ -212,7 +212,7 @@ describe('trade costs', () => {
     expect(costs.calibration().medianErrorBps, 'of most of them').toBeCloseTo(0, 9)
   })
 
-  test('numbers of another version are not restored', () => {
+  test('a state of another version is not restored', () => {
     const costs = new TradeCosts()
     expect(costs.restore(new Float64Array(0))).toBe(false)
     expect(costs.restore(Float64Array.of(1, 7))).toBe(false)
@@ -221,7 +221,7 @@ describe('trade costs', () => {
   })
 })
 
-function heard(log: readonly CoinEvent[]): TradeCosts {
+function costsAfter(log: readonly CoinEvent[]): TradeCosts {
   const costs = new TradeCosts()
   for (const event of log) costs.apply(event)
   return costs

@@ -33,7 +33,7 @@ describe('HAR forecast', () => {
   })
 
   property.prop([fc.integer(), fc.integer({ min: 540, max: 700 })], { numRuns: 20 })(
-    'uses nothing that came after its instant',
+    'uses no later data',
     (seed, instant) => {
       const closes = clusteredCloses(seed, 760)
       const changed = closes.map((close, at) => (at > instant ? 100 + (at % 3) * 20 : close))
@@ -46,14 +46,14 @@ describe('HAR forecast', () => {
     },
   )
 
-  test('a forecast of the past equals the one that was made then', () => {
+  test('a past forecast equals the one made at that time', () => {
     const closes = clusteredCloses(8, 1_000)
     const { forecasts } = rollingForecasts(hourlyVariance(closes))
     for (const { hour, forecastPct } of forecasts.filter((_, at) => at % 100 === 0))
       expect(rollingForecasts(hourlyVariance(closes.slice(0, hour + 1))).nextPct).toBe(forecastPct)
   })
 
-  test('compares with the 24 hours that follow, and with those before', () => {
+  test('compares with the next and the previous 24 hours', () => {
     const closes = clusteredCloses(9, 800)
     const { forecasts } = rollingForecasts(hourlyVariance(closes))
     const { hour, naivePct, realisedPct } = forecasts[50] ?? {
@@ -83,7 +83,7 @@ describe('HAR forecast', () => {
     expect(slopes.reduce((sum, slope) => sum + slope, 0)).toBeCloseTo(0.85, 1)
   })
 
-  test('on that process it is nearer to what comes than the present is', () => {
+  test('on that process it beats the naive forecast', () => {
     const of = [31, 32, 33, 34, 35, 36, 37, 38].map((seed) =>
       harForecast(harProcess(seed, HAR_CLOSES_MAX, [0.3, 0.35, 0.2])),
     )
@@ -95,7 +95,7 @@ describe('HAR forecast', () => {
     )
   })
 
-  test('constant volatility is forecast as it is, with no error', () => {
+  test('constant volatility is forecast without error', () => {
     const closes = Array.from({ length: 800 }, (_, at) => (at % 2 === 0 ? 100 : 101))
     const forecast = harForecast(closes)
     const expected = Math.log(1.01) * YEAR
@@ -164,7 +164,7 @@ describe('HAR forecast', () => {
     expect(harForecast(closes.slice(0, 719)).naiveErrorPct).toBeGreaterThan(0)
   })
 
-  test('a market that does not move, or is not known, has no forecast', () => {
+  test('a constant or unknown market has no forecast', () => {
     const nothing = { outOfSampleErrorPct: null, naiveErrorPct: null, evaluations: 0 }
     const flat = harForecast(new Float64Array(HAR_CLOSES_MAX).fill(7))
     expect(flat).toEqual({

@@ -6,7 +6,7 @@ import { barsMin, volatilityWindows } from './realised-volatility.ts'
 import { VolatilityAnswer } from './volatility-schema.ts'
 
 describe('schema of the volatility answer', () => {
-  test('has the windows that are measured, with the bars that they have and need', () => {
+  test('has every measured window with its full and required bars', () => {
     const fields = new Map(numericFields(VolatilityAnswer).map((field) => [field.path, field]))
     for (const [name, { barMs, windowMs }] of Object.entries(volatilityWindows)) {
       const full = windowMs / barMs
@@ -18,7 +18,7 @@ describe('schema of the volatility answer', () => {
     expect(fields.get('forecast_24h.fitted_on_hours')?.description).toContain(`${HAR_CLOSES_MAX}`)
   })
 
-  test('takes figures, and null for each that may be unknown', () => {
+  test('accepts numbers, and null for unknown ones', () => {
     const { realised, forecast_24h } = VolatilityAnswer.properties
     const window = Compile(realised.properties['24h'])
     const known = {

@@ -60,7 +60,7 @@ describe('/volatility', () => {
     expect(percentile_30d).toBeCloseTo(volatilityRank(closes).percentile ?? -1, 0)
   })
 
-  test('without a month of hours sells what is realised, and says that history is short', () => {
+  test('without a month of hours it is sold with the warning short_history', () => {
     const document = renderCoin(volatility, 'BTC', [...candles, context('BTC')])
     expect(viewOf(document, '')).toMatchObject({
       kind: 'answer',
@@ -94,7 +94,7 @@ describe('/volatility', () => {
     expect(viewOf(document, '')?.kind).toBe('low-coverage')
   })
 
-  test('says how old the price is that it shows, which is that of the context', () => {
+  test('the age of the price is that of the context', () => {
     const later = { timeExchangeMs: NOW_MS + 1_000, timeReceivedMs: NOW_MS + 1_000 }
     const mark: MarketEvent = { kind: 'mark', coin: 'BTC', markPrice: 1, ...later }
     const document = renderCoin(volatility, 'BTC', [...candles, context('BTC'), mark])
@@ -105,7 +105,7 @@ describe('/volatility', () => {
     })
   })
 
-  test('is not sold from less than three quarters of a day', () => {
+  test('is not sold below three quarters of a day', () => {
     const document = renderCoin(volatility, 'BTC', [context('BTC')])
     expect(viewOf(document, '')?.kind).not.toBe('answer')
   })
@@ -148,7 +148,7 @@ describe('bars of volatility', () => {
     expect(bars.realised()['7d']).toEqual(whole.realised()['7d'])
   })
 
-  test('of an hour that ended just now are not taken either: it may still change', () => {
+  test('of an hour that has just ended are not taken, because it may still change', () => {
     const bars = new VolatilityBars()
     const last = hours.at(-1) as Bar
     bars.apply({ ...hourly(), timeExchangeMs: last.openTimeMs + HOUR_MS + 1_000 })
